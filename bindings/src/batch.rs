@@ -1,0 +1,269 @@
+//! Batches of runs for Python: the calling thread polls signals and progress, the workers
+//! never touch Python.
+
+use crate::errors;
+use dumbbell_engine::batch::{Batch, Completed as EngineCompleted};
+use dumbbell_engine::run::RunOutput;
+use dumbbell_engine::spec::Experiment;
+use dumbbell_engine::tables::{Tables, Values};
+use numpy::IntoPyArray;
+use pyo3::exceptions::{PyRuntimeError, PyStopIteration};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyIterator};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// How long the calling thread sleeps between two looks at signals.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Descriptions already read, kept because replications share one.
+const READ_KEPT: usize = 64;
+
+/// Asks a batch to stop; may be set from any thread or a signal handler.
+#[pyclass(frozen, module = "dumbbell._engine")]
+#[derive(Default)]
+struct Cancel {
+    flag: Arc<AtomicBool>,
+}
+
+#[pymethods]
+impl Cancel {
+    #[new]
+    fn new() -> Cancel {
+        Cancel::default()
+    }
+
+    fn set(&self) {
+        self.flag.store(true, Ordering::Relaxed);
+    }
+
+    fn is_set(&self) -> bool {
+        self.flag.load(Ordering::Relaxed)
+    }
+}
+
+/// How far a batch is.
+#[pyclass(frozen, get_all, module = "dumbbell._engine")]
+struct Progress {
+    started: usize,
+    finished: usize,
+    running: usize,
+    virtual_fraction: f64,
+    events: u64,
+}
+
+/// A run that has come to its end.
+#[pyclass(module = "dumbbell._engine")]
+struct Completed {
+    #[pyo3(get)]
+    index: usize,
+    #[pyo3(get)]
+    replication: u64,
+    #[pyo3(get)]
+    error: Option<String>,
+    #[pyo3(get)]
+    digest: String,
+    #[pyo3(get)]
+    events: u64,
+    tables: Option<Tables>,
+}
+
+impl From<EngineCompleted> for Completed {
+    fn from(done: EngineCompleted) -> Completed {
+        let (output, error) = match done.result {
+            Ok(output) => (Some(output), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        let RunOutput { tables, digest, events } = output.unwrap_or(RunOutput {
+            tables: Tables::default(),
+            digest: String::new(),
+            events: 0,
+        });
+        Completed {
+            index: done.index,
+            replication: done.replication,
+            error,
+            digest,
+            events,
+            tables: Some(tables),
+        }
+    }
+}
+
+#[pymethods]
+impl Completed {
+    /// The columns, handed over without a copy: a second call fails.
+    fn take_tables<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let tables = self.tables.take();
+        let tables = tables.ok_or_else(|| PyRuntimeError::new_err("the tables were taken before"))?;
+        let all = PyDict::new(py);
+        for table in tables.0 {
+            let columns = PyDict::new(py);
+            for column in table.columns {
+                match column.values {
+                    Values::I64(values) => columns.set_item(column.name, values.into_pyarray(py))?,
+                    Values::I32(values) => columns.set_item(column.name, values.into_pyarray(py))?,
+                    Values::I8(values) => columns.set_item(column.name, values.into_pyarray(py))?,
+                    Values::F64(values) => columns.set_item(column.name, values.into_pyarray(py))?,
+                }
+            }
+            all.set_item(table.name, columns)?;
+        }
+        Ok(all)
+    }
+}
+
+/// Runs in order of completion.
+#[pyclass(frozen, module = "dumbbell._engine")]
+struct RunStream {
+    jobs: Py<PyIterator>,
+    cancel: Arc<AtomicBool>,
+    state: Mutex<State>,
+}
+
+struct State {
+    batch: Batch,
+    read: HashMap<String, Arc<Experiment>>,
+    exhausted: bool,
+}
+
+impl RunStream {
+    /// Gives the workers something to do, reading jobs on the calling thread.
+    fn feed(&self, py: Python<'_>) -> PyResult<()> {
+        loop {
+            let wants = {
+                let state = self.lock()?;
+                !state.exhausted && state.batch.wants_more() && !self.is_cancelled()
+            };
+            if !wants {
+                return Ok(());
+            }
+            // The iterator is the caller's code: the state must not be locked meanwhile.
+            let mut jobs = self.jobs.bind(py).clone();
+            let Some(job) = jobs.next() else {
+                self.lock()?.exhausted = true;
+                return Ok(());
+            };
+            let (text, replication): (String, u64) = job?.extract()?;
+            let mut state = self.lock()?;
+            let experiment = state.read(&text)?;
+            state.batch.submit(experiment, replication);
+        }
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+
+    fn lock(&self) -> PyResult<std::sync::MutexGuard<'_, State>> {
+        let busy = |_| PyRuntimeError::new_err("this stream failed or is used by another thread");
+        self.state.try_lock().map_err(busy)
+    }
+
+    fn wait(&self, py: Python<'_>, timeout: Duration) -> PyResult<Option<EngineCompleted>> {
+        let mut state = self.lock()?;
+        if self.is_cancelled() {
+            state.batch.cancel();
+        }
+        let batch = &mut state.batch;
+        Ok(py.detach(|| batch.wait(timeout)))
+    }
+
+    fn is_done(&self) -> PyResult<bool> {
+        let state = self.lock()?;
+        Ok(state.batch.running() == 0 && (state.exhausted || self.is_cancelled()))
+    }
+}
+
+impl State {
+    fn read(&mut self, text: &str) -> PyResult<Arc<Experiment>> {
+        if let Some(experiment) = self.read.get(text) {
+            return Ok(Arc::clone(experiment));
+        }
+        let experiment = Arc::new(Experiment::from_json(text).map_err(errors::from_engine)?);
+        if self.read.len() >= READ_KEPT {
+            self.read.clear();
+        }
+        self.read.insert(text.to_owned(), Arc::clone(&experiment));
+        Ok(experiment)
+    }
+}
+
+#[pymethods]
+impl RunStream {
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Completed> {
+        loop {
+            if let Some(completed) = self.poll(py, LOOK_EVERY.as_secs_f64())? {
+                return Ok(completed);
+            }
+            if self.is_done()? {
+                return Err(PyStopIteration::new_err(()));
+            }
+        }
+    }
+
+    /// The next run to end within so many seconds, else None.
+    fn poll(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<Completed>> {
+        let until = Instant::now() + Duration::from_secs_f64(timeout_s.clamp(0.0, 3600.0));
+        loop {
+            self.feed(py)?;
+            let left = until.saturating_duration_since(Instant::now()).min(LOOK_EVERY);
+            if let Some(completed) = self.wait(py, left)? {
+                return Ok(Some(completed.into()));
+            }
+            py.check_signals()?;
+            if self.is_done()? || Instant::now() >= until {
+                return Ok(None);
+            }
+        }
+    }
+
+    #[getter]
+    fn done(&self) -> PyResult<bool> {
+        self.is_done()
+    }
+
+    fn progress(&self) -> PyResult<Progress> {
+        let progress = self.lock()?.batch.progress();
+        Ok(Progress {
+            started: progress.started,
+            finished: progress.finished,
+            running: progress.running,
+            virtual_fraction: progress.virtual_fraction,
+            events: progress.events,
+        })
+    }
+}
+
+#[pyfunction]
+#[pyo3(signature = (jobs, *, threads = 0, cancel = None))]
+fn simulate(
+    jobs: &Bound<'_, PyAny>,
+    threads: usize,
+    cancel: Option<PyRef<'_, Cancel>>,
+) -> PyResult<RunStream> {
+    let cancel = cancel.map_or_else(Default::default, |cancel| Arc::clone(&cancel.flag));
+    Ok(RunStream {
+        jobs: jobs.try_iter()?.unbind(),
+        cancel,
+        state: Mutex::new(State {
+            batch: Batch::new(threads).map_err(errors::from_engine)?,
+            read: HashMap::new(),
+            exhausted: false,
+        }),
+    })
+}
+
+/// Adds the classes and the entry to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Cancel>()?;
+    module.add_class::<Progress>()?;
+    module.add_class::<Completed>()?;
+    module.add_class::<RunStream>()?;
+    module.add_function(wrap_pyfunction!(simulate, module)?)
+}

@@ -1,0 +1,57 @@
+//! Rust errors as Python exceptions with the same parts.
+
+use dumbbell_engine::EngineError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::{create_exception, intern};
+
+create_exception!(dumbbell._engine, UnitError, PyValueError);
+create_exception!(dumbbell._engine, QdiscError, PyValueError);
+create_exception!(dumbbell._engine, SpecInvalid, PyValueError);
+
+fn with_parts(error: PyErr, path: &str, value: &str, allowed: &str, hint: Option<&str>) -> PyErr {
+    Python::attach(|py| {
+        let instance = error.value(py);
+        let set = || -> PyResult<()> {
+            instance.setattr(intern!(py, "path"), path)?;
+            instance.setattr(intern!(py, "value"), value)?;
+            instance.setattr(intern!(py, "allowed"), allowed)?;
+            instance.setattr(intern!(py, "hint"), hint)
+        };
+        set().err().unwrap_or(error.clone_ref(py))
+    })
+}
+
+/// About a description.
+pub fn spec_invalid(path: &str, value: &str, allowed: &str, hint: Option<&str>) -> PyErr {
+    let message = format!("{path}: {value} is not allowed here; {allowed}");
+    with_parts(SpecInvalid::new_err(message), path, value, allowed, hint)
+}
+
+/// About a unit.
+pub fn unit(message: String, value: &str, allowed: &str, hint: Option<&str>) -> PyErr {
+    with_parts(UnitError::new_err(message), "", value, allowed, hint)
+}
+
+/// About tc text.
+pub fn qdisc(message: String, value: &str, allowed: &str, hint: Option<&str>) -> PyErr {
+    with_parts(QdiscError::new_err(message), "", value, allowed, hint)
+}
+
+/// About a run.
+pub fn from_engine(error: EngineError) -> PyErr {
+    match &error {
+        EngineError::Spec { path, value, allowed, hint } => {
+            spec_invalid(path, value, allowed, hint.as_deref())
+        }
+        other => PyRuntimeError::new_err(other.to_string()),
+    }
+}
+
+/// Adds the exceptions to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("UnitError", py.get_type::<UnitError>())?;
+    module.add("QdiscError", py.get_type::<QdiscError>())?;
+    module.add("SpecInvalid", py.get_type::<SpecInvalid>())
+}

@@ -1,0 +1,61 @@
+//! The Python module `dumbbell._engine`: thin. Texts and numbers in, columns out.
+
+mod batch;
+mod errors;
+mod text;
+
+use dumbbell_engine::run::Estimate as EngineEstimate;
+use dumbbell_engine::sim::random::Stream;
+use dumbbell_engine::spec::Experiment;
+use dumbbell_engine::traffic::law::Law;
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::prelude::*;
+
+/// What a run will cost.
+#[pyclass(frozen, get_all, module = "dumbbell._engine")]
+struct Estimate {
+    events: u64,
+    memory_bytes: u64,
+}
+
+#[pyfunction]
+fn check(resolved_json: &str) -> PyResult<Estimate> {
+    let experiment = Experiment::from_json(resolved_json).map_err(errors::from_engine)?;
+    let EngineEstimate {
+        events,
+        memory_bytes,
+    } = EngineEstimate::of(&experiment);
+    Ok(Estimate {
+        events,
+        memory_bytes,
+    })
+}
+
+#[pyfunction]
+fn golden_stream<'py>(
+    py: Python<'py>,
+    seed: u64,
+    replication: u64,
+    component: &str,
+    law_json: &str,
+    n: usize,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let law: Law = serde_json::from_str(law_json)
+        .map_err(|error| errors::spec_invalid("law", law_json, &error.to_string(), None))?;
+    law.validate()
+        .map_err(|error| errors::spec_invalid(error.field, &error.value, error.allowed, None))?;
+    let mut stream = Stream::new(seed, replication, component);
+    let draws: Vec<f64> = (0..n).map(|_| law.draw(&mut stream)).collect();
+    Ok(draws.into_pyarray(py))
+}
+
+#[pymodule]
+fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    errors::register(module)?;
+    text::register(module)?;
+    batch::register(module)?;
+    module.add_class::<Estimate>()?;
+    module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(golden_stream, module)?)
+}

@@ -1,0 +1,156 @@
+//! Many runs on many threads.
+//!
+//! Runs share nothing, so their results do not depend on how many threads there are or which
+//! finishes first. The caller feeds work in and takes results out from one thread; workers
+//! never see anything but a description and a channel.
+
+use crate::error::EngineError;
+use crate::run::{self, Monitor, RunOutput};
+use crate::spec::Experiment;
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+/// A run that has come to its end, one way or the other.
+#[derive(Debug)]
+pub struct Completed {
+    /// Where it stood among those submitted.
+    pub index: usize,
+    /// Which replication.
+    pub replication: u64,
+    /// What came of it.
+    pub result: Result<RunOutput, EngineError>,
+}
+
+/// How far the batch is.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Progress {
+    /// Submitted.
+    pub started: usize,
+    /// Ended.
+    pub finished: usize,
+    /// Not ended yet.
+    pub running: usize,
+    /// Sum over running ones of the share of virtual time done.
+    pub virtual_fraction: f64,
+    /// Events done by running and ended ones.
+    pub events: u64,
+}
+
+struct Running {
+    monitor: Arc<Monitor>,
+    duration_ps: u64,
+}
+
+/// A pool of threads with its results.
+pub struct Batch {
+    pool: rayon::ThreadPool,
+    threads: usize,
+    sender: Sender<Completed>,
+    receiver: Receiver<Completed>,
+    running: HashMap<usize, Running>,
+    finished: usize,
+    started: usize,
+    events: u64,
+}
+
+impl Batch {
+    /// A pool of so many threads; 0 for one a core.
+    pub fn new(threads: usize) -> Result<Batch, EngineError> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.map_err(|error| EngineError::Internal(error.to_string()))?;
+        let (sender, receiver) = channel();
+        Ok(Batch {
+            threads: pool.current_num_threads(),
+            pool,
+            sender,
+            receiver,
+            running: HashMap::new(),
+            finished: 0,
+            started: 0,
+            events: 0,
+        })
+    }
+
+    /// Whether another run would find a thread soon. Descriptions are read as they are needed.
+    pub fn wants_more(&self) -> bool {
+        self.running.len() < 2 * self.threads
+    }
+
+    /// How many have been submitted and not ended.
+    pub fn running(&self) -> usize {
+        self.running.len()
+    }
+
+    /// Starts a run.
+    pub fn submit(&mut self, experiment: Arc<Experiment>, replication: u64) {
+        let monitor = Arc::new(Monitor::default());
+        let index = self.started;
+        self.started += 1;
+        let running = Running {
+            monitor: Arc::clone(&monitor),
+            duration_ps: experiment.duration_ns * 1000,
+        };
+        self.running.insert(index, running);
+        let sender = self.sender.clone();
+        self.pool.spawn(move || {
+            let work = || run::run(&experiment, replication, &monitor);
+            let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+                let text = panic.downcast_ref::<String>().cloned();
+                let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()));
+                Err(EngineError::Internal(text.unwrap_or_else(|| "a panic".to_owned())))
+            });
+            // The receiver is gone only when nobody wants the result any more.
+            let _ = sender.send(Completed { index, replication, result });
+        });
+    }
+
+    /// The next run to end, waiting at most so long; None when none did.
+    pub fn wait(&mut self, timeout: Duration) -> Option<Completed> {
+        match self.receiver.recv_timeout(timeout) {
+            Ok(completed) => {
+                self.running.remove(&completed.index);
+                self.finished += 1;
+                if let Ok(output) = &completed.result {
+                    self.events += output.events;
+                }
+                Some(completed)
+            }
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
+        }
+    }
+
+    /// Asks every running one to stop; they end as cancelled.
+    pub fn cancel(&self) {
+        for running in self.running.values() {
+            running.monitor.cancel.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// How far the batch is.
+    pub fn progress(&self) -> Progress {
+        let mut progress = Progress {
+            started: self.started,
+            finished: self.finished,
+            running: self.running.len(),
+            virtual_fraction: 0.0,
+            events: self.events,
+        };
+        for running in self.running.values() {
+            let now = running.monitor.now_ps.load(Ordering::Relaxed);
+            progress.virtual_fraction += now as f64 / running.duration_ps as f64;
+            progress.events += running.monitor.events.load(Ordering::Relaxed);
+        }
+        progress
+    }
+}
+
+impl Drop for Batch {
+    /// Threads must not go on computing for nobody.
+    fn drop(&mut self) {
+        self.cancel();
+    }
+}

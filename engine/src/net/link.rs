@@ -1,0 +1,224 @@
+//! One direction of a link: a queue discipline, a transmitter and the way to the other host.
+//!
+//! With a finite rate the transmitter holds one packet, sends it for `bytes / rate` and then
+//! asks the discipline for the next. With an infinite rate it asks until there is none, so a
+//! work-conserving queue is passed at once and a shaping one (netem with a rate) paces itself.
+//! After transmission a packet may be lost, and otherwise arrives after the delay.
+
+use super::link_statistics::{Level, LinkStatistics};
+use super::propagation::{Propagation, Slab};
+use crate::qdisc::{self, Dequeued, DropReason, Qdisc};
+use crate::sim::packet::Packet;
+use crate::sim::random::Stream;
+use crate::sim::rate::Rate;
+use crate::sim::time::Time;
+use crate::spec;
+use std::collections::VecDeque;
+
+/// What became of a packet that was offered to the link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offered {
+    /// It was taken; ask `pending` when something happens next.
+    Taken,
+    /// The queue refused it.
+    Dropped(DropReason),
+}
+
+/// A packet the transmitter has just finished with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sent {
+    /// The packet.
+    pub packet: Packet,
+    /// Whether the link lost it.
+    pub lost: bool,
+    /// From its arrival at the queue to now.
+    pub sojourn: Time,
+}
+
+/// The state of one direction of a link.
+#[derive(Debug)]
+pub struct Link {
+    /// The host it leads to.
+    pub to: u32,
+    /// Bytes a packet carries here besides its IP size.
+    pub overhead_bytes: u32,
+    /// Whether each packet is written to the table `packets`.
+    pub record_packets: bool,
+    /// What was measured.
+    pub statistics: LinkStatistics,
+    /// After the transmitter.
+    pub propagation: Propagation,
+    /// Delay after the transmitter.
+    pub delay: Time,
+    /// Whether it ever wants to be woken: not a plain queue of infinite rate.
+    pub may_be_pending: bool,
+    /// Its place in the tournament, if it may be pending.
+    pub departure_leaf: usize,
+    /// The place of its ring, if it has one and a delay.
+    pub arrival_leaf: usize,
+    qdisc: Qdisc,
+    /// None for an infinite rate.
+    rate: Option<Rate>,
+    in_transmission: Option<(Packet, Time)>,
+    /// When the transmission ends, or the discipline is to be asked again.
+    pending: Time,
+    loss: f64,
+    loss_stream: Stream,
+}
+
+impl Link {
+    /// An idle link end.
+    pub fn new(end: &spec::LinkEnd, to: u32, loss_stream: Stream) -> Link {
+        let propagation = if end.changes.is_empty() {
+            Propagation::Ring(VecDeque::new())
+        } else {
+            Propagation::Slab(Slab::default())
+        };
+        let paces_itself = !matches!(end.qdisc, qdisc::Config::Pfifo { .. } | qdisc::Config::Bfifo { .. });
+        Link {
+            to,
+            may_be_pending: end.rate_bps > 0 || paces_itself || !end.changes.is_empty(),
+            departure_leaf: usize::MAX,
+            arrival_leaf: usize::MAX,
+            overhead_bytes: end.overhead_bytes,
+            record_packets: end.record_packets,
+            statistics: LinkStatistics::default(),
+            propagation,
+            delay: Time::from_ns(end.delay_ns),
+            qdisc: Qdisc::new(&end.qdisc, end.overhead_bytes),
+            rate: (end.rate_bps > 0).then(|| Rate::new(end.rate_bps)),
+            in_transmission: None,
+            pending: Time::NEVER,
+            loss: end.loss,
+            loss_stream,
+        }
+    }
+
+    /// When this link wants to be woken.
+    #[inline]
+    pub fn pending(&self) -> Time {
+        self.pending
+    }
+
+    /// Packets in the queue and in transmission, and the backlog.
+    #[inline(always)]
+    pub fn level(&self) -> Level {
+        let (backlog_pkts, backlog_bytes) = self.qdisc.backlog();
+        Level {
+            system_pkts: backlog_pkts + u32::from(self.in_transmission.is_some()),
+            backlog_pkts,
+            backlog_bytes,
+        }
+    }
+
+    /// Whether packets go through in the instant they come: an infinite rate behind a plain
+    /// queue, no loss, no delay. Most links beside the bottleneck are like that.
+    #[inline]
+    pub fn is_transparent(&self) -> bool {
+        !self.may_be_pending && self.loss == 0.0 && self.delay == Time::ZERO && !self.record_packets
+    }
+
+    /// Offers a packet to the queue. Afterwards call `send` until it gives none.
+    #[inline]
+    pub fn offer(&mut self, mut packet: Packet, now: Time) -> Offered {
+        packet.arrived = now;
+        let bytes = u64::from(packet.wire_bytes(self.overhead_bytes));
+        let total = &mut self.statistics.total;
+        total.arrived_pkts += 1;
+        total.arrived_bytes += bytes;
+        match self.qdisc.enqueue(packet, now) {
+            Ok(()) => Offered::Taken,
+            Err(reason) => {
+                total.dropped_overlimit_pkts += 1;
+                total.dropped_overlimit_bytes += bytes;
+                Offered::Dropped(reason)
+            }
+        }
+    }
+
+    /// Does what is due at `now`: ends a transmission, starts the next. Returns each packet
+    /// whose transmission ends now; call again until None, then `settle`.
+    #[inline(always)]
+    pub fn send(&mut self, now: Time, warm_up: Time) -> Option<Sent> {
+        if let Some((packet, service)) = self.in_transmission {
+            if self.pending > now {
+                return None;
+            }
+            self.in_transmission = None;
+            return Some(self.finish(packet, service, now, warm_up));
+        }
+        match self.qdisc.dequeue(now) {
+            Dequeued::Packet(packet) => {
+                let bytes = packet.wire_bytes(self.overhead_bytes);
+                match &mut self.rate {
+                    Some(rate) => {
+                        let service = rate.time_for(bytes);
+                        self.in_transmission = Some((packet, service));
+                        self.pending = now + service;
+                        None
+                    }
+                    None => {
+                        let service = self.qdisc.own_service_time(bytes);
+                        Some(self.finish(packet, service, now, warm_up))
+                    }
+                }
+            }
+            Dequeued::NotBefore(later) => {
+                self.pending = later;
+                None
+            }
+            Dequeued::Empty => {
+                self.pending = Time::NEVER;
+                None
+            }
+        }
+    }
+
+    /// Whether nothing but the end of a transmission can make this link send.
+    #[inline]
+    pub fn is_transmitting(&self) -> bool {
+        self.in_transmission.is_some()
+    }
+
+    /// Brings the integrals up to date after a change.
+    #[inline(always)]
+    pub fn settle(&mut self, now: Time) {
+        let level = self.level();
+        self.statistics.levels.set(now, level);
+    }
+
+    #[inline(always)]
+    fn finish(&mut self, packet: Packet, service: Time, now: Time, warm_up: Time) -> Sent {
+        let bytes = packet.wire_bytes(self.overhead_bytes);
+        self.statistics
+            .departed(bytes, packet.arrived, service, now, warm_up);
+        let lost = self.loss > 0.0 && self.loss_stream.uniform() < self.loss;
+        self.statistics.total.lost_pkts += u64::from(lost);
+        Sent {
+            packet,
+            lost,
+            sojourn: now - packet.arrived,
+        }
+    }
+
+    /// Takes new values. A packet in transmission ends as it began; packets already under way
+    /// keep their delay.
+    pub fn change(&mut self, change: &spec::Change) {
+        if let Some(rate_bps) = change.rate_bps {
+            self.rate = (rate_bps > 0).then(|| Rate::new(rate_bps));
+        }
+        if let Some(delay_ns) = change.delay_ns {
+            self.delay = Time::from_ns(delay_ns);
+        }
+        if let Some(loss) = change.loss {
+            self.loss = loss;
+        }
+    }
+
+    /// Every packet in the queue, in transmission or on its way, for checking conservation.
+    pub fn packets(&self) -> impl Iterator<Item = &Packet> {
+        let sending = self.in_transmission.iter().map(|(packet, _)| packet);
+        let queued = self.qdisc.packets().chain(sending);
+        queued.chain(self.propagation.packets())
+    }
+}

@@ -1,0 +1,255 @@
+//! What is measured at one directed link, streamed as packets pass.
+//!
+//! Counters run from the start of the run. At the end of the warm-up a copy is kept, so that
+//! the measured window is a difference and no packet is counted twice on its way. Delays
+//! enter when a packet leaves, if it arrived after the warm-up.
+
+use crate::sim::histogram::Histogram;
+use crate::sim::moments::Moments;
+use crate::sim::time::Time;
+
+/// Packets and bytes (on the wire of this link) since the start of the run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Offered to the queue.
+    pub arrived_pkts: u64,
+    /// Offered to the queue.
+    pub arrived_bytes: u64,
+    /// Sent.
+    pub departed_pkts: u64,
+    /// Sent.
+    pub departed_bytes: u64,
+    /// Refused by the queue.
+    pub dropped_overlimit_pkts: u64,
+    /// Refused by the queue.
+    pub dropped_overlimit_bytes: u64,
+    /// Lost by the link after they were sent.
+    pub lost_pkts: u64,
+    /// Marked instead of dropped.
+    pub marked_pkts: u64,
+}
+
+impl Counters {
+    /// What was counted since an earlier copy.
+    pub fn since(&self, earlier: &Counters) -> Counters {
+        Counters {
+            arrived_pkts: self.arrived_pkts - earlier.arrived_pkts,
+            arrived_bytes: self.arrived_bytes - earlier.arrived_bytes,
+            departed_pkts: self.departed_pkts - earlier.departed_pkts,
+            departed_bytes: self.departed_bytes - earlier.departed_bytes,
+            dropped_overlimit_pkts: self.dropped_overlimit_pkts - earlier.dropped_overlimit_pkts,
+            dropped_overlimit_bytes: self.dropped_overlimit_bytes - earlier.dropped_overlimit_bytes,
+            lost_pkts: self.lost_pkts - earlier.lost_pkts,
+            marked_pkts: self.marked_pkts - earlier.marked_pkts,
+        }
+    }
+}
+
+/// How many packets and bytes are where, at one instant.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Level {
+    /// Packets in the queue and in transmission.
+    pub system_pkts: u32,
+    /// Packets the discipline holds.
+    pub backlog_pkts: u32,
+    /// Bytes the discipline holds.
+    pub backlog_bytes: u64,
+}
+
+/// Time at each number of packets in the system is kept up to here; above it, one bin.
+const OCCUPANCY_CAP: usize = 1 << 16;
+
+/// Exact integrals over time of the level.
+#[derive(Debug, Clone, Default)]
+pub struct LevelIntegrals {
+    since: Time,
+    /// The level since then.
+    pub current: Level,
+    /// Integrals in packet picoseconds and byte picoseconds.
+    pub system: u128,
+    /// As above.
+    pub backlog: u128,
+    /// As above.
+    pub backlog_bytes: u128,
+    /// Time during which something was being sent, picoseconds.
+    pub busy: u64,
+    /// Greatest levels.
+    pub max: Level,
+    /// Picoseconds at each number of packets in the system.
+    pub occupancy: Vec<u64>,
+}
+
+impl LevelIntegrals {
+    /// The level is `level` from `now` on.
+    #[inline]
+    pub fn set(&mut self, now: Time, level: Level) {
+        self.advance(now);
+        self.current = level;
+        self.max.system_pkts = self.max.system_pkts.max(level.system_pkts);
+        self.max.backlog_pkts = self.max.backlog_pkts.max(level.backlog_pkts);
+        self.max.backlog_bytes = self.max.backlog_bytes.max(level.backlog_bytes);
+    }
+
+    /// Brings the integrals up to `now`.
+    #[inline]
+    pub fn advance(&mut self, now: Time) {
+        let span = (now - self.since).0;
+        if span == 0 {
+            return;
+        }
+        self.since = now;
+        let level = self.current;
+        if level.system_pkts > 0 {
+            self.busy += span;
+            self.system += u128::from(level.system_pkts) * u128::from(span);
+            self.backlog += u128::from(level.backlog_pkts) * u128::from(span);
+            self.backlog_bytes += u128::from(level.backlog_bytes) * u128::from(span);
+        }
+        let bin = (level.system_pkts as usize).min(OCCUPANCY_CAP);
+        match self.occupancy.get_mut(bin) {
+            Some(time) => *time += span,
+            None => self.first_time_at(bin, span),
+        }
+    }
+
+    #[cold]
+    fn first_time_at(&mut self, bin: usize, span: u64) {
+        self.occupancy.resize(bin + 1, 0);
+        self.occupancy[bin] = span;
+    }
+
+    /// Forgets everything but the level.
+    pub fn restart(&mut self, now: Time) {
+        *self = LevelIntegrals {
+            since: now,
+            current: self.current,
+            max: self.current,
+            ..LevelIntegrals::default()
+        };
+    }
+}
+
+/// Everything measured at one directed link.
+#[derive(Debug, Clone, Default)]
+pub struct LinkStatistics {
+    /// Since the start of the run.
+    pub total: Counters,
+    /// As they stood at the end of the warm-up.
+    pub at_warm_up: Counters,
+    /// Integrals since the end of the warm-up.
+    pub levels: LevelIntegrals,
+    /// The integral of packets in the system up to the end of the warm-up.
+    pub system_before_warm_up: u128,
+    /// From arrival to the end of transmission.
+    pub sojourn: Moments,
+    /// From arrival to the start of transmission.
+    pub wait: Moments,
+    /// Picoseconds.
+    pub sojourn_histogram: Histogram,
+    /// Picoseconds.
+    pub wait_histogram: Histogram,
+    /// Sum of all sojourn times since the start of the run, picoseconds.
+    pub sojourn_total: u128,
+    /// Packets of the measured window that a queue which never holds any let through. Their
+    /// sojourn times are zero; `finish` enters them all at once.
+    passed_at_once: u64,
+}
+
+impl LinkStatistics {
+    /// A packet left; it arrived at `arrived` and its own transmission took `service`.
+    #[inline]
+    pub fn departed(&mut self, bytes: u32, arrived: Time, service: Time, now: Time, warm_up: Time) {
+        self.total.departed_pkts += 1;
+        self.total.departed_bytes += u64::from(bytes);
+        let sojourn = now - arrived;
+        self.sojourn_total += u128::from(sojourn.0);
+        if arrived >= warm_up {
+            let wait = sojourn.saturating_sub(service);
+            self.sojourn.push(sojourn);
+            self.wait.push(wait);
+            self.sojourn_histogram.record(sojourn.0);
+            self.wait_histogram.record(wait.0);
+        }
+    }
+
+    /// A packet went through a queue that never holds any.
+    #[inline]
+    pub fn passed(&mut self, bytes: u32, now: Time, warm_up: Time) {
+        self.total.arrived_pkts += 1;
+        self.total.arrived_bytes += u64::from(bytes);
+        self.total.departed_pkts += 1;
+        self.total.departed_bytes += u64::from(bytes);
+        self.passed_at_once += u64::from(now >= warm_up);
+    }
+
+    /// The run is over.
+    pub fn finish(&mut self, end: Time) {
+        self.levels.advance(end);
+        let passed = std::mem::take(&mut self.passed_at_once);
+        self.sojourn.push_zeros(passed);
+        self.wait.push_zeros(passed);
+        self.sojourn_histogram.record_many(0, passed);
+        self.wait_histogram.record_many(0, passed);
+    }
+
+    /// The warm-up is over.
+    pub fn start_measuring(&mut self, now: Time) {
+        self.levels.advance(now);
+        self.system_before_warm_up = self.levels.system;
+        self.at_warm_up = self.total;
+        self.levels.restart(now);
+    }
+
+    /// Counters of the measured window.
+    pub fn measured(&self) -> Counters {
+        self.total.since(&self.at_warm_up)
+    }
+
+    /// The integral of packets in the system since the start of the run, packet picoseconds.
+    pub fn system_integral(&self) -> u128 {
+        self.system_before_warm_up + self.levels.system
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn level(system_pkts: u32) -> Level {
+        Level {
+            system_pkts,
+            backlog_pkts: system_pkts.saturating_sub(1),
+            backlog_bytes: 100 * u64::from(system_pkts.saturating_sub(1)),
+        }
+    }
+
+    #[test]
+    fn integrals_of_a_staircase() {
+        let mut levels = LevelIntegrals::default();
+        levels.set(Time(10), level(1));
+        levels.set(Time(30), level(3));
+        levels.set(Time(40), level(0));
+        levels.advance(Time(100));
+        assert_eq!((levels.system, levels.backlog, levels.backlog_bytes), (50, 20, 2000));
+        assert_eq!(levels.busy, 30);
+        assert_eq!(levels.occupancy, vec![70, 20, 0, 10]);
+        assert_eq!(levels.max, level(3));
+    }
+
+    #[test]
+    fn the_warm_up_is_left_out_of_what_is_measured_but_not_of_the_total() {
+        let mut statistics = LinkStatistics::default();
+        statistics.levels.set(Time(0), level(2));
+        statistics.departed(100, Time(0), Time(10), Time(10), Time(20));
+        statistics.start_measuring(Time(20));
+        statistics.departed(100, Time(5), Time(10), Time(30), Time(20));
+        statistics.departed(100, Time(25), Time(10), Time(45), Time(20));
+        statistics.levels.advance(Time(50));
+        assert_eq!(statistics.measured().departed_pkts, 2);
+        assert_eq!(statistics.sojourn.count(), 1);
+        assert_eq!(statistics.wait.max(), Some(Time(10)));
+        assert_eq!(statistics.sojourn_total, 10 + 25 + 20);
+        assert_eq!(statistics.levels.system, 60);
+        assert_eq!(statistics.system_integral(), 100);
+    }
+}

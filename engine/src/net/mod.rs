@@ -1,0 +1,6 @@
+//! Hosts, links and routes.
+
+pub mod link;
+pub mod link_statistics;
+pub mod propagation;
+pub mod route;

@@ -1,0 +1,82 @@
+//! Packets on their way along a link, after the queue.
+//!
+//! A constant delay keeps packets in order, so a ring with one pending event does. A link
+//! whose delay changes may let a later packet overtake (as a netem whose delay is changed
+//! does), so its packets wait in a slab and each has an entry in the timing wheel.
+
+use crate::sim::packet::Packet;
+use crate::sim::time::Time;
+use std::collections::VecDeque;
+
+/// The packets in flight on one directed link.
+#[derive(Debug, Clone)]
+pub enum Propagation {
+    /// Constant delay: first in, first out.
+    Ring(VecDeque<(Time, Packet)>),
+    /// Changing delay: packets by slab index, due times in the wheel.
+    Slab(Slab),
+}
+
+/// Packets by index, with a list of the free places.
+#[derive(Debug, Clone, Default)]
+pub struct Slab {
+    places: Vec<Option<Packet>>,
+    free: Vec<u32>,
+}
+
+impl Slab {
+    /// Keeps a packet and returns its index.
+    pub fn insert(&mut self, packet: Packet) -> u32 {
+        match self.free.pop() {
+            Some(index) => {
+                self.places[index as usize] = Some(packet);
+                index
+            }
+            None => {
+                self.places.push(Some(packet));
+                (self.places.len() - 1) as u32
+            }
+        }
+    }
+
+    /// Takes the packet at an index out.
+    pub fn remove(&mut self, index: u32) -> Option<Packet> {
+        let packet = self.places.get_mut(index as usize)?.take();
+        if packet.is_some() {
+            self.free.push(index);
+        }
+        packet
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Packet> {
+        self.places.iter().flatten()
+    }
+}
+
+impl Propagation {
+    /// Every packet in flight, in no particular order.
+    pub fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
+        match self {
+            Propagation::Ring(ring) => Box::new(ring.iter().map(|(_, packet)| packet)),
+            Propagation::Slab(slab) => Box::new(slab.iter()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::packet::Kind;
+
+    #[test]
+    fn slab_places_are_used_again() {
+        let packet = |n| Packet::new(Kind::Udp, 0, n, 100, Time::ZERO);
+        let mut slab = Slab::default();
+        let (first, second) = (slab.insert(packet(1)), slab.insert(packet(2)));
+        assert_eq!(slab.remove(first).unwrap().number, 1);
+        assert_eq!(slab.remove(first), None);
+        assert_eq!(slab.insert(packet(3)), first);
+        assert_eq!(slab.iter().count(), 2);
+        assert_eq!(slab.remove(second).unwrap().number, 2);
+    }
+}

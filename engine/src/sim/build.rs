@@ -1,0 +1,136 @@
+//! From a checked description to a network at time zero.
+
+use super::random::Stream;
+use super::time::Time;
+use crate::net::link::Link;
+use crate::net::route::{Hop, Routes};
+use crate::sim::moments::Moments;
+use crate::spec::{Experiment, Flow, Probe};
+use crate::traffic::conversation::{Conversation, Counters, Datagrams, Sender};
+use crate::traffic::datagram::Reassembly;
+use crate::traffic::ping::Ping;
+use crate::traffic::{FlowStreams, Generator};
+
+/// The parts of a network before anything has happened.
+pub struct Built {
+    /// Directed link ends.
+    pub links: Vec<Link>,
+    /// Flows, then probes.
+    pub conversations: Vec<Conversation>,
+    /// When each conversation sends first; `NEVER` for not at all.
+    pub first_sends: Vec<Time>,
+    /// To every host that something is sent to.
+    pub routes: Routes,
+}
+
+struct Builder<'a> {
+    experiment: &'a Experiment,
+    replication: u64,
+    hops: Vec<Hop>,
+    routes: Routes,
+}
+
+impl Built {
+    /// Builds the network of a description that has been checked.
+    pub fn new(experiment: &Experiment, replication: u64) -> Built {
+        let hops = experiment.hops();
+        let host = |name: &str| experiment.host_index(name).expect("hosts were checked");
+        let flows = experiment.flows.iter().map(|flow| (&flow.from, &flow.to));
+        let probes = experiment.probes.iter().map(|probe| (&probe.from, &probe.to));
+        let ends = flows.chain(probes).flat_map(|(from, to)| [host(from), host(to)]);
+        let routes = Routes::new(experiment.hosts.len(), &hops, ends);
+        let builder = Builder {
+            experiment,
+            replication,
+            hops,
+            routes,
+        };
+        let flows = experiment.flows.iter().map(|flow| builder.flow(flow));
+        let probes = experiment.probes.iter().map(|probe| builder.probe(probe));
+        let (conversations, first_sends) = flows.chain(probes).unzip();
+        Built {
+            links: builder.links(),
+            conversations,
+            first_sends,
+            routes: builder.routes,
+        }
+    }
+}
+
+impl Builder<'_> {
+    fn stream(&self, component: &str) -> Stream {
+        Stream::new(self.experiment.seed, self.replication, component)
+    }
+
+    fn links(&self) -> Vec<Link> {
+        let names = self.experiment.queue_names();
+        let ends = self.experiment.link_ends().zip(&self.hops).zip(names);
+        ends.map(|(((_, _, end), hop), name)| {
+            Link::new(end, hop.to, self.stream(&format!("link/{name}/loss")))
+        })
+        .collect()
+    }
+
+    /// The start with its jitter. The stream is drawn from even when there is none, so that
+    /// adding jitter moves nothing else.
+    fn start(&self, component: &str, start_ns: u64, jitter_ns: u64) -> Time {
+        let share = self.stream(&format!("{component}/start")).uniform();
+        Time::from_ns(start_ns) + Time::from_seconds(share * jitter_ns as f64 * 1e-9)
+    }
+
+    fn flow(&self, flow: &Flow) -> (Conversation, Time) {
+        let streams = FlowStreams::new(self.experiment.seed, self.replication, &flow.name);
+        let mut generator = Generator::new(&flow.source, streams);
+        let start = self.start(&format!("flow/{}", flow.name), flow.start_ns, flow.start_jitter_ns);
+        let gap = generator.next_gap();
+        let first = gap.map_or(Time::NEVER, |gap| start.saturating_add(gap));
+        let sender = Sender::Udp(Box::new(generator));
+        let class = flow.dscp << 2 | flow.ecn.bits();
+        let stop = Time::from_ns(flow.stop_ns);
+        (self.conversation(&flow.from, &flow.to, class, stop, sender), first)
+    }
+
+    fn probe(&self, probe: &Probe) -> (Conversation, Time) {
+        let component = format!("probe/{}", probe.name);
+        let first = self.start(&component, probe.start_ns, probe.start_jitter_ns);
+        let sender = Sender::Ping(Ping::new(probe));
+        let class = probe.dscp << 2;
+        (self.conversation(&probe.from, &probe.to, class, Time::NEVER, sender), first)
+    }
+
+    fn conversation(
+        &self,
+        from: &str,
+        to: &str,
+        traffic_class: u8,
+        stop: Time,
+        sender: Sender,
+    ) -> Conversation {
+        let host = |name: &str| self.experiment.host_index(name).expect("hosts were checked");
+        let (source, destination) = (host(from), host(to));
+        let row_out = self.routes.row(destination);
+        let path = self.routes.path(&self.hops, row_out, source, destination);
+        let ends: Vec<_> = self.experiment.link_ends().collect();
+        let mtus = path.into_iter().flatten().map(|link| ends[link as usize].2.mtu_bytes);
+        Conversation {
+            source,
+            destination,
+            row_out,
+            row_back: self.routes.row(source),
+            traffic_class,
+            mtu_bytes: mtus.min().expect("a path has a link"),
+            sender,
+            stop,
+            number: 0,
+            counters: Counters::default(),
+            sent: Datagrams::default(),
+            received: Datagrams::default(),
+            first_sent: None,
+            last_received: None,
+            delay: Moments::default(),
+            delivered_payload_bytes: 0,
+            delay_total: 0,
+            reassembly: Reassembly::default(),
+        }
+    }
+}

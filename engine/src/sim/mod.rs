@@ -1,0 +1,16 @@
+//! The event core: time, the two pending-event sets, packets, randomness and statistics.
+
+pub mod build;
+pub mod digest;
+pub mod histogram;
+pub mod moments;
+pub mod packet;
+pub mod random;
+pub mod rate;
+pub mod records;
+pub mod samples;
+pub mod statistics;
+pub mod time;
+pub mod tournament;
+pub mod wheel;
+pub mod world;

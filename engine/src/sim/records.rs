@@ -1,0 +1,80 @@
+//! One row a packet and event, for links that ask for it.
+
+use super::packet::Packet;
+use super::time::Time;
+use crate::net::link_statistics::Level;
+
+/// What happened to a packet; the `event` column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(i8)]
+pub enum Event {
+    /// Taken by the queue.
+    Enqueue = 0,
+    /// Sent.
+    Dequeue = 1,
+    /// Refused by the queue.
+    Drop = 2,
+    /// Marked.
+    Mark = 3,
+    /// Sent, but lost by the link.
+    Lost = 4,
+}
+
+/// A row of `packets`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Record {
+    /// When.
+    pub time: Time,
+    /// Which queue.
+    pub queue: u32,
+    /// What.
+    pub event: Event,
+    /// Why: a `DropReason`, or 0.
+    pub reason: i8,
+    /// Which flow or probe.
+    pub conversation: u32,
+    /// Datagram number or echo sequence.
+    pub number: u32,
+    /// On the wire.
+    pub bytes: u32,
+    /// In queue and transmission after the event.
+    pub system_pkts: u32,
+    /// Of a packet that was sent.
+    pub sojourn: Option<Time>,
+}
+
+/// All records of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Records {
+    /// In the order things happened.
+    pub rows: Vec<Record>,
+}
+
+impl Records {
+    /// Adds a row.
+    #[expect(clippy::too_many_arguments, reason = "a row has this many columns")]
+    #[inline]
+    pub fn push(
+        &mut self,
+        time: Time,
+        queue: usize,
+        event: Event,
+        reason: i8,
+        packet: &Packet,
+        bytes: u32,
+        level: Level,
+        sojourn: Option<Time>,
+    ) {
+        self.rows.push(Record {
+            time,
+            queue: queue as u32,
+            event,
+            reason,
+            conversation: packet.conversation,
+            number: packet.number,
+            bytes,
+            system_pkts: level.system_pkts,
+            sojourn,
+        });
+    }
+}

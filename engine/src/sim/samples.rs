@@ -1,0 +1,94 @@
+//! Samples at a fixed interval: levels at the instant, and running totals.
+//!
+//! Totals count from the start of the run, so any two samples give the exact mean between
+//! them; only the levels are a sample.
+
+use super::time::{PS_PER_S, Time};
+use crate::net::link::Link;
+use crate::traffic::conversation::Conversation;
+
+/// A row of `queue_samples`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct QueueSample {
+    /// When.
+    pub time: Time,
+    /// Which queue.
+    pub queue: u32,
+    /// Packets in queue and transmission.
+    pub system_pkts: u32,
+    /// Packets the discipline holds.
+    pub backlog_pkts: u32,
+    /// Bytes the discipline holds.
+    pub backlog_bytes: u64,
+    /// Sent since the start.
+    pub departed_pkts: u64,
+    /// Sent since the start.
+    pub departed_bytes: u64,
+    /// Refused since the start.
+    pub dropped_pkts: u64,
+    /// Sum of the sojourn times of all that left, seconds.
+    pub sojourn_sum_s: f64,
+    /// Integral of packets in the system, packet seconds.
+    pub system_integral_pkt_s: f64,
+}
+
+/// A row of `flow_samples`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FlowSample {
+    /// When.
+    pub time: Time,
+    /// Which flow.
+    pub flow: u32,
+    /// Received since the start.
+    pub delivered_pkts: u64,
+    /// Received in whole datagrams since the start.
+    pub delivered_payload_bytes: u64,
+    /// Lost since the start.
+    pub dropped_pkts: u64,
+    /// Sum of one-way delays, seconds.
+    pub delay_sum_s: f64,
+}
+
+/// All samples of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Samples {
+    /// In order of time, then queue.
+    pub queues: Vec<QueueSample>,
+    /// In order of time, then flow.
+    pub flows: Vec<FlowSample>,
+}
+
+fn seconds(picoseconds: u128) -> f64 {
+    picoseconds as f64 / PS_PER_S as f64
+}
+
+impl Samples {
+    /// Samples every queue and flow at `now`; integrals have been brought up to it.
+    pub fn take(&mut self, now: Time, links: &[Link], flows: &[Conversation]) {
+        for (queue, link) in links.iter().enumerate() {
+            let (level, statistics) = (link.level(), &link.statistics);
+            self.queues.push(QueueSample {
+                time: now,
+                queue: queue as u32,
+                system_pkts: level.system_pkts,
+                backlog_pkts: level.backlog_pkts,
+                backlog_bytes: level.backlog_bytes,
+                departed_pkts: statistics.total.departed_pkts,
+                departed_bytes: statistics.total.departed_bytes,
+                dropped_pkts: statistics.total.dropped_overlimit_pkts,
+                sojourn_sum_s: seconds(statistics.sojourn_total),
+                system_integral_pkt_s: seconds(statistics.system_integral()),
+            });
+        }
+        for (flow, conversation) in flows.iter().enumerate() {
+            self.flows.push(FlowSample {
+                time: now,
+                flow: flow as u32,
+                delivered_pkts: conversation.counters.delivered_pkts,
+                delivered_payload_bytes: conversation.delivered_payload_bytes,
+                dropped_pkts: conversation.counters.dropped_pkts,
+                delay_sum_s: seconds(conversation.delay_total),
+            });
+        }
+    }
+}

@@ -1,0 +1,533 @@
+//! The run loop: what is pending, what happens, in which order.
+//!
+//! Events are ordered by (time, class, component, the component's own sequence). At one
+//! instant a link first takes its new values, then transmissions end, then packets arrive from
+//! links, then sources send, then samples are taken; within a class the component that stands
+//! earlier in the description goes first. So a packet that leaves at the very instant another
+//! arrives has made room for it, and adding a component does not reorder the others.
+//!
+//! Transmitters, propagation rings and sources have one pending event each and live in a
+//! `Tournament`; everything else is in the `Wheel`.
+
+use super::packet::{Kind, Packet};
+use super::time::Time;
+use super::tournament::Tournament;
+use super::wheel::{Entry, Order, Wheel};
+use crate::net::link::{Link, Offered, Sent};
+use crate::net::propagation::Propagation;
+use crate::net::route::Routes;
+use crate::qdisc::DropReason;
+use crate::sim::records::{Event, Records};
+use crate::sim::samples::Samples;
+use crate::spec::{Change, Experiment, SizeAt};
+use crate::traffic::conversation::{Conversation, Sender};
+use crate::traffic::datagram;
+use std::collections::VecDeque;
+
+/// Classes of events at one instant, in their order.
+pub mod class {
+    /// New values of links, the end of the warm-up.
+    pub const CHANGE: u8 = 0;
+    /// A transmission ends, or a discipline's next packet is due.
+    pub const DEPARTURE: u8 = 1;
+    /// A packet arrives at the far end of a link.
+    pub const ARRIVAL: u8 = 2;
+    /// A source sends.
+    pub const SOURCE: u8 = 3;
+    /// A sample is taken.
+    pub const SAMPLE: u8 = 4;
+}
+
+/// Component numbers of what belongs to the run as a whole, after every link.
+const WHOLE_RUN: u32 = u32::MAX;
+
+/// Whose pending event a leaf of the tournament is. Only components that can have one get a
+/// leaf: most links of a network have no rate, or no delay, and a smaller tree is faster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Leaf {
+    class: u8,
+    component: u32,
+}
+
+/// A network while it runs.
+#[derive(Debug)]
+pub struct World {
+    /// The current instant.
+    pub now: Time,
+    /// Events done so far.
+    pub events: u64,
+    /// When measuring starts.
+    pub warm_up: Time,
+    /// When the run ends.
+    pub end: Time,
+    /// Directed link ends, in the order of queues.
+    pub links: Vec<Link>,
+    /// Flows, then probes.
+    pub conversations: Vec<Conversation>,
+    /// How many of the conversations are flows.
+    pub flows: usize,
+    /// Interval samples.
+    pub samples: Samples,
+    /// Packet records.
+    pub records: Records,
+    routes: Routes,
+    tournament: Tournament,
+    /// In the order of leaves: by class, then component.
+    leaves: Vec<Leaf>,
+    /// The leaf of conversation 0; the others follow.
+    first_source_leaf: usize,
+    wheel: Wheel,
+    /// When the wheel's first entry is due.
+    wheel_due: Time,
+    changes: Vec<(u32, Change)>,
+    sample_interval: Time,
+    wheel_sequence: u32,
+    /// Packets that arrive at a host in this very instant, by links without delay.
+    arriving: VecDeque<(Packet, u32)>,
+}
+
+impl World {
+    /// A network at time zero.
+    pub fn new(experiment: &Experiment, replication: u64) -> World {
+        let built = super::build::Built::new(experiment, replication);
+        let (mut links, conversations) = (built.links, built.conversations);
+        let mut leaves = Vec::new();
+        let mut new_leaf = |class, component| {
+            leaves.push(Leaf { class, component });
+            leaves.len() - 1
+        };
+        for (component, link) in (0..).zip(&mut links) {
+            if link.may_be_pending {
+                link.departure_leaf = new_leaf(class::DEPARTURE, component);
+            }
+        }
+        for (component, link) in (0..).zip(&mut links) {
+            if matches!(link.propagation, Propagation::Ring(_)) && link.delay > Time::ZERO {
+                link.arrival_leaf = new_leaf(class::ARRIVAL, component);
+            }
+        }
+        let sources = 0..conversations.len() as u32;
+        let source_leaves = sources.map(|component| new_leaf(class::SOURCE, component));
+        let first_source_leaf = source_leaves.min().unwrap_or(0);
+        let mut world = World {
+            now: Time::ZERO,
+            events: 0,
+            warm_up: Time::from_ns(experiment.warm_up_ns),
+            end: Time::from_ns(experiment.duration_ns),
+            flows: experiment.flows.len(),
+            tournament: Tournament::new(leaves.len()),
+            leaves,
+            first_source_leaf,
+            wheel: Wheel::default(),
+            wheel_due: Time::NEVER,
+            samples: Samples::default(),
+            records: Records::default(),
+            routes: built.routes,
+            changes: Vec::new(),
+            sample_interval: Time::from_ns(experiment.sample_interval_ns),
+            wheel_sequence: 0,
+            arriving: VecDeque::new(),
+            links,
+            conversations,
+        };
+        for (conversation, first) in built.first_sends.into_iter().enumerate() {
+            world.schedule_source(conversation, first);
+        }
+        for (link, (_, _, end)) in experiment.link_ends().enumerate() {
+            for change in &end.changes {
+                let index = world.changes.len() as u32;
+                world.changes.push((link as u32, change.clone()));
+                world.schedule(Time::from_ns(change.at_ns), class::CHANGE, link as u32, index);
+            }
+        }
+        if world.warm_up > Time::ZERO {
+            world.schedule(world.warm_up, class::CHANGE, WHOLE_RUN, 0);
+        }
+        if world.sample_interval > Time::ZERO {
+            world.schedule(world.sample_interval, class::SAMPLE, WHOLE_RUN, 0);
+        }
+        world
+    }
+
+    /// Does the next event. Returns false when none is left before the end.
+    #[inline]
+    pub fn step(&mut self) -> bool {
+        let (time, leaf) = self.tournament.first();
+        if time >= self.wheel_due && self.wheel_is_first(time, leaf) {
+            return self.step_wheel();
+        }
+        if time >= self.end {
+            return false;
+        }
+        self.now = time;
+        self.events += 1;
+        let Leaf { class, component } = self.leaves[leaf];
+        match class {
+            class::DEPARTURE => self.pump(component as usize),
+            class::ARRIVAL => self.arrive_from_ring(component as usize),
+            _ => self.send_from(component as usize),
+        }
+        self.settle_arrivals();
+        true
+    }
+
+    /// Brings every integral up to the end and takes the last sample.
+    pub fn finish(&mut self) {
+        self.now = self.end;
+        for link in &mut self.links {
+            link.statistics.finish(self.end);
+        }
+        let interval = self.sample_interval.0;
+        if interval > 0 && self.end.0.is_multiple_of(interval) {
+            self.samples.take(self.end, &self.links, &self.conversations[..self.flows]);
+        }
+    }
+
+    /// Whether the wheel's first entry goes before the tournament's first.
+    #[cold]
+    fn wheel_is_first(&self, time: Time, leaf: usize) -> bool {
+        let Some(entry) = self.wheel.first() else {
+            return false;
+        };
+        let order = (entry.order.class, entry.order.component);
+        let other = self.leaves.get(leaf).map(|leaf| (leaf.class, leaf.component));
+        entry.time < time || other.is_none_or(|other| order < other)
+    }
+
+    fn schedule(&mut self, time: Time, class: u8, component: u32, payload: u32) {
+        self.wheel_sequence = self.wheel_sequence.wrapping_add(1);
+        let order = Order {
+            class,
+            component,
+            sequence: self.wheel_sequence,
+        };
+        self.wheel.push(Entry { time, order, payload });
+        self.wheel_due = self.wheel_due.min(time);
+    }
+
+    #[inline]
+    fn schedule_source(&mut self, conversation: usize, time: Time) {
+        let stop = self.conversations[conversation].stop;
+        let due = if time < stop { time } else { Time::NEVER };
+        self.tournament.set(self.first_source_leaf + conversation, due);
+    }
+
+    fn step_wheel(&mut self) -> bool {
+        if self.wheel.first().is_none_or(|entry| entry.time >= self.end) {
+            return false;
+        }
+        let entry = self.wheel.pop().expect("there is a first entry");
+        self.wheel_due = self.wheel.first().map_or(Time::NEVER, |entry| entry.time);
+        self.now = entry.time;
+        self.events += 1;
+        match (entry.order.class, entry.order.component) {
+            (class::CHANGE, WHOLE_RUN) => self.start_measuring(),
+            (class::CHANGE, link) => self.change(link as usize, entry.payload),
+            (class::SAMPLE, _) => self.sample(),
+            (_, link) => self.arrive_from_slab(link as usize, entry.payload),
+        }
+        self.settle_arrivals();
+        true
+    }
+
+    fn start_measuring(&mut self) {
+        for link in &mut self.links {
+            link.statistics.start_measuring(self.now);
+        }
+    }
+
+    fn change(&mut self, link: usize, index: u32) {
+        let (_, change) = &self.changes[index as usize];
+        self.links[link].change(change);
+        if !self.links[link].is_transmitting() {
+            self.pump(link);
+        }
+    }
+
+    fn sample(&mut self) {
+        for link in &mut self.links {
+            link.statistics.levels.advance(self.now);
+        }
+        self.samples.take(self.now, &self.links, &self.conversations[..self.flows]);
+        let next = self.now.saturating_add(self.sample_interval);
+        self.schedule(next, class::SAMPLE, WHOLE_RUN, 0);
+    }
+
+    /// Packets that crossed links without delay arrive in the instant they were sent.
+    #[inline]
+    fn settle_arrivals(&mut self) {
+        while let Some((packet, host)) = self.arriving.pop_front() {
+            self.arrive(packet, host);
+        }
+    }
+
+    /// The host a packet is for, and the row of the routes that leads there.
+    #[inline(always)]
+    fn goal(&self, packet: &Packet) -> (u32, usize) {
+        let conversation = &self.conversations[packet.conversation as usize];
+        if packet.is_reply() {
+            (conversation.source, conversation.row_back)
+        } else {
+            (conversation.destination, conversation.row_out)
+        }
+    }
+
+    #[inline]
+    fn arrive(&mut self, packet: Packet, host: u32) {
+        let (goal, row) = self.goal(&packet);
+        if host == goal {
+            self.deliver(packet, host);
+        } else {
+            let link = self.routes.next(row, host) as usize;
+            self.offer(link, packet);
+        }
+    }
+
+    #[inline(always)]
+    fn offer(&mut self, index: usize, packet: Packet) {
+        let link = &mut self.links[index];
+        if link.is_transparent() {
+            let bytes = packet.wire_bytes(link.overhead_bytes);
+            link.statistics.passed(bytes, self.now, self.warm_up);
+            let host = link.to;
+            self.arrive_at_once(packet, host);
+            return;
+        }
+        match link.offer(packet, self.now) {
+            Offered::Dropped(reason) => {
+                self.record(index, Event::Drop, reason as i8, &packet, None);
+                self.count_dropped(&packet);
+            }
+            Offered::Taken if link.is_transmitting() => {
+                link.settle(self.now);
+                self.record(index, Event::Enqueue, 0, &packet, None);
+            }
+            Offered::Taken => {
+                self.record(index, Event::Enqueue, 0, &packet, None);
+                self.pump(index);
+            }
+        }
+    }
+
+    /// Lets a link send what is due.
+    #[inline]
+    fn pump(&mut self, index: usize) {
+        while let Some(sent) = self.links[index].send(self.now, self.warm_up) {
+            self.propagate(index, sent);
+        }
+        let link = &mut self.links[index];
+        link.settle(self.now);
+        if link.may_be_pending {
+            self.tournament.set(link.departure_leaf, link.pending());
+        }
+    }
+
+    #[inline(always)]
+    fn propagate(&mut self, index: usize, sent: Sent) {
+        let packet = sent.packet;
+        self.record(index, Event::Dequeue, 0, &packet, Some(sent.sojourn));
+        if sent.lost {
+            let reason = DropReason::LinkLoss as i8;
+            self.record(index, Event::Lost, reason, &packet, Some(sent.sojourn));
+            self.count_dropped(&packet);
+            return;
+        }
+        let link = &mut self.links[index];
+        let due = self.now.saturating_add(link.delay);
+        match &mut link.propagation {
+            Propagation::Ring(_) if link.delay == Time::ZERO => {
+                let host = link.to;
+                self.arrive_at_once(packet, host);
+            }
+            Propagation::Ring(ring) => {
+                ring.push_back((due, packet));
+                if ring.len() == 1 {
+                    self.tournament.set(link.arrival_leaf, due);
+                }
+            }
+            Propagation::Slab(slab) => {
+                let place = slab.insert(packet);
+                self.schedule(due, class::ARRIVAL, index as u32, place);
+            }
+        }
+    }
+
+    /// A packet that crossed a link without delay. At its goal it is delivered here and now;
+    /// on the way it waits its turn within the instant, since the link is in use.
+    #[inline(always)]
+    fn arrive_at_once(&mut self, packet: Packet, host: u32) {
+        if host == self.goal(&packet).0 {
+            self.deliver(packet, host);
+        } else {
+            self.arriving.push_back((packet, host));
+        }
+    }
+
+    #[inline]
+    fn arrive_from_ring(&mut self, index: usize) {
+        let link = &mut self.links[index];
+        let Propagation::Ring(ring) = &mut link.propagation else {
+            unreachable!("only rings are in the tournament");
+        };
+        let (_, packet) = ring.pop_front().expect("the ring's head is due");
+        let next = ring.front().map_or(Time::NEVER, |(due, _)| *due);
+        let host = link.to;
+        self.tournament.set(link.arrival_leaf, next);
+        self.arrive(packet, host);
+    }
+
+    fn arrive_from_slab(&mut self, index: usize, place: u32) {
+        let link = &mut self.links[index];
+        let Propagation::Slab(slab) = &mut link.propagation else {
+            unreachable!("only slabs have entries in the wheel");
+        };
+        let packet = slab.remove(place).expect("the wheel names a packet in flight");
+        let host = link.to;
+        self.arrive(packet, host);
+    }
+
+    #[inline]
+    fn send_from(&mut self, index: usize) {
+        let now = self.now;
+        let conversation = &mut self.conversations[index];
+        match &mut conversation.sender {
+            Sender::Udp(generator) => {
+                let (size, size_at) = (generator.next_size(), generator.size_at());
+                let gap = generator.next_gap();
+                let next = gap.map_or(Time::NEVER, |gap| now.saturating_add(gap));
+                self.schedule_source(index, next);
+                self.send_datagram(index, size, size_at);
+            }
+            Sender::Ping(ping) => {
+                let (number, gap) = ping.send(now);
+                let bytes = ping.packet_bytes;
+                let next = gap.map_or(Time::NEVER, |gap| now.saturating_add(gap));
+                self.schedule_source(index, next);
+                let packet = Packet::new(Kind::Echo, index as u32, number, bytes, now);
+                self.create(index, packet);
+            }
+        }
+    }
+
+    #[inline]
+    fn send_datagram(&mut self, index: usize, size: u32, size_at: SizeAt) {
+        let (now, warm_up) = (self.now, self.warm_up);
+        let conversation = &mut self.conversations[index];
+        conversation.number = conversation.number.wrapping_add(1);
+        if now >= warm_up {
+            conversation.sent.count += 1;
+            conversation.sent.payload_bytes += u64::from(size);
+            conversation.first_sent.get_or_insert(now);
+        }
+        let (number, mtu) = (conversation.number, conversation.mtu_bytes);
+        match size_at {
+            SizeAt::Wire => {
+                let packet = Packet::new(Kind::Udp, index as u32, number, size as u16, now);
+                self.create(index, packet.with_size_on_wire());
+            }
+            SizeAt::Payload => {
+                for packet in datagram::packets(index as u32, number, size, mtu, now) {
+                    self.create(index, packet);
+                }
+            }
+        }
+    }
+
+    /// A host hands a packet to the network.
+    #[inline]
+    fn create(&mut self, index: usize, mut packet: Packet) {
+        let conversation = &mut self.conversations[index];
+        packet.traffic_class = conversation.traffic_class;
+        conversation.counters.created_pkts += 1;
+        conversation.counters.created_bytes += u64::from(packet.bytes);
+        let host = conversation.source;
+        self.arrive(packet, host);
+    }
+
+    #[inline]
+    fn count_dropped(&mut self, packet: &Packet) {
+        let counters = &mut self.conversations[packet.conversation as usize].counters;
+        counters.dropped_pkts += 1;
+        counters.dropped_bytes += u64::from(packet.bytes);
+    }
+
+    #[inline(always)]
+    fn deliver(&mut self, packet: Packet, host: u32) {
+        let (now, warm_up) = (self.now, self.warm_up);
+        let conversation = &mut self.conversations[packet.conversation as usize];
+        conversation.counters.delivered_pkts += 1;
+        conversation.counters.delivered_bytes += u64::from(packet.bytes);
+        if let Sender::Ping(ping) = &mut conversation.sender {
+            if packet.is_reply() {
+                ping.receive(packet.number, now);
+            } else {
+                self.answer(packet, host);
+            }
+            return;
+        }
+        let delay = now - packet.created;
+        conversation.delay_total += u128::from(delay.0);
+        if packet.created >= warm_up {
+            conversation.delay.push(delay);
+        }
+        if let Some(payload) = conversation.whole_datagram(&packet) {
+            conversation.delivered_payload_bytes += u64::from(payload);
+            if now >= warm_up {
+                conversation.received.count += 1;
+                conversation.received.payload_bytes += u64::from(payload);
+                conversation.last_received = Some(now);
+            }
+        }
+    }
+
+    /// The answer to an echo request is a new packet of the same size.
+    fn answer(&mut self, packet: Packet, host: u32) {
+        let counters = &mut self.conversations[packet.conversation as usize].counters;
+        counters.created_pkts += 1;
+        counters.created_bytes += u64::from(packet.bytes);
+        let mut reply = packet.into_reply();
+        reply.created = self.now;
+        self.arriving.push_back((reply, host));
+    }
+
+    #[inline(always)]
+    fn record(&mut self, link: usize, event: Event, reason: i8, packet: &Packet, sojourn: Option<Time>) {
+        let link_end = &self.links[link];
+        if !link_end.record_packets {
+            return;
+        }
+        let bytes = packet.wire_bytes(link_end.overhead_bytes);
+        let level = link_end.level();
+        self.records.push(self.now, link, event, reason, packet, bytes, level, sojourn);
+    }
+
+    /// Packets and bytes in queues, transmitters and on links, by conversation.
+    pub fn in_network(&self) -> Vec<(u64, u64)> {
+        let mut found = vec![(0, 0); self.conversations.len()];
+        for packet in self.links.iter().flat_map(Link::packets) {
+            let (packets, bytes) = &mut found[packet.conversation as usize];
+            *packets += 1;
+            *bytes += u64::from(packet.bytes);
+        }
+        found
+    }
+
+    /// Checks that no packet or byte was made or lost by mistake: created = delivered +
+    /// dropped + in the network, for every conversation, at this instant.
+    pub fn check_conservation(&self) -> Result<(), String> {
+        for (index, (packets, bytes)) in self.in_network().into_iter().enumerate() {
+            let counted = &self.conversations[index].counters;
+            let accounted = (
+                counted.delivered_pkts + counted.dropped_pkts + packets,
+                counted.delivered_bytes + counted.dropped_bytes + bytes,
+            );
+            if accounted != (counted.created_pkts, counted.created_bytes) {
+                return Err(format!(
+                    "at {} ns conversation {index} created {counted:?} but {packets} packets and {bytes} bytes are in the network",
+                    self.now.as_ns()
+                ));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,285 @@
+//! The resolved description of an experiment: what crosses into the engine, and its checks.
+//!
+//! Every default has been filled in and every unit converted by who wrote it. Unknown fields
+//! are refused. Names of fields and their nesting are those of the description a person
+//! writes, so that the path in an error is one they recognise.
+
+use crate::error::EngineError;
+use crate::qdisc;
+use crate::traffic::law::Law;
+use serde::{Deserialize, Serialize};
+
+mod validate;
+
+/// The only version of this format.
+pub const SCHEMA: u32 = 1;
+/// Longest run: the clock counts picoseconds in 64 bits and holds 213 days.
+pub const LONGEST_NS: u64 = 200 * 86_400 * 1_000_000_000;
+/// Largest text accepted, bytes: traces to replay are part of it.
+pub const LARGEST_TEXT: usize = 256 << 20;
+
+/// An experiment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// Version of this format: 1.
+    pub schema: u32,
+    /// What to call it.
+    pub name: String,
+    /// All randomness follows from this, the replication and the components' names.
+    pub seed: u64,
+    /// The run covers [0, duration).
+    pub duration_ns: u64,
+    /// Statistics of the measured window start here.
+    pub warm_up_ns: u64,
+    /// Between samples; 0 for none.
+    pub sample_interval_ns: u64,
+    /// Hosts and routers.
+    pub hosts: Vec<Host>,
+    /// Links between them.
+    pub links: Vec<Link>,
+    /// Traffic.
+    pub flows: Vec<Flow>,
+    /// Echo requests.
+    pub probes: Vec<Probe>,
+}
+
+/// A host or router.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// Unique.
+    pub name: String,
+}
+
+/// A link with both its directions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// One host.
+    pub a: String,
+    /// The other.
+    pub b: String,
+    /// From a to b.
+    pub forward: LinkEnd,
+    /// From b to a.
+    pub reverse: LinkEnd,
+}
+
+/// One direction of a link.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkEnd {
+    /// bit/s; 0 for infinite.
+    pub rate_bps: u64,
+    /// Propagation delay, after the queue.
+    pub delay_ns: u64,
+    /// Largest IP packet.
+    pub mtu_bytes: u32,
+    /// Bytes a packet carries on this link besides its IP size.
+    pub overhead_bytes: u32,
+    /// Probability that a packet is lost after the queue.
+    pub loss: f64,
+    /// The egress queue.
+    pub qdisc: qdisc::Config,
+    /// New values at given times.
+    pub changes: Vec<Change>,
+    /// Whether to write every packet to the table `packets`.
+    pub record_packets: bool,
+}
+
+/// New values of a link from a given time on; null keeps the old one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// When.
+    pub at_ns: u64,
+    /// bit/s; 0 for infinite.
+    pub rate_bps: Option<u64>,
+    /// Delay of packets sent from then on.
+    pub delay_ns: Option<u64>,
+    /// Probability of loss.
+    pub loss: Option<f64>,
+}
+
+/// ECN field of the IP header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ecn {
+    /// Not ECN-capable.
+    NotEct,
+    /// ECT(0).
+    Ect0,
+    /// ECT(1).
+    Ect1,
+}
+
+impl Ecn {
+    /// The two bits (RFC 3168 section 5).
+    pub fn bits(self) -> u8 {
+        match self {
+            Ecn::NotEct => 0b00,
+            Ecn::Ect1 => 0b01,
+            Ecn::Ect0 => 0b10,
+        }
+    }
+}
+
+/// Traffic from one host to another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// Unique among flows and probes; names its random streams.
+    pub name: String,
+    /// Sending host.
+    pub from: String,
+    /// Receiving host.
+    pub to: String,
+    /// First instant of sending.
+    pub start_ns: u64,
+    /// Nothing is sent from here on.
+    pub stop_ns: u64,
+    /// The start is later by a uniform draw from [0, jitter).
+    pub start_jitter_ns: u64,
+    /// Differentiated services code point, 0 to 63.
+    pub dscp: u8,
+    /// ECN field.
+    pub ecn: Ecn,
+    /// What it sends.
+    pub source: Source,
+}
+
+/// Whether a drawn size is a payload or already what queues count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SizeAt {
+    /// The ideal source of queueing theory: no headers, no fragments.
+    Wire,
+    /// UDP payload: headers, fragments and link overhead are added.
+    Payload,
+}
+
+/// What a flow sends. Gaps are in seconds, sizes in bytes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Source {
+    /// Exponential gaps.
+    Poisson {
+        /// Between packets.
+        gap: Law,
+        /// Of packets.
+        size: Law,
+        /// Where the size is taken.
+        size_at: SizeAt,
+    },
+    /// Gaps from any law.
+    Renewal {
+        /// Between packets.
+        gap: Law,
+        /// Of packets.
+        size: Law,
+        /// Where the size is taken.
+        size_at: SizeAt,
+    },
+    /// Constant gaps, the first packet at the start.
+    Cbr {
+        /// Between packets.
+        gap: Law,
+        /// Of packets.
+        size: Law,
+        /// Where the size is taken.
+        size_at: SizeAt,
+    },
+    /// What ITGSend sends.
+    Ditg {
+        /// Between packets, as asked for.
+        gap: Law,
+        /// Payload, before clipping.
+        size: Law,
+        /// What its sleeps overshoot, added to each gap; null for none.
+        oversleep: Option<Law>,
+    },
+    /// A recorded trace.
+    Replay {
+        /// Instants from the flow's start, not decreasing.
+        times_ns: Vec<u64>,
+        /// As many sizes.
+        sizes_bytes: Vec<u32>,
+        /// Where the size is taken.
+        size_at: SizeAt,
+    },
+}
+
+/// What a probe sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProbeKind {
+    /// ICMP echo (ping).
+    Ping,
+}
+
+/// Echo requests from one host to another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Probe {
+    /// Unique among flows and probes.
+    pub name: String,
+    /// What is sent.
+    pub kind: ProbeKind,
+    /// Asking host.
+    pub from: String,
+    /// Answering host.
+    pub to: String,
+    /// Between requests.
+    pub interval_ns: u64,
+    /// How many; 0 until the end.
+    pub count: u64,
+    /// ICMP payload (ping: 56).
+    pub payload_bytes: u32,
+    /// First request.
+    pub start_ns: u64,
+    /// The start is later by a uniform draw from [0, jitter).
+    pub start_jitter_ns: u64,
+    /// Differentiated services code point, 0 to 63.
+    pub dscp: u8,
+}
+
+impl Experiment {
+    /// Reads and checks a resolved description.
+    pub fn from_json(text: &str) -> Result<Experiment, EngineError> {
+        if text.len() > LARGEST_TEXT {
+            let allowed = format!("at most {LARGEST_TEXT} bytes of description");
+            return Err(EngineError::spec("", format!("{} bytes", text.len()), allowed));
+        }
+        let experiment: Experiment = serde_json::from_str(text).map_err(|error| {
+            EngineError::spec("", error.to_string(), "a resolved description, schema 1")
+        })?;
+        experiment.validate()?;
+        Ok(experiment)
+    }
+
+    /// Where a host stands in the list.
+    pub fn host_index(&self, name: &str) -> Option<u32> {
+        let found = self.hosts.iter().position(|host| host.name == name);
+        found.map(|index| index as u32)
+    }
+
+    /// The directed link ends in the order of queues: forward is `2 i`, reverse `2 i + 1`.
+    pub fn link_ends(&self) -> impl Iterator<Item = (&str, &str, &LinkEnd)> {
+        self.links.iter().flat_map(|link| {
+            let (a, b) = (link.a.as_str(), link.b.as_str());
+            [(a, b, &link.forward), (b, a, &link.reverse)]
+        })
+    }
+
+    /// Names of the queues, in their order: `a->b`, and `a->b#2` for a parallel link.
+    pub fn queue_names(&self) -> Vec<String> {
+        let mut seen = std::collections::HashMap::new();
+        let names = self.link_ends().map(|(from, to, _)| {
+            let base = format!("{from}->{to}");
+            let times = seen.entry(base.clone()).and_modify(|n| *n += 1).or_insert(1);
+            if *times == 1 { base } else { format!("{base}#{times}") }
+        });
+        names.collect()
+    }
+}

@@ -1,0 +1,257 @@
+//! The checks of a resolved description. They repeat, at the engine's door, what the front
+//! end has said to a person in their own units: nothing that passes here can make a run panic.
+
+use super::{Experiment, Flow, LONGEST_NS, LinkEnd, Probe, SCHEMA, Source};
+use crate::error::EngineError;
+use crate::net::route::{Hop, Routes};
+use crate::qdisc;
+use crate::traffic::law::Law;
+use std::collections::HashSet;
+
+/// Smallest MTU that IPv4 allows (RFC 791).
+const SMALLEST_MTU: u32 = 68;
+/// Largest IPv4 packet.
+const LARGEST_PACKET: u32 = 65_535;
+/// Largest ICMP payload: the packet less IP and ICMP headers.
+const LARGEST_ECHO_PAYLOAD: u32 = LARGEST_PACKET - 28;
+/// Fastest link, bit/s. A byte must take at least a picosecond or so.
+const FASTEST_BPS: u64 = 4_000_000_000_000;
+
+type Checked = Result<(), EngineError>;
+
+fn require(holds: bool, path: &str, value: impl ToString, allowed: &str) -> Checked {
+    if holds {
+        Ok(())
+    } else {
+        Err(EngineError::spec(path, value, allowed))
+    }
+}
+
+fn probability(path: &str, value: f64) -> Checked {
+    let allowed = "a probability from 0 to 1";
+    require((0.0..=1.0).contains(&value), path, value, allowed)
+}
+
+fn instant(path: &str, value: u64) -> Checked {
+    require(value <= LONGEST_NS, path, value, "at most 200 days, in nanoseconds")
+}
+
+fn law(path: &str, law: &Law) -> Checked {
+    law.validate().map_err(|error| {
+        EngineError::spec(format!("{path}.{}", error.field), error.value, error.allowed)
+    })
+}
+
+impl Experiment {
+    /// Checks everything that serde's types do not.
+    pub(super) fn validate(&self) -> Checked {
+        require(self.schema == SCHEMA, "schema", self.schema, "1")?;
+        require(
+            (1..=LONGEST_NS).contains(&self.duration_ns),
+            "duration_ns",
+            self.duration_ns,
+            "more than 0 and at most 200 days, in nanoseconds",
+        )?;
+        require(
+            self.warm_up_ns < self.duration_ns,
+            "warm_up_ns",
+            self.warm_up_ns,
+            "less than the duration",
+        )?;
+        instant("sample_interval_ns", self.sample_interval_ns)?;
+        self.validate_names()?;
+        self.validate_links()?;
+        for (index, flow) in self.flows.iter().enumerate() {
+            self.validate_flow(&format!("flows[{index}]"), flow)?;
+        }
+        for (index, probe) in self.probes.iter().enumerate() {
+            self.validate_probe(&format!("probes[{index}]"), probe)?;
+        }
+        self.validate_routes()
+    }
+
+    fn validate_names(&self) -> Checked {
+        let mut seen = HashSet::new();
+        for (index, host) in self.hosts.iter().enumerate() {
+            let path = format!("hosts[{index}].name");
+            require(!host.name.is_empty(), &path, "", "a name")?;
+            require(seen.insert(&host.name), &path, &host.name, "a name no other host has")?;
+        }
+        let flows = self.flows.iter().map(|flow| &flow.name).enumerate();
+        let probes = self.probes.iter().map(|probe| &probe.name).enumerate();
+        let named = flows.map(|(index, name)| (format!("flows[{index}].name"), name));
+        let named = named.chain(probes.map(|(index, name)| (format!("probes[{index}].name"), name)));
+        let mut seen = HashSet::new();
+        for (path, name) in named {
+            let allowed = "a name no other flow or probe has: it names the random streams";
+            require(seen.insert(name), &path, name, allowed)?;
+        }
+        Ok(())
+    }
+
+    fn validate_links(&self) -> Checked {
+        for (index, link) in self.links.iter().enumerate() {
+            let path = format!("links[{index}]");
+            self.known_host(&format!("{path}.a"), &link.a)?;
+            self.known_host(&format!("{path}.b"), &link.b)?;
+            let allowed = "two different hosts";
+            require(link.a != link.b, &format!("{path}.b"), &link.b, allowed)?;
+            validate_end(&format!("{path}.forward"), &link.forward)?;
+            validate_end(&format!("{path}.reverse"), &link.reverse)?;
+        }
+        Ok(())
+    }
+
+    fn known_host(&self, path: &str, name: &str) -> Checked {
+        let known = self.host_index(name).is_some();
+        require(known, path, name, "the name of a host")
+    }
+
+    fn validate_ends(&self, path: &str, from: &str, to: &str) -> Checked {
+        self.known_host(&format!("{path}.from"), from)?;
+        self.known_host(&format!("{path}.to"), to)?;
+        require(from != to, &format!("{path}.to"), to, "another host than `from`")
+    }
+
+    fn validate_flow(&self, path: &str, flow: &Flow) -> Checked {
+        self.validate_ends(path, &flow.from, &flow.to)?;
+        instant(&format!("{path}.start_ns"), flow.start_ns)?;
+        instant(&format!("{path}.stop_ns"), flow.stop_ns)?;
+        instant(&format!("{path}.start_jitter_ns"), flow.start_jitter_ns)?;
+        let allowed = "later than the start";
+        require(flow.stop_ns > flow.start_ns, &format!("{path}.stop_ns"), flow.stop_ns, allowed)?;
+        require(flow.dscp < 64, &format!("{path}.dscp"), flow.dscp, "0 to 63")?;
+        validate_source(&format!("{path}.source"), &flow.source)
+    }
+
+    fn validate_probe(&self, path: &str, probe: &Probe) -> Checked {
+        self.validate_ends(path, &probe.from, &probe.to)?;
+        instant(&format!("{path}.start_ns"), probe.start_ns)?;
+        instant(&format!("{path}.start_jitter_ns"), probe.start_jitter_ns)?;
+        let interval = probe.interval_ns;
+        let allowed = "more than 0 and at most 200 days, in nanoseconds";
+        let in_range = (1..=LONGEST_NS).contains(&interval);
+        require(in_range, &format!("{path}.interval_ns"), interval, allowed)?;
+        let within = probe.payload_bytes <= LARGEST_ECHO_PAYLOAD;
+        let allowed = "at most 65507 bytes";
+        require(within, &format!("{path}.payload_bytes"), probe.payload_bytes, allowed)?;
+        require(probe.dscp < 64, &format!("{path}.dscp"), probe.dscp, "0 to 63")
+    }
+
+    /// Both ways: answers to an echo must find back.
+    fn validate_routes(&self) -> Checked {
+        let hops = self.hops();
+        let index = |name: &str| self.host_index(name).expect("checked above");
+        let flows = self.flows.iter().enumerate();
+        let flows = flows.map(|(i, flow)| (format!("flows[{i}].to"), &flow.from, &flow.to, false));
+        let probes = self.probes.iter().enumerate();
+        let probes = probes.map(|(i, probe)| (format!("probes[{i}].to"), &probe.from, &probe.to, true));
+        let pairs: Vec<_> = flows.chain(probes).collect();
+        let ends = pairs.iter().flat_map(|(_, from, to, _)| [index(from), index(to)]);
+        let routes = Routes::new(self.hosts.len(), &hops, ends);
+        for (path, from, to, answered) in &pairs {
+            let reaches = |from: &str, to: &str| {
+                let row = routes.row(index(to));
+                routes.path(&hops, row, index(from), index(to)).is_some()
+            };
+            let routable = reaches(from, to) && (!answered || reaches(to, from));
+            let allowed = format!("a host that links lead to from {from:?}");
+            require(routable, path, to, &allowed)?;
+        }
+        Ok(())
+    }
+
+    /// The directed links as routing sees them.
+    pub fn hops(&self) -> Vec<Hop> {
+        let index = |name: &str| self.host_index(name).expect("links name known hosts");
+        let ends = self.link_ends();
+        ends.map(|(from, to, _)| Hop { from: index(from), to: index(to) }).collect()
+    }
+}
+
+fn validate_end(path: &str, end: &LinkEnd) -> Checked {
+    let rate = |path: &str, rate_bps: u64| {
+        let allowed = "at most 4 Tbit/s";
+        require(rate_bps <= FASTEST_BPS, path, rate_bps, allowed)
+    };
+    rate(&format!("{path}.rate_bps"), end.rate_bps)?;
+    instant(&format!("{path}.delay_ns"), end.delay_ns)?;
+    let mtu_fits = (SMALLEST_MTU..=LARGEST_PACKET).contains(&end.mtu_bytes);
+    require(mtu_fits, &format!("{path}.mtu_bytes"), end.mtu_bytes, "68 to 65535 bytes")?;
+    let overhead_fits = end.overhead_bytes <= 1000;
+    let allowed = "at most 1000 bytes";
+    require(overhead_fits, &format!("{path}.overhead_bytes"), end.overhead_bytes, allowed)?;
+    probability(&format!("{path}.loss"), end.loss)?;
+    validate_qdisc(&format!("{path}.qdisc"), &end.qdisc)?;
+    let mut last = 0;
+    for (index, change) in end.changes.iter().enumerate() {
+        let path = format!("{path}.changes[{index}]");
+        instant(&format!("{path}.at_ns"), change.at_ns)?;
+        let allowed = "a time at or after the change before it";
+        require(change.at_ns >= last, &format!("{path}.at_ns"), change.at_ns, allowed)?;
+        last = change.at_ns;
+        if let Some(loss) = change.loss {
+            probability(&format!("{path}.loss"), loss)?;
+        }
+        if let Some(delay_ns) = change.delay_ns {
+            instant(&format!("{path}.delay_ns"), delay_ns)?;
+        }
+        rate(&format!("{path}.rate_bps"), change.rate_bps.unwrap_or(0))?;
+    }
+    Ok(())
+}
+
+fn validate_qdisc(path: &str, config: &qdisc::Config) -> Checked {
+    let positive = |name: &str, value: u32| {
+        require(value > 0, &format!("{path}.{name}"), value, "at least 1")
+    };
+    match config {
+        qdisc::Config::Pfifo { limit_packets } => positive("limit_packets", *limit_packets),
+        qdisc::Config::Bfifo { limit_bytes } => positive("limit_bytes", *limit_bytes),
+        qdisc::Config::Netem(netem) => {
+            positive("limit_packets", netem.limit_packets)?;
+            instant(&format!("{path}.delay_ns"), netem.delay_ns)?;
+            let rate = netem.rate_bps;
+            let usable = rate == 0 || (8..=FASTEST_BPS).contains(&rate);
+            require(usable, &format!("{path}.rate_bps"), rate, "0 or 8 bit/s to 4 Tbit/s")
+        }
+    }
+}
+
+fn validate_source(path: &str, source: &Source) -> Checked {
+    match source {
+        Source::Poisson { gap, size, .. }
+        | Source::Renewal { gap, size, .. }
+        | Source::Cbr { gap, size, .. } => {
+            law(&format!("{path}.gap"), gap)?;
+            positive_gap(&format!("{path}.gap"), gap)?;
+            law(&format!("{path}.size"), size)
+        }
+        Source::Ditg { gap, size, oversleep } => {
+            law(&format!("{path}.gap"), gap)?;
+            positive_gap(&format!("{path}.gap"), gap)?;
+            law(&format!("{path}.size"), size)?;
+            oversleep.as_ref().map_or(Ok(()), |oversleep| law(&format!("{path}.oversleep"), oversleep))
+        }
+        Source::Replay { times_ns, sizes_bytes, .. } => {
+            let path_sizes = format!("{path}.sizes_bytes");
+            let same = times_ns.len() == sizes_bytes.len();
+            let allowed = "as many sizes as times";
+            require(same, &path_sizes, format!("{} sizes", sizes_bytes.len()), allowed)?;
+            let disorder = times_ns.windows(2).position(|pair| pair[1] < pair[0]);
+            if let Some(index) = disorder {
+                let path = format!("{path}.times_ns[{}]", index + 1);
+                let allowed = "times that do not decrease";
+                return Err(EngineError::spec(path, times_ns[index + 1], allowed));
+            }
+            instant(&format!("{path}.times_ns"), times_ns.last().copied().unwrap_or(0))
+        }
+    }
+}
+
+/// A source whose gaps are mostly zero would never let time pass.
+fn positive_gap(path: &str, gap: &Law) -> Checked {
+    let mean = gap.mean().unwrap_or(f64::INFINITY);
+    let allowed = "a law whose mean is at least a nanosecond";
+    require(mean >= 1e-9, path, mean, allowed)
+}

@@ -1,0 +1,90 @@
+//! What happened, as columns. The Python package documents each of them; names carry units.
+//!
+//! The digest is a hash of the columns' canonical bytes: the same run gives the same digest on
+//! every machine, with any number of threads.
+
+mod build;
+
+use crate::sim::digest::Digest;
+
+/// The values of a column.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Values {
+    /// Counts, bytes, nanoseconds.
+    I64(Vec<i64>),
+    /// Indices.
+    I32(Vec<i32>),
+    /// Small codes.
+    I8(Vec<i8>),
+    /// Seconds, means.
+    F64(Vec<f64>),
+}
+
+/// A named column.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    /// With its unit.
+    pub name: &'static str,
+    /// As many as the table has rows.
+    pub values: Values,
+}
+
+/// A named table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// `flows`, `queues`, ...
+    pub name: &'static str,
+    /// Equally long.
+    pub columns: Vec<Column>,
+}
+
+/// All tables of a run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Tables(pub Vec<Table>);
+
+impl Tables {
+    /// A column by name, for tests and examples.
+    ///
+    /// # Panics
+    /// When there is no such column of 64-bit integers.
+    pub fn column_i64(&self, table: &str, column: &str) -> &[i64] {
+        match self.column(table, column) {
+            Values::I64(values) => values,
+            other => panic!("{table}.{column} holds {other:?}"),
+        }
+    }
+
+    /// A column by name, for tests and examples.
+    ///
+    /// # Panics
+    /// When there is no such column of floating-point numbers.
+    pub fn column_f64(&self, table: &str, column: &str) -> &[f64] {
+        match self.column(table, column) {
+            Values::F64(values) => values,
+            other => panic!("{table}.{column} holds {other:?}"),
+        }
+    }
+
+    fn column(&self, table: &str, column: &str) -> &Values {
+        let found = self.0.iter().find(|candidate| candidate.name == table);
+        let columns = &found.expect("a table of that name").columns;
+        let found = columns.iter().find(|candidate| candidate.name == column);
+        &found.expect("a column of that name").values
+    }
+
+    /// The hash of every column, in hexadecimal.
+    pub fn digest(&self) -> String {
+        let mut digest = Digest::new();
+        for table in &self.0 {
+            for column in &table.columns {
+                match &column.values {
+                    Values::I64(values) => digest.column_i64(table.name, column.name, values),
+                    Values::I32(values) => digest.column_i32(table.name, column.name, values),
+                    Values::I8(values) => digest.column_i8(table.name, column.name, values),
+                    Values::F64(values) => digest.column_f64(table.name, column.name, values),
+                }
+            }
+        }
+        digest.finish()
+    }
+}

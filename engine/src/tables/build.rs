@@ -1,0 +1,231 @@
+//! The tables of a network whose run is over.
+
+use super::{Column, Table, Tables, Values};
+use crate::net::link::Link;
+use crate::sim::histogram::Histogram;
+use crate::sim::time::{PS_PER_NS, PS_PER_S, Time};
+use crate::sim::world::World;
+use crate::traffic::conversation::{Conversation, Sender};
+
+/// Where there is no instant.
+const NONE: i64 = -1;
+
+fn i64s<T>(name: &'static str, rows: &[T], value: impl Fn(&T) -> u64) -> Column {
+    let values = rows.iter().map(|row| value(row) as i64).collect();
+    Column { name, values: Values::I64(values) }
+}
+
+fn instants<T>(name: &'static str, rows: &[T], value: impl Fn(&T) -> Option<Time>) -> Column {
+    let ns = |time: Option<Time>| time.map_or(NONE, |time| time.as_ns() as i64);
+    let values = rows.iter().map(|row| ns(value(row))).collect();
+    Column { name, values: Values::I64(values) }
+}
+
+fn i32s<T>(name: &'static str, rows: &[T], value: impl Fn(&T) -> i64) -> Column {
+    let values = rows.iter().map(|row| value(row) as i32).collect();
+    Column { name, values: Values::I32(values) }
+}
+
+fn i8s<T>(name: &'static str, rows: &[T], value: impl Fn(&T) -> i8) -> Column {
+    let values = rows.iter().map(value).collect();
+    Column { name, values: Values::I8(values) }
+}
+
+fn f64s<T>(name: &'static str, rows: &[T], value: impl Fn(&T) -> f64) -> Column {
+    let values = rows.iter().map(value).collect();
+    Column { name, values: Values::F64(values) }
+}
+
+fn index(name: &'static str, rows: usize) -> Column {
+    Column { name, values: Values::I32((0..rows as i32).collect()) }
+}
+
+impl Tables {
+    /// The tables of a finished run.
+    pub fn of(world: &World) -> Tables {
+        Tables(vec![
+            flows(world),
+            queues(world),
+            distributions(world),
+            queue_samples(world),
+            flow_samples(world),
+            probes(world),
+            packets(world),
+        ])
+    }
+}
+
+fn flows(world: &World) -> Table {
+    let flows = &world.conversations[..world.flows];
+    let in_network = world.in_network();
+    let in_network = &in_network[..world.flows];
+    type Row = Conversation;
+    let columns = vec![
+        index("flow", flows.len()),
+        i64s("created_pkts", flows, |f: &Row| f.counters.created_pkts),
+        i64s("created_bytes", flows, |f| f.counters.created_bytes),
+        i64s("delivered_pkts", flows, |f| f.counters.delivered_pkts),
+        i64s("delivered_bytes", flows, |f| f.counters.delivered_bytes),
+        i64s("dropped_pkts", flows, |f| f.counters.dropped_pkts),
+        i64s("dropped_bytes", flows, |f| f.counters.dropped_bytes),
+        i64s("in_network_pkts", in_network, |(packets, _)| *packets),
+        i64s("in_network_bytes", in_network, |(_, bytes)| *bytes),
+        i64s("sent_datagrams", flows, |f| f.sent.count),
+        i64s("sent_payload_bytes", flows, |f| f.sent.payload_bytes),
+        i64s("received_datagrams", flows, |f| f.received.count),
+        i64s("received_payload_bytes", flows, |f| f.received.payload_bytes),
+        instants("first_sent_ns", flows, |f| f.first_sent),
+        instants("last_received_ns", flows, |f| f.last_received),
+        i64s("delay_count", flows, |f| f.delay.count()),
+        f64s("delay_mean_s", flows, |f| f.delay.mean_seconds()),
+        f64s("delay_sd_s", flows, |f| f.delay.sd_seconds()),
+        instants("delay_min_ns", flows, |f| f.delay.min()),
+        instants("delay_max_ns", flows, |f| f.delay.max()),
+    ];
+    Table { name: "flows", columns }
+}
+
+fn queues(world: &World) -> Table {
+    let links = &world.links;
+    let measured_ps = (world.end - world.warm_up).0;
+    let per_measured = |integral: u128| integral as f64 / measured_ps as f64;
+    let seconds = |ps: u64| ps as f64 / PS_PER_S as f64;
+    type Row = Link;
+    let counted: Vec<_> = links.iter().map(|link| link.statistics.measured()).collect();
+    let columns = vec![
+        index("queue", links.len()),
+        i64s("arrived_pkts", &counted, |c| c.arrived_pkts),
+        i64s("arrived_bytes", &counted, |c| c.arrived_bytes),
+        i64s("departed_pkts", &counted, |c| c.departed_pkts),
+        i64s("departed_bytes", &counted, |c| c.departed_bytes),
+        i64s("dropped_overlimit_pkts", &counted, |c| c.dropped_overlimit_pkts),
+        i64s("dropped_overlimit_bytes", &counted, |c| c.dropped_overlimit_bytes),
+        i64s("lost_pkts", &counted, |c| c.lost_pkts),
+        i64s("marked_pkts", &counted, |c| c.marked_pkts),
+        f64s("measured_s", links, |_: &Row| seconds(measured_ps)),
+        f64s("busy_s", links, |l| seconds(l.statistics.levels.busy)),
+        i64s("sojourn_count", links, |l| l.statistics.sojourn.count()),
+        f64s("sojourn_mean_s", links, |l| l.statistics.sojourn.mean_seconds()),
+        f64s("sojourn_sd_s", links, |l| l.statistics.sojourn.sd_seconds()),
+        instants("sojourn_min_ns", links, |l| l.statistics.sojourn.min()),
+        instants("sojourn_max_ns", links, |l| l.statistics.sojourn.max()),
+        f64s("wait_mean_s", links, |l| l.statistics.wait.mean_seconds()),
+        f64s("wait_sd_s", links, |l| l.statistics.wait.sd_seconds()),
+        instants("wait_max_ns", links, |l| l.statistics.wait.max()),
+        f64s("system_mean_pkts", links, |l| per_measured(l.statistics.levels.system)),
+        f64s("backlog_mean_pkts", links, |l| per_measured(l.statistics.levels.backlog)),
+        f64s("backlog_mean_bytes", links, |l| per_measured(l.statistics.levels.backlog_bytes)),
+        i64s("system_max_pkts", links, |l| u64::from(l.statistics.levels.max.system_pkts)),
+        i64s("backlog_max_pkts", links, |l| u64::from(l.statistics.levels.max.backlog_pkts)),
+        i64s("backlog_max_bytes", links, |l| l.statistics.levels.max.backlog_bytes),
+    ];
+    Table { name: "queues", columns }
+}
+
+/// A bin of a distribution: queue, quantity, [low, high), weight.
+type Bin = (i32, i8, f64, f64, f64);
+
+fn delay_bins(bins: &mut Vec<Bin>, queue: i32, quantity: i8, histogram: &Histogram) {
+    let ns = |ps: u64| ps as f64 / PS_PER_NS as f64;
+    for (low, high, count) in histogram.bins() {
+        bins.push((queue, quantity, ns(low), ns(high), count as f64));
+    }
+}
+
+fn distributions(world: &World) -> Table {
+    let mut bins: Vec<Bin> = Vec::new();
+    for (queue, link) in world.links.iter().enumerate() {
+        let (queue, statistics) = (queue as i32, &link.statistics);
+        delay_bins(&mut bins, queue, 0, &statistics.sojourn_histogram);
+        delay_bins(&mut bins, queue, 1, &statistics.wait_histogram);
+        for (packets, &ps) in statistics.levels.occupancy.iter().enumerate() {
+            if ps > 0 {
+                let low = packets as f64;
+                bins.push((queue, 2, low, low + 1.0, ps as f64 / PS_PER_S as f64));
+            }
+        }
+    }
+    let columns = vec![
+        i32s("queue", &bins, |bin| i64::from(bin.0)),
+        i8s("quantity", &bins, |bin| bin.1),
+        f64s("low", &bins, |bin| bin.2),
+        f64s("high", &bins, |bin| bin.3),
+        f64s("weight", &bins, |bin| bin.4),
+    ];
+    Table { name: "distributions", columns }
+}
+
+fn queue_samples(world: &World) -> Table {
+    let rows = &world.samples.queues;
+    let columns = vec![
+        i64s("t_ns", rows, |s| s.time.as_ns()),
+        i32s("queue", rows, |s| i64::from(s.queue)),
+        i64s("system_pkts", rows, |s| u64::from(s.system_pkts)),
+        i64s("backlog_pkts", rows, |s| u64::from(s.backlog_pkts)),
+        i64s("backlog_bytes", rows, |s| s.backlog_bytes),
+        i64s("departed_pkts", rows, |s| s.departed_pkts),
+        i64s("departed_bytes", rows, |s| s.departed_bytes),
+        i64s("dropped_pkts", rows, |s| s.dropped_pkts),
+        f64s("sojourn_sum_s", rows, |s| s.sojourn_sum_s),
+        f64s("system_integral_pkt_s", rows, |s| s.system_integral_pkt_s),
+    ];
+    Table { name: "queue_samples", columns }
+}
+
+fn flow_samples(world: &World) -> Table {
+    let rows = &world.samples.flows;
+    let columns = vec![
+        i64s("t_ns", rows, |s| s.time.as_ns()),
+        i32s("flow", rows, |s| i64::from(s.flow)),
+        i64s("delivered_pkts", rows, |s| s.delivered_pkts),
+        i64s("delivered_payload_bytes", rows, |s| s.delivered_payload_bytes),
+        i64s("dropped_pkts", rows, |s| s.dropped_pkts),
+        f64s("delay_sum_s", rows, |s| s.delay_sum_s),
+    ];
+    Table { name: "flow_samples", columns }
+}
+
+fn probes(world: &World) -> Table {
+    let mut rows = Vec::new();
+    for (probe, conversation) in world.conversations[world.flows..].iter().enumerate() {
+        if let Sender::Ping(ping) = &conversation.sender {
+            let numbered = ping.echoes.iter().zip(1u64..);
+            rows.extend(numbered.map(|(echo, number)| (probe as i64, number, *echo)));
+        }
+    }
+    let columns = vec![
+        i32s("probe", &rows, |(probe, _, _)| *probe),
+        i64s("seq", &rows, |(_, number, _)| *number),
+        instants("sent_ns", &rows, |(_, _, echo)| Some(echo.sent)),
+        instants("received_ns", &rows, |(_, _, echo)| echo.received),
+        instants("rtt_ns", &rows, |(_, _, echo)| {
+            echo.received.map(|received| received - echo.sent)
+        }),
+    ];
+    Table { name: "probes", columns }
+}
+
+fn packets(world: &World) -> Table {
+    let rows = &world.records.rows;
+    let flows = world.flows as i64;
+    let or_none = |holds: bool, index: i64| if holds { index } else { NONE };
+    let columns = vec![
+        i64s("t_ns", rows, |r| r.time.as_ns()),
+        i32s("queue", rows, |r| i64::from(r.queue)),
+        i8s("event", rows, |r| r.event as i8),
+        i8s("reason", rows, |r| r.reason),
+        i32s("flow", rows, |r| {
+            let index = i64::from(r.conversation);
+            or_none(index < flows, index)
+        }),
+        i32s("probe", rows, |r| {
+            let index = i64::from(r.conversation) - flows;
+            or_none(index >= 0, index)
+        }),
+        i64s("seq", rows, |r| u64::from(r.number)),
+        i32s("bytes", rows, |r| i64::from(r.bytes)),
+        i32s("system_pkts", rows, |r| i64::from(r.system_pkts)),
+        instants("sojourn_ns", rows, |r| r.sojourn),
+    ];
+    Table { name: "packets", columns }
+}

@@ -1,0 +1,97 @@
+//! A flow or a probe while it runs: who speaks to whom, what was sent and what arrived.
+
+use super::Generator;
+use super::datagram::Reassembly;
+use super::ping::Ping;
+use crate::sim::packet::Packet;
+use crate::sim::moments::Moments;
+use crate::sim::time::Time;
+
+/// What makes the packets.
+#[derive(Debug, Clone)]
+pub enum Sender {
+    /// UDP from a generator.
+    Udp(Box<Generator>),
+    /// Echo requests.
+    Ping(Ping),
+}
+
+/// Packets and bytes (with the IP header) of one conversation over the whole run. Answers to
+/// echo requests count like requests.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Made by a host.
+    pub created_pkts: u64,
+    /// Made by a host.
+    pub created_bytes: u64,
+    /// Arrived where they were going.
+    pub delivered_pkts: u64,
+    /// Arrived where they were going.
+    pub delivered_bytes: u64,
+    /// Refused by a queue or lost by a link.
+    pub dropped_pkts: u64,
+    /// Refused by a queue or lost by a link.
+    pub dropped_bytes: u64,
+}
+
+/// Datagrams of the measured window.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Datagrams {
+    /// How many.
+    pub count: u64,
+    /// Their payload; for sizes on the wire, the size.
+    pub payload_bytes: u64,
+}
+
+/// The state of a conversation.
+#[derive(Debug, Clone)]
+pub struct Conversation {
+    /// Asking or sending host.
+    pub source: u32,
+    /// Answering or receiving host.
+    pub destination: u32,
+    /// Row of the routes to the destination.
+    pub row_out: usize,
+    /// Row of the routes back.
+    pub row_back: usize,
+    /// DSCP and ECN of its packets.
+    pub traffic_class: u8,
+    /// Smallest MTU of the way out.
+    pub mtu_bytes: u32,
+    /// What makes the packets.
+    pub sender: Sender,
+    /// Nothing is sent from here on.
+    pub stop: Time,
+    /// Datagrams sent so far.
+    pub number: u32,
+    /// Whole run.
+    pub counters: Counters,
+    /// Sent in the measured window.
+    pub sent: Datagrams,
+    /// Received in the measured window.
+    pub received: Datagrams,
+    /// First sent in the measured window.
+    pub first_sent: Option<Time>,
+    /// Last received in the measured window.
+    pub last_received: Option<Time>,
+    /// One-way delay of packets made in the measured window.
+    pub delay: Moments,
+    /// Payload received since the start of the run, for samples.
+    pub delivered_payload_bytes: u64,
+    /// Sum of one-way delays since the start of the run, picoseconds.
+    pub delay_total: u128,
+    /// Of fragments.
+    pub reassembly: Reassembly,
+}
+
+impl Conversation {
+    /// The payload of the datagram that this packet completes, if it does. An ideal packet is
+    /// a datagram of its own size.
+    #[inline]
+    pub fn whole_datagram(&mut self, packet: &Packet) -> Option<u32> {
+        if packet.has_size_on_wire() {
+            return Some(u32::from(packet.bytes));
+        }
+        self.reassembly.arrived(packet)
+    }
+}

@@ -1,0 +1,109 @@
+//! UDP datagrams on the way: headers, IP fragments (RFC 791 section 3.2), and which datagrams
+//! arrived whole.
+//!
+//! Fragments are made by the sender for the smallest MTU of the path, as a host does that has
+//! discovered it. Each is queued, counted and dropped on its own; a datagram whose fragments
+//! do not all arrive is lost.
+
+use crate::sim::packet::{Kind, Packet};
+use crate::sim::time::Time;
+use std::collections::BTreeMap;
+
+/// IPv4 header without options, bytes.
+pub const IP_HEADER_BYTES: u32 = 20;
+/// UDP header, bytes.
+pub const UDP_HEADER_BYTES: u32 = 8;
+/// Datagrams of which some fragments have arrived, kept for the rest. Linux keeps them for
+/// 30 s; a flow with more than this many incomplete at once forgets the oldest.
+const INCOMPLETE_KEPT: usize = 64;
+
+/// The packets a datagram of `payload_bytes` becomes on a path of this MTU.
+pub fn packets(
+    conversation: u32,
+    number: u32,
+    payload_bytes: u32,
+    mtu_bytes: u32,
+    now: Time,
+) -> impl Iterator<Item = Packet> {
+    let body = payload_bytes + UDP_HEADER_BYTES;
+    // All fragments but the last carry a multiple of eight bytes.
+    let most = if body + IP_HEADER_BYTES <= mtu_bytes {
+        body
+    } else {
+        (mtu_bytes - IP_HEADER_BYTES) / 8 * 8
+    };
+    let count = body.div_ceil(most);
+    (0..count).map(move |index| {
+        let carried = most.min(body - index * most);
+        let bytes = (carried + IP_HEADER_BYTES) as u16;
+        Packet::new(Kind::Udp, conversation, number, bytes, now)
+            .as_fragment(index as u16, count as u16)
+    })
+}
+
+/// Puts fragments together at the receiver.
+#[derive(Debug, Clone, Default)]
+pub struct Reassembly {
+    /// Fragments and payload seen so far of each incomplete datagram.
+    incomplete: BTreeMap<u32, (u16, u32)>,
+}
+
+impl Reassembly {
+    /// A packet arrived. Returns the payload of the datagram it completes, if it does.
+    #[inline]
+    pub fn arrived(&mut self, packet: &Packet) -> Option<u32> {
+        let carried = u32::from(packet.bytes) - IP_HEADER_BYTES;
+        if packet.fragments() == 1 {
+            return Some(carried - UDP_HEADER_BYTES);
+        }
+        let (seen, body) = self.incomplete.entry(packet.number).or_insert((0, 0));
+        *seen += 1;
+        *body += carried;
+        if *seen == packet.fragments() {
+            let (_, body) = self.incomplete.remove(&packet.number)?;
+            return Some(body - UDP_HEADER_BYTES);
+        }
+        if self.incomplete.len() > INCOMPLETE_KEPT {
+            self.incomplete.pop_first();
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sizes(payload: u32) -> Vec<u16> {
+        packets(0, 1, payload, 1500, Time::ZERO).map(|p| p.bytes).collect()
+    }
+
+    #[test]
+    fn fragments_begin_above_1472_bytes_of_payload() {
+        assert_eq!(sizes(512), vec![540]);
+        assert_eq!(sizes(1472), vec![1500]);
+        assert_eq!(sizes(1473), vec![1500, 21]);
+        assert_eq!(sizes(0), vec![28]);
+        // 3000 + 8 bytes: 1480 + 1480 + 48.
+        assert_eq!(sizes(3000), vec![1500, 1500, 68]);
+    }
+
+    #[test]
+    fn a_datagram_is_whole_when_all_its_fragments_are_there() {
+        let mut reassembly = Reassembly::default();
+        let fragments: Vec<Packet> = packets(0, 1, 3000, 1500, Time::ZERO).collect();
+        assert_eq!(reassembly.arrived(&fragments[2]), None);
+        assert_eq!(reassembly.arrived(&fragments[0]), None);
+        assert_eq!(reassembly.arrived(&fragments[1]), Some(3000));
+    }
+
+    #[test]
+    fn a_lost_fragment_loses_the_datagram_and_memory_stays_bounded() {
+        let mut reassembly = Reassembly::default();
+        for number in 0..1000 {
+            let first = packets(0, number, 3000, 1500, Time::ZERO).next().unwrap();
+            assert_eq!(reassembly.arrived(&first), None);
+        }
+        assert!(reassembly.incomplete.len() <= INCOMPLETE_KEPT + 1);
+    }
+}

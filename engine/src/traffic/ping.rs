@@ -1,0 +1,57 @@
+//! Echo requests at a constant interval, as `ping -i` sends them (RFC 792; ping(8)).
+
+use crate::sim::time::Time;
+use crate::spec;
+
+/// ICMP header, bytes.
+pub const ICMP_HEADER_BYTES: u32 = 8;
+
+/// One request and its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Echo {
+    /// When it was sent.
+    pub sent: Time,
+    /// When the answer arrived; None while it has not.
+    pub received: Option<Time>,
+}
+
+/// A running ping.
+#[derive(Debug, Clone)]
+pub struct Ping {
+    interval: Time,
+    /// How many; None until the end of the run.
+    count: Option<u64>,
+    /// Size of request and answer with the IP header, bytes.
+    pub packet_bytes: u16,
+    /// In the order sent: sequence number 1 is at 0.
+    pub echoes: Vec<Echo>,
+}
+
+impl Ping {
+    /// A ping that has sent nothing.
+    pub fn new(probe: &spec::Probe) -> Ping {
+        let headers = super::datagram::IP_HEADER_BYTES + ICMP_HEADER_BYTES;
+        Ping {
+            interval: Time::from_ns(probe.interval_ns),
+            count: (probe.count > 0).then_some(probe.count),
+            packet_bytes: (probe.payload_bytes + headers) as u16,
+            echoes: Vec::new(),
+        }
+    }
+
+    /// A request leaves now. Returns its sequence number and the time to the next, if any.
+    pub fn send(&mut self, now: Time) -> (u32, Option<Time>) {
+        self.echoes.push(Echo {
+            sent: now,
+            received: None,
+        });
+        let sent = self.echoes.len() as u64;
+        let more = self.count.is_none_or(|count| sent < count);
+        (sent as u32, more.then_some(self.interval))
+    }
+
+    /// The answer to request `number` arrived.
+    pub fn receive(&mut self, number: u32, now: Time) {
+        self.echoes[number as usize - 1].received = Some(now);
+    }
+}

@@ -1,0 +1,75 @@
+//! The same description, seed and replication give the same digest, whatever else is done.
+
+mod common;
+
+use common::*;
+use dumbbell_engine::run::{Monitor, RunOutput, run};
+use dumbbell_engine::spec::Experiment;
+
+fn busy() -> Experiment {
+    let source = || source(exponential(2e-3), exponential(200.0));
+    let flows = vec![flow("one", "a", "b", source()), flow("two", "a", "b", source())];
+    let mut forward = end(1_000_000);
+    forward.loss = 0.05;
+    let mut spec = experiment(vec![link("a", "b", forward)], flows, vec![ping("p", "a", "b", 10 * MS, 0)]);
+    spec.sample_interval_ns = 100 * MS;
+    checked(&spec)
+}
+
+fn output(spec: &Experiment, replication: u64) -> RunOutput {
+    run(spec, replication, &Monitor::default()).unwrap()
+}
+
+#[test]
+fn equal_again_and_different_for_another_replication_or_seed() {
+    let spec = busy();
+    assert_eq!(output(&spec, 3).digest, output(&spec, 3).digest);
+    assert_ne!(output(&spec, 3).digest, output(&spec, 4).digest);
+    let other = Experiment { seed: 2, ..spec.clone() };
+    assert_ne!(output(&spec, 3).digest, output(&other, 3).digest);
+}
+
+#[test]
+fn an_unrelated_flow_changes_nobodys_draws() {
+    let spec = busy();
+    let mut fewer = spec.clone();
+    fewer.flows.remove(1);
+    let sent = |spec: &Experiment| {
+        let tables = output(spec, 0).tables;
+        let bytes = tables.column_i64("flows", "sent_payload_bytes")[0];
+        (bytes, tables.column_i64("flows", "first_sent_ns")[0])
+    };
+    assert_eq!(sent(&spec), sent(&fewer));
+}
+
+#[test]
+fn jitter_moves_the_start_and_nothing_else() {
+    let spec = busy();
+    let mut later = spec.clone();
+    later.flows[0].start_jitter_ns = 5 * MS;
+    let at = |spec: &Experiment| output(spec, 0).tables.column_i64("flows", "first_sent_ns").to_vec();
+    let (before, after) = (at(&spec), at(&later));
+    assert_eq!(before[1], after[1]);
+    assert!((1..5 * MS as i64).contains(&(after[0] - before[0])));
+}
+
+#[cfg(feature = "batch")]
+#[test]
+fn equal_on_one_thread_and_on_four() {
+    use dumbbell_engine::batch::Batch;
+    use std::sync::Arc;
+    use std::time::Duration;
+    let digests = |threads| {
+        let mut batch = Batch::new(threads).unwrap();
+        let spec = Arc::new(busy());
+        (0..12).for_each(|replication| batch.submit(Arc::clone(&spec), replication));
+        let mut found = vec![String::new(); 12];
+        while batch.running() > 0 {
+            if let Some(done) = batch.wait(Duration::from_secs(60)) {
+                found[done.replication as usize] = done.result.unwrap().digest;
+            }
+        }
+        found
+    };
+    assert_eq!(digests(1), digests(4));
+}

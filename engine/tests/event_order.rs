@@ -1,0 +1,58 @@
+//! The written rule for ties, and what it means for a full queue.
+
+mod common;
+
+use common::*;
+use dumbbell_engine::run::{Monitor, run};
+
+/// A packet of 125 bytes takes 1 ms at 1 Mbit/s.
+const BYTES: u32 = 125;
+
+fn drops(packets: &[(u64, u32)], limit: u32) -> i64 {
+    let mut forward = end(1_000_000);
+    forward.qdisc = pfifo(limit);
+    let spec = experiment(vec![link("a", "b", forward)], vec![trace("t", "a", "b", packets)], vec![]);
+    let output = run(&checked(&spec), 0, &Monitor::default()).unwrap();
+    output.tables.column_i64("flows", "dropped_pkts")[0]
+}
+
+#[test]
+fn a_packet_that_leaves_as_another_arrives_has_made_room() {
+    // Room for one that waits and one in transmission; the third arrives as the first leaves.
+    assert_eq!(drops(&[(0, BYTES), (0, BYTES), (MS, BYTES)], 1), 0);
+    assert_eq!(drops(&[(0, BYTES), (0, BYTES), (MS - 1, BYTES)], 1), 1);
+}
+
+#[test]
+fn of_two_sources_at_one_instant_the_earlier_in_the_description_goes_first() {
+    let mut forward = end(1_000_000);
+    forward.record_packets = true;
+    let flows = vec![
+        trace("z", "a", "b", &[(5 * MS, 100)]),
+        trace("a", "a", "b", &[(5 * MS, 200)]),
+    ];
+    let spec = experiment(vec![link("a", "b", forward)], flows, vec![]);
+    let output = run(&checked(&spec), 0, &Monitor::default()).unwrap();
+    let sojourn = output.tables.column_i64("packets", "sojourn_ns");
+    let sent: Vec<i64> = sojourn.iter().copied().filter(|ns| *ns >= 0).collect();
+    assert_eq!(sent, vec![800_000, 2_400_000]);
+}
+
+#[test]
+fn a_component_that_does_nothing_changes_nothing() {
+    let source = || source(exponential(1e-3), exponential(100.0));
+    let bare = experiment(vec![link("b", "c", end(1_000_000))], vec![flow("f", "b", "c", source())], vec![]);
+    let mut more = bare.clone();
+    // A host, a link and a flow that ends before it sends, all in front of the others.
+    more.links.insert(0, link("a", "b", end(1_000_000)));
+    more.hosts.insert(0, dumbbell_engine::spec::Host { name: "a".into() });
+    let mut silent = trace("silent", "a", "b", &[]);
+    silent.stop_ns = 1;
+    more.flows.insert(0, silent);
+    let bare = run(&checked(&bare), 0, &Monitor::default()).unwrap();
+    let more = run(&checked(&more), 0, &Monitor::default()).unwrap();
+    let of = |output: &dumbbell_engine::run::RunOutput, queue: usize| {
+        output.tables.column_f64("queues", "sojourn_mean_s")[queue].to_bits()
+    };
+    assert_eq!(of(&bare, 0), of(&more, 2));
+}

@@ -1,0 +1,1 @@
+"""A laboratory for queues and congestion control at a bottleneck link."""

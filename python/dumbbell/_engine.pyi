@@ -1,0 +1,164 @@
+"""The simulator, and the language of ``tc``, in Rust.
+
+Texts and numbers go in, columns come out. Nothing here reads a file or a clock. The classes
+cannot be made from Python unless they have an ``__init__`` here.
+"""
+
+from collections.abc import Iterable
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__version__: str
+
+class UnitError(ValueError):
+    """A quantity that tc would not read. Attributes: path, value, allowed, hint."""
+
+    path: str
+    value: str
+    allowed: str
+    hint: str | None
+
+class QdiscError(ValueError):
+    """Text that tc would not read, or a discipline that is not here yet."""
+
+    path: str
+    value: str
+    allowed: str
+    hint: str | None
+
+class SpecInvalid(ValueError):
+    """A resolved description that cannot be run."""
+
+    path: str
+    value: str
+    allowed: str
+    hint: str | None
+
+def parse_size_bytes(text: str) -> int:
+    """Bytes of a size with its unit, in tc's sense: ``10kb`` is 10240, ``1kbit`` is 128."""
+
+def parse_rate_bps(text: str) -> int:
+    """Bit/s of a rate with its unit, in tc's sense: ``1mbit`` is 10**6, ``1kbps`` is 8000."""
+
+def parse_time_ns(text: str) -> int:
+    """Nanoseconds of a time with its unit: ``200ms``, ``1.5s``, ``10us``, ``7ns``."""
+
+def format_size(size_bytes: int) -> str:
+    """A size as tc writes it; ``parse_size_bytes`` gives it back exactly."""
+
+def format_rate(rate_bps: int) -> str:
+    """A rate as tc writes it; ``parse_rate_bps`` gives it back exactly."""
+
+def format_time(time_ns: int) -> str:
+    """A time with its unit; ``parse_time_ns`` gives it back exactly."""
+
+def parse_qdisc(text: str) -> str:
+    """The canonical JSON of what follows ``tc qdisc add dev X root``, every default filled in."""
+
+def render_qdisc(qdisc_json: str) -> str:
+    """What one would type to tc for that JSON."""
+
+def disciplines() -> str:
+    """JSON: every discipline known, with its parameters' names, units, defaults and effects."""
+
+@final
+class Estimate:
+    """The expected cost of one replication, within about a factor of two."""
+
+    @property
+    def events(self) -> int:
+        """Events to be done."""
+    @property
+    def memory_bytes(self) -> int:
+        """Memory needed for its tables and state."""
+
+def check(resolved_json: str) -> Estimate:
+    """Checks a resolved description as a run would.
+
+    Raises:
+        SpecInvalid: It cannot be run.
+    """
+
+@final
+class Cancel:
+    """Asks a batch to stop. May be set from any thread or from a signal handler."""
+
+    def __new__(cls) -> Cancel: ...
+    def set(self) -> None:
+        """Running replications end within milliseconds, with an error; no more are started."""
+    def is_set(self) -> bool:
+        """Whether somebody has asked."""
+
+@final
+class Progress:
+    """How far a batch is."""
+
+    @property
+    def started(self) -> int:
+        """Replications handed to the workers so far."""
+    @property
+    def finished(self) -> int:
+        """Those that have ended."""
+    @property
+    def running(self) -> int:
+        """Those that have not."""
+    @property
+    def virtual_fraction(self) -> float:
+        """Sum over the running ones of the share of virtual time done, 0 to ``running``."""
+    @property
+    def events(self) -> int:
+        """Events done so far."""
+
+@final
+class Completed:
+    """A replication that has come to its end."""
+
+    @property
+    def index(self) -> int:
+        """Its place among the jobs."""
+    @property
+    def replication(self) -> int:
+        """Its replication number."""
+    @property
+    def error(self) -> str | None:
+        """Why it gave no tables; None when it did."""
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the tables' canonical bytes, in hexadecimal; empty after an error."""
+    @property
+    def events(self) -> int:
+        """Events it took."""
+    def take_tables(self) -> dict[str, dict[str, NDArray[Any]]]:
+        """The columns by table and name, handed over without a copy: once only."""
+
+@final
+class RunStream:
+    """Completed replications in the order of completion."""
+
+    def __iter__(self) -> RunStream: ...
+    def __next__(self) -> Completed: ...
+    def poll(self, timeout_s: float) -> Completed | None:
+        """The next to end within so many seconds, else None. Python's signals are looked at."""
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left to wait for."""
+    def progress(self) -> Progress:
+        """How far the batch is."""
+
+def simulate(
+    jobs: Iterable[tuple[str, int]], *, threads: int = 0, cancel: Cancel | None = None
+) -> RunStream:
+    """Runs (resolved JSON, replication) jobs on worker threads that never touch Python.
+
+    Args:
+        jobs: Read on the calling thread as workers become free.
+        threads: How many; 0 for one a core. The results do not depend on it.
+        cancel: Set it to stop.
+    """
+
+def golden_stream(
+    seed: int, replication: int, component: str, law_json: str, n: int
+) -> NDArray[np.float64]:
+    """The first n draws of a law from the named random stream, for tests of reproducibility."""
