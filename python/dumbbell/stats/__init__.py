@@ -1,0 +1,84 @@
+"""Statistics of replicated runs: no number without its uncertainty.
+
+A replication is one independent run and gives one number per quantity. Intervals are over
+replications (:func:`student_interval`, :func:`ratio_interval`, :func:`quantile_interval`), except
+:func:`batch_means` for one long run. A number published once is held against
+:func:`prediction_interval` or :func:`prediction_quantiles`; "equal" is :func:`equivalence` with a
+margin; "everywhere" is a :func:`simultaneous_band`. All random numbers have a fixed seed.
+"""
+
+from dumbbell.stats.bands import Band, cdf_difference_band, comparison_range, simultaneous_band
+from dumbbell.stats.distribution import (
+    CdfCrossings,
+    cdf_crossings,
+    crossing_interval,
+    ecdf,
+    ecdf_at,
+    histogram_cdf,
+    histogram_quantile,
+    weighted_quantile,
+)
+from dumbbell.stats.equivalence import Equivalence, equivalence
+from dumbbell.stats.errors import StatsError
+from dumbbell.stats.estimate import Estimate
+from dumbbell.stats.goodness import Coverage, GoodnessOfFit, chi_square_fit, coverage
+from dumbbell.stats.intervals import (
+    batch_means,
+    difference_interval,
+    lag_one,
+    quantile_interval,
+    ratio_interval,
+    student_interval,
+)
+from dumbbell.stats.moments import Moments, merge_moments
+from dumbbell.stats.multiplicity import ScoreTest, combined_z, holm, z_score, z_spread
+from dumbbell.stats.prediction import (
+    prediction_interval,
+    prediction_quantiles,
+    replications_for_prediction,
+)
+from dumbbell.stats.stopping import StoppingPoint, StoppingRule
+from dumbbell.stats.warm_up import WarmUpCut, warm_up_cut
+
+__all__ = [
+    "Band",
+    "CdfCrossings",
+    "Coverage",
+    "Equivalence",
+    "Estimate",
+    "GoodnessOfFit",
+    "Moments",
+    "ScoreTest",
+    "StatsError",
+    "StoppingPoint",
+    "StoppingRule",
+    "WarmUpCut",
+    "batch_means",
+    "cdf_crossings",
+    "cdf_difference_band",
+    "chi_square_fit",
+    "combined_z",
+    "comparison_range",
+    "coverage",
+    "crossing_interval",
+    "difference_interval",
+    "ecdf",
+    "ecdf_at",
+    "equivalence",
+    "histogram_cdf",
+    "histogram_quantile",
+    "holm",
+    "lag_one",
+    "merge_moments",
+    "prediction_interval",
+    "prediction_quantiles",
+    "quantile_interval",
+    "ratio_interval",
+    "replications_for_prediction",
+    "simultaneous_band",
+    "student_interval",
+    "warm_up_cut",
+    "weighted_quantile",
+    "z_score",
+    "z_spread",
+]

@@ -1,0 +1,62 @@
+"""Queueing theory that measurements are held against, in SI units (s, packets, packets/s).
+
+:class:`MM1`, :class:`MD1`, :class:`MG1` and :class:`MM1K` share one interface
+(:class:`QueueLaw`): rho, L, Lq, T, W, p_n, N_cdf, T_cdf, W_cdf, T_quantile, W_quantile.
+:class:`MXG1` does delays of batches, :func:`itgsend_service` is the packet-size law of D-ITG,
+:class:`DD1` the fluid picture of overload, :func:`tdm` the multiplexing gain.
+"""
+
+from dumbbell.theory.batches import (
+    MXG1,
+    BatchLaw,
+    independent_batches,
+    single_packets,
+    superpose,
+)
+from dumbbell.theory.dd1 import DD1
+from dumbbell.theory.errors import TheoryError, UnstableError
+from dumbbell.theory.itgsend import ItgsendService, itgsend_service
+from dumbbell.theory.law import DelayLaw, QueueLaw
+from dumbbell.theory.md1 import MD1
+from dumbbell.theory.mg1 import MG1
+from dumbbell.theory.mm1 import MM1
+from dumbbell.theory.mm1k import MM1K
+from dumbbell.theory.multiplexing import Multiplexing, rtt_ratio, tdm
+from dumbbell.theory.service import (
+    Service,
+    constant_service,
+    discrete_service,
+    exponential_service,
+    gamma_service,
+    mixture,
+    service_from_moments,
+)
+
+__all__ = [
+    "DD1",
+    "MD1",
+    "MG1",
+    "MM1",
+    "MM1K",
+    "MXG1",
+    "BatchLaw",
+    "DelayLaw",
+    "ItgsendService",
+    "Multiplexing",
+    "QueueLaw",
+    "Service",
+    "TheoryError",
+    "UnstableError",
+    "constant_service",
+    "discrete_service",
+    "exponential_service",
+    "gamma_service",
+    "independent_batches",
+    "itgsend_service",
+    "mixture",
+    "rtt_ratio",
+    "service_from_moments",
+    "single_packets",
+    "superpose",
+    "tdm",
+]
