@@ -1,0 +1,74 @@
+"""The report: one self-contained page, its figures and data, and a table for the terminal.
+
+:class:`Report` is the value; :func:`write_report` makes the folder and :func:`write_index` the
+page above several. :mod:`dumbbell.report.charts` has builders for the figures every study needs.
+Names are loaded when first used: a terminal table does not wait for the plotting libraries.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dumbbell.report.atomic import check_replaceable
+    from dumbbell.report.charts import (
+        Curve,
+        IntervalRow,
+        Plot,
+        Sample,
+        ecdf_chart,
+        line_with_band,
+        points_with_interval,
+    )
+    from dumbbell.report.model import Figure, IndexEntry, LoadRow, Report
+    from dumbbell.report.terminal import claims_table, counts_line
+    from dumbbell.report.topology import Topology
+    from dumbbell.report.write import write_index, write_report
+
+_MODULE_OF = {
+    "check_replaceable": "atomic",
+    "Curve": "charts",
+    "IntervalRow": "charts",
+    "Plot": "charts",
+    "Sample": "charts",
+    "ecdf_chart": "charts",
+    "line_with_band": "charts",
+    "points_with_interval": "charts",
+    "Figure": "model",
+    "IndexEntry": "model",
+    "LoadRow": "model",
+    "Report": "model",
+    "claims_table": "terminal",
+    "counts_line": "terminal",
+    "Topology": "topology",
+    "write_index": "write",
+    "write_report": "write",
+}
+
+__all__ = [
+    "Curve",
+    "Figure",
+    "IndexEntry",
+    "IntervalRow",
+    "LoadRow",
+    "Plot",
+    "Report",
+    "Sample",
+    "Topology",
+    "check_replaceable",
+    "claims_table",
+    "counts_line",
+    "ecdf_chart",
+    "line_with_band",
+    "points_with_interval",
+    "write_index",
+    "write_report",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name from its module on first use."""
+    if name in _MODULE_OF:
+        return getattr(import_module(f"dumbbell.report.{_MODULE_OF[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

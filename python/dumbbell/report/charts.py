@@ -1,0 +1,446 @@
+"""Builders for the figures every study needs. Each returns a chart and the data it shows.
+
+All of them draw with the theme of :mod:`dumbbell.report.theme`, thin their curves to
+:data:`dumbbell.report.sampling.MAX_POINTS`, answer to hovering and zoom with Shift and the wheel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import altair as alt
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike
+
+from dumbbell.report import theme
+from dumbbell.report.sampling import ecdf_points, thin
+
+_HOVER_LEVELS = np.linspace(0.0, 1.0, 41)[1:-1]
+_ROOM = 12
+"""Pixels between the outermost points and the frame, so that no mark is cut in half."""
+_ROW_HEIGHT = 34
+_PUBLISHED, _THEORY, _MEASURED = "published", "theory", "measured"
+
+
+class Plot(NamedTuple):
+    """A chart and the data it shows; unpacks into ``Figure(name, *plot, caption)``."""
+
+    chart: alt.LayerChart
+    data: pl.DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One sample whose distribution is drawn.
+
+    Attributes:
+        type: Decides the colour, such as ``SM``.
+        sender: Decides the line style, such as ``1``; empty when there is only one.
+        values: The sample, any shape; NaN (lost) left out.
+        weights: Weight per value, such as seconds at a queue length; None for equal weights.
+    """
+
+    type: str
+    sender: str
+    values: ArrayLike
+    weights: ArrayLike | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A curve with an optional band around it.
+
+    Attributes:
+        label: As in the legend.
+        x: Ascending, shape (k,).
+        y: Shape (k,).
+        low: Lower edge of the band, shape (k,), or None.
+        high: Upper edge, shape (k,), or None.
+    """
+
+    label: str
+    x: ArrayLike
+    y: ArrayLike
+    low: ArrayLike | None = None
+    high: ArrayLike | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalRow:
+    """One row of a dot plot.
+
+    Attributes:
+        label: What was measured.
+        measured: Centre.
+        low: Lower end of the prediction interval (or other interval), or None.
+        high: Upper end, or None.
+        published: Published number, or None.
+        theory: What theory says, or None.
+    """
+
+    label: str
+    measured: float
+    low: float | None = None
+    high: float | None = None
+    published: float | None = None
+    theory: float | None = None
+
+
+def ecdf_chart(
+    samples: Sequence[Sample],
+    *,
+    x_title: str,
+    y_title: str = "Cumulative share",
+    colour_title: str = "Type",
+    dash_title: str = "Sender",
+    theory: Sequence[Curve] = (),
+    x_max: float | None = None,
+) -> Plot:
+    """Empirical distribution functions: colour = type, line style = sender, theory thin black.
+
+    Args:
+        samples: In legend order.
+        x_title: With its unit, such as ``Round trip time (ms)``.
+        y_title: Of the share axis, 0 to 1.
+        colour_title: Heading of the colour legend.
+        dash_title: Heading of the line style legend, shown when there are several senders.
+        theory: F(x) curves; those of one label share a legend entry.
+        x_max: Right end of the axis at first sight; None for everything.
+
+    Raises:
+        ValueError: No samples, or one of them is empty.
+    """
+    if not samples:
+        raise ValueError("an ECDF chart needs at least one sample")
+    lines, hovers = [], []
+    for sample in samples:
+        x, share = ecdf_points(sample.values, sample.weights)
+        # A first point at 0 draws the vertical rise of the first step.
+        lines.append(_ecdf_frame(sample, np.r_[x[0], x], np.r_[0.0, share]))
+        # Hovering answers at round percentiles, read off the curve as drawn.
+        at = np.minimum(np.searchsorted(share, _HOVER_LEVELS), x.size - 1)
+        hovers.append(_ecdf_frame(sample, x[at], _HOVER_LEVELS))
+    measured, hover = pl.concat(lines), pl.concat(hovers)
+
+    types = list(dict.fromkeys(sample.type for sample in samples))
+    senders = list(dict.fromkeys(sample.sender for sample in samples))
+    theories = list(dict.fromkeys(curve.label for curve in theory))
+    x_channel = alt.X("x:Q", title=x_title, scale=_domain(0.0, x_max))
+    y_channel = alt.Y("share:Q", title=y_title, scale=alt.Scale(domain=[0, 1]))
+    colour = alt.Color(
+        "type:N", title=colour_title, sort=None, scale=_colours(types, theories)
+    ).legend(symbolType="stroke")
+    dash: Any = alt.Undefined
+    if len(senders) > 1:
+        dash = alt.StrokeDash(
+            "sender:N",
+            title=dash_title,
+            sort=None,
+            scale=alt.Scale(domain=senders, range=[list(d) for d in _dashes(len(senders))]),
+        ).legend(symbolStrokeColor=theme.BLACK)
+    layers: list[alt.Chart] = [
+        alt.Chart(measured)
+        .mark_line(interpolate="step-after", clip=True)
+        .encode(x=x_channel, y=y_channel, color=colour, strokeDash=dash, detail="sender:N")
+        .add_params(theme.zoom("x"))
+    ]
+    frames = [measured]
+    if theory:
+        curves = _curve_frame(theory).rename({"label": "type", "y": "share"})
+        frames.append(curves.select("type", pl.col("curve").alias("sender"), "x", "share"))
+        layers.append(
+            alt.Chart(curves)
+            .mark_line(strokeWidth=1, clip=True)
+            .encode(x=x_channel, y=y_channel, color=colour, detail="curve:N")
+        )
+    layers.append(
+        _hover_points(hover).encode(
+            x=x_channel,
+            y=y_channel,
+            tooltip=[
+                alt.Tooltip("type:N", title=colour_title),
+                *([alt.Tooltip("sender:N", title=dash_title)] if len(senders) > 1 else []),
+                alt.Tooltip("share:Q", title="share at or below", format=".1%"),
+                alt.Tooltip("x:Q", title=x_title, format=",.4~g"),
+            ],
+        )
+    )
+    return Plot(_layered(layers), pl.concat(frames, how="vertical"))
+
+
+def line_with_band(
+    curves: Sequence[Curve],
+    *,
+    x_title: str,
+    y_title: str,
+    colour_title: str = "",
+    theory: Sequence[Curve] = (),
+    published: Sequence[Curve] = (),
+    points: bool = True,
+    log_x: bool = False,
+    log_y: bool = False,
+) -> Plot:
+    """Curves with bands, theory as thin black lines, published numbers as black diamonds.
+
+    Args:
+        curves: Measured curves in legend order; bands are drawn where they have edges.
+        x_title: With its unit.
+        y_title: With its unit.
+        colour_title: Heading of the legend.
+        theory: Curves of a closed form.
+        published: Points somebody published.
+        points: Mark each measured value; wise up to some twenty of them.
+        log_x: Logarithmic axis to base 2 when every x is a power of 2, else to base 10.
+        log_y: Logarithmic axis to base 10.
+
+    Raises:
+        ValueError: No curves, or one whose columns differ in length.
+    """
+    if not curves:
+        raise ValueError("a line chart needs at least one curve")
+    measured = _curve_frame(curves)
+    labels = list(dict.fromkeys(curve.label for curve in curves))
+    black = list(dict.fromkeys(curve.label for curve in (*theory, *published)))
+    all_x = np.concatenate([np.asarray(c.x, float) for c in (*curves, *theory, *published)])
+    x_channel = alt.X("x:Q", title=x_title, **_scale(all_x, log_x))
+    y_channel = alt.Y(
+        "y:Q",
+        title=y_title,
+        scale=alt.Scale(type="log" if log_y else "linear", zero=False, padding=_ROOM),
+    )
+    colour = alt.Color(
+        "label:N", title=colour_title or None, sort=None, scale=_colours(labels, black)
+    )
+    # Shape has the colour's field, title and domain, so that Vega merges the two legends: lines
+    # are strokes there and published points diamonds.
+    dotted = {curve.label for curve in published}
+    shape = alt.Shape(
+        "label:N",
+        title=colour_title or None,
+        sort=None,
+        scale=alt.Scale(
+            domain=[*labels, *black],
+            range=["diamond" if label in dotted else "stroke" for label in [*labels, *black]],
+        ),
+    )
+    tooltip = [
+        alt.Tooltip("label:N", title=colour_title or "curve"),
+        alt.Tooltip("x:Q", title=x_title, format=",.4~g"),
+        alt.Tooltip("y:Q", title=y_title, format=",.4~g"),
+    ]
+    layers: list[alt.Chart] = [
+        alt.Chart(measured)
+        .mark_line(clip=True)
+        .encode(x=x_channel, y=y_channel, color=colour, detail="curve:N")
+        .add_params(theme.zoom())
+    ]
+    frames = [measured]
+    if measured["low"].null_count() < measured.height:
+        tooltip += [
+            alt.Tooltip("low:Q", title="low", format=",.4~g"),
+            alt.Tooltip("high:Q", title="high", format=",.4~g"),
+        ]
+        band = (
+            alt.Chart(measured)
+            .mark_area(clip=True)
+            .encode(
+                x=x_channel,
+                y=alt.Y("low:Q", title=y_title),
+                y2="high:Q",
+                color=colour,
+                detail="curve:N",
+            )
+        )
+        layers.insert(0, band)
+    for extra, mark in ((theory, "line"), (published, "diamond")):
+        if extra:
+            frame = _curve_frame(extra)
+            frames.append(frame)
+            base = alt.Chart(frame)
+            drawn = (
+                base.mark_line(strokeWidth=1, clip=True)
+                if mark == "line"
+                else base.mark_point(size=120, opacity=1, clip=True).encode(shape=shape)
+            )
+            layers.append(
+                drawn.encode(
+                    x=x_channel, y=y_channel, color=colour, detail="curve:N", tooltip=tooltip[:3]
+                )
+            )
+    marks = (
+        alt.Chart(measured).mark_point(opacity=1, clip=True).encode(color=colour)
+        if points
+        else _hover_points(measured)
+    )
+    layers.append(marks.encode(x=x_channel, y=y_channel, tooltip=tooltip))
+    return Plot(_layered(layers), pl.concat(frames, how="vertical"))
+
+
+def points_with_interval(
+    rows: Sequence[IntervalRow],
+    *,
+    x_title: str,
+    interval_title: str = "95 % prediction interval",
+    log_x: bool = False,
+) -> Plot:
+    """Dot plot: measured as a dot on its interval, published as a diamond, theory as a tick.
+
+    Args:
+        rows: From top to bottom.
+        x_title: With its unit.
+        interval_title: What the bar is; stands in the legend.
+        log_x: Logarithmic axis, for rows of different magnitude.
+
+    Raises:
+        ValueError: No rows.
+    """
+    if not rows:
+        raise ValueError("a dot plot needs at least one row")
+    frame = pl.DataFrame(
+        {
+            "label": [row.label for row in rows],
+            "measured": [float(row.measured) for row in rows],
+            "low": [row.low for row in rows],
+            "high": [row.high for row in rows],
+            "published": [row.published for row in rows],
+            "theory": [row.theory for row in rows],
+        },
+        schema_overrides=dict.fromkeys(("low", "high", "published", "theory"), pl.Float64),
+    )
+    order = [row.label for row in rows]
+    y_channel = alt.Y("label:N", title=None, sort=order, axis=alt.Axis(labelLimit=260))
+    scale = alt.Scale(type="log" if log_x else "linear", zero=False, padding=_ROOM)
+    used = [
+        name
+        for name, column in (
+            (interval_title, "low"), (_MEASURED, "measured"),
+            (_PUBLISHED, "published"), (_THEORY, "theory"),
+        )
+        if frame[column].null_count() < frame.height
+    ]  # fmt: skip
+    looks = {
+        interval_title: ("#9dbfd6", "stroke"),
+        _MEASURED: (theme.OKABE_ITO[0], "circle"),
+        _PUBLISHED: (theme.OKABE_ITO[1], "diamond"),
+        _THEORY: (theme.BLACK, "stroke"),
+    }
+    shapes = {name: shape for name, (_, shape) in looks.items()}
+    # Colour and shape share one domain and one (empty) title, so Vega merges their legends.
+    colour = alt.Color(
+        "what:N", title=None, sort=None,
+        scale=alt.Scale(domain=used, range=[looks[name][0] for name in used]),
+    )  # fmt: skip
+    shape = alt.Shape(
+        "what:N", title=None, sort=None,
+        scale=alt.Scale(domain=used, range=[shapes[name] for name in used]),
+    )  # fmt: skip
+    tooltip = [
+        alt.Tooltip("label:N", title=" "),
+        *(
+            alt.Tooltip(f"{name}:Q", format=",.4~g")
+            for name in ("measured", "low", "high", "published", "theory")
+        ),
+    ]
+
+    def layer(name: str, column: str) -> alt.Chart:
+        present = frame.filter(pl.col(column).is_not_null())
+        return alt.Chart(present.with_columns(pl.lit(name).alias("what")))
+
+    def x_of(column: str) -> alt.X:
+        return alt.X(f"{column}:Q", title=x_title, scale=scale)
+
+    layers = []
+    if interval_title in used:
+        layers.append(
+            layer(interval_title, "low")
+            .mark_rule(strokeWidth=9, strokeCap="butt", clip=True)
+            .encode(x=x_of("low"), x2="high:Q", y=y_channel, color=colour, tooltip=tooltip)
+        )
+    if _THEORY in used:
+        layers.append(
+            layer(_THEORY, "theory")
+            .mark_tick(thickness=2, size=22, clip=True)
+            .encode(x=x_of("theory"), y=y_channel, color=colour, tooltip=tooltip)
+        )
+    for name, size in ((_MEASURED, 75), (_PUBLISHED, 110)):
+        if name in used:
+            layers.append(
+                layer(name, name)
+                .mark_point(size=size, opacity=1, clip=True)
+                .encode(x=x_of(name), y=y_channel, color=colour, shape=shape, tooltip=tooltip)
+            )
+    layers[0] = layers[0].add_params(theme.zoom("x"))
+    return Plot(_layered(layers, _ROW_HEIGHT * len(rows)), frame)
+
+
+def _ecdf_frame(sample: Sample, x: ArrayLike, share: ArrayLike) -> pl.DataFrame:
+    columns = pl.DataFrame({"x": np.asarray(x), "share": np.asarray(share)})
+    return columns.select(
+        pl.lit(sample.type).alias("type"), pl.lit(sample.sender).alias("sender"), "x", "share"
+    )
+
+
+def _curve_frame(curves: Sequence[Curve]) -> pl.DataFrame:
+    """Long form: label, curve (number, so that curves of one label stay apart), x, y, low, high."""
+    frames = []
+    for number, curve in enumerate(curves):
+        x, y = np.asarray(curve.x, float), np.asarray(curve.y, float)
+        columns = {"x": x, "y": y}
+        for name, edge in (("low", curve.low), ("high", curve.high)):
+            columns[name] = np.full(x.shape, np.nan) if edge is None else np.asarray(edge, float)
+        if any(column.shape != x.shape or column.ndim != 1 for column in columns.values()):
+            raise ValueError(f"curve {curve.label!r}: x, y, low and high must have one shape (k,)")
+        kept = thin(x.size)
+        frames.append(
+            pl.DataFrame({name: column[kept] for name, column in columns.items()})
+            .with_columns(pl.col("low", "high").fill_nan(None))
+            .select(
+                pl.lit(curve.label).alias("label"),
+                pl.lit(str(number)).alias("curve"),
+                "x", "y", "low", "high",
+            )
+        )  # fmt: skip
+    return pl.concat(frames)
+
+
+def _colours(coloured: Sequence[str], black: Sequence[str]) -> alt.Scale:
+    palette = theme.OKABE_ITO
+    colours = [palette[number % len(palette)] for number in range(len(coloured))]
+    return alt.Scale(domain=[*coloured, *black], range=[*colours, *[theme.BLACK] * len(black)])
+
+
+def _dashes(count: int) -> list[tuple[int, ...]]:
+    return [theme.DASHES[number % len(theme.DASHES)] for number in range(count)]
+
+
+def _domain(low: float, high: float | None) -> alt.Scale:
+    return alt.Scale() if high is None else alt.Scale(domain=[low, high])
+
+
+def _scale(x: np.ndarray[Any, Any], log: bool) -> dict[str, Any]:
+    if not log:
+        return {"scale": alt.Scale(zero=False, padding=_ROOM)}
+    powers_of_two = bool((x > 0).all() and (np.log2(x) % 1 == 0).all())
+    if not powers_of_two:
+        return {"scale": alt.Scale(type="log", padding=_ROOM)}
+    ticks = sorted({int(v) if v >= 1 else float(v) for v in x})
+    return {
+        # Without "nice" the padding is all the room there is: 2 to 16 does not begin at 1.
+        "scale": alt.Scale(type="log", base=2, padding=_ROOM, nice=False),
+        "axis": alt.Axis(values=ticks, format=",~g"),
+    }
+
+
+def _hover_points(frame: pl.DataFrame) -> alt.Chart:
+    """Invisible points along a curve that carry the tooltips (a line has one for its whole)."""
+    chart: alt.Chart = alt.Chart(frame).mark_point(size=220, opacity=0, clip=True)
+    return chart
+
+
+def _layered(layers: Sequence[alt.Chart], height: int = theme.FIGURE_HEIGHT) -> alt.LayerChart:
+    chart = alt.LayerChart(layer=list(layers))
+    sized: alt.LayerChart = chart.properties(width=theme.FIGURE_WIDTH, height=height)
+    return sized

@@ -1,0 +1,115 @@
+"""A figure's files: the same chart as SVG, PNG and PDF, and its data as CSV. No browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import vl_convert
+
+from dumbbell.report.model import Figure
+from dumbbell.report.theme import themed
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from dumbbell.report.model import Frame
+
+PNG_SCALE = 2.0
+"""Pixels per CSS pixel of a PNG: sharp on a projector and in a paper's two columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnFigure:
+    """A figure and its Vega-Lite specification with theme and data in it."""
+
+    figure: Figure
+    spec: dict[str, Any]
+
+
+def draw(figure: Figure) -> DrawnFigure:
+    """Turn a figure's chart into Vega-Lite, with the theme."""
+    # Altair refuses more than 5000 rows by default; builders thin their data, and what others
+    # bring is measured on the page (see dumbbell.report.page) rather than lost after a long run.
+    with themed(), alt.data_transformers.enable("default", max_rows=None):
+        spec: dict[str, Any] = figure.chart.to_dict()
+    spec["description"] = figure.description or figure.caption
+    return DrawnFigure(figure, spec)
+
+
+def write_figure(drawn: DrawnFigure, folder: Path) -> None:
+    """Write ``NAME.svg``, ``.png``, ``.pdf`` and ``.csv`` into an existing folder."""
+    stem = folder / drawn.figure.name
+    version = vega_lite_version()
+    # allowed_base_urls: a chart that names data elsewhere fails instead of fetching it.
+    svg = vl_convert.vegalite_to_svg(drawn.spec, vl_version=version, allowed_base_urls=[])
+    svg = _renumbered(svg)
+    stem.with_name(f"{stem.name}.svg").write_text(svg, encoding="utf-8")
+    stem.with_name(f"{stem.name}.png").write_bytes(png(drawn))
+    pdf = vl_convert.vegalite_to_pdf(drawn.spec, vl_version=version, allowed_base_urls=[])
+    stem.with_name(f"{stem.name}.pdf").write_bytes(pdf)
+    as_polars(drawn.figure.data).write_csv(stem.with_name(f"{stem.name}.csv"))
+
+
+def png(drawn: DrawnFigure) -> bytes:
+    """The figure as PNG, :data:`PNG_SCALE` pixels per CSS pixel."""
+    return vl_convert.vegalite_to_png(
+        drawn.spec, vl_version=vega_lite_version(), scale=PNG_SCALE, allowed_base_urls=[]
+    )
+
+
+def _renumbered(svg: str) -> str:
+    """The same SVG with its clip paths and gradients numbered from 1.
+
+    Vega counts them over the life of the process: without this a figure's bytes would depend on
+    how many were drawn before it.
+    """
+    numbers: dict[str, int] = {}
+
+    def renumber(found: re.Match[str]) -> str:
+        number = numbers.setdefault(found[2] + found[3], len(numbers) + 1)
+        return f"{found[1]}{found[2]}{number}"
+
+    return re.sub(r"""(id="|url\(#)([a-z]+_?)(\d+)(?=[")])""", renumber, svg)
+
+
+@cache
+def javascript() -> str:
+    """Vega, Vega-Lite and vega-embed in one script, of the version Altair writes for."""
+    # The type stub of vl-convert 1.9 asks for a snippet; None (its default) exports vegaEmbed.
+    bundle = vl_convert.javascript_bundle(None, vega_lite_version())  # type: ignore[arg-type]
+    if "</script" in bundle.lower() or "<!--" in bundle:
+        raise RuntimeError("the JavaScript bundle cannot be put into a script element as it is")
+    return bundle
+
+
+@cache
+def vega_lite_version() -> str:
+    """Vega-Lite's major and minor version as vl-convert names it: ``6.1``.
+
+    Raises:
+        RuntimeError: vl-convert has no version of the major number Altair writes for.
+    """
+    major, minor = alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2]
+    known = vl_convert.get_vegalite_versions()
+    same_major = [version for version in known if version.split(".")[0] == major]
+    if not same_major:
+        raise RuntimeError(f"vl-convert knows Vega-Lite {', '.join(known)}; Altair writes v{major}")
+    return f"{major}.{minor}" if f"{major}.{minor}" in known else same_major[-1]
+
+
+def as_polars(frame: Frame) -> pl.DataFrame:
+    """A polars frame from polars, pandas or columns by name."""
+    import polars as pl
+
+    if isinstance(frame, pl.DataFrame):
+        return frame
+    if isinstance(frame, Mapping):
+        return pl.DataFrame(dict(frame))
+    # pandas is optional: its frame is read column by column, which needs no pyarrow.
+    return pl.DataFrame({str(name): frame[name].to_numpy().tolist() for name in frame.columns})

@@ -1,0 +1,199 @@
+"""The one value a page is made from, and its parts."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from dumbbell.claims import Judged, Verdict
+from dumbbell.report.topology import Topology
+
+if TYPE_CHECKING:
+    import altair as alt
+    import numpy as np
+    import polars as pl
+
+    Chart: TypeAlias = alt.TopLevelMixin
+
+    class PandasFrame(Protocol):
+        """What is used of a pandas frame; pandas itself is an optional dependency."""
+
+        @property
+        def columns(self) -> Iterable[Any]:
+            """Names of the columns."""
+            ...
+
+        def __getitem__(self, name: Any, /) -> Any:
+            """A column."""
+            ...
+
+    Frame: TypeAlias = pl.DataFrame | PandasFrame | Mapping[str, np.ndarray[Any, Any]]
+
+LOAD_TOLERANCE = 0.01
+"""Asked and measured load that differ by more than this (relative) get a warning."""
+
+_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def check_file_name(name: str, what: str) -> str:
+    """Return ``name`` when it can be a file's name anywhere, without a folder in it.
+
+    Raises:
+        ValueError: It is empty, starts with a dot or holds another character.
+    """
+    if not _FILE_NAME.fullmatch(name):
+        raise ValueError(f"{what} {name!r}: letters, digits, '-', '_' and '.', as in 'rtt-cdf'")
+    return name
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A chart, its data and what it shows.
+
+    Attributes:
+        name: File name without suffix: ``figures/NAME.svg`` and so on.
+        chart: Altair chart; drawn with the theme of :mod:`dumbbell.report.theme`.
+        data: What the chart shows, written to ``figures/NAME.csv``.
+        caption: What to see in it, in a sentence or two.
+        title: Heading above the figure.
+        description: Text for those who cannot see it; the caption when left empty.
+    """
+
+    name: str
+    chart: Chart
+    data: Frame
+    caption: str
+    title: str = ""
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse a name that is no file name."""
+        check_file_name(self.name, "figure")
+
+
+@dataclass(frozen=True, slots=True)
+class LoadRow:
+    """Load somebody asked for beside the load that reached the queue.
+
+    Attributes:
+        what: Flow, sender or queue, as a reader knows it.
+        asked: Nominal load, in ``unit``.
+        measured: Load measured on the wire, in ``unit``.
+        unit: Such as ``Mbit/s``, ``packets/s`` or ``1`` (utilization).
+        note: Why they differ, when it is known.
+    """
+
+    what: str
+    asked: float
+    measured: float
+    unit: str
+    note: str = ""
+
+    @property
+    def relative_difference(self) -> float:
+        """(measured - asked) / asked; infinite when nothing was asked and something came."""
+        if self.asked == 0:
+            return 0.0 if self.measured == 0 else math.inf
+        return (self.measured - self.asked) / self.asked
+
+    @property
+    def differs(self) -> bool:
+        """Whether the difference exceeds :data:`LOAD_TOLERANCE` or is not a number."""
+        return not abs(self.relative_difference) <= LOAD_TOLERANCE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Everything a study's page shows and its folder holds.
+
+    Attributes:
+        study: Identifier, such as ``statistical-multiplexing``.
+        title: Title of the page, as a question where there is one.
+        summary: Who was right, in one paragraph of plain text.
+        source: Citation of what is reproduced; empty when nothing is.
+        source_url: Where to read it, or empty.
+        topologies: What was run, one per arm. Anything with ``resolved()`` may be turned into
+            one by :meth:`Topology.of`.
+        judged: Every claim with its verdict.
+        figures: In the order shown; the first also stands on the index page.
+        loads: Asked against measured load.
+        commands: Per arm the ``(host, command)`` lines of a testbed.
+        notes: Limitations and readings taken, one paragraph each.
+        meta: Deterministic facts (spec, seed, versions, digest): ``meta.json``.
+        provenance: What differs from run to run (wall time, host, date): ``provenance.json``.
+        tables: Name to columns, written to ``tables/NAME.parquet``.
+        files: Further files by name, such as ``pingtimes-1-sm.csv``.
+    """
+
+    study: str
+    title: str
+    summary: str
+    source: str = ""
+    source_url: str = ""
+    topologies: Sequence[Topology] = ()
+    judged: Sequence[Judged] = ()
+    figures: Sequence[Figure] = ()
+    loads: Sequence[LoadRow] = ()
+    commands: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    tables: Mapping[str, Frame] = field(default_factory=dict)
+    files: Mapping[str, str | bytes] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse names that are no file names, or two figures of one name."""
+        for name in self.tables:
+            check_file_name(name, "table")
+        for name in self.files:
+            check_file_name(name, "file")
+        names = [figure.name for figure in self.figures]
+        if len(set(names)) != len(names):
+            raise ValueError(f"figures must have different names, not {', '.join(names)}")
+        if self.source_url and not self.source_url.startswith(("https://", "http://")):
+            raise ValueError(f"source_url {self.source_url!r}: an http or https address")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexEntry:
+    """A study on the index page of ``reproduce all``.
+
+    Attributes:
+        study: Identifier; also the folder of its page, beside the index.
+        title: Title of its page.
+        summary: Who was right.
+        judged: Its claims with verdicts.
+        figure: Name of the figure to show, or empty for none.
+        caption: Text for that figure.
+    """
+
+    study: str
+    title: str
+    summary: str
+    judged: Sequence[Judged]
+    figure: str = ""
+    caption: str = ""
+
+    @classmethod
+    def of(cls, report: Report) -> IndexEntry:
+        """The entry of a report written to the folder named after its study."""
+        first = report.figures[0] if report.figures else None
+        return cls(
+            study=report.study,
+            title=report.title,
+            summary=report.summary,
+            judged=report.judged,
+            figure=first.name if first else "",
+            caption=first.caption if first else "",
+        )
+
+
+def verdict_counts(judged: Sequence[Judged]) -> dict[Verdict, int]:
+    """How many claims got each verdict; verdicts that were not given are left out."""
+    counts = dict.fromkeys(Verdict, 0)
+    for one in judged:
+        counts[one.verdict] += 1
+    return {verdict: count for verdict, count in counts.items() if count}

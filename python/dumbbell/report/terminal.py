@@ -1,0 +1,65 @@
+"""The claims as a table for a terminal of 80 columns and more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from dumbbell.claims import Judged
+from dumbbell.report.badges import BADGES, SCORE_ORDER, count_words, sorted_claims
+from dumbbell.report.model import verdict_counts
+from dumbbell.report.numbers import plain, unit_suffix, with_uncertainty
+
+
+def claims_table(judged: Sequence[Judged], *, title: str = "") -> RenderableType:
+    """Verdict, claim, published, theory and measured, with a line of counts below.
+
+    Everything is rich :class:`~rich.text.Text`, so square brackets in a claim stay text.
+
+    Args:
+        judged: The claims of a study.
+        title: Printed above.
+    """
+    table = Table(box=box.SIMPLE_HEAD, expand=False, pad_edge=False, padding=(0, 1), title=(
+        Text(title, style="bold") if title else None), title_justify="left")  # fmt: skip
+    table.add_column("verdict", width=16)
+    table.add_column("claim", ratio=1, min_width=20)
+    table.add_column("published", justify="right", max_width=9)
+    table.add_column("theory", justify="right", max_width=9)
+    table.add_column("measured", justify="right", max_width=17)
+    for one in sorted_claims(judged):
+        table.add_row(*_row(one))
+    return Group(table, counts_line(judged))
+
+
+def counts_line(judged: Sequence[Judged]) -> Text:
+    """Such as ``✓ 7 reproduced  ✗ 1 not reproduced``."""
+    counts = verdict_counts(judged)
+    line = Text()
+    for verdict in SCORE_ORDER:
+        if verdict in counts:
+            badge = BADGES[verdict]
+            words = f"{badge.symbol} {count_words(verdict, counts[verdict])}"
+            line.append("  " if line else "").append(words, style=badge.terminal)
+    return line
+
+
+def _row(judged: Judged) -> tuple[Text, ...]:
+    badge = BADGES[judged.verdict]
+    claim = judged.claim
+    value, interval = with_uncertainty(judged.measured, judged.low, judged.high)
+    suffix = unit_suffix(claim.unit)
+    measured = Text(value + (suffix if judged.measured is not None else ""))
+    if interval:
+        measured.append(f"\n{interval}", style="dim")
+    return (
+        Text(f"{badge.symbol} {judged.verdict_text}", style=badge.terminal),
+        Text(claim.statement),
+        Text(plain(claim.published)),
+        Text(plain(claim.theory)),
+        measured,
+    )

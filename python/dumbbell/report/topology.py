@@ -1,0 +1,224 @@
+"""What was run: hosts, links, and the queue at both ends of every link, as text to print."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+_NS_PER_S = 1e9
+_MOST_NAMES = 3
+
+
+class Resolvable(Protocol):
+    """An experiment: anything that resolves to the canonical description."""
+
+    def resolved(self) -> Mapping[str, Any]:
+        """The description with every default filled in."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TextOf:
+    """How numbers and queues are put into tc's words.
+
+    Attributes:
+        rate: bit/s to text, ``1mbit``.
+        time: ns to text, ``200ms``.
+        qdisc: Canonical JSON of a qdisc to what one would type to tc.
+    """
+
+    rate: Callable[[int], str]
+    time: Callable[[int], str]
+    qdisc: Callable[[str], str]
+
+    @classmethod
+    def of_tc(cls) -> TextOf:
+        """The grammar of the native module, which is also the one that parses."""
+        from dumbbell import _engine
+
+        return cls(_engine.format_rate, _engine.format_time, _engine.render_qdisc)
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One direction of a link and the queue that feeds it.
+
+    Attributes:
+        sender: Host whose egress this is.
+        receiver: Host at the other end.
+        rate: Such as ``1mbit``, or ``inf`` when the link itself does not shape.
+        delay: One-way propagation delay, such as ``5ms``.
+        qdisc: As typed to tc, such as ``netem rate 1mbit limit 1000``.
+        service: The finite rate that makes packets queue here, of the link or of the qdisc;
+            empty when neither has one.
+        details: Further facts that are not the default: MTU, overhead, loss, changes.
+    """
+
+    sender: str
+    receiver: str
+    rate: str
+    delay: str
+    qdisc: str
+    service: str = ""
+    details: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The queue's name without the number of a parallel link: ``router→receiver-1``."""
+        return f"{self.sender}→{self.receiver}"
+
+    @property
+    def shaped(self) -> bool:
+        """Whether packets can queue here for want of rate."""
+        return bool(self.service)
+
+    @property
+    def text(self) -> tuple[str, ...]:
+        """Everything but the hosts: equal for hops that differ in nothing else."""
+        return (self.rate, self.delay, self.qdisc, *self.details)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link and its two directions; ``forward`` is from ``a`` to ``b``."""
+
+    a: str
+    b: str
+    forward: Hop
+    reverse: Hop
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """Hosts and links of one arm of a study.
+
+    Attributes:
+        label: Name of the arm, such as ``SM: one queue of 1 Mbit/s``.
+        hosts: In the order of the description.
+        links: In the order of the description.
+        traffic: (from, to) of every flow and probe; decides what is drawn on the left.
+    """
+
+    label: str
+    hosts: tuple[str, ...]
+    links: tuple[Link, ...]
+    traffic: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, label: str, experiment: Resolvable, text: TextOf | None = None) -> Topology:
+        """Read the topology of an experiment.
+
+        Args:
+            label: Name of the arm.
+            experiment: Anything with ``resolved()``.
+            text: How to word it; the native module's tc grammar when None.
+        """
+        return cls.from_resolved(label, experiment.resolved(), text)
+
+    @classmethod
+    def from_resolved(
+        cls, label: str, resolved: Mapping[str, Any], text: TextOf | None = None
+    ) -> Topology:
+        """Read the topology of a resolved description (see :meth:`of`)."""
+        text = text or TextOf.of_tc()
+        links = tuple(
+            Link(
+                link["a"],
+                link["b"],
+                _hop(link["a"], link["b"], link["forward"], text),
+                _hop(link["b"], link["a"], link["reverse"], text),
+            )
+            for link in resolved["links"]
+        )
+        pairs = [(end["from"], end["to"]) for end in (*resolved["flows"], *resolved["probes"])]
+        hosts = tuple(host["name"] for host in resolved["hosts"])
+        return cls(label, hosts, links, tuple(dict.fromkeys(pairs)))
+
+
+@dataclass(frozen=True, slots=True)
+class HopRow:
+    """Hops that differ only in one end's name, as one row of the hop table."""
+
+    sender: str
+    receiver: str
+    count: int
+    hop: Hop
+
+
+def hop_rows(topology: Topology) -> list[HopRow]:
+    """The queue at every hop, both directions, those where packets queue first.
+
+    Hops between one host and several of one family (``sender-1``, ``sender-2``, ...) that
+    differ in nothing else share a row.
+    """
+    hops = [hop for link in topology.links for hop in (link.forward, link.reverse)]
+    hops.sort(key=lambda hop: not hop.shaped)
+    families: dict[tuple[str, ...], list[Hop]] = {}
+    for hop in hops:
+        for key in _family_keys(hop):
+            families.setdefault(key, []).append(hop)
+    rows: list[HopRow] = []
+    done: set[int] = set()
+    for hop in hops:
+        if id(hop) not in done:
+            fan_in, fan_out = (
+                [h for h in families[key] if id(h) not in done] for key in _family_keys(hop)
+            )
+            alike = max(fan_in, fan_out, key=len)
+            done.update(map(id, alike))
+            senders, receivers = [h.sender for h in alike], [h.receiver for h in alike]
+            rows.append(HopRow(_names(senders), _names(receivers), len(alike), hop))
+    return rows
+
+
+def _family_keys(hop: Hop) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What hops share that come from one family of hosts, and that go to one."""
+    return (
+        ("in", hop.receiver, _family(hop.sender), *hop.text),
+        ("out", hop.sender, _family(hop.receiver), *hop.text),
+    )
+
+
+def _family(host: str) -> str:
+    return re.sub(r"[\d.]+$", "", host)
+
+
+def _names(names: Sequence[str]) -> str:
+    different = list(dict.fromkeys(names))
+    if len(different) <= _MOST_NAMES:
+        return ", ".join(different)
+    return f"{different[0]} … {different[-1]}"
+
+
+def _hop(sender: str, receiver: str, end: Mapping[str, Any], text: TextOf) -> Hop:
+    qdisc = end["qdisc"]
+    rate_bps = int(end["rate_bps"])
+    service_bps = rate_bps or int(qdisc.get("rate_bps", 0))
+    return Hop(
+        sender=sender,
+        receiver=receiver,
+        rate=text.rate(rate_bps) if rate_bps else "inf",
+        delay=text.time(int(end["delay_ns"])),
+        qdisc=text.qdisc(json.dumps(qdisc)),
+        service=text.rate(service_bps) if service_bps else "",
+        details=_details(end),
+    )
+
+
+def _details(end: Mapping[str, Any]) -> tuple[str, ...]:
+    details = [
+        f"MTU\u00a0{end['mtu_bytes']}\u00a0B",
+        f"overhead\u00a0{end['overhead_bytes']}\u00a0B",
+    ]
+    if end["loss"]:
+        details.append(f"loss {100 * end['loss']:g} %")
+    if end["changes"]:
+        times = [change["at_ns"] / _NS_PER_S for change in end["changes"]]
+        if len(times) == 1:
+            details.append(f"changes at {times[0]:g} s")
+        else:
+            details.append(f"{len(times)} changes from {times[0]:g} s to {times[-1]:g} s")
+    return tuple(details)

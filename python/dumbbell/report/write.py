@@ -1,0 +1,83 @@
+"""Writing: a report's folder and the index, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dumbbell.claims import to_json_text, to_rows
+from dumbbell.report.atomic import replace_file, replaced_folder
+from dumbbell.report.figures import as_polars, draw, write_figure
+from dumbbell.report.model import IndexEntry, Report
+from dumbbell.report.numbers import json_safe
+from dumbbell.report.page import index_html, page_html
+
+
+def write_report(report: Report, out_dir: str | Path) -> Path:
+    """Write a report's folder; an earlier report there is replaced in one step.
+
+    The folder holds ``index.html`` (self-contained), ``claims.json``, ``meta.json``,
+    ``provenance.json``, ``figures/NAME.{svg,png,pdf,csv}``, ``tables/NAME.parquet`` and the
+    report's further files.
+
+    Args:
+        report: What to write.
+        out_dir: Folder; new, empty or an earlier report.
+
+    Returns:
+        Path of the page.
+
+    Raises:
+        SpecError: The folder holds files that are not ours.
+    """
+    target = Path(out_dir)
+    with replaced_folder(target) as folder:
+        drawn = [draw(figure) for figure in report.figures]
+        _write_text(folder / "claims.json", to_json_text(report.judged))
+        _write_text(folder / "meta.json", _json_text(report.meta))
+        _write_text(folder / "provenance.json", _json_text(report.provenance))
+        if drawn:
+            (folder / "figures").mkdir()
+        for one in drawn:
+            write_figure(one, folder / "figures")
+        if report.tables:
+            (folder / "tables").mkdir()
+        for name, table in report.tables.items():
+            as_polars(table).write_parquet(folder / "tables" / f"{name}.parquet")
+        for name, content in report.files.items():
+            (folder / name).write_bytes(
+                content.encode("utf-8") if isinstance(content, str) else content
+            )
+        # Last, so that even a staging folder never shows a page without its files.
+        _write_text(folder / "index.html", page_html(report, drawn))
+    return target / "index.html"
+
+
+def write_index(entries: Sequence[IndexEntry], out_dir: str | Path) -> Path:
+    """Write ``index.html`` and ``index.json`` above the studies' folders.
+
+    Args:
+        entries: One per study, each written to ``out_dir/STUDY``.
+        out_dir: Folder that holds the studies.
+
+    Returns:
+        Path of the index page.
+    """
+    target = Path(out_dir)
+    summary = [
+        {"study": entry.study, "title": entry.title, "claims": to_rows(entry.judged)}
+        for entry in entries
+    ]
+    replace_file(target / "index.json", _json_text(summary))
+    replace_file(target / "index.html", index_html(entries))
+    return target / "index.html"
+
+
+def _json_text(value: Mapping[str, Any] | Sequence[Any]) -> str:
+    return json.dumps(json_safe(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")

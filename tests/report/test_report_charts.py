@@ -1,0 +1,135 @@
+"""Figures: the builders' specifications, and real files from them without a browser."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from report_samples import dots_figure, factor_figure, rtt_figure
+
+from dumbbell.report import theme
+from dumbbell.report.charts import Curve, Sample, ecdf_chart, line_with_band, points_with_interval
+from dumbbell.report.figures import as_polars, draw, javascript, vega_lite_version, write_figure
+from dumbbell.report.model import Figure
+
+FIGURES = {"ecdf": rtt_figure, "band": factor_figure, "dots": dots_figure}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_becomes_svg_png_pdf_and_csv(name: str, tmp_path: Path) -> None:
+    figure = FIGURES[name]()
+    write_figure(draw(figure), tmp_path)
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".pdf", ".png", ".svg"]
+    stem = tmp_path / figure.name
+    svg = stem.with_suffix(".svg").read_text(encoding="utf-8")
+    assert svg.startswith("<svg")
+    assert "NaN" not in svg
+    assert stem.with_suffix(".png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    assert stem.with_suffix(".pdf").read_bytes().startswith(b"%PDF-")
+    assert pl.read_csv(stem.with_suffix(".csv")).height == as_polars(figure.data).height
+
+
+def test_the_same_figure_gives_the_same_bytes(tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        write_figure(draw(rtt_figure()), tmp_path / folder)
+    assert draw(rtt_figure()).spec == draw(rtt_figure()).spec
+    for suffix in ("svg", "png", "csv"):
+        one, two = ((tmp_path / f / f"rtt-cdf.{suffix}").read_bytes() for f in ("one", "two"))
+        assert one == two
+
+
+def scales(spec: Any) -> list[dict[str, Any]]:
+    """Every scale with a domain of names, anywhere in a specification."""
+    if isinstance(spec, list):
+        return [scale for part in spec for scale in scales(part)]
+    if not isinstance(spec, dict):
+        return []
+    own = (
+        [spec["scale"]] if isinstance(spec.get("scale"), dict) and "range" in spec["scale"] else []
+    )
+    return own + [s for key, part in spec.items() if key != "datasets" for s in scales(part)]
+
+
+def test_colour_is_type_line_style_is_sender_and_theory_is_thin_and_black() -> None:
+    spec = draw(rtt_figure()).spec
+    colour = {name: value for s in scales(spec) for name, value in zip(s["domain"], s["range"])}  # noqa: B905
+    assert colour["SM"] == theme.OKABE_ITO[0]
+    assert colour["TDM"] == theme.OKABE_ITO[1]
+    assert colour["theory (M/G/1)"] == theme.BLACK
+    assert colour["1"] != colour["2"]
+    lines = [layer["mark"] for layer in spec["layer"] if layer["mark"]["type"] == "line"]
+    assert [mark.get("strokeWidth") for mark in lines] == [None, 1]
+    assert spec["config"]["range"]["category"] == list(theme.OKABE_ITO)
+
+
+def test_a_million_values_make_a_small_figure() -> None:
+    values = np.random.default_rng(1).exponential(size=1_000_000)
+    plot = ecdf_chart([Sample("SM", str(s), values) for s in range(4)], x_title="x (ms)")
+    spec = json.dumps(draw(Figure("big", *plot, caption="")).spec)
+    assert plot.data.height <= 4 * 501
+    assert len(spec) < 400_000
+
+
+def test_long_curves_are_thinned() -> None:
+    x = np.linspace(0, 1, 100_000)
+    plot = line_with_band([Curve("a", x, x, x - 1, x + 1)], x_title="x", y_title="y", points=False)
+    assert plot.data.height == 500
+
+
+def test_one_sender_has_no_line_style_legend() -> None:
+    plot = ecdf_chart([Sample("SM", "", [1.0, 2.0])], x_title="x")
+    assert "strokeDash" not in json.dumps(draw(Figure("f", *plot, caption="")).spec)
+
+
+def test_wrong_data_is_refused() -> None:
+    with pytest.raises(ValueError, match="one shape"):
+        line_with_band([Curve("a", [1, 2], [1])], x_title="x", y_title="y")
+    for empty in (
+        lambda: ecdf_chart([], x_title="x"),
+        lambda: line_with_band([], x_title="x", y_title="y"),
+        lambda: points_with_interval([], x_title="x"),
+    ):
+        with pytest.raises(ValueError, match="at least one"):
+            empty()
+
+
+def test_a_chart_that_would_fetch_data_fails(tmp_path: Path) -> None:
+    chart = alt.Chart("https://example.org/data.csv").mark_point().encode(x="a:Q")
+    figure = Figure("remote", chart, pl.DataFrame({"a": [1]}), caption="")
+    with pytest.raises(ValueError, match=r"example\.org"):
+        write_figure(draw(figure), tmp_path)
+
+
+def test_the_zoom_leaves_the_bare_wheel_to_the_page() -> None:
+    (parameter,) = draw(rtt_figure()).spec["params"]
+    assert parameter["bind"] == "scales"
+    assert "shiftKey" in parameter["select"]["zoom"]
+
+
+def test_the_bundle_has_what_the_page_calls() -> None:
+    bundle = javascript()
+    assert "window.vegaEmbed=" in bundle
+    assert vega_lite_version().split(".")[0] == alt.SCHEMA_VERSION.removeprefix("v").split(".")[0]
+
+
+def test_frames_of_every_kind() -> None:
+    expected = pl.DataFrame({"a": [1, 2], "b": ["x", "y"]})
+    for frame in (
+        expected,
+        pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}),
+        {"a": np.array([1, 2]), "b": np.array(["x", "y"])},
+    ):
+        assert as_polars(frame).equals(expected)
+
+
+def test_figure_names_are_file_names() -> None:
+    for name in ("../up", "", ".hidden", "a/b", "a b"):
+        with pytest.raises(ValueError, match="figure"):
+            Figure(name, *line_with_band([Curve("a", [1], [1])], x_title="x", y_title="y"), "")

@@ -1,0 +1,185 @@
+"""The folder: whole or not at all, complete, and nobody else's files replaced."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+from report_samples import realistic_report
+
+from dumbbell.claims import read_claims
+from dumbbell.errors import SpecError
+from dumbbell.report import IndexEntry, atomic, write_index, write_report
+from dumbbell.report.atomic import MARKER, replace_file, replaced_folder
+from dumbbell.report.model import Report
+
+
+def names(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_report_folder_is_complete(report: Report, tmp_path: Path) -> None:
+    page = write_report(report, tmp_path / "out")
+    figures = {
+        f"figures/{figure.name}.{suffix}"
+        for figure in report.figures
+        for suffix in ("svg", "png", "pdf", "csv")
+    }
+    assert page == tmp_path / "out" / "index.html"
+    assert names(tmp_path / "out") == figures | {
+        "index.html", "claims.json", "meta.json", "provenance.json", "pingtimes-1-sm.csv",
+        "tables/queues.parquet", "tables/probes.parquet", MARKER,
+    }  # fmt: skip
+    assert read_claims(tmp_path / "out" / "claims.json") == list(report.judged)
+    meta = json.loads((tmp_path / "out" / "meta.json").read_text(encoding="utf-8"))
+    assert meta["spec"]["links"] == report.meta["spec"]["links"]
+    queues = pl.read_parquet(tmp_path / "out" / "tables" / "queues.parquet")
+    assert queues.columns == ["queue", "busy_s"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+
+
+def test_a_second_report_replaces_the_first_wholly(report: Report, tmp_path: Path) -> None:
+    write_report(report, tmp_path / "out")
+    write_report(realistic_report(figures=(), tables={}, files={}), tmp_path / "out")
+    assert names(tmp_path / "out") == {
+        "index.html", "claims.json", "meta.json", "provenance.json", MARKER,
+    }  # fmt: skip
+
+
+def test_somebody_elses_folder_is_left_alone(report: Report, tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(SpecError, match="not empty and was not written by dumbbell"):
+        write_report(report, tmp_path)
+    assert names(tmp_path) == {"thesis.tex"}
+    with pytest.raises(SpecError, match="a folder"):
+        write_report(report, tmp_path / "thesis.tex")
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_a_failure_in_the_middle_leaves_the_old_folder(
+    tmp_path: Path, error: type[BaseException]
+) -> None:
+    with replaced_folder(tmp_path / "out") as folder:
+        (folder / "a").write_text("old")
+    with pytest.raises(error), replaced_folder(tmp_path / "out") as folder:
+        (folder / "a").write_text("half")
+        raise error
+    assert (tmp_path / "out" / "a").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("fails_at", [1, 2])
+def test_without_an_atomic_exchange_a_failed_rename_is_undone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails_at: int
+) -> None:
+    with replaced_folder(tmp_path / "out") as folder:
+        (folder / "a").write_text("old")
+    monkeypatch.setattr(atomic, "_exchange", lambda one, other: False)
+    rename, calls = Path.rename, 0
+
+    def failing(self: Path, target: Path) -> Path:
+        nonlocal calls
+        calls += 1
+        if calls == fails_at:
+            raise KeyboardInterrupt
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", failing)
+    with pytest.raises(KeyboardInterrupt), replaced_folder(tmp_path / "out") as folder:
+        (folder / "a").write_text("new")
+    assert (tmp_path / "out" / "a").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_without_an_atomic_exchange_two_renames_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(atomic, "_exchange", lambda one, other: False)
+    for text in ("old", "new"):
+        with replaced_folder(tmp_path / "out") as folder:
+            (folder / "a").write_text(text)
+    assert (tmp_path / "out" / "a").read_text() == "new"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_ctrl_c_while_writing_again_and_again_never_shows_half_a_folder(tmp_path: Path) -> None:
+    """A child writes the folder over and over and is interrupted at odd moments."""
+    program = textwrap.dedent(
+        """
+        import sys
+        from pathlib import Path
+        from dumbbell.report.atomic import replaced_folder
+        number = 0
+        while True:
+            with replaced_folder(Path(sys.argv[1])) as folder:
+                for name in "abcdefgh":
+                    (folder / name).write_text(str(number))
+            number += 1
+            print(number, flush=True)
+        """
+    )
+    for wait_s in (0.003, 0.007, 0.013, 0.019):
+        child = subprocess.Popen(
+            [sys.executable, "-c", program, str(tmp_path / "out")],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+        assert child.stdout is not None
+        assert child.stdout.readline()  # it has written at least once
+        time.sleep(wait_s)
+        child.send_signal(signal.SIGINT)
+        child.communicate(timeout=20)
+        texts = {(tmp_path / "out" / name).read_text() for name in "abcdefgh"}
+        assert len(texts) == 1
+        assert (tmp_path / "out" / MARKER).is_file()
+
+
+def test_stale_folders_of_killed_runs_are_cleared_and_fresh_ones_kept(tmp_path: Path) -> None:
+    with replaced_folder(tmp_path / "out"):
+        pass
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    stale, fresh = (tmp_path / f".out.partial-{dead.pid}-{tail}" for tail in ("aa", "bb"))
+    mine = tmp_path / f".out.partial-{os.getpid()}-cc"
+    for folder in (stale, fresh, mine):
+        folder.mkdir()
+    for folder in (stale, mine):
+        os.utime(folder, (0, 0))
+    with replaced_folder(tmp_path / "out"):
+        pass
+    assert {path.name for path in tmp_path.iterdir()} == {"out", fresh.name, mine.name}
+
+
+def test_a_link_to_a_folder_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    with replaced_folder(tmp_path / "link") as folder:
+        (folder / "a").write_text("new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real" / "a").read_text() == "new"
+
+
+def test_replace_file_leaves_nothing_beside(tmp_path: Path) -> None:
+    replace_file(tmp_path / "new" / "a.txt", "ä")
+    replace_file(tmp_path / "new" / "a.txt", b"b")
+    assert names(tmp_path) == {"new/a.txt"}
+    assert (tmp_path / "new" / "a.txt").read_bytes() == b"b"
+
+
+def test_the_index_lists_every_study(report: Report, tmp_path: Path) -> None:
+    write_report(report, tmp_path / report.study)
+    page = write_index([IndexEntry.of(report)], tmp_path)
+    text = page.read_text(encoding="utf-8")
+    assert f'href="{report.study}/index.html"' in text
+    assert f'src="{report.study}/figures/rtt-cdf.svg"' in text
+    (study,) = json.loads((tmp_path / "index.json").read_text(encoding="utf-8"))
+    assert len(study["claims"]) == len(report.judged)

@@ -1,0 +1,248 @@
+"""The page as text: complete, escaped, self-contained; and the terminal's table."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import altair as alt
+import numpy as np
+import polars as pl
+import pytest
+from report_samples import realistic_claims, realistic_report, rtt_figure
+from rich.console import Console
+
+from dumbbell.claims import Verdict
+from dumbbell.report import claims_table
+from dumbbell.report.badges import BADGES, SCORE_ORDER, sorted_claims
+from dumbbell.report.figures import draw
+from dumbbell.report.model import Figure, IndexEntry, Report
+from dumbbell.report.page import commands_by_host, index_html, page_html, script_json
+
+EVIL = "</script><script>alert('x')</script><img src=x onerror=alert(1)>\"'&"
+
+
+class Reader(HTMLParser):
+    """Tags, attributes and text of a page; void elements are not closed."""
+
+    VOID = frozenset({"meta", "link", "img", "br", "rect", "circle", "line", "path"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self.VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not self.open or self.open[-1] not in ("script", "style"):
+            self.text.append(data)
+
+
+def read(page: str) -> Reader:
+    reader = Reader()
+    reader.feed(page)
+    reader.close()
+    assert reader.open == []
+    return reader
+
+
+def page_of(report: Report) -> str:
+    return page_html(report, [draw(figure) for figure in report.figures])
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return page_of(realistic_report())
+
+
+def test_the_page_says_everything(page: str) -> None:
+    text = " ".join(" ".join(read(page).text).split())
+    report = realistic_report()
+    for wanted in (
+        report.title,
+        report.summary,
+        "netem rate 1000kbit limit 1000",
+        "netem rate 500kbit limit 1000",
+        "in 2 of 3 rows",
+        "ITGSend -a receiver-1 -E 110 -e 512 -T UDP -t 600000",
+        *report.notes,
+        "9f2c71b04d6e8a3395c0f1d2e4b5a697",
+        "wall time (s)",
+    ):
+        assert " ".join(wanted.split()) in text
+    for judged in report.judged:
+        assert judged.claim.statement in text
+        assert judged.claim.rule in text
+        assert f"{BADGES[judged.verdict].symbol} {judged.verdict_text}" in text
+
+
+def test_the_page_fetches_nothing(page: str) -> None:
+    reader = read(page)
+    for tag, attributes in reader.tags:
+        assert "onclick" not in attributes
+        source = attributes.get("src")
+        assert source is None or source.startswith("data:"), (tag, source)
+        if tag == "link":
+            assert attributes.get("href") == "data:,"
+        if tag == "a":
+            href = attributes["href"] or ""
+            assert not href.startswith("http") or href == "https://witestlab.poly.edu/blog/"
+    style = page[page.index("<style>") : page.index("</style>")]
+    assert "url(" not in style
+    assert "@import" not in style
+    policy = next(a["content"] for t, a in reader.tags if t == "meta" and "http-equiv" in a)
+    assert policy is not None
+    assert policy.startswith("default-src 'none'")
+
+
+def test_the_libraries_are_inlined_once(page: str) -> None:
+    assert page.count("window.vegaEmbed=") == 1
+    assert len(page) < 3_000_000
+    without = page_of(realistic_report(figures=()))
+    assert "window.vegaEmbed=" not in without
+
+
+def test_every_text_is_escaped() -> None:
+    claims = [
+        dataclasses.replace(
+            judged,
+            note=EVIL,
+            backend=EVIL,
+            claim=dataclasses.replace(
+                judged.claim, id="c", statement=EVIL, source=EVIL, unit=EVIL, rule=EVIL
+            ),
+        )
+        for judged in realistic_claims()
+    ]
+    figure = rtt_figure()
+    plain_report = realistic_report()
+    report = realistic_report(
+        study=EVIL,
+        title=EVIL,
+        summary=EVIL,
+        source=EVIL,
+        judged=claims,
+        figures=[
+            dataclasses.replace(
+                figure,
+                caption=EVIL,
+                title=EVIL,
+                chart=figure.chart.properties(title=EVIL),  # type: ignore[attr-defined]
+            )
+        ],
+        loads=[dataclasses.replace(row, what=EVIL, note=EVIL) for row in plain_report.loads],
+        commands={EVIL: [(EVIL, EVIL)]},
+        notes=[EVIL],
+        meta={EVIL: EVIL},
+        provenance={"list": [EVIL]},
+    )
+    page = page_of(report)
+    reader = read(page)
+    assert not any("onerror" in attributes for _, attributes in reader.tags)
+    scripts = [attributes for tag, attributes in reader.tags if tag == "script"]
+    assert len(scripts) == 3  # one figure's data, the libraries, the page's own
+    assert "".join(reader.text).count(EVIL) > 20
+    data = re.search(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)
+    assert data is not None
+    assert json.loads(data[1])["title"] == EVIL
+
+
+def test_script_json_is_json_without_markup() -> None:
+    value = {"a": EVIL + "\u2028<!--", "b": [1.5, float("nan")]}
+    text = str(script_json(value))
+    assert not set("<>&\u2028") & set(text)
+    assert json.loads(text) == {"a": EVIL + "\u2028<!--", "b": [1.5, None]}
+
+
+def test_a_source_address_must_be_one() -> None:
+    with pytest.raises(ValueError, match="http"):
+        realistic_report(source_url="javascript:alert(1)")
+
+
+def test_a_huge_figure_becomes_a_picture() -> None:
+    frame = pl.DataFrame({"x": np.random.default_rng(0).random(60_000)})
+    chart = alt.Chart(frame.head(60_000)).mark_bar().encode(x=alt.X("x:Q").bin(), y="count()")
+    page = page_of(realistic_report(figures=[Figure("huge", chart, frame, caption="Many.")]))
+    assert len(page) < 500_000
+    assert 'src="data:image/png;base64,' in page
+
+
+def test_every_verdict_has_its_own_symbol_and_class() -> None:
+    assert set(BADGES) == set(Verdict) == set(SCORE_ORDER)
+    assert len({badge.symbol for badge in BADGES.values()}) == len(Verdict)
+    assert len({badge.css for badge in BADGES.values()}) == len(Verdict)
+
+
+def test_disagreements_come_first_and_order_is_kept_otherwise() -> None:
+    verdicts = [judged.verdict for judged in sorted_claims(realistic_claims())]
+    assert verdicts[0] is Verdict.NOT_REPRODUCED
+    assert verdicts[-1] is Verdict.REPRODUCED
+    reproduced = [j.claim.id for j in sorted_claims(realistic_claims())
+                  if j.verdict is Verdict.REPRODUCED]  # fmt: skip
+    assert reproduced == ["sm-sojourn", "published-ratio", "left-of", "same-n"]
+
+
+def test_commands_are_grouped_by_host_in_order() -> None:
+    lines = [("b", "one"), ("a", "two"), ("b", "three")]
+    assert commands_by_host({"SM": lines}) == [
+        {"arm": "SM", "hosts": [{"host": "b", "text": "one\nthree"}, {"host": "a", "text": "two"}]}
+    ]
+
+
+def test_an_empty_report_is_a_page_still() -> None:
+    text = " ".join(read(page_html(Report(study="x", title="T", summary="S"), [])).text)
+    assert "Provenance" in text
+    assert "Claims" not in text
+
+
+def test_the_index_is_escaped_and_counts() -> None:
+    entry = IndexEntry.of(realistic_report())
+    page = index_html([entry, dataclasses.replace(entry, title=EVIL, summary=EVIL, figure="")])
+    reader = read(page)
+    assert "".join(reader.text).count(EVIL) == 2
+    assert "2 studies, 18 claims." in " ".join(reader.text)
+    assert "8 reproduced" in " ".join(reader.text)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_terminal_table_fits_its_width(width: int) -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=width, color_system=None)
+    console.print(claims_table(realistic_claims(), title="One fast queue [or] many slow ones?"))
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    text = out.getvalue()
+    assert "[or]" in text
+    assert "✗ not reproduced" in text
+    assert "[41.06, 41.68]" in text
+    assert "41.37" in text
+    assert "…" not in text
+    assert " ".join("\n".join(lines[-2:]).split()).startswith("✓ 4 reproduced")
+
+
+def test_a_terminal_table_does_not_wait_for_the_plotting_libraries() -> None:
+    program = (
+        "import sys; from dumbbell.report import claims_table; "
+        "print([m for m in ('altair', 'polars', 'vl_convert') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
