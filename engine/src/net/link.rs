@@ -50,6 +50,8 @@ pub struct Link {
     pub propagation: Propagation,
     /// Delay after the transmitter.
     pub delay: Time,
+    /// Whether packets that were sent arrive at once: no loss, no delay, no records, no changes.
+    pub is_plain: bool,
     /// Whether it ever wants to be woken: not a plain queue of infinite rate.
     pub may_be_pending: bool,
     /// Its place in the tournament, if it may be pending.
@@ -77,6 +79,10 @@ impl Link {
         let paces_itself = !matches!(end.qdisc, qdisc::Config::Pfifo { .. } | qdisc::Config::Bfifo { .. });
         Link {
             to,
+            is_plain: end.loss == 0.0
+                && end.delay_ns == 0
+                && end.changes.is_empty()
+                && !end.record_packets,
             may_be_pending: end.rate_bps > 0 || paces_itself || !end.changes.is_empty(),
             departure_leaf: usize::MAX,
             arrival_leaf: usize::MAX,
@@ -115,7 +121,7 @@ impl Link {
     /// queue, no loss, no delay. Most links beside the bottleneck are like that.
     #[inline]
     pub fn is_transparent(&self) -> bool {
-        !self.may_be_pending && self.loss == 0.0 && self.delay == Time::ZERO && !self.record_packets
+        self.is_plain && !self.may_be_pending
     }
 
     /// Offers a packet to the queue. Afterwards call `send` until it gives none.
@@ -140,38 +146,35 @@ impl Link {
     /// whose transmission ends now; call again until None, then `settle`.
     #[inline(always)]
     pub fn send(&mut self, now: Time, warm_up: Time) -> Option<Sent> {
-        if let Some((packet, service)) = self.in_transmission {
-            if self.pending > now {
-                return None;
+        let (packet, service) = match self.in_transmission {
+            Some(_) if self.pending > now => return None,
+            Some(sending) => {
+                self.in_transmission = None;
+                sending
             }
-            self.in_transmission = None;
-            return Some(self.finish(packet, service, now, warm_up));
-        }
+            None => self.take_next(now)?,
+        };
+        Some(self.finish(packet, service, now, warm_up))
+    }
+
+    /// Asks the discipline for a packet. With a rate its transmission starts; without one it
+    /// is already over, and the packet is returned.
+    #[inline(always)]
+    fn take_next(&mut self, now: Time) -> Option<(Packet, Time)> {
         match self.qdisc.dequeue(now) {
             Dequeued::Packet(packet) => {
                 let bytes = packet.wire_bytes(self.overhead_bytes);
-                match &mut self.rate {
-                    Some(rate) => {
-                        let service = rate.time_for(bytes);
-                        self.in_transmission = Some((packet, service));
-                        self.pending = now + service;
-                        None
-                    }
-                    None => {
-                        let service = self.qdisc.own_service_time(bytes);
-                        Some(self.finish(packet, service, now, warm_up))
-                    }
-                }
+                let Some(rate) = &mut self.rate else {
+                    return Some((packet, self.qdisc.own_service_time(bytes)));
+                };
+                let service = rate.time_for(bytes);
+                self.in_transmission = Some((packet, service));
+                self.pending = now + service;
             }
-            Dequeued::NotBefore(later) => {
-                self.pending = later;
-                None
-            }
-            Dequeued::Empty => {
-                self.pending = Time::NEVER;
-                None
-            }
+            Dequeued::NotBefore(later) => self.pending = later,
+            Dequeued::Empty => self.pending = Time::NEVER,
         }
+        None
     }
 
     /// Whether nothing but the end of a transmission can make this link send.

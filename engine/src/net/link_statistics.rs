@@ -157,7 +157,7 @@ pub struct LinkStatistics {
 
 impl LinkStatistics {
     /// A packet left; it arrived at `arrived` and its own transmission took `service`.
-    #[inline]
+    #[inline(always)]
     pub fn departed(&mut self, bytes: u32, arrived: Time, service: Time, now: Time, warm_up: Time) {
         self.total.departed_pkts += 1;
         self.total.departed_bytes += u64::from(bytes);

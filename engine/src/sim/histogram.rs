@@ -129,4 +129,78 @@ mod tests {
         let expected: Vec<_> = (0..256).map(|value| (value, value + 1, 1)).collect();
         assert_eq!(bins, expected);
     }
+
+    #[test]
+    fn bins_of_the_largest_values() {
+        let mut histogram = Histogram::default();
+        histogram.record(u64::MAX);
+        let bins: Vec<_> = histogram.bins().collect();
+        assert_eq!(bins, vec![(255 << 56, u64::MAX, 1)]);
+        assert_eq!(histogram.rows.len(), 58);
+    }
+
+    #[test]
+    fn nothing_has_no_quantile_and_no_memory() {
+        let histogram = Histogram::default();
+        assert_eq!(histogram.quantile(0.5), None);
+        assert_eq!((histogram.count(), histogram.rows.capacity()), (0, 0));
+    }
+
+    #[test]
+    fn an_octave_takes_memory_once() {
+        let mut histogram = Histogram::default();
+        (0..10_000).for_each(|i| histogram.record((1 << 40) + (i << 20)));
+        assert_eq!(histogram.rows.iter().flatten().count(), 1);
+    }
+
+    /// Values spread over all magnitudes.
+    fn values() -> impl Strategy<Value = Vec<u64>> {
+        let value = (any::<u64>(), 0u32..64).prop_map(|(value, shift)| value >> shift);
+        prop::collection::vec(value, 1..200)
+    }
+
+    fn of(values: &[u64]) -> Histogram {
+        let mut histogram = Histogram::default();
+        values.iter().for_each(|value| histogram.record(*value));
+        histogram
+    }
+
+    proptest! {
+        #[test]
+        fn a_value_lies_in_its_bin_and_the_bin_is_narrow(value: u64, shift in 0u32..64) {
+            let value = value >> shift;
+            let (low, high, count) = of(&[value]).bins().next().unwrap();
+            prop_assert_eq!(count, 1);
+            prop_assert!(low <= value && (value < high || value == u64::MAX));
+            prop_assert!(high - low == 1 || (high - low) as f64 <= low as f64 / 128.0);
+        }
+
+        #[test]
+        fn quantiles_are_within_half_a_bin(values in values(), q in 0.0f64..=1.0) {
+            let mut sorted = values.clone();
+            sorted.sort_unstable();
+            let rank = ((q * values.len() as f64).ceil() as usize).max(1);
+            let exact = sorted[rank - 1];
+            let found = of(&values).quantile(q).unwrap();
+            prop_assert!(found.abs_diff(exact) as f64 <= exact as f64 / 256.0, "{} {}", found, exact);
+            prop_assert!(exact >= 256 || found == exact);
+        }
+
+        #[test]
+        fn bins_ascend_and_hold_every_value(values in values()) {
+            let bins: Vec<_> = of(&values).bins().collect();
+            prop_assert!(bins.windows(2).all(|pair| pair[0].1 <= pair[1].0));
+            prop_assert!(bins.iter().all(|bin| bin.2 > 0));
+            prop_assert_eq!(bins.iter().map(|bin| bin.2).sum::<u64>(), values.len() as u64);
+            prop_assert_eq!(of(&values).count(), values.len() as u64);
+        }
+
+        #[test]
+        fn merging_is_recording_both(first in values(), second in values()) {
+            let mut merged = of(&first);
+            merged.merge(&of(&second));
+            let both = [first, second].concat();
+            prop_assert_eq!(merged, of(&both));
+        }
+    }
 }

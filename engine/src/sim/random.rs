@@ -22,6 +22,10 @@
 //! stream and nothing a draw. Hashing the name, and not a position in a list, is what keeps an
 //! unrelated flow from changing anybody's draws.
 
+#[cfg(test)]
+pub(crate) mod check;
+#[cfg(test)]
+mod tests;
 mod ziggurat;
 
 use sha2::{Digest as _, Sha256};
@@ -230,6 +234,3 @@ impl Stream {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

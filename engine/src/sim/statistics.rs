@@ -217,3 +217,130 @@ impl Occupancy {
         self.time_ps.fill(0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn welford(samples: &[f64]) -> Welford {
+        let mut welford = Welford::default();
+        samples.iter().for_each(|sample| welford.push(*sample));
+        welford
+    }
+
+    fn two_passes(samples: &[f64]) -> (f64, f64) {
+        let n = samples.len() as f64;
+        let mean = samples.iter().sum::<f64>() / n;
+        let squares: f64 = samples.iter().map(|x| (x - mean).powi(2)).sum();
+        (mean, (squares / (n - 1.0)).sqrt())
+    }
+
+    #[test]
+    fn of_nothing_and_of_one_sample() {
+        let none = Welford::default();
+        assert!(none.mean().is_nan() && none.sd().is_nan());
+        assert_eq!((none.count(), none.min(), none.max()), (0, None, None));
+        let one = welford(&[-3.0]);
+        assert!(one.sd().is_nan());
+        assert_eq!(
+            (one.mean(), one.min(), one.max()),
+            (-3.0, Some(-3.0), Some(-3.0))
+        );
+    }
+
+    #[test]
+    fn a_large_mean_does_not_swallow_the_spread() {
+        // The naive sum of squares gives a variance of 0 or less here.
+        let sd = welford(&[1e9 + 4.0, 1e9 + 7.0, 1e9 + 13.0, 1e9 + 16.0]).sd();
+        assert!((sd - 30f64.sqrt()).abs() < 1e-6, "{sd}");
+    }
+
+    #[test]
+    fn a_staircase_by_hand() {
+        let mut level = TimeWeighted::new(100);
+        level.set(110, 2);
+        level.set(130, 7);
+        level.set(130, 1);
+        assert_eq!(
+            (level.value(), level.max(), level.integral(150)),
+            (1, 7, 60)
+        );
+        assert_eq!(level.mean(150), 1.2);
+        level.reset(150);
+        assert_eq!(
+            (level.value(), level.max(), level.integral(250)),
+            (1, 1, 100)
+        );
+        assert!(TimeWeighted::new(5).mean(5).is_nan());
+    }
+
+    #[test]
+    fn integrals_do_not_overflow() {
+        let mut level = TimeWeighted::new(0);
+        level.set(0, u64::MAX);
+        assert_eq!(level.integral(u64::MAX), u128::from(u64::MAX).pow(2));
+    }
+
+    #[test]
+    fn occupancy_by_hand() {
+        let mut occupancy = Occupancy::new(10);
+        occupancy.set(30, 3);
+        occupancy.set(35, 1);
+        occupancy.advance(45);
+        assert_eq!(occupancy.time_ps(), [20, 10, 0, 5]);
+        occupancy.reset(50);
+        occupancy.advance(57);
+        assert_eq!(occupancy.time_ps()[..2], [0, 7]);
+        assert_eq!(occupancy.time_ps().iter().sum::<u64>(), 7);
+    }
+
+    #[test]
+    fn levels_from_the_cap_on_share_a_bin() {
+        let mut occupancy = Occupancy::new(0);
+        let cap = OCCUPANCY_CAP as u64;
+        for (time, level) in [(1, cap - 1), (3, cap), (6, u64::MAX), (10, 0)] {
+            occupancy.set(time, level);
+        }
+        assert_eq!(occupancy.time_ps().len(), OCCUPANCY_CAP + 1);
+        assert_eq!(occupancy.time_ps()[OCCUPANCY_CAP - 1..], [2, 3 + 4]);
+    }
+
+    proptest! {
+        #[test]
+        fn welford_agrees_with_two_passes(samples in prop::collection::vec(-1e6f64..1e6, 2..200)) {
+            let (mean, sd) = two_passes(&samples);
+            let found = welford(&samples);
+            prop_assert!((found.mean() - mean).abs() < 1e-9 * 1e6);
+            prop_assert!((found.sd() - sd).abs() < 1e-9 * sd + 1e-9);
+            prop_assert_eq!(found.max(), samples.iter().copied().reduce(f64::max));
+            prop_assert_eq!(found.min(), samples.iter().copied().reduce(f64::min));
+        }
+
+        #[test]
+        fn merging_is_pushing_all(samples in prop::collection::vec(-1e6f64..1e6, 2..200), at: prop::sample::Index) {
+            let (first, second) = samples.split_at(at.index(samples.len()));
+            let mut merged = welford(first);
+            merged.merge(&welford(second));
+            let whole = welford(&samples);
+            prop_assert_eq!((merged.count(), merged.min(), merged.max()), (whole.count(), whole.min(), whole.max()));
+            prop_assert!((merged.mean() - whole.mean()).abs() < 1e-9 * 1e6);
+            prop_assert!((merged.sd() - whole.sd()).abs() < 1e-9 * whole.sd() + 1e-9);
+        }
+
+        #[test]
+        fn occupancy_and_integral_tell_the_same(steps in prop::collection::vec((0u64..1_000_000, 0u64..100), 1..100)) {
+            let (mut level, mut occupancy, mut now) = (TimeWeighted::new(0), Occupancy::new(0), 0);
+            for (span, value) in steps {
+                now += span;
+                level.set(now, value);
+                occupancy.set(now, value);
+            }
+            occupancy.advance(now + 10);
+            let times = occupancy.time_ps().iter().map(|time| u128::from(*time)).enumerate();
+            let weighted: u128 = times.map(|(level, time)| level as u128 * time).sum();
+            prop_assert_eq!(weighted, level.integral(now + 10));
+            prop_assert_eq!(occupancy.time_ps().iter().sum::<u64>(), now + 10);
+        }
+    }
+}

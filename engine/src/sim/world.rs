@@ -312,17 +312,30 @@ impl World {
     /// Lets a link send what is due.
     #[inline]
     fn pump(&mut self, index: usize) {
-        while let Some(sent) = self.links[index].send(self.now, self.warm_up) {
-            self.propagate(index, sent);
+        let (now, warm_up) = (self.now, self.warm_up);
+        loop {
+            let link = &mut self.links[index];
+            let Some(sent) = link.send(now, warm_up) else {
+                break;
+            };
+            // The way of nearly every packet of a bottleneck is short: over a link that does
+            // nothing special, to the host that counts it.
+            let packet = sent.packet;
+            let sink = &mut self.conversations[packet.conversation as usize];
+            if link.is_plain && sink.counts_at(link.to) {
+                sink.receive(&packet, now, warm_up);
+            } else {
+                self.propagate(index, sent);
+            }
         }
         let link = &mut self.links[index];
-        link.settle(self.now);
+        link.settle(now);
         if link.may_be_pending {
             self.tournament.set(link.departure_leaf, link.pending());
         }
     }
 
-    #[inline(always)]
+    #[inline]
     fn propagate(&mut self, index: usize, sent: Sent) {
         let packet = sent.packet;
         self.record(index, Event::Dequeue, 0, &packet, Some(sent.sojourn));
@@ -438,44 +451,30 @@ impl World {
     fn create(&mut self, index: usize, mut packet: Packet) {
         let conversation = &mut self.conversations[index];
         packet.traffic_class = conversation.traffic_class;
-        conversation.counters.created_pkts += 1;
-        conversation.counters.created_bytes += u64::from(packet.bytes);
-        let host = conversation.source;
-        self.arrive(packet, host);
+        conversation.counters.created(&packet);
+        let link = self.routes.next(conversation.row_out, conversation.source);
+        self.offer(link as usize, packet);
     }
 
     #[inline]
     fn count_dropped(&mut self, packet: &Packet) {
         let counters = &mut self.conversations[packet.conversation as usize].counters;
-        counters.dropped_pkts += 1;
-        counters.dropped_bytes += u64::from(packet.bytes);
+        counters.dropped(packet);
     }
 
-    #[inline(always)]
+    #[inline]
     fn deliver(&mut self, packet: Packet, host: u32) {
         let (now, warm_up) = (self.now, self.warm_up);
         let conversation = &mut self.conversations[packet.conversation as usize];
-        conversation.counters.delivered_pkts += 1;
-        conversation.counters.delivered_bytes += u64::from(packet.bytes);
-        if let Sender::Ping(ping) = &mut conversation.sender {
-            if packet.is_reply() {
-                ping.receive(packet.number, now);
-            } else {
-                self.answer(packet, host);
-            }
-            return;
-        }
-        let delay = now - packet.created;
-        conversation.delay_total += u128::from(delay.0);
-        if packet.created >= warm_up {
-            conversation.delay.push(delay);
-        }
-        if let Some(payload) = conversation.whole_datagram(&packet) {
-            conversation.delivered_payload_bytes += u64::from(payload);
-            if now >= warm_up {
-                conversation.received.count += 1;
-                conversation.received.payload_bytes += u64::from(payload);
-                conversation.last_received = Some(now);
+        match &mut conversation.sender {
+            Sender::Udp(_) => conversation.receive(&packet, now, warm_up),
+            Sender::Ping(ping) => {
+                conversation.counters.delivered(&packet);
+                if packet.is_reply() {
+                    ping.receive(packet.number, now);
+                } else {
+                    self.answer(packet, host);
+                }
             }
         }
     }
@@ -483,8 +482,7 @@ impl World {
     /// The answer to an echo request is a new packet of the same size.
     fn answer(&mut self, packet: Packet, host: u32) {
         let counters = &mut self.conversations[packet.conversation as usize].counters;
-        counters.created_pkts += 1;
-        counters.created_bytes += u64::from(packet.bytes);
+        counters.created(&packet);
         let mut reply = packet.into_reply();
         reply.created = self.now;
         self.arriving.push_back((reply, host));

@@ -34,6 +34,29 @@ pub struct Counters {
     pub dropped_bytes: u64,
 }
 
+impl Counters {
+    /// A host made a packet.
+    #[inline]
+    pub fn created(&mut self, packet: &Packet) {
+        self.created_pkts += 1;
+        self.created_bytes += u64::from(packet.bytes);
+    }
+
+    /// A packet arrived where it was going.
+    #[inline]
+    pub fn delivered(&mut self, packet: &Packet) {
+        self.delivered_pkts += 1;
+        self.delivered_bytes += u64::from(packet.bytes);
+    }
+
+    /// A queue refused a packet, or a link lost it.
+    #[inline]
+    pub fn dropped(&mut self, packet: &Packet) {
+        self.dropped_pkts += 1;
+        self.dropped_bytes += u64::from(packet.bytes);
+    }
+}
+
 /// Datagrams of the measured window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Datagrams {
@@ -85,10 +108,35 @@ pub struct Conversation {
 }
 
 impl Conversation {
+    /// Whether a packet of it that reaches this host needs nothing but counting.
+    #[inline]
+    pub fn counts_at(&self, host: u32) -> bool {
+        self.destination == host && matches!(self.sender, Sender::Udp(_))
+    }
+
+    /// A packet of a flow arrived at its destination.
+    #[inline]
+    pub fn receive(&mut self, packet: &Packet, now: Time, warm_up: Time) {
+        self.counters.delivered(packet);
+        let delay = now - packet.created;
+        self.delay_total += u128::from(delay.0);
+        if packet.created >= warm_up {
+            self.delay.push(delay);
+        }
+        if let Some(payload) = self.whole_datagram(packet) {
+            self.delivered_payload_bytes += u64::from(payload);
+            if now >= warm_up {
+                self.received.count += 1;
+                self.received.payload_bytes += u64::from(payload);
+                self.last_received = Some(now);
+            }
+        }
+    }
+
     /// The payload of the datagram that this packet completes, if it does. An ideal packet is
     /// a datagram of its own size.
     #[inline]
-    pub fn whole_datagram(&mut self, packet: &Packet) -> Option<u32> {
+    fn whole_datagram(&mut self, packet: &Packet) -> Option<u32> {
         if packet.has_size_on_wire() {
             return Some(u32::from(packet.bytes));
         }

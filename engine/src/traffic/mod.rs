@@ -72,7 +72,7 @@ impl Generator {
 
     /// From the flow's start to its first packet, or from one packet to the next; None when
     /// there are no more.
-    #[inline]
+    #[inline(always)]
     pub fn next_gap(&mut self) -> Option<Time> {
         match self {
             Generator::Renewal(source) => Some(source.next_gap()),
@@ -82,7 +82,7 @@ impl Generator {
     }
 
     /// The size of the packet that is due, bytes.
-    #[inline]
+    #[inline(always)]
     pub fn next_size(&mut self) -> u32 {
         match self {
             Generator::Renewal(source) => source.next_size(),
