@@ -1,0 +1,146 @@
+# Everything one types. `make` alone lists it.
+#
+# Paths are relative throughout, so the checkout may lie in a folder with spaces in its name.
+
+PYTHON ?= python3
+CARGO_HOME ?= $(HOME)/.cargo
+OUT ?= results
+
+VENV := .venv
+PY := $(VENV)/bin/python
+
+# rustup's cargo may not be on PATH yet in the shell that installed it.
+export PATH := $(CARGO_HOME)/bin:$(PATH)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_ROOT_USER_ACTION := ignore
+# Another environment that happens to be active must not leak into ours.
+unexport PYTHONHOME PYTHONPATH CONDA_PREFIX VIRTUAL_ENV
+
+# On a continuous integration machine the lock file is law and a missing tool is a failure.
+ifdef CI
+LOCKED := --locked
+endif
+
+ifdef FULL
+PRESET := --full
+else
+PRESET := --quick
+endif
+
+.PHONY: help reproduce test test-rust test-wasm test-python test-long bench wheel clean \
+	prerequisites FORCE
+
+help:
+	@echo "make reproduce     build, run every study with few replications, write $(OUT)/index.html"
+	@echo "make reproduce FULL=1   the same with all replications"
+	@echo "make test          all checks that take minutes at most"
+	@echo "make test-long     the statistical checks that take longer"
+	@echo "make bench         speed against other simulators (PEERS=1 installs those on PyPI)"
+	@echo "make wheel         an optimised wheel in dist/"
+	@echo "make clean         remove what was built; results stay"
+	@echo "PYTHON=python3.12  another interpreter for a new environment"
+
+# --- set-up ---------------------------------------------------------------------------------
+
+prerequisites:
+	@command -v "$(PYTHON)" >/dev/null || { \
+	  echo "$(PYTHON) is not there: Python 3.11 or newer is needed (Debian: apt-get install" \
+	    "python3 python3-venv), or name one: make reproduce PYTHON=python3.12" >&2; exit 1; }
+	@"$(PYTHON)" scripts/prerequisites.py
+
+$(VENV)/.runtime: pyproject.toml constraints.txt scripts/dependencies.py | prerequisites
+	"$(PYTHON)" -m venv $(VENV)
+	$(PY) scripts/dependencies.py > $(VENV)/runtime.txt
+	$(PY) -m pip install --quiet -c constraints.txt -r $(VENV)/runtime.txt
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.runtime
+	$(PY) scripts/dependencies.py test pandas > $(VENV)/test.txt
+	$(PY) -m pip install --quiet -c constraints.txt -r $(VENV)/test.txt
+	@touch $@
+
+# The native module, built when a Rust source is newer than the last build.
+CRATES := $(patsubst %/Cargo.toml,%,$(wildcard */Cargo.toml))
+RUST_SOURCES := $(shell find $(CRATES:%=%/src) -name '*.rs' 2>/dev/null) \
+	$(wildcard Cargo.toml Cargo.lock rust-toolchain.toml $(CRATES:%=%/Cargo.toml))
+
+$(VENV)/.native: $(RUST_SOURCES) $(VENV)/.runtime | prerequisites
+	VIRTUAL_ENV="$(CURDIR)/$(VENV)" PIP_QUIET=1 $(PY) -m maturin develop --release $(LOCKED)
+	@touch $@
+ifeq ($(wildcard python/dumbbell/_engine*.so),)
+$(VENV)/.native: FORCE
+endif
+
+# --- what it is for -------------------------------------------------------------------------
+
+# The page is announced also when a claim of theory was contradicted (status 1), but not when it
+# is left from an earlier run.
+reproduce: $(VENV)/.native
+	@touch $(VENV)/.reproducing; status=0; \
+	  $(VENV)/bin/dumbbell reproduce all $(PRESET) --out "$(OUT)" || status=$$?; \
+	  if [ "$(OUT)/index.html" -nt $(VENV)/.reproducing ]; then $(PY) -c \
+	    'import pathlib, sys; print("\nThe page:", pathlib.Path(sys.argv[1]).resolve().as_uri())' \
+	    "$(OUT)/index.html"; fi; exit $$status
+
+# --- checks ---------------------------------------------------------------------------------
+
+# $(call step,command): print it, run it.
+step = echo '+ $(1)'; $(1)
+# $(call optional,tool,how to get it,probe,command): a check whose tool may not be installed.
+optional = if $(3) >/dev/null 2>&1; then $(call step,$(4)); \
+	elif [ -n "$$CI" ]; then echo "missing: $(1). $(2)" >&2; exit 1; \
+	else echo "SKIPPED: $(1) is not installed. $(2)"; fi
+
+PURE := --workspace --exclude dumbbell-bindings
+WASM := wasm32-unknown-unknown
+PYTHON_FILES := python tests scripts bench $(wildcard examples)
+
+test: test-rust test-wasm test-python
+	@echo "make test: all checks passed"
+
+# The bindings are compiled against the environment's interpreter.
+test-rust test-long: export PYO3_PYTHON = $(CURDIR)/$(PY)
+
+test-rust: $(VENV)/.runtime
+	@$(call optional,rustfmt,rustup component add rustfmt,cargo fmt --version,cargo fmt --all --check)
+	@$(call optional,rustfmt,rustup component add rustfmt,cargo fmt --version,cargo fmt --manifest-path bench/rust/Cargo.toml --check)
+	@$(call optional,clippy,rustup component add clippy,cargo clippy --version,cargo clippy $(LOCKED) --workspace --all-targets --all-features -- -D warnings)
+	@$(call optional,clippy,rustup component add clippy,cargo clippy --version,cargo clippy $(LOCKED) --manifest-path bench/rust/Cargo.toml --target-dir target -- -D warnings)
+	@$(call step,cargo test $(LOCKED) $(PURE) --all-features)
+
+# The engine is pure: it compiles where there is no operating system.
+test-wasm: | prerequisites
+	@$(call optional,the Rust target $(WASM),rustup target add $(WASM),test -d "$$(rustc --print target-libdir --target $(WASM))",cargo build $(LOCKED) -p dumbbell-engine --target $(WASM))
+
+test-python: $(VENV)/.test $(VENV)/.native
+	@$(call step,$(PY) -m ruff check $(PYTHON_FILES))
+	@$(call step,$(PY) -m ruff format --check $(PYTHON_FILES))
+	@$(call step,$(PY) -m mypy)
+	@$(call step,$(PY) -m mypy --ignore-missing-imports bench scripts)
+	@$(call step,$(PY) -m mypy.stubtest dumbbell._engine --mypy-config-file pyproject.toml)
+	@$(call step,$(VENV)/bin/lint-imports)
+	@$(call step,$(PY) -m pytest -m "not long" tests scripts bench $(PYTEST_ARGS))
+
+test-long: $(VENV)/.test $(VENV)/.native
+	@$(call step,cargo test $(LOCKED) $(PURE) --all-features --release -- --include-ignored)
+	@$(call step,$(PY) -m pytest -m long tests scripts bench $(PYTEST_ARGS))
+
+# --- speed ----------------------------------------------------------------------------------
+
+bench: $(VENV)/.runtime
+ifdef PEERS
+	"$(PYTHON)" -m venv bench/.venv
+	bench/.venv/bin/python -m pip install --quiet -r bench/peers/requirements.txt
+endif
+	$(PY) bench/run.py $(BENCH_ARGS)
+
+# --- the rest -------------------------------------------------------------------------------
+
+wheel: $(VENV)/.runtime
+	$(PY) -m maturin build --profile dist $(LOCKED) --out dist
+
+clean:
+	rm -rf $(VENV) target dist bench/.venv bench/build bench/rust/target
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -f python/dumbbell/_engine*.so
+	find . -name .git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,111 @@
+"""Who can run the work on this computer, and how it is started."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+BENCH = Path(__file__).resolve().parent
+PEERS = BENCH / "peers"
+BUILD = BENCH / "build"
+OWN_BINARY = BENCH / "rust" / "target" / "release" / "mm1"
+NS3_LIBRARIES = ("point-to-point", "network", "stats", "core")
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A program that does the work: ``command PACKETS SEED`` prints one line of JSON.
+
+    Attributes:
+        name: For the table.
+        target: How many times faster than it the engine is to be; None for no promise.
+        packets: How many a run takes, so that one run costs seconds at most.
+        command: How it is started; empty when it cannot be.
+        missing: Why it cannot be started.
+        note: What a reader of its row should know.
+    """
+
+    name: str
+    target: float | None
+    packets: int
+    command: tuple[str, ...] = ()
+    missing: str = ""
+    note: str = ""
+
+
+def build_own() -> None:
+    """Compiles our program; cargo shows what is wrong when it fails."""
+    if shutil.which("cargo") is None:
+        sys.exit("make bench needs cargo")
+    locked = ["--locked"] if os.environ.get("CI") else []
+    manifest = str(BENCH / "rust" / "Cargo.toml")
+    command = ["cargo", "build", "--quiet", "--release", *locked, "--manifest-path", manifest]
+    # The binary is looked for where the manifest puts it.
+    environment = {k: v for k, v in os.environ.items() if k != "CARGO_TARGET_DIR"}
+    if subprocess.run(command, env=environment, check=False).returncode != 0:
+        sys.exit("make bench: our program could not be built")
+
+
+def interpreters() -> list[str]:
+    """Where Python packages are looked for: the bench's own environment first."""
+    own = BENCH / ".venv" / "bin" / "python"
+    return [str(own)] * own.exists() + [sys.executable]
+
+
+def can_import(interpreter: str, module: str) -> bool:
+    """Whether an interpreter has a package."""
+    command = [interpreter, "-c", f"import {module}"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def python_peer(
+    name: str, module: str, script: str, target: float | None, packets: int, *, note: str = ""
+) -> Peer:
+    """A peer that is a Python package."""
+    for interpreter in interpreters():
+        if can_import(interpreter, module):
+            command = (interpreter, str(PEERS / script))
+            return Peer(name, target, packets, command, note=note)
+    missing = "not installed (make bench PEERS=1 installs it)"
+    return Peer(name, target, packets, missing=missing)
+
+
+def ns3_peer(target: float, packets: int) -> Peer:
+    """ns-3's bare device, compiled against the system's ns-3.
+
+    The libraries are named here: the pkg-config files of Debian's package carry a stray flag.
+    """
+    name = "ns-3 bare device"
+    compiler = shutil.which("g++")
+    if compiler is None or not Path("/usr/include/ns3/core-module.h").exists():
+        missing = "not installed (Debian: apt-get install g++ libns3-dev)"
+        return Peer(name, target, packets, missing=missing)
+    BUILD.mkdir(exist_ok=True)
+    source, binary = PEERS / "mm1_ns3.cc", BUILD / "mm1_ns3"
+    if not binary.exists() or binary.stat().st_mtime < source.stat().st_mtime:
+        libraries = [f"-lns3-{library}" for library in NS3_LIBRARIES]
+        command = [compiler, "-std=c++17", "-O3", "-w", str(source), "-o", str(binary), *libraries]
+        built = subprocess.run(command, capture_output=True, text=True, check=False)
+        if built.returncode != 0:
+            reason = (built.stderr.strip().splitlines() or ["no reason given"])[-1]
+            return Peer(name, target, packets, missing=f"could not be built: {reason}")
+    return Peer(name, target, packets, (str(binary),), note="the libraries as installed")
+
+
+def peers() -> list[Peer]:
+    """Every peer, installed or not."""
+    return [
+        ns3_peer(25, 1_000_000),
+        python_peer("SimPy", "simpy", "mm1_simpy.py", 100, 1_000_000),
+        python_peer(
+            "ns.py", "ns.port.port", "mm1_nspy.py", None, 500_000,
+            note="0.4.3 stamps a packet before waiting for its arrival: delays hold a gap too much",
+        ),
+        python_peer(
+            "Ciw", "ciw", "mm1_ciw.py", None, 500_000, note="keeps a record of every customer"
+        ),
+    ]  # fmt: skip
