@@ -75,7 +75,11 @@ impl From<EngineCompleted> for Completed {
             Ok(output) => (Some(output), None),
             Err(error) => (None, Some(error.to_string())),
         };
-        let RunOutput { tables, digest, events } = output.unwrap_or(RunOutput {
+        let RunOutput {
+            tables,
+            digest,
+            events,
+        } = output.unwrap_or(RunOutput {
             tables: Tables::default(),
             digest: String::new(),
             events: 0,
@@ -96,16 +100,23 @@ impl Completed {
     /// The columns, handed over without a copy: a second call fails.
     fn take_tables<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let tables = self.tables.take();
-        let tables = tables.ok_or_else(|| PyRuntimeError::new_err("the tables were taken before"))?;
+        let tables =
+            tables.ok_or_else(|| PyRuntimeError::new_err("the tables were taken before"))?;
         let all = PyDict::new(py);
         for table in tables.0 {
             let columns = PyDict::new(py);
             for column in table.columns {
                 match column.values {
-                    Values::I64(values) => columns.set_item(column.name, values.into_pyarray(py))?,
-                    Values::I32(values) => columns.set_item(column.name, values.into_pyarray(py))?,
+                    Values::I64(values) => {
+                        columns.set_item(column.name, values.into_pyarray(py))?
+                    }
+                    Values::I32(values) => {
+                        columns.set_item(column.name, values.into_pyarray(py))?
+                    }
                     Values::I8(values) => columns.set_item(column.name, values.into_pyarray(py))?,
-                    Values::F64(values) => columns.set_item(column.name, values.into_pyarray(py))?,
+                    Values::F64(values) => {
+                        columns.set_item(column.name, values.into_pyarray(py))?
+                    }
                 }
             }
             all.set_item(table.name, columns)?;
@@ -212,7 +223,9 @@ impl RunStream {
         let until = Instant::now() + Duration::from_secs_f64(timeout_s.clamp(0.0, 3600.0));
         loop {
             self.feed(py)?;
-            let left = until.saturating_duration_since(Instant::now()).min(LOOK_EVERY);
+            let left = until
+                .saturating_duration_since(Instant::now())
+                .min(LOOK_EVERY);
             if let Some(completed) = self.wait(py, left)? {
                 return Ok(Some(completed.into()));
             }

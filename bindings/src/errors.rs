@@ -41,9 +41,12 @@ pub fn qdisc(message: String, value: &str, allowed: &str, hint: Option<&str>) ->
 /// About a run.
 pub fn from_engine(error: EngineError) -> PyErr {
     match &error {
-        EngineError::Spec { path, value, allowed, hint } => {
-            spec_invalid(path, value, allowed, hint.as_deref())
-        }
+        EngineError::Spec {
+            path,
+            value,
+            allowed,
+            hint,
+        } => spec_invalid(path, value, allowed, hint.as_deref()),
         other => PyRuntimeError::new_err(other.to_string()),
     }
 }

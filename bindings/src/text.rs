@@ -5,11 +5,21 @@ use dumbbell_tc as tc;
 use pyo3::prelude::*;
 
 fn unit_error(error: tc::UnitError) -> PyErr {
-    errors::unit(error.to_string(), error.value(), error.allowed(), error.hint())
+    errors::unit(
+        error.to_string(),
+        error.value(),
+        error.allowed(),
+        error.hint(),
+    )
 }
 
 fn qdisc_error(error: tc::QdiscError) -> PyErr {
-    errors::qdisc(error.to_string(), error.value(), error.allowed(), error.hint())
+    errors::qdisc(
+        error.to_string(),
+        error.value(),
+        error.allowed(),
+        error.hint(),
+    )
 }
 
 #[pyfunction]

@@ -101,10 +101,16 @@ impl Batch {
             let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
                 let text = panic.downcast_ref::<String>().cloned();
                 let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()));
-                Err(EngineError::Internal(text.unwrap_or_else(|| "a panic".to_owned())))
+                Err(EngineError::Internal(
+                    text.unwrap_or_else(|| "a panic".to_owned()),
+                ))
             });
             // The receiver is gone only when nobody wants the result any more.
-            let _ = sender.send(Completed { index, replication, result });
+            let _ = sender.send(Completed {
+                index,
+                replication,
+                result,
+            });
         });
     }
 

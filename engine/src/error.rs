@@ -27,11 +27,7 @@ pub enum EngineError {
 
 impl EngineError {
     /// An error about one place of the description.
-    pub fn spec(
-        path: impl Into<String>,
-        value: impl ToString,
-        allowed: impl Into<String>,
-    ) -> Self {
+    pub fn spec(path: impl Into<String>, value: impl ToString, allowed: impl Into<String>) -> Self {
         EngineError::Spec {
             path: path.into(),
             value: value.to_string(),

@@ -43,7 +43,11 @@ pub fn simulate_one(resolved_json: &str, replication: u64) -> Result<RunOutput, 
 }
 
 /// Runs one replication of a checked description.
-pub fn run(experiment: &Experiment, replication: u64, monitor: &Monitor) -> Result<RunOutput, EngineError> {
+pub fn run(
+    experiment: &Experiment,
+    replication: u64,
+    monitor: &Monitor,
+) -> Result<RunOutput, EngineError> {
     let mut world = World::new(experiment, replication);
     while steps(&mut world, EVENTS_BETWEEN_LOOKS) {
         report(&world, monitor);

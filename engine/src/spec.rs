@@ -249,7 +249,11 @@ impl Experiment {
     pub fn from_json(text: &str) -> Result<Experiment, EngineError> {
         if text.len() > LARGEST_TEXT {
             let allowed = format!("at most {LARGEST_TEXT} bytes of description");
-            return Err(EngineError::spec("", format!("{} bytes", text.len()), allowed));
+            return Err(EngineError::spec(
+                "",
+                format!("{} bytes", text.len()),
+                allowed,
+            ));
         }
         let experiment: Experiment = serde_json::from_str(text).map_err(|error| {
             EngineError::spec("", error.to_string(), "a resolved description, schema 1")
@@ -277,8 +281,15 @@ impl Experiment {
         let mut seen = std::collections::HashMap::new();
         let names = self.link_ends().map(|(from, to, _)| {
             let base = format!("{from}->{to}");
-            let times = seen.entry(base.clone()).and_modify(|n| *n += 1).or_insert(1);
-            if *times == 1 { base } else { format!("{base}#{times}") }
+            let times = seen
+                .entry(base.clone())
+                .and_modify(|n| *n += 1)
+                .or_insert(1);
+            if *times == 1 {
+                base
+            } else {
+                format!("{base}#{times}")
+            }
         });
         names.collect()
     }

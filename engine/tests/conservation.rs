@@ -15,19 +15,35 @@ fn any_qdisc() -> impl Strategy<Value = Config> {
     prop_oneof![
         (1u32..20).prop_map(|limit_packets| Config::Pfifo { limit_packets }),
         (1u32..20_000).prop_map(|limit_bytes| Config::Bfifo { limit_bytes }),
-        (1u32..50, 0u64..5 * MS, prop_oneof![Just(0), 100_000u64..10_000_000]).prop_map(
-            |(limit_packets, delay_ns, rate_bps)| {
-                Config::Netem(netem::Config { limit_packets, delay_ns, rate_bps })
-            }
-        ),
+        (
+            1u32..50,
+            0u64..5 * MS,
+            prop_oneof![Just(0), 100_000u64..10_000_000]
+        )
+            .prop_map(|(limit_packets, delay_ns, rate_bps)| {
+                Config::Netem(netem::Config {
+                    limit_packets,
+                    delay_ns,
+                    rate_bps,
+                })
+            }),
     ]
 }
 
 fn any_changes() -> impl Strategy<Value = Vec<Change>> {
-    let change = (0u64..500 * MS, prop::option::of(100_000u64..20_000_000), prop::option::of(0u64..20 * MS));
+    let change = (
+        0u64..500 * MS,
+        prop::option::of(100_000u64..20_000_000),
+        prop::option::of(0u64..20 * MS),
+    );
     prop::collection::vec(change, 0..4).prop_map(|mut changes| {
         changes.sort();
-        let change = |(at_ns, rate_bps, delay_ns)| Change { at_ns, rate_bps, delay_ns, loss: None };
+        let change = |(at_ns, rate_bps, delay_ns)| Change {
+            at_ns,
+            rate_bps,
+            delay_ns,
+            loss: None,
+        };
         changes.into_iter().map(change).collect()
     })
 }
@@ -43,19 +59,58 @@ fn any_end() -> impl Strategy<Value = LinkEnd> {
         any_changes(),
         any::<bool>(),
     )
-        .prop_map(|(rate_bps, delay_ns, mtu_bytes, overhead_bytes, loss, qdisc, changes, record_packets)| {
-            LinkEnd { rate_bps, delay_ns, mtu_bytes, overhead_bytes, loss, qdisc, changes, record_packets }
-        })
+        .prop_map(
+            |(
+                rate_bps,
+                delay_ns,
+                mtu_bytes,
+                overhead_bytes,
+                loss,
+                qdisc,
+                changes,
+                record_packets,
+            )| {
+                LinkEnd {
+                    rate_bps,
+                    delay_ns,
+                    mtu_bytes,
+                    overhead_bytes,
+                    loss,
+                    qdisc,
+                    changes,
+                    record_packets,
+                }
+            },
+        )
 }
 
 fn any_source() -> impl Strategy<Value = Source> {
     let gap = (1e-4f64..5e-3).prop_map(exponential);
-    let size = prop_oneof![(20.0f64..3000.0).prop_map(exponential), (0.0f64..4000.0).prop_map(constant)];
+    let size = prop_oneof![
+        (20.0f64..3000.0).prop_map(exponential),
+        (0.0f64..4000.0).prop_map(constant)
+    ];
     (gap, size, 0..4).prop_map(|(gap, size, kind)| match kind {
-        0 => Source::Poisson { gap, size, size_at: SizeAt::Wire },
-        1 => Source::Renewal { gap, size, size_at: SizeAt::Payload },
-        2 => Source::Cbr { gap: constant(1e-3), size, size_at: SizeAt::Payload },
-        _ => Source::Ditg { gap, size, oversleep: Some(constant(1e-4)) },
+        0 => Source::Poisson {
+            gap,
+            size,
+            size_at: SizeAt::Wire,
+        },
+        1 => Source::Renewal {
+            gap,
+            size,
+            size_at: SizeAt::Payload,
+        },
+        2 => Source::Cbr {
+            gap: constant(1e-3),
+            size,
+            size_at: SizeAt::Payload,
+        },
+        _ => Source::Ditg {
+            gap,
+            size,
+            oversleep: Some(constant(1e-4)),
+        },
     })
 }
 
@@ -123,8 +178,12 @@ proptest! {
 #[test]
 fn an_empty_network_delivers_nothing() {
     let spec = experiment(vec![link("a", "b", end(1_000_000))], vec![], vec![]);
-    let output = dumbbell_engine::run::simulate_one(&serde_json::to_string(&spec).unwrap(), 0).unwrap();
+    let output =
+        dumbbell_engine::run::simulate_one(&serde_json::to_string(&spec).unwrap(), 0).unwrap();
     assert_eq!(output.events, 0);
     assert_eq!(output.tables.column_i64("queues", "arrived_pkts"), &[0, 0]);
-    assert_eq!(output.tables.column_f64("queues", "system_mean_pkts"), &[0.0, 0.0]);
+    assert_eq!(
+        output.tables.column_f64("queues", "system_mean_pkts"),
+        &[0.0, 0.0]
+    );
 }

@@ -8,10 +8,17 @@ use dumbbell_engine::spec::Experiment;
 
 fn busy() -> Experiment {
     let source = || source(exponential(2e-3), exponential(200.0));
-    let flows = vec![flow("one", "a", "b", source()), flow("two", "a", "b", source())];
+    let flows = vec![
+        flow("one", "a", "b", source()),
+        flow("two", "a", "b", source()),
+    ];
     let mut forward = end(1_000_000);
     forward.loss = 0.05;
-    let mut spec = experiment(vec![link("a", "b", forward)], flows, vec![ping("p", "a", "b", 10 * MS, 0)]);
+    let mut spec = experiment(
+        vec![link("a", "b", forward)],
+        flows,
+        vec![ping("p", "a", "b", 10 * MS, 0)],
+    );
     spec.sample_interval_ns = 100 * MS;
     checked(&spec)
 }
@@ -25,7 +32,10 @@ fn equal_again_and_different_for_another_replication_or_seed() {
     let spec = busy();
     assert_eq!(output(&spec, 3).digest, output(&spec, 3).digest);
     assert_ne!(output(&spec, 3).digest, output(&spec, 4).digest);
-    let other = Experiment { seed: 2, ..spec.clone() };
+    let other = Experiment {
+        seed: 2,
+        ..spec.clone()
+    };
     assert_ne!(output(&spec, 3).digest, output(&other, 3).digest);
 }
 
@@ -47,7 +57,12 @@ fn jitter_moves_the_start_and_nothing_else() {
     let spec = busy();
     let mut later = spec.clone();
     later.flows[0].start_jitter_ns = 5 * MS;
-    let at = |spec: &Experiment| output(spec, 0).tables.column_i64("flows", "first_sent_ns").to_vec();
+    let at = |spec: &Experiment| {
+        output(spec, 0)
+            .tables
+            .column_i64("flows", "first_sent_ns")
+            .to_vec()
+    };
     let (before, after) = (at(&spec), at(&later));
     assert_eq!(before[1], after[1]);
     assert!((1..5 * MS as i64).contains(&(after[0] - before[0])));

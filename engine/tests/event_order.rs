@@ -11,7 +11,11 @@ const BYTES: u32 = 125;
 fn drops(packets: &[(u64, u32)], limit: u32) -> i64 {
     let mut forward = end(1_000_000);
     forward.qdisc = pfifo(limit);
-    let spec = experiment(vec![link("a", "b", forward)], vec![trace("t", "a", "b", packets)], vec![]);
+    let spec = experiment(
+        vec![link("a", "b", forward)],
+        vec![trace("t", "a", "b", packets)],
+        vec![],
+    );
     let output = run(&checked(&spec), 0, &Monitor::default()).unwrap();
     output.tables.column_i64("flows", "dropped_pkts")[0]
 }
@@ -41,11 +45,16 @@ fn of_two_sources_at_one_instant_the_earlier_in_the_description_goes_first() {
 #[test]
 fn a_component_that_does_nothing_changes_nothing() {
     let source = || source(exponential(1e-3), exponential(100.0));
-    let bare = experiment(vec![link("b", "c", end(1_000_000))], vec![flow("f", "b", "c", source())], vec![]);
+    let bare = experiment(
+        vec![link("b", "c", end(1_000_000))],
+        vec![flow("f", "b", "c", source())],
+        vec![],
+    );
     let mut more = bare.clone();
     // A host, a link and a flow that ends before it sends, all in front of the others.
     more.links.insert(0, link("a", "b", end(1_000_000)));
-    more.hosts.insert(0, dumbbell_engine::spec::Host { name: "a".into() });
+    more.hosts
+        .insert(0, dumbbell_engine::spec::Host { name: "a".into() });
     let mut silent = trace("silent", "a", "b", &[]);
     silent.stop_ns = 1;
     more.flows.insert(0, silent);

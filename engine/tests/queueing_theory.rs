@@ -16,7 +16,11 @@ fn one_queue(rho: f64, size: Law, limit: u32) -> Experiment {
     let mut forward = end(1_000_000);
     forward.qdisc = pfifo(limit);
     let source = source(exponential(1.0 / (rho * MU)), size);
-    let mut spec = experiment(vec![link("a", "b", forward)], vec![flow("f", "a", "b", source)], vec![]);
+    let mut spec = experiment(
+        vec![link("a", "b", forward)],
+        vec![flow("f", "a", "b", source)],
+        vec![],
+    );
     spec.duration_ns = 1_000 * S;
     spec.warm_up_ns = 50 * S;
     checked(&spec)
@@ -62,7 +66,16 @@ fn mm1k_mean_number_with_the_packet_in_service_counted() {
     let k = limit as i32 + 1;
     let weights: Vec<f64> = (0..=k).map(|n| rho.powi(n)).collect();
     let total: f64 = weights.iter().sum();
-    let mean = weights.iter().zip(0..).map(|(w, n)| w * f64::from(n)).sum::<f64>() / total;
-    let z = z_of(&one_queue(rho, exponential(MEAN_BYTES), limit), "system_mean_pkts", mean);
+    let mean = weights
+        .iter()
+        .zip(0..)
+        .map(|(w, n)| w * f64::from(n))
+        .sum::<f64>()
+        / total;
+    let z = z_of(
+        &one_queue(rho, exponential(MEAN_BYTES), limit),
+        "system_mean_pkts",
+        mean,
+    );
     assert!(z.abs() < 4.0, "z = {z}");
 }

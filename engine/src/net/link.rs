@@ -76,7 +76,10 @@ impl Link {
         } else {
             Propagation::Slab(Slab::default())
         };
-        let paces_itself = !matches!(end.qdisc, qdisc::Config::Pfifo { .. } | qdisc::Config::Bfifo { .. });
+        let paces_itself = !matches!(
+            end.qdisc,
+            qdisc::Config::Pfifo { .. } | qdisc::Config::Bfifo { .. }
+        );
         Link {
             to,
             is_plain: end.loss == 0.0

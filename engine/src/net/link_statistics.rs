@@ -230,7 +230,10 @@ mod tests {
         levels.set(Time(30), level(3));
         levels.set(Time(40), level(0));
         levels.advance(Time(100));
-        assert_eq!((levels.system, levels.backlog, levels.backlog_bytes), (50, 20, 2000));
+        assert_eq!(
+            (levels.system, levels.backlog, levels.backlog_bytes),
+            (50, 20, 2000)
+        );
         assert_eq!(levels.busy, 30);
         assert_eq!(levels.occupancy, vec![70, 20, 0, 10]);
         assert_eq!(levels.max, level(3));

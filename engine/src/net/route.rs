@@ -42,7 +42,9 @@ impl Routes {
             let known = &mut routes.slot_of_destination[destination as usize];
             if known.is_none() {
                 *known = Some(slot as u32);
-                routes.next.extend(towards(destination, hosts, hops, &entering));
+                routes
+                    .next
+                    .extend(towards(destination, hosts, hops, &entering));
             }
         }
         routes
@@ -102,9 +104,9 @@ mod tests {
     use super::*;
 
     fn both_ways(pairs: &[(u32, u32)]) -> Vec<Hop> {
-        let hops = pairs.iter().flat_map(|&(a, b)| {
-            [Hop { from: a, to: b }, Hop { from: b, to: a }]
-        });
+        let hops = pairs
+            .iter()
+            .flat_map(|&(a, b)| [Hop { from: a, to: b }, Hop { from: b, to: a }]);
         hops.collect()
     }
 

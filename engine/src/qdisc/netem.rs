@@ -162,7 +162,10 @@ mod tests {
         // The second packet's 500 us of delay are over before the first has been sent.
         let arrivals = [(0, 111), (0, 111)];
         let expected = vec![1_500_000, 2_500_000];
-        assert_eq!(departures(netem(1000, 500_000, 1_000_000), &arrivals), expected);
+        assert_eq!(
+            departures(netem(1000, 500_000, 1_000_000), &arrivals),
+            expected
+        );
     }
 
     #[test]
@@ -185,6 +188,9 @@ mod tests {
     #[test]
     fn without_a_rate_each_packet_has_its_own_delay() {
         let arrivals = [(0, 1500), (10, 40)];
-        assert_eq!(departures(netem(10, 1_000, 0), &arrivals), vec![1_000, 1_010]);
+        assert_eq!(
+            departures(netem(10, 1_000, 0), &arrivals),
+            vec![1_000, 1_010]
+        );
     }
 }

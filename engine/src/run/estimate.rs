@@ -1,10 +1,10 @@
 //! What a run will cost, before it starts.
 
 use crate::net::route::Routes;
+use crate::sim::time::Time;
 use crate::spec::{Experiment, Flow, Probe, Source};
 use crate::traffic::datagram;
 use crate::traffic::law::Law;
-use crate::sim::time::Time;
 
 /// Bytes of a histogram's rows in use, of which each queue has two.
 const BYTES_PER_QUEUE: u64 = 64 << 10;
@@ -36,9 +36,14 @@ impl Estimate {
         let routes = Routes::new(experiment.hosts.len(), &hops, ends);
         let path = |from: &str, to: &str| {
             let row = routes.row(index(to));
-            routes.path(&hops, row, index(from), index(to)).unwrap_or_default()
+            routes
+                .path(&hops, row, index(from), index(to))
+                .unwrap_or_default()
         };
-        let recorded: Vec<bool> = experiment.link_ends().map(|(_, _, end)| end.record_packets).collect();
+        let recorded: Vec<bool> = experiment
+            .link_ends()
+            .map(|(_, _, end)| end.record_packets)
+            .collect();
         let (mut events, mut records, mut echoes) = (0.0, 0.0, 0.0);
         let mut add = |packets: f64, path: Vec<u32>| {
             events += packets * (1.0 + 2.0 * path.len() as f64);

@@ -36,8 +36,13 @@ impl Built {
         let hops = experiment.hops();
         let host = |name: &str| experiment.host_index(name).expect("hosts were checked");
         let flows = experiment.flows.iter().map(|flow| (&flow.from, &flow.to));
-        let probes = experiment.probes.iter().map(|probe| (&probe.from, &probe.to));
-        let ends = flows.chain(probes).flat_map(|(from, to)| [host(from), host(to)]);
+        let probes = experiment
+            .probes
+            .iter()
+            .map(|probe| (&probe.from, &probe.to));
+        let ends = flows
+            .chain(probes)
+            .flat_map(|(from, to)| [host(from), host(to)]);
         let routes = Routes::new(experiment.hosts.len(), &hops, ends);
         let builder = Builder {
             experiment,
@@ -81,13 +86,20 @@ impl Builder<'_> {
     fn flow(&self, flow: &Flow) -> (Conversation, Time) {
         let streams = FlowStreams::new(self.experiment.seed, self.replication, &flow.name);
         let mut generator = Generator::new(&flow.source, streams);
-        let start = self.start(&format!("flow/{}", flow.name), flow.start_ns, flow.start_jitter_ns);
+        let start = self.start(
+            &format!("flow/{}", flow.name),
+            flow.start_ns,
+            flow.start_jitter_ns,
+        );
         let gap = generator.next_gap();
         let first = gap.map_or(Time::NEVER, |gap| start.saturating_add(gap));
         let sender = Sender::Udp(Box::new(generator));
         let class = flow.dscp << 2 | flow.ecn.bits();
         let stop = Time::from_ns(flow.stop_ns);
-        (self.conversation(&flow.from, &flow.to, class, stop, sender), first)
+        (
+            self.conversation(&flow.from, &flow.to, class, stop, sender),
+            first,
+        )
     }
 
     fn probe(&self, probe: &Probe) -> (Conversation, Time) {
@@ -95,7 +107,10 @@ impl Builder<'_> {
         let first = self.start(&component, probe.start_ns, probe.start_jitter_ns);
         let sender = Sender::Ping(Ping::new(probe));
         let class = probe.dscp << 2;
-        (self.conversation(&probe.from, &probe.to, class, Time::NEVER, sender), first)
+        (
+            self.conversation(&probe.from, &probe.to, class, Time::NEVER, sender),
+            first,
+        )
     }
 
     fn conversation(
@@ -106,12 +121,19 @@ impl Builder<'_> {
         stop: Time,
         sender: Sender,
     ) -> Conversation {
-        let host = |name: &str| self.experiment.host_index(name).expect("hosts were checked");
+        let host = |name: &str| {
+            self.experiment
+                .host_index(name)
+                .expect("hosts were checked")
+        };
         let (source, destination) = (host(from), host(to));
         let row_out = self.routes.row(destination);
         let path = self.routes.path(&self.hops, row_out, source, destination);
         let ends: Vec<_> = self.experiment.link_ends().collect();
-        let mtus = path.into_iter().flatten().map(|link| ends[link as usize].2.mtu_bytes);
+        let mtus = path
+            .into_iter()
+            .flatten()
+            .map(|link| ends[link as usize].2.mtu_bytes);
         Conversation {
             source,
             destination,

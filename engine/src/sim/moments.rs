@@ -70,7 +70,8 @@ impl Moments {
         // since the difference of two large floats would lose the variance.
         let n = u128::from(self.count);
         let (q, r) = (self.sum / n, self.sum % n);
-        let centred = (self.sum_of_squares - n * q * q - 2 * q * r) as f64 - (r * r) as f64 / n as f64;
+        let centred =
+            (self.sum_of_squares - n * q * q - 2 * q * r) as f64 - (r * r) as f64 / n as f64;
         (centred.max(0.0) / (self.count - 1) as f64).sqrt() / PS_PER_S as f64
     }
 

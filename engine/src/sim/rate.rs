@@ -44,7 +44,8 @@ impl Rate {
         if self.ps_per_byte_remainder == 0 {
             return Time(u64::from(bytes) * self.ps_per_byte);
         }
-        let rest = u128::from(bytes) * u128::from(self.ps_per_byte_remainder) + u128::from(self.carry);
+        let rest =
+            u128::from(bytes) * u128::from(self.ps_per_byte_remainder) + u128::from(self.carry);
         let whole = match u64::try_from(rest) {
             Ok(rest) => {
                 self.carry = rest % self.bits_per_second;

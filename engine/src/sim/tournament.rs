@@ -59,8 +59,8 @@ impl Tournament {
         while at > 1 {
             let sibling = self.nodes[at ^ 1];
             let sibling_is_left = at & 1 == 1;
-            let sibling_wins = sibling.time < winner.time
-                || (sibling_is_left && sibling.time == winner.time);
+            let sibling_wins =
+                sibling.time < winner.time || (sibling_is_left && sibling.time == winner.time);
             winner = if sibling_wins { sibling } else { winner };
             at /= 2;
             self.nodes[at] = winner;

@@ -137,7 +137,12 @@ impl World {
             for change in &end.changes {
                 let index = world.changes.len() as u32;
                 world.changes.push((link as u32, change.clone()));
-                world.schedule(Time::from_ns(change.at_ns), class::CHANGE, link as u32, index);
+                world.schedule(
+                    Time::from_ns(change.at_ns),
+                    class::CHANGE,
+                    link as u32,
+                    index,
+                );
             }
         }
         if world.warm_up > Time::ZERO {
@@ -179,7 +184,8 @@ impl World {
         }
         let interval = self.sample_interval.0;
         if interval > 0 && self.end.0.is_multiple_of(interval) {
-            self.samples.take(self.end, &self.links, &self.conversations[..self.flows]);
+            self.samples
+                .take(self.end, &self.links, &self.conversations[..self.flows]);
         }
     }
 
@@ -190,7 +196,10 @@ impl World {
             return false;
         };
         let order = (entry.order.class, entry.order.component);
-        let other = self.leaves.get(leaf).map(|leaf| (leaf.class, leaf.component));
+        let other = self
+            .leaves
+            .get(leaf)
+            .map(|leaf| (leaf.class, leaf.component));
         entry.time < time || other.is_none_or(|other| order < other)
     }
 
@@ -201,7 +210,11 @@ impl World {
             component,
             sequence: self.wheel_sequence,
         };
-        self.wheel.push(Entry { time, order, payload });
+        self.wheel.push(Entry {
+            time,
+            order,
+            payload,
+        });
         self.wheel_due = self.wheel_due.min(time);
     }
 
@@ -209,11 +222,16 @@ impl World {
     fn schedule_source(&mut self, conversation: usize, time: Time) {
         let stop = self.conversations[conversation].stop;
         let due = if time < stop { time } else { Time::NEVER };
-        self.tournament.set(self.first_source_leaf + conversation, due);
+        self.tournament
+            .set(self.first_source_leaf + conversation, due);
     }
 
     fn step_wheel(&mut self) -> bool {
-        if self.wheel.first().is_none_or(|entry| entry.time >= self.end) {
+        if self
+            .wheel
+            .first()
+            .is_none_or(|entry| entry.time >= self.end)
+        {
             return false;
         }
         let entry = self.wheel.pop().expect("there is a first entry");
@@ -248,7 +266,8 @@ impl World {
         for link in &mut self.links {
             link.statistics.levels.advance(self.now);
         }
-        self.samples.take(self.now, &self.links, &self.conversations[..self.flows]);
+        self.samples
+            .take(self.now, &self.links, &self.conversations[..self.flows]);
         let next = self.now.saturating_add(self.sample_interval);
         self.schedule(next, class::SAMPLE, WHOLE_RUN, 0);
     }
@@ -394,7 +413,9 @@ impl World {
         let Propagation::Slab(slab) = &mut link.propagation else {
             unreachable!("only slabs have entries in the wheel");
         };
-        let packet = slab.remove(place).expect("the wheel names a packet in flight");
+        let packet = slab
+            .remove(place)
+            .expect("the wheel names a packet in flight");
         let host = link.to;
         self.arrive(packet, host);
     }
@@ -489,14 +510,22 @@ impl World {
     }
 
     #[inline(always)]
-    fn record(&mut self, link: usize, event: Event, reason: i8, packet: &Packet, sojourn: Option<Time>) {
+    fn record(
+        &mut self,
+        link: usize,
+        event: Event,
+        reason: i8,
+        packet: &Packet,
+        sojourn: Option<Time>,
+    ) {
         let link_end = &self.links[link];
         if !link_end.record_packets {
             return;
         }
         let bytes = packet.wire_bytes(link_end.overhead_bytes);
         let level = link_end.level();
-        self.records.push(self.now, link, event, reason, packet, bytes, level, sojourn);
+        self.records
+            .push(self.now, link, event, reason, packet, bytes, level, sojourn);
     }
 
     /// Packets and bytes in queues, transmitters and on links, by conversation.

@@ -33,12 +33,21 @@ fn probability(path: &str, value: f64) -> Checked {
 }
 
 fn instant(path: &str, value: u64) -> Checked {
-    require(value <= LONGEST_NS, path, value, "at most 200 days, in nanoseconds")
+    require(
+        value <= LONGEST_NS,
+        path,
+        value,
+        "at most 200 days, in nanoseconds",
+    )
 }
 
 fn law(path: &str, law: &Law) -> Checked {
     law.validate().map_err(|error| {
-        EngineError::spec(format!("{path}.{}", error.field), error.value, error.allowed)
+        EngineError::spec(
+            format!("{path}.{}", error.field),
+            error.value,
+            error.allowed,
+        )
     })
 }
 
@@ -75,12 +84,18 @@ impl Experiment {
         for (index, host) in self.hosts.iter().enumerate() {
             let path = format!("hosts[{index}].name");
             require(!host.name.is_empty(), &path, "", "a name")?;
-            require(seen.insert(&host.name), &path, &host.name, "a name no other host has")?;
+            require(
+                seen.insert(&host.name),
+                &path,
+                &host.name,
+                "a name no other host has",
+            )?;
         }
         let flows = self.flows.iter().map(|flow| &flow.name).enumerate();
         let probes = self.probes.iter().map(|probe| &probe.name).enumerate();
         let named = flows.map(|(index, name)| (format!("flows[{index}].name"), name));
-        let named = named.chain(probes.map(|(index, name)| (format!("probes[{index}].name"), name)));
+        let named =
+            named.chain(probes.map(|(index, name)| (format!("probes[{index}].name"), name)));
         let mut seen = HashSet::new();
         for (path, name) in named {
             let allowed = "a name no other flow or probe has: it names the random streams";
@@ -110,7 +125,12 @@ impl Experiment {
     fn validate_ends(&self, path: &str, from: &str, to: &str) -> Checked {
         self.known_host(&format!("{path}.from"), from)?;
         self.known_host(&format!("{path}.to"), to)?;
-        require(from != to, &format!("{path}.to"), to, "another host than `from`")
+        require(
+            from != to,
+            &format!("{path}.to"),
+            to,
+            "another host than `from`",
+        )
     }
 
     fn validate_flow(&self, path: &str, flow: &Flow) -> Checked {
@@ -119,8 +139,18 @@ impl Experiment {
         instant(&format!("{path}.stop_ns"), flow.stop_ns)?;
         instant(&format!("{path}.start_jitter_ns"), flow.start_jitter_ns)?;
         let allowed = "later than the start";
-        require(flow.stop_ns > flow.start_ns, &format!("{path}.stop_ns"), flow.stop_ns, allowed)?;
-        require(flow.dscp < 64, &format!("{path}.dscp"), flow.dscp, "0 to 63")?;
+        require(
+            flow.stop_ns > flow.start_ns,
+            &format!("{path}.stop_ns"),
+            flow.stop_ns,
+            allowed,
+        )?;
+        require(
+            flow.dscp < 64,
+            &format!("{path}.dscp"),
+            flow.dscp,
+            "0 to 63",
+        )?;
         validate_source(&format!("{path}.source"), &flow.source)
     }
 
@@ -134,8 +164,18 @@ impl Experiment {
         require(in_range, &format!("{path}.interval_ns"), interval, allowed)?;
         let within = probe.payload_bytes <= LARGEST_ECHO_PAYLOAD;
         let allowed = "at most 65507 bytes";
-        require(within, &format!("{path}.payload_bytes"), probe.payload_bytes, allowed)?;
-        require(probe.dscp < 64, &format!("{path}.dscp"), probe.dscp, "0 to 63")
+        require(
+            within,
+            &format!("{path}.payload_bytes"),
+            probe.payload_bytes,
+            allowed,
+        )?;
+        require(
+            probe.dscp < 64,
+            &format!("{path}.dscp"),
+            probe.dscp,
+            "0 to 63",
+        )
     }
 
     /// Both ways: answers to an echo must find back.
@@ -145,9 +185,12 @@ impl Experiment {
         let flows = self.flows.iter().enumerate();
         let flows = flows.map(|(i, flow)| (format!("flows[{i}].to"), &flow.from, &flow.to, false));
         let probes = self.probes.iter().enumerate();
-        let probes = probes.map(|(i, probe)| (format!("probes[{i}].to"), &probe.from, &probe.to, true));
+        let probes =
+            probes.map(|(i, probe)| (format!("probes[{i}].to"), &probe.from, &probe.to, true));
         let pairs: Vec<_> = flows.chain(probes).collect();
-        let ends = pairs.iter().flat_map(|(_, from, to, _)| [index(from), index(to)]);
+        let ends = pairs
+            .iter()
+            .flat_map(|(_, from, to, _)| [index(from), index(to)]);
         let routes = Routes::new(self.hosts.len(), &hops, ends);
         for (path, from, to, answered) in &pairs {
             let reaches = |from: &str, to: &str| {
@@ -165,7 +208,11 @@ impl Experiment {
     pub fn hops(&self) -> Vec<Hop> {
         let index = |name: &str| self.host_index(name).expect("links name known hosts");
         let ends = self.link_ends();
-        ends.map(|(from, to, _)| Hop { from: index(from), to: index(to) }).collect()
+        ends.map(|(from, to, _)| Hop {
+            from: index(from),
+            to: index(to),
+        })
+        .collect()
     }
 }
 
@@ -177,10 +224,20 @@ fn validate_end(path: &str, end: &LinkEnd) -> Checked {
     rate(&format!("{path}.rate_bps"), end.rate_bps)?;
     instant(&format!("{path}.delay_ns"), end.delay_ns)?;
     let mtu_fits = (SMALLEST_MTU..=LARGEST_PACKET).contains(&end.mtu_bytes);
-    require(mtu_fits, &format!("{path}.mtu_bytes"), end.mtu_bytes, "68 to 65535 bytes")?;
+    require(
+        mtu_fits,
+        &format!("{path}.mtu_bytes"),
+        end.mtu_bytes,
+        "68 to 65535 bytes",
+    )?;
     let overhead_fits = end.overhead_bytes <= 1000;
     let allowed = "at most 1000 bytes";
-    require(overhead_fits, &format!("{path}.overhead_bytes"), end.overhead_bytes, allowed)?;
+    require(
+        overhead_fits,
+        &format!("{path}.overhead_bytes"),
+        end.overhead_bytes,
+        allowed,
+    )?;
     probability(&format!("{path}.loss"), end.loss)?;
     validate_qdisc(&format!("{path}.qdisc"), &end.qdisc)?;
     let mut last = 0;
@@ -188,7 +245,12 @@ fn validate_end(path: &str, end: &LinkEnd) -> Checked {
         let path = format!("{path}.changes[{index}]");
         instant(&format!("{path}.at_ns"), change.at_ns)?;
         let allowed = "a time at or after the change before it";
-        require(change.at_ns >= last, &format!("{path}.at_ns"), change.at_ns, allowed)?;
+        require(
+            change.at_ns >= last,
+            &format!("{path}.at_ns"),
+            change.at_ns,
+            allowed,
+        )?;
         last = change.at_ns;
         if let Some(loss) = change.loss {
             probability(&format!("{path}.loss"), loss)?;
@@ -202,9 +264,8 @@ fn validate_end(path: &str, end: &LinkEnd) -> Checked {
 }
 
 fn validate_qdisc(path: &str, config: &qdisc::Config) -> Checked {
-    let positive = |name: &str, value: u32| {
-        require(value > 0, &format!("{path}.{name}"), value, "at least 1")
-    };
+    let positive =
+        |name: &str, value: u32| require(value > 0, &format!("{path}.{name}"), value, "at least 1");
     match config {
         qdisc::Config::Pfifo { limit_packets } => positive("limit_packets", *limit_packets),
         qdisc::Config::Bfifo { limit_bytes } => positive("limit_bytes", *limit_bytes),
@@ -213,7 +274,12 @@ fn validate_qdisc(path: &str, config: &qdisc::Config) -> Checked {
             instant(&format!("{path}.delay_ns"), netem.delay_ns)?;
             let rate = netem.rate_bps;
             let usable = rate == 0 || (8..=FASTEST_BPS).contains(&rate);
-            require(usable, &format!("{path}.rate_bps"), rate, "0 or 8 bit/s to 4 Tbit/s")
+            require(
+                usable,
+                &format!("{path}.rate_bps"),
+                rate,
+                "0 or 8 bit/s to 4 Tbit/s",
+            )
         }
     }
 }
@@ -227,24 +293,42 @@ fn validate_source(path: &str, source: &Source) -> Checked {
             positive_gap(&format!("{path}.gap"), gap)?;
             law(&format!("{path}.size"), size)
         }
-        Source::Ditg { gap, size, oversleep } => {
+        Source::Ditg {
+            gap,
+            size,
+            oversleep,
+        } => {
             law(&format!("{path}.gap"), gap)?;
             positive_gap(&format!("{path}.gap"), gap)?;
             law(&format!("{path}.size"), size)?;
-            oversleep.as_ref().map_or(Ok(()), |oversleep| law(&format!("{path}.oversleep"), oversleep))
+            oversleep.as_ref().map_or(Ok(()), |oversleep| {
+                law(&format!("{path}.oversleep"), oversleep)
+            })
         }
-        Source::Replay { times_ns, sizes_bytes, .. } => {
+        Source::Replay {
+            times_ns,
+            sizes_bytes,
+            ..
+        } => {
             let path_sizes = format!("{path}.sizes_bytes");
             let same = times_ns.len() == sizes_bytes.len();
             let allowed = "as many sizes as times";
-            require(same, &path_sizes, format!("{} sizes", sizes_bytes.len()), allowed)?;
+            require(
+                same,
+                &path_sizes,
+                format!("{} sizes", sizes_bytes.len()),
+                allowed,
+            )?;
             let disorder = times_ns.windows(2).position(|pair| pair[1] < pair[0]);
             if let Some(index) = disorder {
                 let path = format!("{path}.times_ns[{}]", index + 1);
                 let allowed = "times that do not decrease";
                 return Err(EngineError::spec(path, times_ns[index + 1], allowed));
             }
-            instant(&format!("{path}.times_ns"), times_ns.last().copied().unwrap_or(0))
+            instant(
+                &format!("{path}.times_ns"),
+                times_ns.last().copied().unwrap_or(0),
+            )
         }
     }
 }

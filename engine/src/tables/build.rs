@@ -12,32 +12,50 @@ const NONE: i64 = -1;
 
 fn i64s<T>(name: &'static str, rows: &[T], value: impl Fn(&T) -> u64) -> Column {
     let values = rows.iter().map(|row| value(row) as i64).collect();
-    Column { name, values: Values::I64(values) }
+    Column {
+        name,
+        values: Values::I64(values),
+    }
 }
 
 fn instants<T>(name: &'static str, rows: &[T], value: impl Fn(&T) -> Option<Time>) -> Column {
     let ns = |time: Option<Time>| time.map_or(NONE, |time| time.as_ns() as i64);
     let values = rows.iter().map(|row| ns(value(row))).collect();
-    Column { name, values: Values::I64(values) }
+    Column {
+        name,
+        values: Values::I64(values),
+    }
 }
 
 fn i32s<T>(name: &'static str, rows: &[T], value: impl Fn(&T) -> i64) -> Column {
     let values = rows.iter().map(|row| value(row) as i32).collect();
-    Column { name, values: Values::I32(values) }
+    Column {
+        name,
+        values: Values::I32(values),
+    }
 }
 
 fn i8s<T>(name: &'static str, rows: &[T], value: impl Fn(&T) -> i8) -> Column {
     let values = rows.iter().map(value).collect();
-    Column { name, values: Values::I8(values) }
+    Column {
+        name,
+        values: Values::I8(values),
+    }
 }
 
 fn f64s<T>(name: &'static str, rows: &[T], value: impl Fn(&T) -> f64) -> Column {
     let values = rows.iter().map(value).collect();
-    Column { name, values: Values::F64(values) }
+    Column {
+        name,
+        values: Values::F64(values),
+    }
 }
 
 fn index(name: &'static str, rows: usize) -> Column {
-    Column { name, values: Values::I32((0..rows as i32).collect()) }
+    Column {
+        name,
+        values: Values::I32((0..rows as i32).collect()),
+    }
 }
 
 impl Tables {
@@ -73,7 +91,9 @@ fn flows(world: &World) -> Table {
         i64s("sent_datagrams", flows, |f| f.sent.count),
         i64s("sent_payload_bytes", flows, |f| f.sent.payload_bytes),
         i64s("received_datagrams", flows, |f| f.received.count),
-        i64s("received_payload_bytes", flows, |f| f.received.payload_bytes),
+        i64s("received_payload_bytes", flows, |f| {
+            f.received.payload_bytes
+        }),
         instants("first_sent_ns", flows, |f| f.first_sent),
         instants("last_received_ns", flows, |f| f.last_received),
         i64s("delay_count", flows, |f| f.delay.count()),
@@ -82,7 +102,10 @@ fn flows(world: &World) -> Table {
         instants("delay_min_ns", flows, |f| f.delay.min()),
         instants("delay_max_ns", flows, |f| f.delay.max()),
     ];
-    Table { name: "flows", columns }
+    Table {
+        name: "flows",
+        columns,
+    }
 }
 
 fn queues(world: &World) -> Table {
@@ -91,35 +114,59 @@ fn queues(world: &World) -> Table {
     let per_measured = |integral: u128| integral as f64 / measured_ps as f64;
     let seconds = |ps: u64| ps as f64 / PS_PER_S as f64;
     type Row = Link;
-    let counted: Vec<_> = links.iter().map(|link| link.statistics.measured()).collect();
+    let counted: Vec<_> = links
+        .iter()
+        .map(|link| link.statistics.measured())
+        .collect();
     let columns = vec![
         index("queue", links.len()),
         i64s("arrived_pkts", &counted, |c| c.arrived_pkts),
         i64s("arrived_bytes", &counted, |c| c.arrived_bytes),
         i64s("departed_pkts", &counted, |c| c.departed_pkts),
         i64s("departed_bytes", &counted, |c| c.departed_bytes),
-        i64s("dropped_overlimit_pkts", &counted, |c| c.dropped_overlimit_pkts),
-        i64s("dropped_overlimit_bytes", &counted, |c| c.dropped_overlimit_bytes),
+        i64s("dropped_overlimit_pkts", &counted, |c| {
+            c.dropped_overlimit_pkts
+        }),
+        i64s("dropped_overlimit_bytes", &counted, |c| {
+            c.dropped_overlimit_bytes
+        }),
         i64s("lost_pkts", &counted, |c| c.lost_pkts),
         i64s("marked_pkts", &counted, |c| c.marked_pkts),
         f64s("measured_s", links, |_: &Row| seconds(measured_ps)),
         f64s("busy_s", links, |l| seconds(l.statistics.levels.busy)),
         i64s("sojourn_count", links, |l| l.statistics.sojourn.count()),
-        f64s("sojourn_mean_s", links, |l| l.statistics.sojourn.mean_seconds()),
+        f64s("sojourn_mean_s", links, |l| {
+            l.statistics.sojourn.mean_seconds()
+        }),
         f64s("sojourn_sd_s", links, |l| l.statistics.sojourn.sd_seconds()),
         instants("sojourn_min_ns", links, |l| l.statistics.sojourn.min()),
         instants("sojourn_max_ns", links, |l| l.statistics.sojourn.max()),
         f64s("wait_mean_s", links, |l| l.statistics.wait.mean_seconds()),
         f64s("wait_sd_s", links, |l| l.statistics.wait.sd_seconds()),
         instants("wait_max_ns", links, |l| l.statistics.wait.max()),
-        f64s("system_mean_pkts", links, |l| per_measured(l.statistics.levels.system)),
-        f64s("backlog_mean_pkts", links, |l| per_measured(l.statistics.levels.backlog)),
-        f64s("backlog_mean_bytes", links, |l| per_measured(l.statistics.levels.backlog_bytes)),
-        i64s("system_max_pkts", links, |l| u64::from(l.statistics.levels.max.system_pkts)),
-        i64s("backlog_max_pkts", links, |l| u64::from(l.statistics.levels.max.backlog_pkts)),
-        i64s("backlog_max_bytes", links, |l| l.statistics.levels.max.backlog_bytes),
+        f64s("system_mean_pkts", links, |l| {
+            per_measured(l.statistics.levels.system)
+        }),
+        f64s("backlog_mean_pkts", links, |l| {
+            per_measured(l.statistics.levels.backlog)
+        }),
+        f64s("backlog_mean_bytes", links, |l| {
+            per_measured(l.statistics.levels.backlog_bytes)
+        }),
+        i64s("system_max_pkts", links, |l| {
+            u64::from(l.statistics.levels.max.system_pkts)
+        }),
+        i64s("backlog_max_pkts", links, |l| {
+            u64::from(l.statistics.levels.max.backlog_pkts)
+        }),
+        i64s("backlog_max_bytes", links, |l| {
+            l.statistics.levels.max.backlog_bytes
+        }),
     ];
-    Table { name: "queues", columns }
+    Table {
+        name: "queues",
+        columns,
+    }
 }
 
 /// A bin of a distribution: queue, quantity, [low, high), weight.
@@ -152,7 +199,10 @@ fn distributions(world: &World) -> Table {
         f64s("high", &bins, |bin| bin.3),
         f64s("weight", &bins, |bin| bin.4),
     ];
-    Table { name: "distributions", columns }
+    Table {
+        name: "distributions",
+        columns,
+    }
 }
 
 fn queue_samples(world: &World) -> Table {
@@ -169,7 +219,10 @@ fn queue_samples(world: &World) -> Table {
         f64s("sojourn_sum_s", rows, |s| s.sojourn_sum_s),
         f64s("system_integral_pkt_s", rows, |s| s.system_integral_pkt_s),
     ];
-    Table { name: "queue_samples", columns }
+    Table {
+        name: "queue_samples",
+        columns,
+    }
 }
 
 fn flow_samples(world: &World) -> Table {
@@ -178,11 +231,16 @@ fn flow_samples(world: &World) -> Table {
         i64s("t_ns", rows, |s| s.time.as_ns()),
         i32s("flow", rows, |s| i64::from(s.flow)),
         i64s("delivered_pkts", rows, |s| s.delivered_pkts),
-        i64s("delivered_payload_bytes", rows, |s| s.delivered_payload_bytes),
+        i64s("delivered_payload_bytes", rows, |s| {
+            s.delivered_payload_bytes
+        }),
         i64s("dropped_pkts", rows, |s| s.dropped_pkts),
         f64s("delay_sum_s", rows, |s| s.delay_sum_s),
     ];
-    Table { name: "flow_samples", columns }
+    Table {
+        name: "flow_samples",
+        columns,
+    }
 }
 
 fn probes(world: &World) -> Table {
@@ -202,7 +260,10 @@ fn probes(world: &World) -> Table {
             echo.received.map(|received| received - echo.sent)
         }),
     ];
-    Table { name: "probes", columns }
+    Table {
+        name: "probes",
+        columns,
+    }
 }
 
 fn packets(world: &World) -> Table {
@@ -227,5 +288,8 @@ fn packets(world: &World) -> Table {
         i32s("system_pkts", rows, |r| i64::from(r.system_pkts)),
         instants("sojourn_ns", rows, |r| r.sojourn),
     ];
-    Table { name: "packets", columns }
+    Table {
+        name: "packets",
+        columns,
+    }
 }

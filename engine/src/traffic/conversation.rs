@@ -3,8 +3,8 @@
 use super::Generator;
 use super::datagram::Reassembly;
 use super::ping::Ping;
-use crate::sim::packet::Packet;
 use crate::sim::moments::Moments;
+use crate::sim::packet::Packet;
 use crate::sim::time::Time;
 
 /// What makes the packets.

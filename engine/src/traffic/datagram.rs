@@ -75,7 +75,9 @@ mod tests {
     use super::*;
 
     fn sizes(payload: u32) -> Vec<u16> {
-        packets(0, 1, payload, 1500, Time::ZERO).map(|p| p.bytes).collect()
+        packets(0, 1, payload, 1500, Time::ZERO)
+            .map(|p| p.bytes)
+            .collect()
     }
 
     #[test]

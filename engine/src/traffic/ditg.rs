@@ -73,7 +73,10 @@ mod tests {
         // A draw below 21 gives 20: 1 - exp(-21/512) of them, 4.0 % as captured.
         let share = sizes.iter().filter(|s| **s == 20).count() as f64 / 2e5;
         let expected = 1.0 - libm::exp(-21.0 / 512.0);
-        assert!((share - expected).abs() < 4.0 * (expected / 2e5).sqrt(), "{share} {expected}");
+        assert!(
+            (share - expected).abs() < 4.0 * (expected / 2e5).sqrt(),
+            "{share} {expected}"
+        );
     }
 
     #[test]

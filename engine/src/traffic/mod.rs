@@ -61,12 +61,16 @@ impl Generator {
             Source::Cbr { gap, size, size_at } => {
                 Generator::Renewal(Renewal::new(gap, size, *size_at, true, streams))
             }
-            Source::Ditg { gap, size, oversleep } => {
-                Generator::Ditg(Ditg::new(gap, size, oversleep.as_ref(), streams))
-            }
-            Source::Replay { times_ns, sizes_bytes, size_at } => {
-                Generator::Replay(Replay::new(times_ns.clone(), sizes_bytes.clone(), *size_at))
-            }
+            Source::Ditg {
+                gap,
+                size,
+                oversleep,
+            } => Generator::Ditg(Ditg::new(gap, size, oversleep.as_ref(), streams)),
+            Source::Replay {
+                times_ns,
+                sizes_bytes,
+                size_at,
+            } => Generator::Replay(Replay::new(times_ns.clone(), sizes_bytes.clone(), *size_at)),
         }
     }
 

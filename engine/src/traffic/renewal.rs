@@ -28,7 +28,13 @@ pub struct Renewal {
 
 impl Renewal {
     /// A source at its beginning.
-    pub fn new(gap: &Law, size: &Law, size_at: SizeAt, starts_at_once: bool, streams: FlowStreams) -> Renewal {
+    pub fn new(
+        gap: &Law,
+        size: &Law,
+        size_at: SizeAt,
+        starts_at_once: bool,
+        streams: FlowStreams,
+    ) -> Renewal {
         Renewal {
             gap: gap.clone(),
             size: size.clone(),

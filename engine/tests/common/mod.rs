@@ -71,7 +71,16 @@ pub fn flow(name: &str, from: &str, to: &str, source: Source) -> Flow {
 pub fn trace(name: &str, from: &str, to: &str, packets: &[(u64, u32)]) -> Flow {
     let (times_ns, sizes_bytes) = packets.iter().copied().unzip();
     let size_at = SizeAt::Wire;
-    flow(name, from, to, Source::Replay { times_ns, sizes_bytes, size_at })
+    flow(
+        name,
+        from,
+        to,
+        Source::Replay {
+            times_ns,
+            sizes_bytes,
+            size_at,
+        },
+    )
 }
 
 pub fn ping(name: &str, from: &str, to: &str, interval_ns: u64, count: u64) -> Probe {
@@ -93,7 +102,10 @@ pub fn experiment(links: Vec<Link>, flows: Vec<Flow>, probes: Vec<Probe>) -> Exp
     let mut names: Vec<&String> = links.iter().flat_map(|l| [&l.a, &l.b]).collect();
     names.sort();
     names.dedup();
-    let hosts = names.into_iter().map(|name| Host { name: name.clone() }).collect();
+    let hosts = names
+        .into_iter()
+        .map(|name| Host { name: name.clone() })
+        .collect();
     Experiment {
         schema: 1,
         name: "test".into(),
