@@ -2,6 +2,7 @@
 
 use crate::errors;
 use dumbbell_tc as tc;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 fn unit_error(error: tc::UnitError) -> PyErr {
@@ -50,4 +51,35 @@ fn format_rate(rate_bps: u64) -> String {
 #[pyfunction]
 fn format_time(time_ns: u64) -> String {
     tc::format_time(time_ns)
+}
+
+#[pyfunction]
+fn parse_qdisc(text: &str) -> PyResult<String> {
+    let qdisc = tc::parse_qdisc(text).map_err(qdisc_error)?;
+    Ok(qdisc.to_json())
+}
+
+#[pyfunction]
+fn render_qdisc(qdisc_json: &str) -> PyResult<String> {
+    let qdisc = tc::Qdisc::from_json(qdisc_json).map_err(qdisc_error)?;
+    Ok(qdisc.to_string())
+}
+
+#[pyfunction]
+fn disciplines() -> PyResult<String> {
+    serde_json::to_string(tc::disciplines())
+        .map_err(|error| PyRuntimeError::new_err(error.to_string()))
+}
+
+/// Adds the functions to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(parse_size_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_rate_bps, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_time_ns, module)?)?;
+    module.add_function(wrap_pyfunction!(format_size, module)?)?;
+    module.add_function(wrap_pyfunction!(format_rate, module)?)?;
+    module.add_function(wrap_pyfunction!(format_time, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_qdisc, module)?)?;
+    module.add_function(wrap_pyfunction!(render_qdisc, module)?)?;
+    module.add_function(wrap_pyfunction!(disciplines, module)?)
 }

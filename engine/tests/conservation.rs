@@ -4,24 +4,25 @@
 mod common;
 
 use common::*;
-use dumbbell_engine::qdisc::{Config, netem};
+use dumbbell_engine::qdisc::Config;
 use dumbbell_engine::sim::world::World;
 use dumbbell_engine::spec::{Change, Experiment, LinkEnd, SizeAt, Source};
+use dumbbell_tc::qdisc::{Bfifo, Netem, Pfifo};
 use proptest::prelude::*;
 
 const HOSTS: usize = 5;
 
 fn any_qdisc() -> impl Strategy<Value = Config> {
     prop_oneof![
-        (1u32..20).prop_map(|limit_packets| Config::Pfifo { limit_packets }),
-        (1u32..20_000).prop_map(|limit_bytes| Config::Bfifo { limit_bytes }),
+        (1u32..20).prop_map(|limit_packets| Config::Pfifo(Pfifo { limit_packets })),
+        (1u32..20_000).prop_map(|limit_bytes| Config::Bfifo(Bfifo { limit_bytes })),
         (
             1u32..50,
             0u64..5 * MS,
             prop_oneof![Just(0), 100_000u64..10_000_000]
         )
             .prop_map(|(limit_packets, delay_ns, rate_bps)| {
-                Config::Netem(netem::Config {
+                Config::Netem(Netem {
                     limit_packets,
                     delay_ns,
                     rate_bps,

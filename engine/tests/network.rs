@@ -3,9 +3,10 @@
 mod common;
 
 use common::*;
-use dumbbell_engine::qdisc::{Config, netem};
+use dumbbell_engine::qdisc::Config;
 use dumbbell_engine::run::{Monitor, RunOutput, run};
 use dumbbell_engine::spec::{Change, Experiment, SizeAt, Source};
+use dumbbell_tc::qdisc::Netem;
 
 fn output(spec: &Experiment) -> RunOutput {
     run(&checked(spec), 0, &Monitor::default()).unwrap()
@@ -17,7 +18,7 @@ fn ping_over_two_hops_takes_transmission_and_delay_both_ways() {
     first.forward.delay_ns = 3 * MS;
     first.reverse.delay_ns = 4 * MS;
     let mut second = link("r", "b", end(0));
-    second.forward.qdisc = Config::Netem(netem::Config {
+    second.forward.qdisc = Config::Netem(Netem {
         limit_packets: 1000,
         delay_ns: 10 * MS,
         rate_bps: 0,

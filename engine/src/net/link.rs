@@ -76,10 +76,7 @@ impl Link {
         } else {
             Propagation::Slab(Slab::default())
         };
-        let paces_itself = !matches!(
-            end.qdisc,
-            qdisc::Config::Pfifo { .. } | qdisc::Config::Bfifo { .. }
-        );
+        let paces_itself = !matches!(end.qdisc, qdisc::Config::Pfifo(_) | qdisc::Config::Bfifo(_));
         Link {
             to,
             is_plain: end.loss == 0.0

@@ -3,8 +3,8 @@
 //! As in Linux, a discipline decides at `enqueue` whether to take a packet and at `dequeue`
 //! which one leaves, or when to ask again. The device that drives it is `net::link`.
 //!
-//! Adding one: a file here with its `Config` and state, a line in `Config` and a line in each
-//! `match` below; its grammar goes to the crate `dumbbell-tc`.
+//! Adding one: its grammar in the crate `dumbbell-tc`, a file here with its state, and a line in
+//! each `match` below (the compiler names them).
 
 pub mod fifo;
 pub mod netem;
@@ -13,25 +13,10 @@ use crate::sim::packet::Packet;
 use crate::sim::time::Time;
 use fifo::Fifo;
 use netem::Netem;
-use serde::{Deserialize, Serialize};
 
-/// A discipline and its parameters, as the resolved description writes them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
-pub enum Config {
-    /// First in, first out, limited in packets.
-    Pfifo {
-        /// Packets the queue holds.
-        limit_packets: u32,
-    },
-    /// First in, first out, limited in bytes.
-    Bfifo {
-        /// Bytes on the wire the queue holds.
-        limit_bytes: u32,
-    },
-    /// Delay and rate emulation.
-    Netem(netem::Config),
-}
+/// A discipline and its parameters, as the resolved description writes them. The type is tc's:
+/// what the grammar reads is what the engine runs.
+pub use dumbbell_tc::Qdisc as Config;
 
 /// Why a packet was dropped; the `reason` column of the table `packets`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,12 +53,10 @@ impl Qdisc {
     /// An empty queue on a link whose packets carry `overhead_bytes` more than their IP size.
     pub fn new(config: &Config, overhead_bytes: u32) -> Qdisc {
         match config {
-            Config::Pfifo { limit_packets } => {
-                Qdisc::Fifo(Fifo::by_packets(*limit_packets, overhead_bytes))
+            Config::Pfifo(pfifo) => {
+                Qdisc::Fifo(Fifo::by_packets(pfifo.limit_packets, overhead_bytes))
             }
-            Config::Bfifo { limit_bytes } => {
-                Qdisc::Fifo(Fifo::by_bytes(*limit_bytes, overhead_bytes))
-            }
+            Config::Bfifo(bfifo) => Qdisc::Fifo(Fifo::by_bytes(bfifo.limit_bytes, overhead_bytes)),
             Config::Netem(config) => Qdisc::Netem(Netem::new(config, overhead_bytes)),
         }
     }

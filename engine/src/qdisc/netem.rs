@@ -16,23 +16,11 @@
 use super::{Dequeued, DropReason};
 use crate::sim::packet::Packet;
 use crate::sim::time::Time;
-use serde::{Deserialize, Serialize};
+use dumbbell_tc::qdisc::Netem as Config;
 use std::collections::VecDeque;
 
 /// Nanoseconds in a second.
 const NS_PER_S: u64 = 1_000_000_000;
-
-/// The parameters of netem, with tc's defaults filled in by who wrote them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Config {
-    /// Packets held, the one in transmission included (tc: 1000).
-    pub limit_packets: u32,
-    /// Constant delay, nanoseconds (tc: 0).
-    pub delay_ns: u64,
-    /// Rate, bit/s; 0 for none.
-    pub rate_bps: u64,
-}
 
 /// The state of a netem queue.
 #[derive(Debug, Clone)]

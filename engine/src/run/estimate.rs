@@ -6,8 +6,8 @@ use crate::spec::{Experiment, Flow, Probe, Source};
 use crate::traffic::datagram;
 use crate::traffic::law::Law;
 
-/// Bytes of a histogram's rows in use, of which each queue has two.
-const BYTES_PER_QUEUE: u64 = 64 << 10;
+/// Two histograms with every row in use, and time at some thousands of numbers of packets.
+const BYTES_PER_QUEUE: u64 = 160 << 10;
 /// A row of `queue_samples` while it is built and as columns.
 const BYTES_PER_SAMPLE: u64 = 160;
 /// A row of `probes`.

@@ -9,7 +9,6 @@ pub mod random;
 pub mod rate;
 pub mod records;
 pub mod samples;
-pub mod statistics;
 pub mod time;
 pub mod tournament;
 pub mod wheel;

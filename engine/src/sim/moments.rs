@@ -2,7 +2,7 @@
 //!
 //! Sums of picoseconds and of their squares are kept as integers: no rounding, no dependence
 //! on the order of the samples (so folded and unfolded event paths agree to the digit), and
-//! cheaper than a running mean, which divides once a sample. 10^9 samples of 10^4 s fit.
+//! cheaper than a running mean, which divides once a sample. 10^9 samples of 500 s fit; beyond, the standard deviation is NaN.
 
 use super::time::{PS_PER_S, Time};
 
@@ -34,7 +34,8 @@ impl Moments {
     pub fn push(&mut self, sample: Time) {
         self.count += 1;
         self.sum += u128::from(sample.0);
-        self.sum_of_squares += u128::from(sample.0) * u128::from(sample.0);
+        let square = u128::from(sample.0) * u128::from(sample.0);
+        self.sum_of_squares = self.sum_of_squares.saturating_add(square);
         self.min = self.min.min(sample);
         self.max = self.max.max(sample);
     }
@@ -62,7 +63,7 @@ impl Moments {
 
     /// Standard deviation of the sample (n - 1), seconds; NaN below two samples.
     pub fn sd_seconds(&self) -> f64 {
-        if self.count < 2 {
+        if self.count < 2 || self.sum_of_squares == u128::MAX {
             return f64::NAN;
         }
         // With q and r from sum = q n + r, the centred sum of squares is

@@ -264,24 +264,14 @@ fn validate_end(path: &str, end: &LinkEnd) -> Checked {
 }
 
 fn validate_qdisc(path: &str, config: &qdisc::Config) -> Checked {
-    let positive =
-        |name: &str, value: u32| require(value > 0, &format!("{path}.{name}"), value, "at least 1");
-    match config {
-        qdisc::Config::Pfifo { limit_packets } => positive("limit_packets", *limit_packets),
-        qdisc::Config::Bfifo { limit_bytes } => positive("limit_bytes", *limit_bytes),
-        qdisc::Config::Netem(netem) => {
-            positive("limit_packets", netem.limit_packets)?;
-            instant(&format!("{path}.delay_ns"), netem.delay_ns)?;
-            let rate = netem.rate_bps;
-            let usable = rate == 0 || (8..=FASTEST_BPS).contains(&rate);
-            require(
-                usable,
-                &format!("{path}.rate_bps"),
-                rate,
-                "0 or 8 bit/s to 4 Tbit/s",
-            )
-        }
+    let refused = |error: dumbbell_tc::QdiscError| {
+        EngineError::spec(path, error.value(), error.allowed().to_owned())
+    };
+    config.check().map_err(refused)?;
+    if let qdisc::Config::Netem(netem) = config {
+        instant(&format!("{path}.delay_ns"), netem.delay_ns)?;
     }
+    Ok(())
 }
 
 fn validate_source(path: &str, source: &Source) -> Checked {

@@ -6,12 +6,13 @@ use dumbbell_engine::spec::{
     Ecn, Experiment, Flow, Host, Link, LinkEnd, Probe, ProbeKind, SizeAt, Source,
 };
 use dumbbell_engine::traffic::law::Law;
+use dumbbell_tc::qdisc::Pfifo;
 
 pub const S: u64 = 1_000_000_000;
 pub const MS: u64 = 1_000_000;
 
 pub fn pfifo(limit_packets: u32) -> Config {
-    Config::Pfifo { limit_packets }
+    Config::Pfifo(Pfifo { limit_packets })
 }
 
 /// A direction of a link with an Ethernet header, no delay and a queue that never fills.

@@ -1,0 +1,141 @@
+//! Why tc text was refused.
+
+use crate::units::{UnitError, did_you_mean};
+
+/// Why tc text, or the JSON of a discipline, was refused. Every variant has a value, what is
+/// allowed, and perhaps a hint: see the accessors.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+#[allow(missing_docs)] // the fields are the same everywhere: see the accessors
+pub enum QdiscError {
+    /// There is no text.
+    #[error("a queue discipline is missing; allowed: {allowed}")]
+    Empty {
+        value: String,
+        allowed: String,
+        hint: Option<String>,
+    },
+    /// More than [`MAX_TEXT_BYTES`](super::MAX_TEXT_BYTES) bytes.
+    #[error("{value:?} is too long for a queue discipline; allowed: {allowed}")]
+    TooLong {
+        value: String,
+        allowed: String,
+        hint: Option<String>,
+    },
+    /// The first word is no discipline of tc.
+    #[error("no queue discipline is called {value:?}; allowed: {allowed}{}", did_you_mean(.hint))]
+    UnknownDiscipline {
+        value: String,
+        allowed: String,
+        hint: Option<String>,
+    },
+    /// The first word is a discipline of tc that this laboratory does not have.
+    #[error("queue discipline {value:?} is not implemented yet; implemented: {allowed}")]
+    DisciplineNotImplemented {
+        value: String,
+        allowed: String,
+        hint: Option<String>,
+    },
+    /// A word the discipline does not have.
+    #[error("{discipline} has no parameter {value:?}; allowed: {allowed}{}", did_you_mean(.hint))]
+    UnknownWord {
+        discipline: &'static str,
+        value: String,
+        allowed: String,
+        hint: Option<String>,
+    },
+    /// A word tc has for this discipline and this laboratory does not.
+    #[error("{discipline} {value:?} is not implemented yet; implemented: {allowed}")]
+    WordNotImplemented {
+        discipline: &'static str,
+        value: String,
+        allowed: String,
+        hint: Option<String>,
+    },
+    /// The text ends after a word that takes a value.
+    #[error("{discipline} {value:?} has no value; allowed: {allowed}")]
+    MissingValue {
+        discipline: &'static str,
+        value: String,
+        allowed: String,
+        hint: Option<String>,
+    },
+    /// A parameter is given twice (tc takes the last, silently).
+    #[error("{discipline} {value:?} is given twice; allowed: {allowed}")]
+    Repeated {
+        discipline: &'static str,
+        value: String,
+        allowed: String,
+        hint: Option<String>,
+    },
+    /// A parameter's value is no size, rate or time.
+    #[error("{discipline} {parameter}: {source}")]
+    BadUnit {
+        discipline: &'static str,
+        parameter: &'static str,
+        source: Box<UnitError>,
+    },
+    /// A parameter's value is not a whole number.
+    #[error("{discipline} {parameter}: {value:?} is not a count; allowed: {allowed}{}", did_you_mean(.hint))]
+    NotACount {
+        discipline: &'static str,
+        parameter: &'static str,
+        value: String,
+        allowed: String,
+        hint: Option<String>,
+    },
+    /// A parameter's value is below or above what the kernel can hold or what makes sense.
+    #[error("{discipline} {parameter}: {value:?} is out of range; allowed: {allowed}")]
+    OutOfRange {
+        discipline: &'static str,
+        parameter: &'static str,
+        value: String,
+        allowed: String,
+        hint: Option<String>,
+    },
+    /// JSON that is not one discipline with all its keys.
+    #[error("not the JSON of a queue discipline: {reason}; allowed: {allowed}")]
+    BadJson {
+        value: String,
+        reason: String,
+        allowed: String,
+        hint: Option<String>,
+    },
+}
+
+/// The same part of every variant, [`UnitError`]'s own for [`QdiscError::BadUnit`].
+macro_rules! part {
+    ($error:expr, $part:ident, $of_unit:expr, $of_other:expr) => {
+        match $error {
+            QdiscError::BadUnit { source, .. } => $of_unit(source),
+            QdiscError::Empty { $part, .. }
+            | QdiscError::TooLong { $part, .. }
+            | QdiscError::UnknownDiscipline { $part, .. }
+            | QdiscError::DisciplineNotImplemented { $part, .. }
+            | QdiscError::UnknownWord { $part, .. }
+            | QdiscError::WordNotImplemented { $part, .. }
+            | QdiscError::MissingValue { $part, .. }
+            | QdiscError::Repeated { $part, .. }
+            | QdiscError::NotACount { $part, .. }
+            | QdiscError::OutOfRange { $part, .. }
+            | QdiscError::BadJson { $part, .. } => $of_other($part),
+        }
+    };
+}
+
+impl QdiscError {
+    /// The word or value refused, shortened if long.
+    pub fn value(&self) -> &str {
+        part!(self, value, UnitError::value, String::as_str)
+    }
+
+    /// What is allowed instead, in words.
+    pub fn allowed(&self) -> &str {
+        part!(self, allowed, UnitError::allowed, String::as_str)
+    }
+
+    /// What was probably meant, ready to be typed.
+    pub fn hint(&self) -> Option<&str> {
+        part!(self, hint, UnitError::hint, Option::as_deref)
+    }
+}

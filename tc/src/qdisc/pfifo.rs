@@ -1,0 +1,70 @@
+//! `pfifo`: first in, first out, limited in packets (tc-pfifo(8), iproute2 `tc/q_fifo.c`).
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | `limit PACKETS` | yes |
+//! | no `limit`: the interface's txqueuelen | 1000, what Linux gives an Ethernet or veth |
+//! | `limit 0` (the kernel then drops every packet) | refused |
+//! | a limit with a unit (`100kb` is 102400 packets to tc) | refused |
+
+use super::words::Words;
+use super::{Discipline, Grammar, Parameter, QdiscError};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// txqueuelen of an Ethernet device (`DEFAULT_TX_QUEUE_LEN` in the kernel, 1000 since 2.4).
+pub(super) const DEFAULT_TXQUEUELEN_PACKETS: u32 = 1000;
+
+/// First in, first out, limited in packets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pfifo {
+    /// Packets that may wait; at least 1.
+    pub limit_packets: u32,
+}
+
+const LIMIT: Parameter = Parameter {
+    name: "limit",
+    aliases: &[],
+    argument: "PACKETS",
+    key: "limit_packets",
+    unit: "packets",
+    default: DEFAULT_TXQUEUELEN_PACKETS as u64,
+    default_source: "the interface's txqueuelen, 1000 for Ethernet and veth",
+    range: "1 to 4294967295 packets",
+    effect: "A packet that arrives while this many wait is dropped.",
+};
+
+impl Grammar for Pfifo {
+    const DISCIPLINE: Discipline = Discipline {
+        name: "pfifo",
+        summary: "First in, first out; drops what arrives while the limit of packets wait.",
+        source: "tc-pfifo(8); iproute2 tc/q_fifo.c; Linux net/sched/sch_fifo.c",
+        parameters: &[LIMIT],
+        not_implemented: &[],
+    };
+
+    fn parse(words: &mut Words) -> Result<Pfifo, QdiscError> {
+        let mut limit_packets = DEFAULT_TXQUEUELEN_PACKETS;
+        while let Some(parameter) = words.parameter()? {
+            match parameter.name {
+                "limit" => limit_packets = words.count(parameter)?,
+                other => return Err(words.unknown(other)),
+            }
+        }
+        Ok(Pfifo { limit_packets })
+    }
+
+    fn check(&self) -> Result<(), QdiscError> {
+        if self.limit_packets == 0 {
+            return Err(Pfifo::DISCIPLINE.out_of_range(&LIMIT, 0));
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Pfifo {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "pfifo limit {}", self.limit_packets)
+    }
+}

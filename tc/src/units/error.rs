@@ -1,0 +1,118 @@
+//! Why a size, rate or time was refused.
+
+/// Why a size, rate or time was refused. Every variant carries the same parts.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+#[allow(missing_docs)] // the fields are the same everywhere: see the accessors
+pub enum UnitError {
+    /// There is no text.
+    #[error("a {quantity} is missing; allowed: {allowed}")]
+    Empty {
+        quantity: &'static str,
+        value: String,
+        allowed: String,
+        hint: Option<String>,
+    },
+    /// More than [`MAX_VALUE_BYTES`](super::MAX_VALUE_BYTES) bytes, or more digits than any quantity has.
+    #[error("{quantity} {value:?} is too long; allowed: {allowed}")]
+    TooLong {
+        quantity: &'static str,
+        value: String,
+        allowed: String,
+        hint: Option<String>,
+    },
+    /// It does not begin with a finite decimal number.
+    #[error("{quantity} {value:?} is not a number with a unit; allowed: {allowed}{}", did_you_mean(.hint))]
+    NotANumber {
+        quantity: &'static str,
+        value: String,
+        allowed: String,
+        hint: Option<String>,
+    },
+    /// It is below zero.
+    #[error("{quantity} {value:?} is negative; allowed: {allowed}")]
+    Negative {
+        quantity: &'static str,
+        value: String,
+        allowed: String,
+        hint: Option<String>,
+    },
+    /// A bare number where the unit is required.
+    #[error("{quantity} {value:?} has no unit; allowed: {allowed}{}", did_you_mean(.hint))]
+    UnitMissing {
+        quantity: &'static str,
+        value: String,
+        allowed: String,
+        hint: Option<String>,
+    },
+    /// The text after the number is no unit of this quantity.
+    #[error("{quantity} {value:?}: no such unit; allowed: {allowed}{}", did_you_mean(.hint))]
+    UnknownUnit {
+        quantity: &'static str,
+        value: String,
+        allowed: String,
+        hint: Option<String>,
+    },
+    /// Zero where that has no meaning, a fraction that would become zero, or overflow.
+    #[error("{quantity} {value:?} is out of range; allowed: {allowed}")]
+    OutOfRange {
+        quantity: &'static str,
+        value: String,
+        allowed: String,
+        hint: Option<String>,
+    },
+}
+
+/// The same part of every variant.
+macro_rules! part {
+    ($error:expr, $part:ident) => {
+        match $error {
+            UnitError::Empty { $part, .. }
+            | UnitError::TooLong { $part, .. }
+            | UnitError::NotANumber { $part, .. }
+            | UnitError::Negative { $part, .. }
+            | UnitError::UnitMissing { $part, .. }
+            | UnitError::UnknownUnit { $part, .. }
+            | UnitError::OutOfRange { $part, .. } => $part,
+        }
+    };
+}
+
+impl UnitError {
+    /// What was being read: `size`, `rate` or `time`.
+    pub fn quantity(&self) -> &'static str {
+        part!(self, quantity)
+    }
+
+    /// The text refused, shortened if long.
+    pub fn value(&self) -> &str {
+        part!(self, value)
+    }
+
+    /// What is allowed instead, in words.
+    pub fn allowed(&self) -> &str {
+        part!(self, allowed)
+    }
+
+    /// What was probably meant, ready to be typed.
+    pub fn hint(&self) -> Option<&str> {
+        part!(self, hint).as_deref()
+    }
+}
+
+/// The end of a message that has a hint.
+pub(crate) fn did_you_mean(hint: &Option<String>) -> String {
+    match hint {
+        Some(hint) => format!("; did you mean {hint:?}?"),
+        None => String::new(),
+    }
+}
+
+/// `text`, or its beginning when it is too long to be repeated in a message.
+pub(crate) fn shortened(text: &str) -> String {
+    const SHOWN_CHARS: usize = 60;
+    match text.char_indices().nth(SHOWN_CHARS) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}

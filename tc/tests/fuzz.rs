@@ -1,0 +1,156 @@
+//! Whatever the text, the answer is a value that round-trips or an error that explains, and
+//! never a panic.
+//!
+//! The long run: `cargo test -p dumbbell-tc --release --test fuzz -- --ignored`.
+
+use dumbbell_tc::{
+    Qdisc, UnitError, format_rate, format_size, format_time, parse_qdisc, parse_rate_bps,
+    parse_size_bytes, parse_time_ns,
+};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+/// The longest error message allowed: a line or three of a terminal, whatever came in.
+const MAX_MESSAGE_BYTES: usize = 1500;
+
+/// Words of the grammar, words near it, and what breaks parsers.
+fn tokens() -> impl Strategy<Value = String> {
+    const WORDS: &[&str] = &[
+        "pfifo",
+        "bfifo",
+        "netem",
+        "tbf",
+        "limit",
+        "delay",
+        "latency",
+        "rate",
+        "loss",
+        "lim",
+        "tc",
+        "qdisc",
+        "root",
+        "dev",
+        "0",
+        "1",
+        "10kb",
+        "1mbit",
+        "200ms",
+        "5us",
+        "10ns",
+        "1e308",
+        "1e-9",
+        "-1",
+        "+",
+        ".",
+        "nan",
+        "inf",
+        "0x1",
+        "%",
+        "4294967296",
+        "18446744073709551616",
+        "9223372036854775808ns",
+        "1e2147483647mbit",
+        "1e-2147483648s",
+        "\u{b5}s",
+        "\u{0}",
+        "\u{202e}",
+        "{",
+        "\"kind\":\"pfifo\"",
+        "\n",
+        " ",
+    ];
+    let number = (any::<f64>(), "[a-z]{0,5}").prop_map(|(number, unit)| format!("{number}{unit}"));
+    prop_oneof![
+        8 => prop::sample::select(WORDS).prop_map(str::to_owned),
+        2 => number,
+        1 => "\\PC{0,8}",
+        1 => any::<String>(),
+    ]
+}
+
+fn texts() -> impl Strategy<Value = String> {
+    let separators = prop::sample::select(vec![" ", "", "\t", ","]);
+    let sentences = (prop::collection::vec(tokens(), 0..8), separators)
+        .prop_map(|(words, separator)| words.join(separator));
+    let begun = (
+        prop::sample::select(vec![
+            "netem ",
+            "bfifo limit ",
+            "pfifo limit ",
+            "netem delay ",
+        ]),
+        prop::collection::vec(tokens(), 0..6),
+    )
+        .prop_map(|(begin, words)| format!("{begin}{}", words.join(" ")));
+    // Far beyond the longest accepted, in bytes and in one character.
+    let long = ("\\PC", 1usize..6000).prop_map(|(character, times)| character.repeat(times));
+    prop_oneof![6 => sentences, 6 => begun, 1 => long]
+}
+
+fn explains(text: &str, message: &str, value: &str, allowed: &str) -> Result<(), TestCaseError> {
+    prop_assert!(!allowed.is_empty(), "{:?}", text);
+    prop_assert!(
+        message.len() <= MAX_MESSAGE_BYTES,
+        "{:?}: {} bytes",
+        text,
+        message.len()
+    );
+    prop_assert!(value.len() <= 300, "{:?}", value);
+    // Nothing that could drive a terminal.
+    prop_assert!(!message.chars().any(char::is_control), "{:?}", message);
+    Ok(())
+}
+
+fn unit_is_read_or_explained(
+    text: &str,
+    parse: fn(&str) -> Result<u64, UnitError>,
+    format: fn(u64) -> String,
+) -> Result<(), TestCaseError> {
+    match parse(text) {
+        Ok(value) => prop_assert_eq!(parse(&format(value)), Ok(value)),
+        Err(error) => explains(text, &error.to_string(), error.value(), error.allowed())?,
+    }
+    Ok(())
+}
+
+fn qdisc_is_read_or_explained(
+    text: &str,
+    parse: fn(&str) -> Result<Qdisc, dumbbell_tc::QdiscError>,
+) -> Result<(), TestCaseError> {
+    match parse(text) {
+        Ok(qdisc) => {
+            prop_assert_eq!(parse_qdisc(&qdisc.to_string()), Ok(qdisc.clone()));
+            prop_assert_eq!(Qdisc::from_json(&qdisc.to_json()), Ok(qdisc));
+        }
+        Err(error) => explains(text, &error.to_string(), error.value(), error.allowed())?,
+    }
+    Ok(())
+}
+
+fn fuzz(cases: u32) {
+    let config = Config {
+        cases,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    TestRunner::new(config)
+        .run(&texts(), |text| {
+            unit_is_read_or_explained(&text, parse_size_bytes, format_size)?;
+            unit_is_read_or_explained(&text, parse_rate_bps, format_rate)?;
+            unit_is_read_or_explained(&text, parse_time_ns, format_time)?;
+            qdisc_is_read_or_explained(&text, parse_qdisc)?;
+            qdisc_is_read_or_explained(&text, Qdisc::from_json)
+        })
+        .unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+#[test]
+fn any_text_is_read_or_explained() {
+    fuzz(10_000);
+}
+
+#[test]
+#[ignore = "a million cases, minutes"]
+fn long_any_text_is_read_or_explained() {
+    fuzz(1_000_000);
+}
