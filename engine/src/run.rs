@@ -68,7 +68,12 @@ pub fn run(
 
 /// Returns whether there is more to do.
 fn steps(world: &mut World, count: u64) -> bool {
-    (0..count).all(|_| world.step())
+    for _ in 0..count {
+        if !world.step() {
+            return false;
+        }
+    }
+    true
 }
 
 fn report(world: &World, monitor: &Monitor) {

@@ -19,7 +19,7 @@ fn any_qdisc() -> impl Strategy<Value = Config> {
         (
             1u32..50,
             0u64..5 * MS,
-            prop_oneof![Just(0), 100_000u64..10_000_000]
+            prop_oneof![Just(0), (12_500u64..1_250_000).prop_map(|rate| 8 * rate)]
         )
             .prop_map(|(limit_packets, delay_ns, rate_bps)| {
                 Config::Netem(Netem {

@@ -119,13 +119,13 @@ impl Link {
 
     /// Whether packets go through in the instant they come: an infinite rate behind a plain
     /// queue, no loss, no delay. Most links beside the bottleneck are like that.
-    #[inline]
+    #[inline(always)]
     pub fn is_transparent(&self) -> bool {
         self.is_plain && !self.may_be_pending
     }
 
     /// Offers a packet to the queue. Afterwards call `send` until it gives none.
-    #[inline]
+    #[inline(always)]
     pub fn offer(&mut self, mut packet: Packet, now: Time) -> Offered {
         packet.arrived = now;
         let bytes = u64::from(packet.wire_bytes(self.overhead_bytes));

@@ -81,7 +81,7 @@ pub struct LevelIntegrals {
 
 impl LevelIntegrals {
     /// The level is `level` from `now` on.
-    #[inline]
+    #[inline(always)]
     pub fn set(&mut self, now: Time, level: Level) {
         self.advance(now);
         self.current = level;
@@ -91,7 +91,7 @@ impl LevelIntegrals {
     }
 
     /// Brings the integrals up to `now`.
-    #[inline]
+    #[inline(always)]
     pub fn advance(&mut self, now: Time) {
         let span = (now - self.since).0;
         if span == 0 {

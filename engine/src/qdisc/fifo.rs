@@ -49,7 +49,7 @@ impl Fifo {
     }
 
     /// Takes the packet unless the limit is reached.
-    #[inline]
+    #[inline(always)]
     pub fn enqueue(&mut self, packet: Packet) -> Result<(), DropReason> {
         let bytes = u64::from(packet.wire_bytes(self.overhead_bytes));
         let fits = match self.limit {
@@ -65,7 +65,7 @@ impl Fifo {
     }
 
     /// The oldest packet.
-    #[inline]
+    #[inline(always)]
     pub fn dequeue(&mut self) -> Dequeued {
         match self.packets.pop_front() {
             Some(packet) => {
@@ -77,7 +77,7 @@ impl Fifo {
     }
 
     /// Packets and bytes waiting.
-    #[inline]
+    #[inline(always)]
     pub fn backlog(&self) -> (u32, u64) {
         (self.packets.len() as u32, self.backlog_bytes)
     }

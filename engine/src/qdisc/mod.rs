@@ -62,7 +62,7 @@ impl Qdisc {
     }
 
     /// Takes the packet or refuses it.
-    #[inline]
+    #[inline(always)]
     pub fn enqueue(&mut self, packet: Packet, now: Time) -> Result<(), DropReason> {
         match self {
             Qdisc::Fifo(fifo) => fifo.enqueue(packet),
@@ -71,7 +71,7 @@ impl Qdisc {
     }
 
     /// The packet that leaves at `now`, if any.
-    #[inline]
+    #[inline(always)]
     pub fn dequeue(&mut self, now: Time) -> Dequeued {
         match self {
             Qdisc::Fifo(fifo) => fifo.dequeue(),
@@ -80,7 +80,7 @@ impl Qdisc {
     }
 
     /// Packets and bytes on the wire that it holds, as `tc -s qdisc` counts them.
-    #[inline]
+    #[inline(always)]
     pub fn backlog(&self) -> (u32, u64) {
         match self {
             Qdisc::Fifo(fifo) => fifo.backlog(),

@@ -155,7 +155,7 @@ impl World {
     }
 
     /// Does the next event. Returns false when none is left before the end.
-    #[inline]
+    #[inline(always)]
     pub fn step(&mut self) -> bool {
         let (time, leaf) = self.tournament.first();
         if time >= self.wheel_due && self.wheel_is_first(time, leaf) {
@@ -218,7 +218,7 @@ impl World {
         self.wheel_due = self.wheel_due.min(time);
     }
 
-    #[inline]
+    #[inline(always)]
     fn schedule_source(&mut self, conversation: usize, time: Time) {
         let stop = self.conversations[conversation].stop;
         let due = if time < stop { time } else { Time::NEVER };
@@ -273,7 +273,7 @@ impl World {
     }
 
     /// Packets that crossed links without delay arrive in the instant they were sent.
-    #[inline]
+    #[inline(always)]
     fn settle_arrivals(&mut self) {
         while let Some((packet, host)) = self.arriving.pop_front() {
             self.arrive(packet, host);
@@ -329,7 +329,7 @@ impl World {
     }
 
     /// Lets a link send what is due.
-    #[inline]
+    #[inline(always)]
     fn pump(&mut self, index: usize) {
         let (now, warm_up) = (self.now, self.warm_up);
         loop {
@@ -420,7 +420,7 @@ impl World {
         self.arrive(packet, host);
     }
 
-    #[inline]
+    #[inline(always)]
     fn send_from(&mut self, index: usize) {
         let now = self.now;
         let conversation = &mut self.conversations[index];
@@ -443,7 +443,7 @@ impl World {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn send_datagram(&mut self, index: usize, size: u32, size_at: SizeAt) {
         let (now, warm_up) = (self.now, self.warm_up);
         let conversation = &mut self.conversations[index];
@@ -468,7 +468,7 @@ impl World {
     }
 
     /// A host hands a packet to the network.
-    #[inline]
+    #[inline(always)]
     fn create(&mut self, index: usize, mut packet: Packet) {
         let conversation = &mut self.conversations[index];
         packet.traffic_class = conversation.traffic_class;

@@ -115,7 +115,7 @@ impl Conversation {
     }
 
     /// A packet of a flow arrived at its destination.
-    #[inline]
+    #[inline(always)]
     pub fn receive(&mut self, packet: &Packet, now: Time, warm_up: Time) {
         self.counters.delivered(packet);
         let delay = now - packet.created;

@@ -45,7 +45,7 @@ impl Renewal {
     }
 
     /// The next gap.
-    #[inline]
+    #[inline(always)]
     pub fn next_gap(&mut self) -> Time {
         if std::mem::take(&mut self.starts_at_once) {
             return Time::ZERO;
@@ -54,7 +54,7 @@ impl Renewal {
     }
 
     /// The next size, bytes.
-    #[inline]
+    #[inline(always)]
     pub fn next_size(&mut self) -> u32 {
         let drawn = self.size.draw(&mut self.streams.size);
         let (least, most) = match self.size_at {

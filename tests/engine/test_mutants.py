@@ -1,0 +1,166 @@
+"""Every one of these faults must be caught by the engine's own tests.
+
+Each is put into a copy of the sources, one at a time; a fault that no test notices is a hole in
+the tests. The faults are those that published simulators and labs have had.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CRATES = ("engine", "tc")
+
+
+@dataclass(frozen=True)
+class Mutant:
+    name: str
+    file: str
+    before: str
+    after: str
+
+
+MUTANTS = (
+    Mutant(
+        "of two equal times the wrong component goes first",
+        "engine/src/sim/tournament.rs",
+        "(sibling_is_left && sibling.time == winner.time)",
+        "(!sibling_is_left && sibling.time == winner.time)",
+    ),
+    Mutant(
+        "a packet that arrives as another leaves finds the queue still full",
+        "engine/src/sim/world.rs",
+        "if time >= self.wheel_due && self.wheel_is_first(time, leaf)",
+        "if time > self.wheel_due && self.wheel_is_first(time, leaf)",
+    ),
+    Mutant(
+        "a drop is not counted",
+        "engine/src/traffic/conversation.rs",
+        "self.dropped_pkts += 1;",
+        "self.dropped_pkts += 0;",
+    ),
+    Mutant(
+        "the IP header is forgotten",
+        "engine/src/traffic/datagram.rs",
+        "let bytes = (carried + IP_HEADER_BYTES) as u16;",
+        "let bytes = carried.max(IP_HEADER_BYTES + UDP_HEADER_BYTES) as u16;",
+    ),
+    Mutant(
+        "the link's overhead is forgotten",
+        "engine/src/sim/packet.rs",
+        "u32::from(self.bytes) + added",
+        "u32::from(self.bytes) + 0 * added",
+    ),
+    Mutant(
+        "pfifo takes one packet too many",
+        "engine/src/qdisc/fifo.rs",
+        "self.packets.len() < limit as usize",
+        "self.packets.len() <= limit as usize",
+    ),
+    Mutant(
+        "bfifo refuses the packet that just fits",
+        "engine/src/qdisc/fifo.rs",
+        "self.backlog_bytes + bytes <= limit",
+        "self.backlog_bytes + bytes < limit",
+    ),
+    Mutant(
+        "netem's limit leaves out the packet in transmission",
+        "engine/src/qdisc/netem.rs",
+        "self.packets.len() >= self.limit",
+        "self.packets.len() > self.limit",
+    ),
+    Mutant(
+        "netem's delay is added after the wait",
+        "engine/src/qdisc/netem.rs",
+        "time_to_send = time_to_send.max(*in_front);",
+        "time_to_send = now.max(*in_front) + self.delay;",
+    ),
+    Mutant(
+        "the rest of a division is thrown away",
+        "engine/src/sim/rate.rs",
+        "u128::from(self.carry)",
+        "u128::from(self.carry & 0)",
+    ),
+    Mutant(
+        "the warm-up is measured too",
+        "engine/src/net/link_statistics.rs",
+        "if arrived >= warm_up {",
+        "if arrived >= Time::ZERO.min(warm_up) {",
+    ),
+    Mutant(
+        "a wait holds the packet's own transmission",
+        "engine/src/net/link_statistics.rs",
+        "sojourn.saturating_sub(service)",
+        "sojourn.saturating_sub(Time(service.0 / 2))",
+    ),
+    Mutant(
+        "replications share their random numbers",
+        "engine/src/sim/random.rs",
+        "hash.update(replication.to_le_bytes());",
+        "hash.update((replication & 0).to_le_bytes());",
+    ),
+    Mutant(
+        "a flow's place in the list decides its random numbers",
+        "engine/src/sim/build.rs",
+        "FlowStreams::new(self.experiment.seed, self.replication, &flow.name)",
+        "FlowStreams::new(self.experiment.seed, self.replication, "
+        '&format!("{}{}", flow.name, self.experiment.flows.len()))',
+    ),
+    Mutant(
+        "a link that changes lets nothing overtake",
+        "engine/src/net/link.rs",
+        "self.delay = Time::from_ns(delay_ns);",
+        "self.delay = self.delay.max(Time::from_ns(delay_ns));",
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the crates with a workspace of its own, and one build folder."""
+    folder = tmp_path_factory.mktemp("mutants")
+    for crate in CRATES:
+        shutil.copytree(ROOT / crate, folder / crate)
+    for name in ("Cargo.lock", "clippy.toml", "rust-toolchain.toml"):
+        shutil.copy(ROOT / name, folder / name)
+    (folder / "tests").mkdir()
+    shutil.copytree(ROOT / "tests" / "golden", folder / "tests" / "golden")
+    manifest = (ROOT / "Cargo.toml").read_text()
+    members = 'members = ["engine", "tc", "bindings"]'
+    assert members in manifest
+    (folder / "Cargo.toml").write_text(manifest.replace(members, 'members = ["engine", "tc"]'))
+    return folder
+
+
+def _tests_pass(tree: Path) -> bool:
+    environment = os.environ | {"CARGO_TARGET_DIR": str(tree / "target")}
+    command = ["cargo", "test", "--quiet", "-p", "dumbbell-engine", "--tests"]
+    done = subprocess.run(
+        command, cwd=tree, env=environment, capture_output=True, text=True, timeout=900, check=False
+    )
+    assert "could not compile" not in done.stderr, done.stderr
+    return done.returncode == 0
+
+
+@pytest.mark.long
+def test_the_sources_pass_as_they_are(tree: Path) -> None:
+    assert _tests_pass(tree)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_mutant_is_caught(tree: Path, mutant: Mutant) -> None:
+    file = tree / mutant.file
+    original = file.read_text()
+    assert original.count(mutant.before) == 1, "the source has changed: write the mutant anew"
+    file.write_text(original.replace(mutant.before, mutant.after))
+    try:
+        assert not _tests_pass(tree), f"no test noticed that {mutant.name}"
+    finally:
+        file.write_text(original)
