@@ -34,7 +34,7 @@ MUTANTS = (
         "(!sibling_is_left && sibling.time == winner.time)",
     ),
     Mutant(
-        "a packet that arrives as another leaves finds the queue still full",
+        "at one instant a link changes after its packet has left",
         "engine/src/sim/world.rs",
         "if time >= self.wheel_due && self.wheel_is_first(time, leaf)",
         "if time > self.wheel_due && self.wheel_is_first(time, leaf)",

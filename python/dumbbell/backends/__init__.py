@@ -1,0 +1,38 @@
+"""Where experiments run: one description, any backend, the same tables.
+
+`simulate` runs one replication, `run_many` many side by side. A backend is a file with an object
+of the shape of `Backend` and a line in the registry.
+"""
+
+from dumbbell._engine import Cancel
+from dumbbell.backends.base import Backend, Batch, BatchProgress, Cost, Job, Outcome
+from dumbbell.backends.batch import (
+    Cancellation,
+    Failure,
+    Resolvable,
+    run_many,
+    simulate,
+    threads_for,
+)
+from dumbbell.backends.host import host_provenance, package_version
+from dumbbell.backends.registry import backend_names, get_backend
+
+__all__ = [
+    "Backend",
+    "Batch",
+    "BatchProgress",
+    "Cancel",
+    "Cancellation",
+    "Cost",
+    "Failure",
+    "Job",
+    "Outcome",
+    "Resolvable",
+    "backend_names",
+    "get_backend",
+    "host_provenance",
+    "package_version",
+    "run_many",
+    "simulate",
+    "threads_for",
+]

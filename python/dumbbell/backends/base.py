@@ -1,0 +1,136 @@
+"""What a backend is: something that turns resolved descriptions into tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from dumbbell._engine import Cancel
+from dumbbell.tables import Origin, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one replication will take.
+
+    Attributes:
+        events: Events to be done, within about a factor of two.
+        memory_bytes: Memory for its state and tables.
+        wall_s: Time on this backend.
+    """
+
+    events: int
+    memory_bytes: int
+    wall_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One replication to be run.
+
+    Attributes:
+        resolved_json: Canonical description.
+        replication: Number of its random streams.
+    """
+
+    resolved_json: str
+    replication: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a job.
+
+    Attributes:
+        index: Its place among the jobs.
+        tables: Table to column to values; empty when there is an error.
+        events: Events it took.
+        digest: Hash of the tables' canonical bytes.
+        error: Why there are no tables; None when there are.
+        cancelled: Whether that was because somebody asked.
+    """
+
+    index: int
+    tables: Mapping[str, Table]
+    events: int
+    digest: str
+    error: str | None = None
+    cancelled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BatchProgress:
+    """How far a batch is.
+
+    Attributes:
+        started: Replications begun.
+        finished: Those that have ended.
+        running: Those that have not.
+        virtual_fraction: Sum over the running ones of the share of virtual time done.
+        events: Events done so far.
+    """
+
+    started: int
+    finished: int
+    running: int
+    virtual_fraction: float
+    events: int
+
+    @property
+    def done(self) -> float:
+        """Replications done, with the parts of those that run."""
+        return self.finished + self.virtual_fraction
+
+
+class Batch(Protocol):
+    """Jobs under way."""
+
+    def poll(self, timeout_s: float) -> Outcome | None:
+        """The next to end within so many seconds, else None. Lets signals be handled."""
+        ...
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left to wait for."""
+        ...
+
+    def progress(self) -> BatchProgress:
+        """How far it is."""
+        ...
+
+
+class Backend(Protocol):
+    """Where experiments run. A new one is a file with such an object and a line in the registry."""
+
+    @property
+    def name(self) -> str:
+        """What one types: ``sim``."""
+        ...
+
+    @property
+    def origin(self) -> Origin:
+        """What its runs are marked with."""
+        ...
+
+    def versions(self) -> Mapping[str, Any]:
+        """Versions of what decides the result: part of a run's meta."""
+        ...
+
+    def check(self, resolved_json: str) -> Cost:
+        """Check a description as a run would and say what it will cost.
+
+        Raises:
+            SpecError: It cannot be run here.
+        """
+        ...
+
+    def start(self, jobs: Iterator[Job], *, threads: int, cancel: Cancel) -> Batch:
+        """Begin to run jobs, read on the calling thread as workers become free.
+
+        Args:
+            jobs: What to run; the results do not depend on their order.
+            threads: At least 1.
+            cancel: Set to stop: running jobs end within a second.
+        """
+        ...

@@ -1,0 +1,272 @@
+"""Many replications of many experiments, as runs, in the order in which they end."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from dumbbell._engine import Cancel, format_time
+from dumbbell.backends.base import Backend, Batch, BatchProgress, Job, Outcome
+from dumbbell.backends.guard import available_memory_bytes, threads_that_fit, usable_threads
+from dumbbell.backends.host import host_provenance, package_version
+from dumbbell.backends.registry import get_backend
+from dumbbell.errors import RunError
+from dumbbell.tables import Run
+
+POLL_S = 0.1
+"""Between two looks at progress; signals are looked at more often."""
+_DRAIN_S = 0.9
+_PREPARED_KEPT = 64
+
+
+class Resolvable(Protocol):
+    """An experiment, as far as a backend needs it (`dumbbell.spec.Experiment` is one)."""
+
+    def resolved_json(self) -> str:
+        """The canonical description, every default filled in."""
+        ...
+
+
+class Cancellation(Protocol):
+    """Says whether somebody asked to stop."""
+
+    def is_set(self) -> bool:
+        """Whether somebody did."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A replication that gave no run.
+
+    Attributes:
+        index: Its place among the experiments given to `run_many`.
+        replication: Its number.
+        message: Why.
+    """
+
+    index: int
+    replication: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A description that was read and checked once for all its replications."""
+
+    resolved_json: str
+    spec: Mapping[str, Any]
+    max_threads: int
+
+
+def run_many(
+    experiments: Iterable[tuple[Resolvable, int]],
+    *,
+    backend: str = "sim",
+    jobs: int = 0,
+    cancel: Cancellation | None = None,
+    on_progress: Callable[[BatchProgress], None] | None = None,
+    on_failure: Callable[[Failure], None] | None = None,
+) -> Iterator[tuple[int, Run]]:
+    """Run replications side by side.
+
+    Args:
+        experiments: (experiment, replication number); read as workers become free.
+        backend: Where: ``sim``.
+        jobs: Threads; 0 for one a core. Results do not depend on it.
+        cancel: Set it (from another thread, or a signal handler) to stop: running replications
+            are given up within a second, and the iterator ends after those that had finished.
+            A `Cancel` or a ``threading.Event``; it is only looked at.
+        on_progress: Called on this thread about ten times a second.
+        on_failure: Called with each replication that failed. Without it a failure raises, but
+            only after every other run was yielded.
+
+    Yields:
+        (place among the experiments, run), in the order in which they end.
+
+    Raises:
+        SpecError: An experiment is not allowed, would not fit in memory or would take days.
+        RunError: Replications failed and there is no ``on_failure``.
+        KeyboardInterrupt: After Ctrl-C, once the runs that had finished were yielded.
+    """
+    source = _Preparer(get_backend(backend), usable_threads(jobs), experiments)
+    yield from _Runner(source, cancel, on_progress, on_failure).runs()
+
+
+def threads_for(experiments: Iterable[Resolvable], *, backend: str = "sim", jobs: int = 0) -> int:
+    """Check experiments before any is run, and say how many may run side by side.
+
+    Args:
+        experiments: All that will be mixed in one batch.
+        backend: Where.
+        jobs: As many threads at most; 0 for one a core.
+
+    Raises:
+        SpecError: One of them is not allowed, would not fit in memory or would take days.
+    """
+    threads = usable_threads(jobs)
+    source = _Preparer(get_backend(backend), threads, ())
+    return min((source.prepared(each).max_threads for each in experiments), default=threads)
+
+
+def simulate(experiment: Resolvable, replication: int = 0, *, backend: str = "sim") -> Run:
+    """Run one replication.
+
+    Args:
+        experiment: What to run.
+        replication: Chooses the random numbers, together with the experiment's seed.
+        backend: Where.
+
+    Raises:
+        SpecError: The experiment is not allowed, would not fit in memory or would take days.
+        RunError: The run failed.
+    """
+    for _, run in run_many([(experiment, replication)], backend=backend, jobs=1):
+        return run
+    raise RunError("the run gave no result")
+
+
+class _Preparer:
+    """Reads experiments, checks each description once, remembers what the workers have."""
+
+    def __init__(
+        self, backend: Backend, threads: int, experiments: Iterable[tuple[Resolvable, int]]
+    ) -> None:
+        self.backend = backend
+        self.threads = threads
+        self.waiting: dict[int, tuple[_Prepared, int]] = {}
+        self._experiments = iter(experiments)
+        # By identity, with the object kept so that the identity is not given to another.
+        self._known: dict[int, tuple[Resolvable, _Prepared]] = {}
+
+    def jobs(self) -> Iterator[Job]:
+        """Jobs in order."""
+        for index, (experiment, replication) in enumerate(self._experiments):
+            prepared = self.prepared(experiment)
+            self.waiting[index] = (prepared, replication)
+            yield Job(prepared.resolved_json, replication)
+
+    def prepared(self, experiment: Resolvable) -> _Prepared:
+        """The description of an experiment, checked."""
+        known = self._known.get(id(experiment))
+        if known is not None:
+            return known[1]
+        text = experiment.resolved_json()
+        cost = self.backend.check(text)
+        spec = json.loads(text)
+        duration = format_time(spec["duration_ns"])
+        fit = threads_that_fit(cost, self.threads, duration, available_memory_bytes())
+        prepared = _Prepared(text, spec, fit)
+        if len(self._known) >= _PREPARED_KEPT:
+            self._known.clear()
+        self._known[id(experiment)] = (experiment, prepared)
+        return prepared
+
+
+class _Runner:
+    def __init__(
+        self,
+        source: _Preparer,
+        cancel: Cancellation | None,
+        on_progress: Callable[[BatchProgress], None] | None,
+        on_failure: Callable[[Failure], None] | None,
+    ) -> None:
+        self._source = source
+        self._asked = cancel
+        # Our own, so that a consumer who stops early does not cancel the caller's other work.
+        self._cancel = Cancel()
+        self._on_progress = on_progress
+        self._on_failure = on_failure
+        self._failures: list[Failure] = []
+        self._began = time.monotonic(), time.process_time()
+        self._threads = source.threads
+
+    def runs(self) -> Iterator[tuple[int, Run]]:
+        jobs = self._source.jobs()
+        # The first description, read here, sizes the thread pool.
+        first = next(jobs, None)
+        if first is None:
+            return
+        self._threads = self._source.waiting[0][0].max_threads
+        batch = self._source.backend.start(
+            _chain(first, jobs), threads=self._threads, cancel=self._cancel
+        )
+        stop_workers = True
+        try:
+            while not batch.done:
+                if self._asked is not None and self._asked.is_set():
+                    self._cancel.set()
+                outcome = batch.poll(POLL_S)
+                if outcome is not None:
+                    yield from self._run(outcome)
+                if self._on_progress is not None:
+                    self._on_progress(batch.progress())
+            stop_workers = False
+        except KeyboardInterrupt:
+            yield from self._drained(batch)
+            raise
+        finally:
+            if stop_workers:
+                # The consumer went away or something failed: nobody wants the rest.
+                self._cancel.set()
+        if self._failures and self._on_failure is None:
+            raise _run_error(self._failures)
+
+    def _drained(self, batch: Batch) -> Iterator[tuple[int, Run]]:
+        """What had finished when the person pressed Ctrl-C."""
+        self._cancel.set()
+        until = time.monotonic() + _DRAIN_S
+        while not batch.done and time.monotonic() < until:
+            outcome = batch.poll(POLL_S)
+            if outcome is not None:
+                yield from self._run(outcome)
+
+    def _run(self, outcome: Outcome) -> Iterator[tuple[int, Run]]:
+        prepared, replication = self._source.waiting.pop(outcome.index)
+        if outcome.error is None:
+            yield outcome.index, self._complete(outcome, prepared, replication)
+        elif not outcome.cancelled:
+            failure = Failure(outcome.index, replication, outcome.error)
+            self._failures.append(failure)
+            if self._on_failure is not None:
+                self._on_failure(failure)
+
+    def _complete(self, outcome: Outcome, prepared: _Prepared, replication: int) -> Run:
+        backend = self._source.backend
+        wall, cpu = self._began
+        return Run(
+            origin=backend.origin,
+            replication=replication,
+            spec=prepared.spec,
+            tables=outcome.tables,
+            meta={
+                "name": prepared.spec["name"],
+                "seed": prepared.spec["seed"],
+                "replication": replication,
+                "backend": backend.name,
+                "versions": {"dumbbell": package_version(), **backend.versions()},
+                "events": outcome.events,
+                "digest": outcome.digest,
+            },
+            provenance={
+                **host_provenance(),
+                "threads": self._threads,
+                # Replications share the threads, so only their batch has a time of its own.
+                "batch_wall_s": time.monotonic() - wall,
+                "batch_cpu_s": time.process_time() - cpu,
+            },
+        )
+
+
+def _chain(first: Job, rest: Iterator[Job]) -> Iterator[Job]:
+    yield first
+    yield from rest
+
+
+def _run_error(failures: list[Failure]) -> RunError:
+    first = failures[0]
+    more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
+    return RunError(f"replication {first.replication} failed: {first.message}{more}")

@@ -1,0 +1,108 @@
+"""Runs that would not fit in memory or would take days are refused before they start."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from dumbbell.backends.base import Cost
+from dumbbell.errors import SpecError
+
+LONGEST_S = 24 * 3600.0
+"""One replication may take a day. What needs longer is a mistake far more often than a wish."""
+
+_CGROUP = Path("/sys/fs/cgroup")
+_MEMINFO = Path("/proc/meminfo")
+
+
+def threads_that_fit(cost: Cost, threads: int, duration: str, available: int | None) -> int:
+    """How many replications of that cost may run side by side.
+
+    A worker has one run in hand and perhaps one finished that nobody has taken yet, hence two
+    runs a thread. Fewer threads do not change any result.
+
+    Args:
+        cost: Of one replication.
+        threads: As many as asked for, at least 1.
+        duration: Its duration as text, for the message.
+        available: Free memory in bytes; None when unknown.
+
+    Returns:
+        Between 1 and ``threads``.
+
+    Raises:
+        SpecError: One replication does not fit in memory, or takes longer than `LONGEST_S`.
+    """
+    if cost.wall_s > LONGEST_S:
+        raise SpecError(
+            "duration",
+            duration,
+            f"at most a day per replication, and this one needs {cost.events:.2g} events, about "
+            f"{_long_time(cost.wall_s)}: shorten it or lower the rates",
+        )
+    if available is None:
+        return threads
+    if cost.memory_bytes > available:
+        raise SpecError(
+            "duration",
+            duration,
+            f"at most what fits in {_size(available)} of free memory, and this run needs "
+            f"{_size(cost.memory_bytes)}: shorten it, sample less often (sample_interval), ping "
+            "less often, or leave record_packets off",
+        )
+    return max(1, min(threads, available // max(1, 2 * cost.memory_bytes)))
+
+
+def available_memory_bytes() -> int | None:
+    """Memory that can be had without swapping; None when the system does not say.
+
+    The smaller of what the kernel foresees (``MemAvailable``) and what the container's limit
+    (cgroup v2, then v1) leaves.
+    """
+    found = [each for each in (_meminfo_available(), _cgroup_left()) if each is not None]
+    return min(found) if found else None
+
+
+def usable_threads(jobs: int) -> int:
+    """Threads for ``jobs`` as the user gave it: 0 is one a core that this process may use."""
+    if jobs < 0:
+        raise SpecError("jobs", jobs, "0 (one a core) or a number of threads")
+    if jobs > 0:
+        return jobs
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _meminfo_available() -> int | None:
+    try:
+        for line in _MEMINFO.read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError):
+        pass
+    return None
+
+
+def _cgroup_left() -> int | None:
+    v2 = _CGROUP / "memory.max", _CGROUP / "memory.current"
+    v1 = _CGROUP / "memory/memory.limit_in_bytes", _CGROUP / "memory/memory.usage_in_bytes"
+    for limit, used in (v2, v1):
+        try:
+            return max(0, int(limit.read_text()) - int(used.read_text()))
+        except (OSError, ValueError):
+            continue  # not there, or "max": no limit
+    return None
+
+
+def _size(size_bytes: float) -> str:
+    for unit in ("B", "kB", "MB", "GB"):
+        if size_bytes < 1000:
+            return f"{size_bytes:.3g} {unit}"
+        size_bytes /= 1000
+    return f"{size_bytes:.3g} TB"
+
+
+def _long_time(seconds: float) -> str:
+    days = seconds / 86400
+    return f"{days:.2g} days" if days < 730 else f"{days / 365.25:.2g} years"

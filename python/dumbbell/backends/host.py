@@ -1,0 +1,51 @@
+"""What differs from machine to machine and day to day: a run's provenance."""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+
+@functools.cache
+def _machine() -> dict[str, Any]:
+    import numpy as np
+
+    return {
+        "host": platform.node(),
+        "platform": platform.platform(),
+        "cpu": _cpu_model(),
+        "cpu_count": os.cpu_count(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+    }
+
+
+def host_provenance() -> dict[str, Any]:
+    """Host, date (UTC), CPU, Python and platform."""
+    return {"date": datetime.now(UTC).isoformat(timespec="seconds"), **_machine()}
+
+
+@functools.cache
+def package_version() -> str:
+    """Version of dumbbell."""
+    try:
+        return version("dumbbell")
+    except PackageNotFoundError:  # used from a checkout
+        from dumbbell import _engine
+
+        return _engine.__version__
+
+
+def _cpu_model() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()

@@ -1,0 +1,79 @@
+"""The packet-level simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from dumbbell import _engine
+from dumbbell.backends.base import Batch, BatchProgress, Cost, Job, Outcome
+from dumbbell.errors import SpecError
+from dumbbell.tables import Origin
+
+EVENTS_PER_S = 5e6
+"""A pessimistic speed of one thread, by which the time of a run is foreseen."""
+
+_CANCELLED = "the run was cancelled"
+
+
+class Simulator:
+    """The backend ``sim``."""
+
+    name: Final = "sim"
+    origin: Final[Origin] = "simulated"
+
+    def versions(self) -> Mapping[str, Any]:
+        """The engine's version."""
+        return {"engine": _engine.__version__}
+
+    def check(self, resolved_json: str) -> Cost:
+        """Check a description and foresee its cost.
+
+        Raises:
+            SpecError: It cannot be run.
+        """
+        try:
+            estimate = _engine.check(resolved_json)
+        except _engine.SpecInvalid as error:
+            raise _spec_error(error) from None
+        return Cost(estimate.events, estimate.memory_bytes, estimate.events / EVENTS_PER_S)
+
+    def start(self, jobs: Iterator[Job], *, threads: int, cancel: _engine.Cancel) -> Batch:
+        """Begin to run jobs on worker threads that never touch Python."""
+        pairs = ((job.resolved_json, job.replication) for job in jobs)
+        return _SimulatorBatch(_engine.simulate(pairs, threads=threads, cancel=cancel))
+
+
+class _SimulatorBatch:
+    def __init__(self, stream: _engine.RunStream) -> None:
+        self._stream = stream
+
+    def poll(self, timeout_s: float) -> Outcome | None:
+        try:
+            completed = self._stream.poll(timeout_s)
+        except _engine.SpecInvalid as error:
+            raise _spec_error(error) from None
+        if completed is None:
+            return None
+        if completed.error is not None:
+            cancelled = completed.error == _CANCELLED
+            return Outcome(completed.index, {}, 0, "", completed.error, cancelled)
+        tables = completed.take_tables()
+        return Outcome(completed.index, tables, completed.events, completed.digest)
+
+    @property
+    def done(self) -> bool:
+        return self._stream.done
+
+    def progress(self) -> BatchProgress:
+        now = self._stream.progress()
+        return BatchProgress(
+            now.started, now.finished, now.running, now.virtual_fraction, now.events
+        )
+
+
+def _spec_error(error: _engine.SpecInvalid) -> SpecError:
+    return SpecError(error.path, error.value, error.allowed, error.hint)
+
+
+BACKEND = Simulator()

@@ -1,0 +1,27 @@
+"""The command line: ``dumbbell studies | reproduce | run | schema``.
+
+Exit status: 0 done; 1 a theory claim is contradicted, or a run failed; 2 bad input; 130 stopped by
+Ctrl-C. An error is one message on standard error, results are on standard output.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import NoReturn
+
+__all__ = ["main"]
+
+
+def main() -> NoReturn:
+    """Run the command line and leave with its exit status."""
+    from dumbbell.cli.app import app
+    from dumbbell.cli.failing import exit_code_of
+
+    try:
+        app(prog_name="dumbbell")
+    except Exception as error:
+        code = exit_code_of(error)
+        if code is None:
+            raise  # a fault of ours: the traceback is wanted
+        sys.exit(code)
+    sys.exit(0)

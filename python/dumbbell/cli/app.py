@@ -1,0 +1,133 @@
+"""The commands and their options; what they do stands in the modules beside this one."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+PIPED_WIDTH = 120
+"""Columns of tables that no terminal limits."""
+
+app = typer.Typer(
+    name="dumbbell",
+    help="A laboratory for queues and congestion control at a bottleneck link.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+Backend = Annotated[str, typer.Option(help="Where to run: sim.")]
+
+
+def _console() -> Console:
+    """Standard output; wide enough for tables when no terminal says otherwise."""
+    console = Console(file=sys.stdout)
+    return console if console.is_terminal else Console(file=sys.stdout, width=PIPED_WIDTH)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from dumbbell.backends import package_version
+
+        print(f"dumbbell {package_version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="And leave.")
+    ] = False,
+) -> None:
+    """A laboratory for queues and congestion control at a bottleneck link."""
+
+
+@app.command()
+def studies(as_json: Json = False) -> None:
+    """List the published experiments that can be reproduced."""
+    from dumbbell.cli.reproducing import list_studies
+
+    list_studies(_console(), as_json=as_json)
+
+
+@app.command()
+def reproduce(
+    study: Annotated[str, typer.Argument(help="Name of a study, or all.", metavar="STUDY|all")],
+    *,
+    backend: Annotated[
+        list[str] | None, typer.Option(help="Where to run: sim. May be given more than once.")
+    ] = None,
+    replications: Annotated[
+        int | None, typer.Option(help="Replications of each comparison; the study's when left out.")
+    ] = None,
+    precision: Annotated[
+        float | None, typer.Option(help="Relative half-width of means to reach, such as 0.01.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="All randomness follows from it.")] = 1,
+    jobs: Annotated[int, typer.Option(help="Threads; 0 for one a core.")] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the page (results/STUDY; of all, results).", metavar="DIR"),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick/--full", help="Few replications, or all that are wanted.")
+    ] = True,
+    as_json: Json = False,
+) -> None:
+    """Run a published experiment again and judge its claims.
+
+    Exit status: 0 done, 1 a theory claim is contradicted or a run failed, 2 bad input.
+    """
+    from dumbbell.cli import reproducing
+    from dumbbell.studies import StudyOptions
+
+    options = StudyOptions(
+        backends=tuple(dict.fromkeys(backend or ["sim"])),
+        replications=replications,
+        precision=precision,
+        seed=seed,
+        jobs=jobs,
+        quick=quick,
+    )
+    status = reproducing.reproduce(study, options, out=out, as_json=as_json, console=_console())
+    raise typer.Exit(status)
+
+
+@app.command()
+def run(
+    file: Annotated[Path, typer.Argument(help="An experiment in TOML.", metavar="FILE.toml")],
+    *,
+    backend: Backend = "sim",
+    replication: Annotated[int, typer.Option(help="Chooses the random numbers.", min=0)] = 0,
+    seed: Annotated[int | None, typer.Option(help="Instead of the file's.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the tables to this folder.", metavar="DIR")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run one experiment and print what happened."""
+    from dumbbell.cli.running import run_file
+
+    run_file(
+        file,
+        backend=backend,
+        replication=replication,
+        seed=seed,
+        out=out,
+        as_json=as_json,
+        console=_console(),
+    )
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON schema of an experiment's file."""
+    from dumbbell.cli.jsonable import json_text
+    from dumbbell.spec import Experiment
+
+    print(json_text(Experiment.json_schema()))

@@ -1,0 +1,72 @@
+"""``dumbbell run``: one experiment from a file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from rich.console import Console
+
+from dumbbell.backends import BatchProgress, run_many
+from dumbbell.cli.jsonable import json_text
+from dumbbell.cli.progress import shown_progress
+from dumbbell.cli.stopping import stopped_by_ctrl_c
+from dumbbell.cli.summary import print_summary, summary_numbers
+from dumbbell.errors import RunError
+from dumbbell.formats import ping_text
+from dumbbell.spec import Experiment
+from dumbbell.sweep import Interrupted, Progress
+from dumbbell.tables import Run, check_run_folder, write_parquet
+
+
+def run_file(
+    file: Path,
+    *,
+    backend: str,
+    replication: int,
+    seed: int | None,
+    out: Path | None,
+    as_json: bool,
+    console: Console,
+) -> None:
+    """Run the experiment of a file, print what it did, write its tables with ``out``."""
+    experiment = Experiment.from_toml(file)
+    if seed is not None:
+        experiment = experiment.with_seed(seed)
+    if out is not None:
+        check_run_folder(out)
+    run = _run(experiment, replication, backend)
+    if out is not None:
+        write_parquet(run, out, _texts(run))
+    if as_json:
+        print(json_text(summary_numbers(run)))
+    else:
+        print_summary(run, console)
+        if out is not None:
+            console.print(f"tables: {out}", markup=False, soft_wrap=True)
+
+
+def _run(experiment: Experiment, replication: int, backend: str) -> Run:
+    with stopped_by_ctrl_c() as stop, shown_progress() as show:
+
+        def tell(progress: BatchProgress) -> None:
+            show(Progress(experiment.name, min(progress.done, 1.0), 1.0, "run"))
+
+        runs = run_many(
+            [(experiment, replication)], backend=backend, jobs=1, cancel=stop, on_progress=tell
+        )
+        for _, run in runs:
+            return run
+        if stop.is_set():
+            raise Interrupted("stopped; nothing was written")
+    raise RunError("the run gave no result")
+
+
+def _texts(run: Run) -> dict[str, str]:
+    """Each probe as ping would have printed it."""
+    texts = {}
+    for index, name in enumerate(run.probe_names):
+        safe = re.sub(r"[^A-Za-z0-9._-]", "_", name).lstrip(".") or str(index)
+        file = f"{safe}.txt" if f"{safe}.txt" not in texts else f"{safe}-{index}.txt"
+        texts[file] = ping_text(run, index)
+    return texts

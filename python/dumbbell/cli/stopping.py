@@ -1,0 +1,31 @@
+"""Ctrl-C: the first one stops the work and keeps what finished, the second stops at once."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from types import FrameType
+
+
+@contextlib.contextmanager
+def stopped_by_ctrl_c() -> Iterator[threading.Event]:
+    """Give an event that the first Ctrl-C sets; the handler before is restored afterwards."""
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop  # only the main thread may handle signals
+        return
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+        print("\nstopping; Ctrl-C again to stop at once", file=sys.stderr, flush=True)
+
+    before = signal.signal(signal.SIGINT, on_signal)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,79 @@
+"""Flows: what applications sent and got."""
+
+from __future__ import annotations
+
+from dumbbell.metrics.path import NS_PER_S, spec_of
+from dumbbell.metrics.registry import metric
+from dumbbell.tables import Run
+
+_SECTION = "Flows"
+
+
+def time_on_s(run: Run, flow: str | int) -> float:
+    """Seconds of the measured window in which the flow may send: its start to its stop.
+
+    A random start (jitter) counts from the earliest instant.
+    """
+    spec = spec_of(run)
+    described = spec["flows"][run.flow(flow)]
+    start = max(spec["warm_up_ns"], described["start_ns"])
+    stop = min(spec["duration_ns"], described["stop_ns"])
+    return float(max(0, stop - start)) / NS_PER_S
+
+
+def _one(run: Run, flow: str | int, column: str) -> float:
+    return float(run.column("flows", column, flow=flow)[0])
+
+
+def _per_time_on(run: Run, flow: str | int, amount: float) -> float:
+    time_on = time_on_s(run, flow)
+    return amount / time_on if time_on else float("nan")
+
+
+@metric("datagrams/s", _SECTION)
+def sending_rate_pps(run: Run, flow: str | int) -> float:
+    """Datagrams sent per second while the flow is on (measured window, its start to its stop).
+
+    A datagram counts once, however many fragments it takes; `arrival_rate_pps` counts those.
+    """
+    return _per_time_on(run, flow, _one(run, flow, "sent_datagrams"))
+
+
+@metric("bit/s", _SECTION)
+def sending_rate_bps(run: Run, flow: str | int) -> float:
+    """Bits of payload sent per second while the flow is on; no headers."""
+    return _per_time_on(run, flow, 8 * _one(run, flow, "sent_payload_bytes"))
+
+
+@metric("bit/s", _SECTION)
+def goodput_bps(run: Run, flow: str | int) -> float:
+    """Bits of payload received in whole datagrams per second while the flow is on.
+
+    The time is that of the measured window between the flow's start and stop; what arrives
+    after the stop counts. A datagram with a lost fragment does not.
+    """
+    return _per_time_on(run, flow, 8 * _one(run, flow, "received_payload_bytes"))
+
+
+@metric("1", _SECTION)
+def flow_loss_ratio(run: Run, flow: str | int) -> float:
+    """Packets dropped or lost anywhere over packets whose fate is known; whole run.
+
+    Packets still on their way at the end are in neither. NaN when no packet's fate is known.
+    """
+    dropped = _one(run, flow, "dropped_pkts")
+    decided = dropped + _one(run, flow, "delivered_pkts")
+    return dropped / decided if decided else float("nan")
+
+
+@metric("s", _SECTION)
+def mean_delay_s(run: Run, flow: str | int) -> float:
+    """Mean one-way delay of packets made in the measured window and delivered. NaN without any."""
+    return _one(run, flow, "delay_mean_s")
+
+
+@metric("s", _SECTION)
+def max_delay_s(run: Run, flow: str | int) -> float:
+    """Greatest one-way delay of those packets; exact. NaN without any."""
+    longest = _one(run, flow, "delay_max_ns")
+    return longest / NS_PER_S if longest >= 0 else float("nan")

@@ -1,0 +1,239 @@
+"""Load as it was asked for, beside load as it came.
+
+Asked is what a person computes from the parameters they type: packets per second times mean size,
+sources only. Measured is what reached the wire: headers, fragments, link overhead and pings are in
+it, and what an earlier queue dropped is not. Published M/M/1 laboratories went wrong between them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dumbbell.metrics.flow import sending_rate_pps, time_on_s
+from dumbbell.metrics.path import (
+    NS_PER_S,
+    capacity_bits,
+    link_end,
+    own_rate_bps,
+    spec_of,
+    topology_of,
+)
+from dumbbell.metrics.queue import offered_load_bps
+from dumbbell.metrics.registry import metric
+from dumbbell.tables import Run
+
+_SECTION = "Asked and measured load"
+NOTEWORTHY = 0.01
+"""Asked and measured load that differ by more than this, relatively, deserve a word."""
+
+
+_MEANS: Mapping[str, Callable[[Mapping[str, Any]], float]] = {
+    "exponential": lambda law: law["mean"],
+    "constant": lambda law: law["value"],
+    "uniform": lambda law: (law["low"] + law["high"]) / 2,
+    "pareto": lambda law: (
+        law["shape"] * law["scale"] / (law["shape"] - 1) if law["shape"] > 1 else math.inf
+    ),
+    "normal": lambda law: law["mean"],
+    "lognormal": lambda law: math.exp(law["mu"] + law["sigma"] ** 2 / 2),
+    "gamma": lambda law: law["shape"] * law["scale"],
+    "weibull": lambda law: law["scale"] * math.gamma(1 + 1 / law["shape"]),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LoadComparison:
+    """Asked beside measured load, of a flow or at a queue.
+
+    Attributes:
+        what: Name of the flow or queue.
+        asked: From the parameters, in ``unit``.
+        measured: In the run, in ``unit``.
+        unit: ``packets/s``, ``Mbit/s`` or ``1`` (load over rate, rho).
+        note: Why they differ, where the description says.
+    """
+
+    what: str
+    asked: float
+    measured: float
+    unit: str
+    note: str = ""
+
+    @property
+    def ratio(self) -> float:
+        """Measured over asked; infinite when nothing was asked and something came."""
+        if self.asked:
+            return self.measured / self.asked
+        return math.inf if self.measured else 1.0
+
+    @property
+    def differs(self) -> bool:
+        """Whether by more than `NOTEWORTHY`."""
+        return not abs(self.ratio - 1.0) <= NOTEWORTHY
+
+
+@metric("datagrams/s", _SECTION)
+def asked_rate_pps(run: Run, flow: str | int) -> float:
+    """Datagrams per second of a flow by its parameters: one over the mean gap.
+
+    A replayed trace asks for as many as it holds in the flow's time on, over that time. Zero
+    when the mean gap is infinite.
+    """
+    source = spec_of(run)["flows"][run.flow(flow)]["source"]
+    if source["kind"] == "replay":
+        return _per_time(len(_replayed_bytes(run, flow)), time_on_s(run, flow))
+    gap = law_mean(source["gap"])
+    return 0.0 if math.isinf(gap) else 1.0 / gap
+
+
+@metric("bit/s", _SECTION)
+def asked_load_bps(run: Run, flow: str | int) -> float:
+    """Bits per second of a flow by its parameters: `asked_rate_pps` times the mean size.
+
+    Sizes as the person gave them: payload for UDP sources, before clipping and without headers.
+    """
+    source = spec_of(run)["flows"][run.flow(flow)]["source"]
+    if source["kind"] == "replay":
+        return _per_time(8.0 * sum(_replayed_bytes(run, flow)), time_on_s(run, flow))
+    return 8.0 * law_mean(source["size"]) * asked_rate_pps(run, flow)
+
+
+@metric("bit/s", _SECTION)
+def asked_load_at_queue_bps(run: Run, queue: str | int) -> float:
+    """Bits per second that the parameters of the flows through a queue amount to.
+
+    The mean of the sum of `asked_load_bps` over the flows routed through it, from the first
+    one's start to the last one's stop inside the measured window. Pings, headers and losses
+    upstream are not in it.
+    """
+    return _asked_at_queues(run)[run.queue(queue)].load_bps
+
+
+@metric("1", _SECTION)
+def asked_utilization(run: Run, queue: str | int) -> float:
+    """`asked_load_at_queue_bps` over the mean rate of the queue's link: the rho one computes.
+
+    Zero where nothing limits the rate.
+    """
+    return asked_load_at_queue_bps(run, queue) / _mean_rate_bps(run, queue)
+
+
+@metric("1", _SECTION)
+def offered_utilization(run: Run, queue: str | int) -> float:
+    """`offered_load_bps` over the mean rate of the queue's link: the rho of the whole window.
+
+    Above 1 in overload, where `utilization` stays at 1. Zero where nothing limits the rate.
+    """
+    return offered_load_bps(run, queue) / _mean_rate_bps(run, queue)
+
+
+@metric("see each row", _SECTION)
+def asked_and_measured(run: Run) -> list[LoadComparison]:
+    """Asked against measured: packets/s of each flow, then Mbit/s and rho at each shaped queue.
+
+    Both are means over the time in which flows are on (of a queue: any of the flows through it),
+    so a run that goes on after they stopped does not dilute them. Queues that nothing is sent
+    through are left out.
+    """
+    spec = spec_of(run)
+    rows = []
+    for index, flow in enumerate(spec["flows"]):
+        asked, measured = asked_rate_pps(run, index), sending_rate_pps(run, index)
+        note = "ITGSend's sleeps overshoot" if flow["source"].get("oversleep") else ""
+        rows.append(LoadComparison(flow["name"], asked, measured, "packets/s", note))
+    notes = _beside_the_payload(spec)
+    for index, (name, at_queue) in enumerate(
+        zip(run.queue_names, _asked_at_queues(run), strict=True)
+    ):
+        asked = at_queue.load_bps
+        measured = offered_load_bps(run, index) * _window_s(spec) / at_queue.time_on_s
+        if own_rate_bps(link_end(spec, index)) and (asked or measured):
+            rate = _mean_rate_bps(run, index)
+            note = notes[index]
+            rows.append(LoadComparison(name, asked / 1e6, measured / 1e6, "Mbit/s", note))
+            rows.append(LoadComparison(name, asked / rate, measured / rate, "1", note))
+    return rows
+
+
+def law_mean(law: Mapping[str, Any]) -> float:
+    """Mean of a law by its parameters, in its own unit (s or bytes); infinite when it has none.
+
+    Of a normal law the parameter itself, though draws below zero are cut.
+    """
+    mean: float = _MEANS[law["law"]](law)
+    return mean
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What flows through a queue ask of it, and for how long any of them is on."""
+
+    load_bps: float
+    time_on_s: float
+
+
+def _asked_at_queues(run: Run) -> list[_Asked]:
+    spec = spec_of(run)
+    topology = topology_of(spec)
+    bits = [0.0] * len(run.queue_names)
+    spans: list[list[tuple[int, int]]] = [[] for _ in bits]
+    for index, flow in enumerate(spec["flows"]):
+        sent = asked_load_bps(run, index) * time_on_s(run, index)
+        start = max(spec["warm_up_ns"], flow["start_ns"])
+        stop = min(spec["duration_ns"], flow["stop_ns"])
+        for queue in topology.route(flow["from"], flow["to"]) or ():
+            bits[queue] += sent
+            if stop > start:
+                spans[queue].append((start, stop))
+    asked = []
+    for amount, on in zip(bits, spans, strict=True):
+        ns = max(stop for _, stop in on) - min(start for start, _ in on) if on else 0
+        time_on = ns / NS_PER_S if ns else _window_s(spec)
+        asked.append(_Asked(amount / time_on, time_on))
+    return asked
+
+
+def _beside_the_payload(spec: Mapping[str, Any]) -> list[str]:
+    """For each queue, what is on the wire that the parameters do not say."""
+    topology = topology_of(spec)
+    packets: set[int] = set()
+    pinged: set[int] = set()
+    for flow in spec["flows"]:
+        # An ideal source's drawn size is what queues count; others send payload in packets.
+        if flow["source"].get("size_at", "payload") == "payload":
+            packets.update(topology.route(flow["from"], flow["to"]) or ())
+    for probe in spec["probes"]:
+        pinged.update(topology.route(probe["from"], probe["to"]) or ())
+        pinged.update(topology.route(probe["to"], probe["from"]) or ())
+    notes = []
+    for queue in range(2 * len(spec["links"])):
+        parts = ["headers and fragments"] if queue in packets else []
+        parts += ["pings"] if queue in pinged else []
+        notes.append(f"{' and '.join(parts)} are on the wire too" if parts else "")
+    return notes
+
+
+def _replayed_bytes(run: Run, flow: str | int) -> list[int]:
+    """Sizes of a trace's datagrams that are due in the measured window."""
+    spec = spec_of(run)
+    described = spec["flows"][run.flow(flow)]
+    source = described["source"]
+    first = spec["warm_up_ns"] - described["start_ns"]
+    end = min(spec["duration_ns"], described["stop_ns"]) - described["start_ns"]
+    due = zip(source["times_ns"], source["sizes_bytes"], strict=True)
+    return [size for at_ns, size in due if first <= at_ns < end]
+
+
+def _window_s(spec: Mapping[str, Any]) -> float:
+    return float(spec["duration_ns"] - spec["warm_up_ns"]) / NS_PER_S
+
+
+def _mean_rate_bps(run: Run, queue: str | int) -> float:
+    return capacity_bits(run, queue) / _window_s(spec_of(run))
+
+
+def _per_time(amount: float, seconds: float) -> float:
+    return amount / seconds if seconds else 0.0

@@ -1,0 +1,51 @@
+"""The description of an experiment: in Python, in TOML, and resolved for a backend.
+
+>>> from dumbbell.spec import Experiment, Flow, Link, LinkEnd, Poisson
+>>> experiment = Experiment(
+...     duration="60s",
+...     links=[Link(a="sender", b="receiver", forward=LinkEnd(rate="1mbit"))],
+...     flows=[
+...         Flow(
+...             name="stream",
+...             from_="sender",
+...             to="receiver",
+...             source=Poisson(rate="220pps", size="exponential 512B"),
+...         )
+...     ],
+... )
+>>> experiment.queue_names
+['sender->receiver', 'receiver->sender']
+"""
+
+from dumbbell.errors import SpecError
+from dumbbell.spec.experiment import Experiment, canonical_json
+from dumbbell.spec.flows import Flow, Ping
+from dumbbell.spec.links import Change, Link, LinkEnd, LinkOptions
+from dumbbell.spec.render import testbed_lines
+from dumbbell.spec.shapes import Chain, Dumbbell, chain, dumbbell
+from dumbbell.spec.sources import Cbr, Ditg, Poisson, Renewal, Replay
+from dumbbell.spec.topology import Interface, Topology
+
+__all__ = [
+    "Cbr",
+    "Chain",
+    "Change",
+    "Ditg",
+    "Dumbbell",
+    "Experiment",
+    "Flow",
+    "Interface",
+    "Link",
+    "LinkEnd",
+    "LinkOptions",
+    "Ping",
+    "Poisson",
+    "Renewal",
+    "Replay",
+    "SpecError",
+    "Topology",
+    "canonical_json",
+    "chain",
+    "dumbbell",
+    "testbed_lines",
+]

@@ -1,0 +1,84 @@
+"""The base of every part of a description."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic._internal._model_construction import ModelMetaclass
+
+from dumbbell.spec.refusal import raise_spec_error, refuse_unknown_keys
+
+
+class _OneErrorFamily(ModelMetaclass):
+    """Makes ``Link(rate="5")`` raise `SpecError` like a file with the same fault.
+
+    Pydantic makes nested models without calling the class, so an error inside a larger
+    description still gets its whole path. (``__init__`` would be called for those too.)
+    """
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:  # noqa: N805  of a metaclass
+        try:
+            return super().__call__(*args, **kwargs)
+        except ValidationError as error:
+            raise_spec_error(error, kwargs)
+
+
+class SpecModel(BaseModel, metaclass=_OneErrorFamily):
+    """A table of the description: frozen, and refusing keys it does not know."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        validate_by_name=True,
+        validate_by_alias=True,
+        allow_inf_nan=False,
+    )
+
+    @classmethod
+    def keys(cls) -> tuple[str, ...]:
+        """The keys a file may give, in their order."""
+        return tuple(
+            field.validation_alias if isinstance(field.validation_alias, str) else name
+            for name, field in cls.model_fields.items()
+        )
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any], context: Mapping[str, Any] | None = None) -> Self:
+        """Makes one from a table as a file gives it.
+
+        Raises:
+            SpecError: Something in it is not allowed.
+        """
+        try:
+            return cls.model_validate(data, context=dict(context or {}))
+        except ValidationError as error:
+            raise_spec_error(error, data)
+
+    def with_(self, **changes: Any) -> Self:
+        """A copy with some keys changed, checked again as a whole."""
+        given = {name: getattr(self, name) for name in self.model_fields_set}
+        return type(self)(**(given | changes))
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown_keys(cls, data: object) -> object:
+        if isinstance(data, Mapping):
+            # Python cannot write `from=`, so its own name `from_` is known as well.
+            given = {key: value for key, value in data.items() if key not in cls.model_fields}
+            refuse_unknown_keys(given, cls.keys())
+        return data
+
+
+def _require_kind(schema: dict[str, Any]) -> None:
+    schema["required"] = ["kind", *schema.get("required", [])]
+
+
+class Kind(SpecModel):
+    """One of several tables that may stand in a place; a file tells them apart by ``kind``.
+
+    In Python the class says it, so ``kind`` has a default there.
+    """
+
+    model_config = ConfigDict(json_schema_extra=_require_kind)

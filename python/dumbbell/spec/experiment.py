@@ -1,0 +1,247 @@
+"""One description of an experiment: what runs in the simulator and on the kernel."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Self, TypeVar
+
+from pydantic import AfterValidator, Field, model_validator
+
+from dumbbell.errors import SpecError
+from dumbbell.spec import checks, toml_file, unresolve
+from dumbbell.spec.base import SpecModel
+from dumbbell.spec.fields import Name, PositiveTime, Seed, Time, Title, time_ns
+from dumbbell.spec.flows import Flow, Ping
+from dumbbell.spec.links import Link
+from dumbbell.spec.shapes import Shape
+from dumbbell.spec.topology import Interface, Topology, hosts_of
+
+SCHEMA_VERSION = 1
+"""Version of the resolved description."""
+
+
+class Experiment(SpecModel):
+    """Hosts, links with their queues, traffic, and how long to watch.
+
+    Quantities are text with a unit: ``"200ms"``, ``"1mbit"``, ``"512B"``, ``"110pps"``. Where
+    hosts come in, there is either a ``shape`` or a list of ``links``.
+
+    Raises:
+        SpecError: Something is not allowed; it says where, what and what is.
+    """
+
+    name: Title = Field(default="experiment", description="What to call it.")
+    seed: Seed = Field(
+        default=1,
+        description="All randomness follows from it, from the replication's number and from "
+        "the names of flows, probes and links.",
+    )
+    duration: PositiveTime = Field(description="The run covers the time from 0 to here.")
+    warm_up: Time = Field(
+        default="0s",
+        description="Statistics leave out what came to a queue, or was sent, before.",
+    )
+    sample_interval: Time = Field(
+        default="0s",
+        description="Time between rows of the sampled tables; `0s` for no such tables.",
+    )
+    shape: Shape | None = Field(
+        default=None, description="A well-known network, instead of `hosts` and `links`."
+    )
+    hosts: Annotated[Sequence[Name], AfterValidator(tuple)] = Field(
+        default=(),
+        description="Names of hosts and routers. When left out, they are those that links name.",
+        examples=[["sender-1", "router", "receiver-1"]],
+        json_schema_extra={"x-unit": "names"},
+    )
+    links: Annotated[Sequence[Link], AfterValidator(tuple)] = Field(
+        default=(), description="Links between hosts, each with both directions."
+    )
+    flows: Annotated[Sequence[Flow], AfterValidator(tuple)] = Field(
+        default=(), description="UDP traffic."
+    )
+    probes: Annotated[Sequence[Ping], AfterValidator(tuple)] = Field(
+        default=(), description="Echo requests."
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        checks.check(self)
+        return self
+
+    # --- what follows from it -------------------------------------------------------------
+
+    @property
+    def all_links(self) -> tuple[Link, ...]:
+        """The links, those of a shape too."""
+        return tuple(self.links) if self.shape is None else tuple(self.shape.links())
+
+    @cached_property
+    def topology(self) -> Topology:
+        """Hosts, queues and routes."""
+        pairs = tuple((link.a, link.b) for link in self.all_links)
+        if self.shape is not None:
+            return Topology(tuple(self.shape.hosts()), pairs)
+        return Topology(tuple(self.hosts or hosts_of(pairs)), pairs)
+
+    @property
+    def queue_names(self) -> list[str]:
+        """``a->b`` of each queue, in their order."""
+        return self.topology.queue_names
+
+    @property
+    def interfaces(self) -> tuple[Interface, ...]:
+        """Each queue's interface, as on a testbed."""
+        return self.topology.interfaces
+
+    def route(self, start: str, end: str) -> list[str]:
+        """Names of the queues that a packet passes from one host to another.
+
+        Raises:
+            SpecError: There is no such host, or no way.
+        """
+        for key, host in (("from", start), ("to", end)):
+            if host not in self.topology.hosts:
+                raise SpecError(key, host, f"one of {', '.join(self.topology.hosts)}")
+        queues = self.topology.route(start, end)
+        if queues is None:
+            raise SpecError("to", end, f"a host that links lead to from {start}")
+        names = self.queue_names
+        return [names[queue] for queue in queues]
+
+    def resolved(self) -> dict[str, Any]:
+        """The description with every default filled in and every unit converted.
+
+        It is what the engine reads. Names of keys and their nesting are those of the
+        description, with a suffix for the unit.
+        """
+        duration_ns = time_ns(self.duration)
+        return {
+            "schema": SCHEMA_VERSION,
+            "name": self.name,
+            "seed": self.seed,
+            "duration_ns": duration_ns,
+            "warm_up_ns": time_ns(self.warm_up),
+            "sample_interval_ns": time_ns(self.sample_interval),
+            "hosts": [{"name": name} for name in self.topology.hosts],
+            "links": [link.resolved() for link in self.all_links],
+            "flows": [flow.resolved(duration_ns) for flow in self.flows],
+            "probes": [probe.resolved() for probe in self.probes],
+        }
+
+    @cached_property
+    def _resolved_json(self) -> str:
+        return canonical_json(self.resolved())
+
+    def resolved_json(self) -> str:
+        """`resolved` as canonical text: equal experiments give equal text."""
+        return self._resolved_json
+
+    # --- variations -----------------------------------------------------------------------
+
+    def with_seed(self, seed: int) -> Self:
+        """The same with another seed."""
+        return self.with_(seed=seed)
+
+    def with_link(self, a: str, b: str, **changes: Any) -> Self:
+        """The same with other values in the first link between two hosts.
+
+        The links of a shape are written out for it.
+
+        Args:
+            a: One host of the link; forward and reverse stay as the link has them.
+            b: The other host.
+            **changes: Keys of a link.
+
+        Raises:
+            SpecError: There is no such link, or the experiment would not be allowed.
+        """
+        links = list(self.all_links)
+        for index, link in enumerate(links):
+            if {link.a, link.b} == {a, b}:
+                links[index] = link.with_(**changes)
+                return self.with_(shape=None, hosts=self.topology.hosts, links=links)
+        pairs = ", ".join(f"{link.a} and {link.b}" for link in links[:20])
+        raise SpecError("links", f"{a} and {b}", f"two hosts of one link: {pairs}")
+
+    def with_flow(self, name: str, **changes: Any) -> Self:
+        """The same with other values in one flow.
+
+        Raises:
+            SpecError: There is no such flow, or the experiment would not be allowed.
+        """
+        return self.with_(flows=_changed(self.flows, "flows", name, changes))
+
+    def with_probe(self, name: str, **changes: Any) -> Self:
+        """The same with other values in one probe.
+
+        Raises:
+            SpecError: There is no such probe, or the experiment would not be allowed.
+        """
+        return self.with_(probes=_changed(self.probes, "probes", name, changes))
+
+    # --- in and out -----------------------------------------------------------------------
+
+    @classmethod
+    def from_toml(cls, source: str | Path) -> Self:
+        """Reads an experiment from a file or from text in TOML.
+
+        Args:
+            source: A path; or text, which is told from a path by an ``=`` or a line's end in
+                it.
+
+        Raises:
+            SpecError: It cannot be read, is no TOML, or describes no experiment.
+        """
+        data, folder = toml_file.load(source)
+        return cls.read(data, {"folder": folder})
+
+    @classmethod
+    def from_resolved(cls, resolved: Mapping[str, Any] | str) -> Self:
+        """The experiment that resolves to this; for descriptions kept beside results.
+
+        Args:
+            resolved: What `resolved` or `resolved_json` gave.
+
+        Raises:
+            SpecError: It is no resolved description.
+        """
+        data: Any = resolved
+        if isinstance(resolved, str):
+            try:
+                data = json.loads(resolved)
+            except (ValueError, RecursionError) as error:
+                raise SpecError("", "text", f"JSON ({error})") from None
+        experiment = cls.read(unresolve.as_written(data))
+        unresolve.check_same(data, experiment.resolved())
+        return experiment
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """The JSON schema (2020-12) of what a file may hold; ``x-unit`` says what a text is."""
+        schema = cls.model_json_schema()
+        return {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            **schema,
+            "title": "dumbbell experiment",
+        }
+
+
+def canonical_json(value: object) -> str:
+    """JSON with sorted keys and no white space; NaN and infinity are refused."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+_Sender = TypeVar("_Sender", Flow, Ping)
+
+
+def _changed(
+    senders: Sequence[_Sender], key: str, name: str, changes: dict[str, Any]
+) -> list[_Sender]:
+    names = [sender.name for sender in senders]
+    if name not in names:
+        raise SpecError(key, name, f"a name of one of them: {', '.join(names) or 'there is none'}")
+    return [sender.with_(**changes) if sender.name == name else sender for sender in senders]

@@ -1,0 +1,347 @@
+"""The kinds of values a description is made of, each with its check and its unit.
+
+Quantities stay the text a person wrote; ``*_ns``, ``*_bps`` and ``*_bytes`` functions below
+give the numbers. Texts are checked when an experiment is made, so these cannot fail later.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, WithJsonSchema
+
+from dumbbell import units
+from dumbbell.spec.refusal import Refused, nearest, one_of
+
+LONGEST_NS = 200 * 86_400 * 10**9
+"""200 days: the engine's clock counts picoseconds in 64 bits and holds 213."""
+FASTEST_BPS = 4 * 10**12
+"""The fastest finite rate, bit/s: a byte takes two picoseconds."""
+LARGEST_PACKET_BYTES = 65_535
+SMALLEST_MTU_BYTES = 68  # RFC 791 section 3.2
+LARGEST_OVERHEAD_BYTES = 1000
+LARGEST_ECHO_PAYLOAD_BYTES = LARGEST_PACKET_BYTES - 28
+LARGEST_SEED = 2**64 - 1
+MOST_ECHOES = 2**63 - 1
+
+INFINITE = "inf"
+"""The rate of a link that does not hold packets back."""
+
+OVERHEADS_BYTES = {"ethernet": 14, "wire": 38, "ppp": 2, "none": 0}
+"""Bytes a packet carries on a link besides its IP size.
+
+``ethernet`` is what Linux counts: the header of 14. ``wire`` is what occupies an Ethernet
+cable: with it the frame check sequence (4), preamble and start delimiter (8) and the gap
+between frames (12); IEEE 802.3 clause 3 and 4.4.2. ``ppp`` is the protocol field of RFC 1661.
+"""
+
+DSCPS = {
+    "DF": 0,
+    "BE": 0,
+    "LE": 1,
+    **{f"CS{c}": 8 * c for c in range(8)},
+    **{f"AF{c}{d}": 8 * c + 2 * d for c in range(1, 5) for d in range(1, 4)},
+    "EF": 46,
+    "VA": 44,
+}
+"""Names of code points (RFC 2474, 2597, 3246, 5865, 8622); ``BE`` is what many call ``DF``."""
+
+# What tc reads but no queue can be: least, most, and what is allowed.
+_QDISC_RANGES = {
+    "limit_packets": (1, 2**32 - 1, "a limit of at least 1 packet"),
+    "limit_bytes": (1, 2**32 - 1, "a limit of at least 1 byte"),
+    "delay_ns": (0, LONGEST_NS, "a delay of at most 200 days"),
+    "rate_bps": (0, FASTEST_BPS, "a rate of at most 4tbit"),
+}
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+_TITLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+,-]{0,99}")
+_WITH_UNIT = r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*[A-Za-z]+\s*$"
+
+
+def _text(value: object, allowed: str, unit: str = "") -> str:
+    """Refuses what is not text; a bare number gets its unit as a hint."""
+    if isinstance(value, str):
+        return value
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    raise Refused(value, allowed, f"{value}{unit}" if number and unit else None)
+
+
+def _quantity(
+    value: object, parse: Callable[[str], int], bounds: tuple[int, int], allowed: str, unit: str
+) -> str:
+    """A quantity's text, when ``parse`` reads it and it lies in the bounds."""
+    text = _text(value, allowed, unit)
+    try:
+        number = parse(text)
+    except units.UnitError as error:
+        bare = re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,9})?", text)
+        hint = error.hint or (f"{text}{unit}" if bare else None)
+        raise Refused(error.value, error.allowed, hint) from None
+    least, most = bounds
+    if not least <= number <= most:
+        raise Refused(text, allowed)
+    return text
+
+
+def _time(allowed: str, least: int) -> Callable[[object], str]:
+    def check(value: object) -> str:
+        return _quantity(value, units.parse_time_ns, (least, LONGEST_NS), allowed, "s")
+
+    return check
+
+
+def _size(allowed: str, least: int, most: int) -> Callable[[object], str]:
+    def check(value: object) -> str:
+        return _quantity(value, units.parse_size_bytes, (least, most), allowed, "B")
+
+    return check
+
+
+def _rate(value: object) -> str:
+    allowed = 'a rate with its unit, more than 0 and at most 4tbit, such as "1mbit", or "inf"'
+    if value == INFINITE:
+        return INFINITE
+    return _quantity(value, units.parse_rate_bps, (1, FASTEST_BPS), allowed, "bit")
+
+
+def _packet_rate(value: object) -> str:
+    text = _text(value, 'packets per second, such as "110pps"', "pps")
+    try:
+        rate = units.parse_packet_rate_pps(text)
+    except units.UnitError as error:
+        raise Refused(error.value, error.allowed, error.hint) from None
+    if not 1e-7 <= rate <= 1e9:
+        raise Refused(text, "from 1e-7pps to 1000Mpps")
+    return text
+
+
+def _overhead(value: object) -> str:
+    allowed = f"{one_of(list(OVERHEADS_BYTES))}, or a size of at most 1000 bytes"
+    text = _text(value, allowed, "B")
+    if text in OVERHEADS_BYTES:
+        return text
+    if not text[:1].isdigit():
+        raise Refused(text, allowed, nearest(text, OVERHEADS_BYTES))
+    return _quantity(text, units.parse_size_bytes, (0, LARGEST_OVERHEAD_BYTES), allowed, "B")
+
+
+def _qdisc(value: object) -> str:
+    text = _text(value, 'what one types after "tc qdisc add dev X root", such as "pfifo limit 100"')
+    try:
+        qdisc = units.parse_qdisc(text)
+    except (units.QdiscError, units.UnitError) as error:
+        raise Refused(error.value, error.allowed, error.hint) from None
+    for parameter, (least, most, allowed) in _QDISC_RANGES.items():
+        if not least <= qdisc.get(parameter, least) <= most:
+            raise Refused(text, allowed)
+    return text
+
+
+def _probability(value: object) -> float:
+    allowed = "a probability from 0 to 1"
+    if isinstance(value, str) and re.fullmatch(r"[0-9]+\.?[0-9]*%", value):
+        raise Refused(value, f"{allowed}, not per cent", f"{float(value[:-1]) / 100:g}")
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
+        raise Refused(value, allowed)
+    return float(value) + 0.0  # no negative zero: one value, one text
+
+
+def whole(least: int, most: int) -> Callable[[object], int]:
+    """A check for whole numbers from ``least`` to ``most``."""
+
+    def check(value: object) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            raise Refused(value, f"a whole number from {least} to {most}")
+        return value
+
+    return check
+
+
+def word(*words: str) -> Callable[[object], str]:
+    """A check for one of some words."""
+
+    def check(value: object) -> str:
+        if not isinstance(value, str) or value not in words:
+            raise Refused(value, one_of(words), nearest(value, words))
+        return value
+
+    return check
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise Refused(value, "true or false")
+    return value
+
+
+def _name(value: object) -> str:
+    allowed = "up to 63 letters, digits, '.', '_' and '-', the first a letter or digit"
+    text = _text(value, allowed)
+    if not _NAME.fullmatch(text):
+        raise Refused(text, allowed)
+    return text
+
+
+def _title(value: object) -> str:
+    allowed = "up to 100 letters, digits and '._=+,-' (it names files), the first a letter or digit"
+    text = _text(value, allowed)
+    if not _TITLE.fullmatch(text):
+        raise Refused(text, allowed)
+    return text
+
+
+def _dscp(value: object) -> int | str:
+    allowed = "a whole number from 0 to 63 or a name such as EF, CS5 or AF41"
+    if isinstance(value, str):
+        if value not in DSCPS:
+            raise Refused(value, allowed, nearest(value, DSCPS))
+        return value
+    try:
+        return whole(0, 63)(value)
+    except Refused as refused:
+        raise Refused(refused.value, allowed) from None
+
+
+def time_ns(text: str) -> int:
+    """Nanoseconds of a checked time."""
+    return units.parse_time_ns(text)
+
+
+def size_bytes(text: str) -> int:
+    """Bytes of a checked size."""
+    return units.parse_size_bytes(text)
+
+
+def rate_bps(text: str) -> int:
+    """Bit/s of a checked rate; 0 for ``inf``, as the resolved description writes it."""
+    return 0 if text == INFINITE else units.parse_rate_bps(text)
+
+
+def overhead_bytes(text: str) -> int:
+    """Bytes of a checked overhead."""
+    return OVERHEADS_BYTES[text] if text in OVERHEADS_BYTES else units.parse_size_bytes(text)
+
+
+def dscp_number(dscp: int | str) -> int:
+    """The code point of a checked number or name."""
+    return DSCPS[dscp] if isinstance(dscp, str) else dscp
+
+
+def _schema(kind: str, unit: str, **more: Any) -> WithJsonSchema:
+    """JSON schema of a value; ``unit`` is for people, and for the table of the documentation."""
+    schema: dict[str, Any] = {"type": kind, **more, "x-unit": unit}
+    return WithJsonSchema(schema)
+
+
+def _quantity_schema(unit: str, *examples: str, also: Mapping[str, Any] | None = None) -> Any:
+    with_unit = {"type": "string", "pattern": _WITH_UNIT}
+    choice: dict[str, Any] = {"anyOf": [with_unit, dict(also)]} if also else with_unit
+    return WithJsonSchema({**choice, "examples": list(examples), "x-unit": unit})
+
+
+_AT_MOST = "at most 200 days"
+Time = Annotated[
+    str,
+    BeforeValidator(_time(f'a time with its unit, {_AT_MOST}, such as "200ms"', 0)),
+    _quantity_schema("time", "200ms", "1.5s"),
+]
+PositiveTime = Annotated[
+    str,
+    BeforeValidator(_time(f'a time with its unit, more than 0 and {_AT_MOST}, such as "60s"', 1)),
+    _quantity_schema("time", "60s", "200ms"),
+]
+Rate = Annotated[
+    str,
+    BeforeValidator(_rate),
+    _quantity_schema("rate", "1mbit", "inf", also={"const": INFINITE}),
+]
+PacketRate = Annotated[str, BeforeValidator(_packet_rate), _quantity_schema("packets/s", "110pps")]
+Mtu = Annotated[
+    str,
+    BeforeValidator(
+        _size(
+            'a size with its unit from 68 to 65535 bytes, such as "1500B"',
+            SMALLEST_MTU_BYTES,
+            LARGEST_PACKET_BYTES,
+        )
+    ),
+    _quantity_schema("size", "1500B", "9000B"),
+]
+PacketSize = Annotated[
+    str,
+    BeforeValidator(
+        _size('a size with its unit from 1 to 65535 bytes, such as "512B"', 1, LARGEST_PACKET_BYTES)
+    ),
+    _quantity_schema("size", "512B"),
+]
+EchoPayload = Annotated[
+    str,
+    BeforeValidator(
+        _size(
+            'a size with its unit of at most 65507 bytes, such as "56B"',
+            0,
+            LARGEST_ECHO_PAYLOAD_BYTES,
+        )
+    ),
+    _quantity_schema("size", "56B"),
+]
+Overhead = Annotated[
+    str,
+    BeforeValidator(_overhead),
+    _quantity_schema("word or size", "ethernet", "22B", also={"enum": list(OVERHEADS_BYTES)}),
+]
+Qdisc = Annotated[
+    str,
+    BeforeValidator(_qdisc),
+    _schema("string", "tc text", examples=["pfifo limit 100", "netem rate 1mbit"]),
+]
+Probability = Annotated[
+    float, BeforeValidator(_probability), _schema("number", "0 to 1", minimum=0, maximum=1)
+]
+Seed = Annotated[
+    int,
+    BeforeValidator(whole(0, LARGEST_SEED)),
+    _schema("integer", "", minimum=0, maximum=LARGEST_SEED),
+]
+Count = Annotated[
+    int,
+    BeforeValidator(whole(1, MOST_ECHOES)),
+    _schema("integer", "", minimum=1, maximum=MOST_ECHOES, examples=[1000]),
+]
+Flag = Annotated[bool, BeforeValidator(_flag), _schema("boolean", "")]
+Name = Annotated[
+    str,
+    BeforeValidator(_name),
+    _schema("string", "", pattern=f"^{_NAME.pattern}$", examples=["sender-1"]),
+]
+Title = Annotated[
+    str,
+    BeforeValidator(_title),
+    _schema("string", "", pattern=f"^{_TITLE.pattern}$", examples=["two-queues"]),
+]
+Dscp = Annotated[
+    int | str,
+    BeforeValidator(_dscp),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 0, "maximum": 63},
+                {"enum": sorted(DSCPS)},
+            ],
+            "examples": ["EF", 46],
+            "x-unit": "code point",
+        }
+    ),
+]
+Ecn = Annotated[
+    str,
+    BeforeValidator(word("not-ect", "ect0", "ect1")),
+    _schema("string", "word", enum=["not-ect", "ect0", "ect1"]),
+]
+SizeAt = Annotated[
+    str,
+    BeforeValidator(word("wire", "payload")),
+    _schema("string", "word", enum=["wire", "payload"]),
+]

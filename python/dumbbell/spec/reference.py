@@ -1,0 +1,97 @@
+"""The table of every key, made from the models. ``docs/experiment-file.md`` holds it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dumbbell.spec.experiment import Experiment
+from dumbbell.spec.laws import LAWS
+
+_SECTIONS = {
+    "Experiment": "Top of the file",
+    "Link": "`[[links]]`",
+    "LinkEnd": "`forward` and `reverse` of a link",
+    "Change": "`changes` of a link",
+    "Dumbbell": '`shape` with `kind = "dumbbell"`',
+    "Chain": '`shape` with `kind = "chain"`',
+    "Flow": "`[[flows]]`",
+    "Poisson": '`source` with `kind = "poisson"`',
+    "Cbr": '`source` with `kind = "cbr"`',
+    "Renewal": '`source` with `kind = "renewal"`',
+    "Ditg": '`source` with `kind = "ditg"`',
+    "Replay": '`source` with `kind = "replay"`',
+    "Ping": "`[[probes]]`",
+}
+_FIRST = ("kind", "a", "b")
+_WORDS = {"string": "text", "integer": "whole number", "boolean": "true, false"}
+
+
+def key_tables() -> str:
+    """Markdown: for each table of the description its keys, units, defaults and meaning."""
+    schema = Experiment.json_schema()
+    tables = {"Experiment": schema, **schema["$defs"]}
+    parts = [_table(title, tables[name]) for name, title in _SECTIONS.items()]
+    return "\n".join([*parts, _laws()])
+
+
+def _table(title: str, table: Mapping[str, Any]) -> str:
+    required = table.get("required", ())
+    lines = [f"### {title}", "", "| key | value | default | meaning |", "| --- | --- | --- | --- |"]
+    # What tells one table from another stands first.
+    properties = sorted(table["properties"].items(), key=lambda item: item[0] not in _FIRST)
+    for key, field in properties:
+        cells = [f"`{key}`", _value(field), _default(key, field, required), field["description"]]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
+
+
+def _value(field: Mapping[str, Any]) -> str:
+    """What is written there: a unit, a word, a table."""
+    for part in _alternatives(field):
+        if "const" in part and "x-unit" not in part:
+            return f"`{part['const']}`"
+        if part.get("x-unit"):
+            return str(part["x-unit"])
+        if "discriminator" in part or "$ref" in part:
+            return "table"
+        if part.get("type") == "array":
+            return "list of tables" if "$ref" in part["items"] else "list"
+        if part.get("type") in _WORDS:
+            return _WORDS[part["type"]]
+    raise AssertionError(f"no words for {field}")
+
+
+def _alternatives(field: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The schema and those it offers a choice of, but for nothing at all."""
+    yield field
+    for part in field.get("anyOf", ()):
+        if part.get("type") != "null":
+            yield from _alternatives(part)
+
+
+def _default(key: str, field: Mapping[str, Any], required: Any) -> str:
+    if key in required:
+        return "required"
+    default = field.get("default")
+    if default in (None, {}, []):
+        return ""
+    return f"`{json.dumps(default)}`" if isinstance(default, str | bool | int | float) else ""
+
+
+def _laws() -> str:
+    lines = ["### Laws", "", "| as text | as a table |", "| --- | --- |"]
+    values = {"low": '"64B"', "high": '"1500B"', "shape": "1.5", "mu": "6.2", "sigma": "0.5"}
+    quantity = '"512B"'
+    for law, parameters in LAWS.items():
+        short = " ".join([law, *(parameter.name.upper() for parameter in parameters)])
+        names = [parameter.name for parameter in parameters]
+        pairs = [f"{name} = {values.get(name, quantity)}" for name in names]
+        table = ", ".join([f'law = "{law}"', *pairs])
+        lines.append(f"| `{short}` | `{{ {table} }}` |")
+    return "\n".join([*lines, ""])
+
+
+if __name__ == "__main__":
+    print(key_tables())

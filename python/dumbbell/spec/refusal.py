@@ -1,0 +1,143 @@
+"""How a description is refused: where, what was found, what is allowed, the nearest word.
+
+Checks raise `Refused`, with a path relative to what they look at. Pydantic collects it, knows
+where in the whole description that is, and `to_spec_error` puts both together.
+"""
+
+from __future__ import annotations
+
+import difflib
+import reprlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NoReturn
+
+from pydantic import BaseModel, ValidationError
+
+from dumbbell.errors import SpecError
+
+_LONGEST_VALUE = 80
+_short = reprlib.Repr()
+_short.maxstring = _short.maxother = _short.maxlong = _LONGEST_VALUE
+_short.maxlevel = 2
+
+_ALLOWED = {
+    "model_type": "a table, such as { key = value }",
+    "model_attributes_type": "a table, such as { key = value }",
+    "list_type": "a list, such as [a, b]",
+    "is_instance_of": "a list, such as [a, b]",
+    "sequence_str": "a list, such as [a, b]",
+    "union_tag_not_found": "a table with a key {discriminator}",
+    "union_tag_invalid": "one of {expected_tags}",
+    "extra_forbidden": "no such key",
+}
+
+
+class Refused(ValueError):  # noqa: N818  pydantic collects it; people see a SpecError
+    """A value that is not allowed.
+
+    Attributes:
+        path: Where, relative to what was looked at: ``""``, ``mean``, ``changes[1].at``.
+        value: What was found there, as text.
+        allowed: What would have been accepted.
+        hint: The nearest accepted word, or None.
+    """
+
+    def __init__(
+        self, value: object, allowed: str, hint: str | None = None, path: str = ""
+    ) -> None:
+        """See the attributes; ``value`` may be anything."""
+        self.path = path
+        self.value = shown(value)
+        self.allowed = allowed
+        self.hint = hint
+        super().__init__(f"{self.value}: {allowed}")
+
+
+def shown(value: object) -> str:
+    """A value as text of bounded length; text stands for itself."""
+    try:
+        text = value if isinstance(value, str) else _short.repr(value)
+    except ValueError:  # an integer with thousands of digits
+        text = "a number that is far too long"
+    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 3] + "..."
+
+
+def nearest(word: object, words: Iterable[str]) -> str | None:
+    """The word that was probably meant, or None when none is close."""
+    if not isinstance(word, str):
+        return None
+    lowered = {known.lower(): known for known in words}
+    close = difflib.get_close_matches(word.lower()[:_LONGEST_VALUE], lowered, n=1, cutoff=0.6)
+    return lowered[close[0]] if close else None
+
+
+def one_of(words: Sequence[str]) -> str:
+    """The words to choose from, as an error says it; the first twenty when there are many."""
+    some = ", ".join(words[:20])
+    return f"one of {some}{' and others' if len(words) > 20 else ''}"
+
+
+def joined(*parts: str) -> str:
+    """Parts of a path put together: ``links[0]`` and ``rate`` give ``links[0].rate``."""
+    path = ""
+    for part in parts:
+        dot = "." if path and part and not part.startswith("[") else ""
+        path = f"{path}{dot}{part}"
+    return path
+
+
+def refuse_unknown_keys(data: Mapping[Any, Any], known: Sequence[str]) -> None:
+    """Refuses the first key that is none of ``known``."""
+    for key in data:
+        if key not in known:
+            raise Refused(key, one_of(known), nearest(key, known), path=shown(key))
+
+
+def to_spec_error(error: ValidationError, data: object) -> SpecError:
+    """The first thing pydantic found wrong in ``data``, as one error of ours."""
+    first = error.errors(include_url=False)[0]
+    path = _path_of(first["loc"], data)
+    context = first.get("ctx", {})
+    cause = context.get("error")
+    if isinstance(cause, Refused):
+        return SpecError(joined(path, cause.path), cause.value, cause.allowed, cause.hint)
+    if first["type"] == "missing":
+        return SpecError(path, "nothing", "this key is required")
+    allowed = _ALLOWED.get(first["type"], first["msg"])
+    hint = None
+    if first["type"].startswith("union_tag"):
+        path = joined(path, "kind")
+        allowed = allowed.format(**context)
+        tags = str(context.get("expected_tags", "")).replace("'", "").split(", ")
+        hint = nearest(context.get("tag"), tags)
+        return SpecError(path, shown(context.get("tag", "nothing")), allowed, hint)
+    return SpecError(path, shown(first["input"]), allowed, hint)
+
+
+def raise_spec_error(error: ValidationError, data: object) -> NoReturn:
+    """Raises `to_spec_error` without pydantic's own text behind it."""
+    raise to_spec_error(error, data) from None
+
+
+def _path_of(location: Sequence[int | str], data: object) -> str:
+    """Pydantic's location as a path; the tag it adds for a table with a ``kind`` is left out."""
+    path = ""
+    current = data
+    for step in location:
+        if isinstance(step, str) and step == _get(current, "kind") and _get(current, step) is None:
+            continue
+        path = joined(path, f"[{step}]" if isinstance(step, int) else step)
+        current = _get(current, step)
+    return path
+
+
+def _get(data: object, key: int | str) -> object:
+    """What stands under a key or a place in a list; None when there is none."""
+    if isinstance(data, Mapping):
+        return data.get(key)
+    if isinstance(data, BaseModel) and isinstance(key, str):
+        return getattr(data, key, None)
+    if isinstance(data, Sequence) and isinstance(key, int) and key < len(data):
+        found: object = data[key]
+        return found
+    return None

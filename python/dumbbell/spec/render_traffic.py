@@ -1,0 +1,143 @@
+"""The lines that make traffic on a testbed: ITGRecv, ITGSend, ping.
+
+Options of ITGSend as in the D-ITG 2.8.1 manual, section 3.2: rates in packets/s for constant,
+uniform and exponential gaps, milliseconds for the parameters of the others, bytes for sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+DEFAULT_PORT = 8999
+DEFAULT_ECHO_PAYLOAD_BYTES = 56
+_ECN_BITS = {"not-ect": 0b00, "ect1": 0b01, "ect0": 0b10}  # RFC 3168 section 5
+_OPTION = {
+    "constant": "c",
+    "uniform": "u",
+    "exponential": "e",
+    "normal": "n",
+    "pareto": "v",
+    "gamma": "g",
+    "weibull": "w",
+}
+
+
+def receiver_lines(resolved: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """A receiver on each host that flows lead to."""
+    receivers = {flow["to"] for flow in resolved["flows"] if _options(flow["source"])}
+    for host in resolved["hosts"]:
+        if host["name"] in receivers:
+            yield host["name"], "ITGRecv"
+
+
+def traffic_lines(resolved: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What sends: flows, then pings."""
+    ports: dict[tuple[str, str], int] = {}
+    for flow in resolved["flows"]:
+        pair = (flow["from"], flow["to"])
+        options = _options(flow["source"])
+        for note in _notes(flow):
+            yield flow["from"], f"# {flow['name']}: {note}"
+        if options:
+            # Between the same two hosts every flow needs a port of its own.
+            ports[pair] = ports.get(pair, DEFAULT_PORT - 1) + 1
+            yield flow["from"], _itgsend(flow, options, ports[pair], resolved["duration_ns"])
+    for probe in resolved["probes"]:
+        yield probe["from"], _ping(probe, resolved["duration_ns"])
+
+
+def _itgsend(flow: Mapping[str, Any], options: str, port: int, duration_ns: int) -> str:
+    active_ns = min(flow["stop_ns"], duration_ns) - flow["start_ns"]
+    parts = [f"ITGSend -a {flow['to']} {options} -T UDP -t {_number(active_ns / 1e6)}"]
+    if flow["start_ns"]:
+        parts.append(f"-d {_number(flow['start_ns'] / 1e6)}")
+    if port != DEFAULT_PORT:
+        parts.append(f"-rp {port}")
+    byte = _traffic_class(flow)
+    if byte:
+        parts.append(f"-b {byte}")
+    return " ".join(parts)
+
+
+def _options(source: Mapping[str, Any]) -> str:
+    """Gap and size as options; empty when a law has none."""
+    if source["kind"] == "replay":
+        return ""
+    gap, size = _gap_option(source["gap"]), _size_option(source["size"])
+    return f"{gap} {size}" if gap and size else ""
+
+
+def _gap_option(law: Mapping[str, Any]) -> str:
+    letter = _OPTION.get(law["law"], "").upper()
+    match law["law"]:
+        case "exponential" | "constant":
+            mean_s = law.get("mean", law.get("value", 0.0))
+            return f"-{letter} {_number(1.0 / mean_s)}"
+        case "uniform":
+            # Between two rates; with no shortest gap there is no highest rate.
+            if law["low"] == 0:
+                return ""
+            return f"-{letter} {_number(1.0 / law['high'])} {_number(1.0 / law['low'])}"
+        case "normal":
+            return f"-{letter} {_number(1e3 * law['mean'])} {_number(1e3 * law['sd'])}"
+        case "lognormal":
+            return ""
+        case _:
+            return f"-{letter} {_number(law['shape'])} {_number(1e3 * law['scale'])}"
+
+
+def _size_option(law: Mapping[str, Any]) -> str:
+    letter = _OPTION.get(law["law"])
+    if letter is None:
+        return ""
+    return " ".join([f"-{letter}", *(_number(law[key]) for key in law if key != "law")])
+
+
+def _notes(flow: Mapping[str, Any]) -> Iterator[str]:
+    """What the line does not say, or why there is none."""
+    source = flow["source"]
+    if source["kind"] == "replay":
+        yield f"a trace of {len(source['times_ns'])} packets; no ITGSend line"
+        return
+    if not _options(source):
+        laws = f"gap {source['gap']['law']}, size {source['size']['law']}"
+        yield f"ITGSend has no option for these laws ({laws})"
+        return
+    if source.get("size_at") == "wire":
+        yield (
+            "sizes are those on the wire; ITGSend takes them for payload and adds 28 bytes of "
+            "UDP and IP headers, and the link its overhead"
+        )
+    if flow["start_jitter_ns"]:
+        yield f"starts up to {_number(flow['start_jitter_ns'] / 1e6)} ms later, at random"
+
+
+def _ping(probe: Mapping[str, Any], duration_ns: int) -> str:
+    parts = [f"ping -i {_number(probe['interval_ns'] / 1e9)}"]
+    if probe["count"]:
+        parts.append(f"-c {probe['count']}")
+    else:
+        left_ns = duration_ns - probe["start_ns"]
+        parts.append(f"-w {-(-left_ns // 10**9)}")
+    if probe["payload_bytes"] != DEFAULT_ECHO_PAYLOAD_BYTES:
+        parts.append(f"-s {probe['payload_bytes']}")
+    byte = _traffic_class(probe)
+    if byte:
+        parts.append(f"-Q {byte}")
+    parts.append(f"{probe['to']} | tee pingtimes-{probe['name']}.txt")
+    wait = f"sleep {_number(probe['start_ns'] / 1e9)}; " if probe["start_ns"] else ""
+    return wait + " ".join(parts)
+
+
+def _traffic_class(sender: Mapping[str, Any]) -> int:
+    """The byte of the IP header with DSCP and ECN."""
+    return int(sender["dscp"]) << 2 | _ECN_BITS[sender.get("ecn", "not-ect")]
+
+
+def _number(value: float) -> str:
+    """Ten digits, no exponent that ITGSend would not read, no trailing zeros."""
+    text = f"{value:.10g}"
+    if "e" in text:
+        text = f"{value:.12f}".rstrip("0").rstrip(".")
+    return text

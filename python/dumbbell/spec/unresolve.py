@@ -1,0 +1,205 @@
+"""From the resolved description back to one as a person writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from dumbbell import units
+from dumbbell.errors import SpecError
+from dumbbell.spec.fields import INFINITE
+from dumbbell.spec.laws import GAP, SIZE
+from dumbbell.spec.refusal import Refused, joined, nearest, one_of, shown
+
+_Table = dict[str, Any]
+
+
+def _rate(rate_bps: Any) -> str:
+    return INFINITE if rate_bps == 0 else units.format_rate(rate_bps)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+# Of each table, its keys in the resolved description, and what a person writes for each.
+_TOP: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "name": ("name", _same),
+    "seed": ("seed", _same),
+    "duration_ns": ("duration", units.format_time),
+    "warm_up_ns": ("warm_up", units.format_time),
+    "sample_interval_ns": ("sample_interval", units.format_time),
+}
+_LISTS = ("hosts", "links", "flows", "probes")
+_CHANGE: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "at_ns": ("at", units.format_time),
+    "rate_bps": ("rate", _rate),
+    "delay_ns": ("delay", units.format_time),
+    "loss": ("loss", _same),
+}
+_END: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "rate_bps": ("rate", _rate),
+    "delay_ns": ("delay", units.format_time),
+    "mtu_bytes": ("mtu", units.format_size),
+    "overhead_bytes": ("overhead", units.format_size),
+    "loss": ("loss", _same),
+    "qdisc": ("qdisc", units.render_qdisc),
+    "record_packets": ("record_packets", _same),
+}
+_FLOW: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "name": ("name", _same),
+    "from": ("from", _same),
+    "to": ("to", _same),
+    "start_ns": ("start", units.format_time),
+    "stop_ns": ("stop", units.format_time),
+    "start_jitter_ns": ("start_jitter", units.format_time),
+    "dscp": ("dscp", _same),
+    "ecn": ("ecn", _same),
+}
+_PROBE: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "name": ("name", _same),
+    "kind": ("kind", _same),
+    "from": ("from", _same),
+    "to": ("to", _same),
+    "interval_ns": ("interval", units.format_time),
+    "count": ("count", lambda count: count or None),
+    "payload_bytes": ("payload", units.format_size),
+    "start_ns": ("start", units.format_time),
+    "start_jitter_ns": ("start_jitter", units.format_time),
+    "dscp": ("dscp", _same),
+}
+
+
+def as_written(resolved: object) -> _Table:
+    """What a person would write for a resolved description.
+
+    Raises:
+        SpecError: A key is missing or unknown, or a value of another type.
+    """
+    written = _written(resolved, "", _TOP, ("schema", *_LISTS))
+    assert isinstance(resolved, Mapping)
+    if resolved["schema"] != 1 or isinstance(resolved["schema"], bool):
+        raise SpecError("schema", shown(resolved["schema"]), "1")
+    written["hosts"] = [
+        _written(host, f"hosts[{i}]", {"name": ("name", _same)})["name"]
+        for i, host in enumerate(_list(resolved, "hosts"))
+    ]
+    written["links"] = [
+        _link(link, f"links[{i}]") for i, link in enumerate(_list(resolved, "links"))
+    ]
+    written["flows"] = [
+        _flow(flow, f"flows[{i}]") for i, flow in enumerate(_list(resolved, "flows"))
+    ]
+    written["probes"] = [
+        _written(probe, f"probes[{i}]", _PROBE) for i, probe in enumerate(_list(resolved, "probes"))
+    ]
+    return written
+
+
+def check_same(given: Mapping[str, Any], again: Mapping[str, Any]) -> None:
+    """Refuses a description that is not what it resolves to, such as an integer as text."""
+    if given != again:
+        keys = [key for key in again if given.get(key) != again[key]]
+        path = keys[0] if keys else ""
+        raise SpecError(path, shown(given.get(path)), f"as resolved: {shown(again.get(path))}")
+
+
+def _written(
+    table: object,
+    path: str,
+    keys: Mapping[str, tuple[str, Callable[[Any], Any]]],
+    others: Sequence[str] = (),
+) -> _Table:
+    """The keys of one table; `others` must be there but are not converted."""
+    if not isinstance(table, Mapping):
+        raise SpecError(path, shown(table), "a table")
+    known = [*keys, *others]
+    for key in table:
+        if key not in known:
+            where = joined(path, shown(key))
+            raise SpecError(where, shown(key), one_of(known), nearest(key, known))
+    written: _Table = {}
+    for key in known:
+        if key not in table:
+            raise SpecError(joined(path, key), "nothing", "this key is required")
+        if key in keys:
+            name, convert = keys[key]
+            written[name] = _converted(convert, table[key], joined(path, key))
+    return {name: value for name, value in written.items() if value is not None}
+
+
+def _converted(convert: Callable[[Any], Any], value: Any, path: str) -> Any:
+    if value is None:
+        return None
+    try:
+        return convert(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        allowed = getattr(error, "allowed", "a value as resolved")
+        raise SpecError(path, shown(value), allowed) from None
+
+
+def _list(table: Mapping[str, Any], key: str) -> list[Any]:
+    if not isinstance(table[key], list):
+        raise SpecError(key, shown(table[key]), "a list")
+    return list(table[key])
+
+
+def _link(link: object, path: str) -> _Table:
+    hosts: dict[str, tuple[str, Callable[[Any], Any]]] = {"a": ("a", _same), "b": ("b", _same)}
+    written = _written(link, path, hosts, ("forward", "reverse"))
+    assert isinstance(link, Mapping)
+    for key in ("forward", "reverse"):
+        written[key] = _end(link[key], f"{path}.{key}")
+    return written
+
+
+def _end(end: object, path: str) -> _Table:
+    written = _written(end, path, _END, ("changes",))
+    assert isinstance(end, Mapping)
+    written["changes"] = [
+        _written(change, f"{path}.changes[{i}]", _CHANGE)
+        for i, change in enumerate(_list(end, "changes"))
+    ]
+    return written
+
+
+def _flow(flow: object, path: str) -> _Table:
+    written = _written(flow, path, _FLOW, ("source",))
+    assert isinstance(flow, Mapping)
+    written["source"] = _source(flow["source"], f"{path}.source")
+    return written
+
+
+_GAP_AND_SIZE: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "kind": ("kind", _same),
+    "gap": ("gap", GAP.text_of),
+    "size": ("size", SIZE.text_of),
+}
+_WITH_SIZE_AT = {**_GAP_AND_SIZE, "size_at": ("size_at", _same)}
+_SOURCES: dict[str, Mapping[str, tuple[str, Callable[[Any], Any]]]] = {
+    "renewal": _WITH_SIZE_AT,
+    "poisson": {**_WITH_SIZE_AT, "gap": ("gap", lambda law: _only(law, "exponential", "mean"))},
+    "cbr": {**_WITH_SIZE_AT, "gap": ("gap", lambda law: _only(law, "constant", "value"))},
+    "ditg": {**_GAP_AND_SIZE, "oversleep": ("oversleep", GAP.text_of)},
+    "replay": {
+        "kind": ("kind", _same),
+        "times_ns": ("times", lambda times: [units.format_time(time) for time in times]),
+        "sizes_bytes": ("sizes", lambda sizes: [units.format_size(size) for size in sizes]),
+        "size_at": ("size_at", _same),
+    },
+}
+
+
+def _only(law: Mapping[str, Any], name: str, parameter: str) -> str:
+    """The parameter of the one law a source has."""
+    if law.get("law") != name:
+        raise Refused(dict(law), f"the law {name}")
+    return units.format_real_time(law[parameter])
+
+
+def _source(source: object, path: str) -> _Table:
+    kind = source.get("kind") if isinstance(source, Mapping) else None
+    if not isinstance(kind, str) or kind not in _SOURCES:
+        kinds = list(_SOURCES)
+        raise SpecError(f"{path}.kind", shown(kind), one_of(kinds), nearest(kind, kinds))
+    return _written(source, path, _SOURCES[kind])

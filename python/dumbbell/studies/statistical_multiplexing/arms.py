@@ -1,0 +1,150 @@
+"""The experiments of the study, in the words a person would write them.
+
+Streams have the same names in both arms, so both see the same arrivals (common random numbers).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dumbbell.spec import Experiment
+from dumbbell.studies.statistical_multiplexing import published
+
+WARM_UP_S = 60
+"""Far beyond the slow queue's relaxation time, 1/(mu (1 - sqrt(rho))^2) = 3.1 s."""
+
+
+def _from_ms(value: float) -> str:
+    return f"{round(value * 1e6)}ns"
+
+
+def _links(arm: str, streams: int, bottleneck: Mapping[str, Any], fast: Mapping[str, Any]) -> Any:
+    access = [{"a": f"sender-{i}", "b": "router"} for i in range(1, streams + 1)]
+    if arm == "SM":
+        return [*access, {"a": "router", "b": "receiver-1", "forward": dict(fast)}]
+    receivers = [f"receiver-{i}" for i in range(1, streams + 1)]
+    slow = [{"a": "router", "b": name, "forward": dict(bottleneck)} for name in receivers]
+    return [*access, *slow]
+
+
+def receiver(arm: str, stream: int) -> str:
+    """Where a stream goes: one receiver for all, or one each."""
+    return "receiver-1" if arm == "SM" else f"receiver-{stream}"
+
+
+def queues(arm: str, streams: int) -> list[str]:
+    """Names of the shaped queues of an arm."""
+    if arm == "SM":
+        return ["router->receiver-1"]
+    return [f"router->receiver-{i}" for i in range(1, streams + 1)]
+
+
+def ideal(arm: str, streams: int, duration_s: float, seed: int) -> Experiment:
+    """Queueing theory's system: Poisson packets of exponential size, no headers, no fragments.
+
+    Each stream brings 110 packets/s and 500 kbit/s, so the load is the same for any number of
+    streams; the queue is an unbounded FIFO in front of a transmitter.
+    """
+    rate = published.STREAM_RATE_BPS
+    endless = "pfifo limit 100000000"
+    flows = [
+        {
+            "name": f"stream-{i}",
+            "from": f"sender-{i}",
+            "to": receiver(arm, i),
+            "source": {
+                "kind": "poisson",
+                "rate": f"{published.PACKETS_PER_SECOND:g}pps",
+                "size": f"exponential {published.MEAN_PAYLOAD_BYTES:g}B",
+            },
+        }
+        for i in range(1, streams + 1)
+    ]
+    return Experiment.read(
+        {
+            "name": f"statistical-multiplexing-ideal-{arm}-{streams}",
+            "duration": f"{round(duration_s + WARM_UP_S)}s",
+            "warm_up": f"{WARM_UP_S}s",
+            "seed": seed,
+            "links": _links(
+                arm,
+                streams,
+                {"rate": f"{rate}bit", "qdisc": endless},
+                {"rate": f"{streams * rate}bit", "qdisc": endless},
+            ),
+            "flows": flows,
+        }
+    )
+
+
+def as_published(
+    arm: str,
+    seed: int,
+    *,
+    packets_per_second: float = published.PACKETS_PER_SECOND,
+    base_rtt_ms: float = 0.0,
+    duration_s: float = published.DURATION_S,
+    ping_count: int = published.PING_COUNT,
+    oversleep_us: float = 0.0,
+) -> Experiment:
+    """The testbed's run: two ITGSend, two pings from the first instant, `netem rate` shapers.
+
+    Args:
+        arm: ``SM`` or ``TDM``.
+        seed: All randomness follows from it and the replication.
+        packets_per_second: What each sender really sends; asked for are 110.
+        base_rtt_ms: Round-trip time of the empty path, split over the senders' links.
+        duration_s: How long ITGSend sends; pings still out at the end are waited for.
+        ping_count: Requests of each sender.
+        oversleep_us: What each of ITGSend's sleeps overshoots.
+    """
+    rate = published.STREAM_RATE_BPS
+    source: dict[str, Any] = {
+        "kind": "ditg",
+        "gap": f"exponential {round(1e9 / packets_per_second)}ns",
+        "size": f"exponential {published.MEAN_PAYLOAD_BYTES:g}B",
+    }
+    if oversleep_us:
+        source["oversleep"] = f"constant {oversleep_us:g}us"
+    one_way = _from_ms(base_rtt_ms / 2)
+    links = _links(
+        arm,
+        2,
+        {"qdisc": f"netem rate {rate}bit"},
+        {"qdisc": f"netem rate {2 * rate}bit"},
+    )
+    for link in links[:2]:
+        link["delay"] = one_way
+    between = [(i, f"sender-{i}", receiver(arm, i)) for i in (1, 2)]
+    return Experiment.read(
+        {
+            "name": f"statistical-multiplexing-{arm}",
+            "duration": f"{round(duration_s + 20)}s",
+            "sample_interval": "1s",
+            "seed": seed,
+            "links": links,
+            "flows": [
+                {
+                    "name": f"stream-{i}",
+                    "from": sender,
+                    "to": to,
+                    "stop": f"{round(duration_s)}s",
+                    "source": source,
+                }
+                for i, sender, to in between
+            ],
+            "probes": [
+                {
+                    "name": f"ping-{i}",
+                    "from": sender,
+                    "to": to,
+                    "interval": _from_ms(1e3 * published.PING_INTERVAL_S),
+                    "count": ping_count,
+                    # Two terminals are not started in one instant.
+                    "start_jitter": _from_ms(1e3 * published.PING_INTERVAL_S),
+                }
+                for i, sender, to in between
+            ],
+        }
+    )

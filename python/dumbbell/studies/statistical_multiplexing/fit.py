@@ -1,0 +1,172 @@
+"""Which load and which base RTT explain the published quartiles?
+
+The nominal load gives delays ten times the published ones, so something sent less than asked.
+Two numbers are free: the packets a second each sender really sent, and the round-trip time of
+the empty path, which adds to every ping. Both are fitted to all six published quartiles at
+once, and the fit says how good it is.
+
+Method: synthetic likelihood (Wood, "Statistical inference for noisy nonlinear ecological
+dynamic systems", Nature 466, 2010). At each load an ensemble of runs as published gives the
+mean and the covariance of the logarithms of the six quartiles; minus twice the log-likelihood
+of the published ones is their squared Mahalanobis distance plus the log-determinant. Quartiles
+of one run are strongly correlated (a long busy period lifts all of them), which is why they are
+not fitted one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+FREE_PARAMETERS = 2
+HOST_JITTER_MS = 0.1
+"""Standard error of a published quartile besides the randomness of the traffic: a virtual host's
+own jitter, and the digits that ping prints. Without it a quartile that is the same in every run
+(at light load the 25th percentile is one transmission time) would count as known exactly."""
+LIKELIHOOD_DROP = 3.841
+"""Chi-square with one degree of freedom at 95 %: the profile interval of one parameter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A parameter with its 95 % profile interval."""
+
+    value: float
+    low: float
+    high: float
+    at_edge: bool
+    """Whether the interval ends where the search ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """What explains the published quartiles, and how well.
+
+    Attributes:
+        load_pps: Packets per second each sender really sent.
+        base_rtt_ms: Round-trip time of the empty path.
+        distance: Squared Mahalanobis distance of the published logarithms at the best fit.
+        freedom: Quartiles less free parameters.
+        p_value: Probability of a larger distance if the model were right (chi-square).
+        predicted_ms: Geometric mean over the ensemble of each quartile at the best fit.
+    """
+
+    load_pps: Fitted
+    base_rtt_ms: Fitted
+    distance: float
+    freedom: int
+    p_value: float
+    predicted_ms: Mapping[str, float]
+
+
+def fit_load_and_base_rtt(
+    published_ms: Mapping[str, float],
+    ensembles_ms: Mapping[float, Mapping[str, Floats]],
+    *,
+    steps_between_loads: int = 8,
+    base_rtt_steps: int = 101,
+) -> Fit:
+    """Fit load and base RTT to published quantiles.
+
+    Args:
+        published_ms: Name of a quantile to its published value, milliseconds.
+        ensembles_ms: Load in packets/s of each sender to the same quantiles of runs with an
+            empty path of no delay, one value a run, shape (runs,). Runs of different loads
+            share their random numbers, which makes the likelihood smooth in the load.
+        steps_between_loads: How finely moments are interpolated between two simulated loads.
+        base_rtt_steps: Base RTTs tried, from 0 to just under the least published value.
+
+    Raises:
+        ValueError: Fewer than two loads, or fewer runs than quantiles.
+    """
+    names = sorted(published_ms)
+    loads = sorted(ensembles_ms)
+    if len(loads) < 2:
+        raise ValueError("a fit needs ensembles at two loads or more")
+    runs = {load: np.column_stack([ensembles_ms[load][name] for name in names]) for load in loads}
+    if min(len(rows) for rows in runs.values()) <= len(names) + 1:
+        raise ValueError(f"a fit to {len(names)} quantiles needs more runs than that at each load")
+    target = np.array([published_ms[name] for name in names])
+    fine = _between(loads, steps_between_loads)
+    base_rtts = np.linspace(0.0, 0.98 * float(target.min()), base_rtt_steps)
+    surface = np.empty((len(fine), len(base_rtts)))
+    distances = np.empty_like(surface)
+    for column, base in enumerate(base_rtts):
+        moments = [_moments(runs[load] + base, target) for load in loads]
+        for row, load in enumerate(fine):
+            mean, covariance = _interpolated(load, loads, moments)
+            surface[row, column], distances[row, column] = _misfit(mean, covariance, target)
+    best = np.unravel_index(int(np.argmin(surface)), surface.shape)
+    row, column = int(best[0]), int(best[1])
+    distance = float(distances[row, column])
+    freedom = len(names) - FREE_PARAMETERS
+    moments = [_moments(runs[load] + base_rtts[column], target) for load in loads]
+    predicted = np.exp(_interpolated(fine[row], loads, moments)[0])
+    return Fit(
+        load_pps=_profile(np.asarray(fine), surface.min(axis=1)),
+        base_rtt_ms=_profile(base_rtts, surface.min(axis=0)),
+        distance=distance,
+        freedom=freedom,
+        p_value=_upper_tail(distance, freedom),
+        predicted_ms=dict(zip(names, predicted.tolist(), strict=True)),
+    )
+
+
+def _between(loads: list[float], steps: int) -> list[float]:
+    pairs = zip(loads[:-1], loads[1:], strict=True)
+    fine = [low + (high - low) * k / steps for low, high in pairs for k in range(steps)]
+    return [*fine, loads[-1]]
+
+
+def _moments(quantiles: Floats, target: Floats) -> tuple[Floats, Floats]:
+    """Mean and covariance of the quantiles' logarithms over the runs, jitter included."""
+    logs = np.log(quantiles)
+    jitter = np.diag((HOST_JITTER_MS / target) ** 2)
+    return logs.mean(axis=0), np.cov(logs, rowvar=False) + jitter
+
+
+def _interpolated(
+    load: float, loads: list[float], moments: list[tuple[Floats, Floats]]
+) -> tuple[Floats, Floats]:
+    """Moments between two simulated loads.
+
+    The moments and not the runs are interpolated: an average of two runs, which are only partly
+    alike, would vary less than either.
+    """
+    above = min(max(int(np.searchsorted(loads, load)), 1), len(loads) - 1)
+    low, high = loads[above - 1], loads[above]
+    share = (load - low) / (high - low)
+    (mean_low, covariance_low), (mean_high, covariance_high) = moments[above - 1 : above + 1]
+    mean = (1 - share) * mean_low + share * mean_high
+    return mean, (1 - share) * covariance_low + share * covariance_high
+
+
+def _misfit(mean: Floats, covariance: Floats, target: Floats) -> tuple[float, float]:
+    """Minus twice the synthetic log-likelihood (less a constant), and the squared distance."""
+    away = np.log(target) - mean
+    distance = float(away @ np.linalg.solve(covariance, away))
+    _, log_determinant = np.linalg.slogdet(covariance)
+    return distance + float(log_determinant), distance
+
+
+def _profile(values: Floats, misfit: Floats) -> Fitted:
+    best = int(np.argmin(misfit))
+    inside = np.flatnonzero(misfit <= misfit[best] + LIKELIHOOD_DROP)
+    low, high = int(inside[0]), int(inside[-1])
+    return Fitted(
+        value=float(values[best]),
+        low=float(values[low]),
+        high=float(values[high]),
+        at_edge=low == 0 or high == len(values) - 1,
+    )
+
+
+def _upper_tail(distance: float, freedom: int) -> float:
+    from scipy.stats import chi2
+
+    return float(chi2.sf(distance, freedom))

@@ -1,0 +1,14 @@
+"""Somebody stopped the work before there was anything to show."""
+
+from __future__ import annotations
+
+from dumbbell.errors import DumbbellError
+
+
+class Interrupted(DumbbellError):  # noqa: N818 - a wish, not an error
+    """Stopped by a person, with nothing finished that could be reported.
+
+    The exit code is the shell's for a program that Ctrl-C ended (128 + SIGINT).
+    """
+
+    exit_code = 130

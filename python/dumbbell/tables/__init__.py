@@ -1,0 +1,37 @@
+"""What a run leaves behind: the definition of every column, and `Run`, which holds them."""
+
+from dumbbell.tables.docs import tables_markdown
+from dumbbell.tables.errors import TableError
+from dumbbell.tables.files import check_run_folder, read_parquet, write_parquet
+from dumbbell.tables.run import Array, Origin, Run, Table, check_schema
+from dumbbell.tables.schema import (
+    EVENT_NAMES,
+    NO_INSTANT,
+    QUANTITY_NAMES,
+    REASON_NAMES,
+    SCHEMA,
+    TABLE_DOCS,
+    Column,
+    empty_table,
+)
+
+__all__ = [
+    "EVENT_NAMES",
+    "NO_INSTANT",
+    "QUANTITY_NAMES",
+    "REASON_NAMES",
+    "SCHEMA",
+    "TABLE_DOCS",
+    "Array",
+    "Column",
+    "Origin",
+    "Run",
+    "Table",
+    "TableError",
+    "check_run_folder",
+    "check_schema",
+    "empty_table",
+    "read_parquet",
+    "tables_markdown",
+    "write_parquet",
+]

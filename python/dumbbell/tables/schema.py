@@ -1,0 +1,229 @@
+"""Every column of every table, defined once: type, unit, exactness, meaning.
+
+The engine makes these columns, importers fill those they know, ``docs/tables.md`` is printed from
+here. Names carry their units: ``_ns``, ``_s``, ``_bytes``, ``_pkts``. Times count from the start of
+the run. Three scopes occur, and each definition says which one is meant:
+
+- **whole run**: [0, duration);
+- **measured window**: [warm-up, duration); delays are those of packets that arrived in it;
+- **so far**: from the start of the run to the row's own time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+import numpy as np
+
+NO_INSTANT = -1
+"""Stands in ``_ns`` and index columns where there is no instant, delay, flow or probe."""
+
+EVENT_NAMES: Mapping[int, str] = MappingProxyType(
+    {0: "enqueue", 1: "dequeue", 2: "drop", 3: "mark", 4: "lost"}
+)
+"""Codes of ``packets.event``."""
+
+REASON_NAMES: Mapping[int, str] = MappingProxyType({0: "none", 1: "overlimit", 2: "link loss"})
+"""Codes of ``packets.reason``: why a packet was dropped or lost."""
+
+QUANTITY_NAMES: Mapping[int, str] = MappingProxyType({0: "sojourn", 1: "wait", 2: "system"})
+"""Codes of ``distributions.quantity``."""
+
+Kind = Literal["identity", "exact", "sampled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column.
+
+    Attributes:
+        name: With its unit.
+        dtype: NumPy name: ``int64``, ``int32``, ``int8`` or ``float64``.
+        unit: In words; empty for an index or a code.
+        kind: ``identity`` says which row it is; ``exact`` is a count, an integral or a time that
+            misses nothing; ``sampled`` is a level at the row's instant and nothing between.
+        doc: What it is, with its scope.
+    """
+
+    name: str
+    dtype: str
+    unit: str
+    kind: Kind
+    doc: str
+
+    @property
+    def numpy(self) -> np.dtype[np.generic]:
+        """The type as NumPy's."""
+        return np.dtype(self.dtype)
+
+
+def _id(name: str, doc: str, dtype: str = "int32", unit: str = "") -> Column:
+    return Column(name, dtype, unit, "identity", doc)
+
+
+def _pkts(name: str, doc: str) -> Column:
+    return Column(name, "int64", "packets", "exact", doc)
+
+
+def _bytes(name: str, doc: str) -> Column:
+    return Column(name, "int64", "bytes", "exact", doc)
+
+
+def _ns(name: str, doc: str) -> Column:
+    return Column(name, "int64", "ns", "exact", doc)
+
+
+def _real(name: str, unit: str, doc: str) -> Column:
+    return Column(name, "float64", unit, "exact", doc)
+
+
+_AT = _id("t_ns", "When, from the start of the run.", "int64", "ns")
+_QUEUE = _id("queue", "Directed link end: link i forward (a to b) is 2 i, reverse 2 i + 1.")
+_FLOW = _id("flow", "Place in the description's list of flows.")
+_PROBE = _id("probe", "Place in the description's list of probes.")
+
+_FLOWS = (
+    _FLOW,
+    _pkts("created_pkts", "Made by the sender, fragments counted singly; whole run."),
+    _bytes("created_bytes", "As created_pkts, with the IP header (ideal source: drawn size)."),
+    _pkts("delivered_pkts", "Arrived at the receiver; whole run."),
+    _bytes("delivered_bytes", "As delivered_pkts, with the IP header."),
+    _pkts("dropped_pkts", "Refused by a queue or lost by a link; whole run."),
+    _bytes("dropped_bytes", "As dropped_pkts, with the IP header."),
+    _pkts("in_network_pkts", "On their way at the end: created - delivered - dropped."),
+    _bytes("in_network_bytes", "As in_network_pkts, with the IP header."),
+    Column("sent_datagrams", "int64", "datagrams", "exact", "Sent in the measured window."),
+    _bytes("sent_payload_bytes", "UDP payload of those (ideal source: drawn size)."),
+    Column(
+        "received_datagrams",
+        "int64",
+        "datagrams",
+        "exact",
+        "Whole (every fragment arrived) and completed in the measured window.",
+    ),
+    _bytes("received_payload_bytes", "UDP payload of those: what the application got."),
+    _ns("first_sent_ns", "First datagram sent in the measured window; -1 for none."),
+    _ns("last_received_ns", "Last datagram completed in the measured window; -1 for none."),
+    _pkts("delay_count", "Packets with a one-way delay: made in the measured window, delivered."),
+    _real("delay_mean_s", "s", "Mean one-way delay of those, creation to delivery; NaN for none."),
+    _real("delay_sd_s", "s", "Their standard deviation."),
+    _ns("delay_min_ns", "Least of them; -1 for none."),
+    _ns("delay_max_ns", "Greatest of them; -1 for none."),
+)
+
+_QUEUES = (
+    _QUEUE,
+    _pkts("arrived_pkts", "Offered to the queue, dropped ones too; measured window."),
+    _bytes("arrived_bytes", "Their bytes on this link's wire: IP packet and link overhead."),
+    _pkts("departed_pkts", "Transmissions that ended in the measured window."),
+    _bytes("departed_bytes", "Their bytes on the wire."),
+    _pkts("dropped_overlimit_pkts", "Refused because a limit was reached; measured window."),
+    _bytes("dropped_overlimit_bytes", "Their bytes on the wire."),
+    _pkts("lost_pkts", "Sent, then lost by the link; measured window. They did depart."),
+    _pkts("marked_pkts", "Marked (ECN CE) instead of dropped; measured window."),
+    _real("measured_s", "s", "Length of the measured window."),
+    _real("busy_s", "s", "Time in it with a packet in the system."),
+    _pkts("sojourn_count", "Packets that arrived and departed in the measured window."),
+    _real("sojourn_mean_s", "s", "Their mean time from arrival to the end of transmission (T)."),
+    _real("sojourn_sd_s", "s", "Standard deviation of it."),
+    _ns("sojourn_min_ns", "Least of it; -1 for none."),
+    _ns("sojourn_max_ns", "Greatest of it; -1 for none."),
+    _real("wait_mean_s", "s", "Mean sojourn less the packet's own transmission (W)."),
+    _real("wait_sd_s", "s", "Standard deviation of it."),
+    _ns("wait_max_ns", "Greatest of it; -1 for none."),
+    _real("system_mean_pkts", "packets", "Time average in queue and transmission (N)."),
+    _real("backlog_mean_pkts", "packets", "Time average of what the discipline holds (N_q)."),
+    _real("backlog_mean_bytes", "bytes", "Time average of its bytes, as tc's backlog."),
+    _pkts("system_max_pkts", "Most in queue and transmission at any instant."),
+    _pkts("backlog_max_pkts", "Most the discipline held at any instant."),
+    _bytes("backlog_max_bytes", "Most bytes it held at any instant."),
+)
+
+_DISTRIBUTIONS = (
+    _QUEUE,
+    _id("quantity", "0 sojourn (ns), 1 wait (ns), 2 packets in the system.", "int8"),
+    _real("low", "ns or packets", "Lower end of the bin, inside it. Delay bins are 1/128 wide."),
+    _real("high", "ns or packets", "Upper end, outside it. Bins of packets hold one number."),
+    _real("weight", "packets or s", "Packets with such a delay; seconds at such a number."),
+)
+
+_QUEUE_SAMPLES = (
+    _AT,
+    _QUEUE,
+    Column("system_pkts", "int64", "packets", "sampled", "In queue and transmission."),
+    Column("backlog_pkts", "int64", "packets", "sampled", "Held by the discipline."),
+    Column("backlog_bytes", "int64", "bytes", "sampled", "Held by the discipline."),
+    _pkts("departed_pkts", "Transmissions ended so far."),
+    _bytes("departed_bytes", "Their bytes on the wire, so far."),
+    _pkts("dropped_pkts", "Refused by the queue so far."),
+    _real("sojourn_sum_s", "s", "Sum of the sojourn times of all that departed so far."),
+    _real("system_integral_pkt_s", "packets s", "Integral of the number in the system so far."),
+)
+
+_FLOW_SAMPLES = (
+    _AT,
+    _FLOW,
+    _pkts("delivered_pkts", "Arrived at the receiver so far."),
+    _bytes("delivered_payload_bytes", "Payload of whole datagrams received so far."),
+    _pkts("dropped_pkts", "Refused by a queue or lost by a link so far."),
+    _real("delay_sum_s", "s", "Sum of the one-way delays of all delivered so far."),
+)
+
+_PROBES = (
+    _PROBE,
+    _id("seq", "Number of the request, from 1, as ping prints it.", "int64"),
+    _ns("sent_ns", "When the request was sent; -1 where an import does not say."),
+    _ns("received_ns", "When its answer arrived; -1 for none, or where an import does not say."),
+    _ns("rtt_ns", "From one to the other; -1 when no answer came before the end."),
+)
+
+_PACKETS = (
+    _AT,
+    _QUEUE,
+    _id("event", "0 enqueue, 1 dequeue, 2 drop, 3 mark, 4 lost on the link.", "int8"),
+    _id("reason", "Why it was dropped or lost: 0 none, 1 overlimit, 2 link loss.", "int8"),
+    _id("flow", "Flow it belongs to, or -1."),
+    _id("probe", "Probe it belongs to, or -1."),
+    _id("seq", "Number of its datagram in the flow, or of the echo request.", "int64"),
+    Column("bytes", "int32", "bytes", "exact", "Its bytes on this link's wire."),
+    Column("system_pkts", "int32", "packets", "exact", "In queue and transmission afterwards."),
+    _ns("sojourn_ns", "Arrival to end of transmission, where it was sent; else -1."),
+)
+
+SCHEMA: Mapping[str, tuple[Column, ...]] = MappingProxyType(
+    {
+        "flows": _FLOWS,
+        "queues": _QUEUES,
+        "distributions": _DISTRIBUTIONS,
+        "queue_samples": _QUEUE_SAMPLES,
+        "flow_samples": _FLOW_SAMPLES,
+        "probes": _PROBES,
+        "packets": _PACKETS,
+    }
+)
+"""Table name to its columns, in order."""
+
+TABLE_DOCS: Mapping[str, str] = MappingProxyType(
+    {
+        "flows": "A row a flow.",
+        "queues": "A row a queue, that is, a direction of a link. Everything in it is about the "
+        "measured window.",
+        "distributions": "A row a non-empty bin: sojourn and waiting times of the packets that "
+        "arrived in the measured window, and the time spent at each number of packets.",
+        "queue_samples": "A row a queue and sampling instant (`sample_interval`). Sums and "
+        "integrals run from the start, so two rows give the exact mean between them; only the "
+        "levels are samples.",
+        "flow_samples": "A row a flow and sampling instant.",
+        "probes": "A row an echo request, sent at any time of the run.",
+        "packets": "A row a packet and event, at links with `record_packets` only.",
+    }
+)
+"""Table name to what a row of it is."""
+
+
+def empty_table(name: str) -> dict[str, np.ndarray[tuple[int], np.dtype[np.generic]]]:
+    """The table without rows."""
+    return {column.name: np.empty(0, column.numpy) for column in SCHEMA[name]}

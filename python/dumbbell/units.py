@@ -1,0 +1,176 @@
+"""Quantities as people write them, by the rules of ``tc``.
+
+| quantity | written as | number it stands for |
+| --- | --- | --- |
+| time | ``200ms``, ``1.5s``, ``10us`` | nanoseconds |
+| rate of bits | ``1mbit`` (10**6 bit/s), ``1kbps`` (1000 bytes/s) | bit/s |
+| size | ``512B``, ``10kb`` (10240 bytes), ``1mbit`` (131072 bytes) | bytes |
+| rate of packets | ``110pps``, ``1.5kpps`` | packets/s |
+| queue discipline | ``pfifo limit 100``, as typed to tc | its parameters |
+
+A number without its unit is refused. The grammar of the first three and of disciplines is
+Linux's own, kept in one place, the Rust crate ``dumbbell-tc``; this module asks it. (Sources:
+iproute2 ``tc/tc_util.c``, ``lib/utils_math.c``; tc(8) section UNITS.)
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from dumbbell._engine import (
+    QdiscError,
+    UnitError,
+    format_rate,
+    format_size,
+    format_time,
+    parse_rate_bps,
+    parse_size_bytes,
+    parse_time_ns,
+)
+from dumbbell._engine import parse_qdisc as _parse_qdisc
+from dumbbell._engine import render_qdisc as _render_qdisc
+
+__all__ = [
+    "QdiscError",
+    "UnitError",
+    "format_packet_rate",
+    "format_rate",
+    "format_real_size",
+    "format_real_time",
+    "format_size",
+    "format_time",
+    "parse_packet_rate_pps",
+    "parse_qdisc",
+    "parse_rate_bps",
+    "parse_real_size_bytes",
+    "parse_real_time_s",
+    "parse_size_bytes",
+    "parse_time_ns",
+    "render_qdisc",
+]
+
+_NS_PER_S = 10**9
+_PACKETS_PER_S = {"pps": 1, "kpps": 10**3, "mpps": 10**6}
+# No quantity needs more digits; a longer one would only cost time to convert.
+_LONGEST = 400
+_BARE = re.compile(r"\s*[0-9]{1,15}(\.[0-9]{1,15})?\s*")
+_QUANTITY = re.compile(
+    r"\s*(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?)\s*(?P<unit>[A-Za-z]+)\s*"
+)
+
+
+def parse_qdisc(text: str) -> dict[str, Any]:
+    """The parameters of a discipline, every default filled in.
+
+    Args:
+        text: What one types after ``tc qdisc add dev X root``, such as ``bfifo limit 50kb``.
+
+    Returns:
+        An object for the resolved description, such as
+        ``{"kind": "bfifo", "limit_bytes": 51200}``.
+
+    Raises:
+        QdiscError: tc would not read it, or the discipline is not here.
+    """
+    parsed: dict[str, Any] = json.loads(_parse_qdisc(text))
+    return parsed
+
+
+def render_qdisc(qdisc: Mapping[str, Any]) -> str:
+    """What one would type to tc for such an object; `parse_qdisc` gives the object back."""
+    return _render_qdisc(json.dumps(dict(qdisc)))
+
+
+def parse_packet_rate_pps(text: str) -> float:
+    """Packets per second of ``110pps``, ``1.5kpps`` or ``1Mpps``; more than 0 and finite.
+
+    Raises:
+        UnitError: It is none of these.
+    """
+    number, unit = _number_and_unit(text)
+    scale = _PACKETS_PER_S.get(unit.lower(), 0)
+    rate = _finite(number * scale)
+    if rate is None or rate <= 0:
+        hint = f"{text.strip()}pps" if _BARE.fullmatch(text) else None
+        raise _unit_error(text, "packets per second, such as '110pps' (pps, kpps or Mpps)", hint)
+    return rate
+
+
+def format_packet_rate(rate_pps: float) -> str:
+    """A rate of packets; `parse_packet_rate_pps` gives it back exactly."""
+    return f"{_plain(rate_pps)}pps"
+
+
+def parse_real_time_s(text: str) -> float:
+    """Seconds of a time that need not be whole nanoseconds, such as the mean of a law.
+
+    Raises:
+        UnitError: It is no time with its unit.
+    """
+    return _scaled(text, parse_time_ns, Fraction(1, _NS_PER_S))
+
+
+def format_real_time(time_s: float) -> str:
+    """A time in seconds; `parse_real_time_s` gives it back exactly."""
+    return f"{_plain(time_s)}s"
+
+
+def parse_real_size_bytes(text: str) -> float:
+    """Bytes of a size that need not be whole, such as the mean of a law.
+
+    Raises:
+        UnitError: It is no size with its unit.
+    """
+    return _scaled(text, parse_size_bytes, Fraction(1))
+
+
+def format_real_size(size_bytes: float) -> str:
+    """A size in bytes; `parse_real_size_bytes` gives it back exactly."""
+    return f"{_plain(size_bytes)}B"
+
+
+def _scaled(text: str, parse_whole: Callable[[str], int], scale: Fraction) -> float:
+    """The number times its unit, rounded once; the unit is what the whole parser takes it for."""
+    number, unit = _number_and_unit(text)
+    # Another form is for the parser to judge: it says what is wrong with it.
+    exact = number * parse_whole(f"1{unit}") if unit else Fraction(parse_whole(text))
+    value = _finite(exact * scale)
+    if value is None:
+        raise _unit_error(text, "a quantity that a floating-point number can hold")
+    return value
+
+
+def _number_and_unit(text: str) -> tuple[Fraction, str]:
+    """Both parts of a quantity; zero and no unit when it has not that form."""
+    match = _QUANTITY.fullmatch(text) if len(text) <= _LONGEST else None
+    if match is None:
+        return Fraction(0), ""
+    return Fraction(match["number"]), match["unit"]
+
+
+def _finite(value: Fraction) -> float | None:
+    try:
+        return float(value)
+    except OverflowError:
+        return None
+
+
+def _plain(value: float) -> str:
+    """The shortest decimal without exponent that gives the number back."""
+    if not math.isfinite(value):
+        raise ValueError(f"{value} cannot be written as a quantity")
+    text = format(Decimal(repr(float(value))), "f")
+    return text.removesuffix(".0")
+
+
+def _unit_error(value: str, allowed: str, hint: str | None = None) -> UnitError:
+    """A `UnitError` like those the native module raises."""
+    error = UnitError(f"{value!r} is not allowed here; {allowed}")
+    error.path, error.value, error.allowed, error.hint = "", value, allowed, hint
+    return error
