@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -70,9 +71,14 @@ def judge_published_number(
     _expect(claim, Kind.PUBLISHED_NUMBER)
     published = _needed(claim, "published")
     _is_prediction(claim, prediction)
-    return _judged(
+    judged = _judged(
         claim, prediction, lambda: _predicted(prediction, published), backend=backend, note=note
     )
+    if judged.verdict is Verdict.UNINFORMATIVE and not prediction.contains(published):
+        # The rule is about the width alone; where the number lies is worth a word all the same.
+        outside = "the published number lies outside this wide interval"
+        return replace(judged, note="; ".join(part for part in (judged.note, outside) if part))
+    return judged
 
 
 def judge_ordering(claim: Claim, band: Band, *, backend: str = "sim", note: str = "") -> Judged:

@@ -132,6 +132,7 @@ def _write_index(reports: Sequence[Report], folder: Path) -> None:
 
 def _print(done: _Written, console: Console) -> None:
     console.print(claims_table(done.report.judged, title=done.report.title))
+    console.print(Text(done.report.summary))
     against = contradicting(done.report.judged)
     if against:
         names = ", ".join(each.claim.id for each in against)

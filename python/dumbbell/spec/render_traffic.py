@@ -44,6 +44,8 @@ def traffic_lines(resolved: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             ports[pair] = ports.get(pair, DEFAULT_PORT - 1) + 1
             yield flow["from"], _itgsend(flow, options, ports[pair], resolved["duration_ns"])
     for probe in resolved["probes"]:
+        if probe["start_jitter_ns"]:
+            yield probe["from"], f"# {probe['name']}: {_jitter(probe)}"
         yield probe["from"], _ping(probe, resolved["duration_ns"])
 
 
@@ -110,7 +112,11 @@ def _notes(flow: Mapping[str, Any]) -> Iterator[str]:
             "UDP and IP headers, and the link its overhead"
         )
     if flow["start_jitter_ns"]:
-        yield f"starts up to {_number(flow['start_jitter_ns'] / 1e6)} ms later, at random"
+        yield _jitter(flow)
+
+
+def _jitter(sender: Mapping[str, Any]) -> str:
+    return f"starts up to {_number(sender['start_jitter_ns'] / 1e6)} ms later, at random"
 
 
 def _ping(probe: Mapping[str, Any], duration_ns: int) -> str:

@@ -24,7 +24,7 @@ def load(source: str | Path) -> tuple[dict[str, Any], Path]:
         path = Path(source)
         return _parse(_read(path), path.name), path.parent
     if len(source.encode(errors="replace")) > LARGEST_BYTES:
-        raise SpecError("experiment", "text", f"at most {LARGEST_BYTES >> 20} MiB of TOML")
+        raise SpecError("", "text", f"at most {LARGEST_BYTES >> 20} MiB of TOML")
     return _parse(source, ""), Path()
 
 

@@ -36,7 +36,7 @@ from dumbbell.studies.statistical_multiplexing.ensembles import (
 )
 from dumbbell.studies.statistical_multiplexing.fit import Fit, fit_load_and_base_rtt
 from dumbbell.sweep import Interrupted, Replications, replicate
-from dumbbell.tables import Run
+from dumbbell.tables import Array, Run
 
 STREAMS = (2, 4, 8, 16)
 
@@ -248,6 +248,7 @@ class _Reproduction:
             notes=text.notes(self.fit, self.interrupted),
             meta=self.meta(experiments),
             provenance=nominal.first["SM"].provenance if nominal else {},
+            tables=_tables(nominal.first) if nominal else {},
             files=text.ping_files(nominal.first) if nominal else {},
         )
 
@@ -329,7 +330,7 @@ def _laws(packets_per_second: float) -> dict[str, theory.MXG1]:
         senders = 2 if arm == "SM" else 1
         rate = published.STREAM_RATE_BPS * senders
         datagrams = theory.itgsend_service(rate, published.MEAN_PAYLOAD_BYTES)
-        echo = theory.constant_service(8 * text.ECHO_FRAME_BYTES / rate)
+        echo = theory.constant_service(8 * published.ECHO_FRAME_BYTES / rate)
         arrivals, batch = theory.superpose(
             [
                 (senders * packets_per_second, datagrams.batch),
@@ -338,6 +339,16 @@ def _laws(packets_per_second: float) -> dict[str, theory.MXG1]:
         )
         laws[arm] = theory.MXG1(arrivals, batch)
     return laws
+
+
+def _tables(runs: Mapping[str, Run]) -> dict[str, Mapping[str, Array]]:
+    """The first run's tables, without those that nobody asked to be filled."""
+    return {
+        f"nominal-{arm}-{name}": run.named_columns(name)
+        for arm, run in runs.items()
+        for name, columns in run.tables.items()
+        if len(next(iter(columns.values())))
+    }
 
 
 def _loads(runs: Mapping[str, Run]) -> list[LoadRow]:

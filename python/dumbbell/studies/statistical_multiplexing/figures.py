@@ -19,7 +19,7 @@ from dumbbell.report import (
 )
 from dumbbell.stats import Estimate
 from dumbbell.studies.statistical_multiplexing import arms, published
-from dumbbell.studies.statistical_multiplexing.ensembles import PingEnsemble
+from dumbbell.studies.statistical_multiplexing.ensembles import Floats, PingEnsemble
 from dumbbell.tables import Run
 
 SENDERS = ("1", "2")
@@ -51,19 +51,17 @@ def rtt_cdf(
         ensemble: Its first run is drawn.
         name: File name of the figure.
         where: Completes the title, such as ``at the nominal load``.
-        laws: Arm to the stationary law of a ping's stay in the queue.
-        base_rtt_ms: Added to the law's delays.
+        laws: Arm to the stationary law of its queue.
+        base_rtt_ms: Round-trip time of the empty path.
     """
     runs = ensemble.first
     end = _shown_to(runs)
     x = np.linspace(0.0, end, 200)
     curves = [
-        Curve("M/G/1 theory", x, laws[arm].T_cdf(np.maximum(x - base_rtt_ms, 0.0) / 1e3))
+        Curve("M/G/1 theory", x, _ping_cdf(laws[arm], arm, x - base_rtt_ms))
         for arm in published.ARMS
     ]
-    chart = ecdf_chart(
-        _samples(runs), x_title="Round trip time (ms)", theory=curves, x_max=end
-    )
+    chart = ecdf_chart(_samples(runs), x_title="Round trip time (ms)", theory=curves, x_max=end)
     caption = (
         f"Round-trip times of one run as published, {where}: 1000 pings of each sender in the "
         "first 200 s, starting from an empty queue. Thin lines: stationary theory (batches of IP "
@@ -71,6 +69,17 @@ def rtt_cdf(
         "near one wanders far from the stationary law."
     )
     return Figure(name, *chart, caption, title=f"Delay CDF, {where}")
+
+
+def _ping_cdf(law: theory.MXG1, arm: str, rtt_ms: Floats) -> Floats:
+    """Stationary law of a ping's round-trip time over an empty path of no delay.
+
+    A ping waits for the work it finds (pings see time averages: their own load is small and they
+    are not tied to the traffic) and is then transmitted itself.
+    """
+    rate = published.STREAM_RATE_BPS * (2 if arm == "SM" else 1)
+    waited_s = rtt_ms / 1e3 - 8 * published.ECHO_FRAME_BYTES / rate
+    return np.where(waited_s < 0, 0.0, law.workload_cdf(np.maximum(waited_s, 0.0)))
 
 
 def queue_length_cdf(runs: Mapping[str, Run], where: str) -> Figure:
@@ -111,6 +120,7 @@ def gain(factors: Mapping[int, Estimate]) -> Figure:
         y_title="T_TDM / T_SM",
         theory=[Curve("theory: m", streams, streams)],
         log_x=True,
+        log_y=True,
     )
     caption = (
         "Mean time in the system with separate queues over that with one shared queue, ideal "

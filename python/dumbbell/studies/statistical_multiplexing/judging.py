@@ -134,9 +134,7 @@ def judge_as_published(
         unit="1",
     )
     judged.append(
-        judge_published_number(
-            ratio, ensemble.predicted_mean_ratio(), backend=backend, note=note
-        )
+        judge_published_number(ratio, ensemble.predicted_mean_ratio(), backend=backend, note=note)
     )
     judged.append(_judge_order(ensemble, label, where, backend))
     return judged

@@ -27,6 +27,8 @@ PING_INTERVAL_S = 0.2
 """``ping -i 0.2``."""
 PING_COUNT = 1000
 """``ping -c 1000``: the first 200 s of the run."""
+ECHO_FRAME_BYTES = 98
+"""A ping on the wire: 56 bytes of payload, 8 ICMP, 20 IP, 14 Ethernet."""
 
 ARMS = ("SM", "TDM")
 """Statistical multiplexing (one fast queue) and time division (one slow queue a stream)."""

@@ -12,18 +12,13 @@ from dumbbell.studies.statistical_multiplexing import published
 from dumbbell.studies.statistical_multiplexing.fit import Fit
 from dumbbell.tables import Run
 
-ECHO_FRAME_BYTES = 98
-"""56 of payload, 8 ICMP, 20 IP, 14 Ethernet."""
-
 ARM_LABELS = {
     "SM": "SM: one queue of 1 Mbit/s for both streams",
     "TDM": "TDM: a queue of 500 kbit/s for each stream",
 }
 
 
-def summary(
-    judged: Sequence[Judged], gains: Mapping[int, Estimate], fit: Fit | None
-) -> str:
+def summary(judged: Sequence[Judged], gains: Mapping[int, Estimate], fit: Fit | None) -> str:
     """Who was right, in a paragraph."""
     theory = [one for one in judged if one.claim.id.startswith("ideal-")]
     right = sum(one.verdict is Verdict.REPRODUCED for one in theory)
@@ -47,7 +42,7 @@ def summary(
         load = fit.load_pps
         sentences.append(
             "Its milliseconds do not follow from its parameters: with headers, fragments and "
-            "pings on the wire, 110 packets/s load the link to 0.98, where delays are ten times "
+            "pings on the wire, 110 packets/s load the link to 0.986, where delays are ten times "
             f"those printed. About {load.value:.0f} packets/s from each sender ({load.low:.0f} "
             f"to {load.high:.0f}) explain the printed quartiles "
             f"{'well' if fit.p_value >= 0.05 else 'best, but not well'} "
@@ -63,11 +58,11 @@ def notes(fit: Fit | None, interrupted: bool) -> list[str]:
         "the service rate\" is read as Little's law, T = N/lambda. N is per queue: TDM's total "
         "is m N.",
         "The nominal load is 0.90 by the printed arithmetic (220 packets/s of 512 bytes over "
-        "1 Mbit/s) and 0.98 on the wire: 42 bytes of headers, IP fragments above 1472 bytes of "
+        "1 Mbit/s) and 0.986 on the wire: 42 bytes of headers, IP fragments above 1472 bytes of "
         "payload, and ten pings a second.",
         "The thin theory lines are M/G/1 with batches (Pollaczek-Khinchine; a datagram's "
         "fragments arrive together), stationary, pings counted as Poisson. A run as published "
-        "starts empty and lasts 200 s, which at a load of 0.98 is far from stationary.",
+        "starts empty and lasts 200 s, which at that load is far from stationary.",
         "Two terminals are not started in one instant: each ping starts up to 200 ms late, "
         "uniformly. Nothing else differs between replications but the random traffic.",
         "The measured kernel shaped by a token bucket; our queue has none, so its bucket's head "
