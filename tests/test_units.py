@@ -25,7 +25,9 @@ def test_rates_are_those_of_tc(text: str, rate_bps: int) -> None:
     assert units.parse_rate_bps(text) == rate_bps
 
 
-@pytest.mark.parametrize("parse", [units.parse_size_bytes, units.parse_rate_bps, units.parse_time_ns])
+@pytest.mark.parametrize(
+    "parse", [units.parse_size_bytes, units.parse_rate_bps, units.parse_time_ns]
+)
 @pytest.mark.parametrize("text", ["5", "", "ms", "nan", "inf", "-1s", "five", "1e999s", "1x"])
 def test_whole_quantities_need_a_number_and_a_unit(parse, text: str) -> None:
     with pytest.raises(units.UnitError) as caught:

@@ -4,6 +4,7 @@ mod common;
 
 use common::*;
 use dumbbell_engine::run::{Monitor, run};
+use dumbbell_engine::spec::Change;
 
 /// A packet of 125 bytes takes 1 ms at 1 Mbit/s.
 const BYTES: u32 = 125;
@@ -25,6 +26,24 @@ fn a_packet_that_leaves_as_another_arrives_has_made_room() {
     // Room for one that waits and one in transmission; the third arrives as the first leaves.
     assert_eq!(drops(&[(0, BYTES), (0, BYTES), (MS, BYTES)], 1), 0);
     assert_eq!(drops(&[(0, BYTES), (0, BYTES), (MS - 1, BYTES)], 1), 1);
+}
+
+#[test]
+fn at_one_instant_a_link_changes_before_its_next_packet_starts() {
+    let mut forward = end(1_000_000);
+    forward.changes = vec![Change {
+        at_ns: MS,
+        rate_bps: Some(500_000),
+        delay_ns: None,
+        loss: None,
+    }];
+    let packets = [(0, BYTES), (0, BYTES)];
+    let flows = vec![trace("t", "a", "b", &packets)];
+    let spec = experiment(vec![link("a", "b", forward)], flows, vec![]);
+    let output = run(&checked(&spec), 0, &Monitor::default()).unwrap();
+    // The second starts as the first ends, at 1 ms, and takes 2 ms at the new rate.
+    let last = output.tables.column_i64("flows", "last_received_ns")[0];
+    assert_eq!(last, 3 * MS as i64);
 }
 
 #[test]

@@ -10,6 +10,30 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = [
+    "Cancel",
+    "Completed",
+    "Estimate",
+    "Progress",
+    "QdiscError",
+    "RunStream",
+    "SpecInvalid",
+    "UnitError",
+    "__version__",
+    "check",
+    "disciplines",
+    "format_rate",
+    "format_size",
+    "format_time",
+    "golden_stream",
+    "parse_qdisc",
+    "parse_rate_bps",
+    "parse_size_bytes",
+    "parse_time_ns",
+    "render_qdisc",
+    "simulate",
+]
+
 __version__: str
 
 class UnitError(ValueError):

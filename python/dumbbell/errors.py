@@ -30,6 +30,7 @@ class SpecError(DumbbellError):
     exit_code = EXIT_BAD_INPUT
 
     def __init__(self, path: str, value: object, allowed: str, hint: str | None = None) -> None:
+        """See the attributes."""
         self.path = path
         self.value = str(value)
         self.allowed = allowed
@@ -37,6 +38,7 @@ class SpecError(DumbbellError):
         super().__init__(str(self))
 
     def __str__(self) -> str:
+        """Path, value, what is allowed and the hint, in one line."""
         text = f"{self.path or 'experiment'}: {self.value!r} is not allowed here; {self.allowed}"
         return f"{text} (did you mean {self.hint!r}?)" if self.hint else text
 

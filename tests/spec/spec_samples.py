@@ -32,10 +32,7 @@ def bent(**changes: Any) -> dict[str, Any]:
         *steps, last = [int(part) if part.isdigit() else part for part in key.split("__")]
         place: Any = data
         for step in steps:
-            if isinstance(place, dict):
-                place = place.setdefault(step, {})
-            else:
-                place = place[step]
+            place = place.setdefault(step, {}) if isinstance(place, dict) else place[step]
         place[last] = value
     return data
 
@@ -48,7 +45,9 @@ sizes = st.sampled_from(["512B", "1kb", "constant 40B", "exponential 512.5B", "u
 size_laws = st.one_of(
     sizes,
     st.sampled_from(["pareto 1.2 100B", "lognormal 6.2 0.5", "normal 500B 0B", "gamma 2 256B"]),
-    st.fixed_dictionaries({"law": st.just("weibull"), "shape": st.floats(0.1, 9), "scale": st.just("1kb")}),
+    st.fixed_dictionaries(
+        {"law": st.just("weibull"), "shape": st.floats(0.1, 9), "scale": st.just("1kb")}
+    ),
 )
 gap_laws = st.sampled_from(
     ["10ms", "exponential 110pps", "uniform 0s 7ms", "gamma 0.5 3ms", "lognormal -5 1.5"]
@@ -66,7 +65,9 @@ end = st.fixed_dictionaries(
         "loss": probabilities,
         "qdisc": qdiscs,
         "changes": st.lists(
-            st.fixed_dictionaries({"delay": times, "loss": probabilities}, optional={"rate": rates}),
+            st.fixed_dictionaries(
+                {"delay": times, "loss": probabilities}, optional={"rate": rates}
+            ),
             max_size=3,
         ).map(lambda changes: [{"at": f"{i}s", **change} for i, change in enumerate(changes)]),
         "record_packets": st.booleans(),
@@ -142,7 +143,11 @@ def experiments(draw: st.DrawFn) -> dict[str, Any]:
     top = draw(
         st.fixed_dictionaries(
             {"duration": st.sampled_from(["3s", "100s"])},
-            optional={"warm_up": times, "seed": st.integers(0, 2**64 - 1), "sample_interval": times},
+            optional={
+                "warm_up": times,
+                "seed": st.integers(0, 2**64 - 1),
+                "sample_interval": times,
+            },
         )
     )
     return {**top, "links": links, "flows": flows, "probes": probes}

@@ -183,7 +183,7 @@ _PROBES = (
 _PACKETS = (
     _AT,
     _QUEUE,
-    _id("event", "0 enqueue, 1 dequeue, 2 drop, 3 mark, 4 lost on the link.", "int8"),
+    _id("event", "0 enqueue, 1 dequeue, 2 drop, 3 mark, 4 lost (after its dequeue).", "int8"),
     _id("reason", "Why it was dropped or lost: 0 none, 1 overlimit, 2 link loss.", "int8"),
     _id("flow", "Flow it belongs to, or -1."),
     _id("probe", "Probe it belongs to, or -1."),

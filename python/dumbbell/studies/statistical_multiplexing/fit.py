@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,7 +119,7 @@ def fit_load_and_base_rtt(
 
 
 def _between(loads: list[float], steps: int) -> list[float]:
-    pairs = zip(loads[:-1], loads[1:], strict=True)
+    pairs = pairwise(loads)
     fine = [low + (high - low) * k / steps for low, high in pairs for k in range(steps)]
     return [*fine, loads[-1]]
 

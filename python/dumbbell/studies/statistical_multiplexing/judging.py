@@ -5,6 +5,8 @@ Margins are fixed here, before anything runs: 2 % of theory for the ideal source
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from dumbbell import theory
@@ -55,7 +57,7 @@ def _theory_claim(name: str, statement: str, value: float, unit: str) -> Claim:
     )
 
 
-def judge_ideal(streams: int, values: dict[str, Floats], backend: str) -> list[Judged]:
+def judge_ideal(streams: int, values: Mapping[str, Floats], backend: str) -> list[Judged]:
     """Mean delays, the factor m, and equal numbers in every queue.
 
     Args:

@@ -71,7 +71,8 @@ def notes(fit: Fit | None, interrupted: bool) -> list[str]:
     if fit:
         predicted = ", ".join(f"{name} {value:.1f}" for name, value in fit.predicted_ms.items())
         notes.append(
-            f"The fit has two free parameters and six quartiles; at the best fit they are about {predicted} ms. "
+            "The fit has two free parameters and six quartiles; at the best fit they are about "
+            f"{predicted} ms. "
             "Verdicts at the fitted load say whether the fit is consistent, not that it is the "
             "cause: a sender that oversleeps 3 ms a packet would do it, and so would other things."
         )
