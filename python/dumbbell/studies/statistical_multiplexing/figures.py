@@ -19,7 +19,7 @@ from dumbbell.report import (
 )
 from dumbbell.stats import Estimate
 from dumbbell.studies.statistical_multiplexing import arms, published
-from dumbbell.studies.statistical_multiplexing.ensembles import Floats, PingEnsemble
+from dumbbell.studies.statistical_multiplexing.ensembles import PingEnsemble
 from dumbbell.tables import Run
 
 SENDERS = ("1", "2")
@@ -56,11 +56,7 @@ def rtt_cdf(
     """
     runs = ensemble.first
     end = _shown_to(runs)
-    x = np.linspace(0.0, end, 200)
-    curves = [
-        Curve("M/G/1 theory", x, _ping_cdf(laws[arm], arm, x - base_rtt_ms))
-        for arm in published.ARMS
-    ]
+    curves = [_theory_curve(laws[arm], arm, base_rtt_ms, end) for arm in published.ARMS]
     chart = ecdf_chart(_samples(runs), x_title="Round trip time (ms)", theory=curves, x_max=end)
     caption = (
         f"Round-trip times of one run as published, {where}: 1000 pings of each sender in the "
@@ -71,15 +67,19 @@ def rtt_cdf(
     return Figure(name, *chart, caption, title=f"Delay CDF, {where}")
 
 
-def _ping_cdf(law: theory.MXG1, arm: str, rtt_ms: Floats) -> Floats:
-    """Stationary law of a ping's round-trip time over an empty path of no delay.
+def _theory_curve(law: theory.MXG1, arm: str, base_rtt_ms: float, end_ms: float) -> Curve:
+    """Stationary law of a ping's round-trip time.
 
     A ping waits for the work it finds (pings see time averages: their own load is small and they
-    are not tied to the traffic) and is then transmitted itself.
+    are not tied to the traffic) and is then transmitted itself, over an otherwise empty path.
     """
-    rate = published.STREAM_RATE_BPS * (2 if arm == "SM" else 1)
-    waited_s = rtt_ms / 1e3 - 8 * published.ECHO_FRAME_BYTES / rate
-    return np.where(waited_s < 0, 0.0, law.workload_cdf(np.maximum(waited_s, 0.0)))
+    rate_bps = published.STREAM_RATE_BPS * (2 if arm == "SM" else 1)
+    least_ms = base_rtt_ms + 8e3 * published.ECHO_FRAME_BYTES / rate_bps
+    beyond_ms = np.linspace(least_ms, max(end_ms, least_ms), 200)
+    share = law.workload_cdf((beyond_ms - least_ms) / 1e3)
+    # Pings that find the queue empty make a step at the least time there is.
+    x, y = np.r_[0.0, least_ms, beyond_ms], np.r_[0.0, 0.0, share]
+    return Curve("M/G/1 theory", x, y)
 
 
 def queue_length_cdf(runs: Mapping[str, Run], where: str) -> Figure:

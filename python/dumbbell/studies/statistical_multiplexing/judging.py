@@ -167,7 +167,7 @@ def judge_fit(fit: Fit, n_replications: int, backend: str) -> Judged:
         id="load-as-asked",
         statement="The published quartiles come from the 110 packets/s asked of each sender",
         source=published.SOURCE,
-        kind=Kind.PUBLISHED_NUMBER,
+        kind=Kind.FREE_PARAMETERS,
         published=published.PACKETS_PER_SECOND,
         unit="packets/s",
         rule=(

@@ -1,0 +1,154 @@
+"""The multiplexing study: its fit, its arms, its report, and what is left when it is stopped."""
+
+from __future__ import annotations
+
+import math
+import re
+import threading
+
+import numpy as np
+import pytest
+
+from dumbbell.backends import run_many, simulate
+from dumbbell.claims import Verdict, to_rows
+from dumbbell.metrics import ping_rtt_ms
+from dumbbell.report import Report
+from dumbbell.studies import Interrupted, StudyOptions, get_study
+from dumbbell.studies.statistical_multiplexing import arms, judging, kernel, published
+from dumbbell.studies.statistical_multiplexing.fit import fit_load_and_base_rtt
+from dumbbell.sweep import Progress
+
+STUDY = "statistical-multiplexing"
+FEW = 9
+"""Replications: the fewest the fit takes are eight."""
+QUARTILES = {"p25": 0.25, "p50": 0.5, "p75": 0.75}
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    return get_study(STUDY).reproduce(StudyOptions(quick=True, replications=FEW, seed=3))
+
+
+def _quartiles(
+    load: float, runs: int, seed: int, base_rtt_ms: float = 0.0
+) -> dict[str, np.ndarray]:
+    """Quartiles of every run at a load, by arm and name."""
+    found: dict[str, np.ndarray] = {}
+    for arm in published.ARMS:
+        experiment = arms.as_published(
+            arm, seed, packets_per_second=load, base_rtt_ms=base_rtt_ms, duration_s=200
+        )
+        jobs = ((experiment, replication) for replication in range(runs))
+        rtt = [ping_rtt_ms(run) for _, run in sorted(run_many(jobs), key=lambda pair: pair[0])]
+        for name, level in QUARTILES.items():
+            found[f"{arm} {name}"] = np.array([np.quantile(each, level) for each in rtt])
+    return found
+
+
+@pytest.mark.parametrize(("load", "base_rtt_ms"), [(80.0, 1.5), (93.0, 0.4)])
+def test_the_fit_finds_the_load_and_base_rtt_of_a_simulated_testbed(
+    load: float, base_rtt_ms: float
+) -> None:
+    ensembles = {each: _quartiles(each, 60, seed=1) for each in (70.0, 78.0, 86.0, 94.0, 102.0)}
+    # One run of another seed plays the testbed.
+    seen = {k: float(v[0]) for k, v in _quartiles(load, 1, 99, base_rtt_ms).items()}
+    fit = fit_load_and_base_rtt(seen, ensembles)
+    assert fit.load_pps.low - 1.0 <= load <= fit.load_pps.high + 1.0
+    assert fit.base_rtt_ms.low - 0.1 <= base_rtt_ms <= fit.base_rtt_ms.high + 0.1
+    assert fit.freedom == 4
+    assert fit.p_value > 0.001
+
+
+def test_the_fit_says_when_nothing_fits() -> None:
+    ensembles = {each: _quartiles(each, 40, seed=1) for each in (70.0, 85.0, 100.0)}
+    strange = {
+        "SM p25": 2.0,
+        "SM p50": 2.1,
+        "SM p75": 2.2,
+        "TDM p25": 50,
+        "TDM p50": 51,
+        "TDM p75": 52,
+    }
+    assert fit_load_and_base_rtt(strange, ensembles).p_value < 1e-6
+    with pytest.raises(ValueError, match="two loads"):
+        fit_load_and_base_rtt(strange, {70.0: ensembles[70.0]})
+    with pytest.raises(ValueError, match="more runs"):
+        few = {load: {k: v[:7] for k, v in each.items()} for load, each in ensembles.items()}
+        fit_load_and_base_rtt(strange, few)
+
+
+def test_both_arms_see_the_same_arrivals() -> None:
+    runs = {arm: simulate(arms.as_published(arm, 5, duration_s=50)) for arm in published.ARMS}
+    for column in ("sent_datagrams", "sent_payload_bytes", "first_sent_ns"):
+        sm, tdm = (run.column("flows", column).tolist() for run in runs.values())
+        assert sm == tdm
+
+
+def test_nominal_load_is_what_theory_says_with_headers_and_pings() -> None:
+    run = simulate(arms.as_published("SM", 1, ping_count=3000), replication=2)
+    queue = arms.queues("SM", 2)[0]
+    sent = run.column("queues", "arrived_bytes", queue=queue)[0] * 8 / 1e6 / published.DURATION_S
+    assert sent == pytest.approx(0.986, abs=0.015)
+
+
+def test_a_token_bucket_lets_its_burst_through_at_once() -> None:
+    rtt = np.array([5.0, 16.384, 20.0])
+    out = kernel.through_token_bucket(rtt, 2048, 1e6)
+    assert out.tolist() == pytest.approx([0.0, 0.0, 3.616])
+
+
+def test_theory_of_the_study_is_the_textbook() -> None:
+    law = judging.multiplexing(2)
+    assert law.T_sm == pytest.approx(1 / (244.140625 - 220))
+    assert law.T_tdm == pytest.approx(2 / (244.140625 - 220))
+
+
+def test_every_claim_has_a_row_that_json_can_hold(report: Report) -> None:
+    rows = to_rows(report.judged)
+    assert len({row["id"] for row in rows}) == len(rows) == 4 * 4 + 10 + 1 + 10 + 8
+    for row in rows:
+        assert row["verdict"] in {v.value for v in Verdict} or row["verdict"].startswith("depends")
+        for key in ("published", "theory", "measured", "low", "high", "margin"):
+            assert row[key] is None or math.isfinite(row[key])
+    shown = {one.claim.id: one.verdict for one in report.judged}
+    assert shown["ideal-factor-m16"] is Verdict.REPRODUCED
+    assert shown["load-as-asked"] is Verdict.NOT_REPRODUCED
+
+
+def test_ping_files_are_in_the_sources_format(report: Report) -> None:
+    files = {f"pingtimes-{sender}-{arm}.csv" for sender in "12" for arm in ("sm", "tdm")}
+    assert set(report.files) == files | {"pingtimes-all.csv"}
+    lines = str(report.files["pingtimes-1-sm.csv"]).splitlines()
+    assert len(lines) == published.PING_COUNT
+    assert all(re.fullmatch(r"1,SM,\d+,\d+(\.\d+)?", line) for line in lines)
+    together = str(report.files["pingtimes-all.csv"]).splitlines()
+    assert len(together) == 4 * published.PING_COUNT
+
+
+def test_the_same_on_one_thread_and_on_two(report: Report) -> None:
+    alone = get_study(STUDY).reproduce(StudyOptions(quick=True, replications=FEW, seed=3, jobs=1))
+    assert to_rows(alone.judged) == to_rows(report.judged)
+    assert alone.meta == report.meta
+    assert alone.files == report.files
+
+
+def test_stopped_early_it_reports_on_what_was_finished() -> None:
+    stop = threading.Event()
+
+    def watch(progress: Progress) -> None:
+        if progress.task == "nominal load":
+            stop.set()
+
+    options = StudyOptions(quick=True, replications=FEW, on_progress=watch, cancel=stop)
+    report = get_study(STUDY).reproduce(options)
+    assert {one.claim.id.split("-")[0] for one in report.judged} == {"ideal"}
+    assert report.meta["complete"] is False
+    assert "Interrupted" in report.notes[0]
+    assert [figure.name for figure in report.figures] == ["gain-against-streams"]
+
+
+def test_stopped_before_anything_was_finished_it_says_so() -> None:
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(Interrupted):
+        get_study(STUDY).reproduce(StudyOptions(quick=True, cancel=stop))
