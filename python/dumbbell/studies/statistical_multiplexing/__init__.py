@@ -65,6 +65,8 @@ class Preset:
 
 QUICK = Preset(1.2e6, 16, 48, 100, (66.0, 72.0, 78.0, 84.0, 90.0, 96.0), 100)
 FULL = Preset(4e6, 24, 200, 1000, tuple(np.arange(60.0, 112.0, 4.0).tolist()), 400)
+LEAST_REPLICATIONS = 2
+"""Of which an interval can be made."""
 PRECISION = 0.01
 """Relative half-width of the ideal means' intervals: half of the claims' margin."""
 
@@ -113,9 +115,11 @@ class _Reproduction:
 
     def run_ideal(self, streams: int) -> None:
         """Theory's system, against theory."""
-        values = self.ideal(streams)
+        done = self.ideal(streams)
+        values = done.values
         self.judged += judging.judge_ideal(streams, values, self.backend)
         self.gains[streams] = ratio_interval(values["T_TDM"], values["T_SM"])
+        _go_on(done)
 
     def run_nominal(self) -> None:
         """The testbed's run with the published parameters, against what was printed."""
@@ -127,6 +131,8 @@ class _Reproduction:
     def run_fitted(self) -> None:
         """The load and base RTT that explain what was printed, and the run again with them."""
         fit = self.find_fit()
+        if self.interrupted:
+            raise Interrupted("the fit's ensembles are not complete")
         self.judged.append(judging.judge_fit(fit, self.preset.fit_runs, self.backend))
         settings = {
             "packets_per_second": fit.load_pps.value,
@@ -153,7 +159,7 @@ class _Reproduction:
         for shaper in kernel.SHAPERS:
             self.judged += judging.judge_kernel(ensemble, shaper, self.backend)
 
-    def ideal(self, streams: int) -> Mapping[str, Floats]:
+    def ideal(self, streams: int) -> Replications:
         """Mean time in the system and mean number per queue, one value a replication."""
         seconds = self.preset.packets / (published.PACKETS_PER_SECOND * streams)
         experiments = {
@@ -183,7 +189,7 @@ class _Reproduction:
             on_progress=options.on_progress,
             cancel=options.cancel,
         )
-        return _usable(done).values
+        return _usable(done)
 
     def find_fit(self) -> Fit:
         """Fit load and base RTT to the published quartiles."""
@@ -210,7 +216,13 @@ class _Reproduction:
         return fit_load_and_base_rtt(quartiles, ensembles)
 
     def pings(self, task: str, settings: Mapping[str, float], runs: int) -> PingEnsemble:
-        """Replications of the testbed's run, with some of its parameters changed."""
+        """Replications of the testbed's run, with some of its parameters changed.
+
+        Stopped early, it keeps the replications that had finished, and what comes next is not
+        begun.
+        """
+        if self.interrupted:
+            raise Interrupted(f"{task}: not begun")
         seed = self.options.seed
         runs = self.options.replications or runs
         collector = PingCollector()
@@ -226,6 +238,7 @@ class _Reproduction:
             cancel=self.options.cancel,
         )
         usable = _usable(done)
+        self.interrupted = done.interrupted
         return collector.ensemble(usable.n, usable.runs[0])
 
     def written(self) -> Report:
@@ -311,13 +324,19 @@ def _experiment(arm: str, seed: int, settings: Mapping[str, float]) -> Experimen
 
 
 def _usable(done: Replications) -> Replications:
-    """Refuse to conclude anything from a campaign that did not come to its end."""
-    if done.interrupted:
-        raise Interrupted(done.stopped_because)
+    """Refuse to conclude anything from fewer than two replications, or past a failed one."""
     if done.failed:
         failure = done.failed[0]
         raise RunError(f"replication {failure.replication} failed: {failure.message}")
+    if done.interrupted and done.n < LEAST_REPLICATIONS:
+        raise Interrupted(done.stopped_because)
     return done
+
+
+def _go_on(done: Replications) -> None:
+    """Stop here when somebody asked to, now that what had finished has been judged."""
+    if done.interrupted:
+        raise Interrupted(done.stopped_because)
 
 
 def _laws(packets_per_second: float) -> dict[str, theory.MXG1]:
