@@ -30,7 +30,6 @@ from dumbbell.studies.statistical_multiplexing import (
     text,
 )
 from dumbbell.studies.statistical_multiplexing.ensembles import (
-    Floats,
     PingCollector,
     PingEnsemble,
 )
