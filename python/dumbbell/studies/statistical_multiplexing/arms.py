@@ -102,7 +102,7 @@ def as_published(
     rate = published.STREAM_RATE_BPS
     source: dict[str, Any] = {
         "kind": "ditg",
-        "gap": f"exponential {round(1e9 / packets_per_second)}ns",
+        "gap": f"exponential {packets_per_second!r}pps",
         "size": f"exponential {published.MEAN_PAYLOAD_BYTES:g}B",
     }
     if oversleep_us:

@@ -61,8 +61,8 @@ def rtt_cdf(
     caption = (
         f"Round-trip times of one run as published, {where}: 1000 pings of each sender in the "
         "first 200 s, starting from an empty queue. Thin lines: stationary theory (batches of IP "
-        "fragments, headers and pings counted), left SM, right TDM. A run of 200 s at a load "
-        "near one wanders far from the stationary law."
+        "fragments, headers and pings counted), left SM, right TDM, of which a run of 200 s is "
+        "one sample: at a load near one it wanders far."
     )
     return Figure(name, *chart, caption, title=f"Delay CDF, {where}")
 
