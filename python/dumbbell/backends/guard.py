@@ -105,4 +105,6 @@ def _size(size_bytes: float) -> str:
 
 def _long_time(seconds: float) -> str:
     days = seconds / 86400
-    return f"{days:.2g} days" if days < 730 else f"{days / 365.25:.2g} years"
+    if days < 3:
+        return f"{24 * days:.0f} hours"
+    return f"{days:.0f} days" if days < 730 else f"{days / 365.25:.2g} years"

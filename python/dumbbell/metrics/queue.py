@@ -79,8 +79,8 @@ def mean_backlog_bytes(run: Run, queue: str | int) -> float:
 def utilization(run: Run, queue: str | int) -> float:
     """Share of time with a packet in the system: busy time over the measured window.
 
-    For a FIFO that always sends when it can, and starts as it ends, this is also the share of its
-    bits that were used (`utilization_bits`).
+    At a constant rate, and with a discipline that always sends when it can, this is also the
+    share of bits that were used (`utilization_bits`).
     """
     return _one(run, queue, "busy_s") / _one(run, queue, "measured_s")
 

@@ -1,0 +1,94 @@
+"""Studies for the command line to reproduce: a true claim, a false one, a failure, a long one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dumbbell import metrics
+from dumbbell.claims import Claim, Kind, judge_theory_equals
+from dumbbell.errors import RunError
+from dumbbell.report import Report
+from dumbbell.spec import Experiment
+from dumbbell.studies import Interrupted, StudyOptions
+from dumbbell.sweep import replicate
+from dumbbell.tables import Run
+
+SEEN: list[StudyOptions] = []
+
+
+def md1(duration: str) -> Experiment:
+    return Experiment.read(
+        {
+            "duration": duration,
+            "links": [{"a": "a", "b": "b", "forward": {"rate": "1mbit"}}],
+            "flows": [
+                {
+                    "name": "stream",
+                    "from": "a",
+                    "to": "b",
+                    "source": {"kind": "poisson", "rate": "50pps", "size": "500B"},
+                }
+            ],
+        }
+    )
+
+
+class OneQueue:
+    """Mean sojourn time of M/D/1 against what is claimed."""
+
+    summary = "M/D/1: the mean time in the system."
+
+    def __init__(self, name: str, claimed_ms: float, duration: str = "100s") -> None:
+        self.id = name
+        self.title = f"Is it {claimed_ms:g} ms?"
+        self.claimed_ms = claimed_ms
+        self.duration = duration
+
+    def reproduce(self, options: StudyOptions) -> Report:
+        SEEN.append(options)
+
+        def measure(runs: Mapping[str, Run]) -> dict[str, float]:
+            return {"T": 1e3 * metrics.mean_sojourn_s(runs["run"], "a->b")}
+
+        done = replicate(
+            {"run": md1(self.duration)},
+            measure,
+            at_least=options.replications or 10,
+            jobs=options.jobs,
+            seed=options.seed,
+            task=self.id,
+            on_progress=options.on_progress,
+            cancel=options.cancel,
+        )
+        if done.n < 2:
+            raise Interrupted(done.stopped_because)
+        claim = Claim(
+            id="mean-sojourn",
+            statement="The mean time in the system is as claimed",
+            source="theory",
+            kind=Kind.THEORY_EQUALS,
+            unit="ms",
+            theory=self.claimed_ms,
+            margin=0.2,
+        )
+        judged = judge_theory_equals(claim, done.estimate("T"), backend="sim")
+        return Report(
+            study=self.id,
+            title=self.title,
+            summary=f"Over {done.n} replications.",
+            judged=[judged],
+            provenance={"host": "here"},
+        )
+
+
+class Broken(OneQueue):
+    def reproduce(self, options: StudyOptions) -> Report:
+        raise RunError("replication 3 failed: the wheel fell off")
+
+
+# rho = 0.2, service 4 ms: T = 4 + 0.2 * 4 / (2 * 0.8) = 4.5 ms (Pollaczek-Khinchine).
+TRUE = OneQueue("md1", 4.5)
+FALSE = OneQueue("md1-wrong", 9.0)
+BROKEN = Broken("broken", 1.0)
+LONG = OneQueue("md1-long", 4.5, "200000s")
+ENDLESS = OneQueue("md1-endless", 4.5, "16000000s")

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+import dumbbell
+
+HEAVY = ("polars", "scipy", "altair", "pandas", "matplotlib", "vl_convert")
+
+
+def modules_after(program: str) -> set[str]:
+    code = f"{program}\nimport sys\nprint(' '.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import dumbbell",
+        "import dumbbell; dumbbell.__version__; dumbbell.SpecError",
+        "import dumbbell.tables, dumbbell.spec, dumbbell.backends, dumbbell.formats",
+        "import dumbbell.cli",
+    ],
+)
+def test_importing_loads_nothing_heavy(program: str) -> None:
+    loaded = modules_after(program)
+    assert "dumbbell" in loaded
+    assert not loaded.intersection(HEAVY)
+
+
+def test_importing_the_package_alone_loads_not_even_numpy() -> None:
+    assert not modules_after("import dumbbell").intersection(("numpy", "pydantic", "typer"))
+
+
+def test_a_run_needs_nothing_heavy() -> None:
+    loaded = modules_after(
+        "import dumbbell\n"
+        "dumbbell.simulate(dumbbell.Experiment.read("
+        "{'duration': '1s', 'links': [{'a': 'a', 'b': 'b'}]}))"
+    )
+    assert not loaded.intersection(HEAVY)
+
+
+@pytest.mark.parametrize("name", dumbbell.__all__)
+def test_every_public_name_is_there(name: str) -> None:
+    assert getattr(dumbbell, name) is not None
+    assert name in dir(dumbbell)
+
+
+def test_an_unknown_name() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'simulat'"):
+        import_module("dumbbell").simulat  # noqa: B018

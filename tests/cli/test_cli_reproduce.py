@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import cli_studies
+import pytest
+
+Dumbbell = Callable[..., tuple[int, str, str]]
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+def test_a_study_is_judged_and_written(
+    dumbbell: Dumbbell, only: Callable[..., None], tmp_path: Path
+) -> None:
+    only("md1")
+    code, out, err = dumbbell("reproduce", "md1")
+    assert code == 0
+    assert "Is it 4.5 ms?" in out
+    assert "reproduced" in out
+    assert "Over 10 replications." in out
+    assert "page: results/md1/index.html" in out
+    assert "md1: " in err  # plain lines of progress when piped
+    page = tmp_path / "results" / "md1"
+    claims = json.loads((page / "claims.json").read_text())
+    assert [claim["verdict"] for claim in claims] == ["reproduced"]
+    provenance = json.loads((page / "provenance.json").read_text())
+    assert provenance["host"] == "here"
+    assert provenance["wall_s"] > 0
+    assert provenance["cpu_s"] > 0
+
+
+def test_a_contradiction_of_theory_is_status_one(
+    dumbbell: Dumbbell, only: Callable[..., None], tmp_path: Path
+) -> None:
+    only("md1-wrong")
+    code, out, _ = dumbbell("reproduce", "md1-wrong", "--out", "here")
+    assert code == 1
+    assert "contradicts theory: mean-sojourn" in out
+    assert (tmp_path / "here" / "index.html").is_file()
+
+
+def test_all_writes_an_index_and_outlives_a_failure(
+    dumbbell: Dumbbell, only: Callable[..., None], tmp_path: Path
+) -> None:
+    only("md1", "broken", "md1-wrong")
+    code, out, err = dumbbell("reproduce", "all", "--json")
+    assert code == 1
+    assert "error: replication 3 failed: the wheel fell off" in err
+    written: list[dict[str, Any]] = json.loads(out)
+    assert [each["study"] for each in written] == ["md1", "md1-wrong"]
+    assert [each["claims"][0]["verdict"] for each in written] == ["reproduced", "not reproduced"]
+    for each in written:
+        assert Path(each["page"]).is_file()
+    index = (tmp_path / "results" / "index.html").read_text()
+    assert "Is it 4.5 ms?" in index
+    assert "Is it 9 ms?" in index
+    assert not (tmp_path / "results" / "broken").exists()
+
+
+def test_all_again_replaces_the_pages(dumbbell: Dumbbell, only: Callable[..., None]) -> None:
+    only("md1")
+    assert dumbbell("reproduce", "all")[0] == 0
+    assert dumbbell("reproduce", "all")[0] == 0
+    assert dumbbell("reproduce", "md1")[0] == 0
+
+
+def test_options_reach_the_study(dumbbell: Dumbbell, only: Callable[..., None]) -> None:
+    only("md1")
+    arguments = [
+        "--replications",
+        "12",
+        "--precision",
+        "0.02",
+        "--seed",
+        "7",
+        "--jobs",
+        "2",
+        "--full",
+        "--backend",
+        "sim",
+    ]
+    assert dumbbell("reproduce", "md1", *arguments)[0] == 0
+    seen = cli_studies.SEEN[-1]
+    assert (seen.replications, seen.precision, seen.seed, seen.jobs) == (12, 0.02, 7, 2)
+    assert (seen.backends, seen.quick) == (("sim",), False)
+    assert dumbbell("reproduce", "md1")[0] == 0
+    seen = cli_studies.SEEN[-1]
+    assert (seen.replications, seen.precision, seen.seed, seen.quick) == (None, None, 1, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["md2"], ("study", "did you mean 'md1'?")),
+        (["md1", "--backend", "simm"], ("backend", "did you mean 'sim'?")),
+        (["md1", "--replications", "1"], ("replications", "2 or more")),
+        (["md1", "--precision", "0"], ("precision", "between 0 and 1")),
+        (["md1", "--precision", "nan"], ("precision", "between 0 and 1")),
+        (["md1", "--seed", "-1"], ("seed", "whole number from 0")),
+        (["md1", "--jobs", "-2"], ("jobs", "a number of threads")),
+        (["md1", "--out", "notes.txt"], ("--out", "a folder")),
+        (["md1", "--out", "mine"], ("--out", "not written by dumbbell")),
+    ],
+)
+def test_bad_input_is_one_message_and_nothing_is_written(
+    dumbbell: Dumbbell,
+    only: Callable[..., None],
+    tmp_path: Path,
+    arguments: list[str],
+    message: tuple[str, str],
+) -> None:
+    where, words = message
+    only("md1")
+    (tmp_path / "notes.txt").write_text("")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("")
+    code, out, err = dumbbell("reproduce", *arguments)
+    assert code == 2
+    assert err.startswith(f"error: {where}: ")
+    assert words in err
+    assert "Traceback" not in err
+    assert out == ""
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["mine", "notes.txt"]
+
+
+def test_unknown_options_and_missing_arguments_are_bad_input(dumbbell: Dumbbell) -> None:
+    for arguments in (["reproduce"], ["reproduce", "--nonsense"], ["reprduce", "all"]):
+        code, _, err = dumbbell(*arguments)
+        assert code == 2
+        assert "Traceback" not in err
+
+
+def read_until(process: subprocess.Popen[str], text: str) -> None:
+    assert process.stderr is not None
+    for line in process.stderr:
+        if text in line:
+            return
+    raise AssertionError("it ended before")
+
+
+def test_ctrl_c_with_nothing_finished_writes_nothing(started: Start, tmp_path: Path) -> None:
+    process = started("ENDLESS", "reproduce", "md1-endless", cwd=tmp_path)
+    read_until(process, "md1-endless: ")
+    asked = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=5) == 130
+    assert time.monotonic() - asked < 2.0
+    assert process.stderr is not None
+    rest = process.stderr.read()
+    assert "error: interrupted after 0 replications" in rest
+    assert "Traceback" not in rest
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_reports_on_what_finished_and_says_so(started: Start, tmp_path: Path) -> None:
+    arguments = ["reproduce", "md1-long", "--replications", "1000", "--jobs", "2"]
+    process = started("LONG", *arguments, cwd=tmp_path)
+    read_until(process, "md1-long: ")
+    time.sleep(2.5)  # a replication takes a fraction of it
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=10) == 130
+    page = tmp_path / "results" / "md1-long" / "index.html"
+    assert "stopped by hand" in page.read_text()
+    claims = json.loads((page.parent / "claims.json").read_text())
+    assert 2 <= claims[0]["n_replications"] < 1000
+
+
+def test_an_interrupted_page_never_replaces_a_whole_one(started: Start, tmp_path: Path) -> None:
+    whole = tmp_path / "results" / "md1-long"
+    whole.mkdir(parents=True)
+    (whole / ".dumbbell-report").touch()
+    (whole / "index.html").write_text("whole")
+    process = started("LONG", "reproduce", "md1-long", "--replications", "1000", cwd=tmp_path)
+    read_until(process, "md1-long: ")
+    time.sleep(2.5)  # a replication takes a fraction of it
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=10) == 130
+    assert (whole / "index.html").read_text() == "whole"
+    assert (tmp_path / "results" / "md1-long.interrupted" / "index.html").is_file()

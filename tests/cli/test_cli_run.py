@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dumbbell import metrics
+from dumbbell.backends import simulate
+from dumbbell.formats import read_ping
+from dumbbell.spec import Experiment
+from dumbbell.tables import read_parquet
+
+Dumbbell = Callable[..., tuple[int, str, str]]
+
+LAB = """
+name = "lab"
+duration = "60s"
+warm_up = "5s"
+[[links]]
+a = "sender"
+b = "router"
+[[links]]
+a = "router"
+b = "receiver"
+forward = { rate = "1mbit" }
+[[flows]]
+name = "stream"
+from = "sender"
+to = "receiver"
+source = { kind = "ditg", gap = "exponential 200pps", size = "exponential 512B" }
+[[probes]]
+name = "ping"
+from = "sender"
+to = "receiver"
+interval = "200ms"
+"""
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> str:
+    (tmp_path / "lab.toml").write_text(LAB)
+    return "lab.toml"
+
+
+def test_the_summary_says_what_was_asked_and_what_came(dumbbell: Dumbbell, lab: str) -> None:
+    code, out, _ = dumbbell("run", lab)
+    assert code == 0
+    assert "lab: 60s, the first 5s left out, seed 1, replication 0" in out
+    lines = {line.split()[0]: line for line in out.splitlines() if line.strip()}
+    run = simulate(Experiment.from_toml(LAB))
+    mean = 1e3 * metrics.mean_sojourn_s(run, "router->receiver")
+    assert f"{mean:.4g}" in lines["router->receiver"] or f"{mean:.2f}" in out
+    assert "headers and fragments and pings are on the wire too" in out
+    assert "3 more that packets pass without waiting" in out
+    assert "ping" in lines
+    assert "stream" in lines
+
+
+def test_json_has_the_same_numbers_and_nothing_else(dumbbell: Dumbbell, lab: str) -> None:
+    code, out, _ = dumbbell("run", lab, "--json", "--seed", "3", "--replication", "2")
+    assert code == 0
+    summary = json.loads(out)
+    run = simulate(Experiment.from_toml(LAB).with_seed(3), replication=2)
+    assert summary["meta"] == run.meta
+    queue = next(each for each in summary["queues"] if each["queue"] == "router->receiver")
+    assert queue["mean_sojourn_s"] == metrics.mean_sojourn_s(run, "router->receiver")
+    assert queue["utilization"] == metrics.utilization(run, "router->receiver")
+    assert summary["probes"][0]["rtt_p50_ms"] == metrics.ping_rtt_quantiles_ms(run, 0.5)
+    assert summary["flows"][0]["goodput_bps"] == metrics.goodput_bps(run, 0)
+    assert {row["unit"] for row in summary["load"]} == {"packets/s", "Mbit/s", "1"}
+
+
+def test_an_experiment_without_traffic_has_nulls_not_nans(
+    dumbbell: Dumbbell, tmp_path: Path
+) -> None:
+    (tmp_path / "empty.toml").write_text('duration = "1s"\nlinks = [{ a = "a", b = "b" }]\n')
+    code, out, _ = dumbbell("run", "empty.toml", "--json")
+    assert code == 0
+    assert json.loads(out)["queues"][0]["mean_sojourn_s"] is None
+    assert dumbbell("run", "empty.toml")[0] == 0
+
+
+def test_out_writes_tables_and_pings_text(dumbbell: Dumbbell, lab: str, tmp_path: Path) -> None:
+    code, out, _ = dumbbell("run", lab, "--out", "tables")
+    assert code == 0
+    assert "tables: tables" in out
+    run = read_parquet(tmp_path / "tables")
+    assert run.meta["digest"] == simulate(Experiment.from_toml(LAB)).meta["digest"]
+    assert json.loads((tmp_path / "tables" / "provenance.json").read_text())["host"]
+    pinged = read_ping(tmp_path / "tables" / "ping.txt")
+    answered = int((run.column("probes", "rtt_ns") >= 0).sum())
+    assert int((pinged.column("probes", "rtt_ns") >= 0).sum()) == answered > 290
+    assert dumbbell("run", lab, "--out", "tables")[0] == 0  # again, in its place
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('rate = "1mbit"', 'rate = "-1mbit"', ("links[1].forward.rate", "'-1mbit'")),
+        ('rate = "1mbit"', "rate = 5", ("links[1].forward.rate", "'5'")),
+        ('rate = "1mbit"', 'rte = "1mbit"', ("links[1].forward.rte", "did you mean 'rate'?")),
+        ('"60s"', '"0s"', ("duration", "'0s'")),
+        ('"60s"', '"60"', ("duration", "'60'")),
+        ('to = "receiver"\nsource', 'to = "reciever"\nsource', ("flows[0].to", "'receiver'")),
+        (
+            '"1mbit" }',
+            '"1mbit", qdisc = "pfio" }',
+            ("links[1].forward.qdisc", "did you mean 'pfifo'?"),
+        ),
+        ("exponential 512B", "exponential nan", ("flows[0].source.size", "nan")),
+    ],
+)
+def test_bad_input_is_one_message_with_path_value_allowed_and_hint(
+    dumbbell: Dumbbell, tmp_path: Path, old: str, new: str, message: tuple[str, str]
+) -> None:
+    path, words = message
+    assert old in LAB
+    (tmp_path / "lab.toml").write_text(LAB.replace(old, new))
+    code, out, err = dumbbell("run", "lab.toml", "--out", "tables")
+    assert code == 2
+    assert f"error: {path}" in err
+    assert "allowed: " in err
+    assert words in err
+    assert "Traceback" not in err
+    assert out == ""
+    assert [each.name for each in tmp_path.iterdir()] == ["lab.toml"]
+
+
+def test_a_run_of_days_is_bad_input(dumbbell: Dumbbell, tmp_path: Path) -> None:
+    text = LAB.replace("200pps", "200000pps").replace('"60s"', '"17000000s"')
+    (tmp_path / "lab.toml").write_text(text)
+    code, _, err = dumbbell("run", "lab.toml")
+    assert code == 2
+    assert err.startswith("error: duration: '17000000s'\n  allowed: at most a day")
+
+
+def test_files_that_cannot_be_read_or_written(dumbbell: Dumbbell, lab: str, tmp_path: Path) -> None:
+    code, _, err = dumbbell("run", "nowhere.toml")
+    assert code == 2
+    assert "nowhere.toml" in err
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("")
+    code, out, err = dumbbell("run", lab, "--out", "mine")
+    assert code == 2
+    assert "not written by dumbbell" in err
+    assert out == ""
+
+
+def test_the_schema_is_json_that_knows_the_keys(dumbbell: Dumbbell) -> None:
+    code, out, _ = dumbbell("schema")
+    assert code == 0
+    schema = json.loads(out)
+    assert {"duration", "links", "flows", "probes", "seed"} <= schema["properties"].keys()
+    assert schema["additionalProperties"] is False
+
+
+def test_version_and_help(dumbbell: Dumbbell) -> None:
+    code, out, _ = dumbbell("--version")
+    assert (code, out.split()[0]) == (0, "dumbbell")
+    code, out, _ = dumbbell("--help")
+    assert code == 0
+    for command in ("studies", "reproduce", "run", "schema"):
+        assert command in out
+
+
+def test_studies_are_listed(dumbbell: Dumbbell, only: Callable[..., None]) -> None:
+    only("md1", "broken")
+    code, out, _ = dumbbell("studies")
+    assert code == 0
+    assert "md1  Is it 4.5 ms?" in out
+    code, out, _ = dumbbell("studies", "--json")
+    assert [each["id"] for each in json.loads(out)] == ["md1", "broken"]
+
+
+def test_the_real_study_is_listed(dumbbell: Dumbbell) -> None:
+    code, out, _ = dumbbell("studies")
+    assert code == 0
+    assert "statistical-multiplexing" in out
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    command = f"{sys.executable} -m dumbbell.cli schema | head -c 10"
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+
+
+def test_numbers_are_printed_for_people() -> None:
+    from dumbbell.cli.summary import _n
+
+    printed = {v: _n(v) for v in (0.0, 41.424, 0.978, 12345.6, 0.0001, 2.5e9, math.nan)}
+    assert list(printed.values()) == [
+        "0.000", "41.42", "0.9780", "12346", "1.000e-04", "2.500e+09", "-",
+    ]  # fmt: skip

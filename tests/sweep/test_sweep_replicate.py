@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sweep_samples import LONG, NumberingBackend, measure, queue, two_arms
+
+from dumbbell.backends import registry
+from dumbbell.errors import DumbbellError, SpecError
+from dumbbell.stats import StatsError
+from dumbbell.sweep import Progress, replicate
+from dumbbell.tables import Run
+
+
+@pytest.fixture
+def numbering(monkeypatch: pytest.MonkeyPatch) -> NumberingBackend:
+    backend = NumberingBackend(set())
+    module = type(sys)("numbering_backend")
+    module.BACKEND = backend  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "numbering_backend", module)
+    monkeypatch.setitem(registry._MODULES, "numbering", "numbering_backend")
+    return backend
+
+
+def number(runs: Mapping[str, Run]) -> dict[str, float]:
+    assert len({run.replication for run in runs.values()}) == 1
+    return {"replication": next(iter(runs.values())).replication}
+
+
+def test_the_result_does_not_depend_on_threads() -> None:
+    def with_jobs(jobs: int) -> tuple[int, str, list[list[float]]]:
+        done = replicate(
+            two_arms(), measure, at_least=6, at_most=60, batch=5, precision=0.05, jobs=jobs
+        )
+        return done.n, done.stopped_because, [each.tolist() for each in done.values.values()]
+
+    one = with_jobs(1)
+    assert with_jobs(2) == one
+    assert with_jobs(5) == one
+    assert 6 < one[0] < 60
+    assert "precise enough" in one[1]
+
+
+def test_values_stand_in_replication_order(numbering: NumberingBackend) -> None:
+    done = replicate(two_arms(), number, at_least=7, backend="numbering", jobs=3)
+    assert done.values["replication"].tolist() == list(range(7))
+    assert (done.n, done.precise, done.interrupted, done.failed) == (7, True, False, ())
+    assert done.stopped_because == "7 replications, as asked"
+
+
+def test_the_first_replications_are_those_of_a_longer_campaign() -> None:
+    short = replicate({"run": queue()}, measure, at_least=3)
+    long = replicate({"run": queue()}, measure, at_least=8)
+    assert short.values["run"].tolist() == long.values["run"][:3].tolist()
+    assert len(set(long.values["run"].tolist())) == 8
+
+
+def test_arms_see_the_same_random_numbers() -> None:
+    same = replicate({"one": queue(), "two": queue()}, measure, at_least=3)
+    np.testing.assert_array_equal(same.values["one"], same.values["two"])
+    other = replicate({"one": queue(), "two": queue(name="other")}, measure, at_least=3)
+    assert (other.values["one"] != other.values["two"]).all()
+
+
+def test_the_seed_can_be_replaced() -> None:
+    own = replicate({"run": queue().with_seed(9)}, measure, at_least=2)
+    given = replicate({"run": queue()}, measure, at_least=2, seed=9)
+    assert own.values["run"].tolist() == given.values["run"].tolist()
+    assert replicate({"run": queue()}, measure, at_least=2).values["run"][0] != own.values["run"][0]
+
+
+def test_precision_of_one_quantity_and_the_most_that_is_allowed() -> None:
+    done = replicate(
+        two_arms(), measure, at_least=3, at_most=7, batch=2, precision=1e-6, precision_of="slow"
+    )
+    assert done.n == 7
+    assert not done.precise
+    assert "the most allowed" in done.stopped_because
+    assert "slow" in done.stopped_because
+    assert "fast" not in done.stopped_because
+    with pytest.raises(DumbbellError, match="'quick' is not measured; there are fast, slow"):
+        replicate(two_arms(), measure, at_least=2, at_most=3, precision=0.1, precision_of="quick")
+
+
+def test_runs_are_kept_as_asked_and_no_more() -> None:
+    done = replicate(two_arms(), measure, at_least=4, keep=2)
+    assert [[run.replication for run in runs.values()] for runs in done.runs] == [[0, 0], [1, 1]]
+    assert [list(runs) for runs in done.runs] == [["fast", "slow"]] * 2
+    assert measure(done.runs[1])["slow"] == done.values["slow"][1]
+    assert list(replicate(two_arms(), measure, at_least=1).runs) == []
+
+
+def test_an_interval_over_the_replications() -> None:
+    done = replicate({"run": queue()}, measure, at_least=10)
+    estimate = done.estimate("run", level=0.9)
+    assert (estimate.n, estimate.level) == (10, 0.9)
+    assert estimate.value == pytest.approx(done.values["run"].mean())
+
+
+def test_a_failed_replication_ends_the_values_before_it(numbering: NumberingBackend) -> None:
+    numbering.fails_at = {4, 6}
+    done = replicate(
+        two_arms(), number, at_least=3, at_most=30, batch=5, precision=0.1, backend="numbering"
+    )
+    assert done.values["replication"].tolist() == [0, 1, 2, 3]
+    assert "replication 4 failed: out of luck" in done.stopped_because
+    assert {failure.replication for failure in done.failed} == {4, 6}
+    assert max(numbering.started) == 7  # the batch under way, no further one
+
+
+def test_cancelling_keeps_the_finished_ones_in_order() -> None:
+    stop = threading.Event()
+
+    def stop_after_three(runs: Mapping[str, Run]) -> Mapping[str, float]:
+        if next(iter(runs.values())).replication == 2:
+            stop.set()
+        return measure(runs)
+
+    done = replicate({"run": queue(duration="3000s")}, stop_after_three, at_least=400, jobs=2,
+                     cancel=stop)  # fmt: skip
+    assert done.interrupted
+    assert 2 <= done.n < 40
+    whole = replicate({"run": queue(duration="3000s")}, measure, at_least=done.n)
+    assert done.values["run"].tolist() == whole.values["run"].tolist()
+    assert done.stopped_because == f"interrupted after {done.n} replications"
+
+
+def test_cancelling_before_anything_finished() -> None:
+    stop = threading.Event()
+    threading.Timer(0.3, stop.set).start()
+    began = time.monotonic()
+    done = replicate({"run": queue(duration=LONG)}, measure, at_least=2, cancel=stop)
+    assert time.monotonic() - began < 1.5
+    assert (done.n, dict(done.values), done.interrupted) == (0, {}, True)
+
+
+def test_ctrl_c_keeps_the_finished_ones() -> None:
+    program = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from sweep_samples import measure, queue
+from dumbbell.sweep import replicate
+def tell(runs):
+    print("one", flush=True)
+    return measure(runs)
+done = replicate({{"run": queue(duration="20000s")}}, tell, at_least=5000, jobs=2)
+print(done.interrupted, done.n > 0, len(done.values["run"]) == done.n, flush=True)
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as it:
+        assert it.stdout is not None
+        for _ in range(3):
+            assert it.stdout.readline() == "one\n"
+        it.send_signal(signal.SIGINT)
+        asked = time.monotonic()
+        rest = it.stdout.read().splitlines()
+        assert rest[-1] == "True True True"
+        assert time.monotonic() - asked < 2.0
+        assert it.wait(timeout=5) == 0
+
+
+def test_progress_grows_to_the_next_look() -> None:
+    told: list[Progress] = []
+    replicate(two_arms(), measure, at_least=4, at_most=8, batch=4, precision=1e-6,
+              task="warming", on_progress=told.append)  # fmt: skip
+    assert {each.task for each in told} == {"warming"}
+    assert [each.done for each in told] == sorted(each.done for each in told)
+    assert {each.total for each in told} == {4, 8}
+    assert told[-1].done == 8
+    assert "asked for ±0.0001 %" in told[-1].detail
+
+
+def test_what_makes_no_sense_is_refused_before_a_run() -> None:
+    with pytest.raises(StatsError, match="at_least"):
+        replicate(two_arms(), measure, at_least=1, at_most=5, precision=0.1)
+    with pytest.raises(SpecError, match="at most a day"):
+        replicate({"ok": queue(), "slow": queue(duration="14000000s", pps=200_000)}, measure,
+                  at_least=2)  # fmt: skip
+    with pytest.raises(SpecError, match="one of sim"):
+        replicate(two_arms(), measure, at_least=2, backend="ns3")
+
+
+def test_a_measure_must_give_the_same_quantities_each_time() -> None:
+    def fickle(runs: Mapping[str, Run]) -> dict[str, float]:
+        return {f"r{runs['run'].replication}": 1.0}
+
+    with pytest.raises(DumbbellError, match="every replication has the same quantities"):
+        replicate({"run": queue()}, fickle, at_least=2)
