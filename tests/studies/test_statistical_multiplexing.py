@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import subprocess
 import threading
 
 import numpy as np
@@ -116,11 +117,19 @@ def test_every_claim_has_a_row_that_json_can_hold(report: Report) -> None:
 
 
 def test_ping_files_are_in_the_sources_format(report: Report) -> None:
-    files = {f"pingtimes-{sender}-{arm}.csv" for sender in "12" for arm in ("sm", "tdm")}
+    stems = [f"pingtimes-{sender}-{arm}" for sender in "12" for arm in ("sm", "tdm")]
+    files = {f"{stem}.{suffix}" for stem in stems for suffix in ("txt", "csv")}
     assert set(report.files) == files | {"pingtimes-all.csv"}
     lines = str(report.files["pingtimes-1-sm.csv"]).splitlines()
     assert len(lines) == published.PING_COUNT
     assert all(re.fullmatch(r"1,SM,\d+,\d+(\.\d+)?", line) for line in lines)
+    # The published line, run by the real awk on what ping printed.
+    line = """grep "bytes from" | awk 'BEGIN { FS = " |=" } ; { print "1,SM," $7 "," $11 }'"""
+    text = str(report.files["pingtimes-1-sm.txt"])
+    done = subprocess.run(
+        ["sh", "-c", line], input=text, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == report.files["pingtimes-1-sm.csv"]
     together = str(report.files["pingtimes-all.csv"]).splitlines()
     assert len(together) == 4 * published.PING_COUNT
 

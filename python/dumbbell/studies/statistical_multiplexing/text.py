@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dumbbell.claims import Judged, Verdict
-from dumbbell.formats import pingtimes_csv, pingtimes_file_name
+from dumbbell.formats import ping_text, pingtimes_csv, pingtimes_file_name
 from dumbbell.spec import Experiment, testbed_lines
 from dumbbell.stats import Estimate
 from dumbbell.studies.statistical_multiplexing import published
@@ -87,13 +87,15 @@ def commands(experiments: Mapping[str, Experiment]) -> dict[str, list[tuple[str,
 
 
 def ping_files(runs: Mapping[str, Run]) -> dict[str, str]:
-    """``pingtimes-SENDER-TYPE.csv`` as the source's awk line writes them, and all in one."""
-    files = {
-        pingtimes_file_name(sender, arm): pingtimes_csv(
-            runs[arm], f"ping-{sender}", sender=sender, kind=arm
-        )
-        for arm in published.ARMS
-        for sender in ("1", "2")
-    }
-    files["pingtimes-all.csv"] = "".join(files.values())
-    return files
+    """What ping printed in each terminal, and what the source's awk line makes of it.
+
+    ``pingtimes-SENDER-TYPE.txt`` is the text and ``.csv`` the lines ``SENDER,TYPE,seq,rtt``;
+    ``pingtimes-all.csv`` is what the source's R lines read.
+    """
+    texts, tables = {}, {}
+    for arm in published.ARMS:
+        for sender in ("1", "2"):
+            name, probe = pingtimes_file_name(sender, arm), f"ping-{sender}"
+            tables[name] = pingtimes_csv(runs[arm], probe, sender=sender, kind=arm)
+            texts[name.removesuffix(".csv") + ".txt"] = ping_text(runs[arm], probe)
+    return texts | tables | {"pingtimes-all.csv": "".join(tables.values())}
