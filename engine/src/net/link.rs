@@ -5,6 +5,7 @@
 //! work-conserving queue is passed at once and a shaping one (netem with a rate) paces itself.
 //! After transmission a packet may be lost, and otherwise arrives after the delay.
 
+use super::folded::{FoldedFifo, Scheduled};
 use super::link_statistics::{Level, LinkStatistics};
 use super::propagation::{Propagation, Slab};
 use crate::qdisc::{self, Dequeued, DropReason, Qdisc};
@@ -58,6 +59,8 @@ pub struct Link {
     pub departure_leaf: usize,
     /// The place of its ring, if it has one and a delay.
     pub arrival_leaf: usize,
+    /// In place of `qdisc` and transmitter where departures need no events of their own.
+    folded: Option<FoldedFifo>,
     qdisc: Qdisc,
     /// None for an infinite rate.
     rate: Option<Rate>,
@@ -84,6 +87,7 @@ impl Link {
                 && end.changes.is_empty()
                 && !end.record_packets,
             may_be_pending: end.rate_bps > 0 || paces_itself || !end.changes.is_empty(),
+            folded: None,
             departure_leaf: usize::MAX,
             arrival_leaf: usize::MAX,
             overhead_bytes: end.overhead_bytes,
@@ -100,15 +104,65 @@ impl Link {
         }
     }
 
+    /// Folds departures into arrivals if this link allows it: a plain FIFO in front of a
+    /// transmitter, with nothing after it.
+    pub fn fold(&mut self) {
+        if let (true, Some(rate), Qdisc::Fifo(fifo)) = (self.is_plain, self.rate, &self.qdisc) {
+            self.folded = Some(FoldedFifo::new(fifo.limit(), rate, self.overhead_bytes));
+        }
+    }
+
+    /// Whether its departures are folded into its arrivals.
+    #[inline(always)]
+    pub fn is_folded(&self) -> bool {
+        self.folded.is_some()
+    }
+
     /// When this link wants to be woken.
     #[inline]
     pub fn pending(&self) -> Time {
-        self.pending
+        match &self.folded {
+            Some(folded) => folded.next_awaited(),
+            None => self.pending,
+        }
+    }
+
+    /// Offers a packet to a folded queue whose departures have been caught up with. Returns
+    /// whether it was taken.
+    #[inline(always)]
+    pub fn offer_folded(&mut self, mut packet: Packet, now: Time, is_awaited: bool) -> bool {
+        packet.arrived = now;
+        let bytes = packet.wire_bytes(self.overhead_bytes);
+        self.statistics.total.arrived(bytes);
+        let folded = self.folded.as_mut().expect("only folded links are asked");
+        if !folded.offer(packet, bytes, now, is_awaited) {
+            self.statistics.total.refused(bytes);
+            return false;
+        }
+        self.settle(now);
+        true
+    }
+
+    /// The next packet to leave a folded queue before `bound`, its statistics entered.
+    #[inline(always)]
+    pub fn depart_before(&mut self, bound: Time, warm_up: Time) -> Option<Scheduled> {
+        let folded = self.folded.as_mut()?;
+        let left = folded.depart_before(bound)?;
+        let bytes = left.packet.wire_bytes(self.overhead_bytes);
+        let level = folded.level();
+        let (arrived, at) = (left.packet.arrived, left.departure);
+        self.statistics
+            .departed(bytes, arrived, left.service, at, warm_up);
+        self.statistics.levels.set(at, level);
+        Some(left)
     }
 
     /// Packets in the queue and in transmission, and the backlog.
     #[inline(always)]
     pub fn level(&self) -> Level {
+        if let Some(folded) = &self.folded {
+            return folded.level();
+        }
         let (backlog_pkts, backlog_bytes) = self.qdisc.backlog();
         Level {
             system_pkts: backlog_pkts + u32::from(self.in_transmission.is_some()),
@@ -128,15 +182,12 @@ impl Link {
     #[inline(always)]
     pub fn offer(&mut self, mut packet: Packet, now: Time) -> Offered {
         packet.arrived = now;
-        let bytes = u64::from(packet.wire_bytes(self.overhead_bytes));
-        let total = &mut self.statistics.total;
-        total.arrived_pkts += 1;
-        total.arrived_bytes += bytes;
+        let bytes = packet.wire_bytes(self.overhead_bytes);
+        self.statistics.total.arrived(bytes);
         match self.qdisc.enqueue(packet, now) {
             Ok(()) => Offered::Taken,
             Err(reason) => {
-                total.dropped_overlimit_pkts += 1;
-                total.dropped_overlimit_bytes += bytes;
+                self.statistics.total.refused(bytes);
                 Offered::Dropped(reason)
             }
         }
@@ -221,7 +272,8 @@ impl Link {
     /// Every packet in the queue, in transmission or on its way, for checking conservation.
     pub fn packets(&self) -> impl Iterator<Item = &Packet> {
         let sending = self.in_transmission.iter().map(|(packet, _)| packet);
-        let queued = self.qdisc.packets().chain(sending);
+        let folded = self.folded.iter().flat_map(FoldedFifo::packets);
+        let queued = self.qdisc.packets().chain(sending).chain(folded);
         queued.chain(self.propagation.packets())
     }
 }

@@ -30,6 +30,20 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// A packet was offered to the queue.
+    #[inline]
+    pub fn arrived(&mut self, bytes: u32) {
+        self.arrived_pkts += 1;
+        self.arrived_bytes += u64::from(bytes);
+    }
+
+    /// The queue refused a packet.
+    #[inline]
+    pub fn refused(&mut self, bytes: u32) {
+        self.dropped_overlimit_pkts += 1;
+        self.dropped_overlimit_bytes += u64::from(bytes);
+    }
+
     /// What was counted since an earlier copy.
     pub fn since(&self, earlier: &Counters) -> Counters {
         Counters {

@@ -1,5 +1,6 @@
 //! Hosts, links and routes.
 
+pub mod folded;
 pub mod link;
 pub mod link_statistics;
 pub mod propagation;

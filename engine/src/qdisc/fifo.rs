@@ -13,10 +13,24 @@ use super::{Dequeued, DropReason};
 use crate::sim::packet::Packet;
 use std::collections::VecDeque;
 
-#[derive(Debug, Clone, Copy)]
-enum Limit {
+/// How much a FIFO holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// So many packets.
     Packets(u32),
+    /// So many bytes on the wire.
     Bytes(u64),
+}
+
+impl Limit {
+    /// Whether a packet of `bytes` is taken while this much waits.
+    #[inline]
+    pub fn admits(self, waiting_pkts: usize, waiting_bytes: u64, bytes: u64) -> bool {
+        match self {
+            Limit::Packets(limit) => waiting_pkts < limit as usize,
+            Limit::Bytes(limit) => waiting_bytes + bytes <= limit,
+        }
+    }
 }
 
 /// A FIFO queue.
@@ -29,6 +43,11 @@ pub struct Fifo {
 }
 
 impl Fifo {
+    /// How much it holds.
+    pub fn limit(&self) -> Limit {
+        self.limit
+    }
+
     /// At most `limit_packets` wait.
     pub fn by_packets(limit_packets: u32, overhead_bytes: u32) -> Fifo {
         Fifo::new(Limit::Packets(limit_packets), overhead_bytes)
@@ -52,11 +71,10 @@ impl Fifo {
     #[inline(always)]
     pub fn enqueue(&mut self, packet: Packet) -> Result<(), DropReason> {
         let bytes = u64::from(packet.wire_bytes(self.overhead_bytes));
-        let fits = match self.limit {
-            Limit::Packets(limit) => self.packets.len() < limit as usize,
-            Limit::Bytes(limit) => self.backlog_bytes + bytes <= limit,
-        };
-        if !fits {
+        if !self
+            .limit
+            .admits(self.packets.len(), self.backlog_bytes, bytes)
+        {
             return Err(DropReason::Overlimit);
         }
         self.backlog_bytes += bytes;

@@ -6,10 +6,12 @@
 //! earlier in the description goes first. So a packet that leaves at the very instant another
 //! arrives has made room for it, and adding a component does not reorder the others.
 //!
+//! What hosts do (send, count, answer) is in `world/hosts.rs`.
+//!
 //! Transmitters, propagation rings and sources have one pending event each and live in a
 //! `Tournament`; everything else is in the `Wheel`.
 
-use super::packet::{Kind, Packet};
+use super::packet::Packet;
 use super::time::Time;
 use super::tournament::Tournament;
 use super::wheel::{Entry, Order, Wheel};
@@ -19,10 +21,11 @@ use crate::net::route::Routes;
 use crate::qdisc::DropReason;
 use crate::sim::records::{Event, Records};
 use crate::sim::samples::Samples;
-use crate::spec::{Change, Experiment, SizeAt};
-use crate::traffic::conversation::{Conversation, Sender};
-use crate::traffic::datagram;
+use crate::spec::{Change, Experiment};
+use crate::traffic::conversation::Conversation;
 use std::collections::VecDeque;
+
+mod hosts;
 
 /// Classes of events at one instant, in their order.
 pub mod class {
@@ -71,6 +74,8 @@ pub struct World {
     /// Packet records.
     pub records: Records,
     routes: Routes,
+    /// Class and component of the event being done.
+    current: (u8, u32),
     tournament: Tournament,
     /// In the order of leaves: by class, then component.
     leaves: Vec<Leaf>,
@@ -89,6 +94,13 @@ pub struct World {
 impl World {
     /// A network at time zero.
     pub fn new(experiment: &Experiment, replication: u64) -> World {
+        let mut world = World::with_an_event_for_every_departure(experiment, replication);
+        world.links.iter_mut().for_each(Link::fold);
+        world
+    }
+
+    /// The same network with the ordinary path on every link: slower, and the same results.
+    pub fn with_an_event_for_every_departure(experiment: &Experiment, replication: u64) -> World {
         let built = super::build::Built::new(experiment, replication);
         let (mut links, conversations) = (built.links, built.conversations);
         let mut leaves = Vec::new();
@@ -115,6 +127,7 @@ impl World {
             warm_up: Time::from_ns(experiment.warm_up_ns),
             end: Time::from_ns(experiment.duration_ns),
             flows: experiment.flows.len(),
+            current: (class::CHANGE, 0),
             tournament: Tournament::new(leaves.len()),
             leaves,
             first_source_leaf,
@@ -167,8 +180,9 @@ impl World {
         self.now = time;
         self.events += 1;
         let Leaf { class, component } = self.leaves[leaf];
+        self.current = (class, component);
         match class {
-            class::DEPARTURE => self.pump(component as usize),
+            class::DEPARTURE => self.depart(component as usize),
             class::ARRIVAL => self.arrive_from_ring(component as usize),
             _ => self.send_from(component as usize),
         }
@@ -179,6 +193,7 @@ impl World {
     /// Brings every integral up to the end and takes the last sample.
     pub fn finish(&mut self) {
         self.now = self.end;
+        self.catch_up_all(self.end);
         for link in &mut self.links {
             link.statistics.finish(self.end);
         }
@@ -235,6 +250,7 @@ impl World {
             return false;
         }
         let entry = self.wheel.pop().expect("there is a first entry");
+        self.current = (entry.order.class, entry.order.component);
         self.wheel_due = self.wheel.first().map_or(Time::NEVER, |entry| entry.time);
         self.now = entry.time;
         self.events += 1;
@@ -249,6 +265,8 @@ impl World {
     }
 
     fn start_measuring(&mut self) {
+        // Departures of this very instant come after changes.
+        self.catch_up_all(self.now);
         for link in &mut self.links {
             link.statistics.start_measuring(self.now);
         }
@@ -263,6 +281,8 @@ impl World {
     }
 
     fn sample(&mut self) {
+        // Samples come after everything else of their instant.
+        self.catch_up_all(self.now + Time(1));
         for link in &mut self.links {
             link.statistics.levels.advance(self.now);
         }
@@ -312,6 +332,10 @@ impl World {
             self.arrive_at_once(packet, host);
             return;
         }
+        if link.is_folded() {
+            self.offer_folded(index, packet);
+            return;
+        }
         match link.offer(packet, self.now) {
             Offered::Dropped(reason) => {
                 self.record(index, Event::Drop, reason as i8, &packet, None);
@@ -325,6 +349,57 @@ impl World {
                 self.record(index, Event::Enqueue, 0, &packet, None);
                 self.pump(index);
             }
+        }
+    }
+
+    /// Offers a packet to a link whose departures have no events.
+    #[inline(always)]
+    fn offer_folded(&mut self, index: usize, packet: Packet) {
+        // Departures of this very instant have happened if their turn was before this event's.
+        let is_past = self.current > (class::DEPARTURE, index as u32);
+        self.catch_up(index, self.now + Time(u64::from(is_past)));
+        let link = &mut self.links[index];
+        let sink = &mut self.conversations[packet.conversation as usize];
+        let is_awaited = !sink.counts_at(link.to);
+        if !link.offer_folded(packet, self.now, is_awaited) {
+            sink.counters.dropped(&packet);
+        } else if is_awaited {
+            self.tournament.set(link.departure_leaf, link.pending());
+        }
+    }
+
+    /// Does what the departures of a folded link before `bound` do.
+    #[inline(always)]
+    fn catch_up(&mut self, index: usize, bound: Time) {
+        let warm_up = self.warm_up;
+        let link = &mut self.links[index];
+        while let Some(left) = link.depart_before(bound, warm_up) {
+            let sink = &mut self.conversations[left.packet.conversation as usize];
+            if sink.counts_at(link.to) {
+                sink.receive(&left.packet, left.departure, warm_up);
+            } else {
+                // Only the event made for it can have come to an awaited departure.
+                debug_assert_eq!(left.departure, self.now);
+                self.arriving.push_back((left.packet, link.to));
+            }
+        }
+    }
+
+    fn catch_up_all(&mut self, bound: Time) {
+        for index in 0..self.links.len() {
+            self.catch_up(index, bound);
+        }
+    }
+
+    /// The pending event of a link: a departure, or its discipline's next packet is due.
+    #[inline(always)]
+    fn depart(&mut self, index: usize) {
+        if self.links[index].is_folded() {
+            self.catch_up(index, self.now + Time(1));
+            let link = &self.links[index];
+            self.tournament.set(link.departure_leaf, link.pending());
+        } else {
+            self.pump(index);
         }
     }
 
@@ -418,95 +493,6 @@ impl World {
             .expect("the wheel names a packet in flight");
         let host = link.to;
         self.arrive(packet, host);
-    }
-
-    #[inline(always)]
-    fn send_from(&mut self, index: usize) {
-        let now = self.now;
-        let conversation = &mut self.conversations[index];
-        match &mut conversation.sender {
-            Sender::Udp(generator) => {
-                let (size, size_at) = (generator.next_size(), generator.size_at());
-                let gap = generator.next_gap();
-                let next = gap.map_or(Time::NEVER, |gap| now.saturating_add(gap));
-                self.schedule_source(index, next);
-                self.send_datagram(index, size, size_at);
-            }
-            Sender::Ping(ping) => {
-                let (number, gap) = ping.send(now);
-                let bytes = ping.packet_bytes;
-                let next = gap.map_or(Time::NEVER, |gap| now.saturating_add(gap));
-                self.schedule_source(index, next);
-                let packet = Packet::new(Kind::Echo, index as u32, number, bytes, now);
-                self.create(index, packet);
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn send_datagram(&mut self, index: usize, size: u32, size_at: SizeAt) {
-        let (now, warm_up) = (self.now, self.warm_up);
-        let conversation = &mut self.conversations[index];
-        conversation.number = conversation.number.wrapping_add(1);
-        if now >= warm_up {
-            conversation.sent.count += 1;
-            conversation.sent.payload_bytes += u64::from(size);
-            conversation.first_sent.get_or_insert(now);
-        }
-        let (number, mtu) = (conversation.number, conversation.mtu_bytes);
-        match size_at {
-            SizeAt::Wire => {
-                let packet = Packet::new(Kind::Udp, index as u32, number, size as u16, now);
-                self.create(index, packet.with_size_on_wire());
-            }
-            SizeAt::Payload => {
-                for packet in datagram::packets(index as u32, number, size, mtu, now) {
-                    self.create(index, packet);
-                }
-            }
-        }
-    }
-
-    /// A host hands a packet to the network.
-    #[inline(always)]
-    fn create(&mut self, index: usize, mut packet: Packet) {
-        let conversation = &mut self.conversations[index];
-        packet.traffic_class = conversation.traffic_class;
-        conversation.counters.created(&packet);
-        let link = self.routes.next(conversation.row_out, conversation.source);
-        self.offer(link as usize, packet);
-    }
-
-    #[inline]
-    fn count_dropped(&mut self, packet: &Packet) {
-        let counters = &mut self.conversations[packet.conversation as usize].counters;
-        counters.dropped(packet);
-    }
-
-    #[inline]
-    fn deliver(&mut self, packet: Packet, host: u32) {
-        let (now, warm_up) = (self.now, self.warm_up);
-        let conversation = &mut self.conversations[packet.conversation as usize];
-        match &mut conversation.sender {
-            Sender::Udp(_) => conversation.receive(&packet, now, warm_up),
-            Sender::Ping(ping) => {
-                conversation.counters.delivered(&packet);
-                if packet.is_reply() {
-                    ping.receive(packet.number, now);
-                } else {
-                    self.answer(packet, host);
-                }
-            }
-        }
-    }
-
-    /// The answer to an echo request is a new packet of the same size.
-    fn answer(&mut self, packet: Packet, host: u32) {
-        let counters = &mut self.conversations[packet.conversation as usize].counters;
-        counters.created(&packet);
-        let mut reply = packet.into_reply();
-        reply.created = self.now;
-        self.arriving.push_back((reply, host));
     }
 
     #[inline(always)]

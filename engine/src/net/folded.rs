@@ -1,0 +1,174 @@
+//! A plain FIFO in front of a transmitter of constant rate, with its departures folded into its
+//! arrivals.
+//!
+//! When a packet is taken its departure is already certain: transmission starts when the one
+//! before it ends. So no event is needed for each departure. What departures do to statistics
+//! is caught up with when somebody looks: the next packet to arrive, a sample, the end. Only a
+//! packet that somebody waits for (that goes on to another host, or is to be answered) has an
+//! event, at its departure.
+//!
+//! The link's ordinary path (`Link::send`) does the same with an event a departure; both give
+//! the same digest (`tests/folding.rs`). Links with loss, delay, changes or records take the
+//! ordinary one.
+
+use super::link_statistics::Level;
+use crate::qdisc::fifo::Limit;
+use crate::sim::packet::Packet;
+use crate::sim::rate::Rate;
+use crate::sim::time::Time;
+use std::collections::VecDeque;
+
+/// A packet in the system whose departure is known.
+#[derive(Debug, Clone, Copy)]
+pub struct Scheduled {
+    /// The packet.
+    pub packet: Packet,
+    /// When its transmission ends.
+    pub departure: Time,
+    /// How long its transmission takes.
+    pub service: Time,
+}
+
+/// Queue and transmitter in one.
+#[derive(Debug, Clone)]
+pub struct FoldedFifo {
+    /// First to leave first; the first is in transmission.
+    scheduled: VecDeque<Scheduled>,
+    /// Bytes on the wire of all but the first.
+    waiting_bytes: u64,
+    /// When the last of them leaves.
+    last_departure: Time,
+    /// Departures that somebody waits for.
+    awaited: VecDeque<Time>,
+    limit: Limit,
+    rate: Rate,
+    overhead_bytes: u32,
+}
+
+impl FoldedFifo {
+    /// An empty queue.
+    pub fn new(limit: Limit, rate: Rate, overhead_bytes: u32) -> FoldedFifo {
+        FoldedFifo {
+            scheduled: VecDeque::new(),
+            waiting_bytes: 0,
+            last_departure: Time::ZERO,
+            awaited: VecDeque::new(),
+            limit,
+            rate,
+            overhead_bytes,
+        }
+    }
+
+    /// Takes a packet and fixes its departure; false when the queue is full. Departures before
+    /// now have been caught up with.
+    #[inline(always)]
+    pub fn offer(&mut self, packet: Packet, bytes: u32, now: Time, is_awaited: bool) -> bool {
+        let waiting_pkts = self.scheduled.len().saturating_sub(1);
+        let is_idle = self.scheduled.is_empty();
+        if !self
+            .limit
+            .admits(waiting_pkts, self.waiting_bytes, u64::from(bytes))
+        {
+            return false;
+        }
+        let service = self.rate.time_for(bytes);
+        let start = if is_idle { now } else { self.last_departure };
+        self.last_departure = start + service;
+        self.waiting_bytes += if is_idle { 0 } else { u64::from(bytes) };
+        self.scheduled.push_back(Scheduled {
+            packet,
+            departure: self.last_departure,
+            service,
+        });
+        if is_awaited {
+            self.awaited.push_back(self.last_departure);
+        }
+        true
+    }
+
+    /// The next packet that leaves before `bound`.
+    #[inline(always)]
+    pub fn depart_before(&mut self, bound: Time) -> Option<Scheduled> {
+        if self.scheduled.front()?.departure >= bound {
+            return None;
+        }
+        let first = self.scheduled.pop_front()?;
+        if let Some(next) = self.scheduled.front() {
+            self.waiting_bytes -= u64::from(next.packet.wire_bytes(self.overhead_bytes));
+        }
+        if self.awaited.front() == Some(&first.departure) {
+            self.awaited.pop_front();
+        }
+        Some(first)
+    }
+
+    /// The next departure that somebody waits for.
+    #[inline]
+    pub fn next_awaited(&self) -> Time {
+        self.awaited.front().copied().unwrap_or(Time::NEVER)
+    }
+
+    /// Packets in queue and transmission, and the backlog.
+    #[inline(always)]
+    pub fn level(&self) -> Level {
+        let system_pkts = self.scheduled.len() as u32;
+        Level {
+            system_pkts,
+            backlog_pkts: system_pkts.saturating_sub(1),
+            backlog_bytes: self.waiting_bytes,
+        }
+    }
+
+    /// Every packet in queue and transmission.
+    pub fn packets(&self) -> impl Iterator<Item = &Packet> {
+        self.scheduled.iter().map(|scheduled| &scheduled.packet)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::packet::Kind;
+
+    fn packet(bytes: u16) -> Packet {
+        Packet::new(Kind::Udp, 0, 1, bytes, Time::ZERO).with_size_on_wire()
+    }
+
+    /// 125 bytes take a millisecond.
+    fn queue(limit: Limit) -> FoldedFifo {
+        FoldedFifo::new(limit, Rate::new(1_000_000), 14)
+    }
+
+    const MS: Time = Time::from_ns(1_000_000);
+
+    #[test]
+    fn departures_follow_one_another() {
+        let mut queue = queue(Limit::Packets(10));
+        assert!(queue.offer(packet(125), 125, Time::ZERO, false));
+        assert!(queue.offer(packet(250), 250, Time::ZERO, true));
+        assert_eq!(queue.next_awaited(), MS + MS + MS);
+        assert_eq!(queue.level().backlog_bytes, 250);
+        assert!(queue.depart_before(MS).is_none());
+        let first = queue.depart_before(MS + Time(1)).unwrap();
+        assert_eq!((first.departure, first.service), (MS, MS));
+        assert_eq!(queue.level().backlog_bytes, 0);
+        assert_eq!(queue.depart_before(Time::NEVER).unwrap().service, MS + MS);
+        assert_eq!(queue.next_awaited(), Time::NEVER);
+        // After an idle time transmission starts at once.
+        assert!(queue.offer(packet(125), 125, Time(7) + MS + MS + MS, false));
+        let third = queue.depart_before(Time::NEVER).unwrap();
+        assert_eq!(third.departure, Time(7) + MS + MS + MS + MS);
+    }
+
+    #[test]
+    fn limits_count_what_waits_and_not_what_is_in_transmission() {
+        let mut by_packets = queue(Limit::Packets(1));
+        let mut by_bytes = queue(Limit::Bytes(125));
+        for queue in [&mut by_packets, &mut by_bytes] {
+            assert!(queue.offer(packet(125), 125, Time::ZERO, false));
+            assert!(queue.offer(packet(125), 125, Time::ZERO, false));
+            assert!(!queue.offer(packet(125), 125, Time::ZERO, false));
+            assert_eq!(queue.packets().count(), 2);
+        }
+    }
+}
