@@ -153,7 +153,7 @@ impl Link {
         let (arrived, at) = (left.packet.arrived, left.departure);
         self.statistics
             .departed(bytes, arrived, left.service, at, warm_up);
-        self.statistics.levels.set(at, level);
+        self.statistics.levels.fall(at, level);
         Some(left)
     }
 

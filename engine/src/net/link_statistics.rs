@@ -85,8 +85,6 @@ pub struct LevelIntegrals {
     pub backlog: u128,
     /// As above.
     pub backlog_bytes: u128,
-    /// Time during which something was being sent, picoseconds.
-    pub busy: u64,
     /// Greatest levels.
     pub max: Level,
     /// Picoseconds at each number of packets in the system.
@@ -104,6 +102,18 @@ impl LevelIntegrals {
         self.max.backlog_bytes = self.max.backlog_bytes.max(level.backlog_bytes);
     }
 
+    /// The level falls to `level`: as `set`, but there is no new maximum to look for.
+    #[inline(always)]
+    pub fn fall(&mut self, now: Time, level: Level) {
+        self.advance(now);
+        self.current = level;
+    }
+
+    /// Time with a packet in the system, picoseconds.
+    pub fn busy(&self) -> u64 {
+        self.occupancy.iter().skip(1).sum()
+    }
+
     /// Brings the integrals up to `now`.
     #[inline(always)]
     pub fn advance(&mut self, now: Time) {
@@ -114,7 +124,6 @@ impl LevelIntegrals {
         self.since = now;
         let level = self.current;
         if level.system_pkts > 0 {
-            self.busy += span;
             self.system += u128::from(level.system_pkts) * u128::from(span);
             self.backlog += u128::from(level.backlog_pkts) * u128::from(span);
             self.backlog_bytes += u128::from(level.backlog_bytes) * u128::from(span);
@@ -248,7 +257,7 @@ mod tests {
             (levels.system, levels.backlog, levels.backlog_bytes),
             (50, 20, 2000)
         );
-        assert_eq!(levels.busy, 30);
+        assert_eq!(levels.busy(), 30);
         assert_eq!(levels.occupancy, vec![70, 20, 0, 10]);
         assert_eq!(levels.max, level(3));
     }

@@ -133,7 +133,7 @@ fn queues(world: &World) -> Table {
         i64s("lost_pkts", &counted, |c| c.lost_pkts),
         i64s("marked_pkts", &counted, |c| c.marked_pkts),
         f64s("measured_s", links, |_: &Row| seconds(measured_ps)),
-        f64s("busy_s", links, |l| seconds(l.statistics.levels.busy)),
+        f64s("busy_s", links, |l| seconds(l.statistics.levels.busy())),
         i64s("sojourn_count", links, |l| l.statistics.sojourn.count()),
         f64s("sojourn_mean_s", links, |l| {
             l.statistics.sojourn.mean_seconds()
