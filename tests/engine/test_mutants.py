@@ -145,10 +145,9 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "tests").mkdir()
     shutil.copytree(ROOT / "tests" / "golden", folder / "tests" / "golden")
     manifest = (ROOT / "Cargo.toml").read_text()
-    fewer, found = re.subn(
-        r"^members = \[.*?\]", 'members = ["engine", "tc"]', manifest, flags=re.M
-    )
-    assert found == 1
+    only = r'\1 = ["engine", "tc"]'
+    fewer, found = re.subn(r"^((?:default-)?members) = \[.*?\]", only, manifest, flags=re.M)
+    assert found == 2
     (folder / "Cargo.toml").write_text(fewer)
     return folder
 
