@@ -171,8 +171,8 @@ pub struct LinkStatistics {
     pub sojourn_histogram: Histogram,
     /// Picoseconds.
     pub wait_histogram: Histogram,
-    /// Sum of all sojourn times since the start of the run, picoseconds.
-    pub sojourn_total: u128,
+    /// Sum of the sojourn times of packets that arrived before the warm-up ended, picoseconds.
+    sojourn_before_warm_up: u128,
     /// Packets of the measured window that a queue which never holds any let through. Their
     /// sojourn times are zero; `finish` enters them all at once.
     passed_at_once: u64,
@@ -185,13 +185,14 @@ impl LinkStatistics {
         self.total.departed_pkts += 1;
         self.total.departed_bytes += u64::from(bytes);
         let sojourn = now - arrived;
-        self.sojourn_total += u128::from(sojourn.0);
         if arrived >= warm_up {
             let wait = sojourn.saturating_sub(service);
             self.sojourn.push(sojourn);
             self.wait.push(wait);
             self.sojourn_histogram.record(sojourn.0);
             self.wait_histogram.record(wait.0);
+        } else {
+            self.sojourn_before_warm_up += u128::from(sojourn.0);
         }
     }
 
@@ -221,6 +222,11 @@ impl LinkStatistics {
         self.system_before_warm_up = self.levels.system;
         self.at_warm_up = self.total;
         self.levels.restart(now);
+    }
+
+    /// Sum of all sojourn times since the start of the run, picoseconds.
+    pub fn sojourn_total(&self) -> u128 {
+        self.sojourn_before_warm_up + self.sojourn.sum()
     }
 
     /// Counters of the measured window.
@@ -274,7 +280,7 @@ mod tests {
         assert_eq!(statistics.measured().departed_pkts, 2);
         assert_eq!(statistics.sojourn.count(), 1);
         assert_eq!(statistics.wait.max(), Some(Time(10)));
-        assert_eq!(statistics.sojourn_total, 10 + 25 + 20);
+        assert_eq!(statistics.sojourn_total(), 10 + 25 + 20);
         assert_eq!(statistics.levels.system, 60);
         assert_eq!(statistics.system_integral(), 100);
     }

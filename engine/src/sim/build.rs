@@ -151,7 +151,7 @@ impl Builder<'_> {
             last_received: None,
             delay: Moments::default(),
             delivered_payload_bytes: 0,
-            delay_total: 0,
+            delay_before_warm_up: 0,
             reassembly: Reassembly::default(),
         }
     }

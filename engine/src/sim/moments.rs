@@ -53,6 +53,11 @@ impl Moments {
         self.count
     }
 
+    /// Sum of the samples, picoseconds.
+    pub fn sum(&self) -> u128 {
+        self.sum
+    }
+
     /// Seconds; NaN without a sample.
     pub fn mean_seconds(&self) -> f64 {
         if self.count == 0 {

@@ -76,7 +76,7 @@ impl Samples {
                 departed_pkts: statistics.total.departed_pkts,
                 departed_bytes: statistics.total.departed_bytes,
                 dropped_pkts: statistics.total.dropped_overlimit_pkts,
-                sojourn_sum_s: seconds(statistics.sojourn_total),
+                sojourn_sum_s: seconds(statistics.sojourn_total()),
                 system_integral_pkt_s: seconds(statistics.system_integral()),
             });
         }
@@ -87,7 +87,7 @@ impl Samples {
                 delivered_pkts: conversation.counters.delivered_pkts,
                 delivered_payload_bytes: conversation.delivered_payload_bytes,
                 dropped_pkts: conversation.counters.dropped_pkts,
-                delay_sum_s: seconds(conversation.delay_total),
+                delay_sum_s: seconds(conversation.delay_total()),
             });
         }
     }

@@ -101,8 +101,8 @@ pub struct Conversation {
     pub delay: Moments,
     /// Payload received since the start of the run, for samples.
     pub delivered_payload_bytes: u64,
-    /// Sum of one-way delays since the start of the run, picoseconds.
-    pub delay_total: u128,
+    /// Sum of the one-way delays of packets made before the warm-up ended, picoseconds.
+    pub delay_before_warm_up: u128,
     /// Of fragments.
     pub reassembly: Reassembly,
 }
@@ -119,9 +119,10 @@ impl Conversation {
     pub fn receive(&mut self, packet: &Packet, now: Time, warm_up: Time) {
         self.counters.delivered(packet);
         let delay = now - packet.created;
-        self.delay_total += u128::from(delay.0);
         if packet.created >= warm_up {
             self.delay.push(delay);
+        } else {
+            self.delay_before_warm_up += u128::from(delay.0);
         }
         if let Some(payload) = self.whole_datagram(packet) {
             self.delivered_payload_bytes += u64::from(payload);
@@ -131,6 +132,11 @@ impl Conversation {
                 self.last_received = Some(now);
             }
         }
+    }
+
+    /// Sum of all one-way delays since the start of the run, picoseconds.
+    pub fn delay_total(&self) -> u128 {
+        self.delay_before_warm_up + self.delay.sum()
     }
 
     /// The payload of the datagram that this packet completes, if it does. An ideal packet is
