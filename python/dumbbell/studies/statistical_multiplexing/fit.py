@@ -1,7 +1,7 @@
 """Which load and which base RTT explain the published quartiles?
 
-The nominal load gives delays ten times the published ones, so something sent less than asked.
-Two numbers are free: the packets a second each sender really sent, and the round-trip time of
+The nominal load gives delays some twenty times the published ones, so something sent less than
+asked. Two numbers are free: the packets a second each sender really sent, and the round-trip time of
 the empty path, which adds to every ping. Both are fitted to all six published quartiles at
 once, and the fit says how good it is.
 

@@ -42,8 +42,8 @@ def summary(judged: Sequence[Judged], gains: Mapping[int, Estimate], fit: Fit | 
         load = fit.load_pps
         sentences.append(
             "Its milliseconds do not follow from its parameters: with headers, fragments and "
-            "pings on the wire, 110 packets/s load the link to 0.986, where delays are ten times "
-            f"those printed. About {load.value:.0f} packets/s from each sender ({load.low:.0f} "
+            "pings on the wire, 110 packets/s load the link to 0.986, where delays are some "
+            f"twenty times those printed. About {load.value:.0f} packets/s from each sender ({load.low:.0f} "
             f"to {load.high:.0f}) explain the printed quartiles "
             f"{'well' if fit.p_value >= 0.05 else 'best, but not well'} "
             f"(goodness of fit p = {fit.p_value:.2g})."
@@ -74,7 +74,8 @@ def notes(fit: Fit | None, interrupted: bool) -> list[str]:
             "The fit has two free parameters and six quartiles; at the best fit they are about "
             f"{predicted} ms. "
             "Verdicts at the fitted load say whether the fit is consistent, not that it is the "
-            "cause: a sender that oversleeps 3 ms a packet would do it, and so would other things."
+            "cause: a sender that oversleeps 3.7 ms a packet would do it, and so would other "
+            "things."
         )
     if interrupted:
         notes.insert(0, "Interrupted: only the parts that had finished are here.")

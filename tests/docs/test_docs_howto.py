@@ -1,0 +1,102 @@
+"""The how-tos are done: their blocks are applied to a copy, and what they promise is checked.
+
+That the changes fit the code as it stands is checked of all of them; those in Rust are built by
+`test_docs_howto_rust.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from docs_pages import ROOT, apply_blocks, blocks
+
+HOWTO = ROOT / "docs" / "howto"
+PAGES = [page for page in sorted(HOWTO.glob("*.md")) if any(each.file for each in blocks(page))]
+_NOT_COPIED = shutil.ignore_patterns("__pycache__", "target", "*.so")
+
+
+def copy_of_the_files_named(page: Path, folder: Path) -> None:
+    for file in {block.file for block in blocks(page) if block.file}:
+        source, target = ROOT / file, folder / file
+        if source.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, target)
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The Python package, its pages and some of its tests, apart from the repository."""
+    for folder in ("python", "docs", "tests/metrics"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=_NOT_COPIED)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    for native in (ROOT / "python" / "dumbbell").glob("_engine*.so"):
+        (tmp_path / "python" / "dumbbell" / native.name).symlink_to(native)
+    return tmp_path
+
+
+def python(copy: Path, *arguments: str) -> str:
+    """Standard output of an interpreter that sees the copy and not the repository."""
+    environment = {**os.environ, "PYTHONPATH": str(copy / "python"), "COLUMNS": "120"}
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=copy,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def lint(copy: Path, files: list[Path]) -> None:
+    names = [str(file) for file in files if file.suffix == ".py"]
+    python(copy, "-m", "ruff", "check", "--no-cache", *names)
+    python(copy, "-m", "ruff", "format", "--no-cache", "--check", *names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_changes_fit_the_code(page: Path, tmp_path: Path) -> None:
+    copy_of_the_files_named(page, tmp_path)
+    apply_blocks(page, tmp_path)
+
+
+def test_add_a_metric(copy: Path) -> None:
+    files = apply_blocks(HOWTO / "add-a-metric.md", copy)
+    assert python(copy, "-c", "import dumbbell; print(dumbbell.__file__)").startswith(str(copy))
+    lint(copy, files)
+    page = python(copy, "-m", "dumbbell.metrics")
+    assert "### `ping_mdev_ms(run, probes=None, *, first_s=None)`" in page
+    (copy / "docs" / "metrics.md").write_text(page, encoding="utf-8")
+    python(copy, "-m", "pytest", "-p", "no:cacheprovider", "tests/metrics/test_metrics_registry.py")
+    python(
+        copy, "-m", "pytest", "-p", "no:cacheprovider", "tests/metrics/test_metrics_ping_mdev.py"
+    )
+
+
+def test_add_a_study(copy: Path) -> None:
+    files = apply_blocks(HOWTO / "add-a-study.md", copy)
+    lint(copy, files)
+    assert "constant-sizes" in python(copy, "-m", "dumbbell.cli", "studies")
+    printed = python(copy, "-m", "dumbbell.cli", "reproduce", "constant-sizes", "--json")
+    (study,) = json.loads(printed)
+    (claim,) = study["claims"]
+    assert claim["verdict"] == "reproduced"
+    assert claim["rule"].startswith("Equivalence")
+    written = {path.name for path in (copy / "results" / "constant-sizes").iterdir()}
+    assert {"index.html", "claims.json", "meta.json", "provenance.json", "figures"} <= written
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["add-a-metric", "add-a-study"])
+def test_types(name: str, copy: Path) -> None:
+    files = apply_blocks(HOWTO / f"{name}.md", copy)
+    ours = [str(file) for file in files if file.is_relative_to(copy / "python")]
+    options = ("--follow-imports=silent", "--cache-dir", str(copy / ".mypy_cache"))
+    python(copy, "-m", "mypy", *options, *ours)

@@ -1,0 +1,58 @@
+"""Links, anchors and paths on the pages lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from docs_pages import PAGES, ROOT, anchors, inline_code, links, page_id
+
+INDEX = ROOT / "docs" / "index.md"
+# Folders of the repository; a path in a sentence that begins with one of them is looked for.
+FOLDERS = {path.name for path in ROOT.iterdir() if path.is_dir()} - {"results", "target", "dist"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in links(page):
+        parts = urlsplit(target)
+        if parts.scheme:
+            assert parts.scheme == "https" and parts.netloc, target
+            continue
+        path = (page.parent / parts.path).resolve() if parts.path else page
+        assert path.is_relative_to(ROOT), f"{target} leaves the repository"
+        assert path.exists(), target
+        if parts.fragment:
+            assert parts.fragment in anchors(path), f"{target}: one of {sorted(anchors(path))}"
+
+
+def test_every_page_can_be_reached() -> None:
+    reached: set[Path] = set()
+    waiting = [ROOT / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        if page in reached or page.suffix != ".md":
+            continue
+        reached.add(page)
+        parts = [urlsplit(target) for target in links(page)]
+        waiting += [(page.parent / each.path).resolve() for each in parts if each.path]
+    assert not set(PAGES) - reached
+
+
+def test_the_index_names_every_page() -> None:
+    named = {(INDEX.parent / urlsplit(target).path).resolve() for target in links(INDEX)}
+    assert {page for page in PAGES if page.is_relative_to(INDEX.parent)} - {INDEX} <= named
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_paths_in_sentences_exist(page: Path) -> None:
+    for code in inline_code(page):
+        path = code.rstrip("/")
+        if not re.fullmatch(r"[\w.\-]+(/[\w.\-]+)*", path) or path.split("/")[0] not in FOLDERS:
+            continue
+        # Capitals stand for a name of one's own, and what a how-to adds is not there yet.
+        if "NAME" in path or "/" not in code or path.startswith(".venv/"):
+            continue
+        assert (ROOT / path).exists(), code
