@@ -1,8 +1,8 @@
 """Which load and which base RTT explain the published quartiles?
 
 The nominal load gives delays some twenty times the published ones, so something sent less than
-asked. Two numbers are free: the packets a second each sender really sent, and the round-trip time of
-the empty path, which adds to every ping. Both are fitted to all six published quartiles at
+asked. Two numbers are free: the packets a second each sender really sent, and the round-trip
+time of the empty path, which adds to every ping. Both are fitted to all six published quartiles at
 once, and the fit says how good it is.
 
 Method: synthetic likelihood (Wood, "Statistical inference for noisy nonlinear ecological

@@ -43,8 +43,8 @@ def summary(judged: Sequence[Judged], gains: Mapping[int, Estimate], fit: Fit | 
         sentences.append(
             "Its milliseconds do not follow from its parameters: with headers, fragments and "
             "pings on the wire, 110 packets/s load the link to 0.986, where delays are some "
-            f"twenty times those printed. About {load.value:.0f} packets/s from each sender ({load.low:.0f} "
-            f"to {load.high:.0f}) explain the printed quartiles "
+            f"twenty times those printed. About {load.value:.0f} packets/s from each sender "
+            f"({load.low:.0f} to {load.high:.0f}) explain the printed quartiles "
             f"{'well' if fit.p_value >= 0.05 else 'best, but not well'} "
             f"(goodness of fit p = {fit.p_value:.2g})."
         )
