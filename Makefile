@@ -27,7 +27,7 @@ else
 PRESET := --quick
 endif
 
-.PHONY: help reproduce test test-rust test-wasm test-python test-long bench wheel clean \
+.PHONY: help kernel test-kernel reproduce test test-rust test-wasm test-python test-long bench wheel clean \
 	prerequisites FORCE
 
 help:
@@ -35,6 +35,8 @@ help:
 	@echo "make reproduce FULL=1   the same with all replications"
 	@echo "make test          all checks that take minutes at most"
 	@echo "make test-long     the statistical checks that take longer"
+	@echo "make kernel        build the Linux kernel in virtual time, the second backend"
+	@echo "make test-kernel   its checks"
 	@echo "make bench         speed against other simulators (PEERS=1 installs those on PyPI)"
 	@echo "make wheel         an optimised wheel in dist/"
 	@echo "make clean         remove what was built; results stay"
@@ -119,11 +121,19 @@ test-python: $(VENV)/.test $(VENV)/.native
 	@$(call step,$(PY) -m mypy --ignore-missing-imports bench scripts)
 	@$(call step,$(PY) -m mypy.stubtest dumbbell._engine --mypy-config-file pyproject.toml)
 	@$(call step,$(VENV)/bin/lint-imports)
-	@$(call step,$(PY) -m pytest -m "not long" tests scripts bench $(PYTEST_ARGS))
+	@$(call step,$(PY) -m pytest -m "not long and not kernel" tests scripts bench $(PYTEST_ARGS))
 
 test-long: $(VENV)/.test $(VENV)/.native
 	@$(call step,cargo test $(LOCKED) $(PURE) --all-features --release -- --include-ignored)
-	@$(call step,$(PY) -m pytest -m long tests scripts bench $(PYTEST_ARGS))
+	@$(call step,$(PY) -m pytest -m "long and not kernel" tests scripts bench $(PYTEST_ARGS))
+
+# The kernel in virtual time is built once a machine (some minutes) and kept in the cache folder.
+kernel: $(VENV)/.native
+	@$(call step,cargo build $(LOCKED) --release -p dumbbell-guest)
+	@$(call step,$(VENV)/bin/dumbbell kernel build)
+
+test-kernel: $(VENV)/.test kernel
+	@$(call step,DUMBBELL_REQUIRE_KERNEL=1 $(PY) -m pytest -m kernel tests $(PYTEST_ARGS))
 
 # --- speed ----------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ use super::link_statistics::Level;
 use crate::qdisc::fifo::Limit;
 use crate::sim::packet::Packet;
 use crate::sim::rate::Rate;
+use crate::sim::ring::Ring;
 use crate::sim::time::Time;
 use std::collections::VecDeque;
 
@@ -25,7 +26,16 @@ pub struct Scheduled {
     pub packet: Packet,
     /// When its transmission ends.
     pub departure: Time,
-    /// How long its transmission takes.
+}
+
+/// A packet that has left.
+#[derive(Debug, Clone, Copy)]
+pub struct Departed {
+    /// The packet.
+    pub packet: Packet,
+    /// When its transmission ended.
+    pub departure: Time,
+    /// How long its transmission took.
     pub service: Time,
 }
 
@@ -33,13 +43,17 @@ pub struct Scheduled {
 #[derive(Debug, Clone)]
 pub struct FoldedFifo {
     /// First to leave first; the first is in transmission.
-    scheduled: VecDeque<Scheduled>,
+    scheduled: Ring<Scheduled>,
     /// Bytes on the wire of all but the first.
     waiting_bytes: u64,
     /// When the last of them leaves.
     last_departure: Time,
+    /// When the last one before them left.
+    latest_departed: Time,
     /// Departures that somebody waits for.
     awaited: VecDeque<Time>,
+    /// The first of these, or `NEVER`.
+    next_awaited: Time,
     limit: Limit,
     rate: Rate,
     overhead_bytes: u32,
@@ -49,10 +63,12 @@ impl FoldedFifo {
     /// An empty queue.
     pub fn new(limit: Limit, rate: Rate, overhead_bytes: u32) -> FoldedFifo {
         FoldedFifo {
-            scheduled: VecDeque::new(),
+            scheduled: Ring::default(),
             waiting_bytes: 0,
             last_departure: Time::ZERO,
+            latest_departed: Time::ZERO,
             awaited: VecDeque::new(),
+            next_awaited: Time::NEVER,
             limit,
             rate,
             overhead_bytes,
@@ -72,40 +88,51 @@ impl FoldedFifo {
             return false;
         }
         let service = self.rate.time_for(bytes);
-        let start = if is_idle { now } else { self.last_departure };
-        self.last_departure = start + service;
+        self.last_departure = now.max(self.last_departure) + service;
         self.waiting_bytes += if is_idle { 0 } else { u64::from(bytes) };
         self.scheduled.push_back(Scheduled {
             packet,
             departure: self.last_departure,
-            service,
         });
         if is_awaited {
             self.awaited.push_back(self.last_departure);
+            self.next_awaited = self.next_awaited.min(self.last_departure);
         }
         true
     }
 
     /// The next packet that leaves before `bound`.
     #[inline(always)]
-    pub fn depart_before(&mut self, bound: Time) -> Option<Scheduled> {
-        if self.scheduled.front()?.departure >= bound {
+    pub fn depart_before(&mut self, bound: Time) -> Option<Departed> {
+        let Scheduled { packet, departure } = *self.scheduled.front()?;
+        if departure >= bound {
             return None;
         }
-        let first = self.scheduled.pop_front()?;
+        self.scheduled.pop_front();
         if let Some(next) = self.scheduled.front() {
             self.waiting_bytes -= u64::from(next.packet.wire_bytes(self.overhead_bytes));
         }
-        if self.awaited.front() == Some(&first.departure) {
-            self.awaited.pop_front();
+        if departure == self.next_awaited {
+            self.wait_for_the_next();
         }
-        Some(first)
+        let start = packet.arrived.max(self.latest_departed);
+        self.latest_departed = departure;
+        Some(Departed {
+            packet,
+            departure,
+            service: departure - start,
+        })
+    }
+
+    fn wait_for_the_next(&mut self) {
+        self.awaited.pop_front();
+        self.next_awaited = self.awaited.front().copied().unwrap_or(Time::NEVER);
     }
 
     /// The next departure that somebody waits for.
     #[inline]
     pub fn next_awaited(&self) -> Time {
-        self.awaited.front().copied().unwrap_or(Time::NEVER)
+        self.next_awaited
     }
 
     /// Packets in queue and transmission, and the backlog.

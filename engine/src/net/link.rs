@@ -5,7 +5,7 @@
 //! work-conserving queue is passed at once and a shaping one (netem with a rate) paces itself.
 //! After transmission a packet may be lost, and otherwise arrives after the delay.
 
-use super::folded::{FoldedFifo, Scheduled};
+use super::folded::{Departed, FoldedFifo};
 use super::link_statistics::{Level, LinkStatistics};
 use super::propagation::{Propagation, Slab};
 use crate::qdisc::{self, Dequeued, DropReason, Qdisc};
@@ -145,7 +145,7 @@ impl Link {
 
     /// The next packet to leave a folded queue before `bound`, its statistics entered.
     #[inline(always)]
-    pub fn depart_before(&mut self, bound: Time, warm_up: Time) -> Option<Scheduled> {
+    pub fn depart_before(&mut self, bound: Time, warm_up: Time) -> Option<Departed> {
         let folded = self.folded.as_mut()?;
         let left = folded.depart_before(bound)?;
         let bytes = left.packet.wire_bytes(self.overhead_bytes);

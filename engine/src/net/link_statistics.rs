@@ -82,9 +82,10 @@ pub struct LevelIntegrals {
     /// Integrals in packet picoseconds and byte picoseconds.
     pub system: u128,
     /// As above.
-    pub backlog: u128,
-    /// As above.
     pub backlog_bytes: u128,
+    /// Packets of the system that are not in the backlog, packet picoseconds: a transmitter
+    /// holds one at most, so this is a time.
+    in_transmission: u64,
     /// Greatest levels.
     pub max: Level,
     /// Picoseconds at each number of packets in the system.
@@ -97,6 +98,17 @@ impl LevelIntegrals {
     pub fn set(&mut self, now: Time, level: Level) {
         self.advance(now);
         self.current = level;
+        let max = &self.max;
+        if level.system_pkts > max.system_pkts
+            || level.backlog_pkts > max.backlog_pkts
+            || level.backlog_bytes > max.backlog_bytes
+        {
+            self.raise_max(level);
+        }
+    }
+
+    #[cold]
+    fn raise_max(&mut self, level: Level) {
         self.max.system_pkts = self.max.system_pkts.max(level.system_pkts);
         self.max.backlog_pkts = self.max.backlog_pkts.max(level.backlog_pkts);
         self.max.backlog_bytes = self.max.backlog_bytes.max(level.backlog_bytes);
@@ -107,6 +119,11 @@ impl LevelIntegrals {
     pub fn fall(&mut self, now: Time, level: Level) {
         self.advance(now);
         self.current = level;
+    }
+
+    /// The integral of packets in the backlog, packet picoseconds.
+    pub fn backlog(&self) -> u128 {
+        self.system - u128::from(self.in_transmission)
     }
 
     /// Time with a packet in the system, picoseconds.
@@ -123,11 +140,9 @@ impl LevelIntegrals {
         }
         self.since = now;
         let level = self.current;
-        if level.system_pkts > 0 {
-            self.system += u128::from(level.system_pkts) * u128::from(span);
-            self.backlog += u128::from(level.backlog_pkts) * u128::from(span);
-            self.backlog_bytes += u128::from(level.backlog_bytes) * u128::from(span);
-        }
+        self.system += u128::from(level.system_pkts) * u128::from(span);
+        self.backlog_bytes += u128::from(level.backlog_bytes) * u128::from(span);
+        self.in_transmission += u64::from(level.system_pkts - level.backlog_pkts) * span;
         let bin = (level.system_pkts as usize).min(OCCUPANCY_CAP);
         match self.occupancy.get_mut(bin) {
             Some(time) => *time += span,
@@ -224,14 +239,14 @@ impl LinkStatistics {
         self.levels.restart(now);
     }
 
-    /// Sum of all sojourn times since the start of the run, picoseconds.
-    pub fn sojourn_total(&self) -> u128 {
-        self.sojourn_before_warm_up + self.sojourn.sum()
-    }
-
     /// Counters of the measured window.
     pub fn measured(&self) -> Counters {
         self.total.since(&self.at_warm_up)
+    }
+
+    /// Sum of all sojourn times since the start of the run, picoseconds.
+    pub fn sojourn_total(&self) -> u128 {
+        self.sojourn_before_warm_up + self.sojourn.sum()
     }
 
     /// The integral of packets in the system since the start of the run, packet picoseconds.
@@ -260,7 +275,7 @@ mod tests {
         levels.set(Time(40), level(0));
         levels.advance(Time(100));
         assert_eq!(
-            (levels.system, levels.backlog, levels.backlog_bytes),
+            (levels.system, levels.backlog(), levels.backlog_bytes),
             (50, 20, 2000)
         );
         assert_eq!(levels.busy(), 30);

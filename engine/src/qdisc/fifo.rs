@@ -11,7 +11,7 @@
 
 use super::{Dequeued, DropReason};
 use crate::sim::packet::Packet;
-use std::collections::VecDeque;
+use crate::sim::ring::Ring;
 
 /// How much a FIFO holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Limit {
 /// A FIFO queue.
 #[derive(Debug, Clone)]
 pub struct Fifo {
-    packets: VecDeque<Packet>,
+    packets: Ring<Packet>,
     backlog_bytes: u64,
     limit: Limit,
     overhead_bytes: u32,
@@ -60,7 +60,7 @@ impl Fifo {
 
     fn new(limit: Limit, overhead_bytes: u32) -> Fifo {
         Fifo {
-            packets: VecDeque::new(),
+            packets: Ring::default(),
             backlog_bytes: 0,
             limit,
             overhead_bytes,

@@ -6,7 +6,7 @@ use crate::net::link::Link;
 use crate::net::route::{Hop, Routes};
 use crate::sim::moments::Moments;
 use crate::spec::{Experiment, Flow, Probe};
-use crate::traffic::conversation::{Conversation, Counters, Datagrams, Sender};
+use crate::traffic::conversation::{Conversation, Counters, Datagrams, NO_HOST, Sender};
 use crate::traffic::datagram::Reassembly;
 use crate::traffic::ping::Ping;
 use crate::traffic::{FlowStreams, Generator};
@@ -134,9 +134,12 @@ impl Builder<'_> {
             .into_iter()
             .flatten()
             .map(|link| ends[link as usize].2.mtu_bytes);
+        let is_flow = matches!(sender, Sender::Udp(_));
         Conversation {
             source,
             destination,
+            counting_host: if is_flow { destination } else { NO_HOST },
+            first_link: self.routes.next(row_out, source),
             row_out,
             row_back: self.routes.row(source),
             traffic_class,

@@ -2,101 +2,98 @@
 //!
 //! Values below 256 have a bin each; above, every octave [2^k, 2^(k+1)) is cut into 128 equal
 //! bins (the layout of HdrHistogram with 7 bits). The quantile of a bin's middle is thus
-//! within 1/256 of the sample's. An octave takes memory (1 KiB) once a value falls into it: 58
-//! rows and 58 KiB at most, whatever the number of values.
+//! within 1/256 of the sample's. Memory reaches to the octave of the greatest value, 1 KiB an
+//! octave: 58 KiB at most, whatever the number of values.
 
 /// Bins in a row: the relative width of a bin is one over this.
 const BINS: usize = 1 << BINS_LOG2;
 const BINS_LOG2: u32 = 7;
 
-/// Row 0 counts 0..128; row r > 0 the octave that starts at 128 times 2^(r - 1), up to row 57.
-type Row = Box<[u64; BINS]>;
-
 /// Counts of values by size.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Histogram {
-    rows: Vec<Option<Row>>,
+    /// Rows of 128 bins: row 0 counts 0..128, row r > 0 the octave that starts at
+    /// 128 times 2^(r - 1), up to row 57. Whole rows, up to the greatest value's.
+    counts: Vec<u64>,
 }
 
-/// Row and bin of a value.
-#[inline]
-fn place(value: u64) -> (usize, usize) {
-    // The row is the position of the leading bit; its lower 7 neighbours choose the bin. Row 0
-    // has no leading bit of its own and takes the value as it is.
-    let row = (u64::BITS - value.leading_zeros()).saturating_sub(BINS_LOG2);
-    let shift = row.saturating_sub(1);
-    (row as usize, (value >> shift) as usize & (BINS - 1))
+/// The bin of a value.
+#[inline(always)]
+fn place(value: u64) -> usize {
+    // The leading bit of a value from 256 on decides by how much it is shifted to lie in
+    // 128..256, and so the row. Smaller values are not shifted and are their own bins.
+    let least = value | (2 * BINS as u64 - 1);
+    let shift = u64::BITS - least.leading_zeros() - (BINS_LOG2 + 1);
+    shift as usize * BINS + (value >> shift) as usize
+}
+
+/// By how much the values of a bin were shifted to find it.
+fn shift(bin: usize) -> usize {
+    (bin / BINS).saturating_sub(1)
 }
 
 /// The least value of a bin.
-fn low(row: usize, bin: usize) -> u64 {
-    match row {
-        0 => bin as u64,
-        _ => ((BINS + bin) as u64) << (row - 1),
-    }
+fn low(bin: usize) -> u64 {
+    ((bin - shift(bin) * BINS) as u64) << shift(bin)
 }
 
-/// How many values a bin of this row covers.
-fn width(row: usize) -> u64 {
-    1 << row.saturating_sub(1)
+/// How many values a bin covers.
+fn width(bin: usize) -> u64 {
+    1 << shift(bin)
 }
 
 impl Histogram {
     /// Counts a value.
-    #[inline]
+    #[inline(always)]
     pub fn record(&mut self, value: u64) {
-        let (row, bin) = place(value);
-        match self.rows.get_mut(row) {
-            Some(Some(counts)) => counts[bin] += 1,
-            _ => self.row(row)[bin] += 1,
+        let bin = place(value);
+        match self.counts.get_mut(bin) {
+            Some(count) => *count += 1,
+            None => self.first_of_its_octave(bin, 1),
         }
     }
 
     /// Adds `count` samples of one value.
     pub fn record_many(&mut self, value: u64, count: u64) {
         if count > 0 {
-            let (row, bin) = place(value);
-            self.row(row)[bin] += count;
+            let bin = place(value);
+            match self.counts.get_mut(bin) {
+                Some(counted) => *counted += count,
+                None => self.first_of_its_octave(bin, count),
+            }
         }
     }
 
-    /// A row, made if it is not there.
     #[cold]
     #[inline(never)]
-    fn row(&mut self, row: usize) -> &mut Row {
-        if row >= self.rows.len() {
-            self.rows.resize(row + 1, None);
-        }
-        self.rows[row].get_or_insert_with(|| Box::new([0; BINS]))
+    fn first_of_its_octave(&mut self, bin: usize, count: u64) {
+        self.counts.resize((bin / BINS + 1) * BINS, 0);
+        self.counts[bin] = count;
     }
 
     /// Adds the counts of another.
     pub fn merge(&mut self, other: &Histogram) {
-        for (row, counts) in other.rows.iter().enumerate() {
-            if let Some(counts) = counts {
-                let mine = self.row(row).iter_mut();
-                mine.zip(counts.iter())
-                    .for_each(|(sum, count)| *sum += count);
-            }
+        if other.counts.len() > self.counts.len() {
+            self.counts.resize(other.counts.len(), 0);
+        }
+        for (sum, count) in self.counts.iter_mut().zip(&other.counts) {
+            *sum += count;
         }
     }
 
     /// How many values were counted.
     pub fn count(&self) -> u64 {
-        self.rows.iter().flatten().flat_map(|row| row.iter()).sum()
+        self.counts.iter().sum()
     }
 
     /// The bins that are not empty, in ascending order, as (low, high, count): values v with
     /// low <= v < high. The last bin there is ends at `u64::MAX`, which is counted in it.
     pub fn bins(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
-        let rows = self.rows.iter().enumerate();
-        let made = rows.filter_map(|(row, counts)| Some((row, counts.as_deref()?)));
-        made.flat_map(|(row, counts)| {
-            let bins = counts.iter().enumerate().filter(|(_, count)| **count > 0);
-            bins.map(move |(bin, &count)| {
-                let low = low(row, bin);
-                (low, low.saturating_add(width(row)), count)
-            })
+        let bins = self.counts.iter().enumerate();
+        let used = bins.filter(|(_, count)| **count > 0);
+        used.map(|(bin, &count)| {
+            let low = low(bin);
+            (low, low.saturating_add(width(bin)), count)
         })
     }
 
@@ -136,21 +133,22 @@ mod tests {
         histogram.record(u64::MAX);
         let bins: Vec<_> = histogram.bins().collect();
         assert_eq!(bins, vec![(255 << 56, u64::MAX, 1)]);
-        assert_eq!(histogram.rows.len(), 58);
+        assert_eq!(histogram.counts.len(), 58 * BINS);
     }
 
     #[test]
     fn nothing_has_no_quantile_and_no_memory() {
         let histogram = Histogram::default();
         assert_eq!(histogram.quantile(0.5), None);
-        assert_eq!((histogram.count(), histogram.rows.capacity()), (0, 0));
+        assert_eq!((histogram.count(), histogram.counts.capacity()), (0, 0));
     }
 
     #[test]
-    fn an_octave_takes_memory_once() {
+    fn memory_reaches_to_the_octave_of_the_greatest_value() {
         let mut histogram = Histogram::default();
-        (0..10_000).for_each(|i| histogram.record((1 << 40) + (i << 20)));
-        assert_eq!(histogram.rows.iter().flatten().count(), 1);
+        (0..10_000).for_each(|i| histogram.record((1 << 14) + i));
+        // 128..256, 256..512, ..., 2^14..2^15 below which lies row 0.
+        assert_eq!(histogram.counts.len(), (1 + 8) * BINS);
     }
 
     /// Values spread over all magnitudes.

@@ -8,6 +8,7 @@ pub mod packet;
 pub mod random;
 pub mod rate;
 pub mod records;
+pub mod ring;
 pub mod samples;
 pub mod time;
 pub mod tournament;

@@ -30,14 +30,35 @@ impl Default for Moments {
 
 impl Moments {
     /// Adds one sample.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, sample: Time) {
         self.count += 1;
         self.sum += u128::from(sample.0);
         let square = u128::from(sample.0) * u128::from(sample.0);
-        self.sum_of_squares = self.sum_of_squares.saturating_add(square);
+        match self.sum_of_squares.checked_add(square) {
+            Some(sum) => self.sum_of_squares = sum,
+            None => self.overflow(),
+        }
+        // A new extreme is rare: of n samples in random order about 2 ln n.
+        if sample < self.min || sample > self.max {
+            self.widen(sample);
+        }
+    }
+
+    #[cold]
+    fn overflow(&mut self) {
+        self.sum_of_squares = u128::MAX;
+    }
+
+    #[cold]
+    fn widen(&mut self, sample: Time) {
         self.min = self.min.min(sample);
         self.max = self.max.max(sample);
+    }
+
+    /// Sum of the samples, picoseconds.
+    pub fn sum(&self) -> u128 {
+        self.sum
     }
 
     /// Adds `count` samples of zero.
@@ -51,11 +72,6 @@ impl Moments {
     /// How many samples.
     pub fn count(&self) -> u64 {
         self.count
-    }
-
-    /// Sum of the samples, picoseconds.
-    pub fn sum(&self) -> u128 {
-        self.sum
     }
 
     /// Seconds; NaN without a sample.

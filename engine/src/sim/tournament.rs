@@ -16,8 +16,9 @@ struct Node {
 /// A winner tree of the next event of each component.
 #[derive(Debug, Clone)]
 pub struct Tournament {
-    /// A complete binary tree: the root is 1, the children of `i` are `2i` and `2i + 1`.
-    nodes: Vec<Node>,
+    /// A complete binary tree: the root is 1, the children of `i` are `2i` and `2i + 1`. Node
+    /// `i` is side `i % 2` of pair `i / 2`: a node is compared with its sibling only.
+    pairs: Vec<[Node; 2]>,
     first_leaf: usize,
 }
 
@@ -25,59 +26,54 @@ impl Tournament {
     /// A tree of `leaves` components with nothing pending.
     pub fn new(leaves: usize) -> Tournament {
         let first_leaf = leaves.next_power_of_two().max(2);
-        let mut nodes = vec![
-            Node {
-                time: Time::NEVER,
-                leaf: 0
-            };
-            2 * first_leaf
-        ];
-        for leaf in 0..first_leaf {
-            nodes[first_leaf + leaf].leaf = leaf as u32;
-        }
-        let mut tree = Tournament { nodes, first_leaf };
-        for node in (1..first_leaf).rev() {
-            tree.play(node);
+        let nothing = Node {
+            time: Time::NEVER,
+            leaf: 0,
+        };
+        let mut tree = Tournament {
+            pairs: vec![[nothing; 2]; first_leaf],
+            first_leaf,
+        };
+        for leaf in (0..first_leaf).rev() {
+            tree.set(leaf, Time::NEVER);
         }
         tree
-    }
-
-    #[inline(always)]
-    fn play(&mut self, node: usize) {
-        let (left, right) = (self.nodes[2 * node], self.nodes[2 * node + 1]);
-        self.nodes[node] = if right.time < left.time { right } else { left };
     }
 
     /// Says when the component's next event is; `Time::NEVER` for none.
     #[inline(always)]
     pub fn set(&mut self, leaf: usize, time: Time) {
         let mut at = self.first_leaf + leaf;
-        let mut winner = self.nodes[at];
-        winner.time = time;
-        self.nodes[at] = winner;
+        let mut winner = Node {
+            time,
+            leaf: leaf as u32,
+        };
         // Only the siblings along the way are read; the winner so far stays in registers.
         while at > 1 {
-            let sibling = self.nodes[at ^ 1];
-            let sibling_is_left = at & 1 == 1;
+            let (pair, side) = (&mut self.pairs[at / 2], at % 2);
+            pair[side] = winner;
+            let sibling = pair[1 - side];
+            let sibling_is_left = side == 1;
             let sibling_wins =
                 sibling.time < winner.time || (sibling_is_left && sibling.time == winner.time);
             winner = if sibling_wins { sibling } else { winner };
             at /= 2;
-            self.nodes[at] = winner;
         }
+        self.pairs[0][1] = winner;
     }
 
     /// The earliest event and its leaf; the time is `NEVER` when nothing is pending.
     #[inline]
     pub fn first(&self) -> (Time, usize) {
-        let root = self.nodes[1];
+        let root = self.pairs[0][1];
         (root.time, root.leaf as usize)
     }
 
     /// When the component's next event is.
     #[inline]
     pub fn time_of(&self, leaf: usize) -> Time {
-        self.nodes[self.first_leaf + leaf].time
+        let node = self.first_leaf + leaf;
+        self.pairs[node / 2][node % 2].time
     }
 }
 

@@ -235,8 +235,7 @@ impl World {
 
     #[inline(always)]
     fn schedule_source(&mut self, conversation: usize, time: Time) {
-        let stop = self.conversations[conversation].stop;
-        let due = if time < stop { time } else { Time::NEVER };
+        let due = self.conversations[conversation].unless_stopped(time);
         self.tournament
             .set(self.first_source_leaf + conversation, due);
     }
@@ -357,8 +356,15 @@ impl World {
     fn offer_folded(&mut self, index: usize, packet: Packet) {
         // Departures of this very instant have happened if their turn was before this event's.
         let is_past = self.current > (class::DEPARTURE, index as u32);
-        self.catch_up(index, self.now + Time(u64::from(is_past)));
+        let bound = self.now + Time(u64::from(is_past));
         let link = &mut self.links[index];
+        catch_up(
+            link,
+            bound,
+            self.warm_up,
+            &mut self.conversations,
+            &mut self.arriving,
+        );
         let sink = &mut self.conversations[packet.conversation as usize];
         let is_awaited = !sink.counts_at(link.to);
         if !link.offer_folded(packet, self.now, is_awaited) {
@@ -368,21 +374,16 @@ impl World {
         }
     }
 
-    /// Does what the departures of a folded link before `bound` do.
-    #[inline(always)]
+    #[inline]
     fn catch_up(&mut self, index: usize, bound: Time) {
-        let warm_up = self.warm_up;
         let link = &mut self.links[index];
-        while let Some(left) = link.depart_before(bound, warm_up) {
-            let sink = &mut self.conversations[left.packet.conversation as usize];
-            if sink.counts_at(link.to) {
-                sink.receive(&left.packet, left.departure, warm_up);
-            } else {
-                // Only the event made for it can have come to an awaited departure.
-                debug_assert_eq!(left.departure, self.now);
-                self.arriving.push_back((left.packet, link.to));
-            }
-        }
+        catch_up(
+            link,
+            bound,
+            self.warm_up,
+            &mut self.conversations,
+            &mut self.arriving,
+        );
     }
 
     fn catch_up_all(&mut self, bound: Time) {
@@ -542,5 +543,25 @@ impl World {
             }
         }
         Ok(())
+    }
+}
+
+/// Does what the departures of a folded link before `bound` do.
+#[inline(always)]
+fn catch_up(
+    link: &mut Link,
+    bound: Time,
+    warm_up: Time,
+    conversations: &mut [Conversation],
+    arriving: &mut VecDeque<(Packet, u32)>,
+) {
+    while let Some(left) = link.depart_before(bound, warm_up) {
+        let sink = &mut conversations[left.packet.conversation as usize];
+        if sink.counts_at(link.to) {
+            sink.receive(&left.packet, left.departure, warm_up);
+        } else {
+            // Only the event made for it, at its instant, can have come to an awaited departure.
+            arriving.push_back((left.packet, link.to));
+        }
     }
 }

@@ -148,7 +148,7 @@ fn queues(world: &World) -> Table {
             per_measured(l.statistics.levels.system)
         }),
         f64s("backlog_mean_pkts", links, |l| {
-            per_measured(l.statistics.levels.backlog)
+            per_measured(l.statistics.levels.backlog())
         }),
         f64s("backlog_mean_bytes", links, |l| {
             per_measured(l.statistics.levels.backlog_bytes)

@@ -7,6 +7,9 @@ use crate::sim::moments::Moments;
 use crate::sim::packet::Packet;
 use crate::sim::time::Time;
 
+/// In place of a host's number.
+pub const NO_HOST: u32 = u32::MAX;
+
 /// What makes the packets.
 #[derive(Debug, Clone)]
 pub enum Sender {
@@ -73,6 +76,11 @@ pub struct Conversation {
     pub source: u32,
     /// Answering or receiving host.
     pub destination: u32,
+    /// The host where its packets need nothing but counting: the destination of a flow. None,
+    /// `NO_HOST`, for a probe.
+    pub counting_host: u32,
+    /// The link its packets take first.
+    pub first_link: u32,
     /// Row of the routes to the destination.
     pub row_out: usize,
     /// Row of the routes back.
@@ -109,9 +117,35 @@ pub struct Conversation {
 
 impl Conversation {
     /// Whether a packet of it that reaches this host needs nothing but counting.
-    #[inline]
+    #[inline(always)]
     pub fn counts_at(&self, host: u32) -> bool {
-        self.destination == host && matches!(self.sender, Sender::Udp(_))
+        self.counting_host == host
+    }
+
+    /// When a packet due at `time` is sent: never, from the stop on.
+    #[inline(always)]
+    pub fn unless_stopped(&self, time: Time) -> Time {
+        if time < self.stop { time } else { Time::NEVER }
+    }
+
+    /// Counts a datagram that is about to be sent and gives it its number.
+    #[inline(always)]
+    pub fn number_datagram(&mut self, size: u32, now: Time, warm_up: Time) -> u32 {
+        self.number = self.number.wrapping_add(1);
+        if now >= warm_up {
+            self.sent.count += 1;
+            self.sent.payload_bytes += u64::from(size);
+            self.first_sent.get_or_insert(now);
+        }
+        self.number
+    }
+
+    /// A host hands a packet of it to the network: its class as in the IP header.
+    #[inline(always)]
+    pub fn create(&mut self, mut packet: Packet) -> Packet {
+        packet.traffic_class = self.traffic_class;
+        self.counters.created(&packet);
+        packet
     }
 
     /// A packet of a flow arrived at its destination.

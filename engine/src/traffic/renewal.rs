@@ -22,6 +22,8 @@ pub struct Renewal {
     gap: Law,
     size: Law,
     size_at: SizeAt,
+    least_size: f64,
+    largest_size: f64,
     starts_at_once: bool,
     streams: FlowStreams,
 }
@@ -35,10 +37,16 @@ impl Renewal {
         starts_at_once: bool,
         streams: FlowStreams,
     ) -> Renewal {
+        let (least_size, largest_size) = match size_at {
+            SizeAt::Wire => (1.0, LARGEST_BYTES),
+            SizeAt::Payload => (0.0, LARGEST_PAYLOAD_BYTES),
+        };
         Renewal {
             gap: gap.clone(),
             size: size.clone(),
             size_at,
+            least_size,
+            largest_size,
             starts_at_once,
             streams,
         }
@@ -57,12 +65,8 @@ impl Renewal {
     #[inline(always)]
     pub fn next_size(&mut self) -> u32 {
         let drawn = self.size.draw(&mut self.streams.size);
-        let (least, most) = match self.size_at {
-            SizeAt::Wire => (1.0, LARGEST_BYTES),
-            SizeAt::Payload => (0.0, LARGEST_PAYLOAD_BYTES),
-        };
         // Adding one half and cutting off is rounding for values that are not negative.
-        (drawn.clamp(least, most) + 0.5) as u32
+        (drawn.clamp(self.least_size, self.largest_size) + 0.5) as u32
     }
 
     /// What its sizes mean.

@@ -11,6 +11,7 @@ from dumbbell.errors import SpecError
 
 _MODULES = {
     "sim": "dumbbell.backends.sim",
+    "kernel": "dumbbell.backends.kernel.backend",
 }
 
 

@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from dumbbell.cli.kernel import kernel_app
+
 PIPED_WIDTH = 120
 """Columns of tables that no terminal limits."""
 
@@ -19,6 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(kernel_app, name="kernel")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 Backend = Annotated[str, typer.Option(help="Where to run: sim.")]

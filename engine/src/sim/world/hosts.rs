@@ -16,38 +16,38 @@ impl World {
             Sender::Udp(generator) => {
                 let (size, size_at) = (generator.next_size(), generator.size_at());
                 let gap = generator.next_gap();
-                let next = gap.map_or(Time::NEVER, |gap| now.saturating_add(gap));
-                self.schedule_source(index, next);
+                self.schedule_after(index, gap);
                 self.send_datagram(index, size, size_at);
             }
             Sender::Ping(ping) => {
                 let (number, gap) = ping.send(now);
                 let bytes = ping.packet_bytes;
-                let next = gap.map_or(Time::NEVER, |gap| now.saturating_add(gap));
-                self.schedule_source(index, next);
+                self.schedule_after(index, gap);
                 let packet = Packet::new(Kind::Echo, index as u32, number, bytes, now);
                 self.create(index, packet);
             }
         }
     }
 
+    /// The source sends next after this gap, if ever.
     #[inline(always)]
-    pub(super) fn send_datagram(&mut self, index: usize, size: u32, size_at: SizeAt) {
+    fn schedule_after(&mut self, index: usize, gap: Option<Time>) {
+        let next = gap.map_or(Time::NEVER, |gap| self.now.saturating_add(gap));
+        self.schedule_source(index, next);
+    }
+
+    #[inline(always)]
+    fn send_datagram(&mut self, index: usize, size: u32, size_at: SizeAt) {
         let (now, warm_up) = (self.now, self.warm_up);
         let conversation = &mut self.conversations[index];
-        conversation.number = conversation.number.wrapping_add(1);
-        if now >= warm_up {
-            conversation.sent.count += 1;
-            conversation.sent.payload_bytes += u64::from(size);
-            conversation.first_sent.get_or_insert(now);
-        }
-        let (number, mtu) = (conversation.number, conversation.mtu_bytes);
+        let number = conversation.number_datagram(size, now, warm_up);
         match size_at {
             SizeAt::Wire => {
                 let packet = Packet::new(Kind::Udp, index as u32, number, size as u16, now);
                 self.create(index, packet.with_size_on_wire());
             }
             SizeAt::Payload => {
+                let mtu = conversation.mtu_bytes;
                 for packet in datagram::packets(index as u32, number, size, mtu, now) {
                     self.create(index, packet);
                 }
@@ -57,12 +57,11 @@ impl World {
 
     /// A host hands a packet to the network.
     #[inline(always)]
-    pub(super) fn create(&mut self, index: usize, mut packet: Packet) {
+    fn create(&mut self, index: usize, packet: Packet) {
         let conversation = &mut self.conversations[index];
-        packet.traffic_class = conversation.traffic_class;
-        conversation.counters.created(&packet);
-        let link = self.routes.next(conversation.row_out, conversation.source);
-        self.offer(link as usize, packet);
+        let packet = conversation.create(packet);
+        let link = conversation.first_link as usize;
+        self.offer(link, packet);
     }
 
     #[inline]

@@ -15,7 +15,7 @@ import numpy as np
 
 from dumbbell import theory
 from dumbbell.claims import Judged
-from dumbbell.errors import RunError
+from dumbbell.errors import RunError, SpecError
 from dumbbell.metrics import asked_and_measured, mean_sojourn_s, mean_system_pkts
 from dumbbell.report import Figure, LoadRow, Report, Topology
 from dumbbell.spec import Experiment
@@ -78,7 +78,13 @@ class StatisticalMultiplexing:
     summary = "Statistical multiplexing gain: percentiles, delay and queue-length CDFs, theory"
 
     def reproduce(self, options: StudyOptions) -> Report:
-        """Run everything and judge it."""
+        """Run everything and judge it.
+
+        Raises:
+            SpecError: A backend on which its thousands of replications would take days.
+        """
+        if options.backends != ("sim",):
+            raise SpecError("backend", ",".join(options.backends), "sim: this study runs there")
         return _Reproduction(options).report()
 
 

@@ -1,0 +1,114 @@
+//! Hosts as network namespaces.
+
+use crate::error::{Doing, GuestError};
+use crate::job::{Setting, Step};
+use crate::sys::{self, Socket};
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// `ip` finds namespaces here by name.
+const NAMED: &str = "/run/netns";
+/// `ETHTOOL_STSO`, `ETHTOOL_SGSO`, `ETHTOOL_SGRO` (linux/ethtool.h).
+const OFFLOADS: [u32; 3] = [0x1f, 0x24, 0x2c];
+
+/// The network namespaces, in the order of the description's hosts.
+#[derive(Debug)]
+pub struct Hosts(Vec<File>);
+
+/// What process 1 needs before anything else. `/tmp` stays the host's: a run's folder may be
+/// there, and nothing else here writes to it.
+pub fn mount_all() -> Result<(), GuestError> {
+    for (kind, target) in [("proc", "/proc"), ("sysfs", "/sys"), ("tmpfs", "/run")] {
+        sys::mount(kind, target, kind, false).doing(|| format!("mounting {target}"))?;
+    }
+    Ok(())
+}
+
+impl Hosts {
+    /// Makes so many namespaces, named `h0`, `h1`, ...
+    pub fn new(count: usize, settings: &[Setting]) -> Result<Hosts, GuestError> {
+        std::fs::create_dir_all(NAMED).doing(|| format!("making {NAMED}"))?;
+        let mut hosts = Vec::with_capacity(count);
+        for index in 0..count {
+            let what = || format!("making the network of host {index}");
+            sys::new_network().doing(what)?;
+            let name = format!("{NAMED}/h{index}");
+            File::create(&name).doing(what)?;
+            sys::mount("/proc/self/ns/net", &name, "none", true).doing(what)?;
+            hosts.push(File::open(&name).doing(what)?);
+            for setting in settings {
+                apply(setting)?;
+            }
+        }
+        Ok(Hosts(hosts))
+    }
+
+    /// Goes to a host: what is opened from now on is there.
+    pub fn enter(&self, host: usize) -> Result<(), GuestError> {
+        let namespace = self.0.get(host);
+        let namespace = namespace.ok_or_else(|| GuestError::Job(format!("no host {host}")))?;
+        sys::enter_network(namespace).doing(|| format!("entering host {host}"))
+    }
+
+    /// Runs set-up lines, one process for many: starting one costs a tenth of a second here.
+    pub fn run(&self, step: &Step) -> Result<(), GuestError> {
+        self.enter(step.host)?;
+        let what = || format!("running {}", step.tool);
+        let mut child = Command::new(&step.tool)
+            .args(["-batch", "-"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .doing(what)?;
+        let mut input = child.stdin.take().expect("it was asked for");
+        let text: String = step.lines.iter().map(|line| format!("{line}\n")).collect();
+        // A program that ends early says why on its own output.
+        let _ = input.write_all(text.as_bytes());
+        drop(input);
+        let output = child.wait_with_output().doing(what)?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said).trim().to_owned();
+        Err(GuestError::SetUp {
+            tool: step.tool.clone(),
+            host: step.host,
+            line: refused_line(&said, &step.lines).to_owned(),
+            said,
+        })
+    }
+
+    /// One packet stays one packet: no segmentation, no merging.
+    pub fn offloads_off(&self, host: usize, device: &str) -> Result<(), GuestError> {
+        self.enter(host)?;
+        let socket = Socket::udp().doing(|| "opening a socket".to_owned())?;
+        for command in OFFLOADS {
+            let what = || format!("switching an offload of {device} off");
+            match sys::offload_off(&socket, device, command) {
+                Err(error) if error.raw_os_error() == Some(95) => {} // it has none
+                other => other.doing(what)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The line that a batch ended at: `Command failed -:3` names the third.
+fn refused_line<'a>(said: &str, lines: &'a [String]) -> &'a str {
+    let number = said.rsplit_once("-:").map(|(_, after)| after.trim());
+    let number: Option<usize> = number.and_then(|number| number.parse().ok());
+    let line = number.and_then(|number| lines.get(number.checked_sub(1)?));
+    line.map_or("", String::as_str)
+}
+
+fn apply(setting: &Setting) -> Result<(), GuestError> {
+    let path = Path::new("/proc/sys").join(&setting.path);
+    if !path.exists() {
+        return Ok(());
+    }
+    std::fs::write(&path, &setting.value).doing(|| format!("setting {}", setting.path))
+}

@@ -1,0 +1,84 @@
+//! What the host asks for: one replication of one experiment.
+
+use crate::error::GuestError;
+use serde::Deserialize;
+use std::path::PathBuf;
+
+/// The job file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    /// The resolved description, as text.
+    pub resolved: String,
+    /// Which replication.
+    pub replication: u64,
+    /// Lines of `ip` and `tc`, in order.
+    pub steps: Vec<Step>,
+    /// What is to be run later, in order.
+    pub changes: Vec<Change>,
+    /// Values for files under `/proc/sys`, in every host.
+    pub sysctl: Vec<Setting>,
+    /// Where results go.
+    pub output: PathBuf,
+    /// What answers to which host: the IPv4 addresses flows and probes are sent to.
+    pub flow_addresses: Vec<String>,
+    /// As above, for probes.
+    pub probe_addresses: Vec<String>,
+    /// Where each queue's counters are.
+    pub queues: Vec<QueuePlace>,
+}
+
+/// Lines for one program in one host.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// Index of the host; one more than the last is a place without devices.
+    pub host: usize,
+    /// `ip` or `tc`, by its path.
+    pub tool: String,
+    /// Each what one would type after the program's name.
+    pub lines: Vec<String>,
+}
+
+/// Lines to be run at an instant.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// When.
+    pub at_ns: u64,
+    /// What.
+    pub step: Step,
+}
+
+/// A value of a file under `/proc/sys`; a file that is not there is left out.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Setting {
+    /// Path under `/proc/sys`.
+    pub path: String,
+    /// What is written.
+    pub value: String,
+}
+
+/// Where the counters of a queue are.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QueuePlace {
+    /// Index of the host.
+    pub host: usize,
+    /// Its device.
+    pub device: String,
+    /// Handle of the discipline that queues.
+    pub handle: u32,
+    /// Host, device and handle of the one that delays and loses; none without one.
+    pub propagation: Option<(usize, String, u32)>,
+}
+
+impl Job {
+    /// Reads a job file.
+    pub fn read(path: &str) -> Result<Job, GuestError> {
+        let text = std::fs::read_to_string(path);
+        let text = text.map_err(|error| GuestError::Job(format!("{path}: {error}")))?;
+        serde_json::from_str(&text).map_err(|error| GuestError::Job(format!("{path}: {error}")))
+    }
+}

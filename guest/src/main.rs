@@ -1,0 +1,66 @@
+//! Process 1 of the virtual-time kernel: builds the hosts, makes the traffic, writes what
+//! happened, ends.
+//!
+//! `dumbbell-guest JOB` (or `DUMBBELL_JOB=JOB` in the environment). Where it is not process 1 it
+//! mounts nothing and runs in real time: `unshare -n -m dumbbell-guest JOB`, for work on itself.
+
+mod error;
+mod hosts;
+mod job;
+mod messages;
+mod netlink;
+mod output;
+mod paths;
+mod replay;
+mod report;
+mod sys;
+mod traffic;
+
+use dumbbell_engine::spec::Experiment;
+use error::GuestError;
+use hosts::Hosts;
+use job::Job;
+use serde_json::json;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            println!("dumbbell-guest: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), GuestError> {
+    if std::process::id() == 1 {
+        hosts::mount_all()?;
+    }
+    let path = std::env::args().nth(1);
+    let path = path.or_else(|| std::env::var("DUMBBELL_JOB").ok());
+    let path = path.ok_or_else(|| GuestError::Job("no job was named".to_owned()))?;
+    let job = Job::read(&path)?;
+    let experiment = Experiment::from_json(&job.resolved);
+    let experiment = experiment.map_err(|error| GuestError::Job(error.to_string()))?;
+    // One more, which stays empty: links are made there, since `ip` refuses to make one whose
+    // name is taken where it runs.
+    let hosts = Hosts::new(experiment.hosts.len() + 1, &job.sysctl)?;
+    for step in &job.steps {
+        hosts.run(step)?;
+    }
+    for queue in &job.queues {
+        hosts.offloads_off(queue.host, &queue.device)?;
+    }
+    let records = traffic::Traffic::new(&job, &experiment, &hosts)?.run()?;
+    let report = report::Report::new(&experiment, &records);
+    let (release, version) = sys::kernel_release();
+    let result = json!({
+        "events": records.events,
+        "latest_ns": records.latest.as_ns(),
+        "release": release,
+        "version": version,
+        "unknown_queues": report.unknown_queues(),
+    });
+    output::write(&job.output, &report.tables(), result)
+}

@@ -1,0 +1,93 @@
+//! What is sent, and how it is known again.
+
+use dumbbell_engine::sim::time::Time;
+use dumbbell_engine::spec::SizeAt;
+
+/// Ethernet, IP and UDP headers: what a size on the wire has besides its payload.
+pub const HEADERS_ON_WIRE: u32 = 42;
+/// A datagram.
+#[derive(Debug, Clone, Copy)]
+pub struct Datagram {
+    /// Bytes as drawn.
+    pub size: u32,
+    /// When it was due to be sent.
+    pub created: Time,
+    /// When it was received; `NEVER` while it was not.
+    pub delivered: Time,
+}
+
+/// What is sent of a size: a size on the wire is at least its headers.
+pub fn payload_bytes(size: u32, size_at: SizeAt) -> usize {
+    let payload = match size_at {
+        SizeAt::Payload => size,
+        SizeAt::Wire => size.saturating_sub(HEADERS_ON_WIRE),
+    };
+    payload as usize
+}
+
+/// Which datagram arrived. Its length and as much of its number as it has room for must agree, and
+/// it is after the last one seen; only where a delay has become shorter may it be an earlier one.
+pub fn find(
+    datagrams: &[Datagram],
+    seen: usize,
+    length: usize,
+    head: &[u8; 4],
+    size_at: SizeAt,
+) -> Option<usize> {
+    let known = length.min(4);
+    let matches = |(number, datagram): &(usize, &Datagram)| {
+        payload_bytes(datagram.size, size_at) == length
+            && (*number as u32).to_le_bytes()[..known] == head[..known]
+    };
+    let all = || datagrams.iter().enumerate();
+    let late = |sent: &(usize, &Datagram)| sent.1.delivered == Time::NEVER && matches(sent);
+    let found = all().skip(seen).find(matches);
+    let found = found.or_else(|| all().take(seen).rev().find(late));
+    found.map(|(number, _)| number)
+}
+
+/// An echo request with its checksum (RFC 792; RFC 1071).
+pub fn echo_request(identifier: u16, sequence: u16, payload_bytes: usize) -> Vec<u8> {
+    let mut message = vec![0u8; 8 + payload_bytes];
+    message[0] = 8;
+    message[4..6].copy_from_slice(&identifier.to_be_bytes());
+    message[6..8].copy_from_slice(&sequence.to_be_bytes());
+    let mut sum = 0x0800 + u32::from(identifier) + u32::from(sequence);
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    message[2..4].copy_from_slice(&(!(sum as u16)).to_be_bytes());
+    message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checksum_of_a_request_makes_its_sum_ones() {
+        let message = echo_request(0x1234, 0xfffe, 56);
+        let words = message
+            .chunks(2)
+            .map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])));
+        let sum: u32 = words.sum();
+        assert_eq!((sum & 0xffff) + (sum >> 16), 0xffff);
+        assert_eq!(message.len(), 64);
+    }
+
+    #[test]
+    fn a_datagram_is_found_after_lost_ones_even_without_room_for_its_number() {
+        let sent = |size| Datagram {
+            size,
+            created: Time::ZERO,
+            delivered: Time::NEVER,
+        };
+        let datagrams = [sent(100), sent(2), sent(0), sent(2), sent(100)];
+        let find = |seen, length, head| find(&datagrams, seen, length, &head, SizeAt::Payload);
+        assert_eq!(find(0, 100, [4, 0, 0, 0]), Some(4));
+        assert_eq!(find(0, 2, [3, 0, 9, 9]), Some(3));
+        assert_eq!(find(0, 0, [9; 4]), Some(2));
+        assert_eq!(find(0, 100, [1, 0, 0, 0]), None);
+        assert_eq!(find(4, 2, [1, 0, 9, 9]), Some(1));
+    }
+}

@@ -1,0 +1,170 @@
+//! Counters of queueing disciplines over route netlink (RFC 3549; linux/rtnetlink.h,
+//! linux/gen_stats.h).
+
+use crate::error::{Doing, GuestError};
+use crate::sys::Socket;
+use std::collections::HashMap;
+
+const RTM_GETQDISC: u16 = 38;
+const RTM_NEWQDISC: u16 = 36;
+const NLMSG_DONE: u16 = 3;
+const NLM_F_REQUEST_DUMP: u16 = 0x1 | 0x300;
+const TCA_STATS2: u16 = 7;
+const TCA_STATS_BASIC: u16 = 1;
+const TCA_STATS_QUEUE: u16 = 3;
+const TCA_STATS_PKT64: u16 = 8;
+const HEADER: usize = 16;
+const TCMSG: usize = 20;
+
+/// What a discipline has counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Sent on.
+    pub bytes: u64,
+    /// Sent on.
+    pub packets: u64,
+    /// Held now.
+    pub backlog_pkts: u32,
+    /// Held now.
+    pub backlog_bytes: u32,
+    /// Dropped.
+    pub drops: u32,
+}
+
+/// (device index, handle) to counters.
+pub type Disciplines = HashMap<(u32, u32), Counted>;
+
+/// Asks for every discipline of the socket's namespace.
+pub fn disciplines(socket: &Socket) -> Result<Disciplines, GuestError> {
+    let what = || "reading counters of queues".to_owned();
+    let mut request = [0u8; HEADER + TCMSG];
+    request[0..4].copy_from_slice(&((HEADER + TCMSG) as u32).to_ne_bytes());
+    request[4..6].copy_from_slice(&RTM_GETQDISC.to_ne_bytes());
+    request[6..8].copy_from_slice(&NLM_F_REQUEST_DUMP.to_ne_bytes());
+    socket.send(&request).doing(what)?;
+    let mut found = Disciplines::new();
+    let mut buffer = vec![0u8; 1 << 16];
+    // The kernel answers a dump piece by piece as it is read; it never has to be waited for.
+    while let Some(length) = socket.receive(&mut buffer).doing(what)? {
+        if messages(&buffer[..length.min(buffer.len())], &mut found) {
+            return Ok(found);
+        }
+    }
+    Err(GuestError::Internal(
+        "the list of queues broke off".to_owned(),
+    ))
+}
+
+/// Returns whether the last message was among them.
+fn messages(mut bytes: &[u8], found: &mut Disciplines) -> bool {
+    while bytes.len() >= HEADER {
+        let length = u32_at(bytes, 0) as usize;
+        if length < HEADER || length > bytes.len() {
+            return false;
+        }
+        match u16_at(bytes, 4) {
+            NLMSG_DONE => return true,
+            RTM_NEWQDISC if length >= HEADER + TCMSG => {
+                let body = &bytes[HEADER..length];
+                let key = (u32_at(body, 4), u32_at(body, 8));
+                let counted = attribute(&body[TCMSG..], TCA_STATS2).map(counted);
+                found.insert(key, counted.unwrap_or_default());
+            }
+            _ => {}
+        }
+        bytes = &bytes[length.next_multiple_of(4).min(bytes.len())..];
+    }
+    false
+}
+
+fn counted(stats: &[u8]) -> Counted {
+    let mut counted = Counted::default();
+    if let Some(basic) = attribute(stats, TCA_STATS_BASIC).filter(|basic| basic.len() >= 12) {
+        counted.bytes = u64_at(basic, 0);
+        counted.packets = u64::from(u32_at(basic, 8));
+    }
+    if let Some(packets) = attribute(stats, TCA_STATS_PKT64).filter(|packets| packets.len() >= 8) {
+        counted.packets = u64_at(packets, 0);
+    }
+    if let Some(queue) = attribute(stats, TCA_STATS_QUEUE).filter(|queue| queue.len() >= 12) {
+        counted.backlog_pkts = u32_at(queue, 0);
+        counted.backlog_bytes = u32_at(queue, 4);
+        counted.drops = u32_at(queue, 8);
+    }
+    counted
+}
+
+fn attribute(mut bytes: &[u8], wanted: u16) -> Option<&[u8]> {
+    while bytes.len() >= 4 {
+        let length = usize::from(u16_at(bytes, 0));
+        if length < 4 || length > bytes.len() {
+            return None;
+        }
+        // The two upper bits are flags.
+        if u16_at(bytes, 2) & 0x3fff == wanted {
+            return Some(&bytes[4..length]);
+        }
+        bytes = &bytes[length.next_multiple_of(4).min(bytes.len())..];
+    }
+    None
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_ne_bytes(bytes[at..at + 2].try_into().expect("two bytes"))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attr(kind: u16, body: &[u8]) -> Vec<u8> {
+        let mut bytes = ((body.len() + 4) as u16).to_ne_bytes().to_vec();
+        bytes.extend(kind.to_ne_bytes());
+        bytes.extend(body);
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes
+    }
+
+    #[test]
+    fn counters_are_found_among_other_attributes() {
+        let basic = [
+            500u64.to_ne_bytes().as_slice(),
+            &7u32.to_ne_bytes(),
+            &[0; 4],
+        ]
+        .concat();
+        let queue: Vec<u8> = [3u32, 42, 9, 0, 0]
+            .iter()
+            .flat_map(|n| n.to_ne_bytes())
+            .collect();
+        let stats = [
+            attr(TCA_STATS_BASIC, &basic),
+            attr(2, &[1; 5]),
+            attr(TCA_STATS_QUEUE, &queue),
+        ];
+        let found = counted(&stats.concat());
+        let expected = Counted {
+            bytes: 500,
+            packets: 7,
+            backlog_pkts: 3,
+            backlog_bytes: 42,
+            drops: 9,
+        };
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn broken_lengths_end_the_search() {
+        assert_eq!(attribute(&[200, 0, 1, 0], 1), None);
+        assert_eq!(attribute(&[0, 0, 1, 0], 1), None);
+        assert!(!messages(&[255; 20], &mut Disciplines::new()));
+    }
+}

@@ -1,0 +1,435 @@
+//! What happened at each queue, from when packets were sent and received.
+//!
+//! Where the instants are known (see `paths`), the packets are led through the engine's own
+//! statistics, so that a column means here what it means in the simulator.
+
+use crate::messages::{Datagram, HEADERS_ON_WIRE};
+use crate::paths::{self, Leg};
+use crate::traffic::Records;
+use dumbbell_engine::net::link_statistics::{Level, LinkStatistics};
+use dumbbell_engine::qdisc;
+use dumbbell_engine::sim::rate::Rate;
+use dumbbell_engine::sim::time::{PS_PER_S, Time};
+use dumbbell_engine::spec::{Experiment, LinkEnd, SizeAt};
+use dumbbell_engine::traffic::datagram;
+use std::collections::VecDeque;
+
+/// A packet at a queue.
+#[derive(Debug, Clone, Copy)]
+pub struct Crossing {
+    /// When it came.
+    pub arrived: Time,
+    /// When its transmission ended; `NEVER` when it was refused.
+    pub departed: Time,
+    /// On this link's wire.
+    pub bytes: u32,
+    /// Flows, then probes.
+    pub conversation: usize,
+    /// Of the datagram or request, from 1.
+    pub number: u32,
+}
+
+/// A row of `packets`.
+#[derive(Debug, Clone, Copy)]
+pub struct Row {
+    /// When.
+    pub time: Time,
+    /// 0 enqueue, 1 dequeue, 2 drop.
+    pub event: i8,
+    /// Which packet.
+    pub crossing: Crossing,
+    /// In the system afterwards.
+    pub system_pkts: u32,
+}
+
+/// A row of `queue_samples`.
+#[derive(Debug, Clone, Copy)]
+pub struct Sample {
+    /// Levels at the instant.
+    pub level: Level,
+    /// Sent so far.
+    pub departed_pkts: u64,
+    /// Sent so far.
+    pub departed_bytes: u64,
+    /// Refused so far.
+    pub dropped_pkts: u64,
+    /// Seconds; NaN where unknown.
+    pub sojourn_sum_s: f64,
+    /// Packet seconds; NaN where unknown.
+    pub system_integral_pkt_s: f64,
+}
+
+/// A queue whose packets are known.
+#[derive(Debug, Default)]
+pub struct Replayed {
+    /// As the simulator keeps them.
+    pub statistics: LinkStatistics,
+    /// Sum of all sojourn times, picoseconds.
+    pub sojourn_total: u128,
+    /// At the sampling instants.
+    pub samples: Vec<Sample>,
+    /// Where they were asked for.
+    pub rows: Vec<Row>,
+}
+
+/// One packet of a way, from end to end.
+#[derive(Debug, Clone, Copy)]
+pub struct Journey {
+    /// Its sender made it.
+    pub created: Time,
+    /// It arrived; `NEVER` when it did not.
+    pub delivered: Time,
+    /// With the IP header; of an ideal source on the wire.
+    pub bytes: u32,
+    /// Whether a link's overhead is in the bytes already.
+    pub ideal: bool,
+    /// Of the datagram or request, from 1.
+    pub number: u32,
+}
+
+/// Queues whose every packet has known instants.
+pub fn known_queues(experiment: &Experiment, records: &Records, legs: &[Leg]) -> Vec<bool> {
+    let mut known = vec![true; experiment.links.len() * 2];
+    for leg in legs {
+        if !leg.known || lost_in_part(experiment, records, leg) {
+            leg.path.iter().for_each(|queue| known[*queue] = false);
+        }
+    }
+    known
+}
+
+/// Whether a datagram of several packets was lost: which of them were is not seen.
+fn lost_in_part(experiment: &Experiment, records: &Records, leg: &Leg) -> bool {
+    let Some(flow) = experiment.flows.get(leg.conversation) else {
+        return false;
+    };
+    let (size_at, mtu) = (paths::size_at(&flow.source), paths::mtu(experiment, leg));
+    let mut lost = records.flows[leg.conversation]
+        .datagrams
+        .iter()
+        .filter(|sent| sent.delivered == Time::NEVER);
+    size_at == SizeAt::Payload && lost.any(|sent| sent.size + 28 > mtu)
+}
+
+/// The packets of every queue, in the order they came.
+pub fn crossings(experiment: &Experiment, records: &Records, legs: &[Leg]) -> Vec<Vec<Crossing>> {
+    let ends: Vec<&LinkEnd> = experiment.link_ends().map(|(_, _, end)| end).collect();
+    let mut queues = vec![Vec::new(); ends.len()];
+    for leg in legs.iter().filter(|leg| leg.known) {
+        let delays: Vec<Time> = leg
+            .path
+            .iter()
+            .map(|queue| Time::from_ns(ends[*queue].delay_ns))
+            .collect();
+        let sum = |delays: &[Time]| delays.iter().fold(Time::ZERO, |sum, delay| sum + *delay);
+        for journey in journeys(experiment, records, leg) {
+            let Journey {
+                created, delivered, ..
+            } = journey;
+            for (place, &queue) in leg.path.iter().enumerate() {
+                let before = leg.holding.is_none_or(|holding| place <= holding);
+                let after = leg.holding.is_none_or(|holding| place >= holding);
+                let lost = delivered == Time::NEVER;
+                if lost && !before {
+                    break; // it never came here
+                }
+                let from_end = || delivered.saturating_sub(sum(&delays[place..]));
+                let from_start = created + sum(&delays[..place]);
+                let arrived = if before { from_start } else { from_end() };
+                let departed = match (lost, leg.holding == Some(place)) {
+                    (true, true) => Time::NEVER,
+                    (false, true) => from_end().max(arrived),
+                    _ if after || before => arrived,
+                    _ => unreachable!("a place is before or after"),
+                };
+                let bytes = match journey.ideal {
+                    true => journey.bytes,
+                    false => journey.bytes + ends[queue].overhead_bytes,
+                };
+                queues[queue].push(Crossing {
+                    arrived,
+                    departed,
+                    bytes,
+                    conversation: leg.conversation,
+                    number: journey.number,
+                });
+            }
+        }
+    }
+    for queue in &mut queues {
+        queue.sort_by_key(|crossing| (crossing.arrived, crossing.conversation));
+    }
+    queues
+}
+
+/// The packets of a way, in the order they were made.
+///
+/// The fragments of a datagram are made at one instant, so they pass the queue one right after
+/// the other: the last arrived with the datagram, each of the others as much earlier as the
+/// transmission of those behind it takes.
+pub fn journeys(experiment: &Experiment, records: &Records, leg: &Leg) -> Vec<Journey> {
+    let flows = experiment.flows.len();
+    let Some(flow) = experiment.flows.get(leg.conversation) else {
+        let probe = leg.conversation - flows;
+        return echo_journeys(experiment, records, leg, probe);
+    };
+    let datagrams = (1..).zip(&records.flows[leg.conversation].datagrams);
+    let journey = |number, sent: &Datagram, bytes, ideal| Journey {
+        created: sent.created,
+        delivered: sent.delivered,
+        bytes,
+        ideal,
+        number,
+    };
+    if paths::size_at(&flow.source) == SizeAt::Wire {
+        return datagrams
+            .map(|(number, sent)| journey(number, sent, sent.size.max(HEADERS_ON_WIRE), true))
+            .collect();
+    }
+    let mtu = paths::mtu(experiment, leg);
+    let holding = leg.holding.map(|place| leg.path[place]);
+    let end = holding.and_then(|queue| experiment.link_ends().nth(queue));
+    let (rate, overhead) = end.map_or((0, 0), |(_, _, end)| (rate_bps(end), end.overhead_bytes));
+    let mut all = Vec::new();
+    for (number, sent) in datagrams {
+        let first = all.len();
+        let packets = datagram::packets(0, number, sent.size, mtu, sent.created);
+        all.extend(packets.map(|packet| journey(number, sent, u32::from(packet.bytes), false)));
+        let mut behind = 0u128;
+        for packet in all[first..].iter_mut().rev() {
+            if packet.delivered < Time::NEVER {
+                packet.delivered = packet.delivered.saturating_sub(Time(behind as u64));
+            }
+            let bits = u128::from(packet.bytes + overhead) * 8;
+            behind += (bits * u128::from(PS_PER_S))
+                .checked_div(u128::from(rate))
+                .unwrap_or(0);
+        }
+    }
+    all
+}
+
+fn echo_journeys(
+    experiment: &Experiment,
+    records: &Records,
+    leg: &Leg,
+    probe: usize,
+) -> Vec<Journey> {
+    let bytes = experiment.probes[probe].payload_bytes + 28;
+    let echoes = (1..).zip(&records.probes[probe]);
+    let way = echoes.map(|(number, echo)| {
+        let (created, delivered) = match leg.reply {
+            false => (echo.sent, echo.answered),
+            true => (echo.answered, echo.received),
+        };
+        Journey {
+            created,
+            delivered,
+            bytes,
+            ideal: false,
+            number,
+        }
+    });
+    way.filter(|journey| journey.created < Time::NEVER)
+        .collect()
+}
+
+/// Of the transmitter, whoever is it; 0 for none.
+fn rate_bps(end: &LinkEnd) -> u64 {
+    match &end.qdisc {
+        qdisc::Config::Netem(netem) if end.rate_bps == 0 => netem.rate_bps,
+        _ => end.rate_bps,
+    }
+}
+
+/// Leads the packets of a queue through the simulator's statistics.
+pub fn replay(experiment: &Experiment, end: &LinkEnd, crossings: &[Crossing]) -> Replayed {
+    let warm_up = Time::from_ns(experiment.warm_up_ns);
+    let over = Time::from_ns(experiment.duration_ns);
+    let mut replayed = Replayed::default();
+    if !paths::holds(end) {
+        pass(&mut replayed, experiment, crossings, warm_up, over);
+        return replayed;
+    }
+    let mut server = Server::new(end);
+    let mut instants: Vec<(Time, bool, usize)> = Vec::with_capacity(2 * crossings.len());
+    for (index, crossing) in crossings.iter().enumerate() {
+        instants.push((crossing.arrived, true, index));
+        instants.push((crossing.departed, false, index));
+    }
+    // At one instant what leaves makes room for what comes; but nothing leaves before it came.
+    instants.sort_by_key(|&(time, arrival, index)| {
+        let at_once = crossings[index].departed == crossings[index].arrived;
+        (
+            time,
+            u8::from(arrival) * 2 - u8::from(arrival && at_once),
+            index,
+        )
+    });
+    instants.retain(|(time, ..)| *time < over);
+    let mut clock = Clock::new(experiment);
+    for (time, arrival, index) in instants {
+        clock.advance(time, &mut replayed);
+        let crossing = crossings[index];
+        let event = if !arrival {
+            replayed.sojourn_total += u128::from((time - crossing.arrived).0);
+            server.leaves(&mut replayed.statistics, &crossing, warm_up);
+            1
+        } else if crossing.departed == Time::NEVER {
+            server.refuses(&mut replayed.statistics, &crossing);
+            2
+        } else {
+            server.takes(&mut replayed.statistics, &crossing);
+            0
+        };
+        if end.record_packets {
+            replayed.rows.push(Row {
+                time,
+                event,
+                crossing,
+                system_pkts: server.present.len() as u32,
+            });
+        }
+    }
+    clock.finish(over, &mut replayed);
+    replayed.statistics.finish(over);
+    replayed
+}
+
+/// A queue that never holds any.
+fn pass(
+    replayed: &mut Replayed,
+    experiment: &Experiment,
+    crossings: &[Crossing],
+    warm_up: Time,
+    over: Time,
+) {
+    let mut clock = Clock::new(experiment);
+    for crossing in crossings.iter().filter(|crossing| crossing.arrived < over) {
+        clock.advance(crossing.arrived, replayed);
+        replayed
+            .statistics
+            .passed(crossing.bytes, crossing.arrived, warm_up);
+    }
+    clock.finish(over, replayed);
+    replayed.statistics.finish(over);
+}
+
+/// Samples and the end of the warm-up, between packets.
+struct Clock {
+    warm_up: Option<Time>,
+    interval: Time,
+    next: Time,
+}
+
+impl Clock {
+    fn new(experiment: &Experiment) -> Clock {
+        let interval = Time::from_ns(experiment.sample_interval_ns);
+        Clock {
+            warm_up: (experiment.warm_up_ns > 0).then(|| Time::from_ns(experiment.warm_up_ns)),
+            interval,
+            next: if interval.0 > 0 {
+                interval
+            } else {
+                Time::NEVER
+            },
+        }
+    }
+
+    /// Does what is due before something happens at `now`.
+    fn advance(&mut self, now: Time, replayed: &mut Replayed) {
+        loop {
+            let warm_up = self.warm_up.filter(|at| *at <= now);
+            let sample = (self.next < now).then_some(self.next);
+            match (warm_up, sample) {
+                (Some(at), other) if other.is_none_or(|sample| at <= sample) => {
+                    replayed.statistics.start_measuring(at);
+                    self.warm_up = None;
+                }
+                (_, Some(at)) => self.sample(at, replayed),
+                _ => return,
+            }
+        }
+    }
+
+    fn finish(&mut self, over: Time, replayed: &mut Replayed) {
+        self.advance(over, replayed);
+        if self.next == over {
+            self.sample(over, replayed);
+        }
+    }
+
+    fn sample(&mut self, at: Time, replayed: &mut Replayed) {
+        let statistics = &mut replayed.statistics;
+        statistics.levels.advance(at);
+        let seconds = |ps: u128| ps as f64 * 1e-12;
+        replayed.samples.push(Sample {
+            level: statistics.levels.current,
+            departed_pkts: statistics.total.departed_pkts,
+            departed_bytes: statistics.total.departed_bytes,
+            dropped_pkts: statistics.total.dropped_overlimit_pkts,
+            sojourn_sum_s: seconds(replayed.sojourn_total),
+            system_integral_pkt_s: seconds(statistics.system_integral()),
+        });
+        self.next += self.interval;
+    }
+}
+
+/// The packets in a queue and its transmitter.
+struct Server {
+    rate: Option<Rate>,
+    /// Whether the one in transmission is the discipline's no more.
+    transmitter: bool,
+    present: VecDeque<u32>,
+    bytes: u64,
+}
+
+impl Server {
+    fn new(end: &LinkEnd) -> Server {
+        let rate_bps = rate_bps(end);
+        Server {
+            rate: (rate_bps > 0).then(|| Rate::new(rate_bps)),
+            transmitter: end.rate_bps > 0,
+            present: VecDeque::new(),
+            bytes: 0,
+        }
+    }
+
+    fn level(&self) -> Level {
+        let held = |all: u32| all - u32::from(self.transmitter && all > 0);
+        let sending = self.present.front().filter(|_| self.transmitter);
+        Level {
+            system_pkts: self.present.len() as u32,
+            backlog_pkts: held(self.present.len() as u32),
+            backlog_bytes: self.bytes - u64::from(sending.copied().unwrap_or(0)),
+        }
+    }
+
+    fn comes(statistics: &mut LinkStatistics, crossing: &Crossing) {
+        statistics.total.arrived_pkts += 1;
+        statistics.total.arrived_bytes += u64::from(crossing.bytes);
+    }
+
+    fn takes(&mut self, statistics: &mut LinkStatistics, crossing: &Crossing) {
+        Server::comes(statistics, crossing);
+        self.present.push_back(crossing.bytes);
+        self.bytes += u64::from(crossing.bytes);
+        statistics.levels.set(crossing.arrived, self.level());
+    }
+
+    fn refuses(&mut self, statistics: &mut LinkStatistics, crossing: &Crossing) {
+        Server::comes(statistics, crossing);
+        statistics.total.dropped_overlimit_pkts += 1;
+        statistics.total.dropped_overlimit_bytes += u64::from(crossing.bytes);
+    }
+
+    fn leaves(&mut self, statistics: &mut LinkStatistics, crossing: &Crossing, warm_up: Time) {
+        self.present.pop_front();
+        self.bytes -= u64::from(crossing.bytes);
+        let rate = self.rate.as_mut();
+        let service = rate.map_or(Time::ZERO, |rate| rate.time_for(crossing.bytes));
+        let (arrived, now) = (crossing.arrived, crossing.departed);
+        statistics.departed(crossing.bytes, arrived, service, now, warm_up);
+        statistics.levels.set(now, self.level());
+    }
+}

@@ -1,0 +1,306 @@
+//! The calls that Rust's standard library does not have. The only unsafe code of the crate.
+#![allow(unsafe_code)]
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io;
+use std::mem::{size_of, zeroed};
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(result)
+    }
+}
+
+fn owned(result: libc::c_int) -> io::Result<OwnedFd> {
+    let fd = checked(result)?;
+    // SAFETY: the call has just made this descriptor, and nothing else knows of it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+fn c_string(text: &str) -> io::Result<CString> {
+    CString::new(text).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))
+}
+
+/// Mounts a file system.
+pub fn mount(source: &str, target: &str, kind: &str, bind: bool) -> io::Result<()> {
+    let (source, target, kind) = (c_string(source)?, c_string(target)?, c_string(kind)?);
+    let flags = if bind { libc::MS_BIND } else { 0 };
+    let data = std::ptr::null();
+    // SAFETY: the three pointers are to strings that live until the call returns; no data.
+    let result =
+        unsafe { libc::mount(source.as_ptr(), target.as_ptr(), kind.as_ptr(), flags, data) };
+    checked(result).map(|_| ())
+}
+
+/// Puts this process into a network namespace of its own.
+pub fn new_network() -> io::Result<()> {
+    // SAFETY: no memory is involved.
+    checked(unsafe { libc::unshare(libc::CLONE_NEWNET) }).map(|_| ())
+}
+
+/// Puts this process into a network namespace.
+pub fn enter_network(namespace: &File) -> io::Result<()> {
+    // SAFETY: no memory is involved; the descriptor is open.
+    checked(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) }).map(|_| ())
+}
+
+/// Nanoseconds of the monotonic clock.
+pub fn monotonic_ns() -> u64 {
+    // SAFETY: an all-zero timespec is valid, and the call writes no more than it.
+    let now = unsafe {
+        let mut now: libc::timespec = zeroed();
+        libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now);
+        now
+    };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Release and version of the kernel.
+pub fn kernel_release() -> (String, String) {
+    let read = |name| std::fs::read_to_string(format!("/proc/sys/kernel/{name}"));
+    let text = |name| read(name).unwrap_or_default().trim().to_owned();
+    (text("osrelease"), text("version"))
+}
+
+/// A timer that makes its descriptor readable at an instant.
+#[derive(Debug)]
+pub struct Timer(OwnedFd);
+
+impl Timer {
+    /// A timer that is not set.
+    pub fn new() -> io::Result<Timer> {
+        let flags = libc::TFD_NONBLOCK | libc::TFD_CLOEXEC;
+        // SAFETY: no memory is involved.
+        owned(unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, flags) }).map(Timer)
+    }
+
+    /// Sets it to an instant of the monotonic clock. What it had counted is forgotten.
+    pub fn set(&self, at_ns: u64) -> io::Result<()> {
+        // An instant of zero would switch it off.
+        let at_ns = at_ns.max(1);
+        let fd = self.0.as_raw_fd();
+        // SAFETY: an all-zero itimerspec is valid; the call reads it and writes nothing.
+        let result = unsafe {
+            let mut when: libc::itimerspec = zeroed();
+            when.it_value.tv_sec = (at_ns / 1_000_000_000) as libc::time_t;
+            when.it_value.tv_nsec = (at_ns % 1_000_000_000) as libc::c_long;
+            libc::timerfd_settime(fd, libc::TFD_TIMER_ABSTIME, &when, std::ptr::null_mut())
+        };
+        checked(result).map(|_| ())
+    }
+}
+
+impl AsRawFd for Timer {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+}
+
+/// Waits for many descriptors.
+#[derive(Debug)]
+pub struct Poll {
+    fd: OwnedFd,
+    events: Vec<libc::epoll_event>,
+}
+
+impl Poll {
+    /// One that waits for nothing yet.
+    pub fn new() -> io::Result<Poll> {
+        // SAFETY: no memory is involved.
+        let fd = owned(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
+        let events = vec![libc::epoll_event { events: 0, u64: 0 }; 64];
+        Ok(Poll { fd, events })
+    }
+
+    /// Waits also for this one to be readable, and calls it `token`.
+    pub fn add(&self, fd: &impl AsRawFd, token: u64) -> io::Result<()> {
+        let mut event = libc::epoll_event {
+            events: libc::EPOLLIN as u32,
+            u64: token,
+        };
+        let (poll, fd) = (self.fd.as_raw_fd(), fd.as_raw_fd());
+        // SAFETY: the event lives until the call returns.
+        checked(unsafe { libc::epoll_ctl(poll, libc::EPOLL_CTL_ADD, fd, &mut event) }).map(|_| ())
+    }
+
+    /// Waits, without end, and returns the tokens of those that can be read.
+    pub fn wait(&mut self) -> io::Result<impl Iterator<Item = u64> + '_> {
+        let room = self.events.len() as libc::c_int;
+        let count = loop {
+            let fd = self.fd.as_raw_fd();
+            // SAFETY: the kernel writes at most `room` events, and the vector has as many.
+            let result = unsafe { libc::epoll_wait(fd, self.events.as_mut_ptr(), room, -1) };
+            match checked(result) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                other => break other? as usize,
+            }
+        };
+        Ok(self.events[..count].iter().map(|event| event.u64))
+    }
+}
+
+fn address(to: SocketAddrV4) -> libc::sockaddr_in {
+    // SAFETY: an all-zero sockaddr_in is valid.
+    let mut address: libc::sockaddr_in = unsafe { zeroed() };
+    address.sin_family = libc::AF_INET as libc::sa_family_t;
+    address.sin_port = to.port().to_be();
+    address.sin_addr.s_addr = u32::from_ne_bytes(to.ip().octets());
+    address
+}
+
+/// A socket of the namespace it was made in.
+#[derive(Debug)]
+pub struct Socket(OwnedFd);
+
+impl Socket {
+    fn new(family: i32, kind: i32, protocol: i32) -> io::Result<Socket> {
+        let kind = kind | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+        // SAFETY: no memory is involved.
+        owned(unsafe { libc::socket(family, kind, protocol) }).map(Socket)
+    }
+
+    /// UDP, without path MTU discovery: large datagrams are fragmented.
+    pub fn udp() -> io::Result<Socket> {
+        let socket = Socket::new(libc::AF_INET, libc::SOCK_DGRAM, 0)?;
+        socket.option(
+            libc::IPPROTO_IP,
+            libc::IP_MTU_DISCOVER,
+            libc::IP_PMTUDISC_DONT,
+        )?;
+        socket.large_buffers()?;
+        Ok(socket)
+    }
+
+    /// Raw ICMP that sees echo requests and replies only.
+    pub fn icmp() -> io::Result<Socket> {
+        const ICMP_FILTER: i32 = 1;
+        let socket = Socket::new(libc::AF_INET, libc::SOCK_RAW, libc::IPPROTO_ICMP)?;
+        // A set bit refuses a type; 0 is the reply, 8 the request.
+        let refused = !(1u32 | 1 << 8);
+        socket.option(libc::SOL_RAW, ICMP_FILTER, refused as i32)?;
+        socket.large_buffers()?;
+        Ok(socket)
+    }
+
+    /// Route netlink.
+    pub fn netlink() -> io::Result<Socket> {
+        Socket::new(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE)
+    }
+
+    /// Sets an option that is a number.
+    pub fn option(&self, level: i32, name: i32, value: i32) -> io::Result<()> {
+        let size = size_of::<i32>() as libc::socklen_t;
+        let fd = self.0.as_raw_fd();
+        // SAFETY: the pointer is to a number of the given size that outlives the call.
+        let result = unsafe { libc::setsockopt(fd, level, name, (&raw const value).cast(), size) };
+        checked(result).map(|_| ())
+    }
+
+    /// No socket buffer may be a second queue beside those under test.
+    fn large_buffers(&self) -> io::Result<()> {
+        const MOST: i32 = 1 << 30;
+        self.option(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, MOST)?;
+        self.option(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, MOST)
+    }
+
+    /// DSCP and ECN of what is sent.
+    pub fn traffic_class(&self, byte: u8) -> io::Result<()> {
+        self.option(libc::IPPROTO_IP, libc::IP_TOS, i32::from(byte))
+    }
+
+    /// Takes a port, on any address.
+    pub fn bind(&self, port: u16) -> io::Result<()> {
+        let to = address(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port));
+        let size = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+        // SAFETY: the pointer is to an address of the given size that outlives the call.
+        checked(unsafe { libc::bind(self.0.as_raw_fd(), (&raw const to).cast(), size) }).map(|_| ())
+    }
+
+    /// Sends to an address.
+    pub fn send_to(&self, bytes: &[u8], to: SocketAddrV4) -> io::Result<()> {
+        let to = address(to);
+        let size = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+        let fd = self.0.as_raw_fd();
+        // SAFETY: both pointers are to memory of the given sizes that outlives the call.
+        let sent = unsafe {
+            libc::sendto(
+                fd,
+                bytes.as_ptr().cast(),
+                bytes.len(),
+                0,
+                (&raw const to).cast(),
+                size,
+            )
+        };
+        checked_size(sent).map(|_| ())
+    }
+
+    /// Sends to whom the socket speaks by its nature.
+    pub fn send(&self, bytes: &[u8]) -> io::Result<()> {
+        let fd = self.0.as_raw_fd();
+        // SAFETY: the pointer is to so many bytes that outlive the call.
+        checked_size(unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), 0) }).map(|_| ())
+    }
+
+    /// Receives the beginning of a message, and says how long it was; None when there is none.
+    pub fn receive(&self, into: &mut [u8]) -> io::Result<Option<usize>> {
+        let fd = self.0.as_raw_fd();
+        let flags = libc::MSG_TRUNC | libc::MSG_DONTWAIT;
+        // SAFETY: the kernel writes at most as many bytes as the slice has.
+        let got = unsafe { libc::recv(fd, into.as_mut_ptr().cast(), into.len(), flags) };
+        match checked_size(got) {
+            Ok(length) => Ok(Some(length)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn checked_size(result: libc::ssize_t) -> io::Result<usize> {
+    usize::try_from(result).map_err(|_| io::Error::last_os_error())
+}
+
+impl AsRawFd for Socket {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+}
+
+/// Index of a device in this namespace.
+pub fn device_index(name: &str) -> io::Result<u32> {
+    let name = c_string(name)?;
+    // SAFETY: the pointer is to a string that outlives the call.
+    let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
+    if index == 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(index)
+}
+
+/// Switches an offload of a device off (`ETHTOOL_S...`). A device that has none says so.
+pub fn offload_off(socket: &Socket, device: &str, command: u32) -> io::Result<()> {
+    #[repr(C)]
+    struct EthtoolValue {
+        command: u32,
+        data: u32,
+    }
+    const SIOCETHTOOL: libc::c_ulong = 0x8946;
+    let mut value = EthtoolValue { command, data: 0 };
+    // SAFETY: an all-zero ifreq is valid.
+    let mut request: libc::ifreq = unsafe { zeroed() };
+    for (slot, byte) in request.ifr_name[..libc::IFNAMSIZ - 1]
+        .iter_mut()
+        .zip(device.bytes())
+    {
+        *slot = byte as libc::c_char;
+    }
+    request.ifr_ifru.ifru_data = (&raw mut value).cast();
+    // SAFETY: the request names a value of the form the command expects; both outlive the call.
+    checked(unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) })
+        .map(|_| ())
+}

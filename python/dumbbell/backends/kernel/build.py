@@ -1,0 +1,408 @@
+"""Build the virtual-time kernel from Linux's source, once, into the cache.
+
+Unpack or copy what User-Mode Linux needs, apply our patches, set the timer's frequency, configure
+from nothing plus our fragment, compile. All of it happens in a folder beside the result, which is
+moved into place when it is whole and removed in any case.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO
+
+from dumbbell.backends.guard import usable_threads
+from dumbbell.backends.kernel.cache import (
+    INFO,
+    KERNEL,
+    KEY_DIGITS,
+    KernelInfo,
+    cache_folder,
+    read_kernel,
+)
+from dumbbell.backends.kernel.recipe import HZ_CHOICES, Recipe, options_not_taken, the_recipe
+from dumbbell.errors import RunError, SpecError
+
+DEFAULT_SOURCE = Path("/usr/src/linux-source-6.1.tar.xz")
+PACKAGES = "linux-source-6.1 gcc make patch xz-utils bc bison flex"
+OBJECTS = 700
+"""Compiled files of the usual build, for the progress."""
+NEEDED_BYTES = 1_500_000_000
+
+_TOOLS = ("gcc", "ld", "make", "patch", "tar", "bc", "bison", "flex")
+_TAR_SUFFIXES = (".tar", ".tar.xz", ".tar.gz", ".tar.bz2", ".tar.zst", ".tgz")
+_STAMP = "@1700000000"
+_OTHER_ARCHITECTURES = (
+    *("alpha", "arc", "arm", "arm64", "csky", "hexagon", "ia64", "loongarch", "m68k"),
+    *("microblaze", "mips", "nios2", "openrisc", "parisc", "powerpc", "riscv", "s390"),
+    *("sh", "sparc", "xtensa"),
+)
+# Left out when unpacking: files, never a Kconfig, that User-Mode Linux does not compile.
+_LEFT_OUT = (
+    "Documentation/*/*",
+    "tools/testing/*",
+    "tools/perf/*",
+    "drivers/gpu/*.[ch]",
+    "drivers/staging/*.[ch]",
+    "drivers/media/*.[ch]",
+    "drivers/infiniband/*.[ch]",
+    "drivers/scsi/*.[ch]",
+    "drivers/net/ethernet/*.[ch]",
+    "drivers/net/wireless/*.[ch]",
+    "sound/*.[ch]",
+    *(f"arch/{name}/*.[chS]" for name in _OTHER_ARCHITECTURES),
+    *(f"arch/{name}/boot/*" for name in _OTHER_ARCHITECTURES),
+)
+_COMPILED = re.compile(r"^  (?:CC|AS)\s+(\S+)")
+
+Progress = Callable[[str, int, int], None]
+"""What is being done, how much of it is done, how much there is."""
+
+
+class BuildError(RunError):
+    """The kernel could not be built."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Linux's source.
+
+    Attributes:
+        path: A tar archive or a folder.
+        sha256: Hash of its content.
+    """
+
+    path: Path
+    sha256: str
+
+
+def build_kernel(
+    source: Path | None = None,
+    *,
+    hz: int = HZ_CHOICES[0],
+    jobs: int = 0,
+    on_progress: Progress | None = None,
+) -> KernelInfo:
+    """The kernel of that source, from the cache or built now.
+
+    Args:
+        source: Archive or folder of Linux 6.1; Debian's package when None.
+        hz: Timer ticks a second: 1000, 250 or 100.
+        jobs: Compilers side by side; 0 for one a core.
+        on_progress: Told what is being done.
+
+    Raises:
+        SpecError: An argument that is not allowed.
+        BuildError: Something is missing on this machine, or a step failed.
+    """
+    check_hz(hz)
+    jobs = usable_threads(jobs)
+    path = _source_path(source)
+    _check_tools(path)
+    tell = on_progress or _silent
+    tell("hashing the source", 0, 1)
+    found = Source(path, _source_digest(path))
+    recipe = the_recipe()
+    compiler = _compiler()
+    key = _key(found, recipe, compiler, hz)
+    cache = cache_folder()
+    cache.mkdir(parents=True, exist_ok=True)
+    with _locked(cache / f"{key}.lock", tell):
+        if (ready := read_kernel(cache / key)) is not None:
+            return ready
+        with _building_folder(cache, key) as folder:
+            began = time.monotonic()
+            tree = folder / "linux-source"
+            _unpack(path, tree, tell)
+            _prepare(tree, recipe, hz, folder)
+            _compile(tree, jobs, folder, tell)
+            kernel = folder / "result" / KERNEL
+            kernel.parent.mkdir()
+            shutil.move(tree / "linux", kernel)
+            content = kernel.read_bytes()
+            info = KernelInfo(
+                path=kernel,
+                key=key,
+                release=_release(kernel),
+                hz=hz,
+                sha256=hashlib.sha256(content).hexdigest(),
+                size_bytes=len(content),
+                source=path.name,
+                source_sha256=found.sha256,
+                recipe=recipe.digest,
+                compiler=compiler,
+                built_at=datetime.now(UTC).isoformat(timespec="seconds"),
+                build_s=round(time.monotonic() - began, 1),
+            )
+            (kernel.parent / INFO).write_text(info.to_json(), encoding="utf-8")
+            shutil.rmtree(cache / key, ignore_errors=True)  # one that was not whole
+            _put(kernel.parent, cache / key)
+    result = read_kernel(cache / key)
+    if result is None:
+        raise BuildError(f"{cache / key}: what was just built is gone")
+    return result
+
+
+def check_hz(hz: int) -> None:
+    """Refuse a frequency for which no kernel is made.
+
+    Raises:
+        SpecError: It is not one of `HZ_CHOICES`.
+    """
+    if hz not in HZ_CHOICES:
+        raise SpecError("hz", hz, f"one of {', '.join(map(str, HZ_CHOICES))}")
+
+
+def _silent(what: str, done: int, total: int) -> None:
+    pass
+
+
+# --- what to build from ---------------------------------------------------------------------
+
+
+def _source_path(source: Path | None) -> Path:
+    if source is None:
+        if DEFAULT_SOURCE.exists():
+            return DEFAULT_SOURCE
+        raise BuildError(
+            f"Linux's source is not at {DEFAULT_SOURCE}: `apt-get install {PACKAGES}`, or name an "
+            "archive or folder of Linux 6.1 with --source"
+        )
+    if source.is_dir():
+        if not (source / "arch/um/Kconfig").is_file():
+            raise SpecError("source", source, "a folder with Linux's source (has arch/um/Kconfig)")
+    elif not source.is_file():
+        raise SpecError("source", source, "an archive or folder that exists")
+    elif not source.name.endswith(_TAR_SUFFIXES):
+        raise SpecError("source", source, f"an archive that ends in {', '.join(_TAR_SUFFIXES)}")
+    return source.resolve()
+
+
+def _check_tools(source: Path) -> None:
+    wanted = [*_TOOLS, *(["xz"] if source.name.endswith(".xz") else [])]
+    missing = [tool for tool in wanted if shutil.which(tool) is None]
+    if missing:
+        raise BuildError(
+            f"not installed: {', '.join(missing)}: `apt-get install {PACKAGES}` brings all that "
+            "the build needs"
+        )
+
+
+def _source_digest(path: Path) -> str:
+    """Hash of an archive's bytes, or of a folder's file names, lengths and contents."""
+    if path.is_file():
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    digest = hashlib.sha256()
+    for file in sorted(_files_of(path)):
+        content = str(file.readlink()).encode() if file.is_symlink() else file.read_bytes()
+        digest.update(f"{file.relative_to(path)} {len(content)}\n".encode() + content)
+    return digest.hexdigest()
+
+
+def _files_of(folder: Path) -> Iterator[Path]:
+    for place, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if name != ".git"]
+        yield from (Path(place, name) for name in files)
+
+
+def _compiler() -> str:
+    done = subprocess.run(
+        ["gcc", "--version"], capture_output=True, text=True, check=False, env=_environment()
+    )
+    linker = subprocess.run(
+        ["ld", "--version"], capture_output=True, text=True, check=False, env=_environment()
+    )
+    lines = [*done.stdout.splitlines()[:1], *linker.stdout.splitlines()[:1]]
+    if len(lines) < 2:
+        raise BuildError("gcc --version or ld --version says nothing")
+    return "; ".join(lines)
+
+
+def _key(source: Source, recipe: Recipe, compiler: str, hz: int) -> str:
+    made_of = json.dumps([source.sha256, recipe.digest, compiler, hz])
+    return hashlib.sha256(made_of.encode()).hexdigest()[:KEY_DIGITS]
+
+
+# --- where to build -------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _locked(file: Path, tell: Progress) -> Iterator[None]:
+    """One builder of the same kernel at a time; the lock goes with the process that holds it."""
+    with file.open("w") as lock:
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                tell("waiting for another build of the same kernel", 0, 1)
+                time.sleep(0.5)
+        yield
+
+
+@contextlib.contextmanager
+def _building_folder(cache: Path, key: str) -> Iterator[Path]:
+    """A folder for the build, removed afterwards. The lock is held.
+
+    It lies in the cache, unless the kernel's makefiles cannot live with the name.
+    """
+    folder = cache / f"{key}.building"
+    shutil.rmtree(folder, ignore_errors=True)  # of a builder that was killed
+    if re.search(r"[\s:]", str(folder)):
+        folder = Path(tempfile.mkdtemp(prefix="dumbbell-build-"))
+    else:
+        folder.mkdir()
+    try:
+        free = shutil.disk_usage(folder).free
+        if free < NEEDED_BYTES:
+            raise BuildError(
+                f"{folder.parent}: the build needs {NEEDED_BYTES / 1e9:.1f} GB for a while and "
+                f"{free / 1e9:.1f} GB are free; XDG_CACHE_HOME chooses another place"
+            )
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _put(built: Path, place: Path) -> None:
+    """Move the result to its place in one step."""
+    try:
+        built.rename(place)
+    except OSError:  # built on another file system
+        beside = place.with_name(f"{place.name}.new")
+        shutil.rmtree(beside, ignore_errors=True)
+        try:
+            shutil.copytree(built, beside)
+            beside.rename(place)
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
+
+
+# --- the steps ------------------------------------------------------------------------------
+
+
+def _unpack(source: Path, tree: Path, tell: Progress) -> None:
+    tell("unpacking the source", 0, 1)
+    tree.mkdir()
+    left_out = [f"--exclude=*/{pattern}" for pattern in _LEFT_OUT]
+    if source.is_file():
+        _run(["tar", "-x", "--strip-components=1", *left_out, "-f", str(source)], tree)
+    else:
+        # Through an archive, so that the same is left out of a folder.
+        archive = tree.with_name("source.tar")
+        command = ["tar", "-c", *left_out, "--exclude=./.git", "-f", str(archive), "."]
+        _run([*command[:1], "-C", str(source), *command[1:]], tree)
+        _run(["tar", "-x", "-f", str(archive)], tree)
+        archive.unlink()
+        if (tree / ".config").exists() or (tree / "include/config").exists():
+            _run(["make", "ARCH=um", "mrproper"], tree)
+
+
+def _prepare(tree: Path, recipe: Recipe, hz: int, folder: Path) -> None:
+    """Patches, the timer's frequency, the configuration."""
+    if not (tree / "arch/um/Kconfig").is_file():
+        raise BuildError("the archive is not Linux's source: it has no arch/um/Kconfig")
+    for patch in recipe.patches:
+        _run(["patch", "-p1", "--forward", "--fuzz=0", "-i", str(patch.resolve())], tree)
+    _set_hz(tree / "arch/um/Kconfig", hz)
+    fragment = shutil.copy(recipe.fragment, folder / "fragment")
+    _run(["make", "ARCH=um", f"KCONFIG_ALLCONFIG={fragment}", "allnoconfig"], tree)
+    wanted = {**recipe.wanted(), "CONFIG_HZ": str(hz)}
+    problems = options_not_taken(wanted, (tree / ".config").read_text(encoding="utf-8"))
+    if problems:
+        raise BuildError(
+            "this source or compiler does not take the configuration:\n  " + "\n  ".join(problems)
+        )
+
+
+def _set_hz(kconfig: Path, hz: int) -> None:
+    text = kconfig.read_text(encoding="utf-8")
+    text, count = re.subn(r"(?m)^(config HZ\n\tint\n\tdefault )\d+$", rf"\g<1>{hz}", text)
+    if count != 1:
+        raise BuildError("arch/um/Kconfig does not set HZ as Linux 6.1 does: use its source")
+    kconfig.write_text(text, encoding="utf-8")
+
+
+def _compile(tree: Path, jobs: int, folder: Path, tell: Progress) -> None:
+    compiled = 0
+    tell("compiling", 0, OBJECTS)
+
+    def on_line(line: str) -> None:
+        nonlocal compiled
+        if _COMPILED.match(line):
+            compiled += 1
+            tell("compiling", compiled, max(OBJECTS, compiled))
+
+    _run(["make", "ARCH=um", f"-j{jobs}", "linux"], tree, on_line)
+
+
+def _release(kernel: Path) -> str:
+    done = subprocess.run(
+        [str(kernel), "--version"], capture_output=True, text=True, check=False, timeout=20
+    )
+    if done.returncode != 0 or not done.stdout.strip():
+        raise BuildError(f"the kernel that was built does not start: {done.stderr.strip()}")
+    return done.stdout.strip()
+
+
+def _environment() -> dict[str, str]:
+    """The same for every builder: no flags, no locale, fixed stamps."""
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": os.environ.get("HOME", "/"),
+        "LC_ALL": "C",
+        "TZ": "UTC",
+        "KBUILD_BUILD_TIMESTAMP": _STAMP,
+        "KBUILD_BUILD_USER": "dumbbell",
+        "KBUILD_BUILD_HOST": "dumbbell",
+        "KBUILD_BUILD_VERSION": "1",
+    }
+
+
+def _run(command: list[str], folder: Path, on_line: Callable[[str], None] | None = None) -> None:
+    """Run one step in a process group of its own, which ends with the step whatever happens."""
+    last: deque[str] = deque(maxlen=25)
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        env=_environment() | {"TMPDIR": str(folder.parent)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    try:
+        assert process.stdout is not None
+        for line in _lines(process.stdout):
+            last.append(line)
+            if on_line is not None:
+                on_line(line)
+        status = process.wait()
+    finally:
+        if process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    if status != 0:
+        step = f"{command[0]} {command[-1]}"
+        raise BuildError(f"{step} failed (status {status}):\n  " + "\n  ".join(last))
+
+
+def _lines(stream: IO[bytes]) -> Iterator[str]:
+    for line in stream:
+        yield line.decode("utf-8", "replace").rstrip("\n")

@@ -1,0 +1,118 @@
+"""Where built kernels are kept: a folder each, named by the hash of what they were made of."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from dumbbell.backends.kernel.recipe import HZ_CHOICES, the_recipe
+from dumbbell.errors import EXIT_BAD_INPUT, DumbbellError
+
+KERNEL = "linux"
+INFO = "info.json"
+KEY_DIGITS = 16
+
+
+class KernelMissingError(DumbbellError):
+    """No kernel has been built; the message is one line that says how to."""
+
+    exit_code = EXIT_BAD_INPUT
+
+
+@dataclass(frozen=True, slots=True)
+class KernelInfo:
+    """A kernel that has been built. All but the path and the last two is decided by its sources.
+
+    Attributes:
+        path: The program.
+        key: Hash of source, fragment, patches, compiler and HZ; its folder's name.
+        release: What ``uname -r`` says inside.
+        hz: Timer ticks a second.
+        sha256: Of the program.
+        size_bytes: Of the program.
+        source: What it was built from, as a name.
+        source_sha256: Of that.
+        recipe: Hash of fragment and patches.
+        compiler: First line of its version.
+        built_at: When (UTC).
+        build_s: Wall time of the build.
+    """
+
+    path: Path
+    key: str
+    release: str
+    hz: int
+    sha256: str
+    size_bytes: int
+    source: str
+    source_sha256: str
+    recipe: str
+    compiler: str
+    built_at: str
+    build_s: float
+
+    def to_json(self) -> str:
+        """Everything but the path, which is where this is written."""
+        fields = asdict(self)
+        del fields["path"]
+        return json.dumps(fields, indent=2, sort_keys=True) + "\n"
+
+
+def cache_folder() -> Path:
+    """``$XDG_CACHE_HOME/dumbbell/kernel``, or below ``~/.cache``. Not made here."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    # The specification of XDG: a relative path is to be ignored.
+    root = Path(base) if Path(base).is_absolute() else Path.home() / ".cache"
+    return root / "dumbbell" / "kernel"
+
+
+def read_kernel(folder: Path) -> KernelInfo | None:
+    """The kernel of one folder of the cache; None when it is not whole."""
+    try:
+        fields = json.loads((folder / INFO).read_text(encoding="utf-8"))
+        info = KernelInfo(path=folder / KERNEL, **fields)
+        whole = info.path.stat().st_size == info.size_bytes and os.access(info.path, os.X_OK)
+    except (OSError, ValueError, TypeError):
+        return None
+    return info if whole else None
+
+
+def cached_kernels() -> list[KernelInfo]:
+    """All that are in the cache, the newest first."""
+    try:
+        folders = [path for path in cache_folder().iterdir() if len(path.name) == KEY_DIGITS]
+    except OSError:
+        return []
+    found = [info for info in map(read_kernel, folders) if info is not None]
+    return sorted(found, key=lambda info: (info.built_at, info.key), reverse=True)
+
+
+def find_kernel(hz: int = HZ_CHOICES[0]) -> KernelInfo | None:
+    """The newest kernel with so many ticks that was built by today's recipe, if there is one."""
+    recipe = the_recipe().digest
+    for info in cached_kernels():
+        if info.hz == hz and info.recipe == recipe:
+            return info
+    return None
+
+
+def require_kernel(hz: int = HZ_CHOICES[0]) -> KernelInfo:
+    """The same.
+
+    Raises:
+        KernelMissingError: There is none.
+    """
+    info = find_kernel(hz)
+    if info is None:
+        raise KernelMissingError(how_to_build(hz))
+    return info
+
+
+def how_to_build(hz: int = HZ_CHOICES[0]) -> str:
+    """One line for whoever needs a kernel that is not there."""
+    option = "" if hz == HZ_CHOICES[0] else f" --hz {hz}"
+    older = any(info.hz == hz for info in cached_kernels())
+    what = "was built by an older recipe" if older else "has not been built"
+    return f"the virtual-time kernel (HZ={hz}) {what}: run `dumbbell kernel build{option}` once"

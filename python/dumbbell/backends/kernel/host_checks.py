@@ -1,0 +1,172 @@
+"""What this machine must allow so that an ordinary user can run the kernel, asked one by one.
+
+Each question is tried as the kernel would do it. The answers say what to change.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from dumbbell.backends.guard import available_memory_bytes
+from dumbbell.backends.kernel.launch import HostRefusesError, without_address_randomization
+
+_MB = 1024 * 1024
+_PTRACE_SCOPE = "/proc/sys/kernel/yama/ptrace_scope"
+
+# In a process of its own, where forking is safe: is a child stopped for us, and may we change the
+# number of its system call (what a container's seccomp profile or Yama may refuse)?
+_TRACE = """
+import ctypes, os, signal, sys
+libc = ctypes.CDLL(None, use_errno=True)
+libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+def ptrace(request, pid, data=0):
+    if libc.ptrace(request, pid, None, data) < 0:
+        sys.stderr.write(os.strerror(ctypes.get_errno()))
+        os._exit(1)
+child = os.fork()
+if child == 0:
+    ptrace(0, 0)
+    os.kill(os.getpid(), signal.SIGSTOP)
+    os._exit(7)
+_, status = os.waitpid(child, os.WUNTRACED)
+if not os.WIFSTOPPED(status):
+    os._exit(1)
+ptrace(0x4200, child, 1 | 0x100000)
+ptrace(31, child)
+os.waitpid(child, 0)
+os.kill(child, signal.SIGKILL)
+os.waitpid(child, 0)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One answer.
+
+    Attributes:
+        name: What was asked.
+        ok: Whether it is as it must be.
+        detail: What was found; what to do when it is not.
+    """
+
+    name: str
+    ok: bool
+    detail: str
+
+
+def host_checks(memory_mb: int = 256) -> list[Check]:
+    """Ask everything; takes about a tenth of a second.
+
+    Args:
+        memory_mb: Memory that a guest is to have.
+    """
+    return [
+        _machine(),
+        _address_randomization(),
+        _ptrace(),
+        _memory_file(memory_mb),
+        _memory(memory_mb),
+        _limits(memory_mb),
+    ]
+
+
+def require_host(checks: Iterable[Check]) -> None:
+    """Go on only where everything is as it must be.
+
+    Raises:
+        HostRefusesError: Something is not; all of it is named.
+    """
+    bad = [f"{check.name}: {check.detail}" for check in checks if not check.ok]
+    if bad:
+        raise HostRefusesError("this machine does not run the kernel: " + "; ".join(bad))
+
+
+def _machine() -> Check:
+    found = f"{platform.system()} {platform.machine()}"
+    ok = found == "Linux x86_64"
+    return Check("machine", ok, found if ok else f"{found}, but Linux on x86_64 is needed")
+
+
+def _address_randomization() -> Check:
+    name = "fixed addresses"
+    try:
+        with without_address_randomization():
+            return Check(name, True, "personality(ADDR_NO_RANDOMIZE) is allowed")
+    except HostRefusesError as error:
+        return Check(name, False, str(error))
+
+
+def _ptrace() -> Check:
+    command = [sys.executable, "-I", "-S", "-c", _TRACE]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=20)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Check("ptrace", False, f"could not be tried: {error}")
+    if done.returncode == 0:
+        return Check("ptrace", True, "system calls of a child can be traced and replaced")
+    why = done.stderr.strip().splitlines()[-1:] or [f"status {done.returncode}"]
+    advice = (
+        "sysctl kernel.yama.ptrace_scope=1"
+        if _first_line(_PTRACE_SCOPE) == "3"
+        else "in a container: docker run --security-opt seccomp=unconfined, or --cap-add SYS_PTRACE"
+    )
+    return Check("ptrace", False, f"refused ({why[0]}); {advice}")
+
+
+def _memory_file(memory_mb: int) -> Check:
+    """Guest memory is a file that is mapped: without a name, else in a temporary folder."""
+    name = "memory file"
+    try:
+        os.close(os.memfd_create("dumbbell-check"))
+        return Check(name, True, "memfd_create is allowed: no folder is needed")
+    except (OSError, AttributeError):
+        pass
+    folder = tempfile.gettempdir()
+    free = shutil.disk_usage(folder).free // _MB
+    if free >= memory_mb:
+        return Check(name, True, f"memfd_create is refused; the run's folder is used ({folder})")
+    return Check(
+        name,
+        False,
+        f"memfd_create is refused and {folder} has {free} MB of the {memory_mb} MB needed: set "
+        "TMPDIR to a larger place",
+    )
+
+
+def _memory(memory_mb: int) -> Check:
+    available = available_memory_bytes()
+    if available is None:
+        return Check("memory", True, "unknown; taken for enough")
+    free = available // _MB
+    ok = free >= memory_mb
+    detail = f"{free} MB free, a guest has {memory_mb} MB"
+    return Check("memory", ok, detail if ok else f"{detail}: give it less, or free some")
+
+
+def _limits(memory_mb: int) -> Check:
+    """Limits of the shell that would end the guest half-way."""
+    wanted: list[tuple[str, int, int, Callable[[int], str]]] = [
+        ("ulimit -v", resource.RLIMIT_AS, 4 * memory_mb * _MB, lambda size: f"{size // _MB} MB"),
+        ("ulimit -f", resource.RLIMIT_FSIZE, memory_mb * _MB, lambda size: f"{size // _MB} MB"),
+    ]
+    for name, number, needed, text in wanted:
+        soft, _ = resource.getrlimit(number)
+        if soft != resource.RLIM_INFINITY and soft < needed:
+            return Check("limits", False, f"{name} is {text(soft)}; at least {text(needed)} needed")
+    return Check("limits", True, "none that matters")
+
+
+def _first_line(path: str) -> str:
+    try:
+        with open(path, encoding="ascii") as stream:  # noqa: PTH123
+            return stream.readline().strip()
+    except OSError:
+        return ""

@@ -1,0 +1,62 @@
+"""The columns a guest wrote, as tables."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dumbbell.errors import RunError
+from dumbbell.tables import SCHEMA, Table
+
+_NUMPY = {"int64": "<i8", "int32": "<i4", "int8": "<i1", "float64": "<f8"}
+
+
+@dataclass(frozen=True, slots=True)
+class GuestResult:
+    """What a guest left in its folder.
+
+    Attributes:
+        tables: Table to column to values. Of a queue in ``unknown_queues`` only what the kernel
+            counted is there: its packets, drops and backlog; the rest is NaN or -1.
+        digest: Hash of the tables' canonical bytes.
+        events: Messages sent and received.
+        release: What ``uname -r`` said.
+        unknown_queues: Names of the queues whose packets' instants the hosts could not know.
+    """
+
+    tables: dict[str, Table]
+    digest: str
+    events: int
+    release: str
+    unknown_queues: tuple[str, ...]
+
+
+def read_result(folder: Path) -> GuestResult | None:
+    """What a guest wrote; None when it did not come to the end.
+
+    Raises:
+        RunError: It wrote something else than tables.
+    """
+    try:
+        result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    content = (folder / "columns.bin").read_bytes()
+    tables: dict[str, Table] = {name: {} for name in SCHEMA}
+    at = 0
+    for table, column, kind, size in result["columns"]:
+        values = np.frombuffer(content, _NUMPY[kind], size // np.dtype(kind).itemsize, at)
+        tables[table] = {**tables[table], column: values.astype(kind, copy=False)}
+        at += size
+    if at != len(content):
+        raise RunError(f"the guest's columns have {len(content)} bytes, not {at}")
+    return GuestResult(
+        tables,
+        result["digest"],
+        result["events"],
+        result["release"],
+        tuple(result["unknown_queues"]),
+    )

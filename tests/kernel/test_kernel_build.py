@@ -1,0 +1,225 @@
+"""Building and caching, with a source tree of a few files and a make that pretends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from dumbbell.backends.kernel import build as building
+from dumbbell.backends.kernel.build import BuildError, build_kernel
+from dumbbell.backends.kernel.cache import (
+    KernelMissingError,
+    cache_folder,
+    cached_kernels,
+    find_kernel,
+    require_kernel,
+)
+from dumbbell.backends.kernel.recipe import Recipe
+from dumbbell.errors import SpecError
+
+MAKE = """#!/bin/sh
+case "$*" in
+*allnoconfig)
+  cat "${2#KCONFIG_ALLCONFIG=}" > .config
+  grep -A2 'config HZ' arch/um/Kconfig | sed -n 's/.*default /CONFIG_HZ=/p' >> .config ;;
+*linux)
+  echo "  CC      a.o"; echo "  AS      b.o"; echo "  LD      linux"
+  echo compiled >> "$COUNT_FILE"
+  if [ -e "$HANG_FILE" ]; then touch "$HANG_FILE.reached"; sleep 600; fi
+  if [ -e "$FAIL_FILE" ]; then echo "a.c:1: error: no"; exit 2; fi
+  printf '#!/bin/sh\\necho 6.1.0-test\\n' > linux; chmod +x linux ;;
+esac
+"""
+
+
+class Bench:
+    """A machine with a source, a recipe, tools and a cache."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        self.source = folder / "source"
+        (self.source / "arch/um").mkdir(parents=True)
+        (self.source / "arch/um/Kconfig").write_text("config HZ\n\tint\n\tdefault 100\n")
+        (self.source / "file").write_text("one\n")
+        (folder / "fragment").write_text("CONFIG_A=y\n")
+        (folder / "0001.patch").write_text("--- a/file\n+++ b/file\n@@ -1 +1 @@\n-one\n+two\n")
+        tools = folder / "bin"
+        tools.mkdir()
+        self.count, self.hang, self.fail = (folder / name for name in ("count", "hang", "fail"))
+        make = MAKE.replace("$COUNT_FILE", str(self.count))
+        make = make.replace("$HANG_FILE", str(self.hang)).replace("$FAIL_FILE", str(self.fail))
+        for name in ("make", "bc", "bison", "flex"):
+            tool = tools / name
+            tool.write_text(make if name == "make" else "#!/bin/sh\n")
+            tool.chmod(tool.stat().st_mode | stat.S_IXUSR)
+        monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+        monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        recipe = Recipe(folder / "fragment", (folder / "0001.patch",))
+        monkeypatch.setattr(building, "the_recipe", lambda: recipe)
+        monkeypatch.setattr("dumbbell.backends.kernel.cache.the_recipe", lambda: recipe)
+
+    def builds(self) -> int:
+        return len(self.count.read_text().splitlines()) if self.count.exists() else 0
+
+    def left(self) -> list[str]:
+        """What is in the cache besides locks."""
+        return sorted(path.name for path in cache_folder().iterdir() if path.suffix != ".lock")
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    return Bench(tmp_path, monkeypatch)
+
+
+def test_a_build_and_what_is_kept(bench: Bench) -> None:
+    seen: list[tuple[str, int, int]] = []
+    info = build_kernel(bench.source, jobs=1, on_progress=lambda *now: seen.append(now))
+    assert info.release == "6.1.0-test"
+    assert info.hz == 1000
+    assert bench.left() == [info.key]
+    assert sorted(path.name for path in info.path.parent.iterdir()) == ["info.json", "linux"]
+    assert json.loads(info.path.with_name("info.json").read_text())["sha256"] == info.sha256
+    assert seen[-1] == ("compiling", 2, building.OBJECTS)
+    assert (bench.source / "file").read_text() == "one\n"
+    assert find_kernel() == require_kernel() == info
+
+
+def test_it_is_built_once_and_by_what_it_is_made_of(bench: Bench) -> None:
+    first = build_kernel(bench.source, jobs=1)
+    assert build_kernel(bench.source, jobs=1) == first
+    assert bench.builds() == 1
+    slow = build_kernel(bench.source, hz=250, jobs=1)
+    (bench.source / "more").write_text("x")
+    other = build_kernel(bench.source, jobs=1)
+    assert len({first.key, slow.key, other.key}) == 3
+    assert bench.builds() == 3
+    assert {info.hz for info in cached_kernels()} == {1000, 250}
+    (bench.folder / "fragment").write_text("CONFIG_A=y\nCONFIG_B=y\n")
+    with pytest.raises(KernelMissingError, match=r"older recipe.*dumbbell kernel build` once"):
+        require_kernel()
+
+
+def test_an_archive_gives_the_same_kernel(bench: Bench) -> None:
+    archive = bench.folder / "linux-6.1.tar"
+    subprocess.run(["tar", "-cf", archive, "source"], cwd=bench.folder, check=True)
+    assert build_kernel(archive, jobs=1).sha256 == build_kernel(bench.source, jobs=1).sha256
+
+
+def test_a_cached_kernel_that_is_not_whole_is_built_again(bench: Bench) -> None:
+    info = build_kernel(bench.source, jobs=1)
+    info.path.write_text("short")
+    assert find_kernel() is None
+    assert build_kernel(bench.source, jobs=1).sha256 == info.sha256
+    assert bench.builds() == 2
+
+
+def test_two_builders_build_once(bench: Bench) -> None:
+    found: list[str] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(build_kernel(bench.source, jobs=1).key))
+        for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 2
+    assert len(set(found)) == 1
+    assert bench.builds() == 1
+
+
+def test_a_failure_shows_the_last_lines_and_leaves_nothing(bench: Bench) -> None:
+    bench.fail.touch()
+    with pytest.raises(BuildError, match=r"make linux failed \(status 2\)[\s\S]*error: no"):
+        build_kernel(bench.source, jobs=1)
+    assert bench.left() == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_stopping_leaves_nothing(bench: Bench, number: signal.Signals) -> None:
+    bench.hang.touch()
+    program = (
+        "import signal; from pathlib import Path\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from dumbbell.backends.kernel import build, recipe\n"
+        f"build.the_recipe = lambda: recipe.Recipe(Path({str(bench.folder / 'fragment')!r}), ())\n"
+        "from dumbbell.cli import main\nmain()"
+    )
+    command = [sys.executable, "-c", program, "kernel", "build", "--source", str(bench.source)]
+    builder = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 30
+    while not bench.hang.with_name("hang.reached").exists():
+        assert builder.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert any(name.endswith(".building") for name in bench.left())
+    builder.send_signal(number)
+    _, errors = builder.communicate(timeout=20)
+    assert builder.returncode == 130, errors
+    assert "nothing is left" in errors
+    assert bench.left() == []
+
+
+def test_a_patch_that_does_not_fit(bench: Bench) -> None:
+    (bench.source / "file").write_text("three\n")
+    with pytest.raises(BuildError, match=r"patch .*0001\.patch failed"):
+        build_kernel(bench.source, jobs=1)
+    assert bench.left() == []
+
+
+def test_no_source(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(building, "DEFAULT_SOURCE", bench.folder / "nowhere.tar.xz")
+    with pytest.raises(BuildError) as failure:
+        build_kernel()
+    assert "apt-get install linux-source-6.1" in str(failure.value)
+    assert "\n" not in str(failure.value)
+
+
+def test_missing_tools_are_named(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(bench.folder / "bin"))
+    with pytest.raises(BuildError, match=r"not installed: gcc, ld, patch, tar: `apt-get install"):
+        build_kernel(bench.source)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("nowhere", "that exists"), ("file.zip", "tar"), ("", "arch/um/Kconfig")]
+)
+def test_a_source_that_is_none(bench: Bench, name: str, message: str) -> None:
+    (bench.folder / "file.zip").touch()
+    with pytest.raises(SpecError, match=message):
+        build_kernel(bench.folder / name)
+
+
+def test_a_frequency_that_is_none(bench: Bench) -> None:
+    with pytest.raises(SpecError, match="1000, 250, 100"):
+        build_kernel(bench.source, hz=300)
+
+
+def test_a_full_disk(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(building, "NEEDED_BYTES", 10**18)
+    with pytest.raises(BuildError, match="XDG_CACHE_HOME"):
+        build_kernel(bench.source)
+    assert bench.left() == []
+
+
+def test_a_cache_whose_name_make_cannot_live_with(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(bench.folder / "my cache"))
+    info = build_kernel(bench.source, jobs=1)
+    assert " " in str(info.path)
+    assert bench.left() == [info.key]
+
+
+def test_a_relative_cache_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "here")
+    assert cache_folder() == Path.home() / ".cache/dumbbell/kernel"

@@ -1,0 +1,196 @@
+"""What needs the kernel itself: short guests with a shell script as init."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dumbbell.backends.kernel import EPOCH_NS, KernelInfo, LaunchResult, launch
+from dumbbell.backends.kernel.host_checks import host_checks
+from dumbbell.backends.kernel.selftest import self_test
+
+pytestmark = pytest.mark.kernel
+
+Guest = Callable[..., LaunchResult]
+PRELUDE = "export PATH=/usr/sbin:/usr/bin:/sbin:/bin\nmount -n -t proc proc /proc\n"
+
+
+@pytest.fixture
+def guest(kernel: KernelInfo, script: Callable[[str, str], Path], run_dir: Path) -> Guest:
+    """Run a guest whose init is such a script."""
+
+    def run(text: str, **changed: object) -> LaunchResult:
+        options = {"seed": 1, "wall_limit_s": 60.0} | changed
+        init = script("init", PRELUDE + text)
+        return launch(kernel.path, init, run_dir=run_dir, **options)  # type: ignore[arg-type]
+
+    return run
+
+
+def processes_of(kernel: Path) -> list[int]:
+    """Living processes that run that program."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if words[0] == os.fsencode(kernel):
+                found.append(int(entry.name))
+    return found
+
+
+def test_the_self_test(kernel: KernelInfo) -> None:
+    assert [check for check in host_checks() if not check.ok] == []
+    found = list(self_test(kernel.path))
+    assert len(found) == 8
+    assert [finding for finding in found if not finding.ok] == []
+
+
+def test_the_clock_is_virtual(guest: Guest) -> None:
+    result = guest("date +%s%N; sleep 3600; date +%s%N\n")
+    assert result.ok, result.why()
+    before, after = (int(word) for word in result.console_tail.split()[:2])
+    assert 0 <= before - EPOCH_NS < 10**9
+    assert 0 <= after - before - 3600 * 10**9 < 10**7
+    assert result.wall_s < 30
+
+
+def test_the_status_of_init_is_the_kernels(guest: Guest) -> None:
+    result = guest("exit 42\n")
+    assert result.exit == 42
+    assert "status 42" in result.why()
+
+
+def test_arguments_and_environment(guest: Guest) -> None:
+    result = guest('echo "$A|$1|$2|$#"\n', args=["/x y", "z"], env={"A": "b c"})
+    assert result.console_tail.splitlines()[0] == "b c|/x y|z|2"
+
+
+def test_a_panic_shows_its_console(guest: Guest, run_dir: Path) -> None:
+    # Init runs out of memory and nobody else is there to be killed.
+    loop = "x = []\nwhile 1: x.append(bytearray(10 ** 6))"
+    result = guest(f'exec {shutil.which("python3", path="/usr/bin")} -c "{loop}"\n', memory_mb=64)
+    assert result.exit == -signal.SIGABRT
+    assert result.why().startswith("the guest panicked")
+    assert "Kernel panic" in result.why()
+    assert list(run_dir.iterdir()) == [result.console]
+
+
+@pytest.mark.parametrize("spin", ["while :; do :; done", "sleep 100000000000"])
+def test_a_guest_that_never_ends(
+    guest: Guest, kernel: KernelInfo, run_dir: Path, spin: str
+) -> None:
+    result = guest(f"({spin}) &\necho begun\n{spin}\n", wall_limit_s=1.0)
+    assert result.timed_out
+    assert result.wall_s < 5
+    assert "begun" in result.why()
+    assert processes_of(kernel.path) == []
+    assert list(run_dir.iterdir()) == [result.console]
+
+
+def test_running_out_of_memory_is_survived(guest: Guest) -> None:
+    result = guest(
+        "mount -n -t tmpfs -o size=1g none /mnt; cat /dev/zero > /mnt/x; echo status $?\n",
+        memory_mb=64,
+    )
+    assert result.ok, result.why()
+    assert "status 137" in result.console_tail
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_nothing_outlives_the_runner(
+    kernel: KernelInfo, script: Callable[[str, str], Path], run_dir: Path, number: signal.Signals
+) -> None:
+    init = script("init", PRELUDE + "echo begun\n(while :; do :; done) & while :; do :; done\n")
+    program = (
+        "import signal; from pathlib import Path\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from dumbbell.backends.kernel import launch\n"
+        f"launch(Path({str(kernel.path)!r}), Path({str(init)!r}), run_dir=Path({str(run_dir)!r}),"
+        " seed=1, wall_limit_s=60)\n"
+    )
+    console = run_dir / "console.log"
+    runner = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL)
+    until = time.monotonic() + 20
+    while not (console.exists() and b"begun" in console.read_bytes()):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert len(processes_of(kernel.path)) >= 3
+    runner.send_signal(number)
+    runner.wait(timeout=10)
+    while processes_of(kernel.path):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+DRAWS = """
+exec > "$1/out.txt" 2>&1
+mount -n -t tmpfs tmpfs /run
+od -An -tx1 -N64 /dev/urandom; date +%s%N; cat /proc/sys/kernel/random/uuid
+ip link add name a type veth peer name b && ip link set a up && ip link set b up
+ip -o link show a
+sleep 5; od -An -tx1 -N64 /dev/urandom; date +%s%N
+"""
+
+
+def test_the_same_bytes_for_root_and_an_ordinary_user(kernel: KernelInfo, tmp_path: Path) -> None:
+    if os.geteuid() != 0 or shutil.which("setpriv") is None:
+        pytest.skip("needs root and setpriv to become somebody else")
+    import tempfile
+
+    with tempfile.TemporaryDirectory(dir="/tmp") as shared:
+        place = Path(shared)
+        place.chmod(0o755)
+        program = shutil.copy(kernel.path, place / "linux")
+        launcher = place / "go.py"
+        launcher.write_text(_ALONE, encoding="utf-8")
+        sources = Path(launch.__code__.co_filename).read_text(encoding="utf-8")
+        (place / "launcher.py").write_text(
+            sources.replace("from dumbbell.errors import RunError", "RunError = RuntimeError"),
+            encoding="utf-8",
+        )
+        init = place / "init"
+        init.write_text("#!/bin/sh\n" + PRELUDE + DRAWS, encoding="utf-8")
+        init.chmod(0o755)
+        found = {}
+        nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        for name, prefix, seed in (("a", [], 1), ("nobody's", nobody, 1), ("c", nobody, 2)):
+            folder = place / name
+            folder.mkdir()
+            folder.chmod(0o777)
+            command = [*prefix, "/usr/bin/python3", str(launcher), program, str(init), str(folder)]
+            done = subprocess.run(
+                [*command, str(seed)],
+                env={"PATH": "/usr/bin:/bin"},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.returncode == 0, done.stderr + done.stdout
+            found[name] = (folder / "out.txt").read_bytes()
+        assert found["a"] == found["nobody's"]
+        assert found["a"] != found["c"]
+        assert len(found["a"].splitlines()) > 10
+
+
+_ALONE = """
+import sys
+from pathlib import Path
+from launcher import launch
+program, init, folder, seed = sys.argv[1:]
+result = launch(
+    Path(program), Path(init), run_dir=Path(folder), seed=int(seed), wall_limit_s=60, args=[folder]
+)
+print(result.why())
+sys.exit(result.exit)
+"""

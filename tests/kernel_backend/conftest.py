@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from dumbbell.backends.kernel.backend import guest_program
+from dumbbell.backends.kernel.cache import KernelMissingError, require_kernel
+from dumbbell.errors import RunError
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+def _missing(why: str) -> None:
+    """A user without a kernel skips these tests; continuous integration must have one."""
+    if os.environ.get("DUMBBELL_REQUIRE_KERNEL"):
+        pytest.fail(why)
+    pytest.skip(why)
+
+
+@pytest.fixture(scope="session")
+def kernel() -> Path:
+    """Give the virtual-time kernel, with this checkout's guest built where cargo is there."""
+    try:
+        kernel = require_kernel().path
+    except KernelMissingError as error:
+        _missing(str(error))
+        raise
+    if shutil.which("cargo"):
+        build = ["cargo", "build", "--quiet", "--release", "-p", "dumbbell-guest"]
+        subprocess.run(build, cwd=REPOSITORY, check=True)
+    try:
+        guest_program()
+    except RunError as error:
+        _missing(str(error))
+        raise
+    return kernel

@@ -1,0 +1,194 @@
+"""Runs on the real kernel in virtual time, beside the simulator."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from kernel_samples import EXPONENTIAL, network, ping
+
+from dumbbell.backends import Failure, run_many, simulate
+from dumbbell.backends.kernel import backend as kernel_backend
+from dumbbell.spec import Experiment
+from dumbbell.tables import Run, check_schema
+
+pytestmark = pytest.mark.usefixtures("kernel")
+
+LATE_NS = 3_000
+"""A clock read costs 256 ns of virtual time; between two hosts there are a few."""
+
+
+def both(experiment: Experiment, replication: int = 0) -> tuple[Run, Run]:
+    kernel = simulate(experiment, replication, backend="kernel")
+    check_schema(kernel.tables)
+    assert kernel.origin == "kernel"
+    return kernel, simulate(experiment, replication)
+
+
+def same(kernel: Run, simulated: Run, table: str, *columns: str) -> None:
+    for column in columns:
+        found, expected = kernel.column(table, column), simulated.column(table, column)
+        np.testing.assert_array_equal(found, expected, err_msg=f"{table}.{column}")
+
+
+def test_an_idle_link_of_20_ms_pings_20_ms() -> None:
+    probe = ping(interval="100ms")
+    kernel, _ = both(network(link={"delay": "20ms"}, probes=[probe]))
+    rtt = kernel.column("probes", "rtt_ns")
+    assert len(rtt) == 200
+    assert rtt.min() >= 20_000_000
+    assert rtt.max() <= 20_000_000 + LATE_NS
+
+
+def test_a_link_of_10_mbit_and_20_ms_pings_as_in_the_simulator() -> None:
+    hops = [{}, {"rate": "10mbit", "delay": "10ms"}]
+    kernel, simulated = both(network(hops=hops, probes=[ping()]))
+    late = kernel.column("probes", "rtt_ns") - simulated.column("probes", "rtt_ns")
+    assert 0 <= late.min() <= late.max() <= LATE_NS
+    same(kernel, simulated, "probes", "seq", "sent_ns")
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"qdisc": "netem rate 1mbit limit 100000"},
+        {"rate": "1mbit", "qdisc": "pfifo limit 100000", "delay": "5ms"},
+    ],
+)
+def test_a_loaded_queue_is_the_simulators(link: dict[str, str]) -> None:
+    source = {**EXPONENTIAL, "size": "uniform 64B 1000B", "rate": "200pps"}
+    experiment = network(
+        source=source, link=link, probes=[ping()], warm_up="2s", sample_interval="1s"
+    )
+    kernel, simulated = both(experiment)
+    same(kernel, simulated, "flows", "created_pkts", "created_bytes", "dropped_pkts")
+    same(kernel, simulated, "flows", "sent_datagrams", "sent_payload_bytes", "first_sent_ns")
+    same(kernel, simulated, "queues", "arrived_pkts", "arrived_bytes", "sojourn_count")
+    same(kernel, simulated, "queue_samples", "t_ns", "queue")
+    for column in ("sojourn_mean_s", "wait_mean_s", "system_mean_pkts", "busy_s"):
+        found = kernel.column("queues", column, queue="router->receiver")[0]
+        expected = simulated.column("queues", column, queue="router->receiver")[0]
+        assert found == pytest.approx(expected, rel=1e-3), column
+
+
+def test_a_full_queue_drops_as_many_within_a_few() -> None:
+    link = {"rate": "1mbit", "qdisc": "pfifo limit 10"}
+    source = {**EXPONENTIAL, "size": "uniform 64B 1000B", "rate": "250pps"}
+    kernel, simulated = both(network(source=source, link=link))
+    found = kernel.column("flows", "dropped_pkts")[0]
+    expected = simulated.column("flows", "dropped_pkts")[0]
+    assert expected > 100
+    assert abs(found - expected) <= 0.05 * expected
+    parts = ("delivered_pkts", "dropped_pkts", "in_network_pkts")
+    total = sum(kernel.column("flows", part)[0] for part in parts)
+    assert total == kernel.column("flows", "created_pkts")[0]
+
+
+def test_mm1_through_netem_is_what_theory_says() -> None:
+    """M/G/1 with a size on the wire of 42 bytes or more: Pollaczek and Khinchine."""
+    experiment = network(
+        source={**EXPONENTIAL, "rate": "150pps"},
+        link={"qdisc": "netem rate 1mbit limit 1000000"},
+        duration="200s",
+        warm_up="10s",
+    )
+    runs = [run for _, run in run_many([(experiment, n) for n in range(6)], backend="kernel")]
+    waits = [run.column("queues", "wait_mean_s", queue="router->receiver")[0] for run in runs]
+    sizes = np.maximum(np.random.default_rng(1).exponential(512, 2_000_000).round(), 42)
+    service = sizes * 8 / 1e6
+    theory = 150 * np.mean(service**2) / (2 * (1 - 150 * service.mean()))
+    error = np.std(waits, ddof=1) / math.sqrt(len(waits))
+    assert abs(np.mean(waits) - theory) <= 4.03 * error  # Student's t, 5 degrees, 99 %
+    assert error < 0.1 * theory
+
+
+def test_large_datagrams_are_fragmented_and_the_queue_is_still_known() -> None:
+    source = {"kind": "ditg", "gap": "exponential 50pps", "size": "uniform 100B 4000B"}
+    experiment = network(source=source, link={"qdisc": "netem rate 2mbit limit 100000"})
+    kernel, simulated = both(experiment)
+    same(kernel, simulated, "flows", "created_pkts", "created_bytes", "delivered_bytes")
+    same(kernel, simulated, "queues", "arrived_pkts", "arrived_bytes")
+    means = [run.column("queues", "sojourn_mean_s")[2] for run in (kernel, simulated)]
+    assert means[0] == pytest.approx(means[1], rel=1e-3)
+
+
+def test_behind_two_slow_links_only_what_the_kernel_counts_is_known() -> None:
+    hops = [{"rate": "2mbit"}, {"rate": "1mbit", "delay": "5ms"}]
+    source = {**EXPONENTIAL, "size": "constant 500B"}
+    kernel, simulated = both(network(source=source, hops=hops, probes=[ping()]))
+    assert math.isnan(kernel.column("queues", "sojourn_mean_s", queue="sender->router")[0])
+    found = kernel.column("queues", "departed_pkts", queue="router->receiver")[0]
+    expected = simulated.column("queues", "departed_pkts", queue="router->receiver")[0]
+    assert abs(found - expected) <= 2
+    delays = [run.column("flows", "delay_mean_s")[0] for run in (kernel, simulated)]
+    assert delays[0] == pytest.approx(delays[1], rel=1e-3)
+
+
+def test_loss_after_the_queue_is_the_kernels_own_and_repeats() -> None:
+    source = {**EXPONENTIAL, "size": "constant 500B"}
+    experiment = network(source=source, link={"loss": 0.1, "delay": "1ms"})
+    runs = [simulate(experiment, 0, backend="kernel") for _ in range(2)]
+    lost, sent = (runs[0].column("flows", each)[0] for each in ("dropped_pkts", "created_pkts"))
+    assert abs(lost / sent - 0.1) < 4 * math.sqrt(0.09 / sent)
+    assert runs[0].meta["digest"] == runs[1].meta["digest"]
+
+
+def test_a_link_that_changes_does_so_at_the_same_instants() -> None:
+    """Not so where a delay becomes shorter: netem with a rate keeps the order of packets."""
+    changes = [{"at": "5s", "rate": "1mbit", "delay": "30ms"}, {"at": "10s", "rate": "2mbit"}]
+    source = {"kind": "cbr", "gap": "20ms", "size": "1000B"}
+    link = {"rate": "2mbit", "delay": "5ms", "changes": changes}
+    experiment = network(source=source, link=link, sample_interval="1s")
+    kernel, simulated = both(experiment)
+    sums = [run.column("flow_samples", "delay_sum_s") for run in (kernel, simulated)]
+    np.testing.assert_allclose(np.diff(sums[0]), np.diff(sums[1]), rtol=1e-3)
+    same(kernel, simulated, "flow_samples", "delivered_pkts", "dropped_pkts")
+
+
+def test_a_seed_repeats_to_the_byte_and_another_differs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = {"rate": "1mbit", "qdisc": "pfifo limit 20", "delay": "3ms"}
+    experiment = network(source=EXPONENTIAL, link=link, probes=[ping()], sample_interval="1s")
+    first = simulate(experiment, 0, backend="kernel").meta["digest"]
+    elsewhere = tmp_path / "another folder"
+    elsewhere.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(elsewhere))
+    assert simulate(experiment, 0, backend="kernel").meta["digest"] == first
+    assert simulate(experiment, 1, backend="kernel").meta["digest"] != first
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_versions_name_what_decides_the_result() -> None:
+    versions = simulate(network(probes=[ping()]), backend="kernel").meta["versions"]
+    assert versions["kernel"].startswith("6.")
+    assert versions["kernel_hz"] == 1000
+    assert {"kernel_sha256", "guest_sha256", "ip_sha256", "tc_sha256"} <= versions.keys()
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("echo something is wrong; exit 3", "something is wrong"),
+        ("while :; do :; done", "did not end within"),
+        ("kill -SEGV $$; exit 1", "guest"),
+    ],
+)
+def test_a_guest_that_fails_is_one_failed_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, said: str
+) -> None:
+    bad = tmp_path / "bad-guest"
+    bad.write_text(f"#!/bin/sh\n{script}\n")
+    bad.chmod(0o755)
+    monkeypatch.setenv(kernel_backend.GUEST_VARIABLE, str(bad))
+    monkeypatch.setattr(kernel_backend, "_LEAST_WALL_LIMIT_S", 2.0)
+    monkeypatch.setattr(kernel_backend, "_PATIENCE", 0)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    failures: list[Failure] = []
+    runs = run_many([(network(probes=[ping()]), 0)], backend="kernel", on_failure=failures.append)
+    assert list(runs) == []
+    assert said in failures[0].message
+    assert list(tmp_path.iterdir()) == [bad]
