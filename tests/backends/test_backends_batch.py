@@ -161,7 +161,7 @@ def test_what_cannot_be_run_is_said_with_its_path() -> None:
     with pytest.raises(SpecError) as caught:
         simulate(one_queue(), backend="simm")
     assert (caught.value.path, caught.value.hint) == ("backend", "sim")
-    assert backend_names() == ("sim",)
+    assert backend_names() == ("sim", "kernel")
     assert get_backend("sim").name == "sim"
     with pytest.raises(SpecError, match="a number of threads"):
         next(run_many([(one_queue(), 0)], jobs=-1))
