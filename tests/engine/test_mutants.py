@@ -31,14 +31,14 @@ MUTANTS = (
     Mutant(
         "of two equal times the wrong component goes first",
         "engine/src/sim/tournament.rs",
-        "(sibling_is_left && sibling.time == winner.time)",
-        "(!sibling_is_left && sibling.time == winner.time)",
+        "let other_wins = key(other) < key(self);",
+        "let other_wins = (other.time, self.turn) < (self.time, other.turn);",
     ),
     Mutant(
         "at one instant a link changes after its packet has left",
         "engine/src/sim/world.rs",
-        "if time >= self.wheel_due && self.wheel_is_first(time, leaf)",
-        "if time > self.wheel_due && self.wheel_is_first(time, leaf)",
+        "if time >= self.wheel_due && self.wheel_is_first(time, Turn(turn))",
+        "if time > self.wheel_due && self.wheel_is_first(time, Turn(turn))",
     ),
     Mutant(
         "a drop is not counted",
@@ -116,8 +116,8 @@ MUTANTS = (
     Mutant(
         "a folded departure of this instant is done before its turn",
         "engine/src/sim/world.rs",
-        "self.current > (class::DEPARTURE, index as u32)",
-        "self.current > (class::CHANGE, index as u32)",
+        "self.current > Turn::new(class::DEPARTURE, index as u32)",
+        "self.current > Turn::new(class::CHANGE, index as u32)",
     ),
     Mutant(
         "a folded departure is not caught up with before a sample",

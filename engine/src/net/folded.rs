@@ -46,6 +46,8 @@ pub struct FoldedFifo {
     scheduled: Ring<Scheduled>,
     /// Bytes on the wire of all but the first.
     waiting_bytes: u64,
+    /// When the first of them leaves, or `NEVER`.
+    next_departure: Time,
     /// When the last of them leaves.
     last_departure: Time,
     /// When the last one before them left.
@@ -65,6 +67,7 @@ impl FoldedFifo {
         FoldedFifo {
             scheduled: Ring::default(),
             waiting_bytes: 0,
+            next_departure: Time::NEVER,
             last_departure: Time::ZERO,
             latest_departed: Time::ZERO,
             awaited: VecDeque::new(),
@@ -89,7 +92,11 @@ impl FoldedFifo {
         }
         let service = self.rate.time_for(bytes);
         self.last_departure = now.max(self.last_departure) + service;
-        self.waiting_bytes += if is_idle { 0 } else { u64::from(bytes) };
+        if is_idle {
+            self.next_departure = self.last_departure;
+        } else {
+            self.waiting_bytes += u64::from(bytes);
+        }
         self.scheduled.push_back(Scheduled {
             packet,
             departure: self.last_departure,
@@ -104,14 +111,17 @@ impl FoldedFifo {
     /// The next packet that leaves before `bound`.
     #[inline(always)]
     pub fn depart_before(&mut self, bound: Time) -> Option<Departed> {
-        let Scheduled { packet, departure } = *self.scheduled.front()?;
-        if departure >= bound {
+        if self.next_departure >= bound {
             return None;
         }
-        self.scheduled.pop_front();
-        if let Some(next) = self.scheduled.front() {
-            self.waiting_bytes -= u64::from(next.packet.wire_bytes(self.overhead_bytes));
-        }
+        let Scheduled { packet, departure } = self.scheduled.pop_front()?;
+        self.next_departure = match self.scheduled.front() {
+            Some(next) => {
+                self.waiting_bytes -= u64::from(next.packet.wire_bytes(self.overhead_bytes));
+                next.departure
+            }
+            None => Time::NEVER,
+        };
         if departure == self.next_awaited {
             self.wait_for_the_next();
         }

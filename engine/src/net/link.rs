@@ -36,6 +36,18 @@ pub struct Sent {
     pub sojourn: Time,
 }
 
+/// How packets go through a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Passage {
+    /// In the instant they come: an infinite rate behind a plain queue, no loss, no delay. Most
+    /// links beside the bottleneck are like that.
+    AtOnce,
+    /// Through a `FoldedFifo`.
+    Folded,
+    /// Through a discipline and a transmitter, with an event for each departure.
+    Queued,
+}
+
 /// The state of one direction of a link.
 #[derive(Debug)]
 pub struct Link {
@@ -55,6 +67,7 @@ pub struct Link {
     pub is_plain: bool,
     /// Whether it ever wants to be woken: not a plain queue of infinite rate.
     pub may_be_pending: bool,
+    passage: Passage,
     /// Its place in the tournament, if it may be pending.
     pub departure_leaf: usize,
     /// The place of its ring, if it has one and a delay.
@@ -80,13 +93,18 @@ impl Link {
             Propagation::Slab(Slab::default())
         };
         let paces_itself = !matches!(end.qdisc, qdisc::Config::Pfifo(_) | qdisc::Config::Bfifo(_));
+        let is_plain =
+            end.loss == 0.0 && end.delay_ns == 0 && end.changes.is_empty() && !end.record_packets;
+        let may_be_pending = end.rate_bps > 0 || paces_itself || !end.changes.is_empty();
         Link {
             to,
-            is_plain: end.loss == 0.0
-                && end.delay_ns == 0
-                && end.changes.is_empty()
-                && !end.record_packets,
-            may_be_pending: end.rate_bps > 0 || paces_itself || !end.changes.is_empty(),
+            is_plain,
+            may_be_pending,
+            passage: if is_plain && !may_be_pending {
+                Passage::AtOnce
+            } else {
+                Passage::Queued
+            },
             folded: None,
             departure_leaf: usize::MAX,
             arrival_leaf: usize::MAX,
@@ -109,13 +127,14 @@ impl Link {
     pub fn fold(&mut self) {
         if let (true, Some(rate), Qdisc::Fifo(fifo)) = (self.is_plain, self.rate, &self.qdisc) {
             self.folded = Some(FoldedFifo::new(fifo.limit(), rate, self.overhead_bytes));
+            self.passage = Passage::Folded;
         }
     }
 
-    /// Whether its departures are folded into its arrivals.
+    /// How packets go through it.
     #[inline(always)]
-    pub fn is_folded(&self) -> bool {
-        self.folded.is_some()
+    pub fn passage(&self) -> Passage {
+        self.passage
     }
 
     /// When this link wants to be woken.
@@ -139,7 +158,7 @@ impl Link {
             self.statistics.total.refused(bytes);
             return false;
         }
-        self.settle(now);
+        self.statistics.levels.set(now, folded.level());
         true
     }
 
@@ -149,11 +168,10 @@ impl Link {
         let folded = self.folded.as_mut()?;
         let left = folded.depart_before(bound)?;
         let bytes = left.packet.wire_bytes(self.overhead_bytes);
-        let level = folded.level();
         let (arrived, at) = (left.packet.arrived, left.departure);
         self.statistics
             .departed(bytes, arrived, left.service, at, warm_up);
-        self.statistics.levels.fall(at, level);
+        self.statistics.levels.fall(at, folded.level());
         Some(left)
     }
 
@@ -169,13 +187,6 @@ impl Link {
             backlog_pkts,
             backlog_bytes,
         }
-    }
-
-    /// Whether packets go through in the instant they come: an infinite rate behind a plain
-    /// queue, no loss, no delay. Most links beside the bottleneck are like that.
-    #[inline(always)]
-    pub fn is_transparent(&self) -> bool {
-        self.is_plain && !self.may_be_pending
     }
 
     /// Offers a packet to the queue. Afterwards call `send` until it gives none.

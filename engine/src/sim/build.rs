@@ -5,7 +5,7 @@ use super::time::Time;
 use crate::net::link::Link;
 use crate::net::route::{Hop, Routes};
 use crate::sim::moments::Moments;
-use crate::spec::{Experiment, Flow, Probe};
+use crate::spec::{Experiment, Flow, Probe, SizeAt};
 use crate::traffic::conversation::{Conversation, Counters, Datagrams, NO_HOST, Sender};
 use crate::traffic::datagram::Reassembly;
 use crate::traffic::ping::Ping;
@@ -134,22 +134,25 @@ impl Builder<'_> {
             .into_iter()
             .flatten()
             .map(|link| ends[link as usize].2.mtu_bytes);
-        let is_flow = matches!(sender, Sender::Udp(_));
+        let (counting_host, size_at) = match &sender {
+            Sender::Udp(generator) => (destination, generator.size_at()),
+            Sender::Ping(_) => (NO_HOST, SizeAt::Payload),
+        };
         Conversation {
             source,
             destination,
-            counting_host: if is_flow { destination } else { NO_HOST },
+            counting_host,
             first_link: self.routes.next(row_out, source),
             row_out,
             row_back: self.routes.row(source),
             traffic_class,
+            size_at,
             mtu_bytes: mtus.min().expect("a path has a link"),
             sender,
             stop,
             number: 0,
             counters: Counters::default(),
-            sent: Datagrams::default(),
-            received: Datagrams::default(),
+            datagrams: Datagrams::default(),
             first_sent: None,
             last_received: None,
             delay: Moments::default(),

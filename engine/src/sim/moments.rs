@@ -39,21 +39,31 @@ impl Moments {
             Some(sum) => self.sum_of_squares = sum,
             None => self.overflow(),
         }
-        // A new extreme is rare: of n samples in random order about 2 ln n.
-        if sample < self.min || sample > self.max {
-            self.widen(sample);
+        // New extremes are rare: of n samples in random order about 2 ln n.
+        if sample < self.min {
+            self.lower_min(sample);
+        }
+        if sample > self.max {
+            self.raise_max(sample);
         }
     }
 
     #[cold]
+    #[inline(never)]
     fn overflow(&mut self) {
         self.sum_of_squares = u128::MAX;
     }
 
     #[cold]
-    fn widen(&mut self, sample: Time) {
-        self.min = self.min.min(sample);
-        self.max = self.max.max(sample);
+    #[inline(never)]
+    fn lower_min(&mut self, sample: Time) {
+        self.min = sample;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn raise_max(&mut self, sample: Time) {
+        self.max = sample;
     }
 
     /// Sum of the samples, picoseconds.

@@ -1,40 +1,63 @@
 //! The pending events of components that have one each: transmitters, propagation rings, sources.
 //!
-//! A winner tree over a fixed number of leaves. Leaves are numbered by (class, component), and
-//! of two equal times the left one wins, so the order of events at one instant is (class,
-//! component) and depends neither on when they were scheduled nor on which others exist.
-//! Setting a leaf costs one comparison a level and has no branch to mispredict.
+//! A winner tree over a fixed number of leaves. Each leaf has a turn, a number that says who
+//! goes first of those with events at the same time, so the order of events depends neither on
+//! when they were scheduled nor on which others exist. Setting a leaf costs one comparison a
+//! level and has no branch to mispredict.
 
 use super::time::Time;
+use std::hint::select_unpredictable;
 
+/// A component's next event and its turn among those of the same time.
 #[derive(Debug, Clone, Copy)]
 struct Node {
     time: Time,
-    leaf: u32,
+    turn: u64,
 }
+
+impl Node {
+    /// The one that goes first, by time, then turn.
+    #[inline(always)]
+    fn or_earlier(self, other: Node) -> Node {
+        // As one number of 128 bits the pair is compared without a branch.
+        let key = |node: Node| u128::from(node.time.0) << 64 | u128::from(node.turn);
+        let other_wins = key(other) < key(self);
+        Node {
+            time: Time(select_unpredictable(other_wins, other.time.0, self.time.0)),
+            turn: select_unpredictable(other_wins, other.turn, self.turn),
+        }
+    }
+}
+
+/// Of what has no leaf.
+const NOBODY: Node = Node {
+    time: Time::NEVER,
+    turn: u64::MAX,
+};
 
 /// A winner tree of the next event of each component.
 #[derive(Debug, Clone)]
 pub struct Tournament {
-    /// A complete binary tree: the root is 1, the children of `i` are `2i` and `2i + 1`. Node
-    /// `i` is side `i % 2` of pair `i / 2`: a node is compared with its sibling only.
+    /// A complete binary tree: the children of node `i` are `2i` and `2i + 1`, and node `i` is
+    /// side `i % 2` of pair `i / 2`, since a node plays against its sibling only.
     pairs: Vec<[Node; 2]>,
+    /// Node 1, the root.
+    winner: Node,
     first_leaf: usize,
 }
 
 impl Tournament {
-    /// A tree of `leaves` components with nothing pending.
-    pub fn new(leaves: usize) -> Tournament {
-        let first_leaf = leaves.next_power_of_two().max(2);
-        let nothing = Node {
-            time: Time::NEVER,
-            leaf: 0,
-        };
+    /// A tree of a leaf for each of these turns, with nothing pending.
+    pub fn new(turns: &[u64]) -> Tournament {
+        let first_leaf = turns.len().next_power_of_two().max(2);
         let mut tree = Tournament {
-            pairs: vec![[nothing; 2]; first_leaf],
+            pairs: vec![[NOBODY; 2]; first_leaf],
+            winner: NOBODY,
             first_leaf,
         };
-        for leaf in (0..first_leaf).rev() {
+        for (leaf, &turn) in turns.iter().enumerate() {
+            let node = first_leaf + leaf;
+            tree.pairs[node / 2][node % 2].turn = turn;
             tree.set(leaf, Time::NEVER);
         }
         tree
@@ -43,37 +66,27 @@ impl Tournament {
     /// Says when the component's next event is; `Time::NEVER` for none.
     #[inline(always)]
     pub fn set(&mut self, leaf: usize, time: Time) {
-        let mut at = self.first_leaf + leaf;
-        let mut winner = Node {
-            time,
-            leaf: leaf as u32,
-        };
+        let mut node = self.first_leaf + leaf;
+        let (mut pair, mut side) = (&mut self.pairs[node / 2], node % 2);
+        let turn = pair[side].turn;
+        let mut winner = Node { time, turn };
         // Only the siblings along the way are read; the winner so far stays in registers.
-        while at > 1 {
-            let (pair, side) = (&mut self.pairs[at / 2], at % 2);
+        loop {
             pair[side] = winner;
-            let sibling = pair[1 - side];
-            let sibling_is_left = side == 1;
-            let sibling_wins =
-                sibling.time < winner.time || (sibling_is_left && sibling.time == winner.time);
-            winner = if sibling_wins { sibling } else { winner };
-            at /= 2;
+            winner = winner.or_earlier(pair[1 - side]);
+            node /= 2;
+            if node <= 1 {
+                break;
+            }
+            (pair, side) = (&mut self.pairs[node / 2], node % 2);
         }
-        self.pairs[0][1] = winner;
+        self.winner = winner;
     }
 
-    /// The earliest event and its leaf; the time is `NEVER` when nothing is pending.
-    #[inline]
-    pub fn first(&self) -> (Time, usize) {
-        let root = self.pairs[0][1];
-        (root.time, root.leaf as usize)
-    }
-
-    /// When the component's next event is.
-    #[inline]
-    pub fn time_of(&self, leaf: usize) -> Time {
-        let node = self.first_leaf + leaf;
-        self.pairs[node / 2][node % 2].time
+    /// The earliest event and its turn; the time is `NEVER` when nothing is pending.
+    #[inline(always)]
+    pub fn first(&self) -> (Time, u64) {
+        (self.winner.time, self.winner.turn)
     }
 }
 
@@ -83,30 +96,35 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn of_equal_times_the_lower_leaf_is_first() {
-        let mut tree = Tournament::new(5);
+    fn of_equal_times_the_lower_turn_is_first() {
+        let mut tree = Tournament::new(&[10, 20, 30, 40, 50]);
         tree.set(4, Time(7));
         tree.set(2, Time(7));
-        assert_eq!(tree.first(), (Time(7), 2));
+        assert_eq!(tree.first(), (Time(7), 30));
         tree.set(2, Time::NEVER);
-        assert_eq!(tree.first(), (Time(7), 4));
+        assert_eq!(tree.first(), (Time(7), 50));
         tree.set(4, Time::NEVER);
         assert_eq!(tree.first().0, Time::NEVER);
     }
 
+    #[test]
+    fn without_leaves_nothing_is_pending() {
+        assert_eq!(Tournament::new(&[]).first().0, Time::NEVER);
+    }
+
     proptest! {
         #[test]
-        fn the_first_is_the_least_by_time_then_leaf(
-            leaves in 1usize..40,
+        fn the_first_is_the_least_by_time_then_turn(
+            turns in prop::collection::vec(any::<u64>(), 1..40),
             settings in prop::collection::vec((any::<prop::sample::Index>(), 0u64..20), 1..200),
         ) {
-            let mut tree = Tournament::new(leaves);
-            let mut model = vec![Time::NEVER; leaves];
+            let mut tree = Tournament::new(&turns);
+            let mut model = vec![Time::NEVER; turns.len()];
             for (index, time) in settings {
-                let leaf = index.index(leaves);
+                let leaf = index.index(turns.len());
                 tree.set(leaf, Time(time));
                 model[leaf] = Time(time);
-                let expected = (0..leaves).map(|l| (model[l], l)).min().unwrap();
+                let expected = model.iter().copied().zip(turns.iter().copied()).min().unwrap();
                 prop_assert_eq!(tree.first(), expected);
             }
         }

@@ -15,7 +15,7 @@ use super::packet::Packet;
 use super::time::Time;
 use super::tournament::Tournament;
 use super::wheel::{Entry, Order, Wheel};
-use crate::net::link::{Link, Offered, Sent};
+use crate::net::link::{Link, Offered, Passage, Sent};
 use crate::net::propagation::Propagation;
 use crate::net::route::Routes;
 use crate::qdisc::DropReason;
@@ -44,12 +44,25 @@ pub mod class {
 /// Component numbers of what belongs to the run as a whole, after every link.
 const WHOLE_RUN: u32 = u32::MAX;
 
-/// Whose pending event a leaf of the tournament is. Only components that can have one get a
-/// leaf: most links of a network have no rate, or no delay, and a smaller tree is faster.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Leaf {
-    class: u8,
-    component: u32,
+/// An event's place among those of its instant: by class, then component.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Turn(u64);
+
+impl Turn {
+    #[inline(always)]
+    fn new(class: u8, component: u32) -> Turn {
+        Turn(u64::from(class) << 32 | u64::from(component))
+    }
+
+    #[inline(always)]
+    fn class(self) -> u8 {
+        (self.0 >> 32) as u8
+    }
+
+    #[inline(always)]
+    fn component(self) -> u32 {
+        self.0 as u32
+    }
 }
 
 /// A network while it runs.
@@ -74,11 +87,11 @@ pub struct World {
     /// Packet records.
     pub records: Records,
     routes: Routes,
-    /// Class and component of the event being done.
-    current: (u8, u32),
+    /// Of the event being done.
+    current: Turn,
+    /// Only components that can have a pending event get a leaf: most links of a network have
+    /// no rate, or no delay, and a smaller tree is faster.
     tournament: Tournament,
-    /// In the order of leaves: by class, then component.
-    leaves: Vec<Leaf>,
     /// The leaf of conversation 0; the others follow.
     first_source_leaf: usize,
     wheel: Wheel,
@@ -103,10 +116,10 @@ impl World {
     pub fn with_an_event_for_every_departure(experiment: &Experiment, replication: u64) -> World {
         let built = super::build::Built::new(experiment, replication);
         let (mut links, conversations) = (built.links, built.conversations);
-        let mut leaves = Vec::new();
+        let mut turns = Vec::new();
         let mut new_leaf = |class, component| {
-            leaves.push(Leaf { class, component });
-            leaves.len() - 1
+            turns.push(Turn::new(class, component).0);
+            turns.len() - 1
         };
         for (component, link) in (0..).zip(&mut links) {
             if link.may_be_pending {
@@ -127,9 +140,8 @@ impl World {
             warm_up: Time::from_ns(experiment.warm_up_ns),
             end: Time::from_ns(experiment.duration_ns),
             flows: experiment.flows.len(),
-            current: (class::CHANGE, 0),
-            tournament: Tournament::new(leaves.len()),
-            leaves,
+            current: Turn::new(class::CHANGE, 0),
+            tournament: Tournament::new(&turns),
             first_source_leaf,
             wheel: Wheel::default(),
             wheel_due: Time::NEVER,
@@ -144,7 +156,10 @@ impl World {
             conversations,
         };
         for (conversation, first) in built.first_sends.into_iter().enumerate() {
-            world.schedule_source(conversation, first);
+            let due = world.conversations[conversation].due_after(Some(first), Time::ZERO);
+            world
+                .tournament
+                .set(world.first_source_leaf + conversation, due);
         }
         for (link, (_, _, end)) in experiment.link_ends().enumerate() {
             for change in &end.changes {
@@ -170,8 +185,8 @@ impl World {
     /// Does the next event. Returns false when none is left before the end.
     #[inline(always)]
     pub fn step(&mut self) -> bool {
-        let (time, leaf) = self.tournament.first();
-        if time >= self.wheel_due && self.wheel_is_first(time, leaf) {
+        let (time, turn) = self.tournament.first();
+        if time >= self.wheel_due && self.wheel_is_first(time, Turn(turn)) {
             return self.step_wheel();
         }
         if time >= self.end {
@@ -179,12 +194,12 @@ impl World {
         }
         self.now = time;
         self.events += 1;
-        let Leaf { class, component } = self.leaves[leaf];
-        self.current = (class, component);
-        match class {
-            class::DEPARTURE => self.depart(component as usize),
-            class::ARRIVAL => self.arrive_from_ring(component as usize),
-            _ => self.send_from(component as usize),
+        self.current = Turn(turn);
+        let component = self.current.component() as usize;
+        match self.current.class() {
+            class::DEPARTURE => self.depart(component),
+            class::ARRIVAL => self.arrive_from_ring(component),
+            _ => self.send_from(component),
         }
         self.settle_arrivals();
         true
@@ -206,16 +221,12 @@ impl World {
 
     /// Whether the wheel's first entry goes before the tournament's first.
     #[cold]
-    fn wheel_is_first(&self, time: Time, leaf: usize) -> bool {
+    fn wheel_is_first(&self, time: Time, turn: Turn) -> bool {
         let Some(entry) = self.wheel.first() else {
             return false;
         };
-        let order = (entry.order.class, entry.order.component);
-        let other = self
-            .leaves
-            .get(leaf)
-            .map(|leaf| (leaf.class, leaf.component));
-        entry.time < time || other.is_none_or(|other| order < other)
+        let order = entry.order;
+        (entry.time, Turn::new(order.class, order.component)) < (time, turn)
     }
 
     fn schedule(&mut self, time: Time, class: u8, component: u32, payload: u32) {
@@ -233,13 +244,6 @@ impl World {
         self.wheel_due = self.wheel_due.min(time);
     }
 
-    #[inline(always)]
-    fn schedule_source(&mut self, conversation: usize, time: Time) {
-        let due = self.conversations[conversation].unless_stopped(time);
-        self.tournament
-            .set(self.first_source_leaf + conversation, due);
-    }
-
     fn step_wheel(&mut self) -> bool {
         if self
             .wheel
@@ -249,7 +253,7 @@ impl World {
             return false;
         }
         let entry = self.wheel.pop().expect("there is a first entry");
-        self.current = (entry.order.class, entry.order.component);
+        self.current = Turn::new(entry.order.class, entry.order.component);
         self.wheel_due = self.wheel.first().map_or(Time::NEVER, |entry| entry.time);
         self.now = entry.time;
         self.events += 1;
@@ -324,17 +328,22 @@ impl World {
     #[inline(always)]
     fn offer(&mut self, index: usize, packet: Packet) {
         let link = &mut self.links[index];
-        if link.is_transparent() {
-            let bytes = packet.wire_bytes(link.overhead_bytes);
-            link.statistics.passed(bytes, self.now, self.warm_up);
-            let host = link.to;
-            self.arrive_at_once(packet, host);
-            return;
+        match link.passage() {
+            Passage::AtOnce => {
+                let bytes = packet.wire_bytes(link.overhead_bytes);
+                link.statistics.passed(bytes, self.now, self.warm_up);
+                let host = link.to;
+                self.arrive_at_once(packet, host);
+            }
+            Passage::Folded => self.offer_folded(index, packet),
+            Passage::Queued => self.offer_queued(index, packet),
         }
-        if link.is_folded() {
-            self.offer_folded(index, packet);
-            return;
-        }
+    }
+
+    /// Offers a packet to a link whose departures have events.
+    #[inline(never)]
+    fn offer_queued(&mut self, index: usize, packet: Packet) {
+        let link = &mut self.links[index];
         match link.offer(packet, self.now) {
             Offered::Dropped(reason) => {
                 self.record(index, Event::Drop, reason as i8, &packet, None);
@@ -355,9 +364,10 @@ impl World {
     #[inline(always)]
     fn offer_folded(&mut self, index: usize, packet: Packet) {
         // Departures of this very instant have happened if their turn was before this event's.
-        let is_past = self.current > (class::DEPARTURE, index as u32);
+        let is_past = self.current > Turn::new(class::DEPARTURE, index as u32);
         let bound = self.now + Time(u64::from(is_past));
         let link = &mut self.links[index];
+        let is_awaited = !self.conversations[packet.conversation as usize].counts_at(link.to);
         catch_up(
             link,
             bound,
@@ -365,10 +375,8 @@ impl World {
             &mut self.conversations,
             &mut self.arriving,
         );
-        let sink = &mut self.conversations[packet.conversation as usize];
-        let is_awaited = !sink.counts_at(link.to);
         if !link.offer_folded(packet, self.now, is_awaited) {
-            sink.counters.dropped(&packet);
+            self.count_dropped(&packet);
         } else if is_awaited {
             self.tournament.set(link.departure_leaf, link.pending());
         }
@@ -395,7 +403,7 @@ impl World {
     /// The pending event of a link: a departure, or its discipline's next packet is due.
     #[inline(always)]
     fn depart(&mut self, index: usize) {
-        if self.links[index].is_folded() {
+        if self.links[index].passage() == Passage::Folded {
             self.catch_up(index, self.now + Time(1));
             let link = &self.links[index];
             self.tournament.set(link.departure_leaf, link.pending());
@@ -560,7 +568,8 @@ fn catch_up(
         if sink.counts_at(link.to) {
             sink.receive(&left.packet, left.departure, warm_up);
         } else {
-            // Only the event made for it, at its instant, can have come to an awaited departure.
+            // Only the event made for it can have come to an awaited departure.
+            debug_assert_eq!(left.departure + Time(1), bound);
             arriving.push_back((left.packet, link.to));
         }
     }

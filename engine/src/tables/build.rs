@@ -88,11 +88,13 @@ fn flows(world: &World) -> Table {
         i64s("dropped_bytes", flows, |f| f.counters.dropped_bytes),
         i64s("in_network_pkts", in_network, |(packets, _)| *packets),
         i64s("in_network_bytes", in_network, |(_, bytes)| *bytes),
-        i64s("sent_datagrams", flows, |f| f.sent.count),
-        i64s("sent_payload_bytes", flows, |f| f.sent.payload_bytes),
-        i64s("received_datagrams", flows, |f| f.received.count),
+        i64s("sent_datagrams", flows, |f| f.datagrams.sent),
+        i64s("sent_payload_bytes", flows, |f| {
+            f.datagrams.sent_payload_bytes
+        }),
+        i64s("received_datagrams", flows, |f| f.datagrams.received),
         i64s("received_payload_bytes", flows, |f| {
-            f.received.payload_bytes
+            f.datagrams.received_payload_bytes
         }),
         instants("first_sent_ns", flows, |f| f.first_sent),
         instants("last_received_ns", flows, |f| f.last_received),

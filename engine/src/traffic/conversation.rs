@@ -6,6 +6,7 @@ use super::ping::Ping;
 use crate::sim::moments::Moments;
 use crate::sim::packet::Packet;
 use crate::sim::time::Time;
+use crate::spec::SizeAt;
 
 /// In place of a host's number.
 pub const NO_HOST: u32 = u32::MAX;
@@ -23,16 +24,17 @@ pub enum Sender {
 /// echo requests count like requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
+    // Packets first and then bytes, as in the counters of a link.
     /// Made by a host.
     pub created_pkts: u64,
+    /// Arrived where they were going.
+    pub delivered_pkts: u64,
+    /// Refused by a queue or lost by a link.
+    pub dropped_pkts: u64,
     /// Made by a host.
     pub created_bytes: u64,
     /// Arrived where they were going.
-    pub delivered_pkts: u64,
-    /// Arrived where they were going.
     pub delivered_bytes: u64,
-    /// Refused by a queue or lost by a link.
-    pub dropped_pkts: u64,
     /// Refused by a queue or lost by a link.
     pub dropped_bytes: u64,
 }
@@ -60,13 +62,18 @@ impl Counters {
     }
 }
 
-/// Datagrams of the measured window.
+/// Datagrams of the measured window. For sizes on the wire, the payload is the size.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Datagrams {
-    /// How many.
-    pub count: u64,
-    /// Their payload; for sizes on the wire, the size.
-    pub payload_bytes: u64,
+    // Numbers first and then bytes, as in the counters of a link.
+    /// Handed to the network.
+    pub sent: u64,
+    /// Arrived whole.
+    pub received: u64,
+    /// Of those sent.
+    pub sent_payload_bytes: u64,
+    /// Of those received.
+    pub received_payload_bytes: u64,
 }
 
 /// The state of a conversation.
@@ -87,6 +94,8 @@ pub struct Conversation {
     pub row_back: usize,
     /// DSCP and ECN of its packets.
     pub traffic_class: u8,
+    /// What the sizes of its datagrams mean.
+    pub size_at: SizeAt,
     /// Smallest MTU of the way out.
     pub mtu_bytes: u32,
     /// What makes the packets.
@@ -97,10 +106,8 @@ pub struct Conversation {
     pub number: u32,
     /// Whole run.
     pub counters: Counters,
-    /// Sent in the measured window.
-    pub sent: Datagrams,
-    /// Received in the measured window.
-    pub received: Datagrams,
+    /// Sent and received in the measured window.
+    pub datagrams: Datagrams,
     /// First sent in the measured window.
     pub first_sent: Option<Time>,
     /// Last received in the measured window.
@@ -122,10 +129,14 @@ impl Conversation {
         self.counting_host == host
     }
 
-    /// When a packet due at `time` is sent: never, from the stop on.
+    /// When it sends the packet that is due this long after `now`, if ever: nothing is sent
+    /// from its stop on.
     #[inline(always)]
-    pub fn unless_stopped(&self, time: Time) -> Time {
-        if time < self.stop { time } else { Time::NEVER }
+    pub fn due_after(&self, gap: Option<Time>, now: Time) -> Time {
+        match gap.map(|gap| now.saturating_add(gap)) {
+            Some(due) if due < self.stop => due,
+            _ => Time::NEVER,
+        }
     }
 
     /// Counts a datagram that is about to be sent and gives it its number.
@@ -133,8 +144,8 @@ impl Conversation {
     pub fn number_datagram(&mut self, size: u32, now: Time, warm_up: Time) -> u32 {
         self.number = self.number.wrapping_add(1);
         if now >= warm_up {
-            self.sent.count += 1;
-            self.sent.payload_bytes += u64::from(size);
+            self.datagrams.sent += 1;
+            self.datagrams.sent_payload_bytes += u64::from(size);
             self.first_sent.get_or_insert(now);
         }
         self.number
@@ -161,8 +172,8 @@ impl Conversation {
         if let Some(payload) = self.whole_datagram(packet) {
             self.delivered_payload_bytes += u64::from(payload);
             if now >= warm_up {
-                self.received.count += 1;
-                self.received.payload_bytes += u64::from(payload);
+                self.datagrams.received += 1;
+                self.datagrams.received_payload_bytes += u64::from(payload);
                 self.last_received = Some(now);
             }
         }
@@ -175,7 +186,7 @@ impl Conversation {
 
     /// The payload of the datagram that this packet completes, if it does. An ideal packet is
     /// a datagram of its own size.
-    #[inline]
+    #[inline(always)]
     fn whole_datagram(&mut self, packet: &Packet) -> Option<u32> {
         if packet.has_size_on_wire() {
             return Some(u32::from(packet.bytes));

@@ -50,17 +50,22 @@ pub struct Reassembly {
 
 impl Reassembly {
     /// A packet arrived. Returns the payload of the datagram it completes, if it does.
-    #[inline]
+    #[inline(always)]
     pub fn arrived(&mut self, packet: &Packet) -> Option<u32> {
         let carried = u32::from(packet.bytes) - IP_HEADER_BYTES;
         if packet.fragments() == 1 {
             return Some(carried - UDP_HEADER_BYTES);
         }
-        let (seen, body) = self.incomplete.entry(packet.number).or_insert((0, 0));
+        self.fragment_arrived(packet.number, packet.fragments(), carried)
+    }
+
+    #[inline(never)]
+    fn fragment_arrived(&mut self, number: u32, fragments: u16, carried: u32) -> Option<u32> {
+        let (seen, body) = self.incomplete.entry(number).or_insert((0, 0));
         *seen += 1;
         *body += carried;
-        if *seen == packet.fragments() {
-            let (_, body) = self.incomplete.remove(&packet.number)?;
+        if *seen == fragments {
+            let (_, body) = self.incomplete.remove(&number)?;
             return Some(body - UDP_HEADER_BYTES);
         }
         if self.incomplete.len() > INCOMPLETE_KEPT {

@@ -55,7 +55,8 @@ impl Renewal {
     /// The next gap.
     #[inline(always)]
     pub fn next_gap(&mut self) -> Time {
-        if std::mem::take(&mut self.starts_at_once) {
+        if self.starts_at_once {
+            self.starts_at_once = false;
             return Time::ZERO;
         }
         Time::from_seconds(self.gap.draw(&mut self.streams.gap))

@@ -2,7 +2,6 @@
 
 use super::World;
 use crate::sim::packet::{Kind, Packet};
-use crate::sim::time::Time;
 use crate::spec::SizeAt;
 use crate::traffic::conversation::Sender;
 use crate::traffic::datagram;
@@ -10,53 +9,46 @@ use crate::traffic::datagram;
 impl World {
     #[inline(always)]
     pub(super) fn send_from(&mut self, index: usize) {
-        let now = self.now;
+        let (now, warm_up) = (self.now, self.warm_up);
         let conversation = &mut self.conversations[index];
         match &mut conversation.sender {
             Sender::Udp(generator) => {
-                let (size, size_at) = (generator.next_size(), generator.size_at());
-                let gap = generator.next_gap();
-                self.schedule_after(index, gap);
-                self.send_datagram(index, size, size_at);
+                let (size, gap) = (generator.next_size(), generator.next_gap());
+                let due = conversation.due_after(gap, now);
+                self.tournament.set(self.first_source_leaf + index, due);
+                let number = conversation.number_datagram(size, now, warm_up);
+                match conversation.size_at {
+                    SizeAt::Wire => {
+                        let bytes = size as u16;
+                        let packet = Packet::new(Kind::Udp, index as u32, number, bytes, now);
+                        let packet = conversation.create(packet.with_size_on_wire());
+                        let link = conversation.first_link as usize;
+                        self.offer(link, packet);
+                    }
+                    SizeAt::Payload => self.send_fragments(index, number, size),
+                }
             }
             Sender::Ping(ping) => {
                 let (number, gap) = ping.send(now);
                 let bytes = ping.packet_bytes;
-                self.schedule_after(index, gap);
+                let due = conversation.due_after(gap, now);
+                self.tournament.set(self.first_source_leaf + index, due);
                 let packet = Packet::new(Kind::Echo, index as u32, number, bytes, now);
                 self.create(index, packet);
             }
         }
     }
 
-    /// The source sends next after this gap, if ever.
-    #[inline(always)]
-    fn schedule_after(&mut self, index: usize, gap: Option<Time>) {
-        let next = gap.map_or(Time::NEVER, |gap| self.now.saturating_add(gap));
-        self.schedule_source(index, next);
-    }
-
-    #[inline(always)]
-    fn send_datagram(&mut self, index: usize, size: u32, size_at: SizeAt) {
-        let (now, warm_up) = (self.now, self.warm_up);
-        let conversation = &mut self.conversations[index];
-        let number = conversation.number_datagram(size, now, warm_up);
-        match size_at {
-            SizeAt::Wire => {
-                let packet = Packet::new(Kind::Udp, index as u32, number, size as u16, now);
-                self.create(index, packet.with_size_on_wire());
-            }
-            SizeAt::Payload => {
-                let mtu = conversation.mtu_bytes;
-                for packet in datagram::packets(index as u32, number, size, mtu, now) {
-                    self.create(index, packet);
-                }
-            }
+    /// Sends a datagram in as many packets as its way needs.
+    fn send_fragments(&mut self, index: usize, number: u32, payload_bytes: u32) {
+        let mtu = self.conversations[index].mtu_bytes;
+        for packet in datagram::packets(index as u32, number, payload_bytes, mtu, self.now) {
+            self.create(index, packet);
         }
     }
 
     /// A host hands a packet to the network.
-    #[inline(always)]
+    #[inline]
     fn create(&mut self, index: usize, packet: Packet) {
         let conversation = &mut self.conversations[index];
         let packet = conversation.create(packet);
