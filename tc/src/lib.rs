@@ -10,12 +10,9 @@
 //!
 //! assert_eq!(parse_size_bytes("10kb")?, 10_240); // powers of 1024 for sizes
 //! assert_eq!(parse_rate_bps("10kbit")?, 10_000); // powers of 1000 for rates
-//! let queue = parse_qdisc("netem rate 1000kbit")?;
-//! assert_eq!(
-//!     queue.to_json(),
-//!     r#"{"kind":"netem","limit_packets":1000,"delay_ns":0,"rate_bps":1000000}"#
-//! );
-//! assert_eq!(queue.to_string(), "netem limit 1000 rate 1mbit");
+//! let queue = parse_qdisc("bfifo limit 50kb")?;
+//! assert_eq!(queue.to_json(), r#"{"kind":"bfifo","limit_bytes":51200}"#);
+//! assert_eq!(queue.to_string(), "bfifo limit 50kb");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -24,7 +21,7 @@
 //!
 //! What tc reads and prints was taken from iproute2's `lib/utils_math.c` (`get_rate64`,
 //! `get_size64`), `lib/utils.c` (`get_time64`), `lib/json_print.c`, `lib/json_print_math.c`,
-//! `tc/q_fifo.c` and `tc/q_netem.c`, and checked against the program itself
+//! `tc/q_fifo.c`, `tc/q_tbf.c` and `tc/q_netem.c`, and checked against the program itself
 //! (`tests/installed_tc.rs`).
 
 mod decimal;
@@ -32,7 +29,10 @@ mod nearest;
 pub mod qdisc;
 pub mod units;
 
-pub use qdisc::{Discipline, Parameter, Qdisc, QdiscError, disciplines, parse as parse_qdisc};
+pub use qdisc::{
+    Discipline, Parameter, Police, Qdisc, QdiscError, Value, disciplines, disciplines_json,
+    parse as parse_qdisc, parse_police,
+};
 pub use units::{
     UnitError, format_rate, format_size, format_time, parse_rate_bps, parse_size_bytes,
     parse_time_ns,

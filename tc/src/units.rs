@@ -5,6 +5,7 @@
 //! | size | bytes | [`SIZE_UNITS`]: powers of 1024, `kbit` = 128 bytes | bytes |
 //! | rate | bit/s | [`RATE_UNITS`]: `kbit` = 1000, `kibit` = 1024, `kbps` = 1000 **bytes**/s | bit/s |
 //! | time | ns | [`TIME_UNITS`] | microseconds |
+//! | percentage | parts per billion | `%`, only in tc text | per cent |
 //!
 //! Case does not matter (`512B`, `10Kb`), as in tc. Two ways to enter a value: where a unit is
 //! required ([`parse_size_bytes`], [`parse_rate_bps`], [`parse_time_ns`]), and as inside tc text
@@ -168,6 +169,19 @@ const TIME: Quantity = Quantity {
     ],
 };
 
+const PERCENTAGE: Quantity = Quantity {
+    name: "percentage",
+    units: &[PERCENT],
+    bare: PERCENT,
+    suggested: None,
+    allowed: "a number from 0 to 100, such as 0.5 or 0.5%",
+    zero: true,
+    foreign: &[("percent", "%")],
+};
+
+/// One per cent, in parts per billion.
+const PERCENT: Unit = unit("%", 10_000_000);
+
 /// Whether a bare number is a mistake or has tc's default unit.
 #[derive(Clone, Copy)]
 enum Entry {
@@ -234,6 +248,18 @@ macro_rules! refused {
             hint: $hint,
         }
     };
+}
+
+/// Parts per billion of a percentage from 0% to 100%, with or without its sign (iproute2
+/// `parse_percent`): `0.5%` and `0.5` are 5000000.
+///
+/// # Errors
+/// As for sizes, without [`UnitError::UnitMissing`]; and for more than 100%.
+pub fn parse_percent_ppb_in_tc(text: &str) -> Result<u64, UnitError> {
+    match parse(text, &PERCENTAGE, Entry::InTc)? {
+        ppb if ppb > 100 * PERCENT.scale => Err(refused!(OutOfRange, PERCENTAGE, text, None)),
+        ppb => Ok(ppb),
+    }
 }
 
 fn parse(text: &str, quantity: &Quantity, entry: Entry) -> Result<u64, UnitError> {
@@ -327,6 +353,16 @@ pub fn format_time(time_ns: u64) -> String {
         return "0s".to_owned();
     }
     three_digits(time_ns, &UNITS).unwrap_or_else(|| whole_number_of(time_ns, &UNITS))
+}
+
+/// A percentage as tc takes it, such as `0.5%`, exact.
+pub fn format_percent(ppb: u32) -> String {
+    let whole = u64::from(ppb) / PERCENT.scale;
+    let fraction = format!("{:07}", u64::from(ppb) % PERCENT.scale);
+    match fraction.trim_end_matches('0') {
+        "" => format!("{whole}%"),
+        digits => format!("{whole}.{digits}%"),
+    }
 }
 
 /// `units` from the largest to the base unit.

@@ -87,3 +87,44 @@ fn long_every_unit_means_what_tc_means() {
         );
     }
 }
+
+/// tc reads the text; that this kernel may not have netem comes after.
+#[test]
+#[ignore = "needs root and tc"]
+fn long_tc_reads_what_is_written_for_netem() {
+    let reads = |text: &str| {
+        let script = format!("tc qdisc add dev lo root {text}");
+        let output = Command::new("unshare")
+            .args(["-n", "sh", "-c", &script])
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        output.status.success() || said.contains("Specified qdisc kind is unknown")
+    };
+    for text in [
+        "netem",
+        "netem delay 10ms 2ms 25% distribution normal loss 1% 25% ecn duplicate 1% 30%",
+        "netem delay 10ms 2ms distribution pareto loss state 1% 20% 5% 50% 0.1%",
+        "netem delay 10ms 2ms distribution paretonormal loss gemodel 1% 10% 70% 0.1%",
+        "netem delay 10ms reorder 25% 50% gap 5 rate 1mbit -14 48 5",
+        "netem duplicate 1% 30% loss random 0.0000001% rate 1mbit 0 0 7",
+        "netem delay 0ms 1ms",
+    ] {
+        assert!(reads(text), "{text}");
+        let written = parse_qdisc(text).unwrap().to_string();
+        assert!(reads(&written), "{written}");
+    }
+    for text in [
+        "netem reorder 25%",
+        "netem delay 1ms gap 5",
+        "netem ecn",
+        "netem ecn loss 0%",
+        "netem delay 10ms distribution normal",
+        "netem delay 1ms 1ms distribution uniform",
+        "netem loss 100.1%",
+        "netem loss burst 5%",
+        "netem delay 1ms 1ms 5% 5%",
+    ] {
+        assert!(parse_qdisc(text).is_err() && !reads(text), "{text}");
+    }
+}

@@ -1,6 +1,9 @@
 //! What is written reads back as the same number, and readers of text agree with each other.
 
-use dumbbell_tc::qdisc::{Bfifo, Netem, Pfifo};
+use dumbbell_tc::qdisc::{
+    ALL_PPB, Bfifo, Codel, Distribution, Filter, FqCodel, Htb, HtbClass, Loss, Netem, Pfifo,
+    PfifoFast, Pie, Prio, Red, Tbf,
+};
 use dumbbell_tc::{
     Qdisc, UnitError, format_rate, format_size, format_time, parse_qdisc, parse_rate_bps,
     parse_size_bytes, parse_time_ns, units,
@@ -23,21 +26,258 @@ fn magnitudes() -> impl Strategy<Value = u64> {
     ]
 }
 
-fn qdiscs() -> impl Strategy<Value = Qdisc> {
-    let limits = || prop_oneof![1..=u32::MAX, 1..5000u32, Just(u32::MAX)];
-    let netem = (limits(), magnitudes(), magnitudes()).prop_map(|(limit_packets, delay, rate)| {
-        let delay_ns = delay >> 1; // the kernel's s64
-        let rate_bps = rate / 8 * 8; // whole bytes per second
-        Qdisc::Netem(Netem {
-            limit_packets,
-            delay_ns,
-            rate_bps,
-        })
+/// Percentages in parts per billion, often none or all.
+fn shares_ppb() -> impl Strategy<Value = u32> {
+    prop_oneof![Just(0), Just(ALL_PPB), 0..=ALL_PPB]
+}
+
+fn losses() -> impl Strategy<Value = Option<Loss>> {
+    let five = || prop::array::uniform5(shares_ppb());
+    let random = five().prop_map(|ppb| Loss::Random {
+        probability_ppb: ppb[0],
+        correlation_ppb: ppb[1],
     });
+    let state = five().prop_map(|ppb| Loss::State {
+        p13_ppb: ppb[0],
+        p31_ppb: ppb[1],
+        p32_ppb: ppb[2],
+        p23_ppb: ppb[3],
+        p14_ppb: ppb[4],
+    });
+    let gemodel = five().prop_map(|ppb| Loss::Gemodel {
+        p_ppb: ppb[0],
+        r_ppb: ppb[1],
+        loss_in_bad_ppb: ppb[2],
+        loss_in_good_ppb: ppb[3],
+    });
+    prop::option::of(prop_oneof![random, state, gemodel])
+}
+
+fn netems() -> impl Strategy<Value = Netem> {
+    let distributions = prop::sample::select(vec![
+        Distribution::Uniform,
+        Distribution::Normal,
+        Distribution::Pareto,
+        Distribution::Paretonormal,
+    ]);
+    let delays = (magnitudes(), 0..=i32::MAX as u64, distributions);
+    let bytes = (-28..=65_535i32, 0..=65_535u32, -65_535..=65_535i32);
+    let rates = (magnitudes(), bytes);
+    let shares = prop::array::uniform5(shares_ppb());
+    let counts = (1..=u32::MAX, 0..=u32::MAX, any::<bool>());
+    (delays, losses(), rates, shares, counts).prop_filter_map(
+        "words that need each other",
+        |((delay, jitter_ns, distribution), loss, (rate, bytes), shares, (limit, gap, ecn))| {
+            let netem = Netem {
+                limit_packets: limit,
+                delay_ns: delay >> 1, // the kernel's s64
+                jitter_ns,
+                delay_correlation_ppb: shares[0],
+                distribution,
+                loss,
+                ecn,
+                duplicate_ppb: shares[1],
+                duplicate_correlation_ppb: shares[2],
+                reorder_ppb: shares[3],
+                reorder_correlation_ppb: shares[4],
+                gap_packets: if shares[3] > 0 { gap.max(1) } else { 0 },
+                rate_bps: rate / 8 * 8, // whole bytes per second
+                packet_overhead_bytes: bytes.0,
+                cell_size_bytes: bytes.1,
+                cell_overhead_bytes: bytes.2,
+            };
+            { Qdisc::Netem(netem.clone()).check().is_ok() }.then_some(netem)
+        },
+    )
+}
+
+fn qdiscs() -> impl Strategy<Value = Qdisc> {
+    leaves().prop_recursive(4, 8, 4, |inner| {
+        prop_oneof![tbfs(Some(inner.clone())), prios(inner.clone()), htbs(inner)]
+    })
+}
+
+fn tbfs(children: Option<BoxedStrategy<Qdisc>>) -> impl Strategy<Value = Qdisc> {
+    let child = match children {
+        Some(children) => prop::option::of(children.prop_map(Box::new)).boxed(),
+        None => Just(None).boxed(),
+    };
+    let bytes = || prop_oneof![1..=u32::MAX, 1..5000u32];
+    let rates = (1..1u64 << 60, 0..1u64 << 60, any::<bool>());
+    let buckets = (bytes(), bytes(), bytes());
+    (rates, buckets, child).prop_map(|((rate, more, has_peak), (burst, limit, mtu), child)| {
+        let peakrate_bps = if has_peak { (rate + more + 1) * 8 } else { 0 };
+        Qdisc::Tbf(Tbf {
+            rate_bps: rate * 8,
+            burst_bytes: burst,
+            limit_bytes: limit,
+            peakrate_bps,
+            mtu_bytes: if has_peak { mtu } else { 0 },
+            child,
+        })
+    })
+}
+
+/// Those that manage their queue actively.
+fn managed() -> impl Strategy<Value = Qdisc> {
+    let counts = || prop_oneof![1..=u32::MAX, 1..5000u32];
+    let times = || prop_oneof![1..=u64::from(u32::MAX), 1..200_000u64].prop_map(|us| us * 1000);
+    let maybe = move || prop::option::of(times());
+    let flags = any::<[bool; 4]>();
+    let codel = (counts(), times(), times(), any::<bool>(), maybe());
+    let queues = (
+        1..=65_536u32,
+        prop::option::of(256..=1u32 << 20),
+        1..=1u32 << 31,
+        counts(),
+    );
+    let pie = (counts(), times(), times(), 1..=32u32, 1..=32u32, flags);
+    let thresholds = (
+        counts(),
+        1..1_000_000u32,
+        1..1_000_000u32,
+        1..3000u32,
+        2..100u32,
+    );
+    let red = (
+        thresholds,
+        1_000_000..=1_000_000_000u32,
+        1_000..1_000_000u64,
+        any::<[bool; 4]>(),
+    );
+    prop_oneof![
+        codel.clone().prop_map(
+            |(limit_packets, target_ns, interval_ns, ecn, ce_threshold_ns)| {
+                Qdisc::Codel(Codel {
+                    limit_packets,
+                    target_ns,
+                    interval_ns,
+                    ecn,
+                    ce_threshold_ns,
+                })
+            }
+        ),
+        (codel, queues).prop_map(|(codel, queues)| {
+            let (limit_packets, target_ns, interval_ns, ecn, ce_threshold_ns) = codel;
+            let (flows, quantum_bytes, memory_limit_bytes, drop_batch_packets) = queues;
+            Qdisc::FqCodel(FqCodel {
+                limit_packets,
+                flows,
+                quantum_bytes,
+                target_ns,
+                interval_ns,
+                ecn,
+                ce_threshold_ns,
+                memory_limit_bytes,
+                drop_batch_packets,
+            })
+        }),
+        pie.prop_map(
+            |(limit_packets, target_ns, tupdate_ns, alpha, beta, flags)| {
+                Qdisc::Pie(Pie {
+                    limit_packets,
+                    target_ns,
+                    tupdate_ns,
+                    alpha,
+                    beta,
+                    ecn: flags[0],
+                    bytemode: flags[1],
+                    dq_rate_estimator: flags[2],
+                    linux_3_14: flags[3],
+                })
+            }
+        ),
+        red.prop_map(
+            |((limit_bytes, min_bytes, more, avpkt_bytes, burst), ppb, kbyte, flags)| {
+                Qdisc::Red(Red {
+                    limit_bytes,
+                    min_bytes,
+                    max_bytes: min_bytes + more,
+                    avpkt_bytes,
+                    burst_packets: burst + min_bytes / avpkt_bytes,
+                    probability_ppb: ppb,
+                    bandwidth_bps: kbyte * 8000,
+                    ecn: flags[0],
+                    harddrop: flags[1],
+                    adaptive: flags[2],
+                    nodrop: flags[0] && flags[3],
+                })
+            }
+        )
+        .prop_filter("a weight for the burst", |red| red.check().is_ok()),
+    ]
+}
+
+/// Filters in ascending order, each with a priority of its own.
+fn filters() -> impl Strategy<Value = Vec<Filter>> {
+    let filter = (any::<u8>(), any::<u8>(), any::<u16>());
+    prop::collection::vec(filter, 0..4).prop_map(|filters| {
+        let filter = |(priority, (tos, mask, minor))| Filter {
+            priority,
+            tos: tos & mask,
+            mask,
+            minor,
+        };
+        (1..).zip(filters).map(filter).collect()
+    })
+}
+
+fn prios(children: BoxedStrategy<Qdisc>) -> impl Strategy<Value = Qdisc> {
+    let child = prop::option::of(children.prop_map(Box::new));
+    let bands = prop::collection::vec(child, 2..=4);
+    (bands, any::<[u8; 16]>(), filters()).prop_map(|(children, priomap, filters)| {
+        let bands = children.len() as u8;
+        Qdisc::Prio(Prio {
+            bands,
+            priomap: priomap.map(|band| band % bands),
+            children,
+            filters,
+        })
+    })
+}
+
+/// A root class and leaves below it.
+fn htbs(children: BoxedStrategy<Qdisc>) -> impl Strategy<Value = Qdisc> {
+    let rates = (1..1u64 << 60, 1..1u64 << 60);
+    let buckets = (1..=u32::MAX, 1..=u32::MAX, 0..8u8, any::<u32>());
+    let child = prop::option::of(children.prop_map(Box::new));
+    let leaves = prop::collection::vec((rates, buckets, child), 1..4);
+    let globals = (any::<u16>(), 1..=u32::MAX, 1..=u32::MAX);
+    (leaves, globals, filters()).prop_map(|(leaves, (default_minor, r2q, direct), filters)| {
+        let class = |(minor, ((rate, ceil), (burst, cburst, prio, quantum), child))| HtbClass {
+            minor,
+            parent_minor: if minor == 1 { 0 } else { 1 },
+            rate_bps: rate * 8,
+            ceil_bps: ceil * 8,
+            burst_bytes: burst,
+            cburst_bytes: cburst,
+            prio,
+            quantum_bytes: quantum,
+            child,
+        };
+        let mut classes: Vec<HtbClass> = (1..).zip(leaves).map(class).collect();
+        if classes.len() > 1 {
+            classes[0].child = None;
+        }
+        Qdisc::Htb(Htb {
+            default_minor,
+            r2q,
+            direct_qlen_packets: direct,
+            classes,
+            filters,
+        })
+    })
+}
+
+fn leaves() -> impl Strategy<Value = Qdisc> {
+    let limits = || prop_oneof![1..=u32::MAX, 1..5000u32, Just(u32::MAX)];
     prop_oneof![
         limits().prop_map(|limit_packets| Qdisc::Pfifo(Pfifo { limit_packets })),
         limits().prop_map(|limit_bytes| Qdisc::Bfifo(Bfifo { limit_bytes })),
-        netem,
+        netems().prop_map(Qdisc::Netem),
+        tbfs(None),
+        Just(Qdisc::PfifoFast(PfifoFast {})),
+        managed(),
     ]
 }
 

@@ -13,7 +13,7 @@
 
 use super::pfifo::DEFAULT_TXQUEUELEN_PACKETS;
 use super::words::Words;
-use super::{Discipline, Grammar, Parameter, QdiscError};
+use super::{Discipline, Grammar, Parameter, QdiscError, Value};
 use crate::units::format_size;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -37,7 +37,7 @@ const LIMIT: Parameter = Parameter {
     argument: "SIZE",
     key: "limit_bytes",
     unit: "bytes",
-    default: DEFAULT_LIMIT_BYTES as u64,
+    default: Value::Number(DEFAULT_LIMIT_BYTES as u64),
     default_source: "txqueuelen times MTU and link header: 1000 x (1500 + 14) for Ethernet",
     range: "1 to 4294967295 bytes",
     effect: "A packet that would bring the waiting bytes, link headers counted, above this is \

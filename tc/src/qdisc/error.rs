@@ -60,6 +60,32 @@ pub enum QdiscError {
         allowed: String,
         hint: Option<String>,
     },
+    /// A parameter that must be there is not.
+    #[error("{discipline}: {value} is required{when}; allowed: {allowed}")]
+    Missing {
+        discipline: &'static str,
+        value: String,
+        when: &'static str,
+        allowed: String,
+        hint: Option<String>,
+    },
+    /// Two parameters of which only one may be there.
+    #[error("{discipline} takes either {other} or {value}, not both; allowed: {allowed}")]
+    Conflict {
+        discipline: &'static str,
+        value: String,
+        other: &'static str,
+        allowed: String,
+        hint: Option<String>,
+    },
+    /// A line of several does not fit the lines before it, or is no line of tc.
+    #[error("line {value:?}: {reason}; allowed: {allowed}{}", did_you_mean(.hint))]
+    BadLine {
+        value: String,
+        reason: String,
+        allowed: String,
+        hint: Option<String>,
+    },
     /// A parameter is given twice (tc takes the last, silently).
     #[error("{discipline} {value:?} is given twice; allowed: {allowed}")]
     Repeated {
@@ -115,6 +141,9 @@ macro_rules! part {
             | QdiscError::UnknownWord { $part, .. }
             | QdiscError::WordNotImplemented { $part, .. }
             | QdiscError::MissingValue { $part, .. }
+            | QdiscError::Missing { $part, .. }
+            | QdiscError::Conflict { $part, .. }
+            | QdiscError::BadLine { $part, .. }
             | QdiscError::Repeated { $part, .. }
             | QdiscError::NotACount { $part, .. }
             | QdiscError::OutOfRange { $part, .. }

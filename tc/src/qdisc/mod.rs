@@ -7,21 +7,47 @@
 //! Parameters may come in any order, each once. Words are matched whole and in lower case; the
 //! abbreviations tc lets pass (`lim`, `del`) are answered with the whole word as a hint.
 //!
+//! Disciplines with children are written as several lines, each what follows `tc`: see
+//! [`parse`] and [`Qdisc::lines`].
+//!
 //! A further discipline is one file here, with a type that implements `Grammar`, and one line in
 //! the list given to the macro `qdiscs` below.
 
 mod bfifo;
+mod chain;
+mod codel;
 mod discipline;
 mod error;
+mod filter;
+mod fq_codel;
+mod htb;
+mod lines;
 mod netem;
 mod pfifo;
+mod pfifo_fast;
+mod pie;
+mod police;
+mod prio;
+pub mod red;
+mod tbf;
 mod words;
 
 pub use bfifo::Bfifo;
-pub use discipline::{Discipline, Parameter};
+pub use codel::Codel;
+pub use discipline::{COMPUTED, Discipline, Parameter, REQUIRED, Value};
 pub use error::QdiscError;
-pub use netem::Netem;
+pub use filter::Filter;
+pub use fq_codel::FqCodel;
+pub use htb::{Htb, HtbClass};
+pub use lines::Attachment;
+pub use netem::{ALL_PPB, Distribution, Loss, Netem};
 pub use pfifo::Pfifo;
+pub use pfifo_fast::PfifoFast;
+pub use pie::Pie;
+pub use police::{POLICE, Police, parse_police};
+pub use prio::{PRIOMAP, Prio};
+pub use red::Red;
+pub use tbf::Tbf;
 
 use crate::nearest::nearest;
 use crate::units::shortened;
@@ -29,8 +55,12 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use words::Words;
 
-/// The longest text or JSON read as one discipline.
-pub const MAX_TEXT_BYTES: usize = 4096;
+/// The longest text or JSON read as one discipline with its children.
+pub const MAX_TEXT_BYTES: usize = 16_384;
+
+/// How deep disciplines may lie in each other, the root counted; as the kernel's own limit on
+/// chains (`check_loop` in `sch_api.c`).
+pub const MAX_DEPTH: usize = 8;
 
 /// What a discipline's file provides.
 trait Grammar: Sized + fmt::Display {
@@ -40,13 +70,60 @@ trait Grammar: Sized + fmt::Display {
     /// Reads the words after its name; tc's defaults for what is not said.
     fn parse(words: &mut Words) -> Result<Self, QdiscError>;
 
-    /// Whether every value is one that [`Grammar::parse`] can produce.
+    /// Whether every value is one that [`Grammar::parse`] can produce. Children are checked
+    /// apart.
     fn check(&self) -> Result<(), QdiscError>;
+
+    /// The disciplines put into its classes, in the order of the classes.
+    fn branches(&self) -> Vec<Branch<'_>> {
+        Vec::new()
+    }
+
+    /// The class that `minor` means, if a discipline can be put there.
+    fn class(&self, _minor: u16) -> Option<u16> {
+        None
+    }
+
+    /// The place of the discipline in a class.
+    fn slot(&mut self, _minor: u16) -> Option<&mut Option<Box<Qdisc>>> {
+        None
+    }
+
+    /// What follows `class add dev X` for each of its classes, where tc is told of them.
+    fn class_lines(&self, _handle: u16) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Adds a class; `words` are those after the discipline's name.
+    fn add_class(&mut self, _minor: u16, _parent: u16, _words: &str) -> Result<(), QdiscError> {
+        Err(QdiscError::BadLine {
+            value: "class".to_owned(),
+            reason: format!("{} has no classes that are added", Self::DISCIPLINE.name),
+            allowed: "class lines for htb".to_owned(),
+            hint: None,
+        })
+    }
+
+    /// Its filters, in the order in which they are asked.
+    fn filters(&self) -> &[Filter] {
+        &[]
+    }
+
+    /// The same, if it takes filters.
+    fn filters_mut(&mut self) -> Option<&mut Vec<Filter>> {
+        None
+    }
+}
+
+/// A discipline in a class of another.
+struct Branch<'a> {
+    minor: u16,
+    child: &'a Qdisc,
 }
 
 /// The enum of all disciplines and what must go through each of them.
 macro_rules! qdiscs {
-    ($($kind:ident),+ $(,)?) => {
+    ($($kind:ident;)+) => {
         /// A queue discipline with all its parameters.
         ///
         /// As JSON: an object with `kind` and every parameter, units in the keys.
@@ -77,32 +154,95 @@ macro_rules! qdiscs {
                 }
             }
 
-            /// Whether every value is one that tc text can express.
-            ///
-            /// # Errors
-            /// [`QdiscError::OutOfRange`] for the first that is not.
-            pub fn check(&self) -> Result<(), QdiscError> {
+            fn check_alone(&self) -> Result<(), QdiscError> {
                 match self {
                     $(Qdisc::$kind(discipline) => discipline.check(),)+
                 }
             }
-        }
 
-        /// As one would type it to tc; [`parse`] reads it back.
-        impl fmt::Display for Qdisc {
-            fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+            fn branches(&self) -> Vec<Branch<'_>> {
                 match self {
-                    $(Qdisc::$kind(discipline) => discipline.fmt(f),)+
+                    $(Qdisc::$kind(discipline) => discipline.branches(),)+
+                }
+            }
+
+            fn class(&self, minor: u16) -> Option<u16> {
+                match self {
+                    $(Qdisc::$kind(discipline) => discipline.class(minor),)+
+                }
+            }
+
+            fn slot(&mut self, minor: u16) -> Option<&mut Option<Box<Qdisc>>> {
+                match self {
+                    $(Qdisc::$kind(discipline) => discipline.slot(minor),)+
+                }
+            }
+
+            fn class_lines(&self, handle: u16) -> Vec<String> {
+                match self {
+                    $(Qdisc::$kind(discipline) => discipline.class_lines(handle),)+
+                }
+            }
+
+            fn add_class(
+                &mut self,
+                minor: u16,
+                parent_minor: u16,
+                words: &str,
+            ) -> Result<(), QdiscError> {
+                match self {
+                    $(Qdisc::$kind(discipline) => {
+                        discipline.add_class(minor, parent_minor, words)
+                    })+
+                }
+            }
+
+            fn filters(&self) -> &[Filter] {
+                match self {
+                    $(Qdisc::$kind(discipline) => discipline.filters(),)+
+                }
+            }
+
+            fn filters_mut(&mut self) -> Option<&mut Vec<Filter>> {
+                match self {
+                    $(Qdisc::$kind(discipline) => discipline.filters_mut(),)+
+                }
+            }
+
+            /// Its name and parameters, without classes and children.
+            fn words(&self) -> String {
+                match self {
+                    $(Qdisc::$kind(discipline) => discipline.to_string(),)+
                 }
             }
         }
     };
 }
 
-qdiscs![
-    Pfifo, //
-    Bfifo, Netem,
-];
+qdiscs! {
+    Pfifo;
+    PfifoFast;
+    Bfifo;
+    Prio;
+    Tbf;
+    Htb;
+    Netem;
+    Codel;
+    FqCodel;
+    Pie;
+    Red;
+}
+
+/// As one would type it to tc; [`parse`] reads it back. One with children takes several lines.
+impl fmt::Display for Qdisc {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let lines = self.lines(&Attachment::default());
+        match lines.as_slice() {
+            [_] => f.write_str(&self.words()),
+            several => f.write_str(&several.join("\n")),
+        }
+    }
+}
 
 /// Disciplines of tc that are not here, so that the answer is "not yet" and not "unknown".
 const NOT_IMPLEMENTED: &[&str] = &[
@@ -110,34 +250,26 @@ const NOT_IMPLEMENTED: &[&str] = &[
     "cake",
     "cbs",
     "choke",
-    "codel",
     "drr",
     "dualpi2",
     "etf",
     "ets",
     "fq",
-    "fq_codel",
     "fq_pie",
     "gred",
     "hfsc",
     "hhf",
-    "htb",
     "mq",
     "mqprio",
     "multiq",
     "noqueue",
-    "pfifo_fast",
     "pfifo_head_drop",
-    "pie",
     "plug",
-    "prio",
     "qfq",
-    "red",
     "sfb",
     "sfq",
     "skbprio",
     "taprio",
-    "tbf",
 ];
 
 /// Every discipline there is, with its parameters, their units, defaults and effects.
@@ -145,7 +277,36 @@ pub fn disciplines() -> &'static [Discipline] {
     DISCIPLINES
 }
 
-/// Reads what follows `tc qdisc add dev X root`, such as `netem rate 1mbit`.
+/// The table of [`disciplines`] as JSON, each with its `usage` and the `example` of the shortest
+/// text that is accepted.
+pub fn disciplines_json() -> String {
+    #[derive(Serialize)]
+    struct Described {
+        #[serde(flatten)]
+        discipline: &'static Discipline,
+        usage: String,
+        example: String,
+        /// Of one whose classes are added: a class's table.
+        class: Option<&'static Discipline>,
+    }
+    let described: Vec<Described> = { DISCIPLINES.iter() }
+        .map(|discipline| Described {
+            discipline,
+            usage: discipline.usage(),
+            example: discipline.example(),
+            class: (discipline.name == Htb::DISCIPLINE.name).then_some(&htb::CLASS),
+        })
+        .collect();
+    // As for Qdisc::to_json.
+    serde_json::to_string(&described).unwrap_or_default()
+}
+
+/// Reads what follows `tc qdisc add dev X root`, such as `netem rate 1mbit`; or several lines,
+/// parted by line ends or `;`, each what one types to tc:
+///
+/// ```text
+/// [tc] [qdisc|class|filter add|replace] [dev X] root|parent H [handle H] [classid H] KIND ...
+/// ```
 ///
 /// # Errors
 /// [`QdiscError`], for text above [`MAX_TEXT_BYTES`], an unknown discipline or word, one that
@@ -158,24 +319,23 @@ pub fn parse(text: &str) -> Result<Qdisc, QdiscError> {
             hint: None,
         });
     }
+    if chain::is_chain(text) {
+        return chain::parse(text);
+    }
+    parse_one(text)
+}
+
+/// Reads a discipline's name and parameters.
+fn parse_one(text: &str) -> Result<Qdisc, QdiscError> {
     let mut words = text.split_ascii_whitespace();
     let Some(name) = words.next() else {
         return Err(QdiscError::Empty {
             value: String::new(),
-            allowed: usages(),
+            allowed: kinds(),
             hint: None,
         });
     };
-    let Some(discipline) = find(name) else {
-        return Err(match after_root(text) {
-            Some(rest) => QdiscError::UnknownDiscipline {
-                value: shortened(text.trim_ascii()),
-                allowed: format!("only what follows root: {}", usages()),
-                hint: Some(shortened(rest)),
-            },
-            None => unknown_discipline(name),
-        });
-    };
+    let discipline = find(name).ok_or_else(|| unknown_discipline(name))?;
     parse_words(discipline, &mut Words::new(discipline, words))
 }
 
@@ -188,6 +348,34 @@ impl std::str::FromStr for Qdisc {
 }
 
 impl Qdisc {
+    /// Whether every value, of children too, is one that tc text can express.
+    ///
+    /// # Errors
+    /// [`QdiscError::OutOfRange`] for the first that is not.
+    pub fn check(&self) -> Result<(), QdiscError> {
+        self.check_to_depth(MAX_DEPTH)
+    }
+
+    fn check_to_depth(&self, depth: usize) -> Result<(), QdiscError> {
+        if depth == 0 {
+            return Err(QdiscError::OutOfRange {
+                discipline: self.discipline().name,
+                parameter: "parent",
+                value: (MAX_DEPTH + 1).to_string(),
+                allowed: format!("at most {MAX_DEPTH} disciplines inside each other"),
+                hint: None,
+            });
+        }
+        self.check_alone()?;
+        let mut branches = self.branches().into_iter();
+        branches.try_for_each(|branch| branch.child.check_to_depth(depth - 1))
+    }
+
+    /// The disciplines inside it, not those inside them.
+    pub fn children(&self) -> impl Iterator<Item = &Qdisc> {
+        self.branches().into_iter().map(|branch| branch.child)
+    }
+
     /// The canonical JSON: no blanks, `kind` first, every parameter, units in the keys.
     pub fn to_json(&self) -> String {
         // Only a map with keys that are no strings, or a failing Serialize, could be an error.
@@ -203,7 +391,7 @@ impl Qdisc {
         let bad_json = |reason: String| QdiscError::BadJson {
             value: shortened(json),
             reason,
-            allowed: keys(),
+            allowed: keys(json),
             hint: None,
         };
         if json.len() > MAX_TEXT_BYTES {
@@ -230,7 +418,7 @@ fn unknown_discipline(name: &str) -> QdiscError {
     if NOT_IMPLEMENTED.contains(&name) {
         return QdiscError::DisciplineNotImplemented {
             value,
-            allowed: usages(),
+            allowed: kinds(),
             hint: None,
         };
     }
@@ -238,40 +426,30 @@ fn unknown_discipline(name: &str) -> QdiscError {
     let hint = nearest(name, names).map(str::to_owned);
     QdiscError::UnknownDiscipline {
         value,
-        allowed: usages(),
+        allowed: kinds(),
         hint,
     }
 }
 
-/// The discipline in a whole command pasted from a shell, `tc qdisc add dev eth1 root ...`.
-fn after_root(text: &str) -> Option<&str> {
-    let (before, after) = text.split_once(" root ")?;
-    let command = before.trim_ascii_start();
-    let command = command.strip_prefix("sudo ").unwrap_or(command);
-    let is_tc = command.starts_with("tc ") || command.starts_with("qdisc ");
-    let rest = after.trim_ascii();
-    let known = find(rest.split_ascii_whitespace().next()?).is_some();
-    (is_tc && known).then_some(rest)
+/// The names of all, for errors.
+fn kinds() -> String {
+    let names: Vec<&str> = DISCIPLINES.iter().map(|each| each.name).collect();
+    names.join(", ")
 }
 
-/// All usages, for errors.
-fn usages() -> String {
-    let usages: Vec<String> = DISCIPLINES.iter().map(Discipline::usage).collect();
-    usages.join("; ")
-}
-
-/// The keys of every discipline's JSON, for errors.
-fn keys() -> String {
-    let of_one = |discipline: &Discipline| {
-        let keys: Vec<&str> = discipline
-            .parameters
-            .iter()
-            .map(|parameter| parameter.key)
-            .collect();
-        format!("kind {} with {}", discipline.name, keys.join(", "))
+/// The keys of the JSON's kind, or the kinds, for errors.
+fn keys(json: &str) -> String {
+    let value: Option<serde_json::Value> = serde_json::from_str(json).ok();
+    let kind = value.as_ref().and_then(|value| value.get("kind")?.as_str());
+    let Some(discipline) = kind.and_then(find) else {
+        return format!("an object with kind one of {}", kinds());
     };
-    let all: Vec<String> = DISCIPLINES.iter().map(of_one).collect();
-    all.join("; ")
+    let parameters = discipline.parameters.iter();
+    let keys: Vec<&str> = parameters
+        .filter(|parameter| !parameter.default_source.starts_with("in place of"))
+        .map(|parameter| parameter.key)
+        .collect();
+    format!("kind {} with {}", discipline.name, keys.join(", "))
 }
 
 #[cfg(test)]

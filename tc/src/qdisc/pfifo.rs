@@ -8,7 +8,7 @@
 //! | a limit with a unit (`100kb` is 102400 packets to tc) | refused |
 
 use super::words::Words;
-use super::{Discipline, Grammar, Parameter, QdiscError};
+use super::{Discipline, Grammar, Parameter, QdiscError, Value};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -29,7 +29,7 @@ const LIMIT: Parameter = Parameter {
     argument: "PACKETS",
     key: "limit_packets",
     unit: "packets",
-    default: DEFAULT_TXQUEUELEN_PACKETS as u64,
+    default: Value::Number(DEFAULT_TXQUEUELEN_PACKETS as u64),
     default_source: "the interface's txqueuelen, 1000 for Ethernet and veth",
     range: "1 to 4294967295 packets",
     effect: "A packet that arrives while this many wait is dropped.",

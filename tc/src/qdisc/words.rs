@@ -1,8 +1,13 @@
 //! The words after a discipline's name: parameters and their values.
 
 use super::{Discipline, Parameter, QdiscError};
+use crate::decimal::Decimal;
 use crate::nearest::nearest;
 use crate::units::{self, UnitError, shortened};
+use std::ops::RangeInclusive;
+
+/// A probability of 1 in units of 10^-9.
+pub(super) const PPB: u32 = 1_000_000_000;
 
 /// A stream of words read against a discipline's table of parameters, so that a discipline's
 /// own code only says which parameter goes where.
@@ -10,6 +15,8 @@ pub(super) struct Words<'a> {
     discipline: &'static Discipline,
     rest: std::str::SplitAsciiWhitespace<'a>,
     seen: Vec<&'static str>,
+    /// The word by which the last parameter was given.
+    last: &'a str,
 }
 
 impl<'a> Words<'a> {
@@ -21,6 +28,7 @@ impl<'a> Words<'a> {
             discipline,
             rest,
             seen: Vec::new(),
+            last: "",
         }
     }
 
@@ -36,12 +44,18 @@ impl<'a> Words<'a> {
             return Err(QdiscError::Repeated {
                 discipline: self.discipline.name,
                 value: parameter.name.to_owned(),
-                allowed: format!("{} once", parameter.usage()),
+                allowed: format!("{} once", self.discipline.usage_of(parameter)),
                 hint: None,
             });
         }
         self.seen.push(parameter.name);
+        self.last = word;
         Ok(Some(parameter))
+    }
+
+    /// Whether the flag `parameter`, just read, was set (`ecn`) or switched off (`noecn`).
+    pub(super) fn flag(&self, parameter: &'static Parameter) -> bool {
+        parameter.is_set_by(self.last)
     }
 
     /// The count after `parameter`, from 1 to what the kernel's u32 holds.
@@ -57,6 +71,61 @@ impl<'a> Words<'a> {
         // All digits, so what does not fit u64 is too large.
         let count = digits.parse().unwrap_or(u64::MAX);
         self.within_u32(parameter, count, text)
+    }
+
+    /// The number after `parameter`, from 0 to `most`.
+    pub(super) fn number(
+        &mut self,
+        parameter: &'static Parameter,
+        most: u32,
+    ) -> Result<u32, QdiscError> {
+        let text = self.value(parameter)?;
+        if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(self.not_a_count(parameter, text));
+        }
+        let number = text.parse().ok().filter(|number| *number <= most);
+        number.ok_or_else(|| self.discipline.out_of_range(parameter, text))
+    }
+
+    /// The number of a class after `parameter`: hexadecimal, with or without `0x`.
+    pub(super) fn class_minor(&mut self, parameter: &'static Parameter) -> Result<u16, QdiscError> {
+        let text = self.value(parameter)?;
+        let digits = text.strip_prefix("0x").unwrap_or(text);
+        let is_hex = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let minor = is_hex
+            .then(|| u16::from_str_radix(digits, 16).ok())
+            .flatten();
+        minor.ok_or_else(|| self.discipline.out_of_range(parameter, text))
+    }
+
+    /// The count after `parameter`, from 1 to `largest`.
+    pub(super) fn count_up_to(
+        &mut self,
+        parameter: &'static Parameter,
+        largest: u32,
+    ) -> Result<u32, QdiscError> {
+        let count = self.count(parameter)?;
+        if count > largest {
+            return Err(self.discipline.out_of_range(parameter, count));
+        }
+        Ok(count)
+    }
+
+    /// The probability after `parameter`, above 0 and at most 1, in units of 10^-9; what is left
+    /// below that is cut off.
+    pub(super) fn probability_ppb(
+        &mut self,
+        parameter: &'static Parameter,
+    ) -> Result<u32, QdiscError> {
+        let text = self.value(parameter)?;
+        let number = Decimal::split_from(text)
+            .ok()
+            .filter(|(_, rest)| rest.is_empty())
+            .and_then(|(number, _)| number.times(PPB.into()));
+        match number {
+            Some(ppb) if (1..=u64::from(PPB)).contains(&ppb.whole) => Ok(ppb.whole as u32),
+            _ => Err(self.discipline.out_of_range(parameter, text)),
+        }
     }
 
     /// The size after `parameter`, in bytes from 1 to what the kernel's u32 holds.
@@ -87,20 +156,136 @@ impl<'a> Words<'a> {
         Ok(time_ns)
     }
 
-    /// Refuses a further number after a value, which tc would take for `meaning`.
-    pub(super) fn refuse_second_number(&mut self, meaning: &str) -> Result<(), QdiscError> {
-        // tc looks for a digit or, for overheads, a minus sign.
-        let number =
-            |word: &&str| word.starts_with(|c: char| c.is_ascii_digit() || "-.+".contains(c));
-        match self.rest.clone().next().filter(number) {
-            Some(word) => Err(QdiscError::WordNotImplemented {
-                discipline: self.discipline.name,
-                value: format!("{meaning} {}", shortened(word)),
-                allowed: self.discipline.usage(),
-                hint: None,
-            }),
-            None => Ok(()),
+    /// The time after `parameter`, in ns: whole microseconds, as tc hands it to the kernel, from
+    /// one to what a u32 holds.
+    pub(super) fn microseconds_ns(
+        &mut self,
+        parameter: &'static Parameter,
+    ) -> Result<u64, QdiscError> {
+        let text = self.value(parameter)?;
+        let time_us = self.read(parameter, units::parse_time_ns_in_tc(text))? / 1000;
+        Ok(u64::from(self.within_u32(parameter, time_us, text)?) * 1000)
+    }
+
+    /// The percentage after `parameter`, in parts per billion; a bare number is per cent.
+    pub(super) fn percent_ppb(&mut self, parameter: &'static Parameter) -> Result<u32, QdiscError> {
+        let text = self.value(parameter)?;
+        let ppb = self.read(parameter, units::parse_percent_ppb_in_tc(text))?;
+        // The most is 100 %, far below what 32 bits hold.
+        u32::try_from(ppb).map_err(|_| self.discipline.out_of_range(parameter, text))
+    }
+
+    /// A further percentage, `parameter`, if there is one.
+    pub(super) fn further_percent_ppb(
+        &mut self,
+        parameter: &'static Parameter,
+    ) -> Result<Option<u32>, QdiscError> {
+        match self.number_follows() {
+            true => self.percent_ppb(parameter).map(Some),
+            false => Ok(None),
         }
+    }
+
+    /// The whole number after `parameter`.
+    pub(super) fn integer(
+        &mut self,
+        parameter: &'static Parameter,
+        range: RangeInclusive<i64>,
+    ) -> Result<i32, QdiscError> {
+        let text = self.value(parameter)?;
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(self.not_a_count(parameter, text));
+        }
+        match text.parse() {
+            Ok(value) if range.contains(&i64::from(value)) => Ok(value),
+            _ => Err(self.discipline.out_of_range(parameter, text)),
+        }
+    }
+
+    /// What the word after `parameter` means.
+    pub(super) fn one_of<T: Copy>(
+        &mut self,
+        parameter: &'static Parameter,
+        meanings: &[(&str, T)],
+    ) -> Result<T, QdiscError> {
+        let text = self.value(parameter)?;
+        let meant = meanings.iter().find(|(word, _)| *word == text);
+        meant
+            .map(|(_, meaning)| *meaning)
+            .ok_or_else(|| self.discipline.out_of_range(parameter, text))
+    }
+
+    /// Which of these words follows; none where a number does.
+    pub(super) fn model(
+        &mut self,
+        parameter: &'static Parameter,
+        models: &[&'static str],
+    ) -> Result<Option<&'static str>, QdiscError> {
+        if self.number_follows() {
+            return Ok(None);
+        }
+        let models: Vec<_> = models.iter().map(|word| (*word, *word)).collect();
+        self.one_of(parameter, &models).map(Some)
+    }
+
+    /// Whether the next word begins as a number, by which tc knows a further argument.
+    pub(super) fn number_follows(&self) -> bool {
+        let next = self.rest.clone().next().unwrap_or_default();
+        next.starts_with(|first: char| first.is_ascii_digit())
+    }
+
+    /// The same where a number may be below 0.
+    pub(super) fn signed_number_follows(&self) -> bool {
+        let next = self.rest.clone().next().unwrap_or_default();
+        next.starts_with(|first: char| first.is_ascii_digit() || first == '-')
+    }
+
+    /// Refuses the end of the text while a required parameter is missing, or while both of
+    /// two that exclude each other are there.
+    pub(super) fn require_all(&self) -> Result<(), QdiscError> {
+        for parameter in self.discipline.parameters {
+            let alternative = self.discipline.alternative_to(parameter);
+            let seen = |parameter: &Parameter| self.seen.contains(&parameter.name);
+            match alternative {
+                Some(other) if seen(parameter) && seen(other) => {
+                    return Err(QdiscError::Conflict {
+                        discipline: self.discipline.name,
+                        value: other.name.to_owned(),
+                        other: parameter.name,
+                        allowed: self.discipline.usage(),
+                        hint: None,
+                    });
+                }
+                Some(other) if seen(other) => {}
+                _ if parameter.is_required() => self.require(parameter, "")?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses the end of the text without `parameter`, which is required `when`.
+    pub(super) fn require(
+        &self,
+        parameter: &Parameter,
+        when: &'static str,
+    ) -> Result<(), QdiscError> {
+        if self.seen.contains(&parameter.name) {
+            return Ok(());
+        }
+        let or = self.discipline.alternative_to(parameter);
+        let value = match or {
+            Some(other) => format!("{} or {}", parameter.name, other.name),
+            None => parameter.name.to_owned(),
+        };
+        Err(QdiscError::Missing {
+            discipline: self.discipline.name,
+            value,
+            when,
+            allowed: self.discipline.usage(),
+            hint: None,
+        })
     }
 
     /// The error for a word that is no parameter here.
@@ -115,11 +300,7 @@ impl<'a> Words<'a> {
                 hint: None,
             };
         }
-        let names = self
-            .discipline
-            .parameters
-            .iter()
-            .map(|parameter| parameter.name);
+        let names = self.discipline.words().map(|parameter| parameter.name);
         let hint = nearest(word, names).map(str::to_owned);
         QdiscError::UnknownWord {
             discipline,
@@ -139,7 +320,7 @@ impl<'a> Words<'a> {
         self.rest.next().ok_or_else(|| QdiscError::MissingValue {
             discipline: self.discipline.name,
             value: parameter.name.to_owned(),
-            allowed: parameter.usage(),
+            allowed: self.discipline.usage_of(parameter),
             hint: None,
         })
     }

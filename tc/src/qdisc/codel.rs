@@ -1,0 +1,170 @@
+//! `codel`: controlled delay (RFC 8289; tc-codel(8), iproute2 `tc/q_codel.c`).
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | `limit PACKETS` (1000), `target TIME` (5 ms), `interval TIME` (100 ms) | yes |
+//! | `ecn`, `noecn` (off) | yes |
+//! | `ce_threshold TIME` | yes |
+//! | times: whole microseconds in 32 bits, as tc hands them over | yes |
+//! | `ce_threshold 0` | refused: `1us` does the same, the kernel's clock ticks in 1.024 us |
+//! | `limit 0`, `target 0`, `interval 0` (tc does not pass them on) | refused |
+
+use super::words::Words;
+use super::{Discipline, Grammar, Parameter, QdiscError, Value};
+use crate::units::format_time;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The longest time tc can hand over: 32 bits of microseconds, in ns.
+pub(super) const LONGEST_TIME_NS: u64 = u32::MAX as u64 * 1000;
+
+/// First in, first out, that drops as a packet leaves while the sojourn time stays above target.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Codel {
+    /// Packets that may wait; at least 1.
+    pub limit_packets: u32,
+    /// Acceptable standing sojourn time, ns: whole microseconds, 1 us to 2^32 - 1 us.
+    pub target_ns: u64,
+    /// How long it may be exceeded, ns: as the target.
+    pub interval_ns: u64,
+    /// Whether packets that can be marked are marked instead of dropped.
+    pub ecn: bool,
+    /// Sojourn time above which every such packet is marked, ns, as the target; none
+    /// if there is no threshold.
+    #[serde(deserialize_with = "Option::deserialize")] // null, but not left out
+    pub ce_threshold_ns: Option<u64>,
+}
+
+const LIMIT: Parameter = Parameter {
+    name: "limit",
+    aliases: &[],
+    argument: "PACKETS",
+    key: "limit_packets",
+    unit: "packets",
+    default: Value::Number(1000),
+    default_source: "Linux",
+    range: "1 to 4294967295 packets",
+    effect: "A packet that arrives while this many wait is dropped.",
+};
+
+pub(super) const TARGET: Parameter = Parameter {
+    name: "target",
+    aliases: &[],
+    argument: "TIME",
+    key: "target_ns",
+    unit: "ns",
+    default: Value::Number(5_000_000),
+    default_source: "Linux; RFC 8289 section 4.3",
+    range: "1us to 4294967295us, whole microseconds",
+    effect: "The standing delay that is accepted: packets are dropped once none has stayed \
+             shorter for an interval. A bare number is microseconds.",
+};
+
+pub(super) const INTERVAL: Parameter = Parameter {
+    name: "interval",
+    aliases: &[],
+    argument: "TIME",
+    key: "interval_ns",
+    unit: "ns",
+    default: Value::Number(100_000_000),
+    default_source: "Linux; RFC 8289 section 4.2",
+    range: "1us to 4294967295us, whole microseconds",
+    effect: "How long the target may be exceeded before the first drop, about the largest \
+             round-trip time to be expected; the n-th drop follows after interval / sqrt(n).",
+};
+
+pub(super) const CE_THRESHOLD: Parameter = Parameter {
+    name: "ce_threshold",
+    aliases: &[],
+    argument: "TIME",
+    key: "ce_threshold_ns",
+    unit: "ns",
+    default: Value::Nothing,
+    default_source: "Linux: none",
+    range: "1us to 4294967295us, whole microseconds",
+    effect: "Every ECN-capable packet that has stayed longer is marked, whether or not `ecn` is \
+             given.",
+};
+
+const ECN: Parameter = Parameter {
+    name: "ecn",
+    aliases: &["noecn"],
+    argument: "",
+    key: "ecn",
+    unit: "flag",
+    default: Value::Flag(false),
+    default_source: "Linux",
+    range: "a word without value",
+    effect: "Marks ECN-capable packets instead of dropping them.",
+};
+
+impl Grammar for Codel {
+    const DISCIPLINE: Discipline = Discipline {
+        name: "codel",
+        summary: "Controlled delay: drops as packets leave, ever more often, while all of them \
+                  stay longer than a target.",
+        source: "RFC 8289; tc-codel(8); iproute2 tc/q_codel.c; Linux net/sched/sch_codel.c",
+        parameters: &[LIMIT, TARGET, INTERVAL, ECN, CE_THRESHOLD],
+        not_implemented: &[],
+    };
+
+    fn parse(words: &mut Words) -> Result<Codel, QdiscError> {
+        let mut codel = Codel {
+            limit_packets: LIMIT.default.number() as u32,
+            target_ns: TARGET.default.number(),
+            interval_ns: INTERVAL.default.number(),
+            ecn: false,
+            ce_threshold_ns: None,
+        };
+        while let Some(parameter) = words.parameter()? {
+            match parameter.name {
+                "limit" => codel.limit_packets = words.count(parameter)?,
+                "target" => codel.target_ns = words.microseconds_ns(parameter)?,
+                "interval" => codel.interval_ns = words.microseconds_ns(parameter)?,
+                "ecn" => codel.ecn = words.flag(parameter),
+                "ce_threshold" => codel.ce_threshold_ns = Some(words.microseconds_ns(parameter)?),
+                other => return Err(words.unknown(other)),
+            }
+        }
+        Ok(codel)
+    }
+
+    fn check(&self) -> Result<(), QdiscError> {
+        let discipline = &Codel::DISCIPLINE;
+        if self.limit_packets == 0 {
+            return Err(discipline.out_of_range(&LIMIT, 0));
+        }
+        check_time(discipline, &TARGET, self.target_ns)?;
+        check_time(discipline, &INTERVAL, self.interval_ns)?;
+        self.ce_threshold_ns
+            .map_or(Ok(()), |ns| check_time(discipline, &CE_THRESHOLD, ns))
+    }
+}
+
+/// Refuses a time that tc cannot hand over.
+pub(super) fn check_time(
+    discipline: &Discipline,
+    parameter: &Parameter,
+    time_ns: u64,
+) -> Result<(), QdiscError> {
+    if !(1000..=LONGEST_TIME_NS).contains(&time_ns) || !time_ns.is_multiple_of(1000) {
+        return Err(discipline.out_of_range(parameter, format!("{time_ns}ns")));
+    }
+    Ok(())
+}
+
+impl fmt::Display for Codel {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let (target, interval) = (format_time(self.target_ns), format_time(self.interval_ns));
+        write!(f, "codel limit {}", self.limit_packets)?;
+        write!(f, " target {target} interval {interval}")?;
+        if self.ecn {
+            f.write_str(" ecn")?;
+        }
+        if let Some(threshold_ns) = self.ce_threshold_ns {
+            write!(f, " ce_threshold {}", format_time(threshold_ns))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,233 @@
+//! `fq_codel`: fair queueing of flows, each with CoDel (RFC 8290; tc-fq_codel(8), iproute2
+//! `tc/q_fq_codel.c`).
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | `limit PACKETS` (10240), `flows NUMBER` (1024, at most 65536), `drop_batch PACKETS` (64) | yes |
+//! | `memory_limit SIZE` (32 MB); above 2^31 bytes the kernel takes 2^31 | yes, to 2^31 |
+//! | `quantum BYTES`, without unit; below 256 the kernel takes 256 | yes, 256 to 2^20 |
+//! | no `quantum`: the interface's MTU and its header | yes, null in the JSON |
+//! | `target`, `interval`, `ecn` (on), `noecn`, `ce_threshold`: as `codel` | yes |
+//! | `ce_threshold_selector VALUE/MASK` | no |
+//! | filters that choose the flow (`tc filter`) | no |
+
+use super::codel::{CE_THRESHOLD, INTERVAL, TARGET, check_time};
+use super::words::Words;
+use super::{Discipline, Grammar, Parameter, QdiscError, Value};
+use crate::units::{format_size, format_time};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+const LEAST_QUANTUM_BYTES: u32 = 256;
+/// `FQ_CODEL_QUANTUM_MAX`.
+const LARGEST_QUANTUM_BYTES: u32 = 1 << 20;
+const MOST_FLOWS: u32 = 65_536;
+const MOST_MEMORY_BYTES: u32 = 1 << 31;
+
+/// Deficit round robin among flows, each with CoDel; new flows first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FqCodel {
+    /// Packets that may wait in all; at least 1.
+    pub limit_packets: u32,
+    /// Queues that flows are hashed to; 1 to 65536.
+    pub flows: u32,
+    /// Bytes a flow may send in a round; 256 to 2^20; none for the link's MTU and
+    /// 14.
+    #[serde(deserialize_with = "Option::deserialize")] // null, but not left out
+    pub quantum_bytes: Option<u32>,
+    /// As for [`super::Codel`].
+    pub target_ns: u64,
+    /// As for [`super::Codel`].
+    pub interval_ns: u64,
+    /// As for [`super::Codel`].
+    pub ecn: bool,
+    /// As for [`super::Codel`].
+    #[serde(deserialize_with = "Option::deserialize")] // null, but not left out
+    pub ce_threshold_ns: Option<u64>,
+    /// Bytes of the kernel's memory that packets may take in all; 1 to 2^31.
+    pub memory_limit_bytes: u32,
+    /// Packets dropped at once when a limit is exceeded; at least 1.
+    pub drop_batch_packets: u32,
+}
+
+const LIMIT: Parameter = Parameter {
+    name: "limit",
+    aliases: &[],
+    argument: "PACKETS",
+    key: "limit_packets",
+    unit: "packets",
+    default: Value::Number(10_240),
+    default_source: "Linux",
+    range: "1 to 4294967295 packets",
+    effect: "When a packet would be more than this many in all, the flow with the longest backlog \
+             loses packets from its head: half its bytes, but at most `drop_batch` packets.",
+};
+
+const FLOWS: Parameter = Parameter {
+    name: "flows",
+    aliases: &[],
+    argument: "NUMBER",
+    key: "flows",
+    unit: "queues",
+    default: Value::Number(1024),
+    default_source: "Linux",
+    range: "1 to 65536",
+    effect: "How many queues flows are hashed to; two flows in one queue share its turn.",
+};
+
+const QUANTUM: Parameter = Parameter {
+    name: "quantum",
+    aliases: &[],
+    argument: "BYTES",
+    key: "quantum_bytes",
+    unit: "bytes",
+    default: Value::Nothing,
+    default_source: "Linux: the interface's MTU and header, 1514",
+    range: "256 to 1048576, bytes without unit",
+    effect: "How many bytes a queue may send before it is another's turn.",
+};
+
+const ECN: Parameter = Parameter {
+    name: "ecn",
+    aliases: &["noecn"],
+    argument: "",
+    key: "ecn",
+    unit: "flag",
+    default: Value::Flag(true),
+    default_source: "Linux",
+    range: "a word without value",
+    effect: "Marks ECN-capable packets instead of dropping them, unless a limit is exceeded.",
+};
+
+const MEMORY_LIMIT: Parameter = Parameter {
+    name: "memory_limit",
+    aliases: &[],
+    argument: "SIZE",
+    key: "memory_limit_bytes",
+    unit: "bytes",
+    default: Value::Number(32 << 20),
+    default_source: "Linux",
+    range: "1 to 2147483648 bytes",
+    effect: "As `limit`, of the memory the kernel would need for the packets (2304 bytes for one \
+             of 1514).",
+};
+
+const DROP_BATCH: Parameter = Parameter {
+    name: "drop_batch",
+    aliases: &[],
+    argument: "PACKETS",
+    key: "drop_batch_packets",
+    unit: "packets",
+    default: Value::Number(64),
+    default_source: "Linux",
+    range: "1 to 4294967295 packets",
+    effect: "How many packets are dropped at most when a limit is exceeded.",
+};
+
+impl Grammar for FqCodel {
+    const DISCIPLINE: Discipline = Discipline {
+        name: "fq_codel",
+        summary: "Fair queueing with controlled delay: round robin among flows, new ones first, \
+                  and CoDel in each.",
+        source: "RFC 8290; tc-fq_codel(8); iproute2 tc/q_fq_codel.c; Linux \
+                 net/sched/sch_fq_codel.c",
+        parameters: &[
+            LIMIT,
+            FLOWS,
+            QUANTUM,
+            TARGET,
+            INTERVAL,
+            ECN,
+            CE_THRESHOLD,
+            MEMORY_LIMIT,
+            DROP_BATCH,
+        ],
+        not_implemented: &["ce_threshold_selector"],
+    };
+
+    fn parse(words: &mut Words) -> Result<FqCodel, QdiscError> {
+        let mut config = FqCodel {
+            limit_packets: LIMIT.default.number() as u32,
+            flows: FLOWS.default.number() as u32,
+            quantum_bytes: None,
+            target_ns: TARGET.default.number(),
+            interval_ns: INTERVAL.default.number(),
+            ecn: true,
+            ce_threshold_ns: None,
+            memory_limit_bytes: MEMORY_LIMIT.default.number() as u32,
+            drop_batch_packets: DROP_BATCH.default.number() as u32,
+        };
+        while let Some(parameter) = words.parameter()? {
+            match parameter.name {
+                "limit" => config.limit_packets = words.count(parameter)?,
+                "flows" => config.flows = words.count(parameter)?,
+                "quantum" => config.quantum_bytes = Some(words.count(parameter)?),
+                "target" => config.target_ns = words.microseconds_ns(parameter)?,
+                "interval" => config.interval_ns = words.microseconds_ns(parameter)?,
+                "ecn" => config.ecn = words.flag(parameter),
+                "ce_threshold" => config.ce_threshold_ns = Some(words.microseconds_ns(parameter)?),
+                "memory_limit" => config.memory_limit_bytes = words.size_bytes(parameter)?,
+                "drop_batch" => config.drop_batch_packets = words.count(parameter)?,
+                other => return Err(words.unknown(other)),
+            }
+        }
+        config.check()?;
+        Ok(config)
+    }
+
+    fn check(&self) -> Result<(), QdiscError> {
+        let discipline = &FqCodel::DISCIPLINE;
+        let quantum_range = LEAST_QUANTUM_BYTES..=LARGEST_QUANTUM_BYTES;
+        let quantum_bytes = self.quantum_bytes.unwrap_or(LEAST_QUANTUM_BYTES);
+        let memory_is_fine = (1..=MOST_MEMORY_BYTES).contains(&self.memory_limit_bytes);
+        for (is_fine, parameter, value) in [
+            (self.limit_packets > 0, &LIMIT, self.limit_packets),
+            ((1..=MOST_FLOWS).contains(&self.flows), &FLOWS, self.flows),
+            (
+                quantum_range.contains(&quantum_bytes),
+                &QUANTUM,
+                quantum_bytes,
+            ),
+            (memory_is_fine, &MEMORY_LIMIT, self.memory_limit_bytes),
+            (
+                self.drop_batch_packets > 0,
+                &DROP_BATCH,
+                self.drop_batch_packets,
+            ),
+        ] {
+            if !is_fine {
+                return Err(discipline.out_of_range(parameter, value));
+            }
+        }
+        check_time(discipline, &TARGET, self.target_ns)?;
+        check_time(discipline, &INTERVAL, self.interval_ns)?;
+        self.ce_threshold_ns
+            .map_or(Ok(()), |ns| check_time(discipline, &CE_THRESHOLD, ns))
+    }
+}
+
+impl fmt::Display for FqCodel {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(
+            f,
+            "fq_codel limit {} flows {}",
+            self.limit_packets, self.flows
+        )?;
+        if let Some(bytes) = self.quantum_bytes {
+            write!(f, " quantum {bytes}")?;
+        }
+        let (target, interval) = (format_time(self.target_ns), format_time(self.interval_ns));
+        let ecn = if self.ecn { "ecn" } else { "noecn" };
+        write!(f, " target {target} interval {interval} {ecn}")?;
+        if let Some(threshold_ns) = self.ce_threshold_ns {
+            write!(f, " ce_threshold {}", format_time(threshold_ns))?;
+        }
+        let memory_limit = format_size(self.memory_limit_bytes.into());
+        write!(
+            f,
+            " memory_limit {memory_limit} drop_batch {}",
+            self.drop_batch_packets
+        )
+    }
+}

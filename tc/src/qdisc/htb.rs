@@ -1,0 +1,419 @@
+//! `htb`: classes with a rate of their own that borrow from each other (tc-htb(8), iproute2
+//! `tc/q_htb.c`).
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | `default C` (hexadecimal), `r2q N` (10), `direct_qlen P` (1000, txqueuelen) | yes |
+//! | class: `rate` (required), `ceil` (the rate), `prio` (0), `quantum` (rate / r2q, 1000 to 200000) | yes |
+//! | class: `burst`, `cburst`; without, rate / HZ of the clock (10^9) + `mtu` (1600) | yes |
+//! | a discipline in a leaf | yes; a pfifo of 1000 packets without |
+//! | filters at the root of the tree | yes, see `Filter` |
+//! | `mpu`, `overhead`, `linklayer`, `offload`, `BURST/CELL` | no |
+//! | a class whose parent is not there (the kernel makes it a root, silently) | refused |
+
+use super::words::Words;
+use super::{
+    Branch, Discipline, Filter, Grammar, MAX_DEPTH, Parameter, Qdisc, QdiscError, REQUIRED, Value,
+    filter,
+};
+use crate::units::{format_rate, format_size};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// `get_hz` of tc where timers are of high resolution.
+const CLOCK_HZ: u64 = 1_000_000_000;
+const DEFAULT_MTU_BYTES: u32 = 1600;
+/// Priorities of leaves (`TC_HTB_NUMPRIO`).
+const PRIORITIES: u8 = 8;
+
+/// A tree of token buckets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Htb {
+    /// The class of packets that no filter has; 0 for none: they pass unshaped.
+    pub default_minor: u16,
+    /// A leaf's quantum is its rate in bytes per second over this; at least 1.
+    pub r2q: u32,
+    /// Packets that may wait to pass unshaped.
+    pub direct_qlen_packets: u32,
+    /// Parents before their children.
+    pub classes: Vec<HtbClass>,
+    /// In the order in which they are asked.
+    pub filters: Vec<Filter>,
+}
+
+/// A class of the tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HtbClass {
+    /// Its number in the tree, at least 1.
+    pub minor: u16,
+    /// The class it borrows from; 0 at the root.
+    pub parent_minor: u16,
+    /// Rate it has for itself, bit/s, a multiple of 8, at least 8.
+    pub rate_bps: u64,
+    /// Rate it may reach by borrowing, as above.
+    pub ceil_bps: u64,
+    /// Bucket of the rate, at least 1.
+    pub burst_bytes: u32,
+    /// Bucket of the ceiling, at least 1.
+    pub cburst_bytes: u32,
+    /// Leaves of a lower one borrow first, 0 to 7.
+    pub prio: u8,
+    /// Bytes a leaf sends in its turn among those of its priority; 0 for rate / r2q.
+    pub quantum_bytes: u32,
+    /// What queues in a leaf; none for the `pfifo` that the kernel puts there.
+    #[serde(deserialize_with = "Option::deserialize")] // null, but not left out
+    pub child: Option<Box<Qdisc>>,
+}
+
+const DEFAULT: Parameter = Parameter {
+    name: "default",
+    aliases: &[],
+    argument: "C",
+    key: "default_minor",
+    unit: "class",
+    default: Value::Number(0),
+    default_source: "tc: none",
+    range: "0 to ffff, hexadecimal",
+    effect: "The class of packets that no filter has. Without such a leaf they pass at once, \
+             before all others.",
+};
+
+const R2Q: Parameter = Parameter {
+    name: "r2q",
+    aliases: &[],
+    argument: "N",
+    key: "r2q",
+    unit: "1/s",
+    default: Value::Number(10),
+    default_source: "tc",
+    range: "1 to 4294967295",
+    effect: "The quantum of a leaf that says none: its rate in bytes per second over this, from \
+             1000 to 200000 bytes.",
+};
+
+const DIRECT_QLEN: Parameter = Parameter {
+    name: "direct_qlen",
+    aliases: &[],
+    argument: "PACKETS",
+    key: "direct_qlen_packets",
+    unit: "packets",
+    default: Value::Number(1000),
+    default_source: "the interface's txqueuelen, 1000 for Ethernet and veth",
+    range: "1 to 4294967295 packets",
+    effect: "So many packets may wait to pass unshaped.",
+};
+
+const RATE: Parameter = Parameter {
+    name: "rate",
+    aliases: &[],
+    argument: "RATE",
+    key: "rate_bps",
+    unit: "bit/s",
+    default: Value::Number(0),
+    default_source: REQUIRED,
+    range: "at least 8 bit/s, in whole bytes per second",
+    effect: "What the class has whatever others do, link headers counted.",
+};
+
+const CEIL: Parameter = Parameter {
+    name: "ceil",
+    aliases: &[],
+    argument: "RATE",
+    key: "ceil_bps",
+    unit: "bit/s",
+    default: Value::Number(0),
+    default_source: "the rate",
+    range: "at least 8 bit/s, in whole bytes per second",
+    effect: "What it may reach by borrowing from its parent.",
+};
+
+const BURST: Parameter = Parameter {
+    name: "burst",
+    aliases: &["buffer", "maxburst"],
+    argument: "SIZE",
+    key: "burst_bytes",
+    unit: "bytes",
+    default: Value::Number(0),
+    default_source: "rate / 10^9 s + mtu",
+    range: "1 to 4294967295 bytes",
+    effect: "Bucket of the rate. A class sends while it has any tokens, so that a packet may \
+             overdraw it.",
+};
+
+const CBURST: Parameter = Parameter {
+    name: "cburst",
+    aliases: &["cbuffer", "cmaxburst"],
+    argument: "SIZE",
+    key: "cburst_bytes",
+    unit: "bytes",
+    default: Value::Number(0),
+    default_source: "ceil / 10^9 s + mtu",
+    range: "1 to 4294967295 bytes",
+    effect: "Bucket of the ceiling.",
+};
+
+const PRIO: Parameter = Parameter {
+    name: "prio",
+    aliases: &[],
+    argument: "P",
+    key: "prio",
+    unit: "",
+    default: Value::Number(0),
+    default_source: "tc",
+    range: "0 to 7",
+    effect: "Leaves of a lower number send first, and are offered what can be borrowed first.",
+};
+
+const QUANTUM: Parameter = Parameter {
+    name: "quantum",
+    aliases: &[],
+    argument: "BYTES",
+    key: "quantum_bytes",
+    unit: "bytes",
+    default: Value::Number(0),
+    default_source: "tc: rate / r2q",
+    range: "1 to 4294967295, a number",
+    effect: "Bytes that a leaf sends before the next of its priority has its turn.",
+};
+
+const MTU: Parameter = Parameter {
+    name: "mtu",
+    aliases: &[],
+    argument: "BYTES",
+    key: "burst_bytes",
+    unit: "bytes",
+    default: Value::Number(DEFAULT_MTU_BYTES as u64),
+    default_source: "tc",
+    range: "1 to 4294967295, a number",
+    effect: "Added to a burst or cburst that is not said.",
+};
+
+/// What follows `class add ... classid H:C htb`.
+pub(super) static CLASS: Discipline = Discipline {
+    name: "htb class",
+    summary: "A class of an htb: `class add dev X parent H:[C] classid H:C htb ...`.",
+    source: "tc-htb(8); iproute2 tc/q_htb.c; Linux net/sched/sch_htb.c",
+    parameters: &[RATE, CEIL, BURST, CBURST, PRIO, QUANTUM, MTU],
+    not_implemented: &["mpu", "overhead", "linklayer"],
+};
+
+impl Grammar for Htb {
+    const DISCIPLINE: Discipline = Discipline {
+        name: "htb",
+        summary: "Hierarchical token bucket: classes with rates, which borrow what others leave.",
+        source: "tc-htb(8); iproute2 tc/q_htb.c; Linux net/sched/sch_htb.c",
+        parameters: &[DEFAULT, R2Q, DIRECT_QLEN],
+        not_implemented: &["debug", "offload"],
+    };
+
+    fn parse(words: &mut Words) -> Result<Htb, QdiscError> {
+        let mut htb = Htb {
+            default_minor: 0,
+            r2q: 10,
+            direct_qlen_packets: 1000,
+            classes: Vec::new(),
+            filters: Vec::new(),
+        };
+        while let Some(parameter) = words.parameter()? {
+            match parameter.name {
+                "default" => htb.default_minor = words.class_minor(parameter)?,
+                "r2q" => htb.r2q = words.count(parameter)?,
+                "direct_qlen" => htb.direct_qlen_packets = words.count(parameter)?,
+                other => return Err(words.unknown(other)),
+            }
+        }
+        Ok(htb)
+    }
+
+    fn check(&self) -> Result<(), QdiscError> {
+        for (parameter, value) in [(&R2Q, self.r2q), (&DIRECT_QLEN, self.direct_qlen_packets)] {
+            if value == 0 {
+                return Err(Htb::DISCIPLINE.out_of_range(parameter, 0));
+            }
+        }
+        for (index, class) in self.classes.iter().enumerate() {
+            class.check()?;
+            self.check_place(index, class)?;
+        }
+        filter::check("htb", &self.filters)
+    }
+
+    fn branches(&self) -> Vec<Branch<'_>> {
+        let branches = self.classes.iter().filter_map(|class| {
+            let child = class.child.as_deref()?;
+            let minor = class.minor;
+            Some(Branch { minor, child })
+        });
+        branches.collect()
+    }
+
+    fn class(&self, minor: u16) -> Option<u16> {
+        let is_leaf = !self.classes.iter().any(|other| other.parent_minor == minor);
+        (self.find(minor).is_some() && is_leaf).then_some(minor)
+    }
+
+    fn slot(&mut self, minor: u16) -> Option<&mut Option<Box<Qdisc>>> {
+        let mut classes = self.classes.iter_mut();
+        let class = classes.find(|class| class.minor == minor)?;
+        Some(&mut class.child)
+    }
+
+    fn filters(&self) -> &[Filter] {
+        &self.filters
+    }
+
+    fn filters_mut(&mut self) -> Option<&mut Vec<Filter>> {
+        Some(&mut self.filters)
+    }
+
+    fn class_lines(&self, handle: u16) -> Vec<String> {
+        let line = |class: &HtbClass| {
+            let parent = match class.parent_minor {
+                0 => format!("{handle:x}:"),
+                minor => format!("{handle:x}:{minor:x}"),
+            };
+            format!(
+                "parent {parent} classid {handle:x}:{:x} {class}",
+                class.minor
+            )
+        };
+        self.classes.iter().map(line).collect()
+    }
+
+    fn add_class(&mut self, minor: u16, parent_minor: u16, words: &str) -> Result<(), QdiscError> {
+        let rest = words.split_ascii_whitespace();
+        let class = HtbClass::parse(minor, parent_minor, &mut Words::new(&CLASS, rest))?;
+        self.classes.push(class);
+        self.check_place(
+            self.classes.len() - 1,
+            &self.classes[self.classes.len() - 1],
+        )
+    }
+}
+
+impl Htb {
+    fn find(&self, minor: u16) -> Option<&HtbClass> {
+        self.classes.iter().find(|class| class.minor == minor)
+    }
+
+    /// Whether a class has a number of its own and a parent before it that may be one.
+    fn check_place(&self, index: usize, class: &HtbClass) -> Result<(), QdiscError> {
+        let before = &self.classes[..index];
+        let refused = |what: &'static str, value: u16, allowed: String| QdiscError::OutOfRange {
+            discipline: "htb class",
+            parameter: what,
+            value: format!("{value:x}"),
+            allowed,
+            hint: None,
+        };
+        if class.minor == 0 || before.iter().any(|other| other.minor == class.minor) {
+            let allowed = "1 to ffff, each once".to_owned();
+            return Err(refused("classid", class.minor, allowed));
+        }
+        let mut depth = 1;
+        let mut above = class.parent_minor;
+        while above != 0 {
+            let Some(parent) = before.iter().find(|other| other.minor == above) else {
+                let allowed = "the discipline itself, or a class of a line before".to_owned();
+                return Err(refused("parent", above, allowed));
+            };
+            if parent.child.is_some() {
+                let allowed = "no discipline in a class that has classes".to_owned();
+                return Err(refused("parent", above, allowed));
+            }
+            above = parent.parent_minor;
+            depth += 1;
+        }
+        if depth > MAX_DEPTH {
+            let allowed = format!("at most {MAX_DEPTH} classes above each other");
+            return Err(refused("classid", class.minor, allowed));
+        }
+        Ok(())
+    }
+}
+
+impl HtbClass {
+    fn parse(minor: u16, parent_minor: u16, words: &mut Words) -> Result<HtbClass, QdiscError> {
+        let mut mtu_bytes = DEFAULT_MTU_BYTES;
+        let mut class = HtbClass {
+            minor,
+            parent_minor,
+            rate_bps: 0,
+            ceil_bps: 0,
+            burst_bytes: 0,
+            cburst_bytes: 0,
+            prio: 0,
+            quantum_bytes: 0,
+            child: None,
+        };
+        while let Some(parameter) = words.parameter()? {
+            match parameter.name {
+                "rate" => class.rate_bps = words.rate_bps(parameter)?,
+                "ceil" => class.ceil_bps = words.rate_bps(parameter)?,
+                "burst" => class.burst_bytes = words.size_bytes(parameter)?,
+                "cburst" => class.cburst_bytes = words.size_bytes(parameter)?,
+                "prio" => class.prio = words.number(parameter, PRIORITIES as u32 - 1)? as u8,
+                "quantum" => class.quantum_bytes = words.count(parameter)?,
+                "mtu" => mtu_bytes = words.count(parameter)?,
+                other => return Err(words.unknown(other)),
+            }
+        }
+        words.require_all()?;
+        if class.ceil_bps == 0 {
+            class.ceil_bps = class.rate_bps;
+        }
+        let burst = |rate_bps: u64, parameter| {
+            let bytes = rate_bps / 8 / CLOCK_HZ + u64::from(mtu_bytes);
+            u32::try_from(bytes).map_err(|_| CLASS.out_of_range(parameter, bytes))
+        };
+        if class.burst_bytes == 0 {
+            class.burst_bytes = burst(class.rate_bps, &BURST)?;
+        }
+        if class.cburst_bytes == 0 {
+            class.cburst_bytes = burst(class.ceil_bps, &CBURST)?;
+        }
+        class.check()?;
+        Ok(class)
+    }
+
+    fn check(&self) -> Result<(), QdiscError> {
+        let refuse = |parameter, value: u64| Err(CLASS.out_of_range(parameter, value));
+        for (parameter, rate_bps) in [(&RATE, self.rate_bps), (&CEIL, self.ceil_bps)] {
+            if rate_bps == 0 || !rate_bps.is_multiple_of(8) {
+                return refuse(parameter, rate_bps);
+            }
+        }
+        for (parameter, bytes) in [(&BURST, self.burst_bytes), (&CBURST, self.cburst_bytes)] {
+            if bytes == 0 {
+                return refuse(parameter, 0);
+            }
+        }
+        if self.prio >= PRIORITIES {
+            return refuse(&PRIO, u64::from(self.prio));
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Htb {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "htb default {:x} r2q {}", self.default_minor, self.r2q)?;
+        write!(f, " direct_qlen {}", self.direct_qlen_packets)
+    }
+}
+
+impl fmt::Display for HtbClass {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "htb rate {}", format_rate(self.rate_bps))?;
+        write!(f, " ceil {}", format_rate(self.ceil_bps))?;
+        write!(f, " burst {}", format_size(u64::from(self.burst_bytes)))?;
+        write!(f, " cburst {}", format_size(u64::from(self.cburst_bytes)))?;
+        write!(f, " prio {}", self.prio)?;
+        if self.quantum_bytes > 0 {
+            write!(f, " quantum {}", self.quantum_bytes)?;
+        }
+        Ok(())
+    }
+}

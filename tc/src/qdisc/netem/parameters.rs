@@ -1,0 +1,253 @@
+//! The table of netem's parameters.
+
+use super::Distribution;
+use crate::qdisc::{Parameter, Value};
+use std::ops::RangeInclusive;
+
+/// tc's own default, whatever the interface (`tc/q_netem.c`).
+pub(super) const DEFAULT_LIMIT_PACKETS: u32 = 1000;
+
+/// Those that have a word. `uniform` has none that tc accepts: it looks for a table of the
+/// name, and there is none.
+pub(super) const DISTRIBUTIONS: &[(&str, Distribution)] = &[
+    ("normal", Distribution::Normal),
+    ("pareto", Distribution::Pareto),
+    ("paretonormal", Distribution::Paretonormal),
+];
+
+/// From what leaves nothing of the shortest IP packet with a port; below, the kernel's unsigned
+/// length would wrap.
+pub(super) const PACKET_OVERHEAD_BYTES: RangeInclusive<i64> = -28..=65_535;
+
+/// The kernel multiplies in 32 bits.
+pub(super) const CELL_SIZE_BYTES: RangeInclusive<i64> = 0..=65_535;
+
+/// As above.
+pub(super) const CELL_OVERHEAD_BYTES: RangeInclusive<i64> = -65_535..=65_535;
+
+pub(super) const PARAMETERS: &[Parameter] = &[
+    LIMIT,
+    DELAY,
+    JITTER,
+    DELAY_CORRELATION,
+    DISTRIBUTION,
+    LOSS,
+    ECN,
+    DUPLICATE,
+    DUPLICATE_CORRELATION,
+    REORDER,
+    REORDER_CORRELATION,
+    GAP,
+    RATE,
+    PACKET_OVERHEAD,
+    CELL_SIZE,
+    CELL_OVERHEAD,
+];
+
+pub(super) const LIMIT: Parameter = Parameter {
+    name: "limit",
+    aliases: &[],
+    argument: "PACKETS",
+    key: "limit_packets",
+    unit: "packets",
+    default: Value::Number(DEFAULT_LIMIT_PACKETS as u64),
+    default_source: "tc",
+    range: "1 to 4294967295 packets",
+    effect: "A packet that arrives while this many are inside, the one being sent included, is \
+             dropped.",
+};
+
+pub(super) const DELAY: Parameter = Parameter {
+    name: "delay",
+    aliases: &["latency"],
+    argument: "TIME",
+    key: "delay_ns",
+    unit: "ns",
+    default: Value::Number(0),
+    default_source: "tc",
+    range: "0 to 9223372036854775807 ns; above 0 with distribution or reorder",
+    effect: "The mean delay; a bare number is microseconds. Packets whose time comes earlier \
+             leave earlier. With rate the delay also runs while others are sent.",
+};
+
+pub(super) const JITTER: Parameter = Parameter {
+    name: "delay TIME",
+    aliases: &[],
+    argument: "JITTER",
+    key: "jitter_ns",
+    unit: "ns",
+    default: Value::Number(0),
+    default_source: "tc: constant delay",
+    range: "0 to 2147483647 ns; above 0 with distribution",
+    effect: "How far the delay varies: uniformly within this on either side, or as distribution \
+             says. Packets overtake each other when it exceeds their distance.",
+};
+
+pub(super) const DELAY_CORRELATION: Parameter = Parameter {
+    name: "delay TIME JITTER",
+    aliases: &[],
+    argument: "CORRELATION",
+    key: "delay_correlation_ppb",
+    unit: "parts per billion",
+    default: Value::Number(0),
+    default_source: "tc: independent",
+    range: "0% to 100%",
+    effect: "How much of each random number is the one before it. Next to no effect, as in the \
+             kernel: it takes the remainder of the number after division by 4096, or by twice the \
+             jitter, and the last digits are not correlated.",
+};
+
+pub(super) const DISTRIBUTION: Parameter = Parameter {
+    name: "distribution",
+    aliases: &[],
+    argument: "{ normal | pareto | paretonormal }",
+    key: "distribution",
+    unit: "word",
+    default: Value::Word("uniform"),
+    default_source: "tc, without the word",
+    range: "normal, pareto or paretonormal; uniform is what there is without the word",
+    effect: "How the delay varies, in units of the jitter: iproute2's tables of 4096 values, \
+             made here from the same formulas.",
+};
+
+pub(super) const LOSS: Parameter = Parameter {
+    name: "loss",
+    aliases: &["drop"],
+    argument: "{ [ random ] PERCENT [ CORRELATION ] | state P13 [ P31 [ P32 [ P23 [ P14 ] ] ] ] \
+               | gemodel P [ R [ 1-H [ 1-K ] ] ] }",
+    key: "loss",
+    unit: "parts per billion",
+    default: Value::Nothing,
+    default_source: "tc",
+    range: "0% to 100% each; above 0% with ecn",
+    effect: "Which packets are lost as they arrive: by chance; by a Markov chain of gaps and \
+             bursts, with P31 = 100% - P13, P32 = 0%, P23 = 100% and P14 = 0% unless said; or by \
+             Gilbert and Elliott's of a good and a bad state, with R = 100% - P, 1-H = 100% and \
+             1-K = 0%. CORRELATION is how much of each random number is the one before it: \
+             they are then no longer uniform but near the middle, so that rare events become \
+             rarer, as in the kernel.",
+};
+
+pub(super) const ECN: Parameter = Parameter {
+    name: "ecn",
+    aliases: &[],
+    argument: "",
+    key: "ecn",
+    unit: "flag",
+    default: Value::Flag(false),
+    default_source: "tc",
+    range: "only with loss",
+    effect: "Packets of ECN-capable transports are marked in place of being lost.",
+};
+
+pub(super) const DUPLICATE: Parameter = Parameter {
+    name: "duplicate",
+    aliases: &[],
+    argument: "PERCENT",
+    key: "duplicate_ppb",
+    unit: "parts per billion",
+    default: Value::Number(0),
+    default_source: "tc",
+    range: "0% to 100%",
+    effect: "So many packets are sent twice: the copy goes through the root discipline again, \
+             and is not copied once more.",
+};
+
+pub(super) const DUPLICATE_CORRELATION: Parameter = Parameter {
+    name: "duplicate PERCENT",
+    aliases: &[],
+    argument: "CORRELATION",
+    key: "duplicate_correlation_ppb",
+    unit: "parts per billion",
+    default: Value::Number(0),
+    default_source: "tc: independent",
+    range: "0% to 100%",
+    effect: "As for loss. Typed to tc, it reaches the kernel only when another correlation is \
+             given too.",
+};
+
+pub(super) const REORDER: Parameter = Parameter {
+    name: "reorder",
+    aliases: &[],
+    argument: "PERCENT",
+    key: "reorder_ppb",
+    unit: "parts per billion",
+    default: Value::Number(0),
+    default_source: "tc",
+    range: "0% to 100%; needs delay",
+    effect: "So many packets are not delayed but leave at once, before all others.",
+};
+
+pub(super) const REORDER_CORRELATION: Parameter = Parameter {
+    name: "reorder PERCENT",
+    aliases: &[],
+    argument: "CORRELATION",
+    key: "reorder_correlation_ppb",
+    unit: "parts per billion",
+    default: Value::Number(0),
+    default_source: "tc: independent",
+    range: "0% to 100%",
+    effect: "As for loss.",
+};
+
+pub(super) const GAP: Parameter = Parameter {
+    name: "gap",
+    aliases: &[],
+    argument: "DISTANCE",
+    key: "gap_packets",
+    unit: "packets",
+    default: Value::Number(0),
+    default_source: "tc: 1 with reorder",
+    range: "1 to 4294967295 packets; needs reorder",
+    effect: "One of so many packets may be reordered: the others since the last one are \
+             delayed for certain.",
+};
+
+pub(super) const RATE: Parameter = Parameter {
+    name: "rate",
+    aliases: &[],
+    argument: "RATE",
+    key: "rate_bps",
+    unit: "bit/s",
+    default: Value::Number(0),
+    default_source: "tc: no rate",
+    range: "at least 8 bit/s, in whole bytes per second; no rate: leave it out",
+    effect: "Packets leave one after the other at this rate, link headers counted; rounded down \
+             to whole bytes per second, and a bare number is bit/s.",
+};
+
+pub(super) const PACKET_OVERHEAD: Parameter = Parameter {
+    name: "rate RATE",
+    aliases: &[],
+    argument: "PACKETOVERHEAD",
+    key: "packet_overhead_bytes",
+    unit: "bytes",
+    default: Value::Number(0),
+    default_source: "tc",
+    range: "-28 to 65535 bytes",
+    effect: "The rate counts so many bytes more, or fewer, for each packet.",
+};
+
+pub(super) const CELL_SIZE: Parameter = Parameter {
+    name: "rate RATE PACKETOVERHEAD",
+    aliases: &[],
+    argument: "CELLSIZE",
+    key: "cell_size_bytes",
+    unit: "bytes",
+    default: Value::Number(0),
+    default_source: "tc: no cells",
+    range: "0 to 65535 bytes",
+    effect: "The rate counts whole cells of so many bytes (ATM: 48).",
+};
+
+pub(super) const CELL_OVERHEAD: Parameter = Parameter {
+    name: "rate RATE PACKETOVERHEAD CELLSIZE",
+    aliases: &[],
+    argument: "CELLOVERHEAD",
+    key: "cell_overhead_bytes",
+    unit: "bytes",
+    default: Value::Number(0),
+    default_source: "tc",
+    range: "-65535 to 65535 bytes, and a cell longer than 0",
+    effect: "The rate counts so many bytes more, or fewer, for each cell (ATM: 5).",
+};

@@ -1,0 +1,44 @@
+//! `pfifo_fast`: three bands of first in, first out (tc-pfifo_fast(8)).
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | no parameters: each band holds the interface's txqueuelen | 1000, as Linux gives Ethernet |
+//! | the map from TOS to bands | fixed, as in the kernel |
+
+use super::words::Words;
+use super::{Discipline, Grammar, QdiscError};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Three bands, the first served first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PfifoFast {}
+
+impl Grammar for PfifoFast {
+    const DISCIPLINE: Discipline = Discipline {
+        name: "pfifo_fast",
+        summary: "Three bands of 1000 packets by type of service, each first in, first out; the \
+                  first with a packet sends. Parameters it has none.",
+        source: "tc-pfifo_fast(8); Linux net/sched/sch_generic.c, net/ipv4/route.c",
+        parameters: &[],
+        not_implemented: &[],
+    };
+
+    fn parse(words: &mut Words) -> Result<PfifoFast, QdiscError> {
+        match words.parameter()? {
+            None => Ok(PfifoFast {}),
+            Some(parameter) => Err(words.unknown(parameter.name)),
+        }
+    }
+
+    fn check(&self) -> Result<(), QdiscError> {
+        Ok(())
+    }
+}
+
+impl fmt::Display for PfifoFast {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("pfifo_fast")
+    }
+}

@@ -1,0 +1,240 @@
+//! `pie`: proportional integral controller enhanced (RFC 8033; tc-pie(8), iproute2
+//! `tc/q_pie.c`).
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | `limit PACKETS` (1000), `target TIME` (15 ms), `tupdate TIME` (15 ms) | yes |
+//! | `alpha NUMBER` (2), `beta NUMBER` (20): sixteenths, 1 to 32 | yes |
+//! | `ecn`, `noecn` (off); `bytemode`, `nobytemode` (off) | yes |
+//! | `dq_rate_estimator`, `no_dq_rate_estimator` (off) | yes |
+//! | `alpha 0`, `beta 0`, other zeros (tc does not pass them on) | refused |
+//! | `linux_3_14`: not a word of tc; the pie of kernels 3.14 to 4.20 | yes |
+
+use super::codel::check_time;
+use super::words::Words;
+use super::{Discipline, Grammar, Parameter, QdiscError, Value};
+use crate::units::format_time;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// `ALPHA_MAX` and `BETA_MAX`.
+const LARGEST_GAIN: u32 = 32;
+/// Target and update period of kernels 3.14 to 4.20, in ns.
+const OLD_TARGET_NS: u64 = 20_000_000;
+const OLD_TUPDATE_NS: u64 = 30_000_000;
+
+/// First in, first out, that drops arrivals with a probability it steers towards a delay.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pie {
+    /// Packets that may wait; at least 1.
+    pub limit_packets: u32,
+    /// The queueing delay steered to, ns: whole microseconds, 1 us to 2^32 - 1 us.
+    pub target_ns: u64,
+    /// How often the probability is updated, ns: as the target; the kernel rounds it up to whole
+    /// ticks.
+    pub tupdate_ns: u64,
+    /// Sixteenths of a hertz: weight of the deviation from the target; 1 to 32.
+    pub alpha: u32,
+    /// Sixteenths of a hertz: weight of the delay's trend; 1 to 32.
+    pub beta: u32,
+    /// Whether packets that can be marked are marked instead of dropped.
+    pub ecn: bool,
+    /// Whether shorter packets are dropped less.
+    pub bytemode: bool,
+    /// Whether the delay is the backlog over an estimated rate, in place of measured.
+    pub dq_rate_estimator: bool,
+    /// Whether the kernel is one of 3.14 to 4.20.
+    pub linux_3_14: bool,
+}
+
+const LIMIT: Parameter = Parameter {
+    name: "limit",
+    aliases: &[],
+    argument: "PACKETS",
+    key: "limit_packets",
+    unit: "packets",
+    default: Value::Number(1000),
+    default_source: "Linux",
+    range: "1 to 4294967295 packets",
+    effect: "A packet that arrives while this many wait is dropped.",
+};
+
+const TARGET: Parameter = Parameter {
+    name: "target",
+    aliases: &[],
+    argument: "TIME",
+    key: "target_ns",
+    unit: "ns",
+    default: Value::Number(15_000_000),
+    default_source: "Linux; RFC 8033 section 4.2 (QDELAY_REF)",
+    range: "1us to 4294967295us, whole microseconds",
+    effect: "The queueing delay it steers to. A bare number is microseconds.",
+};
+
+const TUPDATE: Parameter = Parameter {
+    name: "tupdate",
+    aliases: &[],
+    argument: "TIME",
+    key: "tupdate_ns",
+    unit: "ns",
+    default: Value::Number(15_000_000),
+    default_source: "Linux; RFC 8033 section 4.2 (T_UPDATE)",
+    range: "1us to 4294967295us, whole microseconds",
+    effect: "How often the probability is updated; rounded up to whole ticks of the kernel's \
+             timer.",
+};
+
+const ALPHA: Parameter = Parameter {
+    name: "alpha",
+    aliases: &[],
+    argument: "NUMBER",
+    key: "alpha",
+    unit: "1/16 Hz",
+    default: Value::Number(2),
+    default_source: "Linux; RFC 8033 section 4.2 (1/8)",
+    range: "1 to 32",
+    effect: "How much the probability follows the deviation from the target.",
+};
+
+const BETA: Parameter = Parameter {
+    name: "beta",
+    aliases: &[],
+    argument: "NUMBER",
+    key: "beta",
+    unit: "1/16 Hz",
+    default: Value::Number(20),
+    default_source: "Linux; RFC 8033 section 4.2 (1 + 1/4)",
+    range: "1 to 32",
+    effect: "How much the probability follows the trend of the delay.",
+};
+
+const fn flag(
+    name: &'static str,
+    aliases: &'static [&'static str],
+    effect: &'static str,
+) -> Parameter {
+    Parameter {
+        name,
+        aliases,
+        argument: "",
+        key: name,
+        unit: "flag",
+        default: Value::Flag(false),
+        default_source: "Linux",
+        range: "a word without value",
+        effect,
+    }
+}
+
+impl Grammar for Pie {
+    const DISCIPLINE: Discipline = Discipline {
+        name: "pie",
+        summary: "Proportional integral controller enhanced: drops arrivals with a probability \
+                  steered towards a queueing delay.",
+        source: "RFC 8033; tc-pie(8); iproute2 tc/q_pie.c; Linux net/sched/sch_pie.c",
+        parameters: &[
+            LIMIT,
+            TARGET,
+            TUPDATE,
+            ALPHA,
+            BETA,
+            flag(
+                "ecn",
+                &["noecn"],
+                "Marks ECN-capable packets instead of dropping them while the probability is at \
+                 most 10 %.",
+            ),
+            flag(
+                "bytemode",
+                &["nobytemode"],
+                "Scales the probability by a packet's length over the interface's MTU and header.",
+            ),
+            flag(
+                "dq_rate_estimator",
+                &["no_dq_rate_estimator"],
+                "Takes as delay the backlog over an estimate of the departure rate, in place of \
+                 how long the packet stayed that left last.",
+            ),
+            flag(
+                "linux_3_14",
+                &[],
+                "Not a word of tc, and not for the kernel backend: does what kernels 3.14 to 4.20 \
+                 did, with their target of 20 ms and tupdate of 30 ms unless others are given.",
+            ),
+        ],
+        not_implemented: &[],
+    };
+
+    fn parse(words: &mut Words) -> Result<Pie, QdiscError> {
+        let (mut target_ns, mut tupdate_ns) = (None, None);
+        let mut pie = Pie {
+            limit_packets: LIMIT.default.number() as u32,
+            target_ns: TARGET.default.number(),
+            tupdate_ns: TUPDATE.default.number(),
+            alpha: ALPHA.default.number() as u32,
+            beta: BETA.default.number() as u32,
+            ecn: false,
+            bytemode: false,
+            dq_rate_estimator: false,
+            linux_3_14: false,
+        };
+        while let Some(parameter) = words.parameter()? {
+            match parameter.name {
+                "limit" => pie.limit_packets = words.count(parameter)?,
+                "target" => target_ns = Some(words.microseconds_ns(parameter)?),
+                "tupdate" => tupdate_ns = Some(words.microseconds_ns(parameter)?),
+                "alpha" => pie.alpha = words.count_up_to(parameter, LARGEST_GAIN)?,
+                "beta" => pie.beta = words.count_up_to(parameter, LARGEST_GAIN)?,
+                "ecn" => pie.ecn = words.flag(parameter),
+                "bytemode" => pie.bytemode = words.flag(parameter),
+                "dq_rate_estimator" => pie.dq_rate_estimator = words.flag(parameter),
+                "linux_3_14" => pie.linux_3_14 = true,
+                other => return Err(words.unknown(other)),
+            }
+        }
+        if pie.linux_3_14 {
+            (pie.target_ns, pie.tupdate_ns) = (OLD_TARGET_NS, OLD_TUPDATE_NS);
+        }
+        pie.target_ns = target_ns.unwrap_or(pie.target_ns);
+        pie.tupdate_ns = tupdate_ns.unwrap_or(pie.tupdate_ns);
+        Ok(pie)
+    }
+
+    fn check(&self) -> Result<(), QdiscError> {
+        let discipline = &Pie::DISCIPLINE;
+        if self.limit_packets == 0 {
+            return Err(discipline.out_of_range(&LIMIT, 0));
+        }
+        for (parameter, gain) in [(&ALPHA, self.alpha), (&BETA, self.beta)] {
+            if !(1..=LARGEST_GAIN).contains(&gain) {
+                return Err(discipline.out_of_range(parameter, gain));
+            }
+        }
+        check_time(discipline, &TARGET, self.target_ns)?;
+        check_time(discipline, &TUPDATE, self.tupdate_ns)
+    }
+}
+
+impl fmt::Display for Pie {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let (target, tupdate) = (format_time(self.target_ns), format_time(self.tupdate_ns));
+        write!(f, "pie limit {} target {target}", self.limit_packets)?;
+        write!(
+            f,
+            " tupdate {tupdate} alpha {} beta {}",
+            self.alpha, self.beta
+        )?;
+        for (is_on, word) in [
+            (self.ecn, "ecn"),
+            (self.bytemode, "bytemode"),
+            (self.dq_rate_estimator, "dq_rate_estimator"),
+            (self.linux_3_14, "linux_3_14"),
+        ] {
+            if is_on {
+                write!(f, " {word}")?;
+            }
+        }
+        Ok(())
+    }
+}

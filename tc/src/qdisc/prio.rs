@@ -1,0 +1,143 @@
+//! `prio`: bands, of which the first that has a packet sends (tc-prio(8), iproute2 `tc/q_prio.c`).
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | `bands N` (3), 2 to 16 | yes |
+//! | `priomap P1 ... P16` (1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1) | yes |
+//! | a discipline in class `H:N`, band N - 1 | yes; a pfifo of 1000 packets without |
+//! | filters that name the class | yes, see `Filter` |
+
+use super::words::Words;
+use super::{Branch, Discipline, Filter, Grammar, Parameter, Qdisc, QdiscError, Value, filter};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The kernel's map from a packet's priority to a band (`prio2band`, `sch_generic.c`).
+pub const PRIOMAP: [u8; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
+const DEFAULT_BANDS: u8 = 3;
+
+/// Bands by priority.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Prio {
+    /// How many, 2 to 16.
+    pub bands: u8,
+    /// The band of each of the 16 priorities, which follow from the TOS byte.
+    pub priomap: [u8; 16],
+    /// What queues in each band; none for the `pfifo` that the kernel puts there.
+    pub children: Vec<Option<Box<Qdisc>>>,
+    /// In the order in which they are asked.
+    pub filters: Vec<Filter>,
+}
+
+const BANDS: Parameter = Parameter {
+    name: "bands",
+    aliases: &[],
+    argument: "N",
+    key: "bands",
+    unit: "bands",
+    default: Value::Number(DEFAULT_BANDS as u64),
+    default_source: "tc",
+    range: "2 to 16",
+    effect: "So many queues; one sends when those before it are empty.",
+};
+
+const MAP: Parameter = Parameter {
+    name: "priomap",
+    aliases: &[],
+    argument: "P1 P2 ... P16",
+    key: "priomap",
+    unit: "band",
+    default: Value::Numbers(&[1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1]),
+    default_source: "tc",
+    range: "16 numbers below bands",
+    effect: "The band of each priority that Linux gives a packet by its TOS byte: 0 best effort, \
+             2 bulk (TOS 0x08), 6 interactive (0x10), 4 both.",
+};
+
+impl Grammar for Prio {
+    const DISCIPLINE: Discipline = Discipline {
+        name: "prio",
+        summary: "Queues of which the first with a packet sends: strict priority.",
+        source: "tc-prio(8); iproute2 tc/q_prio.c; Linux net/sched/sch_prio.c, net/ipv4/route.c",
+        parameters: &[BANDS, MAP],
+        not_implemented: &[],
+    };
+
+    fn parse(words: &mut Words) -> Result<Prio, QdiscError> {
+        let mut bands = u32::from(DEFAULT_BANDS);
+        let mut map = PRIOMAP;
+        while let Some(parameter) = words.parameter()? {
+            match parameter.name {
+                "bands" => bands = words.count(parameter)?,
+                "priomap" => {
+                    for band in &mut map {
+                        let number = words.number(parameter, 255)?;
+                        *band = u8::try_from(number).unwrap_or(u8::MAX);
+                    }
+                }
+                other => return Err(words.unknown(other)),
+            }
+        }
+        let out_of_range = || Prio::DISCIPLINE.out_of_range(&BANDS, bands);
+        let bands = u8::try_from(bands).map_err(|_| out_of_range())?;
+        let prio = Prio {
+            bands,
+            priomap: map,
+            children: vec![None; usize::from(bands)],
+            filters: Vec::new(),
+        };
+        prio.check()?;
+        Ok(prio)
+    }
+
+    fn check(&self) -> Result<(), QdiscError> {
+        let refuse = |parameter, value| Err(Prio::DISCIPLINE.out_of_range(parameter, value));
+        if !(2..=16).contains(&self.bands) {
+            return refuse(&BANDS, u64::from(self.bands));
+        }
+        if let Some(band) = self.priomap.iter().find(|band| **band >= self.bands) {
+            return refuse(&MAP, u64::from(*band));
+        }
+        if self.children.len() != usize::from(self.bands) {
+            return refuse(&BANDS, self.children.len() as u64);
+        }
+        filter::check("prio", &self.filters)
+    }
+
+    fn branches(&self) -> Vec<Branch<'_>> {
+        let bands = (1..).zip(&self.children);
+        let branches = bands.filter_map(|(minor, child)| {
+            let child = child.as_deref()?;
+            Some(Branch { minor, child })
+        });
+        branches.collect()
+    }
+
+    fn class(&self, minor: u16) -> Option<u16> {
+        (1..=u16::from(self.bands))
+            .contains(&minor)
+            .then_some(minor)
+    }
+
+    fn slot(&mut self, minor: u16) -> Option<&mut Option<Box<Qdisc>>> {
+        self.children.get_mut(usize::from(minor).checked_sub(1)?)
+    }
+
+    fn filters(&self) -> &[Filter] {
+        &self.filters
+    }
+
+    fn filters_mut(&mut self) -> Option<&mut Vec<Filter>> {
+        Some(&mut self.filters)
+    }
+}
+
+impl fmt::Display for Prio {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "prio bands {} priomap", self.bands)?;
+        self.priomap
+            .iter()
+            .try_for_each(|band| write!(f, " {band}"))
+    }
+}

@@ -1,0 +1,395 @@
+//! `red`: random early detection (Floyd and Jacobson 1993; tc-red(8), iproute2 `tc/q_red.c`).
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | `limit SIZE`, `avpkt SIZE`: required | yes |
+//! | no `max`: three times `min`, or a quarter of `limit`; no `min`: a third of `max` | yes |
+//! | no `burst`: (2 min + max) / (3 avpkt) packets | yes |
+//! | `probability P` (0.02), in units of 10^-9; `bandwidth RATE` (10mbit) | yes |
+//! | `ecn`, `harddrop`, `nodrop` (only with `ecn`) | yes |
+//! | `adaptive`, or `adaptative` (Floyd, Gummadi and Shenker 2001) | yes |
+//! | `burst` too small or too large for a weight, thresholds above 2^31 with it | refused |
+//! | `bandwidth 5%` (of the device's speed), `qevent` | no |
+//!
+//! tc computes the averaging weight, the scale of the probability and the table of idle times
+//! from these words ([`Red::weight_log2`], [`Red::idle_table`]) and the kernel keeps only those.
+
+use super::words::{PPB, Words};
+use super::{Discipline, Grammar, Parameter, QdiscError, REQUIRED, Value};
+use crate::units::{format_rate, format_size};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Entries of the table of idle times (`RED_STAB_SIZE`).
+pub const IDLE_TABLE_SIZE: usize = 256;
+/// Shifts of 32 bits and more are none.
+const LARGEST_SHIFT: u8 = 31;
+
+/// First in, first out, that drops arrivals with a probability that grows with the average
+/// backlog.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Red {
+    /// Bytes that may wait; at least 1.
+    pub limit_bytes: u32,
+    /// Average backlog in bytes above which packets may be dropped; at least 1, below the
+    /// maximum.
+    pub min_bytes: u32,
+    /// Average backlog in bytes from which every packet is dropped.
+    pub max_bytes: u32,
+    /// Bytes of an average packet; at least 1.
+    pub avpkt_bytes: u32,
+    /// Packets of a burst that is to pass: sets the weight of the average.
+    pub burst_packets: u32,
+    /// Probability at the maximum, in units of 10^-9; 1 to 10^9.
+    pub probability_ppb: u32,
+    /// Rate of the link in bit/s, a multiple of 8, for idle times.
+    pub bandwidth_bps: u64,
+    /// Whether packets that can be marked are marked instead of dropped.
+    pub ecn: bool,
+    /// Whether above the maximum they are dropped all the same.
+    pub harddrop: bool,
+    /// Whether the probability adapts to keep the average between the thresholds.
+    pub adaptive: bool,
+    /// Whether packets that cannot be marked are kept; with `ecn` only.
+    pub nodrop: bool,
+}
+
+/// How long the queue was idle, to how many times the average halves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdleTable {
+    /// An entry is for so many microseconds, a power of two: this is its logarithm.
+    pub cell_log2: u8,
+    /// The number of halvings for each span of idle time.
+    pub halvings: [u8; IDLE_TABLE_SIZE],
+}
+
+const LIMIT: Parameter = Parameter {
+    name: "limit",
+    aliases: &[],
+    argument: "SIZE",
+    key: "limit_bytes",
+    unit: "bytes",
+    default: Value::Number(400_000),
+    default_source: REQUIRED,
+    range: "1 to 4294967295 bytes",
+    effect: "A packet that would make the backlog longer is dropped; larger than `max` and a \
+             burst.",
+};
+
+const MIN: Parameter = Parameter {
+    name: "min",
+    aliases: &[],
+    argument: "SIZE",
+    key: "min_bytes",
+    unit: "bytes",
+    default: Value::Number(33_333),
+    default_source: "computed: a third of max",
+    range: "1 byte to below max",
+    effect: "While the average backlog is below this, nothing is dropped or marked.",
+};
+
+const MAX: Parameter = Parameter {
+    name: "max",
+    aliases: &[],
+    argument: "SIZE",
+    key: "max_bytes",
+    unit: "bytes",
+    default: Value::Number(100_000),
+    default_source: "computed: three times min, or a quarter of limit",
+    range: "above min",
+    effect: "From this average backlog on, every packet is dropped or marked.",
+};
+
+const AVPKT: Parameter = Parameter {
+    name: "avpkt",
+    aliases: &[],
+    argument: "SIZE",
+    key: "avpkt_bytes",
+    unit: "bytes",
+    default: Value::Number(1000),
+    default_source: REQUIRED,
+    range: "1 to 4294967295 bytes",
+    effect: "Length of an average packet: sets with `burst` and `bandwidth` how fast the average \
+             follows.",
+};
+
+const BURST: Parameter = Parameter {
+    name: "burst",
+    aliases: &[],
+    argument: "PACKETS",
+    key: "burst_packets",
+    unit: "packets",
+    default: Value::Number(55),
+    default_source: "computed: (2 min + max) / (3 avpkt)",
+    range: "above min / avpkt",
+    effect: "How many packets may come at once before any is dropped: sets the weight of the \
+             average.",
+};
+
+const PROBABILITY: Parameter = Parameter {
+    name: "probability",
+    aliases: &[],
+    argument: "PROBABILITY",
+    key: "probability_ppb",
+    unit: "1e-9",
+    default: Value::Number(20_000_000),
+    default_source: "tc: 0.02",
+    range: "0.000000001 to 1",
+    effect: "The probability of a drop or mark when the average reaches `max`.",
+};
+
+const BANDWIDTH: Parameter = Parameter {
+    name: "bandwidth",
+    aliases: &[],
+    argument: "RATE",
+    key: "bandwidth_bps",
+    unit: "bit/s",
+    default: Value::Number(10_000_000),
+    default_source: "tc",
+    range: "at least 8 bit/s, in whole bytes per second, below 2^35 bit/s",
+    effect: "The link's rate: how many packets would have left while the queue was empty.",
+};
+
+const fn flag(
+    name: &'static str,
+    aliases: &'static [&'static str],
+    effect: &'static str,
+) -> Parameter {
+    Parameter {
+        name,
+        aliases,
+        argument: "",
+        key: name,
+        unit: "flag",
+        default: Value::Flag(false),
+        default_source: "tc",
+        range: "a word without value",
+        effect,
+    }
+}
+
+const NODROP: Parameter = flag(
+    "nodrop",
+    &[],
+    "Keeps packets that cannot be marked; only with `ecn`.",
+);
+
+impl Grammar for Red {
+    const DISCIPLINE: Discipline = Discipline {
+        name: "red",
+        summary: "Random early detection: drops arrivals with a probability that grows with the \
+                  average backlog.",
+        source: "Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993; tc-red(8); iproute2 tc/q_red.c and \
+                 tc/tc_red.c; Linux net/sched/sch_red.c, include/net/red.h",
+        parameters: &[
+            LIMIT,
+            MIN,
+            MAX,
+            AVPKT,
+            BURST,
+            PROBABILITY,
+            BANDWIDTH,
+            flag(
+                "ecn",
+                &[],
+                "Marks ECN-capable packets instead of dropping them.",
+            ),
+            flag("harddrop", &[], "Drops from `max` on, even with `ecn`."),
+            flag(
+                "adaptive",
+                &["adaptative"],
+                "Adapts the probability every 500 ms, so that the average stays in the middle \
+                 between `min` and `max`.",
+            ),
+            NODROP,
+        ],
+        not_implemented: &["qevent"],
+    };
+
+    fn parse(words: &mut Words) -> Result<Red, QdiscError> {
+        let mut red = Red {
+            limit_bytes: 0,
+            min_bytes: 0,
+            max_bytes: 0,
+            avpkt_bytes: 0,
+            burst_packets: 0,
+            probability_ppb: PROBABILITY.default.number() as u32,
+            bandwidth_bps: BANDWIDTH.default.number(),
+            ecn: false,
+            harddrop: false,
+            adaptive: false,
+            nodrop: false,
+        };
+        while let Some(parameter) = words.parameter()? {
+            match parameter.name {
+                "limit" => red.limit_bytes = words.size_bytes(parameter)?,
+                "min" => red.min_bytes = words.size_bytes(parameter)?,
+                "max" => red.max_bytes = words.size_bytes(parameter)?,
+                "avpkt" => red.avpkt_bytes = words.size_bytes(parameter)?,
+                "burst" => red.burst_packets = words.count(parameter)?,
+                "probability" => red.probability_ppb = words.probability_ppb(parameter)?,
+                "bandwidth" => red.bandwidth_bps = words.rate_bps(parameter)?,
+                "ecn" => red.ecn = true,
+                "harddrop" => red.harddrop = true,
+                "adaptive" => red.adaptive = true,
+                "nodrop" => red.nodrop = true,
+                other => return Err(words.unknown(other)),
+            }
+        }
+        words.require_all()?;
+        red.fill_in();
+        red.check()?;
+        Ok(red)
+    }
+
+    fn check(&self) -> Result<(), QdiscError> {
+        let refuse = |parameter, value: u32| Err(Red::DISCIPLINE.out_of_range(parameter, value));
+        if self.limit_bytes == 0 {
+            return refuse(&LIMIT, 0);
+        }
+        if self.avpkt_bytes == 0 {
+            return refuse(&AVPKT, 0);
+        }
+        if self.min_bytes == 0 || self.min_bytes >= self.max_bytes {
+            return refuse(&MIN, self.min_bytes);
+        }
+        let slope = f64::from(self.probability_ppb)
+            / f64::from(PPB)
+            / f64::from(self.max_bytes - self.min_bytes);
+        // `tc_red_eval_P`: a byte above the minimum must count.
+        let is_steep = slope * f64::from(1u32 << LARGEST_SHIFT) > 1.0;
+        if !(1..=PPB).contains(&self.probability_ppb) || !is_steep {
+            return refuse(&PROBABILITY, self.probability_ppb);
+        }
+        let bytes_per_second = self.bandwidth_bps / 8;
+        let is_whole = self.bandwidth_bps.is_multiple_of(8);
+        if !is_whole || !(1..=u64::from(u32::MAX)).contains(&bytes_per_second) {
+            return Err(Red::DISCIPLINE.out_of_range(&BANDWIDTH, self.bandwidth_bps));
+        }
+        let Some(weight_log2) = self.weight_log2() else {
+            return refuse(&BURST, self.burst_packets);
+        };
+        // The kernel keeps thresholds with so many bits after the point, in 32 bits in all.
+        if self.max_bytes.leading_zeros() <= u32::from(weight_log2) {
+            return refuse(&MAX, self.max_bytes);
+        }
+        if self.idle_table().is_none() {
+            return Err(Red::DISCIPLINE.out_of_range(&BANDWIDTH, self.bandwidth_bps));
+        }
+        if self.nodrop && !self.ecn {
+            return Err(Red::DISCIPLINE.out_of_range(&NODROP, "without ecn"));
+        }
+        Ok(())
+    }
+}
+
+impl Red {
+    /// What tc computes from the rest; products as there in 32 bits.
+    fn fill_in(&mut self) {
+        if self.max_bytes == 0 {
+            self.max_bytes = match self.min_bytes {
+                0 => self.limit_bytes / 4,
+                min => min.saturating_mul(3),
+            };
+        }
+        if self.min_bytes == 0 {
+            self.min_bytes = self.max_bytes / 3;
+        }
+        if self.burst_packets == 0 {
+            let bytes = 2 * u64::from(self.min_bytes) + u64::from(self.max_bytes);
+            let packets = bytes / (3 * u64::from(self.avpkt_bytes));
+            self.burst_packets = u32::try_from(packets).unwrap_or(u32::MAX);
+        }
+    }
+
+    /// The averaging weight W as -log2 W: the largest W that lets a burst pass, that is
+    /// `burst + 1 - min / avpkt <= (1 - (1 - W)^burst) / W` (the paper's inequality 3). None if
+    /// there is none.
+    pub fn weight_log2(&self) -> Option<u8> {
+        let burst = f64::from(self.burst_packets);
+        let excess = burst + 1.0 - f64::from(self.min_bytes) / f64::from(self.avpkt_bytes);
+        if excess < 1.0 {
+            return None;
+        }
+        let passes = |log2: &u8| {
+            let weight = libm::exp2(-f64::from(*log2));
+            excess <= (1.0 - libm::pow(1.0 - weight, burst)) / weight
+        };
+        (1..=LARGEST_SHIFT).find(passes)
+    }
+
+    /// The probability at the maximum as the kernel keeps it: in units of 2^-32.
+    pub fn probability_q32(&self) -> u32 {
+        let scaled = (u64::from(self.probability_ppb) << 32) / u64::from(PPB);
+        u32::try_from(scaled).unwrap_or(u32::MAX)
+    }
+
+    /// The table of idle times: after a time t the average has decayed by `(1 - W)^(t / s)`, s
+    /// being the transmission time of an average packet. None if no table can hold it.
+    pub fn idle_table(&self) -> Option<IdleTable> {
+        let weight = libm::exp2(-f64::from(self.weight_log2()?));
+        // tc counts transmission times in ticks (`tc_calc_xmittime`), while the kernel looks the
+        // table up by microseconds: the average decays slower than in the paper.
+        let seconds = f64::from(self.avpkt_bytes) / (self.bandwidth_bps / 8) as f64;
+        let microseconds = (seconds * 1e6) as u32;
+        let ticks = (f64::from(microseconds) * TICKS_PER_US) as u32;
+        let per_tick = -libm::log(1.0 - weight) / f64::from(ticks);
+        let longest = f64::from(LARGEST_SHIFT) / per_tick;
+        let fits = |log2: &u8| longest / libm::exp2(f64::from(*log2)) < 512.0;
+        let cell_log2 = (0..=LARGEST_SHIFT).find(fits)?;
+        let mut halvings = [0; IDLE_TABLE_SIZE];
+        for (index, entry) in halvings.iter_mut().enumerate().skip(1) {
+            let exponent = ((index as u64) << cell_log2) as f64 * per_tick;
+            *entry = (exponent as u8).min(LARGEST_SHIFT);
+        }
+        halvings[IDLE_TABLE_SIZE - 1] = LARGEST_SHIFT;
+        Some(IdleTable {
+            cell_log2,
+            halvings,
+        })
+    }
+}
+
+/// tc's clock: 64 ns a tick.
+const TICKS_PER_US: f64 = 15.625;
+
+impl fmt::Display for Red {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let size = |bytes: u32| format_size(bytes.into());
+        write!(f, "red limit {}", size(self.limit_bytes))?;
+        write!(
+            f,
+            " min {} max {}",
+            size(self.min_bytes),
+            size(self.max_bytes)
+        )?;
+        write!(
+            f,
+            " avpkt {} burst {}",
+            size(self.avpkt_bytes),
+            self.burst_packets
+        )?;
+        write!(f, " probability {}", probability_text(self.probability_ppb))?;
+        write!(f, " bandwidth {}", format_rate(self.bandwidth_bps))?;
+        for (is_on, word) in [
+            (self.ecn, "ecn"),
+            (self.harddrop, "harddrop"),
+            (self.adaptive, "adaptive"),
+            (self.nodrop, "nodrop"),
+        ] {
+            if is_on {
+                write!(f, " {word}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// As a decimal number, without zeros at the end.
+fn probability_text(ppb: u32) -> String {
+    if ppb == PPB {
+        return "1".to_owned();
+    }
+    format!("0.{}", format!("{ppb:09}").trim_end_matches('0'))
+}

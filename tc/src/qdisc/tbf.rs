@@ -1,0 +1,232 @@
+//! `tbf`: a token bucket filter (tc-tbf(8), iproute2 `tc/q_tbf.c`).
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | `rate RATE`, `burst SIZE` (or `buffer`, `maxburst`): required | yes |
+//! | `limit SIZE` or `latency TIME`: one of the two, not both | yes |
+//! | `latency`: limit = min(rate x latency + burst, peakrate x latency + mtu), latency in whole microseconds | yes |
+//! | `peakrate RATE` above `rate`, with `mtu SIZE` (or `minburst`) | yes |
+//! | `mtu` without `peakrate` | read, and without effect, as in tc |
+//! | a discipline as child of its class `:1`, in place of the FIFO that `limit` makes | yes |
+//! | `burst SIZE/CELL`, `mtu SIZE/CELL` (sizes of tables that kernels since 3.8 do not read) | no |
+//! | `mpu`, `overhead`, `linklayer` | no |
+//!
+//! tc also hands the kernel the burst in ticks of 64 ns (`tc_calc_xmittime`), from which
+//! `tc qdisc show` computes it back (`10239b` for 10 kb at 6.55 Mbit/s). Kernels since 3.14 take
+//! the bytes (`TCA_TBF_BURST`), so no tick shows in what they do.
+
+use super::words::Words;
+use super::{Branch, Discipline, Grammar, Parameter, Qdisc, QdiscError, REQUIRED, Value};
+use crate::units::{format_rate, format_size};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A token bucket, or two, in front of a queue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tbf {
+    /// Rate of the tokens in bit/s, a multiple of 8, at least 8.
+    pub rate_bps: u64,
+    /// Bytes the bucket holds; longer packets are dropped. At least 1.
+    pub burst_bytes: u32,
+    /// Bytes that may wait, unless there is a child; at least 1.
+    pub limit_bytes: u32,
+    /// Rate of the second bucket in bit/s, a multiple of 8 above the rate; 0 for none.
+    pub peakrate_bps: u64,
+    /// Bytes the second bucket holds; at least 1 with a peak rate.
+    pub mtu_bytes: u32,
+    /// What queues in place of a `bfifo` of the limit.
+    #[serde(deserialize_with = "Option::deserialize")] // null, but not left out
+    pub child: Option<Box<Qdisc>>,
+}
+
+const RATE: Parameter = Parameter {
+    name: "rate",
+    aliases: &[],
+    argument: "RATE",
+    key: "rate_bps",
+    unit: "bit/s",
+    default: Value::Number(0),
+    default_source: REQUIRED,
+    range: "at least 8 bit/s, in whole bytes per second",
+    effect: "Tokens for so many bits come into the bucket each second, link headers counted; \
+             over a long time nothing leaves faster.",
+};
+
+const BURST: Parameter = Parameter {
+    name: "burst",
+    aliases: &["buffer", "maxburst"],
+    argument: "SIZE",
+    key: "burst_bytes",
+    unit: "bytes",
+    default: Value::Number(0),
+    default_source: REQUIRED,
+    range: "1 to 4294967295 bytes",
+    effect: "So many bytes of tokens the bucket holds: what may leave at once after a pause. A \
+             longer packet is dropped.",
+};
+
+const LIMIT: Parameter = Parameter {
+    name: "limit",
+    aliases: &[],
+    argument: "SIZE",
+    key: "limit_bytes",
+    unit: "bytes",
+    default: Value::Number(0),
+    default_source: "required, or latency",
+    range: "1 to 4294967295 bytes",
+    effect: "So many bytes may wait for tokens, link headers counted: the limit of the bfifo \
+             inside, if no other discipline is put there.",
+};
+
+const LATENCY: Parameter = Parameter {
+    name: "latency",
+    aliases: &[],
+    argument: "TIME",
+    key: "limit_bytes",
+    unit: "bytes",
+    default: Value::Number(0),
+    default_source: "in place of limit",
+    range: "1us to 4294967295us, and a limit of 1 to 4294967295 bytes from it",
+    effect: "The longest wait: sets the limit to rate times latency plus burst, or to peakrate \
+             times latency plus mtu where that is less. Whole microseconds; a bare number is \
+             microseconds.",
+};
+
+const PEAKRATE: Parameter = Parameter {
+    name: "peakrate",
+    aliases: &[],
+    argument: "RATE",
+    key: "peakrate_bps",
+    unit: "bit/s",
+    default: Value::Number(0),
+    default_source: "tc: none",
+    range: "above rate, in whole bytes per second; needs mtu",
+    effect: "The rate of a second bucket, that of mtu: bursts leave at this rate, not at once.",
+};
+
+const MTU: Parameter = Parameter {
+    name: "mtu",
+    aliases: &["minburst"],
+    argument: "SIZE",
+    key: "mtu_bytes",
+    unit: "bytes",
+    default: Value::Number(0),
+    default_source: "tc: none",
+    range: "1 to 4294967295 bytes",
+    effect: "So many bytes the bucket of peakrate holds. A longer packet is dropped, link headers \
+             counted: an Ethernet frame of a 1500 byte MTU needs 1514. Without peakrate it does \
+             nothing.",
+};
+
+impl Grammar for Tbf {
+    const DISCIPLINE: Discipline = Discipline {
+        name: "tbf",
+        summary: "Token bucket filter: delays packets to a rate, with bursts up to the bucket.",
+        source: "tc-tbf(8); iproute2 tc/q_tbf.c; Linux net/sched/sch_tbf.c",
+        parameters: &[RATE, BURST, LIMIT, LATENCY, PEAKRATE, MTU],
+        not_implemented: &["mpu", "overhead", "linklayer"],
+    };
+
+    fn parse(words: &mut Words) -> Result<Tbf, QdiscError> {
+        let mut latency_us = None;
+        let mut tbf = Tbf {
+            rate_bps: 0,
+            burst_bytes: 0,
+            limit_bytes: 0,
+            peakrate_bps: 0,
+            mtu_bytes: 0,
+            child: None,
+        };
+        while let Some(parameter) = words.parameter()? {
+            match parameter.name {
+                "rate" => tbf.rate_bps = words.rate_bps(parameter)?,
+                "burst" => tbf.burst_bytes = words.size_bytes(parameter)?,
+                "limit" => tbf.limit_bytes = words.size_bytes(parameter)?,
+                "latency" => latency_us = Some(words.time_ns(parameter)? / 1000),
+                "peakrate" => tbf.peakrate_bps = words.rate_bps(parameter)?,
+                "mtu" => tbf.mtu_bytes = words.size_bytes(parameter)?,
+                other => return Err(words.unknown(other)),
+            }
+        }
+        words.require_all()?;
+        if tbf.peakrate_bps > 0 {
+            words.require(&MTU, " with peakrate")?;
+        }
+        if let Some(latency_us) = latency_us {
+            tbf.limit_bytes = tbf.limit_of_latency(latency_us)?;
+        }
+        tbf.check()?;
+        Ok(tbf)
+    }
+
+    fn check(&self) -> Result<(), QdiscError> {
+        let refuse = |parameter, value| Err(Tbf::DISCIPLINE.out_of_range(parameter, value));
+        if self.rate_bps == 0 || !self.rate_bps.is_multiple_of(8) {
+            return refuse(&RATE, self.rate_bps);
+        }
+        for (parameter, bytes) in [(&BURST, self.burst_bytes), (&LIMIT, self.limit_bytes)] {
+            if bytes == 0 {
+                return refuse(parameter, 0);
+            }
+        }
+        if self.peakrate_bps > 0 {
+            if self.peakrate_bps <= self.rate_bps || !self.peakrate_bps.is_multiple_of(8) {
+                return refuse(&PEAKRATE, self.peakrate_bps);
+            }
+            if self.mtu_bytes == 0 {
+                return refuse(&MTU, 0);
+            }
+        }
+        Ok(())
+    }
+
+    fn branches(&self) -> Vec<Branch<'_>> {
+        let child = self.child.iter();
+        child.map(|child| Branch { minor: 1, child }).collect()
+    }
+
+    fn class(&self, minor: u16) -> Option<u16> {
+        // Linux takes any class for its only one (`tbf_find`), which tc shows as :1.
+        (minor <= 1).then_some(1)
+    }
+
+    fn slot(&mut self, _minor: u16) -> Option<&mut Option<Box<Qdisc>>> {
+        Some(&mut self.child)
+    }
+}
+
+impl Tbf {
+    /// What `latency` means in bytes, as tc computes it.
+    fn limit_of_latency(&self, latency_us: u64) -> Result<u32, QdiscError> {
+        let refused = || Tbf::DISCIPLINE.out_of_range(&LATENCY, format!("{latency_us}us"));
+        let held = |rate_bps: u64, bucket_bytes: u32| {
+            let bytes = u128::from(rate_bps / 8) * u128::from(latency_us) / 1_000_000;
+            bytes + u128::from(bucket_bytes)
+        };
+        // tc keeps microseconds in 32 bits; 0 is "not given" to it.
+        if latency_us == 0 || u32::try_from(latency_us).is_err() {
+            return Err(refused());
+        }
+        let mut limit = held(self.rate_bps, self.burst_bytes);
+        if self.peakrate_bps > 0 {
+            limit = limit.min(held(self.peakrate_bps, self.mtu_bytes));
+        }
+        u32::try_from(limit).map_err(|_| refused())
+    }
+}
+
+impl fmt::Display for Tbf {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "tbf rate {}", format_rate(self.rate_bps))?;
+        write!(f, " burst {}", format_size(u64::from(self.burst_bytes)))?;
+        write!(f, " limit {}", format_size(u64::from(self.limit_bytes)))?;
+        if self.peakrate_bps > 0 {
+            write!(f, " peakrate {}", format_rate(self.peakrate_bps))?;
+        }
+        if self.mtu_bytes > 0 {
+            write!(f, " mtu {}", format_size(u64::from(self.mtu_bytes)))?;
+        }
+        Ok(())
+    }
+}

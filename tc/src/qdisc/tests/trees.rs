@@ -1,0 +1,244 @@
+//! Lines that belong together: chains, classes, filters.
+
+use super::*;
+
+#[test]
+fn lines_make_a_chain() {
+    let chain = "tc qdisc add dev eth1 root handle 1: tbf rate 1mbit burst 10kb limit 10kb\n\
+                 # what waits for tokens\n\
+                 tc qdisc add dev eth1 parent 1:1 handle 10: pfifo limit 20";
+    let qdisc = parse(chain).unwrap();
+    assert_eq!(
+        qdisc.to_json(),
+        r#"{"kind":"tbf","rate_bps":1000000,"burst_bytes":10240,"limit_bytes":10240,"peakrate_bps":0,"mtu_bytes":0,"child":{"kind":"pfifo","limit_packets":20}}"#
+    );
+    for same in [
+        "root handle 1: tbf rate 1mbit burst 10kb limit 10kb; parent 1:1 pfifo limit 20",
+        "qdisc replace root handle 1: tbf rate 1mbit burst 10kb limit 10kb;;\n\
+         sudo tc qdisc add parent 1: handle 2: pfifo limit 20;",
+    ] {
+        assert_eq!(parse(same), Ok(qdisc.clone()), "{same}");
+    }
+    let lines = "qdisc add root handle 1: tbf rate 1mbit burst 10kb limit 10kb\n\
+                 qdisc add parent 1:1 handle 2: pfifo limit 20";
+    assert_eq!(qdisc.to_string(), lines);
+    let attachment = Attachment {
+        device: Some("eth0"),
+        parent: Some("1:1"),
+        handle: 0x10,
+        options: "stab overhead 10",
+    };
+    assert_eq!(
+        qdisc.lines(&attachment),
+        [
+            "qdisc add dev eth0 parent 1:1 handle 10: stab overhead 10 \
+             tbf rate 1mbit burst 10kb limit 10kb",
+            "qdisc add dev eth0 parent 10:1 handle 11: pfifo limit 20",
+        ]
+    );
+    // A whole command for a single discipline is one, too.
+    assert_eq!(
+        json("sudo tc qdisc replace dev eth2 root netem rate 1000kbit"),
+        json("netem rate 1000kbit")
+    );
+}
+
+#[test]
+fn lines_that_do_not_fit_are_named() {
+    let tbf = "root handle 1: tbf rate 1mbit burst 10kb limit 10kb";
+    for (text, reason) in [
+        (
+            format!("{tbf}; parent 2:1 pfifo"),
+            "nothing has the handle 2: (the lines before have 1:)",
+        ),
+        (
+            "root pfifo; parent 1: pfifo".to_owned(),
+            "no handle was given",
+        ),
+        (
+            "root handle 1: pfifo; parent 1:1 pfifo".to_owned(),
+            "pfifo 1: has no class 1:1",
+        ),
+        (
+            format!("{tbf}; parent 1:2 pfifo"),
+            "tbf 1: has no class 1:2",
+        ),
+        (
+            format!("{tbf}; parent 1: pfifo; parent 1:1 pfifo"),
+            "class 1:1 has a discipline already",
+        ),
+        (format!("{tbf}; {tbf}"), "handle 1: is there already"),
+        (
+            "root pfifo; root pfifo".to_owned(),
+            "there is a root already",
+        ),
+        ("parent 1:1 pfifo".to_owned(), "nothing has the handle 1:"),
+        (
+            "root handle 1: pfifo; bfifo".to_owned(),
+            "it says neither root nor parent",
+        ),
+        (
+            "tc qdisc del dev eth0 root".to_owned(),
+            "\"del\" is neither add nor replace",
+        ),
+        (
+            "qdisc add dev eth0 root handle 1:1 pfifo".to_owned(),
+            "ends with its colon",
+        ),
+        (
+            "qdisc add dev a root handle 1: netem; dev b parent 1:1 pfifo".to_owned(),
+            "\"b\" is another device",
+        ),
+        (
+            format!("{tbf}; parent 1:zz pfifo"),
+            "parent \"1:zz\" is no H: or H:C",
+        ),
+    ] {
+        let error = refused(&text);
+        assert!(error.to_string().contains(reason), "{text}: {error}");
+    }
+    assert!(matches!(
+        refused(&format!("{tbf}; parent 1:1 pfio")),
+        QdiscError::UnknownDiscipline { .. }
+    ));
+    // One bucket in the other, too deep.
+    let mut deep = "root handle 1: tbf rate 1mbit burst 10kb limit 10kb".to_owned();
+    for parent in 1..=MAX_DEPTH {
+        assert_eq!(parse(&deep).map(|_| ()), Ok(()));
+        let line = tbf.replace(
+            "root handle 1:",
+            &format!("parent {parent}:1 handle {}:", parent + 1),
+        );
+        deep = format!("{deep}\n{line}");
+    }
+    assert!(matches!(refused(&deep), QdiscError::OutOfRange { .. }));
+}
+
+const HTB: &str = "\
+qdisc add root handle 1: htb default 20 r2q 10 direct_qlen 1000
+class add parent 1: classid 1:1 htb rate 4mbit ceil 4mbit burst 1600b cburst 1600b prio 0
+class add parent 1:1 classid 1:10 htb rate 2mbit ceil 4mbit burst 2kb cburst 1600b prio 1 quantum 1514
+class add parent 1:1 classid 1:20 htb rate 1mbit ceil 1mbit burst 1600b cburst 1600b prio 0
+filter add parent 1: protocol ip prio 1 u32 match ip dsfield 0x10 0xfc flowid 1:10
+filter add parent 1: protocol ip prio 2 matchall flowid 1:20
+qdisc add parent 1:10 handle 2: prio bands 4 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1
+qdisc add parent 2:4 handle 3: pfifo limit 7";
+
+#[test]
+fn a_tree_of_classes_is_written_as_it_is_read() {
+    assert_eq!(parse(HTB).unwrap().to_string(), HTB);
+    // As one types it: what has a default is left out, classes and filters in other words.
+    let typed = "tc qdisc add dev eth0 root handle 1: htb default 0x20
+        tc class add dev eth0 parent 1: classid 1:1 htb rate 4mbit
+        tc class add dev eth0 parent 1:1 classid 1:10 htb rate 2mbit ceil 4mbit buffer 2kb prio 1 quantum 1514
+        tc class add dev eth0 parent 1:1 classid 1:20 htb rate 1mbit
+        tc qdisc add dev eth0 parent 1:10 handle 20: prio bands 4
+        tc qdisc add dev eth0 parent 20:4 pfifo limit 7
+        tc filter add dev eth0 parent 1: prio 2 matchall classid :20
+        tc filter add dev eth0 parent 1: pref 1 flower ip_tos 10/fc classid 1:10";
+    assert_eq!(parse(typed), parse(HTB));
+    assert_eq!(Qdisc::from_json(&parse(HTB).unwrap().to_json()), parse(HTB));
+}
+
+#[test]
+fn a_filter_without_prio_comes_before_those_there() {
+    // As in Linux: 49152, and then one less than the lowest.
+    let text = "root handle 1: prio
+        filter add parent 1: u32 match ip tos 16 255 flowid 1:1
+        filter add parent 1: matchall flowid 1:3";
+    let Qdisc::Prio(prio) = parse(text).unwrap() else {
+        panic!()
+    };
+    let order: Vec<_> = { prio.filters.iter() }
+        .map(|filter| (filter.priority, filter.mask, filter.minor))
+        .collect();
+    assert_eq!(order, [(49151, 0, 3), (49152, 0xff, 1)]);
+}
+
+#[test]
+fn classes_and_filters_that_do_not_fit_are_named() {
+    let htb = "root handle 1: htb; class add parent 1: classid 1:1 htb rate 1mbit";
+    for (text, reason) in [
+        (
+            "root handle 1: htb; class add parent 1:9 classid 1:1 htb rate 1mbit",
+            "htb class parent: \"9\"",
+        ),
+        (
+            "root handle 1: htb; class add parent 1: classid 1:1 htb ceil 1mbit",
+            "htb class: rate is required",
+        ),
+        (
+            "root handle 1: htb; class add parent 1: classid 2:1 htb rate 1mbit",
+            "of one discipline",
+        ),
+        (
+            "root handle 1: htb; class add parent 1: htb rate 1mbit",
+            "and a classid",
+        ),
+        (
+            "root handle 1: htb; class add parent 1: classid 1:1 tbf rate 1mbit",
+            "is no \"tbf\"",
+        ),
+        (
+            "root handle 1: prio; class add parent 1: classid 1:1 prio",
+            "prio has no classes that are added",
+        ),
+        (
+            &format!("{htb}; class add parent 1: classid 1:1 htb rate 1mbit"),
+            "htb class classid: \"1\"",
+        ),
+        (&format!("{htb} prio 8"), "htb class prio: \"8\""),
+        (
+            &format!("{htb} overhead 4"),
+            "htb class \"overhead\" is not implemented",
+        ),
+        (
+            &format!("{htb}; parent 1:2 pfifo"),
+            "htb 1: has no class 1:2",
+        ),
+        (
+            &format!("{htb}; filter add parent 1: matchall"),
+            "it says no flowid",
+        ),
+        (
+            &format!("{htb}; filter add parent 1:1 matchall flowid 1:1"),
+            "a discipline H: as parent",
+        ),
+        (
+            &format!("{htb}; filter add parent 1: u32 match ip sport 1 1 flowid 1:1"),
+            "only ip dsfield",
+        ),
+        (
+            &format!("{htb}; filter add parent 1: u32 match ip tos 1 256 flowid 1:1"),
+            "\"256\" is no byte",
+        ),
+        (
+            &format!("{htb}; filter add parent 1: fw flowid 1:1"),
+            "filter \"fw\" is not implemented",
+        ),
+        (
+            &format!("{htb}; filter add parent 1: prio 0 matchall flowid 1:1"),
+            "from 1 to 65535",
+        ),
+        (
+            &format!("{htb}; filter add parent 1: matchall flowid 2:1"),
+            "of another discipline",
+        ),
+        (
+            &format!(
+                "{htb}; filter add parent 1: prio 1 matchall flowid 1:1; filter add parent 1: prio 1 matchall flowid 1:1"
+            ),
+            "a prio of its own for matchall",
+        ),
+        (
+            "root handle 1: pfifo; filter add parent 1: matchall flowid 1:1",
+            "pfifo takes no filters",
+        ),
+        ("prio bands 17", "prio bands: \"17\""),
+        ("prio bands 2", "prio priomap: \"2\""),
+        ("prio priomap 1 2", "priomap"),
+    ] {
+        let error = refused(text);
+        assert!(error.to_string().contains(reason), "{text}: {error}");
+    }
+}
