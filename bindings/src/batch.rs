@@ -192,7 +192,9 @@ impl State {
         if let Some(experiment) = self.read.get(text) {
             return Ok(Arc::clone(experiment));
         }
-        let experiment = Arc::new(Experiment::from_json(text).map_err(errors::from_engine)?);
+        let experiment = Experiment::from_json(text).map_err(errors::from_engine)?;
+        experiment.check_simulator().map_err(errors::from_engine)?;
+        let experiment = Arc::new(experiment);
         if self.read.len() >= READ_KEPT {
             self.read.clear();
         }

@@ -19,8 +19,12 @@ struct Estimate {
 }
 
 #[pyfunction]
-fn check(resolved_json: &str) -> PyResult<Estimate> {
+#[pyo3(signature = (resolved_json, *, simulated = true))]
+fn check(resolved_json: &str, simulated: bool) -> PyResult<Estimate> {
     let experiment = Experiment::from_json(resolved_json).map_err(errors::from_engine)?;
+    if simulated {
+        experiment.check_simulator().map_err(errors::from_engine)?;
+    }
     let EngineEstimate {
         events,
         memory_bytes,

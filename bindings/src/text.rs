@@ -2,7 +2,6 @@
 
 use crate::errors;
 use dumbbell_tc as tc;
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 fn unit_error(error: tc::UnitError) -> PyErr {
@@ -66,9 +65,39 @@ fn render_qdisc(qdisc_json: &str) -> PyResult<String> {
 }
 
 #[pyfunction]
-fn disciplines() -> PyResult<String> {
-    serde_json::to_string(tc::disciplines())
-        .map_err(|error| PyRuntimeError::new_err(error.to_string()))
+fn parse_police(text: &str) -> PyResult<String> {
+    let police = tc::parse_police(text).map_err(qdisc_error)?;
+    Ok(police.to_json())
+}
+
+#[pyfunction]
+fn render_police(police_json: &str) -> PyResult<String> {
+    let police = tc::Police::from_json(police_json).map_err(qdisc_error)?;
+    Ok(police.to_string())
+}
+
+#[pyfunction]
+fn disciplines() -> String {
+    tc::disciplines_json()
+}
+
+#[pyfunction]
+#[pyo3(signature = (qdisc_json, *, device, parent=None, handle=1, options=""))]
+fn qdisc_lines(
+    qdisc_json: &str,
+    device: &str,
+    parent: Option<&str>,
+    handle: u16,
+    options: &str,
+) -> PyResult<Vec<String>> {
+    let qdisc = tc::Qdisc::from_json(qdisc_json).map_err(qdisc_error)?;
+    let attachment = tc::qdisc::Attachment {
+        device: Some(device),
+        parent,
+        handle,
+        options,
+    };
+    Ok(qdisc.lines(&attachment))
 }
 
 /// Adds the functions to the module.
@@ -79,7 +108,10 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(format_size, module)?)?;
     module.add_function(wrap_pyfunction!(format_rate, module)?)?;
     module.add_function(wrap_pyfunction!(format_time, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_police, module)?)?;
+    module.add_function(wrap_pyfunction!(render_police, module)?)?;
     module.add_function(wrap_pyfunction!(parse_qdisc, module)?)?;
     module.add_function(wrap_pyfunction!(render_qdisc, module)?)?;
+    module.add_function(wrap_pyfunction!(qdisc_lines, module)?)?;
     module.add_function(wrap_pyfunction!(disciplines, module)?)
 }

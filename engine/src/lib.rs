@@ -6,11 +6,11 @@
 //!
 //! ```
 //! let resolved = r#"{"schema":1,"name":"two hosts","seed":1,"duration_ns":1000000000,
-//!   "warm_up_ns":0,"sample_interval_ns":0,"hosts":[{"name":"a"},{"name":"b"}],
+//!   "warm_up_ns":0,"sample_interval_ns":0,"timer_hz":1000,"hosts":[{"name":"a"},{"name":"b"}],
 //!   "links":[{"a":"a","b":"b",
-//!     "forward":{"rate_bps":1000000,"delay_ns":0,"mtu_bytes":1500,"overhead_bytes":14,"loss":0.0,
+//!     "forward":{"rate_bps":1000000,"delay_ns":0,"mtu_bytes":1500,"overhead_bytes":14,"loss":0.0,"loss_every_pkts":0,
 //!       "qdisc":{"kind":"pfifo","limit_packets":1000},"changes":[],"record_packets":false},
-//!     "reverse":{"rate_bps":0,"delay_ns":0,"mtu_bytes":1500,"overhead_bytes":14,"loss":0.0,
+//!     "reverse":{"rate_bps":0,"delay_ns":0,"mtu_bytes":1500,"overhead_bytes":14,"loss":0.0,"loss_every_pkts":0,
 //!       "qdisc":{"kind":"pfifo","limit_packets":1000},"changes":[],"record_packets":false}}],
 //!   "flows":[],"probes":[{"name":"ping","kind":"ping","from":"a","to":"b","interval_ns":200000000,
 //!     "count":0,"payload_bytes":56,"start_ns":0,"start_jitter_ns":0,"dscp":0}]}"#;
@@ -20,6 +20,7 @@
 
 #[cfg(feature = "batch")]
 pub mod batch;
+pub mod cca;
 pub mod error;
 pub mod net;
 pub mod qdisc;
@@ -27,6 +28,7 @@ pub mod run;
 pub mod sim;
 pub mod spec;
 pub mod tables;
+pub mod tcp;
 pub mod traffic;
 
 pub use error::EngineError;

@@ -42,12 +42,13 @@ pub fn simulate_one(resolved_json: &str, replication: u64) -> Result<RunOutput, 
     run(&experiment, replication, &Monitor::default())
 }
 
-/// Runs one replication of a checked description.
+/// Runs one replication of a checked description, if it is one that can be simulated.
 pub fn run(
     experiment: &Experiment,
     replication: u64,
     monitor: &Monitor,
 ) -> Result<RunOutput, EngineError> {
+    experiment.check_simulator()?;
     let mut world = World::new(experiment, replication);
     while steps(&mut world, EVENTS_BETWEEN_LOOKS) {
         report(&world, monitor);

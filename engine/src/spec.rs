@@ -9,7 +9,11 @@ use crate::qdisc;
 use crate::traffic::law::Law;
 use serde::{Deserialize, Serialize};
 
+mod simulator;
+pub mod tcp;
 mod validate;
+
+pub use tcp::Tcp;
 
 /// The only version of this format.
 pub const SCHEMA: u32 = 1;
@@ -34,6 +38,8 @@ pub struct Experiment {
     pub warm_up_ns: u64,
     /// Between samples; 0 for none.
     pub sample_interval_ns: u64,
+    /// Timer interrupts a second of the kernel that runs, or is modelled: 100, 250 or 1000.
+    pub timer_hz: u32,
     /// Hosts and routers.
     pub hosts: Vec<Host>,
     /// Links between them.
@@ -80,12 +86,20 @@ pub struct LinkEnd {
     pub overhead_bytes: u32,
     /// Probability that a packet is lost after the queue.
     pub loss: f64,
+    /// Of the packets that leave the queue, every so many-th is lost; 0 for none.
+    pub loss_every_pkts: u64,
+    /// What stands in front of the queue and drops what exceeds a rate.
+    #[serde(default)]
+    pub police: Option<dumbbell_tc::Police>,
     /// The egress queue.
     pub qdisc: qdisc::Config,
     /// New values at given times.
     pub changes: Vec<Change>,
     /// Whether to write every packet to the table `packets`.
     pub record_packets: bool,
+    /// Whether to write the packets before and after the queue to a capture file.
+    #[serde(default)]
+    pub capture: bool,
 }
 
 /// New values of a link from a given time on; null keeps the old one.
@@ -125,6 +139,16 @@ impl Ecn {
     }
 }
 
+/// What carries a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Transport {
+    /// Datagrams.
+    Udp,
+    /// A byte stream.
+    Tcp,
+}
+
 /// Traffic from one host to another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -143,8 +167,12 @@ pub struct Flow {
     pub start_jitter_ns: u64,
     /// Differentiated services code point, 0 to 63.
     pub dscp: u8,
-    /// ECN field.
+    /// ECN field of datagrams; TCP negotiates its own.
     pub ecn: Ecn,
+    /// What carries it.
+    pub transport: Transport,
+    /// Settings of TCP; null for UDP.
+    pub tcp: Option<Tcp>,
     /// What it sends.
     pub source: Source,
 }
@@ -208,6 +236,43 @@ pub enum Source {
         /// Where the size is taken.
         size_at: SizeAt,
     },
+    /// Several packets at one instant, again and again; the first burst at the start.
+    Bursts {
+        /// Packets in a burst.
+        packets: u32,
+        /// From one burst to the next.
+        gap: Law,
+        /// Of packets.
+        size: Law,
+        /// Where the size is taken.
+        size_at: SizeAt,
+    },
+    /// As much as TCP takes, from the start to the stop.
+    Greedy,
+    /// One transfer over TCP.
+    Sized {
+        /// Payload.
+        bytes: u64,
+    },
+    /// Transfers over TCP one after the other, each over a connection of its own.
+    #[serde(rename = "closed_loop")]
+    ClosedLoop {
+        /// Payload of each.
+        size: Law,
+        /// From the end of one to the start of the next, and before the first.
+        think: Law,
+    },
+}
+
+impl Source {
+    /// Whether it decides itself when to send, whatever the network does: the instants and
+    /// sizes are those of a `traffic::Generator`.
+    pub fn is_open_loop(&self) -> bool {
+        !matches!(
+            self,
+            Source::Greedy | Source::Sized { .. } | Source::ClosedLoop { .. }
+        )
+    }
 }
 
 /// What a probe sends.
@@ -216,6 +281,8 @@ pub enum Source {
 pub enum ProbeKind {
     /// ICMP echo (ping).
     Ping,
+    /// Echo of a UDP datagram (RFC 862).
+    Udp,
 }
 
 /// Echo requests from one host to another.
@@ -234,7 +301,7 @@ pub struct Probe {
     pub interval_ns: u64,
     /// How many; 0 until the end.
     pub count: u64,
-    /// ICMP payload (ping: 56).
+    /// ICMP or UDP payload (ping: 56).
     pub payload_bytes: u32,
     /// First request.
     pub start_ns: u64,

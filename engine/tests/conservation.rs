@@ -32,7 +32,7 @@ proptest! {
             let inside = u64::from(level.system_pkts);
             prop_assert_eq!(
                 counted.arrived_pkts,
-                counted.departed_pkts + counted.dropped_overlimit_pkts + inside
+                counted.departed_pkts + counted.dropped_pkts() + inside
             );
         }
     }

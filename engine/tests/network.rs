@@ -19,9 +19,8 @@ fn ping_over_two_hops_takes_transmission_and_delay_both_ways() {
     first.reverse.delay_ns = 4 * MS;
     let mut second = link("r", "b", end(0));
     second.forward.qdisc = Config::Netem(Netem {
-        limit_packets: 1000,
         delay_ns: 10 * MS,
-        rate_bps: 0,
+        ..Netem::default()
     });
     let spec = experiment(
         vec![first, second],

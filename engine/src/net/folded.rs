@@ -5,11 +5,12 @@
 //! before it ends. So no event is needed for each departure. What departures do to statistics
 //! is caught up with when somebody looks: the next packet to arrive, a sample, the end. Only a
 //! packet that somebody waits for (that goes on to another host, or is to be answered) has an
-//! event, at its departure.
+//! event, at its departure. With a delay after the transmitter nobody waits for a departure:
+//! the only event is the arrival at the far end.
 //!
 //! The link's ordinary path (`Link::send`) does the same with an event a departure; both give
-//! the same digest (`tests/folding.rs`). Links with loss, delay, changes or records take the
-//! ordinary one.
+//! the same digest (`tests/folding.rs`). Links with loss, changes or records take the ordinary
+//! one.
 
 use super::link_statistics::Level;
 use crate::qdisc::fifo::Limit;
@@ -137,6 +138,12 @@ impl FoldedFifo {
     fn wait_for_the_next(&mut self) {
         self.awaited.pop_front();
         self.next_awaited = self.awaited.front().copied().unwrap_or(Time::NEVER);
+    }
+
+    /// When the first packet leaves; `NEVER` when there is none.
+    #[inline(always)]
+    pub fn next_departure(&self) -> Time {
+        self.next_departure
     }
 
     /// The next departure that somebody waits for.

@@ -3,18 +3,20 @@
 //! With a finite rate the transmitter holds one packet, sends it for `bytes / rate` and then
 //! asks the discipline for the next. With an infinite rate it asks until there is none, so a
 //! work-conserving queue is passed at once and a shaping one (netem with a rate) paces itself.
-//! After transmission a packet may be lost, and otherwise arrives after the delay.
+//! After transmission a packet may be lost, by chance or by count, and otherwise arrives after the
+//! delay.
 
 use super::folded::{Departed, FoldedFifo};
 use super::link_statistics::{Level, LinkStatistics};
+use super::policer::Policer;
 use super::propagation::{Propagation, Slab};
-use crate::qdisc::{self, Dequeued, DropReason, Qdisc};
+use crate::qdisc::{self, Dequeued, DropReason, Events, Qdisc, Setting};
 use crate::sim::packet::Packet;
 use crate::sim::random::Stream;
 use crate::sim::rate::Rate;
+use crate::sim::ring::Ring;
 use crate::sim::time::Time;
 use crate::spec;
-use std::collections::VecDeque;
 
 /// What became of a packet that was offered to the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,8 +41,8 @@ pub struct Sent {
 /// How packets go through a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passage {
-    /// In the instant they come: an infinite rate behind a plain queue, no loss, no delay. Most
-    /// links beside the bottleneck are like that.
+    /// In the instant they come: an infinite rate behind a plain queue, no loss. Most links
+    /// beside the bottleneck are like that. Afterwards they may be delayed.
     AtOnce,
     /// Through a `FoldedFifo`.
     Folded,
@@ -68,12 +70,20 @@ pub struct Link {
     /// Whether it ever wants to be woken: not a plain queue of infinite rate.
     pub may_be_pending: bool,
     passage: Passage,
+    /// Whether `fold` may do anything: no policer, no loss, no records, no changes.
+    is_foldable: bool,
+    /// Whether the discipline can write to `events`: a plain queue never does.
+    pub is_eventful: bool,
+    /// What the discipline did besides answering, since the link was last asked.
+    pub events: Events,
     /// Its place in the tournament, if it may be pending.
     pub departure_leaf: usize,
     /// The place of its ring, if it has one and a delay.
     pub arrival_leaf: usize,
     /// In place of `qdisc` and transmitter where departures need no events of their own.
     folded: Option<FoldedFifo>,
+    /// In front of the queue.
+    policer: Option<Box<Policer>>,
     qdisc: Qdisc,
     /// None for an infinite rate.
     rate: Option<Rate>,
@@ -82,29 +92,39 @@ pub struct Link {
     pending: Time,
     loss: f64,
     loss_stream: Stream,
+    loss_every_pkts: u64,
+    /// Packets until the next one that is lost by count.
+    until_loss_pkts: u64,
 }
 
 impl Link {
     /// An idle link end.
-    pub fn new(end: &spec::LinkEnd, to: u32, loss_stream: Stream) -> Link {
+    pub fn new(end: &spec::LinkEnd, to: u32, loss_stream: Stream, setting: &Setting) -> Link {
         let propagation = if end.changes.is_empty() {
-            Propagation::Ring(VecDeque::new())
+            Propagation::Ring(Ring::default())
         } else {
             Propagation::Slab(Slab::default())
         };
-        let paces_itself = !matches!(end.qdisc, qdisc::Config::Pfifo(_) | qdisc::Config::Bfifo(_));
-        let is_plain =
-            end.loss == 0.0 && end.delay_ns == 0 && end.changes.is_empty() && !end.record_packets;
-        let may_be_pending = end.rate_bps > 0 || paces_itself || !end.changes.is_empty();
+        let is_plain_fifo = qdisc::is_plain_fifo(&end.qdisc);
+        let is_foldable = end.loss == 0.0
+            && end.loss_every_pkts == 0
+            && end.changes.is_empty()
+            && !end.record_packets
+            && end.police.is_none();
+        let is_plain = is_foldable && end.delay_ns == 0;
+        let may_be_pending = end.rate_bps > 0 || !is_plain_fifo || !end.changes.is_empty();
         Link {
             to,
             is_plain,
+            is_foldable,
             may_be_pending,
             passage: if is_plain && !may_be_pending {
                 Passage::AtOnce
             } else {
                 Passage::Queued
             },
+            is_eventful: !is_plain_fifo,
+            events: Events::default(),
             folded: None,
             departure_leaf: usize::MAX,
             arrival_leaf: usize::MAX,
@@ -113,21 +133,53 @@ impl Link {
             statistics: LinkStatistics::default(),
             propagation,
             delay: Time::from_ns(end.delay_ns),
-            qdisc: Qdisc::new(&end.qdisc, end.overhead_bytes),
+            policer: end
+                .police
+                .as_ref()
+                .map(|police| Box::new(Policer::new(police))),
+            qdisc: Qdisc::new(&end.qdisc, setting),
             rate: (end.rate_bps > 0).then(|| Rate::new(end.rate_bps)),
             in_transmission: None,
             pending: Time::NEVER,
             loss: end.loss,
             loss_stream,
+            loss_every_pkts: end.loss_every_pkts,
+            until_loss_pkts: end.loss_every_pkts,
         }
     }
 
-    /// Folds departures into arrivals if this link allows it: a plain FIFO in front of a
-    /// transmitter, with nothing after it.
+    /// Does without an event for each departure if this link allows it: a plain FIFO, and
+    /// after it a constant delay or nothing.
     pub fn fold(&mut self) {
-        if let (true, Some(rate), Qdisc::Fifo(fifo)) = (self.is_plain, self.rate, &self.qdisc) {
-            self.folded = Some(FoldedFifo::new(fifo.limit(), rate, self.overhead_bytes));
-            self.passage = Passage::Folded;
+        let Qdisc::Fifo(fifo) = &self.qdisc else {
+            return;
+        };
+        if !self.is_foldable {
+            return;
+        }
+        match self.rate {
+            Some(rate) => {
+                self.folded = Some(FoldedFifo::new(fifo.limit(), rate, self.overhead_bytes));
+                self.passage = Passage::Folded;
+                // Nobody waits for departures: the way to the other host takes time.
+                self.may_be_pending = self.delay == Time::ZERO;
+            }
+            None if fifo.limit().admits_any() => self.passage = Passage::AtOnce,
+            None => {}
+        }
+    }
+
+    /// When the first packet that is on its way, or in a folded queue, arrives at the far end.
+    #[inline(always)]
+    pub fn next_arrival(&self) -> Time {
+        if let Propagation::Ring(ring) = &self.propagation
+            && let Some((due, _)) = ring.front()
+        {
+            return *due;
+        }
+        match &self.folded {
+            Some(folded) => folded.next_departure().saturating_add(self.delay),
+            None => Time::NEVER,
         }
     }
 
@@ -195,13 +247,36 @@ impl Link {
         packet.arrived = now;
         let bytes = packet.wire_bytes(self.overhead_bytes);
         self.statistics.total.arrived(bytes);
-        match self.qdisc.enqueue(packet, now) {
+        if let Some(policer) = &mut self.policer
+            && !policer.passes(bytes, now)
+        {
+            self.statistics.total.dropped(bytes, DropReason::Policed);
+            return Offered::Dropped(DropReason::Policed);
+        }
+        let answer = self.qdisc.enqueue(packet, now, &mut self.events);
+        if !self.events.for_root.is_empty() {
+            self.offer_copies(now);
+        }
+        match answer {
             Ok(()) => Offered::Taken,
             Err(reason) => {
-                self.statistics.total.refused(bytes);
+                self.statistics.total.dropped(bytes, reason);
                 Offered::Dropped(reason)
             }
         }
+    }
+
+    /// Offers the copies that a discipline inside another made.
+    #[inline(never)]
+    fn offer_copies(&mut self, now: Time) {
+        self.events.is_copy = true;
+        while let Some(copy) = self.events.for_root.pop() {
+            self.events.duplicated.push(copy);
+            if let Err(reason) = self.qdisc.enqueue(copy, now, &mut self.events) {
+                self.events.drop(copy, reason);
+            }
+        }
+        self.events.is_copy = false;
     }
 
     /// Does what is due at `now`: ends a transmission, starts the next. Returns each packet
@@ -223,7 +298,7 @@ impl Link {
     /// is already over, and the packet is returned.
     #[inline(always)]
     fn take_next(&mut self, now: Time) -> Option<(Packet, Time)> {
-        match self.qdisc.dequeue(now) {
+        match self.qdisc.dequeue(now, &mut self.events) {
             Dequeued::Packet(packet) => {
                 let bytes = packet.wire_bytes(self.overhead_bytes);
                 let Some(rate) = &mut self.rate else {
@@ -237,6 +312,33 @@ impl Link {
             Dequeued::Empty => self.pending = Time::NEVER,
         }
         None
+    }
+
+    /// Counts what the discipline did besides answering, and hands it over; give it back
+    /// emptied with `return_events`.
+    pub fn take_events(&mut self) -> Events {
+        let events = std::mem::take(&mut self.events);
+        for (packet, reason) in &events.dropped {
+            let bytes = packet.wire_bytes(self.overhead_bytes);
+            self.statistics.total.dropped(bytes, *reason);
+        }
+        for copy in &events.duplicated {
+            let bytes = copy.wire_bytes(self.overhead_bytes);
+            self.statistics.total.arrived(bytes);
+        }
+        self.statistics.total.marked_pkts += events.marked.len() as u64;
+        events
+    }
+
+    /// Keeps the buffers for the next time.
+    pub fn return_events(&mut self, mut events: Events) {
+        events.clear();
+        self.events = events;
+    }
+
+    /// The discipline's own numbers.
+    pub fn discipline_statistics(&self) -> qdisc::Statistics {
+        self.qdisc.statistics()
     }
 
     /// Whether nothing but the end of a transmission can make this link send.
@@ -257,13 +359,27 @@ impl Link {
         let bytes = packet.wire_bytes(self.overhead_bytes);
         self.statistics
             .departed(bytes, packet.arrived, service, now, warm_up);
-        let lost = self.loss > 0.0 && self.loss_stream.uniform() < self.loss;
+        let by_chance = self.loss > 0.0 && self.loss_stream.uniform() < self.loss;
+        let lost = self.is_lost_by_count() || by_chance;
         self.statistics.total.lost_pkts += u64::from(lost);
         Sent {
             packet,
             lost,
             sojourn: now - packet.arrived,
         }
+    }
+
+    #[inline(always)]
+    fn is_lost_by_count(&mut self) -> bool {
+        if self.loss_every_pkts == 0 {
+            return false;
+        }
+        self.until_loss_pkts -= 1;
+        let lost = self.until_loss_pkts == 0;
+        if lost {
+            self.until_loss_pkts = self.loss_every_pkts;
+        }
+        lost
     }
 
     /// Takes new values. A packet in transmission ends as it began; packets already under way

@@ -4,6 +4,7 @@
 //! the measured window is a difference and no packet is counted twice on its way. Delays
 //! enter when a packet leaves, if it arrived after the warm-up.
 
+use crate::qdisc::events::{DropCause, DropReason};
 use crate::sim::histogram::Histogram;
 use crate::sim::moments::Moments;
 use crate::sim::time::Time;
@@ -11,24 +12,34 @@ use crate::sim::time::Time;
 /// Packets and bytes (on the wire of this link) since the start of the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
-    // Packets first and then bytes: side by side, a compiler adds to both with vector
-    // instructions, which takes three times as many as two additions.
+    // Packets first and then bytes: of two neighbours the compiler makes a vector, and adding
+    // to that takes three times the instructions of two additions.
     /// Offered to the queue.
     pub arrived_pkts: u64,
     /// Sent.
     pub departed_pkts: u64,
-    /// Refused by the queue.
+    /// Dropped because a limit was reached.
     pub dropped_overlimit_pkts: u64,
+    /// Dropped early by the queue management.
+    pub dropped_aqm_pkts: u64,
+    /// Dropped by a policer.
+    pub policed_pkts: u64,
     /// Lost by the link after they were sent.
     pub lost_pkts: u64,
+    /// Lost by a discipline that is to lose packets: these were not sent.
+    pub lost_in_queue_pkts: u64,
     /// Marked instead of dropped.
     pub marked_pkts: u64,
     /// Offered to the queue.
     pub arrived_bytes: u64,
     /// Sent.
     pub departed_bytes: u64,
-    /// Refused by the queue.
+    /// Dropped because a limit was reached.
     pub dropped_overlimit_bytes: u64,
+    /// Dropped early by the queue management.
+    pub dropped_aqm_bytes: u64,
+    /// Dropped by a policer.
+    pub policed_bytes: u64,
 }
 
 impl Counters {
@@ -39,11 +50,33 @@ impl Counters {
         self.arrived_bytes += u64::from(bytes);
     }
 
-    /// The queue refused a packet.
+    /// A limit was reached: a packet that was offered is dropped.
     #[inline]
     pub fn refused(&mut self, bytes: u32) {
         self.dropped_overlimit_pkts += 1;
         self.dropped_overlimit_bytes += u64::from(bytes);
+    }
+
+    /// A packet is dropped.
+    pub fn dropped(&mut self, bytes: u32, reason: DropReason) {
+        match reason.cause() {
+            DropCause::Limit => self.refused(bytes),
+            DropCause::QueueManagement => {
+                self.dropped_aqm_pkts += 1;
+                self.dropped_aqm_bytes += u64::from(bytes);
+            }
+            DropCause::Policer => {
+                self.policed_pkts += 1;
+                self.policed_bytes += u64::from(bytes);
+            }
+            DropCause::Loss => self.lost_in_queue_pkts += 1,
+        }
+    }
+
+    /// Everything that was dropped before it was sent, for whatever reason.
+    pub fn dropped_pkts(&self) -> u64 {
+        let decided = self.dropped_aqm_pkts + self.policed_pkts + self.lost_in_queue_pkts;
+        self.dropped_overlimit_pkts + decided
     }
 
     /// What was counted since an earlier copy.
@@ -55,7 +88,12 @@ impl Counters {
             departed_bytes: self.departed_bytes - earlier.departed_bytes,
             dropped_overlimit_pkts: self.dropped_overlimit_pkts - earlier.dropped_overlimit_pkts,
             dropped_overlimit_bytes: self.dropped_overlimit_bytes - earlier.dropped_overlimit_bytes,
+            dropped_aqm_pkts: self.dropped_aqm_pkts - earlier.dropped_aqm_pkts,
+            dropped_aqm_bytes: self.dropped_aqm_bytes - earlier.dropped_aqm_bytes,
+            policed_pkts: self.policed_pkts - earlier.policed_pkts,
+            policed_bytes: self.policed_bytes - earlier.policed_bytes,
             lost_pkts: self.lost_pkts - earlier.lost_pkts,
+            lost_in_queue_pkts: self.lost_in_queue_pkts - earlier.lost_in_queue_pkts,
             marked_pkts: self.marked_pkts - earlier.marked_pkts,
         }
     }

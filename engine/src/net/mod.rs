@@ -3,5 +3,6 @@
 pub mod folded;
 pub mod link;
 pub mod link_statistics;
+pub mod policer;
 pub mod propagation;
 pub mod route;

@@ -5,14 +5,14 @@
 //! does), so its packets wait in a slab and each has an entry in the timing wheel.
 
 use crate::sim::packet::Packet;
+use crate::sim::ring::Ring;
 use crate::sim::time::Time;
-use std::collections::VecDeque;
 
 /// The packets in flight on one directed link.
 #[derive(Debug, Clone)]
 pub enum Propagation {
     /// Constant delay: first in, first out.
-    Ring(VecDeque<(Time, Packet)>),
+    Ring(Ring<(Time, Packet)>),
     /// Changing delay: packets by slab index, due times in the wheel.
     Slab(Slab),
 }

@@ -9,9 +9,14 @@
 //! Behind a link with a rate the packet in transmission has left the queue, as in Linux, so
 //! `pfifo limit L` in front of a transmitter is the M/M/1/K queue of K = L + 1.
 
-use super::{Dequeued, DropReason};
+use super::{Build, Dequeued, Discipline, DropReason, Events, Setting};
 use crate::sim::packet::Packet;
 use crate::sim::ring::Ring;
+use crate::sim::time::Time;
+use dumbbell_tc::qdisc::{Bfifo, Pfifo};
+
+/// A packet of 65535 bytes, and no link's overhead is larger than that.
+const MOST_BYTES_ON_WIRE: u64 = 2 * 65535;
 
 /// How much a FIFO holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +36,11 @@ impl Limit {
             Limit::Bytes(limit) => waiting_bytes + bytes <= limit,
         }
     }
+
+    /// Whether an empty queue takes any packet there is.
+    pub fn admits_any(self) -> bool {
+        self.admits(0, 0, MOST_BYTES_ON_WIRE)
+    }
 }
 
 /// A FIFO queue.
@@ -48,16 +58,6 @@ impl Fifo {
         self.limit
     }
 
-    /// At most `limit_packets` wait.
-    pub fn by_packets(limit_packets: u32, overhead_bytes: u32) -> Fifo {
-        Fifo::new(Limit::Packets(limit_packets), overhead_bytes)
-    }
-
-    /// At most `limit_bytes` on the wire wait.
-    pub fn by_bytes(limit_bytes: u32, overhead_bytes: u32) -> Fifo {
-        Fifo::new(Limit::Bytes(u64::from(limit_bytes)), overhead_bytes)
-    }
-
     fn new(limit: Limit, overhead_bytes: u32) -> Fifo {
         Fifo {
             packets: Ring::default(),
@@ -66,15 +66,28 @@ impl Fifo {
             overhead_bytes,
         }
     }
+}
 
-    /// Takes the packet unless the limit is reached.
+impl Build<Pfifo> for Fifo {
+    fn build(parameters: &Pfifo, setting: &Setting) -> Fifo {
+        let limit = Limit::Packets(parameters.limit_packets);
+        Fifo::new(limit, setting.overhead_bytes)
+    }
+}
+
+impl Build<Bfifo> for Fifo {
+    fn build(parameters: &Bfifo, setting: &Setting) -> Fifo {
+        let limit = Limit::Bytes(u64::from(parameters.limit_bytes));
+        Fifo::new(limit, setting.overhead_bytes)
+    }
+}
+
+impl Discipline for Fifo {
     #[inline(always)]
-    pub fn enqueue(&mut self, packet: Packet) -> Result<(), DropReason> {
+    fn enqueue(&mut self, packet: Packet, _: Time, _: &mut Events) -> Result<(), DropReason> {
         let bytes = u64::from(packet.wire_bytes(self.overhead_bytes));
-        if !self
-            .limit
-            .admits(self.packets.len(), self.backlog_bytes, bytes)
-        {
+        let (waiting_pkts, waiting_bytes) = (self.packets.len(), self.backlog_bytes);
+        if !self.limit.admits(waiting_pkts, waiting_bytes, bytes) {
             return Err(DropReason::Overlimit);
         }
         self.backlog_bytes += bytes;
@@ -82,9 +95,8 @@ impl Fifo {
         Ok(())
     }
 
-    /// The oldest packet.
     #[inline(always)]
-    pub fn dequeue(&mut self) -> Dequeued {
+    fn dequeue(&mut self, _: Time, _: &mut Events) -> Dequeued {
         match self.packets.pop_front() {
             Some(packet) => {
                 self.backlog_bytes -= u64::from(packet.wire_bytes(self.overhead_bytes));
@@ -94,15 +106,18 @@ impl Fifo {
         }
     }
 
-    /// Packets and bytes waiting.
+    fn peek_in_place(&self) -> Option<Dequeued> {
+        let oldest = self.packets.iter().next();
+        Some(oldest.map_or(Dequeued::Empty, |packet| Dequeued::Packet(*packet)))
+    }
+
     #[inline(always)]
-    pub fn backlog(&self) -> (u32, u64) {
+    fn backlog(&self) -> (u32, u64) {
         (self.packets.len() as u32, self.backlog_bytes)
     }
 
-    /// Every packet waiting, oldest first.
-    pub fn packets(&self) -> impl Iterator<Item = &Packet> {
-        self.packets.iter()
+    fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
+        Box::new(self.packets.iter())
     }
 }
 
@@ -110,33 +125,40 @@ impl Fifo {
 mod tests {
     use super::*;
     use crate::sim::packet::Kind;
-    use crate::sim::time::Time;
 
     fn packet(bytes: u16) -> Packet {
         Packet::new(Kind::Udp, 0, 1, bytes, Time::ZERO)
     }
 
+    fn enqueue(queue: &mut Fifo, bytes: u16) -> Result<(), DropReason> {
+        queue.enqueue(packet(bytes), Time::ZERO, &mut Events::default())
+    }
+
+    fn dequeue(queue: &mut Fifo) -> Dequeued {
+        queue.dequeue(Time::ZERO, &mut Events::default())
+    }
+
     #[test]
     fn pfifo_takes_exactly_its_limit() {
-        let mut queue = Fifo::by_packets(2, 14);
-        assert_eq!(queue.enqueue(packet(100)), Ok(()));
-        assert_eq!(queue.enqueue(packet(200)), Ok(()));
-        assert_eq!(queue.enqueue(packet(1)), Err(DropReason::Overlimit));
+        let mut queue = Fifo::build(&Pfifo { limit_packets: 2 }, &Setting::for_tests());
+        assert_eq!(enqueue(&mut queue, 100), Ok(()));
+        assert_eq!(enqueue(&mut queue, 200), Ok(()));
+        assert_eq!(enqueue(&mut queue, 1), Err(DropReason::Overlimit));
         assert_eq!(queue.backlog(), (2, 328));
-        assert_eq!(queue.dequeue(), Dequeued::Packet(packet(100)));
-        assert_eq!(queue.enqueue(packet(1)), Ok(()));
+        assert_eq!(dequeue(&mut queue), Dequeued::Packet(packet(100)));
+        assert_eq!(enqueue(&mut queue, 1), Ok(()));
     }
 
     #[test]
     fn bfifo_counts_bytes_on_the_wire_up_to_and_including_its_limit() {
-        let mut queue = Fifo::by_bytes(228, 14);
-        assert_eq!(queue.enqueue(packet(100)), Ok(()));
-        assert_eq!(queue.enqueue(packet(101)), Err(DropReason::Overlimit));
-        assert_eq!(queue.enqueue(packet(100)), Ok(()));
+        let mut queue = Fifo::build(&Bfifo { limit_bytes: 228 }, &Setting::for_tests());
+        assert_eq!(enqueue(&mut queue, 100), Ok(()));
+        assert_eq!(enqueue(&mut queue, 101), Err(DropReason::Overlimit));
+        assert_eq!(enqueue(&mut queue, 100), Ok(()));
         assert_eq!(queue.backlog(), (2, 228));
-        assert_eq!(queue.dequeue(), Dequeued::Packet(packet(100)));
-        assert_eq!(queue.dequeue(), Dequeued::Packet(packet(100)));
-        assert_eq!(queue.dequeue(), Dequeued::Empty);
+        assert_eq!(dequeue(&mut queue), Dequeued::Packet(packet(100)));
+        assert_eq!(dequeue(&mut queue), Dequeued::Packet(packet(100)));
+        assert_eq!(dequeue(&mut queue), Dequeued::Empty);
         assert_eq!(queue.backlog(), (0, 0));
     }
 }

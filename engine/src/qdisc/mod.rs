@@ -1,31 +1,101 @@
 //! Queue disciplines.
 //!
 //! As in Linux, a discipline decides at `enqueue` whether to take a packet and at `dequeue`
-//! which one leaves, or when to ask again. The device that drives it is `net::link`.
+//! which one leaves, or when to ask again. Whatever else it does to packets while it is asked
+//! (drops some it held, marks one) it writes to `Events`. The device that drives it is
+//! `net::link`.
 //!
-//! Adding one: its grammar in the crate `dumbbell-tc`, a file here with its state, and a line in
-//! each `match` below (the compiler names them).
+//! Adding one: its grammar in the crate `dumbbell-tc`, a file here whose state implements
+//! `Discipline` and `Build`, and a line in the list given to the macro `disciplines` below.
 
+pub mod child;
+pub mod codel;
+pub mod events;
 pub mod fifo;
+pub mod fq_codel;
+pub mod htb;
 pub mod netem;
+pub mod pie;
+pub mod prio;
+pub mod priority;
+pub mod red;
+mod setting;
+pub mod tbf;
+pub mod token_bucket;
+
+pub use child::Child;
+pub use events::{DropReason, Events};
+pub use setting::{Above, DEFAULT_TIMER_HZ, Setting};
 
 use crate::sim::packet::Packet;
 use crate::sim::time::Time;
+use codel::Codel;
 use fifo::Fifo;
+use fq_codel::FqCodel;
+use htb::Htb;
 use netem::Netem;
+use pie::Pie;
+use prio::Prio;
+use red::Red;
+use tbf::Tbf;
 
 /// A discipline and its parameters, as the resolved description writes them. The type is tc's:
 /// what the grammar reads is what the engine runs.
 pub use dumbbell_tc::Qdisc as Config;
 
-/// Why a packet was dropped; the `reason` column of the table `packets`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(i8)]
-pub enum DropReason {
-    /// The queue was full.
-    Overlimit = 1,
-    /// The link lost it after the queue.
-    LinkLoss = 2,
+/// Whether a discipline is a first-in-first-out queue and nothing else, which sends whenever it
+/// is asked and holds nothing without a transmitter behind it.
+pub fn is_plain_fifo(config: &Config) -> bool {
+    matches!(config, Config::Pfifo(_) | Config::Bfifo(_))
+}
+
+/// What a discipline's file provides.
+pub trait Discipline {
+    /// Takes the packet or refuses it.
+    ///
+    /// # Errors
+    /// Why this very packet is dropped. Others that it drops are in `events`.
+    fn enqueue(&mut self, packet: Packet, now: Time, events: &mut Events)
+    -> Result<(), DropReason>;
+
+    /// The packet that leaves at `now`, if any.
+    fn dequeue(&mut self, now: Time, events: &mut Events) -> Dequeued;
+
+    /// What `dequeue` would give at this instant, if it can tell without taking a packet out
+    /// (`qdisc_peek_head`); `None` if it cannot.
+    fn peek_in_place(&self) -> Option<Dequeued> {
+        None
+    }
+
+    /// Packets and bytes on the wire that it holds, children included, as `tc -s qdisc` counts
+    /// them.
+    fn backlog(&self) -> (u32, u64);
+
+    /// Every packet it holds, in no particular order.
+    fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_>;
+
+    /// The part of a packet's stay that was its own transmission inside the discipline. Zero
+    /// for those that leave transmission to the link.
+    fn own_service_time(&self, _wire_bytes: u32) -> Time {
+        Time::ZERO
+    }
+
+    /// Its own numbers.
+    fn statistics(&self) -> Statistics {
+        Statistics::NONE
+    }
+}
+
+/// How a discipline comes from its parameters: an empty queue.
+pub trait Build<Parameters> {
+    /// An empty queue.
+    fn build(parameters: &Parameters, setting: &Setting) -> Self;
+}
+
+impl<Parameters, State: Build<Parameters>> Build<Parameters> for Box<State> {
+    fn build(parameters: &Parameters, setting: &Setting) -> Box<State> {
+        Box::new(State::build(parameters, setting))
+    }
 }
 
 /// What a discipline says when asked for a packet.
@@ -39,70 +109,126 @@ pub enum Dequeued {
     Empty,
 }
 
-/// A discipline with its state. An enum rather than a trait object: the plain FIFO is on the
-/// path of every packet.
-#[derive(Debug, Clone)]
-pub enum Qdisc {
-    /// `pfifo` and `bfifo`.
-    Fifo(Fifo),
-    /// `netem`.
-    Netem(Netem),
+/// A discipline's own numbers, besides what every queue counts; columns of `queue_samples`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Statistics {
+    /// Probability with which a packet that arrives is dropped or marked; NaN for those that
+    /// have none.
+    pub drop_probability: f64,
+    /// Its own estimate of the queueing delay.
+    pub delay_estimate: Option<Time>,
 }
 
-impl Qdisc {
-    /// An empty queue on a link whose packets carry `overhead_bytes` more than their IP size.
-    pub fn new(config: &Config, overhead_bytes: u32) -> Qdisc {
-        match config {
-            Config::Pfifo(pfifo) => {
-                Qdisc::Fifo(Fifo::by_packets(pfifo.limit_packets, overhead_bytes))
+impl Statistics {
+    /// Of a discipline that estimates nothing.
+    pub const NONE: Statistics = Statistics {
+        drop_probability: f64::NAN,
+        delay_estimate: None,
+    };
+}
+
+/// The enum of all disciplines, and what must go through each of them. A line is the variant, its
+/// state, and the words of tc that mean it.
+macro_rules! disciplines {
+    ($($(#[$doc:meta])* $variant:ident($state:ty): $($kind:ident),+;)+) => {
+        /// A discipline with its state. An enum rather than a trait object: the plain FIFO is on
+        /// the path of every packet. All others are boxed, to keep it small.
+        #[derive(Debug, Clone)]
+        pub enum Qdisc {
+            $($(#[$doc])* $variant($state),)+
+        }
+
+        impl Qdisc {
+            /// An empty queue.
+            pub fn new(config: &Config, setting: &Setting) -> Qdisc {
+                match config {
+                    $($(Config::$kind(parameters) => {
+                        Qdisc::$variant(Build::build(parameters, setting))
+                    })+)+
+                }
             }
-            Config::Bfifo(bfifo) => Qdisc::Fifo(Fifo::by_bytes(bfifo.limit_bytes, overhead_bytes)),
-            Config::Netem(config) => Qdisc::Netem(Netem::new(config, overhead_bytes)),
-        }
-    }
 
-    /// Takes the packet or refuses it.
-    #[inline(always)]
-    pub fn enqueue(&mut self, packet: Packet, now: Time) -> Result<(), DropReason> {
-        match self {
-            Qdisc::Fifo(fifo) => fifo.enqueue(packet),
-            Qdisc::Netem(netem) => netem.enqueue(packet, now),
-        }
-    }
+            /// See [`Discipline::enqueue`].
+            ///
+            /// # Errors
+            /// As there.
+            #[inline(always)]
+            pub fn enqueue(
+                &mut self,
+                packet: Packet,
+                now: Time,
+                events: &mut Events,
+            ) -> Result<(), DropReason> {
+                match self {
+                    $(Qdisc::$variant(state) => state.enqueue(packet, now, events),)+
+                }
+            }
 
-    /// The packet that leaves at `now`, if any.
-    #[inline(always)]
-    pub fn dequeue(&mut self, now: Time) -> Dequeued {
-        match self {
-            Qdisc::Fifo(fifo) => fifo.dequeue(),
-            Qdisc::Netem(netem) => netem.dequeue(now),
-        }
-    }
+            /// See [`Discipline::dequeue`].
+            #[inline(always)]
+            pub fn dequeue(&mut self, now: Time, events: &mut Events) -> Dequeued {
+                match self {
+                    $(Qdisc::$variant(state) => state.dequeue(now, events),)+
+                }
+            }
 
-    /// Packets and bytes on the wire that it holds, as `tc -s qdisc` counts them.
-    #[inline(always)]
-    pub fn backlog(&self) -> (u32, u64) {
-        match self {
-            Qdisc::Fifo(fifo) => fifo.backlog(),
-            Qdisc::Netem(netem) => netem.backlog(),
-        }
-    }
+            /// See [`Discipline::peek_in_place`].
+            pub fn peek_in_place(&self) -> Option<Dequeued> {
+                match self {
+                    $(Qdisc::$variant(state) => state.peek_in_place(),)+
+                }
+            }
 
-    /// The part of a packet's stay that was its own transmission inside the discipline. Zero
-    /// for those that leave transmission to the link.
-    #[inline]
-    pub fn own_service_time(&self, wire_bytes: u32) -> Time {
-        match self {
-            Qdisc::Fifo(_) => Time::ZERO,
-            Qdisc::Netem(netem) => netem.transmission_time(wire_bytes),
-        }
-    }
+            /// See [`Discipline::backlog`].
+            #[inline(always)]
+            pub fn backlog(&self) -> (u32, u64) {
+                match self {
+                    $(Qdisc::$variant(state) => state.backlog(),)+
+                }
+            }
 
-    /// Every packet it holds, in no particular order.
-    pub fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
-        match self {
-            Qdisc::Fifo(fifo) => Box::new(fifo.packets()),
-            Qdisc::Netem(netem) => Box::new(netem.packets()),
+            /// See [`Discipline::own_service_time`].
+            #[inline]
+            pub fn own_service_time(&self, wire_bytes: u32) -> Time {
+                match self {
+                    $(Qdisc::$variant(state) => state.own_service_time(wire_bytes),)+
+                }
+            }
+
+            /// See [`Discipline::statistics`].
+            pub fn statistics(&self) -> Statistics {
+                match self {
+                    $(Qdisc::$variant(state) => state.statistics(),)+
+                }
+            }
+
+            /// See [`Discipline::packets`].
+            pub fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
+                match self {
+                    $(Qdisc::$variant(state) => state.packets(),)+
+                }
+            }
         }
-    }
+    };
+}
+
+disciplines! {
+    /// `pfifo` and `bfifo`.
+    Fifo(Fifo): Pfifo, Bfifo;
+    /// `netem`.
+    Netem(Box<Netem>): Netem;
+    /// `codel`.
+    Codel(Box<Codel>): Codel;
+    /// `fq_codel`.
+    FqCodel(Box<FqCodel>): FqCodel;
+    /// `pie`.
+    Pie(Box<Pie>): Pie;
+    /// `red`.
+    Red(Box<Red>): Red;
+    /// `tbf`.
+    Tbf(Box<Tbf>): Tbf;
+    /// `prio` and `pfifo_fast`.
+    Prio(Box<Prio>): Prio, PfifoFast;
+    /// `htb`.
+    Htb(Box<Htb>): Htb;
 }

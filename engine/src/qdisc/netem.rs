@@ -1,23 +1,44 @@
-//! `netem` with a constant delay and a rate (tc-netem(8)), by Linux's arithmetic (6.1).
+//! `netem`: delay, loss, duplication, reordering and a rate, as in Linux 6.1 (tc-netem(8),
+//! `net/sched/sch_netem.c`).
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | `limit`: refused when `limit` packets are held, the one being sent included | yes |
-//! | `delay TIME`, constant | yes |
-//! | `rate RATE`: length / rate in whole nanoseconds, rounded down, rate in bytes/s | yes |
-//! | with a rate, the delay runs while a packet waits behind the one in front | yes |
-//! | packet overhead, cell size and cell overhead of `rate` | no |
-//! | jitter, distribution, correlation, loss, duplicate, corrupt, reorder, slot | no |
+//! | `delay`: each packet is sent this long after it arrived | yes |
+//! | jitter, correlation, distribution (`tabledist`, `get_crandom`) | yes: `netem/chance.rs`, `netem/distribution.rs` |
+//! | packets wait in the order of their time to send (`tfifo_enqueue`) | yes: `netem/time_order.rs` |
+//! | `loss` random, state, gemodel (`loss_event`); `ecn` | yes: `netem/loss.rs` |
+//! | `duplicate`: the copy enters at the root once more and is not copied again | yes; as a child, see below |
+//! | `reorder`, `gap`: to the head of the queue, without delay | yes |
+//! | `rate`: packets are sent one after the other; the delay runs while a packet waits | yes |
+//! | packet overhead, cell size and cell overhead (`packet_time_ns`) | yes |
+//! | `limit` counts packets inside, the one in transmission included | yes |
+//! | a child discipline; `corrupt`; `slot` | no |
 //!
-//! A packet's time to send is `max(now + delay, time to send of the one in front) + length /
-//! rate`. It stays in the queue until then, so the queue's limit, backlog and sojourn time
-//! include the packet in transmission, unlike a FIFO in front of a link.
+//! With a rate, a packet's transmission starts when the last packet's time to send is reached
+//! and its own delay is over: with delay 0 this is the single server of queueing theory, in
+//! which the packet being sent counts against the limit. Times in whole nanoseconds per packet,
+//! as the kernel computes them.
+//!
+//! Inside another discipline, the kernel lets a copy in at the root before the packet itself
+//! is in the queue; here after it. The two differ only when one place is left.
 
-use super::{Dequeued, DropReason};
+mod chance;
+mod distribution;
+mod loss;
+#[cfg(test)]
+mod tests;
+mod time_order;
+
+use super::{Build, Dequeued, Discipline, DropReason, Events, Setting};
 use crate::sim::packet::Packet;
+use crate::sim::random::Stream;
 use crate::sim::time::Time;
+use chance::{Chance, Correlated};
+use distribution::Jitter;
 use dumbbell_tc::qdisc::Netem as Config;
+use loss::Loss;
 use std::collections::VecDeque;
+use time_order::TimeOrder;
 
 /// Nanoseconds in a second.
 const NS_PER_S: u64 = 1_000_000_000;
@@ -25,160 +46,234 @@ const NS_PER_S: u64 = 1_000_000_000;
 /// The state of a netem queue.
 #[derive(Debug, Clone)]
 pub struct Netem {
-    /// Packets with their time to send, which never decreases along the queue.
-    packets: VecDeque<(Time, Packet)>,
+    /// Reordered packets, which leave first, the last one before all; each with the time at
+    /// which it came.
+    at_head: VecDeque<(Time, Packet)>,
+    /// All others, by their time to send.
+    waiting: TimeOrder,
     backlog_bytes: u64,
     limit: usize,
     delay: Time,
+    jitter: Jitter,
+    loss: Loss,
+    /// Mark, where that is possible, what would be lost.
+    ecn: bool,
+    duplicate: Chance,
+    reorder: Chance,
+    /// Packets delayed since the last one that was reordered (`counter`).
+    delayed_pkts: u32,
+    /// 0 for no reordering.
+    gap_pkts: u32,
+    rate: TransmissionTime,
+    overhead_bytes: u32,
+    is_root: bool,
+    stream: Stream,
+}
+
+/// How long a packet takes at the rate (`packet_time_ns`).
+#[derive(Debug, Clone, Copy)]
+struct TransmissionTime {
     /// 0 for no rate. Linux keeps bytes per second.
     bytes_per_second: u64,
-    overhead_bytes: u32,
+    packet_overhead_bytes: i64,
+    /// 0 for no cells.
+    cell_size_bytes: u64,
+    /// A cell with its overhead.
+    sent_cell_bytes: u64,
+}
+
+impl TransmissionTime {
+    fn new(parameters: &Config) -> TransmissionTime {
+        let cell_bytes =
+            i64::from(parameters.cell_size_bytes) + i64::from(parameters.cell_overhead_bytes);
+        TransmissionTime {
+            bytes_per_second: parameters.rate_bps / 8,
+            packet_overhead_bytes: i64::from(parameters.packet_overhead_bytes),
+            cell_size_bytes: u64::from(parameters.cell_size_bytes),
+            sent_cell_bytes: cell_bytes.max(0) as u64,
+        }
+    }
+
+    fn exists(&self) -> bool {
+        self.bytes_per_second > 0
+    }
+
+    /// Zero without a rate.
+    #[inline]
+    fn of(&self, wire_bytes: u32) -> Time {
+        if !self.exists() {
+            return Time::ZERO;
+        }
+        let mut bytes = (i64::from(wire_bytes) + self.packet_overhead_bytes).max(0) as u64;
+        if self.cell_size_bytes > 0 {
+            bytes = bytes.div_ceil(self.cell_size_bytes) * self.sent_cell_bytes;
+        }
+        Time::from_ns(bytes * NS_PER_S / self.bytes_per_second)
+    }
+}
+
+impl Build<Config> for Netem {
+    fn build(parameters: &Config, setting: &Setting) -> Netem {
+        let mut stream = setting.stream();
+        // The kernel, too, starts each correlated sequence at random (`init_crandom`).
+        let delay_correlation = Correlated::new(parameters.delay_correlation_ppb, &mut stream);
+        let loss = Loss::new(parameters.loss.as_ref(), &mut stream);
+        let (duplicate_ppb, reorder_ppb) = (parameters.duplicate_ppb, parameters.reorder_ppb);
+        let mut chance = |ppb, correlation_ppb| Chance::new(ppb, correlation_ppb, &mut stream);
+        Netem {
+            at_head: VecDeque::new(),
+            waiting: TimeOrder::default(),
+            backlog_bytes: 0,
+            limit: parameters.limit_packets as usize,
+            delay: Time::from_ns(parameters.delay_ns),
+            jitter: Jitter::new(
+                parameters.jitter_ns,
+                parameters.distribution,
+                delay_correlation,
+            ),
+            loss,
+            ecn: parameters.ecn,
+            duplicate: chance(duplicate_ppb, parameters.duplicate_correlation_ppb),
+            reorder: chance(reorder_ppb, parameters.reorder_correlation_ppb),
+            delayed_pkts: 0,
+            gap_pkts: parameters.gap_packets,
+            rate: TransmissionTime::new(parameters),
+            overhead_bytes: setting.overhead_bytes,
+            is_root: setting.is_root,
+            stream,
+        }
+    }
 }
 
 impl Netem {
-    /// An empty queue.
-    pub fn new(config: &Config, overhead_bytes: u32) -> Netem {
-        Netem {
-            packets: VecDeque::new(),
-            backlog_bytes: 0,
-            limit: config.limit_packets as usize,
-            delay: Time::from_ns(config.delay_ns),
-            bytes_per_second: config.rate_bps / 8,
-            overhead_bytes,
-        }
+    fn len(&self) -> usize {
+        self.at_head.len() + self.waiting.len()
     }
 
-    /// How long a packet takes at the configured rate; zero without one.
-    #[inline]
-    pub fn transmission_time(&self, wire_bytes: u32) -> Time {
-        if self.bytes_per_second == 0 {
-            return Time::ZERO;
+    /// Takes the packet, or the copy of one.
+    fn take(
+        &mut self,
+        mut packet: Packet,
+        now: Time,
+        events: &mut Events,
+        is_copy: bool,
+    ) -> Result<(), DropReason> {
+        let mut count = 1;
+        if !is_copy && self.duplicate.strikes(&mut self.stream) {
+            count += 1;
         }
-        Time::from_ns(u64::from(wire_bytes) * NS_PER_S / self.bytes_per_second)
-    }
-
-    /// Takes the packet unless the limit is reached, and fixes its time to send.
-    #[inline]
-    pub fn enqueue(&mut self, packet: Packet, now: Time) -> Result<(), DropReason> {
-        if self.packets.len() >= self.limit {
+        if self.loss.strikes(&mut self.stream) {
+            let marked = self.ecn && events.mark(&mut packet, DropReason::NetemLoss);
+            count -= i32::from(!marked);
+        }
+        if count == 0 {
+            return Err(DropReason::NetemLoss);
+        }
+        if self.len() >= self.limit {
             return Err(DropReason::Overlimit);
         }
-        let bytes = packet.wire_bytes(self.overhead_bytes);
-        let mut time_to_send = now + self.delay;
-        if self.bytes_per_second != 0 {
-            if let Some((in_front, _)) = self.packets.back() {
-                time_to_send = time_to_send.max(*in_front);
-            }
-            time_to_send += self.transmission_time(bytes);
+        if count > 1 {
+            self.copy(packet, now, events);
         }
-        self.backlog_bytes += u64::from(bytes);
-        self.packets.push_back((time_to_send, packet));
+        self.insert(packet, now);
         Ok(())
     }
 
-    /// The first packet once its time has come.
-    #[inline]
-    pub fn dequeue(&mut self, now: Time) -> Dequeued {
-        match self.packets.front() {
-            None => Dequeued::Empty,
-            Some((time_to_send, _)) if *time_to_send > now => Dequeued::NotBefore(*time_to_send),
-            Some(_) => {
-                let (_, packet) = self.packets.pop_front().expect("there is a front");
-                self.backlog_bytes -= u64::from(packet.wire_bytes(self.overhead_bytes));
-                Dequeued::Packet(packet)
-            }
+    /// Lets a copy in at the root.
+    fn copy(&mut self, packet: Packet, now: Time, events: &mut Events) {
+        if !self.is_root {
+            events.for_root.push(packet);
+            return;
+        }
+        events.duplicated.push(packet);
+        if let Err(reason) = self.take(packet, now, events, true) {
+            events.drop(packet, reason);
         }
     }
 
-    /// Packets and bytes held, the one in transmission included.
-    #[inline]
-    pub fn backlog(&self) -> (u32, u64) {
-        (self.packets.len() as u32, self.backlog_bytes)
+    /// Puts it to the head of the queue or among those that wait for their time.
+    fn insert(&mut self, packet: Packet, now: Time) {
+        let bytes = packet.wire_bytes(self.overhead_bytes);
+        self.backlog_bytes += u64::from(bytes);
+        let must_be_delayed = self.gap_pkts == 0 || self.delayed_pkts < self.gap_pkts - 1;
+        if must_be_delayed || !self.reorder.strikes(&mut self.stream) {
+            let time_to_send = self.time_to_send(now, bytes);
+            self.delayed_pkts = self.delayed_pkts.wrapping_add(1);
+            self.waiting.push(time_to_send, packet);
+        } else {
+            self.delayed_pkts = 0;
+            self.at_head.push_front((now, packet));
+        }
     }
 
-    /// Every packet held, first to leave first.
-    pub fn packets(&self) -> impl Iterator<Item = &Packet> {
-        self.packets.iter().map(|(_, packet)| packet)
+    /// When a packet that arrives `now` is to be sent: after its delay; with a rate, after the
+    /// packet that is to be sent last, and its own transmission.
+    fn time_to_send(&mut self, now: Time, wire_bytes: u32) -> Time {
+        let deviation_ns = self.jitter.draw_ns(&mut self.stream);
+        let ready = moved(now + self.delay, deviation_ns);
+        if !self.rate.exists() {
+            return ready;
+        }
+        let at_head = self.at_head.back().map(|(came, _)| *came);
+        let last = self.waiting.last().max(at_head);
+        // The delay runs while a packet waits. Without another in front, a delay below 0
+        // shortens its transmission, as in the kernel.
+        let start = last.map_or(ready, |last| ready.max(last));
+        start + self.rate.of(wire_bytes)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sim::packet::Kind;
+/// An instant, `by_ns` later or earlier, but not before the start.
+fn moved(instant: Time, by_ns: i64) -> Time {
+    let by = Time::from_ns(by_ns.unsigned_abs());
+    if by_ns >= 0 {
+        instant + by
+    } else {
+        Time(instant.0.saturating_sub(by.0))
+    }
+}
 
-    fn packet(number: u32, bytes: u16) -> Packet {
-        Packet::new(Kind::Udp, 0, number, bytes, Time::ZERO)
+impl Discipline for Netem {
+    /// Takes the packet unless it is to be lost or the limit is reached, and fixes its time to
+    /// send.
+    fn enqueue(
+        &mut self,
+        packet: Packet,
+        now: Time,
+        events: &mut Events,
+    ) -> Result<(), DropReason> {
+        let is_copy = events.is_copy;
+        self.take(packet, now, events, is_copy)
     }
 
-    fn netem(limit_packets: u32, delay_ns: u64, rate_bps: u64) -> Netem {
-        let config = Config {
-            limit_packets,
-            delay_ns,
-            rate_bps,
+    /// A reordered packet at once, others once their time has come.
+    #[inline]
+    fn dequeue(&mut self, now: Time, _: &mut Events) -> Dequeued {
+        let packet = match self.at_head.pop_front() {
+            Some((_, packet)) => packet,
+            None => match self.waiting.pop(now) {
+                Ok(packet) => packet,
+                Err(None) => return Dequeued::Empty,
+                Err(Some(time_to_send)) => return Dequeued::NotBefore(time_to_send),
+            },
         };
-        Netem::new(&config, 14)
+        self.backlog_bytes -= u64::from(packet.wire_bytes(self.overhead_bytes));
+        Dequeued::Packet(packet)
     }
 
-    /// Departure times, in nanoseconds, of packets given as (arrival in ns, bytes).
-    fn departures(mut queue: Netem, arrivals: &[(u64, u16)]) -> Vec<u64> {
-        for (number, (at, bytes)) in arrivals.iter().enumerate() {
-            let taken = queue.enqueue(packet(number as u32, *bytes), Time::from_ns(*at));
-            assert_eq!(taken, Ok(()));
-        }
-        let mut out = Vec::new();
-        let mut now = Time::ZERO;
-        loop {
-            match queue.dequeue(now) {
-                Dequeued::Packet(_) => out.push(now.as_ns()),
-                Dequeued::NotBefore(later) => now = later,
-                Dequeued::Empty => return out,
-            }
-        }
+    /// The one in transmission included.
+    #[inline]
+    fn backlog(&self) -> (u32, u64) {
+        (self.len() as u32, self.backlog_bytes)
     }
 
-    #[test]
-    fn rate_serves_one_packet_after_the_other() {
-        // 111 + 14 bytes at 1 Mbit/s take 1 ms.
-        let arrivals = [(0, 111), (0, 111), (5_000_000, 111)];
-        let expected = vec![1_000_000, 2_000_000, 6_000_000];
-        assert_eq!(departures(netem(1000, 0, 1_000_000), &arrivals), expected);
+    #[inline]
+    fn own_service_time(&self, wire_bytes: u32) -> Time {
+        self.rate.of(wire_bytes)
     }
 
-    #[test]
-    fn the_delay_runs_while_a_packet_waits() {
-        // The second packet's 500 us of delay are over before the first has been sent.
-        let arrivals = [(0, 111), (0, 111)];
-        let expected = vec![1_500_000, 2_500_000];
-        assert_eq!(
-            departures(netem(1000, 500_000, 1_000_000), &arrivals),
-            expected
-        );
-    }
-
-    #[test]
-    fn transmission_times_are_whole_nanoseconds_of_bytes_per_second() {
-        // 1,000,007 bit/s are 125,000 bytes/s, as the kernel gets them from tc.
-        let queue = netem(1000, 0, 1_000_007);
-        assert_eq!(queue.transmission_time(1), Time::from_ns(8_000));
-        let queue = netem(1000, 0, 24);
-        assert_eq!(queue.transmission_time(1), Time::from_ns(333_333_333));
-    }
-
-    #[test]
-    fn the_limit_counts_the_packet_in_transmission() {
-        let mut queue = netem(1, 0, 1_000_000);
-        assert_eq!(queue.enqueue(packet(1, 100), Time::ZERO), Ok(()));
-        let second = queue.enqueue(packet(2, 100), Time::ZERO);
-        assert_eq!(second, Err(DropReason::Overlimit));
-    }
-
-    #[test]
-    fn without_a_rate_each_packet_has_its_own_delay() {
-        let arrivals = [(0, 1500), (10, 40)];
-        assert_eq!(
-            departures(netem(10, 1_000, 0), &arrivals),
-            vec![1_000, 1_010]
-        );
+    fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
+        let at_head = self.at_head.iter().map(|(_, packet)| packet);
+        Box::new(at_head.chain(self.waiting.packets()))
     }
 }

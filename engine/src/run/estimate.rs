@@ -1,8 +1,9 @@
 //! What a run will cost, before it starts.
 
 use crate::net::route::Routes;
+use crate::qdisc;
 use crate::sim::time::Time;
-use crate::spec::{Experiment, Flow, Probe, Source};
+use crate::spec::{Experiment, Flow, Probe, Source, Transport};
 use crate::traffic::datagram;
 use crate::traffic::law::Law;
 
@@ -50,8 +51,22 @@ impl Estimate {
             let links = path.iter().filter(|link| recorded[**link as usize]).count();
             records += packets * 2.0 * links as f64;
         };
+        let mut shares = Shares::new(experiment);
         for flow in &experiment.flows {
-            add(packets_of(flow, duration_s), path(&flow.from, &flow.to));
+            if flow.transport == Transport::Tcp {
+                shares.add(&path(&flow.from, &flow.to));
+            }
+        }
+        for flow in &experiment.flows {
+            let out = path(&flow.from, &flow.to);
+            if flow.transport == Transport::Tcp {
+                let segments = segments_of(flow, duration_s, shares.bps(&out));
+                add(segments, out);
+                // An acknowledgement for every second segment.
+                add(segments / 2.0, path(&flow.to, &flow.from));
+            } else {
+                add(packets_of(flow, duration_s), out);
+            }
         }
         for probe in &experiment.probes {
             let requests = requests_of(probe, duration_s);
@@ -85,9 +100,77 @@ fn requests_of(probe: &Probe, duration_s: f64) -> f64 {
     }
 }
 
-fn packets_of(flow: &Flow, duration_s: f64) -> f64 {
+/// What TCP gets where nothing is known to limit it, bit/s.
+const UNLIMITED_BPS: f64 = 1e9;
+/// Payload of a segment on an Ethernet.
+const SEGMENT_BYTES: f64 = 1448.0;
+
+/// What TCP flows can get of the links they share.
+struct Shares {
+    /// bit/s of each queue; infinite where nothing limits it.
+    rates_bps: Vec<f64>,
+    flows: Vec<u32>,
+}
+
+impl Shares {
+    fn new(experiment: &Experiment) -> Shares {
+        let ends = experiment.link_ends();
+        let rates_bps: Vec<f64> = ends
+            .map(|(_, _, end)| match (end.rate_bps, &end.qdisc) {
+                (0, qdisc::Config::Netem(netem)) if netem.rate_bps > 0 => netem.rate_bps as f64,
+                (0, _) => f64::INFINITY,
+                (rate_bps, _) => rate_bps as f64,
+            })
+            .collect();
+        Shares {
+            flows: vec![0; rates_bps.len()],
+            rates_bps,
+        }
+    }
+
+    fn add(&mut self, path: &[u32]) {
+        path.iter()
+            .for_each(|queue| self.flows[*queue as usize] += 1);
+    }
+
+    /// Its fair share at the narrowest place.
+    fn bps(&self, path: &[u32]) -> f64 {
+        let shares = path.iter().map(|queue| {
+            let queue = *queue as usize;
+            self.rates_bps[queue] / f64::from(self.flows[queue])
+        });
+        shares.fold(UNLIMITED_BPS, f64::min)
+    }
+}
+
+fn active_s(flow: &Flow, duration_s: f64) -> f64 {
     let start = flow.start_ns as f64 * 1e-9;
-    let active = (duration_s.min(flow.stop_ns as f64 * 1e-9) - start).max(0.0);
+    (duration_s.min(flow.stop_ns as f64 * 1e-9) - start).max(0.0)
+}
+
+fn segments_of(flow: &Flow, duration_s: f64, share_bps: f64) -> f64 {
+    let active = active_s(flow, duration_s);
+    let most_bytes = active * share_bps / 8.0;
+    let asked_bytes = match &flow.source {
+        Source::Sized { bytes } => *bytes as f64,
+        Source::Poisson { gap, size, .. }
+        | Source::Renewal { gap, size, .. }
+        | Source::Cbr { gap, size, .. } => {
+            let mean = |law: &Law, least: f64| law.mean().unwrap_or(1e3).max(least);
+            active / mean(gap, 1e-9) * mean(size, 1.0)
+        }
+        Source::ClosedLoop { size, think } => {
+            let bytes = size.mean().unwrap_or(1e6).max(1.0);
+            let each_s = think.mean().unwrap_or(1.0) + bytes * 8.0 / share_bps;
+            active / each_s.max(1e-6) * bytes
+        }
+        _ => f64::INFINITY,
+    };
+    most_bytes.min(asked_bytes) / SEGMENT_BYTES + 1.0
+}
+
+fn packets_of(flow: &Flow, duration_s: f64) -> f64 {
+    let active = active_s(flow, duration_s);
     // An infinite mean (Pareto with a shape of at most 1) is counted by its scale.
     let mean = |law: &Law| law.mean().unwrap_or(1e-3).max(1e-9);
     match &flow.source {
@@ -100,5 +183,9 @@ fn packets_of(flow: &Flow, duration_s: f64) -> f64 {
             active / mean(gap) * fragments as f64
         }
         Source::Replay { times_ns, .. } => times_ns.len() as f64,
+        Source::Bursts { packets, gap, .. } => active / mean(gap) * f64::from(*packets),
+        Source::Greedy | Source::Sized { .. } | Source::ClosedLoop { .. } => {
+            unreachable!("these have no packets of their own")
+        }
     }
 }

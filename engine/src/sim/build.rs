@@ -4,11 +4,14 @@ use super::random::Stream;
 use super::time::Time;
 use crate::net::link::Link;
 use crate::net::route::{Hop, Routes};
+use crate::qdisc::{Above, Setting};
 use crate::sim::moments::Moments;
-use crate::spec::{Experiment, Flow, Probe, SizeAt};
+use crate::spec::{Experiment, Flow, Probe, SizeAt, Tcp};
+use crate::tcp::Settings;
 use crate::traffic::conversation::{Conversation, Counters, Datagrams, NO_HOST, Sender};
 use crate::traffic::datagram::Reassembly;
 use crate::traffic::ping::Ping;
+use crate::traffic::tcp_flow::{Named, TcpFlow};
 use crate::traffic::{FlowStreams, Generator};
 
 /// The parts of a network before anything has happened.
@@ -71,7 +74,22 @@ impl Builder<'_> {
         let names = self.experiment.queue_names();
         let ends = self.experiment.link_ends().zip(&self.hops).zip(names);
         ends.map(|(((_, _, end), hop), name)| {
-            Link::new(end, hop.to, self.stream(&format!("link/{name}/loss")))
+            let setting = Setting {
+                overhead_bytes: end.overhead_bytes,
+                mtu_bytes: end.mtu_bytes,
+                timer_hz: self.experiment.timer_hz,
+                above: if end.rate_bps > 0 {
+                    Above::Shaper
+                } else {
+                    Above::Device
+                },
+                seed: self.experiment.seed,
+                replication: self.replication,
+                name: format!("queue/{name}"),
+                is_root: true,
+            };
+            let loss_stream = self.stream(&format!("link/{name}/loss"));
+            Link::new(end, hop.to, loss_stream, &setting)
         })
         .collect()
     }
@@ -85,12 +103,15 @@ impl Builder<'_> {
 
     fn flow(&self, flow: &Flow) -> (Conversation, Time) {
         let streams = FlowStreams::new(self.experiment.seed, self.replication, &flow.name);
-        let mut generator = Generator::new(&flow.source, streams);
         let start = self.start(
             &format!("flow/{}", flow.name),
             flow.start_ns,
             flow.start_jitter_ns,
         );
+        if let Some(tcp) = &flow.tcp {
+            return self.tcp_flow(flow, tcp, streams, start);
+        }
+        let mut generator = Generator::new(&flow.source, streams);
         let gap = generator.next_gap();
         let first = gap.map_or(Time::NEVER, |gap| start.saturating_add(gap));
         let sender = Sender::Udp(Box::new(generator));
@@ -100,6 +121,47 @@ impl Builder<'_> {
             self.conversation(&flow.from, &flow.to, class, stop, sender),
             first,
         )
+    }
+
+    fn tcp_flow(
+        &self,
+        flow: &Flow,
+        tcp: &Tcp,
+        streams: FlowStreams,
+        start: Time,
+    ) -> (Conversation, Time) {
+        let stop = Time::from_ns(flow.stop_ns);
+        let mtu_bytes = self.mtu_bytes(&flow.from, &flow.to);
+        let settings = Settings::new(tcp, mtu_bytes, self.experiment.timer_hz);
+        let named = Named {
+            seed: self.experiment.seed,
+            replication: self.replication,
+            name: flow.name.clone(),
+        };
+        let tcp_flow = TcpFlow::new(&flow.source, settings, named, streams, start, stop);
+        let first = tcp_flow.due();
+        let sender = Sender::Tcp(Box::new(tcp_flow));
+        let class = flow.dscp << 2;
+        (
+            self.conversation(&flow.from, &flow.to, class, stop, sender),
+            first,
+        )
+    }
+
+    fn host(&self, name: &str) -> u32 {
+        let index = self.experiment.host_index(name);
+        index.expect("hosts were checked")
+    }
+
+    /// Largest packet that passes the way from one host to another.
+    fn mtu_bytes(&self, from: &str, to: &str) -> u32 {
+        let (source, destination) = (self.host(from), self.host(to));
+        let row = self.routes.row(destination);
+        let path = self.routes.path(&self.hops, row, source, destination);
+        let ends: Vec<_> = self.experiment.link_ends().collect();
+        let mtus = path.into_iter().flatten();
+        let mtus = mtus.map(|link| ends[link as usize].2.mtu_bytes);
+        mtus.min().expect("a path has a link")
     }
 
     fn probe(&self, probe: &Probe) -> (Conversation, Time) {
@@ -121,22 +183,11 @@ impl Builder<'_> {
         stop: Time,
         sender: Sender,
     ) -> Conversation {
-        let host = |name: &str| {
-            self.experiment
-                .host_index(name)
-                .expect("hosts were checked")
-        };
-        let (source, destination) = (host(from), host(to));
+        let (source, destination) = (self.host(from), self.host(to));
         let row_out = self.routes.row(destination);
-        let path = self.routes.path(&self.hops, row_out, source, destination);
-        let ends: Vec<_> = self.experiment.link_ends().collect();
-        let mtus = path
-            .into_iter()
-            .flatten()
-            .map(|link| ends[link as usize].2.mtu_bytes);
         let (counting_host, size_at) = match &sender {
             Sender::Udp(generator) => (destination, generator.size_at()),
-            Sender::Ping(_) => (NO_HOST, SizeAt::Payload),
+            Sender::Ping(_) | Sender::Tcp(_) => (NO_HOST, SizeAt::Payload),
         };
         Conversation {
             source,
@@ -147,7 +198,7 @@ impl Builder<'_> {
             row_back: self.routes.row(source),
             traffic_class,
             size_at,
-            mtu_bytes: mtus.min().expect("a path has a link"),
+            mtu_bytes: self.mtu_bytes(from, to),
             sender,
             stop,
             number: 0,

@@ -11,6 +11,7 @@ pub mod records;
 pub mod ring;
 pub mod samples;
 pub mod time;
+pub mod timer;
 pub mod tournament;
 pub mod wheel;
 pub mod world;

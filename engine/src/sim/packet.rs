@@ -5,14 +5,14 @@
 //! | `created` | 64 | when the sender made it, picoseconds |
 //! | `arrived` | 64 | when it arrived at the queue it is in, picoseconds |
 //! | `conversation` | 32 | which flow or probe it belongs to |
-//! | `number` | 32 | datagram number, echo sequence, TCP sequence |
-//! | `extra` | 32 | fragment index and count (16 + 16); TCP acknowledgement |
+//! | `number` | 32 | datagram number, echo sequence; of TCP the low bits of the sequence number, or of what is acknowledged |
+//! | `extra` | 32 | fragment index and count (16 + 16); of TCP the place of its segment |
 //! | `bytes` | 16 | size with the IP header; for an ideal source the drawn size |
 //! | `traffic_class` | 8 | DSCP (6) and ECN (2), as in the IP header |
 //! | `kind` | 8 | 4 bits of kind; 4 of flags: reply, size already the wire's, 2 free |
 //!
-//! TCP keeps its 32-bit sequence and acknowledgement here; window, SACK blocks and timestamps
-//! lie in a side ring of the flow, indexed by `number`. A larger packet may grow to 64 bytes.
+//! A TCP header lies in a store of the flow (`traffic::tcp_flow`) and is read once, where the
+//! packet arrives: in the packet it would double what every queue moves.
 
 use super::time::Time;
 
@@ -24,11 +24,15 @@ pub enum Kind {
     Udp = 0,
     /// An ICMP echo, asking or answering.
     Echo = 1,
+    /// A TCP segment.
+    Tcp = 2,
 }
 
 const KIND_MASK: u8 = 0x0f;
 const REPLY: u8 = 0x10;
 const SIZE_ON_WIRE: u8 = 0x20;
+/// The two bits of ECN in the traffic class.
+const ECN_MASK: u8 = 0b11;
 
 /// A packet on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,6 +98,19 @@ impl Packet {
         self
     }
 
+    /// A TCP segment that lies at this place of its flow's store, ECN-capable or not.
+    pub fn with_segment(mut self, place: u32, is_ecn_capable: bool) -> Packet {
+        self.extra = place;
+        self.traffic_class = self.traffic_class & !ECN_MASK | u8::from(is_ecn_capable) << 1;
+        self
+    }
+
+    /// Where its TCP segment lies.
+    #[inline]
+    pub fn segment_place(&self) -> u32 {
+        self.extra
+    }
+
     /// How many fragments its datagram has.
     #[inline]
     pub fn fragments(&self) -> u16 {
@@ -115,11 +132,34 @@ impl Packet {
     /// What it is.
     #[inline]
     pub fn kind(&self) -> Kind {
-        if self.kind & KIND_MASK == Kind::Echo as u8 {
-            Kind::Echo
-        } else {
-            Kind::Udp
+        match self.kind & KIND_MASK {
+            kind if kind == Kind::Echo as u8 => Kind::Echo,
+            kind if kind == Kind::Tcp as u8 => Kind::Tcp,
+            _ => Kind::Udp,
         }
+    }
+
+    /// Whether it may be marked instead of dropped, or has been (RFC 3168 section 5: ECT(0),
+    /// ECT(1) or CE).
+    #[inline]
+    pub fn is_ecn_capable(&self) -> bool {
+        self.traffic_class & ECN_MASK != 0
+    }
+
+    /// Whether it has been marked (RFC 3168 section 5: CE).
+    #[inline]
+    pub fn has_congestion_mark(&self) -> bool {
+        self.traffic_class & ECN_MASK == ECN_MASK
+    }
+
+    /// Marks it if it is ECN-capable. Returns whether it is.
+    #[inline]
+    pub fn mark_congestion(&mut self) -> bool {
+        let can_be = self.is_ecn_capable();
+        if can_be {
+            self.traffic_class |= ECN_MASK;
+        }
+        can_be
     }
 
     /// Bytes a link with this overhead counts and sends.
@@ -137,6 +177,19 @@ impl Packet {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_capable_packets_are_marked() {
+        let mut packet = Packet::new(Kind::Udp, 0, 1, 100, Time::ZERO);
+        packet.traffic_class = 46 << 2;
+        assert!(!packet.mark_congestion());
+        assert_eq!(packet.traffic_class, 46 << 2);
+        packet.traffic_class |= 0b10;
+        assert!(packet.is_ecn_capable() && !packet.has_congestion_mark());
+        assert!(packet.mark_congestion());
+        assert!(packet.has_congestion_mark());
+        assert_eq!(packet.traffic_class >> 2, 46);
+    }
 
     #[test]
     fn fields_do_not_disturb_each_other() {

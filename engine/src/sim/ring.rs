@@ -1,8 +1,8 @@
 //! A queue of small values: what is pushed first is popped first.
 //!
-//! Does what `VecDeque` does, for `Copy` values, in a third of the instructions: the number of
-//! places is a power of two, so that finding a place takes a mask, and a value is looked at
-//! before it is popped without a second search. Every packet passes through such a queue.
+//! Does what `VecDeque` does, for `Copy` values, in about half the instructions: the number of
+//! places is a power of two, so that finding a place takes a mask and no comparison. Every
+//! packet that waits, is sent or is on its way lies in such a queue.
 
 /// Places made at the first push.
 const FIRST_PLACES: usize = 8;

@@ -6,6 +6,7 @@
 use super::time::{PS_PER_S, Time};
 use crate::net::link::Link;
 use crate::traffic::conversation::Conversation;
+use crate::traffic::tcp_flow::TcpFlow;
 
 /// A row of `queue_samples`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,6 +31,12 @@ pub struct QueueSample {
     pub sojourn_sum_s: f64,
     /// Integral of packets in the system, packet seconds.
     pub system_integral_pkt_s: f64,
+    /// Marked since the start.
+    pub marked_pkts: u64,
+    /// What the discipline drops or marks with; NaN for one that has no such probability.
+    pub drop_probability: f64,
+    /// What the discipline takes its delay for; None for one that does not estimate it.
+    pub delay_estimate: Option<Time>,
 }
 
 /// A row of `flow_samples`.
@@ -47,15 +54,59 @@ pub struct FlowSample {
     pub dropped_pkts: u64,
     /// Sum of one-way delays, seconds.
     pub delay_sum_s: f64,
+    /// What its TCP sender knows; None for UDP.
+    pub tcp: Option<TcpSample>,
 }
 
-/// All samples of a run.
+/// What a TCP sender knows at an instant, as in Linux's `tcp_info`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TcpSample {
+    /// Congestion window.
+    pub cwnd_pkts: u32,
+    /// Slow start threshold; None while there is none.
+    pub ssthresh_pkts: Option<u32>,
+    /// Sent, and neither acknowledged nor taken for lost.
+    pub inflight_pkts: u32,
+    /// Smoothed round-trip time; None before the first measurement.
+    pub srtt: Option<Time>,
+    /// Its mean deviation.
+    pub rttvar: Option<Time>,
+    /// Least round-trip time.
+    pub min_rtt: Option<Time>,
+    /// Sent again since the start.
+    pub retransmitted_pkts: u64,
+    /// Payload sent for the first time since the start.
+    pub sent_payload_bytes: u64,
+    /// What it paces with; None when it does not.
+    pub pacing_rate_bps: Option<u64>,
+    /// Last estimate of the rate of delivery; None before the first.
+    pub delivery_rate_bps: Option<u64>,
+}
+
+/// A row of `transfers`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transfer {
+    /// Which flow.
+    pub flow: u32,
+    /// Of the flow, from 1.
+    pub number: u64,
+    /// Payload asked for.
+    pub bytes: u64,
+    /// When its connection was begun.
+    pub started: Time,
+    /// When the receiver had all of it; None when it had not before the end.
+    pub completed: Option<Time>,
+}
+
+/// All samples of a run, and its transfers.
 #[derive(Debug, Clone, Default)]
 pub struct Samples {
     /// In order of time, then queue.
     pub queues: Vec<QueueSample>,
     /// In order of time, then flow.
     pub flows: Vec<FlowSample>,
+    /// In order of flow, then number.
+    pub transfers: Vec<Transfer>,
 }
 
 fn seconds(picoseconds: u128) -> f64 {
@@ -63,10 +114,27 @@ fn seconds(picoseconds: u128) -> f64 {
 }
 
 impl Samples {
+    /// Notes the transfers of every flow.
+    pub fn take_transfers(&mut self, flows: &[Conversation]) {
+        for (flow, conversation) in flows.iter().enumerate() {
+            let transfers = conversation.tcp().map_or(&[][..], |tcp| &tcp.transfers);
+            let numbered = transfers.iter().zip(1..);
+            self.transfers
+                .extend(numbered.map(|(transfer, number)| Transfer {
+                    flow: flow as u32,
+                    number,
+                    bytes: transfer.bytes,
+                    started: transfer.started,
+                    completed: transfer.completed,
+                }));
+        }
+    }
+
     /// Samples every queue and flow at `now`; integrals have been brought up to it.
     pub fn take(&mut self, now: Time, links: &[Link], flows: &[Conversation]) {
         for (queue, link) in links.iter().enumerate() {
             let (level, statistics) = (link.level(), &link.statistics);
+            let own = link.discipline_statistics();
             self.queues.push(QueueSample {
                 time: now,
                 queue: queue as u32,
@@ -75,9 +143,12 @@ impl Samples {
                 backlog_bytes: level.backlog_bytes,
                 departed_pkts: statistics.total.departed_pkts,
                 departed_bytes: statistics.total.departed_bytes,
-                dropped_pkts: statistics.total.dropped_overlimit_pkts,
+                dropped_pkts: statistics.total.dropped_pkts(),
                 sojourn_sum_s: seconds(statistics.sojourn_total()),
                 system_integral_pkt_s: seconds(statistics.system_integral()),
+                marked_pkts: statistics.total.marked_pkts,
+                drop_probability: own.drop_probability,
+                delay_estimate: own.delay_estimate,
             });
         }
         for (flow, conversation) in flows.iter().enumerate() {
@@ -88,6 +159,7 @@ impl Samples {
                 delivered_payload_bytes: conversation.delivered_payload_bytes,
                 dropped_pkts: conversation.counters.dropped_pkts,
                 delay_sum_s: seconds(conversation.delay_total()),
+                tcp: conversation.tcp().and_then(TcpFlow::sample),
             });
         }
     }

@@ -11,7 +11,7 @@
 //! Transmitters, propagation rings and sources have one pending event each and live in a
 //! `Tournament`; everything else is in the `Wheel`.
 
-use super::packet::Packet;
+use super::packet::{Kind, Packet};
 use super::time::Time;
 use super::tournament::Tournament;
 use super::wheel::{Entry, Order, Wheel};
@@ -25,7 +25,9 @@ use crate::spec::{Change, Experiment};
 use crate::traffic::conversation::Conversation;
 use std::collections::VecDeque;
 
+mod accounting;
 mod hosts;
+mod tcp;
 
 /// Classes of events at one instant, in their order.
 pub mod class {
@@ -107,14 +109,20 @@ pub struct World {
 impl World {
     /// A network at time zero.
     pub fn new(experiment: &Experiment, replication: u64) -> World {
-        let mut world = World::with_an_event_for_every_departure(experiment, replication);
-        world.links.iter_mut().for_each(Link::fold);
-        world
+        let mut built = super::build::Built::new(experiment, replication);
+        built.links.iter_mut().for_each(Link::fold);
+        World::of(built, experiment)
     }
 
     /// The same network with the ordinary path on every link: slower, and the same results.
     pub fn with_an_event_for_every_departure(experiment: &Experiment, replication: u64) -> World {
-        let built = super::build::Built::new(experiment, replication);
+        World::of(
+            super::build::Built::new(experiment, replication),
+            experiment,
+        )
+    }
+
+    fn of(built: super::build::Built, experiment: &Experiment) -> World {
         let (mut links, conversations) = (built.links, built.conversations);
         let mut turns = Vec::new();
         let mut new_leaf = |class, component| {
@@ -217,6 +225,8 @@ impl World {
             self.samples
                 .take(self.end, &self.links, &self.conversations[..self.flows]);
         }
+        self.samples
+            .take_transfers(&self.conversations[..self.flows]);
     }
 
     /// Whether the wheel's first entry goes before the tournament's first.
@@ -332,8 +342,12 @@ impl World {
             Passage::AtOnce => {
                 let bytes = packet.wire_bytes(link.overhead_bytes);
                 link.statistics.passed(bytes, self.now, self.warm_up);
-                let host = link.to;
-                self.arrive_at_once(packet, host);
+                if link.delay == Time::ZERO {
+                    let host = link.to;
+                    self.arrive_at_once(packet, host);
+                } else {
+                    self.delay(index, packet);
+                }
             }
             Passage::Folded => self.offer_folded(index, packet),
             Passage::Queued => self.offer_queued(index, packet),
@@ -344,19 +358,22 @@ impl World {
     #[inline(never)]
     fn offer_queued(&mut self, index: usize, packet: Packet) {
         let link = &mut self.links[index];
-        match link.offer(packet, self.now) {
+        let offered = link.offer(packet, self.now);
+        let (is_transmitting, is_eventful) = (link.is_transmitting(), link.is_eventful);
+        match offered {
             Offered::Dropped(reason) => {
                 self.record(index, Event::Drop, reason as i8, &packet, None);
                 self.count_dropped(&packet);
             }
-            Offered::Taken if link.is_transmitting() => {
-                link.settle(self.now);
-                self.record(index, Event::Enqueue, 0, &packet, None);
-            }
-            Offered::Taken => {
-                self.record(index, Event::Enqueue, 0, &packet, None);
-                self.pump(index);
-            }
+            Offered::Taken => self.record(index, Event::Enqueue, 0, &packet, None),
+        }
+        if is_eventful {
+            self.settle_events(index);
+        }
+        if is_transmitting {
+            self.links[index].settle(self.now);
+        } else if offered == Offered::Taken {
+            self.pump(index);
         }
     }
 
@@ -367,7 +384,9 @@ impl World {
         let is_past = self.current > Turn::new(class::DEPARTURE, index as u32);
         let bound = self.now + Time(u64::from(is_past));
         let link = &mut self.links[index];
-        let is_awaited = !self.conversations[packet.conversation as usize].counts_at(link.to);
+        let is_delayed = link.delay > Time::ZERO;
+        let is_awaited =
+            !is_delayed && !self.conversations[packet.conversation as usize].counts_at(link.to);
         catch_up(
             link,
             bound,
@@ -375,8 +394,11 @@ impl World {
             &mut self.conversations,
             &mut self.arriving,
         );
+        let is_first = link.next_arrival() == Time::NEVER;
         if !link.offer_folded(packet, self.now, is_awaited) {
             self.count_dropped(&packet);
+        } else if is_delayed && is_first {
+            self.tournament.set(link.arrival_leaf, link.next_arrival());
         } else if is_awaited {
             self.tournament.set(link.departure_leaf, link.pending());
         }
@@ -418,9 +440,14 @@ impl World {
         let (now, warm_up) = (self.now, self.warm_up);
         loop {
             let link = &mut self.links[index];
-            let Some(sent) = link.send(now, warm_up) else {
+            let sent = link.send(now, warm_up);
+            if link.is_eventful {
+                self.settle_events(index);
+            }
+            let Some(sent) = sent else {
                 break;
             };
+            let link = &mut self.links[index];
             // The way of nearly every packet of a bottleneck is short: over a link that does
             // nothing special, to the host that counts it.
             let packet = sent.packet;
@@ -455,12 +482,7 @@ impl World {
                 let host = link.to;
                 self.arrive_at_once(packet, host);
             }
-            Propagation::Ring(ring) => {
-                ring.push_back((due, packet));
-                if ring.len() == 1 {
-                    self.tournament.set(link.arrival_leaf, due);
-                }
-            }
+            Propagation::Ring(_) => self.delay(index, packet),
             Propagation::Slab(slab) => {
                 let place = slab.insert(packet);
                 self.schedule(due, class::ARRIVAL, index as u32, place);
@@ -468,11 +490,26 @@ impl World {
         }
     }
 
+    /// A packet enters the delay of a link.
+    #[inline(always)]
+    fn delay(&mut self, index: usize, packet: Packet) {
+        let link = &mut self.links[index];
+        let Propagation::Ring(ring) = &mut link.propagation else {
+            unreachable!("delays that change have a slab");
+        };
+        let due = self.now.saturating_add(link.delay);
+        ring.push_back((due, packet));
+        if ring.len() == 1 {
+            self.tournament.set(link.arrival_leaf, due);
+        }
+    }
+
     /// A packet that crossed a link without delay. At its goal it is delivered here and now;
     /// on the way it waits its turn within the instant, since the link is in use.
     #[inline(always)]
     fn arrive_at_once(&mut self, packet: Packet, host: u32) {
-        if host == self.goal(&packet).0 {
+        // TCP answers what arrives: it too waits its turn.
+        if host == self.goal(&packet).0 && packet.kind() != Kind::Tcp {
             self.deliver(packet, host);
         } else {
             self.arriving.push_back((packet, host));
@@ -481,14 +518,17 @@ impl World {
 
     #[inline]
     fn arrive_from_ring(&mut self, index: usize) {
+        if self.links[index].passage() == Passage::Folded {
+            // Of one instant, departures come before arrivals.
+            self.catch_up(index, self.now + Time(1));
+        }
         let link = &mut self.links[index];
         let Propagation::Ring(ring) = &mut link.propagation else {
             unreachable!("only rings are in the tournament");
         };
         let (_, packet) = ring.pop_front().expect("the ring's head is due");
-        let next = ring.front().map_or(Time::NEVER, |(due, _)| *due);
         let host = link.to;
-        self.tournament.set(link.arrival_leaf, next);
+        self.tournament.set(link.arrival_leaf, link.next_arrival());
         self.arrive(packet, host);
     }
 
@@ -522,36 +562,6 @@ impl World {
         self.records
             .push(self.now, link, event, reason, packet, bytes, level, sojourn);
     }
-
-    /// Packets and bytes in queues, transmitters and on links, by conversation.
-    pub fn in_network(&self) -> Vec<(u64, u64)> {
-        let mut found = vec![(0, 0); self.conversations.len()];
-        for packet in self.links.iter().flat_map(Link::packets) {
-            let (packets, bytes) = &mut found[packet.conversation as usize];
-            *packets += 1;
-            *bytes += u64::from(packet.bytes);
-        }
-        found
-    }
-
-    /// Checks that no packet or byte was made or lost by mistake: created = delivered +
-    /// dropped + in the network, for every conversation, at this instant.
-    pub fn check_conservation(&self) -> Result<(), String> {
-        for (index, (packets, bytes)) in self.in_network().into_iter().enumerate() {
-            let counted = &self.conversations[index].counters;
-            let accounted = (
-                counted.delivered_pkts + counted.dropped_pkts + packets,
-                counted.delivered_bytes + counted.dropped_bytes + bytes,
-            );
-            if accounted != (counted.created_pkts, counted.created_bytes) {
-                return Err(format!(
-                    "at {} ns conversation {index} created {counted:?} but {packets} packets and {bytes} bytes are in the network",
-                    self.now.as_ns()
-                ));
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Does what the departures of a folded link before `bound` do.
@@ -564,6 +574,12 @@ fn catch_up(
     arriving: &mut VecDeque<(Packet, u32)>,
 ) {
     while let Some(left) = link.depart_before(bound, warm_up) {
+        if link.delay > Time::ZERO
+            && let Propagation::Ring(ring) = &mut link.propagation
+        {
+            ring.push_back((left.departure + link.delay, left.packet));
+            continue;
+        }
         let sink = &mut conversations[left.packet.conversation as usize];
         if sink.counts_at(link.to) {
             sink.receive(&left.packet, left.departure, warm_up);

@@ -1,7 +1,9 @@
 //! The checks of a resolved description. They repeat, at the engine's door, what the front
 //! end has said to a person in their own units: nothing that passes here can make a run panic.
 
-use super::{Experiment, Flow, LONGEST_NS, LinkEnd, Probe, SCHEMA, Source};
+use super::{
+    Ecn, Experiment, Flow, LONGEST_NS, LinkEnd, Probe, SCHEMA, SizeAt, Source, Tcp, Transport,
+};
 use crate::error::EngineError;
 use crate::net::route::{Hop, Routes};
 use crate::qdisc;
@@ -68,6 +70,12 @@ impl Experiment {
             "less than the duration",
         )?;
         instant("sample_interval_ns", self.sample_interval_ns)?;
+        require(
+            [100, 250, 1000].contains(&self.timer_hz),
+            "timer_hz",
+            self.timer_hz,
+            "100, 250 or 1000",
+        )?;
         self.validate_names()?;
         self.validate_links()?;
         for (index, flow) in self.flows.iter().enumerate() {
@@ -151,6 +159,7 @@ impl Experiment {
             flow.dscp,
             "0 to 63",
         )?;
+        validate_transport(path, flow)?;
         validate_source(&format!("{path}.source"), &flow.source)
     }
 
@@ -240,6 +249,13 @@ fn validate_end(path: &str, end: &LinkEnd) -> Checked {
     )?;
     probability(&format!("{path}.loss"), end.loss)?;
     validate_qdisc(&format!("{path}.qdisc"), &end.qdisc)?;
+    if let Some(police) = &end.police {
+        let path = format!("{path}.police");
+        let refused = |error: dumbbell_tc::QdiscError| {
+            EngineError::spec(path, error.value(), error.allowed().to_owned())
+        };
+        police.check().map_err(refused)?;
+    }
     let mut last = 0;
     for (index, change) in end.changes.iter().enumerate() {
         let path = format!("{path}.changes[{index}]");
@@ -268,14 +284,115 @@ fn validate_qdisc(path: &str, config: &qdisc::Config) -> Checked {
         EngineError::spec(path, error.value(), error.allowed().to_owned())
     };
     config.check().map_err(refused)?;
+    validate_qdisc_times(path, config)
+}
+
+fn validate_qdisc_times(path: &str, config: &qdisc::Config) -> Checked {
     if let qdisc::Config::Netem(netem) = config {
         instant(&format!("{path}.delay_ns"), netem.delay_ns)?;
+    }
+    let mut children = config.children();
+    children.try_for_each(|child| validate_qdisc_times(path, child))
+}
+
+/// Transport, settings and source of a flow must fit together.
+fn validate_transport(path: &str, flow: &Flow) -> Checked {
+    let source = &flow.source;
+    let only_udp = matches!(
+        source,
+        Source::Ditg { .. } | Source::Replay { .. } | Source::Bursts { .. }
+    );
+    let path_transport = format!("{path}.transport");
+    match (flow.transport, &flow.tcp) {
+        (Transport::Udp, None) => require(
+            source.is_open_loop(),
+            &path_transport,
+            "udp",
+            "tcp with this source",
+        ),
+        (Transport::Udp, Some(_)) => {
+            let allowed = "null where the transport is udp";
+            Err(EngineError::spec(format!("{path}.tcp"), "a table", allowed))
+        }
+        (Transport::Tcp, None) => {
+            let allowed = "settings where the transport is tcp";
+            Err(EngineError::spec(format!("{path}.tcp"), "null", allowed))
+        }
+        (Transport::Tcp, Some(tcp)) => {
+            require(!only_udp, &path_transport, "tcp", "udp with this source")?;
+            let allowed = "not-ect where the transport is tcp: it negotiates ECN";
+            let path_ecn = format!("{path}.ecn");
+            require(flow.ecn == Ecn::NotEct, &path_ecn, "ect", allowed)?;
+            let allowed = "payload where the transport is tcp";
+            let on_the_wire = matches!(
+                source,
+                Source::Poisson { size_at, .. }
+                | Source::Renewal { size_at, .. }
+                | Source::Cbr { size_at, .. } if *size_at == SizeAt::Wire
+            );
+            let path_size_at = format!("{path}.source.size_at");
+            require(!on_the_wire, &path_size_at, "wire", allowed)?;
+            validate_tcp(&format!("{path}.tcp"), tcp)
+        }
+    }
+}
+
+fn validate_tcp(path: &str, tcp: &Tcp) -> Checked {
+    let name = &tcp.congestion_control;
+    let is_word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    let named = (1..=15).contains(&name.len()) && name.bytes().all(is_word);
+    let allowed = "the name of a congestion controller";
+    require(named, &format!("{path}.congestion_control"), name, allowed)?;
+    let path_window = format!("{path}.initial_window_pkts");
+    let window = tcp.initial_window_pkts;
+    require(
+        (1..=1000).contains(&window),
+        &path_window,
+        window,
+        "1 to 1000 segments",
+    )?;
+    let path_every = format!("{path}.ack_every");
+    require(
+        (1..=64).contains(&tcp.ack_every),
+        &path_every,
+        tcp.ack_every,
+        "1 to 64 segments",
+    )?;
+    instant(&format!("{path}.min_rto_ns"), tcp.min_rto_ns)?;
+    for (key, bytes) in [
+        ("send_buffer_bytes", tcp.send_buffer_bytes),
+        ("receive_window_bytes", tcp.receive_window_bytes),
+    ] {
+        // RFC 7323 section 2.3 scales a window to at most 1 GiB.
+        let allowed = "0, or from 2048 bytes to 1 GiB";
+        let in_range = bytes == 0 || (2048..=1 << 30).contains(&bytes);
+        require(in_range, &format!("{path}.{key}"), bytes, allowed)?;
     }
     Ok(())
 }
 
 fn validate_source(path: &str, source: &Source) -> Checked {
     match source {
+        Source::Greedy => Ok(()),
+        Source::Sized { bytes } => {
+            let allowed = "from 1 byte to 1 PB";
+            let in_range = (1..=1_000_000_000_000_000).contains(bytes);
+            require(in_range, &format!("{path}.bytes"), bytes, allowed)
+        }
+        Source::ClosedLoop { size, think } => {
+            law(&format!("{path}.size"), size)?;
+            law(&format!("{path}.think"), think)
+        }
+        Source::Bursts {
+            packets, gap, size, ..
+        } => {
+            let allowed = "1 to 100000 packets";
+            let in_range = (1..=100_000).contains(packets);
+            require(in_range, &format!("{path}.packets"), packets, allowed)?;
+            law(&format!("{path}.gap"), gap)?;
+            positive_gap(&format!("{path}.gap"), gap)?;
+            law(&format!("{path}.size"), size)
+        }
         Source::Poisson { gap, size, .. }
         | Source::Renewal { gap, size, .. }
         | Source::Cbr { gap, size, .. } => {

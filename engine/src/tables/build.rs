@@ -3,9 +3,12 @@
 use super::{Column, Table, Tables, Values};
 use crate::net::link::Link;
 use crate::sim::histogram::Histogram;
+use crate::sim::samples::{FlowSample, TcpSample};
 use crate::sim::time::{PS_PER_NS, PS_PER_S, Time};
 use crate::sim::world::World;
+use crate::tcp::sender::Statistics;
 use crate::traffic::conversation::{Conversation, Sender};
+use crate::traffic::tcp_flow::TcpFlow;
 
 /// Where there is no instant.
 const NONE: i64 = -1;
@@ -51,6 +54,22 @@ fn f64s<T>(name: &'static str, rows: &[T], value: impl Fn(&T) -> f64) -> Column 
     }
 }
 
+/// What TCP senders counted.
+fn of_senders(
+    name: &'static str,
+    flows: &[Conversation],
+    value: impl Fn(&Statistics) -> u64,
+) -> Column {
+    let or_none = |flow: &Conversation| {
+        let statistics = flow.tcp().map(TcpFlow::statistics);
+        statistics.map_or(NONE, |statistics| value(&statistics) as i64)
+    };
+    Column {
+        name,
+        values: Values::I64(flows.iter().map(or_none).collect()),
+    }
+}
+
 fn index(name: &'static str, rows: usize) -> Column {
     Column {
         name,
@@ -67,6 +86,7 @@ impl Tables {
             distributions(world),
             queue_samples(world),
             flow_samples(world),
+            transfers(world),
             probes(world),
             packets(world),
         ])
@@ -86,6 +106,8 @@ fn flows(world: &World) -> Table {
         i64s("delivered_bytes", flows, |f| f.counters.delivered_bytes),
         i64s("dropped_pkts", flows, |f| f.counters.dropped_pkts),
         i64s("dropped_bytes", flows, |f| f.counters.dropped_bytes),
+        i64s("duplicated_pkts", flows, |f| f.counters.duplicated_pkts),
+        i64s("duplicated_bytes", flows, |f| f.counters.duplicated_bytes),
         i64s("in_network_pkts", in_network, |(packets, _)| *packets),
         i64s("in_network_bytes", in_network, |(_, bytes)| *bytes),
         i64s("sent_datagrams", flows, |f| f.datagrams.sent),
@@ -103,6 +125,8 @@ fn flows(world: &World) -> Table {
         f64s("delay_sd_s", flows, |f| f.delay.sd_seconds()),
         instants("delay_min_ns", flows, |f| f.delay.min()),
         instants("delay_max_ns", flows, |f| f.delay.max()),
+        of_senders("retransmitted_pkts", flows, |tcp| tcp.retransmitted_pkts),
+        of_senders("rto_count", flows, |tcp| tcp.rto_count),
     ];
     Table {
         name: "flows",
@@ -132,7 +156,13 @@ fn queues(world: &World) -> Table {
         i64s("dropped_overlimit_bytes", &counted, |c| {
             c.dropped_overlimit_bytes
         }),
-        i64s("lost_pkts", &counted, |c| c.lost_pkts),
+        i64s("dropped_aqm_pkts", &counted, |c| c.dropped_aqm_pkts),
+        i64s("dropped_aqm_bytes", &counted, |c| c.dropped_aqm_bytes),
+        i64s("policed_pkts", &counted, |c| c.policed_pkts),
+        i64s("policed_bytes", &counted, |c| c.policed_bytes),
+        i64s("lost_pkts", &counted, |c| {
+            c.lost_pkts + c.lost_in_queue_pkts
+        }),
         i64s("marked_pkts", &counted, |c| c.marked_pkts),
         f64s("measured_s", links, |_: &Row| seconds(measured_ps)),
         f64s("busy_s", links, |l| seconds(l.statistics.levels.busy())),
@@ -220,6 +250,9 @@ fn queue_samples(world: &World) -> Table {
         i64s("dropped_pkts", rows, |s| s.dropped_pkts),
         f64s("sojourn_sum_s", rows, |s| s.sojourn_sum_s),
         f64s("system_integral_pkt_s", rows, |s| s.system_integral_pkt_s),
+        i64s("marked_pkts", rows, |s| s.marked_pkts),
+        f64s("drop_probability", rows, |s| s.drop_probability),
+        instants("delay_estimate_ns", rows, |s| s.delay_estimate),
     ];
     Table {
         name: "queue_samples",
@@ -227,8 +260,25 @@ fn queue_samples(world: &World) -> Table {
     }
 }
 
+/// A column of what TCP senders know.
+fn of_tcp(
+    name: &'static str,
+    rows: &[FlowSample],
+    value: impl Fn(&TcpSample) -> Option<u64>,
+) -> Column {
+    let or_none = |sample: &FlowSample| {
+        let known = sample.tcp.as_ref().and_then(&value);
+        known.map_or(NONE, |known| known as i64)
+    };
+    Column {
+        name,
+        values: Values::I64(rows.iter().map(or_none).collect()),
+    }
+}
+
 fn flow_samples(world: &World) -> Table {
     let rows = &world.samples.flows;
+    let ns = |time: Option<Time>| time.map(|time| time.as_ns());
     let columns = vec![
         i64s("t_ns", rows, |s| s.time.as_ns()),
         i32s("flow", rows, |s| i64::from(s.flow)),
@@ -238,9 +288,42 @@ fn flow_samples(world: &World) -> Table {
         }),
         i64s("dropped_pkts", rows, |s| s.dropped_pkts),
         f64s("delay_sum_s", rows, |s| s.delay_sum_s),
+        of_tcp("cwnd_pkts", rows, |tcp| Some(u64::from(tcp.cwnd_pkts))),
+        of_tcp("ssthresh_pkts", rows, |tcp| {
+            tcp.ssthresh_pkts.map(u64::from)
+        }),
+        of_tcp("inflight_pkts", rows, |tcp| {
+            Some(u64::from(tcp.inflight_pkts))
+        }),
+        of_tcp("srtt_ns", rows, |tcp| ns(tcp.srtt)),
+        of_tcp("rttvar_ns", rows, |tcp| ns(tcp.rttvar)),
+        of_tcp("min_rtt_ns", rows, |tcp| ns(tcp.min_rtt)),
+        of_tcp("retransmitted_pkts", rows, |tcp| {
+            Some(tcp.retransmitted_pkts)
+        }),
+        of_tcp("sent_payload_bytes", rows, |tcp| {
+            Some(tcp.sent_payload_bytes)
+        }),
+        of_tcp("pacing_rate_bps", rows, |tcp| tcp.pacing_rate_bps),
+        of_tcp("delivery_rate_bps", rows, |tcp| tcp.delivery_rate_bps),
     ];
     Table {
         name: "flow_samples",
+        columns,
+    }
+}
+
+fn transfers(world: &World) -> Table {
+    let rows = &world.samples.transfers;
+    let columns = vec![
+        i32s("flow", rows, |t| i64::from(t.flow)),
+        i64s("transfer", rows, |t| t.number),
+        i64s("bytes", rows, |t| t.bytes),
+        instants("started_ns", rows, |t| Some(t.started)),
+        instants("completed_ns", rows, |t| t.completed),
+    ];
+    Table {
+        name: "transfers",
         columns,
     }
 }

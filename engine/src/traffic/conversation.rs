@@ -3,6 +3,7 @@
 use super::Generator;
 use super::datagram::Reassembly;
 use super::ping::Ping;
+use super::tcp_flow::TcpFlow;
 use crate::sim::moments::Moments;
 use crate::sim::packet::Packet;
 use crate::sim::time::Time;
@@ -18,6 +19,8 @@ pub enum Sender {
     Udp(Box<Generator>),
     /// Echo requests.
     Ping(Ping),
+    /// Connections.
+    Tcp(Box<TcpFlow>),
 }
 
 /// Packets and bytes (with the IP header) of one conversation over the whole run. Answers to
@@ -31,12 +34,16 @@ pub struct Counters {
     pub delivered_pkts: u64,
     /// Refused by a queue or lost by a link.
     pub dropped_pkts: u64,
+    /// Made by the network, as copies of others.
+    pub duplicated_pkts: u64,
     /// Made by a host.
     pub created_bytes: u64,
     /// Arrived where they were going.
     pub delivered_bytes: u64,
     /// Refused by a queue or lost by a link.
     pub dropped_bytes: u64,
+    /// Made by the network, as copies of others.
+    pub duplicated_bytes: u64,
 }
 
 impl Counters {
@@ -45,6 +52,13 @@ impl Counters {
     pub fn created(&mut self, packet: &Packet) {
         self.created_pkts += 1;
         self.created_bytes += u64::from(packet.bytes);
+    }
+
+    /// The network made a copy of a packet.
+    #[inline]
+    pub fn duplicated(&mut self, copy: &Packet) {
+        self.duplicated_pkts += 1;
+        self.duplicated_bytes += u64::from(copy.bytes);
     }
 
     /// A packet arrived where it was going.
@@ -159,9 +173,9 @@ impl Conversation {
         packet
     }
 
-    /// A packet of a flow arrived at its destination.
+    /// Counts a packet of a flow that arrived at its destination, and its delay.
     #[inline(always)]
-    pub fn receive(&mut self, packet: &Packet, now: Time, warm_up: Time) {
+    pub fn count_delivered(&mut self, packet: &Packet, now: Time, warm_up: Time) {
         self.counters.delivered(packet);
         let delay = now - packet.created;
         if packet.created >= warm_up {
@@ -169,6 +183,42 @@ impl Conversation {
         } else {
             self.delay_before_warm_up += u128::from(delay.0);
         }
+    }
+
+    /// Payload of a byte stream has come in order.
+    pub fn count_payload(&mut self, payload_bytes: u64, now: Time, warm_up: Time) {
+        if payload_bytes == 0 {
+            return;
+        }
+        self.delivered_payload_bytes += payload_bytes;
+        if now >= warm_up {
+            self.datagrams.received_payload_bytes += payload_bytes;
+            self.last_received = Some(now);
+        }
+    }
+
+    /// The counters that a packet of this conversation belongs to: what a receiver sends over
+    /// TCP has its own.
+    #[inline]
+    pub fn counters_of(&mut self, packet: &Packet) -> &mut Counters {
+        match &mut self.sender {
+            Sender::Tcp(flow) if packet.is_reply() => &mut flow.replies,
+            _ => &mut self.counters,
+        }
+    }
+
+    /// Its flow over TCP, if it is one.
+    pub fn tcp(&self) -> Option<&TcpFlow> {
+        match &self.sender {
+            Sender::Tcp(flow) => Some(flow),
+            _ => None,
+        }
+    }
+
+    /// A packet of a flow arrived at its destination.
+    #[inline(always)]
+    pub fn receive(&mut self, packet: &Packet, now: Time, warm_up: Time) {
+        self.count_delivered(packet, now, warm_up);
         if let Some(payload) = self.whole_datagram(packet) {
             self.delivered_payload_bytes += u64::from(payload);
             if now >= warm_up {

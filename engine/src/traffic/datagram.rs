@@ -44,8 +44,30 @@ pub fn packets(
 /// Puts fragments together at the receiver.
 #[derive(Debug, Clone, Default)]
 pub struct Reassembly {
-    /// Fragments and payload seen so far of each incomplete datagram.
-    incomplete: BTreeMap<u32, (u16, u32)>,
+    incomplete: BTreeMap<u32, Incomplete>,
+}
+
+/// A datagram of which some fragments have arrived.
+#[derive(Debug, Clone, Default)]
+struct Incomplete {
+    /// A bit for each fragment that has.
+    seen: Vec<u64>,
+    count: u16,
+    /// Bytes after the IP headers.
+    body_bytes: u32,
+}
+
+impl Incomplete {
+    /// Notes fragment `index`. Returns whether it is the first of that place.
+    fn note(&mut self, index: u16) -> bool {
+        let (word, bit) = (usize::from(index / 64), 1 << (index % 64));
+        if self.seen.len() <= word {
+            self.seen.resize(word + 1, 0);
+        }
+        let is_first = self.seen[word] & bit == 0;
+        self.seen[word] |= bit;
+        is_first
+    }
 }
 
 impl Reassembly {
@@ -56,17 +78,19 @@ impl Reassembly {
         if packet.fragments() == 1 {
             return Some(carried - UDP_HEADER_BYTES);
         }
-        self.fragment_arrived(packet.number, packet.fragments(), carried)
+        self.fragment_arrived(packet, carried)
     }
 
     #[inline(never)]
-    fn fragment_arrived(&mut self, number: u32, fragments: u16, carried: u32) -> Option<u32> {
-        let (seen, body) = self.incomplete.entry(number).or_insert((0, 0));
-        *seen += 1;
-        *body += carried;
-        if *seen == fragments {
-            let (_, body) = self.incomplete.remove(&number)?;
-            return Some(body - UDP_HEADER_BYTES);
+    fn fragment_arrived(&mut self, packet: &Packet, carried: u32) -> Option<u32> {
+        let incomplete = self.incomplete.entry(packet.number).or_default();
+        if incomplete.note(packet.fragment_index()) {
+            incomplete.count += 1;
+            incomplete.body_bytes += carried;
+        }
+        if incomplete.count == packet.fragments() {
+            let whole = self.incomplete.remove(&packet.number)?;
+            return Some(whole.body_bytes - UDP_HEADER_BYTES);
         }
         if self.incomplete.len() > INCOMPLETE_KEPT {
             self.incomplete.pop_first();
@@ -101,6 +125,7 @@ mod tests {
         let fragments: Vec<Packet> = packets(0, 1, 3000, 1500, Time::ZERO).collect();
         assert_eq!(reassembly.arrived(&fragments[2]), None);
         assert_eq!(reassembly.arrived(&fragments[0]), None);
+        assert_eq!(reassembly.arrived(&fragments[0]), None); // a duplicate
         assert_eq!(reassembly.arrived(&fragments[1]), Some(3000));
     }
 

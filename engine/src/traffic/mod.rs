@@ -3,6 +3,7 @@
 //! Adding a source: a file here with its draw of gaps and sizes, a variant of `spec::Source`
 //! and a line in `Generator`.
 
+pub mod bursts;
 pub mod conversation;
 pub mod datagram;
 pub mod ditg;
@@ -10,10 +11,13 @@ pub mod law;
 pub mod ping;
 pub mod renewal;
 pub mod replay;
+pub mod segment_store;
+pub mod tcp_flow;
 
 use crate::sim::random::Stream;
 use crate::sim::time::Time;
 use crate::spec::{SizeAt, Source};
+use bursts::Bursts;
 use ditg::Ditg;
 use renewal::Renewal;
 use replay::Replay;
@@ -28,6 +32,8 @@ pub enum Generator {
     Ditg(Ditg),
     /// A recorded trace.
     Replay(Replay),
+    /// Several packets at one instant.
+    Bursts(Bursts),
 }
 
 /// The two random streams of a flow, named after it: an unrelated flow cannot move its draws,
@@ -53,6 +59,9 @@ impl FlowStreams {
 
 impl Generator {
     /// A generator at its beginning.
+    ///
+    /// # Panics
+    /// For a source that does not decide itself when to send (`Source::is_open_loop`).
     pub fn new(source: &Source, streams: FlowStreams) -> Generator {
         match source {
             Source::Poisson { gap, size, size_at } | Source::Renewal { gap, size, size_at } => {
@@ -71,6 +80,15 @@ impl Generator {
                 sizes_bytes,
                 size_at,
             } => Generator::Replay(Replay::new(times_ns.clone(), sizes_bytes.clone(), *size_at)),
+            Source::Bursts {
+                packets,
+                gap,
+                size,
+                size_at,
+            } => Generator::Bursts(Bursts::new(*packets, gap, size, *size_at, streams)),
+            Source::Greedy | Source::Sized { .. } | Source::ClosedLoop { .. } => {
+                unreachable!("TCP decides when this source sends")
+            }
         }
     }
 
@@ -82,6 +100,7 @@ impl Generator {
             Generator::Renewal(source) => Some(source.next_gap()),
             Generator::Ditg(source) => Some(source.next_gap()),
             Generator::Replay(source) => source.next_gap(),
+            Generator::Bursts(source) => Some(source.next_gap()),
         }
     }
 
@@ -92,6 +111,7 @@ impl Generator {
             Generator::Renewal(source) => source.next_size(),
             Generator::Ditg(source) => source.next_size(),
             Generator::Replay(source) => source.next_size(),
+            Generator::Bursts(source) => source.next_size(),
         }
     }
 
@@ -102,6 +122,7 @@ impl Generator {
             Generator::Renewal(source) => source.size_at(),
             Generator::Ditg(_) => SizeAt::Payload,
             Generator::Replay(source) => source.size_at(),
+            Generator::Bursts(source) => source.size_at(),
         }
     }
 }

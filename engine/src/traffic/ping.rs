@@ -1,9 +1,10 @@
-//! Echo requests at a constant interval, as `ping -i` sends them (RFC 792; ping(8)).
+//! Echo requests at a constant interval, as `ping -i` sends them (RFC 792; ping(8)), or over UDP
+//! (RFC 862): its header is as long as that of ICMP.
 
 use crate::sim::time::Time;
 use crate::spec;
 
-/// ICMP header, bytes.
+/// ICMP header, and UDP header, bytes.
 pub const ICMP_HEADER_BYTES: u32 = 8;
 
 /// One request and its answer.
@@ -50,8 +51,9 @@ impl Ping {
         (sent as u32, more.then_some(self.interval))
     }
 
-    /// The answer to request `number` arrived.
+    /// The answer to request `number` arrived. The first counts, as with ping(8), to which
+    /// further ones are duplicates.
     pub fn receive(&mut self, number: u32, now: Time) {
-        self.echoes[number as usize - 1].received = Some(now);
+        self.echoes[number as usize - 1].received.get_or_insert(now);
     }
 }

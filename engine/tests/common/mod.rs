@@ -2,8 +2,9 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use dumbbell_engine::qdisc::Config;
+use dumbbell_engine::spec::tcp::{Pacing, PacingWord, Profile, Prr, Tcp};
 use dumbbell_engine::spec::{
-    Ecn, Experiment, Flow, Host, Link, LinkEnd, Probe, ProbeKind, SizeAt, Source,
+    Ecn, Experiment, Flow, Host, Link, LinkEnd, Probe, ProbeKind, SizeAt, Source, Transport,
 };
 use dumbbell_engine::traffic::law::Law;
 use dumbbell_tc::qdisc::Pfifo;
@@ -23,9 +24,12 @@ pub fn end(rate_bps: u64) -> LinkEnd {
         mtu_bytes: 1500,
         overhead_bytes: 14,
         loss: 0.0,
+        loss_every_pkts: 0,
         qdisc: pfifo(1_000_000_000),
         changes: vec![],
         record_packets: false,
+        capture: false,
+        police: None,
     }
 }
 
@@ -64,6 +68,8 @@ pub fn flow(name: &str, from: &str, to: &str, source: Source) -> Flow {
         start_jitter_ns: 0,
         dscp: 0,
         ecn: Ecn::NotEct,
+        transport: Transport::Udp,
+        tcp: None,
         source,
     }
 }
@@ -114,6 +120,7 @@ pub fn experiment(links: Vec<Link>, flows: Vec<Flow>, probes: Vec<Probe>) -> Exp
         duration_ns: 10 * S,
         warm_up_ns: 0,
         sample_interval_ns: 0,
+        timer_hz: 1000,
         hosts,
         links,
         flows,
@@ -124,4 +131,63 @@ pub fn experiment(links: Vec<Link>, flows: Vec<Flow>, probes: Vec<Probe>) -> Exp
 pub fn checked(experiment: &Experiment) -> Experiment {
     let text = serde_json::to_string(experiment).unwrap();
     Experiment::from_json(&text).unwrap()
+}
+
+/// The defaults of the profile `linux-6.1`, with this controller.
+pub fn linux(congestion_control: &str) -> Tcp {
+    Tcp {
+        profile: Profile::Linux61,
+        congestion_control: congestion_control.to_owned(),
+        initial_window_pkts: 10,
+        sack: true,
+        rack: true,
+        timestamps: true,
+        delayed_ack: true,
+        ack_every: 2,
+        ecn: false,
+        pacing: Pacing::Word(PacingWord::Auto),
+        hystart: true,
+        prr: Prr::Rfc6937,
+        min_rto_ns: 200_000_000,
+        send_buffer_bytes: 0,
+        receive_window_bytes: 0,
+    }
+}
+
+/// The defaults of the profile `rfc`, with this controller.
+pub fn rfc(congestion_control: &str) -> Tcp {
+    Tcp {
+        profile: Profile::Rfc,
+        rack: false,
+        prr: Prr::Rfc9937,
+        min_rto_ns: 1_000_000_000,
+        ..linux(congestion_control)
+    }
+}
+
+pub fn tcp_flow(name: &str, from: &str, to: &str, source: Source, tcp: Tcp) -> Flow {
+    Flow {
+        transport: Transport::Tcp,
+        tcp: Some(tcp),
+        ..flow(name, from, to, source)
+    }
+}
+
+/// A host, a bottleneck of this rate and queue, and a host; half of the round-trip time each way.
+pub fn bottleneck(rate_bps: u64, rtt_ns: u64, queue: Config) -> Link {
+    let forward = LinkEnd {
+        delay_ns: rtt_ns / 2,
+        qdisc: queue,
+        ..end(rate_bps)
+    };
+    let reverse = LinkEnd {
+        delay_ns: rtt_ns / 2,
+        ..end(0)
+    };
+    Link {
+        a: "a".into(),
+        b: "b".into(),
+        forward,
+        reverse,
+    }
 }

@@ -2,8 +2,9 @@
 
 use crate::common::*;
 use dumbbell_engine::qdisc::Config;
+use dumbbell_engine::spec::tcp::{Pacing, Tcp};
 use dumbbell_engine::spec::{Change, Experiment, LinkEnd, SizeAt, Source};
-use dumbbell_tc::qdisc::{Bfifo, Netem, Pfifo};
+use dumbbell_tc::qdisc::{Bfifo, Loss, Netem, Pfifo};
 use proptest::prelude::*;
 
 const HOSTS: usize = 5;
@@ -12,19 +13,33 @@ fn any_qdisc() -> impl Strategy<Value = Config> {
     prop_oneof![
         (1u32..20).prop_map(|limit_packets| Config::Pfifo(Pfifo { limit_packets })),
         (1u32..20_000).prop_map(|limit_bytes| Config::Bfifo(Bfifo { limit_bytes })),
-        (
-            1u32..50,
-            0u64..5 * MS,
-            prop_oneof![Just(0), (12_500u64..1_250_000).prop_map(|rate| 8 * rate)]
-        )
-            .prop_map(|(limit_packets, delay_ns, rate_bps)| {
-                Config::Netem(Netem {
-                    limit_packets,
-                    delay_ns,
-                    rate_bps,
-                })
-            }),
+        any_netem().prop_map(Config::Netem),
     ]
+}
+
+fn any_netem() -> impl Strategy<Value = Netem> {
+    let rate = prop_oneof![Just(0), (12_500u64..1_250_000).prop_map(|rate| 8 * rate)];
+    let shares = prop::array::uniform5(prop_oneof![Just(0), 0..300_000_000u32]);
+    (1u32..50, 0u64..5 * MS, rate, 0..2 * MS, shares, 1..5u32).prop_map(
+        |(limit_packets, delay_ns, rate_bps, jitter_ns, shares, gap_packets)| {
+            let reorder_ppb = if delay_ns > 0 { shares[1] } else { 0 };
+            Netem {
+                limit_packets,
+                delay_ns,
+                rate_bps,
+                jitter_ns,
+                duplicate_ppb: shares[0],
+                reorder_ppb,
+                gap_packets: if reorder_ppb > 0 { gap_packets } else { 0 },
+                loss: (shares[2] > 0).then_some(Loss::Random {
+                    probability_ppb: shares[2],
+                    correlation_ppb: shares[3],
+                }),
+                ecn: shares[2] > 0 && shares[4] > 0,
+                ..Netem::default()
+            }
+        },
+    )
 }
 
 fn any_changes() -> impl Strategy<Value = Vec<Change>> {
@@ -52,6 +67,7 @@ fn any_end() -> impl Strategy<Value = LinkEnd> {
         any_eventful_end().prop_map(|end| LinkEnd {
             delay_ns: 0,
             loss: 0.0,
+            loss_every_pkts: 0,
             changes: vec![],
             record_packets: false,
             ..end
@@ -87,9 +103,12 @@ fn any_eventful_end() -> impl Strategy<Value = LinkEnd> {
                     mtu_bytes,
                     overhead_bytes,
                     loss,
+                    loss_every_pkts: 0,
                     qdisc,
                     changes,
                     record_packets,
+                    capture: false,
+                    police: None,
                 }
             },
         )
@@ -125,12 +144,59 @@ fn any_source() -> impl Strategy<Value = Source> {
     })
 }
 
+fn any_tcp_source() -> impl Strategy<Value = Source> {
+    prop_oneof![
+        Just(Source::Greedy),
+        (1u64..200_000).prop_map(|bytes| Source::Sized { bytes }),
+        (1.0f64..50_000.0).prop_map(|mean| Source::ClosedLoop {
+            size: exponential(mean),
+            think: exponential(0.02),
+        }),
+        (1.0f64..4000.0).prop_map(|mean| Source::Poisson {
+            gap: exponential(5e-3),
+            size: exponential(mean),
+            size_at: SizeAt::Payload,
+        }),
+    ]
+}
+
+fn any_tcp() -> impl Strategy<Value = Tcp> {
+    let controller = prop::sample::select(dumbbell_engine::cca::NAMES);
+    let switches = prop::array::uniform6(any::<bool>());
+    (controller, switches, any::<bool>(), 1u32..4).prop_map(
+        |(controller, [sack, rack, timestamps, delayed_ack, ecn, paced], is_rfc, ack_every)| {
+            let profile = if is_rfc { rfc } else { linux };
+            let mut tcp = Tcp {
+                sack,
+                rack,
+                timestamps,
+                delayed_ack,
+                ecn,
+                ack_every,
+                ..profile(controller)
+            };
+            if paced {
+                tcp.pacing = Pacing::Switch(true);
+            }
+            tcp
+        },
+    )
+}
+
+/// UDP or TCP.
+fn any_flow() -> impl Strategy<Value = (Source, Option<Tcp>)> {
+    prop_oneof![
+        any_source().prop_map(|source| (source, None)),
+        (any_tcp_source(), any_tcp()).prop_map(|(source, tcp)| (source, Some(tcp))),
+    ]
+}
+
 prop_compose! {
     /// A tree of five hosts and perhaps one link more, with flows and pings between any two.
     pub fn any_experiment()(
         parents in prop::collection::vec(any::<prop::sample::Index>(), HOSTS - 1),
         ends in prop::collection::vec((any_end(), any_end()), HOSTS - 1),
-        talks in prop::collection::vec((0..HOSTS, 1..HOSTS, any_source()), 0..4),
+        talks in prop::collection::vec((0..HOSTS, 1..HOSTS, any_flow()), 0..4),
         pings in prop::collection::vec((0..HOSTS, 1..HOSTS), 0..3),
         warm_up_ns in 0u64..500 * MS,
         seed in any::<u64>(),
@@ -142,8 +208,12 @@ prop_compose! {
             link.reverse = reverse;
             links.push(link);
         }
-        let flows = talks.into_iter().enumerate().map(|(index, (from, step, source))| {
-            flow(&format!("f{index}"), &name(from), &name(from + step), source)
+        let flows = talks.into_iter().enumerate().map(|(index, (from, step, (source, tcp)))| {
+            let (name_of, from, to) = (format!("f{index}"), name(from), name(from + step));
+            match tcp {
+                None => flow(&name_of, &from, &to, source),
+                Some(tcp) => tcp_flow(&name_of, &from, &to, source, tcp),
+            }
         });
         let probes = pings.into_iter().enumerate().map(|(index, (from, step))| {
             ping(&format!("p{index}"), &name(from), &name(from + step), 7 * MS, 0)
@@ -153,6 +223,10 @@ prop_compose! {
         spec.sample_interval_ns = 50 * MS;
         spec.warm_up_ns = warm_up_ns;
         spec.seed = seed;
+        // A way on which nothing takes time.
+        if spec.check_simulator().is_err() {
+            spec.flows.retain(|flow| flow.tcp.is_none());
+        }
         spec
     }
 }

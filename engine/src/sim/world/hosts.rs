@@ -18,6 +18,7 @@ impl World {
                 self.tournament.set(self.first_source_leaf + index, due);
                 let number = conversation.number_datagram(size, now, warm_up);
                 match conversation.size_at {
+                    // One packet, made here and now while its conversation is at hand.
                     SizeAt::Wire => {
                         let bytes = size as u16;
                         let packet = Packet::new(Kind::Udp, index as u32, number, bytes, now);
@@ -36,6 +37,7 @@ impl World {
                 let packet = Packet::new(Kind::Echo, index as u32, number, bytes, now);
                 self.create(index, packet);
             }
+            Sender::Tcp(_) => self.wake_tcp(index),
         }
     }
 
@@ -58,8 +60,11 @@ impl World {
 
     #[inline]
     pub(super) fn count_dropped(&mut self, packet: &Packet) {
-        let counters = &mut self.conversations[packet.conversation as usize].counters;
-        counters.dropped(packet);
+        let conversation = &mut self.conversations[packet.conversation as usize];
+        conversation.counters_of(packet).dropped(packet);
+        if let Sender::Tcp(flow) = &mut conversation.sender {
+            flow.on_drop(packet.segment_place());
+        }
     }
 
     #[inline]
@@ -76,6 +81,7 @@ impl World {
                     self.answer(packet, host);
                 }
             }
+            Sender::Tcp(_) => self.deliver_tcp(packet),
         }
     }
 

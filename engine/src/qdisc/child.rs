@@ -1,0 +1,123 @@
+//! A discipline inside another.
+
+use super::{Config, Dequeued, DropReason, Events, Qdisc, Setting, Statistics};
+use crate::sim::packet::Packet;
+use crate::sim::time::Time;
+
+/// A child, which can be looked into. Of a FIFO the oldest packet is seen where it is
+/// (`qdisc_peek_head`). Out of others Linux's shapers take a packet to see how long it is, and
+/// keep it until it may go (`qdisc_peek_dequeued`): to a child that acts on packets as they
+/// leave, such as CoDel, it has left by then; in the backlog it stays.
+#[derive(Debug, Clone)]
+pub struct Child {
+    qdisc: Box<Qdisc>,
+    held: Option<Packet>,
+    overhead_bytes: u32,
+}
+
+impl Child {
+    /// An empty one.
+    pub fn new(config: &Config, setting: &Setting) -> Child {
+        Child {
+            qdisc: Box::new(Qdisc::new(config, setting)),
+            held: None,
+            overhead_bytes: setting.overhead_bytes,
+        }
+    }
+
+    /// Takes the packet or refuses it.
+    #[inline(never)]
+    pub fn enqueue(
+        &mut self,
+        packet: Packet,
+        now: Time,
+        events: &mut Events,
+    ) -> Result<(), DropReason> {
+        self.qdisc.enqueue(packet, now, events)
+    }
+
+    /// What `dequeue` will give at this instant. A packet seen here is the next to leave.
+    pub fn peek(&mut self, now: Time, events: &mut Events) -> Dequeued {
+        if let Some(packet) = self.held {
+            return Dequeued::Packet(packet);
+        }
+        if let Some(seen) = self.qdisc.peek_in_place() {
+            return seen;
+        }
+        let next = self.take(now, events);
+        if let Dequeued::Packet(packet) = next {
+            self.held = Some(packet);
+        }
+        next
+    }
+
+    /// What `dequeue` would give, if it can be told without taking a packet out.
+    pub fn peek_in_place(&self) -> Option<Dequeued> {
+        match self.held {
+            Some(packet) => Some(Dequeued::Packet(packet)),
+            None => self.qdisc.peek_in_place(),
+        }
+    }
+
+    /// The packet that leaves at `now`, if any.
+    pub fn dequeue(&mut self, now: Time, events: &mut Events) -> Dequeued {
+        match self.held.take() {
+            Some(packet) => Dequeued::Packet(packet),
+            None => self.take(now, events),
+        }
+    }
+
+    #[inline(never)]
+    fn take(&mut self, now: Time, events: &mut Events) -> Dequeued {
+        self.qdisc.dequeue(now, events)
+    }
+
+    /// Packets and bytes on the wire that it holds.
+    pub fn backlog(&self) -> (u32, u64) {
+        let (packets, bytes) = self.qdisc.backlog();
+        let held = self.held.iter();
+        let held_bytes: u32 = held.map(|held| held.wire_bytes(self.overhead_bytes)).sum();
+        (
+            packets + u32::from(self.held.is_some()),
+            bytes + u64::from(held_bytes),
+        )
+    }
+
+    /// The discipline's own numbers.
+    pub fn statistics(&self) -> Statistics {
+        self.qdisc.statistics()
+    }
+
+    /// Every packet it holds, in no particular order.
+    pub fn packets(&self) -> impl Iterator<Item = &Packet> {
+        self.qdisc.packets().chain(self.held.iter())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::packet::Kind;
+    use dumbbell_tc::qdisc::Pfifo;
+
+    #[test]
+    fn what_was_looked_at_stays_in_the_backlog_and_leaves_first() {
+        let config = Config::Pfifo(Pfifo { limit_packets: 3 });
+        let mut child = Child::new(&config, &Setting::for_tests());
+        let events = &mut Events::default();
+        let packet = |number| Packet::new(Kind::Udp, 0, number, 86, Time::ZERO);
+        for number in 1..=2 {
+            assert_eq!(child.enqueue(packet(number), Time::ZERO, events), Ok(()));
+        }
+        assert_eq!(child.peek(Time::ZERO, events), Dequeued::Packet(packet(1)));
+        assert_eq!(child.peek(Time::ZERO, events), Dequeued::Packet(packet(1)));
+        assert_eq!(child.backlog(), (2, 200));
+        assert_eq!(child.packets().count(), 2);
+        for number in 1..=2 {
+            let next = child.dequeue(Time::ZERO, events);
+            assert_eq!(next, Dequeued::Packet(packet(number)));
+        }
+        assert_eq!(child.dequeue(Time::ZERO, events), Dequeued::Empty);
+        assert!(events.is_empty());
+    }
+}

@@ -1,0 +1,108 @@
+//! When a timer runs out.
+//!
+//! Linux counts time in ticks, and its timer wheel (kernel/time/timer.c, since 4.8) trades
+//! exactness for cost: a timer that is at least 63 ticks away lies in a slot of 8 ticks, one of
+//! 504 ticks in a slot of 64, and so on, and runs out at the end of its slot. A timer never runs
+//! out early. In the profile `rfc` timers are exact.
+
+use crate::sim::time::{PS_PER_S, Time};
+
+/// Ticks covered by the finest level of the wheel.
+const FIRST_LEVEL_TICKS: u64 = 63;
+/// Each level is this many times coarser than the one before, as a power of two.
+const LEVEL_SHIFT: u32 = 3;
+/// Levels of the wheel.
+const LEVELS: u32 = 9;
+
+/// How exact timers are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clock {
+    /// They run out when they are due.
+    Exact,
+    /// Linux's timer wheel.
+    Wheel {
+        /// 1 / HZ.
+        tick: Time,
+    },
+}
+
+impl Clock {
+    /// A wheel of this many ticks a second.
+    pub fn wheel(timer_hz: u32) -> Clock {
+        Clock::Wheel {
+            tick: Time(PS_PER_S / u64::from(timer_hz)),
+        }
+    }
+
+    /// A span in whole ticks, rounded up (`usecs_to_jiffies`).
+    pub fn span(self, span: Time) -> Time {
+        match self {
+            Clock::Exact => span,
+            Clock::Wheel { tick } => Time(span.0.div_ceil(tick.0) * tick.0),
+        }
+    }
+
+    /// `now` as the last tick showed it (`jiffies`).
+    pub fn last_tick(self, now: Time) -> Time {
+        match self {
+            Clock::Exact => now,
+            Clock::Wheel { tick } => Time(now.0 - now.0 % tick.0),
+        }
+    }
+
+    /// When a timer set at `now` for `span` runs out.
+    pub fn expiry(self, now: Time, span: Time) -> Time {
+        let Clock::Wheel { tick } = self else {
+            return now.saturating_add(span);
+        };
+        let ticks = span.0.div_ceil(tick.0);
+        let due = now.0 / tick.0 + ticks;
+        let level = (0..LEVELS - 1)
+            .find(|level| ticks < FIRST_LEVEL_TICKS << (LEVEL_SHIFT * level))
+            .unwrap_or(LEVELS - 1);
+        let shift = LEVEL_SHIFT * level;
+        let slot = (due + (1 << shift)) >> shift;
+        Time((slot << shift).saturating_mul(tick.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn near_timers_run_out_within_a_tick_and_far_ones_within_their_slot() {
+        let clock = Clock::wheel(1000);
+        let expiry = |now_ns, span_ns| {
+            let (now, span) = (Time::from_ns(now_ns), Time::from_ns(span_ns));
+            clock.expiry(now, span).as_ns()
+        };
+        assert_eq!(expiry(0, 40 * MS), 41 * MS);
+        assert_eq!(expiry(MS / 2, 40 * MS), 41 * MS);
+        // 201 ticks from 0: in slots of 8.
+        assert_eq!(expiry(0, 201 * MS), 208 * MS);
+        assert_eq!(expiry(0, 208 * MS), 216 * MS);
+        assert_eq!(expiry(0, 1000 * MS), 1024 * MS);
+    }
+
+    #[test]
+    fn no_timer_is_early_nor_later_than_its_slot() {
+        for hz in [100, 250, 1000] {
+            let clock = Clock::wheel(hz);
+            for ticks in 1..5000u64 {
+                let tick = PS_PER_S / u64::from(hz);
+                let (now, span) = (Time(12_345_678_901), Time(ticks * tick));
+                let late = clock.expiry(now, span) - (now + span);
+                assert!(late.0 <= tick * 8.max(ticks / 7), "{ticks} ticks at {hz}");
+            }
+        }
+    }
+
+    #[test]
+    fn exact_timers_are_exact() {
+        assert_eq!(Clock::Exact.expiry(Time(7), Time(5)), Time(12));
+        assert_eq!(Clock::Exact.span(Time(5)), Time(5));
+    }
+}

@@ -1,0 +1,92 @@
+//! What is counted beside the way of packets: what disciplines drop and mark, and whether
+//! everything that was made is somewhere.
+
+use super::World;
+use crate::net::link::Link;
+use crate::sim::packet::Kind;
+use crate::sim::records::Event;
+use crate::traffic::conversation::{Counters, Sender};
+
+impl World {
+    /// Counts and records what a discipline did besides answering.
+    #[inline(never)]
+    pub(super) fn settle_events(&mut self, index: usize) {
+        if self.links[index].events.is_empty() {
+            return;
+        }
+        let events = self.links[index].take_events();
+        for copy in &events.duplicated {
+            let conversation = &mut self.conversations[copy.conversation as usize];
+            conversation.counters_of(copy).duplicated(copy);
+            if let Sender::Tcp(flow) = &mut conversation.sender {
+                flow.on_copy(copy.segment_place());
+            }
+            self.record(index, Event::Enqueue, 0, copy, None);
+        }
+        for (packet, reason) in &events.marked {
+            self.record(index, Event::Mark, *reason as i8, packet, None);
+        }
+        for (packet, reason) in &events.dropped {
+            self.record(index, Event::Drop, *reason as i8, packet, None);
+            self.count_dropped(packet);
+        }
+        self.links[index].return_events(events);
+    }
+
+    /// Packets and bytes in queues, transmitters and on links, by conversation; of TCP what
+    /// senders sent.
+    pub fn in_network(&self) -> Vec<(u64, u64)> {
+        self.count_in_network(|is_tcp, is_reply| !(is_tcp && is_reply))
+    }
+
+    fn count_in_network(&self, counts: impl Fn(bool, bool) -> bool) -> Vec<(u64, u64)> {
+        let mut found = vec![(0, 0); self.conversations.len()];
+        for packet in self.links.iter().flat_map(Link::packets) {
+            if counts(packet.kind() == Kind::Tcp, packet.is_reply()) {
+                let (packets, bytes) = &mut found[packet.conversation as usize];
+                *packets += 1;
+                *bytes += u64::from(packet.bytes);
+            }
+        }
+        found
+    }
+
+    /// Checks that no packet or byte was made or lost by mistake: created + duplicated =
+    /// delivered + dropped + in the network, for every conversation and for what TCP receivers
+    /// send, at this instant.
+    pub fn check_conservation(&self) -> Result<(), String> {
+        for (index, found) in self.in_network().into_iter().enumerate() {
+            self.check_counters(index, &self.conversations[index].counters, found)?;
+        }
+        let replies = self.count_in_network(|is_tcp, is_reply| is_tcp && is_reply);
+        for (index, found) in replies.into_iter().enumerate() {
+            if let Some(flow) = self.conversations[index].tcp() {
+                self.check_counters(index, &flow.replies, found)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_counters(
+        &self,
+        conversation: usize,
+        counted: &Counters,
+        (packets, bytes): (u64, u64),
+    ) -> Result<(), String> {
+        let accounted = (
+            counted.delivered_pkts + counted.dropped_pkts + packets,
+            counted.delivered_bytes + counted.dropped_bytes + bytes,
+        );
+        let made = (
+            counted.created_pkts + counted.duplicated_pkts,
+            counted.created_bytes + counted.duplicated_bytes,
+        );
+        if accounted == made {
+            return Ok(());
+        }
+        Err(format!(
+            "at {} ns conversation {conversation} created {counted:?} but {packets} packets and {bytes} bytes are in the network",
+            self.now.as_ns()
+        ))
+    }
+}

@@ -1,0 +1,90 @@
+//! What a TCP flow is told: its profile, and each knob apart.
+
+use serde::{Deserialize, Serialize};
+
+/// Whose behaviour a TCP has where several are allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Profile {
+    /// Linux 6.1.
+    #[serde(rename = "linux-6.1")]
+    Linux61,
+    /// The RFCs.
+    #[serde(rename = "rfc")]
+    Rfc,
+}
+
+/// Proportional rate reduction: which description of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Prr {
+    /// RFC 6937, as Linux 6.1 has it.
+    Rfc6937,
+    /// RFC 9937, which replaces it.
+    Rfc9937,
+}
+
+/// Whether segments are spaced out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Pacing {
+    /// Always or never, whatever the congestion controller asks for.
+    Switch(bool),
+    /// When the congestion controller asks for it.
+    Word(PacingWord),
+}
+
+/// The only word for pacing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PacingWord {
+    /// When the congestion controller asks for it.
+    Auto,
+}
+
+impl Pacing {
+    /// Whether segments are spaced out under a controller that asks for it, or does not.
+    pub fn is_on(self, controller_paces: bool) -> bool {
+        match self {
+            Pacing::Switch(on) => on,
+            Pacing::Word(PacingWord::Auto) => controller_paces,
+        }
+    }
+}
+
+/// The settings of one TCP flow. Both its ends have them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tcp {
+    /// Where the defaults of the others came from, and whose arithmetic is used.
+    pub profile: Profile,
+    /// Name of the congestion controller, as Linux has it.
+    pub congestion_control: String,
+    /// Initial window, segments (RFC 6928: 10).
+    pub initial_window_pkts: u32,
+    /// Selective acknowledgements (RFC 2018).
+    pub sack: bool,
+    /// Loss detection by time and tail loss probes (RFC 8985).
+    pub rack: bool,
+    /// Timestamps (RFC 7323).
+    pub timestamps: bool,
+    /// Delayed acknowledgements (RFC 1122 section 4.2.3.2).
+    pub delayed_ack: bool,
+    /// With delayed acknowledgements, an acknowledgement for so many full segments (RFC 5681
+    /// section 4.2: 2).
+    pub ack_every: u32,
+    /// Explicit congestion notification (RFC 3168).
+    pub ecn: bool,
+    /// Pacing.
+    pub pacing: Pacing,
+    /// Leaving slow start early: HyStart in `linux-6.1`, HyStart++ (RFC 9406) in `rfc`.
+    pub hystart: bool,
+    /// Proportional rate reduction.
+    pub prr: Prr,
+    /// What bounds the retransmission timeout from below: in `linux-6.1` its variance term, in
+    /// `rfc` the whole of it.
+    pub min_rto_ns: u64,
+    /// Send buffer; 0 for one that grows as Linux's does.
+    pub send_buffer_bytes: u64,
+    /// Receive window; 0 for one that grows as Linux's does.
+    pub receive_window_bytes: u64,
+}

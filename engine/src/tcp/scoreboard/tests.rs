@@ -1,0 +1,132 @@
+use super::*;
+use proptest::prelude::*;
+
+fn board(packets: u64) -> Scoreboard {
+    let mut board = Scoreboard::new(1000);
+    for number in 0..packets {
+        let (seq, end) = (number * 1000, number * 1000 + 1000);
+        board.push(seq, end, number, RateNote::default());
+    }
+    board
+}
+
+#[test]
+fn a_hole_is_found_lost_and_sent_again() {
+    let mut board = board(10);
+    for number in 1..5 {
+        assert!(board.sack(number).is_some());
+    }
+    assert_eq!((board.in_flight(), board.sacked_out()), (6, 4));
+    assert_eq!(board.highest_sacked_end(), Some(5000));
+    assert!(board.mark_lost(0));
+    assert!(!board.mark_lost(0));
+    assert_eq!((board.in_flight(), board.next_lost()), (5, Some(0)));
+    board.retransmit(0, 100, RateNote::default(), true);
+    assert_eq!((board.in_flight(), board.next_lost()), (6, None));
+    // The copy is lost as well.
+    assert!(board.mark_lost(0));
+    assert_eq!((board.in_flight(), board.lost_out()), (5, 1));
+    let sent = board.pop();
+    assert!(sent.was_ever_retransmitted());
+    assert_eq!((board.lost_out(), board.retrans_out()), (0, 0));
+}
+
+#[test]
+fn packets_of_any_size_are_found_by_their_sequence_number() {
+    let mut board = Scoreboard::new(1000);
+    let mut seq = 7;
+    for size in [1000, 10, 1000, 500, 1000, 1] {
+        board.push(seq, seq + size, 0, RateNote::default());
+        seq += size;
+    }
+    for number in 0..6 {
+        let seq = board.get(number).seq;
+        assert_eq!(board.first_from(seq), number);
+        assert_eq!(board.first_from(seq + 1), number + 1);
+    }
+    assert_eq!(board.first_from(0), 0);
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Push,
+    Pop,
+    Sack(prop::sample::Index),
+    Lose(prop::sample::Index),
+    Retransmit,
+    Undo,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => Just(Step::Push),
+        2 => Just(Step::Pop),
+        3 => any::<prop::sample::Index>().prop_map(Step::Sack),
+        3 => any::<prop::sample::Index>().prop_map(Step::Lose),
+        3 => Just(Step::Retransmit),
+        1 => Just(Step::Undo),
+    ]
+}
+
+/// The counters, counted.
+fn check(board: &Scoreboard) {
+    let out = || (board.head()..board.tail()).map(|number| board.get(number));
+    let count = |is: fn(&Sent) -> bool| out().filter(|sent| is(sent)).count() as u32;
+    assert_eq!(board.sacked_out(), count(Sent::is_sacked));
+    assert_eq!(board.lost_out(), count(Sent::is_lost));
+    assert_eq!(board.retrans_out(), count(Sent::is_retransmitted));
+    assert_eq!(count(|sent| sent.is_sacked() && sent.is_lost()), 0);
+    let mut listed = Vec::new();
+    let mut next = board.next_lost();
+    while let Some(number) = next {
+        assert!(board.get(number).is_lost() && !board.get(number).is_retransmitted());
+        listed.push(number);
+        let after = board.get(number).after;
+        next = (after != NONE).then_some(after);
+    }
+    assert!(listed.is_sorted());
+    let waiting = count(|sent| sent.is_lost() && !sent.is_retransmitted());
+    assert_eq!(listed.len() as u32, waiting);
+    let (mut next, mut last_us) = (board.oldest_in_flight(), 0);
+    while let Some(number) = next {
+        assert!(board.get(number).sent_us >= last_us);
+        last_us = board.get(number).sent_us;
+        next = board.next_in_flight(number);
+    }
+}
+
+proptest! {
+    #[test]
+    fn counters_and_lists_agree_with_the_packets(steps in prop::collection::vec(step(), 1..200)) {
+        let mut board = Scoreboard::new(1000);
+        for (now_us, step) in (1u64..).zip(steps) {
+            let out = board.packets_out() as usize;
+            let pick = |index: prop::sample::Index| board.head() + index.index(out) as u64;
+            match step {
+                Step::Push => {
+                    let seq = board.tail() * 1000;
+                    board.push(seq, seq + 1000, now_us, RateNote::default());
+                }
+                Step::Pop if out > 0 => {
+                    board.pop();
+                }
+                Step::Sack(index) if out > 0 => {
+                    let number = pick(index);
+                    board.sack(number);
+                }
+                Step::Lose(index) if out > 0 => {
+                    let number = pick(index);
+                    board.mark_lost(number);
+                }
+                Step::Retransmit => {
+                    if let Some(number) = board.next_lost() {
+                        board.retransmit(number, now_us, RateNote::default(), true);
+                    }
+                }
+                Step::Undo => board.unmark_lost(),
+                _ => {}
+            }
+            check(&board);
+        }
+    }
+}

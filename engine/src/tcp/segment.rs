@@ -1,0 +1,228 @@
+//! A segment: the header's fields without the wire. Sequence numbers are 64 bits wide and count
+//! from 0, the SYN, so that nothing here has to think of their wrapping.
+
+use std::ops::{BitOr, BitOrAssign};
+
+/// Bytes of a header without options (RFC 9293 section 3.1).
+pub const HEADER_BYTES: u32 = 20;
+/// Bytes of the largest header there is (RFC 9293 section 3.1, data offset).
+pub const LARGEST_HEADER_BYTES: u32 = 60;
+/// Bytes of the timestamps option with its padding (RFC 7323 section 3.2, appendix A).
+pub const TIMESTAMPS_BYTES: u32 = 12;
+/// Most SACK blocks that fit beside timestamps (RFC 2018 section 3).
+pub const MOST_SACK_BLOCKS_BESIDE_TIMESTAMPS: usize = 3;
+/// Most SACK blocks that fit into the options (RFC 2018 section 3).
+pub const MOST_SACK_BLOCKS: usize = 4;
+
+/// The control bits, and what the IP header says about congestion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Flags(u8);
+
+impl Flags {
+    /// Opens a connection.
+    pub const SYN: Flags = Flags(1);
+    /// The sender has nothing more to send.
+    pub const FIN: Flags = Flags(2);
+    /// The acknowledgement number is valid.
+    pub const ACK: Flags = Flags(4);
+    /// A congestion mark has been seen (RFC 3168 section 6.1); on a SYN, ECN is offered.
+    pub const ECE: Flags = Flags(8);
+    /// The window has been reduced (RFC 3168 section 6.1); on a SYN, ECN is offered.
+    pub const CWR: Flags = Flags(16);
+    /// The end of what the application has written.
+    pub const PSH: Flags = Flags(32);
+    /// The IP header says that the packet may be marked: ECT(0).
+    pub const ECT: Flags = Flags(64);
+    /// The IP header says that the packet was marked: CE.
+    pub const CE: Flags = Flags(128);
+
+    /// Whether all of these are set.
+    #[inline]
+    pub fn has(self, flags: Flags) -> bool {
+        self.0 & flags.0 == flags.0
+    }
+
+    /// Those that are set here and not there.
+    #[inline]
+    pub fn without(self, flags: Flags) -> Flags {
+        Flags(self.0 & !flags.0)
+    }
+}
+
+impl BitOr for Flags {
+    type Output = Flags;
+    fn bitor(self, other: Flags) -> Flags {
+        Flags(self.0 | other.0)
+    }
+}
+
+impl BitOrAssign for Flags {
+    fn bitor_assign(&mut self, other: Flags) {
+        self.0 |= other.0;
+    }
+}
+
+/// Received data above the acknowledgement number: bytes [start, end) (RFC 2018 section 3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SackBlock {
+    /// First byte.
+    pub start: u64,
+    /// One past the last byte.
+    pub end: u64,
+}
+
+/// The SACK option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SackBlocks {
+    blocks: [SackBlock; MOST_SACK_BLOCKS],
+    count: u8,
+}
+
+impl SackBlocks {
+    /// Adds a block behind the others, if there is room for `most`.
+    pub fn push(&mut self, block: SackBlock, most: usize) {
+        if self.len() < most.min(MOST_SACK_BLOCKS) {
+            self.blocks[self.len()] = block;
+            self.count += 1;
+        }
+    }
+
+    /// How many blocks there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        usize::from(self.count)
+    }
+
+    /// Whether there are none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The blocks.
+    #[inline]
+    pub fn as_slice(&self) -> &[SackBlock] {
+        &self.blocks[..self.len()]
+    }
+
+    /// The blocks, to be changed in place.
+    pub fn as_mut_slice(&mut self) -> &mut [SackBlock] {
+        let len = self.len();
+        &mut self.blocks[..len]
+    }
+
+    /// Forgets the block at this place.
+    pub fn remove(&mut self, index: usize) {
+        let len = self.len();
+        self.blocks.copy_within(index + 1..len, index);
+        self.count -= 1;
+    }
+
+    /// Adds a block before the others; the last is forgotten when there is no room.
+    pub fn push_front(&mut self, block: SackBlock) {
+        let kept = self.len().min(MOST_SACK_BLOCKS - 1);
+        self.blocks.copy_within(..kept, 1);
+        self.blocks[0] = block;
+        self.count = kept as u8 + 1;
+    }
+}
+
+/// The timestamps option, in milliseconds (RFC 7323 section 3; Linux's `TCP_TS_HZ`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Timestamps {
+    /// When it was sent (TSval).
+    pub value_ms: u32,
+    /// The one it answers (TSecr); 0 for none.
+    pub echo_ms: u32,
+}
+
+/// A segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Segment {
+    /// Of its first byte.
+    pub seq: u64,
+    /// The next byte that is expected.
+    pub ack: u64,
+    /// Receive window, after scaling.
+    pub window_bytes: u64,
+    /// The SACK option.
+    pub sack: SackBlocks,
+    /// None without the option.
+    pub timestamps: Option<Timestamps>,
+    /// Bytes it carries.
+    pub payload_bytes: u32,
+    /// Control bits.
+    pub flags: Flags,
+}
+
+impl Segment {
+    /// One past its last sequence number: SYN and FIN count.
+    #[inline]
+    pub fn end(&self) -> u64 {
+        let control = u64::from(self.flags.has(Flags::SYN)) + u64::from(self.flags.has(Flags::FIN));
+        self.seq + u64::from(self.payload_bytes) + control
+    }
+
+    /// Bytes of the TCP header with its options. A SYN carries MSS, SACK permitted, window scale
+    /// and timestamps, 20 bytes as Linux lays them out.
+    pub fn header_bytes(&self) -> u32 {
+        if self.flags.has(Flags::SYN) {
+            return HEADER_BYTES + 20;
+        }
+        let timestamps = self.timestamps.map_or(0, |_| TIMESTAMPS_BYTES);
+        let sack = match self.sack.len() as u32 {
+            0 => 0,
+            blocks => 4 + 8 * blocks,
+        };
+        HEADER_BYTES + timestamps + sack
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_fill_the_header() {
+        let mut segment = Segment {
+            timestamps: Some(Timestamps::default()),
+            ..Segment::default()
+        };
+        assert_eq!(segment.header_bytes(), 32);
+        for _ in 0..5 {
+            let most = MOST_SACK_BLOCKS_BESIDE_TIMESTAMPS;
+            segment.sack.push(SackBlock { start: 1, end: 2 }, most);
+        }
+        // 20 + 12 + 4 + 24: the largest header there is.
+        assert_eq!(segment.header_bytes(), 60);
+        segment.flags = Flags::SYN;
+        assert_eq!(segment.header_bytes(), 40);
+    }
+
+    #[test]
+    fn control_bits_count_in_the_sequence() {
+        let fin = Segment {
+            seq: 10,
+            payload_bytes: 5,
+            flags: Flags::FIN | Flags::ACK,
+            ..Segment::default()
+        };
+        assert_eq!(fin.end(), 16);
+    }
+
+    #[test]
+    fn the_last_block_makes_room() {
+        let mut blocks = SackBlocks::default();
+        for start in 0..6 {
+            blocks.push_front(SackBlock {
+                start,
+                end: start + 1,
+            });
+        }
+        let starts: Vec<u64> = blocks.as_slice().iter().map(|block| block.start).collect();
+        assert_eq!(starts, [5, 4, 3, 2]);
+        blocks.remove(1);
+        let starts: Vec<u64> = blocks.as_slice().iter().map(|block| block.start).collect();
+        assert_eq!(starts, [5, 3, 2]);
+    }
+}

@@ -1,0 +1,193 @@
+//! TCP through a network: it fills a link, shares it, ends its transfers; nothing is lost or
+//! made on the way.
+
+mod common;
+
+use common::*;
+use dumbbell_engine::run::{Monitor, RunOutput, run};
+use dumbbell_engine::sim::world::World;
+use dumbbell_engine::spec::{Experiment, Flow, Source};
+
+fn simulate(experiment: &Experiment) -> RunOutput {
+    run(&checked(experiment), 0, &Monitor::default()).unwrap()
+}
+
+/// A bottleneck of 10 Mbit/s and 40 ms with a queue of one bandwidth-delay product.
+fn dumbbell(flows: Vec<Flow>) -> Experiment {
+    let mut experiment = experiment(
+        vec![bottleneck(10_000_000, 40 * MS, pfifo(33))],
+        flows,
+        vec![],
+    );
+    experiment.duration_ns = 60 * S;
+    experiment.warm_up_ns = 10 * S;
+    experiment.sample_interval_ns = 100 * MS;
+    experiment
+}
+
+fn greedy(name: &str, controller: &str) -> Flow {
+    tcp_flow(name, "a", "b", Source::Greedy, linux(controller))
+}
+
+fn goodput_bps(output: &RunOutput, flow: usize) -> f64 {
+    output.tables.column_i64("flows", "received_payload_bytes")[flow] as f64 * 8.0 / 50.0
+}
+
+/// Payload of 1448 in 1514 bytes on the link.
+const MOST_BPS: f64 = 1e7 * 1448.0 / 1514.0;
+
+#[test]
+fn one_flow_fills_the_link() {
+    for controller in dumbbell_engine::cca::NAMES {
+        let output = simulate(&dumbbell(vec![greedy("f", controller)]));
+        let share = goodput_bps(&output, 0) / MOST_BPS;
+        assert!((0.95..1.0001).contains(&share), "{controller}: {share}");
+        assert_eq!(
+            output.tables.column_i64("flows", "rto_count"),
+            [0],
+            "{controller}"
+        );
+    }
+}
+
+#[test]
+fn equal_flows_share_alike() {
+    let flows = (0..4).map(|n| greedy(&format!("f{n}"), "reno")).collect();
+    let mut experiment = dumbbell(flows);
+    experiment.duration_ns = 210 * S;
+    for (flow, start_ns) in experiment
+        .flows
+        .iter_mut()
+        .zip((0..).step_by(37 * MS as usize))
+    {
+        flow.start_ns = start_ns;
+    }
+    let output = simulate(&experiment);
+    let shares: Vec<f64> = (0..4).map(|flow| goodput_bps(&output, flow)).collect();
+    let (sum, squares) = shares.iter().fold((0.0, 0.0), |(sum, squares), share| {
+        (sum + share, squares + share * share)
+    });
+    // Jain's index.
+    assert!(sum * sum / (4.0 * squares) > 0.95, "{shares:?}");
+}
+
+#[test]
+fn the_shorter_path_gets_more() {
+    let mut experiment = dumbbell(vec![greedy("short", "reno")]);
+    let mut long = bottleneck(0, 120 * MS, pfifo(1000));
+    (long.a, long.b) = ("c".into(), "a".into());
+    experiment.links.push(long);
+    experiment
+        .hosts
+        .push(dumbbell_engine::spec::Host { name: "c".into() });
+    experiment
+        .flows
+        .push(tcp_flow("long", "c", "b", Source::Greedy, linux("reno")));
+    let output = simulate(&experiment);
+    assert!(goodput_bps(&output, 0) > 1.5 * goodput_bps(&output, 1));
+}
+
+/// In a network of FIFO queues nothing is overtaken, however much is lost.
+#[test]
+fn no_reordering_is_seen_where_there_is_none() {
+    let flows = (0..8).map(|n| greedy(&format!("f{n}"), "reno")).collect();
+    let mut experiment = dumbbell(flows);
+    for flow in &mut experiment.flows {
+        flow.start_jitter_ns = 100 * MS;
+    }
+    let mut world = World::new(&checked(&experiment), 0);
+    while world.step() {}
+    assert!(world.links[0].statistics.total.dropped_pkts() > 1000);
+    for conversation in &world.conversations {
+        let sender = conversation.tcp().unwrap().sender().unwrap();
+        assert!(!sender.has_seen_reordering());
+    }
+}
+
+#[test]
+fn a_sized_transfer_takes_its_round_trips() {
+    let source = Source::Sized { bytes: 10 * 1448 };
+    let output = simulate(&dumbbell(vec![tcp_flow(
+        "f",
+        "a",
+        "b",
+        source,
+        linux("cubic"),
+    )]));
+    let tables = &output.tables;
+    assert_eq!(tables.column_i64("transfers", "bytes"), [14480]);
+    // Handshake, then the initial window: 40 ms, 20 ms, ten packets of 1514 bytes (1.2112 ms)
+    // behind the acknowledgement that opened the connection (66 bytes) and a SYN of 74.
+    let expected_ns = 60_000_000 + (74 + 66 + 10 * 1514) * 800;
+    assert_eq!(
+        tables.column_i64("transfers", "completed_ns"),
+        [expected_ns]
+    );
+    assert_eq!(tables.column_i64("flows", "retransmitted_pkts"), [0]);
+}
+
+#[test]
+fn closed_loops_transfer_one_after_the_other() {
+    let source = Source::ClosedLoop {
+        size: constant(50_000.0),
+        think: constant(0.5),
+    };
+    let output = simulate(&dumbbell(vec![tcp_flow(
+        "f",
+        "a",
+        "b",
+        source,
+        linux("reno"),
+    )]));
+    let (started, completed) = (
+        output.tables.column_i64("transfers", "started_ns"),
+        output.tables.column_i64("transfers", "completed_ns"),
+    );
+    assert!(started.len() > 60);
+    assert_eq!(started[0], 500_000_000);
+    for (next, before) in started[1..].iter().zip(completed) {
+        assert_eq!(next - before, 500_000_000);
+    }
+}
+
+#[test]
+fn paced_writes_arrive() {
+    let source = Source::Cbr {
+        gap: constant(0.01),
+        size: constant(500.0),
+        size_at: dumbbell_engine::spec::SizeAt::Payload,
+    };
+    let output = simulate(&dumbbell(vec![tcp_flow(
+        "f",
+        "a",
+        "b",
+        source,
+        linux("cubic"),
+    )]));
+    assert!((goodput_bps(&output, 0) - 400_000.0).abs() < 1000.0);
+    assert_eq!(output.tables.column_i64("flows", "sent_datagrams"), [5000]);
+}
+
+#[test]
+fn nothing_is_sent_after_the_stop() {
+    let mut flow = greedy("f", "cubic");
+    flow.stop_ns = 20 * S;
+    let output = simulate(&dumbbell(vec![flow]));
+    let last = output.tables.column_i64("flows", "last_received_ns")[0];
+    assert!((19_900_000_000..20_200_000_000).contains(&last), "{last}");
+}
+
+#[test]
+fn what_cannot_be_simulated_is_refused() {
+    let mut experiment = dumbbell(vec![greedy("f", "vegas")]);
+    let refused = run(&experiment, 0, &Monitor::default()).unwrap_err();
+    assert!(
+        refused
+            .to_string()
+            .contains("flows[0].tcp.congestion_control")
+    );
+    experiment = dumbbell(vec![greedy("f", "reno")]);
+    experiment.links[0] = bottleneck(0, 0, pfifo(100));
+    let refused = run(&experiment, 0, &Monitor::default()).unwrap_err();
+    assert!(refused.to_string().contains("flows[0].to"), "{refused}");
+}
