@@ -30,6 +30,10 @@ impl Hosts {
     /// Makes so many namespaces, named `h0`, `h1`, ...
     pub fn new(count: usize, settings: &[Setting]) -> Result<Hosts, GuestError> {
         std::fs::create_dir_all(NAMED).doing(|| format!("making {NAMED}"))?;
+        // Some are the kernel's as a whole, and are only found in the first network.
+        for setting in settings {
+            apply(setting)?;
+        }
         let mut hosts = Vec::with_capacity(count);
         for index in 0..count {
             let what = || format!("making the network of host {index}");
@@ -43,6 +47,12 @@ impl Hosts {
             }
         }
         Ok(Hosts(hosts))
+    }
+
+    /// Sets values of one host.
+    pub fn set(&self, host: usize, settings: &[Setting]) -> Result<(), GuestError> {
+        self.enter(host)?;
+        settings.iter().try_for_each(apply)
     }
 
     /// Goes to a host: what is opened from now on is there.

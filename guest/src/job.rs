@@ -18,6 +18,8 @@ pub struct Job {
     pub changes: Vec<Change>,
     /// Values for files under `/proc/sys`, in every host.
     pub sysctl: Vec<Setting>,
+    /// As above, besides those, by host.
+    pub host_sysctl: Vec<Vec<Setting>>,
     /// Where results go.
     pub output: PathBuf,
     /// What answers to which host: the IPv4 addresses flows and probes are sent to.
@@ -26,6 +28,22 @@ pub struct Job {
     pub probe_addresses: Vec<String>,
     /// Where each queue's counters are.
     pub queues: Vec<QueuePlace>,
+    /// Queues at which every packet is looked at.
+    pub watched: Vec<Watched>,
+}
+
+/// A queue at which every packet is looked at.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Watched {
+    /// Which queue.
+    pub queue: usize,
+    /// Index of its host.
+    pub host: usize,
+    /// The device behind the queue.
+    pub device: String,
+    /// The device that gets a copy of whatever comes to the queue.
+    pub copies: String,
 }
 
 /// Lines for one program in one host.
@@ -54,7 +72,7 @@ pub struct Change {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Setting {
-    /// Path under `/proc/sys`.
+    /// Path under `/proc/sys`, or an absolute one.
     pub path: String,
     /// What is written.
     pub value: String,

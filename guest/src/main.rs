@@ -4,6 +4,10 @@
 //! `dumbbell-guest JOB` (or `DUMBBELL_JOB=JOB` in the environment). Where it is not process 1 it
 //! mounts nothing and runs in real time: `unshare -n -m dumbbell-guest JOB`, for work on itself.
 
+mod capture;
+mod capture_file;
+mod checksum;
+mod discipline;
 mod error;
 mod hosts;
 mod job;
@@ -11,23 +15,29 @@ mod messages;
 mod netlink;
 mod output;
 mod paths;
+mod probes;
 mod replay;
 mod report;
 mod sys;
+mod tcp_flow;
+mod tcp_info;
 mod traffic;
+mod watched;
 
 use dumbbell_engine::spec::Experiment;
 use error::GuestError;
 use hosts::Hosts;
 use job::Job;
 use serde_json::json;
+use std::io::Write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            println!("dumbbell-guest: {error}");
+            // The console is a file of the host, and its disk may be full.
+            let _ = writeln!(std::io::stdout(), "dumbbell-guest: {error}");
             ExitCode::FAILURE
         }
     }
@@ -46,6 +56,9 @@ fn run() -> Result<(), GuestError> {
     // One more, which stays empty: links are made there, since `ip` refuses to make one whose
     // name is taken where it runs.
     let hosts = Hosts::new(experiment.hosts.len() + 1, &job.sysctl)?;
+    for (host, settings) in job.host_sysctl.iter().enumerate() {
+        hosts.set(host, settings)?;
+    }
     for step in &job.steps {
         hosts.run(step)?;
     }

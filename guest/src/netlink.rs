@@ -1,6 +1,7 @@
 //! Counters of queueing disciplines over route netlink (RFC 3549; linux/rtnetlink.h,
 //! linux/gen_stats.h).
 
+use crate::discipline::Own;
 use crate::error::{Doing, GuestError};
 use crate::sys::Socket;
 use std::collections::HashMap;
@@ -9,9 +10,11 @@ const RTM_GETQDISC: u16 = 38;
 const RTM_NEWQDISC: u16 = 36;
 const NLMSG_DONE: u16 = 3;
 const NLM_F_REQUEST_DUMP: u16 = 0x1 | 0x300;
+const TCA_KIND: u16 = 1;
 const TCA_STATS2: u16 = 7;
 const TCA_STATS_BASIC: u16 = 1;
 const TCA_STATS_QUEUE: u16 = 3;
+const TCA_STATS_APP: u16 = 4;
 const TCA_STATS_PKT64: u16 = 8;
 const HEADER: usize = 16;
 const TCMSG: usize = 20;
@@ -29,10 +32,45 @@ pub struct Counted {
     pub backlog_bytes: u32,
     /// Dropped.
     pub drops: u32,
+    /// What the discipline and its children say besides.
+    pub own: Own,
+}
+
+/// A discipline of a device.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Found {
+    parent: u32,
+    counted: Counted,
 }
 
 /// (device index, handle) to counters.
-pub type Disciplines = HashMap<(u32, u32), Counted>;
+pub type Disciplines = HashMap<(u32, u32), Found>;
+
+/// The counters of a discipline, with what its children say of themselves.
+pub fn of(disciplines: &Disciplines, (device, handle): (u32, u32)) -> Counted {
+    let Some(found) = disciplines.get(&(device, handle)) else {
+        return Counted::default();
+    };
+    let mut counted = found.counted;
+    // A child's parent is a class of the discipline: the same number before the colon.
+    let is_child = |(key, child): &(&(u32, u32), &Found)| {
+        key.0 == device && key.1 != handle && child.parent >> 16 == handle >> 16
+    };
+    let children = disciplines.iter().filter(is_child);
+    let mut handles: Vec<u32> = children.map(|(key, _)| key.1).collect();
+    handles.sort_unstable();
+    for child in handles {
+        counted.own = counted.own.with(of(disciplines, (device, child)).own);
+    }
+    counted
+}
+
+/// Packets that disciplines hold, each counted by itself and its parents.
+pub fn held(disciplines: &Disciplines) -> u64 {
+    let backlogs = disciplines.values();
+    let backlogs = backlogs.map(|found| u64::from(found.counted.backlog_pkts));
+    backlogs.sum()
+}
 
 /// Asks for every discipline of the socket's namespace.
 pub fn disciplines(socket: &Socket) -> Result<Disciplines, GuestError> {
@@ -67,8 +105,16 @@ fn messages(mut bytes: &[u8], found: &mut Disciplines) -> bool {
             RTM_NEWQDISC if length >= HEADER + TCMSG => {
                 let body = &bytes[HEADER..length];
                 let key = (u32_at(body, 4), u32_at(body, 8));
-                let counted = attribute(&body[TCMSG..], TCA_STATS2).map(counted);
-                found.insert(key, counted.unwrap_or_default());
+                let attributes = &body[TCMSG..];
+                let kind = attribute(attributes, TCA_KIND).unwrap_or_default();
+                let kind = kind.strip_suffix(&[0]).unwrap_or(kind);
+                let kind = std::str::from_utf8(kind).unwrap_or_default();
+                let stats = attribute(attributes, TCA_STATS2);
+                let found_here = Found {
+                    parent: u32_at(body, 12),
+                    counted: stats.map(|stats| counted(kind, stats)).unwrap_or_default(),
+                };
+                found.insert(key, found_here);
             }
             _ => {}
         }
@@ -77,7 +123,7 @@ fn messages(mut bytes: &[u8], found: &mut Disciplines) -> bool {
     false
 }
 
-fn counted(stats: &[u8]) -> Counted {
+fn counted(kind: &str, stats: &[u8]) -> Counted {
     let mut counted = Counted::default();
     if let Some(basic) = attribute(stats, TCA_STATS_BASIC).filter(|basic| basic.len() >= 12) {
         counted.bytes = u64_at(basic, 0);
@@ -90,6 +136,9 @@ fn counted(stats: &[u8]) -> Counted {
         counted.backlog_pkts = u32_at(queue, 0);
         counted.backlog_bytes = u32_at(queue, 4);
         counted.drops = u32_at(queue, 8);
+    }
+    if let Some(xstats) = attribute(stats, TCA_STATS_APP) {
+        counted.own = Own::read(kind, counted.drops, xstats).unwrap_or_default();
     }
     counted
 }
@@ -150,15 +199,38 @@ mod tests {
             attr(2, &[1; 5]),
             attr(TCA_STATS_QUEUE, &queue),
         ];
-        let found = counted(&stats.concat());
+        let found = counted("pfifo", &stats.concat());
         let expected = Counted {
             bytes: 500,
             packets: 7,
             backlog_pkts: 3,
             backlog_bytes: 42,
             drops: 9,
+            own: Own::default(),
         };
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_parent_says_what_its_child_says() {
+        let own = Own {
+            marked: 3,
+            ..Own::default()
+        };
+        let with = |parent, own| Found {
+            parent,
+            counted: Counted {
+                own,
+                ..Counted::default()
+            },
+        };
+        let found = Disciplines::from([
+            ((1, 0x10_0000), with(u32::MAX, Own::default())),
+            ((1, 0x20_0000), with(0x10_0001, own)),
+            ((2, 0x30_0000), with(0x10_0001, own)),
+        ]);
+        assert_eq!(of(&found, (1, 0x10_0000)).own, own);
+        assert_eq!(of(&found, (1, 0x40_0000)), Counted::default());
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use dumbbell_engine::net::route::Routes;
 use dumbbell_engine::qdisc;
 use dumbbell_engine::sim::time::Time;
-use dumbbell_engine::spec::{Experiment, LinkEnd, SizeAt, Source};
+use dumbbell_engine::spec::{Experiment, Flow, LinkEnd, SizeAt, Source, Transport};
 use dumbbell_engine::traffic::datagram;
 
 /// One way of one conversation.
@@ -15,7 +15,7 @@ use dumbbell_engine::traffic::datagram;
 pub struct Leg {
     /// Flows, then probes.
     pub conversation: usize,
-    /// Answers to echo requests.
+    /// Answers to echo requests, acknowledgements.
     pub reply: bool,
     /// Queues in the order passed.
     pub path: Vec<usize>,
@@ -25,10 +25,9 @@ pub struct Leg {
     pub known: bool,
 }
 
-/// Whether a queue may hold packets back.
+/// Whether a queue may hold packets back, or a policer keep them.
 pub fn holds(end: &LinkEnd) -> bool {
-    let fifo = matches!(end.qdisc, qdisc::Config::Pfifo(_) | qdisc::Config::Bfifo(_));
-    end.rate_bps > 0 || !fifo
+    end.rate_bps > 0 || end.police.is_some() || !qdisc::is_plain_fifo(&end.qdisc)
 }
 
 /// Every way in use.
@@ -37,7 +36,8 @@ pub fn legs(experiment: &Experiment) -> Vec<Leg> {
     let hops = experiment.hops();
     let host = |name: &str| experiment.host_index(name).expect("hosts were checked");
     let flows = experiment.flows.iter();
-    let pairs = flows.map(|flow| (host(&flow.from), host(&flow.to), false));
+    let over_tcp = |flow: &Flow| flow.transport == Transport::Tcp;
+    let pairs = flows.map(|flow| (host(&flow.from), host(&flow.to), over_tcp(flow)));
     let probes = experiment.probes.iter();
     let pairs = pairs.chain(probes.map(|probe| (host(&probe.from), host(&probe.to), true)));
     let mut legs = Vec::new();
@@ -56,18 +56,25 @@ pub fn legs(experiment: &Experiment) -> Vec<Leg> {
             let mut holding = (0..path.len()).filter(|place| holds(ends[path[*place]]));
             let first = holding.next();
             let alone = holding.next().is_none();
-            let constant = |end: &LinkEnd| end.loss == 0.0 && end.changes.is_empty();
+            let constant =
+                |end: &LinkEnd| end.loss == 0.0 && end.changes.is_empty() && end.police.is_none();
             let constant = path.iter().all(|queue| constant(ends[*queue]));
             legs.push(Leg {
                 conversation,
                 reply,
                 holding: first,
-                known: alone && constant,
+                known: alone && constant && !is_tcp(experiment, conversation),
                 path,
             });
         }
     }
     legs
+}
+
+/// Whether a conversation is a flow over TCP: nobody but the kernel knows when it sends.
+fn is_tcp(experiment: &Experiment, conversation: usize) -> bool {
+    let flow = experiment.flows.get(conversation);
+    flow.is_some_and(|flow| flow.transport == Transport::Tcp)
 }
 
 /// Smallest MTU of a way.
@@ -83,8 +90,11 @@ pub fn size_at(source: &Source) -> SizeAt {
         Source::Poisson { size_at, .. }
         | Source::Renewal { size_at, .. }
         | Source::Cbr { size_at, .. }
+        | Source::Bursts { size_at, .. }
         | Source::Replay { size_at, .. } => *size_at,
-        Source::Ditg { .. } => SizeAt::Payload,
+        Source::Ditg { .. } | Source::Greedy | Source::Sized { .. } | Source::ClosedLoop { .. } => {
+            SizeAt::Payload
+        }
     }
 }
 

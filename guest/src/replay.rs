@@ -19,14 +19,18 @@ use std::collections::VecDeque;
 pub struct Crossing {
     /// When it came.
     pub arrived: Time,
-    /// When its transmission ended; `NEVER` when it was refused.
+    /// When its transmission ended; `NEVER` when it was dropped.
     pub departed: Time,
+    /// When the queue dropped it after it had taken it; `NEVER` when it did not.
+    pub dropped: Time,
     /// On this link's wire.
     pub bytes: u32,
     /// Flows, then probes.
     pub conversation: usize,
     /// Of the datagram or request, from 1.
     pub number: u32,
+    /// Whether the queue marked it.
+    pub marked: bool,
 }
 
 /// A row of `packets`.
@@ -149,9 +153,11 @@ pub fn crossings(experiment: &Experiment, records: &Records, legs: &[Leg]) -> Ve
                 queues[queue].push(Crossing {
                     arrived,
                     departed,
+                    dropped: Time::NEVER,
                     bytes,
                     conversation: leg.conversation,
                     number: journey.number,
+                    marked: false,
                 });
             }
         }
@@ -251,49 +257,73 @@ pub fn replay(experiment: &Experiment, end: &LinkEnd, crossings: &[Crossing]) ->
         pass(&mut replayed, experiment, crossings, warm_up, over);
         return replayed;
     }
-    let mut server = Server::new(end);
-    let mut instants: Vec<(Time, bool, usize)> = Vec::with_capacity(2 * crossings.len());
-    for (index, crossing) in crossings.iter().enumerate() {
-        instants.push((crossing.arrived, true, index));
-        instants.push((crossing.departed, false, index));
-    }
-    // At one instant what leaves makes room for what comes; but nothing leaves before it came.
-    instants.sort_by_key(|&(time, arrival, index)| {
-        let at_once = crossings[index].departed == crossings[index].arrived;
-        (
-            time,
-            u8::from(arrival) * 2 - u8::from(arrival && at_once),
-            index,
-        )
-    });
-    instants.retain(|(time, ..)| *time < over);
+    let mut server = Server::new(end, crossings);
     let mut clock = Clock::new(experiment);
-    for (time, arrival, index) in instants {
+    for (time, step, index) in steps(crossings, over) {
         clock.advance(time, &mut replayed);
         let crossing = crossings[index];
-        let event = if !arrival {
-            replayed.sojourn_total += u128::from((time - crossing.arrived).0);
-            server.leaves(&mut replayed.statistics, &crossing, warm_up);
-            1
-        } else if crossing.departed == Time::NEVER {
-            server.refuses(&mut replayed.statistics, &crossing);
-            2
-        } else {
-            server.takes(&mut replayed.statistics, &crossing);
-            0
+        let event = match step {
+            Step::Leaves => {
+                replayed.sojourn_total += u128::from((time - crossing.arrived).0);
+                server.leaves(&mut replayed.statistics, &crossing, warm_up);
+                1
+            }
+            Step::IsDropped => {
+                server.drops(&mut replayed.statistics, &crossing);
+                2
+            }
+            Step::Comes if crossing.departed.min(crossing.dropped) == Time::NEVER => {
+                server.refuses(&mut replayed.statistics, &crossing);
+                2
+            }
+            Step::Comes => {
+                server.takes(&mut replayed.statistics, &crossing);
+                0
+            }
         };
         if end.record_packets {
             replayed.rows.push(Row {
                 time,
                 event,
                 crossing,
-                system_pkts: server.present.len() as u32,
+                system_pkts: server.present,
             });
         }
     }
     clock.finish(over, &mut replayed);
     replayed.statistics.finish(over);
     replayed
+}
+
+/// What happens to a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Leaves,
+    IsDropped,
+    Comes,
+}
+
+/// What happens before the end, in order.
+fn steps(crossings: &[Crossing], over: Time) -> Vec<(Time, Step, usize)> {
+    let mut steps = Vec::with_capacity(2 * crossings.len());
+    for (index, crossing) in crossings.iter().enumerate() {
+        steps.push((crossing.arrived, Step::Comes, index));
+        steps.push((crossing.departed, Step::Leaves, index));
+        steps.push((crossing.dropped, Step::IsDropped, index));
+    }
+    steps.retain(|(time, ..)| *time < over);
+    // At one instant what leaves makes room for what comes; but nothing leaves before it came.
+    steps.sort_by_key(|&(time, step, index)| {
+        let at_once = crossings[index].departed == crossings[index].arrived;
+        let order = match step {
+            Step::Leaves | Step::IsDropped if !at_once => 0,
+            Step::Comes if at_once => 1,
+            Step::Comes => 2,
+            _ => 1,
+        };
+        (time, order, index, step == Step::Leaves)
+    });
+    steps
 }
 
 /// A queue that never holds any.
@@ -380,52 +410,64 @@ struct Server {
     rate: Option<Rate>,
     /// Whether the one in transmission is the discipline's no more.
     transmitter: bool,
-    present: VecDeque<u32>,
+    present: u32,
     bytes: u64,
+    /// Bytes of those that are still to leave, in the order in which they will: the first of
+    /// those present is in transmission.
+    leaving: VecDeque<u32>,
 }
 
 impl Server {
-    fn new(end: &LinkEnd) -> Server {
+    fn new(end: &LinkEnd, crossings: &[Crossing]) -> Server {
         let rate_bps = rate_bps(end);
+        let mut leaving: Vec<&Crossing> = crossings.iter().collect();
+        leaving.retain(|crossing| crossing.departed < Time::NEVER);
+        leaving.sort_by_key(|crossing| crossing.departed);
         Server {
             rate: (rate_bps > 0).then(|| Rate::new(rate_bps)),
             transmitter: end.rate_bps > 0,
-            present: VecDeque::new(),
+            present: 0,
             bytes: 0,
+            leaving: leaving.iter().map(|crossing| crossing.bytes).collect(),
         }
     }
 
     fn level(&self) -> Level {
-        let held = |all: u32| all - u32::from(self.transmitter && all > 0);
-        let sending = self.present.front().filter(|_| self.transmitter);
+        let is_sending = self.transmitter && self.present > 0;
+        let sending = self.leaving.front().filter(|_| is_sending);
         Level {
-            system_pkts: self.present.len() as u32,
-            backlog_pkts: held(self.present.len() as u32),
-            backlog_bytes: self.bytes - u64::from(sending.copied().unwrap_or(0)),
+            system_pkts: self.present,
+            backlog_pkts: self.present - u32::from(is_sending),
+            backlog_bytes: self
+                .bytes
+                .saturating_sub(u64::from(sending.copied().unwrap_or(0))),
         }
     }
 
-    fn comes(statistics: &mut LinkStatistics, crossing: &Crossing) {
-        statistics.total.arrived_pkts += 1;
-        statistics.total.arrived_bytes += u64::from(crossing.bytes);
-    }
-
     fn takes(&mut self, statistics: &mut LinkStatistics, crossing: &Crossing) {
-        Server::comes(statistics, crossing);
-        self.present.push_back(crossing.bytes);
+        statistics.total.arrived(crossing.bytes);
+        self.present += 1;
         self.bytes += u64::from(crossing.bytes);
         statistics.levels.set(crossing.arrived, self.level());
     }
 
     fn refuses(&mut self, statistics: &mut LinkStatistics, crossing: &Crossing) {
-        Server::comes(statistics, crossing);
-        statistics.total.dropped_overlimit_pkts += 1;
-        statistics.total.dropped_overlimit_bytes += u64::from(crossing.bytes);
+        statistics.total.arrived(crossing.bytes);
+        statistics.total.refused(crossing.bytes);
+    }
+
+    fn drops(&mut self, statistics: &mut LinkStatistics, crossing: &Crossing) {
+        statistics.total.refused(crossing.bytes);
+        self.present -= 1;
+        self.bytes -= u64::from(crossing.bytes);
+        statistics.levels.set(crossing.dropped, self.level());
     }
 
     fn leaves(&mut self, statistics: &mut LinkStatistics, crossing: &Crossing, warm_up: Time) {
-        self.present.pop_front();
+        self.present -= 1;
         self.bytes -= u64::from(crossing.bytes);
+        self.leaving.pop_front();
+        statistics.total.marked_pkts += u64::from(crossing.marked);
         let rate = self.rate.as_mut();
         let service = rate.map_or(Time::ZERO, |rate| rate.time_for(crossing.bytes));
         let (arrived, now) = (crossing.arrived, crossing.departed);

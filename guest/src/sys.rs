@@ -1,6 +1,12 @@
 //! The calls that Rust's standard library does not have. The only unsafe code of the crate.
 #![allow(unsafe_code)]
 
+mod ring;
+mod tcp;
+
+pub use ring::{Frame, Ring};
+pub use tcp::TCP_INFO_BYTES;
+
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
@@ -51,10 +57,23 @@ pub fn enter_network(namespace: &File) -> io::Result<()> {
 
 /// Nanoseconds of the monotonic clock.
 pub fn monotonic_ns() -> u64 {
+    clock_ns(libc::CLOCK_MONOTONIC)
+}
+
+/// What the wall clock is ahead of the monotonic one. A reading takes as long as another, so it
+/// lies in the middle of two others.
+pub fn wall_ahead_ns() -> u64 {
+    let before = monotonic_ns();
+    let wall = clock_ns(libc::CLOCK_REALTIME);
+    let after = monotonic_ns();
+    wall - (before + (after - before) / 2)
+}
+
+fn clock_ns(clock: libc::clockid_t) -> u64 {
     // SAFETY: an all-zero timespec is valid, and the call writes no more than it.
     let now = unsafe {
         let mut now: libc::timespec = zeroed();
-        libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now);
+        libc::clock_gettime(clock, &mut now);
         now
     };
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
@@ -119,13 +138,28 @@ impl Poll {
 
     /// Waits also for this one to be readable, and calls it `token`.
     pub fn add(&self, fd: &impl AsRawFd, token: u64) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_ADD, fd, libc::EPOLLIN, token)
+    }
+
+    /// Waits also for this one to take something.
+    pub fn add_writer(&self, fd: &impl AsRawFd, token: u64) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_ADD, fd, libc::EPOLLOUT, token)
+    }
+
+    /// Goes on waiting for it to take something, or no more.
+    pub fn set_writer(&self, fd: &impl AsRawFd, token: u64, wanted: bool) -> io::Result<()> {
+        let events = if wanted { libc::EPOLLOUT } else { 0 };
+        self.control(libc::EPOLL_CTL_MOD, fd, events, token)
+    }
+
+    fn control(&self, what: i32, fd: &impl AsRawFd, events: i32, token: u64) -> io::Result<()> {
         let mut event = libc::epoll_event {
-            events: libc::EPOLLIN as u32,
+            events: events as u32,
             u64: token,
         };
         let (poll, fd) = (self.fd.as_raw_fd(), fd.as_raw_fd());
         // SAFETY: the event lives until the call returns.
-        checked(unsafe { libc::epoll_ctl(poll, libc::EPOLL_CTL_ADD, fd, &mut event) }).map(|_| ())
+        checked(unsafe { libc::epoll_ctl(poll, what, fd, &mut event) }).map(|_| ())
     }
 
     /// Waits, without end, and returns the tokens of those that can be read.
@@ -255,6 +289,39 @@ impl Socket {
         let got = unsafe { libc::recv(fd, into.as_mut_ptr().cast(), into.len(), flags) };
         match checked_size(got) {
             Ok(length) => Ok(Some(length)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Socket {
+    /// Receives a message whole with its sender's address; None when there is none.
+    pub fn receive_from(&self, into: &mut [u8]) -> io::Result<Option<(usize, SocketAddrV4)>> {
+        // SAFETY: an all-zero sockaddr_in is valid.
+        let mut from: libc::sockaddr_in = unsafe { zeroed() };
+        let mut size = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+        let fd = self.0.as_raw_fd();
+        let flags = libc::MSG_DONTWAIT;
+        // SAFETY: the kernel writes at most as many bytes as the slice and the address have.
+        let got = unsafe {
+            libc::recvfrom(
+                fd,
+                into.as_mut_ptr().cast(),
+                into.len(),
+                flags,
+                (&raw mut from).cast(),
+                &raw mut size,
+            )
+        };
+        match checked_size(got) {
+            Ok(length) => {
+                let ip = Ipv4Addr::from(from.sin_addr.s_addr.to_ne_bytes());
+                Ok(Some((
+                    length,
+                    SocketAddrV4::new(ip, u16::from_be(from.sin_port)),
+                )))
+            }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
             Err(error) => Err(error),
         }

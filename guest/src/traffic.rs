@@ -7,15 +7,18 @@
 //! sending is the one planned too, so that a late sender shows as delay and is not hidden; how
 //! late the latest was is part of the result.
 
+use crate::capture::{Captures, Passage};
 use crate::error::{Doing, GuestError};
 use crate::hosts::Hosts;
 use crate::job::Job;
 use crate::messages::{self, Datagram};
 use crate::netlink::{self, Counted, Disciplines};
+use crate::probes::{self, Echo, Probes};
 use crate::sys::{self, Poll, Socket, Timer};
+use crate::tcp_flow::{self, TcpFlow, TcpRecord};
 use dumbbell_engine::sim::random::Stream;
 use dumbbell_engine::sim::time::Time;
-use dumbbell_engine::spec::Experiment;
+use dumbbell_engine::spec::{self, Experiment, Transport};
 use dumbbell_engine::traffic::{FlowStreams, Generator};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -24,24 +27,15 @@ use std::io::{Seek, Write};
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 /// Flow i is received at this port and i more.
-const FIRST_PORT: u16 = 10_000;
+pub const FIRST_PORT: u16 = 10_000;
 /// After the end, packets under way are waited for; looks at the queues are so far apart.
 const DRAIN_STEP: Time = Time::from_ns(100_000_000);
 /// The longest wait after the end, besides the run's own duration.
 const DRAIN_LONGEST: Time = Time::from_ns(60_000_000_000);
+/// Between two looks at what has passed watched queues: their rings hold 8192 packets.
+const CAPTURE_STEP: Time = Time::from_ns(20_000_000);
 /// How often the host is told how far the run is.
 const REPORTS: u64 = 50;
-
-/// An echo request and its answer; `NEVER` where something did not arrive.
-#[derive(Debug, Clone, Copy)]
-pub struct Echo {
-    /// The request was due to be sent.
-    pub sent: Time,
-    /// It reached the host that answers.
-    pub answered: Time,
-    /// The answer was received.
-    pub received: Time,
-}
 
 /// What one flow did.
 #[derive(Debug, Default)]
@@ -60,8 +54,10 @@ pub type QueueCounters = (Counted, Counted);
 /// Everything that was seen.
 #[derive(Debug, Default)]
 pub struct Records {
-    /// By flow.
+    /// By flow; empty of those over TCP.
     pub flows: Vec<FlowRecord>,
+    /// By flow; None of those over UDP.
+    pub tcp: Vec<Option<TcpRecord>>,
     /// By probe.
     pub probes: Vec<Vec<Echo>>,
     /// Counters at the end of the warm-up, by queue.
@@ -70,6 +66,8 @@ pub struct Records {
     pub at_end: Vec<QueueCounters>,
     /// Counters at the sampling instants.
     pub samples: Vec<(Time, Vec<QueueCounters>)>,
+    /// Queues at which every packet was seen, and the packets.
+    pub passages: Vec<(usize, Vec<Passage>)>,
     /// Messages sent and received.
     pub events: u64,
     /// The longest that something was done after it was due.
@@ -82,14 +80,17 @@ enum Due {
     Change(usize),
     WarmUp,
     Flow(usize),
+    Stop(usize),
     Probe(usize),
+    Capture,
     Sample,
     Report,
     End,
     Drain,
 }
 
-struct Flow {
+/// A flow over UDP.
+struct UdpFlow {
     generator: Generator,
     stop: Time,
     sender: Socket,
@@ -99,13 +100,9 @@ struct Flow {
     seen: usize,
 }
 
-struct Probe {
-    host: usize,
-    to: SocketAddrV4,
-    interval: Time,
-    count: u64,
-    payload_bytes: usize,
-    class: u8,
+enum Flow {
+    Udp(Box<UdpFlow>),
+    Tcp(Box<TcpFlow>),
 }
 
 /// A run under way.
@@ -115,9 +112,8 @@ pub struct Traffic<'a> {
     hosts: &'a Hosts,
     records: Records,
     flows: Vec<Flow>,
-    probes: Vec<Probe>,
-    /// By host, where probes start or end.
-    icmp: Vec<Option<Socket>>,
+    probes: Probes,
+    captures: Captures,
     netlink: Vec<Socket>,
     /// (host, device index, handle) by queue, and of what delays after it.
     places: Vec<(Place, Option<Place>)>,
@@ -134,7 +130,15 @@ pub struct Traffic<'a> {
 type Place = (usize, u32, u32);
 
 const TOKEN_TIMER: u64 = u64::MAX;
-const TOKEN_ICMP: u64 = 1 << 32;
+/// The rest of a token says which flow, host or probe.
+const TOKEN_KIND: u64 = 1 << 32;
+const UDP_RECEIVER: u64 = 0;
+const ICMP: u64 = 1;
+const TCP_LISTENER: u64 = 2;
+const TCP_RECEIVER: u64 = 3;
+const TCP_SENDER: u64 = 4;
+const UDP_REQUEST: u64 = 5;
+const UDP_ANSWER: u64 = 6;
 
 impl<'a> Traffic<'a> {
     /// Opens every socket.
@@ -151,8 +155,15 @@ impl<'a> Traffic<'a> {
             hosts,
             records: Records::default(),
             flows: Vec::new(),
-            probes: Vec::new(),
-            icmp: experiment.hosts.iter().map(|_| None).collect(),
+            probes: Probes::new(
+                experiment.hosts.len(),
+                probes::Tokens {
+                    icmp: ICMP * TOKEN_KIND,
+                    request: UDP_REQUEST * TOKEN_KIND,
+                    answer: UDP_ANSWER * TOKEN_KIND,
+                },
+            ),
+            captures: Captures::new(job, experiment, hosts)?,
             netlink: Vec::new(),
             places: Vec::new(),
             due: BinaryHeap::new(),
@@ -209,56 +220,97 @@ impl<'a> Traffic<'a> {
 
     fn open_flow(&mut self, index: usize) -> Result<(), GuestError> {
         let flow = &self.experiment.flows[index];
-        let what = || format!("opening the sockets of flow {}", flow.name);
-        let port = FIRST_PORT + index as u16;
-        self.hosts.enter(self.host(&flow.to))?;
-        let receiver = Socket::udp().doing(what)?;
-        receiver.bind(port).doing(what)?;
-        self.poll.add(&receiver, index as u64).doing(what)?;
-        self.hosts.enter(self.host(&flow.from))?;
-        let sender = Socket::udp().doing(what)?;
-        sender
-            .traffic_class(flow.dscp << 2 | flow.ecn.bits())
-            .doing(what)?;
-        let streams = FlowStreams::new(self.experiment.seed, self.job.replication, &flow.name);
-        let mut generator = Generator::new(&flow.source, streams);
+        let to = SocketAddrV4::new(
+            ipv4(&self.job.flow_addresses[index])?,
+            FIRST_PORT + index as u16,
+        );
         let start = self.start(
             &format!("flow/{}", flow.name),
             flow.start_ns,
             flow.start_jitter_ns,
         );
-        let first = generator.next_gap().map(|gap| start.saturating_add(gap));
         let stop = Time::from_ns(flow.stop_ns).min(self.end);
-        if let Some(first) = first.filter(|first| *first < stop) {
+        let streams = FlowStreams::new(self.experiment.seed, self.job.replication, &flow.name);
+        let (opened, first) = match flow.transport {
+            Transport::Udp => {
+                let mut udp = self.open_udp(index, streams, stop, to)?;
+                let first = udp.generator.next_gap();
+                let first = first.map(|gap| start.saturating_add(gap));
+                (Flow::Udp(Box::new(udp)), first.unwrap_or(Time::NEVER))
+            }
+            Transport::Tcp => {
+                let mut tcp = self.open_tcp(index, streams, to)?;
+                let first = tcp.first(start);
+                if stop < self.end {
+                    self.at(stop, Due::Stop(index));
+                }
+                (Flow::Tcp(Box::new(tcp)), first)
+            }
+        };
+        if first < stop {
             self.at(first, Due::Flow(index));
         }
-        let to = SocketAddrV4::new(ipv4(&self.job.flow_addresses[index])?, port);
         self.records.flows.push(FlowRecord::default());
-        self.flows.push(Flow {
-            generator,
+        self.flows.push(opened);
+        Ok(())
+    }
+
+    fn open_udp(
+        &self,
+        index: usize,
+        streams: FlowStreams,
+        stop: Time,
+        to: SocketAddrV4,
+    ) -> Result<UdpFlow, GuestError> {
+        let flow = &self.experiment.flows[index];
+        let what = || format!("opening the sockets of flow {}", flow.name);
+        self.hosts.enter(self.host(&flow.to))?;
+        let receiver = Socket::udp().doing(what)?;
+        receiver.bind(to.port()).doing(what)?;
+        let token = UDP_RECEIVER * TOKEN_KIND + index as u64;
+        self.poll.add(&receiver, token).doing(what)?;
+        self.hosts.enter(self.host(&flow.from))?;
+        let sender = Socket::udp().doing(what)?;
+        sender
+            .traffic_class(flow.dscp << 2 | flow.ecn.bits())
+            .doing(what)?;
+        Ok(UdpFlow {
+            generator: Generator::new(&flow.source, streams),
             stop,
             sender,
             receiver,
             to,
             seen: 0,
-        });
-        Ok(())
+        })
+    }
+
+    fn open_tcp(
+        &self,
+        index: usize,
+        streams: FlowStreams,
+        to: SocketAddrV4,
+    ) -> Result<TcpFlow, GuestError> {
+        let flow: &spec::Flow = &self.experiment.flows[index];
+        let what = || format!("opening the sockets of flow {}", flow.name);
+        let token = |kind: u64| kind * TOKEN_KIND + index as u64;
+        let tokens = tcp_flow::Tokens {
+            listener: token(TCP_LISTENER),
+            sender: token(TCP_SENDER),
+            receiver: token(TCP_RECEIVER),
+        };
+        self.hosts.enter(self.host(&flow.to))?;
+        let listener = Socket::tcp().doing(what)?;
+        let from = self.host(&flow.from);
+        let tcp = TcpFlow::new(flow, streams, (from, to), listener, tokens)?;
+        tcp.wait_for_connections(&self.poll)?;
+        Ok(tcp)
     }
 
     fn open_probe(&mut self, index: usize) -> Result<(), GuestError> {
         let probe = &self.experiment.probes[index];
-        let (from, to) = (self.host(&probe.from), self.host(&probe.to));
-        for host in [from, to] {
-            if self.icmp[host].is_none() {
-                let what = || "opening a socket for echo requests".to_owned();
-                self.hosts.enter(host)?;
-                let socket = Socket::icmp().doing(what)?;
-                self.poll
-                    .add(&socket, TOKEN_ICMP + host as u64)
-                    .doing(what)?;
-                self.icmp[host] = Some(socket);
-            }
-        }
+        let ends = (self.host(&probe.from), self.host(&probe.to));
+        let to = SocketAddrV4::new(ipv4(&self.job.probe_addresses[index])?, 0);
+        self.probes.open(probe, ends, to, self.hosts, &self.poll)?;
         let first = self.start(
             &format!("probe/{}", probe.name),
             probe.start_ns,
@@ -267,15 +319,6 @@ impl<'a> Traffic<'a> {
         if first < self.end {
             self.at(first, Due::Probe(index));
         }
-        self.records.probes.push(Vec::new());
-        self.probes.push(Probe {
-            host: from,
-            to: SocketAddrV4::new(ipv4(&self.job.probe_addresses[index])?, 0),
-            interval: Time::from_ns(probe.interval_ns),
-            count: probe.count,
-            payload_bytes: probe.payload_bytes as usize,
-            class: probe.dscp << 2,
-        });
         Ok(())
     }
 
@@ -295,12 +338,16 @@ impl<'a> Traffic<'a> {
             );
         }
         self.at(Time(self.end.0 / REPORTS), Due::Report);
+        if !self.captures.is_empty() {
+            self.at(CAPTURE_STEP, Due::Capture);
+        }
     }
 
     /// Runs to the end, and on until nothing is under way.
     pub fn run(mut self) -> Result<Records, GuestError> {
         // From a whole second on: what the set-up took cannot move the run against the clock.
         self.zero_ns = (sys::monotonic_ns() / 1_000_000_000 + 2) * 1_000_000_000;
+        self.captures.start(self.zero_ns);
         self.set_timer()?;
         let mut ready = Vec::new();
         while !self.drained {
@@ -313,18 +360,56 @@ impl<'a> Traffic<'a> {
             };
             let now = Time::from_ns(now_ns);
             for &token in ready.iter().filter(|token| **token != TOKEN_TIMER) {
-                if token >= TOKEN_ICMP {
-                    self.receive_echoes((token - TOKEN_ICMP) as usize, now)?;
-                } else {
-                    self.receive_datagrams(token as usize, now)?;
-                }
+                self.is_ready(token / TOKEN_KIND, (token % TOKEN_KIND) as usize, now)?;
             }
             if ready.contains(&TOKEN_TIMER) {
                 self.do_due(now)?;
                 self.set_timer()?;
             }
         }
+        self.records.passages = self.captures.passages()?;
+        self.records.events += self.probes.events;
+        self.records.probes = self.probes.into_echoes();
+        let records = self.flows.into_iter().map(|flow| match flow {
+            Flow::Tcp(tcp) => Some(tcp.record),
+            Flow::Udp(_) => None,
+        });
+        self.records.tcp = records.collect();
         Ok(self.records)
+    }
+
+    /// Does what a socket waits for.
+    fn is_ready(&mut self, kind: u64, index: usize, now: Time) -> Result<(), GuestError> {
+        match kind {
+            ICMP => return self.probes.receive_icmp(index, now),
+            UDP_REQUEST => return self.probes.answer_udp(index, now),
+            UDP_ANSWER => return self.probes.receive_udp(index, now),
+            _ => {}
+        }
+        let tcp = match &mut self.flows[index] {
+            Flow::Udp(_) => return self.receive_datagrams(index, now),
+            Flow::Tcp(tcp) => tcp,
+        };
+        self.records.events += 1;
+        match kind {
+            TCP_LISTENER => tcp.accept(&self.poll),
+            TCP_SENDER => tcp.is_ready(&self.poll),
+            _ => {
+                if let Some(next) = tcp.receive(now)? {
+                    self.plan_flow(index, next);
+                    self.set_timer()?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The source of a flow acts at this time, unless it has stopped by then.
+    fn plan_flow(&mut self, index: usize, time: Time) {
+        let stop = Time::from_ns(self.experiment.flows[index].stop_ns).min(self.end);
+        if time < stop {
+            self.at(time, Due::Flow(index));
+        }
     }
 
     fn set_timer(&self) -> Result<(), GuestError> {
@@ -346,13 +431,36 @@ impl<'a> Traffic<'a> {
             self.records.latest = self.records.latest.max(now - time);
             match what {
                 Due::Change(index) => self.hosts.run(&self.job.changes[index].step)?,
-                Due::WarmUp => self.records.at_warm_up = self.counters()?.0,
-                Due::Flow(index) => self.send_datagram(index, time)?,
-                Due::Probe(index) => self.send_echo(index, time)?,
+                Due::WarmUp => {
+                    self.records.at_warm_up = self.counters()?.0;
+                    for tcp in self.tcp_flows() {
+                        tcp.record.at_warm_up = tcp.totals()?;
+                    }
+                }
+                Due::Flow(index) => self.act(index, time)?,
+                Due::Stop(index) => {
+                    if let Flow::Tcp(tcp) = &mut self.flows[index] {
+                        tcp.abort()?;
+                    }
+                }
+                Due::Probe(index) => {
+                    let next = self.probes.send(index, time)?;
+                    if let Some(next) = next.filter(|next| *next < self.end) {
+                        self.at(next, Due::Probe(index));
+                    }
+                }
+                Due::Capture => {
+                    self.captures.drain()?;
+                    self.at(time + CAPTURE_STEP, Due::Capture);
+                }
                 Due::Sample => self.sample(time)?,
                 Due::Report => self.report(time)?,
                 Due::End => {
                     self.records.at_end = self.counters()?.0;
+                    for tcp in self.tcp_flows() {
+                        tcp.record.at_end = tcp.totals()?;
+                        tcp.abort()?;
+                    }
                     self.at(time.saturating_add(DRAIN_STEP), Due::Drain);
                 }
                 Due::Drain => self.drain(time)?,
@@ -361,8 +469,33 @@ impl<'a> Traffic<'a> {
         Ok(())
     }
 
+    fn tcp_flows(&mut self) -> impl Iterator<Item = &mut TcpFlow> {
+        self.flows.iter_mut().filter_map(|flow| match flow {
+            Flow::Tcp(tcp) => Some(&mut **tcp),
+            Flow::Udp(_) => None,
+        })
+    }
+
+    /// The source of a flow sends, writes, or makes a connection.
+    fn act(&mut self, index: usize, due: Time) -> Result<(), GuestError> {
+        let next = match &mut self.flows[index] {
+            Flow::Udp(_) => return self.send_datagram(index, due),
+            Flow::Tcp(tcp) => {
+                self.hosts.enter(tcp.host())?;
+                tcp.act(&self.poll, due)?
+            }
+        };
+        self.records.events += 1;
+        if let Some(next) = next {
+            self.plan_flow(index, next);
+        }
+        Ok(())
+    }
+
     fn send_datagram(&mut self, index: usize, due: Time) -> Result<(), GuestError> {
-        let flow = &mut self.flows[index];
+        let Flow::Udp(flow) = &mut self.flows[index] else {
+            return Ok(());
+        };
         let size = flow.generator.next_size();
         let payload = messages::payload_bytes(size, flow.generator.size_at());
         let record = &mut self.records.flows[index];
@@ -390,8 +523,10 @@ impl<'a> Traffic<'a> {
 
     fn receive_datagrams(&mut self, index: usize, now: Time) -> Result<(), GuestError> {
         let mut head = [0u8; 4];
+        let Flow::Udp(flow) = &mut self.flows[index] else {
+            return Ok(());
+        };
         loop {
-            let flow = &mut self.flows[index];
             let got = flow.receiver.receive(&mut head);
             let Some(length) = got.doing(|| "receiving".to_owned())? else {
                 return Ok(());
@@ -413,66 +548,13 @@ impl<'a> Traffic<'a> {
         }
     }
 
-    fn send_echo(&mut self, index: usize, due: Time) -> Result<(), GuestError> {
-        let probe = &self.probes[index];
-        let echoes = &mut self.records.probes[index];
-        let sequence = echoes.len() as u16;
-        let message = messages::echo_request(index as u16, sequence, probe.payload_bytes);
-        let socket = self.icmp[probe.host].as_ref();
-        let socket = socket.expect("it was opened with the probe");
-        let what = || "sending an echo request".to_owned();
-        socket.traffic_class(probe.class).doing(what)?;
-        socket.send_to(&message, probe.to).doing(what)?;
-        echoes.push(Echo {
-            sent: due,
-            answered: Time::NEVER,
-            received: Time::NEVER,
-        });
-        self.records.events += 1;
-        let more = probe.count == 0 || (echoes.len() as u64) < probe.count;
-        let next = due.saturating_add(probe.interval);
-        if more && next < self.end {
-            self.at(next, Due::Probe(index));
-        }
-        Ok(())
-    }
-
-    fn receive_echoes(&mut self, host: usize, now: Time) -> Result<(), GuestError> {
-        let mut head = [0u8; 68];
-        loop {
-            let socket = self.icmp[host].as_ref();
-            let socket = socket.expect("only open sockets are waited for");
-            let got = socket.receive(&mut head);
-            if got.doing(|| "receiving an echo".to_owned())?.is_none() {
-                return Ok(());
-            }
-            let header = usize::from(head[0] & 0xf) * 4;
-            let icmp = &head[header..];
-            let number = |at: usize| u16::from_be_bytes([icmp[at], icmp[at + 1]]);
-            let (kind, probe, sequence) = (icmp[0], usize::from(number(4)), number(6));
-            let Some(echoes) = self.records.probes.get_mut(probe) else {
-                continue;
-            };
-            // The sequence number has 16 bits: the latest request that has these.
-            let last = echoes.len().wrapping_sub(1);
-            let back = usize::from((last as u16).wrapping_sub(sequence));
-            let Some(echo) = last
-                .checked_sub(back)
-                .and_then(|index| echoes.get_mut(index))
-            else {
-                continue;
-            };
-            match kind {
-                8 => echo.answered = now,
-                _ => echo.received = now,
-            }
-            self.records.events += 1;
-        }
-    }
-
     fn sample(&mut self, time: Time) -> Result<(), GuestError> {
         let counters = self.counters()?.0;
         self.records.samples.push((time, counters));
+        for tcp in self.tcp_flows() {
+            let seen = tcp.look()?;
+            tcp.record.samples.push(seen);
+        }
         let next = time + Time::from_ns(self.experiment.sample_interval_ns);
         if next <= self.end {
             self.at(next, Due::Sample);
@@ -509,14 +591,8 @@ impl<'a> Traffic<'a> {
         let by_host: Result<Vec<Disciplines>, _> =
             self.netlink.iter().map(netlink::disciplines).collect();
         let by_host = by_host?;
-        let held = by_host.iter().flat_map(|found| found.values());
-        let held = held.map(|counted| u64::from(counted.backlog_pkts)).sum();
-        let of = |(host, device, handle): Place| {
-            by_host[host]
-                .get(&(device, handle))
-                .copied()
-                .unwrap_or_default()
-        };
+        let held = by_host.iter().map(netlink::held).sum();
+        let of = |(host, device, handle): Place| netlink::of(&by_host[host], (device, handle));
         let counters = self.places.iter();
         let counters =
             counters.map(|(queue, after)| (of(*queue), after.map(of).unwrap_or_default()));

@@ -1,0 +1,101 @@
+//! Capture files, streamed in and out: pcapng and classic pcap.
+//!
+//! Sources: the pcapng format, draft-ietf-opsawg-pcapng, and the pcap format,
+//! draft-ietf-opsawg-pcap; link types as registered with the latter.
+//!
+//! | | written | read |
+//! | --- | --- | --- |
+//! | pcapng | one section; Interface Description, Enhanced Packet and Interface Statistics Blocks; nanoseconds | any byte order and resolution, several sections, Simple Packet and the obsolete Packet Blocks; blocks of other types are skipped |
+//! | pcap | nanoseconds (magic 0xa1b23c4d) or microseconds (0xa1b2c3d4) | both, in any byte order |
+//!
+//! Not read: the options of packets, name resolution and decryption blocks, pcap as modified by
+//! Kuznetzov (magic 0xa1b2cd34), and compressed files; the last two are named as what they are.
+//!
+//! A reader holds one packet at a time, however large the file and whatever it says. What was
+//! read before an error stays read; the error says at which byte it is.
+//!
+//! ```
+//! use dumbbell_capture::{Interface, LinkType, PcapngWriter, Reader};
+//!
+//! let mut writer = PcapngWriter::new(Vec::new(), "an example")?;
+//! let eth1 = writer.add_interface(&Interface::new("eth1", LinkType::ETHERNET, 128))?;
+//! writer.write(eth1, 1_500_000_000, 60, &[0; 14])?;
+//! let file = writer.finish(&[])?;
+//!
+//! let mut reader = Reader::new(file.as_slice())?;
+//! let packet = reader.next_packet()?.expect("one was written");
+//! assert_eq!((packet.at_ns, packet.original_bytes), (Some(1_500_000_000), 60));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod error;
+mod input;
+mod order;
+mod pcap;
+mod pcapng;
+mod reader;
+
+pub use error::{ReadError, WriteError};
+pub use order::ByteOrder;
+pub use pcap::{PcapWriter, Resolution};
+pub use pcapng::writer::{InterfaceCounts, PcapngWriter};
+pub use reader::{Format, Reader};
+
+/// The most bytes kept of one packet; the limit of libpcap (MAXIMUM_SNAPLEN) and Wireshark.
+pub const LARGEST_PACKET_BYTES: u32 = 262_144;
+
+/// What a packet begins with: LINKTYPE_ values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct LinkType(pub u16);
+
+impl LinkType {
+    /// BSD loopback: four bytes of address family.
+    pub const NULL: LinkType = LinkType(0);
+    /// An Ethernet header.
+    pub const ETHERNET: LinkType = LinkType(1);
+    /// An IPv4 or IPv6 header.
+    pub const RAW: LinkType = LinkType(101);
+    /// The pseudo header of Linux's "any" device.
+    pub const LINUX_SLL: LinkType = LinkType(113);
+}
+
+/// Where packets were captured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interface {
+    /// Its name; empty where the file gives none. At most 255 bytes of it are read.
+    pub name: String,
+    /// What its packets begin with.
+    pub link_type: LinkType,
+    /// So many bytes of each packet were kept; 0 for no limit.
+    pub snap_bytes: u32,
+    /// Packets the interface received, as counted at the end of a capture.
+    pub received_pkts: Option<u64>,
+    /// Packets it dropped for want of room.
+    pub dropped_pkts: Option<u64>,
+}
+
+impl Interface {
+    /// One about which nothing has been counted.
+    pub fn new(name: &str, link_type: LinkType, snap_bytes: u32) -> Interface {
+        Interface {
+            name: name.to_owned(),
+            link_type,
+            snap_bytes,
+            received_pkts: None,
+            dropped_pkts: None,
+        }
+    }
+}
+
+/// A packet as captured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Packet<'a> {
+    /// Index into the interfaces of the reader.
+    pub interface: usize,
+    /// Since 1970-01-01 00:00 UTC; none in a Simple Packet Block.
+    pub at_ns: Option<i64>,
+    /// Its length when it was captured, never less than that of `data`.
+    pub original_bytes: u32,
+    /// Its beginning, as far as it was kept.
+    pub data: &'a [u8],
+}

@@ -1,0 +1,132 @@
+//! Any capture, packet by packet.
+
+use crate::error::ReadError;
+use crate::input::Input;
+use crate::pcap::PcapReader;
+use crate::pcapng::BLOCK_SECTION;
+use crate::pcapng::reader::PcapngReader;
+use crate::{Interface, Packet};
+use std::io::Read;
+
+/// How a file is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Blocks.
+    Pcapng,
+    /// A header and packets.
+    Pcap,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Pcapng(PcapngReader),
+    Pcap(PcapReader),
+}
+
+/// Reads a capture of either format in bounded memory.
+#[derive(Debug)]
+pub struct Reader<R> {
+    input: Input<R>,
+    kind: Kind,
+    interfaces: Vec<Interface>,
+    buffer: Vec<u8>,
+    packets: u64,
+    is_over: bool,
+}
+
+impl<R: Read> Reader<R> {
+    /// Reads the header. `from` should be buffered.
+    ///
+    /// # Errors
+    /// It is empty, no capture, or its header cannot be read.
+    pub fn new(from: R) -> Result<Reader<R>, ReadError> {
+        let mut input = Input::new(from);
+        let mut buffer = Vec::new();
+        input.read_up_to(&mut buffer, 4)?;
+        if buffer.is_empty() {
+            return Err(ReadError::Empty);
+        }
+        let Ok(magic) = <[u8; 4]>::try_from(buffer.as_slice()) else {
+            return Err(foreign(&buffer));
+        };
+        let mut interfaces = Vec::new();
+        let kind = if u32::from_be_bytes(magic) == BLOCK_SECTION {
+            let pcapng = PcapngReader::begin(&mut input, &mut buffer)?;
+            Kind::Pcapng(pcapng)
+        } else if let Some(pcap) = PcapReader::recognised(magic) {
+            interfaces.push(pcap.read_header(&mut input, &mut buffer)?);
+            Kind::Pcap(pcap)
+        } else {
+            return Err(foreign(&buffer));
+        };
+        Ok(Reader {
+            input,
+            kind,
+            interfaces,
+            buffer,
+            packets: 0,
+            is_over: false,
+        })
+    }
+
+    /// Which format it is.
+    pub fn format(&self) -> Format {
+        match self.kind {
+            Kind::Pcapng(_) => Format::Pcapng,
+            Kind::Pcap(_) => Format::Pcap,
+        }
+    }
+
+    /// The interfaces met so far, of all sections; in a pcap one without a name.
+    pub fn interfaces(&self) -> &[Interface] {
+        &self.interfaces
+    }
+
+    /// Packets handed over so far.
+    pub fn packets_read(&self) -> u64 {
+        self.packets
+    }
+
+    /// Bytes of the file read so far.
+    pub fn bytes_read(&self) -> u64 {
+        self.input.at()
+    }
+
+    /// The next packet; none at the end, and none after an error.
+    ///
+    /// # Errors
+    /// The rest of the file cannot be read.
+    pub fn next_packet(&mut self) -> Result<Option<Packet<'_>>, ReadError> {
+        if self.is_over {
+            return Ok(None);
+        }
+        let (input, buffer) = (&mut self.input, &mut self.buffer);
+        let next = match &mut self.kind {
+            Kind::Pcap(pcap) => pcap.next(input, buffer),
+            Kind::Pcapng(pcapng) => pcapng.next(input, buffer, &mut self.interfaces),
+        };
+        match &next {
+            Ok(Some(_)) => self.packets += 1,
+            Ok(None) | Err(_) => self.is_over = true,
+        }
+        next
+    }
+}
+
+/// Names what is often taken for a capture.
+fn foreign(head: &[u8]) -> ReadError {
+    let what = match head {
+        [0x1f, 0x8b, ..] => "compressed by gzip, unpack it first".to_owned(),
+        [0x28, 0xb5, 0x2f, 0xfd] => "compressed by zstd, unpack it first".to_owned(),
+        [0x04, 0x22, 0x4d, 0x18] => "compressed by lz4, unpack it first".to_owned(),
+        [0x34, 0xcd, 0xb2, 0xa1] | [0xa1, 0xb2, 0xcd, 0x34] => {
+            "pcap as modified by Kuznetzov, which `editcap` converts".to_owned()
+        }
+        b"snoo" => "snoop of Solaris, which `editcap` converts".to_owned(),
+        _ => {
+            let bytes: Vec<_> = head.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("it begins with {}", bytes.join(" "))
+        }
+    };
+    ReadError::Foreign { what }
+}

@@ -1,0 +1,310 @@
+//! Every packet at a queue, seen twice: when it comes (a copy that a filter before the queue
+//! sends to a device of its own) and when the device behind the queue takes it. From both follow
+//! sojourn times and drops, whoever sent it.
+
+use crate::capture_file::CaptureFile;
+use crate::error::{Doing, GuestError};
+use crate::hosts::Hosts;
+use crate::job::Job;
+use crate::sys::{self, Frame, Ring};
+use dumbbell_engine::sim::time::Time;
+use dumbbell_engine::spec::Experiment;
+use std::collections::{HashMap, VecDeque};
+
+const ETHERNET_BYTES: usize = 14;
+const FRAGMENT_OFFSET: u16 = 0x1fff;
+const CONGESTION_EXPERIENCED: u8 = 0b11;
+
+/// What tells a packet from others: its addresses, its number and part of a datagram, its ports
+/// and sequence number. Not its ECN field, which a queue may change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Identity {
+    addresses: u64,
+    number: u64,
+    ports_and_sequence: u64,
+}
+
+/// A packet as it passed a place.
+#[derive(Debug, Clone, Copy)]
+struct Sighting {
+    at: Time,
+    identity: Identity,
+    /// With the IP header.
+    bytes: u32,
+    ecn: u8,
+    source: Source,
+}
+
+/// Whose packet it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// Of TCP or UDP between these ports.
+    Ports(u16, u16),
+    /// Of ICMP with this identifier.
+    Echo(u16),
+    /// A later fragment of the datagram of this number, or of no known protocol.
+    Fragment(u16),
+}
+
+/// A packet at a queue.
+#[derive(Debug, Clone, Copy)]
+pub struct Passage {
+    /// It came.
+    pub arrived: Time,
+    /// The device took it; `NEVER` when it did not.
+    pub taken: Time,
+    /// With the IP header.
+    pub bytes: u32,
+    /// Whose it is.
+    pub source: Source,
+    /// Whether the queue marked it.
+    pub marked: bool,
+}
+
+/// The two places at one queue.
+struct Watch {
+    queue: usize,
+    before: Ring,
+    after: Ring,
+    came: Vec<Sighting>,
+    went: Vec<Sighting>,
+    /// Number of the first of its two interfaces in the capture file; none when it is not there.
+    captured: Option<u32>,
+}
+
+/// All queues that are watched.
+pub struct Captures {
+    watches: Vec<Watch>,
+    /// What the wall clock shows at the run's time zero.
+    zero_wall_ns: u64,
+    /// None where no link asks for it.
+    file: Option<CaptureFile>,
+}
+
+impl Captures {
+    /// Opens the places; nothing has passed yet.
+    pub fn new(job: &Job, experiment: &Experiment, hosts: &Hosts) -> Result<Captures, GuestError> {
+        let names = experiment.queue_names();
+        let ends: Vec<_> = experiment.link_ends().map(|(_, _, end)| end).collect();
+        let mut file = None;
+        if ends.iter().any(|end| end.capture) {
+            file = Some(CaptureFile::create(
+                &job.output,
+                Time::from_ns(experiment.duration_ns),
+            )?);
+        }
+        let mut watches = Vec::new();
+        for watched in &job.watched {
+            let what = || format!("watching {}", watched.device);
+            hosts.enter(watched.host)?;
+            let ring = |device: &str| Ring::new(sys::device_index(device)?);
+            let captured = match &mut file {
+                Some(file) if ends[watched.queue].capture => {
+                    Some(file.add_queue(&names[watched.queue])?)
+                }
+                _ => None,
+            };
+            watches.push(Watch {
+                queue: watched.queue,
+                before: ring(&watched.copies).doing(what)?,
+                after: ring(&watched.device).doing(what)?,
+                came: Vec::new(),
+                went: Vec::new(),
+                captured,
+            });
+        }
+        Ok(Captures {
+            watches,
+            zero_wall_ns: 0,
+            file,
+        })
+    }
+
+    /// Says when the run's time zero is, on the monotonic clock.
+    pub fn start(&mut self, zero_ns: u64) {
+        self.zero_wall_ns = zero_ns + sys::wall_ahead_ns();
+    }
+
+    /// Whether anything is watched.
+    pub fn is_empty(&self) -> bool {
+        self.watches.is_empty()
+    }
+
+    /// Takes what has passed, and writes what is captured. To be done before the rings are full.
+    pub fn drain(&mut self) -> Result<(), GuestError> {
+        let zero = self.zero_wall_ns;
+        let mut keep = |interface: Option<u32>, frame: &Frame<'_>| {
+            if let (Some(file), Some(interface)) = (&mut self.file, interface) {
+                file.keep(interface, zero, frame);
+            }
+        };
+        for watch in &mut self.watches {
+            let (came, went) = (&mut watch.came, &mut watch.went);
+            let (before, after) = (watch.captured, watch.captured.map(|first| first + 1));
+            watch.before.drain(|frame| {
+                keep(before, &frame);
+                came.extend(sighting(&frame, zero));
+            });
+            watch.after.drain(|frame| {
+                keep(after, &frame);
+                went.extend(sighting(&frame, zero));
+            });
+        }
+        self.file.as_mut().map_or(Ok(()), CaptureFile::write_kept)
+    }
+
+    /// Queue and packets of each that missed none.
+    pub fn passages(mut self) -> Result<Vec<(usize, Vec<Passage>)>, GuestError> {
+        self.drain()?;
+        let mut all = Vec::new();
+        let mut missed_in_file = Vec::new();
+        for watch in self.watches {
+            let what = || "asking what was missed".to_owned();
+            let missed = [
+                watch.before.missed().doing(what)?,
+                watch.after.missed().doing(what)?,
+            ];
+            if watch.captured.is_some() {
+                missed_in_file.extend(missed);
+            }
+            if missed == [0, 0] {
+                all.push((watch.queue, paired(&watch.came, &watch.went)));
+            }
+        }
+        if let Some(file) = self.file {
+            file.finish(&missed_in_file)?;
+        }
+        Ok(all)
+    }
+}
+
+/// What a frame is; None for what is not IPv4, and for what came before time zero.
+fn sighting(frame: &Frame<'_>, zero_wall_ns: u64) -> Option<Sighting> {
+    let at_ns = frame.at_ns.checked_sub(zero_wall_ns)?;
+    let ip = frame.head.get(ETHERNET_BYTES..)?;
+    let u16_at = |at: usize| Some(u16::from_be_bytes([*ip.get(at)?, *ip.get(at + 1)?]));
+    let u64_at = |at: usize| {
+        let bytes = ip.get(at..at + 8)?;
+        Some(u64::from_be_bytes(bytes.try_into().expect("eight bytes")))
+    };
+    if frame.head[12..14] != [0x08, 0x00] {
+        return None;
+    }
+    let header = usize::from(ip.first()? & 0xf) * 4;
+    let (number, part, protocol) = (u16_at(4)?, u16_at(6)?, *ip.get(9)?);
+    let source = match i32::from(protocol) {
+        _ if part & FRAGMENT_OFFSET != 0 => Source::Fragment(number),
+        libc::IPPROTO_TCP | libc::IPPROTO_UDP => {
+            Source::Ports(u16_at(header)?, u16_at(header + 2)?)
+        }
+        libc::IPPROTO_ICMP => Source::Echo(u16_at(header + 4)?),
+        _ => Source::Fragment(number),
+    };
+    Some(Sighting {
+        at: Time::from_ns(at_ns),
+        identity: Identity {
+            addresses: u64_at(12)?,
+            number: u64::from(number) << 32 | u64::from(part) << 16 | u64::from(protocol),
+            ports_and_sequence: u64_at(header).unwrap_or(0),
+        },
+        bytes: frame.bytes - ETHERNET_BYTES as u32,
+        ecn: ip[1] & CONGESTION_EXPERIENCED,
+        source,
+    })
+}
+
+/// Finds each packet that came among those that went; equal ones in their order.
+fn paired(came: &[Sighting], went: &[Sighting]) -> Vec<Passage> {
+    let mut waiting: HashMap<Identity, VecDeque<usize>> = HashMap::new();
+    let mut passages: Vec<Passage> = Vec::with_capacity(came.len());
+    let mut datagrams: HashMap<(u64, u64), Source> = HashMap::new();
+    for (index, sighting) in came.iter().enumerate() {
+        let identity = sighting.identity;
+        let datagram = (identity.addresses, identity.number >> 32);
+        let source = match sighting.source {
+            // Only the first fragment has ports, and it comes first.
+            Source::Fragment(_) => datagrams.get(&datagram).copied(),
+            known => {
+                datagrams.insert(datagram, known);
+                Some(known)
+            }
+        };
+        waiting.entry(identity).or_default().push_back(index);
+        passages.push(Passage {
+            arrived: sighting.at,
+            taken: Time::NEVER,
+            bytes: sighting.bytes,
+            source: source.unwrap_or(sighting.source),
+            marked: false,
+        });
+    }
+    for sighting in went {
+        let Some(index) = waiting
+            .get_mut(&sighting.identity)
+            .and_then(VecDeque::pop_front)
+        else {
+            continue; // it came before time zero
+        };
+        passages[index].taken = sighting.at.max(passages[index].arrived);
+        let marked = sighting.ecn == CONGESTION_EXPERIENCED;
+        passages[index].marked = marked && came[index].ecn != CONGESTION_EXPERIENCED;
+    }
+    passages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ethernet, IPv4 without options, and eight bytes of UDP.
+    fn packet(number: u16, ecn: u8, at_ns: u64) -> Sighting {
+        let mut head = vec![0u8; ETHERNET_BYTES + 28];
+        head[12] = 0x08;
+        head[14] = 0x45;
+        head[15] = ecn;
+        head[18..20].copy_from_slice(&number.to_be_bytes());
+        head[23] = libc::IPPROTO_UDP as u8;
+        head[34..36].copy_from_slice(&40_000u16.to_be_bytes());
+        head[36..38].copy_from_slice(&10_003u16.to_be_bytes());
+        let frame = Frame {
+            at_ns: 1000 + at_ns,
+            bytes: head.len() as u32,
+            head: &head,
+            has_partial_checksum: false,
+        };
+        sighting(&frame, 1000).unwrap()
+    }
+
+    #[test]
+    fn a_packet_is_known_again_though_it_was_marked() {
+        let came = [packet(1, 2, 5), packet(2, 2, 6), packet(3, 2, 7)];
+        let went = [packet(1, 2, 10), packet(3, 3, 20)];
+        let found = paired(&came, &went);
+        assert_eq!(found[0].source, Source::Ports(40_000, 10_003));
+        assert_eq!((found[0].bytes, found[0].marked), (28, false));
+        assert_eq!(found[0].taken, Time::from_ns(10));
+        assert_eq!(found[1].taken, Time::NEVER);
+        assert!(found[2].marked);
+    }
+
+    #[test]
+    fn equal_packets_leave_in_the_order_they_came() {
+        let came = [packet(1, 0, 5), packet(1, 0, 6)];
+        let found = paired(&came, &[packet(1, 0, 9)]);
+        assert_eq!(found[0].taken, Time::from_ns(9));
+        assert_eq!(found[1].taken, Time::NEVER);
+    }
+
+    #[test]
+    fn what_is_not_ipv4_is_nothing() {
+        let head = [0u8; 60];
+        let frame = |head| Frame {
+            at_ns: 1,
+            bytes: 60,
+            head,
+            has_partial_checksum: false,
+        };
+        assert!(sighting(&frame(&head), 0).is_none());
+        assert!(sighting(&frame(&head[..14]), 0).is_none());
+    }
+}

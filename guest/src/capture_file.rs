@@ -1,0 +1,134 @@
+//! The capture of a run: one pcapng, with two interfaces for each captured queue, before and
+//! after it. Times count from the run's time zero, as in the tables.
+
+use crate::checksum;
+use crate::error::{Doing, GuestError};
+use crate::sys::Frame;
+use dumbbell_capture::{Interface, InterfaceCounts, LinkType, PcapngWriter, WriteError};
+use dumbbell_engine::sim::time::Time;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+
+/// What Python looks for in the output folder.
+const NAME: &str = "capture.pcapng";
+/// Headers with all their options: Ethernet 14, IPv4 20 (Linux sends no options), TCP at most 60.
+const SNAP_BYTES: usize = 128;
+
+/// A packet that was seen and not written yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Kept {
+    at_ns: u64,
+    interface: u32,
+    /// Where its bytes lie.
+    begin: usize,
+    end: usize,
+    original_bytes: u32,
+}
+
+/// A capture under way.
+pub struct CaptureFile {
+    writer: PcapngWriter<BufWriter<File>>,
+    end: Time,
+    /// By interface.
+    written: Vec<u64>,
+    kept: Vec<Kept>,
+    bytes: Vec<u8>,
+}
+
+impl CaptureFile {
+    /// Begins the file. Packets from the run's end on are not written.
+    pub fn create(folder: &Path, end: Time) -> Result<CaptureFile, GuestError> {
+        let file = File::create(folder.join(NAME)).doing(what)?;
+        let writer = PcapngWriter::new(BufWriter::new(file), "dumbbell");
+        Ok(CaptureFile {
+            writer: writer.map_err(refused)?,
+            end,
+            written: Vec::new(),
+            kept: Vec::new(),
+            bytes: Vec::new(),
+        })
+    }
+
+    /// Adds a queue; returns the interface before it, which the one after it follows.
+    pub fn add_queue(&mut self, name: &str) -> Result<u32, GuestError> {
+        let mut add = |place: &str| {
+            let name = format!("{name} {place}");
+            let interface = Interface::new(&name, LinkType::ETHERNET, SNAP_BYTES as u32);
+            self.writer.add_interface(&interface).map_err(refused)
+        };
+        let first = add("before")?;
+        add("after")?;
+        self.written.extend([0, 0]);
+        Ok(first)
+    }
+
+    /// Keeps the headers of a packet, unless it passed before or after the run.
+    pub fn keep(&mut self, interface: u32, zero_wall_ns: u64, frame: &Frame<'_>) {
+        let Some(at_ns) = frame.at_ns.checked_sub(zero_wall_ns) else {
+            return;
+        };
+        if at_ns >= self.end.as_ns() {
+            return;
+        }
+        let begin = self.bytes.len();
+        let head = &frame.head[..frame.head.len().min(SNAP_BYTES)];
+        self.bytes.extend_from_slice(head);
+        if frame.has_partial_checksum {
+            checksum::finish(&mut self.bytes[begin..]);
+        }
+        self.kept.push(Kept {
+            at_ns,
+            interface,
+            begin,
+            end: self.bytes.len(),
+            original_bytes: frame.bytes,
+        });
+    }
+
+    /// Writes what has been kept, in the order of time; at one instant before a queue first. To be
+    /// called when every place has been looked at: nothing earlier comes then.
+    pub fn write_kept(&mut self) -> Result<(), GuestError> {
+        self.kept.sort_unstable();
+        for kept in self.kept.drain(..) {
+            let data = &self.bytes[kept.begin..kept.end];
+            self.writer
+                .write(kept.interface, kept.at_ns, kept.original_bytes, data)
+                .map_err(refused)?;
+            self.written[kept.interface as usize] += 1;
+        }
+        self.bytes.clear();
+        Ok(())
+    }
+
+    /// Ends the file with what was seen and what was missed, by interface.
+    pub fn finish(self, missed: &[u32]) -> Result<(), GuestError> {
+        let counts = self.written.iter().zip(missed);
+        let counts: Vec<_> = counts
+            .map(|(written, missed)| InterfaceCounts {
+                at_ns: self.end.as_ns(),
+                received_pkts: written + u64::from(*missed),
+                dropped_pkts: u64::from(*missed),
+            })
+            .collect();
+        let file = self.writer.finish(&counts).map_err(refused)?;
+        let file = file
+            .into_inner()
+            .map_err(std::io::IntoInnerError::into_error);
+        file.and_then(|file| file.sync_all()).doing(what)
+    }
+}
+
+fn what() -> String {
+    "writing the capture".to_owned()
+}
+
+fn refused(error: WriteError) -> GuestError {
+    match error {
+        WriteError::Io(source) => GuestError::System {
+            what: what(),
+            source,
+        },
+        other => GuestError::Internal(format!("{}: {other}", what())),
+    }
+}

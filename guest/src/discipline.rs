@@ -1,0 +1,114 @@
+//! What disciplines say of themselves besides what every queue counts: the `xstats` of
+//! linux/pkt_sched.h, Linux 6.1.
+
+/// A discipline's own numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Own {
+    /// Dropped by its algorithm, not for want of room.
+    pub dropped_by_algorithm: u32,
+    /// Marked instead of dropped.
+    pub marked: u32,
+    /// Probability of a drop, in parts of 2^64.
+    pub drop_probability: Option<u64>,
+    /// What it takes its queueing delay for.
+    pub delay_ns: Option<u64>,
+}
+
+impl Own {
+    /// Reads the numbers of a discipline of this name, which has dropped so many altogether.
+    /// None when it has none, or not those of Linux 6.1.
+    pub fn read(kind: &str, drops: u32, xstats: &[u8]) -> Option<Own> {
+        let u32_at = |at: usize| {
+            let bytes = xstats.get(at..at + 4)?;
+            Some(u32::from_ne_bytes(bytes.try_into().expect("four bytes")))
+        };
+        let nanoseconds = |at: usize| Some(1000 * u64::from(u32_at(at)?));
+        Some(match kind {
+            // tc_pie_xstats; the delay is in microseconds, whatever its comment says (sch_pie.c).
+            "pie" => Own {
+                dropped_by_algorithm: u32_at(24)?,
+                marked: u32_at(36)?,
+                drop_probability: Some(u64::from(u32_at(0)?) | u64::from(u32_at(4)?) << 32),
+                delay_ns: nanoseconds(8),
+            },
+            // tc_codel_xstats
+            "codel" => Own {
+                dropped_by_algorithm: drops.wrapping_sub(u32_at(20)?),
+                marked: u32_at(24)?,
+                drop_probability: None,
+                delay_ns: nanoseconds(12),
+            },
+            // tc_fq_codel_xstats: a type, 0 for the whole, then tc_fq_codel_qd_stats
+            "fq_codel" if u32_at(0)? == 0 => Own {
+                dropped_by_algorithm: drops.wrapping_sub(u32_at(8)?),
+                marked: u32_at(12)?,
+                ..Own::default()
+            },
+            // tc_red_xstats, tc_choke_xstats
+            "red" | "choke" => Own {
+                dropped_by_algorithm: u32_at(0)?,
+                marked: u32_at(12)?,
+                ..Own::default()
+            },
+            // tc_fq_pie_xstats
+            "fq_pie" => Own {
+                dropped_by_algorithm: u32_at(4)?,
+                marked: u32_at(16)?,
+                ..Own::default()
+            },
+            _ => return None,
+        })
+    }
+
+    /// The numbers of a discipline and its children together.
+    pub fn with(self, child: Own) -> Own {
+        Own {
+            dropped_by_algorithm: self.dropped_by_algorithm + child.dropped_by_algorithm,
+            marked: self.marked + child.marked,
+            drop_probability: self.drop_probability.or(child.drop_probability),
+            delay_ns: self.delay_ns.or(child.delay_ns),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(words: &[u32]) -> Vec<u8> {
+        words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+    }
+
+    #[test]
+    fn pie_says_its_probability_and_its_delay() {
+        let said = words(&[0, 1 << 31, 20_000, 0, 0, 900, 7, 2, 50, 3]);
+        let own = Own::read("pie", 9, &said).unwrap();
+        assert_eq!(own.drop_probability, Some(1 << 63)); // one half
+        assert_eq!(own.delay_ns, Some(20_000_000));
+        assert_eq!((own.dropped_by_algorithm, own.marked), (7, 3));
+    }
+
+    #[test]
+    fn codel_says_what_was_dropped_for_want_of_room() {
+        let said = words(&[1514, 2, 1, 5100, 0, 4, 6, 0, 0]);
+        let own = Own::read("codel", 10, &said).unwrap();
+        assert_eq!((own.dropped_by_algorithm, own.marked), (6, 6));
+        assert_eq!(own.delay_ns, Some(5_100_000));
+    }
+
+    #[test]
+    fn a_short_or_unknown_answer_says_nothing() {
+        assert_eq!(Own::read("pie", 0, &[0; 12]), None);
+        assert_eq!(Own::read("tbf", 0, &[]), None);
+    }
+
+    #[test]
+    fn a_child_adds_what_its_parent_does_not_say() {
+        let pie = Own {
+            marked: 2,
+            drop_probability: Some(5),
+            ..Own::default()
+        };
+        assert_eq!(Own::default().with(pie), pie);
+    }
+}

@@ -1,0 +1,304 @@
+//! Echo requests and their answers: over ICMP, where the kernel answers, and over UDP, where
+//! this program does.
+
+use crate::error::{Doing, GuestError};
+use crate::hosts::Hosts;
+use crate::messages;
+use crate::sys::{Poll, Socket};
+use dumbbell_engine::sim::time::Time;
+use dumbbell_engine::spec::{self, ProbeKind};
+use std::net::SocketAddrV4;
+
+/// Where UDP is echoed (RFC 862).
+pub const ECHO_PORT: u16 = 7;
+/// Probe i asks from this port and i more.
+pub const FIRST_PORT: u16 = 30_000;
+
+/// An echo request and its answer; `NEVER` where something did not arrive.
+#[derive(Debug, Clone, Copy)]
+pub struct Echo {
+    /// The request was due to be sent.
+    pub sent: Time,
+    /// It reached the host that answers.
+    pub answered: Time,
+    /// The answer was received.
+    pub received: Time,
+}
+
+struct Probe {
+    kind: ProbeKind,
+    from: usize,
+    to: SocketAddrV4,
+    interval: Time,
+    count: u64,
+    payload_bytes: usize,
+    class: u8,
+    /// Of a probe over UDP.
+    socket: Option<Socket>,
+    echoes: Vec<Echo>,
+}
+
+/// What the events of its sockets are called: each with the number of a host or probe added.
+#[derive(Debug, Clone, Copy)]
+pub struct Tokens {
+    /// An echo request or answer came to a host.
+    pub icmp: u64,
+    /// A UDP request came to a host.
+    pub request: u64,
+    /// A UDP answer came to a probe.
+    pub answer: u64,
+}
+
+/// All probes.
+pub struct Probes {
+    probes: Vec<Probe>,
+    /// By host, where probes start or end.
+    icmp: Vec<Option<Socket>>,
+    /// By host, where UDP is echoed.
+    echoing: Vec<Option<Socket>>,
+    tokens: Tokens,
+    /// Messages sent and received.
+    pub events: u64,
+}
+
+impl Probes {
+    /// No probes yet.
+    pub fn new(hosts: usize, tokens: Tokens) -> Probes {
+        Probes {
+            probes: Vec::new(),
+            icmp: (0..hosts).map(|_| None).collect(),
+            echoing: (0..hosts).map(|_| None).collect(),
+            tokens,
+            events: 0,
+        }
+    }
+
+    /// Opens the sockets of the next probe.
+    pub fn open(
+        &mut self,
+        probe: &spec::Probe,
+        (from, to): (usize, usize),
+        address: SocketAddrV4,
+        hosts: &Hosts,
+        poll: &Poll,
+    ) -> Result<(), GuestError> {
+        let socket = match probe.kind {
+            ProbeKind::Ping => {
+                self.open_icmp(from, hosts, poll)?;
+                self.open_icmp(to, hosts, poll)?;
+                None
+            }
+            ProbeKind::Udp => {
+                self.open_echo(to, hosts, poll)?;
+                Some(self.open_asking(from, hosts, poll)?)
+            }
+        };
+        self.probes.push(Probe {
+            kind: probe.kind,
+            from,
+            to: SocketAddrV4::new(*address.ip(), ECHO_PORT),
+            interval: Time::from_ns(probe.interval_ns),
+            count: probe.count,
+            payload_bytes: probe.payload_bytes as usize,
+            class: probe.dscp << 2,
+            socket,
+            echoes: Vec::new(),
+        });
+        Ok(())
+    }
+
+    fn open_icmp(&mut self, host: usize, hosts: &Hosts, poll: &Poll) -> Result<(), GuestError> {
+        let what = || "opening a socket for echo requests".to_owned();
+        if self.icmp[host].is_none() {
+            hosts.enter(host)?;
+            let socket = Socket::icmp().doing(what)?;
+            poll.add(&socket, self.tokens.icmp + host as u64)
+                .doing(what)?;
+            self.icmp[host] = Some(socket);
+        }
+        Ok(())
+    }
+
+    fn open_echo(&mut self, host: usize, hosts: &Hosts, poll: &Poll) -> Result<(), GuestError> {
+        let what = || "opening a socket that echoes".to_owned();
+        if self.echoing[host].is_none() {
+            hosts.enter(host)?;
+            let socket = Socket::udp().doing(what)?;
+            socket.bind(ECHO_PORT).doing(what)?;
+            poll.add(&socket, self.tokens.request + host as u64)
+                .doing(what)?;
+            self.echoing[host] = Some(socket);
+        }
+        Ok(())
+    }
+
+    fn open_asking(&self, host: usize, hosts: &Hosts, poll: &Poll) -> Result<Socket, GuestError> {
+        let what = || "opening a socket for UDP echoes".to_owned();
+        let index = self.probes.len();
+        hosts.enter(host)?;
+        let socket = Socket::udp().doing(what)?;
+        socket.bind(FIRST_PORT + index as u16).doing(what)?;
+        poll.add(&socket, self.tokens.answer + index as u64)
+            .doing(what)?;
+        Ok(socket)
+    }
+
+    /// Sends the request that is due. Returns when the next one is.
+    pub fn send(&mut self, index: usize, due: Time) -> Result<Option<Time>, GuestError> {
+        let what = || "sending an echo request".to_owned();
+        let probe = &mut self.probes[index];
+        let sequence = probe.echoes.len();
+        let (socket, message) = match probe.kind {
+            ProbeKind::Ping => {
+                let message =
+                    messages::echo_request(index as u16, sequence as u16, probe.payload_bytes);
+                (self.icmp[probe.from].as_ref(), message)
+            }
+            ProbeKind::Udp => {
+                let mut message = vec![0u8; probe.payload_bytes];
+                let room = message.len().min(4);
+                message[..room].copy_from_slice(&(sequence as u32).to_le_bytes()[..room]);
+                (probe.socket.as_ref(), message)
+            }
+        };
+        let socket = socket.expect("it was opened with the probe");
+        socket.traffic_class(probe.class).doing(what)?;
+        socket.send_to(&message, probe.to).doing(what)?;
+        probe.echoes.push(Echo {
+            sent: due,
+            answered: Time::NEVER,
+            received: Time::NEVER,
+        });
+        self.events += 1;
+        let more = probe.count == 0 || (probe.echoes.len() as u64) < probe.count;
+        Ok(more.then(|| due.saturating_add(probe.interval)))
+    }
+
+    /// Something came to a host's ICMP socket.
+    pub fn receive_icmp(&mut self, host: usize, now: Time) -> Result<(), GuestError> {
+        let mut head = [0u8; 68];
+        loop {
+            let socket = self.icmp[host].as_ref();
+            let socket = socket.expect("only open sockets are waited for");
+            let got = socket.receive(&mut head);
+            if got.doing(|| "receiving an echo".to_owned())?.is_none() {
+                return Ok(());
+            }
+            let header = usize::from(head[0] & 0xf) * 4;
+            let icmp = &head[header..];
+            let number = |at: usize| u16::from_be_bytes([icmp[at], icmp[at + 1]]);
+            let (kind, probe, sequence) = (icmp[0], usize::from(number(4)), number(6));
+            let Some(probe) = self.probes.get_mut(probe) else {
+                continue;
+            };
+            let sequence = [sequence.to_le_bytes()[0], sequence.to_le_bytes()[1]];
+            if let Some(echo) = asked(&mut probe.echoes, &sequence, kind != 8) {
+                match kind {
+                    8 => echo.answered = now,
+                    _ => echo.received = now,
+                }
+                self.events += 1;
+            }
+        }
+    }
+
+    /// Requests came to a host over UDP: they are sent back.
+    pub fn answer_udp(&mut self, host: usize, now: Time) -> Result<(), GuestError> {
+        let what = || "echoing a datagram".to_owned();
+        let mut message = vec![0u8; 1 << 16];
+        loop {
+            let socket = self.echoing[host].as_ref();
+            let socket = socket.expect("only open sockets are waited for");
+            let Some((length, from)) = socket.receive_from(&mut message).doing(what)? else {
+                return Ok(());
+            };
+            let index = usize::from(from.port().wrapping_sub(FIRST_PORT));
+            let Some(probe) = self.probes.get_mut(index) else {
+                continue;
+            };
+            socket.traffic_class(probe.class).doing(what)?;
+            socket.send_to(&message[..length], from).doing(what)?;
+            let sequence = &message[..length.min(4)];
+            if let Some(echo) = asked(&mut probe.echoes, sequence, false) {
+                echo.answered = now;
+            }
+            self.events += 1;
+        }
+    }
+
+    /// Answers came to a probe over UDP.
+    pub fn receive_udp(&mut self, index: usize, now: Time) -> Result<(), GuestError> {
+        let mut head = [0u8; 4];
+        let probe = &mut self.probes[index];
+        loop {
+            let socket = probe.socket.as_ref();
+            let socket = socket.expect("only open sockets are waited for");
+            let got = socket.receive(&mut head);
+            let Some(length) = got.doing(|| "receiving an echo".to_owned())? else {
+                return Ok(());
+            };
+            if let Some(echo) = asked(&mut probe.echoes, &head[..length.min(4)], true) {
+                echo.received = now;
+            }
+            self.events += 1;
+        }
+    }
+
+    /// What was seen, by probe.
+    pub fn into_echoes(self) -> Vec<Vec<Echo>> {
+        self.probes.into_iter().map(|probe| probe.echoes).collect()
+    }
+}
+
+/// The latest request whose number, as far as it is known, is this one; with no room for a number
+/// the earliest one that waits.
+fn asked<'a>(echoes: &'a mut [Echo], sequence: &[u8], is_answer: bool) -> Option<&'a mut Echo> {
+    if sequence.is_empty() {
+        let waits = |echo: &&mut Echo| match is_answer {
+            true => echo.received == Time::NEVER && echo.answered < Time::NEVER,
+            false => echo.answered == Time::NEVER,
+        };
+        return echoes.iter_mut().find(waits);
+    }
+    let mut number = [0u8; 4];
+    number[..sequence.len()].copy_from_slice(sequence);
+    let bits = 8 * sequence.len() as u64;
+    let last = echoes.len().checked_sub(1)? as u64;
+    let back = last.wrapping_sub(u64::from(u32::from_le_bytes(number))) & ((1 << bits) - 1);
+    let index = last.checked_sub(back)?;
+    echoes.get_mut(index as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn echoes(count: u64) -> Vec<Echo> {
+        let sent = |number| Echo {
+            sent: Time::from_ns(number),
+            answered: Time::NEVER,
+            received: Time::NEVER,
+        };
+        (0..count).map(sent).collect()
+    }
+
+    #[test]
+    fn a_number_that_has_wrapped_means_the_latest_request_with_it() {
+        let mut sent = echoes(300);
+        let found = asked(&mut sent, &[5], true).unwrap();
+        assert_eq!(found.sent.as_ns(), 261);
+        let found = asked(&mut sent, &[43], true).unwrap();
+        assert_eq!(found.sent.as_ns(), 299);
+        let found = asked(&mut sent, &[1, 1], true).unwrap();
+        assert_eq!(found.sent.as_ns(), 257);
+        assert!(asked(&mut sent, &[44, 1], true).is_none());
+    }
+
+    #[test]
+    fn without_a_number_the_earliest_that_waits_is_answered() {
+        let mut sent = echoes(3);
+        sent[0].answered = Time::from_ns(9);
+        assert_eq!(asked(&mut sent, &[], false).unwrap().sent.as_ns(), 1);
+        assert_eq!(asked(&mut sent, &[], true).unwrap().sent.as_ns(), 0);
+    }
+}

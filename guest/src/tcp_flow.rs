@@ -1,0 +1,391 @@
+//! A flow over the kernel's own TCP: when connections are made, what is handed to them, what
+//! arrives. Sizes, thinking times and the instants of writes are the engine's generators' and
+//! come from the same named streams as in the simulator.
+
+use crate::error::{Doing, GuestError};
+use crate::sys::{Poll, Socket};
+use crate::tcp_info::TcpInfo;
+use dumbbell_engine::sim::samples::TcpSample;
+use dumbbell_engine::sim::time::Time;
+use dumbbell_engine::spec::tcp::Pacing;
+use dumbbell_engine::spec::{self, Source};
+use dumbbell_engine::traffic::law::Law;
+use dumbbell_engine::traffic::{FlowStreams, Generator};
+use std::net::SocketAddrV4;
+
+/// As much as a write or a read hands over at once.
+const CHUNK: usize = 1 << 18;
+static ZEROS: [u8; CHUNK] = [0; CHUNK];
+
+/// What the events of a flow's three sockets are called.
+#[derive(Debug, Clone, Copy)]
+pub struct Tokens {
+    /// A connection was made.
+    pub listener: u64,
+    /// The sender takes more.
+    pub sender: u64,
+    /// Something arrived.
+    pub receiver: u64,
+}
+
+/// What decides how much is sent, and when.
+enum Supply {
+    Greedy,
+    Sized(u64),
+    ClosedLoop {
+        size: Law,
+        think: Law,
+        streams: FlowStreams,
+    },
+    /// Writes at given instants, over one connection.
+    Schedule(Box<Generator>),
+}
+
+/// A transfer from its beginning.
+#[derive(Debug, Clone, Copy)]
+pub struct TransferRecord {
+    /// Payload.
+    pub bytes: u64,
+    /// Its connection was begun.
+    pub started: Time,
+    /// All of it was received; `NEVER` while it was not.
+    pub completed: Time,
+}
+
+/// Sums over the connections of a flow.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Totals {
+    /// Segments that the sender made.
+    pub created_pkts: u64,
+    /// Segments that the receiver got.
+    pub delivered_pkts: u64,
+    /// Segments sent again.
+    pub retransmitted_pkts: u64,
+    /// Payload sent, what was sent again too.
+    pub payload_sent: u64,
+    /// Payload sent again.
+    pub payload_retransmitted: u64,
+    /// Payload that the application got.
+    pub received_payload_bytes: u64,
+    /// Writes of sources with a schedule.
+    pub writes: u64,
+    /// Connections.
+    pub connections: u64,
+}
+
+/// What was seen of a flow.
+#[derive(Debug, Default)]
+pub struct TcpRecord {
+    /// At the end of the warm-up.
+    pub at_warm_up: Totals,
+    /// At the end of the run.
+    pub at_end: Totals,
+    /// At the sampling instants; None while there is no connection.
+    pub samples: Vec<(Totals, Option<TcpSample>)>,
+    /// The first connection was begun; None before.
+    pub first_sent: Option<Time>,
+    /// Something was received last.
+    pub last_received: Option<Time>,
+    /// Of sized and closed-loop sources.
+    pub transfers: Vec<TransferRecord>,
+}
+
+/// A connection under way.
+struct Connection {
+    sender: Socket,
+    receiver: Option<Socket>,
+    /// Not yet handed to TCP.
+    to_send: u64,
+    received: u64,
+    /// Whether the sender is waited for.
+    waited_for: bool,
+}
+
+/// A flow under way.
+pub struct TcpFlow {
+    settings: spec::Tcp,
+    class: u8,
+    from: usize,
+    to: SocketAddrV4,
+    tokens: Tokens,
+    supply: Supply,
+    listener: Socket,
+    connection: Option<Connection>,
+    closed: Totals,
+    /// What was seen.
+    pub record: TcpRecord,
+}
+
+impl TcpFlow {
+    /// A flow that has not begun. `listener` is a socket of the receiving host.
+    pub fn new(
+        flow: &spec::Flow,
+        streams: FlowStreams,
+        (from, to): (usize, SocketAddrV4),
+        listener: Socket,
+        tokens: Tokens,
+    ) -> Result<TcpFlow, GuestError> {
+        let settings = flow.tcp.clone().expect("descriptions are checked");
+        let supply = match &flow.source {
+            Source::Greedy => Supply::Greedy,
+            Source::Sized { bytes } => Supply::Sized(*bytes),
+            Source::ClosedLoop { size, think } => Supply::ClosedLoop {
+                size: size.clone(),
+                think: think.clone(),
+                streams,
+            },
+            open_loop => Supply::Schedule(Box::new(Generator::new(open_loop, streams))),
+        };
+        let tcp_flow = TcpFlow {
+            settings,
+            class: flow.dscp << 2,
+            from,
+            to,
+            tokens,
+            supply,
+            listener,
+            connection: None,
+            closed: Totals::default(),
+            record: TcpRecord::default(),
+        };
+        tcp_flow.set(&tcp_flow.listener)?;
+        tcp_flow
+            .listener
+            .bind(to.port())
+            .doing(|| "taking a port".to_owned())?;
+        tcp_flow
+            .listener
+            .listen()
+            .doing(|| "listening".to_owned())?;
+        Ok(tcp_flow)
+    }
+
+    /// The sending host, where the next connection is made.
+    pub fn host(&self) -> usize {
+        self.from
+    }
+
+    /// What has to be set before a connection is made, at both ends.
+    fn set(&self, socket: &Socket) -> Result<(), GuestError> {
+        let settings = &self.settings;
+        let what = || format!("setting up TCP with {}", settings.congestion_control);
+        socket
+            .congestion_control(&settings.congestion_control)
+            .doing(what)?;
+        socket.traffic_class(self.class).doing(what)?;
+        socket
+            .option(libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)
+            .doing(what)?;
+        if settings.send_buffer_bytes > 0 {
+            socket.send_buffer(settings.send_buffer_bytes).doing(what)?;
+        }
+        if settings.receive_window_bytes > 0 {
+            socket
+                .receive_window(settings.receive_window_bytes)
+                .doing(what)?;
+        }
+        if settings.pacing == Pacing::Switch(true) {
+            socket.pace().doing(what)?;
+        }
+        Ok(())
+    }
+
+    /// When the source acts first, by the start of the flow.
+    pub fn first(&mut self, start: Time) -> Time {
+        match &mut self.supply {
+            Supply::ClosedLoop { think, streams, .. } => {
+                start.saturating_add(Time::from_seconds(think.draw(&mut streams.gap)))
+            }
+            // The connection is made at the start, whenever the first write is.
+            _ => start,
+        }
+    }
+
+    /// The source acts: it makes a connection or writes. Returns when it acts next.
+    pub fn act(&mut self, poll: &Poll, now: Time) -> Result<Option<Time>, GuestError> {
+        if self.connection.is_none() {
+            let bytes = match &mut self.supply {
+                Supply::Greedy => u64::MAX,
+                Supply::Sized(bytes) => *bytes,
+                Supply::ClosedLoop { size, streams, .. } => {
+                    (size.draw(&mut streams.size) + 0.5).max(1.0) as u64
+                }
+                Supply::Schedule(_) => 0,
+            };
+            self.connect(poll, bytes, now)?;
+        } else if let Supply::Schedule(generator) = &mut self.supply {
+            let size = u64::from(generator.next_size());
+            self.closed.writes += 1;
+            self.connection.as_mut().expect("there is one").to_send += size;
+            self.write(poll)?;
+        }
+        Ok(match &mut self.supply {
+            Supply::Schedule(generator) => generator.next_gap().map(|gap| now.saturating_add(gap)),
+            _ => None,
+        })
+    }
+
+    fn connect(&mut self, poll: &Poll, bytes: u64, now: Time) -> Result<(), GuestError> {
+        let what = || "connecting".to_owned();
+        let sender = Socket::tcp().doing(what)?;
+        self.set(&sender)?;
+        sender.connect(self.to).doing(what)?;
+        poll.add_writer(&sender, self.tokens.sender).doing(what)?;
+        self.connection = Some(Connection {
+            sender,
+            receiver: None,
+            to_send: bytes,
+            received: 0,
+            waited_for: true,
+        });
+        self.closed.connections += 1;
+        self.record.first_sent.get_or_insert(now);
+        if matches!(self.supply, Supply::Sized(_) | Supply::ClosedLoop { .. }) {
+            self.record.transfers.push(TransferRecord {
+                bytes,
+                started: now,
+                completed: Time::NEVER,
+            });
+        }
+        Ok(())
+    }
+
+    /// The sender takes more, or its connection has broken.
+    pub fn is_ready(&mut self, poll: &Poll) -> Result<(), GuestError> {
+        let what = || "looking after a connection".to_owned();
+        if let Some(connection) = &self.connection {
+            let info = connection.sender.tcp_info().doing(what)?;
+            if TcpInfo::new(&info).is_closed() {
+                return self.close();
+            }
+        }
+        self.write(poll)
+    }
+
+    /// Hands TCP what it takes.
+    fn write(&mut self, poll: &Poll) -> Result<(), GuestError> {
+        let what = || "writing to a connection".to_owned();
+        let Some(connection) = &mut self.connection else {
+            return Ok(());
+        };
+        let mut full = false;
+        while connection.to_send > 0 && !full {
+            let chunk = connection.to_send.min(CHUNK as u64) as usize;
+            match connection.sender.write(&ZEROS[..chunk]) {
+                Ok(Some(taken)) if connection.to_send == u64::MAX => full = taken < chunk,
+                Ok(Some(taken)) => connection.to_send -= taken as u64,
+                Ok(None) => full = true,
+                // Not yet connected.
+                Err(error) if error.raw_os_error() == Some(libc::ENOTCONN) => full = true,
+                Err(error) => return Err(error).doing(what),
+            }
+        }
+        if full != connection.waited_for {
+            let token = self.tokens.sender;
+            poll.set_writer(&connection.sender, token, full)
+                .doing(what)?;
+            connection.waited_for = full;
+        }
+        Ok(())
+    }
+
+    /// A connection has arrived at the receiving host.
+    pub fn accept(&mut self, poll: &Poll) -> Result<(), GuestError> {
+        let what = || "accepting a connection".to_owned();
+        while let Some(receiver) = self.listener.accept().doing(what)? {
+            if let Some(connection) = &mut self.connection {
+                poll.add(&receiver, self.tokens.receiver).doing(what)?;
+                connection.receiver = Some(receiver);
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for connections from now on.
+    pub fn wait_for_connections(&self, poll: &Poll) -> Result<(), GuestError> {
+        poll.add(&self.listener, self.tokens.listener)
+            .doing(|| "waiting for connections".to_owned())
+    }
+
+    /// Something has arrived. Returns when the source acts next, if that follows from it.
+    pub fn receive(&mut self, now: Time) -> Result<Option<Time>, GuestError> {
+        let Some(connection) = &mut self.connection else {
+            return Ok(None);
+        };
+        let Some(receiver) = &connection.receiver else {
+            return Ok(None);
+        };
+        loop {
+            let got = receiver
+                .discard(CHUNK)
+                .doing(|| "reading from a connection".to_owned())?;
+            let Some(bytes) = got.filter(|bytes| *bytes > 0) else {
+                break;
+            };
+            connection.received += bytes as u64;
+            self.closed.received_payload_bytes += bytes as u64;
+            self.record.last_received = Some(now);
+            if bytes < CHUNK {
+                break;
+            }
+        }
+        let received = connection.received;
+        match self.record.transfers.last_mut() {
+            Some(transfer) if received >= transfer.bytes => transfer.completed = now,
+            _ => return Ok(None),
+        }
+        self.close()?;
+        Ok(match &mut self.supply {
+            Supply::ClosedLoop { think, streams, .. } => {
+                let pause = Time::from_seconds(think.draw(&mut streams.gap));
+                Some(now.saturating_add(pause))
+            }
+            _ => None,
+        })
+    }
+
+    /// Sums up to now.
+    pub fn totals(&self) -> Result<Totals, GuestError> {
+        Ok(self.look()?.0)
+    }
+
+    /// Sums up to now, and what the sender knows.
+    pub fn look(&self) -> Result<(Totals, Option<TcpSample>), GuestError> {
+        let what = || "asking TCP for its numbers".to_owned();
+        let mut totals = self.closed;
+        let Some(connection) = &self.connection else {
+            return Ok((totals, None));
+        };
+        let info = connection.sender.tcp_info().doing(what)?;
+        let info = TcpInfo::new(&info);
+        totals.created_pkts += info.segments_out();
+        totals.retransmitted_pkts += info.retransmitted();
+        totals.payload_sent += info.payload_sent();
+        totals.payload_retransmitted += info.payload_retransmitted();
+        if let Some(receiver) = &connection.receiver {
+            let info = receiver.tcp_info().doing(what)?;
+            totals.delivered_pkts += TcpInfo::new(&info).segments_in();
+        }
+        let mut sample = info.sample();
+        sample.retransmitted_pkts = totals.retransmitted_pkts;
+        sample.sent_payload_bytes = totals.payload_sent - totals.payload_retransmitted;
+        Ok((totals, Some(sample)))
+    }
+
+    /// Ends the connection as an application does whose transfer is over.
+    fn close(&mut self) -> Result<(), GuestError> {
+        self.closed = self.totals()?;
+        self.connection = None;
+        Ok(())
+    }
+
+    /// Ends the connection at once: nothing more is sent.
+    pub fn abort(&mut self) -> Result<(), GuestError> {
+        self.closed = self.totals()?;
+        if let Some(connection) = self.connection.take() {
+            let what = || "ending a connection".to_owned();
+            connection.sender.abort_on_close().doing(what)?;
+        }
+        Ok(())
+    }
+}
