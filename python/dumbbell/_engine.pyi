@@ -26,10 +26,13 @@ __all__ = [
     "format_size",
     "format_time",
     "golden_stream",
+    "parse_police",
     "parse_qdisc",
     "parse_rate_bps",
     "parse_size_bytes",
     "parse_time_ns",
+    "qdisc_lines",
+    "render_police",
     "render_qdisc",
     "simulate",
 ]
@@ -81,11 +84,30 @@ def format_time(time_ns: int) -> str:
 def parse_qdisc(text: str) -> str:
     """The canonical JSON of what follows ``tc qdisc add dev X root``, every default filled in."""
 
+def parse_police(text: str) -> str:
+    """The canonical JSON of what follows ``action police``, every default filled in."""
+
+def render_police(police_json: str) -> str:
+    """What one would type after ``action`` for such JSON."""
+
 def render_qdisc(qdisc_json: str) -> str:
     """What one would type to tc for that JSON."""
 
+def qdisc_lines(
+    qdisc_json: str, *, device: str, parent: str | None = None, handle: int = 1, options: str = ""
+) -> list[str]:
+    """The lines, each what follows ``tc``, that attach that JSON's discipline and its children.
+
+    Args:
+        qdisc_json: As ``parse_qdisc`` gives it.
+        device: The network device.
+        parent: The class it is put into, such as ``1:1``; None for the device's root.
+        handle: Its handle, 1 to 65535; those of its children count on from it.
+        options: Words before its name, such as ``stab overhead 10``.
+    """
+
 def disciplines() -> str:
-    """JSON: every discipline known, with its parameters' names, units, defaults and effects."""
+    """JSON: every discipline known, its usage, its parameters' names, units, defaults, effects."""
 
 @final
 class Estimate:
@@ -98,8 +120,12 @@ class Estimate:
     def memory_bytes(self) -> int:
         """Memory needed for its tables and state."""
 
-def check(resolved_json: str) -> Estimate:
+def check(resolved_json: str, *, simulated: bool = True) -> Estimate:
     """Checks a resolved description as a run would.
+
+    Args:
+        resolved_json: What is to be run.
+        simulated: Whether in the simulator; if not, only the description itself is checked.
 
     Raises:
         SpecInvalid: It cannot be run.

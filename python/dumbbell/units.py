@@ -33,7 +33,10 @@ from dumbbell._engine import (
     parse_size_bytes,
     parse_time_ns,
 )
+from dumbbell._engine import parse_police as _parse_police
 from dumbbell._engine import parse_qdisc as _parse_qdisc
+from dumbbell._engine import qdisc_lines as _qdisc_lines
+from dumbbell._engine import render_police as _render_police
 from dumbbell._engine import render_qdisc as _render_qdisc
 
 __all__ = [
@@ -46,12 +49,15 @@ __all__ = [
     "format_size",
     "format_time",
     "parse_packet_rate_pps",
+    "parse_police",
     "parse_qdisc",
     "parse_rate_bps",
     "parse_real_size_bytes",
     "parse_real_time_s",
     "parse_size_bytes",
     "parse_time_ns",
+    "qdisc_lines",
+    "render_police",
     "render_qdisc",
 ]
 
@@ -85,6 +91,49 @@ def parse_qdisc(text: str) -> dict[str, Any]:
 def render_qdisc(qdisc: Mapping[str, Any]) -> str:
     """What one would type to tc for such an object; `parse_qdisc` gives the object back."""
     return _render_qdisc(json.dumps(dict(qdisc)))
+
+
+def parse_police(text: str) -> dict[str, int]:
+    """The parameters of a policer, every default filled in.
+
+    Args:
+        text: What one types after ``action``, such as ``police rate 4mbit burst 10kb drop``.
+
+    Returns:
+        An object for the resolved description, such as ``{"rate_bps": 4000000,
+        "burst_bytes": 10240, "mtu_bytes": 2040, "peakrate_bps": 0}``.
+
+    Raises:
+        QdiscError: tc would not read it, or the word is not here.
+    """
+    parsed: dict[str, int] = json.loads(_parse_police(text))
+    return parsed
+
+
+def render_police(police: Mapping[str, int]) -> str:
+    """What one would type to tc for such an object; `parse_police` gives the object back."""
+    return _render_police(json.dumps(dict(police)))
+
+
+def qdisc_lines(
+    qdisc: Mapping[str, Any],
+    *,
+    device: str,
+    parent: str | None = None,
+    handle: int = 1,
+    options: str = "",
+) -> list[str]:
+    """The lines, each what follows ``tc``, that attach a discipline and what is inside it.
+
+    Args:
+        qdisc: As `parse_qdisc` gives it.
+        device: The network device.
+        parent: The class it is put into, such as ``1:1``; None for the device's root.
+        handle: Its handle, 1 to 65535; those of its children count on from it.
+        options: Words before its name, such as ``stab overhead 10``.
+    """
+    text = json.dumps(dict(qdisc))
+    return _qdisc_lines(text, device=device, parent=parent, handle=handle, options=options)
 
 
 def parse_packet_rate_pps(text: str) -> float:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from dumbbell._engine import Cancel
-from dumbbell.tables import Origin, Table
+from dumbbell.tables import Origin, RunFile, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,10 @@ class Outcome:
         digest: Hash of the tables' canonical bytes.
         error: Why there are no tables; None when there are.
         cancelled: Whether that was because somebody asked.
+        cost: Wall and CPU time of this run alone in seconds (``wall_s``, ``cpu_s``), where the
+            backend knows them.
+        meta: What else the backend says of this run, the same whenever it is repeated.
+        files: Name to file, of what does not fit in tables.
     """
 
     index: int
@@ -57,6 +61,9 @@ class Outcome:
     digest: str
     error: str | None = None
     cancelled: bool = False
+    cost: Mapping[str, float] = field(default_factory=dict)
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, RunFile] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +120,12 @@ class Backend(Protocol):
         """What its runs are marked with."""
         ...
 
-    def versions(self) -> Mapping[str, Any]:
-        """Versions of what decides the result: part of a run's meta."""
+    def versions(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Versions of what decides the result: part of a run's meta.
+
+        Args:
+            spec: The run's resolved description.
+        """
         ...
 
     def check(self, resolved_json: str) -> Cost:

@@ -247,17 +247,20 @@ class _Runner:
                 "seed": prepared.spec["seed"],
                 "replication": replication,
                 "backend": backend.name,
-                "versions": {"dumbbell": package_version(), **backend.versions()},
+                "versions": {"dumbbell": package_version(), **backend.versions(prepared.spec)},
                 "events": outcome.events,
                 "digest": outcome.digest,
+                **outcome.meta,
             },
             provenance={
                 **host_provenance(),
                 "threads": self._threads,
-                # Replications share the threads, so only their batch has a time of its own.
+                **outcome.cost,
+                # Replications in threads of one process have no time of their own: the batch has.
                 "batch_wall_s": time.monotonic() - wall,
                 "batch_cpu_s": time.process_time() - cpu,
             },
+            files=outcome.files,
         )
 
 

@@ -22,7 +22,7 @@ class Simulator:
     name: Final = "sim"
     origin: Final[Origin] = "simulated"
 
-    def versions(self) -> Mapping[str, Any]:
+    def versions(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
         """The engine's version."""
         return {"engine": _engine.__version__}
 

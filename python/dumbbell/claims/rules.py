@@ -29,7 +29,7 @@ UNINFORMATIVE_HALF_WIDTH = 0.5
 def _margin_words(margin: float | None, unit: str) -> str:
     if margin is None:
         return "the margin"
-    return f"±{margin:g}" if unit in ("", "1") else f"±{margin:g} {unit}"
+    return f"±{margin:.4g}" if unit in ("", "1") else f"±{margin:.4g} {unit}"
 
 
 def rule_text(kind: Kind, margin: float | None, unit: str, level: float) -> str:

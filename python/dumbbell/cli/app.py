@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from dumbbell.cli.ccperf import ccperf_app
 from dumbbell.cli.kernel import kernel_app
 
 PIPED_WIDTH = 120
@@ -22,6 +23,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(kernel_app, name="kernel")
+app.add_typer(ccperf_app, name="ccperf")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 Backend = Annotated[str, typer.Option(help="Where to run: sim.")]
@@ -63,7 +65,8 @@ def reproduce(
     study: Annotated[str, typer.Argument(help="Name of a study, or all.", metavar="STUDY|all")],
     *,
     backend: Annotated[
-        list[str] | None, typer.Option(help="Where to run: sim. May be given more than once.")
+        list[str] | None,
+        typer.Option(help="Where to run: sim, kernel, or sim,kernel for both side by side."),
     ] = None,
     replications: Annotated[
         int | None, typer.Option(help="Replications of each comparison; the study's when left out.")
@@ -90,7 +93,7 @@ def reproduce(
     from dumbbell.studies import StudyOptions
 
     options = StudyOptions(
-        backends=tuple(dict.fromkeys(backend or ["sim"])),
+        backends=tuple(dict.fromkeys(",".join(backend or ["sim"]).split(","))),
         replications=replications,
         precision=precision,
         seed=seed,

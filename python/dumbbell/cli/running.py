@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from rich.console import Console
@@ -13,7 +14,7 @@ from dumbbell.cli.progress import shown_progress
 from dumbbell.cli.stopping import stopped_by_ctrl_c
 from dumbbell.cli.summary import print_summary, summary_numbers
 from dumbbell.errors import RunError
-from dumbbell.formats import ping_text
+from dumbbell.formats import ping_text, tc_iterate_text
 from dumbbell.spec import Experiment
 from dumbbell.sweep import Interrupted, Progress
 from dumbbell.tables import Run, check_run_folder, write_parquet
@@ -63,10 +64,16 @@ def _run(experiment: Experiment, replication: int, backend: str) -> Run:
 
 
 def _texts(run: Run) -> dict[str, str]:
-    """Each probe as ping would have printed it."""
-    texts = {}
+    """Each probe as ping would have printed it, each sampled queue as tc would have."""
+    texts: dict[str, str] = {}
     for index, name in enumerate(run.probe_names):
-        safe = re.sub(r"[^A-Za-z0-9._-]", "_", name).lstrip(".") or str(index)
-        file = f"{safe}.txt" if f"{safe}.txt" not in texts else f"{safe}-{index}.txt"
-        texts[file] = ping_text(run, index)
+        texts[_file(name, index, texts)] = ping_text(run, index)
+    if len(run.column("queue_samples", "t_ns")):
+        for index, name in enumerate(run.queue_names):
+            texts[_file(f"tc-{name}", index, texts)] = tc_iterate_text(run, index)
     return texts
+
+
+def _file(name: str, index: int, taken: Mapping[str, str]) -> str:
+    safe = re.sub(r"[^A-Za-z0-9._-]", "_", name).lstrip(".") or str(index)
+    return f"{safe}.txt" if f"{safe}.txt" not in taken else f"{safe}-{index}.txt"

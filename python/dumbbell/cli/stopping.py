@@ -1,4 +1,4 @@
-"""Ctrl-C: the first one stops the work and keeps what finished, the second stops at once."""
+"""Ctrl-C and SIGTERM: the first one stops the work and keeps what finished, the second at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from types import FrameType
 
 @contextlib.contextmanager
 def stopped_by_ctrl_c() -> Iterator[threading.Event]:
-    """Give an event that the first Ctrl-C sets; the handler before is restored afterwards."""
+    """Give an event that the first Ctrl-C or SIGTERM sets; the handlers before are restored."""
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield stop  # only the main thread may handle signals
@@ -24,8 +24,10 @@ def stopped_by_ctrl_c() -> Iterator[threading.Event]:
         stop.set()
         print("\nstopping; Ctrl-C again to stop at once", file=sys.stderr, flush=True)
 
-    before = signal.signal(signal.SIGINT, on_signal)
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [(number, signal.signal(number, on_signal)) for number in numbers]
     try:
         yield stop
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before:
+            signal.signal(number, handler)

@@ -87,9 +87,13 @@ def print_summary(run: Run, console: Console) -> None:
     waited = [each for each in passed if each["max_sojourn_s"] > 0 or each["loss_ratio"] > 0]
     if waited:
         _print(console, "Queues", _QUEUE_HEAD, [_queue_cells(each) for each in waited])
-    if len(passed) > len(waited):
-        left_out = len(passed) - len(waited)
+    unseen = [each for each in passed if each not in waited and math.isnan(each["max_sojourn_s"])]
+    left_out = len(passed) - len(waited) - len(unseen)
+    if left_out:
         console.print(Text(f"{left_out} more that packets pass without waiting", style="dim"))
+    if unseen:
+        names = ", ".join(each["queue"] for each in unseen)
+        console.print(Text(f"not known how long packets wait at: {names}", style="dim"))
     if numbers["flows"]:
         _print(console, "Flows", _FLOW_HEAD, [_flow_cells(each) for each in numbers["flows"]])
     if numbers["probes"]:

@@ -1,4 +1,8 @@
-"""Files that others read and write. `ping` is iputils' text and the CSV made from it."""
+"""Files that others read and write.
+
+`ping` is iputils' text and the CSV made from it; `tc` what ``tc -s qdisc show`` prints; `sqlite` a
+row a metric.
+"""
 
 from dumbbell.formats.errors import FormatError
 from dumbbell.formats.ping import (
@@ -8,13 +12,23 @@ from dumbbell.formats.ping import (
     pingtimes_file_name,
 )
 from dumbbell.formats.ping_reader import read_ping, read_pingtimes_csv
+from dumbbell.formats.sqlite import MetricRow, read_sqlite, write_sqlite
+from dumbbell.formats.tc import tc_iterate_text, tc_json, tc_text
+from dumbbell.formats.tc_reader import read_tc
 
 __all__ = [
     "FormatError",
+    "MetricRow",
     "PingStyle",
     "ping_text",
     "pingtimes_csv",
     "pingtimes_file_name",
     "read_ping",
     "read_pingtimes_csv",
+    "read_sqlite",
+    "read_tc",
+    "tc_iterate_text",
+    "tc_json",
+    "tc_text",
+    "write_sqlite",
 ]

@@ -30,12 +30,20 @@ def _per_time_on(run: Run, flow: str | int, amount: float) -> float:
     return amount / time_on if time_on else float("nan")
 
 
+def _is_over_tcp(run: Run, flow: str | int) -> bool:
+    described = spec_of(run)["flows"][run.flow(flow)]
+    return bool(described.get("transport") == "tcp")
+
+
 @metric("datagrams/s", _SECTION)
 def sending_rate_pps(run: Run, flow: str | int) -> float:
     """Datagrams sent per second while the flow is on (measured window, its start to its stop).
 
     A datagram counts once, however many fragments it takes; `arrival_rate_pps` counts those.
+    NaN for a flow over TCP, which has none.
     """
+    if _is_over_tcp(run, flow):
+        return float("nan")
     return _per_time_on(run, flow, _one(run, flow, "sent_datagrams"))
 
 

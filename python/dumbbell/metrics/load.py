@@ -80,13 +80,15 @@ def asked_rate_pps(run: Run, flow: str | int) -> float:
     """Datagrams per second of a flow by its parameters: one over the mean gap.
 
     A replayed trace asks for as many as it holds in the flow's time on, over that time. Zero
-    when the mean gap is infinite.
+    when the mean gap is infinite; NaN for a source that takes what TCP gets.
     """
     source = spec_of(run)["flows"][run.flow(flow)]["source"]
     if source["kind"] == "replay":
         return _per_time(len(_replayed_bytes(run, flow)), time_on_s(run, flow))
+    if not asks(source):
+        return math.nan
     gap = law_mean(source["gap"])
-    return 0.0 if math.isinf(gap) else 1.0 / gap
+    return 0.0 if math.isinf(gap) else source.get("packets", 1) / gap
 
 
 @metric("bit/s", _SECTION)
@@ -94,10 +96,13 @@ def asked_load_bps(run: Run, flow: str | int) -> float:
     """Bits per second of a flow by its parameters: `asked_rate_pps` times the mean size.
 
     Sizes as the person gave them: payload for UDP sources, before clipping and without headers.
+    NaN for a source that takes what TCP gets.
     """
     source = spec_of(run)["flows"][run.flow(flow)]["source"]
     if source["kind"] == "replay":
         return _per_time(8.0 * sum(_replayed_bytes(run, flow)), time_on_s(run, flow))
+    if not asks(source):
+        return math.nan
     return 8.0 * law_mean(source["size"]) * asked_rate_pps(run, flow)
 
 
@@ -107,7 +112,7 @@ def asked_load_at_queue_bps(run: Run, queue: str | int) -> float:
 
     The mean of the sum of `asked_load_bps` over the flows routed through it, from the first
     one's start to the last one's stop inside the measured window. Pings, headers and losses
-    upstream are not in it.
+    upstream are not in it. NaN where a flow is among them that takes what TCP gets.
     """
     return _asked_at_queues(run)[run.queue(queue)].load_bps
 
@@ -136,11 +141,13 @@ def asked_and_measured(run: Run) -> list[LoadComparison]:
 
     Both are means over the time in which flows are on (of a queue: any of the flows through it),
     so a run that goes on after they stopped does not dilute them. Queues that nothing is sent
-    through are left out.
+    through are left out, and flows that take what TCP gets, with the queues they pass.
     """
     spec = spec_of(run)
     rows = []
     for index, flow in enumerate(spec["flows"]):
+        if not asks(flow["source"]):
+            continue
         asked, measured = asked_rate_pps(run, index), sending_rate_pps(run, index)
         note = "ITGSend's sleeps overshoot" if flow["source"].get("oversleep") else ""
         rows.append(LoadComparison(flow["name"], asked, measured, "packets/s", note))
@@ -150,12 +157,18 @@ def asked_and_measured(run: Run) -> list[LoadComparison]:
     ):
         asked = at_queue.load_bps
         measured = offered_load_bps(run, index) * _window_s(spec) / at_queue.time_on_s
-        if own_rate_bps(link_end(spec, index)) and (asked or measured):
+        asked_for = asked or measured
+        if own_rate_bps(link_end(spec, index)) and asked_for and not math.isnan(asked):
             rate = _mean_rate_bps(run, index)
             note = notes[index]
             rows.append(LoadComparison(name, asked / 1e6, measured / 1e6, "Mbit/s", note))
             rows.append(LoadComparison(name, asked / rate, measured / rate, "1", note))
     return rows
+
+
+def asks(source: Mapping[str, Any]) -> bool:
+    """Whether a source's parameters say how much it sends, whatever the network does."""
+    return source["kind"] not in ("greedy", "sized", "closed_loop")
 
 
 def law_mean(law: Mapping[str, Any]) -> float:

@@ -102,8 +102,12 @@ def arrival_rate_pps(run: Run, queue: str | int) -> float:
 
 @metric("bit/s", _SECTION)
 def offered_load_bps(run: Run, queue: str | int) -> float:
-    """Bits offered to the queue per second, on the wire: headers and link overhead included."""
-    return 8 * _one(run, queue, "arrived_bytes") / _one(run, queue, "measured_s")
+    """Bits offered to the queue per second, on the wire: headers and link overhead included.
+
+    NaN when the bytes of dropped packets are not known (on the kernel, at some queues).
+    """
+    arrived = _one(run, queue, "arrived_bytes")
+    return 8 * arrived / _one(run, queue, "measured_s") if arrived >= 0 else float("nan")
 
 
 @metric("bit/s", _SECTION)
@@ -114,12 +118,22 @@ def throughput_bps(run: Run, queue: str | int) -> float:
 
 @metric("1", _SECTION)
 def loss_ratio(run: Run, queue: str | int) -> float:
-    """Packets that the queue refused over packets offered to it. NaN when none was offered.
+    """Packets dropped at the queue over packets offered to it. NaN when none was offered.
 
-    What the link loses after the queue is not in it.
+    Whether a limit was reached, the queue management dropped early, or a policer did. What the
+    link or netem loses on purpose is not in it.
     """
     arrived = _one(run, queue, "arrived_pkts")
-    return _one(run, queue, "dropped_overlimit_pkts") / arrived if arrived else float("nan")
+    causes = ("dropped_overlimit_pkts", "dropped_aqm_pkts", "policed_pkts")
+    dropped = sum(_one(run, queue, cause) for cause in causes)
+    return dropped / arrived if arrived else float("nan")
+
+
+@metric("1", _SECTION)
+def mark_ratio(run: Run, queue: str | int) -> float:
+    """Packets marked (ECN CE) at the queue over packets it sent. NaN when none was sent."""
+    sent = _one(run, queue, "departed_pkts")
+    return _one(run, queue, "marked_pkts") / sent if sent else float("nan")
 
 
 def delay_bins(run: Run, queue: str | int, quantity: str) -> tuple[Floats, Floats, Floats]:
@@ -198,8 +212,13 @@ def queue_length_quantile_pkts(run: Run, queue: str | int, q: ArrayLike) -> Floa
         run: The run.
         queue: Name or index.
         q: Shares in [0, 1], any shape.
+
+    Returns:
+        An array of that shape; NaN when the queue's length is not known.
     """
     packets, share = queue_length_cdf(run, queue)
+    if not len(packets):
+        return np.full(np.shape(q), np.nan)
     # Sums of shares are a rounding error off: 1 must find the last bin.
     place = np.searchsorted(share, np.asarray(q, dtype=np.float64) - 1e-12)
     found: Floats = packets[np.minimum(place, len(packets) - 1)]

@@ -21,7 +21,14 @@ if TYPE_CHECKING:
         line_with_band,
         points_with_interval,
     )
-    from dumbbell.report.model import Figure, IndexEntry, LoadRow, Report
+    from dumbbell.report.model import (
+        Figure,
+        IndexEntry,
+        LoadRow,
+        Report,
+        ValueRow,
+        ValueTable,
+    )
     from dumbbell.report.terminal import claims_table, counts_line
     from dumbbell.report.topology import Topology
     from dumbbell.report.write import write_index, write_report
@@ -42,6 +49,8 @@ _MODULE_OF = {
     "claims_table": "terminal",
     "counts_line": "terminal",
     "Topology": "topology",
+    "ValueRow": "model",
+    "ValueTable": "model",
     "write_index": "write",
     "write_report": "write",
 }
@@ -56,6 +65,8 @@ __all__ = [
     "Report",
     "Sample",
     "Topology",
+    "ValueRow",
+    "ValueTable",
     "check_replaceable",
     "claims_table",
     "counts_line",

@@ -23,6 +23,8 @@ _ROOM = 12
 """Pixels between the outermost points and the frame, so that no mark is cut in half."""
 _ROW_HEIGHT = 34
 _PUBLISHED, _THEORY, _MEASURED = "published", "theory", "measured"
+_MARKS = ("circle", "square", "triangle-up", "cross")
+_EVERY = pl.lit(True)
 
 
 class Plot(NamedTuple):
@@ -59,6 +61,8 @@ class Curve:
         y: Shape (k,).
         low: Lower edge of the band, shape (k,), or None.
         high: Upper edge, shape (k,), or None.
+        style: What sets it apart from the curve of the same colour, such as ``kernel``: decides
+            the line style, and all but the first have hollow marks.
     """
 
     label: str
@@ -66,6 +70,7 @@ class Curve:
     y: ArrayLike
     low: ArrayLike | None = None
     high: ArrayLike | None = None
+    style: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +84,8 @@ class IntervalRow:
         high: Upper end, or None.
         published: Published number, or None.
         theory: What theory says, or None.
+        style: What sets it apart from a row of the same label, such as ``kernel``: rows of one
+            label stand together, each style with a mark of its own.
     """
 
     label: str
@@ -87,6 +94,7 @@ class IntervalRow:
     high: float | None = None
     published: float | None = None
     theory: float | None = None
+    style: str = ""
 
 
 def ecdf_chart(
@@ -133,14 +141,7 @@ def ecdf_chart(
     colour = alt.Color(
         "type:N", title=colour_title, sort=None, scale=_colours(types, theories)
     ).legend(symbolType="stroke")
-    dash: Any = alt.Undefined
-    if len(senders) > 1:
-        dash = alt.StrokeDash(
-            "sender:N",
-            title=dash_title,
-            sort=None,
-            scale=alt.Scale(domain=senders, range=[list(d) for d in _dashes(len(senders))]),
-        ).legend(symbolStrokeColor=theme.BLACK)
+    dash = _dash_of(senders, "sender", dash_title)
     layers: list[alt.Chart] = [
         alt.Chart(measured)
         .mark_line(interpolate="step-after", clip=True)
@@ -177,8 +178,10 @@ def line_with_band(
     x_title: str,
     y_title: str,
     colour_title: str = "",
+    style_title: str = "",
     theory: Sequence[Curve] = (),
     published: Sequence[Curve] = (),
+    runs: Sequence[Curve] = (),
     points: bool = True,
     log_x: bool = False,
     log_y: bool = False,
@@ -190,8 +193,11 @@ def line_with_band(
         x_title: With its unit.
         y_title: With its unit.
         colour_title: Heading of the legend.
+        style_title: Heading of the line styles' legend, shown when there are several.
         theory: Curves of a closed form.
         published: Points somebody published.
+        runs: Single runs: points without a line, in the colours after the curves'; a style of
+            their own makes them hollow.
         points: Mark each measured value; wise up to some twenty of them.
         log_x: Logarithmic axis to base 2 when every x is a power of 2, else to base 10.
         log_y: Logarithmic axis to base 10.
@@ -202,28 +208,30 @@ def line_with_band(
     if not curves:
         raise ValueError("a line chart needs at least one curve")
     measured = _curve_frame(curves)
-    labels = list(dict.fromkeys(curve.label for curve in curves))
+    labels = list(dict.fromkeys(curve.label for curve in (*curves, *runs)))
+    styles = list(dict.fromkeys(curve.style for curve in curves))
     black = list(dict.fromkeys(curve.label for curve in (*theory, *published)))
-    all_x = np.concatenate([np.asarray(c.x, float) for c in (*curves, *theory, *published)])
+    all_x = np.concatenate([np.asarray(c.x, float) for c in (*curves, *theory, *published, *runs)])
     x_channel = alt.X("x:Q", title=x_title, **_scale(all_x, log_x))
     y_channel = alt.Y(
         "y:Q",
         title=y_title,
-        scale=alt.Scale(type="log" if log_y else "linear", zero=False, padding=_ROOM),
+        scale=alt.Scale(type="log" if log_y else "linear", zero=False, padding=_ROOM, nice=False),
     )
     colour = alt.Color(
         "label:N", title=colour_title or None, sort=None, scale=_colours(labels, black)
-    )
+    ).legend(symbolType=alt.Undefined if published or runs else "stroke")
     # Shape has the colour's field, title and domain, so that Vega merges the two legends: lines
     # are strokes there and published points diamonds.
-    dotted = {curve.label for curve in published}
+    shapes = {curve.label: "circle" for curve in runs}
+    shapes |= {curve.label: "diamond" for curve in published}
     shape = alt.Shape(
         "label:N",
         title=colour_title or None,
         sort=None,
         scale=alt.Scale(
             domain=[*labels, *black],
-            range=["diamond" if label in dotted else "stroke" for label in [*labels, *black]],
+            range=[shapes.get(label, "stroke") for label in [*labels, *black]],
         ),
     )
     tooltip = [
@@ -234,7 +242,13 @@ def line_with_band(
     layers: list[alt.Chart] = [
         alt.Chart(measured)
         .mark_line(clip=True)
-        .encode(x=x_channel, y=y_channel, color=colour, detail="curve:N")
+        .encode(
+            x=x_channel,
+            y=y_channel,
+            color=colour,
+            strokeDash=_dash_of(styles, "style", style_title),
+            detail="curve:N",
+        )
         .add_params(theme.zoom())
     ]
     frames = [measured]
@@ -255,6 +269,14 @@ def line_with_band(
             )
         )
         layers.insert(0, band)
+        # A band needs two points; a curve of one has a bar.
+        single = measured.filter(pl.len().over("curve") == 1)
+        if single.height:
+            layers.append(
+                alt.Chart(single)
+                .mark_rule(strokeWidth=2, clip=True)
+                .encode(x=x_channel, y=alt.Y("low:Q", title=y_title), y2="high:Q", color=colour)
+            )
     for extra, mark in ((theory, "line"), (published, "diamond")):
         if extra:
             frame = _curve_frame(extra)
@@ -270,12 +292,26 @@ def line_with_band(
                     x=x_channel, y=y_channel, color=colour, detail="curve:N", tooltip=tooltip[:3]
                 )
             )
-    marks = (
-        alt.Chart(measured).mark_point(opacity=1, clip=True).encode(color=colour)
-        if points
-        else _hover_points(measured)
-    )
-    layers.append(marks.encode(x=x_channel, y=y_channel, tooltip=tooltip))
+    for number, style in enumerate(dict.fromkeys(curve.style for curve in runs)):
+        frame = _curve_frame([curve for curve in runs if curve.style == style])
+        frames.append(frame)
+        hollow_runs: dict[str, Any] = {"filled": False, "size": 110} if number else {"size": 45}
+        layers.append(
+            alt.Chart(frame)
+            .mark_point(opacity=1, clip=True, **hollow_runs)
+            .encode(x=x_channel, y=y_channel, color=colour, shape=shape, tooltip=tooltip[:3])
+        )
+    if points:
+        for style in styles:
+            # All styles but the first are hollow, and larger, so that both are seen at one place.
+            hollow = style != styles[0]
+            fill: dict[str, Any] = {"filled": False, "size": 170} if hollow else {}
+            marks = alt.Chart(measured.filter(pl.col("style") == style)).mark_point(
+                opacity=1, clip=True, **fill
+            )
+            layers.append(marks.encode(color=colour, x=x_channel, y=y_channel, tooltip=tooltip))
+    else:
+        layers.append(_hover_points(measured).encode(x=x_channel, y=y_channel, tooltip=tooltip))
     return Plot(_layered(layers), pl.concat(frames, how="vertical"))
 
 
@@ -284,6 +320,9 @@ def points_with_interval(
     *,
     x_title: str,
     interval_title: str = "95 % prediction interval",
+    measured_title: str = _MEASURED,
+    theory_title: str = _THEORY,
+    published_title: str = _PUBLISHED,
     log_x: bool = False,
 ) -> Plot:
     """Dot plot: measured as a dot on its interval, published as a diamond, theory as a tick.
@@ -292,6 +331,9 @@ def points_with_interval(
         rows: From top to bottom.
         x_title: With its unit.
         interval_title: What the bar is; stands in the legend.
+        measured_title: What the dot is; followed by the style where there are several.
+        theory_title: What the tick is.
+        published_title: What the diamond is.
         log_x: Logarithmic axis, for rows of different magnitude.
 
     Raises:
@@ -299,9 +341,11 @@ def points_with_interval(
     """
     if not rows:
         raise ValueError("a dot plot needs at least one row")
+    styles = list(dict.fromkeys(row.style for row in rows))
     frame = pl.DataFrame(
         {
             "label": [row.label for row in rows],
+            "style": [row.style for row in rows],
             "measured": [float(row.measured) for row in rows],
             "low": [row.low for row in rows],
             "high": [row.high for row in rows],
@@ -310,22 +354,26 @@ def points_with_interval(
         },
         schema_overrides=dict.fromkeys(("low", "high", "published", "theory"), pl.Float64),
     )
-    order = [row.label for row in rows]
+    order = list(dict.fromkeys(row.label for row in rows))
     y_channel = alt.Y("label:N", title=None, sort=order, axis=alt.Axis(labelLimit=260))
-    scale = alt.Scale(type="log" if log_x else "linear", zero=False, padding=_ROOM)
+    scale = alt.Scale(type="log" if log_x else "linear", zero=False, padding=_ROOM, nice=False)
+    measured = [f"{measured_title}, {style}" if style else measured_title for style in styles]
     used = [
         name
         for name, column in (
-            (interval_title, "low"), (_MEASURED, "measured"),
-            (_PUBLISHED, "published"), (_THEORY, "theory"),
+            (interval_title, "low"), *((name, "measured") for name in measured),
+            (published_title, "published"), (theory_title, "theory"),
         )
         if frame[column].null_count() < frame.height
     ]  # fmt: skip
     looks = {
         interval_title: ("#9dbfd6", "stroke"),
-        _MEASURED: (theme.OKABE_ITO[0], "circle"),
-        _PUBLISHED: (theme.OKABE_ITO[1], "diamond"),
-        _THEORY: (theme.BLACK, "stroke"),
+        **{
+            name: (theme.OKABE_ITO[0], _MARKS[number % len(_MARKS)])
+            for number, name in enumerate(measured)
+        },
+        published_title: (theme.OKABE_ITO[1], "diamond"),
+        theory_title: (theme.BLACK, "stroke"),
     }
     shapes = {name: shape for name, (_, shape) in looks.items()}
     # Colour and shape share one domain and one (empty) title, so Vega merges their legends.
@@ -337,16 +385,21 @@ def points_with_interval(
         "what:N", title=None, sort=None,
         scale=alt.Scale(domain=used, range=[shapes[name] for name in used]),
     )  # fmt: skip
+    # Styles of one label stand a little above and below one another.
+    offset: Any = alt.Undefined
+    if len(styles) > 1:
+        offset = alt.YOffset("style:N", sort=styles, scale=alt.Scale(domain=styles))
     tooltip = [
         alt.Tooltip("label:N", title=" "),
+        *([alt.Tooltip("style:N", title="where")] if len(styles) > 1 else []),
         *(
             alt.Tooltip(f"{name}:Q", format=",.4~g")
             for name in ("measured", "low", "high", "published", "theory")
         ),
     ]
 
-    def layer(name: str, column: str) -> alt.Chart:
-        present = frame.filter(pl.col(column).is_not_null())
+    def layer(name: str, column: str, only: pl.Expr = _EVERY) -> alt.Chart:
+        present = frame.filter(pl.col(column).is_not_null() & only)
         return alt.Chart(present.with_columns(pl.lit(name).alias("what")))
 
     def x_of(column: str) -> alt.X:
@@ -357,23 +410,40 @@ def points_with_interval(
         layers.append(
             layer(interval_title, "low")
             .mark_rule(strokeWidth=9, strokeCap="butt", clip=True)
-            .encode(x=x_of("low"), x2="high:Q", y=y_channel, color=colour, tooltip=tooltip)
+            .encode(
+                x=x_of("low"),
+                x2="high:Q",
+                y=y_channel,
+                yOffset=offset,
+                color=colour,
+                tooltip=tooltip,
+            )
         )
-    if _THEORY in used:
+    if theory_title in used:
         layers.append(
-            layer(_THEORY, "theory")
+            layer(theory_title, "theory")
             .mark_tick(thickness=2, size=22, clip=True)
-            .encode(x=x_of("theory"), y=y_channel, color=colour, tooltip=tooltip)
+            .encode(x=x_of("theory"), y=y_channel, yOffset=offset, color=colour, tooltip=tooltip)
         )
-    for name, size in ((_MEASURED, 75), (_PUBLISHED, 110)):
+    marks = [(style, name, "measured", 75) for style, name in zip(styles, measured, strict=True)]
+    for style, name, column, size in (*marks, (None, published_title, _PUBLISHED, 110)):
         if name in used:
+            of_style = _EVERY if style is None else pl.col("style") == style
             layers.append(
-                layer(name, name)
+                layer(name, column, of_style)
                 .mark_point(size=size, opacity=1, clip=True)
-                .encode(x=x_of(name), y=y_channel, color=colour, shape=shape, tooltip=tooltip)
+                .encode(
+                    x=x_of(column),
+                    y=y_channel,
+                    yOffset=offset,
+                    color=colour,
+                    shape=shape,
+                    tooltip=tooltip,
+                )
             )
     layers[0] = layers[0].add_params(theme.zoom("x"))
-    return Plot(_layered(layers, _ROW_HEIGHT * len(rows)), frame)
+    row_height = _ROW_HEIGHT + 12 * (len(styles) - 1)
+    return Plot(_layered(layers, row_height * len(order)), frame)
 
 
 def _ecdf_frame(sample: Sample, x: ArrayLike, share: ArrayLike) -> pl.DataFrame:
@@ -384,7 +454,7 @@ def _ecdf_frame(sample: Sample, x: ArrayLike, share: ArrayLike) -> pl.DataFrame:
 
 
 def _curve_frame(curves: Sequence[Curve]) -> pl.DataFrame:
-    """Long form: label, curve (number, so that curves of one label stay apart), x, y, low, high."""
+    """Long form, a row a point; the curve's number keeps curves of one label apart."""
     frames = []
     for number, curve in enumerate(curves):
         x, y = np.asarray(curve.x, float), np.asarray(curve.y, float)
@@ -400,6 +470,7 @@ def _curve_frame(curves: Sequence[Curve]) -> pl.DataFrame:
             .select(
                 pl.lit(curve.label).alias("label"),
                 pl.lit(str(number)).alias("curve"),
+                pl.lit(curve.style).alias("style"),
                 "x", "y", "low", "high",
             )
         )  # fmt: skip
@@ -412,6 +483,15 @@ def _colours(coloured: Sequence[str], black: Sequence[str]) -> alt.Scale:
     return alt.Scale(domain=[*coloured, *black], range=[*colours, *[theme.BLACK] * len(black)])
 
 
+def _dash_of(names: Sequence[str], field: str, title: str) -> Any:
+    """Line style by a column, where it has several values."""
+    if len(names) < 2:
+        return alt.Undefined
+    scale = alt.Scale(domain=list(names), range=[list(dash) for dash in _dashes(len(names))])
+    dash = alt.StrokeDash(f"{field}:N", title=title or None, sort=None, scale=scale)
+    return dash.legend(symbolStrokeColor=theme.BLACK, symbolType="stroke")
+
+
 def _dashes(count: int) -> list[tuple[int, ...]]:
     return [theme.DASHES[number % len(theme.DASHES)] for number in range(count)]
 
@@ -422,7 +502,7 @@ def _domain(low: float, high: float | None) -> alt.Scale:
 
 def _scale(x: np.ndarray[Any, Any], log: bool) -> dict[str, Any]:
     if not log:
-        return {"scale": alt.Scale(zero=False, padding=_ROOM)}
+        return {"scale": alt.Scale(zero=False, padding=_ROOM, nice=False)}
     powers_of_two = bool((x > 0).all() and (np.log2(x) % 1 == 0).all())
     if not powers_of_two:
         return {"scale": alt.Scale(type="log", padding=_ROOM)}

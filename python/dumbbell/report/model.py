@@ -105,6 +105,46 @@ class LoadRow:
         return not abs(self.relative_difference) <= LOAD_TOLERANCE
 
 
+@dataclass(frozen=True, slots=True)
+class ValueRow:
+    """A row of a `ValueTable`.
+
+    Attributes:
+        name: Of what was measured.
+        unit: Of the cells; ``1`` for a pure number.
+        cells: As printed, one a column.
+        best: Which of them are the best, shown bold.
+    """
+
+    name: str
+    unit: str
+    cells: Sequence[str]
+    best: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class ValueTable:
+    """Measured values side by side: a row a metric, a column a thing compared.
+
+    Attributes:
+        title: Heading.
+        columns: What is compared.
+        rows: From top to bottom.
+        caption: How the values were made, such as their sampling interval.
+    """
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[ValueRow]
+    caption: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse a row with a cell too many or too few."""
+        for row in self.rows:
+            if len(row.cells) != len(self.columns):
+                raise ValueError(f"{row.name}: {len(row.cells)} cells, {len(self.columns)} columns")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """Everything a study's page shows and its folder holds.
@@ -118,6 +158,7 @@ class Report:
         topologies: What was run, one per arm. Anything with ``resolved()`` may be turned into
             one by :meth:`Topology.of`.
         judged: Every claim with its verdict.
+        values: Tables of measured values.
         figures: In the order shown; the first also stands on the index page.
         loads: Asked against measured load.
         commands: Per arm the ``(host, command)`` lines of a testbed.
@@ -135,6 +176,7 @@ class Report:
     source_url: str = ""
     topologies: Sequence[Topology] = ()
     judged: Sequence[Judged] = ()
+    values: Sequence[ValueTable] = ()
     figures: Sequence[Figure] = ()
     loads: Sequence[LoadRow] = ()
     commands: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from dumbbell.claims import Judged, Kind
+from dumbbell.claims import Judged, Kind, rule_text
 from dumbbell.report import figures as figure_files
 from dumbbell.report.badges import BADGES, SCORE_ORDER, count_words, sorted_claims
 from dumbbell.report.drawing import NARROW, WIDE, topology_svg
@@ -49,7 +49,7 @@ def page_html(report: Report, drawn: Sequence[DrawnFigure]) -> str:
     template = _environment().get_template("page.html.j2")
     return template.render(
         report=report,
-        claims=[claim_view(one) for one in sorted_claims(report.judged)],
+        claims=claim_views(report.judged),
         counts=count_views(report.judged),
         topologies=[
             {
@@ -60,6 +60,7 @@ def page_html(report: Report, drawn: Sequence[DrawnFigure]) -> str:
             }
             for topology in report.topologies
         ],
+        values=report.values,
         figures=shown,
         loads=[_load(row) for row in report.loads],
         load_warnings=[row.what for row in report.loads if row.differs],
@@ -81,6 +82,19 @@ def index_html(entries: Sequence[IndexEntry]) -> str:
         totals=count_views([judged for entry in entries for judged in entry.judged]),
         claims=sum(len(entry.judged) for entry in entries),
     )
+
+
+def claim_views(judged: Sequence[Judged]) -> list[dict[str, Any]]:
+    """The rows of the claims table; where there are several backends, each row says which."""
+    several = len({one.backend for one in judged}) > 1
+    # A claim's first row in the study's order has its name; the rows of other backends theirs too.
+    first = {one.claim.id: one.backend for one in reversed(judged)}
+    views = []
+    for one in sorted_claims(judged):
+        plain_name = one.backend == first[one.claim.id]
+        anchor = one.claim.id if plain_name else f"{one.claim.id}-{one.backend}"
+        views.append(claim_view(one) | {"anchor": anchor, "where": one.backend if several else ""})
+    return views
 
 
 def claim_view(judged: Judged) -> dict[str, Any]:
@@ -115,7 +129,9 @@ def interval_words(judged: Judged) -> str:
     percent = f"{100 * claim.level:g} %"
     if claim.kind is Kind.SUPREMUM:
         return "smallest to largest maximum"
-    if claim.kind is Kind.FREE_PARAMETERS:
+    if claim.kind is Kind.FREE_PARAMETERS and claim.rule == rule_text(
+        claim.kind, claim.margin, claim.unit, claim.level
+    ):
         return "over the grid"
     if claim.kind is Kind.ORDERING:
         return f"least of a {percent} band"

@@ -18,6 +18,8 @@ from dumbbell.report.numbers import plain, unit_suffix, with_uncertainty
 def claims_table(judged: Sequence[Judged], *, title: str = "") -> RenderableType:
     """Verdict, claim, published, theory and measured, with a line of counts below.
 
+    Where claims were measured on several backends, a column says on which.
+
     Everything is rich :class:`~rich.text.Text`, so square brackets in a claim stay text.
 
     Args:
@@ -28,11 +30,14 @@ def claims_table(judged: Sequence[Judged], *, title: str = "") -> RenderableType
         Text(title, style="bold") if title else None), title_justify="left")  # fmt: skip
     table.add_column("verdict", width=16)
     table.add_column("claim", ratio=1, min_width=20)
+    several = len({one.backend for one in judged}) > 1
+    if several:
+        table.add_column("where", width=6)
     table.add_column("published", justify="right", max_width=9)
     table.add_column("theory", justify="right", max_width=9)
     table.add_column("measured", justify="right", max_width=17)
     for one in sorted_claims(judged):
-        table.add_row(*_row(one))
+        table.add_row(*_row(one, several=several))
     return Group(table, counts_line(judged))
 
 
@@ -48,7 +53,7 @@ def counts_line(judged: Sequence[Judged]) -> Text:
     return line
 
 
-def _row(judged: Judged) -> tuple[Text, ...]:
+def _row(judged: Judged, *, several: bool) -> tuple[Text, ...]:
     badge = BADGES[judged.verdict]
     claim = judged.claim
     value, interval = with_uncertainty(judged.measured, judged.low, judged.high)
@@ -59,6 +64,7 @@ def _row(judged: Judged) -> tuple[Text, ...]:
     return (
         Text(f"{badge.symbol} {judged.verdict_text}", style=badge.terminal),
         Text(claim.statement),
+        *([Text(judged.backend)] if several else []),
         Text(plain(claim.published)),
         Text(plain(claim.theory)),
         measured,

@@ -215,6 +215,8 @@ def _details(end: Mapping[str, Any]) -> tuple[str, ...]:
     ]
     if end["loss"]:
         details.append(f"loss {100 * end['loss']:g} %")
+    if end["loss_every_pkts"]:
+        details.append(f"one packet in {end['loss_every_pkts']} lost")
     if end["changes"]:
         times = [change["at_ns"] / _NS_PER_S for change in end["changes"]]
         if len(times) == 1:

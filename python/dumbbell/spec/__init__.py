@@ -23,17 +23,31 @@ from dumbbell.spec.flows import Flow, Ping
 from dumbbell.spec.links import Change, Link, LinkEnd, LinkOptions
 from dumbbell.spec.render import testbed_lines
 from dumbbell.spec.shapes import Chain, Dumbbell, chain, dumbbell
-from dumbbell.spec.sources import Cbr, Ditg, Poisson, Renewal, Replay
+from dumbbell.spec.sources import (
+    Bursts,
+    Cbr,
+    ClosedLoop,
+    Ditg,
+    Greedy,
+    Poisson,
+    Renewal,
+    Replay,
+    Sized,
+)
+from dumbbell.spec.tcp import Tcp
 from dumbbell.spec.topology import Interface, Topology
 
 __all__ = [
+    "Bursts",
     "Cbr",
     "Chain",
     "Change",
+    "ClosedLoop",
     "Ditg",
     "Dumbbell",
     "Experiment",
     "Flow",
+    "Greedy",
     "Interface",
     "Link",
     "LinkEnd",
@@ -42,7 +56,9 @@ __all__ = [
     "Poisson",
     "Renewal",
     "Replay",
+    "Sized",
     "SpecError",
+    "Tcp",
     "Topology",
     "canonical_json",
     "chain",

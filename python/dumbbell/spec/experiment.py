@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field, model_validator
 from dumbbell.errors import SpecError
 from dumbbell.spec import checks, toml_file, unresolve
 from dumbbell.spec.base import SpecModel
-from dumbbell.spec.fields import Name, PositiveTime, Seed, Time, Title, time_ns
+from dumbbell.spec.fields import Name, PositiveTime, Seed, Time, TimerHz, Title, time_ns
 from dumbbell.spec.flows import Flow, Ping
 from dumbbell.spec.links import Link
 from dumbbell.spec.shapes import Shape
@@ -48,6 +48,11 @@ class Experiment(SpecModel):
         default="0s",
         description="Time between rows of the sampled tables; `0s` for no such tables.",
     )
+    timer_hz: TimerHz = Field(
+        default=1000,
+        description="Timer interrupts a second: of the kernel that runs, or is modelled. What "
+        "Linux times by them (PIE's updates) is rounded up to whole ticks.",
+    )
     shape: Shape | None = Field(
         default=None, description="A well-known network, instead of `hosts` and `links`."
     )
@@ -61,7 +66,7 @@ class Experiment(SpecModel):
         default=(), description="Links between hosts, each with both directions."
     )
     flows: Annotated[Sequence[Flow], AfterValidator(tuple)] = Field(
-        default=(), description="UDP traffic."
+        default=(), description="Traffic over UDP and TCP."
     )
     probes: Annotated[Sequence[Ping], AfterValidator(tuple)] = Field(
         default=(), description="Echo requests."
@@ -126,6 +131,7 @@ class Experiment(SpecModel):
             "duration_ns": duration_ns,
             "warm_up_ns": time_ns(self.warm_up),
             "sample_interval_ns": time_ns(self.sample_interval),
+            "timer_hz": self.timer_hz,
             "hosts": [{"name": name} for name in self.topology.hosts],
             "links": [link.resolved() for link in self.all_links],
             "flows": [flow.resolved(duration_ns) for flow in self.flows],

@@ -25,7 +25,10 @@ LARGEST_OVERHEAD_BYTES = 1000
 LARGEST_ECHO_PAYLOAD_BYTES = LARGEST_PACKET_BYTES - 28
 LARGEST_SEED = 2**64 - 1
 MOST_ECHOES = 2**63 - 1
+MOST_IN_A_BURST = 100_000
+MOST_BETWEEN_LOSSES_PKTS = 2**63 - 1
 
+NO_POLICER = "none"
 INFINITE = "inf"
 """The rate of a link that does not hold packets back."""
 
@@ -68,10 +71,14 @@ def _text(value: object, allowed: str, unit: str = "") -> str:
     raise Refused(value, allowed, f"{value}{unit}" if number and unit else None)
 
 
-def _quantity(
+def quantity(
     value: object, parse: Callable[[str], int], bounds: tuple[int, int], allowed: str, unit: str
 ) -> str:
-    """A quantity's text, when ``parse`` reads it and it lies in the bounds."""
+    """A quantity's text, when ``parse`` reads it and it lies in the bounds.
+
+    Raises:
+        Refused: It does not; a bare number gets ``unit`` in the hint.
+    """
     text = _text(value, allowed, unit)
     try:
         number = parse(text)
@@ -87,14 +94,14 @@ def _quantity(
 
 def _time(allowed: str, least: int) -> Callable[[object], str]:
     def check(value: object) -> str:
-        return _quantity(value, units.parse_time_ns, (least, LONGEST_NS), allowed, "s")
+        return quantity(value, units.parse_time_ns, (least, LONGEST_NS), allowed, "s")
 
     return check
 
 
 def _size(allowed: str, least: int, most: int) -> Callable[[object], str]:
     def check(value: object) -> str:
-        return _quantity(value, units.parse_size_bytes, (least, most), allowed, "B")
+        return quantity(value, units.parse_size_bytes, (least, most), allowed, "B")
 
     return check
 
@@ -103,7 +110,7 @@ def _rate(value: object) -> str:
     allowed = 'a rate with its unit, more than 0 and at most 4tbit, such as "1mbit", or "inf"'
     if value == INFINITE:
         return INFINITE
-    return _quantity(value, units.parse_rate_bps, (1, FASTEST_BPS), allowed, "bit")
+    return quantity(value, units.parse_rate_bps, (1, FASTEST_BPS), allowed, "bit")
 
 
 def _packet_rate(value: object) -> str:
@@ -124,7 +131,7 @@ def _overhead(value: object) -> str:
         return text
     if not text[:1].isdigit():
         raise Refused(text, allowed, nearest(text, OVERHEADS_BYTES))
-    return _quantity(text, units.parse_size_bytes, (0, LARGEST_OVERHEAD_BYTES), allowed, "B")
+    return quantity(text, units.parse_size_bytes, (0, LARGEST_OVERHEAD_BYTES), allowed, "B")
 
 
 def _qdisc(value: object) -> str:
@@ -136,6 +143,16 @@ def _qdisc(value: object) -> str:
     for parameter, (least, most, allowed) in _QDISC_RANGES.items():
         if not least <= qdisc.get(parameter, least) <= most:
             raise Refused(text, allowed)
+    return text
+
+
+def _police(value: object) -> str:
+    text = _text(value, f'{NO_POLICER}, or a policer such as "police rate 4mbit burst 10kb drop"')
+    if text != NO_POLICER:
+        try:
+            units.parse_police(text)
+        except (units.QdiscError, units.UnitError) as error:
+            raise Refused(error.value, error.allowed, error.hint) from None
     return text
 
 
@@ -235,7 +252,8 @@ def _schema(kind: str, unit: str, **more: Any) -> WithJsonSchema:
     return WithJsonSchema(schema)
 
 
-def _quantity_schema(unit: str, *examples: str, also: Mapping[str, Any] | None = None) -> Any:
+def quantity_schema(unit: str, *examples: str, also: Mapping[str, Any] | None = None) -> Any:
+    """JSON schema of a quantity; ``also`` is what else may stand there."""
     with_unit = {"type": "string", "pattern": _WITH_UNIT}
     choice: dict[str, Any] = {"anyOf": [with_unit, dict(also)]} if also else with_unit
     return WithJsonSchema({**choice, "examples": list(examples), "x-unit": unit})
@@ -245,19 +263,19 @@ _AT_MOST = "at most 200 days"
 Time = Annotated[
     str,
     BeforeValidator(_time(f'a time with its unit, {_AT_MOST}, such as "200ms"', 0)),
-    _quantity_schema("time", "200ms", "1.5s"),
+    quantity_schema("time", "200ms", "1.5s"),
 ]
 PositiveTime = Annotated[
     str,
     BeforeValidator(_time(f'a time with its unit, more than 0 and {_AT_MOST}, such as "60s"', 1)),
-    _quantity_schema("time", "60s", "200ms"),
+    quantity_schema("time", "60s", "200ms"),
 ]
 Rate = Annotated[
     str,
     BeforeValidator(_rate),
-    _quantity_schema("rate", "1mbit", "inf", also={"const": INFINITE}),
+    quantity_schema("rate", "1mbit", "inf", also={"const": INFINITE}),
 ]
-PacketRate = Annotated[str, BeforeValidator(_packet_rate), _quantity_schema("packets/s", "110pps")]
+PacketRate = Annotated[str, BeforeValidator(_packet_rate), quantity_schema("packets/s", "110pps")]
 Mtu = Annotated[
     str,
     BeforeValidator(
@@ -267,14 +285,14 @@ Mtu = Annotated[
             LARGEST_PACKET_BYTES,
         )
     ),
-    _quantity_schema("size", "1500B", "9000B"),
+    quantity_schema("size", "1500B", "9000B"),
 ]
 PacketSize = Annotated[
     str,
     BeforeValidator(
         _size('a size with its unit from 1 to 65535 bytes, such as "512B"', 1, LARGEST_PACKET_BYTES)
     ),
-    _quantity_schema("size", "512B"),
+    quantity_schema("size", "512B"),
 ]
 EchoPayload = Annotated[
     str,
@@ -285,17 +303,22 @@ EchoPayload = Annotated[
             LARGEST_ECHO_PAYLOAD_BYTES,
         )
     ),
-    _quantity_schema("size", "56B"),
+    quantity_schema("size", "56B"),
 ]
 Overhead = Annotated[
     str,
     BeforeValidator(_overhead),
-    _quantity_schema("word or size", "ethernet", "22B", also={"enum": list(OVERHEADS_BYTES)}),
+    quantity_schema("word or size", "ethernet", "22B", also={"enum": list(OVERHEADS_BYTES)}),
 ]
 Qdisc = Annotated[
     str,
     BeforeValidator(_qdisc),
     _schema("string", "tc text", examples=["pfifo limit 100", "netem rate 1mbit"]),
+]
+Police = Annotated[
+    str,
+    BeforeValidator(_police),
+    _schema("string", "tc text", examples=["none", "police rate 4mbit burst 10kb drop"]),
 ]
 Probability = Annotated[
     float, BeforeValidator(_probability), _schema("number", "0 to 1", minimum=0, maximum=1)
@@ -310,6 +333,22 @@ Count = Annotated[
     BeforeValidator(whole(1, MOST_ECHOES)),
     _schema("integer", "", minimum=1, maximum=MOST_ECHOES, examples=[1000]),
 ]
+LossEvery = Annotated[
+    int,
+    BeforeValidator(whole(0, MOST_BETWEEN_LOSSES_PKTS)),
+    _schema("integer", "packets", minimum=0, maximum=MOST_BETWEEN_LOSSES_PKTS, examples=[1000]),
+]
+TIMER_HZ = (100, 250, 1000)
+"""Timer frequencies that kernels are built with and that have whole milliseconds between ticks."""
+
+
+def _timer_hz(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value not in TIMER_HZ:
+        raise Refused(value, "100, 250 or 1000")
+    return value
+
+
+TimerHz = Annotated[int, BeforeValidator(_timer_hz), _schema("integer", "1/s", enum=list(TIMER_HZ))]
 Flag = Annotated[bool, BeforeValidator(_flag), _schema("boolean", "")]
 Name = Annotated[
     str,
@@ -339,6 +378,22 @@ Ecn = Annotated[
     str,
     BeforeValidator(word("not-ect", "ect0", "ect1")),
     _schema("string", "word", enum=["not-ect", "ect0", "ect1"]),
+]
+ProbeKind = Annotated[
+    str, BeforeValidator(word("ping", "udp")), _schema("string", "word", enum=["ping", "udp"])
+]
+Transport = Annotated[
+    str, BeforeValidator(word("udp", "tcp")), _schema("string", "word", enum=["udp", "tcp"])
+]
+TransferSize = Annotated[
+    str,
+    BeforeValidator(_size('a size with its unit from 1 byte to 1 PB, such as "1mb"', 1, 10**15)),
+    quantity_schema("size", "1mb"),
+]
+BurstPackets = Annotated[
+    int,
+    BeforeValidator(whole(1, MOST_IN_A_BURST)),
+    _schema("integer", "", minimum=1, maximum=MOST_IN_A_BURST, examples=[10]),
 ]
 SizeAt = Annotated[
     str,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from dumbbell.spec.base import SpecModel
 from dumbbell.spec.fields import (
@@ -14,18 +14,22 @@ from dumbbell.spec.fields import (
     Ecn,
     Name,
     PositiveTime,
+    ProbeKind,
     Time,
+    Transport,
     dscp_number,
     size_bytes,
     time_ns,
 )
+from dumbbell.spec.refusal import Refused
 from dumbbell.spec.sources import Source
+from dumbbell.spec.tcp import Tcp
 
 _JITTER = "The start is later by a time drawn uniformly from 0 to this, anew in each replication."
 
 
 class Flow(SpecModel):
-    """UDP traffic from one host to another.
+    """Traffic from one host to another, over UDP or TCP.
 
     A file writes ``from``; in Python, where that is a keyword, it is ``from_``.
     """
@@ -42,11 +46,52 @@ class Flow(SpecModel):
     )
     start_jitter: Time = Field(default="0s", description=_JITTER)
     dscp: Dscp = Field(default=0, description="Differentiated services code point.")
-    ecn: Ecn = Field(default="not-ect", description="ECN field of its packets (RFC 3168).")
+    ecn: Ecn = Field(
+        default="not-ect",
+        description="ECN field of its datagrams (RFC 3168); for TCP see `tcp`.",
+    )
+    transport: Transport | None = Field(
+        default=None,
+        description="What carries it. When left out: `tcp` where its source or a table `tcp` "
+        "says so, else `udp`.",
+    )
+    tcp: Tcp | None = Field(default=None, description="Settings of TCP; a table.")
     source: Source = Field(description="What it sends; a table with a `kind`.")
+
+    @model_validator(mode="after")
+    def _check_transport(self) -> Self:
+        over, kind = self.source.transports, self.source.kind
+        if self.transport is not None and self.transport not in over:
+            allowed = f"{over[0]}, the only transport of the source {kind}"
+            raise Refused(self.transport, allowed, over[0], path="transport")
+        if self.carried_by == "udp":
+            if self.tcp is not None:
+                raise Refused("a table", "no such table over udp", path="tcp")
+            return self
+        if "tcp" not in over:
+            allowed = f"no such table: the source {kind} goes over udp only"
+            raise Refused("a table", allowed, path="tcp")
+        if self.ecn != "not-ect":
+            allowed = "not-ect over tcp, which negotiates it: tcp = { ecn = true }"
+            raise Refused(self.ecn, allowed, path="ecn")
+        if "size_at" in self.source.model_fields_set and self.source.resolved()["size_at"] != (
+            "payload"
+        ):
+            raise Refused("wire", "payload over tcp", "payload", path="source.size_at")
+        return self
+
+    @property
+    def carried_by(self) -> str:
+        """``udp`` or ``tcp``: the transport, or what follows from source and settings."""
+        if self.transport is not None:
+            return self.transport
+        return "tcp" if self.tcp is not None or "udp" not in self.source.transports else "udp"
 
     def resolved(self, duration_ns: int) -> dict[str, Any]:
         """The flow for the resolved description of a run that long."""
+        source, over_tcp = self.source.resolved(), self.carried_by == "tcp"
+        if over_tcp and "size_at" in source:
+            source["size_at"] = "payload"
         return {
             "name": self.name,
             "from": self.from_,
@@ -56,18 +101,22 @@ class Flow(SpecModel):
             "start_jitter_ns": time_ns(self.start_jitter),
             "dscp": dscp_number(self.dscp),
             "ecn": self.ecn,
-            "source": self.source.resolved(),
+            "transport": self.carried_by,
+            "tcp": (self.tcp or Tcp()).resolved() if over_tcp else None,
+            "source": source,
         }
 
 
 class Ping(SpecModel):
-    """Echo requests from one host to another, as ping sends them."""
+    """Echo requests from one host to another: as ping sends them, or over UDP."""
 
     name: Name = Field(
         description="Unique among flows and probes; names its random numbers and its rows.",
         examples=["ping-1"],
     )
-    kind: Literal["ping"] = Field(default="ping", description="ICMP echo.")
+    kind: ProbeKind = Field(
+        default="ping", description="`ping`: ICMP echo (RFC 792). `udp`: UDP echo (RFC 862)."
+    )
     from_: Name = Field(validation_alias="from", description="Asking host.")
     to: Name = Field(description="Answering host.", examples=["receiver-1"])
     interval: PositiveTime = Field(default="1s", description="Between requests (`ping -i`).")
@@ -75,7 +124,7 @@ class Ping(SpecModel):
         default=None,
         description="How many requests (`ping -c`); until the end of the run when left out.",
     )
-    payload: EchoPayload = Field(default="56B", description="ICMP payload (`ping -s`).")
+    payload: EchoPayload = Field(default="56B", description="Payload of a request (`ping -s`).")
     start: Time = Field(default="0s", description="When the first request leaves.")
     start_jitter: Time = Field(default="0s", description=_JITTER)
     dscp: Dscp = Field(default=0, description="Differentiated services code point.")

@@ -11,10 +11,13 @@ from dumbbell import units
 from dumbbell.spec.base import SpecModel
 from dumbbell.spec.fields import (
     INFINITE,
+    NO_POLICER,
     Flag,
+    LossEvery,
     Mtu,
     Name,
     Overhead,
+    Police,
     Probability,
     Qdisc,
     Rate,
@@ -71,9 +74,12 @@ class LinkEnd(SpecModel):
     mtu: Mtu | None = Field(default=None, description="As the link's `mtu`.")
     overhead: Overhead | None = Field(default=None, description="As the link's `overhead`.")
     loss: Probability | None = Field(default=None, description="As the link's `loss`.")
+    loss_every: LossEvery | None = Field(default=None, description="As the link's `loss_every`.")
+    police: Police | None = Field(default=None, description="As the link's `police`.")
     qdisc: Qdisc | None = Field(default=None, description="As the link's `qdisc`.")
     changes: _Changes | None = Field(default=None, description="As the link's `changes`.")
     record_packets: Flag | None = Field(default=None, description="As the link's `record_packets`.")
+    capture: Flag | None = Field(default=None, description="As the link's `capture`.")
 
 
 class LinkOptions(SpecModel):
@@ -94,6 +100,17 @@ class LinkOptions(SpecModel):
     loss: Probability = Field(
         default=0.0, description="Probability that a packet is lost after the queue."
     )
+    loss_every: LossEvery = Field(
+        default=0,
+        description="Every so many-th packet that leaves the queue is lost; 0: none. Only the "
+        "simulator can.",
+    )
+    police: Police = Field(
+        default=NO_POLICER,
+        description="A policer in front of the queue at each end, as typed after `action` in a "
+        "filter of tc: it drops what exceeds a rate, and nothing waits in it. `none`: there is "
+        "none.",
+    )
     qdisc: Qdisc = Field(
         default=DEFAULT_QDISC,
         description="The queue at each end, as typed after `tc qdisc add dev X root`.",
@@ -101,6 +118,11 @@ class LinkOptions(SpecModel):
     changes: _Changes = Field(default=(), description="New values at given times, in order.")
     record_packets: Flag = Field(
         default=False, description="Whether to write every packet to the table `packets`."
+    )
+    capture: Flag = Field(
+        default=False,
+        description="Whether to write the headers of every packet before and after the queue to "
+        "`capture.pcapng`; on the kernel only.",
     )
     forward: LinkEnd = Field(
         default=LinkEnd(), description="What is otherwise in the direction from `a` to `b`."
@@ -121,9 +143,14 @@ class LinkOptions(SpecModel):
             "mtu_bytes": size_bytes(values["mtu"]),
             "overhead_bytes": overhead_bytes(values["overhead"]),
             "loss": values["loss"],
+            "loss_every_pkts": values["loss_every"],
+            "police": None
+            if values["police"] == NO_POLICER
+            else units.parse_police(values["police"]),
             "qdisc": units.parse_qdisc(values["qdisc"]),
             "changes": [change.resolved() for change in values["changes"]],
             "record_packets": values["record_packets"],
+            "capture": values["capture"],
         }
 
 

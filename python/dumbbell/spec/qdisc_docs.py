@@ -22,6 +22,15 @@ A link with a finite rate has a transmitter that holds one packet, and the disci
 in front of it. With `rate = "inf"` only a discipline with a rate of its own holds packets back; see
 [A link](architecture.md#a-link).
 
+A discipline that others are put into takes a line for each, as typed one after the other (in TOML a
+string in three quotation marks), parted by line ends or `;`:
+
+    root handle 1: tbf rate 1mbit burst 10kb limit 10kb
+    parent 1:1 handle 10: pfifo limit 20
+
+`tc`, `qdisc add` (or `replace`), `dev X` and handles that nothing refers to may stand there or be
+left out.
+
 Words may come in any order, each once, and none may be abbreviated. What is not said has the
 default of `tc`. A discipline or a word that `tc` has and this page has not is refused, with a
 message that says so; nothing is ignored silently.
@@ -32,6 +41,12 @@ are those of `tc`; an experiment also refuses any time above 200 days.
 """
 
 
+_FILTERS = (
+    "filter add parent 1: protocol ip prio 1 u32 match ip dsfield 0x10 0xfc flowid 1:10",
+    "filter add parent 1: prio 2 matchall flowid 1:20",
+)
+
+
 def qdiscs_markdown() -> str:
     """The page."""
     disciplines = json.loads(_engine.disciplines())
@@ -39,31 +54,55 @@ def qdiscs_markdown() -> str:
 
 
 def _section(discipline: Mapping[str, Any]) -> Iterator[str]:
-    name, parameters = discipline["name"], discipline["parameters"]
-    yield f"## `{name}`\n"
+    parameters, example = discipline["parameters"], discipline["example"]
+    yield f"## `{discipline['name']}`\n"
     yield f"{discipline['summary']}\n"
-    yield f"    {_usage(name, parameters)}\n"
+    yield f"    {discipline['usage']}\n"
     if parameters:
         yield "| parameter | unit | default | range | effect |"
         yield "| --- | --- | --- | --- | --- |"
         yield from map(_row, parameters)
         yield ""
-    yield f"Resolved, with every default: `{_engine.parse_qdisc(name)}`\n"
-    missing = discipline["not_implemented"]
+    yield f"`{example}` resolved, with every default: `{_engine.parse_qdisc(example)}`\n"
+    if discipline["class"]:
+        yield f"{discipline['class']['summary']} Filters choose the class of a packet:\n"
+        yield from (f"    {line}" for line in _FILTERS)
+        yield "\n| parameter of a class | unit | default | range | effect |"
+        yield "| --- | --- | --- | --- | --- |"
+        yield from map(_row, discipline["class"]["parameters"])
+        yield ""
+    missing = [*discipline["not_implemented"]]
+    missing += discipline["class"]["not_implemented"] if discipline["class"] else []
     if missing:
         yield f"Not implemented, and refused: {', '.join(f'`{word}`' for word in missing)}.\n"
     yield f"Sources: {discipline['source']}.\n"
 
 
-def _usage(name: str, parameters: list[Mapping[str, Any]]) -> str:
-    return " ".join([name, *(f"[ {each['name']} {each['argument']} ]" for each in parameters)])
-
-
 def _row(parameter: Mapping[str, Any]) -> str:
-    words = " or ".join(f"`{word}`" for word in (parameter["name"], *parameter["aliases"]))
-    default = f"{parameter['default']} ({parameter['default_source']})"
+    words = " or ".join(f"`{word}`" for word in _words(parameter))
+    source = parameter["default_source"]
+    stated = source.startswith(("required", "in place of"))
+    default = source if stated else f"{_value(parameter['default'])} ({source})"
     cells = (words, parameter["unit"], default, parameter["range"], parameter["effect"])
     return f"| {' | '.join(cells)} |"
+
+
+def _words(parameter: Mapping[str, Any]) -> Iterator[str]:
+    """As typed; a further argument (a name of several words) with what stands before it."""
+    name, argument = parameter["name"], parameter["argument"]
+    yield f"{name} {argument}" if " " in name else name
+    yield from parameter["aliases"]
+
+
+def _value(value: object) -> str:
+    """A default in words."""
+    match value:
+        case None:
+            return "none"
+        case bool():
+            return "on" if value else "off"
+        case _:
+            return str(value)
 
 
 if __name__ == "__main__":

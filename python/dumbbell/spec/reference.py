@@ -22,6 +22,11 @@ _SECTIONS = {
     "Renewal": '`source` with `kind = "renewal"`',
     "Ditg": '`source` with `kind = "ditg"`',
     "Replay": '`source` with `kind = "replay"`',
+    "Bursts": '`source` with `kind = "bursts"`',
+    "Greedy": '`source` with `kind = "greedy"`',
+    "Sized": '`source` with `kind = "sized"`',
+    "ClosedLoop": '`source` with `kind = "closed_loop"`',
+    "Tcp": "`tcp` of a flow",
     "Ping": "`[[probes]]`",
 }
 _FIRST = ("kind", "a", "b")

@@ -1,15 +1,10 @@
 """The lines one would type on a testbed to set up and run an experiment.
 
-| of the description | here |
-| --- | --- |
-| finite `rate` | `tbf` with a burst of one packet, and the queue discipline as its leaf |
-| `rate = "inf"` | the queue discipline as root; none for the default, which never fills |
-| `delay`, `loss` | `netem` that never drops, after the queue: on an `ifb` at the far end |
-| other `overhead` | `stab overhead`, what it differs from the 14 bytes that Linux counts |
-| `changes` | `tc qdisc change` after a `sleep` |
-| routes | a network 10.10.N.0/24 for link N, a route for each address in use |
+Queues, rates and delays are written by `dumbbell.spec.queue_lines`, for the kernel in virtual time,
+too. Routes are a network 10.10.N.0/24 for link N and a route for each address in use;
+`changes` are made after a `sleep`.
 
-Sources: tc(8), tc-tbf(8), tc-netem(8), tc-stab(8), ip-route(8).
+Sources: tc(8), ip-route(8).
 """
 
 from __future__ import annotations
@@ -18,7 +13,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dumbbell import units
-from dumbbell.spec.fields import OVERHEADS_BYTES
+from dumbbell.spec.queue_lines import (
+    changed,
+    delay_change_lines,
+    delay_lines,
+    egress_lines,
+    ifb_lines,
+    is_delayed,
+    queue_lines,
+    rate_change_lines,
+)
 from dumbbell.spec.render_traffic import receiver_lines, traffic_lines
 from dumbbell.spec.topology import Interface, Topology
 
@@ -29,8 +33,6 @@ Line = tuple[str, str]
 """A host, and what to type there; a comment starts with ``#``."""
 
 DEFAULT_MTU_BYTES = 1500
-NEVER_DROPS = 1_000_000_000
-"""Packets: a limit that a delay never reaches."""
 _DEFAULT_QDISC = {"kind": "pfifo", "limit_packets": 1000}
 
 
@@ -138,95 +140,54 @@ def _queues(resolved: Mapping[str, Any], topology: Topology, root: str) -> Itera
         yield from _queue(interface, end, root)
         far = interfaces[interface.queue ^ 1]
         yield from _propagation(far, end, root)
+    for interface in interfaces:
+        yield from _policer(interface, _ends(resolved), root)
 
 
 def _queue(interface: Interface, end: Mapping[str, Any], root: str) -> Iterator[Line]:
-    """The egress queue of one interface."""
-    host, device = interface.host, interface.device
-    qdisc = units.render_qdisc(end["qdisc"])
-    if end["rate_bps"]:
-        yield host, f"{root}tc qdisc replace dev {device} {_shaper(end, end['rate_bps'])}"
-        yield host, f"{root}tc qdisc replace dev {device} parent 1:1 handle 10: {qdisc}"
-    elif end["qdisc"] != _DEFAULT_QDISC:
-        yield host, f"{root}tc qdisc replace dev {device} root{_size_table(end)} {qdisc}"
+    """The egress queue of one interface; the default one without a rate never fills."""
+    if end["rate_bps"] or end["qdisc"] != _DEFAULT_QDISC:
+        for line in queue_lines(end, interface.device):
+            yield interface.host, f"{root}tc {line}"
 
 
-def _shaper(end: Mapping[str, Any], rate_bps: int) -> str:
-    """A transmitter: a token bucket that holds one packet.
-
-    Its own limit does not matter: the leaf takes the place of its queue. (A later change of the
-    bucket gives its limit to a leaf that is a FIFO, so the leaf is to be set again:
-    Linux net/sched/sch_tbf.c, ``fifo_set_limit`` in ``tbf_change``.)
-    """
-    packet = units.format_size(end["mtu_bytes"] + end["overhead_bytes"])
-    rate = units.format_rate(rate_bps)
-    return f"root handle 1:{_size_table(end)} tbf rate {rate} burst {packet} limit {packet}"
-
-
-def _size_table(end: Mapping[str, Any]) -> str:
-    """What a packet's size differs from what Linux counts, the IP packet and 14 bytes."""
-    more = end["overhead_bytes"] - OVERHEADS_BYTES["ethernet"]
-    return f" stab overhead {more}" if more else ""
-
-
-def _delays(end: Mapping[str, Any]) -> bool:
-    """Whether something happens between the queue and the far end, now or later."""
-    later = any(change["delay_ns"] or change["loss"] for change in end["changes"])
-    return bool(end["delay_ns"] or end["loss"] or later)
+def _policer(interface: Interface, ends: Sequence[Mapping[str, Any]], root: str) -> Iterator[Line]:
+    """What stands in front of that queue; where something arrives late, the hook is there."""
+    has_hook = is_delayed(ends[interface.queue ^ 1])
+    for line in egress_lines(ends[interface.queue], interface.device, has_hook=has_hook):
+        yield interface.host, f"{root}tc {line}"
 
 
 def _propagation(far: Interface, end: Mapping[str, Any], root: str) -> Iterator[Line]:
     """Delay and loss, put on what arrives at the far end: after the queue."""
-    if not _delays(end):
-        return
-    host, device, ifb = far.host, far.device, f"ifb-{far.device}"
-    netem = _netem(end["delay_ns"], end["loss"])
-    redirect = f"matchall action mirred egress redirect dev {ifb}"
-    yield host, f"{root}ip link add {ifb} type ifb"
-    yield host, f"{root}ip link set dev {ifb} up"
-    yield host, f"{root}tc qdisc replace dev {ifb} root handle 1: {netem}"
-    yield host, f"{root}tc qdisc add dev {device} handle ffff: ingress"
-    yield host, f"{root}tc filter add dev {device} parent ffff: {redirect}"
-
-
-def _netem(delay_ns: int, loss: float) -> str:
-    per_cent = f" loss {100 * loss:.10g}%" if loss else ""
-    return f"netem limit {NEVER_DROPS} delay {units.format_time(delay_ns)}{per_cent}"
+    if is_delayed(end):
+        for line in ifb_lines(far.device):
+            yield far.host, f"{root}ip {line}"
+        for line in delay_lines(end, far.device):
+            yield far.host, f"{root}tc {line}"
 
 
 def _changes(resolved: Mapping[str, Any], topology: Topology, root: str) -> Iterator[Line]:
     interfaces = topology.interfaces
     for interface, end in zip(interfaces, _ends(resolved), strict=True):
         far = interfaces[interface.queue ^ 1]
-        yield from _changes_of_rate(interface, end, root)
-        delay_ns, loss = end["delay_ns"], end["loss"]
+        now = end
         for change in end["changes"]:
-            if change["delay_ns"] is None and change["loss"] is None:
-                continue
-            delay_ns = delay_ns if change["delay_ns"] is None else change["delay_ns"]
-            loss = loss if change["loss"] is None else change["loss"]
-            if _delays(end):
-                command = f"dev ifb-{far.device} root handle 1: {_netem(delay_ns, loss)}"
-                yield far.host, _later(change["at_ns"], [command], root)
+            at_ns, rate_bps = change["at_ns"], change["rate_bps"]
+            possible = rate_bps is None or bool(rate_bps) == bool(now["rate_bps"])
+            now = changed(now, change if possible else {**change, "rate_bps": None})
+            if not possible:
+                at = units.format_time(at_ns)
+                rate = units.format_rate(rate_bps) if rate_bps else "inf"
+                note = f"the rate becomes {rate}: no tc line changes a queue from or to rate inf"
+                yield interface.host, f"# {interface.device} at {at}: {note}"
+            elif rate_bps:
+                lines = rate_change_lines(now, interface.device)
+                yield interface.host, _later(at_ns, lines, root)
+            if is_delayed(end):
+                yield far.host, _later(at_ns, delay_change_lines(now, far.device), root)
 
 
-def _changes_of_rate(interface: Interface, end: Mapping[str, Any], root: str) -> Iterator[Line]:
-    for change in end["changes"]:
-        rate_bps = change["rate_bps"]
-        if rate_bps is None:
-            continue
-        if rate_bps and end["rate_bps"]:
-            device = interface.device
-            bucket = f"dev {device} {_shaper(end, rate_bps)}"
-            leaf = f"dev {device} parent 1:1 handle 10: {units.render_qdisc(end['qdisc'])}"
-            yield interface.host, _later(change["at_ns"], [bucket, leaf], root)
-        else:
-            at = units.format_time(change["at_ns"])
-            rate = units.format_rate(rate_bps) if rate_bps else "inf"
-            note = f"the rate becomes {rate}: no tc line changes a queue from or to rate inf"
-            yield interface.host, f"# {interface.device} at {at}: {note}"
-
-
-def _later(at_ns: int, changes: Sequence[str], root: str) -> str:
-    commands = "; ".join(f"tc qdisc change {change}" for change in changes)
+def _later(at_ns: int, lines: Sequence[str], root: str) -> str:
+    commands = "; ".join(f"tc {line}" for line in lines)
     return f"{root}sh -c 'sleep {at_ns / 1e9:.9g}; {commands}' &"

@@ -1,4 +1,7 @@
-"""The lines that make traffic on a testbed: ITGRecv, ITGSend, ping.
+"""The lines that make traffic on a testbed: ITGRecv, ITGSend, iperf3, ping.
+
+TCP that sends as much as it can, or one transfer, is iperf3's (iperf3(1): ``-C`` congestion
+control, ``-n`` bytes, ``-t`` seconds, ``-S`` traffic class, ``-w`` socket buffers).
 
 Options of ITGSend as in the D-ITG 2.8.1 manual, section 3.2: rates in packets/s for constant,
 uniform and exponential gaps, milliseconds for the parameters of the others, bytes for sizes.
@@ -10,8 +13,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 DEFAULT_PORT = 8999
+FIRST_IPERF3_PORT = 5201
 DEFAULT_ECHO_PAYLOAD_BYTES = 56
 _ECN_BITS = {"not-ect": 0b00, "ect1": 0b01, "ect0": 0b10}  # RFC 3168 section 5
+_NOT_OF_ITGSEND = {
+    "replay": "a trace of {packets} packets; no ITGSend line",
+    "bursts": "bursts; ITGSend sends one packet at a time",
+    "closed_loop": "transfers and thinking times; Harpoon or a loop of iperf3 -n sends such",
+    "greedy": "",
+    "sized": "",
+}
 _OPTION = {
     "constant": "c",
     "uniform": "u",
@@ -25,33 +36,69 @@ _OPTION = {
 
 def receiver_lines(resolved: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """A receiver on each host that flows lead to."""
-    receivers = {flow["to"] for flow in resolved["flows"] if _options(flow["source"])}
+    receivers = {flow["to"] for flow in resolved["flows"] if _options(flow)}
+    ports = _iperf3_ports(resolved)
     for host in resolved["hosts"]:
         if host["name"] in receivers:
             yield host["name"], "ITGRecv"
+    for flow in resolved["flows"]:
+        if flow["name"] in ports:
+            yield flow["to"], f"iperf3 -s -D -p {ports[flow['name']]}"
 
 
 def traffic_lines(resolved: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """What sends: flows, then pings."""
     ports: dict[tuple[str, str], int] = {}
+    iperf3_ports = _iperf3_ports(resolved)
     for flow in resolved["flows"]:
         pair = (flow["from"], flow["to"])
-        options = _options(flow["source"])
+        options = _options(flow)
         for note in _notes(flow):
             yield flow["from"], f"# {flow['name']}: {note}"
         if options:
             # Between the same two hosts every flow needs a port of its own.
             ports[pair] = ports.get(pair, DEFAULT_PORT - 1) + 1
             yield flow["from"], _itgsend(flow, options, ports[pair], resolved["duration_ns"])
+        elif flow["name"] in iperf3_ports:
+            port = iperf3_ports[flow["name"]]
+            yield flow["from"], _iperf3(flow, port, resolved["duration_ns"])
     for probe in resolved["probes"]:
         if probe["start_jitter_ns"]:
             yield probe["from"], f"# {probe['name']}: {_jitter(probe)}"
-        yield probe["from"], _ping(probe, resolved["duration_ns"])
+        if probe["kind"] == "udp":
+            note = "echoes of UDP datagrams; irtt or netperf's UDP_RR measure them"
+            yield probe["from"], f"# {probe['name']}: {note}"
+        else:
+            yield probe["from"], _ping(probe, resolved["duration_ns"])
+
+
+def _iperf3_ports(resolved: Mapping[str, Any]) -> dict[str, int]:
+    """Names of the flows that iperf3 sends, each with a port: a server takes one at a time."""
+    flows = [flow for flow in resolved["flows"] if flow["source"]["kind"] in ("greedy", "sized")]
+    return {flow["name"]: FIRST_IPERF3_PORT + index for index, flow in enumerate(flows)}
+
+
+def _iperf3(flow: Mapping[str, Any], port: int, duration_ns: int) -> str:
+    source, tcp = flow["source"], flow["tcp"]
+    parts = [f"iperf3 -c {flow['to']} -p {port} -C {tcp['congestion_control']}"]
+    if source["kind"] == "sized":
+        parts.append(f"-n {source['bytes']}")
+    else:
+        active_ns = min(flow["stop_ns"], duration_ns) - flow["start_ns"]
+        parts.append(f"-t {_number(active_ns / 1e9)}")
+    if tcp["send_buffer_bytes"]:
+        parts.append(f"-w {tcp['send_buffer_bytes']}")
+    byte = _traffic_class(flow)
+    if byte:
+        parts.append(f"-S {byte}")
+    wait = f"sleep {_number(flow['start_ns'] / 1e9)}; " if flow["start_ns"] else ""
+    return wait + " ".join(parts)
 
 
 def _itgsend(flow: Mapping[str, Any], options: str, port: int, duration_ns: int) -> str:
     active_ns = min(flow["stop_ns"], duration_ns) - flow["start_ns"]
-    parts = [f"ITGSend -a {flow['to']} {options} -T UDP -t {_number(active_ns / 1e6)}"]
+    transport = flow["transport"].upper()
+    parts = [f"ITGSend -a {flow['to']} {options} -T {transport} -t {_number(active_ns / 1e6)}"]
     if flow["start_ns"]:
         parts.append(f"-d {_number(flow['start_ns'] / 1e6)}")
     if port != DEFAULT_PORT:
@@ -62,9 +109,10 @@ def _itgsend(flow: Mapping[str, Any], options: str, port: int, duration_ns: int)
     return " ".join(parts)
 
 
-def _options(source: Mapping[str, Any]) -> str:
-    """Gap and size as options; empty when a law has none."""
-    if source["kind"] == "replay":
+def _options(flow: Mapping[str, Any]) -> str:
+    """Gap and size as options of ITGSend; empty when it cannot send this."""
+    source = flow["source"]
+    if source["kind"] in _NOT_OF_ITGSEND:
         return ""
     gap, size = _gap_option(source["gap"]), _size_option(source["size"])
     return f"{gap} {size}" if gap and size else ""
@@ -99,10 +147,13 @@ def _size_option(law: Mapping[str, Any]) -> str:
 def _notes(flow: Mapping[str, Any]) -> Iterator[str]:
     """What the line does not say, or why there is none."""
     source = flow["source"]
-    if source["kind"] == "replay":
-        yield f"a trace of {len(source['times_ns'])} packets; no ITGSend line"
+    if source["kind"] in _NOT_OF_ITGSEND:
+        if note := _NOT_OF_ITGSEND[source["kind"]]:
+            yield note.format(packets=len(source.get("times_ns", ())))
+        elif flow["start_jitter_ns"]:
+            yield _jitter(flow)
         return
-    if not _options(source):
+    if not _options(flow):
         laws = f"gap {source['gap']['law']}, size {source['size']['law']}"
         yield f"ITGSend has no option for these laws ({laws})"
         return

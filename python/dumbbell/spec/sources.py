@@ -5,13 +5,22 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo, model_validator
 
 from dumbbell import units
 from dumbbell.spec.base import Kind
-from dumbbell.spec.fields import PacketRate, PacketSize, PositiveTime, SizeAt, Time, time_ns
+from dumbbell.spec.fields import (
+    BurstPackets,
+    PacketRate,
+    PacketSize,
+    PositiveTime,
+    SizeAt,
+    Time,
+    TransferSize,
+    time_ns,
+)
 from dumbbell.spec.fields import size_bytes as bytes_of
 from dumbbell.spec.laws import GapLaw, OversleepLaw, SizeLaw, gap_law, size_law
 from dumbbell.spec.refusal import Refused
@@ -26,7 +35,13 @@ _SIZE = "Size of a packet, drawn anew for each."
 
 
 class _Source(Kind):
-    """What all sources have."""
+    """What all sources have.
+
+    Attributes:
+        transports: What can carry it.
+    """
+
+    transports: ClassVar[tuple[str, ...]] = ("udp",)
 
     @abstractmethod
     def resolved(self) -> dict[str, Any]:
@@ -34,7 +49,9 @@ class _Source(Kind):
 
 
 class _Spaced(_Source):
-    """A source whose gaps follow from one number."""
+    """A source whose gaps follow from one number. Over TCP, it writes at these instants."""
+
+    transports: ClassVar[tuple[str, ...]] = ("udp", "tcp")
 
     rate: PacketRate | None = Field(
         default=None, description="Packets per second on average. Either this or `gap`."
@@ -85,7 +102,9 @@ class Cbr(_Spaced):
 
 
 class Renewal(_Source):
-    """Packets with independent gaps of any law."""
+    """Packets, or over TCP writes, with independent gaps of any law."""
+
+    transports: ClassVar[tuple[str, ...]] = ("udp", "tcp")
 
     kind: Literal["renewal"] = Field(default="renewal", description="Gaps of any law.")
     gap: GapLaw = Field(description="Time between packets.")
@@ -216,7 +235,68 @@ class Replay(_Source):
         }
 
 
+class Bursts(_Source):
+    """Several packets at one instant, again and again."""
+
+    kind: Literal["bursts"] = Field(default="bursts", description="Packets at one instant.")
+    packets: BurstPackets = Field(description="How many at a time.")
+    gap: GapLaw = Field(description="Time from one burst to the next; the first is at the start.")
+    size: SizeLaw = Field(description=_SIZE)
+    size_at: SizeAt = Field(default="wire", description=_SIZE_AT)
+
+    def resolved(self) -> dict[str, Any]:
+        """The source for the resolved description."""
+        return {
+            "kind": self.kind,
+            "packets": self.packets,
+            "gap": gap_law(self.gap),
+            "size": size_law(self.size),
+            "size_at": self.size_at,
+        }
+
+
+class Greedy(_Source):
+    """As much as TCP takes, from the flow's start to its stop."""
+
+    transports: ClassVar[tuple[str, ...]] = ("tcp",)
+    kind: Literal["greedy"] = Field(default="greedy", description="As much as TCP takes.")
+
+    def resolved(self) -> dict[str, Any]:
+        """The source for the resolved description."""
+        return {"kind": self.kind}
+
+
+class Sized(_Source):
+    """One transfer over TCP, begun at the flow's start."""
+
+    transports: ClassVar[tuple[str, ...]] = ("tcp",)
+    kind: Literal["sized"] = Field(default="sized", description="One transfer.")
+    size: TransferSize = Field(description="Payload of it.")
+
+    def resolved(self) -> dict[str, Any]:
+        """The source for the resolved description."""
+        return {"kind": self.kind, "bytes": bytes_of(self.size)}
+
+
+class ClosedLoop(_Source):
+    """A user who fetches, thinks, and fetches again: each transfer has its own connection."""
+
+    transports: ClassVar[tuple[str, ...]] = ("tcp",)
+    kind: Literal["closed_loop"] = Field(
+        default="closed_loop", description="Transfers one after the other."
+    )
+    size: SizeLaw = Field(description="Payload of a transfer, drawn anew for each.")
+    think: GapLaw = Field(
+        description="Time before the first transfer, and from the end of one to the start of "
+        "the next, drawn anew for each."
+    )
+
+    def resolved(self) -> dict[str, Any]:
+        """The source for the resolved description."""
+        return {"kind": self.kind, "size": size_law(self.size), "think": gap_law(self.think)}
+
+
 Source = Annotated[
-    Poisson | Cbr | Renewal | Ditg | Replay,
+    Poisson | Cbr | Renewal | Ditg | Replay | Bursts | Greedy | Sized | ClosedLoop,
     Field(discriminator="kind"),
 ]

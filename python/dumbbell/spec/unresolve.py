@@ -7,7 +7,7 @@ from typing import Any
 
 from dumbbell import units
 from dumbbell.errors import SpecError
-from dumbbell.spec.fields import INFINITE
+from dumbbell.spec.fields import INFINITE, NO_POLICER
 from dumbbell.spec.laws import GAP, SIZE
 from dumbbell.spec.refusal import Refused, joined, nearest, one_of, shown
 
@@ -29,6 +29,7 @@ _TOP: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "duration_ns": ("duration", units.format_time),
     "warm_up_ns": ("warm_up", units.format_time),
     "sample_interval_ns": ("sample_interval", units.format_time),
+    "timer_hz": ("timer_hz", _same),
 }
 _LISTS = ("hosts", "links", "flows", "probes")
 _CHANGE: dict[str, tuple[str, Callable[[Any], Any]]] = {
@@ -37,14 +38,23 @@ _CHANGE: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "delay_ns": ("delay", units.format_time),
     "loss": ("loss", _same),
 }
+
+
+def _police(police: dict[str, int] | None) -> str:
+    return NO_POLICER if police is None else units.render_police(police)
+
+
 _END: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "rate_bps": ("rate", _rate),
     "delay_ns": ("delay", units.format_time),
     "mtu_bytes": ("mtu", units.format_size),
     "overhead_bytes": ("overhead", units.format_size),
     "loss": ("loss", _same),
+    "loss_every_pkts": ("loss_every", _same),
+    "police": ("police", _police),
     "qdisc": ("qdisc", units.render_qdisc),
     "record_packets": ("record_packets", _same),
+    "capture": ("capture", _same),
 }
 _FLOW: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "name": ("name", _same),
@@ -55,6 +65,30 @@ _FLOW: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "start_jitter_ns": ("start_jitter", units.format_time),
     "dscp": ("dscp", _same),
     "ecn": ("ecn", _same),
+    "transport": ("transport", _same),
+}
+
+
+def _buffer(size_bytes: int) -> str | None:
+    return units.format_size(size_bytes) if size_bytes else None
+
+
+_TCP: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "profile": ("profile", _same),
+    "congestion_control": ("congestion_control", _same),
+    "initial_window_pkts": ("initial_window", _same),
+    "sack": ("sack", _same),
+    "rack": ("rack", _same),
+    "timestamps": ("timestamps", _same),
+    "delayed_ack": ("delayed_ack", _same),
+    "ack_every": ("ack_every", _same),
+    "ecn": ("ecn", _same),
+    "pacing": ("pacing", _same),
+    "hystart": ("hystart", _same),
+    "prr": ("prr", _same),
+    "min_rto_ns": ("min_rto", units.format_time),
+    "send_buffer_bytes": ("send_buffer", _buffer),
+    "receive_window_bytes": ("receive_window", _buffer),
 }
 _PROBE: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "name": ("name", _same),
@@ -164,8 +198,10 @@ def _end(end: object, path: str) -> _Table:
 
 
 def _flow(flow: object, path: str) -> _Table:
-    written = _written(flow, path, _FLOW, ("source",))
+    written = _written(flow, path, _FLOW, ("tcp", "source"))
     assert isinstance(flow, Mapping)
+    if flow["tcp"] is not None:
+        written["tcp"] = _written(flow["tcp"], f"{path}.tcp", _TCP)
     written["source"] = _source(flow["source"], f"{path}.source")
     return written
 
@@ -181,6 +217,14 @@ _SOURCES: dict[str, Mapping[str, tuple[str, Callable[[Any], Any]]]] = {
     "poisson": {**_WITH_SIZE_AT, "gap": ("gap", lambda law: _only(law, "exponential", "mean"))},
     "cbr": {**_WITH_SIZE_AT, "gap": ("gap", lambda law: _only(law, "constant", "value"))},
     "ditg": {**_GAP_AND_SIZE, "oversleep": ("oversleep", GAP.text_of)},
+    "bursts": {**_WITH_SIZE_AT, "packets": ("packets", _same)},
+    "greedy": {"kind": ("kind", _same)},
+    "sized": {"kind": ("kind", _same), "bytes": ("size", units.format_size)},
+    "closed_loop": {
+        "kind": ("kind", _same),
+        "size": ("size", SIZE.text_of),
+        "think": ("think", GAP.text_of),
+    },
     "replay": {
         "kind": ("kind", _same),
         "times_ns": ("times", lambda times: [units.format_time(time) for time in times]),

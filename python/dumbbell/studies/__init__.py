@@ -15,6 +15,8 @@ __all__ = ["STUDIES", "Interrupted", "Study", "StudyOptions", "get_study"]
 
 _MODULES = {
     "statistical-multiplexing": "dumbbell.studies.statistical_multiplexing",
+    "queue-size-delay": "dumbbell.studies.queue_size_delay",
+    "traffic-policing": "dumbbell.studies.traffic_policing",
 }
 
 

@@ -4,6 +4,7 @@ from dumbbell.tables.docs import tables_markdown
 from dumbbell.tables.errors import TableError
 from dumbbell.tables.files import check_run_folder, read_parquet, write_parquet
 from dumbbell.tables.run import Array, Origin, Run, Table, check_schema
+from dumbbell.tables.run_file import RunFile
 from dumbbell.tables.schema import (
     EVENT_NAMES,
     NO_INSTANT,
@@ -26,6 +27,7 @@ __all__ = [
     "Column",
     "Origin",
     "Run",
+    "RunFile",
     "Table",
     "TableError",
     "check_run_folder",

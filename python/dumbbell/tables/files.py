@@ -1,7 +1,7 @@
 """A run as a folder of Parquet files and back.
 
 The folder holds ``TABLE.parquet`` for each table, ``meta.json`` (with the resolved description)
-and ``provenance.json``. It appears whole or not at all.
+and ``provenance.json``, and the run's files (captures). It appears whole or not at all.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 
 from dumbbell.errors import SpecError
 from dumbbell.tables.run import Run
+from dumbbell.tables.run_file import RunFile
 from dumbbell.tables.schema import SCHEMA
 
 MARKER = ".dumbbell-run"
@@ -96,6 +97,11 @@ def read_parquet(folder: str | Path) -> Run:
         tables=tables,
         meta=described["meta"],
         provenance=json.loads((source / "provenance.json").read_text(encoding="utf-8")),
+        files={
+            name: RunFile(source / name)
+            for name in described["meta"].get("files", {})
+            if Path(name).name == name and (source / name).is_file()
+        },
     )
 
 
@@ -115,6 +121,8 @@ def _fill(folder: Path, run: Run, files: Mapping[str, str]) -> None:
     _write(folder / "provenance.json", _json_text(run.provenance))
     for name, text in files.items():
         _write(folder / name, text)
+    for name, file in run.files.items():
+        shutil.copyfile(file.path, folder / name)
     (folder / MARKER).touch()
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from dumbbell.tables.errors import TableError
+from dumbbell.tables.run_file import RunFile
 from dumbbell.tables.schema import EVENT_NAMES, QUANTITY_NAMES, REASON_NAMES, SCHEMA
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Run:
             the tables its source knows.
         meta: What is the same whenever the run is repeated: seed, versions, events, digest.
         provenance: What is not: host, date, time taken.
+        files: Name to file, of what does not fit in tables; their hashes are in ``meta["files"]``.
     """
 
     origin: Origin
@@ -48,6 +50,7 @@ class Run:
     tables: Mapping[str, Table]
     meta: Mapping[str, Any] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, RunFile] = field(default_factory=dict)
 
     @property
     def queue_names(self) -> list[str]:

@@ -26,8 +26,24 @@ EVENT_NAMES: Mapping[int, str] = MappingProxyType(
 )
 """Codes of ``packets.event``."""
 
-REASON_NAMES: Mapping[int, str] = MappingProxyType({0: "none", 1: "overlimit", 2: "link loss"})
-"""Codes of ``packets.reason``: why a packet was dropped or lost."""
+REASON_NAMES: Mapping[int, str] = MappingProxyType(
+    {
+        0: "none",
+        1: "overlimit",
+        2: "link loss",
+        3: "codel",
+        4: "pie",
+        5: "red early",
+        6: "red forced",
+        7: "netem loss",
+        8: "policed",
+        9: "fattest flow",
+        10: "too large",
+        11: "memory limit",
+    }
+)
+"""Codes of ``packets.reason``: why a packet was dropped, marked or lost."""
+_REASONS = ", ".join(f"{code} {name}" for code, name in REASON_NAMES.items())
 
 QUANTITY_NAMES: Mapping[int, str] = MappingProxyType({0: "sojourn", 1: "wait", 2: "system"})
 """Codes of ``distributions.quantity``."""
@@ -80,6 +96,14 @@ def _real(name: str, unit: str, doc: str) -> Column:
     return Column(name, "float64", unit, "exact", doc)
 
 
+_NOT_TCP = "; -1 where not TCP or not known."
+
+
+def _level(name: str, unit: str, doc: str) -> Column:
+    """A number that a TCP sender knows at the row's instant."""
+    return Column(name, "int64", unit, "sampled", f"{doc.rstrip('.')}{_NOT_TCP}")
+
+
 _AT = _id("t_ns", "When, from the start of the run.", "int64", "ns")
 _QUEUE = _id("queue", "Directed link end: link i forward (a to b) is 2 i, reverse 2 i + 1.")
 _FLOW = _id("flow", "Place in the description's list of flows.")
@@ -93,7 +117,11 @@ _FLOWS = (
     _bytes("delivered_bytes", "As delivered_pkts, with the IP header."),
     _pkts("dropped_pkts", "Refused by a queue or lost by a link; whole run."),
     _bytes("dropped_bytes", "As dropped_pkts, with the IP header."),
-    _pkts("in_network_pkts", "On their way at the end: created - delivered - dropped."),
+    _pkts("duplicated_pkts", "Copies made by queues (netem); whole run; -1 where not known."),
+    _bytes("duplicated_bytes", "As duplicated_pkts, with the IP header."),
+    _pkts(
+        "in_network_pkts", "On their way at the end: created + duplicated - delivered - dropped."
+    ),
     _bytes("in_network_bytes", "As in_network_pkts, with the IP header."),
     Column("sent_datagrams", "int64", "datagrams", "exact", "Sent in the measured window."),
     _bytes("sent_payload_bytes", "UDP payload of those (ideal source: drawn size)."),
@@ -112,6 +140,14 @@ _FLOWS = (
     _real("delay_sd_s", "s", "Their standard deviation."),
     _ns("delay_min_ns", "Least of them; -1 for none."),
     _ns("delay_max_ns", "Greatest of them; -1 for none."),
+    _pkts("retransmitted_pkts", "Segments sent again; whole run. -1 where not TCP or not known."),
+    Column(
+        "rto_count",
+        "int64",
+        "timeouts",
+        "exact",
+        "Retransmission timeouts; whole run. -1 where not TCP or not known.",
+    ),
 )
 
 _QUEUES = (
@@ -120,9 +156,16 @@ _QUEUES = (
     _bytes("arrived_bytes", "Their bytes on this link's wire: IP packet and link overhead."),
     _pkts("departed_pkts", "Transmissions that ended in the measured window."),
     _bytes("departed_bytes", "Their bytes on the wire."),
-    _pkts("dropped_overlimit_pkts", "Refused because a limit was reached; measured window."),
+    _pkts("dropped_overlimit_pkts", "Dropped because a limit was reached; measured window."),
     _bytes("dropped_overlimit_bytes", "Their bytes on the wire."),
-    _pkts("lost_pkts", "Sent, then lost by the link; measured window. They did depart."),
+    _pkts("dropped_aqm_pkts", "Dropped early by the queue management; measured window."),
+    _bytes("dropped_aqm_bytes", "Their bytes on the wire."),
+    _pkts("policed_pkts", "Dropped by a policer; measured window."),
+    _bytes("policed_bytes", "Their bytes on the wire."),
+    _pkts(
+        "lost_pkts",
+        "Lost on purpose; measured window. By the link: they did depart. By netem: they did not.",
+    ),
     _pkts("marked_pkts", "Marked (ECN CE) instead of dropped; measured window."),
     _real("measured_s", "s", "Length of the measured window."),
     _real("busy_s", "s", "Time in it with a packet in the system."),
@@ -158,9 +201,24 @@ _QUEUE_SAMPLES = (
     Column("backlog_bytes", "int64", "bytes", "sampled", "Held by the discipline."),
     _pkts("departed_pkts", "Transmissions ended so far."),
     _bytes("departed_bytes", "Their bytes on the wire, so far."),
-    _pkts("dropped_pkts", "Refused by the queue so far."),
+    _pkts("dropped_pkts", "Dropped by the queue so far, for whatever reason."),
     _real("sojourn_sum_s", "s", "Sum of the sojourn times of all that departed so far."),
     _real("system_integral_pkt_s", "packets s", "Integral of the number in the system so far."),
+    _pkts("marked_pkts", "Marked (ECN CE) so far."),
+    Column(
+        "drop_probability",
+        "float64",
+        "",
+        "sampled",
+        "What the discipline drops or marks with (PIE, RED); NaN where it has no such number.",
+    ),
+    Column(
+        "delay_estimate_ns",
+        "int64",
+        "ns",
+        "sampled",
+        "What the discipline takes its queueing delay for (PIE, CoDel); -1 where it does not.",
+    ),
 )
 
 _FLOW_SAMPLES = (
@@ -170,6 +228,24 @@ _FLOW_SAMPLES = (
     _bytes("delivered_payload_bytes", "Payload of whole datagrams received so far."),
     _pkts("dropped_pkts", "Refused by a queue or lost by a link so far."),
     _real("delay_sum_s", "s", "Sum of the one-way delays of all delivered so far."),
+    _level("cwnd_pkts", "packets", "Congestion window."),
+    _level("ssthresh_pkts", "packets", "Slow start threshold; -1 also before the first."),
+    _level("inflight_pkts", "packets", "Sent, neither acknowledged nor taken for lost."),
+    _level("srtt_ns", "ns", "Smoothed round-trip time (RFC 6298)."),
+    _level("rttvar_ns", "ns", "Its mean deviation (RFC 6298)."),
+    _level("min_rtt_ns", "ns", "Least round-trip time that the sender knows of."),
+    _pkts("retransmitted_pkts", f"Segments sent again so far{_NOT_TCP}"),
+    _bytes("sent_payload_bytes", f"Payload sent for the first time so far{_NOT_TCP}"),
+    _level("pacing_rate_bps", "bit/s", "What the sender paces with; -1 also when it does not."),
+    _level("delivery_rate_bps", "bit/s", "The sender's last estimate of its rate of delivery."),
+)
+
+_TRANSFERS = (
+    _FLOW,
+    _id("transfer", "Number of the transfer in its flow, from 1.", "int64"),
+    _bytes("bytes", "Payload asked for."),
+    _ns("started_ns", "When its connection was begun."),
+    _ns("completed_ns", "When the receiver had all of it; -1 for not before the end."),
 )
 
 _PROBES = (
@@ -184,7 +260,7 @@ _PACKETS = (
     _AT,
     _QUEUE,
     _id("event", "0 enqueue, 1 dequeue, 2 drop, 3 mark, 4 lost (after its dequeue).", "int8"),
-    _id("reason", "Why it was dropped or lost: 0 none, 1 overlimit, 2 link loss.", "int8"),
+    _id("reason", f"Why it was dropped, marked or lost: {_REASONS}.", "int8"),
     _id("flow", "Flow it belongs to, or -1."),
     _id("probe", "Probe it belongs to, or -1."),
     _id("seq", "Number of its datagram in the flow, or of the echo request.", "int64"),
@@ -200,6 +276,7 @@ SCHEMA: Mapping[str, tuple[Column, ...]] = MappingProxyType(
         "distributions": _DISTRIBUTIONS,
         "queue_samples": _QUEUE_SAMPLES,
         "flow_samples": _FLOW_SAMPLES,
+        "transfers": _TRANSFERS,
         "probes": _PROBES,
         "packets": _PACKETS,
     }
@@ -216,7 +293,9 @@ TABLE_DOCS: Mapping[str, str] = MappingProxyType(
         "queue_samples": "A row a queue and sampling instant (`sample_interval`). Sums and "
         "integrals run from the start, so two rows give the exact mean between them; only the "
         "levels are samples.",
-        "flow_samples": "A row a flow and sampling instant.",
+        "flow_samples": "A row a flow and sampling instant. Windows, times and rates of TCP are "
+        "what the sender knows at the instant, as `ss -i` prints it.",
+        "transfers": "A row a transfer over TCP, of sources that are `sized` or a `closed_loop`.",
         "probes": "A row an echo request, sent at any time of the run.",
         "packets": "A row a packet and event, at links with `record_packets` only.",
     }

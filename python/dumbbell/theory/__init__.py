@@ -3,7 +3,9 @@
 :class:`MM1`, :class:`MD1`, :class:`MG1` and :class:`MM1K` share one interface
 (:class:`QueueLaw`): rho, L, Lq, T, W, p_n, N_cdf, T_cdf, W_cdf, T_quantile, W_quantile.
 :class:`MXG1` does delays of batches, :func:`itgsend_service` is the packet-size law of D-ITG,
-:class:`DD1` the fluid picture of overload, :func:`tdm` the multiplexing gain.
+:class:`DD1` the fluid picture of overload, :class:`ByteLimited` an overloaded token bucket,
+:func:`tdm` the multiplexing gain, :func:`reno_mean_window` and :func:`cubic_mean_window` windows of
+TCP under periodic loss.
 """
 
 from dumbbell.theory.batches import (
@@ -13,6 +15,7 @@ from dumbbell.theory.batches import (
     single_packets,
     superpose,
 )
+from dumbbell.theory.byte_limit import ByteLimited
 from dumbbell.theory.dd1 import DD1
 from dumbbell.theory.errors import TheoryError, UnstableError
 from dumbbell.theory.itgsend import ItgsendService, itgsend_service
@@ -22,6 +25,7 @@ from dumbbell.theory.mg1 import MG1
 from dumbbell.theory.mm1 import MM1
 from dumbbell.theory.mm1k import MM1K
 from dumbbell.theory.multiplexing import Multiplexing, rtt_ratio, tdm
+from dumbbell.theory.response import cubic_mean_window, reno_mean_window
 from dumbbell.theory.service import (
     Service,
     constant_service,
@@ -40,6 +44,7 @@ __all__ = [
     "MM1K",
     "MXG1",
     "BatchLaw",
+    "ByteLimited",
     "DelayLaw",
     "ItgsendService",
     "Multiplexing",
@@ -48,12 +53,14 @@ __all__ = [
     "TheoryError",
     "UnstableError",
     "constant_service",
+    "cubic_mean_window",
     "discrete_service",
     "exponential_service",
     "gamma_service",
     "independent_batches",
     "itgsend_service",
     "mixture",
+    "reno_mean_window",
     "rtt_ratio",
     "service_from_moments",
     "single_packets",

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
-import functools
 import hashlib
 import json
-import os
 import queue
-import shutil
-import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -19,25 +13,22 @@ from typing import Any, Final
 from dumbbell import _engine
 from dumbbell.backends.base import Batch, BatchProgress, Cost, Job, Outcome
 from dumbbell.backends.kernel.cache import require_kernel
+from dumbbell.backends.kernel.captures import CAPTURE, captures, kept_capture
+from dumbbell.backends.kernel.folders import RunFolder, remove_left_folders
 from dumbbell.backends.kernel.job import check_kernel_can, job
 from dumbbell.backends.kernel.launch import launch
+from dumbbell.backends.kernel.programs import guest_program, host_tools, program_hashes
 from dumbbell.backends.kernel.tables import read_result
-from dumbbell.errors import DumbbellError, RunError, SpecError
+from dumbbell.errors import DumbbellError, SpecError
 from dumbbell.tables import Origin
 
 EVENTS_PER_S = 3e4
 """A pessimistic speed, in events of the simulator, by which the time of a run is foreseen."""
 BOOT_S = 1.0
-GUEST = "dumbbell-guest"
-GUEST_VARIABLE = "DUMBBELL_GUEST"
-"""Names another guest program, for work on it."""
 
-_FOLDER_PREFIX = "dumbbell-kernel-"
-_LOCK = "lock"
 _PATIENCE = 10
 _LEAST_WALL_LIMIT_S = 120.0
 _BASE_MEMORY_MB = 256
-_SYSTEM_FOLDERS = "/usr/sbin:/sbin:/usr/bin:/bin"
 
 
 class Kernel:
@@ -46,16 +37,16 @@ class Kernel:
     name: Final = "kernel"
     origin: Final[Origin] = "kernel"
 
-    def versions(self) -> Mapping[str, Any]:
-        """Kernel, ticks a second, and hashes of the host's programs that decide the result."""
-        kernel = require_kernel()
+    def versions(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Kernel, ticks a second, and hashes of all that runs in a guest."""
+        kernel = require_kernel(timer_hz(spec))
         return {
             "engine": _engine.__version__,
             "kernel": kernel.release,
             "kernel_hz": kernel.hz,
             "kernel_sha256": kernel.sha256,
-            "guest_sha256": _sha256(guest_program()),
-            **{f"{name}_sha256": _sha256(Path(path)) for name, path in host_tools().items()},
+            "kernel_recipe_sha256": kernel.recipe,
+            **program_hashes(),
         }
 
     def check(self, resolved_json: str) -> Cost:
@@ -63,15 +54,16 @@ class Kernel:
 
         Raises:
             SpecError: It cannot be run here.
-            KernelMissingError: No kernel has been built.
+            KernelMissingError: No kernel with so many timer ticks has been built.
             RunError: The guest or a tool of the host is not there.
         """
         try:
-            estimate = _engine.check(resolved_json)
+            estimate = _engine.check(resolved_json, simulated=False)
         except _engine.SpecInvalid as error:
             raise SpecError(error.path, error.value, error.allowed, error.hint) from None
-        check_kernel_can(json.loads(resolved_json))
-        require_kernel()
+        resolved = json.loads(resolved_json)
+        check_kernel_can(resolved)
+        require_kernel(timer_hz(resolved))
         guest_program()
         host_tools()
         memory_bytes = estimate.memory_bytes + _BASE_MEMORY_MB * 2**20
@@ -131,7 +123,12 @@ class _KernelBatch:
                 return
             index = self._started
             self._started += 1
-            folder = RunFolder()
+            try:
+                folder = RunFolder()
+            except OSError as error:  # a full disk
+                self._running[index] = Path()
+                self._ended.put(_failed(index, f"no folder for the guest: {error}"))
+                continue
             self._running[index] = folder.path
             arguments = (index, job, folder)
             threading.Thread(target=self._run, args=arguments, name=f"guest-{index}").start()
@@ -139,17 +136,20 @@ class _KernelBatch:
     def _run(self, index: int, job: Job, folder: RunFolder) -> None:
         """Put an outcome, whatever happens."""
         try:
-            outcome = self._outcome(index, job, folder.path)
+            outcome = self._outcome(index, job, folder)
         except (DumbbellError, OSError, ValueError) as error:
-            outcome = Outcome(index, {}, 0, "", f"the guest could not be run: {error}")
+            outcome = _failed(index, f"the guest could not be run: {error}")
         except BaseException as error:
-            outcome = Outcome(index, {}, 0, "", f"{type(error).__name__}: {error}")
+            outcome = _failed(index, f"{type(error).__name__}: {error}")
             raise
         finally:
-            folder.remove()
+            if not outcome.files:
+                folder.remove()
             self._ended.put(outcome)
 
-    def _outcome(self, index: int, asked: Job, folder: Path) -> Outcome:
+    def _outcome(self, index: int, asked: Job, run_folder: RunFolder) -> Outcome:
+        folder = run_folder.path
+        resolved = json.loads(asked.resolved_json)
         output = folder / "output"
         output.mkdir()
         job_file = folder / "job.json"
@@ -157,7 +157,7 @@ class _KernelBatch:
         job_file.write_text(text, encoding="utf-8")
         cost = self._backend.check(asked.resolved_json)
         ended = launch(
-            require_kernel().path,
+            require_kernel(timer_hz(resolved)).path,
             guest_program(),
             run_dir=folder,
             seed=kernel_seed(asked),
@@ -171,31 +171,29 @@ class _KernelBatch:
             # Nothing of the run is kept, so the console's path would lead nowhere.
             why = ended.why().replace(f" ({ended.console})", "")
             return Outcome(index, {}, 0, "", why, cancelled=ended.cancelled)
-        return Outcome(index, result.tables, result.events, result.digest)
+        cost_of_run = {"wall_s": ended.wall_s, "cpu_s": ended.cpu_s}
+        meta = {
+            "longest_lateness_ns": result.longest_lateness_ns,
+            "unknown_queues": list(result.unknown_queues),
+        }
+        files = {}
+        if captures(resolved):
+            files[CAPTURE], described = kept_capture(run_folder)
+            meta |= described
+        return Outcome(
+            index,
+            result.tables,
+            result.events,
+            result.digest,
+            cost=cost_of_run,
+            meta=meta,
+            files=files,
+        )
 
 
-class RunFolder:
-    """A temporary folder that is known to be in use while this process lives."""
-
-    def __init__(self) -> None:
-        """Make and lock it."""
-        self.path = Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX))
-        self._lock = (self.path / _LOCK).open("wb")
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
-
-    def remove(self) -> None:
-        """Remove it with everything in it."""
-        shutil.rmtree(self.path, ignore_errors=True)
-        self._lock.close()
-
-
-def remove_left_folders() -> None:
-    """Remove the folders of processes that were killed: nobody holds their locks."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER_PREFIX}*"):
-        with contextlib.suppress(OSError), (folder / _LOCK).open("r+b") as lock:
-            if folder.stat().st_uid == os.getuid():
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
+def timer_hz(resolved: Mapping[str, Any]) -> int:
+    """Timer ticks a second of the kernel that a description asks for."""
+    return int(resolved["timer_hz"])
 
 
 def kernel_seed(job: Job) -> int:
@@ -205,47 +203,8 @@ def kernel_seed(job: Job) -> int:
     return int.from_bytes(hashlib.sha256(text).digest()[:8], "little")
 
 
-def guest_program() -> Path:
-    """The program that is process 1 of a guest.
-
-    Raises:
-        RunError: It has not been built.
-    """
-    named = os.environ.get(GUEST_VARIABLE)
-    package = Path(__file__).resolve().parent
-    target = package.parents[3] / "target"
-    places = [Path(named)] if named else [package / GUEST]
-    if not named:
-        built = [target / profile / GUEST for profile in ("dist", "release", "debug")]
-        places += sorted(filter(Path.is_file, built), key=lambda p: -p.stat().st_mtime)
-    for place in places:
-        if os.access(place, os.X_OK):
-            return place.resolve()
-    raise RunError(f"{GUEST} is not there: run `cargo build --release -p {GUEST}` once")
-
-
-def host_tools() -> dict[str, str]:
-    """Paths of the programs that set up hosts and queues.
-
-    Raises:
-        RunError: One of them is not installed.
-    """
-    found = {name: shutil.which(name, path=_SYSTEM_FOLDERS) for name in ("ip", "tc")}
-    tools = {name: path for name, path in found.items() if path is not None}
-    if missing := found.keys() - tools.keys():
-        names = " and ".join(sorted(missing))
-        raise RunError(f"{names} of iproute2 are not installed (Debian: apt-get install iproute2)")
-    return tools
-
-
-@functools.lru_cache(maxsize=16)
-def _sha256_of(path: Path, _stamp: tuple[int, int]) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _sha256(path: Path) -> str:
-    status = path.stat()
-    return _sha256_of(path, (status.st_mtime_ns, status.st_size))
+def _failed(index: int, why: str) -> Outcome:
+    return Outcome(index, {}, 0, "", why)
 
 
 def _share_done(folder: Path) -> float:

@@ -16,7 +16,6 @@ import re
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -34,6 +33,7 @@ from dumbbell.backends.kernel.cache import (
     cache_folder,
     read_kernel,
 )
+from dumbbell.backends.kernel.folders import RunFolder, remove_left_folders
 from dumbbell.backends.kernel.recipe import HZ_CHOICES, Recipe, options_not_taken, the_recipe
 from dumbbell.errors import RunError, SpecError
 
@@ -263,9 +263,12 @@ def _building_folder(cache: Path, key: str) -> Iterator[Path]:
     """
     folder = cache / f"{key}.building"
     shutil.rmtree(folder, ignore_errors=True)  # of a builder that was killed
+    remove_left_folders()
     if re.search(r"[\s:]", str(folder)):
-        folder = Path(tempfile.mkdtemp(prefix="dumbbell-build-"))
+        elsewhere = RunFolder()
+        folder = elsewhere.path
     else:
+        elsewhere = None
         folder.mkdir()
     try:
         free = shutil.disk_usage(folder).free
@@ -277,6 +280,8 @@ def _building_folder(cache: Path, key: str) -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+        if elsewhere is not None:
+            elsewhere.remove()
 
 
 def _put(built: Path, place: Path) -> None:
@@ -318,7 +323,8 @@ def _prepare(tree: Path, recipe: Recipe, hz: int, folder: Path) -> None:
     if not (tree / "arch/um/Kconfig").is_file():
         raise BuildError("the archive is not Linux's source: it has no arch/um/Kconfig")
     for patch in recipe.patches:
-        _run(["patch", "-p1", "--forward", "--fuzz=0", "-i", str(patch.resolve())], tree)
+        # Another point release may have other lines around a change: what is changed must be there.
+        _run(["patch", "-p1", "--forward", "--fuzz=2", "-i", str(patch.resolve())], tree)
     _set_hz(tree / "arch/um/Kconfig", hz)
     fragment = shutil.copy(recipe.fragment, folder / "fragment")
     _run(["make", "ARCH=um", f"KCONFIG_ALLCONFIG={fragment}", "allnoconfig"], tree)

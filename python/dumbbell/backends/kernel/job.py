@@ -3,18 +3,12 @@
 | of the description | in the guest |
 | --- | --- |
 | host i | network namespace ``hi``, with one end of a veth pair for each of its links |
-| finite `rate` | `htb` without credit, the qdisc as its leaf; `netem rate` at the far end |
-| `rate = "inf"` | the queue discipline as root |
-| `delay`, `loss` | `netem` that never drops, on an `ifb` at the far end |
-| other `overhead` | `stab overhead` |
-| `changes` | `tc class change` and `tc qdisc change` at their instants |
+| queues, rates, delays, loss, `changes` | what `dumbbell.spec.queue_lines` writes |
+| queues whose packets no schedule foretells | copies of what comes to them: `watching` |
 | addresses, routes | those of `dumbbell.spec.render`; neighbours are permanent, so no ARP |
 
-A token bucket of one packet's burst (what one types on a testbed, `dumbbell.spec.render`) lets
-several small packets pass at once; `htb` with a burst of a byte starts the next packet when the one
-before it has ended, whatever their sizes, and `netem` at the far end lets it arrive when its own
-transmission has ended. Sizes on the wire are sent as
-payloads of 42 bytes less, so none is smaller than 42; they are not fragmented (MTU 65535).
+Sizes on the wire are sent as payloads of 42 bytes less, so none is smaller than 42; they are not
+fragmented (MTU 65535).
 When the delay of a link with a rate becomes shorter, `netem` keeps the order of packets under way;
 the simulator lets later ones overtake.
 """
@@ -27,17 +21,39 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell import units
+from dumbbell.backends.kernel.tcp import (
+    check_tcp,
+    common_settings,
+    host_settings,
+    route_options,
+)
+from dumbbell.backends.kernel.watching import (
+    copies_lines,
+    copies_name,
+    watched_queues,
+)
 from dumbbell.errors import SpecError
 from dumbbell.spec.fields import OVERHEADS_BYTES
+from dumbbell.spec.queue_lines import (
+    DELAY_HANDLE,
+    QUEUE_HANDLE,
+    changed,
+    delay_change_lines,
+    delay_lines,
+    egress_lines,
+    ifb_lines,
+    ifb_name,
+    is_delayed,
+    queue_lines,
+    rate_change_lines,
+)
 from dumbbell.spec.topology import Interface, Topology
 
-NEVER_DROPS = 1_000_000_000
 LARGEST_MTU_BYTES = 65_535
 MOST_FLOWS = 10_000
 """Each has a port of its own."""
 
-QUEUE_HANDLE = "10:"
-DELAY_HANDLE = "1:"
+_NS_PER_US = 1000
 _ETHERNET_BYTES = OVERHEADS_BYTES["ethernet"]
 _SETTINGS = {
     "net/ipv4/ip_forward": "1",
@@ -60,6 +76,7 @@ def check_kernel_can(resolved: Mapping[str, Any]) -> None:
             _check_end(f"links[{index}].{direction}", link[direction])
     if len(resolved["flows"]) > MOST_FLOWS:
         raise SpecError("flows", len(resolved["flows"]), f"at most {MOST_FLOWS} on the kernel")
+    check_tcp(resolved)
     _check_sizes(resolved)
 
 
@@ -76,7 +93,9 @@ def job(resolved_json: str, replication: int, output: Path, tools: Mapping[str, 
 
 
 def _check_end(path: str, end: Mapping[str, Any]) -> None:
+    _check_delay(f"{path}.delay", end["delay_ns"])
     for index, change in enumerate(end["changes"]):
+        _check_delay(f"{path}.changes[{index}].delay", change["delay_ns"] or 0)
         rate_bps = change["rate_bps"]
         if rate_bps is not None and bool(rate_bps) != bool(end["rate_bps"]):
             raise SpecError(
@@ -84,8 +103,16 @@ def _check_end(path: str, end: Mapping[str, Any]) -> None:
                 units.format_rate(rate_bps) if rate_bps else "inf",
                 "no change from or to rate inf on the kernel",
             )
+    if end["loss_every_pkts"]:
+        raise SpecError(f"{path}.loss_every", end["loss_every_pkts"], "0 on the kernel")
     if end["rate_bps"] and end["qdisc"]["kind"] == "netem":
         raise SpecError(f"{path}.qdisc", "netem", 'netem with rate = "inf" on the kernel')
+
+
+def _check_delay(path: str, delay_ns: int) -> None:
+    if delay_ns % _NS_PER_US:
+        # tc of iproute2 6.1 reads netem's delay in microseconds and refuses ns.
+        raise SpecError(path, units.format_time(delay_ns), "whole microseconds on the kernel")
 
 
 def _topology(resolved: Mapping[str, Any]) -> Topology:
@@ -139,6 +166,7 @@ class _Job:
         self._ends = _ends(resolved)
         self._hosts = {host: index for index, host in enumerate(self._topology.hosts)}
         self._ideal = _ideal_queues(resolved, self._topology)
+        self._watched = watched_queues(resolved, self._topology)
 
     def to_json(self, resolved_json: str, replication: int, output: Path) -> str:
         return json.dumps(
@@ -147,11 +175,21 @@ class _Job:
                 "replication": replication,
                 "steps": list(self._steps()),
                 "changes": list(self._changes()),
-                "sysctl": [{"path": path, "value": value} for path, value in _SETTINGS.items()],
+                "sysctl": _listed(_SETTINGS | common_settings(self._resolved)),
+                "host_sysctl": [_listed(host_settings(self._resolved, h)) for h in self._hosts],
                 "output": str(output),
                 "flow_addresses": self._addresses("flows"),
                 "probe_addresses": self._addresses("probes"),
                 "queues": [self._place(interface) for interface in self._topology.interfaces],
+                "watched": [
+                    {
+                        "queue": queue,
+                        "host": self._hosts[self._topology.interfaces[queue].host],
+                        "device": self._topology.interfaces[queue].device,
+                        "copies": copies_name(self._topology.interfaces[queue].device),
+                    }
+                    for queue in sorted(self._watched)
+                ],
             }
         )
 
@@ -183,17 +221,15 @@ class _Job:
 
     def _delays(self, queue: int) -> bool:
         """Whether something is to be done at the far end of a queue's link."""
-        end = self._ends[queue]
-        later = any(change["delay_ns"] or change["loss"] for change in end["changes"])
-        return bool(end["rate_bps"] or end["delay_ns"] or end["loss"] or later)
+        return is_delayed(self._ends[queue])
 
     def _place(self, interface: Interface) -> dict[str, Any]:
         far = self._far(interface)
-        delay = (self._hosts[far.host], _ifb(far), 0x1_0000)
+        delay = (self._hosts[far.host], ifb_name(far.device), DELAY_HANDLE << 16)
         return {
             "host": self._hosts[interface.host],
             "device": interface.device,
-            "handle": 0x10_0000,
+            "handle": QUEUE_HANDLE << 16,
             "propagation": delay if self._delays(interface.queue) else None,
         }
 
@@ -223,8 +259,9 @@ class _Job:
             " nud permanent"
         )
         if self._delays(far.queue):
-            yield f"link add {_ifb(interface)} type ifb"
-            yield f"link set dev {_ifb(interface)} up"
+            yield from ifb_lines(device)
+        if interface.queue in self._watched:
+            yield from copies_lines(device)
 
     def _routes(self) -> dict[str, dict[str, None]]:
         """Host to its lines: a way for each address in use, answers included; as in `render`."""
@@ -239,83 +276,66 @@ class _Job:
             if out and back:
                 ways.append((interfaces[out[0]].address, back))
             for address, queues in ways:
+                options = self._route_options(queues)
                 for interface in (interfaces[queue] for queue in queues):
-                    if interface.peer_address.rpartition(".")[0] != address.rpartition(".")[0]:
-                        line = (
-                            f"route replace {address}/32 via {interface.peer_address}"
-                            f" dev {interface.device}"
-                        )
+                    far = interface.peer_address.rpartition(".")[0] != address.rpartition(".")[0]
+                    if far or options:
+                        via = f"via {interface.peer_address} " if far else ""
+                        line = f"route replace {address}/32 {via}dev {interface.device}{options}"
                         lines.setdefault(interface.host, {})[line] = None
+                    options = ""  # the sender's alone
         return lines
+
+    def _route_options(self, queues: list[int]) -> str:
+        """What TCP is told at the beginning of a way."""
+        interfaces = self._topology.interfaces
+        start = interfaces[queues[0]].host
+        end = interfaces[queues[-1] ^ 1].host
+        smallest = min(self._ends[queue]["mtu_bytes"] for queue in queues)
+        is_narrower = smallest < self._ends[queues[0]]["mtu_bytes"]
+        over_tcp = any(
+            flow["transport"] == "tcp" and {flow["from"], flow["to"]} == {start, end}
+            for flow in self._resolved["flows"]
+        )
+        mtu_bytes = smallest if over_tcp and is_narrower else None
+        return route_options(self._resolved, start, end, mtu_bytes)
 
     def _changes(self) -> Iterator[dict[str, Any]]:
         """What tc is told later: a step for each host, instant and link end."""
         for interface in self._topology.interfaces:
-            end, far = dict(self._ends[interface.queue]), self._far(interface)
+            now, far = self._ends[interface.queue], self._far(interface)
             here, there = self._hosts[interface.host], self._hosts[far.host]
-            for change in self._ends[interface.queue]["changes"]:
-                end |= {
-                    key: change[key]
-                    for key in change.keys() & end.keys()
-                    if change[key] is not None
-                }
+            for change in now["changes"]:
+                now = changed(now, change)
                 steps = []
                 if change["rate_bps"]:
-                    line = f"class change dev {interface.device} parent 1: classid 1:1 {_htb(end)}"
-                    steps.append(self._step(here, "tc", [line]))
+                    lines = rate_change_lines(now, interface.device)
+                    steps.append(self._step(here, "tc", lines))
                 if self._delays(interface.queue):
-                    line = f"qdisc change dev {_ifb(far)} root handle {DELAY_HANDLE} {_netem(end)}"
-                    steps.append(self._step(there, "tc", [line]))
+                    steps.append(self._step(there, "tc", delay_change_lines(now, far.device)))
                 for step in steps:
                     yield {"at_ns": change["at_ns"], "step": step}
 
     def _tc(self, interface: Interface) -> Iterator[str]:
         """The queue of an interface, then the delay of what arrives at it."""
-        end, device = self._ends[interface.queue], interface.device
-        qdisc = units.render_qdisc(end["qdisc"])
-        stab = _stab(end)
-        if end["rate_bps"]:
-            yield f"qdisc add dev {device} root handle 1:{stab} htb default 1"
-            yield f"class add dev {device} parent 1: classid 1:1 {_htb(end)}"
-            yield f"qdisc add dev {device} parent 1:1 handle {QUEUE_HANDLE} {qdisc}"
-        else:
-            yield f"qdisc add dev {device} root handle {QUEUE_HANDLE}{stab} {qdisc}"
+        yield from queue_lines(self._ends[interface.queue], interface.device)
         far = self._far(interface)
-        if self._delays(far.queue):
-            end, ifb = self._ends[far.queue], _ifb(interface)
-            redirect = f"action mirred egress redirect dev {ifb}"
-            yield f"qdisc add dev {ifb} root handle {DELAY_HANDLE}{_stab(end)} {_netem(end)}"
-            yield f"qdisc add dev {device} handle ffff: ingress"
-            yield f"filter add dev {device} parent ffff: matchall {redirect}"
+        delays = self._delays(far.queue)
+        if delays:
+            yield from delay_lines(self._ends[far.queue], interface.device)
+        is_watched = interface.queue in self._watched
+        yield from egress_lines(
+            self._ends[interface.queue],
+            interface.device,
+            has_hook=delays,
+            copies_to=copies_name(interface.device) if is_watched else None,
+        )
 
 
-def _htb(end: Mapping[str, Any]) -> str:
-    """A transmitter: no credit, so a packet starts when the one before it has ended."""
-    rate = units.format_rate(end["rate_bps"])
-    return f"htb rate {rate} ceil {rate} burst 1b cburst 1b quantum {LARGEST_MTU_BYTES}"
-
-
-def _ifb(interface: Interface) -> str:
-    return f"ifb-{interface.device}"
+def _listed(settings: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"path": path, "value": value} for path, value in settings.items()]
 
 
 def _mac(queue: int) -> str:
     number = queue + 1
     return f"02:00:00:{number >> 16 & 255:02x}:{number >> 8 & 255:02x}:{number & 255:02x}"
-
-
-def _stab(end: Mapping[str, Any]) -> str:
-    more = end["overhead_bytes"] - _ETHERNET_BYTES
-    return f" stab overhead {more}" if more else ""
-
-
-def _netem(end: Mapping[str, Any]) -> str:
-    """What happens after the queue: delay, loss, and the transmission of a finite rate."""
-    words = [f"netem limit {NEVER_DROPS}"]
-    if end["delay_ns"] or end["changes"]:
-        words.append(f"delay {units.format_time(end['delay_ns'])}")
-    if end["loss"]:
-        words.append(f"loss {100 * end['loss']:.10g}%")
-    if end["rate_bps"]:
-        words.append(f"rate {units.format_rate(end['rate_bps'])}")
-    return " ".join(words)

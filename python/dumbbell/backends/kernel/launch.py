@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from dumbbell.errors import RunError
 
@@ -32,6 +33,9 @@ CONSOLE = "console.log"
 
 TAIL_BYTES = 4000
 """So much of the console's end goes into a result."""
+
+CONSOLE_MAX_BYTES = 64 * 2**20
+"""A guest that prints more than this is ended, before it fills the disk."""
 
 _ADDR_NO_RANDOMIZE = 0x0040000
 _ASK_PERSONALITY = 0xFFFFFFFF
@@ -45,6 +49,10 @@ _TAKEN = (
     *("--version", "--help", "--showconfig", "noreboot", "nosysemu", "quiet", "xterm="),
     "dumbbell.",
 )
+_FULL_BYTES = 64 * 1024
+"""A file system with less room than this is called full."""
+
+_Ending = Literal["by itself", "too long", "too loud", "asked"]
 _ENV_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 
 
@@ -65,6 +73,8 @@ class LaunchResult:
         cpu_s: CPU time of the kernel and of the guest's processes.
         timed_out: Whether it was ended because of the limit of wall time.
         cancelled: Whether it was ended because somebody asked.
+        flooded: Whether it was ended because it printed more than `CONSOLE_MAX_BYTES`.
+        disk_full: Whether the file system of its folder was full at the end.
     """
 
     exit: int
@@ -74,11 +84,13 @@ class LaunchResult:
     cpu_s: float
     timed_out: bool
     cancelled: bool = False
+    flooded: bool = False
+    disk_full: bool = False
 
     @property
     def ok(self) -> bool:
         """Whether init ended by itself with status 0."""
-        return self.exit == 0 and not self.timed_out and not self.cancelled
+        return self.exit == 0 and not (self.timed_out or self.cancelled or self.flooded)
 
     def why(self) -> str:
         """One line on how it ended, then the console's last lines."""
@@ -86,12 +98,18 @@ class LaunchResult:
             how = f"did not end within {self.wall_s:.0f} s of wall time"
         elif self.cancelled:
             how = "was stopped"
+        elif self.flooded:
+            how = f"printed more than {CONSOLE_MAX_BYTES / 2**20:.0f} MB"
         elif "Kernel panic" in self.console_tail:
             how = "panicked"
+            if "deadlocked on memory" in self.console_tail:
+                how += ": it ran out of memory"
         elif self.exit < 0:
             how = f"was ended by {_signal_name(-self.exit)}"
         else:
             how = f"ended with status {self.exit}"
+        if self.disk_full:
+            how += f" (no space left on the device of {self.console.parent})"
         last = [line for line in self.console_tail.splitlines() if line.strip()][-12:]
         if not last:
             return f"the guest {how}; it printed nothing"
@@ -142,14 +160,14 @@ def launch(
         raise ValueError("the kernel's command line would be longer than 2048 bytes")
     console = run_dir / CONSOLE
     process = None
-    ended: bool | None = None
+    ending: _Ending = "asked"
     began = time.monotonic()
     try:
         process = _started(command, run_dir, console)
         # For kernels without our patch, which sets this itself.
         with contextlib.suppress(OSError, ValueError):
             resource.prlimit(process.pid, resource.RLIMIT_CORE, (0, 0))
-        ended = _wait(process.pid, began + wall_limit_s, cancelled)
+        ending = _wait(process.pid, began + wall_limit_s, console, cancelled)
     finally:
         usage = _end(process) if process else None
         shutil.rmtree(run_dir / "uml", ignore_errors=True)
@@ -160,8 +178,10 @@ def launch(
         console=console,
         wall_s=time.monotonic() - began,
         cpu_s=usage.ru_utime + usage.ru_stime,
-        timed_out=ended is False,
-        cancelled=ended is None,
+        timed_out=ending == "too long",
+        cancelled=ending == "asked",
+        flooded=ending == "too loud",
+        disk_full=shutil.disk_usage(run_dir).free < _FULL_BYTES,
     )
 
 
@@ -265,17 +285,21 @@ def without_address_randomization() -> Iterator[None]:
         personality(before)
 
 
-def _wait(pid: int, deadline: float, cancelled: Callable[[], bool] | None) -> bool | None:
-    """True when the process ended (it is not reaped), False at the deadline, None if cancelled."""
+def _wait(
+    pid: int, deadline: float, console: Path, cancelled: Callable[[], bool] | None
+) -> _Ending:
+    """Wait for the end of the process, which is not reaped, or for a reason to end it."""
     with _exit_awaited(pid) as wait_for_exit:
         while True:
             left = deadline - time.monotonic()
             if left <= 0:
-                return False
-            if wait_for_exit(left if cancelled is None else min(left, _POLL_S)):
-                return True
+                return "too long"
+            if wait_for_exit(min(left, _POLL_S)):
+                return "by itself"
             if cancelled is not None and cancelled():
-                return None
+                return "asked"
+            if console.stat().st_size > CONSOLE_MAX_BYTES:
+                return "too loud"
 
 
 @contextlib.contextmanager

@@ -7,11 +7,11 @@ another.
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from dumbbell.backends.kernel.folders import RunFolder, remove_left_folders
 from dumbbell.backends.kernel.launch import EPOCH_NS, LaunchResult, launch
 from dumbbell.errors import RunError
 
@@ -110,7 +110,8 @@ def self_test(kernel: Path, *, wall_limit_s: float = 60.0) -> Iterator[Finding]:
     for tool in ("tc", "ip"):
         if shutil.which(tool, path="/usr/sbin:/usr/bin:/sbin:/bin") is None:
             raise RunError(f"{tool} is not installed: apt-get install iproute2")
-    with tempfile.TemporaryDirectory(prefix="dumbbell-kernel-test-") as scratch:
+    remove_left_folders()
+    with RunFolder() as scratch:
         first = _boot(kernel, Path(scratch, "a"), 1, wall_limit_s)
         yield Finding("boots", first.ok, first.cost())
         if not first.ok:

@@ -23,6 +23,8 @@ class GuestResult:
             counted is there: its packets, drops and backlog; the rest is NaN or -1.
         digest: Hash of the tables' canonical bytes.
         events: Messages sent and received.
+        longest_lateness_ns: The longest that a host did something after it was due, in the
+            guest's time: its processor takes time too.
         release: What ``uname -r`` said.
         unknown_queues: Names of the queues whose packets' instants the hosts could not know.
     """
@@ -30,6 +32,7 @@ class GuestResult:
     tables: dict[str, Table]
     digest: str
     events: int
+    longest_lateness_ns: int
     release: str
     unknown_queues: tuple[str, ...]
 
@@ -57,6 +60,7 @@ def read_result(folder: Path) -> GuestResult | None:
         tables,
         result["digest"],
         result["events"],
+        result["latest_ns"],
         result["release"],
         tuple(result["unknown_queues"]),
     )

@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dumbbell.metrics import ping_rtt_ms
-from dumbbell.stats import Estimate, prediction_quantiles, ratio_interval
+from dumbbell.stats import (
+    Estimate,
+    prediction_interval,
+    prediction_quantiles,
+    ratio_interval,
+    replications_for_prediction,
+)
 from dumbbell.studies.statistical_multiplexing import published
 from dumbbell.studies.statistical_multiplexing.fit import HOST_JITTER_MS
 from dumbbell.tables import Run
@@ -52,7 +58,7 @@ class PingEnsemble:
         Host jitter is added in quadrature: the same error that the fit allows for.
         """
         quantiles = self.quantiles(arm)
-        return {name: _with_jitter(prediction_quantiles(q)) for name, q in quantiles.items()}
+        return {name: _with_jitter(predicted(q)) for name, q in quantiles.items()}
 
     def mean_rtt(self, arm: str) -> Floats:
         """The mean RTT of each run, milliseconds."""
@@ -60,11 +66,25 @@ class PingEnsemble:
 
     def predicted_mean_ratio(self) -> Estimate:
         """Prediction interval of one run's mean RTT of SM over that of TDM."""
-        return prediction_quantiles(self.mean_rtt("SM") / self.mean_rtt("TDM"))
+        return predicted(self.mean_rtt("SM") / self.mean_rtt("TDM"))
 
     def mean_ratio(self) -> Estimate:
         """Ratio of the mean RTTs over all runs, with its confidence interval."""
         return ratio_interval(self.mean_rtt("SM"), self.mean_rtt("TDM"))
+
+
+def predicted(values: Floats) -> Estimate:
+    """95 % prediction interval of one more run, for positive values.
+
+    By order statistics, which assume no law, where there are the 39 runs that they need; else
+    Student's interval of the logarithms, which are about normal (the fit relies on that too).
+    """
+    if values.size >= replications_for_prediction():
+        return prediction_quantiles(values)
+    logs = prediction_interval(np.log(values))
+    return replace(
+        logs, value=math.exp(logs.value), low=math.exp(logs.low), high=math.exp(logs.high)
+    )
 
 
 def _with_jitter(prediction: Estimate) -> Estimate:

@@ -64,6 +64,14 @@ class Fit:
     p_value: float
     predicted_ms: Mapping[str, float]
 
+    @property
+    def settings(self) -> dict[str, float]:
+        """Parameters of `arms.as_published` at the best fit."""
+        return {
+            "packets_per_second": self.load_pps.value,
+            "base_rtt_ms": self.base_rtt_ms.value,
+        }
+
 
 def fit_load_and_base_rtt(
     published_ms: Mapping[str, float],

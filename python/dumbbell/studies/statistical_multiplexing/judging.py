@@ -6,6 +6,7 @@ Margins are fixed here, before anything runs: 2 % of theory for the ideal source
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,10 +22,12 @@ from dumbbell.claims import (
     rule_text,
 )
 from dumbbell.stats import (
+    Estimate,
     cdf_difference_band,
     comparison_range,
     prediction_quantiles,
     ratio_interval,
+    replications_for_prediction,
     student_interval,
 )
 from dumbbell.studies.statistical_multiplexing import published
@@ -57,16 +60,43 @@ def _theory_claim(name: str, statement: str, value: float, unit: str) -> Claim:
     )
 
 
-def judge_ideal(streams: int, values: Mapping[str, Floats], backend: str) -> list[Judged]:
+@dataclass(frozen=True, slots=True)
+class IdealMeans:
+    """What theory speaks of, each with its interval.
+
+    Attributes:
+        sm_ms: Mean time in the system of SM, milliseconds.
+        tdm_ms: Of TDM.
+        factor: TDM's over SM's.
+        number: Mean number in a queue of TDM over that in SM's.
+    """
+
+    sm_ms: Estimate
+    tdm_ms: Estimate
+    factor: Estimate
+    number: Estimate
+
+    @classmethod
+    def of(cls, values: Mapping[str, Floats]) -> IdealMeans:
+        """From a value a replication: ``T_SM``, ``T_TDM`` (s), ``N_SM``, ``N_TDM`` (a queue)."""
+        return cls(
+            student_interval(1e3 * values["T_SM"]),
+            student_interval(1e3 * values["T_TDM"]),
+            ratio_interval(values["T_TDM"], values["T_SM"]),
+            ratio_interval(values["N_TDM"], values["N_SM"]),
+        )
+
+
+def judge_ideal(streams: int, means: IdealMeans, backend: str, note: str = "") -> list[Judged]:
     """Mean delays, the factor m, and equal numbers in every queue.
 
     Args:
         streams: Number of streams m.
-        values: Per replication: ``T_SM``, ``T_TDM`` (s), ``N_SM``, ``N_TDM`` (packets a queue).
+        means: What was measured.
         backend: Where it was measured.
+        note: To stand beside each verdict.
     """
     law, m = multiplexing(streams), streams
-    milliseconds = {arm: 1e3 * values[f"T_{arm}"] for arm in published.ARMS}
     sm = _theory_claim(
         f"ideal-t-sm-m{m}",
         f"With m = {m} streams in one queue the mean time in the system is 1/(mu - lambda)",
@@ -88,15 +118,10 @@ def judge_ideal(streams: int, values: Mapping[str, Floats], backend: str) -> lis
         1.0,
         "1",
     )
+    pairs = ((sm, means.sm_ms), (tdm, means.tdm_ms), (factor, means.factor), (number, means.number))
     return [
-        judge_theory_equals(sm, student_interval(milliseconds["SM"]), backend=backend),
-        judge_theory_equals(tdm, student_interval(milliseconds["TDM"]), backend=backend),
-        judge_theory_equals(
-            factor, ratio_interval(milliseconds["TDM"], milliseconds["SM"]), backend=backend
-        ),
-        judge_theory_equals(
-            number, ratio_interval(values["N_TDM"], values["N_SM"]), backend=backend
-        ),
+        judge_theory_equals(claim, estimate, backend=backend, note=note)
+        for claim, estimate in pairs
     ]
 
 
@@ -114,6 +139,9 @@ def judge_as_published(
     """
     judged = []
     rule = rule_text(Kind.PUBLISHED_NUMBER, None, "ms", 0.95)
+    few = ensemble.n_replications < replications_for_prediction()
+    if few:
+        rule += " With fewer than 39 runs the interval is Student's, of the logarithms."
     for arm in published.ARMS:
         for name, prediction in ensemble.predictions(arm).items():
             what = "maximum" if name == "max" else f"{name[1:]}th percentile"
@@ -134,6 +162,7 @@ def judge_as_published(
         kind=Kind.PUBLISHED_NUMBER,
         published=published.MEAN_RATIO,
         unit="1",
+        rule=rule if few else "",
     )
     judged.append(
         judge_published_number(ratio, ensemble.predicted_mean_ratio(), backend=backend, note=note)

@@ -7,10 +7,15 @@ from collections.abc import Mapping, Sequence
 from dumbbell.claims import Judged, Verdict
 from dumbbell.formats import ping_text, pingtimes_csv, pingtimes_file_name
 from dumbbell.spec import Experiment, testbed_lines
-from dumbbell.stats import Estimate
-from dumbbell.studies.statistical_multiplexing import published
+from dumbbell.stats import Estimate, replications_for_prediction
+from dumbbell.studies.base import StudyOptions
+from dumbbell.studies.statistical_multiplexing import paired, published
 from dumbbell.studies.statistical_multiplexing.fit import Fit
+from dumbbell.studies.statistical_multiplexing.paired import OnKernel
 from dumbbell.tables import Run
+
+KERNEL_CPU_PER_PACKET_S = 80e-6
+"""Measured on one core of a small machine, with sockets, three hosts and two devices."""
 
 ARM_LABELS = {
     "SM": "SM: one queue of 1 Mbit/s for both streams",
@@ -18,20 +23,36 @@ ARM_LABELS = {
 }
 
 
-def summary(judged: Sequence[Judged], gains: Mapping[int, Estimate], fit: Fit | None) -> str:
+BACKEND_PLACES = {"sim": "in the simulator", "kernel": "on the Linux kernel"}
+
+
+def side_by_side(judged: Sequence[Judged]) -> list[Judged]:
+    """The same claim's rows of several backends one after the other, else in the order given."""
+    ids = list(dict.fromkeys(one.claim.id for one in judged))
+    return sorted(judged, key=lambda one: ids.index(one.claim.id))
+
+
+def summary(
+    judged: Sequence[Judged],
+    gains: Mapping[int, Estimate],
+    fit: Fit | None,
+    differences: Mapping[str, Estimate],
+) -> str:
     """Who was right, in a paragraph."""
-    theory = [one for one in judged if one.claim.id.startswith("ideal-")]
-    right = sum(one.verdict is Verdict.REPRODUCED for one in theory)
-    sentences = [f"{right} of {len(theory)} claims of queueing theory hold for an ideal source."]
+    sentences = _theory_held(judged)
     if 2 in gains:
         two = gains[2]
         sentences.append(
             f"Two slow queues are {two.value:.2f} times slower than one fast queue "
             f"(95 % interval {two.low:.2f} to {two.high:.2f}; theory says 2)."
         )
+    sentences += _agreement(judged, differences)
     orders = [one for one in judged if one.claim.id.endswith("left-of-tdm")]
     if orders:
-        shown = all(one.verdict is Verdict.REPRODUCED for one in orders)
+        decided = [one for one in orders if one.verdict is not Verdict.INCONCLUSIVE]
+        shown = all(one.verdict is Verdict.REPRODUCED for one in decided) and (
+            {one.claim.id for one in decided} == {one.claim.id for one in orders}
+        )
         sentences.append(
             "The source's conclusion holds: SM's delays lie left of TDM's."
             if shown
@@ -51,7 +72,44 @@ def summary(judged: Sequence[Judged], gains: Mapping[int, Estimate], fit: Fit | 
     return " ".join(sentences)
 
 
-def notes(fit: Fit | None, interrupted: bool) -> list[str]:
+def _theory_held(judged: Sequence[Judged]) -> list[str]:
+    sentences = []
+    backends = list(dict.fromkeys(one.backend for one in judged))
+    for backend in backends:
+        verdicts = [
+            one.verdict
+            for one in judged
+            if one.claim.id.startswith("ideal-") and one.backend == backend
+        ]
+        if verdicts:
+            where = "" if backends == ["sim"] else f" {BACKEND_PLACES[backend]}"
+            right = verdicts.count(Verdict.REPRODUCED)
+            undecided = verdicts.count(Verdict.INCONCLUSIVE)
+            more = f"; {undecided} would take more runs to decide" if undecided else ""
+            sentences.append(
+                f"{right} of {len(verdicts)} claims of queueing theory hold for an ideal "
+                f"source{where}{more}."
+            )
+    return sentences
+
+
+def _agreement(judged: Sequence[Judged], differences: Mapping[str, Estimate]) -> list[str]:
+    if not differences:
+        return []
+    agree = [one for one in judged if one.claim.id.startswith("agreement-")]
+    farthest = max(max(abs(each.low), abs(each.high)) for each in differences.values())
+    if all(one.verdict is Verdict.REPRODUCED for one in agree):
+        return [
+            "Given the same arrivals, the Linux kernel's queues and the simulator's keep packets "
+            f"equally long: the mean delays differ by at most {1e3 * farthest:.2g} µs."
+        ]
+    return [
+        "Given the same arrivals, the Linux kernel and the simulator could not be shown to agree "
+        f"within {agree[0].claim.margin:g} ms everywhere."
+    ]
+
+
+def notes(fit: Fit | None, kernel: OnKernel, options: StudyOptions, interrupted: bool) -> list[str]:
     """Readings taken and limitations."""
     notes = [
         'The text prints "0.546 % of the mean delay"; it is read as the ratio 0.546. "N times '
@@ -68,6 +126,7 @@ def notes(fit: Fit | None, interrupted: bool) -> list[str]:
         "The measured kernel shaped by a token bucket; our queue has none, so its bucket's head "
         "start is taken off every round-trip time: max(0, S - burst/rate).",
     ]
+    notes += _kernel_notes(fit, kernel, options)
     if fit:
         predicted = ", ".join(f"{name} {value:.1f}" for name, value in fit.predicted_ms.items())
         notes.append(
@@ -79,6 +138,33 @@ def notes(fit: Fit | None, interrupted: bool) -> list[str]:
         )
     if interrupted:
         notes.insert(0, "Interrupted: only the parts that had finished are here.")
+    return notes
+
+
+def _kernel_notes(fit: Fit | None, kernel: OnKernel, options: StudyOptions) -> list[str]:
+    if not kernel.judged:
+        return []
+    preset = paired.QUICK if options.quick else paired.FULL
+    sizes, as_published = preset.ideal, options.replications or preset.runs
+    notes = [
+        f"On the kernel a packet takes about {1e6 * KERNEL_CPU_PER_PACKET_S:.0f} microseconds of "
+        "CPU, so less is run there: "
+        f"{options.replications or sizes.at_least} replications of {sizes.packets:g} packets with "
+        f"the ideal source for m = {', '.join(map(str, preset.streams))}, and {as_published} "
+        f"runs as published of {paired.PINGED_S:g} s, the time in which there were pings. "
+        "Both backends are given the same arrivals, so their difference is known far better than "
+        "either; theory is tested on the kernel with the simulator as control variate: the "
+        "simulator's mean over many replications plus the difference in those run on both.",
+        f"Where there are fewer than {replications_for_prediction()} runs, prediction intervals "
+        "are Student's, of the logarithms, instead of order statistics.",
+        f"The ideal source's packets and links are {paired.ENLARGED} times as large on the "
+        "kernel: no time changes, and the 42 bytes that a real frame has at least hardly matter.",
+    ]
+    if not fit:
+        notes.append(
+            "The fit of the load takes thousands of runs and is made in the simulator: "
+            "`--backend sim,kernel` does it and runs the kernel at the load it finds."
+        )
     return notes
 
 

@@ -1,0 +1,154 @@
+"""The host's programs that run inside a guest, and hashes of all that is loaded with them.
+
+A guest sees the host's files: its `ip` and `tc`, and the shared libraries that the dynamic loader
+gives them, are those of the machine. They belong to what decides a result.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import re
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+
+from dumbbell.errors import RunError
+
+GUEST = "dumbbell-guest"
+GUEST_VARIABLE = "DUMBBELL_GUEST"
+"""Names another guest program, for work on it."""
+
+_TC_TABLES = Path("/usr/lib/tc")
+"""Where Debian's `tc` looks for the tables of `netem ... distribution NAME`."""
+
+_SYSTEM_FOLDERS = "/usr/sbin:/sbin:/usr/bin:/bin"
+_TOOLS = ("ip", "tc")
+_INTERPRETER = 3
+"""PT_INTERP of elf(5)."""
+_LOADED = re.compile(r"^\s*(?:(\S+) => )?(/\S.*?) \(0x[0-9a-f]+\)$")
+
+_Stamp = tuple[int, int, int]
+
+
+def guest_program() -> Path:
+    """The program that is process 1 of a guest: a wheel brings it, a checkout builds it.
+
+    Raises:
+        RunError: It has not been built.
+    """
+    named = os.environ.get(GUEST_VARIABLE)
+    package = Path(__file__).resolve().parent
+    target = package.parents[3] / "target"
+    places = [Path(named)] if named else [package / GUEST]
+    if not named:
+        built = [target / profile / GUEST for profile in ("dist", "release", "debug")]
+        places += sorted(filter(Path.is_file, built), key=lambda p: -p.stat().st_mtime)
+    for place in places:
+        if os.access(place, os.X_OK):
+            return place.resolve()
+    raise RunError(f"{GUEST} is not there: run `cargo build --release -p {GUEST}` once")
+
+
+def host_tools() -> dict[str, str]:
+    """Paths of the programs that set up hosts and queues.
+
+    Raises:
+        RunError: One of them is not installed.
+    """
+    found = {name: shutil.which(name, path=_SYSTEM_FOLDERS) for name in _TOOLS}
+    tools = {name: path for name, path in found.items() if path is not None}
+    if missing := found.keys() - tools.keys():
+        names = " and ".join(sorted(missing))
+        raise RunError(f"{names} of iproute2 are not installed (Debian: apt-get install iproute2)")
+    return tools
+
+
+def program_hashes() -> dict[str, str | dict[str, str]]:
+    """SHA-256 of every program that runs in a guest, and of every library loaded with them.
+
+    Returns:
+        ``guest_sha256``, ``ip_sha256``, ``tc_sha256``; ``libraries_sha256``: name of the library
+        (`libc.so.6`) to hash; ``tc_tables_sha256``: likewise of the tables of distributions that
+        `tc` reads (`normal.dist`).
+
+    Raises:
+        RunError: A program is not there, or the dynamic loader does not say what it would load.
+    """
+    programs = {"guest": guest_program(), **{k: Path(v) for k, v in host_tools().items()}}
+    libraries: dict[str, Path] = {}
+    for program in programs.values():
+        libraries |= shared_libraries(program)
+    return {
+        **{f"{name}_sha256": file_sha256(path) for name, path in programs.items()},
+        "libraries_sha256": {name: file_sha256(libraries[name]) for name in sorted(libraries)},
+        "tc_tables_sha256": {
+            table.name: file_sha256(table) for table in sorted(_TC_TABLES.glob("*.dist"))
+        },
+    }
+
+
+def shared_libraries(program: Path) -> dict[str, Path]:
+    """What the dynamic loader would load with a program, itself included: name to file.
+
+    Raises:
+        RunError: The loader fails, for example because a library is missing.
+    """
+    return _shared_libraries(program, _stamp(program))
+
+
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file's bytes; read again only when the file has changed."""
+    return _file_sha256(path, _stamp(path))
+
+
+def _stamp(path: Path) -> _Stamp:
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+@functools.lru_cache(maxsize=64)
+def _file_sha256(path: Path, stamp: _Stamp) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+@functools.lru_cache(maxsize=16)
+def _shared_libraries(program: Path, stamp: _Stamp) -> dict[str, Path]:
+    loader = _interpreter(program)
+    if loader is None:
+        return {}
+    # As inside: no LD_LIBRARY_PATH, no LD_PRELOAD.
+    done = subprocess.run(
+        [loader, "--list", program],
+        env={"LC_ALL": "C"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=20,
+    )
+    if done.returncode != 0:
+        raise RunError(f"{program} cannot be loaded: {(done.stderr or done.stdout).strip()}")
+    found = {loader.name: loader}
+    for line in done.stdout.splitlines():
+        if loaded := _LOADED.match(line):
+            path = Path(loaded[2])
+            found[Path(loaded[1] or path).name] = path
+    return found
+
+
+def _interpreter(program: Path) -> Path | None:
+    """The dynamic loader that a 64-bit little-endian ELF program names; None without one."""
+    content = program.read_bytes()
+    if content[:6] != b"\x7fELF\x02\x01":
+        return None  # a script: its interpreter is not looked into
+    (table,) = struct.unpack_from("<Q", content, 32)
+    size, count = struct.unpack_from("<HH", content, 54)
+    for at in range(table, table + size * count, size):
+        (kind,) = struct.unpack_from("<I", content, at)
+        if kind == _INTERPRETER:
+            offset, length = (struct.unpack_from("<Q", content, at + n)[0] for n in (8, 32))
+            return Path(os.fsdecode(content[offset : offset + length].rstrip(b"\0")))
+    return None

@@ -1,0 +1,129 @@
+"""How the guest is told about TCP: what a socket cannot be told, hosts and routes are.
+
+| of a flow's `tcp` | in the guest |
+| --- | --- |
+| `congestion_control` | ``TCP_CONGESTION`` at both ends |
+| `sack`, `rack`, `timestamps`, `ecn` | ``net.ipv4.tcp_*`` of both hosts, for all their flows |
+| `initial_window`, `min_rto` | ``initcwnd`` and ``rto_min`` of the sender's route |
+| `delayed_ack = false` | ``quickack`` of the receiver's route |
+| `hystart` | the parameter of tcp_cubic: alike for all flows |
+| `pacing = true` | ``SO_MAX_PACING_RATE``, which switches TCP's own pacing on |
+| `send_buffer`, `receive_window` | ``SO_SNDBUFFORCE``, ``TCP_WINDOW_CLAMP`` |
+
+Sources: tcp(7), ip-route(8), ip-sysctl in the kernel's documentation, net/ipv4/tcp_input.c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dumbbell.errors import SpecError
+
+BUFFERS = {
+    "net/ipv4/tcp_rmem": "4096 131072 6291456",
+    "net/ipv4/tcp_wmem": "4096 16384 4194304",
+    "net/ipv4/tcp_mem": "1000000 1500000 2000000",
+}
+"""What an ordinary machine has; in a guest of little memory the kernel would choose less."""
+
+_HYSTART = "/sys/module/tcp_cubic/parameters/hystart"
+_OF_A_HOST = ("sack", "rack", "timestamps", "ecn")
+_OF_A_WAY = ("initial_window_pkts", "min_rto_ns", "delayed_ack")
+_ONLY = {"profile": "linux-6.1", "prr": "rfc6937", "ack_every": 2}
+_DEFAULT_WINDOW_PKTS = 10
+_DEFAULT_MIN_RTO_NS = 200_000_000
+
+_Flow = Mapping[str, Any]
+
+
+def check_tcp(resolved: Mapping[str, Any]) -> None:
+    """Refuse settings that the kernel does not have, or has only for a host as a whole.
+
+    Raises:
+        SpecError: It cannot be run on the kernel.
+    """
+    seen: dict[tuple[str, ...], tuple[str, Any]] = {}
+    for index, flow in _tcp_flows(resolved):
+        tcp, path = flow["tcp"], f"flows[{index}].tcp"
+        for key, only in _ONLY.items():
+            if tcp[key] != only:
+                raise SpecError(f"{path}.{key}", str(tcp[key]), f"{only} on the kernel")
+        if tcp["pacing"] is False and tcp["congestion_control"] == "bbr":
+            raise SpecError(f"{path}.pacing", "false", "true or auto: bbr paces on the kernel")
+        shared: list[tuple[str, tuple[str, ...]]] = [
+            (key, ("host", key, flow[end])) for key in _OF_A_HOST for end in ("from", "to")
+        ]
+        shared += [(key, ("way", key, flow["from"], flow["to"])) for key in _OF_A_WAY]
+        if tcp["congestion_control"] == "cubic":
+            shared.append(("hystart", ("all", "hystart")))
+        for key, place in shared:
+            other, value = seen.setdefault(place, (flow["name"], tcp[key]))
+            if value != tcp[key]:
+                allowed = f"{value} as in {other}: on the kernel flows of one {place[0]} share it"
+                raise SpecError(f"{path}.{_written(key)}", str(tcp[key]), allowed)
+
+
+def host_settings(resolved: Mapping[str, Any], host: str) -> dict[str, str]:
+    """Files under /proc/sys of one host and their values."""
+    for _, flow in _tcp_flows(resolved):
+        if host in (flow["from"], flow["to"]):
+            tcp = flow["tcp"]
+            return {
+                "net/ipv4/tcp_sack": _bit(tcp["sack"]),
+                "net/ipv4/tcp_timestamps": _bit(tcp["timestamps"]),
+                "net/ipv4/tcp_ecn": _bit(tcp["ecn"]),
+                "net/ipv4/tcp_recovery": _bit(tcp["rack"]),
+                # Tail loss probes, which are part of RACK-TLP (RFC 8985).
+                "net/ipv4/tcp_early_retrans": "3" if tcp["rack"] else "0",
+            }
+    return {}
+
+
+def common_settings(resolved: Mapping[str, Any]) -> dict[str, str]:
+    """Files that hold for the kernel as a whole, and buffers as on an ordinary machine."""
+    off = any(
+        not flow["tcp"]["hystart"] and flow["tcp"]["congestion_control"] == "cubic"
+        for _, flow in _tcp_flows(resolved)
+    )
+    return BUFFERS | ({_HYSTART: "0"} if off else {})
+
+
+def route_options(resolved: Mapping[str, Any], start: str, end: str, mtu_bytes: int | None) -> str:
+    """What follows the route from one host to another; a blank first where there is something.
+
+    Args:
+        resolved: The description.
+        start: Host that sends there.
+        end: Host the route leads to.
+        mtu_bytes: Of the way, where the first link's is larger: TCP needs no discovery then.
+    """
+    words = []
+    for _, flow in _tcp_flows(resolved):
+        tcp = flow["tcp"]
+        if (flow["from"], flow["to"]) == (start, end):
+            if tcp["initial_window_pkts"] != _DEFAULT_WINDOW_PKTS:
+                words.append(f"initcwnd {tcp['initial_window_pkts']}")
+            if tcp["min_rto_ns"] != _DEFAULT_MIN_RTO_NS:
+                words.append(f"rto_min {max(1, round(tcp['min_rto_ns'] / 1e6))}ms")
+            break
+        if (flow["from"], flow["to"]) == (end, start) and not tcp["delayed_ack"]:
+            words.append("quickack 1")
+            break
+    if mtu_bytes is not None:
+        words.append(f"mtu {mtu_bytes}")
+    return "".join(f" {word}" for word in words)
+
+
+def _tcp_flows(resolved: Mapping[str, Any]) -> Iterator[tuple[int, _Flow]]:
+    flows = enumerate(resolved["flows"])
+    return ((index, flow) for index, flow in flows if flow["transport"] == "tcp")
+
+
+def _bit(value: bool) -> str:
+    return "1" if value else "0"
+
+
+def _written(key: str) -> str:
+    """The key as a person writes it."""
+    return key.removesuffix("_pkts").removesuffix("_ns")

@@ -1,0 +1,61 @@
+"""Queues at which every packet is seen, before it is queued and when the device takes it.
+
+The guest looks at two devices with packet sockets: at the queue's own, where packets show when
+they have left the queue, and at a ``dummy`` that gets a copy of whatever is about to be queued.
+
+Sources: tc(8) on ``clsact``, tc-mirred(8), packet(7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dumbbell.spec.topology import Topology
+
+_PLAIN_FIFOS = ("pfifo", "bfifo")
+
+
+def watched_queues(resolved: Mapping[str, Any], topology: Topology) -> set[int]:
+    """Queues at which packets are seen: those to be captured, and where their instants there do
+    not follow otherwise.
+
+    They do (guest/src/paths.rs) where a schedule sends, one queue of the way holds packets back,
+    and nothing is lost or changes on it.
+    """
+    ends = [link[key] for link in resolved["links"] for key in ("forward", "reverse")]
+    ways: list[tuple[list[int], bool]] = []
+    for sender in [*resolved["flows"], *resolved["probes"]]:
+        over_tcp = sender.get("transport") == "tcp"
+        ways.append((topology.route(sender["from"], sender["to"]) or [], over_tcp))
+        if over_tcp or "transport" not in sender:
+            ways.append((topology.route(sender["to"], sender["from"]) or [], over_tcp))
+    watched = {queue for queue, end in enumerate(ends) if end["capture"]}
+    for queues, over_tcp in ways:
+        holding = [queue for queue in queues if _holds(ends[queue])]
+        varies = any(_varies(ends[queue]) for queue in queues)
+        if over_tcp or varies or len(holding) > 1:
+            watched.update(holding)
+    return watched
+
+
+def copies_name(device: str) -> str:
+    """The device that gets a copy of what comes to another's queue."""
+    return f"see-{device}"
+
+
+def copies_lines(device: str) -> list[str]:
+    """What follows ``ip`` to make that device."""
+    copies = copies_name(device)
+    return [f"link add {copies} type dummy", f"link set dev {copies} up"]
+
+
+def _varies(end: Mapping[str, Any]) -> bool:
+    """Whether what happens at a link end follows from no schedule, or changes with time."""
+    return bool(end["loss"] or end["changes"]) or end["police"] is not None
+
+
+def _holds(end: Mapping[str, Any]) -> bool:
+    """Whether a queue may hold packets back."""
+    slow = bool(end["rate_bps"]) or end["police"] is not None
+    return slow or end["qdisc"]["kind"] not in _PLAIN_FIFOS

@@ -1,0 +1,87 @@
+"""CCPerf's tables of flows, links and networks, row by row, and what they lack.
+
+The names are those of its pages (ccperf.net): a suffix says the layer: ``_l7`` application, ``_l4``
+transport, ``_l2`` queueing discipline, ``_l1`` wire. Its pages give most units and few definitions;
+ours stand in the docstrings. Rates against the policing rate, exact values beside means of samples,
+loss ratios, the time to converge and the network's rows are ours.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dumbbell.metrics.ccperf import flow, link, trace
+from dumbbell.metrics.ccperf import network as network_rows
+from dumbbell.metrics.ccperf.network import bottlenecks, tcp_flows
+from dumbbell.metrics.ccperf.row import ROWS, Of, Row
+from dumbbell.metrics.ccperf.series import TcpSeries, bottleneck, tcp_series
+from dumbbell.metrics.ccperf.trace import Trace, recovery_times_ms
+from dumbbell.tables import Run
+
+__all__ = [
+    "ROWS",
+    "Of",
+    "Row",
+    "Table",
+    "TcpSeries",
+    "Trace",
+    "bottleneck",
+    "bottlenecks",
+    "flow",
+    "link",
+    "network_rows",
+    "recovery_times_ms",
+    "tables",
+    "tcp_flows",
+    "tcp_series",
+    "trace",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Values of the rows, a column for each flow, link or network.
+
+    Attributes:
+        of: What a column is.
+        columns: Their names.
+        values: Row to a value a column; NaN where not known.
+    """
+
+    of: Of
+    columns: Sequence[str]
+    values: Mapping[str, Sequence[float]]
+
+    def best(self, name: str) -> frozenset[int]:
+        """Columns with a row's best value, where there are several and one can say."""
+        import math
+
+        better, values = ROWS[name].better, self.values[name]
+        known = [value for value in values if math.isfinite(value)]
+        if not better or len(known) < 2:
+            return frozenset()
+        target = max(known) if better == "greater" else min(known)
+        return frozenset(index for index, value in enumerate(values) if value == target)
+
+
+def tables(run: Run) -> tuple[Table, Table, Table]:
+    """The tables of flows, of bottleneck links and of the network."""
+    flows, queues = tcp_flows(run), bottlenecks(run)
+    names = run.queue_names
+
+    def rows(of: Of) -> list[Row]:
+        return sorted((each for each in ROWS.values() if each.of == of), key=_order)
+
+    return (
+        Table("flow", flows, {r.name: [r.function(run, f) for f in flows] for r in rows("flow")}),
+        Table(
+            "link",
+            [names[queue] for queue in queues],
+            {r.name: [r.function(run, queue) for queue in queues] for r in rows("link")},
+        ),
+        Table("network", ["network"], {r.name: [r.function(run)] for r in rows("network")}),
+    )
+
+
+def _order(each: Row) -> tuple[bool, str]:
+    """As published: by name; ours after those."""
+    return (not each.is_published, each.name)

@@ -1,0 +1,70 @@
+"""The rows of CCPerf's tables by name: what a row is, its unit, and which value is best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+from dumbbell.metrics.registry import METRICS, metric
+
+Of = Literal["flow", "link", "network"]
+Better = Literal["greater", "less", ""]
+_Function = TypeVar("_Function", bound=Callable[..., float])
+
+SECTIONS: Mapping[Of, str] = {
+    "flow": "Flows over TCP",
+    "link": "Links under TCP",
+    "network": "Networks under TCP",
+}
+"""Headings on the page of metrics."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a table.
+
+    Attributes:
+        name: Of the row and of the function that computes it.
+        unit: Of its value.
+        of: What a column of the table is: a flow, a link, the network.
+        better: Which value is best, where one can say; empty where it depends.
+        is_published: Whether CCPerf's tables have it.
+        function: From a run (and a flow or a queue) to the value.
+    """
+
+    name: str
+    unit: str
+    of: Of
+    better: Better
+    is_published: bool
+    function: Callable[..., float]
+
+    @property
+    def definition(self) -> str:
+        """The docstring."""
+        return METRICS[self.name].definition
+
+
+ROWS: dict[str, Row] = {}
+"""Every row, in the order of the tables."""
+
+
+def row(
+    unit: str, of: Of, better: Better = "", *, is_published: bool = False
+) -> Callable[[_Function], _Function]:
+    """Register a function as a row, and as a metric.
+
+    Args:
+        unit: Of what it returns.
+        of: What it is a number of.
+        better: Which value is best.
+        is_published: Whether CCPerf's tables have it.
+    """
+
+    def register(function: _Function) -> _Function:
+        name = function.__name__
+        ROWS[name] = Row(name, unit, of, better, is_published, function)
+        return metric(unit, SECTIONS[of])(function)
+
+    return register

@@ -1,0 +1,188 @@
+"""What a TCP sender's samples say: levels at instants, exact rates in the intervals between.
+
+The interval is the run's ``sample_interval``. Several numbers made from such a series depend on it
+(coefficients of variation, means of a function of the throughput), so tables state it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dumbbell.errors import DumbbellError
+from dumbbell.metrics.path import NS_PER_S, link_end, own_rate_bps, spec_of, topology_of
+from dumbbell.tables import Run
+
+Floats = NDArray[np.float64]
+HEADERS_BYTES = 40
+"""IPv4 and TCP without options."""
+HANDSHAKE_PKTS = 2
+"""SYN, and the acknowledgement that ends the handshake: they arrive without payload."""
+TIMESTAMPS_BYTES = 12
+"""RFC 7323, padded."""
+
+
+@dataclass(frozen=True, slots=True)
+class TcpSeries:
+    """One flow's samples while it is on, in the measured window; arrays of shape (intervals,).
+
+    Attributes:
+        t_s: Ends of the intervals, from the run's start.
+        interval_s: Their lengths.
+        throughput_mbps: Payload of the segments that arrived in the interval over its length,
+            in order or not: arrivals times a full segment, the handshake's two left out.
+        read_mbps: Payload that was in order, hence read, in the interval over its length; exact.
+        sending_rate_mbps: Payload sent, again as well as for the first time; exact but for
+            segments sent again that were not full.
+        cwnd_pkts: Congestion window at the instant; NaN where not known.
+        in_flight_pkts: Segments in flight at the instant.
+        srtt_ms: Smoothed round-trip time at the instant.
+        delivery_rate_mbps: The sender's estimate at the instant.
+    """
+
+    t_s: Floats
+    interval_s: Floats
+    throughput_mbps: Floats
+    read_mbps: Floats
+    sending_rate_mbps: Floats
+    cwnd_pkts: Floats
+    in_flight_pkts: Floats
+    srtt_ms: Floats
+    delivery_rate_mbps: Floats
+
+
+def tcp_series(run: Run, flow: str | int) -> TcpSeries:
+    """A flow's samples.
+
+    Raises:
+        DumbbellError: The run has no samples, or none while the flow is on.
+    """
+    began_ns, ended_ns = time_on_ns(run, flow)
+    t_ns = run.column("flow_samples", "t_ns", flow=flow)
+    if not t_ns.size:
+        raise DumbbellError("this run has no samples: give it a sample_interval")
+    # The sample at the beginning, or nothing sent yet, opens the first interval.
+    inside = (t_ns > began_ns) & (t_ns <= ended_ns)
+    if not inside.any():
+        raise DumbbellError(f"no sample while the flow {flow} is on: sample more often")
+    before = np.flatnonzero(t_ns <= began_ns)
+
+    def total(name: str) -> Floats:
+        values = run.column("flow_samples", name, flow=flow)
+        first = float(values[before[-1]]) if before.size else 0.0
+        return np.concatenate(([first], values[inside].astype(np.float64)))
+
+    def level(name: str, scale: float = 1.0) -> Floats:
+        values = run.column("flow_samples", name, flow=flow)[inside].astype(np.float64)
+        out: Floats = np.where(values < 0, np.nan, values * scale)
+        return out
+
+    opened = float(t_ns[before[-1]]) if before.size else float(began_ns)
+    t_s = np.concatenate(([opened], t_ns[inside].astype(np.float64))) / NS_PER_S
+    interval_s = np.diff(t_s)
+    segment = segment_bytes(run, flow)
+    arrived = np.maximum(total("delivered_pkts") - HANDSHAKE_PKTS, 0.0)
+    sent = total("sent_payload_bytes") + total("retransmitted_pkts") * segment
+    return TcpSeries(
+        t_s=t_s[1:],
+        interval_s=interval_s,
+        throughput_mbps=8e-6 * segment * np.diff(arrived) / interval_s,
+        read_mbps=8e-6 * np.diff(total("delivered_payload_bytes")) / interval_s,
+        sending_rate_mbps=8e-6 * np.diff(sent) / interval_s,
+        cwnd_pkts=level("cwnd_pkts"),
+        in_flight_pkts=level("inflight_pkts"),
+        srtt_ms=level("srtt_ns", 1e-6),
+        delivery_rate_mbps=level("delivery_rate_bps", 1e-6),
+    )
+
+
+def described(run: Run, flow: str | int) -> Mapping[str, Any]:
+    """The flow in the run's description.
+
+    Raises:
+        DumbbellError: It does not go over TCP, or the run has no description.
+    """
+    found: Mapping[str, Any] = spec_of(run)["flows"][run.flow(flow)]
+    if found["tcp"] is None:
+        raise DumbbellError(f"{found['name']} does not go over TCP")
+    return found
+
+
+def time_on_ns(run: Run, flow: str | int) -> tuple[int, int]:
+    """From the flow's earliest start (or the warm-up's end) to its stop."""
+    spec, flow_spec = spec_of(run), described(run, flow)
+    began = max(spec["warm_up_ns"], flow_spec["start_ns"])
+    return int(began), int(min(spec["duration_ns"], flow_spec["stop_ns"]))
+
+
+def route(run: Run, flow: str | int, *, back: bool = False) -> list[int]:
+    """Queues that the flow's segments pass, or those of their acknowledgements."""
+    flow_spec = described(run, flow)
+    ends = (flow_spec["to"], flow_spec["from"]) if back else (flow_spec["from"], flow_spec["to"])
+    return topology_of(spec_of(run)).route(*ends) or []
+
+
+def segment_bytes(run: Run, flow: str | int) -> int:
+    """Payload of a full segment: what the smallest MTU on the way leaves."""
+    spec = spec_of(run)
+    mtu = min(int(link_end(spec, queue)["mtu_bytes"]) for queue in route(run, flow))
+    options = TIMESTAMPS_BYTES if described(run, flow)["tcp"]["timestamps"] else 0
+    return mtu - HEADERS_BYTES - options
+
+
+def base_rtt_s(run: Run, flow: str | int) -> float:
+    """Propagation there and back; no transmission times."""
+    spec = spec_of(run)
+    queues = [*route(run, flow), *route(run, flow, back=True)]
+    return sum(int(link_end(spec, queue)["delay_ns"]) for queue in queues) / NS_PER_S
+
+
+def policing_rate_bps(run: Run, queue: int) -> float:
+    """Rate that holds over a long time there: of the discipline, or of the transmitter."""
+    end = link_end(spec_of(run), queue)
+    rates = [int(end["rate_bps"]), int(end["qdisc"].get("rate_bps", 0))]
+    police = end.get("police")
+    if police:
+        rates.append(int(police["rate_bps"]))
+    return float(min((rate for rate in rates if rate), default=np.inf))
+
+
+def peak_rate_bps(run: Run, queue: int) -> float:
+    """Rate that is never passed there: of a token bucket's second bucket, or the transmitter.
+
+    The policing rate where there is neither.
+    """
+    end = link_end(spec_of(run), queue)
+    rates = [int(end["rate_bps"]), int(end["qdisc"].get("peakrate_bps", 0) or 0)]
+    return float(min((rate for rate in rates if rate), default=own_rate_bps(end) or np.inf))
+
+
+def bottleneck(run: Run, flow: str | int) -> int:
+    """The queue on the flow's way with the least long-term rate; the first of equals.
+
+    Raises:
+        DumbbellError: Nothing on the way has a rate.
+    """
+    queues = route(run, flow)
+    slowest = min(queues, key=lambda queue: policing_rate_bps(run, queue))
+    if not np.isfinite(policing_rate_bps(run, slowest)):
+        raise DumbbellError(f"nothing limits the rate of {flow}")
+    return slowest
+
+
+def mean(values: Floats) -> float:
+    """Mean of what is known; NaN for nothing."""
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if known.size else float("nan")
+
+
+def coefficient_of_variation(values: Floats) -> float:
+    """Sample standard deviation over mean of what is known; NaN for fewer than two."""
+    known = values[np.isfinite(values)]
+    if known.size < 2 or not known.mean():
+        return float("nan")
+    return float(known.std(ddof=1) / known.mean())

@@ -1,0 +1,152 @@
+"""What a link end is to ``tc``, written once for the page and for the kernel in virtual time.
+
+| of the description | for `tc` |
+| --- | --- |
+| finite `rate` | `htb` without credit, with the qdisc as its leaf; `netem rate` at the far end |
+| `rate = "inf"` | the queue discipline as root |
+| `police` | the action of a filter at the `clsact` egress hook, before the queue |
+| `delay`, `loss` | `netem` that never drops, after the queue: on an `ifb` at the far end |
+| other `overhead` | `stab overhead`, what it differs from the 14 bytes that Linux counts |
+| `changes` | `tc class change` and `tc qdisc change` |
+
+A transmitter sends one packet after the other. A token bucket does not: one of a packet's burst
+lets several smaller packets pass at once. `htb` with a burst of a byte may be overdrawn by one
+packet, so it starts the next when the one before it has ended, whatever their sizes; `netem rate`
+at the far end lets a packet arrive when its own transmission has ended.
+
+Sources: tc(8), tc-htb(8), tc-netem(8), tc-stab(8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dumbbell import units
+from dumbbell.spec.fields import OVERHEADS_BYTES
+
+NEVER_DROPS = 1_000_000_000
+"""Packets: a limit that a delay never reaches."""
+SHAPER_HANDLE = 1
+QUEUE_HANDLE = 0x10
+"""Of the discipline of the description, wherever it is."""
+DELAY_HANDLE = 1
+
+_LARGEST_PACKET_BYTES = 65_535
+_ETHERNET_BYTES = OVERHEADS_BYTES["ethernet"]
+
+End = Mapping[str, Any]
+"""A direction of a link, as the resolved description has it."""
+
+
+def queue_lines(end: End, device: str) -> list[str]:
+    """What follows ``tc`` to set up the queue of an interface that has none yet."""
+    stab = _size_table(end)
+    if not end["rate_bps"]:
+        return units.qdisc_lines(end["qdisc"], device=device, handle=QUEUE_HANDLE, options=stab)
+    handle = f"{SHAPER_HANDLE:x}:"
+    inside = units.qdisc_lines(
+        end["qdisc"], device=device, parent=f"{handle}1", handle=QUEUE_HANDLE
+    )
+    return [
+        _words(f"qdisc add dev {device} root handle {handle}", stab, "htb default 1"),
+        f"class add dev {device} parent {handle} classid {handle}1 {_htb(end)}",
+        *inside,
+    ]
+
+
+def rate_change_lines(end: End, device: str) -> list[str]:
+    """What follows ``tc`` to give the shaper of an interface the rate of ``end``."""
+    handle = f"{SHAPER_HANDLE:x}:"
+    return [f"class change dev {device} parent {handle} classid {handle}1 {_htb(end)}"]
+
+
+def is_delayed(end: End) -> bool:
+    """Whether something happens between the queue and the far end, now or later."""
+    later = any(change["delay_ns"] or change["loss"] for change in end["changes"])
+    return bool(end["rate_bps"] or end["delay_ns"] or end["loss"] or later)
+
+
+def ifb_name(device: str) -> str:
+    """The device through which passes what arrives at another."""
+    return f"ifb-{device}"
+
+
+def ifb_lines(device: str) -> list[str]:
+    """What follows ``ip`` to make that device."""
+    ifb = ifb_name(device)
+    return [f"link add {ifb} type ifb", f"link set dev {ifb} up"]
+
+
+def delay_lines(end: End, device: str) -> list[str]:
+    """What follows ``tc`` at the far end's interface to delay what comes from ``end``."""
+    ifb = ifb_name(device)
+    root = f"qdisc add dev {ifb} root handle {DELAY_HANDLE:x}:"
+    return [
+        _words(root, _size_table(end), _netem(end)),
+        f"qdisc add dev {device} clsact",
+        f"filter add dev {device} ingress matchall action mirred egress redirect dev {ifb}",
+    ]
+
+
+def delay_change_lines(end: End, device: str) -> list[str]:
+    """What follows ``tc`` at the far end's interface after a change of ``end``."""
+    return [f"qdisc change dev {ifb_name(device)} root handle {DELAY_HANDLE:x}: {_netem(end)}"]
+
+
+def changed(end: End, change: Mapping[str, Any]) -> dict[str, Any]:
+    """The link end after a change."""
+    given = {key for key in change.keys() & end.keys() if change[key] is not None}
+    return {**end, **{key: change[key] for key in given}}
+
+
+def egress_lines(
+    end: End, device: str, *, has_hook: bool, copies_to: str | None = None
+) -> list[str]:
+    """What follows ``tc`` for what happens to packets before they come to the queue.
+
+    Both actions are in one filter: a second one is not asked once the first has an answer.
+
+    Args:
+        end: With or without a policer.
+        device: Its interface.
+        has_hook: Whether the interface's ``clsact`` is there already.
+        copies_to: Device that gets a copy of every packet first; none if not given.
+    """
+    actions = []
+    if copies_to is not None:
+        actions.append(f"action mirred egress mirror dev {copies_to}")
+    if end["police"] is not None:
+        actions.append(f"action {units.render_police(end['police'])}")
+    if not actions:
+        return []
+    hook = [] if has_hook else [f"qdisc add dev {device} clsact"]
+    return [*hook, _words(f"filter add dev {device} egress matchall", *actions)]
+
+
+def _words(*parts: str) -> str:
+    return " ".join(part for part in parts if part)
+
+
+def _htb(end: End) -> str:
+    """A transmitter: no credit, so a packet starts when the one before it has ended."""
+    rate = units.format_rate(end["rate_bps"])
+    return f"htb rate {rate} ceil {rate} burst 1b cburst 1b quantum {_LARGEST_PACKET_BYTES}"
+
+
+def _size_table(end: End) -> str:
+    """What a packet's size differs from what Linux counts, the IP packet and 14 bytes."""
+    more = end["overhead_bytes"] - _ETHERNET_BYTES
+    return f"stab overhead {more}" if more else ""
+
+
+def _netem(end: End) -> str:
+    """What happens after the queue: delay, loss, and the transmission of a finite rate."""
+    words = [f"netem limit {NEVER_DROPS}"]
+    if end["delay_ns"] or end["changes"]:
+        words.append(f"delay {units.format_time(end['delay_ns'])}")
+    if end["loss"]:
+        words.append(f"loss {100 * end['loss']:.10g}%")
+    if end["rate_bps"]:
+        words.append(f"rate {units.format_rate(end['rate_bps'])}")
+    return " ".join(words)

@@ -1,0 +1,227 @@
+"""How a TCP flow behaves: a profile, and each knob apart."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from dumbbell import units
+from dumbbell.spec.base import SpecModel
+from dumbbell.spec.fields import (
+    Flag,
+    Time,
+    quantity,
+    quantity_schema,
+    size_bytes,
+    time_ns,
+    whole,
+    word,
+)
+from dumbbell.spec.refusal import Refused, nearest, one_of
+
+CONGESTION_CONTROLLERS = (
+    "reno",
+    "cubic",
+    "bbr",
+    "bic",
+    "cdg",
+    "dctcp",
+    "highspeed",
+    "htcp",
+    "hybla",
+    "illinois",
+    "lp",
+    "nv",
+    "scalable",
+    "vegas",
+    "veno",
+    "westwood",
+    "yeah",
+)
+"""Those of Linux 6.1 (net/ipv4/tcp_*.c), by the names that TCP_CONGESTION takes; tcp(7)."""
+
+PROFILES: dict[str, dict[str, Any]] = {
+    "linux-6.1": {
+        "initial_window_pkts": 10,
+        "sack": True,
+        "rack": True,
+        "timestamps": True,
+        "delayed_ack": True,
+        "ack_every": 2,
+        "ecn": False,
+        "pacing": "auto",
+        "hystart": True,
+        "prr": "rfc6937",
+        "min_rto_ns": 200_000_000,
+    },
+    "rfc": {
+        "initial_window_pkts": 10,  # RFC 6928
+        "sack": True,
+        "rack": False,
+        "timestamps": True,
+        "delayed_ack": True,
+        "ack_every": 2,  # RFC 5681 section 4.2
+        "ecn": False,
+        "pacing": "auto",
+        "hystart": True,
+        "prr": "rfc9937",
+        "min_rto_ns": 1_000_000_000,  # RFC 6298 section 2.4
+    },
+}
+"""What each profile sets where the description says nothing."""
+
+MOST_SEGMENTS = 1000
+MOST_ACK_EVERY = 64
+LEAST_BUFFER_BYTES = 2048
+LARGEST_BUFFER_BYTES = 2**30
+"""RFC 7323 section 2.3: a window is scaled to at most 1 GiB."""
+
+
+def _controller(value: object) -> str:
+    if not isinstance(value, str) or value not in CONGESTION_CONTROLLERS:
+        hint = nearest(value, CONGESTION_CONTROLLERS)
+        raise Refused(value, one_of(CONGESTION_CONTROLLERS), hint)
+    return value
+
+
+def _pacing(value: object) -> bool | str:
+    if not isinstance(value, bool) and value != "auto":
+        raise Refused(value, 'true, false or "auto"', nearest(value, ["auto"]))
+    return value
+
+
+def _buffer(value: object) -> str:
+    allowed = 'a size with its unit from 2048 bytes to 1 GiB, such as "1mb"'
+    bounds = (LEAST_BUFFER_BYTES, LARGEST_BUFFER_BYTES)
+    return quantity(value, units.parse_size_bytes, bounds, allowed, "B")
+
+
+def _whole_schema(most: int, example: int) -> WithJsonSchema:
+    unit = {"examples": [example], "x-unit": "segments"}
+    return WithJsonSchema({"type": "integer", "minimum": 1, "maximum": most, **unit})
+
+
+CongestionControl = Annotated[
+    str,
+    BeforeValidator(_controller),
+    WithJsonSchema({"type": "string", "enum": list(CONGESTION_CONTROLLERS), "x-unit": "word"}),
+]
+_Profile = Annotated[
+    str,
+    BeforeValidator(word(*PROFILES)),
+    WithJsonSchema({"type": "string", "enum": list(PROFILES), "x-unit": "word"}),
+]
+_Prr = Annotated[
+    str,
+    BeforeValidator(word("rfc6937", "rfc9937")),
+    WithJsonSchema({"type": "string", "enum": ["rfc6937", "rfc9937"], "x-unit": "word"}),
+]
+_Pacing = Annotated[
+    bool | str,
+    BeforeValidator(_pacing),
+    WithJsonSchema(
+        {"anyOf": [{"type": "boolean"}, {"const": "auto"}], "x-unit": 'true, false, `"auto"`'}
+    ),
+]
+_Segments = Annotated[
+    int, BeforeValidator(whole(1, MOST_SEGMENTS)), _whole_schema(MOST_SEGMENTS, 10)
+]
+_AckEvery = Annotated[
+    int, BeforeValidator(whole(1, MOST_ACK_EVERY)), _whole_schema(MOST_ACK_EVERY, 2)
+]
+_Buffer = Annotated[str, BeforeValidator(_buffer), quantity_schema("size", "1mb")]
+
+_BY_PROFILE = "; as the profile has it when left out"
+
+
+class Tcp(SpecModel):
+    """Settings of a TCP flow; both its ends have them."""
+
+    profile: _Profile = Field(
+        default="linux-6.1",
+        description="`linux-6.1`: what that kernel does. `rfc`: what the RFCs say.",
+    )
+    congestion_control: CongestionControl = Field(
+        default="cubic", description="Congestion controller, by its name in Linux."
+    )
+    initial_window: _Segments | None = Field(
+        default=None, description=f"Initial window (RFC 6928){_BY_PROFILE}: 10 in both."
+    )
+    sack: Flag | None = Field(
+        default=None, description=f"Selective acknowledgements (RFC 2018){_BY_PROFILE}: true."
+    )
+    rack: Flag | None = Field(
+        default=None,
+        description=f"Loss detection by time and tail loss probes (RFC 8985){_BY_PROFILE}: true "
+        "in `linux-6.1`, false in `rfc`.",
+    )
+    timestamps: Flag | None = Field(
+        default=None, description=f"Timestamps (RFC 7323){_BY_PROFILE}: true."
+    )
+    delayed_ack: Flag | None = Field(
+        default=None, description=f"Delayed acknowledgements (RFC 5681){_BY_PROFILE}: true."
+    )
+    ack_every: _AckEvery | None = Field(
+        default=None,
+        description=f"Full segments for each of them{_BY_PROFILE}: 2.",
+    )
+    ecn: Flag | None = Field(
+        default=None,
+        description=f"Explicit congestion notification (RFC 3168){_BY_PROFILE}: false.",
+    )
+    pacing: _Pacing | None = Field(
+        default=None,
+        description="Whether segments are spaced out; `auto`: when the congestion controller "
+        f"asks for it{_BY_PROFILE}: `auto`.",
+    )
+    hystart: Flag | None = Field(
+        default=None,
+        description="Leaving slow start before losses: HyStart in `linux-6.1`, HyStart++ "
+        f"(RFC 9406) in `rfc`{_BY_PROFILE}: true.",
+    )
+    prr: _Prr | None = Field(
+        default=None,
+        description=f"Proportional rate reduction{_BY_PROFILE}: `rfc6937` in `linux-6.1`, "
+        "`rfc9937` in `rfc`.",
+    )
+    min_rto: Time | None = Field(
+        default=None,
+        description="Lower bound of the retransmission timeout: of its variance term in "
+        f"`linux-6.1`, of the whole in `rfc`{_BY_PROFILE}: 200 ms and 1 s (RFC 6298).",
+    )
+    send_buffer: _Buffer | None = Field(
+        default=None, description="Send buffer; one that grows as Linux's when left out."
+    )
+    receive_window: _Buffer | None = Field(
+        default=None, description="Receive window; one that grows as Linux's when left out."
+    )
+
+    def resolved(self) -> dict[str, Any]:
+        """The settings for the resolved description."""
+        given = {
+            "initial_window_pkts": self.initial_window,
+            "sack": self.sack,
+            "rack": self.rack,
+            "timestamps": self.timestamps,
+            "delayed_ack": self.delayed_ack,
+            "ack_every": self.ack_every,
+            "ecn": self.ecn,
+            "pacing": self.pacing,
+            "hystart": self.hystart,
+            "prr": self.prr,
+            "min_rto_ns": None if self.min_rto is None else time_ns(self.min_rto),
+        }
+        chosen = {key: value for key, value in given.items() if value is not None}
+        return {
+            "profile": self.profile,
+            "congestion_control": self.congestion_control,
+            **PROFILES[self.profile],
+            **chosen,
+            "send_buffer_bytes": _bytes_or_0(self.send_buffer),
+            "receive_window_bytes": _bytes_or_0(self.receive_window),
+        }
+
+
+def _bytes_or_0(text: str | None) -> int:
+    return 0 if text is None else size_bytes(text)

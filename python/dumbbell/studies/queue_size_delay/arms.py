@@ -1,0 +1,110 @@
+"""The experiments of the study, in the words a person would write them.
+
+All of them name their flow and probe alike, so they see the same arrivals and the same instants of
+pings (common random numbers).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dumbbell.spec import Experiment
+from dumbbell.studies.queue_size_delay import measured, published
+
+FLOW, PING, QUEUE = "stream", "ping", "router->server"
+DRAIN_S = 5
+"""After the sender's last packet: 2 mb take 2.6 s to leave."""
+
+SOURCES = {
+    "ideal": "ideal source",
+    "ditg": "D-ITG source",
+    "constant": "constant gaps and sizes",
+}
+"""Name of a source to what a reader calls it."""
+
+
+def source(
+    kind: str, packets_per_second: float, oversleep_us: float = measured.OVERSLEEP_US
+) -> dict[str, Any]:
+    """A source of the study.
+
+    Args:
+        kind: ``ideal`` (Poisson packets of exponential size, no headers), ``ditg`` (what ITGSend
+            sends: headers, fragments, sleeps that overshoot) or ``constant`` (D/D/1).
+        packets_per_second: Asked of it.
+        oversleep_us: What each of ITGSend's sleeps overshoots.
+    """
+    rate, size = f"{packets_per_second!r}pps", f"{published.MEAN_PAYLOAD_BYTES:g}B"
+    if kind == "ditg":
+        return {
+            "kind": "ditg",
+            "gap": f"exponential {rate}",
+            "size": f"exponential {size}",
+            "oversleep": f"constant {round(1e3 * oversleep_us)}ns",
+        }
+    if kind == "constant":
+        return {"kind": "cbr", "rate": rate, "size": size, "size_at": "wire"}
+    return {"kind": "poisson", "rate": rate, "size": f"exponential {size}"}
+
+
+def experiment(
+    kind: str,
+    limit: str,
+    seed: int,
+    *,
+    packets_per_second: float = published.PACKETS_PER_SECOND,
+    oversleep_us: float = measured.OVERSLEEP_US,
+    warm_up_s: float = 0.0,
+    pings: bool = True,
+    record_packets: bool = False,
+) -> Experiment:
+    """One run: ten seconds of traffic through a token bucket, a ping a second beside it.
+
+    Args:
+        kind: As `source` has it.
+        limit: As typed to tc, such as ``40kb``.
+        seed: All randomness follows from it and the replication.
+        packets_per_second: What the sender is asked to send.
+        oversleep_us: What each of ITGSend's sleeps overshoots.
+        warm_up_s: Left out of the statistics.
+        pings: Whether there are any.
+        record_packets: Whether to keep every packet at the router.
+    """
+    qdisc = f"tbf rate 6.55mbit limit {limit} burst 10kb"
+    probes = [
+        {
+            "name": PING,
+            "from": "client",
+            "to": "server",
+            "interval": "1s",
+            "count": published.PING_COUNT,
+            # The two windows are started by hand: not in one instant.
+            "start_jitter": "1s",
+        }
+    ]
+    return Experiment.read(
+        {
+            "name": f"queue-size-delay-{kind}-{limit}",
+            "duration": f"{published.DURATION_S + DRAIN_S:g}s",
+            "warm_up": f"{warm_up_s:g}s",
+            "seed": seed,
+            "links": [
+                {"a": "client", "b": "router"},
+                {
+                    "a": "router",
+                    "b": "server",
+                    "forward": {"qdisc": qdisc, "record_packets": record_packets},
+                },
+            ],
+            "flows": [
+                {
+                    "name": FLOW,
+                    "from": "client",
+                    "to": "server",
+                    "stop": f"{published.DURATION_S:g}s",
+                    "source": source(kind, packets_per_second, oversleep_us),
+                }
+            ],
+            "probes": probes if pings else [],
+        }
+    )

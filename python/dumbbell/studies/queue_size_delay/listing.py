@@ -1,0 +1,94 @@
+"""Which load explains the delays printed for 2 mb?
+
+While the queue is never empty and never full, the unfinished work grows by what arrives less what
+leaves. Over a second that is nearly normal: mean (rho - 1) s of work, variance lam E[S^2] / mu^2,
+independent from second to second, whatever the path's base round-trip time. So the increments of
+the printed delays, one a second, have a likelihood in closed form with one free parameter.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dumbbell.studies.queue_size_delay import published
+
+Floats = NDArray[np.float64]
+
+FIRST = 3
+"""icmp_seq from which the queue is surely busy: before it the sender may not have begun."""
+LIKELIHOOD_DROP = 3.841
+"""Chi-square with one degree of freedom at 95 %: the profile interval."""
+LOADS = np.arange(0.8, 1.5, 0.0005)
+"""Loads tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The load that explains the listing, and how well.
+
+    Attributes:
+        rho: Offered load: what arrives over what can leave.
+        low: Lower end of its 95 % profile interval.
+        high: Upper end.
+        chi_square: Squared standardised increments at the best fit.
+        freedom: Increments less one.
+        p_value: Probability of more if the model were right.
+    """
+
+    rho: float
+    low: float
+    high: float
+    chi_square: float
+    freedom: int
+    p_value: float
+
+    @property
+    def packets_per_second(self) -> float:
+        """Of the ideal source at that load."""
+        return self.rho * published.RATE_BPS / (8 * published.MEAN_PAYLOAD_BYTES)
+
+
+def increments_ms() -> Floats:
+    """What each printed delay is more than the one before."""
+    delays = [rtt for seq, rtt in sorted(published.LISTING_MS.items()) if seq >= FIRST]
+    return np.diff(delays)
+
+
+def growth_ms() -> float:
+    """From the first to the last of ten consecutive pings, as one run of ``-c 10`` would have."""
+    return float(increments_ms().sum())
+
+
+def sd_per_second_ms(rho: float) -> float:
+    """Standard deviation of a second's increment, exponential sizes."""
+    mu_bytes = published.RATE_BPS / 8
+    return 1e3 * math.sqrt(2.0 * rho * published.MEAN_PAYLOAD_BYTES / mu_bytes)
+
+
+def fit_load(increments: Floats | None = None) -> Fit:
+    """The most likely load.
+
+    Args:
+        increments: Milliseconds a second; the printed ones when None.
+    """
+    from scipy.stats import chi2
+
+    steps = increments_ms() if increments is None else np.asarray(increments, np.float64)
+    sd = np.array([sd_per_second_ms(rho) for rho in LOADS])
+    squares = (((steps[None, :] - 1e3 * (LOADS[:, None] - 1)) / sd[:, None]) ** 2).sum(axis=1)
+    misfit = squares + 2 * steps.size * np.log(sd)
+    best = int(np.argmin(misfit))
+    inside = np.flatnonzero(misfit <= misfit[best] + LIKELIHOOD_DROP)
+    freedom = steps.size - 1
+    return Fit(
+        rho=float(LOADS[best]),
+        low=float(LOADS[inside[0]]),
+        high=float(LOADS[inside[-1]]),
+        chi_square=float(squares[best]),
+        freedom=freedom,
+        p_value=float(chi2.sf(squares[best], freedom)),
+    )

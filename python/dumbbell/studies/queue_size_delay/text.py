@@ -1,0 +1,108 @@
+"""What the page says in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from dumbbell.claims import Judged, Verdict
+from dumbbell.spec import testbed_lines
+from dumbbell.studies.queue_size_delay import arms, limits, listing, measured, published
+from dumbbell.studies.queue_size_delay.campaigns import Arm
+
+
+def summary(judged: Sequence[Judged], fit: listing.Fit) -> str:
+    """Who was right, in a paragraph."""
+
+    def count(prefix: str, backend: str = "sim") -> tuple[int, int]:
+        of = [
+            one
+            for one in judged
+            if one.claim.id.startswith(prefix)
+            and published.LARGE not in one.claim.id
+            and one.backend == backend
+        ]
+        return sum(one.verdict is Verdict.REPRODUCED for one in of), len(of)
+
+    sentences = []
+    right, all_peaks = count("peak-")
+    if all_peaks:
+        sentences.append(
+            f"A packet that finds the queue full waits m/mu and nobody waits longer: true of "
+            f"{right} of {all_peaks} worst cases, to within a packet, and already at rho = 1.25."
+        )
+    if count("larger-")[1]:
+        sentences.append("The larger the queue, the longer the delay.")
+    right, of = count("measured-")
+    if of:
+        sentences.append(
+            f"A real kernel's ping peaks lie in our prediction intervals at {right} of {of} sizes."
+        )
+    right, of = count("agreement-", "kernel")
+    if of:
+        sentences.append(
+            "Given the same arrivals, the Linux kernel in virtual time and the simulator agree"
+            + (" to within a packet." if right == of else f" in {right} of {of} comparisons only.")
+        )
+    sentences.append(
+        "The delays printed for 2 mb do not follow from rho = 1.25: ten seconds cannot fill such a "
+        f"queue, and its delay would grow by 250 ms a second. A load of {fit.rho:.3f} "
+        f"({fit.low:.3f} to {fit.high:.3f}) explains their growth "
+        f"{'well' if fit.p_value >= 0.05 else 'best, but not well'} (goodness of fit "
+        f"p = {fit.p_value:.2g})."
+    )
+    return " ".join(sentences)
+
+
+def notes(sim: Mapping[str, Arm], kernel_runs: int, interrupted: bool) -> list[str]:
+    """Readings taken and limitations."""
+    in_bits = ", ".join(_in_bits(limit, sim) for limit in published.IN_BITS)
+    notes = [
+        'The text has queue sizes from "5kbits to 200kbits", a command with `limit 2mb` ("2 '
+        'megabytes"), and "m = queue size in megabits". Taken is what tc makes of the unit typed '
+        "in the command: kb is 1024 bytes, mb 1,048,576 bytes, and m/mu is in bytes over bytes a "
+        "second. With kbit instead (128 bytes each) the same runs give, pings' peak and m/mu: "
+        f"{in_bits}. At 5kbit hardly a datagram fits.",
+        "rho = 1.25 is that of 512-byte packets without headers. ITGSend's datagrams are 42 bytes "
+        f"longer and its sleeps overshoot by some {measured.OVERSLEEP_US:g} microseconds (measured "
+        "on another machine), so it sends about 1710 packets/s instead of 2000: a load of about "
+        "1.16. For the worst case it makes no difference, for the listing it does.",
+        "A limit in bytes is not M/M/1/K: it turns large packets away first. At rho = 1.25 it "
+        "loses 10 % of the packets, not 20 %, since small ones still fit.",
+        "Each ping starts up to a second after the sender, uniformly: two windows are not started "
+        "in one instant. Base round-trip times (1 ms or less) are taken as zero.",
+        "The bucket is full at the start: the first 10 kb pass at once.",
+        "The figure of three runs has no numbers to be held against; three of our runs stand over "
+        "the band in which such runs lie.",
+        "The listing runs from icmp_seq 2 to 12 although the command says `-c 10`; its growth from "
+        f"3 to 12, {listing.growth_ms():.0f} ms, is what is compared, the first to the last of ten "
+        "pings.",
+    ]
+    if kernel_runs:
+        notes.append(
+            f"On the kernel there are {kernel_runs} replications of each size and source. What "
+            "needs many runs (predictions, laws, sweeps) is the simulator's, which is given the "
+            "same arrivals. With the ideal source the kernel's packets are at least 42 bytes long. "
+            "A queue that is limited in bytes forgets slowly: one packet that just fits on one "
+            "backend and not on the other (microseconds decide) and the two go their own ways for "
+            "a while."
+        )
+    if interrupted:
+        notes.insert(0, "Interrupted: only the parts that had finished are here.")
+    return notes
+
+
+def _in_bits(limit: str, sim: Mapping[str, Arm]) -> str:
+    largest = limits.largest_delay_ms(published.IN_BITS[limit])
+    arm = sim.get(f"ditg {limit}")
+    peak = f"{np.nanmedian(arm.ping_peak_ms):.2f}" if arm else "?"
+    return f"{limit} {peak} and {largest:.2f} ms (a real kernel: {measured.IN_BITS_MS[limit]:g})"
+
+
+def commands(seed: int) -> dict[str, list[tuple[str, str]]]:
+    """What one would type for the printed size and for one of the eight."""
+    return {
+        f"queue of {limit}": list(testbed_lines(arms.experiment("ditg", limit, seed)))
+        for limit in (published.LARGE, "40kb")
+    }

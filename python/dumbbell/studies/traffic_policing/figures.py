@@ -1,0 +1,231 @@
+"""The study's figures: the source's own three, and the sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from dumbbell.metrics.ccperf import TcpSeries, tcp_series
+from dumbbell.report import Curve, Figure, Sample, ecdf_chart, line_with_band
+from dumbbell.studies.traffic_policing import arms
+from dumbbell.studies.traffic_policing.campaigns import Floats
+from dumbbell.tables import Run
+
+RATE_MBPS = 4.0
+BASE_RTT_MS = 15.0
+OPTIMUM_MBPS = (RATE_MBPS + 8e-6 * 125_000 / 15) * 1448 / 1502
+"""Payload of all tokens of 15 s, the full bucket's included: no flow gets more."""
+SIMULATOR, KERNEL = "simulator", "Linux kernel"
+"""Styles: what is the same but where it ran has one colour."""
+Runs = Mapping[tuple[str, str], Run]
+"""(controller, style) to its run; the style is empty for the simulator."""
+MAGENTA = "#D6009A"
+
+
+def _series(runs: Runs) -> dict[tuple[str, str], TcpSeries]:
+    return {label: tcp_series(run, arms.FLOW) for label, run in runs.items()}
+
+
+def _in_flight_pkts(of: TcpSeries) -> Floats:
+    return of.in_flight_pkts
+
+
+def _srtt_ms(of: TcpSeries) -> Floats:
+    return of.srtt_ms
+
+
+def _throughput_mbps(of: TcpSeries) -> Floats:
+    return of.throughput_mbps
+
+
+def over_time(runs: Runs) -> list[Figure]:
+    """In flight, smoothed round-trip time and throughput against time."""
+    series = _series(runs)
+    made = []
+    for name, title, y_title, pick, caption in (
+        (
+            "in-flight",
+            "Segments in flight",
+            "Segments in flight",
+            _in_flight_pkts,
+            "Slow start runs into the empty bucket in the first second; then every one "
+            "fills the queue of 20 packets and loses some, over and over, but BBR, which finds the "
+            "policing rate and keeps the queue short.",
+        ),
+        (
+            "srtt",
+            "Smoothed round-trip time",
+            "Smoothed RTT (ms)",
+            _srtt_ms,
+            "15 ms while there are tokens, then what the queue adds: 20 packets at 4 Mbit/s are "
+            "60 ms.",
+        ),
+        (
+            "throughput",
+            "Throughput",
+            "Throughput (Mbit/s)",
+            _throughput_mbps,
+            "The cliff: what the full bucket let through in the first intervals, then the policing "
+            "rate; a timeout shows as a gap.",
+        ),
+    ):
+        curves = []
+        for (label, style), each in series.items():
+            values = pick(each)
+            known = np.isfinite(values)
+            curves.append(Curve(label, each.t_s[known], values[known], style=style or SIMULATOR))
+        plot = line_with_band(curves, x_title="Time (s)", y_title=y_title, points=False)
+        text = f"{caption} Samples every 100 ms."
+        made.append(Figure(f"{name}-over-time", *plot, text, title=f"{title} over time"))
+    return made
+
+
+def operating_points(values: Mapping[tuple[str, str], Mapping[str, Floats]]) -> Figure:
+    """Mean throughput against mean smoothed round-trip time, each flow and joint.
+
+    Args:
+        values: (controller, style) to its rows, a value a member of the ensemble.
+    """
+    rows = [
+        {
+            "what": label,
+            "where": style or SIMULATOR,
+            "kind": kind,
+            "srtt_ms": float(x),
+            "throughput_mbps": float(y),
+        }
+        for (label, style), of in values.items()
+        for kind, across, up in (
+            ("flow, one run", of["mean_srtt_l4"], of["mean_throughput_l4"]),
+            (
+                "joint, mean of the runs",
+                [of["mean_flow_srtt_l4"].mean()],
+                [of["agg_throughput_l4"].mean()],
+            ),
+        )
+        for x, y in zip(across, up, strict=True)
+    ]
+    frame = pl.DataFrame(rows)
+    optimum = pl.DataFrame({"srtt_ms": [BASE_RTT_MS], "throughput_mbps": [OPTIMUM_MBPS]})
+    x = alt.X("srtt_ms:Q", title="Mean smoothed RTT (ms)", scale=alt.Scale(zero=False, padding=20))
+    y = alt.Y(
+        "throughput_mbps:Q",
+        title="Mean throughput (Mbit/s)",
+        scale=alt.Scale(zero=False, padding=20),
+    )
+    tooltip = [
+        alt.Tooltip("what:N", title="flow"),
+        alt.Tooltip("where:N"),
+        alt.Tooltip("kind:N", title="point"),
+        alt.Tooltip("srtt_ms:Q", format=".2f"),
+        alt.Tooltip("throughput_mbps:Q", format=".3f"),
+    ]
+    colour = alt.Color("what:N", title=None, sort=None)
+    scale = alt.Scale(domain=[SIMULATOR, KERNEL], range=["circle", "square"])
+    shape = alt.Shape("where:N", title=None, sort=None, scale=scale)
+    single = alt.Chart(frame.filter(pl.col("kind") == "flow, one run"))
+    joint = alt.Chart(frame.filter(pl.col("kind") != "flow, one run"))
+    star = alt.Chart(optimum).mark_point(shape=_STAR, size=260, filled=True, color=MAGENTA)
+    chart = alt.layer(
+        single.mark_point(opacity=0.45, size=40).encode(
+            x=x, y=y, color=colour, shape=shape, tooltip=tooltip
+        ),
+        joint.mark_point(size=220, filled=False, strokeWidth=2.5).encode(
+            x=x, y=y, color=colour, shape=shape, tooltip=tooltip
+        ),
+        star.encode(x=x, y=y),
+    )
+    caption = (
+        "Each small mark is a run of the ensemble; each large one the joint operating point "
+        "(aggregate throughput, mean smoothed RTT over the flows; with one flow the mean of its "
+        "runs). The magenta star is the optimum: the payload of all tokens, no queue. All use the "
+        "tokens; they differ in the queue they keep."
+    )
+    title = "Operating point"
+    return Figure("operating-point", chart, frame, caption, title=title)
+
+
+_STAR = (
+    "M0,-1L0.2245,-0.309L0.9511,-0.309L0.3633,0.118L0.5878,0.809L0,0.382L-0.5878,0.809"
+    "L-0.3633,0.118L-0.9511,-0.309L-0.2245,-0.309Z"
+)
+
+
+def distributions(runs: Runs) -> list[Figure]:
+    """Empirical distribution functions of throughput and smoothed round-trip time."""
+    series = _series(runs)
+    made = []
+    for name, title, x_title, pick, x_max in (
+        (
+            "throughput-ecdf",
+            "Distribution of the throughput",
+            "Throughput (Mbit/s)",
+            _throughput_mbps,
+            8.0,
+        ),
+        (
+            "srtt-ecdf",
+            "Distribution of the smoothed RTT",
+            "Smoothed RTT (ms)",
+            _srtt_ms,
+            None,
+        ),
+    ):
+        samples = [
+            Sample(label, style or SIMULATOR, pick(each)[np.isfinite(pick(each))])
+            for (label, style), each in series.items()
+        ]
+        plot = ecdf_chart(
+            samples, x_title=x_title, colour_title="Controller", dash_title="Where", x_max=x_max
+        )
+        caption = "Over the samples of the run with the source's own settings, every 100 ms."
+        made.append(Figure(name, *plot, caption, title=title))
+    return made
+
+
+def sweep(
+    name: str, x_title: str, x: Sequence[float], by_arm: Mapping[str, Sequence[Mapping[str, float]]]
+) -> list[Figure]:
+    """Losses and round-trip time against a parameter.
+
+    Args:
+        name: Of the parameter.
+        x_title: Of its axis.
+        x: Its values.
+        by_arm: Arm to the rows at each value.
+    """
+    made = []
+    for row, y_title, title in (
+        ("total_retransmissions_l4", "Segments sent again", "Losses"),
+        ("mean_utilization_policing_bw_l4", "Throughput over policing rate", "Utilization"),
+    ):
+        curves = [Curve(label, x, [each[row] for each in of]) for label, of in by_arm.items()]
+        plot = line_with_band(curves, x_title=x_title, y_title=y_title, log_x=True)
+        caption = _CAPTIONS[name, row]
+        made.append(
+            Figure(f"{row.split('_')[1]}-against-{name}", *plot, caption, title=f"{title}: {name}")
+        )
+    return made
+
+
+_LOSSES, _USE = "total_retransmissions_l4", "mean_utilization_policing_bw_l4"
+_CAPTIONS = {
+    ("burst", _LOSSES): "The longer the tokens last, the larger the window when they run out: up "
+    "to some 100 kB every controller loses more. Beyond, slow start has ended by itself, but BBR "
+    "still takes the peak rate for the bandwidth. One run of 15 s a point.",
+    ("burst", _USE): "A large bucket lifts a flow of 15 s above the policing rate: the burst alone "
+    "is 8 burst / 15 s. What it costs in losses stands in the other figure.",
+    ("rate", _LOSSES): "The queue holds 20 packets whatever the rate: 60 ms at 4 Mbit/s and "
+    "3.75 ms at 64 Mbit/s. BBR, which keeps two bandwidth-delay products under way when it probes, "
+    "loses ever more.",
+    ("rate", _USE): "At 1 and 2 Mbit/s the full bucket counts for much of what 15 s let through. "
+    "At 64 Mbit/s the queue is a sixth of a bandwidth-delay product, and halving the window "
+    "empties it.",
+    ("rtt", _LOSSES): "The queue holds 20 packets, 60 ms, whatever the path: the longer it is, the "
+    "more of what BBR keeps under way does not fit.",
+    ("rtt", _USE): "Up to 120 ms (two queues) over nine tenths are used; at 240 ms the cliff's "
+    "losses leave a window that 15 s are too short to grow from.",
+}

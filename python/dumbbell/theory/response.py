@@ -1,0 +1,69 @@
+"""TCP under periodic loss: the mean window when of every 1/p packets one is lost.
+
+The window of a flow that loses one packet in 1/p swings between what follows a reduction and where
+the next loss finds it, always alike, so that its mean is known. No queue and no other limit takes
+part: the round-trip time is constant.
+"""
+
+from __future__ import annotations
+
+import math
+
+from dumbbell.theory.errors import TheoryError, positive
+
+CUBIC_C = 0.4
+"""Growth of CUBIC, segments/s^3 (RFC 9438 section 5, C)."""
+CUBIC_BETA = 0.7
+"""What CUBIC leaves of the window at a loss (RFC 9438 section 4.6)."""
+
+
+def reno_mean_window(p: float, *, packets_per_ack: int = 1) -> float:
+    """Mean window of Reno, packets: sqrt(3 / (2 b p)).
+
+    That is 1.22/sqrt(p) when every packet is acknowledged and 0.87/sqrt(p) with delayed
+    acknowledgements, of a sender that grows by acknowledgements and not by bytes.
+    Mathis, Semke, Mahdavi and Ott, "The macroscopic behavior of the TCP congestion avoidance
+    algorithm", Computer Communication Review 27(3), 1997, section 2 (their table 1: periodic loss).
+
+    Args:
+        p: Losses per packet, above 0 and below 1.
+        packets_per_ack: b, packets that an acknowledgement stands for; positive.
+
+    Raises:
+        TheoryError: A parameter is outside its range.
+    """
+    _loss_ratio(p)
+    positive(packets_per_ack, "packets_per_ack", "packets")
+    return math.sqrt(1.5 / (packets_per_ack * p))
+
+
+def cubic_mean_window(
+    p: float, rtt_s: float, *, c: float = CUBIC_C, beta: float = CUBIC_BETA
+) -> float:
+    """Mean window of CUBIC, packets, by RFC 9438's response function.
+
+    AVG_W_cubic = (C (3 + beta) / (4 (1 - beta)))^(1/4) (RTT/p)^(3/4) (RFC 9438 section 5, equation
+    5); with its parameters 1.054 (RTT/p)^(3/4). It holds above the Reno-friendly region: where the
+    result exceeds Reno's.
+
+    Args:
+        p: Losses per packet, above 0 and below 1.
+        rtt_s: Round-trip time, s, positive.
+        c: Growth, segments/s^3, positive.
+        beta: What a loss leaves of the window, above 0 and below 1.
+
+    Raises:
+        TheoryError: A parameter is outside its range.
+    """
+    _loss_ratio(p)
+    positive(rtt_s, "rtt_s", "s")
+    positive(c, "c", "segments/s^3")
+    if not 0.0 < beta < 1.0:
+        raise TheoryError(f"beta is {beta}; it must lie between 0 and 1")
+    scale = c * (3.0 + beta) / (4.0 * (1.0 - beta))
+    return float(scale**0.25 * (rtt_s / p) ** 0.75)
+
+
+def _loss_ratio(p: float) -> None:
+    if not 0.0 < p < 1.0:
+        raise TheoryError(f"p is {p} losses per packet; it must lie between 0 and 1")
