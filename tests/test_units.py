@@ -95,10 +95,6 @@ def test_numbers_without_end_are_not_written() -> None:
     [
         ("pfifo", {"kind": "pfifo", "limit_packets": 1000}),
         ("bfifo limit 50kb", {"kind": "bfifo", "limit_bytes": 51_200}),
-        (
-            "netem rate 1mbit",
-            {"kind": "netem", "limit_packets": 1000, "delay_ns": 0, "rate_bps": 10**6},
-        ),
     ],
 )
 def test_disciplines_go_there_and_back(text: str, parameters: dict) -> None:

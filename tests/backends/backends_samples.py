@@ -40,7 +40,7 @@ class ScriptedBackend:
         self.cost = cost or Cost(1, 1, 1.0)
         self.threads = 0
 
-    def versions(self) -> Mapping[str, Any]:
+    def versions(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
         return {"scripted": "7"}
 
     def check(self, resolved_json: str) -> Cost:

@@ -17,8 +17,7 @@ from dumbbell.spec import Experiment
 PAGE = ROOT / "docs" / "howto" / "add-a-qdisc.md"
 WORKSPACE = ("Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "clippy.toml")
 PURE = ("-p", "dumbbell-tc", "-p", "dumbbell-engine")
-# Two streams of constant rate are more than the link carries; what is marked minimize-delay must
-# not wait for more than the packet in transmission.
+# Twice what the link carries. A packet of 1000 bytes takes 8 ms; one comes every 4 ms.
 EXPERIMENT = """
 duration = "10s"
 [[links]]
@@ -29,31 +28,25 @@ forward = { rate = "1mbit" }
 name = "bulk"
 from = "a"
 to = "b"
-source = { kind = "cbr", rate = "130pps", size = "1000B" }
-[[flows]]
-name = "quick"
-from = "a"
-to = "b"
-dscp = 4
-source = { kind = "cbr", rate = "20pps", size = "100B" }
+source = { kind = "cbr", rate = "250pps", size = "1000B" }
 """
 CHECK = """\
 //! Made by tests/docs: the discipline of the how-to, in a whole run.
 
-/// Greatest delay of the bulk and of the quick stream, ns.
-fn longest_delays(resolved: &str) -> (i64, i64) {{
+/// Greatest delay, ns, and packets dropped.
+fn delay_and_drops(resolved: &str) -> (i64, i64) {{
     let run = dumbbell_engine::run::simulate_one(resolved, 0).unwrap();
-    let longest = run.tables.column_i64("flows", "delay_max_ns");
-    (longest[0], longest[1])
+    let longest = run.tables.column_i64("flows", "delay_max_ns")[0];
+    (longest, run.tables.column_i64("queues", "dropped_overlimit_pkts")[0])
 }}
 
 #[test]
-fn what_minimizes_delay_waits_for_one_packet_at_most() {{
-    let (bulk, quick) = longest_delays(r#"{in_bands}"#);
-    // A packet of 1000 bytes takes 8 ms, and one of 100 bytes 0.8 ms.
-    assert!(quick <= 8_800_000 && bulk > 100_000_000, "{{bulk}} {{quick}}");
-    let (_, quick) = longest_delays(r#"{in_order}"#);
-    assert!(quick > 100_000_000, "{{quick}}");
+fn the_same_is_lost_and_what_is_not_lost_waits_less() {{
+    let (at_head, dropped) = delay_and_drops(r#"{at_head}"#);
+    let (at_tail, also_dropped) = delay_and_drops(r#"{at_tail}"#);
+    assert!(dropped > 1000 && (dropped - also_dropped).abs() <= 1, "{{dropped}} {{also_dropped}}");
+    // Ten places: the last is left by ten transmissions, or by half as many and as many drops.
+    assert!(at_tail > 80_000_000 && at_head <= 52_000_000, "{{at_tail}} {{at_head}}");
 }}
 """
 
@@ -89,9 +82,9 @@ def test_add_a_qdisc(tmp_path: Path) -> None:
     apply_blocks(PAGE, tmp_path)
     cargo(tmp_path, "fmt", "--check", *PURE)
     check = tmp_path / "engine" / "tests" / "howto.rs"
-    in_bands = resolved_with({"kind": "pfifo_fast"})
-    in_order = resolved_with({"kind": "pfifo", "limit_packets": 1000})
-    check.write_text(CHECK.format(in_bands=in_bands, in_order=in_order), encoding="utf-8")
+    at_head = resolved_with({"kind": "pfifo_head_drop", "limit_packets": 10})
+    at_tail = resolved_with({"kind": "pfifo", "limit_packets": 10})
+    check.write_text(CHECK.format(at_head=at_head, at_tail=at_tail), encoding="utf-8")
     cargo(tmp_path, "clippy", "--locked", *PURE, "--lib", "--tests", "--", "-D", "warnings")
     cargo(tmp_path, "test", "--locked", "-p", "dumbbell-tc")
     cargo(tmp_path, "test", "--locked", "-p", "dumbbell-engine", "--lib", "qdisc")

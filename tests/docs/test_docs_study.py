@@ -94,7 +94,7 @@ def test_the_table_is_what_the_study_gives(tmp_path: Path, monkeypatch: pytest.M
     from dumbbell.cli.app import app
 
     monkeypatch.chdir(tmp_path)
-    (command,) = re.findall(r"^    dumbbell (reproduce .*)$", PAGE, re.MULTILINE)
+    command = re.findall(r"^    dumbbell (reproduce .*)$", PAGE, re.MULTILINE)[0]
     done = CliRunner().invoke(app, command.split())
     assert done.exit_code == 0, done.output
     folder = tmp_path / "results" / "statistical-multiplexing"

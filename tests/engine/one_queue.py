@@ -27,6 +27,7 @@ def end(rate_bps: int, limit_packets: int) -> dict[str, Any]:
         "mtu_bytes": 1500,
         "overhead_bytes": 14,
         "loss": 0.0,
+        "loss_every_pkts": 0,
         "qdisc": {"kind": "pfifo", "limit_packets": limit_packets},
         "changes": [],
         "record_packets": False,
@@ -53,6 +54,7 @@ def one_queue(
         "duration_ns": duration_ns,
         "warm_up_ns": warm_up_s * S,
         "sample_interval_ns": sample_interval_s * S,
+        "timer_hz": 1000,
         "hosts": [{"name": "a"}, {"name": "b"}],
         "links": [
             {"a": "a", "b": "b", "forward": end(RATE_BPS, limit_packets), "reverse": end(0, 1000)}
@@ -67,6 +69,8 @@ def one_queue(
                 "start_jitter_ns": 0,
                 "dscp": 0,
                 "ecn": "not-ect",
+                "transport": "udp",
+                "tcp": None,
                 "source": {
                     "kind": "poisson",
                     "gap": {"law": "exponential", "mean": 1 / lam},

@@ -71,16 +71,35 @@ MUTANTS = (
         "waiting_bytes + bytes < limit",
     ),
     Mutant(
+        "a bucket of tokens has no bottom to its depth",
+        "engine/src/qdisc/token_bucket.rs",
+        "let left = (self.tokens_ns + gain).min(self.depth_ns) - self.rate.ns_of(bytes) as i64;",
+        "let left = self.tokens_ns + gain - self.rate.ns_of(bytes) as i64;",
+    ),
+    Mutant(
+        "what a policer drops takes tokens",
+        "engine/src/net/policer.rs",
+        "self.bucket.take(wire_bytes, now.as_ns()).is_ok()",
+        "(self.bucket.take(wire_bytes, now.as_ns()).is_ok()"
+        " | self.bucket.take(40, now.as_ns()).is_err())",
+    ),
+    Mutant(
+        "a policer is passed by",
+        "engine/src/net/link.rs",
+        "&& !policer.passes(bytes, now)",
+        "&& !policer.passes(bytes, now) & false",
+    ),
+    Mutant(
         "netem's limit leaves out the packet in transmission",
         "engine/src/qdisc/netem.rs",
-        "self.packets.len() >= self.limit",
-        "self.packets.len() > self.limit",
+        "if self.len() >= self.limit {",
+        "if self.len() > self.limit {",
     ),
     Mutant(
         "netem's delay is added after the wait",
         "engine/src/qdisc/netem.rs",
-        "time_to_send = time_to_send.max(*in_front);",
-        "time_to_send = now.max(*in_front) + self.delay;",
+        "last.map_or(ready, |last| ready.max(last))",
+        "last.map_or(ready, |last| now.max(last) + self.delay)",
     ),
     Mutant(
         "the rest of a division is thrown away",

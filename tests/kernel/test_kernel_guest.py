@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from guest_processes import processes_below
 
 from dumbbell.backends.kernel import EPOCH_NS, KernelInfo, LaunchResult, launch
 from dumbbell.backends.kernel.host_checks import host_checks
@@ -33,20 +34,6 @@ def guest(kernel: KernelInfo, script: Callable[[str, str], Path], run_dir: Path)
         return launch(kernel.path, init, run_dir=run_dir, **options)  # type: ignore[arg-type]
 
     return run
-
-
-def processes_of(kernel: Path) -> list[int]:
-    """Living processes that run that program."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                words = (entry / "cmdline").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if words[0] == os.fsencode(kernel):
-                found.append(int(entry.name))
-    return found
 
 
 def test_the_self_test(kernel: KernelInfo) -> None:
@@ -87,14 +74,12 @@ def test_a_panic_shows_its_console(guest: Guest, run_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("spin", ["while :; do :; done", "sleep 100000000000"])
-def test_a_guest_that_never_ends(
-    guest: Guest, kernel: KernelInfo, run_dir: Path, spin: str
-) -> None:
+def test_a_guest_that_never_ends(guest: Guest, run_dir: Path, spin: str) -> None:
     result = guest(f"({spin}) &\necho begun\n{spin}\n", wall_limit_s=1.0)
     assert result.timed_out
     assert result.wall_s < 5
     assert "begun" in result.why()
-    assert processes_of(kernel.path) == []
+    assert processes_below(run_dir) == []
     assert list(run_dir.iterdir()) == [result.console]
 
 
@@ -125,10 +110,10 @@ def test_nothing_outlives_the_runner(
     while not (console.exists() and b"begun" in console.read_bytes()):
         assert time.monotonic() < until
         time.sleep(0.05)
-    assert len(processes_of(kernel.path)) >= 3
+    assert len(processes_below(run_dir)) >= 3
     runner.send_signal(number)
     runner.wait(timeout=10)
-    while processes_of(kernel.path):
+    while processes_below(run_dir):
         assert time.monotonic() < until
         time.sleep(0.05)
 

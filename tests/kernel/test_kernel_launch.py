@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import subprocess
@@ -87,6 +88,19 @@ def test_the_limit_ends_the_whole_group(script: Script, run_dir: Path, stubborn:
     child = int(result.console_tail.split()[0])
     wait_until(lambda: not alive(child))
     assert sorted(path.name for path in run_dir.iterdir()) == ["console.log"]
+
+
+def test_a_guest_that_prints_without_end_does_not_fill_the_disk(
+    script: Script, run_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launcher = importlib.import_module("dumbbell.backends.kernel.launch")
+    monkeypatch.setattr(launcher, "CONSOLE_MAX_BYTES", 50_000)
+    result = run(script("kernel", "while :; do echo again; done\n"), run_dir)
+    assert result.flooded
+    assert not result.ok
+    assert not result.timed_out
+    assert "printed more than" in result.why()
+    assert result.wall_s < 10
 
 
 def test_stopping(script: Script, run_dir: Path) -> None:

@@ -13,7 +13,8 @@ from kernel_samples import EXPONENTIAL, network, ping
 
 from dumbbell.backends import get_backend
 from dumbbell.backends.base import Job
-from dumbbell.backends.kernel.backend import RunFolder, kernel_seed, remove_left_folders
+from dumbbell.backends.kernel.backend import kernel_seed
+from dumbbell.backends.kernel.folders import RunFolder, remove_left_folders
 from dumbbell.backends.kernel.job import check_kernel_can, job
 from dumbbell.backends.kernel.tables import read_result
 from dumbbell.errors import SpecError
@@ -41,8 +42,8 @@ def test_a_finite_rate_is_a_shaper_without_credit_with_the_qdisc_as_leaf() -> No
         "h2: qdisc add dev eth1 root handle 10: pfifo limit 1000",
         "h2: qdisc add dev ifb-eth1 root handle 1: stab overhead 24"
         " netem limit 1000000000 delay 7ms rate 10mbit",
-        "h2: qdisc add dev eth1 handle ffff: ingress",
-        "h2: filter add dev eth1 parent ffff: matchall action mirred egress redirect dev ifb-eth1",
+        "h2: qdisc add dev eth1 clsact",
+        "h2: filter add dev eth1 ingress matchall action mirred egress redirect dev ifb-eth1",
     ]
 
 
@@ -103,7 +104,7 @@ def test_columns_are_read_as_they_were_written(tmp_path: Path) -> None:
     numbers = np.array([1, -1], "<i8")
     (tmp_path / "columns.bin").write_bytes(numbers.tobytes())
     result = {
-        "digest": "d", "events": 3, "release": "6.1", "unknown_queues": [],
+        "digest": "d", "events": 3, "latest_ns": 0, "release": "6.1", "unknown_queues": [],
         "columns": [["probes", "seq", "int64", 16]],
     }  # fmt: skip
     (tmp_path / "result.json").write_text(json.dumps(result))

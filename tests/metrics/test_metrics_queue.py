@@ -22,7 +22,11 @@ def test_by_hand() -> None:
                 "arrived_pkts": [100, 0, 50],
                 "arrived_bytes": [1000, 0, 500],
                 "departed_bytes": [800, 0, 125_000],
+                "departed_pkts": [60, 0, 50],
                 "dropped_overlimit_pkts": [20, 0, 0],
+                "dropped_aqm_pkts": [10, 0, 0],
+                "policed_pkts": [5, 0, 0],
+                "marked_pkts": [15, 0, 0],
                 "sojourn_count": [80, 0, 40],
                 "sojourn_mean_s": [0.1, math.nan, 0.4],
                 "sojourn_max_ns": [3_000_000, -1, 7],
@@ -37,7 +41,8 @@ def test_by_hand() -> None:
     assert metrics.offered_load_bps(run, 0) == 800.0
     assert metrics.throughput_bps(run, 0) == 640.0
     assert metrics.utilization(run, 0) == 0.5
-    assert metrics.loss_ratio(run, 0) == 0.2
+    assert metrics.loss_ratio(run, 0) == 0.35
+    assert metrics.mark_ratio(run, 0) == 0.25
     assert metrics.mean_sojourn_s(run, 0) == 0.1
     assert metrics.mean_sojourn_s(run, [0, 1, 2]) == pytest.approx((80 * 0.1 + 40 * 0.4) / 120)
     assert metrics.mean_wait_s(run, 0) == 0.05
@@ -47,7 +52,12 @@ def test_by_hand() -> None:
     assert metrics.mean_backlog_bytes(run, BOTTLENECK) == 64
     # 10**6 bit in 10 s at 1 Mbit/s; the window of the description is 120 s.
     assert metrics.utilization_bits(run, BOTTLENECK) == pytest.approx(1e6 / (120 * 1e6))
-    for nothing in (metrics.mean_sojourn_s, metrics.max_sojourn_s, metrics.loss_ratio):
+    for nothing in (
+        metrics.mean_sojourn_s,
+        metrics.max_sojourn_s,
+        metrics.loss_ratio,
+        metrics.mark_ratio,
+    ):
         assert math.isnan(nothing(run, 1))
     assert metrics.utilization_bits(run, 0) == 0.0  # nothing limits that link
 
@@ -141,3 +151,24 @@ def test_netem_paces_itself() -> None:
         metrics.utilization(run, "a->b"), rel=1e-3
     )
     assert metrics.mean_backlog_pkts(run, 0) == metrics.mean_system_pkts(run, 0)
+
+
+def test_a_flow_over_tcp_has_no_datagrams() -> None:
+    described = Experiment.from_toml(
+        """
+        duration = "2s"
+        [[links]]
+        a = "a"
+        b = "b"
+        delay = "5ms"
+        forward = { rate = "10mbit" }
+        [[flows]]
+        name = "bulk"
+        from = "a"
+        to = "b"
+        source = { kind = "greedy" }
+        """
+    )
+    run = simulate(described)
+    assert math.isnan(metrics.sending_rate_pps(run, "bulk"))
+    assert metrics.goodput_bps(run, "bulk") > 8e6

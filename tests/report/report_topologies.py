@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from dumbbell import _engine
 from dumbbell.report.topology import TextOf
 
 FIFO = {"kind": "pfifo", "limit_packets": 1000}
 
 
 def netem(rate_bps: int) -> dict[str, Any]:
-    return {"kind": "netem", "limit_packets": 1000, "delay_ns": 0, "rate_bps": rate_bps}
+    return {**json.loads(_engine.parse_qdisc("netem")), "rate_bps": rate_bps}
 
 
 def end(

@@ -63,6 +63,7 @@ end = st.fixed_dictionaries(
         "mtu": st.sampled_from(["68B", "1500B", "9000B"]),
         "overhead": st.sampled_from(["ethernet", "wire", "ppp", "none", "22B"]),
         "loss": probabilities,
+        "loss_every": st.integers(0, 10**6),
         "qdisc": qdiscs,
         "changes": st.lists(
             st.fixed_dictionaries(
@@ -71,6 +72,7 @@ end = st.fixed_dictionaries(
             max_size=3,
         ).map(lambda changes: [{"at": f"{i}s", **change} for i, change in enumerate(changes)]),
         "record_packets": st.booleans(),
+        "capture": st.booleans(),
     },
 )
 spaced = st.one_of(
@@ -93,6 +95,7 @@ sources = st.one_of(
     _merged(_of(kind="poisson", size=size_laws), spaced, size_at),
     _merged(_of(kind="cbr", size=size_laws), spaced, size_at),
     _merged(_of(kind="renewal", gap=gap_laws, size=size_laws), size_at),
+    _merged(_of(kind="bursts", gap=gap_laws, size=size_laws, packets=st.integers(1, 9)), size_at),
     _of(kind="ditg", gap=gap_laws, size=size_laws),
     _of(kind="ditg", gap=gap_laws, size=size_laws, oversleep="exponential 90us"),
     _merged(
@@ -105,6 +108,38 @@ sources = st.one_of(
         ),
         size_at,
     ),
+)
+
+
+tcp_sources = st.one_of(
+    _of(kind="greedy"),
+    _of(kind="sized", size=st.sampled_from(["1B", "100kb", "1gb"])),
+    _of(kind="closed_loop", size=size_laws, think=gap_laws),
+    _merged(_of(kind="poisson", size=size_laws), spaced),
+)
+tcp_knobs = st.fixed_dictionaries(
+    {},
+    optional={
+        "profile": st.sampled_from(["linux-6.1", "rfc"]),
+        "congestion_control": st.sampled_from(["reno", "cubic", "bbr", "vegas"]),
+        "initial_window": st.integers(1, 20),
+        "sack": st.booleans(),
+        "rack": st.booleans(),
+        "timestamps": st.booleans(),
+        "delayed_ack": st.booleans(),
+        "ack_every": st.integers(1, 4),
+        "ecn": st.booleans(),
+        "pacing": st.sampled_from([True, False, "auto"]),
+        "hystart": st.booleans(),
+        "prr": st.sampled_from(["rfc6937", "rfc9937"]),
+        "min_rto": times,
+        "send_buffer": st.sampled_from(["4kb", "1mb"]),
+        "receive_window": st.sampled_from(["64kb", "6mb"]),
+    },
+)
+udp_flows = st.fixed_dictionaries({"source": sources})
+tcp_flows = st.fixed_dictionaries(
+    {"source": tcp_sources, "transport": st.just("tcp")}, optional={"tcp": tcp_knobs}
 )
 
 
@@ -132,12 +167,14 @@ def experiments(draw: st.DrawFn) -> dict[str, Any]:
     flows, probes = [], []
     for i in range(draw(st.integers(0, 3))):
         a, b = draw(two)
-        flow = {"name": f"flow-{i}", "from": a, "to": b, "source": draw(sources)}
+        flow = {"name": f"flow-{i}", "from": a, "to": b}
+        flow |= draw(st.one_of(udp_flows, tcp_flows))
         optional = {"start": times, "start_jitter": times, "dscp": st.sampled_from([0, "EF", 63])}
         flows.append(flow | draw(st.fixed_dictionaries({}, optional=optional)))
     for i in range(draw(st.integers(0, 2))):
         a, b = draw(two)
         optional = {"interval": positive_times, "count": st.integers(1, 9), "start": times}
+        optional["kind"] = st.sampled_from(["ping", "udp"])
         probe = {"name": f"probe-{i}", "from": a, "to": b}
         probes.append(probe | draw(st.fixed_dictionaries({}, optional=optional)))
     top = draw(
@@ -147,6 +184,7 @@ def experiments(draw: st.DrawFn) -> dict[str, Any]:
                 "warm_up": times,
                 "seed": st.integers(0, 2**64 - 1),
                 "sample_interval": times,
+                "timer_hz": st.sampled_from([100, 250, 1000]),
             },
         )
     )

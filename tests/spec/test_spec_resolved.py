@@ -38,9 +38,11 @@ def test_every_default_of_the_smallest() -> None:
         "mtu_bytes": 1500,
         "overhead_bytes": 14,
         "loss": 0.0,
+        "loss_every_pkts": 0,
         "qdisc": {"kind": "pfifo", "limit_packets": 1000},
         "changes": [],
         "record_packets": False,
+        "capture": False,
     }
     assert Experiment.read(SMALL).resolved() == {
         "schema": 1,
@@ -49,6 +51,7 @@ def test_every_default_of_the_smallest() -> None:
         "duration_ns": 10**10,
         "warm_up_ns": 0,
         "sample_interval_ns": 0,
+        "timer_hz": 1000,
         "hosts": [{"name": "left"}, {"name": "middle"}, {"name": "right"}],
         "links": [
             {"a": "left", "b": "middle", "forward": end, "reverse": end},
@@ -64,6 +67,8 @@ def test_every_default_of_the_smallest() -> None:
                 "start_jitter_ns": 0,
                 "dscp": 0,
                 "ecn": "not-ect",
+                "transport": "udp",
+                "tcp": None,
                 "source": {
                     "kind": "poisson",
                     "gap": {"law": "exponential", "mean": 1 / 110},
@@ -97,7 +102,7 @@ def test_resolved_goes_there_and_back_and_the_engine_takes_it(data: dict) -> Non
     assert Experiment.from_resolved(text).resolved_json() == text
     assert Experiment.from_resolved(json.loads(text)).resolved_json() == text
     assert json.dumps(json.loads(text), sort_keys=True, separators=(",", ":")) == text
-    _engine.check(text)
+    _engine.check(text, simulated=False)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

@@ -50,7 +50,7 @@ class NumberingBackend:
         self.fails_at = fails_at
         self.started: list[int] = []
 
-    def versions(self) -> Mapping[str, Any]:
+    def versions(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
         return {}
 
     def check(self, resolved_json: str) -> Cost:

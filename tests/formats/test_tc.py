@@ -1,0 +1,203 @@
+"""Queues as tc prints them, held against the program itself, and read back."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dumbbell.backends import simulate
+from dumbbell.errors import DumbbellError
+from dumbbell.formats import FormatError, read_tc, tc_iterate_text, tc_json, tc_text
+from dumbbell.spec import Experiment
+from dumbbell.tables import Run
+
+QUEUE = "a->b"
+
+
+def a_run(qdisc: str, *, sample_interval: str = "500ms") -> Run:
+    """Two seconds of an overload through a queue of this discipline."""
+    experiment = Experiment.from_toml(
+        f"""
+        duration = "2s"
+        sample_interval = "{sample_interval}"
+        links = [{{ a = "a", b = "b", qdisc = '''{qdisc}''' }}]
+        [[flows]]
+        name = "f"
+        from = "a"
+        to = "b"
+        source = {{ kind = "cbr", rate = "200pps", size = "986B" }}
+        """
+    )
+    return simulate(experiment)
+
+
+def real_tc(qdisc: str) -> tuple[str, list[dict[str, object]]]:
+    """What the installed tc and the host's kernel say of the same discipline, unused."""
+    if os.geteuid() != 0 or not shutil.which("tc") or not shutil.which("unshare"):
+        pytest.skip("needs root, unshare and tc")
+    script = f"{_commands(qdisc)}; tc -s -d qdisc show dev lo; echo; tc -s -d -j qdisc show dev lo"
+    done = subprocess.run(
+        ["unshare", "-n", "sh", "-ec", script], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        pytest.skip(f"this host's kernel: {done.stderr.strip()}")
+    text, _, as_json = done.stdout.rpartition("\n[")
+    return text.rstrip("\n"), json.loads(f"[{as_json}")
+
+
+def _commands(qdisc: str) -> str:
+    if "\n" not in qdisc:
+        return f"tc qdisc add dev lo root handle 1: {qdisc}"
+    return "; ".join(f"tc {line}".replace("add", "add dev lo", 1) for line in qdisc.splitlines())
+
+
+def shape(text: str) -> list[str]:
+    """Lines, their counters taken out."""
+    return [
+        re.sub(r"\d+(?:[KM]?b)?", "N", line) if line.startswith(" ") else line
+        for line in text.splitlines()
+    ]
+
+
+@pytest.mark.parametrize(
+    "qdisc",
+    [
+        "pfifo limit 50",
+        "bfifo limit 10kb",
+        "bfifo limit 51199",
+        "bfifo limit 2mb",
+        "bfifo limit 1514000",
+        "tbf rate 1mbit burst 10kb limit 20kb",
+        "tbf rate 6.55mbit burst 10kb limit 2mb",
+        "tbf rate 33.3333kbit burst 1600 limit 10kb",
+        "tbf rate 1mbit burst 10kb limit 20kb peakrate 2mbit mtu 1514",
+        "tbf rate 1gbit burst 1mb limit 3mb",
+        "qdisc add root handle 1: tbf rate 1mbit burst 10kb limit 10kb\n"
+        "qdisc add parent 1:1 handle 2: pfifo limit 20",
+        "pfifo_fast",
+        "prio",
+        "qdisc add root handle 1: htb default 10\nclass add parent 1: classid 1:10 htb rate 1mbit",
+        "qdisc add root handle 1: htb default 1f r2q 5 direct_qlen 50\n"
+        "class add parent 1: classid 1:1 htb rate 2mbit\n"
+        "class add parent 1:1 classid 1:1f htb rate 1mbit ceil 2mbit",
+    ],
+)
+def test_text_and_json_are_those_of_tc(qdisc: str) -> None:
+    run = a_run(qdisc)
+    text, as_json = real_tc(qdisc)
+    assert shape(tc_text(run, QUEUE)) == shape(text)
+    ours = json.loads(tc_json(run, QUEUE))
+    assert [list(each) for each in ours] == [list(each) for each in as_json]
+    assert [each["options"] for each in ours] == [each["options"] for each in as_json]
+
+
+def test_numbers_are_those_of_the_last_sample() -> None:
+    run = a_run("tbf rate 1mbit burst 10kb limit 20kb")
+    last = {
+        name: run.column("queue_samples", name, queue=QUEUE)[-1]
+        for name in ("departed_bytes", "departed_pkts", "dropped_pkts", "backlog_pkts")
+    }
+    assert last["dropped_pkts"] > 0
+    lines = tc_text(run, QUEUE).splitlines()
+    assert lines[1] == (
+        f" Sent {last['departed_bytes']} bytes {last['departed_pkts']} pkt"
+        f" (dropped {last['dropped_pkts']}, overlimits 0 requeues 0) "
+    )
+    assert lines[2].endswith(f"b {last['backlog_pkts']}p requeues 0")
+
+
+@pytest.mark.parametrize(
+    ("qdisc", "expected"),
+    [
+        ("codel", "codel 1: root refcnt 2 limit 1000p target 5ms interval 100ms "),
+        (
+            "fq_codel",
+            "fq_codel 1: root refcnt 2 limit 10240p flows 1024 quantum 1514 target 5ms "
+            "interval 100ms memory_limit 32Mb ecn drop_batch 64 ",
+        ),
+        ("pie", "pie 1: root refcnt 2 limit 1000p target 15ms tupdate 15ms alpha 2 beta 20 "),
+        (
+            "netem delay 10ms 2ms 25% loss gemodel 1% 10% 70% 0.1% reorder 25% gap 5 rate 1mbit",
+            "netem 1: root refcnt 2 limit 1000 delay 10ms  2ms 25% loss gemodel p 1% r 10% "
+            "1-h 70% 1-k 0.1% reorder 25% rate 1Mbit gap 5",
+        ),
+        (
+            "prio bands 4 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 3",
+            "prio 1: root refcnt 2 bands 4 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 3",
+        ),
+        (  # every packet passes unshaped: how many, the run does not say
+            "htb",
+            "htb 1: root refcnt 2 r2q 10 default 0x0 ver 3.17 direct_qlen 1000",
+        ),
+        (
+            "netem loss 0.5% 25% ecn duplicate 1%",
+            "netem 1: root refcnt 2 limit 1000 loss 0.5% 25% duplicate 1% ecn ",
+        ),
+    ],
+)
+def test_disciplines_this_host_may_not_have(qdisc: str, expected: str) -> None:
+    run = a_run(qdisc)
+    assert tc_text(run, QUEUE).splitlines()[0] == f"qdisc {expected}"
+    json.loads(tc_json(run, QUEUE))
+
+
+def test_every_sample_is_a_block_and_reads_back(tmp_path: Path) -> None:
+    run = a_run("tbf rate 1mbit burst 10kb limit 20kb")
+    text = tc_iterate_text(run, QUEUE, t0_epoch_ns=1_700_000_000 * 10**9)
+    assert text.count("\n---\n") == len(run.column("queue_samples", "t_ns", queue=QUEUE))
+    file = tmp_path / "tc.txt"
+    file.write_text(text)
+    read = read_tc(file)
+    assert read.origin == "imported"
+    assert read.meta["queue_names"] == ["tbf 1:"]
+    for name in ("departed_bytes", "departed_pkts", "dropped_pkts", "backlog_pkts"):
+        np.testing.assert_array_equal(
+            read.column("queue_samples", name), run.column("queue_samples", name, queue=QUEUE)
+        )
+    at = run.column("queue_samples", "t_ns", queue=QUEUE)
+    np.testing.assert_array_equal(read.column("queue_samples", "t_ns"), at - at[0])
+    file.write_text(tc_json(run, QUEUE))
+    backlog = run.column("queue_samples", "backlog_bytes", queue=QUEUE)[-1]
+    assert read_tc(file).column("queue_samples", "backlog_bytes").tolist() == [backlog]
+
+
+def test_text_of_a_real_pie_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "pie.txt"
+    file.write_text(
+        "qdisc pie 8001: dev eth0 root refcnt 2 limit 1000p target 15ms tupdate 16ms alpha 2 "
+        "beta 20 \n Sent 1514 bytes 1 pkt (dropped 7, overlimits 0 requeues 0) \n"
+        " backlog 14Kb 10p requeues 0\n  prob 0.012 delay 14.5ms\n"
+        "  pkts_in 18 overlimit 0 dropped 7 maxq 11 ecn_mark 3\n"
+    )
+    row = read_tc(file).table("queue_samples").row(0, named=True)
+    assert row["backlog_bytes"] == 14 << 10
+    assert (row["drop_probability"], row["delay_estimate_ns"]) == (0.012, 14_500_000)
+    assert (row["marked_pkts"], row["dropped_pkts"]) == (3, 7)
+
+
+@pytest.mark.parametrize("text", ["", "hello\n", "[", '[{"kind":"pfifo"}]', "[1]", "[" * 5000])
+def test_what_is_not_of_tc_is_refused(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "tc.txt"
+    file.write_text(text)
+    with pytest.raises(FormatError):
+        read_tc(file)
+
+
+def test_runs_that_do_not_say_enough_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "tc.txt"
+    run = a_run("pfifo limit 5")
+    file.write_text(tc_text(run, QUEUE))
+    with pytest.raises(DumbbellError, match="imported"):
+        tc_text(read_tc(file), 0)
+    file.write_text(tc_text(run, QUEUE) + "---\n" + tc_text(run, QUEUE))
+    with pytest.raises(FormatError, match="Time"):
+        read_tc(file)
+    with pytest.raises(DumbbellError, match="sample_interval"):
+        tc_text(a_run("pfifo limit 5", sample_interval="0s"), QUEUE)

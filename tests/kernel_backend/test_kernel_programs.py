@@ -1,0 +1,73 @@
+"""Hashes of what runs in a guest; no kernel is needed."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dumbbell.backends.kernel import programs
+from dumbbell.backends.kernel.programs import file_sha256, host_tools, shared_libraries
+from dumbbell.errors import RunError
+
+
+def test_libraries_are_those_that_are_loaded() -> None:
+    """As /proc/PID/maps has them of a program that runs."""
+    program = Path("/bin/sleep").resolve()
+    running = subprocess.Popen([program, "600"], env={})
+    try:
+        mapped = set()
+        while not any("libc.so" in path for path in mapped):
+            words = Path(f"/proc/{running.pid}/maps").read_text(encoding="utf-8").split()
+            mapped = {word for word in words if ".so" in word}
+    finally:
+        running.kill()
+        running.wait()
+    found = {str(path.resolve()) for path in shared_libraries(program).values()}
+    assert mapped == found
+
+
+def test_a_program_without_a_loader_has_no_libraries(tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\n", encoding="utf-8")
+    assert shared_libraries(script) == {}
+
+
+def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    for content in (b"one", b"three"):
+        file.write_bytes(content)
+        assert file_sha256(file) == hashlib.sha256(content).hexdigest()
+
+
+def test_a_loader_that_fails_is_an_error(tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    content = Path(shutil.which("sleep") or sys.executable).resolve().read_bytes()
+    broken.write_bytes(content.replace(b"libc.so.6\0", b"libX.so.6\0"))
+    with pytest.raises(RunError, match=r"broken cannot be loaded.*libX\.so\.6"):
+        shared_libraries(broken)
+
+
+def test_all_programs_and_their_libraries_are_hashed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    try:
+        tools = host_tools()
+    except RunError as error:
+        pytest.skip(str(error))
+    guest = tmp_path / "guest"
+    guest.write_text("#!/bin/sh\n", encoding="utf-8")
+    guest.chmod(0o755)
+    monkeypatch.setenv(programs.GUEST_VARIABLE, str(guest))
+    found = programs.program_hashes()
+    assert found["guest_sha256"] == file_sha256(guest)
+    assert found["tc_sha256"] == file_sha256(Path(tools["tc"]))
+    libraries = found["libraries_sha256"]
+    assert isinstance(libraries, dict)
+    assert libraries.keys() == {
+        name for tool in tools.values() for name in shared_libraries(Path(tool))
+    }

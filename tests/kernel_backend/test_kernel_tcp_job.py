@@ -1,0 +1,94 @@
+"""What a guest is told about TCP; no kernel is needed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kernel_samples import EXPONENTIAL, network, ping
+
+from dumbbell.backends.kernel.job import check_kernel_can, job
+from dumbbell.errors import SpecError
+
+TOOLS = {"ip": "/sbin/ip", "tc": "/sbin/tc"}
+
+
+def flows(*settings: dict[str, Any]) -> list[dict[str, Any]]:
+    ends = {"from": "sender", "to": "receiver", "source": {"kind": "greedy"}}
+    return [{"name": f"flow-{i}", **ends, "tcp": tcp} for i, tcp in enumerate(settings)]
+
+
+def told(**changes: Any) -> dict[str, Any]:
+    experiment = network(link={"rate": "10mbit"}, **changes)
+    text: dict[str, Any] = json.loads(job(experiment.resolved_json(), 0, Path("/out"), TOOLS))
+    return text
+
+
+def lines(**changes: Any) -> list[str]:
+    steps = told(**changes)["steps"]
+    return [f"h{step['host']}: {line}" for step in steps for line in step["lines"]]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "path"),
+    [
+        ({"profile": "rfc"}, {}, "flows[0].tcp.profile"),
+        ({"ack_every": 4}, {}, "flows[0].tcp.ack_every"),
+        ({"congestion_control": "bbr", "pacing": False}, {}, "flows[0].tcp.pacing"),
+        ({"sack": False}, {}, "flows[1].tcp.sack"),
+        ({}, {"hystart": False}, "flows[1].tcp.hystart"),
+        ({}, {"initial_window": 2}, "flows[1].tcp.initial_window"),
+    ],
+)
+def test_what_the_kernel_has_not_or_not_apart_is_refused(
+    first: dict[str, Any], second: dict[str, Any], path: str
+) -> None:
+    with pytest.raises(SpecError) as refused:
+        check_kernel_can(network(flows=flows(first, second)).resolved())
+    assert refused.value.path == path
+
+
+def test_flows_with_other_controllers_may_differ_where_sockets_differ() -> None:
+    settings = [{"congestion_control": "bbr"}, {"pacing": True}, {"send_buffer": "64kb"}]
+    check_kernel_can(network(flows=flows(*settings)).resolved())
+
+
+def test_routes_carry_what_a_socket_cannot_be_told() -> None:
+    tcp = {"initial_window": 3, "min_rto": "50ms"}
+    found = lines(flows=flows(tcp))
+    route = "route replace 10.10.2.2/32 via 10.10.1.2 dev eth1 initcwnd 3 rto_min 50ms"
+    assert f"h0: {route}" in found
+    assert "h2: route replace 10.10.1.1/32 via 10.10.2.1 dev eth1" in found
+    found = lines(flows=flows({"delayed_ack": False}))
+    assert "h2: route replace 10.10.1.1/32 via 10.10.2.1 dev eth1 quickack 1" in found
+
+
+def test_hosts_have_the_settings_of_their_flows() -> None:
+    text = told(flows=flows({"ecn": True, "rack": False}))
+    (sender, router, receiver) = (
+        {each["path"]: each["value"] for each in settings} for settings in text["host_sysctl"]
+    )
+    assert sender == receiver
+    assert sender["net/ipv4/tcp_ecn"] == "1"
+    assert (sender["net/ipv4/tcp_recovery"], sender["net/ipv4/tcp_early_retrans"]) == ("0", "0")
+    assert router == {}
+
+
+def test_a_queue_is_watched_where_no_schedule_tells_when_packets_come() -> None:
+    watched = told(flows=flows({}))["watched"]
+    expected = {"queue": 2, "host": 1, "device": "eth2", "copies": "see-eth2"}
+    assert watched == [expected]
+    assert told(source=EXPONENTIAL, probes=[ping()])["watched"] == []
+    found = lines(flows=flows({}))
+    copy = "matchall action mirred egress mirror dev see-eth2"
+    assert f"h1: filter add dev eth2 egress {copy}" in found
+
+
+def test_a_narrower_link_behind_is_told_to_the_sender() -> None:
+    link = {"mtu": "1000B"}
+    experiment = network(link=link, flows=flows({}))
+    text = json.loads(job(experiment.resolved_json(), 0, Path("/out"), TOOLS))
+    found = [line for step in text["steps"] for line in step["lines"]]
+    assert any(line.endswith("dev eth1 mtu 1000") and "10.10.2.2" in line for line in found)

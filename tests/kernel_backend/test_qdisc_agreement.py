@@ -1,0 +1,169 @@
+"""The same arrivals through the simulator's discipline and through the kernel's own.
+
+A recorded trace overloads the queue, in bursts and for long, and leaves it idle. The same packets
+must be dropped, and the others leave at the same instants: within 2 microseconds, since the guest's
+clock ticks in 256 ns and a packet costs a few readings of it.
+
+A further discipline is a line in `DETERMINISTIC`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_samples import network
+from numpy.typing import NDArray
+
+from dumbbell.backends import simulate
+from dumbbell.spec import Experiment
+from dumbbell.tables import Run
+
+pytestmark = pytest.mark.usefixtures("kernel")
+
+Ints = NDArray[np.int64]
+
+QUEUE = "router->receiver"
+LATE_NS = 2_000
+TIE_US = 12
+"""Of a transmitter on the kernel, an htb with a burst of one byte: 8 us at 1 Mbit/s."""
+DEQUEUED, DROPPED = 1, 2
+
+DSCPS = (0, 4, 2)
+"""Of the three flows, TOS 0x00, 0x10 and 0x08: best effort, interactive and bulk."""
+
+_HTB = """
+root handle 1: htb default 20
+class add parent 1: classid 1:1 htb rate 1mbit burst 2kb cburst 2kb
+class add parent 1:1 classid 1:10 htb rate 400kbit ceil 1mbit burst 2kb cburst 2kb quantum 1514
+class add parent 1:1 classid 1:20 htb rate 200kbit ceil 1mbit burst 2kb cburst 2kb {second}
+class add parent 1:1 classid 1:30 htb rate 100kbit ceil 300kbit burst 2kb cburst 2kb quantum 1514
+filter add parent 1: protocol ip prio 1 u32 match ip dsfield 0x10 0xfc flowid 1:10
+filter add parent 1: protocol ip prio 1 u32 match ip dsfield 0x08 0xfc flowid 1:30
+qdisc add parent 1:10 pfifo limit 8
+qdisc add parent 1:20 bfifo limit 8kb
+qdisc add parent 1:30 pfifo limit 5
+"""
+
+DETERMINISTIC = {
+    "pfifo": {"rate": "1mbit", "qdisc": "pfifo limit 12"},
+    "bfifo": {"rate": "1mbit", "qdisc": "bfifo limit 9kb"},
+    "tbf": {"qdisc": "tbf rate 1mbit burst 4kb limit 12kb"},
+    "tbf by latency": {"qdisc": "tbf rate 999kbit burst 3000 latency 60ms"},
+    "tbf with peakrate": {"qdisc": "tbf rate 1mbit burst 8kb limit 12kb peakrate 1.5mbit mtu 1600"},
+    "tbf, packets too long": {"qdisc": "tbf rate 1mbit burst 900 limit 12kb"},
+    "tbf over pfifo": {
+        "qdisc": "root handle 1: tbf rate 1mbit burst 4kb limit 1; parent 1:1 pfifo limit 9"
+    },
+    "police": {"rate": "2mbit", "police": "police rate 1mbit burst 4kb drop"},
+    "police, two buckets": {
+        "qdisc": "pfifo",
+        "police": "police rate 1mbit burst 16kb mtu 2kb peakrate 2mbit drop",
+    },
+    "codel": {"rate": "1mbit", "qdisc": "codel"},
+    "codel, limited": {"rate": "1mbit", "qdisc": "codel limit 20 target 2ms interval 20ms"},
+    "fq_codel, one flow": {"rate": "1mbit", "qdisc": "fq_codel limit 60 drop_batch 8"},
+    "tbf over prio": {
+        "qdisc": "root handle 1: tbf rate 1mbit burst 4kb limit 1; parent 1:1 handle 2: prio;"
+        "parent 2:1 pfifo limit 5; parent 2:2 pfifo limit 6; parent 2:3 bfifo limit 3kb"
+    },
+    "prio": {
+        "rate": "1mbit",
+        "qdisc": "root handle 1: prio bands 4 priomap 1 1 1 1 1 1 0 1 1 1 1 1 1 1 1 1;"
+        "filter add parent 1: u32 match ip dsfield 0x08 0xff flowid 1:4;"
+        "parent 1:1 pfifo limit 5; parent 1:2 pfifo limit 6; parent 1:4 bfifo limit 3kb",
+    },
+    "htb": {"qdisc": _HTB.format(second="quantum 1514")},
+    "htb with prio": {"qdisc": _HTB.format(second="prio 1")},
+}
+
+
+def arrivals() -> tuple[Ints, Ints]:
+    """Instants in us and sizes: four spells of 2 s at 0.5, 1.3, 3 and 0.8 of 1 Mbit/s."""
+    random = np.random.default_rng(20261121)
+    spells = []
+    for spell, load in enumerate((0.5, 1.3, 3.0, 0.8)):
+        count = int(load * 125_000 * 2 / 550)
+        instants = spell * 2.5e6 + np.cumsum(random.exponential(2e6 / count, count))
+        spells.append(instants[instants < spell * 2.5e6 + 2e6].astype(np.int64))
+    times_us = np.concatenate(spells)
+    return apart(times_us), random.integers(60, 1040, len(times_us))
+
+
+def apart(times_us: Ints) -> Ints:
+    """The instants, none nearer than a few microseconds to the one before."""
+    steps = 2 * TIE_US * np.arange(len(times_us))
+    return np.maximum.accumulate(np.sort(times_us) - steps) + steps
+
+
+def experiment(times_us: Ints, sizes: Ints, link: dict[str, Any]) -> Experiment:
+    """Packets in turn from three flows; of one where CoDel queues flows apart.
+
+    Sizes on the wire, or, for CoDel, of payload: for the former the kernel's devices have an MTU of
+    65535 bytes, and CoDel drops nothing while no more than an MTU waits.
+    """
+    is_codel = "codel" in link.get("qdisc", "")
+    dscps = DSCPS[:1] if is_codel else DSCPS
+    flows = []
+    for index, dscp in enumerate(dscps):
+        own = slice(index, None, len(dscps))
+        source = {
+            "kind": "replay",
+            "size_at": "payload" if is_codel else "wire",
+            "times": [f"{at}us" for at in times_us[own]],
+            "sizes": [f"{size}B" for size in sizes[own]],
+        }
+        ends = {"from": "sender", "to": "receiver"}
+        flows.append({"name": f"flow-{index}", "dscp": dscp, "source": source, **ends})
+    return network(link={**link, "record_packets": True}, duration="12s", flows=flows)
+
+
+def without_ties(link: dict[str, Any]) -> Experiment:
+    """The arrivals, moved until none comes within a few microseconds of a departure.
+
+    There the guest's clock decides which was first, and in front of a full queue that decides what
+    is dropped.
+    """
+    times_us, sizes = arrivals()
+    for _ in range(100):
+        described = experiment(times_us, sizes, link)
+        departures, _ = fates(simulate(described))
+        left = sorted((at, packet) for packet, at in departures.items())
+
+        def is_tied(place: int, at_us: int, left: list[tuple[int, int]] = left) -> bool:
+            at, tie = at_us * 1000, TIE_US * 1000
+            near = left[bisect(left, (at - tie, 0)) : bisect(left, (at + tie, 0))]
+            return any(packet != place for _, packet in near)
+
+        tied = [is_tied(place, at) for place, at in enumerate(times_us.tolist())]
+        if not any(tied):
+            return described
+        times_us = apart(times_us + np.array(tied) * TIE_US * (2 + np.arange(len(tied)) % 7))
+    raise AssertionError("ties remain")
+
+
+def fates(run: Run) -> tuple[dict[int, int], set[int]]:
+    """Departure in ns by the packet's place among the arrivals, and the places of those dropped."""
+
+    def rows(column: str, event: int) -> Ints:
+        return run.column("packets", column, queue=QUEUE, event=event)
+
+    def places(event: int) -> list[int]:
+        found: Ints = (rows("seq", event) - 1) * len(run.flow_names) + rows("flow", event)
+        return found.tolist()
+
+    departures = dict(zip(places(DEQUEUED), rows("t_ns", DEQUEUED).tolist(), strict=True))
+    return departures, set(places(DROPPED))
+
+
+@pytest.mark.parametrize("name", DETERMINISTIC)
+def test_the_same_packets_leave_at_the_same_instants(name: str) -> None:
+    described = without_ties(DETERMINISTIC[name])
+    expected, expected_lost = fates(simulate(described))
+    found, found_lost = fates(simulate(described, backend="kernel"))
+    assert len(expected_lost) > 50
+    assert found_lost == expected_lost
+    late = np.array([found[packet] - at for packet, at in expected.items()])
+    assert -LATE_NS <= late.min() <= late.max() <= LATE_NS

@@ -1,0 +1,137 @@
+"""TCP flows: what implies the transport, what each profile fills in, what does not fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from spec_samples import bent
+
+from dumbbell import _engine
+from dumbbell.errors import SpecError
+from dumbbell.spec import Experiment, testbed_lines
+from dumbbell.spec.tcp import CONGESTION_CONTROLLERS
+
+GREEDY = {"kind": "greedy"}
+POISSON = {"kind": "poisson", "rate": "110pps", "size": "exponential 512B"}
+
+
+def flow(**keys: Any) -> dict[str, Any]:
+    """The resolved flow of the small experiment with these keys instead."""
+    data = bent()
+    data["flows"][0] |= keys
+    resolved = Experiment.read(data).resolved()
+    _engine.check(Experiment.read(data).resolved_json(), simulated=False)
+    (found,) = resolved["flows"]
+    return found
+
+
+def test_every_default_of_a_tcp_flow() -> None:
+    found = flow(source=GREEDY)
+    assert found["transport"] == "tcp"
+    assert found["source"] == {"kind": "greedy"}
+    assert found["tcp"] == {
+        "profile": "linux-6.1",
+        "congestion_control": "cubic",
+        "initial_window_pkts": 10,
+        "sack": True,
+        "rack": True,
+        "timestamps": True,
+        "delayed_ack": True,
+        "ack_every": 2,
+        "ecn": False,
+        "pacing": "auto",
+        "hystart": True,
+        "prr": "rfc6937",
+        "min_rto_ns": 200_000_000,
+        "send_buffer_bytes": 0,
+        "receive_window_bytes": 0,
+    }
+
+
+def test_a_knob_is_set_apart_from_its_profile() -> None:
+    found = flow(source=GREEDY, tcp={"profile": "rfc", "sack": False, "receive_window": "64kb"})
+    assert found["tcp"]["prr"] == "rfc9937"
+    assert found["tcp"]["min_rto_ns"] == 10**9
+    assert (found["tcp"]["rack"], found["tcp"]["sack"]) == (False, False)
+    assert found["tcp"]["receive_window_bytes"] == 65_536
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"source": GREEDY},
+        {"source": {"kind": "sized", "size": "10kb"}},
+        {"source": {"kind": "closed_loop", "size": "10kb", "think": "exponential 1s"}},
+        {"source": POISSON, "transport": "tcp"},
+        {"source": POISSON, "tcp": {}},
+    ],
+)
+def test_source_or_settings_imply_tcp(keys: dict[str, Any]) -> None:
+    found = flow(**keys)
+    assert found["transport"] == "tcp"
+    assert found["source"].get("size_at", "payload") == "payload"
+
+
+@pytest.mark.parametrize(
+    ("keys", "path", "hint"),
+    [
+        ({"source": GREEDY, "transport": "udp"}, "transport", "tcp"),
+        ({"source": {**POISSON, "kind": "bursts"}}, "source.rate", None),
+        (
+            {
+                "source": {"kind": "ditg", "gap": "10ms", "size": "512B"},
+                "transport": "tcp",
+            },
+            "transport",
+            "udp",
+        ),
+        ({"source": POISSON, "transport": "udp", "tcp": {}}, "tcp", None),
+        ({"source": {"kind": "ditg", "gap": "1ms", "size": "9B"}, "tcp": {}}, "tcp", None),
+        ({"source": GREEDY, "ecn": "ect0"}, "ecn", None),
+        ({"source": {**POISSON, "size_at": "wire"}, "tcp": {}}, "source.size_at", "payload"),
+        (
+            {"source": GREEDY, "tcp": {"congestion_control": "newreno"}},
+            "tcp.congestion_control",
+            "reno",
+        ),
+        ({"source": GREEDY, "tcp": {"pacing": "yes"}}, "tcp.pacing", None),
+        ({"source": GREEDY, "tcp": {"initial_window": 0}}, "tcp.initial_window", None),
+        ({"source": GREEDY, "tcp": {"send_buffer": "2kbit"}}, "tcp.send_buffer", None),
+        ({"source": {"kind": "sized", "size": "0B"}}, "source.size", None),
+    ],
+)
+def test_what_does_not_fit_is_refused(keys: dict[str, Any], path: str, hint: str | None) -> None:
+    with pytest.raises(SpecError) as refused:
+        flow(**keys)
+    assert refused.value.path == f"flows[0].{path}"
+    assert refused.value.hint == hint
+
+
+def test_the_controllers_are_those_of_linux() -> None:
+    assert len(set(CONGESTION_CONTROLLERS)) == 17
+
+
+def test_only_known_timer_frequencies() -> None:
+    assert Experiment.read(bent(timer_hz=250)).resolved()["timer_hz"] == 250
+    with pytest.raises(SpecError, match="100, 250 or 1000"):
+        Experiment.read(bent(timer_hz=300))
+
+
+def test_bursts_are_resolved_and_simulated() -> None:
+    source = {"kind": "bursts", "packets": 5, "gap": "1s", "size": "100B"}
+    experiment = Experiment.read(bent(flows__0__source=source))
+    (done,) = _engine.simulate([(experiment.resolved_json(), 0)], threads=1)
+    assert done.error is None
+    assert done.take_tables()["flows"]["created_pkts"].tolist() == [50]
+
+
+def test_greedy_and_sized_flows_are_sent_by_iperf3() -> None:
+    data = bent(flows__0__source=GREEDY, flows__0__tcp={"congestion_control": "bbr"})
+    sized = {"kind": "sized", "size": "10kb"}
+    data["flows"].append({"name": "b", "from": "left", "to": "right", "start": "2s"})
+    data["flows"][1] |= {"source": sized, "dscp": "EF"}
+    lines = testbed_lines(Experiment.read(data))
+    assert ("right", "iperf3 -s -D -p 5201") in lines
+    assert ("left", "iperf3 -c right -p 5201 -C bbr -t 10") in lines
+    assert ("left", "sleep 2; iperf3 -c right -p 5202 -C cubic -n 10240 -S 184") in lines

@@ -1,0 +1,37 @@
+"""The study of queue size and delay with the kernel that is there, or is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dumbbell.backends.kernel.cache import KernelMissingError
+from dumbbell.claims import Verdict
+from dumbbell.studies import StudyOptions, get_study
+from dumbbell.studies.queue_size_delay import published
+from dumbbell.sweep import Progress
+
+STUDY = "queue-size-delay"
+
+
+def test_without_a_kernel_nothing_is_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    begun: list[Progress] = []
+    options = StudyOptions(backends=("kernel",), on_progress=begun.append)
+    with pytest.raises(KernelMissingError, match="dumbbell kernel build"):
+        get_study(STUDY).reproduce(options)
+    assert not begun
+
+
+@pytest.mark.kernel
+def test_the_real_kernel_agrees_with_the_simulator(
+    real_kernel: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = {limit: published.LIMITS[limit] for limit in ("10kb", "80kb")}
+    monkeypatch.setattr(published, "LIMITS", sizes)
+    options = StudyOptions(backends=("kernel",), quick=True, replications=2, seed=5)
+    done = get_study(STUDY).reproduce(options)
+    for one in done.judged:
+        if one.claim.id.startswith(("peak-ideal-10kb", "peak-ditg", "agreement-ditg-peak")):
+            assert one.verdict is Verdict.REPRODUCED, one
