@@ -14,6 +14,10 @@ PEERS = BENCH / "peers"
 BUILD = BENCH / "build"
 OWN_BINARY = BENCH / "rust" / "target" / "release" / "mm1"
 NS3_LIBRARIES = ("point-to-point", "network", "stats", "core")
+NS3_TCP_LIBRARIES = (
+    "applications", "traffic-control", "point-to-point", "internet", "network", "bridge", "stats",
+    "mobility", "config-store", "core",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -74,25 +78,32 @@ def python_peer(
     return Peer(name, target, packets, missing=missing)
 
 
-def ns3_peer(target: float, packets: int) -> Peer:
-    """ns-3's bare device, compiled against the system's ns-3.
+def ns3_program(name: str, modules: tuple[str, ...]) -> tuple[Path, str]:
+    """A program of `peers/`, compiled against the system's ns-3; and why it is missing, if it is.
 
     The libraries are named here: the pkg-config files of Debian's package carry a stray flag.
     """
-    name = "ns-3 bare device"
+    source, binary = PEERS / f"{name}.cc", BUILD / name
     compiler = shutil.which("g++")
     if compiler is None or not Path("/usr/include/ns3/core-module.h").exists():
-        missing = "not installed (Debian: apt-get install g++ libns3-dev)"
-        return Peer(name, target, packets, missing=missing)
+        return binary, "not installed (Debian: apt-get install g++ libns3-dev)"
     BUILD.mkdir(exist_ok=True)
-    source, binary = PEERS / "mm1_ns3.cc", BUILD / "mm1_ns3"
     if not binary.exists() or binary.stat().st_mtime < source.stat().st_mtime:
-        libraries = [f"-lns3-{library}" for library in NS3_LIBRARIES]
+        libraries = [f"-lns3-{module}" for module in modules]
         command = [compiler, "-std=c++17", "-O3", "-w", str(source), "-o", str(binary), *libraries]
         built = subprocess.run(command, capture_output=True, text=True, check=False)
         if built.returncode != 0:
             reason = (built.stderr.strip().splitlines() or ["no reason given"])[-1]
-            return Peer(name, target, packets, missing=f"could not be built: {reason}")
+            return binary, f"could not be built: {reason}"
+    return binary, ""
+
+
+def ns3_peer(target: float, packets: int) -> Peer:
+    """ns-3's bare device."""
+    name = "ns-3 bare device"
+    binary, missing = ns3_program("mm1_ns3", NS3_LIBRARIES)
+    if missing:
+        return Peer(name, target, packets, missing=missing)
     return Peer(name, target, packets, (str(binary),), note="the libraries as installed")
 
 

@@ -213,7 +213,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--pairs", type=int, default=9, help="interleaved pairs a row")
     parser.add_argument("--scale", type=float, default=1.0, help="of the numbers of packets")
     parser.add_argument("--check", action="store_true", help="status 1 when a target is missed")
-    return parser.parse_args()
+    return parser.parse_known_args()[0]
 
 
 def main() -> int:

@@ -41,7 +41,7 @@ fn cpu_s() -> f64 {
 }
 
 /// The peak resident size of this process; 0 where there is no /proc.
-fn peak_rss_bytes() -> u64 {
+pub fn peak_rss_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let kib = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kib = kib.and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok());

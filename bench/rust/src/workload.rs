@@ -31,17 +31,17 @@ impl Workload {
         let end = |rate_bps: f64| {
             format!(
                 r#"{{"rate_bps":{rate_bps},"delay_ns":0,"mtu_bytes":1500,"overhead_bytes":0,
-                "loss":0.0,"qdisc":{{"kind":"pfifo","limit_packets":1000000000}},"changes":[],
+                "loss":0.0,"loss_every_pkts":0,"qdisc":{{"kind":"pfifo","limit_packets":1000000000}},"changes":[],
                 "record_packets":false}}"#
             )
         };
         let (forward, reverse) = (end(LINK_BPS), end(0.0));
         format!(
             r#"{{"schema":1,"name":"M/M/1","seed":{seed},"duration_ns":{duration_ns},
-            "warm_up_ns":0,"sample_interval_ns":0,"hosts":[{{"name":"a"}},{{"name":"b"}}],
+            "warm_up_ns":0,"sample_interval_ns":0,"timer_hz":1000,"hosts":[{{"name":"a"}},{{"name":"b"}}],
             "links":[{{"a":"a","b":"b","forward":{forward},"reverse":{reverse}}}],
             "flows":[{{"name":"{FLOW}","from":"a","to":"b","start_ns":0,
-            "stop_ns":{duration_ns},"start_jitter_ns":0,"dscp":0,"ecn":"not-ect",
+            "stop_ns":{duration_ns},"start_jitter_ns":0,"dscp":0,"ecn":"not-ect","transport":"udp","tcp":null,
             "source":{{"kind":"poisson","gap":{{"law":"exponential","mean":{mean_gap_s}}},
             "size":{{"law":"exponential","mean":{MEAN_SIZE_BYTES}}},"size_at":"wire"}}}}],
             "probes":[]}}"#

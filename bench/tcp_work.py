@@ -1,0 +1,222 @@
+"""TCP over a bottleneck: the networks that the engine and the others run, as descriptions.
+
+Each has the settings of the program it stands beside (`peers/tcp_ns3.cc`,
+`rust/src/bin/by_value.rs`): packets of 1500 bytes, initial window 10, and queues that count as
+that program's do. ns-3's device holds a packet between the discipline and the wire, so a limit
+of its FIFO is one more here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dumbbell.spec import Experiment
+
+MTU_BYTES = 1500
+DEVICE_PKTS = 1
+"""What ns-3's device holds besides the packet on the wire."""
+LARGE_QUEUE = "pfifo limit 100000"
+LARGE_BUFFER = "64mb"
+
+
+@dataclass(frozen=True)
+class Work:
+    """A network, and where to look.
+
+    Attributes:
+        name: For the table.
+        experiment: What the engine runs.
+        bottleneck: Name of the queue.
+    """
+
+    name: str
+    experiment: Experiment
+    bottleneck: str
+
+    @property
+    def queue(self) -> int:
+        """Index of the bottleneck among the queues."""
+        return self.experiment.queue_names.index(self.bottleneck)
+
+
+def greedy(name: str, source: str, sink: str, tcp: dict[str, Any], **keys: Any) -> dict[str, Any]:
+    """A flow that always has something to send."""
+    return {
+        "name": name,
+        "from": source,
+        "to": sink,
+        "source": {"kind": "greedy"},
+        "tcp": tcp,
+        **keys,
+    }
+
+
+def ppp(a: str, b: str, rate: str, delay: str, queue: str = LARGE_QUEUE) -> dict[str, Any]:
+    """ns-3's point-to-point link, with its queue at `a`."""
+    ends = {"forward": {"qdisc": queue}, "reverse": {"qdisc": LARGE_QUEUE}}
+    return {"a": a, "b": b, "rate": rate, "delay": delay, "overhead": "ppp", **ends}
+
+
+def line(name: str, duration_s: float, middle: dict[str, Any], tcp: dict[str, Any]) -> Work:
+    """Sender, two routers, receiver; access links of 10 Gbit/s without delay."""
+    experiment = {
+        "name": name,
+        "duration": f"{duration_s:g}s",
+        "sample_interval": "100ms",
+        "links": [
+            ppp("sender", "router-1", "10gbit", "0s"),
+            middle,
+            ppp("router-2", "receiver", "10gbit", "0s"),
+        ],
+        "flows": [greedy("flow", "sender", "receiver", tcp)],
+    }
+    return Work(name, Experiment.model_validate(experiment), "router-1->router-2")
+
+
+def policing(duration_s: float = 15) -> Work:
+    """One NewReno flow through a token bucket of 4 Mbit/s with a queue of 20 packets."""
+    queue = "tbf rate 4mbit burst 125000b peakrate 1gbit mtu 1500 limit 30000b"
+    middle = ppp("router-1", "router-2", "inf", "7.5ms", queue)
+    middle["overhead"] = "none"
+    tcp = {"profile": "rfc", "congestion_control": "reno", "delayed_ack": False}
+    return line(f"policing-{duration_s:g}s", duration_s, middle, tcp)
+
+
+def bulk(rate_mbps: int, duration_s: float = 10) -> Work:
+    """One CUBIC flow, 20 ms, a FIFO of one bandwidth-delay product."""
+    limit = rate_mbps * 20 * 125 // MTU_BYTES + DEVICE_PKTS
+    middle = ppp("router-1", "router-2", f"{rate_mbps}mbit", "10ms", f"pfifo limit {limit}")
+    tcp = {
+        "profile": "rfc",
+        "congestion_control": "cubic",
+        "hystart": False,
+        "send_buffer": LARGE_BUFFER,
+        "receive_window": LARGE_BUFFER,
+    }
+    return line(f"cubic-{rate_mbps}mbit", duration_s, middle, tcp)
+
+
+def buffer_sizing(limit_pkts: int, duration_s: float = 150) -> Work:
+    """Sixty NewReno flows from a tree of eighteen sources over 50 Mbit/s."""
+    links = [
+        ppp("target-1", "sink", "100mbit", "2ms"),
+        ppp("target-2", "target-1", "50mbit", "5ms", f"pfifo limit {limit_pkts + DEVICE_PKTS}"),
+    ]
+    sources = [f"source-{number}" for number in range(18)]
+    links += [ppp(sources[i], "target-2", "100mbit", "10ms") for i in range(2)]
+    links += [ppp(sources[2 + i], sources[i // 2], "100mbit", "100ms") for i in range(4)]
+    links += [ppp(sources[6 + i], sources[2 + i // 3], "100mbit", "150ms") for i in range(12)]
+    tcp = {
+        "profile": "rfc",
+        "congestion_control": "reno",
+        "hystart": False,
+        "send_buffer": "8mb",
+        "receive_window": "8mb",
+    }
+    flows = [
+        greedy(f"flow-{n}", sources[n % 18], "sink", tcp, start_jitter="1s") for n in range(60)
+    ]
+    name = f"buffer-sizing-{limit_pkts}"
+    experiment = {"name": name, "duration": f"{duration_s:g}s", "links": links, "flows": flows}
+    return Work(name, Experiment.model_validate(experiment), "target-2->target-1")
+
+
+def by_value(flows: int, rate_mbps: int, packets: int) -> Work:
+    """NewReno flows with eight round-trip times and a queue of 50 ms."""
+    rate_bps = rate_mbps * 10**6
+    limit = max(20, rate_bps // 20 // (8 * MTU_BYTES))
+    links = [
+        {
+            "a": f"source-{k}",
+            "b": "router",
+            "forward": {"delay": f"{5 + 2 * k}ms"},
+            "reverse": {"delay": f"{10 + 4 * k}ms"},
+        }
+        for k in range(8)
+    ]
+    links += [
+        {"a": f"sink-{k}", "b": "far", "reverse": {"delay": f"{5 + 2 * k}ms"}} for k in range(8)
+    ]
+    # A transmitter holds one packet besides its queue.
+    bottleneck = {"rate": f"{rate_mbps}mbit", "qdisc": f"pfifo limit {limit - 1}"}
+    links.append({"a": "router", "b": "far", "overhead": "none", "forward": bottleneck})
+    tcp = {
+        "profile": "rfc",
+        "congestion_control": "reno",
+        "sack": False,
+        "timestamps": False,
+        "delayed_ack": False,
+        "hystart": False,
+        "min_rto": "200ms",
+        "send_buffer": LARGE_BUFFER,
+        "receive_window": LARGE_BUFFER,
+    }
+    described = [
+        greedy(
+            f"flow-{n}", f"source-{n % 8}", f"sink-{n % 8}", tcp,
+            start=f"{n * 1_000_003 % 100_000_000}ns",
+        )
+        for n in range(flows)
+    ]  # fmt: skip
+    name = f"reno-{flows}x-{rate_mbps}mbit"
+    duration_s = packets * 8 * MTU_BYTES / rate_bps
+    experiment = {
+        "name": name,
+        "duration": f"{duration_s:g}s",
+        "links": links,
+        "flows": described,
+    }
+    return Work(name, Experiment.model_validate(experiment), "router->far")
+
+
+def window(packets_in_flight: int, packets: int) -> Work:
+    """One CUBIC flow whose bandwidth-delay product is so many packets, and as many in the queue."""
+    rate_bps = packets_in_flight * 8 * 1514 / 20e-3
+    link = {
+        "a": "sender",
+        "b": "receiver",
+        "delay": "10ms",
+        "forward": {"rate": f"{rate_bps:.0f}bit", "qdisc": f"pfifo limit {packets_in_flight}"},
+    }
+    tcp = {
+        "congestion_control": "cubic",
+        "hystart": False,
+        "send_buffer": LARGE_BUFFER,
+        "receive_window": LARGE_BUFFER,
+    }
+    name = f"window-{packets_in_flight}"
+    experiment = {
+        "name": name,
+        "duration": f"{packets * 8 * 1514 / rate_bps:g}s",
+        "links": [link],
+        "flows": [greedy("flow", "sender", "receiver", tcp)],
+    }
+    return Work(name, Experiment.model_validate(experiment), "sender->receiver")
+
+
+def rrul(duration_s: float = 60) -> Work:
+    """Four CUBIC flows each way over 100 Mbit/s and fq_codel, and two pings: Flent's RRUL."""
+    link = {
+        "a": "client",
+        "b": "server",
+        "delay": "10ms",
+        "rate": "100mbit",
+        "qdisc": "fq_codel",
+    }
+    tcp = {"congestion_control": "cubic"}
+    flows = [greedy(f"up-{n}", "client", "server", tcp) for n in range(4)]
+    flows += [greedy(f"down-{n}", "server", "client", tcp) for n in range(4)]
+    probes = [
+        {"name": kind, "kind": kind, "from": "client", "to": "server", "interval": "100ms"}
+        for kind in ("ping", "udp")
+    ]
+    experiment = {
+        "name": "rrul",
+        "duration": f"{duration_s:g}s",
+        "sample_interval": "100ms",
+        "links": [link],
+        "flows": flows,
+        "probes": probes,
+    }
+    return Work("rrul", Experiment.model_validate(experiment), "client->server")

@@ -1,0 +1,76 @@
+"""The arithmetic of the kernel's table, and the script that stands beside our guest."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+import virtual_kernel as bench
+
+from dumbbell.backends.kernel import find_kernel
+from dumbbell.backends.kernel.job import job
+
+OURS = bench.Sample(packets=25_000, goodput_mbps=9.5, virtual_s=30, wall_s=2, cpu_s=1.0)
+THEIRS = replace(OURS, cpu_s=4.0)
+
+
+def test_costs_are_per_virtual_second_and_per_packet() -> None:
+    assert OURS.cpu_per_virtual_s == pytest.approx(1 / 30)
+    assert OURS.cpu_us_per_packet == pytest.approx(40)
+    assert OURS.speed == pytest.approx(30)
+
+
+def test_the_ratio_is_iperf3_s_cost_over_ours() -> None:
+    row = bench.Row(10, [OURS] * 3, [THEIRS] * 3)
+    ratio = row.ratio()
+    assert ratio is not None
+    assert ratio.median == pytest.approx(4)
+    assert row.verdict() == "met"
+    assert bench.Row(10, [OURS], []).ratio() is None
+
+
+def test_the_goal_can_be_missed_and_other_work_does_not_count() -> None:
+    slow = replace(OURS, cpu_s=15.0)
+    assert bench.Row(10, [slow] * 3, []).verdict() == "missed"
+    assert bench.Row(10, [OURS, slow], []).verdict() == "open"
+    assert bench.Row(100, [slow] * 3, []).verdict() == "-"
+    fewer = replace(THEIRS, packets=20_000)
+    assert "packets -20.0%" in bench.Row(10, [OURS], [fewer]).verdict()
+
+
+def test_the_table_has_a_line_for_each_side() -> None:
+    text = bench.table([bench.Row(10, [OURS] * 3, [THEIRS] * 3), bench.Row(100, [OURS], [])])
+    ours, theirs, alone = text.splitlines()[1:]
+    assert "0.033" in ours
+    assert "40.0" in ours
+    assert "30.0" in ours
+    assert "0.133" in theirs
+    assert alone.split()[-1] == "-"
+
+
+def test_the_script_runs_the_lines_that_our_guest_is_given(tmp_path: Path) -> None:
+    tools = {"ip": "/sbin/ip", "tc": "/sbin/tc"}
+    asked = json.loads(job(bench.experiment(10, 5, 1).resolved_json(), 0, tmp_path, tools))
+    script = bench.bare_script(asked, tmp_path, 5)
+    assert subprocess.run(["sh", "-n", "-c", script], check=False).returncode == 0
+    for step in asked["steps"]:
+        assert "\n".join(step["lines"]) in script
+    assert "--client 10.10.2.2 --time 5 --congestion cubic" in script
+    assert "-s -j qdisc show dev eth2" in script
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("rate_mbps", [10])
+def test_our_guest_is_faster_than_real_time(rate_mbps: int) -> None:
+    kernel = find_kernel()
+    if kernel is None:
+        pytest.skip("the kernel in virtual time is not built")
+    sample = bench.run_ours(kernel.path, rate_mbps, 10, 1)
+    assert 0.9 * rate_mbps < sample.goodput_mbps < rate_mbps
+    assert sample.speed > bench.FASTER_THAN_REAL_TIME

@@ -1,0 +1,326 @@
+"""``make bench``, the second table: one CUBIC flow on the real kernel in virtual time.
+
+Our guest beside a bare script that sends with iperf3, inside the same kernel, over the same hosts,
+links and queues, in interleaved pairs. Cost is the CPU time of the whole guest, its kernel
+included, from boot to end: per second of virtual time and per packet at the bottleneck. A row
+counts only when both sent the same packets within 5 %. Ours also samples TCP's state and the queue
+every 100 ms; iperf3 reports once a second, which is what one would type.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import shlex
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from paired import MedianInterval, median_interval
+from run import RESULTS, SAME_WORK_TOLERANCE, difference, machine
+
+from dumbbell.backends.base import Job
+from dumbbell.backends.kernel import LaunchResult, find_kernel, launch
+from dumbbell.backends.kernel.backend import BACKEND, kernel_seed
+from dumbbell.backends.kernel.cache import how_to_build
+from dumbbell.backends.kernel.job import job
+from dumbbell.backends.kernel.programs import guest_program, host_tools
+from dumbbell.backends.kernel.tables import read_result
+from dumbbell.errors import DumbbellError
+from dumbbell.spec import Experiment
+
+RTT_MS = 20
+FASTER_THAN_REAL_TIME = 3.0
+"""Goal at the rates of `GOALS`."""
+RATES_MBPS = (10, 100)
+GOAL_MBPS = 10
+BOTTLENECK = 2
+"""Index of the queue from router to receiver."""
+WALL_LIMIT_S = 300.0
+MEMORY_MB = 512
+
+_PATHS = "export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C"
+_SCRIPT = """#!/bin/sh
+{paths}
+mount -n -t tmpfs tmpfs /run || exit 2
+mount -n -t proc proc /proc && mount -n -t sysfs sysfs /sys || exit 2
+export TMPDIR={folder}
+for host in {hosts}; do
+  ip netns add h$host && ip -n h$host link set lo up || exit 3
+{settings}
+done
+{steps}
+ip netns exec h2 iperf3 -4 --server --one-off >/dev/null &
+sleep 0.1
+ip netns exec h0 iperf3 -4 --client {address} --time {duration_s} --congestion cubic --json \\
+  > {folder}/iperf3.json
+status=$?
+tc -n h1 -s -j qdisc show dev {device} > {folder}/qdisc.json
+exit $status
+"""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One run.
+
+    Attributes:
+        packets: Sent by the bottleneck's queue.
+        goodput_mbps: Received payload over the time of the run.
+        virtual_s: Time the flow lasted.
+        wall_s: From boot to end.
+        cpu_s: Likewise.
+    """
+
+    packets: int
+    goodput_mbps: float
+    virtual_s: float
+    wall_s: float
+    cpu_s: float
+
+    @property
+    def cpu_per_virtual_s(self) -> float:
+        """CPU seconds for a second of the guest's."""
+        return self.cpu_s / self.virtual_s
+
+    @property
+    def cpu_us_per_packet(self) -> float:
+        """CPU microseconds for a packet at the bottleneck."""
+        return 1e6 * self.cpu_s / self.packets
+
+    @property
+    def speed(self) -> float:
+        """Virtual time over CPU time: how many times faster than real time, on a free core."""
+        return self.virtual_s / self.cpu_s
+
+
+@dataclass(frozen=True)
+class Row:
+    """One rate."""
+
+    rate_mbps: int
+    ours: list[Sample]
+    iperf3: list[Sample]
+
+    def ratio(self) -> MedianInterval | None:
+        """CPU time of iperf3's runs over that of ours; None without any."""
+        pairs = zip(self.ours, self.iperf3, strict=False)
+        ratios = [other.cpu_us_per_packet / own.cpu_us_per_packet for own, other in pairs]
+        return median_interval(ratios) if ratios else None
+
+    def verdict(self) -> str:
+        """What the row says about its goal, and whether both did the same."""
+        if self.iperf3:
+            sums = [sum(sample.packets for sample in side) for side in (self.ours, self.iperf3)]
+            by = difference(*sums)
+            if abs(by) > SAME_WORK_TOLERANCE:
+                return f"ratio not counted: packets {by:+.1%}"
+        if self.rate_mbps != GOAL_MBPS:
+            return "-"
+        speed = median_interval([sample.speed for sample in self.ours])
+        if speed.low >= FASTER_THAN_REAL_TIME:
+            return "met"
+        return "missed" if speed.high < FASTER_THAN_REAL_TIME else "open"
+
+
+def experiment(rate_mbps: int, duration_s: int, seed: int) -> Experiment:
+    """One greedy CUBIC flow through a router with a queue of one bandwidth-delay product."""
+    bdp_packets = max(10, round(rate_mbps * 1e6 * RTT_MS / 1e3 / 8 / 1514))
+    link = {"rate": f"{rate_mbps}mbit", "delay": f"{RTT_MS / 2:g}ms"}
+    return Experiment.model_validate(
+        {
+            "name": "one-cubic-flow",
+            "duration": f"{duration_s}s",
+            "sample_interval": "100ms",
+            "seed": seed,
+            "links": [
+                {"a": "sender", "b": "router"},
+                {
+                    "a": "router",
+                    "b": "receiver",
+                    "forward": {**link, "qdisc": f"pfifo limit {bdp_packets}"},
+                    "reverse": {"delay": link["delay"]},
+                },
+            ],
+            "flows": [
+                {
+                    "name": "flow",
+                    "from": "sender",
+                    "to": "receiver",
+                    "source": {"kind": "greedy"},
+                    "tcp": {"congestion_control": "cubic"},
+                }
+            ],
+        }
+    )
+
+
+def run_ours(kernel: Path, rate_mbps: int, duration_s: int, seed: int) -> Sample:
+    """Our guest."""
+    text = experiment(rate_mbps, duration_s, seed).resolved_json()
+    BACKEND.check(text)
+    with tempfile.TemporaryDirectory(prefix="dumbbell-bench-") as scratch:
+        folder = Path(scratch)
+        output = folder / "output"
+        output.mkdir()
+        (folder / "job.json").write_text(job(text, 0, output, host_tools()), encoding="utf-8")
+        ended = _launched(
+            kernel, guest_program(), folder, text, {"DUMBBELL_JOB": str(folder / "job.json")}
+        )
+        result = read_result(output)
+        if not ended.ok or result is None:
+            sys.exit(ended.why())
+    packets = int(result.tables["queues"]["departed_pkts"][BOTTLENECK])
+    received_bytes = int(result.tables["flows"]["received_payload_bytes"][0])
+    goodput_mbps = 8e-6 * received_bytes / duration_s
+    return Sample(packets, goodput_mbps, duration_s, ended.wall_s, ended.cpu_s)
+
+
+def run_iperf3(kernel: Path, rate_mbps: int, duration_s: int, seed: int) -> Sample:
+    """The same hosts and queues, made by a script, and iperf3."""
+    text = experiment(rate_mbps, duration_s, seed).resolved_json()
+    with tempfile.TemporaryDirectory(prefix="dumbbell-bench-") as scratch:
+        folder = Path(scratch)
+        asked = json.loads(job(text, 0, folder, host_tools()))
+        init = folder / "init"
+        init.write_text(bare_script(asked, folder, duration_s), encoding="utf-8")
+        init.chmod(0o755)
+        ended = _launched(kernel, init, folder, text, {})
+        if not ended.ok:
+            sys.exit(ended.why())
+        report = json.loads((folder / "iperf3.json").read_text(encoding="utf-8"))
+        qdiscs = json.loads((folder / "qdisc.json").read_text(encoding="utf-8"))
+    (packets,) = (qdisc["packets"] for qdisc in qdiscs if qdisc["kind"] == "pfifo")
+    goodput_mbps = report["end"]["sum_received"]["bits_per_second"] / 1e6
+    return Sample(packets, goodput_mbps, duration_s, ended.wall_s, ended.cpu_s)
+
+
+def bare_script(asked: dict[str, Any], folder: Path, duration_s: int) -> str:
+    """What one would write by hand, from the lines our guest is given."""
+    hosts = range(max(step["host"] for step in asked["steps"]) + 1)
+    settings = [
+        f"  ip netns exec h$host sh -c 'echo {each['value']} > /proc/sys/{each['path']}'"
+        for each in asked["sysctl"]
+    ]
+    steps = []
+    for step in asked["steps"]:
+        lines = "\n".join(step["lines"])
+        steps.append(f"{step['tool']} -n h{step['host']} -batch - <<'END' || exit 4\n{lines}\nEND")
+    return _SCRIPT.format(
+        paths=_PATHS,
+        hosts=" ".join(map(str, hosts)),
+        settings="\n".join(settings),
+        steps="\n".join(steps),
+        address=asked["flow_addresses"][0],
+        duration_s=duration_s,
+        folder=shlex.quote(str(folder)),
+        device=asked["queues"][BOTTLENECK]["device"],
+    )
+
+
+def _launched(
+    kernel: Path, init: Path, folder: Path, text: str, env: dict[str, str]
+) -> LaunchResult:
+    seed = kernel_seed(Job(text, 0))
+    return launch(
+        kernel, init, run_dir=folder, seed=seed, wall_limit_s=WALL_LIMIT_S, memory_mb=MEMORY_MB,
+        env=env,
+    )  # fmt: skip
+
+
+def measured(kernel: Path, rate_mbps: int, duration_s: int, pairs: int, iperf3: bool) -> Row:
+    """Runs of both, alternating which comes first."""
+    ours: list[Sample] = []
+    others: list[Sample] = []
+    for seed in range(1, pairs + 1):
+        if not iperf3:
+            ours.append(run_ours(kernel, rate_mbps, duration_s, seed))
+        elif seed % 2:
+            ours.append(run_ours(kernel, rate_mbps, duration_s, seed))
+            others.append(run_iperf3(kernel, rate_mbps, duration_s, seed))
+        else:
+            others.append(run_iperf3(kernel, rate_mbps, duration_s, seed))
+            ours.append(run_ours(kernel, rate_mbps, duration_s, seed))
+    return Row(rate_mbps, ours, others)
+
+
+def table(rows: list[Row]) -> str:
+    """The rows as aligned text."""
+    head = ("CUBIC flow", "by", "runs", "packets", "Mbit/s", "CPU s/virtual s", "CPU us/packet",
+            "x real time", "iperf3/ours, median [95 %]", "goal", "")  # fmt: skip
+    lines: list[tuple[str, ...]] = [head]
+    for row in rows:
+        rate = f"{row.rate_mbps} Mbit/s"
+        ratio = row.ratio()
+        goal = f">= {FASTER_THAN_REAL_TIME:g}x" if row.rate_mbps == GOAL_MBPS else "-"
+        end = ("-" if ratio is None else str(ratio), goal, row.verdict())
+        lines.append((rate, "our guest", *_cells(row.ours), *end))
+        if row.iperf3:
+            lines.append((rate, "iperf3", *_cells(row.iperf3), "", "", ""))
+    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+    texts = ["  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)) for line in lines]
+    return "\n".join(text.rstrip() for text in texts)
+
+
+def _cells(samples: list[Sample]) -> tuple[str, ...]:
+    def median(name: str) -> float:
+        return median_interval([getattr(sample, name) for sample in samples]).median
+
+    return (
+        str(len(samples)),
+        f"{sum(sample.packets for sample in samples):,}",
+        f"{median('goodput_mbps'):.2f}",
+        f"{median('cpu_per_virtual_s'):.3f}",
+        f"{median('cpu_us_per_packet'):.1f}",
+        f"{median('speed'):.1f}",
+    )
+
+
+def write(rows: list[Row], kernel_sha256: str) -> Path:
+    """Everything measured, as JSON."""
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / "kernel.json"
+    content = {
+        "machine": machine(),
+        "kernel_sha256": kernel_sha256,
+        "rows": [{**dataclasses.asdict(row), "verdict": row.verdict()} for row in rows],
+    }
+    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    return path
+
+
+def main() -> int:
+    """Runs, prints."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--kernel-pairs", type=int, default=5, help="interleaved pairs a row")
+    parser.add_argument("--kernel-seconds", type=int, default=30, help="virtual time of a run")
+    parser.add_argument("--check", action="store_true", help="status 1 when the goal is missed")
+    given, _ = parser.parse_known_args()
+    print(f"\nOne CUBIC flow on the kernel in virtual time, {RTT_MS} ms, queue of one BDP")
+    kernel = find_kernel()
+    if kernel is None:
+        print(f"skipped: {how_to_build()}")
+        return 0
+    try:
+        guest_program(), host_tools()
+    except DumbbellError as error:
+        print(f"skipped: {error}")
+        return 0
+    iperf3 = shutil.which("iperf3", path="/usr/bin:/bin") is not None
+    if not iperf3:
+        print("skipped: iperf3: not installed (Debian: apt-get install iperf3)")
+    rows = [
+        measured(kernel.path, rate, given.kernel_seconds, given.kernel_pairs, iperf3)
+        for rate in RATES_MBPS
+    ]
+    print(table(rows))
+    print(f"written: {write(rows, kernel.sha256)}")
+    return 1 if given.check and any(row.verdict() == "missed" for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
