@@ -20,7 +20,8 @@ def end(
 ) -> dict[str, Any]:
     return {
         "rate_bps": rate_bps, "delay_ns": delay_ns, "mtu_bytes": 1500, "overhead_bytes": 14,
-        "loss": 0.0, "qdisc": qdisc or FIFO, "changes": [], "record_packets": False,
+        "loss": 0.0, "loss_every_pkts": 0, "police": None, "qdisc": qdisc or FIFO, "changes": [],
+        "record_packets": False, "capture": False,
     } | more  # fmt: skip
 
 
