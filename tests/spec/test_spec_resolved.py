@@ -39,6 +39,7 @@ def test_every_default_of_the_smallest() -> None:
         "overhead_bytes": 14,
         "loss": 0.0,
         "loss_every_pkts": 0,
+        "police": None,
         "qdisc": {"kind": "pfifo", "limit_packets": 1000},
         "changes": [],
         "record_packets": False,
