@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import signal
 
+import pytest
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts what it puts in the background with Ctrl-C ignored, and programs inherit that;
     # the tests of Ctrl-C would wait for ever.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what asks for a built kernel, so that `make test` never runs it and CI always does."""
+    for item in items:
+        if "kernel" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.kernel)
