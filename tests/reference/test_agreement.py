@@ -115,7 +115,7 @@ def simulated(cells: Sequence[grid.Cell], replications: range) -> dict[str, Valu
 
 
 @pytest.fixture(scope="module")
-def kernel() -> dict[str, Values]:
+def reference() -> dict[str, Values]:
     runs, flows = grid.read_runs(), grid.read_flows()
     return {
         cell.name: values_of([(runs[cell.name, n], flows[cell.name, n]) for n in REPLICATIONS])
@@ -131,9 +131,9 @@ def simulator() -> dict[str, Values]:
 
 
 @pytest.fixture(scope="module")
-def comparisons(kernel: dict[str, Values], simulator: dict[str, Values]) -> list[Comparison]:
+def comparisons(reference: dict[str, Values], simulator: dict[str, Values]) -> list[Comparison]:
     return [
-        Comparison(cell.name, measure, kernel[cell.name][measure], simulator[cell.name][measure])
+        Comparison(cell.name, measure, reference[cell.name][measure], simulator[cell.name][measure])
         for cell in CELLS
         for measure in MEASURES
     ]
@@ -171,7 +171,7 @@ def is_predicted(measure: str, kernel: float, simulator: list[float]) -> bool:
 
 
 def test_the_simulator_predicts_where_bbr_lies_on_the_kernel(
-    kernel: dict[str, Values], simulator: dict[str, Values]
+    reference: dict[str, Values], simulator: dict[str, Values]
 ) -> None:
     cells = [cell for cell in CELLS if cell.controller == "bbr"]
     ours = simulator
@@ -180,7 +180,7 @@ def test_the_simulator_predicts_where_bbr_lies_on_the_kernel(
         f" {min(ours[cell.name][measure]):.2f} to {max(ours[cell.name][measure]):.2f}"
         for cell in cells
         for measure in MEASURES
-        for value in kernel[cell.name][measure]
+        for value in reference[cell.name][measure]
         if not is_predicted(measure, value, ours[cell.name][measure])
     ]
     judged = len(cells) * len(MEASURES) * grid.REPLICATIONS
