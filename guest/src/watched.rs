@@ -7,7 +7,7 @@ use crate::traffic;
 use dumbbell_engine::qdisc;
 use dumbbell_engine::sim::rate::Rate;
 use dumbbell_engine::sim::time::Time;
-use dumbbell_engine::spec::{Experiment, LinkEnd};
+use dumbbell_engine::spec::{Change, Experiment, LinkEnd};
 use std::collections::HashMap;
 
 /// The packets of a queue, in the order they came.
@@ -23,13 +23,16 @@ pub fn crossings(experiment: &Experiment, end: &LinkEnd, passages: &[Passage]) -
         let bytes = passage.bytes + end.overhead_bytes;
         crossings.push(Crossing {
             arrived: passage.arrived,
-            departed: departed(end, passage.taken, bytes),
+            departed: passage.taken,
             dropped: Time::NEVER,
             bytes,
             conversation,
             number: *number,
             marked: passage.marked,
         });
+    }
+    if end.rate_bps > 0 {
+        transmit(end.rate_bps, &end.changes, &mut crossings);
     }
     if drops_what_it_holds(&end.qdisc) {
         date_drops(&mut crossings, passages);
@@ -55,18 +58,28 @@ fn date_drops(crossings: &mut [Crossing], passages: &[Passage]) {
     }
 }
 
-/// When the transmission of a packet has ended that began then.
-fn departed(end: &LinkEnd, taken: Time, bytes: u32) -> Time {
-    if taken == Time::NEVER || end.rate_bps == 0 {
-        return taken;
-    }
-    let mut rate_bps = end.rate_bps;
-    for change in &end.changes {
-        if Time::from_ns(change.at_ns) <= taken {
-            rate_bps = change.rate_bps.unwrap_or(rate_bps);
+/// From when packets were taken to when their transmission ended. The shaper that stands for the
+/// transmitter lets the second packet of a busy period go a byte's time early, for its bucket has
+/// room for one; `netem` at the far end begins with it when it has done with the first.
+fn transmit(rate_bps: u64, changes: &[Change], crossings: &mut [Crossing]) {
+    let mut taken: Vec<&mut Crossing> = { crossings.iter_mut() }
+        .filter(|crossing| crossing.departed < Time::NEVER)
+        .collect();
+    taken.sort_by_key(|crossing| crossing.departed);
+    let mut changes = changes.iter().peekable();
+    let mut rate = Rate::new(rate_bps);
+    let mut free = Time::ZERO;
+    for crossing in taken {
+        while let Some(change) =
+            changes.next_if(|change| Time::from_ns(change.at_ns) <= crossing.departed)
+        {
+            if let Some(rate_bps) = change.rate_bps {
+                rate = Rate::new(rate_bps);
+            }
         }
+        free = crossing.departed.max(free) + rate.time_for(crossing.bytes);
+        crossing.departed = free;
     }
-    taken + Rate::new(rate_bps).time_for(bytes)
 }
 
 /// The flow or probe of a packet: flows first, then probes.
@@ -93,5 +106,59 @@ fn conversation(experiment: &Experiment, source: Source) -> Option<usize> {
             (probe < experiment.probes.len()).then_some(flows + probe)
         }
         Source::Fragment(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const US: u64 = 1000;
+
+    /// Departures in us of packets of 125 bytes taken at these instants in us, in any order.
+    fn departures_us(changes: &[Change], taken_us: &[u64]) -> Vec<u64> {
+        let crossing = |at: &u64| Crossing {
+            arrived: Time::ZERO,
+            departed: match at {
+                0 => Time::NEVER,
+                _ => Time::from_ns(at * US),
+            },
+            dropped: Time::NEVER,
+            bytes: 125,
+            conversation: 0,
+            number: 1,
+            marked: false,
+        };
+        let mut crossings: Vec<Crossing> = taken_us.iter().map(crossing).collect();
+        transmit(1_000_000, changes, &mut crossings);
+        let departures = crossings.iter().map(|crossing| match crossing.departed {
+            Time::NEVER => 0,
+            at => at.as_ns() / US,
+        });
+        departures.collect()
+    }
+
+    #[test]
+    fn a_transmission_begins_when_the_one_before_has_ended() {
+        // The second is taken 8 us before the first has left; the third finds the link idle.
+        let found = departures_us(&[], &[1000, 1992, 5000]);
+        assert_eq!(found, [2000, 3000, 6000]);
+    }
+
+    #[test]
+    fn packets_transmit_as_they_were_taken_and_dropped_ones_not() {
+        assert_eq!(departures_us(&[], &[3000, 0, 1000]), [4000, 0, 2000]);
+    }
+
+    #[test]
+    fn a_packet_keeps_the_rate_it_began_with() {
+        let half = Change {
+            at_ns: 1_500_000,
+            rate_bps: Some(500_000),
+            delay_ns: None,
+            loss: None,
+        };
+        let found = departures_us(&[half], &[1000, 2000, 4000]);
+        assert_eq!(found, [2000, 4000, 6000]);
     }
 }

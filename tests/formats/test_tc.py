@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dumbbell import units
 from dumbbell.backends import simulate
 from dumbbell.errors import DumbbellError
 from dumbbell.formats import FormatError, read_tc, tc_iterate_text, tc_json, tc_text
@@ -146,6 +147,50 @@ def test_disciplines_this_host_may_not_have(qdisc: str, expected: str) -> None:
     run = a_run(qdisc)
     assert tc_text(run, QUEUE).splitlines()[0] == f"qdisc {expected}"
     json.loads(tc_json(run, QUEUE))
+
+
+TREE = """root handle 1: htb default 20
+class add parent 1: classid 1:10 htb rate 1mbit
+class add parent 1: classid 1:20 htb rate 1mbit
+parent 1:10 handle 5: prio
+parent 5:1 pfifo limit 3
+parent 5:3 tbf rate 1mbit burst 10kb limit 10kb
+parent 1:20 fq_codel"""
+
+
+def test_what_is_inside_several_classes_is_shown_without_numbers(tmp_path: Path) -> None:
+    run = a_run(TREE)
+    lines = tc_text(run, QUEUE).splitlines()
+    heads = [line for line in lines if line.startswith("qdisc")]
+    assert [head.split(" limit")[0].split(" r2q")[0] for head in heads] == [
+        "qdisc htb 1: root refcnt 2",
+        "qdisc prio 2: parent 1:10 bands 3 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1",
+        "qdisc pfifo 3: parent 2:1",
+        "qdisc tbf 4: parent 2:3 rate 1Mbit burst 10Kb/1 mpu 0b lat 0us linklayer ethernet ",
+        "qdisc fq_codel 5: parent 1:20",
+    ]
+    assert "quantum 1514" in heads[-1]
+    assert [line.split()[0] for line in lines if line not in heads] == ["Sent", "backlog"]
+    # The handles are those of the lines one types.
+    assert run.spec is not None
+    typed = units.qdisc_lines(run.spec["links"][0]["forward"]["qdisc"], device="X", handle=1)
+    qdiscs = [line.split() for line in typed if line.startswith("qdisc")]
+    assert [words[words.index("handle") + 1] for words in qdiscs] == [
+        head.split()[2] for head in heads
+    ]
+    as_json = json.loads(tc_json(run, QUEUE))
+    assert [(each["handle"], each.get("parent")) for each in as_json] == [
+        ("1:", None),
+        ("2:", "1:10"),
+        ("3:", "2:1"),
+        ("4:", "2:3"),
+        ("5:", "1:20"),
+    ]
+    assert [each["handle"] for each in as_json if "bytes" in each] == ["1:"]
+    for text in (tc_text(run, QUEUE), tc_json(run, QUEUE)):
+        file = tmp_path / "tc.txt"
+        file.write_text(text)
+        assert read_tc(file).meta["queue_names"] == ["htb 1:"]
 
 
 def test_every_sample_is_a_block_and_reads_back(tmp_path: Path) -> None:

@@ -65,11 +65,22 @@ def test_routes_lead_there_and_back_and_neighbours_are_known() -> None:
     assert f"h2: {neighbour}" in found
 
 
+PIE_IN_A_CLASS = """root handle 1: htb default 1
+class add parent 1: classid 1:1 htb rate 1mbit
+parent 1:1 pie linux_3_14"""
+PIE_IN_A_BAND = """root handle 1: tbf rate 1mbit burst 2kb limit 1
+parent 1:1 handle 2: prio
+parent 2:2 pie linux_3_14"""
+
+
 @pytest.mark.parametrize(
     ("changes", "path"),
     [
         ({"link": {"rate": "1mbit", "qdisc": "netem delay 1ms"}}, "links[1].forward.qdisc"),
         ({"link": {"overhead": "wire"}}, "links[1].forward.overhead"),
+        ({"link": {"rate": "1mbit", "qdisc": "pie linux_3_14"}}, "links[1].forward.qdisc"),
+        ({"link": {"qdisc": PIE_IN_A_CLASS}}, "links[1].forward.qdisc"),
+        ({"link": {"qdisc": PIE_IN_A_BAND}}, "links[1].forward.qdisc"),
     ],
 )
 def test_what_the_kernel_does_not_do_yet_is_refused(changes: dict[str, Any], path: str) -> None:

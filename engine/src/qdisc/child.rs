@@ -1,13 +1,14 @@
 //! A discipline inside another.
 
-use super::{Config, Dequeued, DropReason, Events, Qdisc, Setting, Statistics};
+use super::{Config, Dequeued, DropReason, Events, Held, Qdisc, Setting, Statistics};
 use crate::sim::packet::Packet;
 use crate::sim::time::Time;
 
 /// A child, which can be looked into. Of a FIFO the oldest packet is seen where it is
-/// (`qdisc_peek_head`). Out of others Linux's shapers take a packet to see how long it is, and
-/// keep it until it may go (`qdisc_peek_dequeued`): to a child that acts on packets as they
-/// leave, such as CoDel, it has left by then; in the backlog it stays.
+/// (`qdisc_peek_head`), of bands that of the first that has one. Out of others a packet is taken to
+/// see how long it is, and kept until it may go (`qdisc_peek_dequeued`). To a child that acts on
+/// packets as they leave, such as CoDel, it has left by then; in the backlog, and in limits of what
+/// waits, it stays.
 #[derive(Debug, Clone)]
 pub struct Child {
     qdisc: Box<Qdisc>,
@@ -41,28 +42,24 @@ impl Child {
         if let Some(packet) = self.held {
             return Dequeued::Packet(packet);
         }
-        if let Some(seen) = self.qdisc.peek_in_place() {
+        if let Some(seen) = self.qdisc.peek(now, events) {
             return seen;
         }
         let next = self.take(now, events);
         if let Dequeued::Packet(packet) = next {
             self.held = Some(packet);
+            self.qdisc.set_held(self.held());
         }
         next
-    }
-
-    /// What `dequeue` would give, if it can be told without taking a packet out.
-    pub fn peek_in_place(&self) -> Option<Dequeued> {
-        match self.held {
-            Some(packet) => Some(Dequeued::Packet(packet)),
-            None => self.qdisc.peek_in_place(),
-        }
     }
 
     /// The packet that leaves at `now`, if any.
     pub fn dequeue(&mut self, now: Time, events: &mut Events) -> Dequeued {
         match self.held.take() {
-            Some(packet) => Dequeued::Packet(packet),
+            Some(packet) => {
+                self.qdisc.set_held(Held::NOTHING);
+                Dequeued::Packet(packet)
+            }
             None => self.take(now, events),
         }
     }
@@ -75,12 +72,15 @@ impl Child {
     /// Packets and bytes on the wire that it holds.
     pub fn backlog(&self) -> (u32, u64) {
         let (packets, bytes) = self.qdisc.backlog();
-        let held = self.held.iter();
-        let held_bytes: u32 = held.map(|held| held.wire_bytes(self.overhead_bytes)).sum();
-        (
-            packets + u32::from(self.held.is_some()),
-            bytes + u64::from(held_bytes),
-        )
+        let held = self.held();
+        (packets + held.packets, bytes + held.bytes)
+    }
+
+    fn held(&self) -> Held {
+        self.held.map_or(Held::NOTHING, |packet| Held {
+            packets: 1,
+            bytes: u64::from(packet.wire_bytes(self.overhead_bytes)),
+        })
     }
 
     /// The discipline's own numbers.
@@ -99,6 +99,39 @@ mod tests {
     use super::*;
     use crate::sim::packet::Kind;
     use dumbbell_tc::qdisc::Pfifo;
+
+    /// In the kernel it is in the child's `qlen` and `backlog`, by which limits go.
+    #[test]
+    fn what_was_looked_at_counts_in_the_limit() {
+        for (text, reason) in [
+            ("pfifo limit 3", DropReason::Overlimit),
+            ("codel limit 3", DropReason::Overlimit),
+            ("fq_codel limit 3", DropReason::FattestFlow),
+            ("pie limit 3", DropReason::Overlimit),
+            ("netem limit 3", DropReason::Overlimit),
+        ] {
+            let config = dumbbell_tc::parse_qdisc(text).unwrap();
+            let mut child = Child::new(&config, &Setting::for_tests());
+            let events = &mut Events::default();
+            let packet = |number| Packet::new(Kind::Udp, 0, number, 86, Time::ZERO);
+            for number in 1..=3 {
+                let answer = child.enqueue(packet(number), Time::ZERO, events);
+                assert_eq!(answer, Ok(()), "{text}");
+            }
+            let seen = Dequeued::Packet(packet(1));
+            assert_eq!(child.peek(Time::ZERO, events), seen, "{text}");
+            // fq_codel drops from the head of its longest flow instead.
+            let refused = match child.enqueue(packet(4), Time::ZERO, events) {
+                Err(refused) => refused,
+                Ok(()) => events.dropped.pop().unwrap().1,
+            };
+            assert_eq!(refused, reason, "{text}");
+            assert_eq!(child.dequeue(Time::ZERO, events), seen, "{text}");
+            let waiting = child.backlog().0;
+            let answer = child.enqueue(packet(5), Time::ZERO, events);
+            assert_eq!(answer, Ok(()), "{text}: {waiting} wait");
+        }
+    }
 
     #[test]
     fn what_was_looked_at_stays_in_the_backlog_and_leaves_first() {

@@ -24,7 +24,7 @@
 //! (the second drop comes early), within 3 % from 3, 1.3 % from 5 and 0.4 % from 10 on while
 //! counts grow one by one.
 
-use super::{Build, Dequeued, Discipline, DropReason, Events, Setting, Statistics};
+use super::{Build, Dequeued, Discipline, DropReason, Events, Held, Setting, Statistics};
 use crate::sim::packet::Packet;
 use crate::sim::ring::Ring;
 use crate::sim::time::Time;
@@ -285,6 +285,7 @@ pub struct Codel {
     limit_packets: usize,
     parameters: Parameters,
     controller: Controller,
+    held: Held,
 }
 
 #[derive(Debug, Clone)]
@@ -326,6 +327,7 @@ impl Build<Config> for Codel {
             limit_packets: config.limit_packets as usize,
             parameters,
             controller: Controller::default(),
+            held: Held::NOTHING,
         }
     }
 }
@@ -333,7 +335,8 @@ impl Build<Config> for Codel {
 impl Discipline for Codel {
     #[inline]
     fn enqueue(&mut self, packet: Packet, _: Time, _: &mut Events) -> Result<(), DropReason> {
-        if self.queue.packets.len() >= self.limit_packets {
+        let waiting_pkts = self.queue.packets.len() + self.held.packets as usize;
+        if waiting_pkts >= self.limit_packets {
             return Err(DropReason::Overlimit);
         }
         self.queue.backlog_bytes += u64::from(packet.wire_bytes(self.queue.overhead_bytes));
@@ -348,6 +351,10 @@ impl Discipline for Codel {
             Some(packet) => Dequeued::Packet(packet),
             None => Dequeued::Empty,
         }
+    }
+
+    fn set_held(&mut self, held: Held) {
+        self.held = held;
     }
 
     fn backlog(&self) -> (u32, u64) {

@@ -106,7 +106,7 @@ impl Discipline for Fifo {
         }
     }
 
-    fn peek_in_place(&self) -> Option<Dequeued> {
+    fn peek(&mut self, _: Time, _: &mut Events) -> Option<Dequeued> {
         let oldest = self.packets.iter().next();
         Some(oldest.map_or(Dequeued::Empty, |packet| Dequeued::Packet(*packet)))
     }

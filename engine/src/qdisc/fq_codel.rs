@@ -27,7 +27,7 @@
 //! replications.
 
 use super::codel::{Controller, Parameters, Source};
-use super::{Above, Build, Dequeued, Discipline, DropReason, Events, Setting};
+use super::{Above, Build, Dequeued, Discipline, DropReason, Events, Held, Setting};
 use crate::sim::packet::Packet;
 use crate::sim::time::Time;
 use dumbbell_tc::qdisc::FqCodel as Config;
@@ -147,6 +147,7 @@ pub struct FqCodel {
     drop_batch_packets: u32,
     /// Below htb a queue keeps its place and its deficit while all are empty: nobody asks.
     is_asked_while_empty: bool,
+    held: Held,
 }
 
 impl FqCodel {
@@ -321,6 +322,7 @@ impl Build<Config> for FqCodel {
             memory_limit_bytes: u64::from(config.memory_limit_bytes),
             drop_batch_packets: config.drop_batch_packets,
             is_asked_while_empty: setting.above != Above::Shaper,
+            held: Held::NOTHING,
         }
     }
 }
@@ -340,7 +342,7 @@ impl Discipline for FqCodel {
         }
         let reason = if self.storage.memory_bytes > self.memory_limit_bytes {
             DropReason::MemoryLimit
-        } else if self.storage.packets > self.limit_packets {
+        } else if self.storage.packets + self.held.packets > self.limit_packets {
             DropReason::FattestFlow
         } else {
             return Ok(());
@@ -387,6 +389,10 @@ impl Discipline for FqCodel {
             }
         }
         Dequeued::Empty
+    }
+
+    fn set_held(&mut self, held: Held) {
+        self.held = held;
     }
 
     #[inline]

@@ -61,14 +61,17 @@ pub trait Discipline {
     /// The packet that leaves at `now`, if any.
     fn dequeue(&mut self, now: Time, events: &mut Events) -> Dequeued;
 
-    /// What `dequeue` would give at this instant, if it can tell without taking a packet out
-    /// (`qdisc_peek_head`); `None` if it cannot.
-    fn peek_in_place(&self) -> Option<Dequeued> {
+    /// What `dequeue` would give at this instant, of those that can be looked into; `None` of
+    /// others, out of which the one who asks takes a packet to see it (see [`Child`]).
+    fn peek(&mut self, _now: Time, _events: &mut Events) -> Option<Dequeued> {
         None
     }
 
+    /// Tells it what was taken out to be looked at and has not left yet. Its limits count that.
+    fn set_held(&mut self, _held: Held) {}
+
     /// Packets and bytes on the wire that it holds, children included, as `tc -s qdisc` counts
-    /// them.
+    /// them, without what was taken out to be looked at.
     fn backlog(&self) -> (u32, u64);
 
     /// Every packet it holds, in no particular order.
@@ -107,6 +110,24 @@ pub enum Dequeued {
     NotBefore(Time),
     /// The queue is empty.
     Empty,
+}
+
+/// What a parent took out of a discipline to look at and keeps (Linux's `gso_skb` of the child,
+/// which is counted in its `qlen` and `backlog`): one packet or none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Held {
+    /// 0 or 1.
+    pub packets: u32,
+    /// On the wire.
+    pub bytes: u64,
+}
+
+impl Held {
+    /// No packet.
+    pub const NOTHING: Held = Held {
+        packets: 0,
+        bytes: 0,
+    };
 }
 
 /// A discipline's own numbers, besides what every queue counts; columns of `queue_samples`.
@@ -172,10 +193,17 @@ macro_rules! disciplines {
                 }
             }
 
-            /// See [`Discipline::peek_in_place`].
-            pub fn peek_in_place(&self) -> Option<Dequeued> {
+            /// See [`Discipline::peek`].
+            pub fn peek(&mut self, now: Time, events: &mut Events) -> Option<Dequeued> {
                 match self {
-                    $(Qdisc::$variant(state) => state.peek_in_place(),)+
+                    $(Qdisc::$variant(state) => state.peek(now, events),)+
+                }
+            }
+
+            /// See [`Discipline::set_held`].
+            pub fn set_held(&mut self, held: Held) {
+                match self {
+                    $(Qdisc::$variant(state) => state.set_held(held),)+
                 }
             }
 

@@ -29,7 +29,7 @@ mod loss;
 mod tests;
 mod time_order;
 
-use super::{Build, Dequeued, Discipline, DropReason, Events, Setting};
+use super::{Build, Dequeued, Discipline, DropReason, Events, Held, Setting};
 use crate::sim::packet::Packet;
 use crate::sim::random::Stream;
 use crate::sim::time::Time;
@@ -67,6 +67,7 @@ pub struct Netem {
     rate: TransmissionTime,
     overhead_bytes: u32,
     is_root: bool,
+    held: Held,
     stream: Stream,
 }
 
@@ -140,6 +141,7 @@ impl Build<Config> for Netem {
             rate: TransmissionTime::new(parameters),
             overhead_bytes: setting.overhead_bytes,
             is_root: setting.is_root,
+            held: Held::NOTHING,
             stream,
         }
     }
@@ -169,7 +171,7 @@ impl Netem {
         if count == 0 {
             return Err(DropReason::NetemLoss);
         }
-        if self.len() >= self.limit {
+        if self.len() + self.held.packets as usize >= self.limit {
             return Err(DropReason::Overlimit);
         }
         if count > 1 {
@@ -259,6 +261,10 @@ impl Discipline for Netem {
         };
         self.backlog_bytes -= u64::from(packet.wire_bytes(self.overhead_bytes));
         Dequeued::Packet(packet)
+    }
+
+    fn set_held(&mut self, held: Held) {
+        self.held = held;
     }
 
     /// The one in transmission included.

@@ -11,7 +11,8 @@
 //! | 5.2, 5.3: delay from timestamps, or from the backlog and a departure rate over 16 kB | yes, `dq_rate_estimator` |
 //! | 5.4: derandomization, accumulated probability 0.85 and 8.5 | yes |
 //! | 4.1: probability by length (`bytemode`) | yes |
-//! | Linux: first update after half a second, then every `tupdate` in whole timer ticks | yes, from the run's start |
+//! | Linux: every `tupdate` in whole timer ticks | yes, from the run's start |
+//! | Linux: the first update half a second after `tc qdisc add` | no: the queue is taken to have stood idle for long |
 //! | Linux since 4.8: the timer wheel adds a tick, so that 15 ms are 16 at 1000 Hz; more above 62 ticks | yes |
 //! | kernels 3.14 to 5.0 (`linux_3_14`): see `edition` | yes |
 //! | `tc qdisc change` while packets wait | no |
@@ -29,7 +30,7 @@
 
 mod edition;
 
-use super::{Build, Dequeued, Discipline, DropReason, Events, Setting, Statistics};
+use super::{Build, Dequeued, Discipline, DropReason, Events, Held, Setting, Statistics};
 use crate::sim::packet::Packet;
 use crate::sim::random::Stream;
 use crate::sim::ring::Ring;
@@ -46,8 +47,6 @@ const TICKS_PER_S: u64 = 1_000_000_000 >> TICK_SHIFT;
 const RATE_SCALE: u32 = 8;
 /// RFC 8033 section 5.5: above this delay the probability grows faster.
 const HIGH_DELAY: u64 = 250_000_000 >> TICK_SHIFT;
-/// First update, after this.
-const FIRST_UPDATE_NS: u64 = 500_000_000;
 
 /// Instants and spans in 64 ns.
 type Ticks = u64;
@@ -131,6 +130,7 @@ pub struct Pie {
     variables: Variables,
     clock: Clock,
     next_update: Time,
+    held: Held,
     stream: Stream,
 }
 
@@ -162,7 +162,7 @@ impl Pie {
         if variables.delay < parameters.target / 2 && is_low {
             return false;
         }
-        if self.backlog_bytes < 2 * u64::from(parameters.mtu_bytes) {
+        if self.backlog_bytes + self.held.bytes < 2 * u64::from(parameters.mtu_bytes) {
             return false;
         }
         let (length, mtu) = (Pie::length(packet), parameters.mtu_bytes);
@@ -178,7 +178,7 @@ impl Pie {
     fn update_probability(&mut self) {
         let (parameters, edition) = (&self.parameters, self.edition);
         let variables = &mut self.variables;
-        let backlog_bytes = self.backlog_bytes as u32;
+        let backlog_bytes = (self.backlog_bytes + self.held.bytes) as u32;
         let (delay, old_delay) = if parameters.has_rate_estimator {
             variables.old_delay = variables.delay;
             let scaled = backlog_bytes.wrapping_shl(RATE_SCALE);
@@ -285,8 +285,7 @@ impl Pie {
 impl Build<Config> for Pie {
     fn build(config: &Config, setting: &Setting) -> Pie {
         let edition = Edition::of(config);
-        let tupdate_ns = setting.whole_ticks_ns(config.tupdate_ns);
-        let first_update_ns = setting.whole_ticks_ns(FIRST_UPDATE_NS);
+        let tupdate = Time::from_ns(setting.whole_ticks_ns(config.tupdate_ns));
         // Before 4.8 a timer ran out in the tick that it was set to.
         let clock = if config.linux_3_14 {
             Clock::Exact
@@ -299,7 +298,7 @@ impl Build<Config> for Pie {
             parameters: Parameters {
                 limit_packets: config.limit_packets as usize,
                 target: config.target_ns >> TICK_SHIFT,
-                tupdate: Time::from_ns(tupdate_ns),
+                tupdate,
                 alpha: u64::from(config.alpha),
                 beta: u64::from(config.beta),
                 ecn: config.ecn,
@@ -312,7 +311,8 @@ impl Build<Config> for Pie {
             edition,
             variables: Variables::new(edition),
             clock,
-            next_update: clock.expiry(Time::ZERO, Time::from_ns(first_update_ns)),
+            next_update: clock.expiry(Time::ZERO, tupdate),
+            held: Held::NOTHING,
             stream: setting.stream(),
         }
     }
@@ -326,7 +326,8 @@ impl Discipline for Pie {
         events: &mut Events,
     ) -> Result<(), DropReason> {
         self.catch_up(now);
-        if self.packets.len() >= self.parameters.limit_packets {
+        let waiting_pkts = self.packets.len() + self.held.packets as usize;
+        if waiting_pkts >= self.parameters.limit_packets {
             self.variables.accumulated = 0;
             return Err(DropReason::Overlimit);
         }
@@ -356,6 +357,10 @@ impl Discipline for Pie {
             self.measure_delay(&packet, ticks(now));
         }
         Dequeued::Packet(packet)
+    }
+
+    fn set_held(&mut self, held: Held) {
+        self.held = held;
     }
 
     fn backlog(&self) -> (u32, u64) {

@@ -10,7 +10,8 @@
 //! | priority set otherwise (`SO_PRIORITY`, iptables, a class in `skb->priority`) | no |
 
 use super::{
-    Build, Child, Config, Dequeued, Discipline, DropReason, Events, Setting, Statistics, priority,
+    Above, Build, Child, Config, Dequeued, Discipline, DropReason, Events, Setting, Statistics,
+    priority,
 };
 use crate::sim::packet::Packet;
 use crate::sim::time::Time;
@@ -27,6 +28,7 @@ pub struct Prio {
     bands: Vec<Child>,
     band_of_priority: [u8; 16],
     filters: Vec<Filter>,
+    above: Above,
 }
 
 impl Prio {
@@ -47,18 +49,34 @@ impl Prio {
     }
 }
 
+/// The answer of the first band that has a packet now, or else the soonest instant of any.
+fn first_of(bands: &mut [Child], mut ask: impl FnMut(&mut Child) -> Dequeued) -> Dequeued {
+    let mut wake = None;
+    for band in bands {
+        match ask(band) {
+            Dequeued::Packet(packet) => return Dequeued::Packet(packet),
+            Dequeued::NotBefore(later) => {
+                wake = Some(wake.map_or(later, |wake: Time| wake.min(later)));
+            }
+            Dequeued::Empty => {}
+        }
+    }
+    wake.map_or(Dequeued::Empty, Dequeued::NotBefore)
+}
+
 impl Build<Parameters> for Prio {
     fn build(parameters: &Parameters, setting: &Setting) -> Prio {
         let default = Config::Pfifo(TXQUEUELEN);
         let children = parameters.children.iter().zip(1..);
         let bands = children.map(|(child, minor)| {
-            let setting = setting.band(&format!("{minor:x}"));
+            let setting = setting.child(&format!("{minor:x}"));
             Child::new(child.as_deref().unwrap_or(&default), &setting)
         });
         Prio {
             bands: bands.collect(),
             band_of_priority: parameters.priomap,
             filters: parameters.filters.clone(),
+            above: setting.above,
         }
     }
 }
@@ -87,27 +105,16 @@ impl Discipline for Prio {
     }
 
     fn dequeue(&mut self, now: Time, events: &mut Events) -> Dequeued {
-        let mut wake = None;
-        for band in &mut self.bands {
-            match band.dequeue(now, events) {
-                Dequeued::Packet(packet) => return Dequeued::Packet(packet),
-                Dequeued::NotBefore(later) => {
-                    wake = Some(wake.map_or(later, |wake: Time| wake.min(later)));
-                }
-                Dequeued::Empty => {}
-            }
+        if self.above == Above::Shaper && self.backlog().0 == 0 {
+            return Dequeued::Empty;
         }
-        wake.map_or(Dequeued::Empty, Dequeued::NotBefore)
+        first_of(&mut self.bands, |band| band.dequeue(now, events))
     }
 
-    fn peek_in_place(&self) -> Option<Dequeued> {
-        for band in &self.bands {
-            let seen = band.peek_in_place()?;
-            if seen != Dequeued::Empty {
-                return Some(seen);
-            }
-        }
-        Some(Dequeued::Empty)
+    /// Into each band in turn (`prio_peek`), so that what is kept stays in its band and is
+    /// overtaken by what comes to a higher one.
+    fn peek(&mut self, now: Time, events: &mut Events) -> Option<Dequeued> {
+        Some(first_of(&mut self.bands, |band| band.peek(now, events)))
     }
 
     fn backlog(&self) -> (u32, u64) {
@@ -189,8 +196,63 @@ mod tests {
     #[test]
     fn what_a_shaper_sees_is_overtaken_by_a_higher_band() {
         // The head of a band has no tokens yet; a packet of a higher band comes and is the head.
-        let mut queue =
-            queue("root handle 1: tbf rate 1mbit burst 114 limit 1; parent 1:1 handle 2: prio");
+        overtakes("root handle 1: tbf rate 1mbit burst 114 limit 1; parent 1:1 handle 2: prio");
+    }
+
+    #[test]
+    fn what_a_shaper_took_out_of_a_band_is_overtaken_too() {
+        overtakes(
+            "root handle 1: tbf rate 1mbit burst 114 limit 1; parent 1:1 handle 2: prio; \
+             parent 2:1 codel; parent 2:2 fq_codel",
+        );
+    }
+
+    /// A band that holds its packets back does not hold back those of a later one.
+    #[test]
+    fn a_shaper_finds_the_packet_of_a_later_band() {
+        let mut queue = queue(
+            "root handle 1: tbf rate 1gbit burst 10kb limit 1; parent 1:1 handle 2: prio; \
+             parent 2:1 netem delay 10ms",
+        );
+        let events = &mut Events::default();
+        for tos in [0x10, 0x00] {
+            assert_eq!(queue.enqueue(packet(tos), Time::ZERO, events), Ok(()));
+        }
+        let mut at = |ms: u64| queue.dequeue(Time::from_ns(ms * 1_000_000), events);
+        assert_eq!(at(0), Dequeued::Packet(packet(0x00)));
+        assert_eq!(at(0), Dequeued::NotBefore(Time::from_ns(10_000_000)));
+        assert_eq!(at(10), Dequeued::Packet(packet(0x10)));
+    }
+
+    /// Below a shaper a band is asked while it is empty when a later band sends, and only then.
+    #[test]
+    fn an_empty_band_learns_of_it_when_a_later_one_sends() {
+        let idle_probability = |later: bool| {
+            let text = "root handle 1: prio; \
+                parent 1:1 red limit 400kb min 1kb max 10kb avpkt 100 burst 30 probability 1";
+            let setting = Setting {
+                above: Above::Shaper,
+                ..Setting::for_tests()
+            };
+            let mut queue = Qdisc::new(&parse_qdisc(text).unwrap(), &setting);
+            let events = &mut Events::default();
+            for _ in 0..300 {
+                queue.enqueue(packet(0x10), Time::ZERO, events).ok();
+            }
+            while let Dequeued::Packet(_) = queue.dequeue(Time::ZERO, events) {}
+            if later {
+                assert_eq!(queue.enqueue(packet(0), Time::ZERO, events), Ok(()));
+                queue.dequeue(Time::ZERO, events);
+            }
+            let much_later = Time::from_ns(100_000_000_000);
+            queue.enqueue(packet(0x10), much_later, events).is_ok()
+        };
+        assert!(idle_probability(true), "the average has decayed");
+        assert!(!idle_probability(false), "nobody asked");
+    }
+
+    fn overtakes(text: &str) {
+        let mut queue = queue(text);
         let events = &mut Events::default();
         for tos in [0x00, 0x00] {
             assert_eq!(queue.enqueue(packet(tos), Time::ZERO, events), Ok(()));

@@ -24,7 +24,8 @@
 //! Two things that the kernel does and one might not expect:
 //! - Shapers (htb, tbf, and with them a link of finite rate) never ask a discipline that is empty
 //!   for a packet. RED learns of an idle queue by being asked, so below a shaper its average
-//!   does not decay over time, only with the packets that come.
+//!   does not decay over time, only with the packets that come. In a band of a prio below a shaper
+//!   it learns of it when a later band sends.
 //! - iproute2 since 5.7 passes `adaptive` as an attribute in which the kernel does not look for
 //!   it when it starts the timer (`__red_change` reads the older field), so there the word has
 //!   no effect on a new queue. Here it does what the paper says.
@@ -242,7 +243,7 @@ impl Build<Config> for Red {
             ecn: config.ecn,
             harddrop: config.harddrop,
             nodrop: config.nodrop,
-            is_asked_while_empty: setting.above == Above::Device,
+            is_asked_while_empty: setting.above != Above::Shaper,
             stream: setting.stream(),
         }
     }
@@ -277,6 +278,10 @@ impl Discipline for Red {
             self.average.idle_since = Some(now);
         }
         leaving
+    }
+
+    fn peek(&mut self, now: Time, events: &mut Events) -> Option<Dequeued> {
+        self.queue.peek(now, events)
     }
 
     fn backlog(&self) -> (u32, u64) {

@@ -8,13 +8,12 @@ pub const DEFAULT_TIMER_HZ: u32 = 1000;
 /// Bytes of header the kernel counts on an Ethernet or veth interface.
 pub const DEVICE_HEADER_BYTES: u32 = 14;
 
-/// Who asks a discipline for packets, and whether while it is empty: some learn from that.
+/// Whether a discipline is asked for packets while it is empty: some learn from that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Above {
-    /// A device of infinite rate, which asks until there is none.
+    /// A device of infinite rate, which asks until there is none; a prio, which asks each band in
+    /// turn; a tbf, which looks before it asks.
     Device,
-    /// A parent that looks at the next packet before it takes it, as tbf does.
-    Peeker,
     /// htb, and a link's own rate, which stands for it: asks only while there is a packet.
     Shaper,
 }
@@ -42,27 +41,13 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// The same for a child of this name, of a parent that looks before it takes.
+    /// The same for a child of this name, of a parent that passes every question on.
     pub fn child(&self, name: &str) -> Setting {
         Setting {
             name: format!("{}/{name}", self.name),
             is_root: false,
-            above: Above::Peeker,
+            above: Above::Device,
             ..self.clone()
-        }
-    }
-
-    /// The same for a band of a prio. It passes every question on until a band has a packet, so
-    /// below a device an empty band is asked by the device. Below a shaper a band is asked while
-    /// it is empty only if a later one has a packet; that is taken as by a peeker.
-    pub fn band(&self, name: &str) -> Setting {
-        let above = match self.above {
-            Above::Device => Above::Device,
-            Above::Peeker | Above::Shaper => Above::Peeker,
-        };
-        Setting {
-            above,
-            ..self.child(name)
         }
     }
 
@@ -124,19 +109,5 @@ mod tests {
         let child = setting.child("1:10");
         assert_eq!(child.name, "queue/test/1:10");
         assert_ne!(child.stream().uniform(), setting.stream().uniform());
-    }
-
-    #[test]
-    fn a_band_of_a_root_prio_is_asked_by_the_device() {
-        let below = |above| {
-            let setting = Setting {
-                above,
-                ..Setting::for_tests()
-            };
-            setting.band("1").above
-        };
-        assert_eq!(below(Above::Device), Above::Device);
-        assert_eq!(below(Above::Peeker), Above::Peeker);
-        assert_eq!(below(Above::Shaper), Above::Peeker);
     }
 }

@@ -8,7 +8,7 @@
 //! | tokens are nanoseconds; a packet costs `bytes * mult >> shift` (`psched_l2t_ns`) | yes |
 //! | a packet longer than `burst`, or `mtu` with `peakrate`, is dropped when it comes | yes |
 //! | `limit`: a `bfifo` inside; another discipline in its place | yes |
-//! | the head is looked at in the child, and counts in its limit (`peek`) | yes, see `Child` |
+//! | the head is looked at in the child, or taken out of it, and counts in its limit (`peek`) | yes, see `Child` |
 //! | segmentation of super-packets that are longer than the bucket | no: there are none |
 //! | `tc qdisc change` | no |
 //!

@@ -4,11 +4,13 @@ Layout and rounding are those of iproute2 6.1 (``tc/tc_qdisc.c``, ``tc/q_*.c``, 
 compared with the program itself where the kernel has the discipline (``tests/formats``). What a
 run does not record is not made up: *overlimits* and *requeues* are 0 as for most disciplines,
 lines of which a run knows only a part (codel's count, fq_codel's new flows, ...) are left out,
-and a discipline with several classes is shown without its children.
+and of what is inside a discipline with several classes there is the line that says what it is, with
+the handle that the rendered ``tc`` lines give it, and no numbers: a run counts a queue as a whole.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -100,7 +102,18 @@ def _complete(config: Config, device_mtu_bytes: int) -> Config:
         complete["quantum_bytes"] = device_mtu_bytes
     if complete.get("child"):
         complete["child"] = _complete(complete["child"], device_mtu_bytes)
+    for key in ("children", "classes"):
+        if key in complete:
+            complete[key] = [each and _inside(each, device_mtu_bytes) for each in complete[key]]
     return complete
+
+
+def _inside(config: Config, device_mtu_bytes: int) -> Config:
+    """A band's discipline; or a class, which has no kind, with its own."""
+    if "kind" in config:
+        return _complete(config, device_mtu_bytes)
+    child = config["child"] and _complete(config["child"], device_mtu_bytes)
+    return {**config, "child": child}
 
 
 def _states(run: Run, queue: str | int) -> list[_State]:
@@ -113,21 +126,48 @@ def _states(run: Run, queue: str | int) -> list[_State]:
     return states
 
 
-def _children(config: Config) -> Iterator[tuple[str, Config]]:
-    """Where a discipline stands, and it; from the root on as long as there is one child each."""
-    place, handle = "root refcnt 2", 1
-    inside: Config | None = config
-    while inside is not None:
-        yield f"{handle:x}: {place}", inside
-        place = f"parent {handle:x}:1"
-        handle, inside = handle + 1, inside.get("child")
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """A discipline in its tree."""
+
+    config: Config
+    handle: str
+    parent: str | None
+    """The class it is in; None for the root."""
+    is_whole: bool
+    """Whether every packet of the queue goes through it, so that its numbers are the queue's."""
+
+
+def _standing(config: Config) -> Iterator[_Standing]:
+    """Each discipline that has a line of its own, in the order of `units.qdisc_lines`.
+
+    Those that the kernel puts in by itself, such as the bands of a bare prio, tc does not show.
+    """
+    handles = itertools.count(1)
+
+    def walk(config: Config, parent: str | None, is_whole: bool) -> Iterator[_Standing]:
+        handle = f"{next(handles):x}:"
+        yield _Standing(config, handle, parent, is_whole)
+        if child := config.get("child"):
+            yield from walk(child, f"{handle}1", is_whole)
+        branches = [*enumerate(config.get("children", ()), start=1)]
+        branches += [(each["minor"], each["child"]) for each in config.get("classes", ())]
+        for minor, branch in branches:
+            if branch:
+                yield from walk(branch, f"{handle}{minor:x}", False)
+
+    return walk(config, None, True)
 
 
 def _text(config: Config, state: _State) -> str:
     lines = []
-    for place, each in _children(config):
-        kind = each["kind"]
-        lines.append(f"qdisc {kind} {place} {_OPTIONS[kind](each)[0]}")
+    for each in _standing(config):
+        kind, place = each.config["kind"], "root refcnt 2"
+        if each.parent is not None:
+            place = f"parent {each.parent}"
+        lines.append(f"qdisc {kind} {each.handle} {place} {_OPTIONS[kind](each.config)[0]}")
+        if not each.is_whole:
+            continue
         lines.append(
             f" Sent {state.sent_bytes} bytes {state.sent_pkts} pkt"
             f" (dropped {state.dropped}, overlimits 0 requeues 0) "
@@ -141,28 +181,32 @@ def _text(config: Config, state: _State) -> str:
 
 def _json(config: Config, state: _State) -> str:
     disciplines = []
-    for place, each in _children(config):
-        handle, where = place.split(" ", 1)
-        found: dict[str, Any] = {"kind": each["kind"], "handle": handle}
-        if where.startswith("root"):
-            found |= {"root": True, "refcnt": 2}
-        else:
-            found |= {"parent": where.removeprefix("parent ")}
-        found |= {
-            "options": _OPTIONS[each["kind"]](each)[1],
-            "bytes": state.sent_bytes,
-            "packets": state.sent_pkts,
-            "drops": state.dropped,
-            "overlimits": 0,
-            "requeues": 0,
-            "backlog": state.backlog_bytes,
-            "qlen": state.backlog_pkts,
-        }
-        if each["kind"] == "pie" and state.delay_estimate_ns >= 0:
-            found["prob"] = state.drop_probability
-            found["delay"] = state.delay_estimate_ns // _NS_PER_US
+    for each in _standing(config):
+        kind = each.config["kind"]
+        found: dict[str, Any] = {"kind": kind, "handle": each.handle}
+        root = {"root": True, "refcnt": 2}
+        found |= root if each.parent is None else {"parent": each.parent}
+        found["options"] = _OPTIONS[kind](each.config)[1]
+        if each.is_whole:
+            found |= _numbers(kind, state)
         disciplines.append(found)
     return json.dumps(disciplines, separators=(",", ":"))
+
+
+def _numbers(kind: str, state: _State) -> dict[str, Any]:
+    numbers: dict[str, Any] = {
+        "bytes": state.sent_bytes,
+        "packets": state.sent_pkts,
+        "drops": state.dropped,
+        "overlimits": 0,
+        "requeues": 0,
+        "backlog": state.backlog_bytes,
+        "qlen": state.backlog_pkts,
+    }
+    if kind == "pie" and state.delay_estimate_ns >= 0:
+        numbers["prob"] = state.drop_probability
+        numbers["delay"] = state.delay_estimate_ns // _NS_PER_US
+    return numbers
 
 
 # Options of each discipline: as text, and as JSON.

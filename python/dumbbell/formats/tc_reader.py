@@ -44,7 +44,7 @@ class _Reading:
     """One discipline at one instant."""
 
     name: str
-    sent_bytes: int = 0
+    sent_bytes: int = _UNKNOWN
     sent_pkts: int = 0
     dropped: int = 0
     backlog_bytes: int = 0
@@ -69,11 +69,11 @@ def read_tc(source: str | Path) -> Run:
         source: Path of the file.
 
     Returns:
-        An imported run with the table ``queue_samples``: a queue for each discipline, named by
-        its device if the file says it, its kind and its handle (``eth0 tbf 1:``). Times count
-        from the first ``Time:``, which is ``meta["t0_epoch_ns"]``; without such lines all are 0
-        if there is one block. What tc does not say is -1, NaN for numbers that are not whole;
-        ``system_pkts`` is what the discipline holds.
+        An imported run with the table ``queue_samples``: a queue for each discipline with a line
+        ``Sent``, named by its device if the file says it, its kind and its handle
+        (``eth0 tbf 1:``). Times count from the first ``Time:``, which is ``meta["t0_epoch_ns"]``;
+        without such lines all are 0 if there is one block. What tc does not say is -1, NaN for
+        numbers that are not whole; ``system_pkts`` is what the discipline holds.
 
     Raises:
         FormatError: It is not tc's output, is too large, or has several blocks without times.
@@ -152,13 +152,13 @@ def _of_text(lines: Sequence[str]) -> Iterator[_Reading]:
     reading: _Reading | None = None
     for line in lines:
         if head := _QDISC.match(line):
-            if reading:
+            if reading and reading.sent_bytes != _UNKNOWN:
                 yield reading
             device = f"{head['dev']} " if head["dev"] else ""
             reading = _Reading(f"{device}{head['kind']} {head['handle']}")
         elif reading:
             _note(reading, line)
-    if reading:
+    if reading and reading.sent_bytes != _UNKNOWN:
         yield reading
 
 
@@ -185,9 +185,12 @@ def _of_json(text: str, where: str) -> Iterator[_Reading]:
         disciplines = json.loads(text)
         for each in disciplines:
             device = f"{each['dev']} " if "dev" in each else ""
+            name = f"{device}{each['kind']} {each['handle']}"
+            if "bytes" not in each:
+                continue
             delay_us = each.get("delay", each.get("ldelay"))
             yield _Reading(
-                f"{device}{each['kind']} {each['handle']}",
+                name,
                 int(each["bytes"]),
                 int(each["packets"]),
                 int(each["drops"]),

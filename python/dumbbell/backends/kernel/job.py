@@ -92,6 +92,16 @@ def job(resolved_json: str, replication: int, output: Path, tools: Mapping[str, 
     return _Job(json.loads(resolved_json), tools).to_json(resolved_json, replication, output)
 
 
+def _disciplines(qdisc: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """It and all that is inside it."""
+    yield qdisc
+    inside = [qdisc.get("child"), *qdisc.get("children", ())]
+    inside += [each["child"] for each in qdisc.get("classes", ())]
+    for child in inside:
+        if child:
+            yield from _disciplines(child)
+
+
 def _check_end(path: str, end: Mapping[str, Any]) -> None:
     _check_delay(f"{path}.delay", end["delay_ns"])
     for index, change in enumerate(end["changes"]):
@@ -107,6 +117,14 @@ def _check_end(path: str, end: Mapping[str, Any]) -> None:
         raise SpecError(f"{path}.loss_every", end["loss_every_pkts"], "0 on the kernel")
     if end["rate_bps"] and end["qdisc"]["kind"] == "netem":
         raise SpecError(f"{path}.qdisc", "netem", 'netem with rate = "inf" on the kernel')
+    for qdisc in _disciplines(end["qdisc"]):
+        if qdisc.get("linux_3_14"):
+            raise SpecError(
+                f"{path}.qdisc",
+                "linux_3_14",
+                "today's pie on the kernel: the word is not one of tc",
+                "dq_rate_estimator",
+            )
 
 
 def _check_delay(path: str, delay_ns: int) -> None:
