@@ -15,7 +15,7 @@ fn every_script_runs() {
         .filter(|path| path.extension().is_some_and(|extension| extension == "pkt"))
         .collect();
     paths.sort();
-    assert!(paths.len() >= 20, "{} scripts", paths.len());
+    assert!(paths.len() >= 40, "{} scripts", paths.len());
     let mut failures = Vec::new();
     for path in paths {
         let text = fs::read_to_string(&path).unwrap();

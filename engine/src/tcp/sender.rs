@@ -493,7 +493,8 @@ impl Sender {
 
     /// The rate segments leave at, if they are paced.
     pub fn pacing_rate_bytes_per_s(&self) -> Option<u64> {
-        Some(self.window.pacing_rate_bytes_per_s).filter(|rate| *rate > 0)
+        let rate = self.window.pacing_rate_bytes_per_s;
+        (self.pacing.is_on() && rate > 0).then_some(rate)
     }
 
     /// The retransmission timeout, backing off included.

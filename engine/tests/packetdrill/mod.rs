@@ -8,6 +8,7 @@
 //! | `write(3, ..., N)`, `close(3)`, `read(3, ..., N)` | what the application does; the receiver's application reads by itself until `read(3, ..., 0)`, which makes it stop, or a larger number, which makes it read on |
 //! | `setsockopt(3, SOL_TCP, TCP_CONGESTION, "NAME", n)`, `TCP_NODELAY` | settings |
 //! | `` `sysctl -q net.ipv4.NAME=VALUE` `` | settings: `tcp_sack`, `tcp_recovery` (0: no RACK), `tcp_timestamps`, `tcp_ecn`, `profile` (`rfc`) |
+//! | `` `ip route replace ... initcwnd N` `` | the initial window, packets |
 //! | `< FLAGS SEQ:END(LEN) ack A win W <OPTIONS>` | a segment arrives |
 //! | `> ...` | a segment is sent, then; nothing else may be |
 //! | `%{ assert FIELD OP VALUE, ... }%` | fields of `tcp_info` |
@@ -257,6 +258,10 @@ impl Run {
             "tcp_timestamps" => self.tcp.timestamps = is_on,
             "tcp_ecn" => self.tcp.ecn = is_on,
             "congestion" => self.tcp.congestion_control = value.to_owned(),
+            "initcwnd" => {
+                let pkts = value.parse();
+                self.tcp.initial_window_pkts = pkts.map_err(|_| format!("initcwnd {value}"))?;
+            }
             "nodelay" => self.nodelay = is_on,
             "profile" if value == "rfc" => {
                 self.tcp.profile = Profile::Rfc;

@@ -153,6 +153,9 @@ fn when(text: &str) -> Result<When, String> {
 }
 
 fn command(code: &str) -> Result<Action, String> {
+    if let Some((_, pkts)) = code.trim_matches('`').split_once("initcwnd ") {
+        return Ok(Action::Set("initcwnd".into(), pkts.trim().to_owned()));
+    }
     let setting = code.trim_matches('`').rsplit("net.ipv4.").next();
     let (name, value) = setting
         .and_then(|setting| setting.split_once('='))

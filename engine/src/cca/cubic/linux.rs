@@ -241,28 +241,22 @@ fn new_epoch(cwnd_pkts: u32, w_max_pkts: u32, now_tick: u64) -> Epoch {
     }
 }
 
-/// Cube root of 0 or a number from 64 on as the kernel estimates it: six leading bits by a
-/// table, then one step of Newton's method with 341/1024 for a third. Below the exact root by up
-/// to a few tenths of a percent; those are a few milliseconds of K.
+/// The integer cube root: the largest number whose cube is not above `x`, by Newton's method from
+/// above. The kernel estimates it from six leading bits and one step; that estimate is within
+/// 0.16 % of this one on either side, at most 8 ms of K for losses of up to 300 packets.
 fn cube_root(x: u64) -> u64 {
-    // For 8 to 63, 64 times the root less 10, refined by hand (Willy Tarreau's numbers, in
-    // tcp_cubic.c).
-    const FIRST_GUESS: [u8; 56] = [
-        123, 129, 134, 138, 143, 147, 151, 156, 157, 161, 164, 168, 170, 173, 176, 179, 181, 185,
-        187, 190, 192, 194, 197, 199, 200, 202, 204, 206, 209, 211, 213, 215, 217, 219, 221, 222,
-        224, 225, 227, 229, 231, 232, 234, 236, 237, 239, 240, 242, 244, 245, 246, 248, 250, 251,
-        252, 254,
-    ];
     if x == 0 {
         return 0;
     }
-    // The argument is scaled by a power of 8 until it is from 8 to 63; 84/256 is about a third.
-    let bits = u64::BITS - x.leading_zeros();
-    let power = ((bits * 84) >> 8) - 1;
-    let guess = u64::from(FIRST_GUESS[(x >> (3 * power)) as usize - 8]);
-    let root = ((guess + 10) << power) >> 6;
-    let newton = 2 * root + x / (root * (root - 1));
-    (newton * 341) >> 10
+    // A power of two whose cube is above x; each step then comes down and stops at the root.
+    let mut root = 1u64 << (u64::BITS - x.leading_zeros()).div_ceil(3);
+    loop {
+        let next = (2 * root + x / (root * root)) / 3;
+        if next >= root {
+            return root;
+        }
+        root = next;
+    }
 }
 
 #[cfg(test)]

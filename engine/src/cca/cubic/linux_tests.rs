@@ -35,17 +35,36 @@ fn the_constants_are_rfc_9438s() {
 }
 
 #[test]
-fn the_cube_root_is_within_half_a_percent() {
+fn the_cube_root_is_the_largest_whose_cube_fits() {
     assert_eq!(cube_root(0), 0);
+    let cube = |root: u64| u128::from(root).pow(3);
+    let check = |x: u64| {
+        let root = cube_root(x);
+        let fits = cube(root) <= u128::from(x) && cube(root + 1) > u128::from(x);
+        assert!(fits, "{x}: {root}");
+    };
+    (1..100_000).for_each(check);
+    // On both sides of every kind of cube, up to the largest number there is.
+    let roots = (1..2_642_245).step_by(61);
+    roots.for_each(|root: u64| (root.pow(3) - 1..=root.pow(3) + 1).for_each(check));
+    let largest = [u64::MAX, u64::MAX - 1, 1 << 63, 2_642_245u64.pow(3)];
+    largest.into_iter().for_each(check);
+}
+
+#[test]
+fn k_is_rfc_9438s() {
+    // K = cbrt((W_max - cwnd) / C); 100 packets missing and C = 0.4: 6.2996 s.
     let step = (1u64 << C_SHIFT) / C;
-    for missing in (1..2000).chain((1..1000).map(|n| n * 997)) {
-        let exact = libm::cbrt((step * missing) as f64);
-        let off = cube_root(step * missing) as f64 / exact - 1.0;
-        assert!(off.abs() < 5e-3, "{missing}: {off}");
+    for missing_pkts in (1..2000).chain((1..1000).map(|n| n * 997)) {
+        let k_s = cube_root(step * missing_pkts) as f64 / 1024.0;
+        let exact_s = libm::cbrt(missing_pkts as f64 / 0.4);
+        // C is 0.4004 there, and K a whole number of 1/1024 s.
+        let off_s = (k_s - exact_s).abs();
+        assert!(
+            off_s < 4e-4 * exact_s + 1.0 / 1024.0,
+            "{missing_pkts}: {k_s}"
+        );
     }
-    // 100 packets missing, with Linux's exact result: K = 6.29 s against 6.2996 s.
-    let k_s = cube_root(step * 100) as f64 / 1024.0;
-    assert!((k_s - 6.30).abs() < 0.03, "{k_s}");
 }
 
 #[test]

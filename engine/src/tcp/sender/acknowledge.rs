@@ -400,7 +400,9 @@ impl Sender {
             }
             let packets_out = self.board.packets_out();
             let srtt_8us = self.rtt.srtt_8us();
-            if self.settings.tcp.pacing.is_on(self.cca.wants_pacing()) {
+            // HyStart allows for bursts at this rate, paced or not.
+            let is_wanted = self.settings.is_linux() && self.window.is_in_slow_start();
+            if is_wanted || self.pacing.is_on() {
                 self.window.pacing_rate_bytes_per_s =
                     pacing::rate_bytes_per_s(&self.window, packets_out, srtt_8us);
             }
