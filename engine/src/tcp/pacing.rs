@@ -31,6 +31,12 @@ impl Pacing {
         Pacing { is_on, next_ns: 0 }
     }
 
+    /// Whether packets are spaced at all.
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        self.is_on
+    }
+
     /// When the next packet may leave, if that is after `now`.
     #[inline]
     pub fn not_before(&self, now: Time) -> Option<Time> {
