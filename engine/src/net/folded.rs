@@ -18,7 +18,6 @@ use crate::sim::packet::Packet;
 use crate::sim::rate::Rate;
 use crate::sim::ring::Ring;
 use crate::sim::time::Time;
-use std::collections::VecDeque;
 
 /// A packet in the system whose departure is known.
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +53,7 @@ pub struct FoldedFifo {
     /// When the last one before them left.
     latest_departed: Time,
     /// Departures that somebody waits for.
-    awaited: VecDeque<Time>,
+    awaited: Ring<Time>,
     /// The first of these, or `NEVER`.
     next_awaited: Time,
     limit: Limit,
@@ -71,7 +70,7 @@ impl FoldedFifo {
             next_departure: Time::NEVER,
             last_departure: Time::ZERO,
             latest_departed: Time::ZERO,
-            awaited: VecDeque::new(),
+            awaited: Ring::default(),
             next_awaited: Time::NEVER,
             limit,
             rate,

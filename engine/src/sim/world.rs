@@ -20,10 +20,10 @@ use crate::net::propagation::Propagation;
 use crate::net::route::Routes;
 use crate::qdisc::DropReason;
 use crate::sim::records::{Event, Records};
+use crate::sim::ring::Ring;
 use crate::sim::samples::Samples;
 use crate::spec::{Change, Experiment};
 use crate::traffic::conversation::Conversation;
-use std::collections::VecDeque;
 
 mod accounting;
 mod hosts;
@@ -103,7 +103,9 @@ pub struct World {
     sample_interval: Time,
     wheel_sequence: u32,
     /// Packets that arrive at a host in this very instant, by links without delay.
-    arriving: VecDeque<(Packet, u32)>,
+    arriving: Ring<(Packet, u32)>,
+    /// Whether nothing waits in `arriving` that would go before what is offered now.
+    is_alone: bool,
 }
 
 impl World {
@@ -159,7 +161,8 @@ impl World {
             changes: Vec::new(),
             sample_interval: Time::from_ns(experiment.sample_interval_ns),
             wheel_sequence: 0,
-            arriving: VecDeque::new(),
+            arriving: Ring::default(),
+            is_alone: true,
             links,
             conversations,
         };
@@ -202,6 +205,7 @@ impl World {
         }
         self.now = time;
         self.events += 1;
+        self.is_alone = true;
         self.current = Turn(turn);
         let component = self.current.component() as usize;
         match self.current.class() {
@@ -267,6 +271,7 @@ impl World {
         self.wheel_due = self.wheel.first().map_or(Time::NEVER, |entry| entry.time);
         self.now = entry.time;
         self.events += 1;
+        self.is_alone = true;
         match (entry.order.class, entry.order.component) {
             (class::CHANGE, WHOLE_RUN) => self.start_measuring(),
             (class::CHANGE, link) => self.change(link as usize, entry.payload),
@@ -309,6 +314,7 @@ impl World {
     #[inline(always)]
     fn settle_arrivals(&mut self) {
         while let Some((packet, host)) = self.arriving.pop_front() {
+            self.is_alone = self.arriving.is_empty();
             self.arrive(packet, host);
         }
     }
@@ -337,20 +343,37 @@ impl World {
 
     #[inline(always)]
     fn offer(&mut self, index: usize, packet: Packet) {
-        let link = &mut self.links[index];
-        match link.passage() {
-            Passage::AtOnce => {
-                let bytes = packet.wire_bytes(link.overhead_bytes);
-                link.statistics.passed(bytes, self.now, self.warm_up);
-                if link.delay == Time::ZERO {
-                    let host = link.to;
-                    self.arrive_at_once(packet, host);
-                } else {
-                    self.delay(index, packet);
-                }
-            }
+        match self.links[index].passage() {
+            Passage::AtOnce => self.offer_at_once(index, packet),
             Passage::Folded => self.offer_folded(index, packet),
             Passage::Queued => self.offer_queued(index, packet),
+        }
+    }
+
+    /// Offers a packet to a link that it passes in this instant, and to those after it that are
+    /// like it.
+    #[inline]
+    fn offer_at_once(&mut self, index: usize, packet: Packet) {
+        let mut index = index;
+        loop {
+            let link = &mut self.links[index];
+            match link.passage() {
+                Passage::AtOnce => {}
+                Passage::Folded => return self.offer_folded(index, packet),
+                Passage::Queued => return self.offer_queued(index, packet),
+            }
+            let bytes = packet.wire_bytes(link.overhead_bytes);
+            link.statistics.passed(bytes, self.now, self.warm_up);
+            if link.delay > Time::ZERO {
+                return self.delay(index, packet);
+            }
+            let host = link.to;
+            let (goal, row) = self.goal(&packet);
+            // What waits for its turn within the instant goes before it.
+            if host == goal || !self.is_alone {
+                return self.arrive_at_once(packet, host);
+            }
+            index = self.routes.next(row, host) as usize;
         }
     }
 
@@ -571,7 +594,7 @@ fn catch_up(
     bound: Time,
     warm_up: Time,
     conversations: &mut [Conversation],
-    arriving: &mut VecDeque<(Packet, u32)>,
+    arriving: &mut Ring<(Packet, u32)>,
 ) {
     while let Some(left) = link.depart_before(bound, warm_up) {
         if link.delay > Time::ZERO

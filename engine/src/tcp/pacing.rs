@@ -31,7 +31,7 @@ impl Pacing {
         Pacing { is_on, next_ns: 0 }
     }
 
-    /// Whether packets are spaced.
+    /// Whether packets are spaced at all.
     #[inline]
     pub fn is_on(&self) -> bool {
         self.is_on

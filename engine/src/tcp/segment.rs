@@ -71,6 +71,14 @@ pub struct SackBlock {
     pub end: u64,
 }
 
+impl SackBlock {
+    /// How many.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.end - self.start
+    }
+}
+
 /// The SACK option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SackBlocks {

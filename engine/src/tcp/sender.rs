@@ -94,6 +94,17 @@ struct Undo {
     first_retransmitted_ms: Option<u32>,
 }
 
+/// What polling again would do, when nothing has happened since it last gave None.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Quiet {
+    /// Something has happened, or time alone may let a segment go.
+    No,
+    /// Nothing at all.
+    Idle,
+    /// The window holds it back: it is in use still.
+    Limited,
+}
+
 /// Counted since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Statistics {
@@ -192,6 +203,7 @@ pub struct Sender {
     /// Whether small segments wait (Nagle, RFC 896 with Minshall's change).
     nagle: bool,
 
+    quiet: Quiet,
     /// Segments sent since `poll_transmit` last gave None.
     burst_pkts: u32,
     had_data: bool,
@@ -262,6 +274,7 @@ impl Sender {
             cwr_due: false,
             small_end: 0,
             nagle: true,
+            quiet: Quiet::No,
             burst_pkts: 0,
             had_data: false,
             last_sent: None,
@@ -283,12 +296,14 @@ impl Sender {
 
     /// Opens the connection.
     pub fn connect(&mut self, now: Time) {
+        self.quiet = Quiet::No;
         self.phase = Phase::SynSent;
         self.timers.syn_due = now;
     }
 
     /// The application writes so many bytes. They are sent when the windows allow.
     pub fn write(&mut self, bytes: u64, now: Time) {
+        self.quiet = Quiet::No;
         self.before_write(now);
         self.written += bytes;
         self.pushed = self.written;
@@ -296,6 +311,7 @@ impl Sender {
 
     /// The application has nothing more to write.
     pub fn close(&mut self) {
+        self.quiet = Quiet::No;
         self.is_closing = true;
     }
 
@@ -318,6 +334,7 @@ impl Sender {
 
     /// A segment arrives. Call `poll_transmit` afterwards.
     pub fn on_segment(&mut self, segment: &Segment, now: Time) {
+        self.quiet = Quiet::No;
         if let Some(timestamps) = segment.timestamps {
             self.peer_timestamp_ms = timestamps.value_ms;
         }

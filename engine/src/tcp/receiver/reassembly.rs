@@ -23,6 +23,8 @@ pub(super) struct Reassembly {
     next: u64,
     /// Beyond the gap: apart from each other, in order.
     beyond: Vec<SackBlock>,
+    /// Bytes in them, since every segment asks.
+    beyond_bytes: u64,
     /// The blocks that changed last, the latest first.
     recent: SackBlocks,
     /// One past the FIN.
@@ -63,11 +65,9 @@ impl Reassembly {
     }
 
     /// Bytes beyond the gap.
+    #[inline]
     pub(super) fn beyond_bytes(&self) -> u64 {
-        self.beyond
-            .iter()
-            .map(|block| block.end - block.start)
-            .sum()
+        self.beyond_bytes
     }
 
     /// The blocks that changed last, the latest first (RFC 2018 section 4).
@@ -104,6 +104,7 @@ impl Reassembly {
             let filled = self.beyond.partition_point(|block| block.start <= end);
             for block in self.beyond.drain(..filled) {
                 self.next = self.next.max(block.end);
+                self.beyond_bytes -= block.bytes();
             }
             taken.has_filled_gap = self.beyond.is_empty();
             self.forget_recent();
@@ -127,7 +128,9 @@ impl Reassembly {
             }
             merged.start = merged.start.min(held.start);
             merged.end = merged.end.max(held.end);
+            self.beyond_bytes -= held.bytes();
         }
+        self.beyond_bytes += merged.bytes();
         self.beyond.splice(first..first + touching, [merged]);
         self.put_first(merged);
         duplicate

@@ -11,7 +11,7 @@
 //!
 //! As in Linux only one of them is pending (`icsk_pending`).
 
-use super::{Forced, Phase, Sender};
+use super::{Forced, Phase, Quiet, Sender};
 use crate::cca::State;
 use crate::sim::time::Time;
 use crate::sim::timer::Clock;
@@ -95,6 +95,7 @@ impl Sender {
 
     /// It is `now`. Does what is due, if anything; call `poll_transmit` afterwards.
     pub fn on_timer(&mut self, now: Time) {
+        self.quiet = Quiet::No;
         if self.timers.paced.is_some_and(|due| due <= now) {
             self.timers.paced = None;
         }

@@ -9,7 +9,7 @@
 //! | RFC 2861, after idling and when not used | `linux-6.1`: halved for each timeout; `rfc`: RFC 5681 section 4.1 |
 //! | RFC 3168 section 6.1.2, 6.1.5 | ECT on new data only; CWR on the first after a reduction |
 
-use super::{Forced, Phase, Probe, Sender};
+use super::{Forced, Phase, Probe, Quiet, Sender};
 use crate::cca::State;
 use crate::sim::time::Time;
 use crate::tcp::rtt::as_us;
@@ -18,7 +18,19 @@ use crate::tcp::timestamp_ms;
 
 impl Sender {
     /// The next segment to be sent now; call until None.
+    #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        match self.quiet {
+            Quiet::No => self.poll_news(now),
+            Quiet::Idle => None,
+            Quiet::Limited => {
+                self.used_since = now;
+                None
+            }
+        }
+    }
+
+    fn poll_news(&mut self, now: Time) -> Option<Segment> {
         match self.phase {
             Phase::Closed => None,
             Phase::SynSent => self.transmit_syn(now),
@@ -27,14 +39,30 @@ impl Sender {
                 if std::mem::take(&mut self.must_open) {
                     return self.transmit_ack(now);
                 }
+                // Without them polling twice does no more than polling once.
+                let can_be_quiet = !self.sends_new_first && !self.pacing.is_on();
                 let segment = self.transmit_data(now);
-                if segment.is_none() {
-                    self.end_burst(now);
-                    return self.transmit_ack(now);
+                if segment.is_some() {
+                    return segment;
                 }
-                segment
+                self.end_burst(now);
+                let ack = self.transmit_ack(now);
+                if can_be_quiet && ack.is_none() {
+                    self.be_quiet();
+                }
+                ack
             }
         }
+    }
+
+    /// Nothing can be sent until something happens.
+    fn be_quiet(&mut self) {
+        let is_limited = self.board.in_flight() >= self.window.cwnd_pkts && self.has_unsent();
+        self.quiet = if is_limited {
+            Quiet::Limited
+        } else {
+            Quiet::Idle
+        };
     }
 
     fn transmit_syn(&mut self, now: Time) -> Option<Segment> {
