@@ -102,6 +102,16 @@ def test_sums_and_averages_are_over_what_is_there() -> None:
             assert mean == pytest.approx(total / len(there))
 
 
+def test_fairness_is_jains() -> None:
+    results = file_of("rtt_fair").results
+    names = [s for s in results if s.startswith("TCP upload B") and "::" not in s]
+    assert len(names) == 4
+    row = [results[name][10] for name in names]
+    there = [value for value in row if value is not None]
+    expected = sum(there) ** 2 / (4 * sum(value**2 for value in there))
+    assert results["TCP upload fairness"][10] == pytest.approx(expected)
+
+
 def test_queue_statistics_are_those_of_tc() -> None:
     run, _ = run_of("rrul")
     file = file_of()

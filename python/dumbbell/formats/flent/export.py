@@ -90,8 +90,9 @@ class _Export:
             self._probe(probe)
         for computed in self.test.computed:
             values = combined(computed.how, [self.results[name] for name in computed.of])
-            runner = {"average": "AverageRunner", "sum": "SumRunner"}[computed.how]
+            runner = f"{computed.how.capitalize()}Runner"
             units = "ms" if computed.series.startswith("Ping") else "Mbits/s"
+            units = "Idx" if computed.how == "fairness" else units
             self._add(computed.series, values, [], runner, units, COMPUTED_LATE=False)
         parameters = dict(self.test.parameters) | self._queues(queues)
         return FlentFile(
@@ -364,13 +365,25 @@ class _Export:
 
 
 def combined(how: str, series: Sequence[Series]) -> Series:
-    """Row by row, the average or the sum of the values that are there; None where none is."""
-    out: Series = []
-    for row in zip(*series, strict=True):
-        there = [value for value in row if value is not None]
-        total = math.fsum(there)
-        out.append(None if not there else total if how == "sum" else total / len(there))
-    return out
+    """Row by row, of the values that are there; None where none is.
+
+    Args:
+        how: ``average``, ``sum`` or ``fairness``, as `Computed` has it.
+        series: Equally long.
+    """
+    of = {"average": _average, "sum": math.fsum, "fairness": jain_index}[how]
+    rows = ([value for value in row if value is not None] for row in zip(*series, strict=True))
+    return [of(there) if there else None for there in rows]
+
+
+def _average(values: list[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def jain_index(values: list[float]) -> float:
+    """Jain, Chiu and Hawe, DEC-TR-301, 1984: from 1/n (one has all) to 1 (equal shares)."""
+    squares = math.fsum(value * value for value in values)
+    return math.fsum(values) ** 2 / (len(values) * squares) if squares else 1.0
 
 
 def _listed(text: str | None) -> list[str]:

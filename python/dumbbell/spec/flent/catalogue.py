@@ -121,12 +121,21 @@ def _sum(series: str, of: Sequence[str]) -> Computed:
     return Computed(series=series, how="sum", of=tuple(of))
 
 
-def _both_ways(streams: Sequence[Stream], probes: Sequence[Probe], *, totals: bool) -> _Built:
-    """Average and sum of each direction, the sum of all when wanted, average of the pings."""
+def _both_ways(
+    streams: Sequence[Stream],
+    probes: Sequence[Probe],
+    *,
+    totals: bool,
+    fairness: bool = False,
+) -> _Built:
+    """Average and sum of each direction, average of the pings, and what else is wanted."""
     computed: list[Computed] = []
     for way in _WAYS:
         of = [stream.series for stream in streams if stream.upload == (way == "upload")]
         computed += [_average(f"TCP {way} avg", of), _sum(f"TCP {way} sum", of)]
+        if fairness:
+            series = f"TCP {way} fairness"
+            computed.append(Computed(series=series, how="fairness", of=tuple(of)))
     if totals:
         computed.append(_sum("TCP totals", [stream.series for stream in streams]))
     computed.append(_average("Ping (ms) avg", [probe.series for probe in probes]))
@@ -260,7 +269,7 @@ def _rtt_fair(setting: _Setting) -> _Built:
             setting.tcp(f"TCP {way} {label} {host}", way, mark=mark, host=host) for way in _WAYS
         ]
         probes.append(setting.probe(f"ICMP{place} {host}", "ping", host=host))
-    return _both_ways(streams, probes, totals=False)
+    return _both_ways(streams, probes, totals=False, fairness=True)
 
 
 def _bursts(setting: _Setting) -> _Built:

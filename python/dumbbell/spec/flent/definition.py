@@ -72,12 +72,13 @@ class Computed:
 
     Attributes:
         series: Its name, such as ``TCP upload sum``.
-        how: ``average`` or ``sum``.
+        how: ``average``, ``sum``, or ``fairness`` (Jain's index: the square of the sum over
+            n times the sum of squares).
         of: Names of the others.
     """
 
     series: str
-    how: Literal["average", "sum"]
+    how: Literal["average", "sum", "fairness"]
     of: tuple[str, ...]
 
 
