@@ -7,9 +7,9 @@ everything about the test (``metadata``).
 
 from dumbbell.formats.flent.export import flent_file
 from dumbbell.formats.flent.file import FORMAT_VERSION, FlentFile
-from dumbbell.formats.flent.imported import flent_test_of, imported_run
+from dumbbell.formats.flent.imported import flent_test_of, imported_run, is_measured
 from dumbbell.formats.flent.reader import read_flent
-from dumbbell.formats.flent.summary import SummaryRow, summary_rows, summary_text
+from dumbbell.formats.flent.summary import SummaryRow, series_values, summary_rows, summary_text
 from dumbbell.formats.flent.writer import flent_bytes, flent_file_name, write_flent
 
 __all__ = [
@@ -21,7 +21,9 @@ __all__ = [
     "flent_file_name",
     "flent_test_of",
     "imported_run",
+    "is_measured",
     "read_flent",
+    "series_values",
     "summary_rows",
     "summary_text",
     "write_flent",
