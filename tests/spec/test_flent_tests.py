@@ -147,6 +147,14 @@ def test_squares_and_delays_start_when_flent_starts_them() -> None:
     assert [(s.start_s, s.length_s) for s in delayed.streams] == [(0, 35), (5, 30)]
 
 
+def test_another_controller_is_run_and_said() -> None:
+    test = flent.flent_test("tcp_2up_square").with_controllers({"westwood": "bbr"})
+    assert [s.congestion_control for s in test.streams] == ["cubic", "cubic", "reno", "bbr"]
+    assert test.notes == ("bbr is run in place of westwood.",)
+    with pytest.raises(SpecError, match="cubic, reno, westwood"):
+        flent.flent_test("tcp_2up_square").with_controllers({"vegas": "bbr"})
+
+
 def test_udp_rates_are_of_payload() -> None:
     test = flent.flent_test(
         "udp_flood", parameters={"udp_bandwidth": "11.76M", "udp_pktsize": "1470"}

@@ -60,10 +60,27 @@ def plot_names(file: FlentFile) -> list[str]:
     """The plots that can be drawn of a data file, its test's own first."""
     names = list(_OF_TEST.get(file.text("NAME"), _ANY_TEST))
     if any("tcp_cwnd" in sample for samples in file.raw_values.values() for sample in samples[:4]):
-        names += ["tcp_cwnd", "tcp_rtt", "tcp_rtt_cdf", "tcp_pacing"]
+        names += _OF_SOCKETS
     if any(name.startswith("qdisc_stats_") for name in file.raw_values):
-        names += ["backlog", "drops", "delay"]
+        names += _OF_QUEUES
     return names
+
+
+def check_plot(test: str, name: str) -> None:
+    """Refuse a plot that no file of a test can have.
+
+    Raises:
+        SpecError: There is none of this name.
+    """
+    _check(test, name, [*_OF_TEST.get(test, _ANY_TEST), *_OF_SOCKETS, *_OF_QUEUES])
+
+
+def _check(test: str, name: str, names: Sequence[str]) -> None:
+    if name not in names:
+        allowed = f"a plot of {test}: {', '.join(names)}"
+        if name.endswith("combine") or "_combine_" in name or name.startswith("qq_"):
+            allowed += "; plots of several files together are Flent's own"
+        raise SpecError("plot", name, allowed, nearest(name, names))
 
 
 def draw_plot(file: FlentFile, name: str) -> DrawnPlot:
@@ -76,12 +93,7 @@ def draw_plot(file: FlentFile, name: str) -> DrawnPlot:
     Raises:
         SpecError: The test has no such plot, or the file has nothing to show in it.
     """
-    names = plot_names(file)
-    if name not in names:
-        allowed = f"a plot of {file.text('NAME')}: {', '.join(names)}"
-        if name.endswith("combine") or "_combine_" in name or name.startswith("qq_"):
-            allowed += "; plots of several files together are Flent's own"
-        raise SpecError("plot", name, allowed, nearest(name, names))
+    _check(file.text("NAME"), name, plot_names(file))
     return _DRAWERS[name](file)
 
 
@@ -513,6 +525,8 @@ _BOTH = (
 _RRUL = (*_BOTH, "totals_bandwidth", "ellipsis", "ellipsis_down", "ellipsis_sum")
 _ONE = ("totals", "bandwidth", "ping_cdf", "box_totals")
 _ANY_TEST = ("totals",)
+_OF_SOCKETS = ("tcp_cwnd", "tcp_rtt", "tcp_rtt_cdf", "tcp_pacing")
+_OF_QUEUES = ("backlog", "drops", "delay")
 _OF_TEST: Mapping[str, tuple[str, ...]] = {
     "rrul": _RRUL,
     "rrul_be": _RRUL,

@@ -10,10 +10,11 @@ from dumbbell.formats.flent.file import FORMAT_VERSION, FlentFile
 from dumbbell.formats.flent.imported import flent_test_of, imported_run, is_measured
 from dumbbell.formats.flent.reader import read_flent
 from dumbbell.formats.flent.summary import SummaryRow, series_values, summary_rows, summary_text
-from dumbbell.formats.flent.writer import flent_bytes, flent_file_name, write_flent
+from dumbbell.formats.flent.writer import SUFFIX, flent_bytes, flent_file_name, write_flent
 
 __all__ = [
     "FORMAT_VERSION",
+    "SUFFIX",
     "FlentFile",
     "SummaryRow",
     "flent_bytes",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from dumbbell.errors import SpecError
@@ -123,6 +123,30 @@ class FlentTest:
         """Names of all series, measured ones first."""
         measured = [stream.series for stream in self.streams if stream.series]
         return (*measured, *(p.series for p in self.probes), *(c.series for c in self.computed))
+
+    def with_controllers(self, instead: Mapping[str, str]) -> FlentTest:
+        """The same with other congestion controllers in place of those that it names.
+
+        The simulator has not all that Linux has; series keep their names, and `notes` say it.
+
+        Args:
+            instead: Linux's name of a controller that the test runs to that of another.
+
+        Raises:
+            SpecError: The test does not name the first.
+        """
+        named = sorted({s.congestion_control for s in self.streams if s.congestion_control})
+        for name in instead:
+            if name not in named:
+                allowed = f"a controller that {self.name} names: {', '.join(named) or 'none'}"
+                raise SpecError("controller", name, allowed)
+        streams = tuple(
+            replace(stream, congestion_control=instead.get(stream.congestion_control)
+                    or stream.congestion_control)
+            for stream in self.streams
+        )  # fmt: skip
+        notes = tuple(f"{other} is run in place of {name}." for name, other in instead.items())
+        return replace(self, streams=streams, notes=(*self.notes, *notes))
 
     def flows(
         self, *, tcp: Mapping[str, Any] | None = None, start_jitter: str = "10ms"
