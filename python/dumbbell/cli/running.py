@@ -36,7 +36,7 @@ def run_file(
         experiment = experiment.with_seed(seed)
     if out is not None:
         check_run_folder(out)
-    run = _run(experiment, replication, backend)
+    run = run_one(experiment, replication, backend)
     if out is not None:
         write_parquet(run, out, _texts(run))
     if as_json:
@@ -47,7 +47,13 @@ def run_file(
             console.print(f"tables: {out}", markup=False, soft_wrap=True)
 
 
-def _run(experiment: Experiment, replication: int, backend: str) -> Run:
+def run_one(experiment: Experiment, replication: int, backend: str) -> Run:
+    """One run, with progress shown and Ctrl-C heard.
+
+    Raises:
+        Interrupted: It was stopped.
+        RunError: It failed.
+    """
     with stopped_by_ctrl_c() as stop, shown_progress() as show:
 
         def tell(progress: BatchProgress) -> None:

@@ -45,14 +45,8 @@ def draw(figure: Figure) -> DrawnFigure:
 def write_figure(drawn: DrawnFigure, folder: Path) -> None:
     """Write ``NAME.svg``, ``.png``, ``.pdf`` and ``.csv`` into an existing folder."""
     stem = folder / drawn.figure.name
-    version = vega_lite_version()
-    # allowed_base_urls: a chart that names data elsewhere fails instead of fetching it.
-    svg = vl_convert.vegalite_to_svg(drawn.spec, vl_version=version, allowed_base_urls=[])
-    svg = _renumbered(svg)
-    stem.with_name(f"{stem.name}.svg").write_text(svg, encoding="utf-8")
-    stem.with_name(f"{stem.name}.png").write_bytes(png(drawn))
-    pdf = vl_convert.vegalite_to_pdf(drawn.spec, vl_version=version, allowed_base_urls=[])
-    stem.with_name(f"{stem.name}.pdf").write_bytes(pdf)
+    for suffix in (".svg", ".png", ".pdf"):
+        stem.with_name(f"{stem.name}{suffix}").write_bytes(picture(drawn, suffix))
     as_polars(drawn.figure.data).write_csv(stem.with_name(f"{stem.name}.csv"))
 
 
@@ -61,6 +55,18 @@ def png(drawn: DrawnFigure) -> bytes:
     return vl_convert.vegalite_to_png(
         drawn.spec, vl_version=vega_lite_version(), scale=PNG_SCALE, allowed_base_urls=[]
     )
+
+
+def picture(drawn: DrawnFigure, suffix: str) -> bytes:
+    """The figure in the format that a file name's suffix stands for: .svg, .png or .pdf."""
+    if suffix == ".png":
+        return png(drawn)
+    # allowed_base_urls: a chart that names data elsewhere fails instead of fetching it.
+    version = vega_lite_version()
+    if suffix == ".pdf":
+        return vl_convert.vegalite_to_pdf(drawn.spec, vl_version=version, allowed_base_urls=[])
+    svg = vl_convert.vegalite_to_svg(drawn.spec, vl_version=version, allowed_base_urls=[])
+    return _renumbered(svg).encode("utf-8")
 
 
 def _renumbered(svg: str) -> str:

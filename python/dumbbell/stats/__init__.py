@@ -18,6 +18,7 @@ from dumbbell.stats.distribution import (
     histogram_quantile,
     weighted_quantile,
 )
+from dumbbell.stats.ellipse import Ellipse, covariance_ellipse
 from dumbbell.stats.equivalence import Equivalence, equivalence
 from dumbbell.stats.errors import StatsError
 from dumbbell.stats.estimate import Estimate
@@ -44,6 +45,7 @@ __all__ = [
     "Band",
     "CdfCrossings",
     "Coverage",
+    "Ellipse",
     "Equivalence",
     "Estimate",
     "GoodnessOfFit",
@@ -59,6 +61,7 @@ __all__ = [
     "chi_square_fit",
     "combined_z",
     "comparison_range",
+    "covariance_ellipse",
     "coverage",
     "crossing_interval",
     "difference_interval",

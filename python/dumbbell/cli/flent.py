@@ -1,0 +1,261 @@
+"""``dumbbell flent``: Flent's tests with Flent's options, and no testbed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from dumbbell.errors import SpecError
+
+if TYPE_CHECKING:
+    from dumbbell.formats.flent import FlentFile
+    from dumbbell.spec import Experiment
+    from dumbbell.spec.flent import FlentTest, Network
+
+PICTURES = (".png", ".svg", ".pdf")
+FORMATS = ("plot", "summary")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlentOptions:
+    """What was asked for; names as Flent's options have them.
+
+    Attributes:
+        test: Name of the test; empty when a file is read.
+        input: A data file to read instead of running a test.
+        plot: Name of a plot, or empty.
+        format: One of `FORMATS`, or empty: a plot when one is named, else the summary.
+        output: File of the plot or summary; beside the data file, or standard output.
+        length_s: ``-l``.
+        delay_s: ``-d``.
+        step_s: ``-s``.
+        hosts: ``-H``.
+        title: ``-t``.
+        note: ``-n``.
+        data_dir: Where the data file goes.
+        parameters: ``KEY=VALUE``.
+        network: The network that is built in, with the options given.
+        topology: An experiment's file whose links are taken instead, and whose flows come beside.
+        client: Who measures, in such a network.
+        queues: Queues whose statistics are written.
+        instead: ``NAME=OTHER``: controllers to run in place of those the test names.
+        backend: Where to run.
+        seed: All randomness follows from it.
+        replication: Chooses the random numbers.
+        timer_hz: Of the kernel that is modelled.
+    """
+
+    test: str = ""
+    input: Path | None = None
+    plot: str = ""
+    format: str = ""
+    output: Path | None = None
+    length_s: int = 60
+    delay_s: int = 5
+    step_s: float = 0.2
+    hosts: Sequence[str] = ()
+    title: str = ""
+    note: str = ""
+    data_dir: Path = field(default_factory=Path)
+    parameters: Sequence[str] = ()
+    network: Network
+    topology: Path | None = None
+    client: str = "client"
+    queues: Sequence[str] = ()
+    instead: Sequence[str] = ()
+    backend: str = "sim"
+    seed: int = 1
+    replication: int = 0
+    timer_hz: int = 1000
+
+
+def flent(options: FlentOptions, console: Console) -> None:
+    """Run a test or read a data file; write the file, and a plot or the summary.
+
+    Raises:
+        SpecError: Something asked for is not allowed.
+    """
+    _check(options)
+    if options.input is not None:
+        from dumbbell.formats.flent import read_flent
+
+        _show(read_flent(options.input), options.input, options, console)
+        return
+    test = _test(options)
+    experiment = _experiment(test, options)
+    for name, why in test.without_effect.items():
+        console.print(Text(f"{name} has no effect: {why}", style="yellow"), soft_wrap=True)
+    for note in test.notes:
+        console.print(Text(note, style="yellow"), soft_wrap=True)
+    file = _run(test, experiment, options)
+    from dumbbell.formats.flent import flent_file_name, write_flent
+
+    path = write_flent(file, _free_name(options.data_dir / flent_file_name(file), file))
+    console.print(f"data: {path}", markup=False, soft_wrap=True)
+    _show(file, path, options, console)
+
+
+def list_tests(console: Console) -> None:
+    """The tests and what they do."""
+    from dumbbell.spec.flent import TEST_NAMES, flent_test
+
+    wide = max(len(name) for name in TEST_NAMES)
+    some = {"upload_streams": "1", "download_streams": "1"}
+    for name in TEST_NAMES:
+        line = Text(f"{name:<{wide}}  {flent_test(name, parameters=some).title}")
+        console.print(line, soft_wrap=True)
+
+
+def _check(options: FlentOptions) -> None:
+    if bool(options.test) == (options.input is not None):
+        raise SpecError("flent", options.test or "nothing", "the name of a test, or --input FILE")
+    if options.format and options.format not in FORMATS:
+        raise SpecError("--format", options.format, f"one of {', '.join(FORMATS)}")
+    output = options.output
+    if output is not None and _wants_plot(options) and output.suffix.lower() not in PICTURES:
+        raise SpecError("--output", output, f"a file that ends in {_or(PICTURES)}")
+    for folder in (options.data_dir, *([options.output.parent] if options.output else [])):
+        if not folder.is_dir():
+            raise SpecError("folder", folder, "a folder that exists")
+
+
+def _or(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def _wants_plot(options: FlentOptions) -> bool:
+    return options.format == "plot" or (not options.format and bool(options.plot))
+
+
+def _test(options: FlentOptions) -> FlentTest:
+    from dumbbell.spec.flent import flent_test
+
+    test = flent_test(
+        options.test,
+        length_s=options.length_s,
+        delay_s=options.delay_s,
+        step_s=options.step_s,
+        hosts=options.hosts,
+        client=options.client,
+        parameters=_pairs("--test-parameter", options.parameters),
+    )
+    return test.with_controllers(_pairs("--instead", options.instead))
+
+
+def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
+    """``KEY=VALUE`` each."""
+    pairs: dict[str, str] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise SpecError(option, text, "KEY=VALUE")
+        pairs[key] = value
+    return pairs
+
+
+def _experiment(test: FlentTest, options: FlentOptions) -> Experiment:
+    from dumbbell.spec import Experiment
+
+    if options.topology is None:
+        return test.experiment(options.network, seed=options.seed, timer_hz=options.timer_hz)
+    around = Experiment.from_toml(options.topology)
+    return test.experiment(
+        around.all_links,
+        seed=options.seed,
+        timer_hz=around.timer_hz if "timer_hz" in around.model_fields_set else options.timer_hz,
+        more_flows=around.flows,
+    )
+
+
+def _run(test: FlentTest, experiment: Experiment, options: FlentOptions) -> FlentFile:
+    from dumbbell.cli.running import run_one
+    from dumbbell.formats.flent import flent_file
+
+    queues = _checked_queues(options.queues, experiment)
+    if options.plot:
+        _check_plot(test, options.plot)
+    run = run_one(experiment, options.replication, options.backend)
+    return flent_file(run, test, title=options.title, note=options.note, queues=queues)
+
+
+def _check_plot(test: FlentTest, plot: str) -> None:
+    """Before a minute of simulation rather than after it."""
+    from dumbbell.report.flent_plots import check_plot
+
+    check_plot(test.name, plot)
+
+
+def _checked_queues(queues: Sequence[str], experiment: Experiment) -> list[str]:
+    from dumbbell.spec.refusal import nearest
+
+    for queue in queues:
+        if queue not in experiment.queue_names:
+            allowed = f"one of {', '.join(experiment.queue_names)}"
+            raise SpecError("--queue", queue, allowed, nearest(queue, experiment.queue_names))
+    return list(queues)
+
+
+def _free_name(path: Path, file: FlentFile) -> Path:
+    """The path, or one with a number where somebody's other data lie there already."""
+    from dumbbell.formats.flent import SUFFIX, flent_bytes
+
+    content = flent_bytes(file)
+    stem = path.name.removesuffix(SUFFIX)
+    for number in range(1, 10_000):
+        candidate = path.with_name(f"{stem}{f'.{number}' if number > 1 else ''}{SUFFIX}")
+        if not candidate.exists() or (
+            candidate.stat().st_size == len(content) and candidate.read_bytes() == content
+        ):
+            return candidate
+    raise SpecError("--data-dir", path.parent, "a folder with fewer files of this name")
+
+
+def _show(file: FlentFile, path: Path, options: FlentOptions, console: Console) -> None:
+    if _wants_plot(options):
+        picture = options.output or _beside(path, options.plot or _default_plot(file))
+        write_plot(file, options.plot or _default_plot(file), picture)
+        console.print(f"plot: {picture}", markup=False, soft_wrap=True)
+        return
+    from dumbbell.formats.flent import summary_text
+
+    text = summary_text(file)
+    if options.output is not None:
+        options.output.write_text(text, encoding="utf-8")
+    else:
+        sys.stdout.write(text)
+
+
+def _default_plot(file: FlentFile) -> str:
+    from dumbbell.report.flent_plots import plot_names
+
+    return plot_names(file)[0]
+
+
+def _beside(path: Path, plot: str) -> Path:
+    from dumbbell.formats.flent import SUFFIX
+
+    return path.with_name(f"{path.name.removesuffix(SUFFIX)}.{plot}.png")
+
+
+def write_plot(file: FlentFile, name: str, target: Path) -> None:
+    """Draw a plot into a PNG, SVG or PDF, by the name's end.
+
+    Raises:
+        SpecError: The file has no such plot.
+    """
+    from dumbbell.report.figures import draw, picture
+    from dumbbell.report.flent_plots import draw_plot
+    from dumbbell.report.model import Figure
+
+    drawn = draw_plot(file, name)
+    title = file.text("TITLE")
+    caption = f"{file.text('NAME')}{f', {title}' if title else ''}: {drawn.caption}"
+    chart = drawn.chart.properties(title=caption)
+    figure = Figure(name, chart, drawn.data, caption)
+    target.write_bytes(picture(draw(figure), target.suffix.lower()))

@@ -1,0 +1,129 @@
+"""``dumbbell flent``: the published command line, its file and its plots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dumbbell.formats.flent import read_flent
+
+Dumbbell = Callable[..., tuple[int, str, str]]
+SHORT = ("-l", "3", "-d", "1", "--rate", "10mbit", "--qdisc", "pie target 20ms tupdate 15ms")
+PUBLISHED = (
+    "--test-parameter", "bandwidth=800M",
+    "--test-parameter", "upload_stream=num_cpus",
+    "--test-parameter", "download_streams=num_cpus",
+    "--test-parameter", "qdisc_stats_hosts=pg@192.168.20.2",
+    "--test-parameter", "qdisc_stats_interfaces=enx000000001220",
+    "-H", "172.16.10.2",
+    "-t", "pie60_t20_tu_1_without_traffic",
+)  # fmt: skip
+DATA = "rrul-2000-01-01T000000.000000.pie60_t20_tu_1_without_traffic"
+
+
+def test_the_published_command(dumbbell: Dumbbell, tmp_path: Path) -> None:
+    code, out, err = dumbbell("flent", "rrul", "-p", "totals", *PUBLISHED, *SHORT, "-o", "a.png")
+    assert (code, [line for line in err.splitlines() if "error" in line]) == (0, [])
+    for ignored in ("bandwidth", "upload_stream", "download_streams"):
+        assert f"{ignored} has no effect: rrul does not read it" in out
+    assert "qdisc_stats_hosts has no effect" not in out
+    assert f"data: {DATA}.flent.gz" in out
+    assert (tmp_path / "a.png").read_bytes()[:4] == b"\x89PNG"
+    assert (tmp_path / "a.png").stat().st_size > 20_000
+    file = read_flent(tmp_path / f"{DATA}.flent.gz")
+    assert file.metadata["HOST"] == "172.16.10.2"
+    assert "qdisc_stats_pg@192.168.20.2::delay" in file.results
+    assert file.metadata["TEST_PARAMETERS"]["bandwidth"] == "800M"
+
+
+def test_a_file_is_not_overwritten_by_another_run(dumbbell: Dumbbell, tmp_path: Path) -> None:
+    for seed in ("1", "1", "2"):
+        assert dumbbell("flent", "ping", "-l", "2", "--seed", seed, "-t", "a")[0] == 0
+    names = sorted(path.name for path in tmp_path.glob("*.gz"))
+    stem = "ping-2000-01-01T000000.000000.a"
+    assert names == [f"{stem}.2.flent.gz", f"{stem}.flent.gz"]
+
+
+def test_without_a_plot_there_is_the_summary(dumbbell: Dumbbell, tmp_path: Path) -> None:
+    code, out, _ = dumbbell("flent", "tcp_1up", *SHORT)
+    assert code == 0
+    assert "Summary of tcp_1up test run" in out
+    (data,) = tmp_path.glob("*.flent.gz")
+    code, again, _ = dumbbell("flent", "-i", data.name, "-f", "summary")
+    assert code == 0
+    assert again in out
+    code, out, _ = dumbbell("flent", "-i", data.name, "-p", "tcp_cwnd")
+    assert code == 0
+    assert out == f"plot: {data.name.removesuffix('.flent.gz')}.tcp_cwnd.png\n"
+
+
+def test_any_topology_and_other_traffic(dumbbell: Dumbbell, tmp_path: Path) -> None:
+    (tmp_path / "net.toml").write_text(
+        'duration = "5s"\n'
+        'links = [{ a = "laptop", b = "box", rate = "5mbit" }, { a = "box", b = "far" }]\n'
+        '[[flows]]\nname = "other"\nfrom = "laptop"\nto = "far"\n'
+        'source = { kind = "cbr", rate = "100pps", size = "1000B" }\n'
+    )
+    words = ("--topology", "net.toml", "--client", "laptop", "-H", "far", "-l", "3", "-d", "1")
+    assert dumbbell("flent", "tcp_1up", *words)[0] == 0
+    (data,) = tmp_path.glob("*.flent.gz")
+    file = read_flent(data)
+    names = [flow["name"] for flow in file.metadata["DUMBBELL"]["experiment"]["flows"]]
+    assert names == ["tcp-upload", "other"]
+    rates = [value for value in file.results["TCP upload"] if value is not None]
+    assert 3.0 < sum(rates) / len(rates) < 4.3  # 5 less 0.81 Mbit/s and headers
+
+
+def test_another_controller_where_the_simulator_has_none(dumbbell: Dumbbell) -> None:
+    code, _, err = dumbbell("flent", "tcp_2up_square", "-l", "3", "-d", "1")
+    assert code == 2
+    assert "westwood" in err
+    code, out, _ = dumbbell(
+        "flent", "tcp_2up_square", "-l", "3", "-d", "1", "--instead", "westwood=reno"
+    )
+    assert code == 0
+    assert "reno is run in place of westwood." in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "the name of a test"),
+        (("rull",), "did you mean 'rrul'"),
+        (("rrul", "-i", "a.gz"), "or --input FILE"),
+        (("rrul", "-p", "elipsis"), "did you mean 'ellipsis'"),
+        (("rrul", "-p", "box_combine"), "Flent's own"),
+        (("rrul", "-p", "totals", "-o", "a.gif"), ".png, .svg or .pdf"),
+        (("rrul", "-f", "csv"), "plot, summary"),
+        (("rrul", "-D", "nowhere"), "a folder that exists"),
+        (("rrul", "--test-parameter", "x"), "KEY=VALUE"),
+        (("rrul", "--qdisc", "piee"), "did you mean 'pie'"),
+        (("rrul", "--rate", "10"), "did you mean '10bit'"),
+        (("rrul", "--rtt", "1ms,2ms"), "one for each host"),
+        (("rrul", "--queue", "router->servr"), "did you mean 'router->server'"),
+        (("rrul", "-H", "a b"), "letters"),
+        (("-i", "nothing.flent.gz"), "nothing.flent.gz"),
+    ],
+)
+def test_bad_input(
+    words: tuple[str, ...], message: str, dumbbell: Dumbbell, tmp_path: Path
+) -> None:
+    code, _, err = dumbbell("flent", *words)
+    assert code == 2
+    assert message in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_hostile_file_leaves_with_2(dumbbell: Dumbbell, tmp_path: Path) -> None:
+    (tmp_path / "a.flent.gz").write_bytes(b"\x1f\x8bnothing")
+    code, _, err = dumbbell("flent", "-i", "a.flent.gz", "-p", "totals")
+    assert code == 2
+    assert "a whole compressed file" in err
+
+
+def test_the_list(dumbbell: Dumbbell) -> None:
+    code, out, _ = dumbbell("flent", "--list-tests")
+    assert code == 0
+    assert len(out.splitlines()) == 15
