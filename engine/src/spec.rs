@@ -262,6 +262,14 @@ pub enum Source {
         /// From the end of one to the start of the next, and before the first.
         think: Law,
     },
+    /// Transfers over TCP that begin whether or not earlier ones are over, each over a
+    /// connection of its own.
+    Arrivals {
+        /// From the flow's start to the first, and from the start of one to that of the next.
+        gap: Law,
+        /// Payload of each.
+        size: Law,
+    },
 }
 
 impl Source {
@@ -270,7 +278,10 @@ impl Source {
     pub fn is_open_loop(&self) -> bool {
         !matches!(
             self,
-            Source::Greedy | Source::Sized { .. } | Source::ClosedLoop { .. }
+            Source::Greedy
+                | Source::Sized { .. }
+                | Source::ClosedLoop { .. }
+                | Source::Arrivals { .. }
         )
     }
 }

@@ -7,6 +7,7 @@ use common::*;
 use dumbbell_engine::run::{Monitor, RunOutput, run};
 use dumbbell_engine::sim::world::World;
 use dumbbell_engine::spec::{Experiment, Flow, Source};
+use dumbbell_engine::traffic::tcp_flow::Transfer;
 
 fn simulate(experiment: &Experiment) -> RunOutput {
     run(&checked(experiment), 0, &Monitor::default()).unwrap()
@@ -148,6 +149,61 @@ fn closed_loops_transfer_one_after_the_other() {
     for (next, before) in started[1..].iter().zip(completed) {
         assert_eq!(next - before, 500_000_000);
     }
+}
+
+fn arrivals(gap_s: f64, bytes: f64) -> Source {
+    Source::Arrivals {
+        gap: constant(gap_s),
+        size: constant(bytes),
+    }
+}
+
+/// A tenth of a second apart, each takes longer than that: they overlap and each takes as long.
+#[test]
+fn arrivals_do_not_wait_for_each_other() {
+    let flow = tcp_flow("f", "a", "b", arrivals(0.1, 14480.0), linux("cubic"));
+    let output = simulate(&dumbbell(vec![flow]));
+    let column = |name| output.tables.column_i64("transfers", name);
+    let (started, completed) = (column("started_ns"), column("completed_ns"));
+    assert_eq!(started.len(), 599);
+    for (number, start) in (1..).zip(started) {
+        assert_eq!(*start, number * 100_000_000);
+    }
+    let times: Vec<i64> = completed.iter().zip(started).map(|(c, s)| c - s).collect();
+    let first = 60_000_000 + (74 + 66 + 10 * 1514) * 800;
+    assert_eq!(times[0], first);
+    assert!(
+        times
+            .iter()
+            .all(|time| (first..first + 200_000).contains(time))
+    );
+}
+
+/// Every packet of a connection is counted with it, wherever it ends.
+#[test]
+fn packets_of_transfers_add_up() {
+    // Twice as much as the link takes.
+    let flow = tcp_flow("f", "a", "b", arrivals(0.04, 100_000.0), linux("reno"));
+    let experiment = checked(&dumbbell(vec![flow, greedy("g", "cubic")]));
+    let mut world = World::new(&experiment, 0);
+    while world.step() {}
+    world.check_conservation().unwrap();
+    for conversation in &world.conversations {
+        let flow = conversation.tcp().unwrap();
+        let sum = |of: fn(&Transfer) -> u64| flow.transfers.iter().map(of).sum::<u64>();
+        let counters = &conversation.counters;
+        assert_eq!(sum(|t| t.created_pkts), counters.created_pkts);
+        assert_eq!(sum(|t| t.received_pkts), counters.delivered_pkts);
+        assert_eq!(sum(|t| t.received_bytes), counters.delivered_bytes);
+        assert_eq!(sum(|t| t.dropped_pkts), counters.dropped_pkts);
+        assert!(counters.dropped_pkts > 10);
+        let again = sum(|t| t.retransmitted_pkts);
+        assert_eq!(again, flow.statistics().retransmitted_pkts);
+        // What was sent again was not dropped twice as a rule, and never arrived more often.
+        let arrived = sum(|t| t.received_again_pkts);
+        assert!(0 < arrived && arrived <= again);
+    }
+    assert!(world.conversations[0].tcp().unwrap().transfers.len() > 1400);
 }
 
 #[test]

@@ -92,9 +92,11 @@ pub fn size_at(source: &Source) -> SizeAt {
         | Source::Cbr { size_at, .. }
         | Source::Bursts { size_at, .. }
         | Source::Replay { size_at, .. } => *size_at,
-        Source::Ditg { .. } | Source::Greedy | Source::Sized { .. } | Source::ClosedLoop { .. } => {
-            SizeAt::Payload
-        }
+        Source::Ditg { .. }
+        | Source::Greedy
+        | Source::Sized { .. }
+        | Source::ClosedLoop { .. }
+        | Source::Arrivals { .. } => SizeAt::Payload,
     }
 }
 

@@ -134,6 +134,7 @@ impl TcpFlow {
                 think: think.clone(),
                 streams,
             },
+            Source::Arrivals { .. } => unreachable!("refused before a guest is started"),
             open_loop => Supply::Schedule(Box::new(Generator::new(open_loop, streams))),
         };
         let tcp_flow = TcpFlow {

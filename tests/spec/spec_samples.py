@@ -115,6 +115,7 @@ tcp_sources = st.one_of(
     _of(kind="greedy"),
     _of(kind="sized", size=st.sampled_from(["1B", "100kb", "1gb"])),
     _of(kind="closed_loop", size=size_laws, think=gap_laws),
+    _of(kind="arrivals", size=size_laws, gap=gap_laws),
     _merged(_of(kind="poisson", size=size_laws), spaced),
 )
 tcp_knobs = st.fixed_dictionaries(

@@ -13,6 +13,10 @@ const BYTES_PER_QUEUE: u64 = 160 << 10;
 const BYTES_PER_SAMPLE: u64 = 160;
 /// A row of `probes`.
 const BYTES_PER_ECHO: u64 = 80;
+/// A row of `transfers` while it is built and as columns.
+const BYTES_PER_TRANSFER: u64 = 400;
+/// A connection, with what its segments on the way take.
+const BYTES_PER_CONNECTION: u64 = 4000;
 /// A row of `packets`.
 const BYTES_PER_RECORD: u64 = 120;
 
@@ -46,6 +50,7 @@ impl Estimate {
             .map(|(_, _, end)| end.record_packets)
             .collect();
         let (mut events, mut records, mut echoes) = (0.0, 0.0, 0.0);
+        let mut connections_bytes = 0.0;
         let mut add = |packets: f64, path: Vec<u32>| {
             events += packets * (1.0 + 2.0 * path.len() as f64);
             let links = path.iter().filter(|link| recorded[**link as usize]).count();
@@ -60,7 +65,9 @@ impl Estimate {
         for flow in &experiment.flows {
             let out = path(&flow.from, &flow.to);
             if flow.transport == Transport::Tcp {
-                let segments = segments_of(flow, duration_s, shares.bps(&out));
+                let share_bps = shares.bps(&out);
+                let segments = segments_of(flow, duration_s, share_bps);
+                connections_bytes += connections_bytes_of(flow, duration_s, share_bps);
                 add(segments, out);
                 // An acknowledgement for every second segment.
                 add(segments / 2.0, path(&flow.to, &flow.from));
@@ -83,7 +90,8 @@ impl Estimate {
         let memory = queues as f64 * BYTES_PER_QUEUE as f64
             + sampled * BYTES_PER_SAMPLE as f64
             + echoes * BYTES_PER_ECHO as f64
-            + records * BYTES_PER_RECORD as f64;
+            + records * BYTES_PER_RECORD as f64
+            + connections_bytes;
         Estimate {
             events: (events + samples) as u64,
             memory_bytes: memory as u64,
@@ -164,9 +172,40 @@ fn segments_of(flow: &Flow, duration_s: f64, share_bps: f64) -> f64 {
             let each_s = think.mean().unwrap_or(1.0) + bytes * 8.0 / share_bps;
             active / each_s.max(1e-6) * bytes
         }
+        Source::Arrivals { gap, size } => active * arrivals_of(gap, size).0 / 8.0,
         _ => f64::INFINITY,
     };
     most_bytes.min(asked_bytes) / SEGMENT_BYTES + 1.0
+}
+
+/// Payload that a flow asks for on average, bit/s, and transfers a second, where they begin
+/// whether or not earlier ones are over.
+fn arrivals_of(gap: &Law, size: &Law) -> (f64, f64) {
+    let each_s = gap.mean().unwrap_or(1e-3).max(1e-9);
+    (
+        8.0 * size.mean().unwrap_or(1e6).max(1.0) / each_s,
+        1.0 / each_s,
+    )
+}
+
+/// Memory for a flow's transfers: those that do not get through as fast as they come are all
+/// there at the end.
+fn connections_bytes_of(flow: &Flow, duration_s: f64, share_bps: f64) -> f64 {
+    let active = active_s(flow, duration_s);
+    match &flow.source {
+        Source::Arrivals { gap, size } => {
+            let (asked_bps, per_s) = arrivals_of(gap, size);
+            let waiting = (1.0 - share_bps / asked_bps).max(0.0);
+            let each = BYTES_PER_TRANSFER as f64 + waiting * BYTES_PER_CONNECTION as f64;
+            active * per_s * each
+        }
+        Source::ClosedLoop { size, think } => {
+            let sent_s = 8.0 * size.mean().unwrap_or(1e6).max(1.0) / share_bps;
+            let each_s = (think.mean().unwrap_or(1.0) + sent_s).max(1e-6);
+            active / each_s * BYTES_PER_TRANSFER as f64 + BYTES_PER_CONNECTION as f64
+        }
+        _ => BYTES_PER_CONNECTION as f64,
+    }
 }
 
 fn packets_of(flow: &Flow, duration_s: f64) -> f64 {
@@ -184,7 +223,10 @@ fn packets_of(flow: &Flow, duration_s: f64) -> f64 {
         }
         Source::Replay { times_ns, .. } => times_ns.len() as f64,
         Source::Bursts { packets, gap, .. } => active / mean(gap) * f64::from(*packets),
-        Source::Greedy | Source::Sized { .. } | Source::ClosedLoop { .. } => {
+        Source::Greedy
+        | Source::Sized { .. }
+        | Source::ClosedLoop { .. }
+        | Source::Arrivals { .. } => {
             unreachable!("these have no packets of their own")
         }
     }

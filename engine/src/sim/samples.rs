@@ -6,7 +6,7 @@
 use super::time::{PS_PER_S, Time};
 use crate::net::link::Link;
 use crate::traffic::conversation::Conversation;
-use crate::traffic::tcp_flow::TcpFlow;
+use crate::traffic::tcp_flow::{TcpFlow, Transfer};
 
 /// A row of `queue_samples`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -85,17 +85,13 @@ pub struct TcpSample {
 
 /// A row of `transfers`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Transfer {
+pub struct TransferRow {
     /// Which flow.
     pub flow: u32,
     /// Of the flow, from 1.
     pub number: u64,
-    /// Payload asked for.
-    pub bytes: u64,
-    /// When its connection was begun.
-    pub started: Time,
-    /// When the receiver had all of it; None when it had not before the end.
-    pub completed: Option<Time>,
+    /// What became of it.
+    pub transfer: Transfer,
 }
 
 /// All samples of a run, and its transfers.
@@ -106,7 +102,7 @@ pub struct Samples {
     /// In order of time, then flow.
     pub flows: Vec<FlowSample>,
     /// In order of flow, then number.
-    pub transfers: Vec<Transfer>,
+    pub transfers: Vec<TransferRow>,
 }
 
 fn seconds(picoseconds: u128) -> f64 {
@@ -120,12 +116,10 @@ impl Samples {
             let transfers = conversation.tcp().map_or(&[][..], |tcp| &tcp.transfers);
             let numbered = transfers.iter().zip(1..);
             self.transfers
-                .extend(numbered.map(|(transfer, number)| Transfer {
+                .extend(numbered.map(|(transfer, number)| TransferRow {
                     flow: flow as u32,
                     number,
-                    bytes: transfer.bytes,
-                    started: transfer.started,
-                    completed: transfer.completed,
+                    transfer: *transfer,
                 }));
         }
     }

@@ -383,6 +383,11 @@ fn validate_source(path: &str, source: &Source) -> Checked {
             law(&format!("{path}.size"), size)?;
             law(&format!("{path}.think"), think)
         }
+        Source::Arrivals { gap, size } => {
+            law(&format!("{path}.gap"), gap)?;
+            positive_gap(&format!("{path}.gap"), gap)?;
+            law(&format!("{path}.size"), size)
+        }
         Source::Bursts {
             packets, gap, size, ..
         } => {

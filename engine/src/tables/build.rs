@@ -3,7 +3,7 @@
 use super::{Column, Table, Tables, Values};
 use crate::net::link::Link;
 use crate::sim::histogram::Histogram;
-use crate::sim::samples::{FlowSample, TcpSample};
+use crate::sim::samples::{FlowSample, TcpSample, TransferRow};
 use crate::sim::time::{PS_PER_NS, PS_PER_S, Time};
 use crate::sim::world::World;
 use crate::tcp::sender::Statistics;
@@ -313,14 +313,33 @@ fn flow_samples(world: &World) -> Table {
     }
 }
 
+fn asked_bytes(row: &TransferRow) -> i64 {
+    row.transfer.bytes.map_or(NONE, |bytes| bytes as i64)
+}
+
 fn transfers(world: &World) -> Table {
     let rows = &world.samples.transfers;
     let columns = vec![
         i32s("flow", rows, |t| i64::from(t.flow)),
         i64s("transfer", rows, |t| t.number),
-        i64s("bytes", rows, |t| t.bytes),
-        instants("started_ns", rows, |t| Some(t.started)),
-        instants("completed_ns", rows, |t| t.completed),
+        Column {
+            name: "bytes",
+            values: Values::I64(rows.iter().map(asked_bytes).collect()),
+        },
+        instants("started_ns", rows, |t| Some(t.transfer.started)),
+        instants("completed_ns", rows, |t| t.transfer.completed),
+        i64s("created_pkts", rows, |t| t.transfer.created_pkts),
+        i64s("retransmitted_pkts", rows, |t| {
+            t.transfer.retransmitted_pkts
+        }),
+        i64s("received_pkts", rows, |t| t.transfer.received_pkts),
+        i64s("received_bytes", rows, |t| t.transfer.received_bytes),
+        i64s("received_again_pkts", rows, |t| {
+            t.transfer.received_again_pkts
+        }),
+        instants("first_received_ns", rows, |t| t.transfer.first_received),
+        instants("last_received_ns", rows, |t| t.transfer.last_received),
+        i64s("dropped_pkts", rows, |t| t.transfer.dropped_pkts),
     ];
     Table {
         name: "transfers",

@@ -4,7 +4,9 @@
 //! and a line in `Generator`.
 
 pub mod bursts;
+pub mod connection;
 pub mod conversation;
+pub mod crowd;
 pub mod datagram;
 pub mod ditg;
 pub mod law;
@@ -86,7 +88,10 @@ impl Generator {
                 size,
                 size_at,
             } => Generator::Bursts(Bursts::new(*packets, gap, size, *size_at, streams)),
-            Source::Greedy | Source::Sized { .. } | Source::ClosedLoop { .. } => {
+            Source::Greedy
+            | Source::Sized { .. }
+            | Source::ClosedLoop { .. }
+            | Source::Arrivals { .. } => {
                 unreachable!("TCP decides when this source sends")
             }
         }

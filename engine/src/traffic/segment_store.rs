@@ -8,6 +8,29 @@ use crate::tcp::segment::{Flags, SackBlocks, Segment, Timestamps};
 /// In place of SACK blocks.
 const NONE: u32 = u32::MAX;
 
+/// Of `Stored::bits`: it carries timestamps.
+const TIMESTAMPS: u8 = 1;
+/// Of `Stored::bits`: it was sent again.
+const AGAIN: u8 = 2;
+/// Of `Stored::bits`: the receiver sent it.
+const REPLY: u8 = 4;
+
+#[inline]
+fn bit_if(holds: bool, bit: u8) -> u8 {
+    if holds { bit } else { 0 }
+}
+
+/// What is known of a segment besides its header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tag {
+    /// Number of its connection in the flow.
+    pub connection: u32,
+    /// Whether what it carries had been sent before.
+    pub is_again: bool,
+    /// Whether the receiver sent it.
+    pub is_reply: bool,
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Stored {
     seq: u64,
@@ -21,12 +44,12 @@ struct Stored {
     packets: u32,
     payload_bytes: u16,
     flags: Flags,
-    has_timestamps: bool,
+    bits: u8,
 }
 
 const _: () = assert!(size_of::<Stored>() == 48);
 
-/// The segments of a flow, each with the number of its connection.
+/// The segments of a flow, each with its tag.
 #[derive(Debug, Clone, Default)]
 pub struct SegmentStore {
     places: Vec<Stored>,
@@ -37,18 +60,20 @@ pub struct SegmentStore {
 
 impl SegmentStore {
     /// Keeps a segment for one packet. Returns its place.
-    pub fn put(&mut self, segment: &Segment, connection: u32) -> u32 {
+    pub fn put(&mut self, segment: &Segment, tag: Tag) -> u32 {
         let stored = Stored {
             seq: segment.seq,
             ack: segment.ack,
             window_bytes: segment.window_bytes,
             timestamps: segment.timestamps.unwrap_or_default(),
             sack: self.put_sack(&segment.sack),
-            connection,
+            connection: tag.connection,
             packets: 1,
             payload_bytes: segment.payload_bytes as u16,
             flags: segment.flags,
-            has_timestamps: segment.timestamps.is_some(),
+            bits: bit_if(segment.timestamps.is_some(), TIMESTAMPS)
+                | bit_if(tag.is_again, AGAIN)
+                | bit_if(tag.is_reply, REPLY),
         };
         debug_assert_eq!(u32::from(stored.payload_bytes), segment.payload_bytes);
         if let Some(place) = self.free.pop() {
@@ -76,8 +101,8 @@ impl SegmentStore {
         self.places[place as usize].packets += 1;
     }
 
-    /// A packet that carries the segment is gone: the segment and its connection.
-    pub fn take(&mut self, place: u32) -> (Segment, u32) {
+    /// A packet that carries the segment is gone: the segment and its tag.
+    pub fn take(&mut self, place: u32) -> (Segment, Tag) {
         let stored = &mut self.places[place as usize];
         stored.packets -= 1;
         let stored = *stored;
@@ -86,7 +111,7 @@ impl SegmentStore {
             ack: stored.ack,
             window_bytes: stored.window_bytes,
             sack: SackBlocks::default(),
-            timestamps: stored.has_timestamps.then_some(stored.timestamps),
+            timestamps: (stored.bits & TIMESTAMPS != 0).then_some(stored.timestamps),
             payload_bytes: u32::from(stored.payload_bytes),
             flags: stored.flags,
         };
@@ -99,7 +124,12 @@ impl SegmentStore {
                 self.free_sacks.push(stored.sack);
             }
         }
-        (segment, stored.connection)
+        let tag = Tag {
+            connection: stored.connection,
+            is_again: stored.bits & AGAIN != 0,
+            is_reply: stored.bits & REPLY != 0,
+        };
+        (segment, tag)
     }
 }
 
@@ -131,28 +161,38 @@ mod tests {
         segment
     }
 
+    fn tag(connection: u32) -> Tag {
+        Tag {
+            connection,
+            is_again: connection % 2 == 1,
+            is_reply: connection % 3 == 1,
+        }
+    }
+
     #[test]
     fn what_is_put_is_taken() {
         let mut store = SegmentStore::default();
         let bare = Segment::default();
         for segment in [segment(1, 0), segment(2, 3), bare] {
-            let place = store.put(&segment, 5);
-            assert_eq!(store.take(place), (segment, 5));
+            for connection in 0..6 {
+                let place = store.put(&segment, tag(connection));
+                assert_eq!(store.take(place), (segment, tag(connection)));
+            }
         }
     }
 
     #[test]
     fn a_place_is_free_when_the_last_packet_is_gone() {
         let mut store = SegmentStore::default();
-        let place = store.put(&segment(1, 2), 1);
+        let place = store.put(&segment(1, 2), tag(1));
         store.share(place);
-        let other = store.put(&segment(2, 1), 1);
+        let other = store.put(&segment(2, 1), tag(1));
         assert_eq!(store.take(place).0.seq, 1);
-        assert_ne!(store.put(&segment(3, 1), 1), place);
+        assert_ne!(store.put(&segment(3, 1), tag(1)), place);
         assert_eq!(store.take(place).0, segment(1, 2));
-        assert_eq!(store.put(&segment(4, 1), 2), place);
+        assert_eq!(store.put(&segment(4, 1), tag(2)), place);
         assert_eq!(store.take(other).0, segment(2, 1));
-        assert_eq!(store.take(place), (segment(4, 1), 2));
+        assert_eq!(store.take(place), (segment(4, 1), tag(2)));
         // Three of them had SACK blocks at the same time.
         assert_eq!(store.sacks.len(), 3);
     }

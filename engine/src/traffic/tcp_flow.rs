@@ -5,27 +5,26 @@
 //! | greedy | one, at the start | as much as the send buffer takes |
 //! | sized | one, at the start | its bytes |
 //! | closed loop | one for each transfer, after a pause | the transfer's bytes |
+//! | arrivals | one for each transfer, any number at a time | the transfer's bytes |
 //! | Poisson, renewal, constant rate | one, at the start | sizes at the source's instants |
 //!
 //! A connection is closed when the receiver has all of a transfer. At the flow's stop it is cut
 //! off: nothing more is sent, and no reset either. Small segments are not held back (the
 //! application sets `TCP_NODELAY`).
 
+use super::connection::{Connection, Sent, UNLIMITED};
 use super::conversation::Counters;
-use super::segment_store::SegmentStore;
+use super::crowd::Crowd;
+use super::segment_store::{SegmentStore, Tag};
 use super::{FlowStreams, Generator};
 use crate::sim::random::Stream;
 use crate::sim::samples::TcpSample;
 use crate::sim::time::Time;
 use crate::spec::Source;
-use crate::tcp::receiver::Receiver;
 use crate::tcp::segment::{Flags, Segment};
-use crate::tcp::sender::{Phase, Sender, Statistics};
+use crate::tcp::sender::{Sender, Statistics};
 use crate::tcp::{IP_HEADER_BYTES, Settings};
 use crate::traffic::law::Law;
-
-/// Most that is written before there was a connection: `u64::MAX` for a greedy source.
-const UNLIMITED: u64 = u64::MAX;
 
 /// What decides how much is sent, and when.
 #[derive(Debug, Clone)]
@@ -37,29 +36,73 @@ enum Supply {
         think: Law,
         streams: FlowStreams,
     },
+    Arrivals {
+        gap: Law,
+        size: Law,
+        streams: FlowStreams,
+    },
     Schedule(Box<Generator>),
 }
 
-/// Payload from one end to the other over a connection of its own.
+/// Payload from one end to the other over a connection of its own. Packets are those of the
+/// sender, whole run, those that come after the end of the connection too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer {
-    /// Payload asked for.
-    pub bytes: u64,
+    /// Payload asked for; None for a connection without an end.
+    pub bytes: Option<u64>,
     /// When its connection was begun.
     pub started: Time,
     /// When the receiver had all of it.
     pub completed: Option<Time>,
+    /// Packets sent.
+    pub created_pkts: u64,
+    /// Those of them that carried what had been sent before.
+    pub retransmitted_pkts: u64,
+    /// Packets that arrived at the receiver.
+    pub received_pkts: u64,
+    /// Their bytes with the IP header.
+    pub received_bytes: u64,
+    /// Those of them whose payload had been sent before.
+    pub received_again_pkts: u64,
+    /// When the first arrived.
+    pub first_received: Option<Time>,
+    /// When the last arrived.
+    pub last_received: Option<Time>,
+    /// Packets lost on the way.
+    pub dropped_pkts: u64,
 }
 
-#[derive(Debug, Clone)]
-struct Connection {
-    number: u32,
-    sender: Sender,
-    receiver: Receiver,
-    /// Not yet handed to the sender.
-    to_write: u64,
-    /// Of the transfer; None for one without an end.
-    bytes: Option<u64>,
+impl Transfer {
+    fn new(bytes: Option<u64>, started: Time) -> Transfer {
+        Transfer {
+            bytes,
+            started,
+            completed: None,
+            created_pkts: 0,
+            retransmitted_pkts: 0,
+            received_pkts: 0,
+            received_bytes: 0,
+            received_again_pkts: 0,
+            first_received: None,
+            last_received: None,
+            dropped_pkts: 0,
+        }
+    }
+
+    #[inline]
+    fn created(&mut self, is_again: bool) {
+        self.created_pkts += 1;
+        self.retransmitted_pkts += u64::from(is_again);
+    }
+
+    #[inline]
+    fn received(&mut self, bytes: u32, is_again: bool, now: Time) {
+        self.received_pkts += 1;
+        self.received_bytes += u64::from(bytes);
+        self.received_again_pkts += u64::from(is_again);
+        self.first_received.get_or_insert(now);
+        self.last_received = Some(now);
+    }
 }
 
 /// A packet to be sent.
@@ -103,7 +146,10 @@ pub struct TcpFlow {
     named: Named,
     settings: Settings,
     supply: Supply,
+    /// Of a flow that has one at a time.
     connection: Option<Connection>,
+    /// Of a flow that has any number.
+    crowd: Crowd,
     connections: u32,
     segments: SegmentStore,
     /// When the source acts next.
@@ -113,7 +159,7 @@ pub struct TcpFlow {
     gone: Statistics,
     /// What the tournament has for it: no later than `due`.
     armed: Time,
-    /// Of sized and closed-loop sources.
+    /// One for each connection.
     pub transfers: Vec<Transfer>,
     /// Packets from the receiver to the sender, whole run.
     pub replies: Counters,
@@ -142,6 +188,15 @@ impl TcpFlow {
                     streams,
                 }
             }
+            Source::Arrivals { gap, size } => {
+                let pause = Time::from_seconds(gap.draw(&mut streams.gap));
+                first = start.saturating_add(pause);
+                Supply::Arrivals {
+                    gap: gap.clone(),
+                    size: size.clone(),
+                    streams,
+                }
+            }
             open_loop => Supply::Schedule(Box::new(Generator::new(open_loop, streams))),
         };
         TcpFlow {
@@ -149,6 +204,7 @@ impl TcpFlow {
             settings,
             supply,
             connection: None,
+            crowd: Crowd::default(),
             connections: 0,
             segments: SegmentStore::default(),
             next_action: first,
@@ -164,15 +220,10 @@ impl TcpFlow {
     #[inline]
     pub fn due(&self) -> Time {
         let Some(connection) = &self.connection else {
-            return if self.next_action < self.stop {
-                self.next_action
-            } else {
-                Time::NEVER
-            };
+            let due = self.next_action.min(self.crowd.due());
+            return if due < self.stop { due } else { Time::NEVER };
         };
-        let timers = connection.sender.next_timer();
-        let timers = timers.min(connection.receiver.next_timer());
-        timers.min(self.next_action).min(self.stop)
+        connection.due().min(self.next_action).min(self.stop)
     }
 
     /// What to tell the tournament, if it is to be told anything: entries may be early, never
@@ -192,6 +243,7 @@ impl TcpFlow {
     pub fn wake(&mut self, now: Time) -> u32 {
         if now >= self.stop {
             self.drop_connection();
+            self.crowd.clear(&mut self.gone);
             self.next_action = Time::NEVER;
             return 0;
         }
@@ -200,10 +252,9 @@ impl TcpFlow {
             writes += self.act(now);
         }
         if let Some(connection) = &mut self.connection {
-            connection.sender.on_timer(now);
-            connection.receiver.on_timer(now);
-            connection.fill(now);
+            connection.on_timer(now);
         }
+        self.crowd.wake(now);
         writes
     }
 
@@ -223,6 +274,9 @@ impl TcpFlow {
             Supply::Schedule(generator) => generator
                 .next_gap()
                 .map_or(Time::NEVER, |gap| now.saturating_add(gap)),
+            Supply::Arrivals { gap, streams, .. } => {
+                now.saturating_add(Time::from_seconds(gap.draw(&mut streams.gap)))
+            }
             _ => Time::NEVER,
         };
         writes
@@ -233,7 +287,7 @@ impl TcpFlow {
         let (to_write, bytes) = match &mut self.supply {
             Supply::Greedy => (UNLIMITED, None),
             Supply::Sized(bytes) => (*bytes, Some(*bytes)),
-            Supply::ClosedLoop { size, streams, .. } => {
+            Supply::ClosedLoop { size, streams, .. } | Supply::Arrivals { size, streams, .. } => {
                 let bytes = (size.draw(&mut streams.size) + 0.5).max(1.0) as u64;
                 (bytes, Some(bytes))
             }
@@ -241,61 +295,55 @@ impl TcpFlow {
         };
         self.connections += 1;
         self.settings.stream = self.named.stream(self.connections);
-        let mut sender = Sender::new(&self.settings, now).without_nagle();
-        sender.connect(now);
-        self.connection = Some(Connection {
-            number: self.connections,
-            sender,
-            receiver: Receiver::new(&self.settings),
-            to_write,
-            bytes,
-        });
-        if let Some(bytes) = bytes {
-            self.transfers.push(Transfer {
-                bytes,
-                started: now,
-                completed: None,
-            });
+        let connection = Connection::new(self.connections, &self.settings, to_write, bytes, now);
+        self.transfers.push(Transfer::new(bytes, now));
+        if matches!(self.supply, Supply::Arrivals { .. }) {
+            self.crowd.add(connection);
+        } else {
+            self.connection = Some(connection);
         }
     }
 
     fn drop_connection(&mut self) {
         if let Some(connection) = self.connection.take() {
-            self.gone.add(connection.sender.statistics());
+            self.gone.add(connection.statistics());
         }
     }
 
     /// A packet of it arrives. Returns the payload that has come in order by it. Call `poll`
     /// afterwards.
     pub fn on_packet(&mut self, place: u32, is_reply: bool, is_marked: bool, now: Time) -> u64 {
-        let (mut segment, number) = self.segments.take(place);
+        let (mut segment, tag) = self.segments.take(place);
         if is_marked {
             segment.flags |= Flags::CE;
         }
-        let Some(connection) = &mut self.connection else {
-            return 0;
+        if !is_reply && let Some(transfer) = self.transfer(tag.connection) {
+            transfer.received(bytes_of(&segment), tag.is_again, now);
+        }
+        let (payload, is_complete) = match &mut self.connection {
+            // Others are of a connection that is gone.
+            Some(connection) if connection.number == tag.connection => {
+                connection.on_segment(&segment, is_reply, now)
+            }
+            Some(_) => (0, false),
+            None => self
+                .crowd
+                .on_segment(tag.connection, &segment, is_reply, now),
         };
-        // Of a connection that is gone.
-        if connection.number != number {
-            return 0;
+        if is_complete {
+            self.complete(tag.connection, now);
         }
-        if is_reply {
-            connection.sender.on_segment(&segment, now);
-            connection.fill(now);
-            return 0;
-        }
-        let before = connection.receiver.received_payload_bytes();
-        connection.receiver.on_segment(&segment, now);
-        let received = connection.receiver.received_payload_bytes();
-        if received > before && connection.bytes == Some(received) {
-            connection.sender.close();
-            self.complete(now);
-        }
-        received - before
+        payload
     }
 
-    fn complete(&mut self, now: Time) {
-        if let Some(transfer) = self.transfers.last_mut() {
+    /// That of a connection.
+    #[inline]
+    fn transfer(&mut self, connection: u32) -> Option<&mut Transfer> {
+        self.transfers.get_mut(connection as usize - 1)
+    }
+
+    fn complete(&mut self, connection: u32, now: Time) {
+        if let Some(transfer) = self.transfer(connection) {
             transfer.completed = Some(now);
         }
         if let Supply::ClosedLoop { think, streams, .. } = &mut self.supply {
@@ -306,39 +354,48 @@ impl TcpFlow {
 
     /// The next packet to be sent now; call until None.
     pub fn poll(&mut self, now: Time) -> Option<Outgoing> {
-        let connection = self.connection.as_mut()?;
-        let sent = connection.sender.statistics().sent_payload_bytes;
-        if let Some(segment) = connection.sender.poll_transmit(now) {
-            let new = connection.sender.statistics().sent_payload_bytes - sent;
-            let number = segment.seq as u32;
-            return Some(self.outgoing(segment, number, false, new as u32));
-        }
-        let segment = connection.receiver.poll_transmit(now)?;
-        let number = segment.ack as u32;
-        Some(self.outgoing(segment, number, true, 0))
+        let (connection, sent) = match &mut self.connection {
+            Some(connection) => (connection.number, connection.poll(now)?),
+            None => self.crowd.poll(now, &mut self.gone)?,
+        };
+        Some(self.outgoing(connection, &sent))
     }
 
-    fn outgoing(
-        &mut self,
-        segment: Segment,
-        number: u32,
-        is_reply: bool,
-        new_payload_bytes: u32,
-    ) -> Outgoing {
-        let bytes = IP_HEADER_BYTES + segment.header_bytes() + segment.payload_bytes;
+    fn outgoing(&mut self, connection: u32, sent: &Sent) -> Outgoing {
+        let segment = &sent.segment;
+        if !sent.is_reply
+            && let Some(transfer) = self.transfer(connection)
+        {
+            transfer.created(sent.is_again);
+        }
+        let tag = Tag {
+            connection,
+            is_again: sent.is_again,
+            is_reply: sent.is_reply,
+        };
+        let number = if sent.is_reply {
+            segment.ack
+        } else {
+            segment.seq
+        };
         Outgoing {
-            bytes: bytes as u16,
-            number,
-            place: self.segments.put(&segment, self.connections),
-            is_reply,
+            bytes: bytes_of(segment) as u16,
+            number: number as u32,
+            place: self.segments.put(segment, tag),
+            is_reply: sent.is_reply,
             is_ecn_capable: segment.flags.has(Flags::ECT),
-            new_payload_bytes,
+            new_payload_bytes: sent.new_payload_bytes,
         }
     }
 
     /// A packet of it was lost.
     pub fn on_drop(&mut self, place: u32) {
-        self.segments.take(place);
+        let (_, tag) = self.segments.take(place);
+        if !tag.is_reply
+            && let Some(transfer) = self.transfer(tag.connection)
+        {
+            transfer.dropped_pkts += 1;
+        }
     }
 
     /// A queue has made a copy of a packet of it.
@@ -350,8 +407,9 @@ impl TcpFlow {
     pub fn statistics(&self) -> Statistics {
         let mut sum = self.gone;
         if let Some(connection) = &self.connection {
-            sum.add(connection.sender.statistics());
+            sum.add(connection.statistics());
         }
+        self.crowd.add_statistics(&mut sum);
         sum
     }
 
@@ -384,23 +442,8 @@ impl TcpFlow {
     }
 }
 
-impl Connection {
-    /// Hands the sender what its buffer takes. As a program that waits until it may write
-    /// again: when a third of the buffer is free (`sk_stream_is_writeable`).
-    fn fill(&mut self, now: Time) {
-        if self.to_write == 0 || self.sender.phase() != Phase::Established {
-            return;
-        }
-        let room = self.sender.room_bytes();
-        if room < self.sender.unacknowledged_bytes() / 2 {
-            return;
-        }
-        let bytes = room.min(self.to_write);
-        if bytes > 0 {
-            self.sender.write(bytes, now);
-            if self.to_write != UNLIMITED {
-                self.to_write -= bytes;
-            }
-        }
-    }
+/// With the IP header.
+#[inline]
+fn bytes_of(segment: &Segment) -> u32 {
+    IP_HEADER_BYTES + segment.header_bytes() + segment.payload_bytes
 }

@@ -152,6 +152,10 @@ fn any_tcp_source() -> impl Strategy<Value = Source> {
             size: exponential(mean),
             think: exponential(0.02),
         }),
+        (1.0f64..50_000.0).prop_map(|mean| Source::Arrivals {
+            gap: exponential(0.05),
+            size: exponential(mean),
+        }),
         (1.0f64..4000.0).prop_map(|mean| Source::Poisson {
             gap: exponential(5e-3),
             size: exponential(mean),

@@ -115,7 +115,20 @@ impl Report<'_> {
     }
 
     pub(super) fn transfers(&self) -> Table {
-        let names = ["transfer", "bytes", "started_ns", "completed_ns"];
+        let names = [
+            "transfer",
+            "bytes",
+            "started_ns",
+            "completed_ns",
+            "created_pkts",
+            "retransmitted_pkts",
+            "received_pkts",
+            "received_bytes",
+            "received_again_pkts",
+            "first_received_ns",
+            "last_received_ns",
+            "dropped_pkts",
+        ];
         let mut rows = Rows::new("transfers").i32(&["flow"]).i64(&names);
         for (index, record) in self.records.tcp.iter().enumerate() {
             let transfers = record.iter().flat_map(|record| &record.transfers);
@@ -125,6 +138,10 @@ impl Report<'_> {
                     .count(transfer.bytes)
                     .instant(Some(transfer.started))
                     .instant(Some(transfer.completed).filter(|at| *at < self.end));
+                // What single packets do is not seen.
+                for _ in &names[4..] {
+                    rows.put(NONE);
+                }
             }
         }
         rows.table()

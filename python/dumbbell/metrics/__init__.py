@@ -102,6 +102,14 @@ from dumbbell.metrics.queue import (
 )
 from dumbbell.metrics.registry import METRICS, Metric, metrics_markdown
 from dumbbell.metrics.series import batch_means_series, interval_means
+from dumbbell.metrics.transfer import (
+    base_rtts_s,
+    completion_time_s,
+    repeated_share,
+    slowdown,
+    throughput_at_receiver_bps,
+    transfer_loss_ratio,
+)
 
 __all__ = [
     "METRICS",
@@ -117,7 +125,9 @@ __all__ = [
     "asked_load_bps",
     "asked_rate_pps",
     "asked_utilization",
+    "base_rtts_s",
     "batch_means_series",
+    "completion_time_s",
     "convergence_time_l4",
     "cov_cwnd_l4",
     "cov_in_flight_l4",
@@ -180,14 +190,18 @@ __all__ = [
     "queue_length_cdf",
     "queue_length_distribution",
     "queue_length_quantile_pkts",
+    "repeated_share",
     "sending_rate_bps",
     "sending_rate_pps",
+    "slowdown",
     "sojourn_cdf",
     "sojourn_quantile_s",
+    "throughput_at_receiver_bps",
     "throughput_bps",
     "total_qdisc_drops_l2",
     "total_retransmissions_l4",
     "total_rtos_l4",
+    "transfer_loss_ratio",
     "utilization",
     "utilization_bits",
     "utilization_peak_l1",

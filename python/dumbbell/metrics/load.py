@@ -168,7 +168,7 @@ def asked_and_measured(run: Run) -> list[LoadComparison]:
 
 def asks(source: Mapping[str, Any]) -> bool:
     """Whether a source's parameters say how much it sends, whatever the network does."""
-    return source["kind"] not in ("greedy", "sized", "closed_loop")
+    return source["kind"] not in ("greedy", "sized", "closed_loop", "arrivals")
 
 
 def law_mean(law: Mapping[str, Any]) -> float:

@@ -24,6 +24,7 @@ from dumbbell.spec.links import Change, Link, LinkEnd, LinkOptions
 from dumbbell.spec.render import testbed_lines
 from dumbbell.spec.shapes import Chain, Dumbbell, chain, dumbbell
 from dumbbell.spec.sources import (
+    Arrivals,
     Bursts,
     Cbr,
     ClosedLoop,
@@ -38,6 +39,7 @@ from dumbbell.spec.tcp import Tcp
 from dumbbell.spec.topology import Interface, Topology
 
 __all__ = [
+    "Arrivals",
     "Bursts",
     "Cbr",
     "Chain",

@@ -26,6 +26,7 @@ _SECTIONS = {
     "Greedy": '`source` with `kind = "greedy"`',
     "Sized": '`source` with `kind = "sized"`',
     "ClosedLoop": '`source` with `kind = "closed_loop"`',
+    "Arrivals": '`source` with `kind = "arrivals"`',
     "Tcp": "`tcp` of a flow",
     "Ping": "`[[probes]]`",
 }

@@ -20,6 +20,7 @@ _NOT_OF_ITGSEND = {
     "replay": "a trace of {packets} packets; no ITGSend line",
     "bursts": "bursts; ITGSend sends one packet at a time",
     "closed_loop": "transfers and thinking times; Harpoon or a loop of iperf3 -n sends such",
+    "arrivals": "transfers at random instants; a loop that starts iperf3 -n in the background",
     "greedy": "",
     "sized": "",
 }

@@ -296,7 +296,25 @@ class ClosedLoop(_Source):
         return {"kind": self.kind, "size": size_law(self.size), "think": gap_law(self.think)}
 
 
+class Arrivals(_Source):
+    """Transfers that begin whether or not earlier ones are over, each over its own connection."""
+
+    transports: ClassVar[tuple[str, ...]] = ("tcp",)
+    kind: Literal["arrivals"] = Field(
+        default="arrivals", description="Transfers that begin at instants of their own."
+    )
+    gap: GapLaw = Field(
+        description="Time before the first transfer, and from the start of one to the start of "
+        "the next: `exponential 5pps` is a Poisson process of five transfers a second."
+    )
+    size: SizeLaw = Field(description="Payload of a transfer, drawn anew for each.")
+
+    def resolved(self) -> dict[str, Any]:
+        """The source for the resolved description."""
+        return {"kind": self.kind, "gap": gap_law(self.gap), "size": size_law(self.size)}
+
+
 Source = Annotated[
-    Poisson | Cbr | Renewal | Ditg | Replay | Bursts | Greedy | Sized | ClosedLoop,
+    Poisson | Cbr | Renewal | Ditg | Replay | Bursts | Greedy | Sized | ClosedLoop | Arrivals,
     Field(discriminator="kind"),
 ]

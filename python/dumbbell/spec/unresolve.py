@@ -225,6 +225,7 @@ _SOURCES: dict[str, Mapping[str, tuple[str, Callable[[Any], Any]]]] = {
         "size": ("size", SIZE.text_of),
         "think": ("think", GAP.text_of),
     },
+    "arrivals": _GAP_AND_SIZE,
     "replay": {
         "kind": ("kind", _same),
         "times_ns": ("times", lambda times: [units.format_time(time) for time in times]),

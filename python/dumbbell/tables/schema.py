@@ -240,12 +240,26 @@ _FLOW_SAMPLES = (
     _level("delivery_rate_bps", "bit/s", "The sender's last estimate of its rate of delivery."),
 )
 
+_WHOLE = "whole run; -1 where not known."
+
 _TRANSFERS = (
     _FLOW,
     _id("transfer", "Number of the transfer in its flow, from 1.", "int64"),
-    _bytes("bytes", "Payload asked for."),
+    _bytes("bytes", "Payload asked for; -1 for a connection without an end."),
     _ns("started_ns", "When its connection was begun."),
     _ns("completed_ns", "When the receiver had all of it; -1 for not before the end."),
+    _pkts("created_pkts", f"Packets sent, ends of the connection included; {_WHOLE}"),
+    _pkts("retransmitted_pkts", f"Those of them with payload that had been sent before; {_WHOLE}"),
+    _pkts("received_pkts", f"Packets that arrived at the receiver; {_WHOLE}"),
+    _bytes("received_bytes", f"Their bytes with the IP header; {_WHOLE}"),
+    _pkts(
+        "received_again_pkts",
+        f"Those of received_pkts whose payload had been sent before: what a capture behind the "
+        f"last queue shows of retransmissions; {_WHOLE}",
+    ),
+    _ns("first_received_ns", "When the first packet arrived, the SYN; -1 for none or not known."),
+    _ns("last_received_ns", "When the last packet arrived; -1 for none or not known."),
+    _pkts("dropped_pkts", f"Packets of the sender dropped or lost on the way; {_WHOLE}"),
 )
 
 _PROBES = (
@@ -295,7 +309,8 @@ TABLE_DOCS: Mapping[str, str] = MappingProxyType(
         "levels are samples.",
         "flow_samples": "A row a flow and sampling instant. Windows, times and rates of TCP are "
         "what the sender knows at the instant, as `ss -i` prints it.",
-        "transfers": "A row a transfer over TCP, of sources that are `sized` or a `closed_loop`.",
+        "transfers": "A row a connection over TCP, and so a transfer of the sources that are "
+        "`sized`, `arrivals` or a `closed_loop`.",
         "probes": "A row an echo request, sent at any time of the run.",
         "packets": "A row a packet and event, at links with `record_packets` only.",
     }

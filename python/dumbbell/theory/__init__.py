@@ -5,7 +5,8 @@
 :class:`MXG1` does delays of batches, :func:`itgsend_service` is the packet-size law of D-ITG,
 :class:`DD1` the fluid picture of overload, :class:`ByteLimited` an overloaded token bucket,
 :func:`tdm` the multiplexing gain, :func:`reno_mean_window` and :func:`cubic_mean_window` windows of
-TCP under periodic loss.
+TCP under periodic loss, :func:`bandwidth_delay_packets` and :func:`many_flows_packets` sizes of
+buffers.
 """
 
 from dumbbell.theory.batches import (
@@ -15,6 +16,7 @@ from dumbbell.theory.batches import (
     single_packets,
     superpose,
 )
+from dumbbell.theory.buffer import bandwidth_delay_packets, many_flows_packets
 from dumbbell.theory.byte_limit import ByteLimited
 from dumbbell.theory.dd1 import DD1
 from dumbbell.theory.errors import TheoryError, UnstableError
@@ -52,6 +54,7 @@ __all__ = [
     "Service",
     "TheoryError",
     "UnstableError",
+    "bandwidth_delay_packets",
     "constant_service",
     "cubic_mean_window",
     "discrete_service",
@@ -59,6 +62,7 @@ __all__ = [
     "gamma_service",
     "independent_batches",
     "itgsend_service",
+    "many_flows_packets",
     "mixture",
     "reno_mean_window",
     "rtt_ratio",

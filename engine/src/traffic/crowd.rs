@@ -1,0 +1,122 @@
+//! Any number of connections of one flow at a time: of transfers that begin whether or not
+//! earlier ones are over.
+
+use super::connection::{Connection, Sent};
+use crate::sim::time::Time;
+use crate::tcp::segment::Segment;
+use crate::tcp::sender::Statistics;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+#[derive(Debug, Clone)]
+struct Member {
+    connection: Connection,
+    /// The entry of it in `timers` that counts: no later than `due`.
+    armed: Time,
+}
+
+/// The connections that are not over, by number.
+#[derive(Debug, Clone, Default)]
+pub struct Crowd {
+    members: BTreeMap<u32, Box<Member>>,
+    /// Early for some, never late; those that are not `armed` are of no account.
+    timers: BinaryHeap<Reverse<(Time, u32)>>,
+    /// May have something to send.
+    ready: Vec<u32>,
+}
+
+impl Crowd {
+    /// One more.
+    pub fn add(&mut self, connection: Connection) {
+        let number = connection.number;
+        let member = Member {
+            connection,
+            armed: Time::NEVER,
+        };
+        self.members.insert(number, Box::new(member));
+        self.ready.push(number);
+    }
+
+    /// When the first of them wants to be woken.
+    pub fn due(&self) -> Time {
+        let first = self.timers.peek();
+        first.map_or(Time::NEVER, |Reverse((time, _))| *time)
+    }
+
+    /// It is `now`: does what is due.
+    pub fn wake(&mut self, now: Time) {
+        while let Some(Reverse((time, number))) = self.timers.peek().copied()
+            && time <= now
+        {
+            self.timers.pop();
+            let Some(member) = self.members.get_mut(&number) else {
+                continue;
+            };
+            if member.armed != time {
+                continue;
+            }
+            member.armed = Time::NEVER;
+            if member.connection.due() <= now {
+                member.connection.on_timer(now);
+            }
+            self.ready.push(number);
+        }
+    }
+
+    /// A segment arrives for one of them: as `Connection::on_segment`; nothing comes of it when
+    /// that one is over.
+    pub fn on_segment(
+        &mut self,
+        number: u32,
+        segment: &Segment,
+        is_reply: bool,
+        now: Time,
+    ) -> (u64, bool) {
+        let Some(member) = self.members.get_mut(&number) else {
+            return (0, false);
+        };
+        self.ready.push(number);
+        member.connection.on_segment(segment, is_reply, now)
+    }
+
+    /// The next segment to be sent now and the number of its connection; call until None.
+    /// What connections that are over have counted is added to `gone`.
+    pub fn poll(&mut self, now: Time, gone: &mut Statistics) -> Option<(u32, Sent)> {
+        while let Some(&number) = self.ready.last() {
+            let Some(member) = self.members.get_mut(&number) else {
+                self.ready.pop();
+                continue;
+            };
+            if let Some(sent) = member.connection.poll(now) {
+                return Some((number, sent));
+            }
+            self.ready.pop();
+            if member.connection.is_finished() {
+                gone.add(member.connection.statistics());
+                self.members.remove(&number);
+                continue;
+            }
+            let due = member.connection.due();
+            if due < member.armed {
+                member.armed = due;
+                self.timers.push(Reverse((due, number)));
+            }
+        }
+        None
+    }
+
+    /// Ends all of them, adding what they counted to `gone`.
+    pub fn clear(&mut self, gone: &mut Statistics) {
+        for member in self.members.values() {
+            gone.add(member.connection.statistics());
+        }
+        *self = Crowd::default();
+    }
+
+    /// Adds what they counted so far.
+    pub fn add_statistics(&self, sum: &mut Statistics) {
+        for member in self.members.values() {
+            sum.add(member.connection.statistics());
+        }
+    }
+}

@@ -1,0 +1,227 @@
+"""The tree, the traffic, and the grid of everything that the source does not give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import Any, Literal
+
+from dumbbell.spec import Experiment
+from dumbbell.studies.buffer_sizing import published
+
+Stack = Literal["testbed", "ns-2"]
+Load = Literal["light", "medium", "heavy"]
+Workload = Literal["persistent", "closed-loop"]
+WORKLOADS: tuple[Workload, ...] = ("persistent", "closed-loop")
+BUFFERS: Mapping[str, int] = MappingProxyType(
+    {"small": published.SMALL_PACKETS, "large": published.LARGE_PACKETS}
+)
+BOTTLENECK = "target2->target1"
+PACKET_BYTES = 1514
+PAYLOAD_BYTES = 1448
+
+STACKS: Mapping[Stack, Mapping[str, Any]] = MappingProxyType(
+    {
+        # The defaults of a Linux host: SACK, initial window 10, CUBIC.
+        "testbed": {"profile": "linux-6.1", "congestion_control": "cubic"},
+        # ns-2's NewReno: no SACK, no timestamps, an acknowledgement a packet, a timeout of 1 s
+        # at least; the initial window of RFC 2581.
+        "ns-2": {
+            "profile": "rfc",
+            "congestion_control": "reno",
+            "initial_window": 2,
+            "sack": False,
+            "timestamps": False,
+            "delayed_ack": False,
+            "hystart": False,
+        },
+    }
+)
+"""The two readings of a source that never names its congestion control."""
+
+PERSISTENT_PER_HOST: Mapping[Load, int] = MappingProxyType({"light": 5, "medium": 14, "heavy": 43})
+"""43 on each of 18 hosts are the 772 flows with which B = CT/sqrt(N) turns 500 into 18 packets;
+the others are a third and a ninth of that."""
+USERS_PER_HOST: Mapping[Load, int] = MappingProxyType({"light": 13, "medium": 26, "heavy": 52})
+"""Without queues and losses they would ask for about half, once and twice the bottleneck."""
+MICE_PER_S = 2
+"""Of each host."""
+MEAN_MOUSE_BYTES = 15_000
+MEAN_TRANSFER_BYTES = 30_000
+THINK_S = 1
+START_JITTER = "1s"
+"""A command typed into 18 windows at once does not start 18 programs at the same instant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A setting of what the source does not give.
+
+    Attributes:
+        stack: TCP of all hosts.
+        load: How many flows.
+        hosts: Source nodes: 18 as the text has it (three below each h2), or 14 as a binary tree
+            has.
+        tail: Shape of the Pareto law of sizes; smaller is heavier.
+    """
+
+    stack: Stack = "testbed"
+    load: Load = "medium"
+    hosts: int = published.SOURCES
+    tail: float = 1.2
+
+    @property
+    def parameters(self) -> dict[str, float | str]:
+        """As a verdict names them."""
+        return {
+            "TCP": self.stack,
+            "load": self.load,
+            "source nodes": self.hosts,
+            "tail of the sizes": self.tail,
+        }
+
+
+def grid(*, quick: bool) -> tuple[Point, ...]:
+    """The grid, fixed before anything was judged; the nominal points of both stacks first.
+
+    Args:
+        quick: Two loads of three, without the variations of the tree and of the sizes.
+    """
+    nominal = [Point(stack) for stack in STACKS]
+    loads: tuple[Load, ...] = ("light",) if quick else ("light", "heavy")
+    others = [Point(stack, load) for load in loads for stack in STACKS]
+    if not quick:
+        others += [Point(stack, hosts=14) for stack in STACKS]
+        others += [Point(stack, tail=1.5) for stack in STACKS]
+    return (*nominal, *others)
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """The topology: hosts by level, and links towards the sink."""
+
+    sources: tuple[str, ...]
+    links: tuple[Mapping[str, Any], ...]
+
+
+@cache
+def tree(hosts: int) -> Tree:
+    """The tree with 14 or 18 source nodes: two h1, four h2, and two or three h3 below each h2."""
+    delays = published.DELAYS_MS
+    fast = f"{published.LINK_BPS}bit"
+    links: list[dict[str, Any]] = [
+        {"a": "target1", "b": "sink", "rate": fast, "delay": f"{delays['sink']}ms"}
+    ]
+    names = {level: [f"{level}-{at}" for at in (1, 2, 3, 4)] for level in ("h1", "h2")}
+    names["h1"] = names["h1"][:2]
+    names["h3"] = [f"h3-{at}" for at in range(1, hosts - 6 + 1)]
+    parents = {"h1": ["target2"], "h2": names["h1"], "h3": names["h2"]}
+    for level, of_level in names.items():
+        above = parents[level]
+        for at, name in enumerate(of_level):
+            link = {"a": name, "b": above[at * len(above) // len(of_level)]}
+            links.append(link | {"rate": fast, "delay": f"{delays[level]}ms"})
+    return Tree(tuple(name for of_level in names.values() for name in of_level), tuple(links))
+
+
+def experiment(
+    point: Point, workload: Workload, buffer_packets: int, *, seed: int, duration_s: float
+) -> Experiment:
+    """One of the four experiments.
+
+    Args:
+        point: The free parameters.
+        workload: Persistent flows with mice, or users in closed loops.
+        buffer_packets: Of the bottleneck's pfifo.
+        seed: Of all randomness; flows of the same name see the same arrivals whatever the buffer.
+        duration_s: The source's 150 s, or a shortened run.
+    """
+    flows: list[dict[str, Any]] = []
+    for host in tree(point.hosts).sources:
+        if workload == "persistent":
+            flows += [
+                _flow(f"long-{host}-{at}", host, point.stack, {"kind": "greedy"})
+                for at in range(1, PERSISTENT_PER_HOST[point.load] + 1)
+            ]
+            flows.append(_flow(f"mice-{host}", host, point.stack, mice(point.tail)))
+        else:
+            flows += [
+                _flow(f"user-{host}-{at}", host, point.stack, closed_loop(point.tail))
+                for at in range(1, USERS_PER_HOST[point.load] + 1)
+            ]
+    return network(flows, buffer_packets, hosts=point.hosts, seed=seed, duration_s=duration_s)
+
+
+def network(
+    flows: list[dict[str, Any]],
+    buffer_packets: int,
+    *,
+    hosts: int,
+    seed: int,
+    duration_s: float,
+    warm_up_s: float = 0,
+) -> Experiment:
+    """The tree with any traffic."""
+    bottleneck = {
+        "a": "target2",
+        "b": "target1",
+        "rate": f"{published.BOTTLENECK_BPS}bit",
+        "delay": f"{published.DELAYS_MS['bottleneck']}ms",
+        "forward": {"qdisc": f"pfifo limit {buffer_packets}"},
+    }
+    return Experiment.read(
+        {
+            "name": f"buffer-sizing-{buffer_packets}",
+            "seed": seed,
+            "duration": f"{duration_s:g}s",
+            "warm_up": f"{warm_up_s:g}s",
+            "links": [bottleneck, *tree(hosts).links],
+            "flows": flows,
+        }
+    )
+
+
+def greedy_flows(count: int, controller: str) -> list[dict[str, Any]]:
+    """So many greedy flows of one of Linux's controllers, spread over the 18 sources."""
+    sources = tree(published.SOURCES).sources
+    return [
+        {
+            "name": f"long-{at}",
+            "from": sources[at % len(sources)],
+            "to": "sink",
+            "start_jitter": START_JITTER,
+            "tcp": {"congestion_control": controller},
+            "source": {"kind": "greedy"},
+        }
+        for at in range(count)
+    ]
+
+
+def mice(tail: float) -> dict[str, Any]:
+    """Short transfers of one host: a Poisson process."""
+    size = pareto(tail, MEAN_MOUSE_BYTES)
+    return {"kind": "arrivals", "gap": f"exponential {MICE_PER_S}pps", "size": size}
+
+
+def closed_loop(tail: float) -> dict[str, Any]:
+    """One user: heavy-tailed sizes, exponential thinking times."""
+    size = pareto(tail, MEAN_TRANSFER_BYTES)
+    return {"kind": "closed_loop", "size": size, "think": f"exponential {THINK_S}s"}
+
+
+def pareto(shape: float, mean_bytes: float) -> str:
+    """A Pareto law of sizes with that mean."""
+    return f"pareto {shape:g} {mean_bytes * (shape - 1) / shape:g}B"
+
+
+def _flow(name: str, host: str, stack: Stack, source: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "name": name,
+        "from": host,
+        "to": "sink",
+        "start_jitter": START_JITTER,
+        "tcp": dict(STACKS[stack]),
+        "source": source,
+    }

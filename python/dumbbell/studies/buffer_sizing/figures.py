@@ -1,0 +1,266 @@
+"""The study's figures: the source's CDFs, completion times, the law of losses, all buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import altair as alt
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dumbbell.report import Curve, Figure, Sample, ecdf_chart, line_with_band
+from dumbbell.studies.buffer_sizing import arms, published
+from dumbbell.studies.buffer_sizing.campaigns import CONTROLLERS, Sized
+from dumbbell.studies.buffer_sizing.measured import SIZES, Seen
+from dumbbell.theory import reno_mean_window
+
+Floats = NDArray[np.float64]
+Flows = Mapping[tuple[str, str], Sequence[Seen]]
+"""(reading of TCP, ``WORKLOAD BUFFER``) to the flows of some replications."""
+
+LABELS = {
+    "small": f"B_s = {published.SMALL_PACKETS}",
+    "large": f"B_l = {published.LARGE_PACKETS}",
+}
+WORKLOADS = {"persistent": "persistent flows with mice", "closed-loop": "users in closed loops"}
+_DRAWN = 1500
+"""Points of a scatter plot at most."""
+_BINS = 12
+
+
+def _pooled(flows: Sequence[Seen], quantity: str, size: str) -> Floats:
+    parts = [getattr(each, quantity)[each.of(size)] for each in flows]
+    values: Floats = np.concatenate(parts)
+    return values[np.isfinite(values)]
+
+
+def distributions(flows: Flows) -> list[Figure]:
+    """CDFs of throughput and loss, by workload and size, as the source's four figures have them."""
+    made = []
+    for workload, words in WORKLOADS.items():
+        for quantity, factor, x_title, what in (
+            ("throughput_kbps", 1.0, "Throughput (kbit/s)", "Throughput"),
+            ("loss", 100.0, "Loss by the source's rule (%)", "Loss"),
+        ):
+            for size in SIZES:
+                samples = [
+                    Sample(label, stack, factor * _pooled(of, quantity, size))
+                    for stack in dict.fromkeys(stack for stack, _ in flows)
+                    for buffer, label in LABELS.items()
+                    if (of := flows.get((stack, f"{workload} {buffer}")))
+                    and _pooled(of, quantity, size).size
+                ]
+                if not samples:
+                    continue
+                everything = np.concatenate([np.ravel(each.values) for each in samples])
+                plot = ecdf_chart(
+                    samples,
+                    x_title=x_title,
+                    colour_title="Buffer",
+                    dash_title="TCP",
+                    x_max=float(np.quantile(everything, 0.97)) or None,
+                )
+                name = f"{what.lower()}-{workload}-{size}"
+                title = f"{what}: {size} flows, {words}"
+                caption = _CAPTIONS[what, workload, size]
+                made.append(Figure(name, *plot, caption, title=title))
+    return made
+
+
+_CAPTIONS = {
+    ("Throughput", "persistent", "large"): "With the small buffer the flows of one base round-trip "
+    "time get nearly the same: steps at 34, 234 and 534 ms.",
+    ("Throughput", "persistent", "small"): "Mice: where the curve of the small buffer is on the "
+    "right, they do better with it, because they do not wait in a long queue.",
+    ("Loss", "persistent", "large"): "Retransmissions over packets behind the bottleneck.",
+    ("Loss", "persistent", "small"): "The jump at 0 is the share of mice without any loss.",
+    ("Throughput", "closed-loop", "large"): "Transfers of more than 100 kB, by users who think "
+    "between transfers.",
+    ("Throughput", "closed-loop", "small"): "A transfer of a few packets takes its round trips: a "
+    "throughput is the size over those.",
+    (
+        "Loss",
+        "closed-loop",
+        "large",
+    ): "A load that thinks backs off: users wait for their transfers.",
+    (
+        "Loss",
+        "closed-loop",
+        "small",
+    ): "A transfer of five packets that loses one shows a fifth or a "
+    "sixth: by this rule short transfers reach the large values that the source reports.",
+}
+
+
+def completions(flows: Flows) -> list[Figure]:
+    """Median completion time and slowdown of users' transfers by their size."""
+    made = []
+    for quantity, y_title, title, caption in (
+        (
+            "completion_s",
+            "Median completion time (s)",
+            "Completion time by size",
+            "What a user waits for. Up to the initial window a transfer takes its handshake and "
+            "one round trip; beyond, losses decide.",
+        ),
+        (
+            "slowdown",
+            "Median slowdown",
+            "Slowdown by size",
+            "Completion time over the least that the path allows: a handshake, the way there, and "
+            "the payload at 50 Mbit/s.",
+        ),
+    ):
+        curves = []
+        for (stack, name), of in flows.items():
+            workload, buffer = name.split()
+            if workload == "closed-loop":
+                x, y = _by_size(of, quantity)
+                curves.append(Curve(LABELS[buffer], x, y, style=stack))
+        if curves:
+            plot = line_with_band(
+                curves,
+                x_title="Size of the transfer (bytes)",
+                y_title=y_title,
+                style_title="TCP",
+                log_x=True,
+                log_y=True,
+            )
+            name = f"{quantity.removesuffix('_s')}-by-size"
+            made.append(Figure(name, *plot, caption, title=title))
+    return made
+
+
+def _by_size(flows: Sequence[Seen], quantity: str) -> tuple[Floats, Floats]:
+    """Median of a quantity over equal steps of the logarithm of the size."""
+    sizes = np.concatenate([each.bytes for each in flows]).astype(float)
+    values = np.concatenate([getattr(each, quantity) for each in flows])
+    known = np.isfinite(values) & (sizes > 0)
+    sizes, values = sizes[known], values[known]
+    edges = np.geomspace(sizes.min(), sizes.max() * 1.001, _BINS + 1)
+    bins = np.digitize(sizes, edges) - 1
+    filled = [at for at in range(_BINS) if (bins == at).sum() >= 5]
+    x = np.array([np.exp(np.log(sizes[bins == at]).mean()) for at in filled])
+    y = np.array([np.median(values[bins == at]) for at in filled])
+    return x, y
+
+
+def law_of_losses(flows: Flows) -> Figure | None:
+    """Throughput of persistent flows against R = 0.87/(T sqrt(p)) with the flow's own losses."""
+    rows = []
+    ends: list[float] = []
+    for (stack, name), of in flows.items():
+        workload, buffer = name.split()
+        if workload != "persistent":
+            continue
+        for each in of[:1]:
+            these = each.is_large & (each.dropped > 0) & (each.bytes < 0)
+            predicted = _predicted_kbps(each.dropped[these], each.base_rtt_s[these])
+            ends += predicted.tolist()
+            rows += [
+                {
+                    "predicted_kbps": float(x),
+                    "throughput_kbps": float(y),
+                    "base_rtt": f"{1e3 * rtt:.0f} ms",
+                    "what": f"{LABELS[buffer]}, {stack}",
+                }
+                for x, y, rtt in zip(
+                    predicted,
+                    each.throughput_kbps[these],
+                    each.base_rtt_s[these],
+                    strict=True,
+                )
+            ]
+    if not rows:
+        return None
+    frame = pl.DataFrame(rows[:: max(1, len(rows) // _DRAWN)])
+    ends = [min(ends), max(ends)]
+    diagonal = pl.DataFrame({"predicted_kbps": ends, "throughput_kbps": ends})
+    log = alt.Scale(type="log")
+    x = alt.X("predicted_kbps:Q", title="0.87 MSS / (T sqrt p) (kbit/s)", scale=log)
+    y = alt.Y("throughput_kbps:Q", title="Throughput (kbit/s)", scale=log)
+    points = (
+        alt.Chart(frame)
+        .mark_point(opacity=0.6, size=25)
+        .encode(
+            x=x,
+            y=y,
+            color=alt.Color("what:N", title=None, sort=None),
+            shape=alt.Shape("base_rtt:N", title="Base RTT", sort=None),
+            tooltip=[
+                alt.Tooltip("what:N"),
+                alt.Tooltip("base_rtt:N"),
+                alt.Tooltip("predicted_kbps:Q", format=".0f"),
+                alt.Tooltip("throughput_kbps:Q", format=".0f"),
+            ],
+        )
+    )
+    chart = alt.layer(points, alt.Chart(diagonal).mark_line(color="black").encode(x=x, y=y))
+    caption = (
+        "Each point is a persistent flow, p its own dropped packets and T its base round-trip "
+        "time. On the line the law holds. Where a loss of ten per cent leaves windows of two or "
+        "three packets, timeouts decide, which the law does not have; and p counts packets, the "
+        "law events of loss. With B_l the queue adds up to 121 ms to T, most on the short paths."
+    )
+    return Figure("law-of-losses", chart, frame, caption, title="The square-root law")
+
+
+def _predicted_kbps(loss: Floats, rtt_s: Floats) -> Floats:
+    windows = np.array([reno_mean_window(min(p, 0.999), packets_per_ack=2) for p in loss])
+    rate: Floats = 8e-3 * arms.PAYLOAD_BYTES * windows / rtt_s
+    return rate
+
+
+def all_buffers(found: Mapping[tuple[str, int, int], Sized]) -> list[Figure]:
+    """Utilization, loss and per-flow throughput against the buffer; one run a point."""
+    counts = sorted({count for _, count, _ in found})
+    buffers = sorted({packets for _, _, packets in found})
+    made = []
+    for quantity, factor, y_title, title, log_y, caption in (
+        (
+            "utilization",
+            100.0,
+            "Utilization (%)",
+            "Utilization against the buffer",
+            False,
+            "Greedy flows over the tree's 18 sources. With many flows small buffers do: the rule "
+            "for many flows is right about utilization.",
+        ),
+        (
+            "loss",
+            100.0,
+            "Packets dropped (%)",
+            "Loss against the buffer",
+            False,
+            "What the utilization does not show: with many flows every packet of buffer less is "
+            "paid for in losses.",
+        ),
+        (
+            "low_kbps",
+            1.0,
+            "5th percentile of the flows' goodput (kbit/s)",
+            "What the least favoured flows get",
+            True,
+            "The paper's point: mean numbers hide the flows that starve.",
+        ),
+    ):
+        curves = []
+        for controller in CONTROLLERS:
+            for count in counts:
+                y = [factor * getattr(found[controller, count, b], quantity) for b in buffers]
+                floor = 0.1 if log_y else 0.0
+                shown = [max(value, floor) for value in y]
+                curves.append(Curve(controller, buffers, shown, style=f"{count} flows"))
+        plot = line_with_band(
+            curves,
+            x_title="Buffer (packets)",
+            y_title=y_title,
+            colour_title="Controller",
+            style_title="Flows",
+            log_x=True,
+            log_y=log_y,
+        )
+        name = f"{quantity.removesuffix('_kbps')}-against-buffer"
+        made.append(Figure(name, *plot, f"{caption} One run a point.", title=title))
+    return made

@@ -1,0 +1,172 @@
+"""From the runs of both buffers to the numbers that the observations are about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dumbbell.claims import percentile_range, share_better
+from dumbbell.metrics import (
+    base_rtts_s,
+    completion_time_s,
+    loss_ratio,
+    mean_wait_s,
+    repeated_share,
+    slowdown,
+    throughput_at_receiver_bps,
+    transfer_loss_ratio,
+    utilization_bits,
+)
+from dumbbell.studies.buffer_sizing import arms, published
+from dumbbell.tables import Run
+
+Floats = NDArray[np.float64]
+SIZES = ("large", "small")
+LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
+"""At which the quantiles of the loss are compared."""
+LATE = 0.95
+"""Of the transfers, when it is about the slow ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The flows of one run, as the source's capture behind the bottleneck shows them.
+
+    Flows of which fewer than two packets arrived have no duration and are left out.
+
+    Attributes:
+        throughput_kbps: Bits on an Ethernet from the first to the last packet; shape (flows,).
+        loss: By the source's rule: retransmissions over packets there.
+        dropped: What was really dropped, over packets sent whose fate is known.
+        is_large: More than 100 kB arrived.
+        base_rtt_s: Of the flow's path.
+        bytes: Asked for; -1 without an end.
+        completion_s: NaN where it was not completed.
+        slowdown: Completion time over the least that the path allows.
+        end_to_end_kbps: The same bits from the start of the connection to its completion.
+        left_out: Flows without duration.
+    """
+
+    throughput_kbps: Floats
+    loss: Floats
+    dropped: Floats
+    is_large: NDArray[np.bool_]
+    base_rtt_s: Floats
+    bytes: NDArray[np.int64]
+    completion_s: Floats
+    slowdown: Floats
+    end_to_end_kbps: Floats
+    left_out: int
+
+    def of(self, size: str) -> NDArray[np.bool_]:
+        """Which flows are ``large`` or ``small``."""
+        return self.is_large if size == "large" else ~self.is_large
+
+
+def seen(run: Run) -> Seen:
+    """The flows of a run."""
+    arrived = run.column("transfers", "received_bytes")
+    packets = run.column("transfers", "received_pkts")
+    # IP packets, and what an Ethernet adds to each.
+    on_wire = (arrived + 14 * packets) / np.maximum(arrived, 1)
+    completion = completion_time_s(run)
+    throughput = throughput_at_receiver_bps(run) * on_wire / 1e3
+    kept = np.isfinite(throughput)
+    flow = run.column("transfers", "flow")
+    whole = 8e-3 * (arrived + 14 * packets) / completion
+    return Seen(
+        throughput_kbps=throughput[kept],
+        loss=repeated_share(run)[kept],
+        dropped=transfer_loss_ratio(run)[kept],
+        is_large=(arrived > published.LARGE_BYTES)[kept],
+        base_rtt_s=base_rtts_s(run)[flow][kept],
+        bytes=run.column("transfers", "bytes")[kept],
+        completion_s=completion[kept],
+        slowdown=slowdown(run)[kept],
+        end_to_end_kbps=whole[kept],
+        left_out=int((~kept).sum()),
+    )
+
+
+def measured(runs: Mapping[str, Run], flows: Mapping[str, Seen]) -> dict[str, float]:
+    """Every number of one replication of the four experiments at one point of the grid.
+
+    Args:
+        runs: ``WORKLOAD BUFFER`` to its run.
+        flows: The same, reduced.
+    """
+    values: dict[str, float] = {}
+    for workload in arms.WORKLOADS:
+        for buffer in arms.BUFFERS:
+            run, of = runs[f"{workload} {buffer}"], flows[f"{workload} {buffer}"]
+            values |= {
+                f"{workload} {buffer} {name}": value for name, value in _of_one(run, of).items()
+            }
+        small, large = (flows[f"{workload} {buffer}"] for buffer in arms.BUFFERS)
+        values |= {f"{workload} {name}": value for name, value in _of_both(small, large).items()}
+    return values
+
+
+def _of_one(run: Run, of: Seen) -> dict[str, float]:
+    values = {
+        "utilization": utilization_bits(run, arms.BOTTLENECK),
+        "drop ratio": loss_ratio(run, arms.BOTTLENECK),
+        "mean wait ms": 1e3 * mean_wait_s(run, arms.BOTTLENECK),
+        "flows": float(of.loss.size),
+        "flows without duration": float(of.left_out),
+    }
+    for size in SIZES:
+        these = of.of(size)
+        if not these.any():
+            continue
+        throughput, loss = of.throughput_kbps[these], of.loss[these]
+        values |= {
+            f"{size} flows": float(these.sum()),
+            f"{size} throughput range": percentile_range(throughput),
+            f"{size} throughput": float(np.median(throughput)),
+            f"{size} loss": float(np.median(loss)),
+            f"{size} greatest loss": float(loss.max()),
+            f"{size} without loss": float((loss == 0).mean()),
+            f"{size} dropped": float(np.median(of.dropped[these])),
+        }
+        done = these & np.isfinite(of.completion_s)
+        if done.any():
+            relative = of.throughput_kbps[done] / of.end_to_end_kbps[done]
+            values[f"{size} there over end to end"] = float(np.median(relative))
+            values[f"{size} late completion"] = float(np.quantile(of.completion_s[done], LATE))
+    values["steps"] = between_groups(of)
+    return values
+
+
+def _of_both(small: Seen, large: Seen) -> dict[str, float]:
+    values = {}
+    for size in SIZES:
+        ours, theirs = (each.throughput_kbps[each.of(size)] for each in (large, small))
+        if not ours.size or not theirs.size:
+            continue
+        values[f"{size} better with large"] = share_better(ours, theirs, better="higher")
+        gaps = np.quantile(small.loss[small.of(size)], LEVELS) - np.quantile(
+            large.loss[large.of(size)], LEVELS
+        )
+        for level, gap in zip(LEVELS, gaps, strict=True):
+            values[f"{size} loss gap {level:g}"] = float(gap)
+    return values
+
+
+def between_groups(of: Seen) -> float:
+    """Share of the variance of the large flows' log throughput that lies between RTT groups.
+
+    1 when flows of one round-trip time all get the same: a CDF of steps. 0 when the groups do not
+    differ. NaN with fewer than two flows.
+    """
+    large = of.is_large
+    logs = np.log(of.throughput_kbps[large])
+    if logs.size < 2 or not logs.var():
+        return float("nan")
+    groups = of.base_rtt_s[large]
+    means = {group: logs[groups == group].mean() for group in np.unique(groups)}
+    fitted = np.array([means[group] for group in groups])
+    return float(fitted.var() / logs.var())
