@@ -3,26 +3,39 @@
 //!
 //! The long run: `cargo test -p dumbbell-tc --release --test fuzz -- --ignored`.
 
+use dumbbell_tc::qdisc::POLICE;
 use dumbbell_tc::{
-    Qdisc, UnitError, format_rate, format_size, format_time, parse_qdisc, parse_rate_bps,
-    parse_size_bytes, parse_time_ns,
+    Police, Qdisc, UnitError, disciplines, format_rate, format_size, format_time, parse_police,
+    parse_qdisc, parse_rate_bps, parse_size_bytes, parse_time_ns,
 };
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestRunner};
 
 /// The longest error message allowed: a line or three of a terminal, whatever came in.
 const MAX_MESSAGE_BYTES: usize = 1500;
 
+/// Every word of the tables of disciplines, of htb's classes and of `police`: a word that is added
+/// there is fuzzed here.
+fn words_of_the_tables() -> Vec<&'static str> {
+    let tables = disciplines().iter().chain([&POLICE]);
+    let mut words: Vec<&str> = tables
+        .flat_map(|table| {
+            let parameters = table.parameters.iter();
+            let words = parameters.flat_map(|each| each.aliases.iter().chain([&each.name]));
+            { words.chain(table.not_implemented) }.chain([&table.name])
+        })
+        .copied()
+        .chain(["ceil", "cburst", "cbuffer", "cmaxburst"])
+        .collect();
+    words.sort_unstable();
+    words.dedup();
+    words
+}
+
 /// Words of the grammar, words near it, and what breaks parsers.
 fn tokens() -> impl Strategy<Value = String> {
     const WORDS: &[&str] = &[
-        "pfifo",
-        "bfifo",
-        "netem",
-        "tbf",
-        "burst",
-        "peakrate",
-        "mtu",
         ";",
         "parent",
         "handle",
@@ -39,22 +52,10 @@ fn tokens() -> impl Strategy<Value = String> {
         "match",
         "ip",
         "dsfield",
-        "htb",
-        "prio",
-        "limit",
-        "delay",
-        "latency",
-        "rate",
-        "loss",
         "gemodel",
         "state",
         "random",
-        "distribution",
         "paretonormal",
-        "duplicate",
-        "reorder",
-        "gap",
-        "ecn",
         "25%",
         "0.1%",
         "100%",
@@ -97,7 +98,8 @@ fn tokens() -> impl Strategy<Value = String> {
     ];
     let number = (any::<f64>(), "[a-z]{0,5}").prop_map(|(number, unit)| format!("{number}{unit}"));
     prop_oneof![
-        8 => prop::sample::select(WORDS).prop_map(str::to_owned),
+        5 => prop::sample::select(words_of_the_tables()).prop_map(str::to_owned),
+        5 => prop::sample::select(WORDS).prop_map(str::to_owned),
         2 => number,
         1 => "\\PC{0,8}",
         1 => any::<String>(),
@@ -120,13 +122,28 @@ fn texts() -> impl Strategy<Value = String> {
             "prio bands 3 priomap ",
             "root handle 1: htb default 1; class add parent 1: classid 1:1 htb rate 1mbit ",
             "root handle 1: prio; filter add parent 1: ",
+            "police rate 1mbit burst 10kb ",
+            "{\"rate_bps\":8,\"burst_bytes\":1,",
         ]),
         prop::collection::vec(tokens(), 0..6),
     )
         .prop_map(|(begin, words)| format!("{begin}{}", words.join(" ")));
+    // A whole discipline, as its table gives it, with more words of its own.
+    let own = prop::sample::select(disciplines()).prop_flat_map(|table| {
+        let parameters: Vec<&str> = table.parameters.iter().map(|each| each.name).collect();
+        let word = match parameters.is_empty() {
+            true => tokens().boxed(),
+            false => prop::sample::select(parameters)
+                .prop_map(str::to_owned)
+                .boxed(),
+        };
+        let more = prop::collection::vec(prop_oneof![word, tokens()], 0..6);
+        let example = table.example();
+        more.prop_map(move |words| format!("{example} {}", words.join(" ")))
+    });
     // Far beyond the longest accepted, in bytes and in one character.
     let long = ("\\PC", 1usize..6000).prop_map(|(character, times)| character.repeat(times));
-    prop_oneof![6 => sentences, 6 => begun, 1 => long]
+    prop_oneof![6 => sentences, 6 => begun, 6 => own, 1 => long]
 }
 
 fn explains(text: &str, message: &str, value: &str, allowed: &str) -> Result<(), TestCaseError> {
@@ -169,6 +186,20 @@ fn qdisc_is_read_or_explained(
     Ok(())
 }
 
+fn police_is_read_or_explained(
+    text: &str,
+    parse: fn(&str) -> Result<Police, dumbbell_tc::QdiscError>,
+) -> Result<(), TestCaseError> {
+    match parse(text) {
+        Ok(police) => {
+            prop_assert_eq!(parse_police(&police.to_string()), Ok(police));
+            prop_assert_eq!(Police::from_json(&police.to_json()), Ok(police));
+        }
+        Err(error) => explains(text, &error.to_string(), error.value(), error.allowed())?,
+    }
+    Ok(())
+}
+
 fn fuzz(cases: u32) {
     let config = Config {
         cases,
@@ -181,7 +212,9 @@ fn fuzz(cases: u32) {
             unit_is_read_or_explained(&text, parse_rate_bps, format_rate)?;
             unit_is_read_or_explained(&text, parse_time_ns, format_time)?;
             qdisc_is_read_or_explained(&text, parse_qdisc)?;
-            qdisc_is_read_or_explained(&text, Qdisc::from_json)
+            qdisc_is_read_or_explained(&text, Qdisc::from_json)?;
+            police_is_read_or_explained(&text, parse_police)?;
+            police_is_read_or_explained(&text, Police::from_json)
         })
         .unwrap_or_else(|failure| panic!("{failure}"));
 }
@@ -195,4 +228,19 @@ fn any_text_is_read_or_explained() {
 #[ignore = "a million cases, minutes"]
 fn long_any_text_is_read_or_explained() {
     fuzz(1_000_000);
+}
+
+/// The fuzzer reaches every discipline: each is among the texts that are read.
+#[test]
+fn every_discipline_is_among_what_is_read() {
+    let mut runner = TestRunner::deterministic();
+    let mut read = std::collections::BTreeSet::new();
+    for _ in 0..4000 {
+        let text = texts().new_tree(&mut runner).unwrap().current();
+        if let Ok(qdisc) = parse_qdisc(&text) {
+            read.insert(qdisc.discipline().name);
+        }
+    }
+    let all = disciplines().iter().map(|table| table.name).collect();
+    assert_eq!(read, all);
 }

@@ -1,11 +1,13 @@
 //! Against the tc(8) and the kernel of this machine, in a network namespace of its own.
 //!
-//! Needs root, `unshare`, iproute2, and the kernel's sch_fifo and sch_tbf; netem is often
-//! missing from kernels of virtual machines, so rates are read back from tbf.
+//! Needs root, `unshare`, iproute2, and the kernel's sch_fifo and sch_tbf; others are often
+//! missing from kernels of virtual machines, so rates are read back from tbf, and of most
+//! disciplines only what tc understands is compared.
 //! `cargo test -p dumbbell-tc --test installed_tc -- --ignored`
 
+use dumbbell_tc::qdisc::Attachment;
 use dumbbell_tc::units::{parse_rate_bps_in_tc, parse_size_bytes_in_tc};
-use dumbbell_tc::{Qdisc, format_rate, format_size, parse_qdisc};
+use dumbbell_tc::{Qdisc, format_rate, format_size, parse_police, parse_qdisc};
 use std::process::Command;
 
 /// The options, as JSON, that the kernel holds after `tc qdisc add dev lo root TEXT`;
@@ -127,4 +129,154 @@ fn long_tc_reads_what_is_written_for_netem() {
     ] {
         assert!(parse_qdisc(text).is_err() && !reads(text), "{text}");
     }
+}
+
+/// Whether tc makes a message to the kernel of its arguments; what the kernel answers, which may
+/// lack the discipline, does not matter. tc ends with 2 when the kernel refuses, with another
+/// number when it does not understand.
+fn tc_reads(arguments: &str) -> bool {
+    let output = Command::new("unshare")
+        .args(["-n", "tc"])
+        .args(arguments.split_ascii_whitespace())
+        .output()
+        .unwrap();
+    matches!(output.status.code(), Some(0 | 2))
+}
+
+fn tc_reads_qdisc(words: &str) -> bool {
+    tc_reads(&format!("qdisc add dev lo root {words}"))
+}
+
+#[test]
+#[ignore = "needs root and tc"]
+fn long_tc_reads_what_we_read_and_what_we_write() {
+    for text in [
+        "tbf rate 1mbit buffer 10kb latency 50ms peakrate 2mbit minburst 1514",
+        "tbf rate 1mbit maxburst 10kb limit 10kb mtu 1514",
+        "prio",
+        "prio bands 4 priomap 0 1 2 3 0 1 2 3 0 1 2 3 0 1 2 3",
+        "htb",
+        "htb default 1f r2q 5 direct_qlen 10",
+        "codel",
+        "codel limit 100 target 5ms interval 100ms ecn ce_threshold 3ms",
+        "codel target 5000 interval 20000 noecn",
+        "fq_codel",
+        "fq_codel limit 100 flows 64 quantum 300 target 1ms interval 10ms noecn ce_threshold 2ms \
+         memory_limit 1mb drop_batch 8",
+        "pie",
+        "pie limit 100 target 20ms tupdate 30ms alpha 2 beta 20 ecn bytemode dq_rate_estimator",
+        "pie noecn nobytemode no_dq_rate_estimator",
+        "red limit 400000 avpkt 1000",
+        "red limit 60kb min 5kb max 15kb avpkt 600 burst 15 probability 0.1 bandwidth 1mbit ecn \
+         harddrop adaptive",
+        "red limit 60kb min 5kb max 15kb avpkt 600 burst 15 ecn nodrop adaptative",
+        "pfifo_fast",
+    ] {
+        assert!(tc_reads_qdisc(text), "{text}");
+        let written = parse_qdisc(text).unwrap().to_string();
+        assert!(tc_reads_qdisc(&written), "{written}");
+    }
+}
+
+#[test]
+#[ignore = "needs root and tc"]
+fn long_tc_refuses_with_us() {
+    for text in [
+        "prio bands 3 priomap 0 1 2 3 0 1 2 3 0 1 2 3 0 1 2 3",
+        "prio quantum 5",
+        "htb default 1:20",
+        "htb limit 5",
+        "codel target",
+        "codel quantum 5",
+        "codel target 5xs",
+        "codel limit 1kb",
+        "fq_codel quantum 300b",
+        "fq_codel memory_limit 1x",
+        "fq_codel burst 5",
+        "pie alpha 33",
+        "pie beta 40",
+        "pie tupdate",
+        "red avpkt 1000",
+        "red limit 400000",
+        "red limit 400000 avpkt 1000 min 20kb max 10kb",
+        "red limit 400000 min 50000 max 100000 avpkt 1000 burst 20",
+        "red limit 400000 avpkt 1000 interval 5ms",
+        "pfifo_fast limit 5",
+        "tbf rate 1mbit burst 10kb",
+        "tbf rate 1mbit burst 10kb limit 10kb latency 5ms",
+        "tbf rate 1mbit burst 10kb limit 10kb peakrate 2mbit",
+        "tbf rate 1mbit limit 10kb",
+        "tbf burst 10kb limit 10kb",
+    ] {
+        assert!(
+            parse_qdisc(text).is_err() && !tc_reads_qdisc(text),
+            "{text}"
+        );
+    }
+    // Ours alone, as its table says.
+    assert!(parse_qdisc("pie linux_3_14").is_ok() && !tc_reads_qdisc("pie linux_3_14"));
+}
+
+/// Line by line: a class or a child of what this kernel lacks is read all the same.
+#[test]
+#[ignore = "needs root and tc"]
+fn long_tc_reads_every_line_of_a_tree() {
+    for text in [
+        "root handle 1: tbf rate 1mbit burst 10kb limit 10kb; parent 1:1 handle 10: pie target 20ms",
+        "root handle 1: prio bands 4; filter add parent 1: protocol ip prio 1 u32 match ip dsfield \
+         0x10 0xfc flowid 1:4; filter add parent 1: prio 2 matchall flowid 1:2; \
+         parent 1:4 red limit 400000 avpkt 1000; parent 1:1 codel",
+        "root handle 1: htb default 20; class add parent 1: classid 1:1 htb rate 2mbit; \
+         class add parent 1:1 classid 1:10 htb rate 1mbit ceil 2mbit burst 10kb cburst 2kb prio 1 \
+         quantum 1514; class add parent 1:1 classid 1:20 htb rate 500kbit mtu 1600; \
+         filter add parent 1: protocol ip prio 1 u32 match ip dsfield 0x10 0xfc flowid 1:10; \
+         parent 1:10 fq_codel; parent 1:20 handle 5: prio; parent 5:2 netem delay 10ms",
+    ] {
+        let attachment = Attachment {
+            device: Some("lo"),
+            ..Attachment::default()
+        };
+        let lines = parse_qdisc(text).unwrap().lines(&attachment);
+        assert!(lines.len() > 1);
+        for line in lines {
+            assert!(tc_reads(&line), "{line}");
+            assert!(!tc_reads(&format!("{line} no_such_word")), "{line}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs root and tc"]
+fn long_tc_reads_our_policers() {
+    let tc_reads_action = |words: &str| {
+        let words = words.strip_prefix("police ").unwrap_or(words);
+        tc_reads(&format!(
+            "filter add dev lo egress matchall action police {words}"
+        ))
+    };
+    for text in [
+        "police rate 1mbit burst 10kb drop",
+        "police rate 1mbit buffer 10kb minburst 2kb shot",
+        "rate 1mbit maxburst 10kb peakrate 2mbit mtu 2kb drop",
+    ] {
+        assert!(tc_reads_action(text), "{text}");
+        let written = parse_police(text).unwrap().to_string();
+        assert!(tc_reads_action(&written), "{written}");
+    }
+    for text in [
+        "police rate 1mbit burst 10kb peakrate 2mbit drop",
+        "police rate 1mbit drop",
+        "police burst 10kb drop",
+        "police rate 1mbit burst 10kb dorp",
+        "police rate 1xbit burst 10kb drop",
+        "police rate 1mbit burst 10kb mtu 2kb minburst 2kb drop",
+    ] {
+        assert!(
+            parse_police(text).is_err() && !tc_reads_action(text),
+            "{text}"
+        );
+    }
+    // tc's own default for what exceeds the rate is another verdict, which we have not.
+    let unsaid = "police rate 1mbit burst 10kb";
+    assert!(parse_police(unsaid).is_err() && tc_reads_action(unsaid));
 }

@@ -1,12 +1,12 @@
 //! What is written reads back as the same number, and readers of text agree with each other.
 
 use dumbbell_tc::qdisc::{
-    ALL_PPB, Bfifo, Codel, Distribution, Filter, FqCodel, Htb, HtbClass, Loss, Netem, Pfifo,
-    PfifoFast, Pie, Prio, Red, Tbf,
+    ALL_PPB, Attachment, Bfifo, Codel, Distribution, Filter, FqCodel, Htb, HtbClass, Loss, Netem,
+    Pfifo, PfifoFast, Pie, Prio, Red, Tbf,
 };
 use dumbbell_tc::{
-    Qdisc, UnitError, format_rate, format_size, format_time, parse_qdisc, parse_rate_bps,
-    parse_size_bytes, parse_time_ns, units,
+    Police, Qdisc, UnitError, format_rate, format_size, format_time, parse_police, parse_qdisc,
+    parse_rate_bps, parse_size_bytes, parse_time_ns, units,
 };
 use proptest::prelude::*;
 
@@ -208,6 +208,19 @@ fn managed() -> impl Strategy<Value = Qdisc> {
     ]
 }
 
+fn polices() -> impl Strategy<Value = Police> {
+    let bytes = || prop_oneof![1..=u32::MAX, 1..5000u32];
+    let peak = prop::option::of(1..1u64 << 60);
+    (1..1u64 << 60, bytes(), bytes(), peak).prop_map(|(rate, burst_bytes, mtu_bytes, more)| {
+        Police {
+            rate_bps: rate * 8,
+            burst_bytes,
+            mtu_bytes,
+            peakrate_bps: more.map_or(0, |more| (rate + more) * 8),
+        }
+    })
+}
+
 /// Filters in ascending order, each with a priority of its own.
 fn filters() -> impl Strategy<Value = Vec<Filter>> {
     let filter = (any::<u8>(), any::<u8>(), any::<u16>());
@@ -379,6 +392,26 @@ proptest! {
     #[test]
     fn disciplines_round_trip_as_json(qdisc in qdiscs()) {
         prop_assert_eq!(Qdisc::from_json(&qdisc.to_json()), Ok(qdisc));
+    }
+
+    /// The lines that are given to tc, with device, handles and options, mean the same.
+    #[test]
+    fn the_lines_for_tc_read_back(qdisc in qdiscs(), handle in 1..0x100u16) {
+        let attachment = Attachment {
+            device: Some("eth1"),
+            handle,
+            ..Attachment::default()
+        };
+        let lines = qdisc.lines(&attachment);
+        prop_assert_eq!(parse_qdisc(&lines.join("; ")), Ok(qdisc.clone()));
+        let typed: Vec<String> = lines.iter().map(|line| format!("tc {line}")).collect();
+        prop_assert_eq!(parse_qdisc(&typed.join("\n")), Ok(qdisc));
+    }
+
+    #[test]
+    fn policers_round_trip(police in polices()) {
+        prop_assert_eq!(parse_police(&police.to_string()), Ok(police));
+        prop_assert_eq!(Police::from_json(&police.to_json()), Ok(police));
     }
 
     /// A hint is an answer: typed in place of the value, it is accepted.

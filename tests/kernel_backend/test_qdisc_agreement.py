@@ -33,6 +33,8 @@ DEQUEUED, DROPPED = 1, 2
 
 DSCPS = (0, 4, 2)
 """Of the three flows, TOS 0x00, 0x10 and 0x08: best effort, interactive and bulk."""
+FEWER_BANDS = (0, 4, 46)
+"""Of pfifo_fast, whose bands take 1000 packets each: the first and the third share one."""
 
 _HTB = """
 root handle 1: htb default 20
@@ -65,6 +67,26 @@ DETERMINISTIC = {
     "codel": {"rate": "1mbit", "qdisc": "codel"},
     "codel, limited": {"rate": "1mbit", "qdisc": "codel limit 20 target 2ms interval 20ms"},
     "fq_codel, one flow": {"rate": "1mbit", "qdisc": "fq_codel limit 60 drop_batch 8"},
+    "pfifo_fast": {"rate": "150kbit", "qdisc": "pfifo_fast"},
+    "tbf over pfifo_fast": {
+        "qdisc": "root handle 1: tbf rate 150kbit burst 4kb limit 1; parent 1:1 pfifo_fast"
+    },
+    "tbf over codel": {
+        "qdisc": "root handle 1: tbf rate 1mbit burst 4kb limit 1;"
+        "parent 1:1 codel limit 12 target 20ms"
+    },
+    "tbf over fq_codel, one flow": {
+        "qdisc": "root handle 1: tbf rate 1mbit burst 4kb limit 1;"
+        "parent 1:1 fq_codel limit 12 drop_batch 3 target 20ms"
+    },
+    "tbf over netem": {
+        "qdisc": "root handle 1: tbf rate 1mbit burst 4kb limit 1;"
+        "parent 1:1 netem limit 12 delay 3ms"
+    },
+    "tbf over prio of codel": {
+        "qdisc": "root handle 1: tbf rate 1mbit burst 4kb limit 1; parent 1:1 handle 2: prio;"
+        "parent 2:1 codel limit 5; parent 2:2 codel limit 6 target 20ms; parent 2:3 pfifo limit 4"
+    },
     "tbf over prio": {
         "qdisc": "root handle 1: tbf rate 1mbit burst 4kb limit 1; parent 1:1 handle 2: prio;"
         "parent 2:1 pfifo limit 5; parent 2:2 pfifo limit 6; parent 2:3 bfifo limit 3kb"
@@ -99,13 +121,15 @@ def apart(times_us: Ints) -> Ints:
 
 
 def experiment(times_us: Ints, sizes: Ints, link: dict[str, Any]) -> Experiment:
-    """Packets in turn from three flows; of one where CoDel queues flows apart.
+    """Packets in turn from three flows; of one where fq_codel queues flows apart.
 
     Sizes on the wire, or, for CoDel, of payload: for the former the kernel's devices have an MTU of
     65535 bytes, and CoDel drops nothing while no more than an MTU waits.
     """
     is_codel = "codel" in link.get("qdisc", "")
-    dscps = DSCPS[:1] if is_codel else DSCPS
+    dscps = DSCPS[:1] if "fq_codel" in link.get("qdisc", "") else DSCPS
+    if "pfifo_fast" in link.get("qdisc", ""):
+        dscps = FEWER_BANDS
     flows = []
     for index, dscp in enumerate(dscps):
         own = slice(index, None, len(dscps))

@@ -15,6 +15,7 @@ pub mod fifo;
 pub mod fq_codel;
 pub mod htb;
 pub mod netem;
+pub mod pfifo_fast;
 pub mod pie;
 pub mod prio;
 pub mod priority;
@@ -34,6 +35,7 @@ use fifo::Fifo;
 use fq_codel::FqCodel;
 use htb::Htb;
 use netem::Netem;
+use pfifo_fast::PfifoFast;
 use pie::Pie;
 use prio::Prio;
 use red::Red;
@@ -255,8 +257,10 @@ disciplines! {
     Red(Box<Red>): Red;
     /// `tbf`.
     Tbf(Box<Tbf>): Tbf;
-    /// `prio` and `pfifo_fast`.
-    Prio(Box<Prio>): Prio, PfifoFast;
+    /// `prio`.
+    Prio(Box<Prio>): Prio;
+    /// `pfifo_fast`.
+    PfifoFast(Box<PfifoFast>): PfifoFast;
     /// `htb`.
     Htb(Box<Htb>): Htb;
 }

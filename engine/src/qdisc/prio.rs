@@ -1,12 +1,12 @@
-//! `prio` and `pfifo_fast`: bands by priority (tc-prio(8), tc-pfifo_fast(8)), as Linux 6.1 has
-//! them (`net/sched/sch_prio.c`, `sch_generic.c`).
+//! `prio`: bands by priority (tc-prio(8)), as Linux 6.1 has them (`net/sched/sch_prio.c`).
 //!
 //! | clause | here |
 //! | --- | --- |
 //! | the first band that has a packet sends; a band is asked before those after it | yes |
 //! | the band from the first filter that matches, else from the priority by TOS and `priomap` | yes |
 //! | a filter that names no band: the band of priority 0 | yes |
-//! | `pfifo_fast`: three bands of 1000 packets (txqueuelen), the map fixed | yes |
+//! | a band without a discipline of its own: a `pfifo` of 1000 packets (txqueuelen) | yes |
+//! | a shaper looks into each band in turn | yes |
 //! | priority set otherwise (`SO_PRIORITY`, iptables, a class in `skb->priority`) | no |
 
 use super::{
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::sim::packet::Packet;
 use crate::sim::time::Time;
-use dumbbell_tc::qdisc::{Filter, PRIOMAP, Pfifo, PfifoFast, Prio as Parameters};
+use dumbbell_tc::qdisc::{Filter, Pfifo, Prio as Parameters};
 
 /// `DEFAULT_TX_QUEUE_LEN` of an Ethernet or veth device.
 const TXQUEUELEN: Pfifo = Pfifo {
@@ -78,18 +78,6 @@ impl Build<Parameters> for Prio {
             filters: parameters.filters.clone(),
             above: setting.above,
         }
-    }
-}
-
-impl Build<PfifoFast> for Prio {
-    fn build(_: &PfifoFast, setting: &Setting) -> Prio {
-        let parameters = Parameters {
-            bands: 3,
-            priomap: PRIOMAP,
-            children: vec![None; 3],
-            filters: Vec::new(),
-        };
-        Prio::build(&parameters, setting)
     }
 }
 
@@ -168,9 +156,7 @@ mod tests {
     fn minimize_delay_goes_first_and_maximize_throughput_last() {
         // DSCP EF (0xb8) has both bits set: best effort's band, after what came before it.
         let expected = [0x10, 0x00, 0xb8, 0x08];
-        for text in ["pfifo_fast", "prio"] {
-            assert_eq!(order(text, &[0x08, 0x00, 0x10, 0xb8]), expected, "{text}");
-        }
+        assert_eq!(order("prio", &[0x08, 0x00, 0x10, 0xb8]), expected);
     }
 
     #[test]
