@@ -102,7 +102,7 @@ def test_another_controller_where_the_simulator_has_none(dumbbell: Dumbbell) -> 
         (("rrul", "--qdisc", "piee"), "did you mean 'pie'"),
         (("rrul", "--rate", "10"), "did you mean '10bit'"),
         (("rrul", "--rtt", "1ms,2ms"), "one for each host"),
-        (("rrul", "--queue", "router->servr"), "did you mean 'router->server'"),
+        (("rrul", "--queue", "router->gatewy"), "did you mean 'router->gateway'"),
         (("rrul", "-H", "a b"), "letters"),
         (("-i", "nothing.flent.gz"), "nothing.flent.gz"),
     ],

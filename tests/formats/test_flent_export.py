@@ -116,7 +116,7 @@ def test_queue_statistics_are_those_of_tc() -> None:
     run, _ = run_of("rrul")
     file = file_of()
     samples = file.raw_values["qdisc_stats_router"]
-    queue = "router->server"
+    queue = "router->gateway"
     dropped = run.column("queue_samples", "dropped_pkts", queue=queue)
     assert dropped[-1] > 0
     assert sum(sample["dropped"] for sample in samples) == dropped[-1]
@@ -126,7 +126,7 @@ def test_queue_statistics_are_those_of_tc() -> None:
     delays = run.column("queue_samples", "delay_estimate_ns", queue=queue) / 1e6
     assert file.results["qdisc_stats_router::delay"] == delays.tolist()
     parameters = file.metadata["TEST_PARAMETERS"]
-    assert parameters["qdisc_stats_hosts"] == "router,server"
+    assert parameters["qdisc_stats_hosts"] == "router,gateway"
     assert parameters["qdisc_stats_interfaces"] == "eth2,eth1"
 
 
@@ -165,7 +165,7 @@ def test_an_imported_run_has_the_same_numbers() -> None:
     assert found.origin == "imported"
     assert found.flow_names[:2] == ["TCP upload BE", "TCP upload BK"]
     assert found.probe_names[-1] == "Ping (ms) ICMP"
-    assert found.queue_names == ["router", "server"]
+    assert found.queue_names == ["router", "gateway"]
     ours = run.column("probes", "rtt_ns", probe="ping-icmp")
     theirs = found.column("probes", "rtt_ns", probe="Ping (ms) ICMP")
     assert np.array_equal(theirs[theirs >= 0], ours[ours >= 0])
@@ -176,7 +176,7 @@ def test_an_imported_run_has_the_same_numbers() -> None:
     for column in ("dropped_pkts", "backlog_bytes", "departed_bytes", "t_ns"):
         assert np.array_equal(
             found.column("queue_samples", column, queue="router"),
-            run.column("queue_samples", column, queue="router->server"),
+            run.column("queue_samples", column, queue="router->gateway"),
         )
     payload = found.column("flow_samples", "delivered_payload_bytes", flow="TCP upload BE")
     measured = run.column("flow_samples", "delivered_payload_bytes", flow="tcp-upload-BE")

@@ -90,10 +90,24 @@ def test_both_directions_of_the_bottleneck_have_a_queue() -> None:
     bottleneck = experiment.resolved()["links"][1]
     for way in ("forward", "reverse"):
         assert bottleneck[way]["qdisc"]["kind"] == "pie"
-        assert (bottleneck[way]["rate_bps"], bottleneck[way]["delay_ns"]) == (10**7, 10**7)
+        assert bottleneck[way]["rate_bps"] == 10**7
+    assert sum(link["forward"]["delay_ns"] for link in experiment.resolved()["links"]) == 10**7
     other = flent.Network(rate_down="50mbit", qdisc_down="pfifo limit 7")
     reverse = flent.flent_test("ping").experiment(other).resolved()["links"][1]["reverse"]
     assert (reverse["rate_bps"], reverse["qdisc"]["limit_packets"]) == (50 * 10**6, 7)
+
+
+def test_downloads_queue_at_a_gateway_or_at_their_sender() -> None:
+    test = flent.flent_test("tcp_1down")
+    assert test.experiment().route("server", "client") == [
+        "server->gateway",
+        "gateway->router",
+        "router->client",
+    ]
+    without = test.experiment(flent.Network(gateway=False, qdisc="fq_codel"))
+    assert without.route("server", "client") == ["server->router", "router->client"]
+    ways = without.resolved()["links"][1]
+    assert ways["forward"]["qdisc"]["kind"] == ways["reverse"]["qdisc"]["kind"] == "fq_codel"
 
 
 def test_any_topology_will_do() -> None:

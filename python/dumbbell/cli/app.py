@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from dumbbell.cli.analyzing import analyze_command
 from dumbbell.cli.ccperf import ccperf_app
 from dumbbell.cli.flent_command import flent_command
 from dumbbell.cli.kernel import kernel_app
@@ -26,6 +27,7 @@ app = typer.Typer(
 app.add_typer(kernel_app, name="kernel")
 app.add_typer(ccperf_app, name="ccperf")
 app.command("flent")(flent_command)
+app.command("analyze")(analyze_command)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 Backend = Annotated[str, typer.Option(help="Where to run: sim.")]

@@ -143,12 +143,12 @@ def _test(options: FlentOptions) -> FlentTest:
         step_s=options.step_s,
         hosts=options.hosts,
         client=options.client,
-        parameters=_pairs("--test-parameter", options.parameters),
+        parameters=pairs("--test-parameter", options.parameters),
     )
-    return test.with_controllers(_pairs("--instead", options.instead))
+    return test.with_controllers(pairs("--instead", options.instead))
 
 
-def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
+def pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
     """``KEY=VALUE`` each."""
     pairs: dict[str, str] = {}
     for text in texts:

@@ -64,6 +64,10 @@ def flent_command(
         str, _net("--rtt", help="Propagation there and back; a list for several hosts.")
     ] = "1ms",
     access_rate: Annotated[str, _net("--access-rate", help="Of the client's link.")] = "1gbit",
+    gateway: Annotated[
+        bool,
+        _net("--gateway/--no-gateway", help="Whether downloads queue at a gateway or the server."),
+    ] = True,
     overhead: Annotated[
         str, _net("--overhead", help="Bytes a packet has on a link: ethernet, wire or a size.")
     ] = "ethernet",
@@ -96,7 +100,7 @@ def flent_command(
 ) -> None:
     """Run a test of Flent and write its data file, NAME-TIME.TITLE.flent.gz.
 
-    The network is client - router - server; the link between router and server is the bottleneck,
+    The network is client - router - gateway - server; between router and gateway is the bottleneck,
     with a queue in each direction.
     """
     from dumbbell.cli.flent import FlentOptions, flent, list_tests
@@ -113,6 +117,7 @@ def flent_command(
         qdisc_down=qdisc_down,
         rtts=[each.strip() for each in rtt.split(",")],
         access_rate=access_rate,
+        gateway=gateway,
         overhead=overhead,
     )
     options = FlentOptions(

@@ -11,12 +11,13 @@ Names, marks and times are facts of Flent 2.1.1 (its manual and the metadata of 
 
 from dumbbell.spec.flent.catalogue import DEFAULT_HOST, TEST_NAMES, flent_test
 from dumbbell.spec.flent.definition import Computed, FlentTest, Probe, Stream
-from dumbbell.spec.flent.network import CLIENT, ROUTER, Network
+from dumbbell.spec.flent.network import CLIENT, GATEWAY, ROUTER, Network
 from dumbbell.spec.flent.parameters import dscp_of_marking
 
 __all__ = [
     "CLIENT",
     "DEFAULT_HOST",
+    "GATEWAY",
     "ROUTER",
     "TEST_NAMES",
     "Computed",

@@ -1,10 +1,12 @@
-"""The network a Flent test runs in when no other is given: client, router, server.
+"""The network a Flent test runs in when no other is given.
 
-    client -- access link -- ROUTER == bottleneck == server                   one host
-    client -- access link -- ROUTER == bottleneck == gateway -- server...     several hosts
+    client -- access link -- router == bottleneck == gateway -- server, or servers
+    client -- access link -- router == bottleneck == server                         gateway=False
 
 Both directions of the bottleneck have a rate and a queue: the upload's stands at the router, the
-download's at the server's (or gateway's) side.
+download's at the gateway, or at the server where there is none. A queue at its own sender is
+another thing: Linux lets TCP put little into it (TCP small queues), the simulator does not hold it
+back.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ GATEWAY = "gateway"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
-    """Client, router and servers; quantities are text with units, as in an experiment's file.
+    """Client, router, gateway and servers; quantities are text with units, as in a file.
 
     Attributes:
         rate: Of the bottleneck for uploads.
@@ -33,6 +35,7 @@ class Network:
         rtts: Propagation there and back; one for all servers, or one for each.
         access_rate: Of the client's link, both ways.
         access_qdisc: At both ends of it.
+        gateway: Whether a gateway stands between the bottleneck and one host alone.
         overhead: Of every link: ``ethernet`` (14 bytes, as Linux counts) or ``wire`` (38, as an
             Ethernet cable carries).
     """
@@ -44,6 +47,7 @@ class Network:
     rtts: Sequence[str] = ("1ms",)
     access_rate: str = "1gbit"
     access_qdisc: str = "pfifo limit 1000"
+    gateway: bool = True
     overhead: str = "ethernet"
 
     def links(self, hosts: Sequence[str]) -> list[Link]:
@@ -67,7 +71,7 @@ class Network:
             qdisc=self.access_qdisc,
             overhead=self.overhead,
         )
-        if len(servers) == 1:
+        if len(servers) == 1 and not self.gateway:
             return [access, self._bottleneck(servers[0], _half(rtts[0]))]
         behind = [
             Link(a=GATEWAY, b=server, delay=_half(rtt), overhead=self.overhead)

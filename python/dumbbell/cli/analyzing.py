@@ -1,0 +1,69 @@
+"""``dumbbell analyze FILE``: what a file of somebody's measurement says, by its kind."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from dumbbell.errors import SpecError
+
+FLENT_ENDS = (".flent.gz", ".flent", ".flnt", ".flent.bz2")
+PIPED_WIDTH = 120
+
+
+def analyze_command(
+    file: Annotated[Path, typer.Argument(help="A data file of Flent.", metavar="FILE")],
+    *,
+    out: Annotated[
+        Path | None, typer.Option(help="Write a page with figures and tables.", metavar="DIR")
+    ] = None,
+    rate: Annotated[
+        str | None, typer.Option(help="Of the bottleneck; guessed when left out.")
+    ] = None,
+    rate_down: Annotated[str | None, typer.Option(help="For downloads.")] = None,
+    qdisc: Annotated[
+        str | None, typer.Option(help='Queue at the bottleneck, as typed after "root".')
+    ] = None,
+    qdisc_down: Annotated[str | None, typer.Option(help="For downloads.")] = None,
+    rtt: Annotated[str | None, typer.Option(help="Base round trip; guessed when left out.")] = None,
+    overhead: Annotated[str | None, typer.Option(help="ethernet, wire or a size.")] = None,
+    instead: Annotated[
+        list[str] | None,
+        typer.Option(help="Another controller: westwood=reno.", metavar="NAME=OTHER"),
+    ] = None,
+    replications: Annotated[
+        int, typer.Option(help="Simulated runs to set it beside; 0 for none.", min=0, max=10_000)
+    ] = 5,
+    timer_hz: Annotated[int, typer.Option(help="Timer ticks a second: 100, 250, 1000.")] = 1000,
+    seed: Annotated[int, typer.Option(help="All randomness follows from it.")] = 1,
+    jobs: Annotated[int, typer.Option(help="Threads; 0 for one a core.", min=0)] = 0,
+) -> None:
+    """Print a measurement's numbers beside those of simulated runs of the same test."""
+    from dumbbell.cli.analyze_flent import Beside, analyze_flent
+    from dumbbell.cli.flent import pairs
+
+    if not file.name.endswith(FLENT_ENDS):
+        raise SpecError("FILE", file.name, f"a name that ends in {', '.join(FLENT_ENDS)}")
+    given = {
+        "rate": rate,
+        "rate_down": rate_down,
+        "qdisc": qdisc,
+        "qdisc_down": qdisc_down,
+        "rtts": rtt,
+        "overhead": overhead,
+    }
+    beside = Beside(
+        network={key: value for key, value in given.items() if value is not None},
+        replications=replications,
+        seed=seed,
+        timer_hz=timer_hz,
+        jobs=jobs,
+        instead=pairs("--instead", instead or []),
+    )
+    console = Console(file=sys.stdout)
+    console = console if console.is_terminal else Console(file=sys.stdout, width=PIPED_WIDTH)
+    analyze_flent(file, beside=beside, out=out, console=console)

@@ -1,0 +1,135 @@
+"""``dumbbell analyze FILE.flent.gz``: a measurement beside simulated runs of the same test."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import dumbbell
+from dumbbell.cli.analyze_flent import compare, network_of
+from dumbbell.formats.flent import FlentFile, flent_file, read_flent, write_flent
+from dumbbell.spec import flent
+
+Dumbbell = Callable[..., tuple[int, str, str]]
+NETWORK = flent.Network(
+    rate="20mbit", rate_down="40mbit", qdisc="pie target 20ms tupdate 15ms", rtts=("8ms",)
+)
+
+
+@pytest.fixture(scope="module")
+def measured() -> list[FlentFile]:
+    """Runs that take the place of measurements."""
+    test = flent.flent_test("rrul_be", length_s=8, delay_s=1)
+    experiment = test.experiment(NETWORK, seed=77)
+    return [
+        flent_file(dumbbell.simulate(experiment, replication=number), test, title="at home")
+        for number in range(6)
+    ]
+
+
+def test_a_measurement_beside_the_same_test(
+    dumbbell: Dumbbell, measured: list[FlentFile], tmp_path: Path
+) -> None:
+    write_flent(measured[0], tmp_path / "a.flent.gz")
+    words = ("--qdisc", "pie target 20ms tupdate 15ms", "--replications", "3", "--out", "page")
+    code, out, _ = dumbbell("analyze", "a.flent.gz", *words)
+    assert code == 0
+    assert "rrul_be, at home: 8 s to server" in out
+    rtt = re.search(r"--rtt (\S+)ms: guessed, from the least ping", out)
+    assert rtt is not None
+    assert float(rtt[1]) == pytest.approx(8.1, abs=0.1)
+    row = next(line for line in out.splitlines() if line.startswith(" TCP upload sum"))
+    mean = float(row.split()[5])
+    values = [v for v in measured[0].results["TCP upload sum"] if v is not None]
+    assert mean == pytest.approx(sum(values) / len(values), abs=0.006)
+    page = (tmp_path / "page" / "index.html").read_text(encoding="utf-8")
+    assert "at home" in page
+    probes = pl.read_parquet(tmp_path / "page" / "tables" / "probes.parquet")
+    assert probes["probe_name"].n_unique() == 4
+    again = read_flent(tmp_path / "page" / "simulated-2.flent.gz")
+    assert again.results.keys() == measured[0].results.keys()
+
+
+def test_rates_are_guessed_from_the_fastest_second(measured: list[FlentFile]) -> None:
+    network, notes = network_of(measured[0], {})
+    assert float(network.rate.removesuffix("bit")) == pytest.approx(20e6, rel=0.06)
+    assert network.rate_down is not None
+    assert float(network.rate_down.removesuffix("bit")) == pytest.approx(40e6, rel=0.06)
+    assert len(notes) == 4
+    given, notes = network_of(measured[0], {"rate": "50mbit", "rtts": "3ms", "qdisc": "fq_codel"})
+    assert (given.rate, given.rate_down, tuple(given.rtts)) == ("50mbit", None, ("3ms",))
+    assert notes == []
+
+
+def test_a_run_of_the_same_law_is_mostly_inside_and_another_is_not(
+    measured: list[FlentFile],
+) -> None:
+    rows = compare(measured[0], measured[1:])
+    assert sum(row.inside for row in rows) >= 0.8 * len(rows)
+    test = flent.flent_test("rrul_be", length_s=8, delay_s=1)
+    slower = flent.Network(rate="10mbit", qdisc="pfifo limit 200", rtts=("8ms",))
+    run = dumbbell.simulate(test.experiment(slower))
+    other = {(row.series, row.statistic): row for row in compare(
+        flent_file(run, test), measured[1:])}  # fmt: skip
+    assert not other["TCP upload sum", "mean"].inside
+    assert not other["Ping (ms) ICMP", "mean"].inside
+
+
+def test_without_runs_there_is_the_measurement(
+    dumbbell: Dumbbell, measured: list[FlentFile], tmp_path: Path
+) -> None:
+    write_flent(measured[0], tmp_path / "a.flent.gz")
+    code, out, _ = dumbbell("analyze", "a.flent.gz", "--replications", "0")
+    assert code == 0
+    assert "simulated" not in out
+    assert "Ping (ms) ICMP" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("a.txt",), "a name that ends in .flent.gz"),
+        (("empty.flent.gz",), "a whole data file of Flent"),
+        (("a.flent.gz", "--replications", "1"), "one has no interval"),
+        (("a.flent.gz", "--qdisc", "piee"), "did you mean 'pie'"),
+        (("a.flent.gz", "--instead", "westwood"), "KEY=VALUE"),
+    ],
+)
+def test_bad_input(
+    words: tuple[str, ...],
+    message: str,
+    dumbbell: Dumbbell,
+    measured: list[FlentFile],
+    tmp_path: Path,
+) -> None:
+    write_flent(measured[0], tmp_path / "a.flent.gz")
+    (tmp_path / "empty.flent.gz").touch()
+    code, _, err = dumbbell("analyze", *words)
+    assert code == 2
+    assert message in err
+
+
+def test_another_test_than_ours(
+    dumbbell: Dumbbell, measured: list[FlentFile], tmp_path: Path
+) -> None:
+    """A file of a test that we cannot run is still read."""
+    data = {
+        "version": 4,
+        "x_values": measured[0].x_values,
+        "results": measured[0].results,
+        "raw_values": {},
+        "metadata": {"NAME": "http", "LENGTH": 8},
+    }
+    (tmp_path / "a.flent.gz").write_bytes(gzip.compress(json.dumps(data).encode()))
+    code, _, err = dumbbell("analyze", "a.flent.gz")
+    assert code == 2
+    assert "--replications 0" in err
+    code, out, _ = dumbbell("analyze", "a.flent.gz", "--replications", "0")
+    assert code == 0
+    assert "TCP upload sum" in out
