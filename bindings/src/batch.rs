@@ -2,7 +2,8 @@
 //! never touch Python.
 
 use crate::errors;
-use dumbbell_engine::batch::{Batch, Completed as EngineCompleted};
+use dumbbell_engine::batch::{Batch, Completed as EngineCompleted, OpenOutput};
+use dumbbell_engine::capture::Output;
 use dumbbell_engine::run::RunOutput;
 use dumbbell_engine::spec::Experiment;
 use dumbbell_engine::tables::{Tables, Values};
@@ -11,12 +12,17 @@ use pyo3::exceptions::{PyRuntimeError, PyStopIteration};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator};
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// How long the calling thread sleeps between two looks at signals.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Bytes of a capture written to disk at once.
+const WRITTEN_AT_ONCE: usize = 1 << 20;
 /// Descriptions already read, kept because replications share one.
 const READ_KEPT: usize = 64;
 
@@ -125,6 +131,13 @@ impl Completed {
     }
 }
 
+/// Description, replication and, where there may be a capture, the file for it.
+#[derive(FromPyObject)]
+enum Job {
+    Plain(String, u64),
+    Captured(String, u64, Option<PathBuf>),
+}
+
 /// Runs in order of completion.
 #[pyclass(frozen, module = "dumbbell._engine")]
 struct RunStream {
@@ -156,10 +169,14 @@ impl RunStream {
                 self.lock()?.exhausted = true;
                 return Ok(());
             };
-            let (text, replication): (String, u64) = job?.extract()?;
+            let (text, replication, capture) = match job?.extract()? {
+                Job::Plain(text, replication) => (text, replication, None),
+                Job::Captured(text, replication, capture) => (text, replication, capture),
+            };
             let mut state = self.lock()?;
             let experiment = state.read(&text)?;
-            state.batch.submit(experiment, replication);
+            let output = capture.map(|path| -> OpenOutput { Box::new(|| created(path)) });
+            state.batch.submit(experiment, replication, output);
         }
     }
 
@@ -201,6 +218,12 @@ impl State {
         self.read.insert(text.to_owned(), Arc::clone(&experiment));
         Ok(experiment)
     }
+}
+
+/// A new file for a capture; the engine flushes it at its end.
+fn created(path: PathBuf) -> Result<Output, String> {
+    let file = File::create(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(Box::new(BufWriter::with_capacity(WRITTEN_AT_ONCE, file)))
 }
 
 #[pymethods]

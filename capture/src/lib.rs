@@ -28,7 +28,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod decode;
 mod error;
+pub mod flows;
+pub mod frame;
 mod input;
 mod order;
 mod pcap;

@@ -4,6 +4,7 @@
 //! finishes first. The caller feeds work in and takes results out from one thread; workers
 //! never see anything but a description and a channel.
 
+use crate::capture::Output;
 use crate::error::EngineError;
 use crate::run::{self, Monitor, RunOutput};
 use crate::spec::Experiment;
@@ -13,6 +14,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
+
+/// Opens what a capture is written to, or says why it cannot be.
+pub type OpenOutput = Box<dyn FnOnce() -> Result<Output, String> + Send>;
 
 /// A run that has come to its end, one way or the other.
 #[derive(Debug)]
@@ -85,8 +89,14 @@ impl Batch {
         self.running.len()
     }
 
-    /// Starts a run.
-    pub fn submit(&mut self, experiment: Arc<Experiment>, replication: u64) {
+    /// Starts a run. Its capture is written to what `output` gives when the run begins, on its
+    /// own thread, if there is a capture to write.
+    pub fn submit(
+        &mut self,
+        experiment: Arc<Experiment>,
+        replication: u64,
+        output: Option<OpenOutput>,
+    ) {
         let monitor = Arc::new(Monitor::default());
         let index = self.started;
         self.started += 1;
@@ -97,7 +107,11 @@ impl Batch {
         self.running.insert(index, running);
         let sender = self.sender.clone();
         self.pool.spawn(move || {
-            let work = || run::run(&experiment, replication, &monitor);
+            let work = || {
+                let output = output.map(|open| open()).transpose();
+                let output = output.map_err(EngineError::Capture)?;
+                run::run_captured(&experiment, replication, &monitor, output)
+            };
             let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
                 let text = panic.downcast_ref::<String>().cloned();
                 let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()));

@@ -20,6 +20,9 @@ pub enum EngineError {
     /// Somebody asked for the run to stop.
     #[error("the run was cancelled")]
     Cancelled,
+    /// What passed a queue could not be written down.
+    #[error("writing the capture: {0}")]
+    Capture(String),
     /// A fault of the simulator itself.
     #[error("the simulator failed: {0}")]
     Internal(String),

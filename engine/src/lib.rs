@@ -20,6 +20,7 @@
 
 #[cfg(feature = "batch")]
 pub mod batch;
+pub mod capture;
 pub mod cca;
 pub mod error;
 pub mod net;

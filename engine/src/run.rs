@@ -1,5 +1,6 @@
 //! One run: from a resolved description to its tables.
 
+use crate::capture::{Capture, Output};
 use crate::error::EngineError;
 use crate::sim::time::Time;
 use crate::sim::world::World;
@@ -48,10 +49,24 @@ pub fn run(
     replication: u64,
     monitor: &Monitor,
 ) -> Result<RunOutput, EngineError> {
+    run_captured(experiment, replication, monitor, None)
+}
+
+/// As `run`, with somewhere to write the capture, where the description asks for one.
+pub fn run_captured(
+    experiment: &Experiment,
+    replication: u64,
+    monitor: &Monitor,
+    output: Option<Output>,
+) -> Result<RunOutput, EngineError> {
     experiment.check_simulator()?;
     let mut world = World::new(experiment, replication);
+    world.capture = Capture::new(experiment, output)?;
     while steps(&mut world, EVENTS_BETWEEN_LOOKS) {
         report(&world, monitor);
+        if let Some(error) = world.capture.as_mut().and_then(|capture| capture.failure()) {
+            return Err(error);
+        }
         if monitor.cancel.load(Ordering::Relaxed) {
             return Err(EngineError::Cancelled);
         }
@@ -59,7 +74,11 @@ pub fn run(
     world.finish();
     report(&world, monitor);
     world.check_conservation().map_err(EngineError::Internal)?;
-    let tables = Tables::of(&world);
+    let mut tables = Tables::of(&world);
+    if let Some(capture) = &mut world.capture {
+        capture.finish(world.end)?;
+        tables.0.extend(capture.table());
+    }
     Ok(RunOutput {
         digest: tables.digest(),
         tables,

@@ -100,6 +100,9 @@ pub struct LinkEnd {
     /// Whether to write the packets before and after the queue to a capture file.
     #[serde(default)]
     pub capture: bool,
+    /// Whether to write a row a connection to the table `captured_flows`.
+    #[serde(default)]
+    pub capture_flows: bool,
 }
 
 /// New values of a link from a given time on; null keeps the old one.

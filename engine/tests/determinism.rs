@@ -78,7 +78,7 @@ fn equal_on_one_thread_and_on_four() {
     let digests = |threads| {
         let mut batch = Batch::new(threads).unwrap();
         let spec = Arc::new(busy());
-        (0..12).for_each(|replication| batch.submit(Arc::clone(&spec), replication));
+        (0..12).for_each(|replication| batch.submit(Arc::clone(&spec), replication, None));
         let mut found = vec![String::new(); 12];
         while batch.running() > 0 {
             if let Some(done) = batch.wait(Duration::from_secs(60)) {

@@ -198,9 +198,15 @@ class RunStream:
         """How far the batch is."""
 
 def simulate(
-    jobs: Iterable[tuple[str, int]], *, threads: int = 0, cancel: Cancel | None = None
+    jobs: Iterable[tuple[str, int] | tuple[str, int, str | None]],
+    *,
+    threads: int = 0,
+    cancel: Cancel | None = None,
 ) -> RunStream:
     """Runs (resolved JSON, replication) jobs on worker threads that never touch Python.
+
+    A third member is the file that the job's capture is written to, where its description asks
+    for one; without it none is written.
 
     Args:
         jobs: Read on the calling thread as workers become free.

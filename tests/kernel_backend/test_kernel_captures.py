@@ -17,6 +17,7 @@ import pytest
 from kernel_samples import EXPONENTIAL, network, ping
 
 from dumbbell.backends import simulate
+from dumbbell.backends.kernel.job import check_kernel_can
 from dumbbell.errors import SpecError
 from dumbbell.spec import Experiment
 from dumbbell.tables import Run, read_parquet, write_parquet
@@ -96,11 +97,10 @@ def run(kernel: Path) -> Run:
     return simulate(loaded(record_packets=True), backend="kernel")
 
 
-def test_the_simulator_says_that_it_has_no_packets_to_write() -> None:
-    with pytest.raises(SpecError, match="kernel") as refused:
-        simulate(loaded())
-    assert refused.value.path == "links[1].forward.capture"
-    assert refused.value.value == "true"
+def test_the_kernel_says_that_it_counts_no_flows() -> None:
+    with pytest.raises(SpecError, match="analyze") as refused:
+        check_kernel_can(loaded(capture_flows=True).resolved())
+    assert refused.value.path == "links[1].forward.capture_flows"
 
 
 @pytest.mark.kernel

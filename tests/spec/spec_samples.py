@@ -73,6 +73,7 @@ end = st.fixed_dictionaries(
         ).map(lambda changes: [{"at": f"{i}s", **change} for i, change in enumerate(changes)]),
         "record_packets": st.booleans(),
         "capture": st.booleans(),
+        "capture_flows": st.booleans(),
     },
 )
 spaced = st.one_of(

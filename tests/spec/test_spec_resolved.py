@@ -44,6 +44,7 @@ def test_every_default_of_the_smallest() -> None:
         "changes": [],
         "record_packets": False,
         "capture": False,
+        "capture_flows": False,
     }
     assert Experiment.read(SMALL).resolved() == {
         "schema": 1,

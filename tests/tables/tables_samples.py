@@ -17,7 +17,11 @@ b = "router"
 [[links]]
 a = "router"
 b = "receiver"
-forward = { rate = "1mbit", qdisc = "pfifo limit 20", loss = 0.05, record_packets = true }
+forward.rate = "1mbit"
+forward.qdisc = "pfifo limit 20"
+forward.loss = 0.05
+forward.record_packets = true
+forward.capture_flows = true
 [[flows]]
 name = "stream"
 from = "sender"

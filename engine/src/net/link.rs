@@ -10,6 +10,7 @@ use super::folded::{Departed, FoldedFifo};
 use super::link_statistics::{Level, LinkStatistics};
 use super::policer::Policer;
 use super::propagation::{Propagation, Slab};
+use crate::capture;
 use crate::qdisc::{self, Dequeued, DropReason, Events, Qdisc, Setting};
 use crate::sim::packet::Packet;
 use crate::sim::random::Stream;
@@ -59,18 +60,26 @@ pub struct Link {
     pub overhead_bytes: u32,
     /// Whether each packet is written to the table `packets`.
     pub record_packets: bool,
+    /// Whether packets are seen before and after the queue.
+    pub is_captured: bool,
+    /// Whether packets are seen as they reach the other end.
+    pub is_captured_arriving: bool,
+    /// The packet whose transmission has just begun; only where they are seen.
+    pub begun: Option<Packet>,
     /// What was measured.
     pub statistics: LinkStatistics,
     /// After the transmitter.
     pub propagation: Propagation,
     /// Delay after the transmitter.
     pub delay: Time,
-    /// Whether packets that were sent arrive at once: no loss, no delay, no records, no changes.
+    /// Whether packets that were sent arrive at once: no loss, no delay, no records, no captures,
+    /// no changes.
     pub is_plain: bool,
     /// Whether it ever wants to be woken: not a plain queue of infinite rate.
     pub may_be_pending: bool,
     passage: Passage,
-    /// Whether `fold` may do anything: no policer, no loss, no records, no changes.
+    /// Whether `fold` may do anything: no policer, no loss, no records, no captures, no
+    /// changes.
     is_foldable: bool,
     /// Whether the discipline can write to `events`: a plain queue never does.
     pub is_eventful: bool,
@@ -99,7 +108,16 @@ pub struct Link {
 
 impl Link {
     /// An idle link end.
-    pub fn new(end: &spec::LinkEnd, to: u32, loss_stream: Stream, setting: &Setting) -> Link {
+    ///
+    /// `is_captured_arriving` says whether somebody looks at what reaches the other end.
+    pub fn new(
+        end: &spec::LinkEnd,
+        to: u32,
+        is_captured_arriving: bool,
+        loss_stream: Stream,
+        setting: &Setting,
+    ) -> Link {
+        let is_captured = capture::is_at_queue(end);
         let propagation = if end.changes.is_empty() {
             Propagation::Ring(Ring::default())
         } else {
@@ -110,6 +128,8 @@ impl Link {
             && end.loss_every_pkts == 0
             && end.changes.is_empty()
             && !end.record_packets
+            && !is_captured
+            && !is_captured_arriving
             && end.police.is_none();
         let is_plain = is_foldable && end.delay_ns == 0;
         let may_be_pending = end.rate_bps > 0 || !is_plain_fifo || !end.changes.is_empty();
@@ -130,6 +150,9 @@ impl Link {
             arrival_leaf: usize::MAX,
             overhead_bytes: end.overhead_bytes,
             record_packets: end.record_packets,
+            is_captured,
+            is_captured_arriving,
+            begun: None,
             statistics: LinkStatistics::default(),
             propagation,
             delay: Time::from_ns(end.delay_ns),
@@ -300,6 +323,9 @@ impl Link {
     fn take_next(&mut self, now: Time) -> Option<(Packet, Time)> {
         match self.qdisc.dequeue(now, &mut self.events) {
             Dequeued::Packet(packet) => {
+                if self.is_captured {
+                    self.begun = Some(packet);
+                }
                 let bytes = packet.wire_bytes(self.overhead_bytes);
                 let Some(rate) = &mut self.rate else {
                     return Some((packet, self.qdisc.own_service_time(bytes)));

@@ -72,8 +72,9 @@ impl Builder<'_> {
 
     fn links(&self) -> Vec<Link> {
         let names = self.experiment.queue_names();
-        let ends = self.experiment.link_ends().zip(&self.hops).zip(names);
-        ends.map(|(((_, _, end), hop), name)| {
+        let all: Vec<_> = self.experiment.link_ends().map(|(_, _, end)| end).collect();
+        let ends = all.iter().zip(&self.hops).zip(names).enumerate();
+        ends.map(|(index, ((end, hop), name))| {
             let setting = Setting {
                 overhead_bytes: end.overhead_bytes,
                 mtu_bytes: end.mtu_bytes,
@@ -89,7 +90,8 @@ impl Builder<'_> {
                 is_root: true,
             };
             let loss_stream = self.stream(&format!("link/{name}/loss"));
-            Link::new(end, hop.to, loss_stream, &setting)
+            let is_captured_arriving = end.capture || all[index ^ 1].capture_flows;
+            Link::new(end, hop.to, is_captured_arriving, loss_stream, &setting)
         })
         .collect()
     }

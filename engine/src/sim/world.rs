@@ -15,6 +15,7 @@ use super::packet::{Kind, Packet};
 use super::time::Time;
 use super::tournament::Tournament;
 use super::wheel::{Entry, Order, Wheel};
+use crate::capture::{Capture, Place};
 use crate::net::link::{Link, Offered, Passage, Sent};
 use crate::net::propagation::Propagation;
 use crate::net::route::Routes;
@@ -88,6 +89,8 @@ pub struct World {
     pub samples: Samples,
     /// Packet records.
     pub records: Records,
+    /// What is captured; None for nothing.
+    pub capture: Option<Box<Capture>>,
     routes: Routes,
     /// Of the event being done.
     current: Turn,
@@ -157,6 +160,7 @@ impl World {
             wheel_due: Time::NEVER,
             samples: Samples::default(),
             records: Records::default(),
+            capture: None,
             routes: built.routes,
             changes: Vec::new(),
             sample_interval: Time::from_ns(experiment.sample_interval_ns),
@@ -380,6 +384,9 @@ impl World {
     /// Offers a packet to a link whose departures have events.
     #[inline(never)]
     fn offer_queued(&mut self, index: usize, packet: Packet) {
+        if self.links[index].is_captured {
+            self.see(index, Place::Before, &packet);
+        }
         let link = &mut self.links[index];
         let offered = link.offer(packet, self.now);
         let (is_transmitting, is_eventful) = (link.is_transmitting(), link.is_eventful);
@@ -467,6 +474,9 @@ impl World {
             if link.is_eventful {
                 self.settle_events(index);
             }
+            if self.links[index].is_captured {
+                self.see_begun(index);
+            }
             let Some(sent) = sent else {
                 break;
             };
@@ -503,6 +513,9 @@ impl World {
         match &mut link.propagation {
             Propagation::Ring(_) if link.delay == Time::ZERO => {
                 let host = link.to;
+                if link.is_captured_arriving {
+                    self.see(index, Place::Arrived, &packet);
+                }
                 self.arrive_at_once(packet, host);
             }
             Propagation::Ring(_) => self.delay(index, packet),
@@ -552,6 +565,9 @@ impl World {
         let (_, packet) = ring.pop_front().expect("the ring's head is due");
         let host = link.to;
         self.tournament.set(link.arrival_leaf, link.next_arrival());
+        if link.is_captured_arriving {
+            self.see(index, Place::Arrived, &packet);
+        }
         self.arrive(packet, host);
     }
 
@@ -564,7 +580,26 @@ impl World {
             .remove(place)
             .expect("the wheel names a packet in flight");
         let host = link.to;
+        if link.is_captured_arriving {
+            self.see(index, Place::Arrived, &packet);
+        }
         self.arrive(packet, host);
+    }
+
+    /// A packet's transmission may have begun.
+    #[inline(never)]
+    fn see_begun(&mut self, index: usize) {
+        if let Some(packet) = self.links[index].begun.take() {
+            self.see(index, Place::After, &packet);
+        }
+    }
+
+    #[inline(never)]
+    fn see(&mut self, link: usize, place: Place, packet: &Packet) {
+        if let Some(capture) = &mut self.capture {
+            let conversation = &self.conversations[packet.conversation as usize];
+            capture.see(self.now, link, place, packet, conversation);
+        }
     }
 
     #[inline(always)]

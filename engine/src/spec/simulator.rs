@@ -2,6 +2,7 @@
 //! this is apart from the checks of the description itself.
 
 use super::{Experiment, Flow, Transport};
+use crate::capture::{self, addresses};
 use crate::cca;
 use crate::error::EngineError;
 use crate::net::route::Routes;
@@ -14,12 +15,18 @@ const LEAST_TCP_MTU: u32 = IP_HEADER_BYTES + segment::LARGEST_HEADER_BYTES + 1;
 impl Experiment {
     /// Refuses what a simulated network cannot have.
     pub fn check_simulator(&self) -> Result<(), EngineError> {
-        for (index, link) in self.links.iter().enumerate() {
-            for (direction, end) in [("forward", &link.forward), ("reverse", &link.reverse)] {
-                if end.capture {
-                    let path = format!("links[{index}].{direction}.capture");
-                    let allowed = "false in the simulator: only the kernel's packets are written";
-                    return Err(EngineError::spec(path, true, allowed));
+        if self
+            .link_ends()
+            .any(|(_, _, end)| capture::is_at_queue(end))
+        {
+            let most = [
+                ("flows", self.flows.len(), addresses::MOST_FLOWS),
+                ("probes", self.probes.len(), addresses::MOST_PROBES),
+            ];
+            for (path, count, most) in most {
+                if count > most {
+                    let allowed = format!("at most {most}, where packets are captured");
+                    return Err(EngineError::spec(path, count, allowed));
                 }
             }
         }

@@ -26,6 +26,7 @@ use crate::sim::time::Time;
 use acknowledging::Acknowledging;
 use reassembly::Reassembly;
 use window::ReceiveWindow;
+pub(crate) use window::scale_of;
 
 /// How far the connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -103,9 +103,22 @@ impl SegmentStore {
 
     /// A packet that carries the segment is gone: the segment and its tag.
     pub fn take(&mut self, place: u32) -> (Segment, Tag) {
+        let found = self.get(place);
         let stored = &mut self.places[place as usize];
         stored.packets -= 1;
-        let stored = *stored;
+        if stored.packets == 0 {
+            self.free.push(place);
+            if stored.sack != NONE {
+                self.free_sacks.push(stored.sack);
+            }
+        }
+        found
+    }
+
+    /// The segment at a place and its tag, which stay there.
+    #[inline]
+    pub fn get(&self, place: u32) -> (Segment, Tag) {
+        let stored = self.places[place as usize];
         let mut segment = Segment {
             seq: stored.seq,
             ack: stored.ack,
@@ -117,12 +130,6 @@ impl SegmentStore {
         };
         if stored.sack != NONE {
             segment.sack = self.sacks[stored.sack as usize];
-        }
-        if stored.packets == 0 {
-            self.free.push(place);
-            if stored.sack != NONE {
-                self.free_sacks.push(stored.sack);
-            }
         }
         let tag = Tag {
             connection: stored.connection,

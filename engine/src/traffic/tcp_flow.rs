@@ -17,14 +17,17 @@ use super::conversation::Counters;
 use super::crowd::Crowd;
 use super::segment_store::{SegmentStore, Tag};
 use super::{FlowStreams, Generator};
+use crate::capture::frames::Carried;
 use crate::sim::random::Stream;
 use crate::sim::samples::TcpSample;
 use crate::sim::time::Time;
 use crate::spec::Source;
-use crate::tcp::segment::{Flags, Segment};
+use crate::tcp::receiver::scale_of;
+use crate::tcp::segment::{Flags, Segment, TIMESTAMPS_BYTES};
 use crate::tcp::sender::{Sender, Statistics};
 use crate::tcp::{IP_HEADER_BYTES, Settings};
 use crate::traffic::law::Law;
+use dumbbell_capture::frame::SynOptions;
 
 /// What decides how much is sent, and when.
 #[derive(Debug, Clone)]
@@ -395,6 +398,22 @@ impl TcpFlow {
             && let Some(transfer) = self.transfer(tag.connection)
         {
             transfer.dropped_pkts += 1;
+        }
+    }
+
+    /// What a packet of it carries.
+    pub fn carried_by(&self, place: u32) -> Carried {
+        let (segment, tag) = self.segments.get(place);
+        let tcp = &self.settings.tcp;
+        Carried {
+            segment,
+            connection: tag.connection,
+            options: SynOptions {
+                mss: (self.settings.mss_bytes + if tcp.timestamps { TIMESTAMPS_BYTES } else { 0 })
+                    as u16,
+                sack_permitted: tcp.sack,
+                window_scale: scale_of(&self.settings) as u8,
+            },
         }
     }
 

@@ -29,6 +29,7 @@ pub fn end(rate_bps: u64) -> LinkEnd {
         changes: vec![],
         record_packets: false,
         capture: false,
+        capture_flows: false,
         police: None,
     }
 }

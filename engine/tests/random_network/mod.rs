@@ -108,6 +108,7 @@ fn any_eventful_end() -> impl Strategy<Value = LinkEnd> {
                     changes,
                     record_packets,
                     capture: false,
+                    capture_flows: false,
                     police: None,
                 }
             },

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from dumbbell import _engine
 from dumbbell.backends.base import Batch, BatchProgress, Cost, Job, Outcome
+from dumbbell.backends.captures import CaptureFolder, asks_for_capture
 from dumbbell.errors import SpecError
 from dumbbell.tables import Origin
 
@@ -40,13 +41,23 @@ class Simulator:
 
     def start(self, jobs: Iterator[Job], *, threads: int, cancel: _engine.Cancel) -> Batch:
         """Begin to run jobs on worker threads that never touch Python."""
-        pairs = ((job.resolved_json, job.replication) for job in jobs)
-        return _SimulatorBatch(_engine.simulate(pairs, threads=threads, cancel=cancel))
+        return _SimulatorBatch(jobs, threads, cancel)
 
 
 class _SimulatorBatch:
-    def __init__(self, stream: _engine.RunStream) -> None:
-        self._stream = stream
+    def __init__(self, jobs: Iterator[Job], threads: int, cancel: _engine.Cancel) -> None:
+        # By place among the jobs, of those that write a capture.
+        self._folders: dict[int, CaptureFolder] = {}
+        triples = self._with_captures(jobs)
+        self._stream = _engine.simulate(triples, threads=threads, cancel=cancel)
+
+    def _with_captures(self, jobs: Iterator[Job]) -> Iterator[tuple[str, int, str | None]]:
+        for index, job in enumerate(jobs):
+            path = None
+            if asks_for_capture(job.resolved_json):
+                self._folders[index] = folder = CaptureFolder()
+                path = str(folder.file)
+            yield job.resolved_json, job.replication, path
 
     def poll(self, timeout_s: float) -> Outcome | None:
         try:
@@ -55,11 +66,17 @@ class _SimulatorBatch:
             raise _spec_error(error) from None
         if completed is None:
             return None
+        folder = self._folders.pop(completed.index, None)
         if completed.error is not None:
+            if folder is not None:
+                folder.remove()
             cancelled = completed.error == _CANCELLED
             return Outcome(completed.index, {}, 0, "", completed.error, cancelled)
         tables = completed.take_tables()
-        return Outcome(completed.index, tables, completed.events, completed.digest)
+        files, meta = ({}, {}) if folder is None else folder.kept()
+        return Outcome(
+            completed.index, tables, completed.events, completed.digest, meta=meta, files=files
+        )
 
     @property
     def done(self) -> bool:

@@ -80,6 +80,7 @@ class LinkEnd(SpecModel):
     changes: _Changes | None = Field(default=None, description="As the link's `changes`.")
     record_packets: Flag | None = Field(default=None, description="As the link's `record_packets`.")
     capture: Flag | None = Field(default=None, description="As the link's `capture`.")
+    capture_flows: Flag | None = Field(default=None, description="As the link's `capture_flows`.")
 
 
 class LinkOptions(SpecModel):
@@ -122,7 +123,12 @@ class LinkOptions(SpecModel):
     capture: Flag = Field(
         default=False,
         description="Whether to write the headers of every packet before and after the queue to "
-        "`capture.pcapng`; on the kernel only.",
+        "`capture.pcapng`.",
+    )
+    capture_flows: Flag = Field(
+        default=False,
+        description="Whether to write a row a connection to the table `captured_flows`, as seen "
+        "at the link's sending end before and after the queue; in the simulator only.",
     )
     forward: LinkEnd = Field(
         default=LinkEnd(), description="What is otherwise in the direction from `a` to `b`."
@@ -151,6 +157,7 @@ class LinkOptions(SpecModel):
             "changes": [change.resolved() for change in values["changes"]],
             "record_packets": values["record_packets"],
             "capture": values["capture"],
+            "capture_flows": values["capture_flows"],
         }
 
 

@@ -55,6 +55,7 @@ _END: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "qdisc": ("qdisc", units.render_qdisc),
     "record_packets": ("record_packets", _same),
     "capture": ("capture", _same),
+    "capture_flows": ("capture_flows", _same),
 }
 _FLOW: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "name": ("name", _same),

@@ -11,7 +11,7 @@ import numpy as np
 
 from dumbbell.tables.errors import TableError
 from dumbbell.tables.run_file import RunFile
-from dumbbell.tables.schema import EVENT_NAMES, QUANTITY_NAMES, REASON_NAMES, SCHEMA
+from dumbbell.tables.schema import EVENT_NAMES, PLACE_NAMES, QUANTITY_NAMES, REASON_NAMES, SCHEMA
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,6 +22,7 @@ Origin = Literal["simulated", "kernel", "imported"]
 
 _CODES: Mapping[tuple[str, str], Mapping[int, str]] = {
     ("distributions", "quantity"): QUANTITY_NAMES,
+    ("captured_flows", "place"): PLACE_NAMES,
     ("packets", "event"): EVENT_NAMES,
     ("packets", "reason"): REASON_NAMES,
 }

@@ -48,6 +48,9 @@ _REASONS = ", ".join(f"{code} {name}" for code, name in REASON_NAMES.items())
 QUANTITY_NAMES: Mapping[int, str] = MappingProxyType({0: "sojourn", 1: "wait", 2: "system"})
 """Codes of ``distributions.quantity``."""
 
+PLACE_NAMES: Mapping[int, str] = MappingProxyType({-1: "", 0: "before", 1: "after"})
+"""Codes of ``captured_flows.place``."""
+
 Kind = Literal["identity", "exact", "sampled"]
 
 
@@ -283,6 +286,38 @@ _PACKETS = (
     _ns("sojourn_ns", "Arrival to end of transmission, where it was sent; else -1."),
 )
 
+_WIRESHARK = "Wireshark's flag"
+_CAPTURED_FLOWS = (
+    _id("queue", "Queue at whose sending end it was seen; of an import the interface."),
+    _id("place", "0 before the queue, 1 after it; -1 where an import does not say.", "int8"),
+    _id("flow", "Flow it belongs to, or -1."),
+    _id("probe", "Probe it belongs to, or -1."),
+    _id("connection", "Number of the connection in its flow, from 1.", "int64"),
+    _id("is_reply", "1 for the direction of who did not speak first, else 0.", "int8"),
+    _id("protocol", "IANA's number: 1 ICMP, 6 TCP, 17 UDP.", "int64"),
+    _id("source_port", "0 without ports; of an echo its identifier.", "int64"),
+    _id("destination_port", "As source_port.", "int64"),
+    _ns("first_ns", "First packet seen."),
+    _ns("last_ns", "Last packet seen."),
+    _pkts("pkts", "Packets seen; whole run."),
+    _bytes("bytes", "Their frames, as captured: Ethernet header and IP packet."),
+    _pkts("data_pkts", "Packets with payload."),
+    _bytes("payload_bytes", "Payload of those."),
+    _pkts(
+        "retransmission_pkts",
+        f"{_WIRESHARK} `tcp.analysis.retransmission`: with fast and spurious ones.",
+    ),
+    _pkts("fast_retransmission_pkts", f"{_WIRESHARK} `tcp.analysis.fast_retransmission`."),
+    _pkts("spurious_retransmission_pkts", f"{_WIRESHARK} `tcp.analysis.spurious_retransmission`."),
+    _pkts("out_of_order_pkts", f"{_WIRESHARK} `tcp.analysis.out_of_order`."),
+    _pkts("lost_segment_pkts", f"{_WIRESHARK} `tcp.analysis.lost_segment`."),
+    _pkts("duplicate_ack_pkts", f"{_WIRESHARK} `tcp.analysis.duplicate_ack`."),
+    _pkts("keep_alive_pkts", "No or one byte, one below the highest sequence number seen."),
+    _pkts("repeated_pkts", "Segments of which a byte was seen here before."),
+    _pkts("late_pkts", "Segments below the highest seen, of which no byte was seen before."),
+    _bytes("new_bytes", "Sequence numbers seen for the first time: payload, SYN and FIN."),
+)
+
 SCHEMA: Mapping[str, tuple[Column, ...]] = MappingProxyType(
     {
         "flows": _FLOWS,
@@ -293,6 +328,7 @@ SCHEMA: Mapping[str, tuple[Column, ...]] = MappingProxyType(
         "transfers": _TRANSFERS,
         "probes": _PROBES,
         "packets": _PACKETS,
+        "captured_flows": _CAPTURED_FLOWS,
     }
 )
 """Table name to its columns, in order."""
@@ -313,6 +349,9 @@ TABLE_DOCS: Mapping[str, str] = MappingProxyType(
         "`sized`, `arrivals` or a `closed_loop`.",
         "probes": "A row an echo request, sent at any time of the run.",
         "packets": "A row a packet and event, at links with `record_packets` only.",
+        "captured_flows": "A row a connection and direction, as seen at the sending end of a link "
+        "with `capture_flows`, before and after its queue, or in an imported capture. See "
+        "[captures](captures.md).",
     }
 )
 """Table name to what a row of it is."""

@@ -44,6 +44,10 @@ impl World {
     /// Sends a datagram in as many packets as its way needs.
     fn send_fragments(&mut self, index: usize, number: u32, payload_bytes: u32) {
         let mtu = self.conversations[index].mtu_bytes;
+        let is_cut = payload_bytes + datagram::IP_HEADER_BYTES + datagram::UDP_HEADER_BYTES > mtu;
+        if is_cut && let Some(capture) = &mut self.capture {
+            capture.note_fragmented(index as u32, number, payload_bytes);
+        }
         for packet in datagram::packets(index as u32, number, payload_bytes, mtu, self.now) {
             self.create(index, packet);
         }

@@ -56,6 +56,12 @@ fn window_of(memory_bytes: u64) -> u64 {
     memory_bytes - memory_bytes / 2
 }
 
+/// The shift of a receiver's windows (RFC 7323 section 2).
+pub(crate) fn scale_of(settings: &Settings) -> u32 {
+    let largest = settings.tcp.receive_window_bytes.max(MOST_MEMORY_BYTES);
+    largest.ilog2().saturating_sub(15).min(14)
+}
+
 impl ReceiveWindow {
     pub(super) fn new(settings: &Settings) -> ReceiveWindow {
         let fixed = settings.tcp.receive_window_bytes;
@@ -63,7 +69,6 @@ impl ReceiveWindow {
         let fixed_bytes = (fixed > 0).then_some(fixed);
         let space = fixed_bytes.unwrap_or(window_of(FIRST_MEMORY_BYTES));
         let offered_bytes = (space.max(mss_bytes) / mss_bytes * mss_bytes).min(UNSCALED_BYTES);
-        let largest = fixed_bytes.unwrap_or(0).max(MOST_MEMORY_BYTES);
         ReceiveWindow {
             fixed_bytes,
             mss_bytes,
@@ -71,7 +76,7 @@ impl ReceiveWindow {
             clamp_bytes: space,
             threshold_bytes: offered_bytes,
             offered_bytes,
-            scale: largest.ilog2().saturating_sub(15).min(14),
+            scale: scale_of(settings),
             read_bytes: 0,
             read_from: 0,
             read_since_us: 0,

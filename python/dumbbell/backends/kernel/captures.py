@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
-from collections.abc import Mapping
 from typing import Any
 
+from dumbbell.backends.captures import CAPTURE, captures, described
 from dumbbell.backends.kernel.folders import RunFolder
 from dumbbell.tables import RunFile
 
-CAPTURE = "capture.pcapng"
-"""Name of the file, as guest/src/capture_file.rs writes it."""
-
-
-def captures(resolved: Mapping[str, Any]) -> bool:
-    """Whether a description asks for a capture."""
-    return any(link[way]["capture"] for link in resolved["links"] for way in ("forward", "reverse"))
+__all__ = ["CAPTURE", "captures", "kept_capture"]
 
 
 def kept_capture(folder: RunFolder) -> tuple[RunFile, dict[str, Any]]:
@@ -28,9 +21,6 @@ def kept_capture(folder: RunFolder) -> tuple[RunFile, dict[str, Any]]:
         OSError: The guest wrote none.
     """
     written = folder.path / "output" / CAPTURE
-    with written.open("rb") as file:
-        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     kept = written.rename(folder.path / CAPTURE)
     shutil.rmtree(folder.path / "output")
-    described = {"bytes": kept.stat().st_size, "sha256": sha256}
-    return RunFile(kept, folder.remove), {"files": {CAPTURE: described}}
+    return RunFile(kept, folder.remove), {"files": {CAPTURE: described(kept)}}

@@ -124,6 +124,9 @@ def _check_end(path: str, end: Mapping[str, Any]) -> None:
                 units.format_rate(rate_bps) if rate_bps else "inf",
                 "no change from or to rate inf on the kernel",
             )
+    if end["capture_flows"]:
+        allowed = "false on the kernel: write a `capture` and `dumbbell analyze` it"
+        raise SpecError(f"{path}.capture_flows", True, allowed)
     if end["loss_every_pkts"]:
         raise SpecError(f"{path}.loss_every", end["loss_every_pkts"], "0 on the kernel")
     if end["rate_bps"] and end["qdisc"]["kind"] == "netem":

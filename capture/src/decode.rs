@@ -1,0 +1,293 @@
+//! Taking frames apart as far as flows need it: addresses, ports, and what TCP's header says.
+//!
+//! Ethernet with up to two VLAN tags (IEEE 802.1Q), raw IP, BSD loopback and Linux's "any"
+//! device; IPv4 and IPv6 with its extension headers in front of a fragment header, RFC 8200
+//! section 4. A frame may have been cut short; what is needed must be there.
+
+use crate::LinkType;
+use crate::frame::{ICMP, TCP, UDP};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+const ETHERTYPE_IPV4: u16 = 0x0800;
+const ETHERTYPE_IPV6: u16 = 0x86dd;
+const VLAN_TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
+const MOST_VLAN_TAGS: usize = 2;
+const MOST_EXTENSIONS: usize = 8;
+
+/// TCP's control bits.
+pub mod flags {
+    /// Nothing more comes.
+    pub const FIN: u8 = 0x01;
+    /// Opens a connection.
+    pub const SYN: u8 = 0x02;
+    /// Ends one at once.
+    pub const RST: u8 = 0x04;
+    /// End of what was written.
+    pub const PSH: u8 = 0x08;
+    /// The acknowledgement number counts.
+    pub const ACK: u8 = 0x10;
+    /// Congestion was seen (RFC 3168).
+    pub const ECE: u8 = 0x40;
+    /// The window was reduced (RFC 3168).
+    pub const CWR: u8 = 0x80;
+}
+
+/// Between whom a packet travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Ends {
+    /// Address of the sender.
+    pub source: IpAddr,
+    /// Address of the receiver.
+    pub destination: IpAddr,
+    /// 0 where there are no ports; of an echo its identifier.
+    pub source_port: u16,
+    /// As above.
+    pub destination_port: u16,
+    /// IANA's number.
+    pub protocol: u8,
+}
+
+impl Ends {
+    /// The other way.
+    pub fn reversed(&self) -> Ends {
+        Ends {
+            source: self.destination,
+            destination: self.source,
+            source_port: self.destination_port,
+            destination_port: self.source_port,
+            protocol: self.protocol,
+        }
+    }
+}
+
+/// What TCP's header says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TcpView {
+    /// Sequence number.
+    pub seq: u32,
+    /// Acknowledgement number.
+    pub ack: u32,
+    /// `flags`.
+    pub flags: u8,
+    /// As it stands there.
+    pub window: u16,
+    /// Payload, by the length in the IP header.
+    pub payload_bytes: u32,
+}
+
+impl TcpView {
+    /// Whether all of these bits are set.
+    pub fn has(&self, bits: u8) -> bool {
+        self.flags & bits == bits
+    }
+
+    /// Whether one of these bits is set.
+    pub fn has_any(&self, bits: u8) -> bool {
+        self.flags & bits != 0
+    }
+}
+
+/// What was understood of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decoded {
+    /// Between whom.
+    pub ends: Ends,
+    /// What the transport carries, bytes, by the length in the IP header.
+    pub payload_bytes: u32,
+    /// Of TCP.
+    pub tcp: Option<TcpView>,
+}
+
+/// Why a packet belongs to no flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Undecoded {
+    /// The interface's link type is not known here.
+    LinkType,
+    /// Not IP: ARP, LLDP and so on.
+    NotIp,
+    /// Fewer bytes were kept, or there, than the headers have.
+    CutShort,
+    /// A header says what cannot be.
+    Malformed,
+    /// A later fragment: its ports are in the first.
+    Fragment,
+}
+
+impl Undecoded {
+    /// All of them.
+    pub const ALL: [Undecoded; 5] = [
+        Undecoded::LinkType,
+        Undecoded::NotIp,
+        Undecoded::CutShort,
+        Undecoded::Malformed,
+        Undecoded::Fragment,
+    ];
+
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Undecoded::LinkType => "of a link type that is not read",
+            Undecoded::NotIp => "that are not IP",
+            Undecoded::CutShort => "cut short within their headers",
+            Undecoded::Malformed => "with headers that cannot be",
+            Undecoded::Fragment => "that are later fragments of a datagram",
+        }
+    }
+}
+
+/// Takes the beginning of a packet apart.
+pub fn decode(link_type: LinkType, data: &[u8]) -> Result<Decoded, Undecoded> {
+    match link_type {
+        LinkType::ETHERNET => ethernet(data),
+        LinkType::RAW => ip(data),
+        LinkType::NULL => ip(data.get(4..).ok_or(Undecoded::CutShort)?),
+        LinkType::LINUX_SLL => by_type(u16_at(data, 14)?, data.get(16..).unwrap_or(&[])),
+        _ => Err(Undecoded::LinkType),
+    }
+}
+
+fn ethernet(data: &[u8]) -> Result<Decoded, Undecoded> {
+    let mut at = 12;
+    let mut kind = u16_at(data, at)?;
+    for _ in 0..MOST_VLAN_TAGS {
+        if !VLAN_TAGS.contains(&kind) {
+            break;
+        }
+        at += 4;
+        kind = u16_at(data, at)?;
+    }
+    by_type(kind, &data[at + 2..])
+}
+
+fn by_type(kind: u16, data: &[u8]) -> Result<Decoded, Undecoded> {
+    match kind {
+        ETHERTYPE_IPV4 | ETHERTYPE_IPV6 => ip(data),
+        _ => Err(Undecoded::NotIp),
+    }
+}
+
+fn ip(data: &[u8]) -> Result<Decoded, Undecoded> {
+    match data.first().ok_or(Undecoded::CutShort)? >> 4 {
+        4 => ipv4(data),
+        6 => ipv6(data),
+        _ => Err(Undecoded::Malformed),
+    }
+}
+
+fn ipv4(data: &[u8]) -> Result<Decoded, Undecoded> {
+    let header = usize::from(byte_at(data, 0)? & 0x0f) * 4;
+    let total = usize::from(u16_at(data, 2)?);
+    let fragment = u16_at(data, 6)? & 0x1fff;
+    let protocol = byte_at(data, 9)?;
+    let address = |at: usize| -> Result<IpAddr, Undecoded> {
+        let four: [u8; 4] = array_at(data, at)?;
+        Ok(IpAddr::V4(Ipv4Addr::from(four)))
+    };
+    let (source, destination) = (address(12)?, address(16)?);
+    // A total of zero is what a card that cuts large segments itself is given.
+    let total = if total == 0 { data.len() } else { total };
+    if header < 20 || total < header {
+        return Err(Undecoded::Malformed);
+    }
+    if fragment != 0 {
+        return Err(Undecoded::Fragment);
+    }
+    let rest = data.get(header..).ok_or(Undecoded::CutShort)?;
+    transport(source, destination, protocol, rest, total - header)
+}
+
+fn ipv6(data: &[u8]) -> Result<Decoded, Undecoded> {
+    const HEADER: usize = 40;
+    let address = |at: usize| -> Result<IpAddr, Undecoded> {
+        let sixteen: [u8; 16] = array_at(data, at)?;
+        Ok(IpAddr::V6(Ipv6Addr::from(sixteen)))
+    };
+    let mut length = usize::from(u16_at(data, 4)?);
+    let mut protocol = byte_at(data, 6)?;
+    let (source, destination) = (address(8)?, address(24)?);
+    let mut at = HEADER;
+    for _ in 0..MOST_EXTENSIONS {
+        let bytes = match protocol {
+            // Hop-by-hop options, routing, destination options.
+            0 | 43 | 60 => (usize::from(byte_at(data, at + 1)?) + 1) * 8,
+            44 if u16_at(data, at + 2)? >> 3 != 0 => return Err(Undecoded::Fragment),
+            44 => 8,
+            _ => break,
+        };
+        protocol = byte_at(data, at)?;
+        at += bytes;
+        length = length.checked_sub(bytes).ok_or(Undecoded::Malformed)?;
+    }
+    let rest = data.get(at..).ok_or(Undecoded::CutShort)?;
+    transport(source, destination, protocol, rest, length)
+}
+
+/// `length` is the transport's, header and payload, whether it was kept or not.
+fn transport(
+    source: IpAddr,
+    destination: IpAddr,
+    protocol: u8,
+    data: &[u8],
+    length: usize,
+) -> Result<Decoded, Undecoded> {
+    let mut ends = Ends {
+        source,
+        destination,
+        source_port: 0,
+        destination_port: 0,
+        protocol,
+    };
+    let mut header = 0;
+    let mut view = None;
+    match protocol {
+        TCP => {
+            (ends.source_port, ends.destination_port) = (u16_at(data, 0)?, u16_at(data, 2)?);
+            header = usize::from(byte_at(data, 12)? >> 4) * 4;
+            if header < 20 || length < header {
+                return Err(Undecoded::Malformed);
+            }
+            view = Some(TcpView {
+                seq: u32_at(data, 4)?,
+                ack: u32_at(data, 8)?,
+                flags: byte_at(data, 13)?,
+                window: u16_at(data, 14)?,
+                payload_bytes: (length - header) as u32,
+            });
+        }
+        UDP => {
+            (ends.source_port, ends.destination_port) = (u16_at(data, 0)?, u16_at(data, 2)?);
+            header = 8;
+        }
+        ICMP => {
+            header = 8;
+            // An echo belongs to its identifier, both ways.
+            if matches!(byte_at(data, 0)?, 0 | 8) {
+                let identifier = u16_at(data, 4)?;
+                (ends.source_port, ends.destination_port) = (identifier, identifier);
+            }
+        }
+        _ => {}
+    }
+    Ok(Decoded {
+        ends,
+        payload_bytes: length.saturating_sub(header) as u32,
+        tcp: view,
+    })
+}
+
+fn array_at<const N: usize>(data: &[u8], at: usize) -> Result<[u8; N], Undecoded> {
+    let bytes = data.get(at..at + N).and_then(|bytes| bytes.try_into().ok());
+    bytes.ok_or(Undecoded::CutShort)
+}
+
+fn byte_at(data: &[u8], at: usize) -> Result<u8, Undecoded> {
+    data.get(at).copied().ok_or(Undecoded::CutShort)
+}
+
+fn u16_at(data: &[u8], at: usize) -> Result<u16, Undecoded> {
+    Ok(u16::from_be_bytes(array_at(data, at)?))
+}
+
+fn u32_at(data: &[u8], at: usize) -> Result<u32, Undecoded> {
+    Ok(u32::from_be_bytes(array_at(data, at)?))
+}

@@ -1,0 +1,258 @@
+//! Flows of a capture: bytes, packets, times, and what was sent again by two rules.
+//!
+//! A flow is what two ends exchange: addresses, protocol and ports. Its two directions are
+//! counted apart. A SYN with another initial sequence number on known ends begins a new
+//! connection, as does one after a FIN or a reset.
+//!
+//! The two rules are in `wireshark` (what the field's tool flags) and `seen` (ours). They agree
+//! on how many segments did not advance the sequence and differ in what they call them.
+
+mod seen;
+mod wireshark;
+
+use crate::decode::{Decoded, Ends, TcpView, flags};
+use std::collections::HashMap;
+
+pub use seen::Repeats;
+pub use wireshark::WiresharkFlags;
+
+/// What one direction of a flow did. Times are the capture's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlowRow {
+    /// From whom to whom.
+    pub ends: Ends,
+    /// Counts connections of the same ends, from 1.
+    pub connection: u32,
+    /// Whether this is the direction of who did not speak first.
+    pub is_reply: bool,
+    /// First packet.
+    pub first_ns: i64,
+    /// Last packet.
+    pub last_ns: i64,
+    /// All packets.
+    pub pkts: u64,
+    /// Their bytes from the link's header on, as captured (`frame.len`).
+    pub bytes: u64,
+    /// What the transport carried.
+    pub payload_bytes: u64,
+    /// Packets with payload.
+    pub data_pkts: u64,
+    /// By Wireshark's rules.
+    pub wireshark: WiresharkFlags,
+    /// By ours.
+    pub repeats: Repeats,
+}
+
+#[derive(Debug, Clone)]
+struct Direction {
+    row: FlowRow,
+    tcp: Option<Box<TcpDirection>>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct TcpDirection {
+    wireshark: wireshark::Direction,
+    seen: seen::Seen,
+}
+
+/// A connection: the direction of who spoke first, and the other.
+#[derive(Debug, Clone)]
+struct Connection {
+    directions: [Option<Direction>; 2],
+    ends: Ends,
+    number: u32,
+    syn: Option<u32>,
+    is_over: bool,
+    shared: wireshark::Shared,
+}
+
+/// Gathers flows packet by packet, in memory that has a bound.
+#[derive(Debug)]
+pub struct FlowTable {
+    most: usize,
+    by_ends: HashMap<Ends, u32>,
+    connections: Vec<Connection>,
+    /// Packets of flows beyond `most`.
+    pub passed_over_pkts: u64,
+}
+
+impl FlowTable {
+    /// An empty table for so many connections at most; packets of further ones are counted.
+    pub fn new(most: usize) -> FlowTable {
+        FlowTable {
+            most,
+            by_ends: HashMap::new(),
+            connections: Vec::new(),
+            passed_over_pkts: 0,
+        }
+    }
+
+    /// Enters a packet of so many bytes from the link's header on. Packets come in the order of
+    /// the capture, whatever their times.
+    pub fn add(&mut self, at_ns: i64, frame_bytes: u32, packet: &Decoded) {
+        let Some((index, is_reply)) = self.find(packet) else {
+            self.passed_over_pkts += 1;
+            return;
+        };
+        self.connections[index].add(at_ns, frame_bytes, packet, is_reply);
+    }
+
+    /// The connection a packet belongs to, and whether it goes back.
+    fn find(&mut self, packet: &Decoded) -> Option<(usize, bool)> {
+        let known = self.by_ends.get(&packet.ends).map(|index| (*index, false));
+        let known = known.or_else(|| {
+            let back = self.by_ends.get(&packet.ends.reversed());
+            back.map(|index| (*index, true))
+        });
+        let (mut number, mut begins) = (1, true);
+        if let Some((index, is_reply)) = known {
+            let connection = &self.connections[index as usize];
+            begins = packet
+                .tcp
+                .is_some_and(|tcp| !is_reply && connection.is_begun_anew_by(&tcp));
+            if !begins {
+                return Some((index as usize, is_reply));
+            }
+            number = connection.number + 1;
+        }
+        if !begins || self.connections.len() >= self.most {
+            return None;
+        }
+        let index = self.connections.len();
+        self.by_ends.insert(packet.ends, index as u32);
+        self.connections.push(Connection {
+            directions: [None, None],
+            ends: packet.ends,
+            number,
+            syn: None,
+            is_over: false,
+            shared: wireshark::Shared::default(),
+        });
+        Some((index, false))
+    }
+
+    /// A row for each direction that was seen, in the order of connections.
+    pub fn rows(&self) -> impl Iterator<Item = FlowRow> {
+        let directions = self.connections.iter().flat_map(|each| &each.directions);
+        directions.flatten().map(|direction| {
+            let mut row = direction.row;
+            if let Some(tcp) = &direction.tcp {
+                row.wireshark = tcp.wireshark.flags;
+                row.repeats = tcp.seen.repeats;
+            }
+            row
+        })
+    }
+
+    /// How many connections there are.
+    pub fn connections(&self) -> usize {
+        self.connections.len()
+    }
+}
+
+impl Connection {
+    /// Whether a packet in the direction of who spoke first opens another connection.
+    fn is_begun_anew_by(&self, tcp: &TcpView) -> bool {
+        let is_opening = tcp.has(flags::SYN) && !tcp.has(flags::ACK);
+        is_opening && self.syn != Some(tcp.seq) && (self.syn.is_some() || self.is_over)
+    }
+
+    fn add(&mut self, at_ns: i64, frame_bytes: u32, packet: &Decoded, is_reply: bool) {
+        let ends = if is_reply {
+            self.ends.reversed()
+        } else {
+            self.ends
+        };
+        let place = &mut self.directions[usize::from(is_reply)];
+        let direction = place.get_or_insert_with(|| Direction {
+            row: FlowRow {
+                ends,
+                connection: self.number,
+                is_reply,
+                first_ns: at_ns,
+                last_ns: at_ns,
+                pkts: 0,
+                bytes: 0,
+                payload_bytes: 0,
+                data_pkts: 0,
+                wireshark: WiresharkFlags::default(),
+                repeats: Repeats::default(),
+            },
+            tcp: packet.tcp.map(|_| Box::default()),
+        });
+        let row = &mut direction.row;
+        row.first_ns = row.first_ns.min(at_ns);
+        row.last_ns = row.last_ns.max(at_ns);
+        row.pkts += 1;
+        row.bytes += u64::from(frame_bytes);
+        row.payload_bytes += u64::from(packet.payload_bytes);
+        row.data_pkts += u64::from(packet.payload_bytes > 0);
+        if let Some(tcp) = &packet.tcp {
+            self.add_segment(at_ns, tcp, is_reply);
+        }
+    }
+
+    fn add_segment(&mut self, at_ns: i64, tcp: &TcpView, is_reply: bool) {
+        if tcp.has(flags::SYN) && !tcp.has(flags::ACK) && !is_reply {
+            self.syn = Some(tcp.seq);
+        }
+        self.is_over |= tcp.has_any(flags::FIN | flags::RST);
+        let [first, second] = &mut self.directions;
+        let (forward, backward) = match is_reply {
+            false => (first, second),
+            true => (second, first),
+        };
+        let backward = backward
+            .as_ref()
+            .and_then(|direction| direction.tcp.as_ref());
+        let backward = backward.map(|tcp| &tcp.wireshark);
+        if let Some(ahead) = forward
+            .as_mut()
+            .and_then(|direction| direction.tcp.as_mut())
+        {
+            wireshark::enter(&mut ahead.wireshark, backward, &mut self.shared, at_ns, tcp);
+            ahead.seen.enter(tcp);
+        }
+    }
+}
+
+/// A number of a flow, and its column's name.
+pub type Number = (&'static str, fn(&FlowRow) -> i64);
+
+/// What is counted of a flow, as columns: those of the table `captured_flows` behind the ones that
+/// say which flow it is.
+pub const NUMBERS: [Number; 19] = [
+    ("protocol", |row| i64::from(row.ends.protocol)),
+    ("source_port", |row| i64::from(row.ends.source_port)),
+    ("destination_port", |row| {
+        i64::from(row.ends.destination_port)
+    }),
+    ("first_ns", |row| row.first_ns),
+    ("last_ns", |row| row.last_ns),
+    ("pkts", |row| row.pkts as i64),
+    ("bytes", |row| row.bytes as i64),
+    ("data_pkts", |row| row.data_pkts as i64),
+    ("payload_bytes", |row| row.payload_bytes as i64),
+    ("retransmission_pkts", |row| {
+        row.wireshark.retransmission_pkts as i64
+    }),
+    ("fast_retransmission_pkts", |row| {
+        row.wireshark.fast_retransmission_pkts as i64
+    }),
+    ("spurious_retransmission_pkts", |row| {
+        row.wireshark.spurious_retransmission_pkts as i64
+    }),
+    ("out_of_order_pkts", |row| {
+        row.wireshark.out_of_order_pkts as i64
+    }),
+    ("lost_segment_pkts", |row| {
+        row.wireshark.lost_segment_pkts as i64
+    }),
+    ("duplicate_ack_pkts", |row| {
+        row.wireshark.duplicate_ack_pkts as i64
+    }),
+    ("keep_alive_pkts", |row| row.repeats.keep_alive_pkts as i64),
+    ("repeated_pkts", |row| row.repeats.repeated_pkts as i64),
+    ("late_pkts", |row| row.repeats.late_pkts as i64),
+    ("new_bytes", |row| row.repeats.new_bytes as i64),
+];

@@ -1,0 +1,189 @@
+//! A packet of the simulator as a frame: what `tcpdump` would have seen of it.
+
+use super::addresses::Addressed;
+use crate::sim::packet::{Kind, Packet};
+use crate::tcp::segment::{Flags, Segment};
+use crate::traffic::datagram::{IP_HEADER_BYTES, UDP_HEADER_BYTES};
+use dumbbell_capture::decode::flags;
+use dumbbell_capture::frame::{ETHERNET_BYTES, FrameMaker, Outer, SynOptions, TcpHeader};
+
+/// Bytes of the largest headers of a packet that is only a size (`size_at = "wire"`).
+const LEAST_IP_BYTES: u32 = IP_HEADER_BYTES + UDP_HEADER_BYTES;
+const MOST_SACK_BLOCKS: usize = 4;
+
+/// The segment of a packet, and what its connection agreed on.
+#[derive(Debug, Clone, Copy)]
+pub struct Carried {
+    /// Header.
+    pub segment: Segment,
+    /// Number of the connection in its flow, from 1.
+    pub connection: u32,
+    /// Of the connection.
+    pub options: SynOptions,
+}
+
+/// Where a packet is seen.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<'a> {
+    /// Index of the queue whose link it is on.
+    pub queue: u32,
+    /// Bytes a packet carries there besides its IP size.
+    pub overhead_bytes: u32,
+    /// Its conversation's number and ends.
+    pub conversation: u32,
+    /// As above.
+    pub addressed: &'a Addressed,
+    /// Of a datagram in fragments: what each but the last carries, and its payload, bytes.
+    pub fragmented: (u16, u16),
+}
+
+/// Makes the frame of a packet. Returns what is kept of it, and its length.
+pub fn frame<'a>(
+    maker: &'a mut FrameMaker,
+    packet: &Packet,
+    carried: Option<&Carried>,
+    seen: Seen<'_>,
+) -> (&'a [u8], u32) {
+    let ip_bytes = ip_bytes(packet, seen.overhead_bytes);
+    let outer = outer(packet, ip_bytes, carried.is_some(), &seen);
+    let (from, to) = match packet.is_reply() {
+        false => (seen.addressed.source_port, seen.addressed.destination_port),
+        true => (seen.addressed.destination_port, seen.addressed.source_port),
+    };
+    let length = ip_bytes + ETHERNET_BYTES as u32;
+    let number = packet.number as u16;
+    let bytes = match (packet.kind(), carried) {
+        (Kind::Tcp, Some(carried)) => tcp(maker, &outer, packet.is_reply(), carried, &seen),
+        (Kind::Echo, _) if seen.addressed.is_icmp => maker.echo(
+            &outer,
+            packet.is_reply(),
+            seen.addressed.source_port,
+            number,
+        ),
+        (Kind::Udp, _) if packet.fragments() > 1 => {
+            let index = packet.fragment_index();
+            let is_last = index + 1 == packet.fragments();
+            let (most, payload) = seen.fragmented;
+            maker.udp_fragment(&outer, (from, to), payload, index * most, is_last)
+        }
+        _ => maker.udp(&outer, from, to),
+    };
+    (bytes, length)
+}
+
+/// An ideal packet's size is that on the wire; it has no headers, and its frame has the least.
+fn ip_bytes(packet: &Packet, overhead_bytes: u32) -> u32 {
+    let bytes = u32::from(packet.bytes);
+    if !packet.has_size_on_wire() {
+        return bytes;
+    }
+    bytes.saturating_sub(overhead_bytes).max(LEAST_IP_BYTES)
+}
+
+fn outer(packet: &Packet, ip_bytes: u32, is_tcp: bool, seen: &Seen<'_>) -> Outer {
+    let mac = |queue: u32| {
+        let [_, high, middle, low] = queue.to_be_bytes();
+        [2, 0, 0, high, middle, low] // administered locally
+    };
+    let ends = (seen.addressed.source, seen.addressed.destination);
+    let (source, destination) = match packet.is_reply() {
+        false => ends,
+        true => (ends.1, ends.0),
+    };
+    Outer {
+        source_mac: mac(seen.queue),
+        destination_mac: mac(seen.queue ^ 1),
+        source,
+        destination,
+        traffic_class: packet.traffic_class,
+        identification: identification(packet, is_tcp),
+        ip_bytes: ip_bytes as u16,
+    }
+}
+
+/// Fragments share their datagram's number. A segment that is sent again is another packet (RFC
+/// 6864 section 4.1 leaves the number of what is never cut free): made of when it was sent.
+fn identification(packet: &Packet, is_tcp: bool) -> u16 {
+    if !is_tcp {
+        return packet.number as u16;
+    }
+    let mixed = mix(packet.created.0 ^ u64::from(packet.number) << 32);
+    mixed as u16
+}
+
+/// A bijection that scatters (the finalizer of SplitMix64).
+fn mix(value: u64) -> u64 {
+    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let value = (value ^ value >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ value >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ value >> 31
+}
+
+/// The first sequence number of a connection, by direction; below 2^28, so that few captures see
+/// one wrap, and never 0.
+fn initial_sequence(conversation: u32, connection: u32, is_reply: bool) -> u32 {
+    let which = u64::from(conversation) << 32 | u64::from(connection);
+    let mixed = mix(which ^ u64::from(is_reply) << 63);
+    (mixed as u32 >> 4) | 1
+}
+
+fn tcp<'a>(
+    maker: &'a mut FrameMaker,
+    outer: &Outer,
+    is_reply: bool,
+    carried: &Carried,
+    seen: &Seen<'_>,
+) -> &'a [u8] {
+    let segment = &carried.segment;
+    let local = seen.addressed.port_of_connection(carried.connection);
+    let (source_port, destination_port) = match is_reply {
+        false => (local, seen.addressed.destination_port),
+        true => (seen.addressed.destination_port, local),
+    };
+    let base = |reply| initial_sequence(seen.conversation, carried.connection, reply);
+    let (own, other) = (base(is_reply), base(!is_reply));
+    let is_syn = segment.flags.has(Flags::SYN);
+    let scale = if is_syn {
+        0
+    } else {
+        carried.options.window_scale
+    };
+    let window = (segment.window_bytes >> scale).min(u64::from(u16::MAX));
+    let mut sack = [(0, 0); MOST_SACK_BLOCKS];
+    let blocks = segment.sack.as_slice();
+    for (place, block) in sack.iter_mut().zip(blocks) {
+        let edge = |number: u64| other.wrapping_add(number as u32);
+        *place = (edge(block.start), edge(block.end));
+    }
+    let acks = segment.flags.has(Flags::ACK);
+    let header = TcpHeader {
+        source_port,
+        destination_port,
+        seq: own.wrapping_add(segment.seq as u32),
+        ack: if acks {
+            other.wrapping_add(segment.ack as u32)
+        } else {
+            0
+        },
+        flags: wire_flags(segment.flags),
+        window: window as u16,
+        timestamps: segment.timestamps.map(|pair| (pair.value_ms, pair.echo_ms)),
+        sack: &sack[..blocks.len()],
+        syn: is_syn.then_some(carried.options),
+    };
+    maker.tcp(outer, &header)
+}
+
+fn wire_flags(of: Flags) -> u8 {
+    [
+        (Flags::FIN, flags::FIN),
+        (Flags::SYN, flags::SYN),
+        (Flags::PSH, flags::PSH),
+        (Flags::ACK, flags::ACK),
+        (Flags::ECE, flags::ECE),
+        (Flags::CWR, flags::CWR),
+    ]
+    .into_iter()
+    .filter(|(flag, _)| of.has(*flag))
+    .fold(0, |bits, (_, bit)| bits | bit)
+}

@@ -1,0 +1,254 @@
+//! What passes a queue, packet by packet: as a capture file, and as flows counted from it.
+//!
+//! | place | what passes there | when |
+//! | --- | --- | --- |
+//! | before | every packet that comes to the queue, dropped ones too | it comes |
+//! | after | every packet that leaves the queue | its transmission begins |
+//! | arrived | every packet that the link brings to the other end | it arrives |
+//!
+//! The file is written through what the caller gives, a frame at a time; nothing is kept. Flows
+//! (`capture_flows`) are those that somebody sees at the sending end of a link, as `tcpdump` does
+//! there: what passes the queue, before or after it, and what arrives from the other end.
+
+pub mod addresses;
+pub mod frames;
+mod tables;
+
+use crate::error::EngineError;
+use crate::sim::packet::{Kind, Packet};
+use crate::sim::time::Time;
+use crate::spec::{Experiment, LinkEnd};
+use crate::traffic::conversation::{Conversation, Sender};
+use addresses::Addressed;
+use dumbbell_capture::decode::decode;
+use dumbbell_capture::flows::FlowTable;
+use dumbbell_capture::frame::FrameMaker;
+use dumbbell_capture::{Interface, InterfaceCounts, LinkType, PcapngWriter, WriteError};
+use frames::{Carried, Seen};
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::io::Write;
+
+/// Headers with all their options: Ethernet 14, IPv4 20, TCP at most 60; as the kernel's guest.
+pub const SNAP_BYTES: u32 = 128;
+/// Connections counted at each place.
+pub const MOST_CONNECTIONS: usize = 1 << 20;
+/// Datagrams in fragments whose size is remembered until their first fragment has passed.
+const DATAGRAMS_REMEMBERED: usize = 65_536;
+
+/// Where the file goes.
+pub type Output = Box<dyn Write + Send>;
+
+/// Where a packet is seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// It comes to the queue.
+    Before = 0,
+    /// It leaves the queue.
+    After = 1,
+    /// It reaches the other end of the link.
+    Arrived = 2,
+}
+
+const PLACES: [(Place, &str); 3] = [
+    (Place::Before, "before"),
+    (Place::After, "after"),
+    (Place::Arrived, "arrived"),
+];
+
+/// Of one queue.
+#[derive(Debug, Default)]
+struct Point {
+    overhead_bytes: u32,
+    /// Interface of the file, before the queue; the others follow.
+    interface: Option<u32>,
+    /// Before and after the queue.
+    flows: Option<Box<[FlowTable; 2]>>,
+}
+
+/// A capture under way.
+pub struct Capture {
+    addresses: Vec<Addressed>,
+    points: Vec<Point>,
+    writer: Option<PcapngWriter<Output>>,
+    /// Packets by interface.
+    written: Vec<u64>,
+    maker: FrameMaker,
+    datagrams: HashMap<(u32, u32), u16>,
+    oldest: VecDeque<(u32, u32)>,
+    failure: Option<WriteError>,
+}
+
+impl fmt::Debug for Capture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let written: u64 = self.written.iter().sum();
+        write!(f, "Capture({written} packets)")
+    }
+}
+
+/// Whether a queue's packets are looked at as they come and go.
+pub fn is_at_queue(end: &LinkEnd) -> bool {
+    end.capture || end.capture_flows
+}
+
+impl Capture {
+    /// A capture of the queues that ask for one; none where no queue does.
+    ///
+    /// # Errors
+    /// The beginning of the file cannot be written.
+    pub fn new(
+        experiment: &Experiment,
+        output: Option<Output>,
+    ) -> Result<Option<Box<Capture>>, EngineError> {
+        let ends = || experiment.link_ends().map(|(_, _, end)| end);
+        if !ends().any(is_at_queue) {
+            return Ok(None);
+        }
+        let mut capture = Capture {
+            addresses: addresses::of(experiment),
+            points: Vec::new(),
+            writer: None,
+            written: Vec::new(),
+            maker: FrameMaker::default(),
+            datagrams: HashMap::new(),
+            oldest: VecDeque::new(),
+            failure: None,
+        };
+        if let Some(output) = output {
+            capture.writer = Some(PcapngWriter::new(output, "dumbbell").map_err(failed)?);
+        }
+        for (end, name) in ends().zip(experiment.queue_names()) {
+            let point = Point {
+                overhead_bytes: end.overhead_bytes,
+                interface: capture.add_interfaces(end, &name)?,
+                flows: end.capture_flows.then(|| {
+                    let table = || FlowTable::new(MOST_CONNECTIONS);
+                    Box::new([table(), table()])
+                }),
+            };
+            capture.points.push(point);
+        }
+        Ok(Some(Box::new(capture)))
+    }
+
+    fn add_interfaces(&mut self, end: &LinkEnd, name: &str) -> Result<Option<u32>, EngineError> {
+        let Some(writer) = self.writer.as_mut().filter(|_| end.capture) else {
+            return Ok(None);
+        };
+        let mut first = None;
+        for (_, place) in PLACES {
+            let name = format!("{name} {place}");
+            let interface = Interface::new(&name, LinkType::ETHERNET, SNAP_BYTES);
+            let number = writer.add_interface(&interface).map_err(failed)?;
+            first.get_or_insert(number);
+            self.written.push(0);
+        }
+        Ok(first)
+    }
+
+    /// A datagram is about to be sent in fragments.
+    pub fn note_fragmented(&mut self, conversation: u32, number: u32, payload_bytes: u32) {
+        let key = (conversation, number);
+        self.datagrams.insert(key, payload_bytes as u16);
+        self.oldest.push_back(key);
+        if self.oldest.len() > DATAGRAMS_REMEMBERED
+            && let Some(oldest) = self.oldest.pop_front()
+        {
+            self.datagrams.remove(&oldest);
+        }
+    }
+
+    /// A packet is seen.
+    pub fn see(
+        &mut self,
+        now: Time,
+        queue: usize,
+        place: Place,
+        packet: &Packet,
+        conversation: &Conversation,
+    ) {
+        let carried = carried(packet, conversation);
+        let number = packet.conversation;
+        let point = &self.points[queue];
+        let most = conversation.mtu_bytes.saturating_sub(20) / 8 * 8;
+        let payload = if packet.kind() == Kind::Udp && packet.fragments() > 1 {
+            let known = self.datagrams.get(&(number, packet.number));
+            // Forgotten ones were as large as their fragments allow.
+            known
+                .copied()
+                .unwrap_or((most * u32::from(packet.fragments()) - 8) as u16)
+        } else {
+            0
+        };
+        let seen = Seen {
+            queue: queue as u32,
+            overhead_bytes: point.overhead_bytes,
+            conversation: number,
+            addressed: &self.addresses[number as usize],
+            fragmented: (most as u16, payload),
+        };
+        let (bytes, length) = frames::frame(&mut self.maker, packet, carried.as_ref(), seen);
+        if let (Some(writer), Some(first)) = (&mut self.writer, point.interface) {
+            let interface = first + place as u32;
+            if let Err(error) = writer.write(interface, now.as_ns(), length, bytes) {
+                self.failure.get_or_insert(error);
+            }
+            self.written[interface as usize] += 1;
+        }
+        // What arrives is seen at the other queue's host, before and after that.
+        let (owner, tables) = match place {
+            Place::Before => (queue, 0..1),
+            Place::After => (queue, 1..2),
+            Place::Arrived => (queue ^ 1, 0..2),
+        };
+        if let Some(flows) = &mut self.points[owner].flows
+            && let Ok(decoded) = decode(LinkType::ETHERNET, bytes)
+        {
+            for table in &mut flows[tables] {
+                table.add(now.as_ns() as i64, length, &decoded);
+            }
+        }
+    }
+
+    /// Why the file could not be written on.
+    pub fn failure(&mut self) -> Option<EngineError> {
+        self.failure.take().map(failed)
+    }
+
+    /// Ends the file: its interfaces say how many packets they have, and that none was missed.
+    ///
+    /// # Errors
+    /// The file cannot be written to its end.
+    pub fn finish(&mut self, end: Time) -> Result<(), EngineError> {
+        if let Some(error) = self.failure() {
+            return Err(error);
+        }
+        let Some(writer) = self.writer.take() else {
+            return Ok(());
+        };
+        let counts: Vec<_> = self
+            .written
+            .iter()
+            .map(|written| InterfaceCounts {
+                at_ns: end.as_ns(),
+                received_pkts: *written,
+                dropped_pkts: 0,
+            })
+            .collect();
+        writer.finish(&counts).map(drop).map_err(failed)
+    }
+}
+
+fn failed(error: WriteError) -> EngineError {
+    EngineError::Capture(error.to_string())
+}
+
+fn carried(packet: &Packet, conversation: &Conversation) -> Option<Carried> {
+    if packet.kind() != Kind::Tcp {
+        return None;
+    }
+    let Sender::Tcp(flow) = &conversation.sender else {
+        return None;
+    };
+    Some(flow.carried_by(packet.segment_place()))
+}

@@ -1,0 +1,110 @@
+//! The table `captured_flows`.
+
+use super::Capture;
+use super::addresses::{FIRST_FLOW_PORT, FIRST_LOCAL_PORT, FIRST_PROBE_PORT, LOCAL_PORTS};
+use crate::tables::{Column, Table, Values};
+use dumbbell_capture::flows::{FlowRow, NUMBERS};
+use dumbbell_capture::frame::{ICMP, TCP};
+
+/// Where there is no flow or no probe.
+const NONE: i32 = -1;
+
+struct Row {
+    queue: i32,
+    place: i8,
+    row: FlowRow,
+}
+
+impl Row {
+    /// The port of who does not begin: what names a flow.
+    fn called_port(&self) -> u16 {
+        match self.row.is_reply {
+            false => self.row.ends.destination_port,
+            true => self.row.ends.source_port,
+        }
+    }
+
+    fn calling_port(&self) -> u16 {
+        match self.row.is_reply {
+            false => self.row.ends.source_port,
+            true => self.row.ends.destination_port,
+        }
+    }
+
+    fn is_flow(&self) -> bool {
+        self.row.ends.protocol != ICMP && self.called_port() >= FIRST_FLOW_PORT
+    }
+
+    fn flow(&self) -> i32 {
+        match self.is_flow() {
+            true => i32::from(self.called_port() - FIRST_FLOW_PORT),
+            false => NONE,
+        }
+    }
+
+    fn probe(&self) -> i32 {
+        match (self.is_flow(), self.row.ends.protocol) {
+            (true, _) => NONE,
+            (false, ICMP) => i32::from(self.called_port()),
+            (false, _) => i32::from(self.calling_port().saturating_sub(FIRST_PROBE_PORT)),
+        }
+    }
+
+    /// Each connection has a port of its own, until they begin anew.
+    fn connection(&self) -> i64 {
+        if self.row.ends.protocol != TCP {
+            return i64::from(self.row.connection);
+        }
+        let place = self.calling_port().saturating_sub(FIRST_LOCAL_PORT);
+        i64::from(place) + 1 + i64::from(self.row.connection - 1) * i64::from(LOCAL_PORTS)
+    }
+}
+
+impl Capture {
+    /// The flows of every queue that asks for them; None where none does.
+    pub fn table(&self) -> Option<Table> {
+        let mut rows = Vec::new();
+        let mut is_asked_for = false;
+        for (queue, point) in (0..).zip(&self.points) {
+            for (place, flows) in (0..).zip(point.flows.iter().flat_map(|both| both.iter())) {
+                is_asked_for = true;
+                rows.extend(flows.rows().map(|row| Row { queue, place, row }));
+            }
+        }
+        if !is_asked_for {
+            return None;
+        }
+        let mut columns = vec![
+            column(
+                "queue",
+                Values::I32(rows.iter().map(|row| row.queue).collect()),
+            ),
+            column(
+                "place",
+                Values::I8(rows.iter().map(|row| row.place).collect()),
+            ),
+            column("flow", Values::I32(rows.iter().map(Row::flow).collect())),
+            column("probe", Values::I32(rows.iter().map(Row::probe).collect())),
+            column(
+                "connection",
+                Values::I64(rows.iter().map(Row::connection).collect()),
+            ),
+            column(
+                "is_reply",
+                Values::I8(rows.iter().map(|row| i8::from(row.row.is_reply)).collect()),
+            ),
+        ];
+        for (name, value) in NUMBERS {
+            let values = rows.iter().map(|row| value(&row.row)).collect();
+            columns.push(column(name, Values::I64(values)));
+        }
+        Some(Table {
+            name: "captured_flows",
+            columns,
+        })
+    }
+}
+
+fn column(name: &'static str, values: Values) -> Column {
+    Column { name, values }
+}

@@ -1,0 +1,82 @@
+"""Captures that a run leaves: in a temporary folder while the run is, their hash in its meta."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dumbbell.tables import RunFile
+
+CAPTURE = "capture.pcapng"
+"""Name of a run's capture."""
+_PREFIX = "dumbbell-capture-"
+_LOCK = "lock"
+
+
+def captures(resolved: Mapping[str, Any]) -> bool:
+    """Whether a description asks for a capture."""
+    return any(link[way]["capture"] for link in resolved["links"] for way in ("forward", "reverse"))
+
+
+def asks_for_capture(resolved_json: str) -> bool:
+    """As `captures`, of canonical text; most texts are not read for it."""
+    return '"capture":true' in resolved_json and captures(json.loads(resolved_json))
+
+
+def described(path: Path) -> dict[str, Any]:
+    """Size and SHA-256 of a file, as a run's meta has them.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    with path.open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"bytes": path.stat().st_size, "sha256": sha256}
+
+
+class CaptureFolder:
+    """A temporary folder for one capture; locked while this process lives."""
+
+    def __init__(self) -> None:
+        """Make and lock it; those of processes that were killed are removed.
+
+        Raises:
+            OSError: The folder for temporary files is full or cannot be written.
+        """
+        _remove_left()
+        self._path = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        self._lock = (self._path / _LOCK).open("wb")
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self.file = self._path / CAPTURE
+        """Where the capture is written."""
+
+    def remove(self) -> None:
+        """Remove it with everything in it."""
+        shutil.rmtree(self._path, ignore_errors=True)
+        self._lock.close()
+
+    def kept(self) -> tuple[dict[str, RunFile], dict[str, Any]]:
+        """The file, which takes the folder with it when nobody holds it, and what meta says.
+
+        Raises:
+            OSError: None was written.
+        """
+        meta = {"files": {CAPTURE: described(self.file)}}
+        return {CAPTURE: RunFile(self.file, self.remove)}, meta
+
+
+def _remove_left() -> None:
+    """Remove the folders of processes that were killed: nobody holds their locks."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError), (folder / _LOCK).open("r+b") as lock:
+            if folder.stat().st_uid == os.getuid():
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
