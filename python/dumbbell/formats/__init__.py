@@ -1,7 +1,7 @@
 """Files that others read and write.
 
 `ping` is iputils' text and the CSV made from it; `tc` what ``tc -s qdisc show`` prints; `sqlite` a
-row a metric.
+row a metric; `dumbbell.formats.flent` has the data files of Flent.
 """
 
 from dumbbell.formats.errors import FormatError

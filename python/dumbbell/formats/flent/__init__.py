@@ -1,0 +1,28 @@
+"""Flent's data files (``NAME.flent.gz``): written from a run, read as an imported one.
+
+The format is that of Flent 2 (version 4), as its manual describes it: one JSON object, compressed,
+with series on a common time axis (``results``), the samples they come from (``raw_values``) and
+everything about the test (``metadata``).
+"""
+
+from dumbbell.formats.flent.export import flent_file
+from dumbbell.formats.flent.file import FORMAT_VERSION, FlentFile
+from dumbbell.formats.flent.imported import flent_test_of, imported_run
+from dumbbell.formats.flent.reader import read_flent
+from dumbbell.formats.flent.summary import SummaryRow, summary_rows, summary_text
+from dumbbell.formats.flent.writer import flent_bytes, flent_file_name, write_flent
+
+__all__ = [
+    "FORMAT_VERSION",
+    "FlentFile",
+    "SummaryRow",
+    "flent_bytes",
+    "flent_file",
+    "flent_file_name",
+    "flent_test_of",
+    "imported_run",
+    "read_flent",
+    "summary_rows",
+    "summary_text",
+    "write_flent",
+]

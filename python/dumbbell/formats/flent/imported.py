@@ -1,0 +1,284 @@
+"""A data file as an imported run, and the test it is of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from dumbbell.errors import SpecError
+from dumbbell.formats.flent.file import FlentFile
+from dumbbell.spec.flent import FlentTest, flent_test
+from dumbbell.tables import NO_INSTANT, SCHEMA, Run
+
+_NS_PER_S = 1e9
+_NS_PER_MS = 1e6
+_COMPUTED = ("AverageRunner", "SumRunner", "FairnessRunner", "ComputingRunner")
+_COMPUTED_ENDS = (" avg", " sum", " totals", " fairness")
+_LONGEST_NS = 200 * 86_400 * 10**9
+_MOST = 2**53
+Rows = list[dict[str, float]]
+
+
+def imported_run(file: FlentFile) -> Run:
+    """The tables that a data file can fill: ``flow_samples``, ``queue_samples`` and ``probes``.
+
+    Names of flows and probes are those of the series. What a file does not know is -1 or NaN:
+    of flows it knows payload (the rates summed up) and, with socket statistics, windows and round
+    trips; of queues what ``tc`` printed. Times count from ``T0``.
+    """
+    t0 = start_epoch_s(file)
+    flows, probes, queues = [], [], []
+    flow_rows: Rows = []
+    probe_rows: Rows = []
+    queue_rows: Rows = []
+    for series in file.results.keys() | file.raw_values.keys():
+        if series.startswith("qdisc_stats_") and "::" not in series:
+            queues.append(series)
+        elif _is_column(series) or not is_measured(file, series):
+            continue
+        elif series.startswith("Ping"):
+            probes.append(series)
+        elif series.startswith(("TCP", "UDP")):
+            flows.append(series)
+    order = {name: place for place, name in enumerate(file.metadata.get("SERIES_META") or {})}
+    for names in (flows, probes, queues):
+        names.sort(key=lambda name: (_index(file, name), order.get(name, 0), name))
+    for place, name in enumerate(flows):
+        flow_rows += _flow_rows(file, name, place, t0)
+    for place, name in enumerate(probes):
+        probe_rows += _probe_rows(file, name, place, t0)
+    for place, name in enumerate(queues):
+        queue_rows += _queue_rows(file, name, place, t0)
+    tables = {
+        "flow_samples": _table("flow_samples", sorted(flow_rows, key=_by_time("flow"))),
+        "probes": _table("probes", sorted(probe_rows, key=lambda row: (row["probe"], row["seq"]))),
+        "queue_samples": _table("queue_samples", sorted(queue_rows, key=_by_time("queue"))),
+    }
+    meta = {
+        "name": file.text("NAME"),
+        "title": file.text("TITLE"),
+        "source": "flent",
+        "t0_epoch_ns": round(t0 * _NS_PER_S),
+        "flow_names": flows,
+        "probe_names": probes,
+        "queue_names": [name.removeprefix("qdisc_stats_") for name in queues],
+    }
+    return Run("imported", 0, None, tables, meta)
+
+
+def flent_test_of(file: FlentFile) -> FlentTest:
+    """The test that a data file is of, with the parameters it was run with.
+
+    Hosts whose names cannot stand in an experiment are called ``server``, ``server-2`` and so on.
+
+    Raises:
+        SpecError: It is not one of the tests there are, or its parameters cannot be read.
+    """
+    name = file.text("NAME")
+    length = file.number("LENGTH") or file.number("TOTAL_LENGTH") or 60.0
+    hosts = file.metadata.get("HOSTS") or []
+    given = file.metadata.get("TEST_PARAMETERS") or {}
+    parameters = {
+        key: value
+        for key, value in given.items()
+        if isinstance(key, str) and isinstance(value, str) and not key.startswith("qdisc_stats")
+    }
+    for way in ("upload", "download"):
+        if name in ("rrul_be_nflows", f"tcp_n{'up' if way == 'upload' else 'down'}"):
+            label = f"TCP {way} BE::" if name == "rrul_be_nflows" else f"TCP {way}::"
+            count = sum(s.startswith(label) and s.count("::") == 1 and s != label + "sum"
+                        and s.rpartition("::")[2].isdecimal() for s in file.results)  # fmt: skip
+            parameters[f"{way}_streams"] = str(count or 1)
+    return flent_test(
+        name,
+        length_s=max(1, round(length)),
+        delay_s=_delay_s(file, name, length),
+        step_s=round((file.number("STEP_SIZE") or 0.2) * 1000) / 1000,
+        hosts=[_host(host, place) for place, host in enumerate(hosts[:64])],
+        parameters=parameters,
+    )
+
+
+def _host(host: object, place: int) -> str:
+    from dumbbell.spec.links import Link
+
+    try:
+        return Link(a=str(host), b="other").a
+    except SpecError:
+        return f"server-{place + 1}" if place else "server"
+
+
+def _delay_s(file: FlentFile, name: str, length_s: float) -> int:
+    ours = file.metadata.get("DUMBBELL")
+    if isinstance(ours, Mapping) and isinstance(ours.get("delay_s"), int):
+        return max(1, int(ours["delay_s"]))
+    total_s = file.number("TOTAL_LENGTH") or 0.0
+    more_s = total_s - length_s
+    delay_s = more_s if name == "tcp_2up_delay" else more_s / 2
+    return round(delay_s) if delay_s >= 1 else 5
+
+
+def start_epoch_s(file: FlentFile) -> float:
+    """Unix time of ``T0``.
+
+    A stamp without a zone is the measuring host's local time; as Flent does, whole hours are
+    added so that the first sample comes after it.
+    """
+    first = min(
+        (
+            float(sample["t"])
+            for samples in file.raw_values.values()
+            for sample in samples
+            if _is_number(sample.get("t"))
+        ),
+        default=0.0,
+    )
+    text = file.text("T0") or file.text("TIME")
+    try:
+        stamp = datetime.fromisoformat(text)
+    except ValueError:
+        return first
+    if stamp.tzinfo is not None:
+        return stamp.timestamp()
+    local = stamp.replace(tzinfo=UTC).timestamp()
+    return local + 3600.0 * round((first - local) / 3600.0) if first else local
+
+
+def is_measured(file: FlentFile, series: str) -> bool:
+    """Whether a series was measured, rather than made of others."""
+    runner = file.series_meta(series).get("RUNNER")
+    if isinstance(runner, str):
+        return runner not in _COMPUTED
+    return not series.endswith(_COMPUTED_ENDS)
+
+
+def _is_column(series: str) -> bool:
+    """``TCP upload BE::tcp_cwnd`` is a column of samples; ``TCP upload::1`` is a flow."""
+    return "::" in series and not series.rpartition("::")[2].isdecimal()
+
+
+def _index(file: FlentFile, series: str) -> float:
+    place = file.series_meta(series).get("IDX")
+    return float(place) if place is not None and _is_number(place) else math.inf
+
+
+def _is_number(value: object) -> bool:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    return abs(value) <= _MOST  # also false for NaN
+
+
+def _value(sample: Mapping[str, Any], key: str) -> float | None:
+    value = sample.get(key)
+    return float(value) if value is not None and _is_number(value) else None
+
+
+def _ns(seconds: float) -> int:
+    """Flent keeps times as doubles of Unix seconds: good to a microsecond."""
+    return int(min(max(round(seconds * 1e6) * 1000, -_LONGEST_NS), _LONGEST_NS))
+
+
+def _samples(file: FlentFile, series: str, t0: float) -> list[tuple[int, Mapping[str, Any]]]:
+    """(ns from the start, sample) in time order; of the results where there are no samples."""
+    raw = file.raw_values.get(series) or [
+        {"t": t0 + x, "val": value}
+        for x, value in zip(file.x_values, file.results.get(series, []), strict=False)
+        if value is not None
+    ]
+    timed = [(_ns(t - t0), each) for each in raw if (t := _value(each, "t")) is not None]
+    return sorted(timed, key=lambda pair: pair[0])
+
+
+_SOCKET = {
+    "tcp_cwnd": ("cwnd_pkts", 1.0),
+    "tcp_rtt": ("srtt_ns", _NS_PER_MS),
+    "tcp_rtt_var": ("rttvar_ns", _NS_PER_MS),
+    "tcp_pacing_rate": ("pacing_rate_bps", 1e6),
+    "tcp_delivery_rate": ("delivery_rate_bps", 1e6),
+}
+
+
+def _flow_rows(file: FlentFile, series: str, flow: int, t0: float) -> Rows:
+    """A row a time; bytes are the rates times the intervals they hold for."""
+    rows: dict[int, dict[str, float]] = {}
+    step_s = file.number("STEP_SIZE") or 0.2
+    payload = 0.0
+    for t_ns, sample in _samples(file, series, t0):
+        rate = _value(sample, "val")
+        if rate is not None:
+            payload += max(0.0, rate) * 1e6 / 8 * (_value(sample, "dur") or step_s)
+        row = rows.setdefault(t_ns, {"t_ns": t_ns, "flow": flow})
+        row["delivered_payload_bytes"] = min(round(payload), _MOST)
+        for key, (column, factor) in _SOCKET.items():
+            value = _value(sample, key)
+            if value is not None and 0 <= value * factor <= _MOST:
+                row[column] = round(value * factor)
+    return list(rows.values())
+
+
+def _probe_rows(file: FlentFile, series: str, probe: int, t0: float) -> Rows:
+    """A row a request; Flent's time is that of the answer, of a lost one that of the request."""
+    rows: Rows = []
+    for place, (t_ns, sample) in enumerate(_samples(file, series, t0)):
+        rtt_ms = _value(sample, "val")
+        seq = _value(sample, "seq")
+        known = rtt_ms is not None and 0 <= rtt_ms * _NS_PER_MS <= _LONGEST_NS
+        rtt_ns = round((rtt_ms or 0.0) * _NS_PER_MS) if known else NO_INSTANT
+        rows.append(
+            {
+                "probe": probe,
+                "seq": place + 1 if seq is None else int(seq),
+                "sent_ns": t_ns - rtt_ns if known else t_ns,
+                "received_ns": t_ns if known else NO_INSTANT,
+                "rtt_ns": rtt_ns,
+            }
+        )
+    return rows
+
+
+def _queue_rows(file: FlentFile, series: str, queue: int, t0: float) -> Rows:
+    """A row a reading of ``tc``; drops and marks, which Flent keeps per interval, summed up."""
+    rows = []
+    totals = {"dropped": 0.0, "ecn_mark": 0.0}
+    for t_ns, sample in _samples(file, series, t0):
+        for key, so_far in totals.items():
+            totals[key] = min(so_far + max(0.0, _value(sample, key) or 0.0), _MOST)
+        row: dict[str, float] = {
+            "t_ns": t_ns,
+            "queue": queue,
+            "dropped_pkts": round(totals["dropped"]),
+            "marked_pkts": round(totals["ecn_mark"]),
+        }
+        for key, column, factor in (
+            ("backlog_pkts", "backlog_pkts", 1.0),
+            ("backlog_bytes", "backlog_bytes", 1.0),
+            ("sent_pkts", "departed_pkts", 1.0),
+            ("sent_bytes", "departed_bytes", 1.0),
+            ("delay", "delay_estimate_ns", _NS_PER_MS),
+        ):
+            value = _value(sample, key)
+            if value is not None and 0 <= value * factor <= _MOST:
+                row[column] = round(value * factor)
+        prob = _value(sample, "prob")
+        if prob is not None:
+            row["drop_probability"] = prob
+        rows.append(row)
+    return rows
+
+
+def _by_time(key: str) -> Any:
+    return lambda row: (row["t_ns"], row[key])
+
+
+def _table(name: str, rows: Sequence[Mapping[str, float]]) -> dict[str, np.ndarray[Any, Any]]:
+    """The rows as columns; what they do not know is -1, or NaN."""
+    table = {}
+    for column in SCHEMA[name]:
+        unknown = math.nan if column.dtype == "float64" else NO_INSTANT
+        values = [row.get(column.name, unknown) for row in rows]
+        table[column.name] = np.array(values, dtype=column.numpy)
+    return table

@@ -1,0 +1,216 @@
+"""Reading a data file of anybody: bounded in size, depth and number of values."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import math
+import zlib
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NoReturn
+
+from dumbbell.formats.errors import FormatError
+from dumbbell.formats.flent.file import FORMAT_VERSION, FlentFile
+
+LARGEST_FILE_BYTES = 32 << 20
+"""Of the file as it lies there; an RRUL of a minute has 100 to 300 kB."""
+LARGEST_TEXT_BYTES = 64 << 20
+"""Of the JSON text in it."""
+MOST_CONTAINERS = 1_000_000
+MOST_COMMAS = 8_000_000
+DEEPEST = 32
+LONGEST_TIME_S = 1e7
+_CHUNK_BYTES = 1 << 20
+_MOST_KEYS = 10_000
+
+
+def read_flent(source: str | Path) -> FlentFile:
+    """Read ``.flent.gz``, ``.flnt``, or the same uncompressed; told by content, not by name.
+
+    Args:
+        source: Path of the file.
+
+    Returns:
+        The file, every number finite.
+
+    Raises:
+        FormatError: It is no data file of version 4, is damaged, or is larger than is read.
+        OSError: It cannot be read at all.
+    """
+    path = Path(source)
+    text = _text(path)
+    _check_bounds(path, text)
+    try:
+        data = json.loads(text, parse_constant=_missing)
+    except RecursionError:
+        raise FormatError(str(path), "nested too deeply", "a data file of Flent") from None
+    except (ValueError, UnicodeDecodeError) as error:
+        message = f"{type(error).__name__}: {error}"[:200]
+        raise FormatError(str(path), message, "a whole data file of Flent (JSON)") from None
+    del text
+    if isinstance(data, dict | list) and _is_deep(data):
+        raise FormatError(str(path), "nested too deeply", f"at most {DEEPEST} levels")
+    return _Check(path).file(data)
+
+
+def _missing(_: str) -> None:
+    """NaN and infinities, which JSON does not have and some programs write: no value."""
+    return
+
+
+def _text(path: Path) -> bytes:
+    """The JSON text, decompressed piece by piece up to the bound."""
+    size = path.stat().st_size
+    if size > LARGEST_FILE_BYTES:
+        raise FormatError(str(path), f"{size} bytes", f"at most {LARGEST_FILE_BYTES} are read")
+    with path.open("rb") as file:
+        magic = file.read(3)
+    opener: Any = open
+    if magic[:2] == b"\x1f\x8b":
+        opener = gzip.open
+    elif magic == b"BZh":
+        opener = bz2.open
+    pieces, total = [], 0
+    try:
+        with opener(path, "rb") as file:
+            while piece := file.read(_CHUNK_BYTES):
+                total += len(piece)
+                if total > LARGEST_TEXT_BYTES:
+                    allowed = f"at most {LARGEST_TEXT_BYTES} bytes when decompressed"
+                    raise FormatError(str(path), f"{size} bytes that grow", allowed)
+                pieces.append(piece)
+    except (EOFError, zlib.error, gzip.BadGzipFile, ValueError) as error:
+        raise FormatError(str(path), str(error)[:200], "a whole compressed file") from None
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise FormatError(str(path), str(error)[:200], "a whole compressed file") from None
+    return b"".join(pieces)
+
+
+def _check_bounds(path: Path, text: bytes) -> None:
+    """Before anything is made of it: JSON of so many bytes can become fifty times as many."""
+    containers = text.count(b"{") + text.count(b"[")
+    if containers > MOST_CONTAINERS:
+        allowed = f"at most {MOST_CONTAINERS} lists and objects"
+        raise FormatError(str(path), f"{containers} of them", allowed)
+    commas = text.count(b",")
+    if commas > MOST_COMMAS:
+        raise FormatError(str(path), f"{commas} values", f"at most {MOST_COMMAS} values")
+
+
+def _is_deep(data: object) -> bool:
+    """Whether lists and objects nest deeper than is allowed."""
+    level: list[Any] = [data]
+    for _ in range(DEEPEST):
+        below = (each.values() if isinstance(each, dict) else each for each in level)
+        level = [v for values in below for v in values if isinstance(v, dict | list)]
+        if not level:
+            return False
+    return True
+
+
+class _Check:
+    """Makes a file of what JSON gave, refusing what Flent could not have written."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def file(self, data: object) -> FlentFile:
+        whole = self._object(data, "")
+        version = whole.get("version")
+        if version != FORMAT_VERSION or isinstance(version, bool):
+            allowed = f"version {FORMAT_VERSION} of Flent's format; Flent 2 converts older ones"
+            self._refuse("version", version, allowed)
+        x_values = [self._number(x, "x_values") for x in self._list(whole, "x_values")]
+        if any(abs(x) > LONGEST_TIME_S for x in x_values):
+            self._refuse("x_values", "a time", f"at most {LONGEST_TIME_S:g} s")
+        if any(later <= sooner for sooner, later in pairwise(x_values)):
+            self._refuse("x_values", "times", "times that ascend")
+        metadata = self._object(whole.get("metadata"), "metadata")
+        return FlentFile(
+            x_values,
+            self._results(whole.get("results"), len(x_values)),
+            self._raw_values(whole.get("raw_values")),
+            self._metadata(metadata),
+        )
+
+    def _results(self, data: object, length: int) -> dict[str, list[float | None]]:
+        results: dict[str, list[float | None]] = {}
+        for name, values in self._object(data, "results").items():
+            where = f"results.{name[:80]}"
+            if not isinstance(values, list) or len(values) != length:
+                self._refuse(where, _shown(values), f"a list of {length} values, as x_values")
+            results[name] = [None if v is None else self._number(v, where) for v in values]
+        return results
+
+    def _raw_values(self, data: object) -> dict[str, list[dict[str, Any]]]:
+        raw: dict[str, list[dict[str, Any]]] = {}
+        for name, samples in self._object(data, "raw_values").items():
+            where = f"raw_values.{name[:80]}"
+            if not isinstance(samples, list):
+                self._refuse(where, _shown(samples), "a list of samples")
+            for sample in samples:
+                if not isinstance(sample, dict):
+                    self._refuse(where, _shown(sample), "samples that are objects")
+                for key, value in sample.items():
+                    if isinstance(value, float) and not math.isfinite(value):
+                        self._refuse(f"{where}.{key[:80]}", value, "a finite number")
+            raw[name] = samples
+        return raw
+
+    def _metadata(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        for key, kinds, allowed in (
+            ("NAME", str, "the name of a test"),
+            ("TITLE", str | None, "text or null"),
+            ("HOSTS", list | None, "a list or null"),
+            ("TEST_PARAMETERS", dict | None, "an object or null"),
+            ("SERIES_META", dict | None, "an object or null"),
+        ):
+            if not isinstance(data.get(key), kinds):
+                self._refuse(f"metadata.{key}", _shown(data.get(key)), allowed)
+        for key in ("LENGTH", "TOTAL_LENGTH", "STEP_SIZE"):
+            value = data.get(key)
+            if value is not None and not 0 < self._number(value, key) <= LONGEST_TIME_S:
+                self._refuse(f"metadata.{key}", value, "seconds, more than 0")
+        return dict(data)
+
+    def _object(self, data: object, where: str) -> dict[str, Any]:
+        if not isinstance(data, dict):
+            self._refuse(where, _shown(data), "an object")
+        if len(data) > _MOST_KEYS:
+            self._refuse(where, f"{len(data)} keys", f"at most {_MOST_KEYS}")
+        return data
+
+    def _list(self, whole: Mapping[str, Any], key: str) -> list[Any]:
+        data = whole.get(key)
+        if not isinstance(data, list):
+            self._refuse(key, _shown(data), "a list")
+        return data
+
+    def _number(self, value: object, where: str) -> float:
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            self._refuse(where, _shown(value), "a number")
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
+            self._refuse(where, "a number out of range", "a finite number")
+        return number
+
+    def _refuse(self, where: str, value: object, allowed: str) -> NoReturn:
+        place = f"{self.path}: {where}" if where else str(self.path)
+        raise FormatError(place, str(value)[:80], allowed)
+
+
+def _shown(value: object) -> str:
+    """A value that is not what it should be, shortly."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, dict):
+        return f"an object of {len(value)}"
+    return f"a list of {len(value)}" if isinstance(value, list) else repr(value)[:60]

@@ -1,0 +1,60 @@
+"""Writing: the same file gives the same bytes."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import re
+import tempfile
+from pathlib import Path
+
+from dumbbell.formats.flent.file import FORMAT_VERSION, FlentFile
+
+SUFFIX = ".flent.gz"
+
+
+def flent_bytes(file: FlentFile) -> bytes:
+    """The compressed file; no clock and no file name are in it."""
+    whole = {
+        "version": FORMAT_VERSION,
+        "x_values": file.x_values,
+        "results": dict(file.results),
+        "raw_values": dict(file.raw_values),
+        "metadata": dict(file.metadata),
+    }
+    text = json.dumps(whole, sort_keys=True, allow_nan=False, separators=(",", ":"))
+    out = io.BytesIO()
+    with gzip.GzipFile(filename="", mode="wb", fileobj=out, mtime=0) as compressed:
+        compressed.write(text.encode("ascii"))
+    return out.getvalue()
+
+
+def write_flent(file: FlentFile, path: str | Path) -> Path:
+    """Write a data file, whole or not at all.
+
+    Args:
+        file: What to write.
+        path: Where; Flent tells what it is by the name's end, ``.flent.gz``.
+
+    Returns:
+        The path.
+    """
+    target = Path(path)
+    handle, staging = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as out:
+            out.write(flent_bytes(file))
+        Path(staging).chmod(0o644)
+        Path(staging).replace(target)
+    finally:
+        Path(staging).unlink(missing_ok=True)
+    return target
+
+
+def flent_file_name(file: FlentFile) -> str:
+    """``NAME-TIME.TITLE.flent.gz``, as Flent names its files."""
+    time = re.sub(r"[^0-9T.-]", "", file.text("TIME"))
+    title = re.sub(r"[^A-Za-z0-9_-]", "_", file.text("TITLE"))[:100]
+    return f"{file.text('NAME')}-{time}{'.' + title if title else ''}{SUFFIX}"

@@ -1,0 +1,29 @@
+"""Flent's tests, by Flent's names, as experiments of ours.
+
+>>> from dumbbell.spec import flent
+>>> test = flent.flent_test("rrul", length_s=10)
+>>> experiment = test.experiment(flent.Network(rate="100mbit", qdisc="pie target 20ms"))
+>>> len(experiment.flows), len(experiment.probes), experiment.duration
+(8, 4, '20s')
+
+Names, marks and times are facts of Flent 2.1.1 (its manual and the metadata of its data files).
+"""
+
+from dumbbell.spec.flent.catalogue import DEFAULT_HOST, TEST_NAMES, flent_test
+from dumbbell.spec.flent.definition import Computed, FlentTest, Probe, Stream
+from dumbbell.spec.flent.network import CLIENT, ROUTER, Network
+from dumbbell.spec.flent.parameters import dscp_of_marking
+
+__all__ = [
+    "CLIENT",
+    "DEFAULT_HOST",
+    "ROUTER",
+    "TEST_NAMES",
+    "Computed",
+    "FlentTest",
+    "Network",
+    "Probe",
+    "Stream",
+    "dscp_of_marking",
+    "flent_test",
+]

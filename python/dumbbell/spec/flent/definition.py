@@ -1,0 +1,221 @@
+"""What a Flent test is made of, and the experiment it stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from dumbbell.errors import SpecError
+from dumbbell.spec.experiment import Experiment
+from dumbbell.spec.flent.network import CLIENT, Network
+from dumbbell.spec.flows import Flow, Ping
+from dumbbell.spec.links import Link
+
+ICMP_PAYLOAD_BYTES = 56  # ping(8)
+IRTT_PAYLOAD_BYTES = 60
+"""What irtt(1) sends when no length is asked for: its header with both clocks' time stamps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stream:
+    """One sender of a test.
+
+    Attributes:
+        series: Flent's name of its data, such as ``TCP upload BE``; empty for a sender that
+            Flent does not measure (bursts).
+        flow: Name of the flow in the experiment.
+        upload: From the client to the host, or the other way.
+        host: The far end.
+        start_s: When it starts, from the test's start.
+        length_s: How long it sends.
+        dscp: Its mark, both ways.
+        congestion_control: Of TCP, by Linux's name; empty for the experiment's own.
+        udp: Rate in bit/s and datagram payload in bytes, for UDP instead of TCP.
+    """
+
+    series: str
+    flow: str
+    upload: bool
+    host: str
+    start_s: float
+    length_s: float
+    dscp: int = 0
+    congestion_control: str = ""
+    udp: tuple[float, int] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """One latency measurement of a test: a probe each step, answered by the host.
+
+    Attributes:
+        series: Flent's name of its data, such as ``Ping (ms) UDP EF``.
+        probe: Name of the probe in the experiment.
+        kind: ``ping`` (ICMP) or ``udp`` (irtt).
+        host: Who answers.
+        length_s: For how long, from the test's start.
+        dscp: Its mark.
+    """
+
+    series: str
+    probe: str
+    kind: Literal["ping", "udp"]
+    host: str
+    length_s: float
+    dscp: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Computed:
+    """A series that follows from others, row by row over the values that are there.
+
+    Attributes:
+        series: Its name, such as ``TCP upload sum``.
+        how: ``average`` or ``sum``.
+        of: Names of the others.
+    """
+
+    series: str
+    how: Literal["average", "sum"]
+    of: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlentTest:
+    """A test of Flent with its parameters filled in.
+
+    Attributes:
+        name: Flent's name of it, such as ``rrul``.
+        title: What it does, in one line.
+        hosts: Far ends, the first is the main one.
+        client: Who measures.
+        length_s: Base length (``-l``).
+        delay_s: How long parts of the test wait (``-d``).
+        step_s: Between data points (``-s``), and between latency probes.
+        total_s: Length of the whole test.
+        streams: Senders.
+        probes: Latency measurements.
+        computed: Series that follow from others.
+        parameters: Test parameters as given, keys in lower case.
+        without_effect: Those of them that the test does not read, with the reason.
+        notes: Where our version is not Flent's own, in sentences.
+    """
+
+    name: str
+    title: str
+    hosts: tuple[str, ...]
+    client: str
+    length_s: int
+    delay_s: int
+    step_s: float
+    total_s: float
+    streams: tuple[Stream, ...]
+    probes: tuple[Probe, ...]
+    computed: tuple[Computed, ...] = ()
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    without_effect: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def series(self) -> tuple[str, ...]:
+        """Names of all series, measured ones first."""
+        measured = [stream.series for stream in self.streams if stream.series]
+        return (*measured, *(p.series for p in self.probes), *(c.series for c in self.computed))
+
+    def flows(
+        self, *, tcp: Mapping[str, Any] | None = None, start_jitter: str = "10ms"
+    ) -> list[Flow]:
+        """The flows; see `experiment`."""
+        return [self._flow(stream, dict(tcp or {}), start_jitter) for stream in self.streams]
+
+    def pings(self, *, start_jitter: str = "10ms") -> list[Ping]:
+        """The latency probes, one a step; see `experiment`."""
+        payload = {"ping": ICMP_PAYLOAD_BYTES, "udp": IRTT_PAYLOAD_BYTES}
+        return [
+            Ping(
+                name=probe.probe,
+                kind=probe.kind,
+                from_=self.client,
+                to=probe.host,
+                interval=seconds(self.step_s),
+                count=max(1, round(probe.length_s / self.step_s)),
+                payload=f"{payload[probe.kind]}B",
+                start_jitter=start_jitter,
+                dscp=probe.dscp,
+            )
+            for probe in self.probes
+        ]
+
+    def experiment(
+        self,
+        network: Network | Sequence[Link] | None = None,
+        *,
+        seed: int = 1,
+        tcp: Mapping[str, Any] | None = None,
+        start_jitter: str = "10ms",
+        more_flows: Sequence[Flow] = (),
+        **keys: Any,
+    ) -> Experiment:
+        """The experiment: this traffic in a network.
+
+        It is sampled every `step_s` and ends with the test.
+
+        Args:
+            network: Where it runs; any links that join the client and the hosts will do.
+            seed: All randomness follows from it.
+            tcp: Settings of every TCP flow, as a table ``tcp`` of an experiment's file;
+                the controllers that the test names come before these.
+            start_jitter: Latest random delay of each start: the programs that Flent runs do not
+                start in the same instant. Replications differ by it.
+            more_flows: Traffic beside the test's own.
+            **keys: Further keys of the experiment, such as ``timer_hz``.
+
+        Raises:
+            SpecError: The experiment would not be allowed.
+        """
+        if network is None or isinstance(network, Network):
+            if self.client != CLIENT:
+                raise SpecError("client", self.client, f"{CLIENT}, in the network that is built in")
+            network = (network or Network()).links(self.hosts)
+        return Experiment(
+            **{
+                "name": f"flent-{self.name}",
+                "seed": seed,
+                "duration": seconds(self.total_s),
+                "sample_interval": seconds(self.step_s),
+                "links": list(network),
+                "flows": [*self.flows(tcp=tcp, start_jitter=start_jitter), *more_flows],
+                "probes": self.pings(start_jitter=start_jitter),
+                **keys,
+            }
+        )
+
+    def _flow(self, stream: Stream, tcp: dict[str, Any], start_jitter: str) -> Flow:
+        far = (self.client, stream.host) if stream.upload else (stream.host, self.client)
+        common: dict[str, Any] = {
+            "name": stream.flow,
+            "from_": far[0],
+            "to": far[1],
+            "start": seconds(stream.start_s),
+            "stop": seconds(stream.start_s + stream.length_s),
+            "start_jitter": start_jitter,
+            "dscp": stream.dscp,
+        }
+        if stream.udp is not None:
+            rate_bps, payload_bytes = stream.udp
+            source = {
+                "kind": "cbr",
+                "rate": f"{rate_bps / (8 * payload_bytes):.9g}pps",
+                "size": f"{payload_bytes}B",
+                "size_at": "payload",
+            }
+            return Flow(**common, source=source)
+        if stream.congestion_control:
+            tcp["congestion_control"] = stream.congestion_control
+        return Flow(**common, source={"kind": "greedy"}, tcp=tcp)
+
+
+def seconds(value: float) -> str:
+    """A time in seconds as text of a description, in whole microseconds where it needs them."""
+    return f"{value:g}s" if float(f"{value:g}") == value else f"{round(value * 1e6)}us"

@@ -1,0 +1,94 @@
+"""The network a Flent test runs in when no other is given: client, router, server.
+
+    client -- access link -- ROUTER == bottleneck == server                   one host
+    client -- access link -- ROUTER == bottleneck == gateway -- server...     several hosts
+
+Both directions of the bottleneck have a rate and a queue: the upload's stands at the router, the
+download's at the server's (or gateway's) side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dumbbell.errors import SpecError
+from dumbbell.spec.fields import time_ns
+from dumbbell.spec.links import Link
+
+CLIENT = "client"
+ROUTER = "router"
+GATEWAY = "gateway"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """Client, router and servers; quantities are text with units, as in an experiment's file.
+
+    Attributes:
+        rate: Of the bottleneck for uploads.
+        rate_down: For downloads; as `rate` when None.
+        qdisc: Queue of uploads, at the router's side of the bottleneck.
+        qdisc_down: Queue of downloads, at the other side; as `qdisc` when None.
+        rtts: Propagation there and back; one for all servers, or one for each.
+        access_rate: Of the client's link, both ways.
+        access_qdisc: At both ends of it.
+        overhead: Of every link: ``ethernet`` (14 bytes, as Linux counts) or ``wire`` (38, as an
+            Ethernet cable carries).
+    """
+
+    rate: str = "100mbit"
+    rate_down: str | None = None
+    qdisc: str = "pfifo limit 1000"
+    qdisc_down: str | None = None
+    rtts: Sequence[str] = ("1ms",)
+    access_rate: str = "1gbit"
+    access_qdisc: str = "pfifo limit 1000"
+    overhead: str = "ethernet"
+
+    def links(self, hosts: Sequence[str]) -> list[Link]:
+        """The links to these servers; the client's first, then the bottleneck.
+
+        Raises:
+            SpecError: A value is not allowed, or there are not as many round trips as hosts.
+        """
+        servers = list(dict.fromkeys(hosts))
+        if {CLIENT, ROUTER, GATEWAY} & set(servers):
+            taken = next(host for host in servers if host in (CLIENT, ROUTER, GATEWAY))
+            raise SpecError("host", taken, f"a name other than {CLIENT}, {ROUTER} and {GATEWAY}")
+        if len(self.rtts) not in (1, len(servers)):
+            allowed = f"one round trip, or {len(servers)}: one for each host"
+            raise SpecError("rtt", ", ".join(self.rtts) or "nothing", allowed)
+        rtts = list(self.rtts) * len(servers) if len(self.rtts) == 1 else list(self.rtts)
+        access = Link(
+            a=CLIENT,
+            b=ROUTER,
+            rate=self.access_rate,
+            qdisc=self.access_qdisc,
+            overhead=self.overhead,
+        )
+        if len(servers) == 1:
+            return [access, self._bottleneck(servers[0], _half(rtts[0]))]
+        behind = [
+            Link(a=GATEWAY, b=server, delay=_half(rtt), overhead=self.overhead)
+            for server, rtt in zip(servers, rtts, strict=True)
+        ]
+        return [access, self._bottleneck(GATEWAY, "0s"), *behind]
+
+    def _bottleneck(self, far: str, delay: str) -> Link:
+        down = {"rate": self.rate_down or self.rate, "qdisc": self.qdisc_down or self.qdisc}
+        return Link(
+            a=ROUTER,
+            b=far,
+            rate=self.rate,
+            qdisc=self.qdisc,
+            delay=delay,
+            overhead=self.overhead,
+            reverse=down,
+        )
+
+
+def _half(rtt: str) -> str:
+    """Half of a checked round trip; whole nanoseconds."""
+    checked = Link(a="a", b="b", delay=rtt).delay
+    return f"{time_ns(checked) // 2}ns"
