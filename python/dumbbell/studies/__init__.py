@@ -17,6 +17,7 @@ _MODULES = {
     "statistical-multiplexing": "dumbbell.studies.statistical_multiplexing",
     "queue-size-delay": "dumbbell.studies.queue_size_delay",
     "traffic-policing": "dumbbell.studies.traffic_policing",
+    "pie-rrul": "dumbbell.studies.pie_rrul",
 }
 
 
