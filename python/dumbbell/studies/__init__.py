@@ -18,6 +18,7 @@ _MODULES = {
     "queue-size-delay": "dumbbell.studies.queue_size_delay",
     "traffic-policing": "dumbbell.studies.traffic_policing",
     "buffer-sizing": "dumbbell.studies.buffer_sizing",
+    "pie-rrul": "dumbbell.studies.pie_rrul",
 }
 
 

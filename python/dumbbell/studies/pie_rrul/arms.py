@@ -1,0 +1,210 @@
+"""The experiments of the study: Flent's rrul through the source's router, and what it leaves open.
+
+    client -- 1 Gbit/s -- ROUTER (PIE) [driver's ring] == 100 Mbit/s == server
+
+What the router's driver holds is a queue behind the discipline that no discipline sees. A ring of
+B bytes that is filled as soon as it has room, in front of a line of rate R, is a token bucket of
+rate R and burst B in front of a FIFO of rate R: the tokens that are missing are the bytes in the
+FIFO. So it is written with Linux's own ``tbf`` around PIE, and a hop ``ring`` with the line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dumbbell.spec import Experiment
+from dumbbell.spec.flent import FlentTest, flent_test
+from dumbbell.spec.flows import Flow
+from dumbbell.spec.links import Link
+from dumbbell.studies.pie_rrul import published
+
+TUPDATES_MS = (1, 15, 30, 60)
+TARGETS_MS = (5, 10, 15, 20)
+TARGET_MS, TUPDATE_MS = 20, 30
+"""Defaults of the kernel of the time."""
+
+OF_THE_TIME = "linux_3_14"
+ESTIMATOR = "dq_rate_estimator"
+TODAY = ""
+"""Editions of PIE: kernels 3.14 to 5.0; today's with their estimator; today's default."""
+
+RING_BYTES = 77_500
+"""What the router's driver holds. Fitted to the seven printed latencies (`fit`), not printed."""
+USB2_RING_PKTS = 60
+"""What Linux's driver of USB 2 adapters queued without regard to bytes before November 2025."""
+SERVER_QDISC = "fq_codel"
+"""At the server's egress, ours: the default of the distributions of the time (systemd)."""
+PLAIN_FIFO = "pfifo limit 1000"
+LINE = "100mbit"
+BASE_DELAY = "250us"
+"""One way, ours: stacks and adapters of three hosts."""
+ROUTER, RING, SERVER, CLIENT = "router", "ring", "server", "client"
+
+SCENARIOS = ("alone", "bursts", "tcp")
+SCENARIO_TITLES = {
+    "alone": "no other traffic",
+    "bursts": "with UDP bursts",
+    "tcp": "with additional TCP",
+}
+BURST_MBPS = 100.0
+BURST_S, BURST_EVERY_S = 1.0, 5.0
+BURST_PAYLOAD_BYTES = 1470
+"""Of iperf's UDP datagrams. The source gives the rate only; lengths and gaps are ours."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Setting:
+    """PIE's two parameters, in milliseconds."""
+
+    target_ms: int = TARGET_MS
+    tupdate_ms: int = TUPDATE_MS
+
+    @property
+    def label(self) -> str:
+        """For tables and legends."""
+        return f"target {self.target_ms} ms, tupdate {self.tupdate_ms} ms"
+
+    @property
+    def name(self) -> str:
+        """For files."""
+        return f"t{self.target_ms}-tu{self.tupdate_ms}"
+
+    def qdisc(self, edition: str = OF_THE_TIME) -> str:
+        """As typed after ``tc qdisc add dev X root``."""
+        words = f"pie target {self.target_ms}ms tupdate {self.tupdate_ms}ms {edition}"
+        return words.strip()
+
+
+def setting_of(varied: str, milliseconds: int) -> Setting:
+    """Of a row of the source's tables."""
+    if varied == "target":
+        return Setting(target_ms=milliseconds)
+    return Setting(tupdate_ms=milliseconds)
+
+
+BY_TUPDATE = tuple(setting_of("tupdate", ms) for ms in TUPDATES_MS)
+BY_TARGET = tuple(setting_of("target", ms) for ms in TARGETS_MS)
+SETTINGS = tuple(dict.fromkeys((*BY_TUPDATE, *BY_TARGET)))
+"""The seven distinct ones."""
+
+
+def rrul(length_s: int = published.LENGTH_S, delay_s: int = 5) -> FlentTest:
+    """Flent's test with the parameters of the source's command.
+
+    Args:
+        length_s: ``-l``.
+        delay_s: ``-d``; before it and after the load only the latency is measured.
+    """
+    return flent_test(
+        "rrul", length_s=length_s, delay_s=delay_s, parameters=dict(published.PARAMETERS)
+    )
+
+
+def queue_name(ring_bytes: int) -> str:
+    """Name of the router's queue towards the server."""
+    return f"{ROUTER}->{RING if ring_bytes else SERVER}"
+
+
+def links(qdisc: str, *, ring_bytes: int, server_qdisc: str = SERVER_QDISC) -> list[Link]:
+    """The network.
+
+    Args:
+        qdisc: The router's, towards the server.
+        ring_bytes: What its driver holds behind it; 0 for nothing but the packet on the wire.
+        server_qdisc: At the server's egress: the downloads' queue.
+    """
+    access = Link(a=CLIENT, b=ROUTER, rate="1gbit", overhead="wire", qdisc=PLAIN_FIFO)
+    line: dict[str, Any] = {"b": SERVER, "rate": LINE, "overhead": "wire", "delay": BASE_DELAY}
+    back = {"qdisc": server_qdisc}
+    if not ring_bytes:
+        return [access, Link(a=ROUTER, qdisc=qdisc, reverse=back, **line)]
+    # The bucket's own limit must not bite: it counts what PIE holds.
+    bucket = f"tbf rate {LINE} burst {ring_bytes}b limit 100mb"
+    inside = f"root handle 1: {bucket} ; parent 1:1 handle 10: {qdisc}"
+    hop = Link(a=ROUTER, b=RING, overhead="wire", qdisc=inside, reverse={"qdisc": PLAIN_FIFO})
+    return [access, hop, Link(a=RING, qdisc="pfifo limit 10000", reverse=back, **line)]
+
+
+def experiment(
+    qdisc: str,
+    scenario: str = "alone",
+    *,
+    seed: int = 1,
+    test: FlentTest | None = None,
+    ring_bytes: int = RING_BYTES,
+    server_qdisc: str = SERVER_QDISC,
+    timer_hz: int = published.TIMER_HZ,
+) -> Experiment:
+    """One arm of the study; equal names of flows share their random numbers.
+
+    Args:
+        qdisc: The router's, towards the server.
+        scenario: One of `SCENARIOS`.
+        seed: All randomness follows from it.
+        test: Flent's, as published when left out.
+        ring_bytes: What the router's driver holds; 0 for nothing.
+        server_qdisc: At the server's egress.
+        timer_hz: Ticks of the kernel's timer in a second.
+    """
+    test = test or rrul()
+    return test.experiment(
+        links(qdisc, ring_bytes=ring_bytes, server_qdisc=server_qdisc),
+        seed=seed,
+        more_flows=_beside(scenario, test),
+        name=f"pie-rrul-{scenario}",
+        timer_hz=timer_hz,
+    )
+
+
+def _beside(scenario: str, test: FlentTest) -> list[Flow]:
+    """What comes to Flent's own traffic."""
+    begins, ends = float(test.delay_s), float(test.delay_s + test.length_s)
+    if scenario == "bursts":
+        count = int((ends - begins) / BURST_EVERY_S)
+        starts = [begins + BURST_EVERY_S * (k + 0.5) for k in range(count)]
+        return [_burst(number, start) for number, start in enumerate(starts, 1)]
+    if scenario == "tcp":
+        times = {"start": f"{begins:g}s", "stop": f"{ends:g}s", "start_jitter": "10ms"}
+        return [
+            Flow(
+                name=f"more-{way}",
+                from_=CLIENT if way == "upload" else SERVER,
+                to=SERVER if way == "upload" else CLIENT,
+                source={"kind": "greedy"},
+                **times,
+            )
+            for way in ("upload", "download")
+        ]
+    return []
+
+
+def _burst(number: int, start_s: float) -> Flow:
+    rate_pps = BURST_MBPS * 1e6 / 8 / BURST_PAYLOAD_BYTES
+    return Flow(
+        name=f"burst-{number}",
+        from_=CLIENT,
+        to=SERVER,
+        start=f"{start_s:g}s",
+        stop=f"{start_s + BURST_S:g}s",
+        start_jitter="10ms",
+        source={
+            "kind": "cbr",
+            "rate": f"{rate_pps:.9g}pps",
+            "size": f"{BURST_PAYLOAD_BYTES}B",
+            "size_at": "payload",
+        },
+    )
+
+
+ROUTER_CHOICES: dict[str, tuple[str, int]] = {
+    "pfifo limit 1000": (PLAIN_FIFO, RING_BYTES),
+    "pfifo limit 100": ("pfifo limit 100", RING_BYTES),
+    "codel": ("codel", RING_BYTES),
+    "pie of the time": (Setting().qdisc(), RING_BYTES),
+    "pie of the time, target 5ms": (Setting(target_ms=5).qdisc(), RING_BYTES),
+    "pie": ("pie", RING_BYTES),
+    "fq_codel": ("fq_codel", RING_BYTES),
+    "fq_codel, no ring": ("fq_codel", 0),
+}
+"""What one could set on this router: label to its discipline and the driver's ring."""

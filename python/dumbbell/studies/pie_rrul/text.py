@@ -1,0 +1,294 @@
+"""What the page says in words, and its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from dumbbell.claims import Judged, Kind, Verdict
+from dumbbell.report import ValueRow, ValueTable
+from dumbbell.spec import testbed_lines
+from dumbbell.stats import Estimate
+from dumbbell.studies.pie_rrul import arms, published
+from dumbbell.studies.pie_rrul.campaigns import Arm
+from dumbbell.studies.pie_rrul.figures import CASES
+from dumbbell.studies.pie_rrul.fit import Fit
+
+By = Mapping[arms.Setting, Arm]
+MARKS = {
+    Verdict.REPRODUCED: "✓",
+    Verdict.NOT_REPRODUCED: "✗",
+    Verdict.INCONCLUSIVE: "?",
+    Verdict.UNINFORMATIVE: "~",
+}
+
+
+def observations(by: By, scenario: str, judged: Sequence[Judged], backend: str) -> list[ValueTable]:
+    """The source's two tables; in scenario 1 with the printed numbers and their verdicts."""
+    marks = {one.claim.id: MARKS.get(one.verdict, "") for one in judged if one.backend == backend}
+    with_printed = scenario == "alone"
+    made = []
+    for varied, settings in CASES.items():
+        there = [setting for setting in settings if setting in by]
+        if not there:
+            continue
+        columns, rows = [], []
+        for setting in there:
+            milliseconds = getattr(setting, f"{varied}_ms")
+            columns += [f"{varied} {milliseconds} ms: printed"] * with_printed
+            columns.append(f"{'ours' if with_printed else f'{varied} {milliseconds} ms'}")
+        for name, quantity in published.QUANTITIES.items():
+            cells = []
+            for setting in there:
+                milliseconds = getattr(setting, f"{varied}_ms")
+                one = by[setting].one_run(quantity.measure)
+                if with_printed:
+                    cells.append(f"{published.TABLES[varied, milliseconds][name]:g}")
+                    mark = marks.get(f"{varied}-{milliseconds}-{name}", "")
+                    cells.append(f"{interval(one)} {mark}".strip())
+                else:
+                    cells.append(interval(one))
+            rows.append(ValueRow(quantity.title, quantity.unit, cells))
+        rows.append(_drops(by, there, with_printed))
+        made.append(
+            ValueTable(
+                f"Observation table, {varied} varied, {arms.SCENARIO_TITLES[scenario]}"
+                + ("" if backend == "sim" else " (Linux kernel)"),
+                columns,
+                rows,
+                "Mean over the replications and where one more run would fall (95 %)."
+                + (
+                    " Marks: ✓ reproduced, ✗ not reproduced, ? inconclusive, ~ uninformative; "
+                    "the rule of each is among the claims. Drops are not in the source's table."
+                    if with_printed
+                    else ""
+                ),
+            )
+        )
+    return made
+
+
+def _drops(by: By, there: Sequence[arms.Setting], with_printed: bool) -> ValueRow:
+    cells: list[str] = []
+    for setting in there:
+        cells += ["–"] * with_printed
+        cells.append(interval(by[setting].one_run("drops_per_s")))
+    return ValueRow("Drops at the router, as tc counts", "packets/s", cells)
+
+
+def interval(one: Estimate, digits: int = 1) -> str:
+    """``26.0 [25.1, 26.9]``; a dash for no number."""
+    if not np.isfinite(one.value):
+        return "–"
+    return f"{one.value:.{digits}f} [{one.low:.{digits}f}, {one.high:.{digits}f}]"
+
+
+def editions(found: Mapping[str, By]) -> ValueTable:
+    """PIE of the time beside today's, a row a setting."""
+    settings = [setting for setting in arms.SETTINGS if all(setting in by for by in found.values())]
+    columns = [f"{label}: {what}" for label in found for what in ("delay", "latency", "drops/s")]
+    rows = []
+    for setting in settings:
+        cells = []
+        for by in found.values():
+            arm = by[setting]
+            cells += [
+                interval(arm.one_run(measure))
+                for measure in ("queue_delay_ms", "latency_ms", "drops_per_s")
+            ]
+        rows.append(ValueRow(setting.label, "ms, 1/s", cells))
+    return ValueTable(
+        "PIE of the kernel of the time, and today's",
+        columns,
+        rows,
+        "No other traffic. Of the time: kernels 3.14 to 5.0, delay from a departure rate. "
+        "Today's: delay from time stamps, derandomized drops.",
+    )
+
+
+def parameters_table(found: Mapping[str, Arm]) -> ValueTable:
+    """What the parameters that are ours do, at the default setting."""
+    names = {
+        "latency_ms": ("Average latency", "ms"),
+        "queue_delay_ms": ("Queue delay", "ms"),
+        "upload_mbps": ("Upload of all", "Mbit/s"),
+        "download_mbps": ("Download of all", "Mbit/s"),
+    }
+    rows = [
+        ValueRow(title, unit, [interval(arm.one_run(measure)) for arm in found.values()])
+        for measure, (title, unit) in names.items()
+    ]
+    return ValueTable(
+        "Parameters that are ours: the driver's ring and the server's egress queue",
+        list(found),
+        rows,
+        f"At {arms.Setting().label}; the first column is what all other tables have.",
+    )
+
+
+def router_table(found: Sequence[tuple[str, Arm, Arm]]) -> ValueTable:
+    """What should one set on this router?"""
+    rows = []
+    for label, alone, bursts in found:
+        cells = []
+        for arm in (alone, bursts):
+            cells += [
+                interval(arm.one_run("latency_ms")),
+                interval(arm.one_run("latency_p99_ms")),
+                interval(arm.one_run("upload_mbps")),
+                interval(arm.one_run("download_mbps")),
+            ]
+        cells.append(interval(alone.one_run("upload_fairness"), 3))
+        rows.append(ValueRow(label, "ms, Mbit/s", cells))
+    what = ("latency", "latency, 99th percentile", "upload", "download")
+    columns = [f"{where}: {each}" for where in ("alone", "bursts") for each in what]
+    return ValueTable(
+        "What should one set on this router?",
+        [*columns, "alone: fairness of the uploads"],
+        rows,
+        "rrul through the router, alone and with UDP bursts of 100 Mbit/s; fairness is Jain's "
+        "index of the four uploads. Latencies are of Flent's four probes.",
+    )
+
+
+def agreement_table(kernel: Mapping[str, Arm], sim: Mapping[str, Arm], where: str) -> ValueTable:
+    """Both backends side by side."""
+    names = {
+        "queue_delay_ms": "queue delay, ms",
+        "latency_ms": "latency, ms",
+        "drops_pkts": "drops, packets",
+        "upload_mbps": "upload, Mbit/s",
+        "download_mbps": "download, Mbit/s",
+    }
+    rows = [
+        ValueRow(
+            label,
+            "as headed",
+            [
+                cell
+                for measure in names
+                for cell in (
+                    f"{float(sim[label].values[measure].mean()):.1f}",
+                    interval(arm.one_run(measure)),
+                )
+            ],
+        )
+        for label, arm in kernel.items()
+    ]
+    columns = [f"{what}: {side}" for what in names.values() for side in ("simulator", "kernel")]
+    return ValueTable(
+        f"Simulator and Linux kernel side by side, {where}",
+        columns,
+        rows,
+        "The simulator's mean; the kernel's with the interval in which one more of its runs falls.",
+    )
+
+
+def summary(judged: Sequence[Judged], fit: Fit | None) -> str:
+    """Who was right, in a paragraph."""
+
+    def count(*prefixes: str, backend: str = "sim") -> tuple[int, int]:
+        of = [one for one in judged if one.claim.id.startswith(prefixes) and one.backend == backend]
+        return sum(one.verdict is Verdict.REPRODUCED for one in of), len(of)
+
+    sentences = []
+    numbers = [
+        one
+        for one in judged
+        if one.claim.kind is Kind.PUBLISHED_NUMBER
+        and not one.claim.id.startswith("nominal-")
+        and one.backend == "sim"
+    ]
+    if numbers:
+        right = sum(one.verdict is Verdict.REPRODUCED for one in numbers)
+        sentences.append(f"{right} of the {len(numbers)} printed numbers are reproduced.")
+    if all(
+        one.verdict is Verdict.REPRODUCED
+        for one in judged
+        if one.claim.id.endswith("-follows-target")
+    ):
+        sentences.append(
+            "Queue delay and latency follow the target, and a smaller one costs no throughput."
+        )
+    right, of = count("tupdate-hardly-matters-")
+    if of:
+        sentences.append(f"tupdate hardly matters in {right} of {of} comparisons.")
+    right, of = count("tick-")
+    if right:
+        sentences.append(
+            "tupdate 1 ms is 4 ms at HZ 250, to the byte: the source's kernel did what all do."
+        )
+    if fit:
+        sentences.append(
+            f"The printed latencies are {fit.excess_ms.value:.1f} ms above what follows from the "
+            f"printed parameters: a driver's ring of {fit.bytes / 1000:.0f} kB behind PIE explains "
+            "them, which PIE cannot see."
+        )
+    sentences.append(
+        "Four uploads of 24 Mbit/s, as printed, are more than the line carries; their sum is 91, "
+        "as the source prints beside them."
+    )
+    right, of = count("agreement-", backend="kernel")
+    if of:
+        sentences.append(
+            f"Simulator and Linux kernel agree in {right} of {of} comparisons, within the spread "
+            "of the kernel's own seeds."
+        )
+    return " ".join(sentences)
+
+
+def notes(fit: Fit | None, side_length_s: int, interrupted: bool) -> list[str]:
+    """Readings taken and limitations."""
+    test = arms.rrul()
+    said = [
+        "Test parameters of the printed command that rrul does not read: "
+        + "; ".join(f"{name} ({why})" for name, why in test.without_effect.items())
+        + ". It always has four uploads and four downloads.",
+        f"The line carries {published.LARGEST_MBPS:.1f} Mbit/s of payload: 1448 of every 1538 "
+        "bytes (24 bytes of preamble, checksum and gap beside Ethernet's 14 of header). "
+        "Acknowledgements of the downloads take some 3 Mbit/s of it: 91 are left for the uploads, "
+        "which is what the source prints as their average.",
+        "The source conflicts with itself: an average of 91 Mbit/s for the sum of the uploads "
+        "and an upload speed of 24 for each of the four, which is 96. Ends of the throughput's "
+        "range at 99 to 106 are artefacts of a Gaussian ellipse around netperf's uneven reports.",
+        "Ours, not the source's: the server's egress queue (fq_codel, the default of the "
+        "distributions of the time), a one-way delay of 0.25 ms for three hosts' stacks, and a "
+        f"ring of {arms.RING_BYTES} bytes in the router's driver, fitted to the printed latencies. "
+        "A FIFO of 1000 packets at the server would give 80 ms of latency at any target: downloads "
+        "never meet the router's PIE.",
+    ]
+    if fit:
+        said.append(
+            f"The fit: printed latency less ours without a ring is {fit.excess_ms.value:.2f} ms "
+            f"({fit.excess_ms.low:.2f} to {fit.excess_ms.high:.2f} over the settings), "
+            f"{fit.bytes / 1000:.1f} kB at 100 Mbit/s, {fit.packets:.0f} full packets. The "
+            "source's interface is named enx..., as systemd names USB adapters; Linux's driver of "
+            f"USB 2 adapters queued {arms.USB2_RING_PKTS} packets of any size (commit "
+            "7ff14c52049e of November 2025 says so and adds byte limits): 5 ms with this mix of "
+            "data and acknowledgements, 7.4 ms when all are full. Which adapter it was is not said."
+        )
+    said += [
+        "Scenarios 2 and 3 have no numbers. Taken: bursts of "
+        f"{arms.BURST_MBPS:g} Mbit/s of UDP payload from the client, {arms.BURST_S:g} s every "
+        f"{arms.BURST_EVERY_S:g} s; one more CUBIC flow each way for the whole time.",
+        "Upload and download are payload that the receivers got; netperf reports what its sender's "
+        "calls took. Averages are the same, the spread from step to step is not.",
+        "PIE of the kernel of the time is `linux_3_14` (kernels 3.14 to 5.0), which the source's "
+        "defaults of 20 and 30 ms belong to. The kernel backend is 6.1: there, and in the "
+        "simulator beside it, `dq_rate_estimator` selects today's estimator of that kind.",
+    ]
+    if side_length_s < published.LENGTH_S:
+        said.append(
+            "Quick: the printed numbers are held against runs of the printed length; everything "
+            f"else is {side_length_s} s long, in which the slow start of the flows weighs more."
+        )
+    if interrupted:
+        said.insert(0, "Interrupted: only the parts that had finished are here.")
+    return said
+
+
+def commands() -> dict[str, list[tuple[str, str]]]:
+    """What one would type on a testbed."""
+    lines = testbed_lines(arms.experiment(arms.Setting().qdisc(arms.ESTIMATOR), ring_bytes=0))
+    return {f"{arms.Setting().label}, without the ring": list(lines)}
