@@ -3,7 +3,7 @@
 //!
 //! `DUMBBELL_FUZZ_CASES=100000 cargo test -p dumbbell-engine --test controller_fuzz` runs longer.
 
-use dumbbell_engine::cca::{Ack, Cca, Knobs, Moment, NAMES, RateSample, State, Window};
+use dumbbell_engine::cca::{Ack, Cca, Knobs, Moment, NAMES, RateSample, RttSample, State, Window};
 use dumbbell_engine::sim::random::Stream;
 use dumbbell_engine::sim::time::Time;
 use dumbbell_engine::spec::tcp::Profile;
@@ -245,6 +245,15 @@ impl Sender {
                 is_ack_delayed: is(6),
             },
         };
+        if let Some(rtt) = rtt {
+            let sample = RttSample {
+                now: self.now,
+                rtt,
+                una_pkts: self.una_pkts,
+                next_pkts: self.next_pkts,
+            };
+            self.cca.on_rtt(&mut self.window, &sample);
+        }
         let is_reducing = matches!(self.state, State::Cwr | State::Recovery);
         if self.cca.owns_recovery() || !is_reducing {
             self.cca.on_ack(&mut self.window, &ack);

@@ -45,11 +45,11 @@ def column(run: Run, name: str, from_s: float) -> np.ndarray:
     return np.asarray(samples[name])[np.asarray(samples["t_ns"]) >= from_s * 1e9]
 
 
-def mean_window(loss_every: int, tcp: dict[str, Any], losses: int = 40) -> float:
+def mean_window(loss_every: int, tcp: dict[str, Any], losses: int = 40, **link: Any) -> float:
     """Packets delivered a round trip, between two losses late in the run."""
     expected = 1.2 * loss_every**0.5
     duration_s = int(losses * loss_every / expected * RTT_MS / 1000) + 20
-    run = one_flow(duration_s, tcp, {"loss_every": loss_every})
+    run = one_flow(duration_s, tcp, {"loss_every": loss_every} | link)
     samples = run.tables["flow_samples"]
     retransmitted = np.asarray(samples["retransmitted_pkts"])
     times = np.asarray(samples["t_ns"]) / 1e9
@@ -90,12 +90,15 @@ def test_cubic_follows_rfc_9438_above_its_reno_region(loss_every: int) -> None:
     assert window == pytest.approx(expected, rel=0.15)
 
 
-@pytest.mark.parametrize("loss_every", [50_000, 100_000])
+# At an infinite rate a window is sent within one instant, and RACK, which orders what was sent in
+# the same microsecond by its numbers (RFC 8985 section 6.2 step 2), may take a copy for lost that
+# is on its way.
+@pytest.mark.parametrize("loss_every", [20_000, 50_000, 100_000])
 def test_linuxs_cubic_follows_it_where_the_window_is_large(loss_every: int) -> None:
     expected = cubic_mean_window(1 / loss_every, RTT_MS / 1000)
-    assert mean_window(loss_every, {"congestion_control": "cubic"}) == pytest.approx(
-        expected, rel=0.15
-    )
+    tcp = {"congestion_control": "cubic"}
+    window = mean_window(loss_every, tcp, rate="10gbit", qdisc="pfifo limit 100000")
+    assert window == pytest.approx(expected, rel=0.15)
 
 
 @pytest.mark.parametrize(("rate_mbps", "rtt_ms"), [(10, 40), (40, 20), (40, 100)])

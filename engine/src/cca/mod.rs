@@ -148,6 +148,19 @@ pub struct RateSample {
     pub is_ack_delayed: bool,
 }
 
+/// A round-trip time that an acknowledgement measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RttSample {
+    /// When it came.
+    pub now: Time,
+    /// The round-trip time.
+    pub rtt: Time,
+    /// First packet that is not acknowledged; counted from the start of the connection.
+    pub una_pkts: u64,
+    /// Next packet to be sent.
+    pub next_pkts: u64,
+}
+
 /// An acknowledgement, as a controller sees it, after the sender has entered it in its
 /// scoreboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -263,6 +276,10 @@ pub trait Controller {
     /// The handshake is over, the initial window set.
     fn init(&mut self, _window: &mut Window, _moment: &Moment) {}
 
+    /// An acknowledgement has measured a round-trip time: in every state, also while the window is
+    /// being reduced, and before losses are looked for (Linux's `pkts_acked`).
+    fn on_rtt(&mut self, _window: &mut Window, _sample: &RttSample) {}
+
     /// An acknowledgement of new data that may make the window grow: not while it is being
     /// reduced. A controller that owns recovery gets every acknowledgement.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack);
@@ -355,6 +372,12 @@ macro_rules! controllers {
             /// See [`Controller::init`].
             pub fn init(&mut self, window: &mut Window, moment: &Moment) {
                 match self { $(Cca::$variant(state) => state.init(window, moment),)+ }
+            }
+
+            /// See [`Controller::on_rtt`].
+            #[inline]
+            pub fn on_rtt(&mut self, window: &mut Window, sample: &RttSample) {
+                match self { $(Cca::$variant(state) => state.on_rtt(window, sample),)+ }
             }
 
             /// See [`Controller::on_ack`].

@@ -317,17 +317,40 @@ impl Sender {
 
     /// Bytes the application may still write before its send buffer is full.
     pub fn room_bytes(&self) -> u64 {
-        let memory = match self.settings.tcp.send_buffer_bytes {
+        let free = self.memory_bytes().saturating_sub(self.used_memory_bytes());
+        free / PACKET_MEMORY_BYTES * u64::from(self.settings.mss_bytes)
+    }
+
+    /// Whether an application that waits is woken to write: a third of the buffer is free
+    /// (`sk_stream_is_writeable`).
+    pub fn is_writable(&self) -> bool {
+        let used = self.used_memory_bytes();
+        self.memory_bytes().saturating_sub(used) >= used / 2
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        match self.settings.tcp.send_buffer_bytes {
             0 => self.send_memory_bytes,
             // The kernel doubles what it is asked for, to make room for its own structures
             // (socket(7), SO_SNDBUF).
             asked => 2 * asked,
-        };
-        let most = memory / PACKET_MEMORY_BYTES * u64::from(self.settings.mss_bytes);
-        most.saturating_sub(self.unacknowledged_bytes())
+        }
     }
 
-    /// Bytes written and not acknowledged: what its send buffer holds.
+    /// Memory of what was written and is not acknowledged. Of a packet that is SACKed after its
+    /// neighbour only the payload is left: the two become one (`tcp_shift_skb_data`).
+    fn used_memory_bytes(&self) -> u64 {
+        let mss_bytes = u64::from(self.settings.mss_bytes);
+        let used = self.unacknowledged_bytes() * PACKET_MEMORY_BYTES / mss_bytes;
+        let merged_pkts = if self.is_sack() {
+            u64::from(self.board.sacked_out())
+        } else {
+            0
+        };
+        used.saturating_sub(merged_pkts * PACKET_MEMORY_BYTES.saturating_sub(mss_bytes))
+    }
+
+    /// Bytes written and not acknowledged: the payload in its send buffer.
     pub fn unacknowledged_bytes(&self) -> u64 {
         self.written - self.una.clamp(1, self.written)
     }

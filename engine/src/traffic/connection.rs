@@ -116,10 +116,10 @@ impl Connection {
         if self.to_write == 0 || self.sender.phase() != Phase::Established {
             return;
         }
-        let room = self.sender.room_bytes();
-        if room < self.sender.unacknowledged_bytes() / 2 {
+        if !self.sender.is_writable() {
             return;
         }
+        let room = self.sender.room_bytes();
         let bytes = room.min(self.to_write);
         if bytes > 0 {
             self.sender.write(bytes, now);

@@ -3,7 +3,7 @@
 
 use super::{LEAST_SSTHRESH_PKTS, may_grow};
 use crate::cca::hystart::{HyStart, Measurement};
-use crate::cca::{Ack, Knobs, Window};
+use crate::cca::{Ack, Knobs, RttSample, Window};
 use crate::sim::time::{PS_PER_S, Time};
 
 /// What is left of the window after a reduction is 717/1024 = 0.7002 (RFC 9438's 0.7).
@@ -73,11 +73,37 @@ impl Cubic {
         }
     }
 
-    /// An acknowledgement: what it measured, then growth.
-    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        if let Some(rtt) = ack.rtt {
-            self.measure(window, ack, rtt);
+    /// A round-trip time. HyStart looks at it in recovery too, where the window may be below the
+    /// threshold: slow start in the eyes of the kernel.
+    pub fn on_rtt(&mut self, window: &mut Window, sample: &RttSample) {
+        // Nor within a second of the start of an epoch: the queue may not have drained.
+        let now_tick = self.tick(sample.now);
+        let is_fresh = |epoch: Epoch| now_tick.saturating_sub(epoch.start_tick) < self.timer_hz;
+        if self.epoch.is_some_and(is_fresh) {
+            return;
         }
+        let rtt_us = (sample.rtt.as_ns() / 1000).max(1);
+        let delay_min_us = self.delay_min_us.map_or(rtt_us, |least| least.min(rtt_us));
+        self.delay_min_us = Some(delay_min_us);
+        let Some(hystart) = &mut self.hystart else {
+            return;
+        };
+        let measurement = Measurement {
+            now_us: sample.now.as_ns() / 1000,
+            rtt_us,
+            delay_min_us,
+            cwnd_pkts: window.cwnd_pkts,
+            una_pkts: sample.una_pkts,
+            next_pkts: sample.next_pkts,
+            pacing_rate_bytes_per_s: window.pacing_rate_bytes_per_s,
+        };
+        if window.is_in_slow_start() && hystart.on_ack(&measurement) {
+            window.ssthresh_pkts = window.cwnd_pkts;
+        }
+    }
+
+    /// An acknowledgement that may make the window grow.
+    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if !may_grow(ack) {
             return;
         }
@@ -131,33 +157,6 @@ impl Cubic {
         // Split, so that the product fits.
         let (seconds, rest) = (at.0 / PS_PER_S, at.0 % PS_PER_S);
         seconds * self.timer_hz + rest * self.timer_hz / PS_PER_S
-    }
-
-    fn measure(&mut self, window: &mut Window, ack: &Ack, rtt: Time) {
-        // Nor within a second of the start of an epoch: the queue may not have drained.
-        let now_tick = self.tick(ack.now);
-        let is_fresh = |epoch: Epoch| now_tick.saturating_sub(epoch.start_tick) < self.timer_hz;
-        if self.epoch.is_some_and(is_fresh) {
-            return;
-        }
-        let rtt_us = (rtt.as_ns() / 1000).max(1);
-        let delay_min_us = self.delay_min_us.map_or(rtt_us, |least| least.min(rtt_us));
-        self.delay_min_us = Some(delay_min_us);
-        let Some(hystart) = &mut self.hystart else {
-            return;
-        };
-        let measurement = Measurement {
-            now_us: ack.now.as_ns() / 1000,
-            rtt_us,
-            delay_min_us,
-            cwnd_pkts: window.cwnd_pkts,
-            una_pkts: ack.una_pkts,
-            next_pkts: ack.next_pkts,
-            pacing_rate_bytes_per_s: window.pacing_rate_bytes_per_s,
-        };
-        if window.is_in_slow_start() && hystart.on_ack(&measurement) {
-            window.ssthresh_pkts = window.cwnd_pkts;
-        }
     }
 
     /// Works out how many acknowledgements make the window grow by a packet.

@@ -6,6 +6,34 @@ use crate::spec::tcp::Profile;
 
 const RTT: Time = ms(100);
 
+/// What a sender does with an acknowledgement in order: the round-trip time, then growth.
+trait Acknowledge {
+    fn acknowledge(&mut self, window: &mut Window, ack: &Ack);
+}
+
+fn sample(ack: &Ack) -> RttSample {
+    RttSample {
+        now: ack.now,
+        rtt: ack.rtt.expect("these are timed"),
+        una_pkts: ack.una_pkts,
+        next_pkts: ack.next_pkts,
+    }
+}
+
+impl Acknowledge for AnyCubic {
+    fn acknowledge(&mut self, window: &mut Window, ack: &Ack) {
+        self.on_rtt(window, &sample(ack));
+        self.on_ack(window, ack);
+    }
+}
+
+impl Acknowledge for Cubic {
+    fn acknowledge(&mut self, window: &mut Window, ack: &Ack) {
+        self.on_rtt(window, &sample(ack));
+        self.on_ack(window, ack);
+    }
+}
+
 fn cubic() -> AnyCubic {
     AnyCubic::new(&knobs(Profile::Linux61), Time::ZERO)
 }
@@ -19,7 +47,7 @@ fn after_loss(cubic: &mut AnyCubic, window: &mut Window, rtt: Time, round_trips:
         let in_flight = u64::from(window.cwnd_pkts);
         for n in 0..in_flight {
             let at = Time(rtt.0 * round + rtt.0 * n / in_flight);
-            cubic.on_ack(window, &ack(at, 1, rtt));
+            cubic.acknowledge(window, &ack(at, 1, rtt));
         }
         windows.push(window.cwnd_pkts);
     }
@@ -121,7 +149,7 @@ fn before_the_first_loss_growth_is_at_least_a_twentieth() {
     let mut window = window(400, 1448);
     let mut cubic = Cubic::new(&knobs(Profile::Linux61));
     for n in 0..400 {
-        cubic.on_ack(&mut window, &ack(ms(1000) + Time(n), 1, RTT));
+        cubic.acknowledge(&mut window, &ack(ms(1000) + Time(n), 1, RTT));
     }
     assert_eq!(window.cwnd_pkts, 420);
 }
@@ -130,11 +158,11 @@ fn before_the_first_loss_growth_is_at_least_a_twentieth() {
 fn growth_is_at_most_one_packet_for_two() {
     let mut window = window(100, 1448);
     let mut cubic = Cubic::new(&knobs(Profile::Linux61));
-    cubic.on_ack(&mut window, &ack(ms(1000), 1, RTT));
+    cubic.acknowledge(&mut window, &ack(ms(1000), 1, RTT));
     // A minute later the curve is thousands of packets above.
     window.cwnd_pkts = 100;
     for n in 0..100 {
-        cubic.on_ack(&mut window, &ack(ms(61_000 + n), 1, RTT));
+        cubic.acknowledge(&mut window, &ack(ms(61_000 + n), 1, RTT));
     }
     assert!(
         (149..=150).contains(&window.cwnd_pkts),
@@ -155,7 +183,7 @@ fn idle_time_is_no_time_on_the_curve() {
         }
         for n in 0..1000 {
             let at = now + Time(RTT.0 * n / 1000);
-            cubic.on_ack(&mut window, &ack(at, 1, RTT));
+            cubic.acknowledge(&mut window, &ack(at, 1, RTT));
         }
         window.cwnd_pkts - before
     };
@@ -167,7 +195,7 @@ fn idle_time_is_no_time_on_the_curve() {
 fn a_timeout_forgets_the_plateau_and_the_delay() {
     let mut cubic = Cubic::new(&knobs(Profile::Linux61));
     let mut window = window(100, 1448);
-    cubic.on_ack(&mut window, &ack(ms(1), 1, RTT));
+    cubic.acknowledge(&mut window, &ack(ms(1), 1, RTT));
     cubic.on_rto(&mut window);
     assert_eq!(window.ssthresh_pkts, 70);
     assert_eq!((cubic.w_max_pkts, cubic.delay_min_us), (0, None));
@@ -177,10 +205,10 @@ fn a_timeout_forgets_the_plateau_and_the_delay() {
 fn round_trips_within_a_second_of_a_loss_are_not_believed() {
     let mut cubic = Cubic::new(&knobs(Profile::Linux61));
     let mut window = window(100, 1448);
-    cubic.on_ack(&mut window, &ack(ms(1000), 1, ms(50)));
-    cubic.on_ack(&mut window, &ack(ms(1999), 1, ms(40)));
+    cubic.acknowledge(&mut window, &ack(ms(1000), 1, ms(50)));
+    cubic.acknowledge(&mut window, &ack(ms(1999), 1, ms(40)));
     assert_eq!(cubic.delay_min_us, Some(50_000));
-    cubic.on_ack(&mut window, &ack(ms(2000), 1, ms(40)));
+    cubic.acknowledge(&mut window, &ack(ms(2000), 1, ms(40)));
     assert_eq!(cubic.delay_min_us, Some(40_000));
 }
 
@@ -207,10 +235,10 @@ fn nothing_grows_in_recovery_or_when_the_application_limits() {
             ..open
         },
     ] {
-        cubic.on_ack(&mut window, &held);
+        cubic.acknowledge(&mut window, &held);
         assert_eq!(window.cwnd_pkts, 10);
     }
-    cubic.on_ack(
+    cubic.acknowledge(
         &mut window,
         &Ack {
             state: State::Loss,
@@ -224,7 +252,7 @@ fn nothing_grows_in_recovery_or_when_the_application_limits() {
 fn hystart_ends_slow_start_when_the_delay_grows() {
     let mut window = fresh_window(20);
     let mut cubic = cubic();
-    cubic.on_ack(
+    cubic.acknowledge(
         &mut window,
         &Ack {
             una_pkts: 1,
@@ -238,7 +266,7 @@ fn hystart_ends_slow_start_when_the_delay_grows() {
             next_pkts: 60,
             ..ack(ms(3 * n), 1, ms(120))
         };
-        cubic.on_ack(&mut window, &ack);
+        cubic.acknowledge(&mut window, &ack);
     }
     // At the ninth sample of the second round, after one packet in the first round and eight.
     assert_eq!(window.ssthresh_pkts, 29);
@@ -253,4 +281,25 @@ fn an_undo_gives_back_the_window() {
     window.cwnd_pkts = 70;
     cubic.on_undo(&mut window);
     assert_eq!(window.cwnd_pkts, 100);
+}
+
+#[test]
+fn hystart_looks_at_round_trips_in_recovery() {
+    // Rate reduction keeps the window below the threshold, which is slow start to HyStart.
+    let mut cubic = cubic();
+    let mut window = fresh_window(100);
+    cubic.acknowledge(&mut window, &ack(ms(1), 1, RTT));
+    window.ssthresh_pkts = 70;
+    window.cwnd_pkts = 30;
+    for n in 1..=9 {
+        assert_eq!(window.ssthresh_pkts, 70);
+        let late = RttSample {
+            now: ms(200 + 3 * n),
+            rtt: ms(113),
+            una_pkts: 20,
+            next_pkts: 60,
+        };
+        cubic.on_rtt(&mut window, &late);
+    }
+    assert_eq!(window.ssthresh_pkts, 30);
 }

@@ -11,7 +11,7 @@
 mod linux;
 mod rfc9438;
 
-use super::{Ack, Controller, Knobs, Moment, State, Window};
+use super::{Ack, Controller, Knobs, Moment, RttSample, State, Window};
 use crate::sim::time::Time;
 use crate::spec::tcp::Profile;
 
@@ -39,6 +39,14 @@ impl Controller for Cubic {
         match knobs.profile {
             Profile::Linux61 => Cubic::Linux(linux::Cubic::new(knobs)),
             Profile::Rfc => Cubic::Rfc(rfc9438::Cubic::new(knobs)),
+        }
+    }
+
+    #[inline]
+    fn on_rtt(&mut self, window: &mut Window, sample: &RttSample) {
+        // HyStart++ is told with the acknowledgement: it ends with the first loss.
+        if let Cubic::Linux(cubic) = self {
+            cubic.on_rtt(window, sample);
         }
     }
 

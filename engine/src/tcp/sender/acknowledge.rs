@@ -4,7 +4,7 @@
 //! time, loss recovery, the timer, the rate sample, and last the window.
 
 use super::Sender;
-use crate::cca::{Ack, State};
+use crate::cca::{Ack, RttSample, State};
 use crate::sim::time::Time;
 use crate::tcp::pacing;
 use crate::tcp::prr::Progress;
@@ -131,6 +131,15 @@ impl Sender {
             return;
         }
         self.clean(prior_una, prior_highest, now_us, &mut news);
+        if let Some(rtt_us) = news.rtt_us {
+            let sample = RttSample {
+                now,
+                rtt: from_us(rtt_us),
+                una_pkts: self.board.head(),
+                next_pkts: self.board.tail(),
+            };
+            self.cca.on_rtt(&mut self.window, &sample);
+        }
         let prior_delivered = news.delivery.prior_delivered_pkts();
         if let Some(prior_delivered) = prior_delivered.filter(|prior| *prior > 0) {
             let delivered_pkts = self.rate.delivered_pkts;

@@ -236,3 +236,47 @@ proptest! {
         transfer(&settings, kilobytes * 1000, |number| losses.contains(&number));
     }
 }
+
+/// An established sender with a buffer of 50 full packets that an application has filled.
+fn with_a_full_buffer() -> Sender {
+    let settings = settings(|tcp| tcp.send_buffer_bytes = 25 * PACKET_MEMORY_BYTES);
+    let mut sender = Sender::new(&settings, Time::ZERO);
+    sender.connect(Time::ZERO);
+    while sender.poll_transmit(Time::ZERO).is_some() {}
+    let syn_ack = Segment {
+        ack: 1,
+        window_bytes: 1 << 20,
+        flags: Flags::SYN | Flags::ACK,
+        ..Segment::default()
+    };
+    sender.on_segment(&syn_ack, ONE_WAY);
+    sender.write(sender.room_bytes(), ONE_WAY);
+    while sender.poll_transmit(ONE_WAY).is_some() {}
+    sender
+}
+
+#[test]
+fn packets_sacked_beside_others_give_their_structures_memory_back() {
+    let mut sender = with_a_full_buffer();
+    let mss = u64::from(sender.settings.mss_bytes);
+    assert_eq!((sender.room_bytes(), sender.is_writable()), (0, false));
+    let mut blocks = crate::tcp::segment::SackBlocks::default();
+    let (start, end) = (1 + mss, 1 + 10 * mss);
+    blocks.push(crate::tcp::segment::SackBlock { start, end }, 3);
+    let duplicate = Segment {
+        seq: 1,
+        ack: 1,
+        window_bytes: 1 << 20,
+        sack: blocks,
+        flags: Flags::ACK,
+        ..Segment::default()
+    };
+    sender.on_segment(&duplicate, Time(3 * ONE_WAY.0));
+    // Nine packets of 2304 bytes of memory are down to 1448: room for three more.
+    assert_eq!(
+        sender.room_bytes(),
+        9 * (PACKET_MEMORY_BYTES - mss) / PACKET_MEMORY_BYTES * mss
+    );
+    assert_eq!(sender.room_bytes(), 3 * mss);
+    assert!(!sender.is_writable(), "a third must be free");
+}
