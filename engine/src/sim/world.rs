@@ -15,6 +15,7 @@ use super::packet::{Kind, Packet};
 use super::time::Time;
 use super::tournament::Tournament;
 use super::wheel::{Entry, Order, Wheel};
+use crate::net::chains;
 use crate::net::link::{Link, Offered, Passage, Sent};
 use crate::net::propagation::Propagation;
 use crate::net::route::Routes;
@@ -26,6 +27,7 @@ use crate::spec::{Change, Experiment};
 use crate::traffic::conversation::Conversation;
 
 mod accounting;
+mod chained;
 mod hosts;
 mod tcp;
 
@@ -113,6 +115,8 @@ impl World {
     pub fn new(experiment: &Experiment, replication: u64) -> World {
         let mut built = super::build::Built::new(experiment, replication);
         built.links.iter_mut().for_each(Link::fold);
+        let hops = experiment.hops();
+        chains::join(&mut built.links, &built.conversations, &built.routes, &hops);
         World::of(built, experiment)
     }
 
@@ -132,12 +136,14 @@ impl World {
             turns.len() - 1
         };
         for (component, link) in (0..).zip(&mut links) {
-            if link.may_be_pending {
+            let is_pulled = link.feeds() && link.passage() == Passage::Folded;
+            if link.may_be_pending && !is_pulled {
                 link.departure_leaf = new_leaf(class::DEPARTURE, component);
             }
         }
         for (component, link) in (0..).zip(&mut links) {
-            if matches!(link.propagation, Propagation::Ring(_)) && link.delay > Time::ZERO {
+            let has_ring = matches!(link.propagation, Propagation::Ring(_));
+            if has_ring && link.delay > Time::ZERO && !link.feeds() {
                 link.arrival_leaf = new_leaf(class::ARRIVAL, component);
             }
         }
@@ -408,8 +414,10 @@ impl World {
         let bound = self.now + Time(u64::from(is_past));
         let link = &mut self.links[index];
         let is_delayed = link.delay > Time::ZERO;
-        let is_awaited =
-            !is_delayed && !self.conversations[packet.conversation as usize].counts_at(link.to);
+        let chain = link.chain.map(|chain| chain.last);
+        let is_awaited = chain.is_none()
+            && !is_delayed
+            && !self.conversations[packet.conversation as usize].counts_at(link.to);
         catch_up(
             link,
             bound,
@@ -420,6 +428,8 @@ impl World {
         let is_first = link.next_arrival() == Time::NEVER;
         if !link.offer_folded(packet, self.now, is_awaited) {
             self.count_dropped(&packet);
+        } else if let Some(last) = chain {
+            self.wake_chain(last);
         } else if is_delayed && is_first {
             self.tournament.set(link.arrival_leaf, link.next_arrival());
         } else if is_awaited {
@@ -441,6 +451,7 @@ impl World {
 
     fn catch_up_all(&mut self, bound: Time) {
         for index in 0..self.links.len() {
+            self.pull(index, bound);
             self.catch_up(index, bound);
         }
     }
@@ -448,7 +459,9 @@ impl World {
     /// The pending event of a link: a departure, or its discipline's next packet is due.
     #[inline(always)]
     fn depart(&mut self, index: usize) {
-        if self.links[index].passage() == Passage::Folded {
+        if self.links[index].is_fed() {
+            self.depart_from_chain(index);
+        } else if self.links[index].passage() == Passage::Folded {
             self.catch_up(index, self.now + Time(1));
             let link = &self.links[index];
             self.tournament.set(link.departure_leaf, link.pending());
@@ -523,7 +536,10 @@ impl World {
         let due = self.now.saturating_add(link.delay);
         ring.push_back((due, packet));
         if ring.len() == 1 {
-            self.tournament.set(link.arrival_leaf, due);
+            match link.chain {
+                Some(chain) => self.wake_chain(chain.last),
+                None => self.tournament.set(link.arrival_leaf, due),
+            }
         }
     }
 
@@ -541,15 +557,16 @@ impl World {
 
     #[inline]
     fn arrive_from_ring(&mut self, index: usize) {
+        if self.links[index].is_fed() {
+            return self.arrive_from_chain(index);
+        }
+        let bound = self.now + Time(1);
         if self.links[index].passage() == Passage::Folded {
             // Of one instant, departures come before arrivals.
-            self.catch_up(index, self.now + Time(1));
+            self.catch_up(index, bound);
         }
         let link = &mut self.links[index];
-        let Propagation::Ring(ring) = &mut link.propagation else {
-            unreachable!("only rings are in the tournament");
-        };
-        let (_, packet) = ring.pop_front().expect("the ring's head is due");
+        let (_, packet) = link.out_before(bound).expect("the first packet is due");
         let host = link.to;
         self.tournament.set(link.arrival_leaf, link.next_arrival());
         self.arrive(packet, host);
@@ -596,20 +613,21 @@ fn catch_up(
     conversations: &mut [Conversation],
     arriving: &mut Ring<(Packet, u32)>,
 ) {
-    while let Some(left) = link.depart_before(bound, warm_up) {
-        if link.delay > Time::ZERO
-            && let Propagation::Ring(ring) = &mut link.propagation
-        {
-            ring.push_back((left.departure + link.delay, left.packet));
+    while link.depart_before(bound, warm_up).is_some() {
+        // With a delay, or when the next link fetches it, it stays on the way.
+        if link.delay > Time::ZERO || link.feeds() {
             continue;
         }
-        let sink = &mut conversations[left.packet.conversation as usize];
+        let Some((departure, packet)) = link.out_before(bound) else {
+            break;
+        };
+        let sink = &mut conversations[packet.conversation as usize];
         if sink.counts_at(link.to) {
-            sink.receive(&left.packet, left.departure, warm_up);
+            sink.receive(&packet, departure, warm_up);
         } else {
             // Only the event made for it can have come to an awaited departure.
-            debug_assert_eq!(left.departure + Time(1), bound);
-            arriving.push_back((left.packet, link.to));
+            debug_assert_eq!(departure + Time(1), bound);
+            arriving.push_back((packet, link.to));
         }
     }
 }
