@@ -36,6 +36,7 @@ BY_VALUE_PACKETS = 2_000_000
 BY_VALUE_CASES = ((1, 100), (10, 100), (100, 1000), (1000, 1000))
 WINDOWS_PKTS = (10, 100, 1000, 10_000)
 WINDOW_PACKETS = 4_000_000
+SIZE_PACKETS = 2_000_000
 BINARIES = entrants.BENCH / "rust" / "target" / "release"
 
 
@@ -249,6 +250,28 @@ def window_line(costs: dict[int, float]) -> tuple[str, bool]:
     return f"CPU ns/packet by window: {each}; {factor:.2f} times, goal {FLAT_GOAL}: {verdict}", flat
 
 
+def size_lines(rounds: int, scale: float) -> list[str]:
+    """What a packet costs among many flows and many hosts, beside few of them."""
+    print("running: many flows, many hosts ...", flush=True)
+    packets = int(SIZE_PACKETS * scale)
+    pairs = [
+        (tcp_work.crowd(10, packets), tcp_work.crowd(10_000, packets)),
+        (tcp_work.tree(2, packets), tcp_work.tree(10, packets)),
+    ]
+    lines = []
+    for small, large in pairs:
+        runners = (engine(small), engine(large))
+        costs = [
+            median(runner(number).cpu_ns_per_packet for number in range(1, rounds + 1))
+            for runner in runners
+        ]
+        lines.append(
+            f"CPU ns/packet: {small.name} {costs[0]:.0f}, {large.name} {costs[1]:.0f},"
+            f" {costs[1] / costs[0]:.2f} times"
+        )
+    return lines
+
+
 def rate_lines(rows: Sequence[Row], rounds: int, scale: float) -> list[str]:
     """Delivered packets a second of CPU: of the dumbbells, and of a figure's worth of flows."""
     best = max(1e9 / median(s.cpu_ns_per_packet for s in row.ours) for row in rows)
@@ -295,6 +318,7 @@ def main() -> int:
     floor = beside_by_value(given.pairs, given.scale)
     windows, flat = window_line(cost_by_window(given.pairs, given.scale))
     notes = [*rate_lines(floor, given.pairs, given.scale), windows]
+    notes += size_lines(given.tcp_pairs, given.scale)
     rows = [] if missing else beside_ns3(binary, given.tcp_pairs, given.scale)
     rows += floor
     print("\n" + table(rows) + "\n\n" + "\n".join(notes))

@@ -220,3 +220,51 @@ def rrul(duration_s: float = 60) -> Work:
         "probes": probes,
     }
     return Work("rrul", Experiment.model_validate(experiment), "client->server")
+
+
+def crowd(flows: int, packets: int) -> Work:
+    """So many CUBIC flows of 1 Mbit/s each over one bottleneck, 50 ms."""
+    rate_bps = flows * 10**6
+    limit = max(20, rate_bps // 20 // (8 * MTU_BYTES))
+    link = {
+        "a": "sender",
+        "b": "receiver",
+        "delay": "25ms",
+        "forward": {"rate": f"{flows}mbit", "qdisc": f"pfifo limit {limit}"},
+    }
+    described = [
+        greedy(f"flow-{n}", "sender", "receiver", {}, start_jitter="1s") for n in range(flows)
+    ]
+    name = f"crowd-{flows}"
+    experiment = {
+        "name": name,
+        "duration": f"{1 + packets * 8 * MTU_BYTES / rate_bps:g}s",
+        "links": [link],
+        "flows": described,
+    }
+    return Work(name, Experiment.model_validate(experiment), "sender->receiver")
+
+
+def tree(branches: int, packets: int) -> Work:
+    """A tree of three tiers, a CUBIC flow of 1 Mbit/s from each leaf to the sink below its root."""
+    tiers = [["root"]]
+    links = []
+    for depth, delay in enumerate(("5ms", "10ms", "20ms"), start=1):
+        tiers.append([f"{depth}-{n}" for n in range(branches**depth)])
+        links += [
+            {"a": host, "b": tiers[depth - 1][n // branches], "rate": "1gbit", "delay": delay}
+            for n, host in enumerate(tiers[depth])
+        ]
+    leaves = tiers[-1]
+    rate_bps = len(leaves) * 10**6
+    limit = max(20, rate_bps // 20 // (8 * MTU_BYTES))
+    queue = {"rate": f"{len(leaves)}mbit", "qdisc": f"pfifo limit {limit}"}
+    links.append({"a": "root", "b": "sink", "delay": "1ms", "forward": queue})
+    name = f"tree-{sum(len(tier) for tier in tiers) + 1}"
+    experiment = {
+        "name": name,
+        "duration": f"{1 + packets * 8 * MTU_BYTES / rate_bps:g}s",
+        "links": links,
+        "flows": [greedy(f"flow-{host}", host, "sink", {}, start_jitter="1s") for host in leaves],
+    }
+    return Work(name, Experiment.model_validate(experiment), "root->sink")

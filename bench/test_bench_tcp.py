@@ -82,3 +82,14 @@ def test_round_trip_times_and_queue_of_the_dumbbell_by_value() -> None:
         assert sum(end["delay_ns"] for end in ends) == (20 + 8 * k) * 10**6
     # 50 ms at 100 Mbit/s are 416 packets of 1500 bytes, one of them in the transmitter.
     assert links["router", "far"]["forward"]["qdisc"]["limit_packets"] == 415
+
+
+def test_crowds_and_trees_have_the_size_in_their_name() -> None:
+    crowd = tcp_work.crowd(10_000, 1000)
+    assert len(crowd.experiment.flows) == 10_000
+    tree = tcp_work.tree(10, 1000)
+    resolved = json.loads(tree.experiment.resolved_json())
+    assert len(resolved["hosts"]) == 1112
+    assert len(resolved["flows"]) == 1000
+    assert len(tree.experiment.route("3-999", "sink")) == 4
+    assert tree.name == "tree-1112"

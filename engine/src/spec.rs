@@ -8,6 +8,7 @@ use crate::error::EngineError;
 use crate::qdisc;
 use crate::traffic::law::Law;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 
 mod simulator;
 pub mod tcp;
@@ -349,6 +350,12 @@ impl Experiment {
         found.map(|index| index as u32)
     }
 
+    /// The index of every host, for looking up many: there may be thousands of hosts and flows.
+    pub fn host_indices(&self) -> HashMap<&str, u32> {
+        let names = self.hosts.iter().map(|host| host.name.as_str());
+        names.zip(0..).collect()
+    }
+
     /// The directed link ends in the order of queues: forward is `2 i`, reverse `2 i + 1`.
     pub fn link_ends(&self) -> impl Iterator<Item = (&str, &str, &LinkEnd)> {
         self.links.iter().flat_map(|link| {
@@ -359,7 +366,7 @@ impl Experiment {
 
     /// Names of the queues, in their order: `a->b`, and `a->b#2` for a parallel link.
     pub fn queue_names(&self) -> Vec<String> {
-        let mut seen = std::collections::HashMap::new();
+        let mut seen = HashMap::new();
         let names = self.link_ends().map(|(from, to, _)| {
             let base = format!("{from}->{to}");
             let times = seen

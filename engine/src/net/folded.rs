@@ -42,8 +42,11 @@ pub struct Departed {
 /// Queue and transmitter in one.
 #[derive(Debug, Clone)]
 pub struct FoldedFifo {
-    /// First to leave first; the first is in transmission.
+    /// First to leave first. Those on the way lie in front of the one in transmission, so that
+    /// a packet is written once and read where it arrives.
     scheduled: Ring<Scheduled>,
+    /// So many have left and not been taken out.
+    on_the_way: usize,
     /// Bytes on the wire of all but the first.
     waiting_bytes: u64,
     /// When the first of them leaves, or `NEVER`.
@@ -66,6 +69,7 @@ impl FoldedFifo {
     pub fn new(limit: Limit, rate: Rate, overhead_bytes: u32) -> FoldedFifo {
         FoldedFifo {
             scheduled: Ring::default(),
+            on_the_way: 0,
             waiting_bytes: 0,
             next_departure: Time::NEVER,
             last_departure: Time::ZERO,
@@ -82,8 +86,9 @@ impl FoldedFifo {
     /// now have been caught up with.
     #[inline(always)]
     pub fn offer(&mut self, packet: Packet, bytes: u32, now: Time, is_awaited: bool) -> bool {
-        let waiting_pkts = self.scheduled.len().saturating_sub(1);
-        let is_idle = self.scheduled.is_empty();
+        let system_pkts = self.scheduled.len() - self.on_the_way;
+        let waiting_pkts = system_pkts.saturating_sub(1);
+        let is_idle = system_pkts == 0;
         if !self
             .limit
             .admits(waiting_pkts, self.waiting_bytes, u64::from(bytes))
@@ -108,14 +113,15 @@ impl FoldedFifo {
         true
     }
 
-    /// The next packet that leaves before `bound`.
+    /// The next packet that leaves before `bound`. It is on the way then: `take_out`.
     #[inline(always)]
     pub fn depart_before(&mut self, bound: Time) -> Option<Departed> {
         if self.next_departure >= bound {
             return None;
         }
-        let Scheduled { packet, departure } = self.scheduled.pop_front()?;
-        self.next_departure = match self.scheduled.front() {
+        let Scheduled { packet, departure } = *self.scheduled.get(self.on_the_way)?;
+        self.on_the_way += 1;
+        self.next_departure = match self.scheduled.get(self.on_the_way) {
             Some(next) => {
                 self.waiting_bytes -= u64::from(next.packet.wire_bytes(self.overhead_bytes));
                 next.departure
@@ -134,15 +140,40 @@ impl FoldedFifo {
         })
     }
 
+    /// Takes out the first packet on the way, if it left before `bound`, and says when it did.
+    #[inline(always)]
+    pub fn take_out(&mut self, bound: Time) -> Option<(Time, Packet)> {
+        let first = self.scheduled.front()?;
+        if self.on_the_way == 0 || first.departure >= bound {
+            return None;
+        }
+        self.on_the_way -= 1;
+        let Scheduled { packet, departure } = self.scheduled.pop_front()?;
+        Some((departure, packet))
+    }
+
     fn wait_for_the_next(&mut self) {
         self.awaited.pop_front();
         self.next_awaited = self.awaited.front().copied().unwrap_or(Time::NEVER);
     }
 
-    /// When the first packet leaves; `NEVER` when there is none.
+    /// Whether it takes any packet while it is empty.
+    pub fn admits_any(&self) -> bool {
+        self.limit.admits_any()
+    }
+
+    /// The first packet on the way, or else to leave, and its departure.
     #[inline(always)]
-    pub fn next_departure(&self) -> Time {
-        self.next_departure
+    pub fn first(&self) -> Option<(Time, Packet)> {
+        let first = self.scheduled.front()?;
+        Some((first.departure, first.packet))
+    }
+
+    /// When a packet of so many bytes on the wire, which arrives at `at` and finds nothing here,
+    /// leaves.
+    pub fn departure_when_empty(&self, bytes: u32, at: Time) -> Time {
+        let mut rate = self.rate;
+        at.max(self.last_departure) + rate.time_for(bytes)
     }
 
     /// The next departure that somebody waits for.
@@ -154,7 +185,7 @@ impl FoldedFifo {
     /// Packets in queue and transmission, and the backlog.
     #[inline(always)]
     pub fn level(&self) -> Level {
-        let system_pkts = self.scheduled.len() as u32;
+        let system_pkts = (self.scheduled.len() - self.on_the_way) as u32;
         Level {
             system_pkts,
             backlog_pkts: system_pkts.saturating_sub(1),
@@ -162,7 +193,7 @@ impl FoldedFifo {
         }
     }
 
-    /// Every packet in queue and transmission.
+    /// Every packet in queue and transmission, and on the way.
     pub fn packets(&self) -> impl Iterator<Item = &Packet> {
         self.scheduled.iter().map(|scheduled| &scheduled.packet)
     }

@@ -6,6 +6,7 @@
 //! After transmission a packet may be lost, by chance or by count, and otherwise arrives after the
 //! delay.
 
+use super::chains::Chained;
 use super::folded::{Departed, FoldedFifo};
 use super::link_statistics::{Level, LinkStatistics};
 use super::policer::Policer;
@@ -89,6 +90,8 @@ pub struct Link {
     pub departure_leaf: usize,
     /// The place of its ring, if it has one and a delay.
     pub arrival_leaf: usize,
+    /// Its place in a chain of links, if it is in one.
+    pub chain: Option<Chained>,
     /// In place of `qdisc` and transmitter where departures need no events of their own.
     folded: Option<FoldedFifo>,
     /// In front of the queue.
@@ -145,6 +148,7 @@ impl Link {
             },
             is_eventful: !is_plain_fifo,
             events: Events::default(),
+            chain: None,
             folded: None,
             departure_leaf: usize::MAX,
             arrival_leaf: usize::MAX,
@@ -195,14 +199,78 @@ impl Link {
     /// When the first packet that is on its way, or in a folded queue, arrives at the far end.
     #[inline(always)]
     pub fn next_arrival(&self) -> Time {
-        if let Propagation::Ring(ring) = &self.propagation
-            && let Some((due, _)) = ring.front()
-        {
-            return *due;
+        match (&self.folded, &self.propagation) {
+            (Some(folded), _) => folded
+                .first()
+                .map_or(Time::NEVER, |(departure, _)| departure + self.delay),
+            (None, Propagation::Ring(ring)) => ring.front().map_or(Time::NEVER, |(due, _)| *due),
+            (None, Propagation::Slab(_)) => Time::NEVER,
         }
-        match &self.folded {
-            Some(folded) => folded.next_departure().saturating_add(self.delay),
-            None => Time::NEVER,
+    }
+
+    /// Whether another link takes all that comes out of it, without an event.
+    #[inline(always)]
+    pub fn feeds(&self) -> bool {
+        self.chain.is_some_and(|chain| chain.feeds)
+    }
+
+    /// Whether all that it takes comes out of another link, without an event.
+    #[inline(always)]
+    pub fn is_fed(&self) -> bool {
+        self.chain.is_some_and(|chain| chain.feeder.is_some())
+    }
+
+    /// Whether it may feed another link: its packets stay in order, and none is lost on the way.
+    pub fn can_feed(&self) -> bool {
+        let has_ring = matches!(self.propagation, Propagation::Ring(_));
+        let keeps_time = self.passage == Passage::Folded || self.delay > Time::ZERO;
+        self.is_foldable && has_ring && keeps_time
+    }
+
+    /// Whether it may be fed: what becomes of a packet is certain when it arrives, and before
+    /// then if it finds nothing here.
+    pub fn can_be_fed(&self) -> bool {
+        match self.passage {
+            Passage::Folded => self.folded.as_ref().is_some_and(FoldedFifo::admits_any),
+            Passage::AtOnce => self.delay > Time::ZERO,
+            Passage::Queued => false,
+        }
+    }
+
+    /// Of those in it the first packet to arrive at the far end, and when.
+    pub fn first_out(&self) -> Option<(Time, Packet)> {
+        match (&self.folded, &self.propagation) {
+            (Some(folded), _) => {
+                let (departure, packet) = folded.first()?;
+                Some((departure + self.delay, packet))
+            }
+            (None, Propagation::Ring(ring)) => ring.front().copied(),
+            (None, Propagation::Slab(_)) => None,
+        }
+    }
+
+    /// When a packet that arrives at `at` and finds nothing here arrives at the far end.
+    pub fn out_when_empty(&self, packet: &Packet, at: Time) -> Time {
+        let bytes = packet.wire_bytes(self.overhead_bytes);
+        let departure = match &self.folded {
+            Some(folded) => folded.departure_when_empty(bytes, at),
+            None => at,
+        };
+        departure + self.delay
+    }
+
+    /// Takes out the first packet that arrives at the far end before `bound`, and when it does.
+    /// Departures before then have been caught up with.
+    #[inline(always)]
+    pub fn out_before(&mut self, bound: Time) -> Option<(Time, Packet)> {
+        match (&mut self.folded, &mut self.propagation) {
+            (Some(folded), _) => {
+                let left_before = Time(bound.0.saturating_sub(self.delay.0));
+                let (departure, packet) = folded.take_out(left_before)?;
+                Some((departure + self.delay, packet))
+            }
+            (None, Propagation::Ring(ring)) if ring.front()?.0 < bound => ring.pop_front(),
+            (None, _) => None,
         }
     }
 
@@ -237,7 +305,8 @@ impl Link {
         true
     }
 
-    /// The next packet to leave a folded queue before `bound`, its statistics entered.
+    /// The next packet to leave a folded queue before `bound`, its statistics entered. It stays
+    /// on the way: `out_before`.
     #[inline(always)]
     pub fn depart_before(&mut self, bound: Time, warm_up: Time) -> Option<Departed> {
         let folded = self.folded.as_mut()?;

@@ -238,6 +238,16 @@ pub struct LinkStatistics {
     /// Packets of the measured window that a queue which never holds any let through. Their
     /// sojourn times are zero; `finish` enters them all at once.
     passed_at_once: u64,
+    repeated: Repeated,
+}
+
+/// Packets in a row of the measured window whose times were the same, as nearly all are on a link
+/// that is mostly idle. They are entered together: when the times change, and by `finish`.
+#[derive(Debug, Clone, Copy, Default)]
+struct Repeated {
+    sojourn: Time,
+    wait: Time,
+    pkts: u64,
 }
 
 impl LinkStatistics {
@@ -249,13 +259,40 @@ impl LinkStatistics {
         let sojourn = now - arrived;
         if arrived >= warm_up {
             let wait = sojourn.saturating_sub(service);
+            if sojourn != self.repeated.sojourn || wait != self.repeated.wait {
+                self.enter_repeated();
+                (self.repeated.sojourn, self.repeated.wait) = (sojourn, wait);
+            }
+            self.repeated.pkts += 1;
+        } else {
+            self.sojourn_before_warm_up += u128::from(sojourn.0);
+        }
+    }
+
+    #[inline(always)]
+    fn enter_repeated(&mut self) {
+        let Repeated {
+            sojourn,
+            wait,
+            pkts,
+        } = self.repeated;
+        if pkts == 1 {
             self.sojourn.push(sojourn);
             self.wait.push(wait);
             self.sojourn_histogram.record(sojourn.0);
             self.wait_histogram.record(wait.0);
         } else {
-            self.sojourn_before_warm_up += u128::from(sojourn.0);
+            self.enter_many(sojourn, wait, pkts);
         }
+        self.repeated.pkts = 0;
+    }
+
+    #[inline(never)]
+    fn enter_many(&mut self, sojourn: Time, wait: Time, pkts: u64) {
+        self.sojourn.push_many(sojourn, pkts);
+        self.wait.push_many(wait, pkts);
+        self.sojourn_histogram.record_many(sojourn.0, pkts);
+        self.wait_histogram.record_many(wait.0, pkts);
     }
 
     /// A packet went through a queue that never holds any.
@@ -272,10 +309,8 @@ impl LinkStatistics {
     pub fn finish(&mut self, end: Time) {
         self.levels.advance(end);
         let passed = std::mem::take(&mut self.passed_at_once);
-        self.sojourn.push_zeros(passed);
-        self.wait.push_zeros(passed);
-        self.sojourn_histogram.record_many(0, passed);
-        self.wait_histogram.record_many(0, passed);
+        self.enter_many(Time::ZERO, Time::ZERO, passed);
+        self.enter_repeated();
     }
 
     /// The warm-up is over.
@@ -293,7 +328,8 @@ impl LinkStatistics {
 
     /// Sum of all sojourn times since the start of the run, picoseconds.
     pub fn sojourn_total(&self) -> u128 {
-        self.sojourn_before_warm_up + self.sojourn.sum()
+        let repeated = u128::from(self.repeated.sojourn.0) * u128::from(self.repeated.pkts);
+        self.sojourn_before_warm_up + self.sojourn.sum() + repeated
     }
 
     /// The integral of packets in the system since the start of the run, packet picoseconds.
@@ -338,8 +374,8 @@ mod tests {
         statistics.start_measuring(Time(20));
         statistics.departed(100, Time(5), Time(10), Time(30), Time(20));
         statistics.departed(100, Time(25), Time(10), Time(45), Time(20));
-        statistics.levels.advance(Time(50));
         assert_eq!(statistics.measured().departed_pkts, 2);
+        statistics.finish(Time(50));
         assert_eq!(statistics.sojourn.count(), 1);
         assert_eq!(statistics.wait.max(), Some(Time(10)));
         assert_eq!(statistics.sojourn_total(), 10 + 25 + 20);

@@ -1,5 +1,6 @@
 //! Hosts, links and routes.
 
+pub mod chains;
 pub mod folded;
 pub mod link;
 pub mod link_statistics;

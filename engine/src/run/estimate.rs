@@ -34,7 +34,8 @@ impl Estimate {
     pub fn of(experiment: &Experiment) -> Estimate {
         let duration_s = experiment.duration_ns as f64 * 1e-9;
         let hops = experiment.hops();
-        let index = |name: &str| experiment.host_index(name).expect("hosts were checked");
+        let indices = experiment.host_indices();
+        let index = |name: &str| *indices.get(name).expect("hosts were checked");
         let all = experiment.flows.iter().map(|f| (&f.from, &f.to));
         let all = all.chain(experiment.probes.iter().map(|p| (&p.from, &p.to)));
         let ends = all.flat_map(|(from, to)| [index(from), index(to)]);

@@ -13,6 +13,7 @@ use crate::traffic::datagram::Reassembly;
 use crate::traffic::ping::Ping;
 use crate::traffic::tcp_flow::{Named, TcpFlow};
 use crate::traffic::{FlowStreams, Generator};
+use std::collections::HashMap;
 
 /// The parts of a network before anything has happened.
 pub struct Built {
@@ -29,15 +30,19 @@ pub struct Built {
 struct Builder<'a> {
     experiment: &'a Experiment,
     replication: u64,
+    hosts: HashMap<&'a str, u32>,
     hops: Vec<Hop>,
     routes: Routes,
+    /// Of each directed link.
+    mtus_bytes: Vec<u32>,
 }
 
 impl Built {
     /// Builds the network of a description that has been checked.
     pub fn new(experiment: &Experiment, replication: u64) -> Built {
         let hops = experiment.hops();
-        let host = |name: &str| experiment.host_index(name).expect("hosts were checked");
+        let hosts = experiment.host_indices();
+        let host = |name: &str| *hosts.get(name).expect("hosts were checked");
         let flows = experiment.flows.iter().map(|flow| (&flow.from, &flow.to));
         let probes = experiment
             .probes
@@ -50,8 +55,13 @@ impl Built {
         let builder = Builder {
             experiment,
             replication,
+            hosts,
             hops,
             routes,
+            mtus_bytes: experiment
+                .link_ends()
+                .map(|(_, _, end)| end.mtu_bytes)
+                .collect(),
         };
         let flows = experiment.flows.iter().map(|flow| builder.flow(flow));
         let probes = experiment.probes.iter().map(|probe| builder.probe(probe));
@@ -151,8 +161,8 @@ impl Builder<'_> {
     }
 
     fn host(&self, name: &str) -> u32 {
-        let index = self.experiment.host_index(name);
-        index.expect("hosts were checked")
+        let index = self.hosts.get(name);
+        *index.expect("hosts were checked")
     }
 
     /// Largest packet that passes the way from one host to another.
@@ -160,9 +170,8 @@ impl Builder<'_> {
         let (source, destination) = (self.host(from), self.host(to));
         let row = self.routes.row(destination);
         let path = self.routes.path(&self.hops, row, source, destination);
-        let ends: Vec<_> = self.experiment.link_ends().collect();
         let mtus = path.into_iter().flatten();
-        let mtus = mtus.map(|link| ends[link as usize].2.mtu_bytes);
+        let mtus = mtus.map(|link| self.mtus_bytes[link as usize]);
         mtus.min().expect("a path has a link")
     }
 

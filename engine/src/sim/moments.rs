@@ -71,12 +71,21 @@ impl Moments {
         self.sum
     }
 
-    /// Adds `count` samples of zero.
-    pub fn push_zeros(&mut self, count: u64) {
-        if count > 0 {
-            self.count += count;
-            self.min = Time::ZERO;
+    /// Adds `count` samples of one value.
+    pub fn push_many(&mut self, sample: Time, count: u64) {
+        if count == 0 {
+            return;
         }
+        self.count += count;
+        self.sum += u128::from(sample.0) * u128::from(count);
+        let square = u128::from(sample.0) * u128::from(sample.0);
+        let squares = square.checked_mul(u128::from(count));
+        match squares.and_then(|squares| self.sum_of_squares.checked_add(squares)) {
+            Some(sum) => self.sum_of_squares = sum,
+            None => self.overflow(),
+        }
+        self.min = self.min.min(sample);
+        self.max = self.max.max(sample);
     }
 
     /// How many samples.
@@ -144,6 +153,20 @@ mod tests {
             prop_assert!((moments.mean_seconds() * 1e12 - mean).abs() < 1e-6);
             prop_assert!((moments.sd_seconds() * 1e12 - sd).abs() < 1e-6 * (1.0 + sd));
             prop_assert_eq!(moments.max().unwrap().0, *samples.iter().max().unwrap());
+        }
+
+        #[test]
+        fn many_of_one_value_are_that_value_many_times(
+            samples in prop::collection::vec((any::<u64>(), 0u32..64, 0u64..20), 1..20),
+        ) {
+            let (mut one_by_one, mut together) = (Moments::default(), Moments::default());
+            for (value, shift, count) in samples {
+                let sample = Time(value >> shift);
+                (0..count).for_each(|_| one_by_one.push(sample));
+                together.push_many(sample, count);
+            }
+            prop_assert_eq!(one_by_one.sum_of_squares, together.sum_of_squares);
+            prop_assert_eq!(format!("{one_by_one:?}"), format!("{together:?}"));
         }
     }
 }

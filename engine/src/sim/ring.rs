@@ -55,6 +55,15 @@ impl<T: Copy> Ring<T> {
         self.places.get(self.place(self.popped))
     }
 
+    /// The value before which so many older ones are.
+    #[inline(always)]
+    pub fn get(&self, index: usize) -> Option<&T> {
+        if index >= self.len() {
+            return None;
+        }
+        self.places.get(self.place(self.popped.wrapping_add(index)))
+    }
+
     /// Takes out the oldest value.
     #[inline(always)]
     pub fn pop_front(&mut self) -> Option<T> {
@@ -123,6 +132,7 @@ mod tests {
                     prop_assert_eq!(ring.pop_front(), model.pop_front());
                 }
                 prop_assert_eq!(ring.front(), model.front());
+                prop_assert_eq!(ring.get(value % 7), model.get(value % 7));
                 prop_assert_eq!((ring.len(), ring.is_empty()), (model.len(), model.is_empty()));
                 prop_assert!(ring.iter().eq(model.iter()));
             }

@@ -6,28 +6,30 @@
 //! earlier in the description goes first. So a packet that leaves at the very instant another
 //! arrives has made room for it, and adding a component does not reorder the others.
 //!
-//! What hosts do (send, count, answer) is in `world/hosts.rs`.
+//! What hosts do (send, count, answer) is in `world/hosts.rs`, what links do in `world/links.rs`.
 //!
 //! Transmitters, propagation rings and sources have one pending event each and live in a
 //! `Tournament`; everything else is in the `Wheel`.
 
-use super::packet::{Kind, Packet};
+use super::packet::Packet;
 use super::time::Time;
 use super::tournament::Tournament;
 use super::wheel::{Entry, Order, Wheel};
-use crate::capture::{Capture, Place};
-use crate::net::link::{Link, Offered, Passage, Sent};
+use crate::capture::Capture;
+use crate::net::chains;
+use crate::net::link::{Link, Passage};
 use crate::net::propagation::Propagation;
 use crate::net::route::Routes;
-use crate::qdisc::DropReason;
-use crate::sim::records::{Event, Records};
+use crate::sim::records::Records;
 use crate::sim::ring::Ring;
 use crate::sim::samples::Samples;
 use crate::spec::{Change, Experiment};
 use crate::traffic::conversation::Conversation;
 
 mod accounting;
+mod chained;
 mod hosts;
+mod links;
 mod tcp;
 
 /// Classes of events at one instant, in their order.
@@ -116,6 +118,8 @@ impl World {
     pub fn new(experiment: &Experiment, replication: u64) -> World {
         let mut built = super::build::Built::new(experiment, replication);
         built.links.iter_mut().for_each(Link::fold);
+        let hops = experiment.hops();
+        chains::join(&mut built.links, &built.conversations, &built.routes, &hops);
         World::of(built, experiment)
     }
 
@@ -135,12 +139,14 @@ impl World {
             turns.len() - 1
         };
         for (component, link) in (0..).zip(&mut links) {
-            if link.may_be_pending {
+            let is_pulled = link.feeds() && link.passage() == Passage::Folded;
+            if link.may_be_pending && !is_pulled {
                 link.departure_leaf = new_leaf(class::DEPARTURE, component);
             }
         }
         for (component, link) in (0..).zip(&mut links) {
-            if matches!(link.propagation, Propagation::Ring(_)) && link.delay > Time::ZERO {
+            let has_ring = matches!(link.propagation, Propagation::Ring(_));
+            if has_ring && link.delay > Time::ZERO && !link.feeds() {
                 link.arrival_leaf = new_leaf(class::ARRIVAL, component);
             }
         }
@@ -342,309 +348,6 @@ impl World {
         } else {
             let link = self.routes.next(row, host) as usize;
             self.offer(link, packet);
-        }
-    }
-
-    #[inline(always)]
-    fn offer(&mut self, index: usize, packet: Packet) {
-        match self.links[index].passage() {
-            Passage::AtOnce => self.offer_at_once(index, packet),
-            Passage::Folded => self.offer_folded(index, packet),
-            Passage::Queued => self.offer_queued(index, packet),
-        }
-    }
-
-    /// Offers a packet to a link that it passes in this instant, and to those after it that are
-    /// like it.
-    #[inline]
-    fn offer_at_once(&mut self, index: usize, packet: Packet) {
-        let mut index = index;
-        loop {
-            let link = &mut self.links[index];
-            match link.passage() {
-                Passage::AtOnce => {}
-                Passage::Folded => return self.offer_folded(index, packet),
-                Passage::Queued => return self.offer_queued(index, packet),
-            }
-            let bytes = packet.wire_bytes(link.overhead_bytes);
-            link.statistics.passed(bytes, self.now, self.warm_up);
-            if link.delay > Time::ZERO {
-                return self.delay(index, packet);
-            }
-            let host = link.to;
-            let (goal, row) = self.goal(&packet);
-            // What waits for its turn within the instant goes before it.
-            if host == goal || !self.is_alone {
-                return self.arrive_at_once(packet, host);
-            }
-            index = self.routes.next(row, host) as usize;
-        }
-    }
-
-    /// Offers a packet to a link whose departures have events.
-    #[inline(never)]
-    fn offer_queued(&mut self, index: usize, packet: Packet) {
-        if self.links[index].is_captured {
-            self.see(index, Place::Before, &packet);
-        }
-        let link = &mut self.links[index];
-        let offered = link.offer(packet, self.now);
-        let (is_transmitting, is_eventful) = (link.is_transmitting(), link.is_eventful);
-        match offered {
-            Offered::Dropped(reason) => {
-                self.record(index, Event::Drop, reason as i8, &packet, None);
-                self.count_dropped(&packet);
-            }
-            Offered::Taken => self.record(index, Event::Enqueue, 0, &packet, None),
-        }
-        if is_eventful {
-            self.settle_events(index);
-        }
-        if is_transmitting {
-            self.links[index].settle(self.now);
-        } else if offered == Offered::Taken {
-            self.pump(index);
-        }
-    }
-
-    /// Offers a packet to a link whose departures have no events.
-    #[inline(always)]
-    fn offer_folded(&mut self, index: usize, packet: Packet) {
-        // Departures of this very instant have happened if their turn was before this event's.
-        let is_past = self.current > Turn::new(class::DEPARTURE, index as u32);
-        let bound = self.now + Time(u64::from(is_past));
-        let link = &mut self.links[index];
-        let is_delayed = link.delay > Time::ZERO;
-        let is_awaited =
-            !is_delayed && !self.conversations[packet.conversation as usize].counts_at(link.to);
-        catch_up(
-            link,
-            bound,
-            self.warm_up,
-            &mut self.conversations,
-            &mut self.arriving,
-        );
-        let is_first = link.next_arrival() == Time::NEVER;
-        if !link.offer_folded(packet, self.now, is_awaited) {
-            self.count_dropped(&packet);
-        } else if is_delayed && is_first {
-            self.tournament.set(link.arrival_leaf, link.next_arrival());
-        } else if is_awaited {
-            self.tournament.set(link.departure_leaf, link.pending());
-        }
-    }
-
-    #[inline]
-    fn catch_up(&mut self, index: usize, bound: Time) {
-        let link = &mut self.links[index];
-        catch_up(
-            link,
-            bound,
-            self.warm_up,
-            &mut self.conversations,
-            &mut self.arriving,
-        );
-    }
-
-    fn catch_up_all(&mut self, bound: Time) {
-        for index in 0..self.links.len() {
-            self.catch_up(index, bound);
-        }
-    }
-
-    /// The pending event of a link: a departure, or its discipline's next packet is due.
-    #[inline(always)]
-    fn depart(&mut self, index: usize) {
-        if self.links[index].passage() == Passage::Folded {
-            self.catch_up(index, self.now + Time(1));
-            let link = &self.links[index];
-            self.tournament.set(link.departure_leaf, link.pending());
-        } else {
-            self.pump(index);
-        }
-    }
-
-    /// Lets a link send what is due.
-    #[inline(always)]
-    fn pump(&mut self, index: usize) {
-        let (now, warm_up) = (self.now, self.warm_up);
-        loop {
-            let link = &mut self.links[index];
-            let sent = link.send(now, warm_up);
-            if link.is_eventful {
-                self.settle_events(index);
-            }
-            if self.links[index].is_captured {
-                self.see_begun(index);
-            }
-            let Some(sent) = sent else {
-                break;
-            };
-            let link = &mut self.links[index];
-            // The way of nearly every packet of a bottleneck is short: over a link that does
-            // nothing special, to the host that counts it.
-            let packet = sent.packet;
-            let sink = &mut self.conversations[packet.conversation as usize];
-            if link.is_plain && sink.counts_at(link.to) {
-                sink.receive(&packet, now, warm_up);
-            } else {
-                self.propagate(index, sent);
-            }
-        }
-        let link = &mut self.links[index];
-        link.settle(now);
-        if link.may_be_pending {
-            self.tournament.set(link.departure_leaf, link.pending());
-        }
-    }
-
-    #[inline]
-    fn propagate(&mut self, index: usize, sent: Sent) {
-        let packet = sent.packet;
-        self.record(index, Event::Dequeue, 0, &packet, Some(sent.sojourn));
-        if sent.lost {
-            let reason = DropReason::LinkLoss as i8;
-            self.record(index, Event::Lost, reason, &packet, Some(sent.sojourn));
-            self.count_dropped(&packet);
-            return;
-        }
-        let link = &mut self.links[index];
-        let due = self.now.saturating_add(link.delay);
-        match &mut link.propagation {
-            Propagation::Ring(_) if link.delay == Time::ZERO => {
-                let host = link.to;
-                if link.is_captured_arriving {
-                    self.see(index, Place::Arrived, &packet);
-                }
-                self.arrive_at_once(packet, host);
-            }
-            Propagation::Ring(_) => self.delay(index, packet),
-            Propagation::Slab(slab) => {
-                let place = slab.insert(packet);
-                self.schedule(due, class::ARRIVAL, index as u32, place);
-            }
-        }
-    }
-
-    /// A packet enters the delay of a link.
-    #[inline(always)]
-    fn delay(&mut self, index: usize, packet: Packet) {
-        let link = &mut self.links[index];
-        let Propagation::Ring(ring) = &mut link.propagation else {
-            unreachable!("delays that change have a slab");
-        };
-        let due = self.now.saturating_add(link.delay);
-        ring.push_back((due, packet));
-        if ring.len() == 1 {
-            self.tournament.set(link.arrival_leaf, due);
-        }
-    }
-
-    /// A packet that crossed a link without delay. At its goal it is delivered here and now;
-    /// on the way it waits its turn within the instant, since the link is in use.
-    #[inline(always)]
-    fn arrive_at_once(&mut self, packet: Packet, host: u32) {
-        // TCP answers what arrives: it too waits its turn.
-        if host == self.goal(&packet).0 && packet.kind() != Kind::Tcp {
-            self.deliver(packet, host);
-        } else {
-            self.arriving.push_back((packet, host));
-        }
-    }
-
-    #[inline]
-    fn arrive_from_ring(&mut self, index: usize) {
-        if self.links[index].passage() == Passage::Folded {
-            // Of one instant, departures come before arrivals.
-            self.catch_up(index, self.now + Time(1));
-        }
-        let link = &mut self.links[index];
-        let Propagation::Ring(ring) = &mut link.propagation else {
-            unreachable!("only rings are in the tournament");
-        };
-        let (_, packet) = ring.pop_front().expect("the ring's head is due");
-        let host = link.to;
-        self.tournament.set(link.arrival_leaf, link.next_arrival());
-        if link.is_captured_arriving {
-            self.see(index, Place::Arrived, &packet);
-        }
-        self.arrive(packet, host);
-    }
-
-    fn arrive_from_slab(&mut self, index: usize, place: u32) {
-        let link = &mut self.links[index];
-        let Propagation::Slab(slab) = &mut link.propagation else {
-            unreachable!("only slabs have entries in the wheel");
-        };
-        let packet = slab
-            .remove(place)
-            .expect("the wheel names a packet in flight");
-        let host = link.to;
-        if link.is_captured_arriving {
-            self.see(index, Place::Arrived, &packet);
-        }
-        self.arrive(packet, host);
-    }
-
-    /// A packet's transmission may have begun.
-    #[inline(never)]
-    fn see_begun(&mut self, index: usize) {
-        if let Some(packet) = self.links[index].begun.take() {
-            self.see(index, Place::After, &packet);
-        }
-    }
-
-    #[inline(never)]
-    fn see(&mut self, link: usize, place: Place, packet: &Packet) {
-        if let Some(capture) = &mut self.capture {
-            let conversation = &self.conversations[packet.conversation as usize];
-            capture.see(self.now, link, place, packet, conversation);
-        }
-    }
-
-    #[inline(always)]
-    fn record(
-        &mut self,
-        link: usize,
-        event: Event,
-        reason: i8,
-        packet: &Packet,
-        sojourn: Option<Time>,
-    ) {
-        let link_end = &self.links[link];
-        if !link_end.record_packets {
-            return;
-        }
-        let bytes = packet.wire_bytes(link_end.overhead_bytes);
-        let level = link_end.level();
-        self.records
-            .push(self.now, link, event, reason, packet, bytes, level, sojourn);
-    }
-}
-
-/// Does what the departures of a folded link before `bound` do.
-#[inline(always)]
-fn catch_up(
-    link: &mut Link,
-    bound: Time,
-    warm_up: Time,
-    conversations: &mut [Conversation],
-    arriving: &mut Ring<(Packet, u32)>,
-) {
-    while let Some(left) = link.depart_before(bound, warm_up) {
-        if link.delay > Time::ZERO
-            && let Propagation::Ring(ring) = &mut link.propagation
-        {
-            ring.push_back((left.departure + link.delay, left.packet));
-            continue;
-        }
-        let sink = &mut conversations[left.packet.conversation as usize];
-        if sink.counts_at(link.to) {
-            sink.receive(&left.packet, left.departure, warm_up);
-        } else {
-            // Only the event made for it can have come to an awaited departure.
-            debug_assert_eq!(left.departure + Time(1), bound);
-            arriving.push_back((left.packet, link.to));
         }
     }
 }

@@ -1,13 +1,14 @@
 //! What the simulator cannot do yet. A description may be one that only the kernel runs, so
 //! this is apart from the checks of the description itself.
 
-use super::{Experiment, Flow, Transport};
+use super::{Experiment, Flow, LinkEnd, Transport};
 use crate::capture::{self, addresses};
 use crate::cca;
 use crate::error::EngineError;
-use crate::net::route::Routes;
+use crate::net::route::{Hop, Routes};
 use crate::qdisc;
 use crate::tcp::{IP_HEADER_BYTES, segment};
+use std::collections::HashMap;
 
 /// Headers and options of any segment, and a byte of payload.
 const LEAST_TCP_MTU: u32 = IP_HEADER_BYTES + segment::LARGEST_HEADER_BYTES + 1;
@@ -30,15 +31,16 @@ impl Experiment {
                 }
             }
         }
+        let ways = Ways::new(self);
         for (index, flow) in self.flows.iter().enumerate() {
             if flow.transport == Transport::Tcp {
-                self.check_tcp(&format!("flows[{index}]"), flow)?;
+                self.check_tcp(&format!("flows[{index}]"), flow, &ways)?;
             }
         }
         Ok(())
     }
 
-    fn check_tcp(&self, path: &str, flow: &Flow) -> Result<(), EngineError> {
+    fn check_tcp(&self, path: &str, flow: &Flow, ways: &Ways) -> Result<(), EngineError> {
         let name = flow.tcp.as_ref().map_or("", |tcp| &tcp.congestion_control);
         if !cca::NAMES.contains(&name) {
             let path = format!("{path}.tcp.congestion_control");
@@ -46,16 +48,18 @@ impl Experiment {
             let allowed = format!("{names} in the simulator; others run on the kernel");
             return Err(EngineError::spec(path, name, allowed));
         }
-        let ends: Vec<_> = self.link_ends().map(|(_, _, end)| end).collect();
         let (out, back) = (
-            self.way(&flow.from, &flow.to),
-            self.way(&flow.to, &flow.from),
+            ways.between(&flow.from, &flow.to),
+            ways.between(&flow.to, &flow.from),
         );
         if back.is_empty() {
             let allowed = "a host that links lead back from, for acknowledgements";
             return Err(EngineError::spec(format!("{path}.to"), &flow.to, allowed));
         }
-        let mut way = out.iter().chain(&back).map(|link| ends[*link as usize]);
+        let mut way = out
+            .iter()
+            .chain(&back)
+            .map(|link| ways.ends[*link as usize]);
         let mtu = way.clone().map(|end| end.mtu_bytes).min().unwrap_or(0);
         if mtu < LEAST_TCP_MTU {
             let allowed = format!("a way whose links take packets of {LEAST_TCP_MTU} bytes");
@@ -71,15 +75,37 @@ impl Experiment {
         let allowed = "a host on whose way a link has a rate or a delay";
         Err(EngineError::spec(format!("{path}.to"), &flow.to, allowed))
     }
+}
+
+/// The ways of TCP flows, found once for all of them.
+struct Ways<'a> {
+    hosts: HashMap<&'a str, u32>,
+    ends: Vec<&'a LinkEnd>,
+    hops: Vec<Hop>,
+    routes: Routes,
+}
+
+impl<'a> Ways<'a> {
+    fn new(experiment: &'a Experiment) -> Ways<'a> {
+        let hosts = experiment.host_indices();
+        let hops = experiment.hops();
+        let flows = experiment.flows.iter();
+        let flows = flows.filter(|flow| flow.transport == Transport::Tcp);
+        let ends = flows.flat_map(|flow| [&flow.from, &flow.to]);
+        let ends = ends.map(|name| *hosts.get(name.as_str()).expect("hosts were checked"));
+        Ways {
+            routes: Routes::new(experiment.hosts.len(), &hops, ends),
+            ends: experiment.link_ends().map(|(_, _, end)| end).collect(),
+            hosts,
+            hops,
+        }
+    }
 
     /// The links from one host to another; none where there is no way.
-    fn way(&self, from: &str, to: &str) -> Vec<u32> {
-        let hops = self.hops();
-        let index = |name: &str| self.host_index(name).expect("hosts were checked");
-        let ends = [index(from), index(to)];
-        let routes = Routes::new(self.hosts.len(), &hops, ends);
-        let row = routes.row(index(to));
-        let path = routes.path(&hops, row, index(from), index(to));
+    fn between(&self, from: &str, to: &str) -> Vec<u32> {
+        let index = |name: &str| *self.hosts.get(name).expect("hosts were checked");
+        let row = self.routes.row(index(to));
+        let path = self.routes.path(&self.hops, row, index(from), index(to));
         path.unwrap_or_default()
     }
 }

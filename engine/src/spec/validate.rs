@@ -190,7 +190,8 @@ impl Experiment {
     /// Both ways: answers to an echo must find back.
     fn validate_routes(&self) -> Checked {
         let hops = self.hops();
-        let index = |name: &str| self.host_index(name).expect("checked above");
+        let indices = self.host_indices();
+        let index = |name: &str| *indices.get(name).expect("checked above");
         let flows = self.flows.iter().enumerate();
         let flows = flows.map(|(i, flow)| (format!("flows[{i}].to"), &flow.from, &flow.to, false));
         let probes = self.probes.iter().enumerate();
@@ -215,7 +216,8 @@ impl Experiment {
 
     /// The directed links as routing sees them.
     pub fn hops(&self) -> Vec<Hop> {
-        let index = |name: &str| self.host_index(name).expect("links name known hosts");
+        let indices = self.host_indices();
+        let index = |name: &str| *indices.get(name).expect("links name known hosts");
         let ends = self.link_ends();
         ends.map(|(from, to, _)| Hop {
             from: index(from),

@@ -185,6 +185,15 @@ impl Conversation {
         }
     }
 
+    /// Counts a packet of it that was lost on its way.
+    #[inline]
+    pub fn count_dropped(&mut self, packet: &Packet) {
+        self.counters_of(packet).dropped(packet);
+        if let Sender::Tcp(flow) = &mut self.sender {
+            flow.on_drop(packet.segment_place());
+        }
+    }
+
     /// Payload of a byte stream has come in order.
     pub fn count_payload(&mut self, payload_bytes: u64, now: Time, warm_up: Time) {
         if payload_bytes == 0 {

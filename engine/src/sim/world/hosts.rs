@@ -65,10 +65,7 @@ impl World {
     #[inline]
     pub(super) fn count_dropped(&mut self, packet: &Packet) {
         let conversation = &mut self.conversations[packet.conversation as usize];
-        conversation.counters_of(packet).dropped(packet);
-        if let Sender::Tcp(flow) = &mut conversation.sender {
-            flow.on_drop(packet.segment_place());
-        }
+        conversation.count_dropped(packet);
     }
 
     #[inline]
