@@ -38,6 +38,12 @@ const DISCIPLINES: &[&str] = &[
     "root handle 1: tbf rate 1mbit burst 2kb limit 1; parent 1:1 netem limit 6 delay 2ms",
     "root handle 1: tbf rate 1mbit burst 2kb limit 1; parent 1:1 fq_codel limit 12 target 1ms",
     "root handle 1: tbf rate 1mbit burst 2kb limit 1; parent 1:1 handle 2: prio; parent 2:1 pfifo limit 3",
+    "root handle 1: tbf rate 1mbit burst 2kb limit 1; parent 1:1 pie limit 12 target 1ms tupdate 2ms",
+    "root handle 1: tbf rate 1mbit burst 2kb limit 1; parent 1:1 pfifo_fast",
+    "root handle 1: tbf rate 1mbit burst 2kb limit 1; parent 1:1 handle 2: prio
+     parent 2:1 codel limit 4 target 1ms interval 10ms
+     parent 2:2 handle 3: tbf rate 200kbit burst 2kb limit 4kb
+     parent 2:3 netem limit 5 delay 3ms",
     "root handle 1: htb default 20 direct_qlen 2
      class add parent 1: classid 1:1 htb rate 1mbit
      class add parent 1:1 classid 1:10 htb rate 300kbit ceil 1mbit prio 1

@@ -92,8 +92,8 @@ MUTANTS = (
     Mutant(
         "netem's limit leaves out the packet in transmission",
         "engine/src/qdisc/netem.rs",
-        "if self.len() >= self.limit {",
-        "if self.len() > self.limit {",
+        "if self.len() + self.held.packets as usize >= self.limit {",
+        "if self.len() + self.held.packets as usize > self.limit {",
     ),
     Mutant(
         "netem's delay is added after the wait",
@@ -150,6 +150,132 @@ MUTANTS = (
         "self.delay = Time::from_ns(delay_ns);",
         "self.delay = self.delay.max(Time::from_ns(delay_ns));",
     ),
+    Mutant(
+        "codel's drops do not come closer together",
+        "engine/src/qdisc/codel.rs",
+        "let step = (u64::from(interval) * u64::from(self.reciprocal_sqrt)) >> 16;",
+        "let step = (u64::from(interval) * u64::from(self.reciprocal_sqrt.max(ONE))) >> 16;",
+    ),
+    Mutant(
+        "codel's drops come after interval / count",
+        "engine/src/qdisc/codel.rs",
+        "let square = (x * x) >> 32;",
+        "let square = x;",
+    ),
+    Mutant(
+        "codel forgets its count when dropping ends",
+        "engine/src/qdisc/codel.rs",
+        "if drops > 1 && is_after(parameters.interval.wrapping_mul(16), since) {",
+        "if drops > 1 && is_after(parameters.interval.wrapping_mul(0), since) {",
+    ),
+    Mutant(
+        "codel resumes with all drops since the start",
+        "engine/src/qdisc/codel.rs",
+        "let drops = self.count.wrapping_sub(self.last_count);",
+        "let drops = self.count.wrapping_sub(0 * self.last_count);",
+    ),
+    Mutant(
+        "codel drops when a whole MTU waits behind",
+        "engine/src/qdisc/codel.rs",
+        "source.backlog_bytes() <= u64::from(parameters.mtu_bytes)",
+        "source.backlog_bytes() < u64::from(parameters.mtu_bytes)",
+    ),
+    Mutant(
+        "pie's gains stay the same below 1 %",
+        "engine/src/qdisc/pie/edition.rs",
+        "2 * quarters.count() as u32",
+        "0 * quarters.count() as u32",
+    ),
+    Mutant(
+        "pie takes alpha for beta",
+        "engine/src/qdisc/pie.rs",
+        "(scale(parameters.alpha), scale(parameters.beta))",
+        "(scale(parameters.beta), scale(parameters.alpha))",
+    ),
+    Mutant(
+        "pie's drops are independent",
+        "engine/src/qdisc/pie/edition.rs",
+        "if *accumulated < self.largest_probability / 100 * 85 {",
+        "if *accumulated < self.largest_probability / 1000 {",
+    ),
+    Mutant(
+        "pie's drops may stay out for ever",
+        "engine/src/qdisc/pie/edition.rs",
+        "if *accumulated >= self.largest_probability / 2 * 17 {",
+        "if *accumulated >= self.largest_probability / 2 * 170 {",
+    ),
+    Mutant(
+        "pie begins half a second late",
+        "engine/src/qdisc/pie.rs",
+        "next_update: clock.expiry(Time::ZERO, tupdate),",
+        "next_update: clock.expiry(Time::ZERO, Time::from_ns(500_000_000)),",
+    ),
+    Mutant(
+        "fq_codel's queues do not pay back what they sent too much",
+        "engine/src/qdisc/fq_codel.rs",
+        "queue.deficit += self.quantum_bytes;",
+        "queue.deficit = self.quantum_bytes;",
+    ),
+    Mutant(
+        "fq_codel's new queue is new again at once",
+        "engine/src/qdisc/fq_codel.rs",
+        "if is_new && !self.old_flows.is_empty() {",
+        "if is_new && self.old_flows.len() > 65_536 {",
+    ),
+    Mutant(
+        "fq_codel drops half a queue, however many packets",
+        "engine/src/qdisc/fq_codel.rs",
+        "if dropped >= self.drop_batch_packets || bytes >= half {",
+        "if bytes >= half {",
+    ),
+    Mutant(
+        "fq_codel drops its batch, however few bytes the queue has",
+        "engine/src/qdisc/fq_codel.rs",
+        "if dropped >= self.drop_batch_packets || bytes >= half {",
+        "if dropped >= self.drop_batch_packets || bytes >= 2 * half {",
+    ),
+    Mutant(
+        "red's average is the backlog",
+        "engine/src/qdisc/red.rs",
+        "None => self.average + backlog_bytes - (self.average >> self.weight_log2),",
+        "None => backlog_bytes << self.weight_log2,",
+    ),
+    Mutant(
+        "red's drops are not spread by the count",
+        "engine/src/qdisc/red.rs",
+        "if above_min_bytes * (self.count as u64) < u64::from(self.threshold) {",
+        "if above_min_bytes < u64::from(self.threshold) {",
+    ),
+    Mutant(
+        "what a shaper looks at is outside its child's limit",
+        "engine/src/qdisc/child.rs",
+        "self.qdisc.set_held(self.held());",
+        "self.qdisc.set_held(Held::NOTHING);",
+    ),
+    Mutant(
+        "a shaper takes out of a prio what it looks at",
+        "engine/src/qdisc/prio.rs",
+        "Some(first_of(&mut self.bands, |band| band.peek(now, events)))",
+        "{ (_, _) = (now, events); None }",
+    ),
+    Mutant(
+        "pfifo_fast's places are free at once",
+        "engine/src/qdisc/pfifo_fast.rs",
+        "if self.empty == BATCH || self.place == 0 {",
+        "if self.empty > 0 {",
+    ),
+    Mutant(
+        "a class of htb pays with its own rate for what it borrows",
+        "engine/src/qdisc/htb.rs",
+        "let pays_rate = self.tree.level(index) >= level;",
+        "let pays_rate = self.tree.level(index) <= LEVELS.max(level);",
+    ),
+    Mutant(
+        "tbf drops the packet that just fits its bucket",
+        "engine/src/qdisc/tbf.rs",
+        "if packet.wire_bytes(self.overhead_bytes) > self.largest_bytes {",
+        "if packet.wire_bytes(self.overhead_bytes) >= self.largest_bytes {",
+    ),
 )
 
 
@@ -179,6 +305,14 @@ def _tests_pass(tree: Path) -> bool:
     )
     assert "could not compile" not in done.stderr, done.stderr
     return done.returncode == 0
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_the_place_of_a_mutant_is_there_once(mutant: Mutant) -> None:
+    """Else nothing, or something else, would be tried the next time the long tests run."""
+    source = (ROOT / mutant.file).read_text()
+    assert source.count(mutant.before) == 1, "the source has changed: write the mutant anew"
+    assert mutant.after != mutant.before
 
 
 @pytest.mark.long

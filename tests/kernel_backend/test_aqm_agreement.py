@@ -32,6 +32,12 @@ RANDOM = {
     "pie": "pie",
     "pie dq_rate_estimator": "pie dq_rate_estimator",
     "pie bytemode": "pie bytemode target 20ms tupdate 30ms",
+    "pie ecn": "pie ecn",
+    "tbf over pie": "root handle 1: tbf rate 1mbit burst 2kb limit 1; parent 1:1 pie limit 20",
+    "tbf over red": (
+        "root handle 1: tbf rate 1mbit burst 2kb limit 1; parent 1:1 red limit 60kb min 5kb "
+        "max 15kb avpkt 600 burst 15 probability 0.1 bandwidth 1mbit"
+    ),
     "red": "red limit 60kb min 5kb max 15kb avpkt 600 burst 15 probability 0.1 bandwidth 1mbit",
     "red, the whole range": "red limit 30kb min 2kb max 20kb avpkt 600 burst 6 probability 0.9",
 }
@@ -51,7 +57,12 @@ def experiment(qdisc: str) -> Experiment:
         # As sizes on the wire the kernel's devices would have an MTU of 65535 bytes.
         "size_at": "payload",
     }
-    return network(source=source, link={"rate": "1mbit", "qdisc": qdisc}, duration="24s")
+    ends = {"from": "sender", "to": "receiver"}
+    ecn = "ect0" if " ecn" in qdisc else "not-ect"
+    flow = {"name": "stream", "source": source, "ecn": ecn, **ends}
+    # A tbf is a shaper of its own.
+    rate = {} if "tbf" in qdisc else {"rate": "1mbit"}
+    return network(link={**rate, "qdisc": qdisc}, flows=[flow], duration="24s")
 
 
 def measures(runs: Iterable[Run]) -> dict[str, list[float]]:

@@ -49,6 +49,9 @@ qdisc add parent 1:20 bfifo limit 8kb
 qdisc add parent 1:30 pfifo limit 5
 """
 
+_RED = "limit 60kb min 2kb max 6kb avpkt 600 burst 6 probability 0.1 bandwidth 1mbit ecn harddrop"
+"""Of packets that can be marked it drops by the average alone, whatever the random numbers."""
+
 DETERMINISTIC = {
     "pfifo": {"rate": "1mbit", "qdisc": "pfifo limit 12"},
     "bfifo": {"rate": "1mbit", "qdisc": "bfifo limit 9kb"},
@@ -67,6 +70,23 @@ DETERMINISTIC = {
     "codel": {"rate": "1mbit", "qdisc": "codel"},
     "codel, limited": {"rate": "1mbit", "qdisc": "codel limit 20 target 2ms interval 20ms"},
     "fq_codel, one flow": {"rate": "1mbit", "qdisc": "fq_codel limit 60 drop_batch 8"},
+    "codel ecn": {"rate": "1mbit", "qdisc": "codel limit 25 ecn target 2ms interval 20ms"},
+    "codel noecn": {"rate": "1mbit", "qdisc": "codel limit 25 noecn target 2ms interval 20ms"},
+    "red, forced": {"rate": "1mbit", "qdisc": f"red {_RED}"},
+    "red, limited": {
+        "rate": "1mbit",
+        "qdisc": "red limit 9kb min 2kb max 6kb avpkt 600 burst 6 bandwidth 1mbit ecn",
+    },
+    "tbf over red": {
+        "qdisc": f"root handle 1: tbf rate 1mbit burst 2kb limit 1; parent 1:1 red {_RED}"
+    },
+    "prio of red": {
+        "rate": "1mbit",
+        "qdisc": f"root handle 1: prio; parent 1:1 red {_RED}; parent 1:2 red {_RED};"
+        "parent 1:3 pfifo limit 4",
+    },
+    "netem rate": {"qdisc": "netem rate 1mbit limit 9"},
+    "netem rate and delay": {"qdisc": "netem rate 1mbit 20 100 5 delay 4ms limit 15"},
     "pfifo_fast": {"rate": "150kbit", "qdisc": "pfifo_fast"},
     "tbf over pfifo_fast": {
         "qdisc": "root handle 1: tbf rate 150kbit burst 4kb limit 1; parent 1:1 pfifo_fast"
@@ -140,7 +160,8 @@ def experiment(times_us: Ints, sizes: Ints, link: dict[str, Any]) -> Experiment:
             "sizes": [f"{size}B" for size in sizes[own]],
         }
         ends = {"from": "sender", "to": "receiver"}
-        flows.append({"name": f"flow-{index}", "dscp": dscp, "source": source, **ends})
+        marking = {"dscp": dscp, "ecn": "ect0" if "ecn" in link.get("qdisc", "") else "not-ect"}
+        flows.append({"name": f"flow-{index}", "source": source, **marking, **ends})
     return network(link={**link, "record_packets": True}, duration="12s", flows=flows)
 
 

@@ -69,6 +69,22 @@ def test_colour_is_type_line_style_is_sender_and_theory_is_thin_and_black() -> N
     assert spec["config"]["range"]["category"] == list(theme.OKABE_ITO)
 
 
+def test_single_runs_may_have_the_colour_of_their_band() -> None:
+    x = [1.0, 2.0]
+    chart = line_with_band(
+        [Curve("band", x, x, [0.5, 1.5], [1.5, 2.5])],
+        x_title="x",
+        y_title="y",
+        runs=[Curve("its runs", x, x), Curve("others", x, x, style="kernel")],
+        colours_as={"its runs": "band"},
+    ).chart
+    colours = [scale for scale in scales(chart.to_dict()) if theme.OKABE_ITO[0] in scale["range"]]
+    assert colours
+    for scale in colours:
+        assert scale["domain"] == ["band", "its runs", "others"]
+        assert scale["range"] == [theme.OKABE_ITO[place] for place in (0, 0, 1)]
+
+
 def test_a_million_values_make_a_small_figure() -> None:
     values = np.random.default_rng(1).exponential(size=1_000_000)
     plot = ecdf_chart([Sample("SM", str(s), values) for s in range(4)], x_title="x (ms)")

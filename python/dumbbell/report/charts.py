@@ -6,7 +6,7 @@ All of them draw with the theme of :mod:`dumbbell.report.theme`, thin their curv
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -182,6 +182,7 @@ def line_with_band(
     theory: Sequence[Curve] = (),
     published: Sequence[Curve] = (),
     runs: Sequence[Curve] = (),
+    colours_as: Mapping[str, str] | None = None,
     points: bool = True,
     log_x: bool = False,
     log_y: bool = False,
@@ -198,6 +199,8 @@ def line_with_band(
         published: Points somebody published.
         runs: Single runs: points without a line, in the colours after the curves'; a style of
             their own makes them hollow.
+        colours_as: Labels that are drawn in the colour of another label, such as single runs in
+            that of their band.
         points: Mark each measured value; wise up to some twenty of them.
         log_x: Logarithmic axis to base 2 when every x is a power of 2, else to base 10.
         log_y: Logarithmic axis to base 10.
@@ -219,7 +222,7 @@ def line_with_band(
         scale=alt.Scale(type="log" if log_y else "linear", zero=False, padding=_ROOM, nice=False),
     )
     colour = alt.Color(
-        "label:N", title=colour_title or None, sort=None, scale=_colours(labels, black)
+        "label:N", title=colour_title or None, sort=None, scale=_colours(labels, black, colours_as)
     ).legend(symbolType=alt.Undefined if published or runs else "stroke")
     # Shape has the colour's field, title and domain, so that Vega merges the two legends: lines
     # are strokes there and published points diamonds.
@@ -477,9 +480,13 @@ def _curve_frame(curves: Sequence[Curve]) -> pl.DataFrame:
     return pl.concat(frames)
 
 
-def _colours(coloured: Sequence[str], black: Sequence[str]) -> alt.Scale:
-    palette = theme.OKABE_ITO
-    colours = [palette[number % len(palette)] for number in range(len(coloured))]
+def _colours(
+    coloured: Sequence[str], black: Sequence[str], same: Mapping[str, str] | None = None
+) -> alt.Scale:
+    palette, same = theme.OKABE_ITO, same or {}
+    own = [label for label in coloured if label not in same]
+    colour = {label: palette[number % len(palette)] for number, label in enumerate(own)}
+    colours = [colour[same.get(label, label)] for label in coloured]
     return alt.Scale(domain=[*coloured, *black], range=[*colours, *[theme.BLACK] * len(black)])
 
 

@@ -8,7 +8,7 @@
 //! | `ecn`, `noecn` (off); `bytemode`, `nobytemode` (off) | yes |
 //! | `dq_rate_estimator`, `no_dq_rate_estimator` (off) | yes |
 //! | `alpha 0`, `beta 0`, other zeros (tc does not pass them on) | refused |
-//! | `linux_3_14`: not a word of tc; the pie of kernels 3.14 to 4.20 | yes |
+//! | `linux_3_14`: not a word of tc; the pie of kernels 3.14 to 5.0 | yes |
 
 use super::codel::check_time;
 use super::words::Words;
@@ -19,7 +19,7 @@ use std::fmt;
 
 /// `ALPHA_MAX` and `BETA_MAX`.
 const LARGEST_GAIN: u32 = 32;
-/// Target and update period of kernels 3.14 to 4.20, in ns.
+/// Target and update period of kernels 3.14 to 5.0, in ns.
 const OLD_TARGET_NS: u64 = 20_000_000;
 const OLD_TUPDATE_NS: u64 = 30_000_000;
 
@@ -44,7 +44,7 @@ pub struct Pie {
     pub bytemode: bool,
     /// Whether the delay is the backlog over an estimated rate, in place of measured.
     pub dq_rate_estimator: bool,
-    /// Whether the kernel is one of 3.14 to 4.20.
+    /// Whether the kernel is one of 3.14 to 5.0.
     pub linux_3_14: bool,
 }
 
@@ -159,7 +159,7 @@ impl Grammar for Pie {
             flag(
                 "linux_3_14",
                 &[],
-                "Not a word of tc, and not for the kernel backend: does what kernels 3.14 to 4.20 \
+                "Not a word of tc, and not for the kernel backend: does what kernels 3.14 to 5.0 \
                  did, with their target of 20 ms and tupdate of 30 ms unless others are given.",
             ),
         ],

@@ -135,7 +135,30 @@ fn a_new_flow_goes_first_and_then_waits_its_turn() {
 /// Section 4.2: a new flow that empties goes behind the old ones once, so that one that sends
 /// just in time is not always new.
 #[test]
-fn a_sparse_flow_cannot_starve_the_others() {
+fn a_new_flow_that_empties_is_an_old_one_for_once() {
+    let mut queue = fq_codel("fq_codel quantum 1000");
+    let enqueue = |queue: &mut FqCodel, flow, number| {
+        let arriving = packet(flow, number, 250, Time::ZERO);
+        let taken = queue.enqueue(arriving, Time::ZERO, &mut Events::default());
+        taken.unwrap();
+    };
+    let next = |queue: &mut FqCodel| dequeue(queue, Time::ZERO).unwrap().conversation;
+    for number in 1..=20 {
+        enqueue(&mut queue, 0, number);
+    }
+    // Flow 0 has used its first quantum, and has begun with the next, as an old flow.
+    assert_eq!([0; 5].map(|_| next(&mut queue)), [0; 5]);
+    enqueue(&mut queue, 1, 1);
+    assert_eq!(next(&mut queue), 1);
+    // Asked again it is empty. What comes to it now waits until the quantum of flow 0 is used.
+    assert_eq!(next(&mut queue), 0);
+    enqueue(&mut queue, 1, 2);
+    assert_eq!([0; 4].map(|_| next(&mut queue)), [0, 0, 1, 0]);
+}
+
+/// Section 4.2: one that always sends has no more than its share, however short its packets.
+#[test]
+fn a_flow_of_short_packets_cannot_starve_the_others() {
     let mut queue = fq_codel("fq_codel quantum 1000");
     let events = &mut Events::default();
     let mut number = 0;

@@ -49,7 +49,7 @@ def peak_against_size(sim: Mapping[str, Arm], kernel: Mapping[str, Arm] | None) 
     """
     sizes = list(published.LIMITS)
     x = [published.LIMITS[limit] / 1024 for limit in sizes]
-    band = _band("95 % of runs", x, [sim[limit].ping_peak_ms for limit in sizes])
+    band = _band("95 % of runs, simulator", x, [sim[limit].ping_peak_ms for limit in sizes])
     runs = _runs("three runs, simulator", sim)
     if kernel:
         runs += _runs("three runs, Linux kernel", kernel, "kernel")
@@ -67,13 +67,15 @@ def peak_against_size(sim: Mapping[str, Arm], kernel: Mapping[str, Arm] | None) 
         theory=[Curve("m/µ", [0.0, *x], largest)],
         published=measured_runs,
         runs=runs,
+        colours_as={"three runs, simulator": band.label},
         points=False,
     )
     caption = (
         "As the source plots it: the greatest of ten pings in three runs at eight queue sizes "
-        "(D-ITG source), over the band in which such runs lie, and m/µ. Diamonds are what a real "
-        "kernel gave, rings the Linux kernel in virtual time where it was asked for. At this scale "
-        "all lie on one line; the next figure shows what is under it."
+        "(D-ITG source), over the band in which such runs lie, and m/µ. A colour is a backend: "
+        "dots are the simulator's, rings the Linux kernel's in virtual time where it was asked "
+        "for; black diamonds are what a real kernel gave. At this scale all lie on one line; the "
+        "next figure shows what is under it."
     )
     return Figure("peak-against-size", *chart, caption, title="Peak delay against queue size")
 
