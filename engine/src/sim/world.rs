@@ -27,8 +27,12 @@ use crate::spec::{Change, Experiment};
 use crate::traffic::conversation::Conversation;
 
 mod accounting;
+mod folded;
 mod hosts;
+mod seeing;
 mod tcp;
+
+use folded::catch_up;
 
 /// Classes of events at one instant, in their order.
 pub mod class {
@@ -584,67 +588,5 @@ impl World {
             self.see(index, Place::Arrived, &packet);
         }
         self.arrive(packet, host);
-    }
-
-    /// A packet's transmission may have begun.
-    #[inline(never)]
-    fn see_begun(&mut self, index: usize) {
-        if let Some(packet) = self.links[index].begun.take() {
-            self.see(index, Place::After, &packet);
-        }
-    }
-
-    #[inline(never)]
-    fn see(&mut self, link: usize, place: Place, packet: &Packet) {
-        if let Some(capture) = &mut self.capture {
-            let conversation = &self.conversations[packet.conversation as usize];
-            capture.see(self.now, link, place, packet, conversation);
-        }
-    }
-
-    #[inline(always)]
-    fn record(
-        &mut self,
-        link: usize,
-        event: Event,
-        reason: i8,
-        packet: &Packet,
-        sojourn: Option<Time>,
-    ) {
-        let link_end = &self.links[link];
-        if !link_end.record_packets {
-            return;
-        }
-        let bytes = packet.wire_bytes(link_end.overhead_bytes);
-        let level = link_end.level();
-        self.records
-            .push(self.now, link, event, reason, packet, bytes, level, sojourn);
-    }
-}
-
-/// Does what the departures of a folded link before `bound` do.
-#[inline(always)]
-fn catch_up(
-    link: &mut Link,
-    bound: Time,
-    warm_up: Time,
-    conversations: &mut [Conversation],
-    arriving: &mut Ring<(Packet, u32)>,
-) {
-    while let Some(left) = link.depart_before(bound, warm_up) {
-        if link.delay > Time::ZERO
-            && let Propagation::Ring(ring) = &mut link.propagation
-        {
-            ring.push_back((left.departure + link.delay, left.packet));
-            continue;
-        }
-        let sink = &mut conversations[left.packet.conversation as usize];
-        if sink.counts_at(link.to) {
-            sink.receive(&left.packet, left.departure, warm_up);
-        } else {
-            // Only the event made for it can have come to an awaited departure.
-            debug_assert_eq!(left.departure + Time(1), bound);
-            arriving.push_back((left.packet, link.to));
-        }
     }
 }
