@@ -1,6 +1,7 @@
 //! The Python module `dumbbell._engine`: thin. Texts and numbers in, columns out.
 
 mod batch;
+mod captures;
 mod errors;
 mod text;
 
@@ -59,6 +60,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::register(module)?;
     text::register(module)?;
     batch::register(module)?;
+    captures::register(module)?;
     module.add_class::<Estimate>()?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(golden_stream, module)?)

@@ -11,6 +11,10 @@
 //! Not read: the options of packets, name resolution and decryption blocks, pcap as modified by
 //! Kuznetzov (magic 0xa1b2cd34), and compressed files; the last two are named as what they are.
 //!
+//! `frame` makes the frames of simulated packets, `decode` takes frames apart, `flows` counts the
+//! flows of a capture by two rules, `views` says which interfaces are seen together, and
+//! `analysis` does these for a file.
+//!
 //! A reader holds one packet at a time, however large the file and whatever it says. What was
 //! read before an error stays read; the error says at which byte it is.
 //!
@@ -28,6 +32,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod analysis;
 pub mod decode;
 mod error;
 pub mod flows;
@@ -37,6 +42,7 @@ mod order;
 mod pcap;
 mod pcapng;
 mod reader;
+pub mod views;
 
 pub use error::{ReadError, WriteError};
 pub use order::ByteOrder;

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Cancel",
+    "CaptureError",
     "Completed",
     "Estimate",
     "Progress",
@@ -20,7 +21,9 @@ __all__ = [
     "SpecInvalid",
     "UnitError",
     "__version__",
+    "analyze_capture",
     "check",
+    "copy_capture",
     "disciplines",
     "format_rate",
     "format_size",
@@ -62,6 +65,35 @@ class SpecInvalid(ValueError):
     value: str
     allowed: str
     hint: str | None
+
+class CaptureError(ValueError):
+    """A capture that cannot be read, or a file that cannot be written from it."""
+
+def analyze_capture(path: str) -> dict[str, Any]:
+    """The flows of a capture, read once in bounded memory.
+
+    Returns:
+        ``format`` (pcapng, pcap), ``pkts``, ``bytes_read``; ``error``, why the rest could not be
+        read, or None; ``untimed_pkts``, ``passed_over_pkts``, ``missed_pkts`` and
+        ``undecoded_pkts`` (words to packets), what is in no flow; ``views``, a list of places
+        (name, place, pkts, series_bytes, series_width_ns, series_begin_ns); ``columns``, those of
+        ``captured_flows`` from ``connection`` on, and ``view``; ``labels``, a name a row.
+
+    Raises:
+        CaptureError: It is empty, no capture, or its header cannot be read.
+        OSError: The file cannot be opened.
+    """
+
+def copy_capture(source: str, target: str, *, name: str, place: int, format: str) -> int:
+    """Writes the packets of one view to a file of one interface, pcap or pcapng, in nanoseconds.
+
+    Returns:
+        How many they were.
+
+    Raises:
+        CaptureError: The capture cannot be read to its end, or the file not be written.
+        OSError: A file cannot be opened.
+    """
 
 def parse_size_bytes(text: str) -> int:
     """Bytes of a size with its unit, in tc's sense: ``10kb`` is 10240, ``1kbit`` is 128."""

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-CRATES = ("engine", "tc")
+CRATES = ("engine", "tc", "capture")
 
 
 @dataclass(frozen=True)
@@ -290,7 +290,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "tests").mkdir()
     shutil.copytree(ROOT / "tests" / "golden", folder / "tests" / "golden")
     manifest = (ROOT / "Cargo.toml").read_text()
-    only = r'\1 = ["engine", "tc"]'
+    only = r'\1 = ["engine", "tc", "capture"]'
     fewer, found = re.subn(r"^((?:default-)?members) = \[.*?\]", only, manifest, flags=re.M)
     assert found == 2
     (folder / "Cargo.toml").write_text(fewer)

@@ -144,6 +144,11 @@ impl FlowTable {
         })
     }
 
+    /// From now on, so many connections at most.
+    pub fn set_most(&mut self, most: usize) {
+        self.most = most;
+    }
+
     /// How many connections there are.
     pub fn connections(&self) -> usize {
         self.connections.len()

@@ -107,7 +107,8 @@ fn identification(packet: &Packet, is_tcp: bool) -> u16 {
     if !is_tcp {
         return packet.number as u16;
     }
-    let mixed = mix(packet.created.0 ^ u64::from(packet.number) << 32);
+    let which = u64::from(packet.number) << 32 ^ u64::from(packet.bytes) << 48;
+    let mixed = mix(packet.created.0 ^ which);
     mixed as u16
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +17,13 @@ PIPED_WIDTH = 120
 
 
 def analyze_command(
-    file: Annotated[Path, typer.Argument(help="A data file of Flent.", metavar="FILE")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="A data file of Flent, a capture (pcapng, pcap), or a CSV of tshark's fields.",
+            metavar="FILE",
+        ),
+    ],
     *,
     out: Annotated[
         Path | None, typer.Option(help="Write a page with figures and tables.", metavar="DIR")
@@ -41,13 +48,25 @@ def analyze_command(
     timer_hz: Annotated[int, typer.Option(help="Timer ticks a second: 100, 250, 1000.")] = 1000,
     seed: Annotated[int, typer.Option(help="All randomness follows from it.")] = 1,
     jobs: Annotated[int, typer.Option(help="Threads; 0 for one a core.", min=0)] = 0,
+    view: Annotated[
+        str | None,
+        typer.Option(help="Place of a capture to write: 'a->b after'.", metavar="PLACE"),
+    ] = None,
+    write: Annotated[
+        Path | None,
+        typer.Option(help="Write that place's packets to FILE.pcap or .pcapng.", metavar="FILE"),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Of a capture: print JSON.")] = False,
 ) -> None:
-    """Print a measurement's numbers beside those of simulated runs of the same test."""
+    """Print what a measurement says.
+
+    Of Flent's, its numbers beside those of simulated runs of the same test; of a capture,
+    throughput and loss of each flow. Exit status: 0 something was read (what was not is named on
+    standard error), 2 nothing was.
+    """
     from dumbbell.cli.analyze_flent import Beside, analyze_flent
     from dumbbell.cli.flent import pairs
 
-    if not file.name.endswith(FLENT_ENDS):
-        raise SpecError("FILE", file.name, f"a name that ends in {', '.join(FLENT_ENDS)}")
     given = {
         "rate": rate,
         "rate_down": rate_down,
@@ -56,6 +75,15 @@ def analyze_command(
         "rtts": rtt,
         "overhead": overhead,
     }
+    console = Console(file=sys.stdout)
+    console = console if console.is_terminal else Console(file=sys.stdout, width=PIPED_WIDTH)
+    if not file.name.endswith(FLENT_ENDS):
+        from dumbbell.cli.analyze_capture import analyze_capture
+
+        _refuse({**given, "instead": instead or None}, file, "a data file of Flent")
+        analyze_capture(file, out=out, view=view, write=write, as_json=as_json, console=console)
+        return
+    _refuse({"view": view, "write": write, "json": as_json or None}, file, "a capture")
     beside = Beside(
         network={key: value for key, value in given.items() if value is not None},
         replications=replications,
@@ -64,6 +92,15 @@ def analyze_command(
         jobs=jobs,
         instead=pairs("--instead", instead or []),
     )
-    console = Console(file=sys.stdout)
-    console = console if console.is_terminal else Console(file=sys.stdout, width=PIPED_WIDTH)
     analyze_flent(file, beside=beside, out=out, console=console)
+
+
+def _refuse(options: Mapping[str, object], file: Path, allowed: str) -> None:
+    """Options that this kind of file does not have.
+
+    Raises:
+        SpecError: One of them was given.
+    """
+    for name, value in options.items():
+        if value is not None:
+            raise SpecError(f"--{name.replace('_', '-')}", value, f"{allowed}, not {file.name}")

@@ -1,9 +1,11 @@
 """Files that others read and write.
 
 `ping` is iputils' text and the CSV made from it; `tc` what ``tc -s qdisc show`` prints; `sqlite` a
-row a metric; `dumbbell.formats.flent` has the data files of Flent.
+row a metric; `dumbbell.formats.flent` has the data files of Flent; `capture` reads pcapng and pcap,
+`tshark` the fields that it prints of them.
 """
 
+from dumbbell.formats.capture import read_capture, write_view
 from dumbbell.formats.errors import FormatError
 from dumbbell.formats.ping import (
     PingStyle,
@@ -15,6 +17,7 @@ from dumbbell.formats.ping_reader import read_ping, read_pingtimes_csv
 from dumbbell.formats.sqlite import MetricRow, read_sqlite, write_sqlite
 from dumbbell.formats.tc import tc_iterate_text, tc_json, tc_text
 from dumbbell.formats.tc_reader import read_tc
+from dumbbell.formats.tshark import read_tshark_csv
 
 __all__ = [
     "FormatError",
@@ -23,12 +26,15 @@ __all__ = [
     "ping_text",
     "pingtimes_csv",
     "pingtimes_file_name",
+    "read_capture",
     "read_ping",
     "read_pingtimes_csv",
     "read_sqlite",
     "read_tc",
+    "read_tshark_csv",
     "tc_iterate_text",
     "tc_json",
     "tc_text",
     "write_sqlite",
+    "write_view",
 ]

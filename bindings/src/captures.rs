@@ -1,0 +1,180 @@
+//! Captures read for Python.
+
+use dumbbell_capture::analysis::{Analysis, Counted, copy_view};
+use dumbbell_capture::decode::Undecoded;
+use dumbbell_capture::flows::{FlowRow, NUMBERS, Number};
+use dumbbell_capture::views::{Place, View};
+use dumbbell_capture::{Format, Interface, Reader};
+use numpy::IntoPyArray;
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use std::fs::File;
+use std::io::{BufReader, BufWriter};
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+
+create_exception!(dumbbell._engine, CaptureError, PyValueError);
+
+const BUFFER_BYTES: usize = 1 << 18;
+/// Packets between two looks at signals: some tens of milliseconds.
+const STEP_PKTS: u64 = 1 << 16;
+
+fn opened(path: &PathBuf) -> PyResult<BufReader<File>> {
+    let file = File::open(path)?;
+    Ok(BufReader::with_capacity(BUFFER_BYTES, file))
+}
+
+fn format_name(format: Format) -> &'static str {
+    match format {
+        Format::Pcapng => "pcapng",
+        Format::Pcap => "pcap",
+    }
+}
+
+/// Address and port as one writes them.
+fn end(address: IpAddr, port: u16) -> String {
+    match port {
+        0 => address.to_string(),
+        port => SocketAddr::new(address, port).to_string(),
+    }
+}
+
+/// A flow's name: who spoke first, and to whom.
+fn label(row: &FlowRow) -> String {
+    let ends = match row.is_reply {
+        false => row.ends,
+        true => row.ends.reversed(),
+    };
+    let from = end(ends.source, ends.source_port);
+    let to = end(ends.destination, ends.destination_port);
+    match row.connection {
+        1 => format!("{from} > {to}"),
+        number => format!("{from} > {to} #{number}"),
+    }
+}
+
+#[pyfunction]
+fn analyze_capture<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyDict>> {
+    let mut analysis =
+        Analysis::new(opened(&path)?).map_err(|error| CaptureError::new_err(error.to_string()))?;
+    while py.detach(|| analysis.step(STEP_PKTS)) {
+        py.check_signals()?;
+    }
+    described(py, &analysis)
+}
+
+fn described<'py>(
+    py: Python<'py>,
+    analysis: &Analysis<BufReader<File>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let found = PyDict::new(py);
+    found.set_item("format", format_name(analysis.format()))?;
+    found.set_item("pkts", analysis.pkts())?;
+    found.set_item("bytes_read", analysis.bytes_read())?;
+    let error = analysis.error.as_ref().map(ToString::to_string);
+    found.set_item("error", error)?;
+    found.set_item("untimed_pkts", analysis.untimed_pkts)?;
+    found.set_item("passed_over_pkts", analysis.passed_over_pkts())?;
+    let undecoded = PyDict::new(py);
+    for reason in Undecoded::ALL {
+        if let Some(pkts) = analysis.undecoded_pkts.get(&reason) {
+            undecoded.set_item(reason.words(), *pkts)?;
+        }
+    }
+    found.set_item("undecoded_pkts", undecoded)?;
+    let missed = analysis.interfaces().iter();
+    let missed = missed.filter_map(|interface: &Interface| interface.dropped_pkts);
+    found.set_item("missed_pkts", missed.sum::<u64>())?;
+    let views: Vec<_> = analysis.views().collect();
+    found.set_item("views", view_list(py, &views)?)?;
+    let rows: Vec<(usize, FlowRow)> = (0..)
+        .zip(&views)
+        .flat_map(|(index, (_, counted))| {
+            let rows = counted.iter().flat_map(|counted| counted.rows());
+            rows.map(move |row| (index, row))
+        })
+        .collect();
+    let columns = PyDict::new(py);
+    let of_view: Vec<i64> = rows.iter().map(|(view, _)| *view as i64).collect();
+    columns.set_item("view", of_view.into_pyarray(py))?;
+    let counters: [Number; 2] = [
+        ("connection", |row| i64::from(row.connection)),
+        ("is_reply", |row| i64::from(row.is_reply)),
+    ];
+    for (name, value) in counters.into_iter().chain(NUMBERS) {
+        let values: Vec<i64> = rows.iter().map(|(_, row)| value(row)).collect();
+        columns.set_item(name, values.into_pyarray(py))?;
+    }
+    found.set_item("columns", columns)?;
+    let labels: Vec<String> = rows.iter().map(|(_, row)| label(row)).collect();
+    found.set_item("labels", labels)?;
+    Ok(found)
+}
+
+fn view_list<'py>(
+    py: Python<'py>,
+    views: &[(&View, Option<&Counted>)],
+) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for (view, counted) in views {
+        let item = PyDict::new(py);
+        item.set_item("name", &view.name)?;
+        item.set_item("place", view.place.code())?;
+        item.set_item("pkts", counted.map_or(0, |counted| counted.pkts))?;
+        let series = counted.and_then(|counted| counted.series.as_ref());
+        let bytes = series.map_or(vec![], |series| series.bytes.clone());
+        let bytes: Vec<i64> = bytes.into_iter().map(|bytes| bytes as i64).collect();
+        item.set_item("series_bytes", bytes.into_pyarray(py))?;
+        item.set_item(
+            "series_width_ns",
+            series.map_or(1, |series| series.width_ns),
+        )?;
+        item.set_item(
+            "series_begin_ns",
+            series.map_or(0, |series| series.begin_ns),
+        )?;
+        list.append(item)?;
+    }
+    Ok(list)
+}
+
+#[pyfunction]
+#[pyo3(signature = (source, target, *, name, place, format))]
+fn copy_capture(
+    py: Python<'_>,
+    source: PathBuf,
+    target: PathBuf,
+    name: &str,
+    place: i8,
+    format: &str,
+) -> PyResult<u64> {
+    let format = match format {
+        "pcap" => Format::Pcap,
+        "pcapng" => Format::Pcapng,
+        other => {
+            return Err(PyValueError::new_err(format!(
+                "format {other:?}: pcap or pcapng"
+            )));
+        }
+    };
+    let place = [Place::Before, Place::After]
+        .into_iter()
+        .find(|known| known.code() == place)
+        .unwrap_or(Place::Unknown);
+    let failed = |error: &dyn ToString| CaptureError::new_err(error.to_string());
+    let mut reader = Reader::new(opened(&source)?).map_err(|error| failed(&error))?;
+    let out = File::create(&target)?;
+    let out = BufWriter::with_capacity(BUFFER_BYTES, out);
+    let is_wanted = |view: &View| view.name == name && view.place == place;
+    py.detach(|| copy_view(&mut reader, out, format, is_wanted))
+        .map_err(|error| failed(&error))
+}
+
+/// Adds the functions and the exception to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("CaptureError", module.py().get_type::<CaptureError>())?;
+    module.add_function(wrap_pyfunction!(analyze_capture, module)?)?;
+    module.add_function(wrap_pyfunction!(copy_capture, module)?)
+}

@@ -1,0 +1,303 @@
+//! What a capture says of the flows in it, read once, packet by packet, in bounded memory.
+
+use crate::decode::{Undecoded, decode};
+use crate::error::{ReadError, WriteError};
+use crate::flows::{FlowRow, FlowTable};
+use crate::views::{View, Views};
+use crate::{Format, Interface, LinkType, PcapWriter, PcapngWriter, Reader, Resolution};
+use std::collections::HashMap;
+use std::io::{Read, Write};
+
+/// Connections that are counted one by one; packets of further ones are counted together.
+pub const MOST_CONNECTIONS: usize = 200_000;
+/// A series has so many intervals at most.
+const MOST_INTERVALS: usize = 2048;
+const FIRST_WIDTH_NS: i64 = 1_000_000;
+
+/// Bytes by interval of time; the intervals double when there would be too many.
+#[derive(Debug, Clone)]
+pub struct Series {
+    /// Length of an interval.
+    pub width_ns: i64,
+    /// When the first begins.
+    pub begin_ns: i64,
+    /// Frames' bytes in each.
+    pub bytes: Vec<u64>,
+}
+
+impl Series {
+    fn new(begin_ns: i64) -> Series {
+        Series {
+            width_ns: FIRST_WIDTH_NS,
+            begin_ns,
+            bytes: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, at_ns: i64, bytes: u32) {
+        let since = at_ns.saturating_sub(self.begin_ns).max(0);
+        while since / self.width_ns >= MOST_INTERVALS as i64 {
+            let halves = self.bytes.chunks(2);
+            self.bytes = halves.map(|pair| pair.iter().sum()).collect();
+            self.width_ns = self.width_ns.saturating_mul(2);
+        }
+        let index = (since / self.width_ns) as usize;
+        if index >= self.bytes.len() {
+            self.bytes.resize(index + 1, 0);
+        }
+        self.bytes[index] += u64::from(bytes);
+    }
+}
+
+/// What was counted at a view.
+#[derive(Debug)]
+pub struct Counted {
+    /// Packets.
+    pub pkts: u64,
+    /// Over time; None before the first packet with a time.
+    pub series: Option<Series>,
+    flows: FlowTable,
+}
+
+impl Counted {
+    /// A row for each direction of each connection.
+    pub fn rows(&self) -> impl Iterator<Item = FlowRow> {
+        self.flows.rows()
+    }
+}
+
+/// An analysis under way; `step` until it says that it is over.
+#[derive(Debug)]
+pub struct Analysis<R> {
+    reader: Reader<R>,
+    views: Views,
+    counted: Vec<Counted>,
+    connections: usize,
+    /// Packets without a time: they are in no flow.
+    pub untimed_pkts: u64,
+    /// Packets that belong to no flow, by reason, as in `Undecoded::ALL`.
+    pub undecoded_pkts: HashMap<Undecoded, u64>,
+    /// Why the rest of the file could not be read.
+    pub error: Option<ReadError>,
+}
+
+impl<R: Read> Analysis<R> {
+    /// Reads the header of a file.
+    ///
+    /// # Errors
+    /// It is empty, no capture, or its header cannot be read.
+    pub fn new(from: R) -> Result<Analysis<R>, ReadError> {
+        Ok(Analysis {
+            reader: Reader::new(from)?,
+            views: Views::default(),
+            counted: Vec::new(),
+            connections: 0,
+            untimed_pkts: 0,
+            undecoded_pkts: HashMap::new(),
+            error: None,
+        })
+    }
+
+    /// Reads so many packets at most. Returns whether there are more.
+    pub fn step(&mut self, pkts: u64) -> bool {
+        for _ in 0..pkts {
+            match self.next() {
+                Ok(true) => {}
+                Ok(false) => return false,
+                Err(error) => {
+                    self.error = Some(error);
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    fn next(&mut self) -> Result<bool, ReadError> {
+        // The packet borrows the reader: what is needed of it is taken apart at once.
+        let Some(packet) = self.reader.next_packet()? else {
+            self.views.update(self.reader.interfaces());
+            return Ok(false);
+        };
+        let (interface, at_ns, bytes) = (packet.interface, packet.at_ns, packet.original_bytes);
+        let mut head = [0; HEAD_BYTES];
+        let kept = packet.data.len().min(HEAD_BYTES);
+        head[..kept].copy_from_slice(&packet.data[..kept]);
+        self.views.update(self.reader.interfaces());
+        while self.counted.len() < self.views.all.len() {
+            self.counted.push(Counted {
+                pkts: 0,
+                series: None,
+                flows: FlowTable::new(0),
+            });
+        }
+        let link_type = self.reader.interfaces()[interface].link_type;
+        let decoded = decode(link_type, &head[..kept]);
+        if let Err(reason) = decoded {
+            *self.undecoded_pkts.entry(reason).or_default() += 1;
+        }
+        self.untimed_pkts += u64::from(at_ns.is_none());
+        for view in self.views.of(interface) {
+            let counted = &mut self.counted[view];
+            counted.pkts += 1;
+            let Some(at_ns) = at_ns else {
+                continue;
+            };
+            let series = counted.series.get_or_insert_with(|| Series::new(at_ns));
+            series.add(at_ns, bytes);
+            if let Ok(decoded) = &decoded {
+                let before = counted.flows.connections();
+                let room = MOST_CONNECTIONS - self.connections;
+                counted.flows.set_most(before + room);
+                counted.flows.add(at_ns, bytes, decoded);
+                self.connections += counted.flows.connections() - before;
+            }
+        }
+        Ok(true)
+    }
+
+    /// How the file is laid out.
+    pub fn format(&self) -> Format {
+        self.reader.format()
+    }
+
+    /// What the file says of its interfaces.
+    pub fn interfaces(&self) -> &[Interface] {
+        self.reader.interfaces()
+    }
+
+    /// Packets read.
+    pub fn pkts(&self) -> u64 {
+        self.reader.packets_read()
+    }
+
+    /// Bytes of the file read.
+    pub fn bytes_read(&self) -> u64 {
+        self.reader.bytes_read()
+    }
+
+    /// Packets of connections beyond `MOST_CONNECTIONS`.
+    pub fn passed_over_pkts(&self) -> u64 {
+        self.counted
+            .iter()
+            .map(|each| each.flows.passed_over_pkts)
+            .sum()
+    }
+
+    /// The views at which there is an interface, and what was counted there.
+    pub fn views(&self) -> impl Iterator<Item = (&View, Option<&Counted>)> {
+        let views = self.views.all.iter().enumerate();
+        let there = views.filter(|(_, view)| view.is_there);
+        there.map(|(index, view)| (view, self.counted.get(index)))
+    }
+}
+
+/// More than any headers that are taken apart: link 24, IPv6 with extensions, TCP 60.
+const HEAD_BYTES: usize = 512;
+
+enum Writer<W: Write> {
+    Pcapng(PcapngWriter<W>, u32),
+    Pcap(PcapWriter<W>),
+}
+
+/// Why a view was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum CopyError {
+    /// The capture cannot be read to its end; what came before was written.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// It cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// A file has packets of one link type.
+    #[error("the view has interfaces of different link types")]
+    LinkTypes,
+}
+
+/// Writes the packets of one view (`is_wanted`) to a file with one interface, pcapng or classic
+/// pcap, in nanoseconds. Returns how many there were; those without a time are left out.
+///
+/// # Errors
+/// The capture cannot be read, or the file not written.
+pub fn copy_view<R: Read, W: Write>(
+    reader: &mut Reader<R>,
+    out: W,
+    format: Format,
+    is_wanted: impl Fn(&View) -> bool,
+) -> Result<u64, CopyError> {
+    let (mut out, mut views, mut data) = (Some(out), Views::default(), Vec::new());
+    let mut writer: Option<(Writer<W>, LinkType)> = None;
+    let mut pkts = 0;
+    let mut failure = None;
+    loop {
+        let packet = match reader.next_packet() {
+            Ok(Some(packet)) => packet,
+            Ok(None) => break,
+            // What was read before is written.
+            Err(error) => {
+                failure = Some(error);
+                break;
+            }
+        };
+        let (interface, at_ns, bytes) = (packet.interface, packet.at_ns, packet.original_bytes);
+        data.clear();
+        data.extend_from_slice(packet.data);
+        views.update(reader.interfaces());
+        let at_ns = at_ns.and_then(|at_ns| u64::try_from(at_ns).ok());
+        let is_in = views.of(interface).any(|view| is_wanted(&views.all[view]));
+        let (true, Some(at_ns)) = (is_in, at_ns) else {
+            continue;
+        };
+        let described = &reader.interfaces()[interface];
+        if let Some(out) = out.take() {
+            writer = Some((Writer::new(out, format, described)?, described.link_type));
+        }
+        let Some((writer, link_type)) = &mut writer else {
+            break;
+        };
+        if *link_type != described.link_type {
+            return Err(CopyError::LinkTypes);
+        }
+        writer.write(at_ns, bytes, &data)?;
+        pkts += 1;
+    }
+    if let Some((writer, _)) = writer {
+        writer.finish()?;
+    }
+    failure.map_or(Ok(pkts), |error| Err(error.into()))
+}
+
+impl<W: Write> Writer<W> {
+    fn new(out: W, format: Format, like: &Interface) -> Result<Writer<W>, WriteError> {
+        let snap = match like.snap_bytes {
+            0 => crate::LARGEST_PACKET_BYTES,
+            snap => snap.min(crate::LARGEST_PACKET_BYTES),
+        };
+        Ok(match format {
+            Format::Pcapng => {
+                let mut writer = PcapngWriter::new(out, "dumbbell")?;
+                let interface = Interface::new(&like.name, like.link_type, snap);
+                let number = writer.add_interface(&interface)?;
+                Writer::Pcapng(writer, number)
+            }
+            Format::Pcap => {
+                let resolution = Resolution::Nanoseconds;
+                Writer::Pcap(PcapWriter::new(out, resolution, like.link_type, snap)?)
+            }
+        })
+    }
+
+    fn write(&mut self, at_ns: u64, bytes: u32, data: &[u8]) -> Result<(), WriteError> {
+        match self {
+            Writer::Pcapng(writer, number) => writer.write(*number, at_ns, bytes, data),
+            Writer::Pcap(writer) => writer.write(at_ns, bytes, data),
+        }
+    }
+
+    fn finish(self) -> Result<(), WriteError> {
+        match self {
+            Writer::Pcapng(writer, _) => writer.finish(&[]).map(drop),
+            Writer::Pcap(writer) => writer.finish().map(drop),
+        }
+    }
+}

@@ -1,0 +1,178 @@
+"""Captures as an imported `Run` with the table ``captured_flows``.
+
+A capture is read by the crate ``capture``: pcapng and pcap, packet by packet, in memory that does
+not depend on the file. What cannot be read is named in the run's meta, and what could be is kept.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dumbbell import _engine
+from dumbbell.formats.errors import FormatError
+from dumbbell.tables import SCHEMA, Run
+
+MOST_FLOWS = 200_000
+"""Connections that are counted one by one."""
+SERIES = "series"
+"""In ``meta``: per view the interval in ns, the first instant, and the bytes of each interval."""
+NOT_KNOWN = -1
+"""In columns that an import does not tell."""
+
+
+def read_capture(source: str | Path) -> Run:
+    """Read the flows of a capture.
+
+    Args:
+        source: A pcapng or pcap file.
+
+    Returns:
+        An imported run with the table ``captured_flows``: a row for each direction of each
+        connection and each interface, or place at a queue that interfaces are named after.
+        Times count from the first packet, ``meta["t0_epoch_ns"]`` is its Unix time.
+        ``meta["read"]`` says how much was read, ``meta["problems"]`` what was not, in words.
+
+    Raises:
+        FormatError: It is no capture, or nothing of it can be read.
+        OSError: There is no such file.
+    """
+    path = Path(source)
+    try:
+        found = _engine.analyze_capture(str(path))
+    except _engine.CaptureError as error:
+        raise FormatError(str(path), head(path), str(error)) from None
+    if not found["pkts"]:
+        raise FormatError(str(path), head(path), found["error"] or "the capture has no packet")
+    views = found["views"]
+    columns = dict(found["columns"])
+    labels: list[str] = found["labels"]
+    names = list(dict.fromkeys(labels))
+    place_of = {name: index for index, name in enumerate(names)}
+    t0 = int(columns["first_ns"].min()) if labels else 0
+    queues = list(dict.fromkeys(view["name"] or path.name for view in views))
+    queue_of = np.array([queues.index(view["name"] or path.name) for view in views], dtype=np.int64)
+    places = np.array([view["place"] for view in views], dtype=np.int64)
+    which = columns.pop("view")
+    values = {
+        **columns,
+        "queue": queue_of[which],
+        "place": places[which],
+        "flow": np.array([place_of[label] for label in labels], dtype=np.int64),
+        "probe": np.full(which.shape, NOT_KNOWN),
+        "first_ns": columns["first_ns"] - t0,
+        "last_ns": columns["last_ns"] - t0,
+    }
+    series = [
+        {
+            "queue": queues[index],
+            "place": view["place"],
+            "width_ns": view["series_width_ns"],
+            "begin_ns": view["series_begin_ns"] - t0,
+            "bytes": view["series_bytes"].tolist(),
+        }
+        for index, view in zip(queue_of.tolist(), views, strict=True)
+    ]
+    read = {"format": found["format"], "pkts": found["pkts"], "bytes": found["bytes_read"]}
+    return imported(
+        path,
+        values,
+        queues=queues,
+        flows=names,
+        t0_epoch_ns=t0,
+        series=series,
+        read=read,
+        problems=_problems(found),
+    )
+
+
+def write_view(source: str | Path, target: str | Path, *, queue: str, place: int) -> int:
+    """Write the packets of one view of a capture to a file of their own, for tools that do not
+    look at interfaces.
+
+    Args:
+        source: A pcapng or pcap file.
+        target: ``.pcapng``, or ``.pcap`` for the classic format; nanoseconds in both. Replaced
+            when it is whole.
+        queue: Name of the queue or interface; empty where the file gives none.
+        place: 0 before the queue, 1 after it, -1 where the file does not say.
+
+    Returns:
+        How many packets were written.
+
+    Raises:
+        FormatError: The capture cannot be read to its end, or the name ends otherwise.
+        OSError: A file cannot be read or written.
+    """
+    path, out = Path(source), Path(target)
+    style = out.suffix.removeprefix(".")
+    if style not in ("pcap", "pcapng"):
+        raise FormatError(str(out), out.suffix, "a name that ends with .pcap or .pcapng")
+    beside = out.with_name(f".{out.name}.{os.getpid()}-{secrets.token_hex(4)}")
+    try:
+        count = _engine.copy_capture(str(path), str(beside), name=queue, place=place, format=style)
+        beside.replace(out)
+    except _engine.CaptureError as error:
+        raise FormatError(str(path), head(path), str(error)) from None
+    finally:
+        beside.unlink(missing_ok=True)
+    return count
+
+
+def _problems(found: dict[str, Any]) -> list[str]:
+    """What was not read or not counted, in words."""
+    problems = []
+    if found["error"]:
+        problems.append(f"{found['error']}; the packets before that were read")
+    for words, pkts in found["undecoded_pkts"].items():
+        problems.append(f"{pkts} packets {words}: in no flow")
+    if found["untimed_pkts"]:
+        problems.append(f"{found['untimed_pkts']} packets without a time: in no flow")
+    if found["passed_over_pkts"]:
+        problems.append(
+            f"{found['passed_over_pkts']} packets of connections beyond the first {MOST_FLOWS}"
+        )
+    if found["missed_pkts"]:
+        problems.append(f"{found['missed_pkts']} packets were missed when it was captured")
+    return problems
+
+
+def imported(
+    path: Path,
+    values: Mapping[str, Any],
+    *,
+    queues: list[str],
+    flows: list[str],
+    t0_epoch_ns: int,
+    series: list[dict[str, Any]],
+    read: Mapping[str, Any],
+    problems: list[str],
+) -> Run:
+    """The run of a file: columns that ``values`` does not have are not known."""
+    rows = len(values["queue"])
+    unknown = np.full(rows, NOT_KNOWN)
+    columns = {
+        column.name: np.asarray(values.get(column.name, unknown)).astype(column.numpy)
+        for column in SCHEMA["captured_flows"]
+    }
+    meta = {
+        "queue_names": queues,
+        "flow_names": flows,
+        "source": path.name,
+        "t0_epoch_ns": t0_epoch_ns,
+        "read": read,
+        "problems": problems,
+        SERIES: series,
+    }
+    return Run("imported", 0, None, {"captured_flows": columns}, meta)
+
+
+def head(path: Path) -> str:
+    """The beginning of a file, for a message."""
+    with path.open("rb") as file:
+        return repr(file.read(16))[2:-1]

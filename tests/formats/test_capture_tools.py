@@ -1,0 +1,155 @@
+"""Our captures as tshark, capinfos and tcptrace see them, and our counts beside theirs."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+from capture_samples import NAME, QUEUE, capture_of, captured, tool
+
+from dumbbell.formats import read_capture, read_tshark_csv, write_view
+from dumbbell.formats.tshark import CSV_FIELDS
+from dumbbell.metrics.captured import captured_flows
+from dumbbell.tables import Run
+
+FLAGS = {
+    "retransmission_pkts": "retransmission",
+    "fast_retransmission_pkts": "fast_retransmission",
+    "spurious_retransmission_pkts": "spurious_retransmission",
+    "out_of_order_pkts": "out_of_order",
+    "lost_segment_pkts": "lost_segment",
+    "duplicate_ack_pkts": "duplicate_ack",
+    "keep_alive_pkts": "keep_alive",
+}
+ARMS = {
+    "cubic": captured,
+    "no SACK": lambda: captured(tcp="{ sack = false }"),
+    "rfc profile": lambda: captured(tcp='{ profile = "rfc", congestion_control = "reno" }'),
+    "no timestamps": lambda: captured(tcp="{ timestamps = false }"),
+    "two packets of room": lambda: captured("pfifo limit 2"),
+    "marks": lambda: captured("codel ecn", tcp="{ ecn = true }"),
+    "loss after the queue": lambda: captured(more="loss = 0.03"),
+}
+
+
+@pytest.fixture(scope="module", params=list(ARMS))
+def run(request: pytest.FixtureRequest) -> Run:
+    return ARMS[request.param]()
+
+
+def view(run: Run, folder: Path, place: int, style: str = "pcap") -> Path:
+    path = folder / f"{place}.{style}"
+    assert write_view(capture_of(run), path, queue=QUEUE, place=place) > 1000
+    return path
+
+
+def flags_of(path: Path) -> dict[tuple[int, int], Counter[str]]:
+    """tshark's flags by source and destination port."""
+    fields = ["tcp.srcport", "tcp.dstport", *(f"tcp.analysis.{flag}" for flag in FLAGS.values())]
+    options = [each for name in fields for each in ("-e", name)]
+    style = ["-T", "fields", "-E", "separator=,", "-E", "occurrence=f"]
+    said = tool("tshark", "-n", "-r", str(path), "-Y", "tcp", *style, *options)
+    found: dict[tuple[int, int], Counter[str]] = defaultdict(Counter)
+    for line in said.splitlines():
+        source, destination, *flags = line.split(",")
+        counted = found[int(source), int(destination)]
+        counted.update(column for column, flag in zip(FLAGS, flags, strict=True) if flag)
+        counted["pkts"] += 1
+    return found
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_tshark_flags_what_we_count(run: Run, tmp_path: Path, place: int) -> None:
+    """Before and after the queue: every flag of every flow, and our own rule beside them."""
+    theirs = flags_of(view(run, tmp_path, place))
+    table = run.columns("captured_flows")
+    keep = (table["queue"] == run.queue(QUEUE)) & (table["place"] == place)
+    keep &= table["protocol"] == 6
+    again = 0
+    for row in np.flatnonzero(keep).tolist():
+        ports = (int(table["source_port"][row]), int(table["destination_port"][row]))
+        counted = theirs.pop(ports)
+        ours = {name: int(table[name][row]) for name in ("pkts", *FLAGS)}
+        assert ours == {name: counted[name] for name in ours}, ports
+        repeats = int(table["repeated_pkts"][row] + table["late_pkts"][row])
+        assert repeats == counted["retransmission_pkts"] + counted["out_of_order_pkts"]
+        again += repeats
+    assert not theirs
+    assert again > 10 or run.column("queues", "dropped_overlimit_pkts").sum() == 0
+
+
+def test_tshark_finds_every_checksum_right_and_nothing_malformed(run: Run) -> None:
+    checks = [
+        each for name in ("ip", "tcp", "udp") for each in ("-o", f"{name}.check_checksum:TRUE")
+    ]
+    wrong = "ip.checksum.status==0 || tcp.checksum.status==0 || udp.checksum.status==0"
+    path = str(capture_of(run))
+    # Only whole segments can be checked: those without payload.
+    assert tool("tshark", "-n", "-r", path, *checks, "-Y", wrong) == ""
+    assert tool("tshark", "-n", "-r", path, "-Y", "_ws.malformed || tcp.bogus_header_length") == ""
+    good = tool("tshark", "-n", "-r", path, *checks, "-Y", "tcp.checksum.status==1")
+    assert good.count("\n") > 1000
+
+
+def test_capinfos_and_tcptrace_find_nothing_wrong(run: Run, tmp_path: Path) -> None:
+    for place, style in ((0, "pcap"), (1, "pcapng")):
+        path = view(run, tmp_path, place, style)
+        told = tool("capinfos", "-T", "-r", "-o", str(path)).split()
+        assert told[-1] == "True"  # in the order of time
+    path = view(run, tmp_path, 1)
+    said = tool("tcptrace", "-n", "-l", str(path))
+    assert "WARNING" not in said
+    table = run.columns("captured_flows")
+    keep = (table["queue"] == run.queue(QUEUE)) & (table["place"] == 1) & (table["protocol"] == 6)
+    connections = len(
+        set(zip(table["flow"][keep].tolist(), table["connection"][keep].tolist(), strict=True))
+    )
+    assert f"{connections} TCP connections traced" in said
+    late = [
+        int(line.split("outoforder pkts:")[1].split()[0])
+        for line in said.splitlines()
+        if "outoforder pkts:" in line
+    ]
+    again = [
+        int(line.split("rexmt data pkts:")[1].split()[0])
+        for line in said.splitlines()
+        if "rexmt data pkts:" in line
+    ]
+    forward = keep & (table["is_reply"] == 0)
+    # tcptrace counts neither SYN nor FIN.
+    difference = table["late_pkts"][forward].sum() + table["repeated_pkts"][forward].sum()
+    assert 0 <= difference - sum(late) - sum(again) <= 0.1 * difference + 3
+
+
+def test_the_fields_that_tshark_prints_give_the_same_flows(run: Run, tmp_path: Path) -> None:
+    path = view(run, tmp_path, 1)
+    options = [each for name in CSV_FIELDS for each in ("-e", name)]
+    text = tool("tshark", "-n", "-r", str(path), "-T", "fields", "-E", "separator=,", *options)
+    printed = tmp_path / "fields.csv"
+    printed.write_text(text)
+    imported = captured_flows(read_tshark_csv(printed), 0, "")
+    simulated = captured_flows(run, QUEUE, "after", protocol=6)
+    for column in ("pkts", "bytes", "duration_s", "throughput_bps", "loss_by_flag"):
+        ours, theirs = getattr(simulated, column), getattr(imported, column)
+        np.testing.assert_allclose(np.sort(ours), np.sort(theirs), err_msg=column)
+
+
+def test_a_capture_that_is_read_gives_the_table_of_the_run(run: Run) -> None:
+    imported, table = read_capture(capture_of(run)), run.columns("captured_flows")
+    assert imported.meta["queue_names"] == [QUEUE, "receiver->router"]
+    other = imported.columns("captured_flows")
+    fields = ("place", "is_reply", "protocol", "source_port", "destination_port", "pkts", "bytes")
+    fields += (*FLAGS, "repeated_pkts", "late_pkts", "new_bytes", "payload_bytes")
+
+    def rows(columns: dict[str, np.ndarray], first_queue: int, t0: int) -> list[tuple[int, ...]]:
+        columns = {**columns, "queue": columns["queue"] - first_queue}
+        times = [columns[name] + t0 for name in ("first_ns", "last_ns")]
+        all_of = [columns["queue"], *(columns[name] for name in fields), *times]
+        return sorted(zip(*(each.tolist() for each in all_of), strict=True))
+
+    t0 = imported.meta["t0_epoch_ns"]
+    assert rows(dict(other), 0, t0) == rows(dict(table), run.queue(QUEUE), 0)
+    assert imported.meta["read"]["format"] == "pcapng"
+    assert run.meta["files"][NAME]["bytes"] == imported.meta["read"]["bytes"]
