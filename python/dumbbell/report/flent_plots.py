@@ -144,7 +144,11 @@ def _rates(file: FlentFile) -> dict[str, str]:
         if f"TCP {label.lower()} sum" in file.results
     }
     flows = [*_measured(file, "TCP"), *_measured(file, "UDP")]
-    return sums or {name.removeprefix("TCP ").capitalize(): name for name in flows}
+    return sums or {_capital(name.removeprefix("TCP ")): name for name in flows}
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _delay_s(file: FlentFile) -> float:
@@ -189,7 +193,9 @@ def _lines(lines: Sequence[_Line], all_lines: Sequence[_Line], y_title: str, sca
         "label:N", title=None, sort=None, scale=alt.Scale(domain=labels, range=of)
     ).legend(symbolType="stroke")
     # More series than colours: those that share one differ in their dashes.
-    rounds = [place // len(theme.OKABE_ITO) for place in range(len(labels))]
+    rounds = [
+        0 if line.average else place // len(theme.OKABE_ITO) for place, line in enumerate(all_lines)
+    ]
     dashes = [list(theme.DASHES[turn % len(theme.DASHES)]) for turn in rounds]
     dash = alt.StrokeDash(
         "label:N", title=None, sort=None, scale=alt.Scale(domain=labels, range=dashes)
