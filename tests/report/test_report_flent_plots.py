@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import math
+from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
 
 import dumbbell
 from dumbbell.errors import SpecError
-from dumbbell.formats.flent import FlentFile, flent_file
+from dumbbell.formats.flent import FlentFile, flent_file, imported_run, read_flent, summary_text
 from dumbbell.report.figures import draw, picture
 from dumbbell.report.flent_plots import check_plot, draw_plot, plot_names
 from dumbbell.report.model import Figure
@@ -105,3 +109,60 @@ def test_what_is_not_there_is_refused(rrul: FlentFile) -> None:
         with pytest.raises(SpecError, match=r"has data for|at least"):
             draw_plot(empty, name)
     assert math.isfinite(rrul.x_values[-1])
+
+
+_VALUES = (None, 0, 1, -1, 0.5, 1e300, -1e300, 1e-300, 2**53, 1e6)
+_SERIES = (
+    "TCP upload", "TCP download", "TCP upload sum", "TCP download sum", "TCP totals", "TCP",
+    "TCP upload::1", "TCP upload BE::tcp_cwnd", "TCP upload BE", "UDP upload", "x::y", "",
+    "Ping (ms) ICMP", "Ping (ms) avg", "Ping (ms) UDP BE", "Ping", "qdisc_stats_a",
+    "qdisc_stats_a::delay", "qdisc_stats_a::dropped",
+)  # fmt: skip
+_KEYS = ("t", "val", "dur", "tcp_cwnd", "tcp_rtt", "tcp_delivery_rate", "dropped", "delay")
+
+
+def any_file(random: Random) -> dict[str, object]:
+    """A file that the reader takes and no Flent would write."""
+    x_values = sorted(random.sample((0.0, 0.2, 0.4, 1.0, 5.0, 6.0, 1e6), random.randint(0, 7)))
+
+    def sample() -> dict[str, object]:
+        keys = random.sample(_KEYS, random.randint(0, len(_KEYS)))
+        return {key: random.choice((*_VALUES, "a", [1], True)) for key in keys}
+
+    def some() -> list[str]:
+        return random.sample(_SERIES, random.randint(0, 12))
+
+    return {
+        "version": 4,
+        "x_values": x_values,
+        "results": {name: [random.choice(_VALUES) for _ in x_values] for name in some()},
+        "raw_values": {
+            name: [sample() for _ in range(random.choice((0, 1, 5)))] for name in some()
+        },
+        "metadata": {
+            "NAME": random.choice((*flent.TEST_NAMES, "http")),
+            "T0": random.choice((None, "2023-11-14T22:13:20.000000Z", "2023-11-14T22:13:20", "x")),
+            "LENGTH": random.choice((None, 1, 60, 1e6, 0.1)),
+            "STEP_SIZE": random.choice((None, 0.2, 1e-9, 1e6)),
+            "HOSTS": random.choice((None, ["a"], ["::1", 3, None], ["x y"] * 100)),
+            "TEST_PARAMETERS": random.choice((None, {"markings": "XX"}, {"a": 3})),
+            "SERIES_META": random.choice((None, {"TCP upload": {"RUNNER": 3, "IDX": "a"}})),
+        },
+    }
+
+
+def test_whatever_a_file_holds_it_is_drawn_or_refused(tmp_path: Path) -> None:
+    random = Random(1)
+    drawn = 0
+    for _ in range(60):
+        path = tmp_path / "any.flent"
+        path.write_text(json.dumps(any_file(random)))
+        file = read_flent(path)
+        imported_run(file)
+        summary_text(file)
+        with np.errstate(all="ignore"):
+            for plot in plot_names(file):
+                with contextlib.suppress(SpecError):
+                    draw_plot(file, plot)
+                    drawn += 1
+    assert drawn > 100
