@@ -29,7 +29,7 @@ def measured() -> list[FlentFile]:
     experiment = test.experiment(NETWORK, seed=77)
     return [
         flent_file(dumbbell.simulate(experiment, replication=number), test, title="at home")
-        for number in range(6)
+        for number in range(10)
     ]
 
 
@@ -70,8 +70,13 @@ def test_rates_are_guessed_from_the_fastest_second(measured: list[FlentFile]) ->
 def test_a_run_of_the_same_law_is_mostly_inside_and_another_is_not(
     measured: list[FlentFile],
 ) -> None:
-    rows = compare(measured[0], measured[1:])
-    assert sum(row.inside for row in rows) >= 0.8 * len(rows)
+    rows = [
+        row
+        for one in measured
+        for row in compare(one, [each for each in measured if each is not one])
+    ]
+    # 95 % each; the rows of one run go together.
+    assert 0.85 <= sum(row.inside for row in rows) / len(rows) < 1
     test = flent.flent_test("rrul_be", length_s=8, delay_s=1)
     slower = flent.Network(rate="10mbit", qdisc="pfifo limit 200", rtts=("8ms",))
     run = dumbbell.simulate(test.experiment(slower))

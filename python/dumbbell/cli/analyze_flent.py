@@ -65,7 +65,7 @@ class Compared:
         unit: ``Mbits/s`` or ``ms``.
         measured: In the file.
         simulated: Mean over the runs; NaN without runs.
-        low: Lower end of the 95 % prediction interval for one more run.
+        low: Lower end of the 95 % prediction interval for one more run; not below 0.
         high: Upper end of it.
     """
 
@@ -135,7 +135,7 @@ def compare(file: FlentFile, runs: Sequence[FlentFile]) -> list[Compared]:
             low = high = simulated = float("nan")
             if len(found) >= FEWEST_REPLICATIONS:
                 interval = prediction_interval(found)
-                low, high, simulated = interval.low, interval.high, interval.value
+                low, high, simulated = max(interval.low, 0.0), interval.high, interval.value
             measured = _statistic(name, theirs)
             rows.append(Compared(row.series, name, row.unit, measured, simulated, low, high))
     return rows

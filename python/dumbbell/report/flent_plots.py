@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from dumbbell.errors import SpecError
-from dumbbell.formats.flent import FlentFile, is_measured
+from dumbbell.formats.flent import FlentFile, is_measured, raw_samples
 from dumbbell.report import theme
 from dumbbell.report.charts import Sample, ecdf_chart
 from dumbbell.spec.refusal import nearest
@@ -97,6 +97,10 @@ def draw_plot(file: FlentFile, name: str) -> DrawnPlot:
     return _DRAWERS[name](file)
 
 
+def _nothing(what: str) -> SpecError:
+    return SpecError("plot", what, "a plot that the file has data for")
+
+
 # --- series -------------------------------------------------------------------------------
 
 
@@ -144,7 +148,11 @@ def _rates(file: FlentFile) -> dict[str, str]:
         if f"TCP {label.lower()} sum" in file.results
     }
     flows = [*_measured(file, "TCP"), *_measured(file, "UDP")]
-    return sums or {name.removeprefix("TCP ").capitalize(): name for name in flows}
+    return sums or {_capital(name.removeprefix("TCP ")): name for name in flows}
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _delay_s(file: FlentFile) -> float:
@@ -162,7 +170,7 @@ def _over_time(
     """Lines with one axis, or two where some ask for the second."""
     lines = [line for line in lines if len(line.x)]
     if not lines:
-        raise SpecError("plot", what, "a plot that the file has data for")
+        raise _nothing(what)
     right = [line for line in lines if line.second_axis]
     left = [line for line in lines if not line.second_axis] or right
     charts = [_lines(left, lines, y_title, scaled)]
@@ -189,7 +197,9 @@ def _lines(lines: Sequence[_Line], all_lines: Sequence[_Line], y_title: str, sca
         "label:N", title=None, sort=None, scale=alt.Scale(domain=labels, range=of)
     ).legend(symbolType="stroke")
     # More series than colours: those that share one differ in their dashes.
-    rounds = [place // len(theme.OKABE_ITO) for place in range(len(labels))]
+    rounds = [
+        0 if line.average else place // len(theme.OKABE_ITO) for place, line in enumerate(all_lines)
+    ]
     dashes = [list(theme.DASHES[turn % len(theme.DASHES)]) for turn in rounds]
     dash = alt.StrokeDash(
         "label:N", title=None, sort=None, scale=alt.Scale(domain=labels, range=dashes)
@@ -291,7 +301,7 @@ def _all(scaled: bool) -> _Drawer:
 
 
 def _raw(key: str, prefix: str, y_title: str, what: str) -> _Drawer:
-    """Samples of one key, of every series that has it."""
+    """One key of the samples, of every series that has it."""
 
     def draw(file: FlentFile) -> DrawnPlot:
         return _over_time(_raw_lines(file, key, prefix), y_title, what=what)
@@ -300,10 +310,16 @@ def _raw(key: str, prefix: str, y_title: str, what: str) -> _Drawer:
 
 
 def _raw_lines(file: FlentFile, key: str, prefix: str) -> list[_Line]:
+    """From the series at the steps, or from the samples where a file has only those."""
     lines = []
-    for name in file.raw_values:
-        if name.startswith(prefix) and f"{name}::{key}" in file.results:
+    for name, samples in file.raw_values.items():
+        if not name.startswith(prefix) or not _is_series(name):
+            continue
+        if f"{name}::{key}" in file.results:
             x, y = _at_steps(file, f"{name}::{key}")
+        else:
+            x, y = raw_samples(file, samples, key)
+        if len(x):
             lines.append(_Line(name.removeprefix(prefix).strip(), x, y))
     return lines
 
@@ -314,7 +330,6 @@ def _pacing(file: FlentFile) -> DrawnPlot:
         _Line(f"{line.label}: {what}", line.x, line.y)
         for key, what in (("tcp_pacing_rate", "pacing"), ("tcp_delivery_rate", "delivery"))
         for line in _raw_lines(file, key, "TCP")
-        if len(line.x)
     ]
     return _over_time(lines, _RATE, what="TCP's rates of pacing and of delivery")
 
@@ -326,10 +341,12 @@ def _drops(file: FlentFile) -> DrawnPlot:
             some = line.y > 0
             frame = pl.DataFrame({"x": line.x[some], "y": line.y[some]})
             frames.append(frame.select(pl.lit(f"{line.label}: {what}").alias("label"), "x", "y"))
+    if not frames:
+        raise _nothing("drops")
     data = pl.concat(frames)
     labels = data["label"].unique(maintain_order=True).to_list()
     palette = theme.OKABE_ITO * (len(labels) // len(theme.OKABE_ITO) + 1)
-    ends = [float(file.x_values[0]), float(file.x_values[-1])]
+    ends = [0.0, float(file.x_values[-1]) if file.x_values else 1.0]
     chart = (
         alt.Chart(data)
         .mark_point(clip=True, opacity=1, size=40, filled=False)
@@ -362,7 +379,7 @@ def _cdf(only: str) -> _Drawer:
             if len(kept):
                 samples.append(Sample(series.removeprefix("Ping (ms) "), "", kept))
         if not samples:
-            raise SpecError("plot", "ping_cdf", "a plot that the file has data for")
+            raise _nothing("ping_cdf")
         plot = ecdf_chart(samples, x_title=_LATENCY, colour_title="Ping (ms)")
         return DrawnPlot(*plot, "Distribution of the latency under load")
 
@@ -370,8 +387,9 @@ def _cdf(only: str) -> _Drawer:
 
 
 def _rtt_cdf(file: FlentFile) -> DrawnPlot:
-    lines = [line for line in _raw_lines(file, "tcp_rtt", "TCP") if len(line.y)]
-    samples = [Sample(line.label, "", line.y) for line in lines]
+    samples = [Sample(line.label, "", line.y) for line in _raw_lines(file, "tcp_rtt", "TCP")]
+    if not samples:
+        raise _nothing("tcp_rtt_cdf")
     plot = ecdf_chart(samples, x_title="TCP round trip (ms)", colour_title="TCP")
     return DrawnPlot(*plot, "Distribution of TCP's smoothed round-trip times")
 
@@ -382,7 +400,7 @@ def _box(columns: Callable[[FlentFile], dict[str, Floats]], what: str) -> _Drawe
     def draw(file: FlentFile) -> DrawnPlot:
         found = {label: y for label, y in columns(file).items() if len(y)}
         if not found:
-            raise SpecError("plot", what, "a plot that the file has data for")
+            raise _nothing(what)
         data = pl.concat(
             pl.DataFrame({"y": y}).select(pl.lit(label).alias("label"), "y")
             for label, y in found.items()

@@ -148,6 +148,20 @@ def start_epoch_s(file: FlentFile) -> float:
     return local + 3600.0 * round((first - local) / 3600.0) if first else local
 
 
+def raw_samples(
+    file: FlentFile, samples: Sequence[Mapping[str, Any]], key: str
+) -> tuple[np.ndarray[Any, np.dtype[np.float64]], np.ndarray[Any, np.dtype[np.float64]]]:
+    """Times (s from the test's start) and values of one key of samples, shape (n,) each."""
+    t0 = start_epoch_s(file)
+    pairs = [
+        (t - t0, value)
+        for sample in samples
+        if (t := _value(sample, "t")) is not None and (value := _value(sample, key)) is not None
+    ]
+    both = np.array(sorted(pairs), dtype=np.float64).reshape(-1, 2)
+    return both[:, 0], both[:, 1]
+
+
 def is_measured(file: FlentFile, series: str) -> bool:
     """Whether a series was measured, rather than made of others."""
     runner = file.series_meta(series).get("RUNNER")

@@ -278,7 +278,7 @@ def _bursts(setting: _Setting) -> _Built:
     payload = given.whole("burst_psize", "burst-psize", least=1, most=65_507, default=500)
     ports = given.whole("burst_ports", "burst-ports", least=1, most=65_535, default=1000)
     mark = given.text("burst_tos", "burst-tos", default="0")
-    rate_bps = given.bandwidth_bps("burst_bandwidth", "1000M")
+    rate_bps = given.bandwidth_bps("burst_bandwidth", "800M")
     flows = min(ports, MOST_BURST_FLOWS)
     each_s, pause_s = length, setting.delay_s
     streams = tuple(

@@ -1,0 +1,168 @@
+"""Flent's plots by Flent's names: which there are, what is in them, and that they are drawn."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+import dumbbell
+from dumbbell.errors import SpecError
+from dumbbell.formats.flent import FlentFile, flent_file, imported_run, read_flent, summary_text
+from dumbbell.report.figures import draw, picture
+from dumbbell.report.flent_plots import check_plot, draw_plot, plot_names
+from dumbbell.report.model import Figure
+from dumbbell.spec import flent
+
+STREAMS = {"upload_streams": "8", "download_streams": "2", "burst_bandwidth": "30M"}
+NETWORK = flent.Network(rate="20mbit", qdisc="pie target 20ms tupdate 15ms", rtts=("10ms",))
+
+
+def filed(name: str) -> FlentFile:
+    test = flent.flent_test(name, length_s=4, delay_s=1, parameters=STREAMS)
+    if name == "tcp_2up_square":
+        test = test.with_controllers({"westwood": "reno"})
+    return flent_file(dumbbell.simulate(test.experiment(NETWORK)), test, title="pie")
+
+
+@pytest.fixture(scope="module")
+def rrul() -> FlentFile:
+    return filed("rrul")
+
+
+@pytest.mark.parametrize("name", flent.TEST_NAMES)
+def test_every_plot_of_every_test_has_data(name: str) -> None:
+    file = filed(name)
+    names = plot_names(file)
+    assert names[0] in ("all_scaled", "totals", "ping")
+    for plot in names:
+        check_plot(name, plot)
+        drawn = draw_plot(file, plot)
+        rows = drawn.data.height
+        # A queue need not have dropped anything.
+        assert rows >= 2 or plot == "drops", plot
+        assert draw(Figure("plot", drawn.chart, drawn.data, drawn.caption)).spec["description"]
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
+@pytest.mark.parametrize("name", ["totals", "all_scaled", "ellipsis", "box_totals"])
+def test_pictures(rrul: FlentFile, name: str, suffix: str) -> None:
+    drawn = draw_plot(rrul, name)
+    whole = picture(draw(Figure("plot", drawn.chart, drawn.data, drawn.caption)), suffix)
+    assert whole[:4] in (b"\x89PNG", b"<svg", b"%PDF")
+    assert len(whole) > 8_000
+
+
+def test_totals_are_smoothed_over_ten_steps(rrul: FlentFile) -> None:
+    data = draw_plot(rrul, "totals").data
+    shown = data.filter(data["label"] == "Upload")["y"].to_numpy()
+    values = np.array([v for v in rrul.results["TCP upload sum"] if v is not None])
+    assert len(shown) == len(values)
+    assert shown[10] == pytest.approx(values[5:15].mean())
+    assert shown[0] == pytest.approx(values[:5].mean())
+
+
+def test_the_ellipse_is_of_the_samples(rrul: FlentFile) -> None:
+    data = draw_plot(rrul, "ellipsis").data
+    samples = data.filter(data["what"] == "samples")
+    edge = data.filter(data["what"] == "two standard deviations")
+    x = samples["x"].to_numpy()
+    assert len(x) == sum(v is not None for v in rrul.results["TCP upload sum"])
+    width = float(edge["x"].max()) - float(edge["x"].min())  # type: ignore[arg-type]
+    assert width == pytest.approx(4 * x.std(ddof=1), rel=2e-3)
+    median = data.filter(data["what"] == "median")["x"].to_list()
+    assert median == [pytest.approx(np.median(x))]
+
+
+def test_drops_are_those_of_the_steps(rrul: FlentFile) -> None:
+    data = draw_plot(rrul, "drops").data
+    of_router = data.filter(data["label"] == "router: drops")
+    dropped = rrul.results["qdisc_stats_router::dropped"]
+    assert of_router["y"].to_list() == [v for v in dropped if v]
+
+
+def test_a_cdf_leaves_out_the_time_without_load(rrul: FlentFile) -> None:
+    data = draw_plot(rrul, "icmp_cdf").data
+    pings = zip(rrul.x_values, rrul.results["Ping (ms) ICMP"], strict=True)
+    loaded = [v for x, v in pings if v is not None and 1 < x <= 5]
+    assert float(data["x"].min()) == pytest.approx(min(loaded))  # type: ignore[arg-type]
+    assert sorted(loaded)[1] > 20  # but for the first, there is a queue: the base is 10 ms
+    idle = [v for v in rrul.results["Ping (ms) ICMP"] if v is not None and v < 11]
+    assert len(idle) >= 5
+
+
+def test_what_is_not_there_is_refused(rrul: FlentFile) -> None:
+    with pytest.raises(SpecError, match="did you mean 'ellipsis'"):
+        draw_plot(rrul, "elipsis")
+    with pytest.raises(SpecError, match="Flent's own"):
+        check_plot("rrul", "qq_icmp")
+    with pytest.raises(SpecError, match="a plot of ping"):
+        check_plot("ping", "totals")
+    nothing = dict.fromkeys(rrul.results, [None] * len(rrul.x_values))
+    empty = FlentFile(rrul.x_values, nothing, {}, rrul.metadata)  # type: ignore[arg-type]
+    for name in plot_names(empty):
+        with pytest.raises(SpecError, match=r"has data for|at least"):
+            draw_plot(empty, name)
+    assert math.isfinite(rrul.x_values[-1])
+
+
+_VALUES = (None, 0, 1, -1, 0.5, 1e300, -1e300, 1e-300, 2**53, 1e6)
+_SERIES = (
+    "TCP upload", "TCP download", "TCP upload sum", "TCP download sum", "TCP totals", "TCP",
+    "TCP upload::1", "TCP upload BE::tcp_cwnd", "TCP upload BE", "UDP upload", "x::y", "",
+    "Ping (ms) ICMP", "Ping (ms) avg", "Ping (ms) UDP BE", "Ping", "qdisc_stats_a",
+    "qdisc_stats_a::delay", "qdisc_stats_a::dropped",
+)  # fmt: skip
+_KEYS = ("t", "val", "dur", "tcp_cwnd", "tcp_rtt", "tcp_delivery_rate", "dropped", "delay")
+
+
+def any_file(random: Random) -> dict[str, object]:
+    """A file that the reader takes and no Flent would write."""
+    x_values = sorted(random.sample((0.0, 0.2, 0.4, 1.0, 5.0, 6.0, 1e6), random.randint(0, 7)))
+
+    def sample() -> dict[str, object]:
+        keys = random.sample(_KEYS, random.randint(0, len(_KEYS)))
+        return {key: random.choice((*_VALUES, "a", [1], True)) for key in keys}
+
+    def some() -> list[str]:
+        return random.sample(_SERIES, random.randint(0, 12))
+
+    return {
+        "version": 4,
+        "x_values": x_values,
+        "results": {name: [random.choice(_VALUES) for _ in x_values] for name in some()},
+        "raw_values": {
+            name: [sample() for _ in range(random.choice((0, 1, 5)))] for name in some()
+        },
+        "metadata": {
+            "NAME": random.choice((*flent.TEST_NAMES, "http")),
+            "T0": random.choice((None, "2023-11-14T22:13:20.000000Z", "2023-11-14T22:13:20", "x")),
+            "LENGTH": random.choice((None, 1, 60, 1e6, 0.1)),
+            "STEP_SIZE": random.choice((None, 0.2, 1e-9, 1e6)),
+            "HOSTS": random.choice((None, ["a"], ["::1", 3, None], ["x y"] * 100)),
+            "TEST_PARAMETERS": random.choice((None, {"markings": "XX"}, {"a": 3})),
+            "SERIES_META": random.choice((None, {"TCP upload": {"RUNNER": 3, "IDX": "a"}})),
+        },
+    }
+
+
+def test_whatever_a_file_holds_it_is_drawn_or_refused(tmp_path: Path) -> None:
+    random = Random(1)
+    drawn = 0
+    for _ in range(60):
+        path = tmp_path / "any.flent"
+        path.write_text(json.dumps(any_file(random)))
+        file = read_flent(path)
+        imported_run(file)
+        summary_text(file)
+        with np.errstate(all="ignore"):
+            for plot in plot_names(file):
+                with contextlib.suppress(SpecError):
+                    draw_plot(file, plot)
+                    drawn += 1
+    assert drawn > 100
