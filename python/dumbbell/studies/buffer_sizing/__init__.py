@@ -103,7 +103,11 @@ class _Reproduction:
             judged=[each.whole for each in self.verdicts],
             values=self.tables(),
             figures=drawn,
-            commands={"persistent, 18 packets": list(testbed_lines(experiment))},
+            commands={
+                "18 packets; one persistent flow of each source node": list(
+                    testbed_lines(arms.typed(published.SMALL_PACKETS))
+                )
+            },
             notes=text.notes(
                 replications=min(each.n for each in self.found.values()),
                 duration_s=self.duration_s,

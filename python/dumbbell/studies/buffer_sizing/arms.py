@@ -183,6 +183,15 @@ def network(
     )
 
 
+def typed(packets: int) -> Experiment:
+    """The tree with one persistent flow a source node, to print what one would type."""
+    flows = [
+        _flow(f"long-{host}-1", host, "testbed", {"kind": "greedy"})
+        for host in tree(published.SOURCES).sources
+    ]
+    return network(flows, packets, hosts=published.SOURCES, seed=1, duration_s=published.DURATION_S)
+
+
 def greedy_flows(count: int, controller: str) -> list[dict[str, Any]]:
     """So many greedy flows of one of Linux's controllers, spread over the 18 sources."""
     sources = tree(published.SOURCES).sources
