@@ -14,7 +14,7 @@ from dumbbell.claims import Kind, Verdict
 from dumbbell.metrics import base_rtts_s
 from dumbbell.report import Report
 from dumbbell.studies import Interrupted, StudyOptions, get_study
-from dumbbell.studies.buffer_sizing import arms, judging, measured, published
+from dumbbell.studies.buffer_sizing import arms, beside, judging, measured, published
 from dumbbell.studies.buffer_sizing.arms import Point
 from dumbbell.studies.buffer_sizing.observations import FURTHER, OBSERVATIONS, Observation
 
@@ -210,3 +210,27 @@ def test_stopped_before_the_first_point_it_says_so() -> None:
     cancel.set()
     with pytest.raises(Interrupted):
         get_study("buffer-sizing").reproduce(StudyOptions(quick=True, cancel=cancel))
+
+
+def test_beside_the_kernel_both_backends_get_the_same(pretended_kernel: None) -> None:
+    options = StudyOptions(backends=("kernel",), quick=True, replications=2)
+    made = get_study("buffer-sizing").reproduce(options)
+    assert len(made.judged) == 4 * len(beside.QUANTITIES)
+    assert {one.backend for one in made.judged} == {"kernel"}
+    # What is pretended is the simulator: not one packet differs.
+    assert all(one.measured == 0 for one in made.judged)
+    assert "agree in 16 of 16" in made.summary
+    table = next(each for each in made.values if "kernel" in each.title)
+    assert [row.cells[0] for row in table.rows] == [row.cells[1] for row in table.rows]
+
+
+def test_mice_of_a_shortened_run_are_drawn_anew_in_each_replication() -> None:
+    first, again, other = (
+        beside.experiment("persistent", 18, seed=1, replication=replication).resolved()["flows"]
+        for replication in (0, 0, 1)
+    )
+    assert first == again != other
+    mice = [flow for flow in first if flow["name"].startswith("mouse-")]
+    expected = published.SOURCES * arms.MICE_PER_S * beside.LAST_MOUSE_S
+    assert len(mice) == pytest.approx(expected, rel=0.15)
+    assert max(flow["start_ns"] for flow in mice) < 1e9 * beside.LAST_MOUSE_S

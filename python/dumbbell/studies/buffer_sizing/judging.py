@@ -59,6 +59,8 @@ def judge_all(found: Mapping[Point, Values], *, backend: str = "sim") -> list[Ve
         found: Point to its numbers, the nominal points first.
         backend: Where they were measured.
     """
+    if not found:
+        return []
     stacks = {point.stack for point in found}
     known = with_twins(found)
     everything = (*OBSERVATIONS, *FURTHER)
