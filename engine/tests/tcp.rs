@@ -179,6 +179,22 @@ fn arrivals_do_not_wait_for_each_other() {
     );
 }
 
+/// What is under way at the stop is cut off; a run may end before a second transfer begins.
+#[test]
+fn arrivals_end_at_the_stop() {
+    let mut flow = tcp_flow("f", "a", "b", arrivals(0.7, 1e6), linux("cubic"));
+    flow.stop_ns = S;
+    let mut experiment = dumbbell(vec![flow]);
+    let output = simulate(&experiment);
+    assert_eq!(output.tables.column_i64("transfers", "completed_ns"), [-1]);
+    let last = output.tables.column_i64("transfers", "last_received_ns")[0];
+    assert!((S as i64..1_100_000_000).contains(&last), "{last}");
+    experiment.duration_ns = S;
+    (experiment.warm_up_ns, experiment.sample_interval_ns) = (0, 0);
+    let shorter = simulate(&experiment);
+    assert_eq!(shorter.tables.column_i64("transfers", "bytes"), [1_000_000]);
+}
+
 /// Every packet of a connection is counted with it, wherever it ends.
 #[test]
 fn packets_of_transfers_add_up() {

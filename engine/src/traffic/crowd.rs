@@ -37,6 +37,11 @@ impl Crowd {
         self.ready.push(number);
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
     /// When the first of them wants to be woken.
     pub fn due(&self) -> Time {
         let first = self.timers.peek();

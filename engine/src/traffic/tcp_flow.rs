@@ -202,7 +202,7 @@ impl TcpFlow {
             }
             open_loop => Supply::Schedule(Box::new(Generator::new(open_loop, streams))),
         };
-        TcpFlow {
+        let mut flow = TcpFlow {
             named,
             settings,
             supply,
@@ -216,15 +216,22 @@ impl TcpFlow {
             armed: Time::NEVER,
             transfers: Vec::new(),
             replies: Counters::default(),
-        }
+        };
+        flow.armed = flow.due();
+        flow
     }
 
     /// When it is to be woken next.
     #[inline]
     pub fn due(&self) -> Time {
         let Some(connection) = &self.connection else {
-            let due = self.next_action.min(self.crowd.due());
-            return if due < self.stop { due } else { Time::NEVER };
+            return if !self.crowd.is_empty() {
+                self.crowd.due().min(self.next_action).min(self.stop)
+            } else if self.next_action < self.stop {
+                self.next_action
+            } else {
+                Time::NEVER
+            };
         };
         connection.due().min(self.next_action).min(self.stop)
     }

@@ -13,7 +13,7 @@ from typing import Any
 from dumbbell.report import Figure, Report, Topology, ValueTable
 from dumbbell.spec import testbed_lines
 from dumbbell.studies.base import StudyOptions
-from dumbbell.studies.buffer_sizing import arms, figures, published, text
+from dumbbell.studies.buffer_sizing import arms, beside, figures, published, text
 from dumbbell.studies.buffer_sizing.arms import Point
 from dumbbell.studies.buffer_sizing.campaigns import (
     Found,
@@ -25,8 +25,10 @@ from dumbbell.studies.buffer_sizing.campaigns import (
 from dumbbell.studies.buffer_sizing.judging import Verdicts, judge_all
 from dumbbell.studies.buffer_sizing.measured import Seen
 from dumbbell.sweep import Interrupted
+from dumbbell.tables import Run
 
 _RUNS = {True: 3, False: 10}
+_SHORTENED_RUNS = {True: 3, False: 10}
 _DURATION_S = {True: 30.0, False: float(published.DURATION_S)}
 
 
@@ -45,7 +47,10 @@ class BufferSizing:
 
         Raises:
             SpecError: It cannot be run with these options.
+            KernelMissingError: The kernel is asked for and has not been built.
         """
+        if "kernel" in options.backends:
+            beside.check(options)
         return _Reproduction(options).report()
 
 
@@ -58,18 +63,15 @@ class _Reproduction:
         self.sized: Mapping[tuple[str, int, int], Sized] = {}
         self.verdicts: list[Verdicts] = []
         self.interrupted = False
+        self.beside: beside.Beside | None = None
 
     def report(self) -> Report:
         try:
-            for point in arms.grid(quick=self.options.quick):
-                self.found[point] = collect(
-                    self.options,
-                    point,
-                    runs=_RUNS[self.options.quick],
-                    duration_s=self.duration_s,
-                    keep=0 if self.found else 1,
-                )
-            self.sized = buffers_of_all_sizes(self.options, sizes(quick=self.options.quick))
+            if "sim" in self.options.backends:
+                self.run_grid()
+            if "kernel" in self.options.backends:
+                runs = _SHORTENED_RUNS[self.options.quick]
+                self.beside = beside.run_both(self.options, runs)
         except Interrupted:
             if not self.found:
                 raise
@@ -77,18 +79,28 @@ class _Reproduction:
         self.verdicts = judge_all({point: each.values for point, each in self.found.items()})
         return self.written()
 
+    def run_grid(self) -> None:
+        """The four experiments at every point, and buffers of all sizes."""
+        for point in arms.grid(quick=self.options.quick):
+            self.found[point] = collect(
+                self.options,
+                point,
+                runs=_RUNS[self.options.quick],
+                duration_s=self.duration_s,
+                keep=0 if self.found else 1,
+            )
+        self.sized = buffers_of_all_sizes(self.options, sizes(quick=self.options.quick))
+
     @property
     def duration_s(self) -> float:
         """Of each run."""
         return _DURATION_S[self.options.quick]
 
     def written(self) -> Report:
-        nominal = next(iter(self.found.values()))
-        point = next(iter(self.found))
-        drawn = self.drawn()
-        first = next(iter(nominal.first.values()))
+        runs = self.first_runs()
+        agreement = beside.judge(self.beside) if self.beside else []
         experiment = arms.experiment(
-            point,
+            Point(),
             "persistent",
             published.SMALL_PACKETS,
             seed=self.options.seed,
@@ -97,34 +109,39 @@ class _Reproduction:
         return Report(
             study=BufferSizing.id,
             title=BufferSizing.title,
-            summary=text.summary(self.verdicts, self.sized),
+            summary=text.summary(self.verdicts, self.sized, agreement),
             source=published.BOTH,
             topologies=[Topology.of("Tree with 18 source nodes", experiment)],
-            judged=[each.whole for each in self.verdicts],
+            judged=[*(each.whole for each in self.verdicts), *agreement],
             values=self.tables(),
-            figures=drawn,
-            commands={"persistent, 18 packets": list(testbed_lines(experiment))},
+            figures=self.drawn(),
+            commands={
+                "18 packets; one persistent flow of each source node": list(
+                    testbed_lines(arms.typed(published.SMALL_PACKETS))
+                )
+            },
             notes=text.notes(
-                replications=min(each.n for each in self.found.values()),
+                replications=self.replications,
                 duration_s=self.duration_s,
                 interrupted=self.interrupted,
             ),
-            meta=self.meta(nominal),
-            provenance=first.provenance,
+            meta=self.meta(runs),
+            provenance=next(iter(runs.values())).provenance,
             tables={
                 f"{name.replace(' ', '-')}-{table}": run.named_columns(table)
-                for name, run in nominal.first.items()
+                for name, run in runs.items()
                 for table in ("transfers", "queues")
             },
         )
 
     def tables(self) -> list[ValueTable]:
-        """Rules, experiments, and the grid."""
-        return [
-            *text.by_experiment(self.found),
-            text.rules(),
-            text.over_the_grid(self.verdicts, self.found),
-        ]
+        """Rules, experiments, the grid, and the kernel."""
+        made = [*text.by_experiment(self.found), text.rules()]
+        if self.found:
+            made.append(text.over_the_grid(self.verdicts, self.found))
+        if self.beside:
+            made.append(beside.table(self.beside))
+        return made
 
     def drawn(self) -> list[Figure]:
         """Figures of the parts that were finished."""
@@ -142,7 +159,20 @@ class _Reproduction:
             drawn += figures.all_buffers(self.sized)
         return drawn
 
-    def meta(self, nominal: Found) -> dict[str, Any]:
+    @property
+    def replications(self) -> int:
+        """Of each point of the grid."""
+        return min((each.n for each in self.found.values()), default=0)
+
+    def first_runs(self) -> Mapping[str, Run]:
+        """``WORKLOAD BUFFER`` to the first run at the nominal point; or one of the kernel."""
+        if self.found:
+            return next(iter(self.found.values())).first
+        if self.beside:
+            return {"shortened": self.beside.first}
+        raise Interrupted("stopped before anything was run")
+
+    def meta(self, runs: Mapping[str, Run]) -> dict[str, Any]:
         """What is the same whenever the study is repeated with these options."""
         return {
             "study": BufferSizing.id,
@@ -151,10 +181,10 @@ class _Reproduction:
             "seed": self.options.seed,
             "backends": list(self.options.backends),
             "duration_s": self.duration_s,
-            "replications": min(each.n for each in self.found.values()),
+            "replications": self.replications,
             "grid": [point.parameters for point in self.found],
-            "versions": next(iter(nominal.first.values())).meta["versions"],
-            "digests": {name: run.meta["digest"] for name, run in nominal.first.items()},
+            "versions": next(iter(runs.values())).meta["versions"],
+            "digests": {name: run.meta["digest"] for name, run in runs.items()},
         }
 
 

@@ -141,10 +141,7 @@ def experiment(
     flows: list[dict[str, Any]] = []
     for host in tree(point.hosts).sources:
         if workload == "persistent":
-            flows += [
-                _flow(f"long-{host}-{at}", host, point.stack, {"kind": "greedy"})
-                for at in range(1, PERSISTENT_PER_HOST[point.load] + 1)
-            ]
+            flows += persistent(host, point)
             flows.append(_flow(f"mice-{host}", host, point.stack, mice(point.tail)))
         else:
             flows += [
@@ -152,6 +149,14 @@ def experiment(
                 for at in range(1, USERS_PER_HOST[point.load] + 1)
             ]
     return network(flows, buffer_packets, hosts=point.hosts, seed=seed, duration_s=duration_s)
+
+
+def persistent(host: str, point: Point) -> list[dict[str, Any]]:
+    """The persistent flows of one source node."""
+    return [
+        _flow(f"long-{host}-{at}", host, point.stack, {"kind": "greedy"})
+        for at in range(1, PERSISTENT_PER_HOST[point.load] + 1)
+    ]
 
 
 def network(
@@ -181,6 +186,15 @@ def network(
             "flows": flows,
         }
     )
+
+
+def typed(packets: int) -> Experiment:
+    """The tree with one persistent flow a source node, to print what one would type."""
+    flows = [
+        _flow(f"long-{host}-1", host, "testbed", {"kind": "greedy"})
+        for host in tree(published.SOURCES).sources
+    ]
+    return network(flows, packets, hosts=published.SOURCES, seed=1, duration_s=published.DURATION_S)
 
 
 def greedy_flows(count: int, controller: str) -> list[dict[str, Any]]:

@@ -156,7 +156,8 @@ def law_of_losses(flows: Flows) -> Figure | None:
             continue
         for each in of[:1]:
             these = each.is_large & (each.dropped > 0) & (each.bytes < 0)
-            predicted = _predicted_kbps(each.dropped[these], each.base_rtt_s[these])
+            rtt_s = each.base_rtt_s[these] + each.mean_wait_s
+            predicted = _predicted_kbps(each.dropped[these], rtt_s)
             ends += predicted.tolist()
             rows += [
                 {
@@ -186,7 +187,7 @@ def law_of_losses(flows: Flows) -> Figure | None:
         .encode(
             x=x,
             y=y,
-            color=alt.Color("what:N", title=None, sort=None),
+            color=alt.Color("what:N", title=None, sort=None, legend=alt.Legend(columns=2)),
             shape=alt.Shape("base_rtt:N", title="Base RTT", sort=None),
             tooltip=[
                 alt.Tooltip("what:N"),
@@ -198,10 +199,10 @@ def law_of_losses(flows: Flows) -> Figure | None:
     )
     chart = alt.layer(points, alt.Chart(diagonal).mark_line(color="black").encode(x=x, y=y))
     caption = (
-        "Each point is a persistent flow, p its own dropped packets and T its base round-trip "
-        "time. On the line the law holds. Where a loss of ten per cent leaves windows of two or "
-        "three packets, timeouts decide, which the law does not have; and p counts packets, the "
-        "law events of loss. With B_l the queue adds up to 121 ms to T, most on the short paths."
+        "Each point is a persistent flow, p its own dropped packets, and T its base round-trip "
+        "time and the mean wait at the bottleneck. On the line the law holds. Where losses leave "
+        "windows of two or three packets, timeouts decide, which the law does not have; and p "
+        "counts packets where the law counts events of loss."
     )
     return Figure("law-of-losses", chart, frame, caption, title="The square-root law")
 

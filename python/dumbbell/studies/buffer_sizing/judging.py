@@ -59,6 +59,8 @@ def judge_all(found: Mapping[Point, Values], *, backend: str = "sim") -> list[Ve
         found: Point to its numbers, the nominal points first.
         backend: Where they were measured.
     """
+    if not found:
+        return []
     stacks = {point.stack for point in found}
     known = with_twins(found)
     everything = (*OBSERVATIONS, *FURTHER)
@@ -78,7 +80,7 @@ def judge(of: Observation, found: Mapping[Point, Values], *, backend: str = "sim
     where = ", ".join(varied) or "one point"
     claim = Claim(
         id=of.id,
-        statement=of.statement,
+        statement=_numbered(of),
         source=of.source,
         kind=Kind.FREE_PARAMETERS,
         published=of.value,
@@ -92,6 +94,12 @@ def judge(of: Observation, found: Mapping[Point, Values], *, backend: str = "sim
     )
     whole = judge_free_parameters(claim, grid, backend=backend)
     return Verdicts(whole, dict(zip(points, judged, strict=True)))
+
+
+def _numbered(of: Observation) -> str:
+    """The statement with the number of its observation in the source."""
+    parts = of.id.split("-")
+    return f"({int(parts[1])}) {of.statement}" if parts[0] == "observation" else of.statement
 
 
 def judge_at(of: Observation, values: Values, *, backend: str = "sim") -> Judged:
@@ -119,6 +127,9 @@ def judge_at(of: Observation, values: Values, *, backend: str = "sim") -> Judged
         estimate = ratio_interval(known[0], known[1])
     else:
         estimate = student_interval(known[0])
+    if of.kind is Kind.SHARE:
+        low, high = max(0.0, estimate.low), min(1.0, estimate.high)
+        estimate = replace(estimate, low=low, high=high)
     if of.kind is Kind.HARDLY_MATTERS:
         return judge_hardly_matters(claim, estimate, backend=backend)
     judge_kind = judge_share if of.kind is Kind.SHARE else judge_range

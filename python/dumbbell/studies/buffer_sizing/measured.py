@@ -48,6 +48,7 @@ class Seen:
         slowdown: Completion time over the least that the path allows.
         end_to_end_kbps: The same bits from the start of the connection to its completion.
         left_out: Flows without duration.
+        mean_wait_s: At the bottleneck.
     """
 
     throughput_kbps: Floats
@@ -60,6 +61,7 @@ class Seen:
     slowdown: Floats
     end_to_end_kbps: Floats
     left_out: int
+    mean_wait_s: float
 
     def of(self, size: str) -> NDArray[np.bool_]:
         """Which flows are ``large`` or ``small``."""
@@ -88,6 +90,7 @@ def seen(run: Run) -> Seen:
         slowdown=slowdown(run)[kept],
         end_to_end_kbps=whole[kept],
         left_out=int((~kept).sum()),
+        mean_wait_s=mean_wait_s(run, arms.BOTTLENECK),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from dumbbell.claims import Verdict
+from dumbbell.claims import Judged, Verdict
 from dumbbell.report import ValueRow, ValueTable
 from dumbbell.studies.buffer_sizing import arms, published
 from dumbbell.studies.buffer_sizing.arms import Point
@@ -25,7 +25,11 @@ _MARK = {
 }
 
 
-def summary(verdicts: Sequence[Verdicts], sized: Mapping[tuple[str, int, int], Sized]) -> str:
+def summary(
+    verdicts: Sequence[Verdicts],
+    sized: Mapping[tuple[str, int, int], Sized],
+    agreement: Sequence[Judged],
+) -> str:
     """Who was right, in a paragraph."""
     by_id = {each.whole.claim.id: each for each in verdicts}
     numbers = sorted({name.split("-")[1] for name in by_id if name.startswith("observation-")})
@@ -50,6 +54,12 @@ def summary(verdicts: Sequence[Verdicts], sized: Mapping[tuple[str, int, int], S
         )
     if sized:
         said.append(_who_is_right(sized))
+    if agreement:
+        good = sum(one.verdict is Verdict.REPRODUCED for one in agreement)
+        said.append(
+            f"Simulator and Linux kernel agree in {good} of {len(agreement)} comparisons of "
+            "shortened runs."
+        )
     return " ".join(said)
 
 

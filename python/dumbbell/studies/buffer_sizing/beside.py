@@ -1,0 +1,205 @@
+"""A shortened run of the four experiments on the Linux kernel, and the same in the simulator.
+
+The kernel's guest does not run `arrivals`, so each mouse is a flow of its own with a start drawn
+here; both backends get the same description.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dumbbell.backends import BatchProgress, run_many, threads_for
+from dumbbell.claims import Claim, Judged, Kind, judge_hardly_matters
+from dumbbell.metrics import completion_time_s, loss_ratio, mean_wait_s, utilization_bits
+from dumbbell.report import ValueRow, ValueTable
+from dumbbell.spec import Experiment
+from dumbbell.stats import difference_interval
+from dumbbell.studies.base import StudyOptions
+from dumbbell.studies.buffer_sizing import arms, published
+from dumbbell.studies.buffer_sizing.arms import Point, Workload
+from dumbbell.sweep import Interrupted, Progress
+from dumbbell.tables import Run
+
+Floats = NDArray[np.float64]
+POINT = Point("testbed", "light")
+DURATION_S = 20.0
+LAST_MOUSE_S = 18.0
+_TWO_BACKENDS = "The same description on both backends"
+QUANTITIES: Mapping[str, tuple[str, float, str]] = {
+    "utilization": ("Utilization", 0.05, "1"),
+    "dropped": ("Share of packets dropped", 0.02, "1"),
+    "wait": ("Mean wait at the bottleneck", 10.0, "ms"),
+    "small-completion": ("Median completion time of small transfers", 0.2, "s"),
+}
+"""Quantity to what it is called, the margin within which backends agree, and its unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What both backends measured.
+
+    Attributes:
+        values: (``WORKLOAD BUFFER``, backend) to quantity to a value a replication.
+        n: Replications.
+        first: A run of the kernel.
+    """
+
+    values: Mapping[tuple[str, str], Mapping[str, Floats]]
+    n: int
+    first: Run
+
+
+def experiment(workload: Workload, packets: int, *, seed: int, replication: int) -> Experiment:
+    """One of the four, shortened, that both backends can run.
+
+    Args:
+        workload: As in `dumbbell.studies.buffer_sizing.arms`.
+        packets: Of the buffer.
+        seed: Of the study.
+        replication: Decides when mice start; everything else is drawn by the run itself.
+    """
+    if workload == "closed-loop":
+        return arms.experiment(POINT, workload, packets, seed=seed, duration_s=DURATION_S)
+    flows: list[dict[str, Any]] = []
+    for at, host in enumerate(arms.tree(POINT.hosts).sources):
+        flows += arms.persistent(host, POINT)
+        flows += _mice(host, np.random.default_rng([seed, replication, at]))
+    return arms.network(flows, packets, hosts=POINT.hosts, seed=seed, duration_s=DURATION_S)
+
+
+def _mice(host: str, draw: np.random.Generator) -> list[dict[str, Any]]:
+    """Mice of one host: Poisson arrivals up to `LAST_MOUSE_S`, Pareto sizes."""
+    starts_s = np.sort(draw.uniform(0, LAST_MOUSE_S, draw.poisson(arms.MICE_PER_S * LAST_MOUSE_S)))
+    least = arms.MEAN_MOUSE_BYTES * (POINT.tail - 1) / POINT.tail
+    sizes = least * (1 + draw.pareto(POINT.tail, starts_s.size))
+    return [
+        {
+            "name": f"mouse-{host}-{number}",
+            "from": host,
+            "to": "sink",
+            "start": f"{round(1e6 * start)}us",
+            "tcp": dict(arms.STACKS[POINT.stack]),
+            "source": {"kind": "sized", "size": f"{max(1, round(size))}B"},
+        }
+        for number, (start, size) in enumerate(zip(starts_s, sizes, strict=True), 1)
+    ]
+
+
+def check(options: StudyOptions) -> None:
+    """Refuse, before anything is run, what the kernel cannot run.
+
+    Raises:
+        KernelMissingError: It has not been built.
+    """
+    first = experiment("persistent", published.SMALL_PACKETS, seed=options.seed, replication=0)
+    threads_for([first], backend="kernel", jobs=options.jobs)
+
+
+def run_both(options: StudyOptions, runs: int) -> Beside:
+    """Run the shortened four on the kernel and in the simulator.
+
+    Raises:
+        Interrupted: It was stopped before it was complete.
+        RunError: A run failed.
+    """
+    names = [
+        (workload, buffer, packets)
+        for workload in arms.WORKLOADS
+        for buffer, packets in arms.BUFFERS.items()
+    ]
+    jobs = [
+        (
+            f"{workload} {buffer}",
+            experiment(workload, packets, seed=options.seed, replication=replication),
+            replication,
+        )
+        for replication in range(options.replications or runs)
+        for workload, buffer, packets in names
+    ]
+    values: dict[tuple[str, str], dict[str, Floats]] = {}
+    first: Run | None = None
+    for backend in ("sim", "kernel"):
+
+        def tell(progress: BatchProgress, backend: str = backend) -> None:
+            if options.on_progress:
+                task = f"shortened, {backend}"
+                options.on_progress(Progress(task, progress.done, float(len(jobs)), "runs"))
+
+        got: dict[int, dict[str, float]] = {}
+        for place, run in run_many(
+            [(each, replication) for _, each, replication in jobs],
+            backend=backend,
+            jobs=options.jobs,
+            cancel=options.cancel,
+            on_progress=tell,
+        ):
+            got[place] = _numbers(run)
+            first = run if place == 0 else first
+        if len(got) < len(jobs):
+            raise Interrupted(f"stopped after {len(got)} of {len(jobs)} shortened runs ({backend})")
+        for name in dict.fromkeys(name for name, _, _ in jobs):
+            of = [got[place] for place, (each, _, _) in enumerate(jobs) if each == name]
+            values[name, backend] = {
+                quantity: np.array([each[quantity] for each in of]) for quantity in QUANTITIES
+            }
+    if first is None:
+        raise ValueError("there is at least one run")
+    return Beside(values, options.replications or runs, first)
+
+
+def _numbers(run: Run) -> dict[str, float]:
+    size = run.column("transfers", "bytes")
+    taken = completion_time_s(run)
+    small = np.isfinite(taken) & (size >= 0) & (size <= published.LARGE_BYTES)
+    return {
+        "utilization": utilization_bits(run, arms.BOTTLENECK),
+        "dropped": loss_ratio(run, arms.BOTTLENECK),
+        "wait": 1e3 * mean_wait_s(run, arms.BOTTLENECK),
+        "small-completion": float(np.median(taken[small])) if small.any() else float("nan"),
+    }
+
+
+def judge(beside: Beside) -> list[Judged]:
+    """Do both backends agree, experiment by experiment?"""
+    judged = []
+    for name in dict.fromkeys(name for name, _ in beside.values):
+        sim, kernel = beside.values[name, "sim"], beside.values[name, "kernel"]
+        for quantity, (words, margin, unit) in QUANTITIES.items():
+            claim = Claim(
+                id=f"agreement-{name.replace(' ', '-')}-{quantity}",
+                statement=f"Simulator and Linux kernel agree: {words.lower()}, {name} buffer",
+                source=_TWO_BACKENDS,
+                kind=Kind.HARDLY_MATTERS,
+                margin=margin,
+                unit=unit,
+            )
+            difference = difference_interval(sim[quantity], kernel[quantity])
+            note = f"simulator less kernel; kernel's mean {kernel[quantity].mean():.3g}"
+            judged.append(judge_hardly_matters(claim, difference, backend="kernel", note=note))
+    return judged
+
+
+def table(beside: Beside) -> ValueTable:
+    """Both backends side by side."""
+    names = dict.fromkeys(name for name, _ in beside.values)
+    where = {"sim": "simulator", "kernel": "Linux kernel"}
+    columns = [f"{name}, {words}" for name in names for words in where.values()]
+    rows = []
+    for quantity, (words, _, unit) in QUANTITIES.items():
+        cells = [
+            f"{beside.values[name, backend][quantity].mean():.3g}"
+            for name in names
+            for backend in where
+        ]
+        rows.append(ValueRow(words, unit, cells))
+    caption = (
+        f"Means of {beside.n} runs of {DURATION_S:g} s with Linux's CUBIC: "
+        f"{arms.PERSISTENT_PER_HOST['light']} persistent flows or "
+        f"{arms.USERS_PER_HOST['light']} users on each of {POINT.hosts} source nodes."
+    )
+    return ValueTable("Shortened, beside the Linux kernel", columns, rows, caption)
