@@ -43,12 +43,12 @@ def test_a_bucket_before_the_line_is_a_ring_of_its_size() -> None:
     run = simulate(arms.experiment("pfifo limit 1000", test=SHORT, ring_bytes=ring))
     behind = "ring->server"
     held = run.column("queues", "backlog_max_bytes", queue=behind)[0]
-    assert ring - 2 * published.WIRE_BYTES < held <= ring
+    assert ring - 4 * published.WIRE_BYTES < held <= ring
     levels = run.column("queue_samples", "backlog_bytes", queue=behind)
     backlog = run.column("queue_samples", "backlog_bytes", queue=arms.queue_name(ring))
     loaded = backlog > 10 * published.WIRE_BYTES
     assert loaded.sum() > 20
-    assert levels[loaded].min() > ring - 3 * published.WIRE_BYTES
+    assert levels[loaded].min() > ring - 5 * published.WIRE_BYTES
     assert run.column("queues", "dropped_overlimit_pkts", queue=behind)[0] == 0
 
 
