@@ -167,3 +167,18 @@ def test_the_ring_is_the_fitted_one(report: Report) -> None:
     (note,) = [note for note in report.notes if note.startswith("The fit:")]
     fitted_kb = float(note.split(" kB at 100 Mbit/s")[0].split()[-1])
     assert fitted_kb == pytest.approx(arms.RING_BYTES / 1000, rel=0.1)
+
+
+@pytest.mark.usefixtures("pretended_kernel")
+def test_both_backends_side_by_side() -> None:
+    options = StudyOptions(quick=True, replications=2, backends=("kernel",))
+    report = get_study("pie-rrul").reproduce(options)
+    agreed = [one for one in report.judged if one.claim.id.startswith("agreement-")]
+    # Queue delay, drops, upload and latency of two settings; the same simulator on both sides.
+    assert len(agreed) == 8
+    assert {one.verdict for one in agreed} == {Verdict.REPRODUCED}
+    assert "Simulator and Linux kernel side by side, no other traffic" in [
+        table.title for table in report.values
+    ]
+    assert "delay-backends" in {figure.name for figure in report.figures}
+    assert {one.backend for one in report.judged} == {"kernel"}

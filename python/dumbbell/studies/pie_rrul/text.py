@@ -136,7 +136,8 @@ def router_table(found: Sequence[tuple[str, Arm, Arm]]) -> ValueTable:
         [*columns, "alone: fairness of the uploads"],
         rows,
         "rrul through the router, alone and with UDP bursts of 100 Mbit/s; fairness is Jain's "
-        "index of the four uploads. Latencies are of Flent's four probes.",
+        "index of the four uploads. Latencies are of Flent's four probes. fq_codel hashes flows to "
+        "1024 queues: in a run in which a probe shares one with a burst, it waits for the burst.",
     )
 
 
