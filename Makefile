@@ -151,6 +151,7 @@ ifdef PEERS
 endif
 	$(PY) bench/run.py $(BENCH_ARGS)
 	$(PY) bench/tcp.py $(BENCH_ARGS)
+	$(PY) bench/rrul.py $(BENCH_ARGS)
 	$(PY) bench/virtual_kernel.py $(BENCH_ARGS)
 
 # --- the rest -------------------------------------------------------------------------------

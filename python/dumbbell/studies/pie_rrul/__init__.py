@@ -210,9 +210,10 @@ class _Reproduction:
 
     def judge_alone(self, by: By, backend: str) -> None:
         """The claims of scenario 1, as far as their settings were run."""
+        is_as_published = backend == "sim" or self.side == self.test
         for varied, milliseconds in published.TABLES:
             setting = arms.setting_of(varied, milliseconds)
-            if setting in by:
+            if setting in by and is_as_published:
                 self.judged += [
                     judging.judge_number(by[setting], varied, milliseconds, name, backend=backend)
                     for name in published.QUANTITIES
@@ -300,11 +301,12 @@ class _Reproduction:
     def run_kernel(self, scenario: str) -> None:
         """The kernel's PIE with its departure-rate estimator, and the same here."""
         settings, runs = self.preset.kernel_settings, self.preset.kernel_runs
+        if scenario != "alone":
+            settings = tuple(setting for setting in settings if setting in _FEW)
         title = arms.SCENARIO_TITLES[scenario]
         common: dict[str, Any] = {
             "edition": arms.ESTIMATOR,
             "scenario": scenario,
-            "side": scenario != "alone",
             "runs": runs,
         }
         beside = self.settings(settings, f"{title}, as the kernel's", **common)
@@ -358,7 +360,7 @@ class _Reproduction:
             f"pie-{name}.flent.gz": flent_bytes(
                 flent_file(
                     arm.first,
-                    self.test,
+                    self.test if "alone" in self.found.scenarios else self.side,
                     title=f"pie-{name}",
                     queues=[arms.queue_name(arms.RING_BYTES)],
                 )
@@ -403,7 +405,7 @@ class _Reproduction:
                 {setting.label: arm for setting, arm in by["alone"].items()}
                 for by in (found.kernel, found.beside)
             )
-            drawn.append(figures.backends(kernel, sim, self.test))
+            drawn.append(figures.backends(kernel, sim, self.side))
         if found.router:
             drawn.append(figures.router(found.router))
         return drawn

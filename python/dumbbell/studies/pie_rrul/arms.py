@@ -5,7 +5,9 @@
 What the router's driver holds is a queue behind the discipline that no discipline sees. A ring of
 B bytes that is filled as soon as it has room, in front of a line of rate R, is a token bucket of
 rate R and burst B in front of a FIFO of rate R: the tokens that are missing are the bytes in the
-FIFO. So it is written with Linux's own ``tbf`` around PIE, and a hop ``ring`` with the line.
+FIFO. So it is written with Linux's own ``tbf`` around PIE, and a hop ``ring`` with the line. The
+line is a ``tbf`` too, of two packets: a transmitter without credit loses what a timer is late,
+0.3 % of the rate on the kernel in virtual time, by which the FIFO would grow for ever.
 """
 
 from __future__ import annotations
@@ -115,15 +117,16 @@ def links(qdisc: str, *, ring_bytes: int, server_qdisc: str = SERVER_QDISC) -> l
         server_qdisc: At the server's egress: the downloads' queue.
     """
     access = Link(a=CLIENT, b=ROUTER, rate="1gbit", overhead="wire", qdisc=PLAIN_FIFO)
-    line: dict[str, Any] = {"b": SERVER, "rate": LINE, "overhead": "wire", "delay": BASE_DELAY}
-    back = {"qdisc": server_qdisc}
+    line: dict[str, Any] = {"b": SERVER, "overhead": "wire", "delay": BASE_DELAY}
+    back = {"rate": LINE, "qdisc": server_qdisc}
     if not ring_bytes:
-        return [access, Link(a=ROUTER, qdisc=qdisc, reverse=back, **line)]
-    # The bucket's own limit must not bite: it counts what PIE holds.
-    bucket = f"tbf rate {LINE} burst {ring_bytes}b limit 100mb"
-    inside = f"root handle 1: {bucket} ; parent 1:1 handle 10: {qdisc}"
+        return [access, Link(a=ROUTER, rate=LINE, qdisc=qdisc, reverse=back, **line)]
+    # The buckets' own limits must not bite: the first one's counts what PIE holds.
+    bucket = f"tbf rate {LINE} burst {{}}b limit 100mb"
+    inside = f"root handle 1: {bucket.format(ring_bytes)} ; parent 1:1 handle 10: {qdisc}"
     hop = Link(a=ROUTER, b=RING, overhead="wire", qdisc=inside, reverse={"qdisc": PLAIN_FIFO})
-    return [access, hop, Link(a=RING, qdisc="pfifo limit 10000", reverse=back, **line)]
+    wire = bucket.format(2 * published.WIRE_BYTES)
+    return [access, hop, Link(a=RING, qdisc=wire, reverse=back, **line)]
 
 
 def experiment(

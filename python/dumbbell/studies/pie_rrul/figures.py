@@ -133,12 +133,12 @@ def latency_rows(by: By, without: By) -> Figure:
     rows = []
     for setting in arms.SETTINGS:
         row = next(row for row in published.TABLES if arms.setting_of(*row) == setting)
-        for of, style in ((by, "with the ring"), (without, "without a ring")):
+        for of, style in ((by, "with ring"), (without, "no ring")):
             if setting in of:
                 one = of[setting].one_run("latency_ms")
                 rows.append(
                     IntervalRow(
-                        setting.label,
+                        f"{setting.target_ms} / {setting.tupdate_ms} ms",
                         one.value,
                         one.low,
                         one.high,
@@ -148,8 +148,8 @@ def latency_rows(by: By, without: By) -> Figure:
                 )
     plot = points_with_interval(rows, x_title="Average latency (ms)")
     caption = (
-        "PIE keeps its own queue at the target. What the printed latencies have above it is a "
-        "queue behind PIE that it cannot see: the ring of the router's driver."
+        "Target / tupdate. PIE keeps its own queue at the target. What the printed latencies "
+        "have above it is a queue behind PIE that it cannot see: the ring of the router's driver."
     )
     return Figure("latency", *plot, caption, title="Average latency, printed and ours")
 

@@ -32,12 +32,14 @@ class Quantity:
 
     Attributes:
         title: As a reader knows it.
+        short: The same for a table.
         unit: Of the number.
         resolution: Half of what one can tell apart in the printed number, in ``unit``.
         measure: Name of ours, a key of `dumbbell.studies.pie_rrul.measures.measured`.
     """
 
     title: str
+    short: str
     unit: str
     resolution: float
     measure: str
@@ -45,19 +47,25 @@ class Quantity:
 
 QUANTITIES = MappingProxyType(
     {
-        "latency-low": Quantity("Latency, low end of the ellipse", "ms", 0.5, "latency_low_ms"),
-        "latency-high": Quantity("Latency, high end of the ellipse", "ms", 0.5, "latency_high_ms"),
+        "latency-low": Quantity(
+            "Latency, low end of the ellipse", "Latency, low end", "ms", 0.5, "latency_low_ms"
+        ),
+        "latency-high": Quantity(
+            "Latency, high end of the ellipse", "Latency, high end", "ms", 0.5, "latency_high_ms"
+        ),
         "throughput-low": Quantity(
-            "Upload, low end of the ellipse", "Mbit/s", 0.5, "upload_low_mbps"
+            "Upload, low end of the ellipse", "Upload, low end", "Mbit/s", 0.5, "upload_low_mbps"
         ),
         "throughput-high": Quantity(
-            "Upload, high end of the ellipse", "Mbit/s", 0.5, "upload_high_mbps"
+            "Upload, high end of the ellipse", "Upload, high end", "Mbit/s", 0.5, "upload_high_mbps"
         ),
-        "latency": Quantity("Average latency", "ms", 0.5, "latency_ms"),
-        "throughput": Quantity("Average upload of all", "Mbit/s", 0.5, "upload_mbps"),
-        "queue-delay": Quantity("Queue delay", "ms", 0.5, "queue_delay_ms"),
-        "download": Quantity("Download of a flow", "Mbit/s", 0.05, "download_each_mbps"),
-        "upload": Quantity("Upload of a flow", "Mbit/s", 0.5, "upload_each_mbps"),
+        "latency": Quantity("Average latency", "Latency", "ms", 0.5, "latency_ms"),
+        "throughput": Quantity("Average upload of all", "Upload", "Mbit/s", 0.5, "upload_mbps"),
+        "queue-delay": Quantity("Queue delay", "Queue delay", "ms", 0.5, "queue_delay_ms"),
+        "download": Quantity(
+            "Download of a flow", "Download a flow", "Mbit/s", 0.05, "download_each_mbps"
+        ),
+        "upload": Quantity("Upload of a flow", "Upload a flow", "Mbit/s", 0.5, "upload_each_mbps"),
     }
 )
 """Columns in the source's order. The ellipse is that of Flent's plot: two standard deviations of

@@ -33,48 +33,36 @@ def observations(by: By, scenario: str, judged: Sequence[Judged], backend: str) 
         there = [setting for setting in settings if setting in by]
         if not there:
             continue
-        columns, rows = [], []
-        for setting in there:
-            milliseconds = getattr(setting, f"{varied}_ms")
-            columns += [f"{varied} {milliseconds} ms: printed"] * with_printed
-            columns.append(f"{'ours' if with_printed else f'{varied} {milliseconds} ms'}")
+        rows = []
         for name, quantity in published.QUANTITIES.items():
             cells = []
             for setting in there:
                 milliseconds = getattr(setting, f"{varied}_ms")
-                one = by[setting].one_run(quantity.measure)
+                cell = interval(by[setting].one_run(quantity.measure))
                 if with_printed:
-                    cells.append(f"{published.TABLES[varied, milliseconds][name]:g}")
                     mark = marks.get(f"{varied}-{milliseconds}-{name}", "")
-                    cells.append(f"{interval(one)} {mark}".strip())
-                else:
-                    cells.append(interval(one))
-            rows.append(ValueRow(quantity.title, quantity.unit, cells))
-        rows.append(_drops(by, there, with_printed))
+                    cell = f"{published.TABLES[varied, milliseconds][name]:g}: {cell} {mark}"
+                cells.append(cell.strip())
+            rows.append(ValueRow(quantity.short, quantity.unit, cells))
+        drops = [interval(by[setting].one_run("drops_per_s")) for setting in there]
+        rows.append(ValueRow("Drops", "1/s", drops))
         made.append(
             ValueTable(
                 f"Observation table, {varied} varied, {arms.SCENARIO_TITLES[scenario]}"
                 + ("" if backend == "sim" else " (Linux kernel)"),
-                columns,
+                [f"{varied} {getattr(setting, f'{varied}_ms')} ms" for setting in there],
                 rows,
-                "Mean over the replications and where one more run would fall (95 %)."
+                ("What is printed: ours" if with_printed else "Ours")
+                + " [where one more run would fall, 95 %]. Ends are those of the ellipse."
                 + (
-                    " Marks: ✓ reproduced, ✗ not reproduced, ? inconclusive, ~ uninformative; "
-                    "the rule of each is among the claims. Drops are not in the source's table."
+                    " ✓ reproduced, ✗ not reproduced, ~ uninformative; the rule of each is among "
+                    "the claims. Drops, as tc counts them, are not in the source's table."
                     if with_printed
                     else ""
                 ),
             )
         )
     return made
-
-
-def _drops(by: By, there: Sequence[arms.Setting], with_printed: bool) -> ValueRow:
-    cells: list[str] = []
-    for setting in there:
-        cells += ["–"] * with_printed
-        cells.append(interval(by[setting].one_run("drops_per_s")))
-    return ValueRow("Drops at the router, as tc counts", "packets/s", cells)
 
 
 def interval(one: Estimate, digits: int = 1) -> str:
@@ -148,7 +136,8 @@ def router_table(found: Sequence[tuple[str, Arm, Arm]]) -> ValueTable:
         [*columns, "alone: fairness of the uploads"],
         rows,
         "rrul through the router, alone and with UDP bursts of 100 Mbit/s; fairness is Jain's "
-        "index of the four uploads. Latencies are of Flent's four probes.",
+        "index of the four uploads. Latencies are of Flent's four probes. fq_codel hashes flows to "
+        "1024 queues: in a run in which a probe shares one with a burst, it waits for the burst.",
     )
 
 

@@ -1,0 +1,49 @@
+"""PIE under rrul on the real kernel: the simulator within the spread of the kernel's own seeds."""
+
+from __future__ import annotations
+
+import pytest
+
+from dumbbell.backends.kernel.cache import KernelMissingError, require_kernel
+from dumbbell.claims import Verdict
+from dumbbell.studies import StudyOptions
+from dumbbell.studies.pie_rrul import arms, judging, published
+from dumbbell.studies.pie_rrul.campaigns import Arm, collect
+
+pytestmark = [pytest.mark.kernel, pytest.mark.usefixtures("real_kernel")]
+
+TEST = arms.rrul(10, 1)
+RUNS = 3
+
+
+def both(setting: arms.Setting, timer_hz: int) -> dict[str, Arm]:
+    """The same description on both backends."""
+    qdisc = setting.qdisc(arms.ESTIMATOR)
+    experiments = {"any": arms.experiment(qdisc, test=TEST, timer_hz=timer_hz)}
+    return {
+        backend: collect(StudyOptions(), experiments, TEST, RUNS, task="test", backend=backend)[
+            "any"
+        ]
+        for backend in ("kernel", "sim")
+    }
+
+
+@pytest.mark.parametrize(
+    ("setting", "timer_hz"),
+    [(arms.Setting(), published.TIMER_HZ), (arms.Setting(target_ms=5), 1000)],
+)
+def test_delay_drops_and_throughput_are_within_the_kernels_band(
+    setting: arms.Setting, timer_hz: int
+) -> None:
+    try:
+        require_kernel(timer_hz)
+    except KernelMissingError as error:
+        pytest.skip(str(error))
+    found = both(setting, timer_hz)
+    judged = judging.judge_agreement(found["kernel"], found["sim"], "pie", "test")
+    wrong = [one for one in judged if one.verdict is not Verdict.REPRODUCED]
+    assert not wrong, [f"{one.claim.id}: {one.measured} {one.low} {one.high}" for one in wrong]
+    # A band of three runs can be wide: the means must be near as well.
+    for measure, within in (("queue_delay_ms", 2.0), ("upload_mbps", 1.0), ("latency_ms", 3.0)):
+        ours, kernels = (float(found[key].values[measure].mean()) for key in ("sim", "kernel"))
+        assert ours == pytest.approx(kernels, abs=within), measure
