@@ -99,7 +99,8 @@ def test_without_runs_there_is_the_measurement(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("a.txt",), "a name that ends in .flent.gz"),
+        (("a.pcap", "--rtt", "9ms"), "error: --rtt: '9ms'\n  allowed: a data file of Flent"),
+        (("a.flent.gz", "--view", "a->b after"), "a capture, not a.flent.gz"),
         (("empty.flent.gz",), "a whole data file of Flent"),
         (("a.flent.gz", "--replications", "1"), "one has no interval"),
         (("a.flent.gz", "--qdisc", "piee"), "did you mean 'pie'"),

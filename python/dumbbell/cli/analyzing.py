@@ -103,4 +103,5 @@ def _refuse(options: Mapping[str, object], file: Path, allowed: str) -> None:
     """
     for name, value in options.items():
         if value is not None:
-            raise SpecError(f"--{name.replace('_', '-')}", value, f"{allowed}, not {file.name}")
+            option = {"rtts": "rtt"}.get(name, name).replace("_", "-")
+            raise SpecError(f"--{option}", value, f"{allowed}, not {file.name}")
