@@ -75,7 +75,14 @@ def line(name: str, duration_s: float, middle: dict[str, Any], tcp: dict[str, An
 
 
 def policing(duration_s: float = 15) -> Work:
-    """One NewReno flow through a token bucket of 4 Mbit/s with a queue of 20 packets."""
+    """One NewReno flow through a token bucket of 4 Mbit/s with a queue of 20 packets.
+
+    The settings are equal; up to 0.1 s, where slow start overruns the bucket, ns-3 3.37 and the
+    engine send 113 packets and drop 91, both the same. Then they part: by 0.3 s ns-3 has dropped
+    98 and the engine 121, repairing losses, and of the slow start after the timeout (1 to 2 s)
+    ns-3 drops 8 and the engine 40. `prr`, `hystart`, `rack` and buffer sizes change nothing of
+    that, so 15 s are not the same work by the rule of loss; 150 s are.
+    """
     queue = "tbf rate 4mbit burst 125000b peakrate 1gbit mtu 1500 limit 30000b"
     middle = ppp("router-1", "router-2", "inf", "7.5ms", queue)
     middle["overhead"] = "none"

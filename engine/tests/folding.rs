@@ -5,7 +5,7 @@ mod random_network;
 
 use common::*;
 use dumbbell_engine::sim::world::World;
-use dumbbell_engine::spec::Experiment;
+use dumbbell_engine::spec::{Experiment, Link, Source};
 use dumbbell_engine::tables::Tables;
 use proptest::prelude::*;
 use random_network::any_experiment;
@@ -76,4 +76,66 @@ fn ties_are_broken_alike() {
     let ((folded, _), (plain, _)) = both(&spec);
     assert_eq!(folded.digest(), plain.digest());
     assert!(folded.column_i64("flows", "dropped_pkts")[0] > 0);
+}
+
+/// Three links with rates, in this order of the description, whose queues hold few packets.
+fn chain_of(rates_bps: [u64; 3], is_reversed: bool) -> Vec<Link> {
+    let hosts = [("a", "b"), ("b", "c"), ("c", "d")];
+    let ends = hosts.into_iter().zip(rates_bps);
+    let mut chain: Vec<_> = ends
+        .map(|((from, to), rate_bps)| link(from, to, end(rate_bps)))
+        .collect();
+    for link in &mut chain {
+        link.reverse = end(8_000_000);
+        link.forward.qdisc = pfifo(3);
+    }
+    if is_reversed {
+        chain.reverse();
+    }
+    chain
+}
+
+/// Equal rates and constant sizes: what arrives and what leaves do so in the same instants.
+#[test]
+fn ties_in_a_chain_are_broken_alike() {
+    let burst: Vec<(u64, u32)> = (0..60).map(|n| (n / 6 * 3 * MS, 125)).collect();
+    let mut dropped = 0;
+    for rates_bps in [
+        [1_000_000; 3],
+        [2_000_000, 1_000_000, 1_000_000],
+        [4_000_000, 2_000_000, 1_000_000],
+    ] {
+        for is_reversed in [false, true] {
+            let flows = vec![trace("f", "a", "d", &burst), trace("g", "a", "d", &burst)];
+            let pings = vec![ping("p", "a", "d", MS, 20)];
+            let mut spec = experiment(chain_of(rates_bps, is_reversed), flows, pings);
+            spec.sample_interval_ns = MS;
+            spec.warm_up_ns = 4 * MS;
+            let ((folded, few), (plain, many)) = both(&spec);
+            assert_eq!(
+                folded.digest(),
+                plain.digest(),
+                "{rates_bps:?} {is_reversed}"
+            );
+            assert!(few < many);
+            dropped += folded.column_i64("flows", "dropped_pkts")[0];
+        }
+    }
+    assert!(dropped > 0);
+}
+
+#[test]
+fn a_flow_over_a_chain_has_an_event_for_each_packet_that_comes_out_of_it() {
+    let mut chain = chain_of([8_000_000, 1_000_000, 8_000_000], false);
+    chain[1].forward.delay_ns = 5 * MS;
+    chain[1].reverse.delay_ns = 5 * MS;
+    let flow = tcp_flow("f", "a", "d", Source::Greedy, rfc("reno"));
+    let mut spec = experiment(chain, vec![flow], vec![]);
+    spec.warm_up_ns = 2 * S;
+    spec.sample_interval_ns = 70 * MS;
+    let ((folded, few), (plain, many)) = both(&spec);
+    assert_eq!(folded.digest(), plain.digest());
+    assert!(folded.column_i64("queues", "dropped_overlimit_pkts")[2] > 0);
+    // Four of each packet otherwise: three departures and an arrival after the delay.
+    assert!(3 * few < many, "{few} of {many}");
 }

@@ -214,10 +214,16 @@ impl Link {
         self.chain.is_some_and(|chain| chain.feeds)
     }
 
-    /// Whether all that it takes comes out of another link, without an event.
+    /// The link that all it takes comes out of, without an event.
+    #[inline(always)]
+    pub fn feeder(&self) -> Option<usize> {
+        self.chain.and_then(|chain| chain.feeder)
+    }
+
+    /// Whether there is such a link.
     #[inline(always)]
     pub fn is_fed(&self) -> bool {
-        self.chain.is_some_and(|chain| chain.feeder.is_some())
+        self.feeder().is_some()
     }
 
     /// Whether it may feed another link: its packets stay in order, and none is lost on the way.

@@ -28,6 +28,7 @@ use crate::traffic::conversation::Conversation;
 
 mod accounting;
 mod chained;
+mod folded;
 mod hosts;
 mod links;
 mod tcp;

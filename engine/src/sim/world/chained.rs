@@ -5,7 +5,7 @@
 //! no queue in it refuses a packet when it is empty.
 
 use super::World;
-use super::links::catch_up;
+use super::folded::catch_up;
 use crate::net::link::Passage;
 use crate::net::propagation::Propagation;
 use crate::sim::packet::Packet;
@@ -42,20 +42,41 @@ impl World {
         if let Some(first) = link.first_out() {
             return Some(first);
         }
-        let (at, packet) = self.first_out(link.chain?.feeder?)?;
+        let (at, packet) = self.first_out(link.feeder()?)?;
         Some((link.out_when_empty(&packet, at), packet))
     }
 
     /// Takes what arrives at a link before `bound` from the one before it in its chain.
     pub(super) fn pull(&mut self, index: usize, bound: Time) {
-        let Some(feeder) = self.links[index].chain.and_then(|chain| chain.feeder) else {
+        if let Some(feeder) = self.links[index].feeder() {
+            self.pull(feeder, bound);
+            self.hand_over(feeder, index, bound);
+        }
+    }
+
+    /// Takes what arrives at a link before the departure that it has in this instant.
+    fn pull_before_departure(&mut self, index: usize) {
+        let Some(feeder) = self.links[index].feeder() else {
             return;
         };
-        self.pull(feeder, bound);
+        if self.departs_before_arrivals(feeder, index) {
+            self.pull(index, self.now);
+        } else {
+            self.pull_before_departure(feeder);
+            self.hand_over(feeder, index, self.now + Time(1));
+        }
+    }
+
+    /// Whether what leaves a link in the instant of an arrival has left before it, as events
+    /// would have it: departures come before arrivals, among themselves by the order of links.
+    fn departs_before_arrivals(&self, feeder: usize, index: usize) -> bool {
+        self.links[feeder].delay > Time::ZERO || feeder > index
+    }
+
+    /// What comes out of a link before `bound` arrives at the next one.
+    fn hand_over(&mut self, feeder: usize, index: usize, bound: Time) {
         self.catch_up(feeder, bound);
-        // What leaves this link in the instant of an arrival has left before it, as events would
-        // have it: departures come before arrivals, among themselves by the order of links.
-        let is_past = self.links[feeder].delay > Time::ZERO || feeder > index;
+        let is_past = self.departs_before_arrivals(feeder, index);
         let links = self.links.get_disjoint_mut([feeder, index]);
         let [from, link] = links.expect("a link does not feed itself");
         while let Some((at, packet)) = from.out_before(bound) {
@@ -82,7 +103,7 @@ impl World {
     /// A packet may have arrived at the far end of the last link of a chain, after its delay.
     #[inline(never)]
     pub(super) fn arrive_from_chain(&mut self, index: usize) {
-        self.pull(index, self.now);
+        self.pull_before_departure(index);
         self.catch_up(index, self.now + Time(1));
         let host = self.links[index].to;
         let arrived = self.links[index].out_before(self.now + Time(1));
@@ -95,7 +116,7 @@ impl World {
     /// A packet may have left the last link of a chain, which has no delay.
     #[inline(never)]
     pub(super) fn depart_from_chain(&mut self, index: usize) {
-        self.pull(index, self.now);
+        self.pull_before_departure(index);
         self.catch_up(index, self.now + Time(1));
         self.arm_chain(index);
     }

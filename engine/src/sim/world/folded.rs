@@ -1,0 +1,115 @@
+//! Links whose departures need no events: passed in an instant, or folded (`net/folded.rs`).
+
+use super::{Turn, World, class};
+use crate::net::link::{Link, Passage};
+use crate::sim::packet::Packet;
+use crate::sim::ring::Ring;
+use crate::sim::time::Time;
+use crate::traffic::conversation::Conversation;
+
+impl World {
+    /// Offers a packet to a link that it passes in this instant, and to those after it that are
+    /// like it.
+    #[inline]
+    pub(super) fn offer_at_once(&mut self, index: usize, packet: Packet) {
+        let mut index = index;
+        loop {
+            let link = &mut self.links[index];
+            match link.passage() {
+                Passage::AtOnce => {}
+                Passage::Folded => return self.offer_folded(index, packet),
+                Passage::Queued => return self.offer_queued(index, packet),
+            }
+            let bytes = packet.wire_bytes(link.overhead_bytes);
+            link.statistics.passed(bytes, self.now, self.warm_up);
+            if link.delay > Time::ZERO {
+                return self.delay(index, packet);
+            }
+            let host = link.to;
+            let (goal, row) = self.goal(&packet);
+            // What waits for its turn within the instant goes before it.
+            if host == goal || !self.is_alone {
+                return self.arrive_at_once(packet, host);
+            }
+            index = self.routes.next(row, host) as usize;
+        }
+    }
+
+    /// Offers a packet to a link whose departures have no events.
+    #[inline(always)]
+    pub(super) fn offer_folded(&mut self, index: usize, packet: Packet) {
+        // Departures of this very instant have happened if their turn was before this event's.
+        let is_past = self.current > Turn::new(class::DEPARTURE, index as u32);
+        let bound = self.now + Time(u64::from(is_past));
+        let link = &mut self.links[index];
+        let is_delayed = link.delay > Time::ZERO;
+        let chain = link.chain.map(|chain| chain.last);
+        let is_awaited = chain.is_none()
+            && !is_delayed
+            && !self.conversations[packet.conversation as usize].counts_at(link.to);
+        catch_up(
+            link,
+            bound,
+            self.warm_up,
+            &mut self.conversations,
+            &mut self.arriving,
+        );
+        let is_first = link.next_arrival() == Time::NEVER;
+        if !link.offer_folded(packet, self.now, is_awaited) {
+            self.count_dropped(&packet);
+        } else if let Some(last) = chain {
+            self.wake_chain(last);
+        } else if is_delayed && is_first {
+            self.tournament.set(link.arrival_leaf, link.next_arrival());
+        } else if is_awaited {
+            self.tournament.set(link.departure_leaf, link.pending());
+        }
+    }
+
+    #[inline]
+    pub(super) fn catch_up(&mut self, index: usize, bound: Time) {
+        let link = &mut self.links[index];
+        catch_up(
+            link,
+            bound,
+            self.warm_up,
+            &mut self.conversations,
+            &mut self.arriving,
+        );
+    }
+
+    pub(super) fn catch_up_all(&mut self, bound: Time) {
+        for index in 0..self.links.len() {
+            self.pull(index, bound);
+            self.catch_up(index, bound);
+        }
+    }
+}
+
+/// Does what the departures of a folded link before `bound` do.
+#[inline(always)]
+pub(super) fn catch_up(
+    link: &mut Link,
+    bound: Time,
+    warm_up: Time,
+    conversations: &mut [Conversation],
+    arriving: &mut Ring<(Packet, u32)>,
+) {
+    while link.depart_before(bound, warm_up).is_some() {
+        // With a delay, or when the next link fetches it, it stays on the way.
+        if link.delay > Time::ZERO || link.feeds() {
+            continue;
+        }
+        let Some((departure, packet)) = link.out_before(bound) else {
+            break;
+        };
+        let sink = &mut conversations[packet.conversation as usize];
+        if sink.counts_at(link.to) {
+            sink.receive(&packet, departure, warm_up);
+        } else {
+            // Only the event made for it can have come to an awaited departure.
+            debug_assert_eq!(departure + Time(1), bound);
+            arriving.push_back((packet, link.to));
+        }
+    }
+}
