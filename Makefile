@@ -152,6 +152,7 @@ endif
 	$(PY) bench/run.py $(BENCH_ARGS)
 	$(PY) bench/tcp.py $(BENCH_ARGS)
 	$(PY) bench/rrul.py $(BENCH_ARGS)
+	$(PY) bench/captures.py $(BENCH_ARGS)
 	$(PY) bench/virtual_kernel.py $(BENCH_ARGS)
 
 # --- the rest -------------------------------------------------------------------------------

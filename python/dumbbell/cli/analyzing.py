@@ -64,9 +64,6 @@ def analyze_command(
     throughput and loss of each flow. Exit status: 0 something was read (what was not is named on
     standard error), 2 nothing was.
     """
-    from dumbbell.cli.analyze_flent import Beside, analyze_flent
-    from dumbbell.cli.flent import pairs
-
     given = {
         "rate": rate,
         "rate_down": rate_down,
@@ -80,9 +77,13 @@ def analyze_command(
     if not file.name.endswith(FLENT_ENDS):
         from dumbbell.cli.analyze_capture import analyze_capture
 
-        _refuse({**given, "instead": instead or None}, file, "a data file of Flent")
+        typed = {"rtt" if name == "rtts" else name: value for name, value in given.items()}
+        _refuse({**typed, "instead": instead or None}, file, "a data file of Flent")
         analyze_capture(file, out=out, view=view, write=write, as_json=as_json, console=console)
         return
+    from dumbbell.cli.analyze_flent import Beside, analyze_flent
+    from dumbbell.cli.flent import pairs
+
     _refuse({"view": view, "write": write, "json": as_json or None}, file, "a capture")
     beside = Beside(
         network={key: value for key, value in given.items() if value is not None},
