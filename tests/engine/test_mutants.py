@@ -150,6 +150,24 @@ MUTANTS = (
         "self.delay = Time::from_ns(delay_ns);",
         "self.delay = self.delay.max(Time::from_ns(delay_ns));",
     ),
+    Mutant(
+        "CUBIC leaves three tenths of the window after a loss",
+        "engine/src/cca/cubic/linux.rs",
+        "const BETA: u64 = 717;",
+        "const BETA: u64 = 307;",
+    ),
+    Mutant(
+        "HyStart allows for no bursts",
+        "engine/src/cca/hystart.rs",
+        "ack.delay_min_us + burst_allowance_us(ack.pacing_rate_bytes_per_s)",
+        "ack.delay_min_us + burst_allowance_us(0 * ack.pacing_rate_bytes_per_s)",
+    ),
+    Mutant(
+        "a packet that is SACKed takes as much of the send buffer as before",
+        "engine/src/tcp/sender.rs",
+        "u64::from(self.board.sacked_out())",
+        "u64::from(0 * self.board.sacked_out())",
+    ),
 )
 
 
