@@ -276,6 +276,24 @@ MUTANTS = (
         "if packet.wire_bytes(self.overhead_bytes) > self.largest_bytes {",
         "if packet.wire_bytes(self.overhead_bytes) >= self.largest_bytes {",
     ),
+    Mutant(
+        "CUBIC leaves three tenths of the window after a loss",
+        "engine/src/cca/cubic/linux.rs",
+        "const BETA: u64 = 717;",
+        "const BETA: u64 = 307;",
+    ),
+    Mutant(
+        "HyStart allows for no bursts",
+        "engine/src/cca/hystart.rs",
+        "ack.delay_min_us + burst_allowance_us(ack.pacing_rate_bytes_per_s)",
+        "ack.delay_min_us + burst_allowance_us(0 * ack.pacing_rate_bytes_per_s)",
+    ),
+    Mutant(
+        "a packet that is SACKed takes as much of the send buffer as before",
+        "engine/src/tcp/sender.rs",
+        "u64::from(self.board.sacked_out())",
+        "u64::from(0 * self.board.sacked_out())",
+    ),
 )
 
 

@@ -131,11 +131,13 @@ impl Sender {
         let begins = self.state < State::Recovery;
         let moment = self.moment(now);
         self.lose_all(as_us(now));
-        // The threshold falls once for each window of data (RFC 5681 section 3.1).
+        // RFC 5681 section 3.1: the threshold falls when a segment's first timer runs out. In Linux
+        // it does not fall again where the losses of that window have lowered it in recovery.
         let is_first = self.timers.retransmits == 0;
+        let falls_in_recovery = self.state == State::Loss || !self.settings.is_linux();
         if self.state <= State::Disorder
             || self.recovery_point <= self.una
-            || (self.state == State::Loss && is_first)
+            || (is_first && falls_in_recovery)
         {
             let prior_ssthresh = self.current_ssthresh();
             self.window.prior_cwnd_pkts = self.window.cwnd_pkts;
