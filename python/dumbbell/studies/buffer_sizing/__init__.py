@@ -16,6 +16,7 @@ from dumbbell.studies.base import StudyOptions
 from dumbbell.studies.buffer_sizing import arms, beside, figures, published, text
 from dumbbell.studies.buffer_sizing.arms import Point
 from dumbbell.studies.buffer_sizing.campaigns import (
+    POOLED,
     Found,
     Sized,
     buffers_of_all_sizes,
@@ -88,6 +89,7 @@ class _Reproduction:
                 runs=_RUNS[self.options.quick],
                 duration_s=self.duration_s,
                 keep=0 if self.found else 1,
+                pooled=POOLED if point == Point(point.stack) else 0,
             )
         self.sized = buffers_of_all_sizes(self.options, sizes(quick=self.options.quick))
 

@@ -44,12 +44,13 @@ class Found:
 
 @dataclass(slots=True)
 class _Pool:
+    replications: int
     flows: dict[str, dict[int, Seen]] = field(default_factory=dict)
 
     def measure(self, runs: Mapping[str, Run]) -> dict[str, float]:
         reduced = {name: seen(run) for name, run in runs.items()}
         for name, run in runs.items():
-            if run.replication < POOLED:
+            if run.replication < self.replications:
                 self.flows.setdefault(name, {})[run.replication] = reduced[name]
         values = measured(runs, reduced)
         return values | derived(values)
@@ -65,6 +66,7 @@ def collect(
     runs: int,
     duration_s: float,
     keep: int = 0,
+    pooled: int = 0,
     backend: str = "sim",
 ) -> Found:
     """Run the four experiments at one point so many times.
@@ -75,6 +77,7 @@ def collect(
         runs: Replications.
         duration_s: Of each run.
         keep: Replications whose runs are kept.
+        pooled: Replications whose flows are kept, 2 MB each and experiment.
         backend: Where.
 
     Raises:
@@ -88,7 +91,7 @@ def collect(
         for workload in arms.WORKLOADS
         for buffer, packets in arms.BUFFERS.items()
     }
-    pool = _Pool()
+    pool = _Pool(pooled)
     wanted = options.replications or runs
     done = replicate(
         experiments,

@@ -42,9 +42,12 @@ def summary(
         )
     depends = [each.whole for each in verdicts if each.whole.verdict is Verdict.DEPENDS_ON]
     if depends:
-        on = {one.depends_on for one in depends if one.depends_on}
+        on = dict.fromkeys(
+            name for one in depends for name in (one.depends_on or "").split(" and ")
+        )
         said.append(
-            f"{len(depends)} of {len(verdicts)} claims depend on {' or '.join(sorted(on))}."
+            f"{len(depends)} of {len(verdicts)} claims depend on what the source does not give "
+            f"({', '.join(on)})."
         )
     twelve = by_id.get("observation-12")
     if twelve and twelve.whole.measured is not None:
