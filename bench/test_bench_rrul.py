@@ -17,8 +17,8 @@ def test_a_packet_is_a_full_segment_that_arrived() -> None:
 
 
 def test_the_goal_is_of_the_dumbbells_rate() -> None:
-    slow = rrul.Study(runs=105, cpu_s=2.0, packets=1.3e6, ten_flows=1e6)
-    fast = rrul.Study(runs=105, cpu_s=2.0, packets=1.5e6, ten_flows=1e6)
+    slow = rrul.Study("x", runs=105, cpu_s=2.0, packets=1.3e6, ten_flows=1e6)
+    fast = rrul.Study("x", runs=105, cpu_s=2.0, packets=1.5e6, ten_flows=1e6)
     assert slow.ratio == pytest.approx(0.65)
     assert slow.verdict == "missed" and "missed" in str(slow)
     assert fast.verdict == "met" and "0.75" in str(fast)
@@ -32,4 +32,8 @@ def test_seven_settings_in_three_scenarios() -> None:
     kinds = [flow["transport"] for flow in resolved["flows"]]
     assert kinds == ["tcp"] * 8
     assert len(resolved["probes"]) == 4
-    assert all(work.queue == 2 for work in works)
+    assert all(work.queue == 2 for work in [*works, *rrul.works(60, 0)])
+    # Client, router, server; and the driver's ring.
+    assert len(resolved["links"]) == 3
+    printed = next(rrul.works(60, 0)).experiment.resolved()
+    assert len(printed["links"]) == 2
