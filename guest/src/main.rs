@@ -25,12 +25,15 @@ mod traffic;
 mod watched;
 
 use dumbbell_engine::spec::Experiment;
-use error::GuestError;
+use error::{Doing, GuestError};
 use hosts::Hosts;
 use job::Job;
 use serde_json::json;
 use std::io::Write;
 use std::process::ExitCode;
+
+/// Three for each of the most flows that a description may have on the kernel, and some.
+const MOST_OPEN_FILES: u64 = 1 << 16;
 
 fn main() -> ExitCode {
     match run() {
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
 fn run() -> Result<(), GuestError> {
     if std::process::id() == 1 {
         hosts::mount_all()?;
+        sys::open_files(MOST_OPEN_FILES).doing(|| "allowing many open files".to_owned())?;
     }
     let path = std::env::args().nth(1);
     let path = path.or_else(|| std::env::var("DUMBBELL_JOB").ok());

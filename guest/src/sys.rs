@@ -43,6 +43,16 @@ pub fn mount(source: &str, target: &str, kind: &str, bind: bool) -> io::Result<(
     checked(result).map(|_| ())
 }
 
+/// Lets the process have so many open files: a flow over TCP has three.
+pub fn open_files(most: u64) -> io::Result<()> {
+    let limit = libc::rlimit {
+        rlim_cur: most,
+        rlim_max: most,
+    };
+    // SAFETY: the pointer is to a value that lives until the call has returned.
+    checked(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) }).map(drop)
+}
+
 /// Puts this process into a network namespace of its own.
 pub fn new_network() -> io::Result<()> {
     // SAFETY: no memory is involved.
