@@ -69,7 +69,8 @@ class Study:
         return (
             f"pie-rrul, {self.name}, {self.runs} runs: {self.cpu_s:.1f} CPU s, "
             f"{self.packets / 1e6:.1f} M packets, {self.packets_per_s / 1e6:.2f} M/s; "
-            f"ten flows of the dumbbell {self.ten_flows / 1e6:.2f} M/s: {self.ratio:.2f}, goal {GOAL:g}: {self.verdict}"
+            f"ten flows of the dumbbell {self.ten_flows / 1e6:.2f} M/s: "
+            f"{self.ratio:.2f}, goal {GOAL:g}: {self.verdict}"
         )
 
 

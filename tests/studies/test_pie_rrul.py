@@ -154,7 +154,8 @@ def test_the_page_has_tables_figures_and_flents_files(report: Report, tmp_path: 
     assert "What should one set on this router?" in titles
     names = {figure.name for figure in report.figures}
     for kind in ("ellipsis", "totals", "drops", "delay"):
-        assert {f"{kind}-alone-tupdate", f"{kind}-alone-target", f"{kind}-bursts-both"} <= names
+        assert {f"{kind}-alone-tupdate", f"{kind}-alone-target"} <= names
+    assert {"ellipsis-bursts-both", "delay-tcp-both"} <= names
     page = write_report(report, tmp_path / "page").read_text(encoding="utf-8")
     assert "rrul does not read" in page
     file = json.loads(gzip.decompress(report.files["pie-t20-tu30.flent.gz"]))

@@ -33,11 +33,11 @@ class Preset:
     """How much is run.
 
     Attributes:
-        delay_s: Of Flent's test, before and after the load.
-        runs: Replications of scenario 1, of the published length.
-        side_length_s: Length of everything beside it.
-        side_runs: Replications of that.
-        without: Settings without a ring, of the published length.
+        length_s: Of Flent's test.
+        delay_s: Before and after the load.
+        runs: Replications of scenario 1.
+        side_runs: Replications of everything beside it.
+        without: Settings without a ring.
         side_settings: Settings of the other scenarios.
         today: Settings of today's PIE.
         router: What else is set on the router.
@@ -46,9 +46,9 @@ class Preset:
         kernel_scenarios: Scenarios there.
     """
 
+    length_s: int
     delay_s: int
     runs: int
-    side_length_s: int
     side_runs: int
     without: tuple[arms.Setting, ...]
     side_settings: tuple[arms.Setting, ...]
@@ -60,9 +60,9 @@ class Preset:
 
 
 QUICK = Preset(
+    length_s=25,
     delay_s=1,
     runs=3,
-    side_length_s=20,
     side_runs=2,
     without=_TWO,
     side_settings=_FEW,
@@ -73,9 +73,9 @@ QUICK = Preset(
     kernel_scenarios=("alone",),
 )
 FULL = Preset(
+    length_s=published.LENGTH_S,
     delay_s=5,
     runs=5,
-    side_length_s=published.LENGTH_S,
     side_runs=5,
     without=arms.SETTINGS,
     side_settings=arms.SETTINGS,
@@ -92,7 +92,6 @@ class _Found:
     """What was run so far."""
 
     scenarios: dict[str, By] = field(default_factory=dict)
-    baseline: By = field(default_factory=dict)
     without: By = field(default_factory=dict)
     today: By = field(default_factory=dict)
     ours: dict[str, Arm] = field(default_factory=dict)
@@ -129,8 +128,7 @@ class _Reproduction:
     def __init__(self, options: StudyOptions) -> None:
         self.options = options
         self.preset = QUICK if options.quick else FULL
-        self.test = arms.rrul(delay_s=self.preset.delay_s)
-        self.side = arms.rrul(self.preset.side_length_s, self.preset.delay_s)
+        self.test = arms.rrul(self.preset.length_s, self.preset.delay_s)
         self.found = _Found()
         self.judged: list[Judged] = []
         self.interrupted = False
@@ -157,30 +155,25 @@ class _Reproduction:
 
     # --- the parts ------------------------------------------------------------------------
 
-    def experiment(
-        self, qdisc: str, scenario: str = "alone", *, side: bool = True, **of: Any
-    ) -> Experiment:
-        """An arm with the study's seed; of the published length when not beside it."""
-        test = self.side if side else self.test
-        return arms.experiment(qdisc, scenario, seed=self.options.seed, test=test, **of)
+    def experiment(self, qdisc: str, scenario: str = "alone", **of: Any) -> Experiment:
+        """An arm with the study's seed and test."""
+        return arms.experiment(qdisc, scenario, seed=self.options.seed, test=self.test, **of)
 
     def default(self) -> Experiment:
         """The default setting in scenario 1."""
-        return self.experiment(arms.Setting().qdisc(), side=False)
+        return self.experiment(arms.Setting().qdisc())
 
     def collect(
         self,
         experiments: Mapping[str, Experiment],
         task: str,
         *,
-        side: bool = True,
         runs: int | None = None,
         backend: str = "sim",
     ) -> dict[str, Arm]:
         """Replications of several arms."""
         runs = self.preset.side_runs if runs is None else runs
-        test = self.side if side else self.test
-        return collect(self.options, experiments, test, runs, task=task, backend=backend)
+        return collect(self.options, experiments, self.test, runs, task=task, backend=backend)
 
     def settings(
         self,
@@ -189,28 +182,27 @@ class _Reproduction:
         *,
         edition: str = arms.OF_THE_TIME,
         scenario: str = "alone",
-        side: bool = True,
         runs: int | None = None,
         backend: str = "sim",
         **of: Any,
     ) -> By:
         """Runs of PIE at several settings."""
         experiments = {
-            setting.label: self.experiment(setting.qdisc(edition), scenario, side=side, **of)
+            setting.label: self.experiment(setting.qdisc(edition), scenario, **of)
             for setting in settings
         }
-        done = self.collect(experiments, task, side=side, runs=runs, backend=backend)
+        done = self.collect(experiments, task, runs=runs, backend=backend)
         return {setting: done[setting.label] for setting in settings}
 
     def run_alone(self) -> None:
         """Scenario 1: every printed number, and what follows from it."""
-        by = self.settings(arms.SETTINGS, "no other traffic", side=False, runs=self.preset.runs)
+        by = self.settings(arms.SETTINGS, "no other traffic", runs=self.preset.runs)
         self.found.scenarios["alone"] = by
         self.judge_alone(by, "sim")
 
     def judge_alone(self, by: By, backend: str) -> None:
         """The claims of scenario 1, as far as their settings were run."""
-        is_as_published = backend == "sim" or self.side == self.test
+        is_as_published = backend == "sim" or self.test.length_s == published.LENGTH_S
         for varied, milliseconds in published.TABLES:
             setting = arms.setting_of(varied, milliseconds)
             if setting in by and is_as_published:
@@ -232,9 +224,7 @@ class _Reproduction:
 
     def run_ours(self) -> None:
         """Without a ring, which is what was printed; and the other parameters that are ours."""
-        self.found.without = self.settings(
-            self.preset.without, "without a ring", side=False, ring_bytes=0
-        )
+        self.found.without = self.settings(self.preset.without, "without a ring", ring_bytes=0)
         self.found.fit = fit_ring(self.found.without)
         self.judged += [
             judging.judge_nominal(arm, setting) for setting, arm in self.found.without.items()
@@ -255,17 +245,13 @@ class _Reproduction:
     def run_scenarios(self) -> None:
         """With UDP bursts, and with additional TCP; and the first tick of the timer."""
         settings = self.preset.side_settings
-        if self.side == self.test:
-            self.found.baseline = self.found.scenarios["alone"]
-        else:
-            self.found.baseline = self.settings(settings, "no other traffic, shorter")
         for scenario in ("bursts", "tcp"):
             self.found.scenarios[scenario] = self.settings(
                 settings, arms.SCENARIO_TITLES[scenario], scenario=scenario
             )
         self.judged += judging.judge_hardly(self.found.scenarios["bursts"], "bursts", "sim")
         self.judged += judging.judge_like_alone(
-            self.found.baseline, self.found.scenarios["tcp"], "sim"
+            self.found.scenarios["alone"], self.found.scenarios["tcp"], "sim"
         )
         self.run_tick()
 
@@ -278,7 +264,9 @@ class _Reproduction:
         }
         done = self.collect(experiments, "ticks")
         self.judged.append(
-            judging.judge_tick(self.found.baseline[one], done["four"], done["fine"], "sim")
+            judging.judge_tick(
+                self.found.scenarios["alone"][one], done["four"], done["fine"], "sim"
+            )
         )
 
     def run_today(self) -> None:
@@ -330,15 +318,13 @@ class _Reproduction:
             summary=text.summary(self.judged, self.found.fit),
             source=published.SOURCE,
             topologies=[
-                Topology.of(
-                    "Client, router, server", self.experiment(arms.Setting().qdisc(), side=False)
-                )
+                Topology.of("Client, router, server", self.experiment(arms.Setting().qdisc()))
             ],
             judged=self.judged,
             values=self.tables(),
             figures=self.drawn(),
             commands=text.commands(),
-            notes=text.notes(self.found.fit, self.preset.side_length_s, self.interrupted),
+            notes=text.notes(self.found.fit, self.preset.length_s, self.interrupted),
             meta=self.meta(first),
             provenance=nominal.first.provenance,
             tables={
@@ -360,7 +346,7 @@ class _Reproduction:
             f"pie-{name}.flent.gz": flent_bytes(
                 flent_file(
                     arm.first,
-                    self.test if "alone" in self.found.scenarios else self.side,
+                    self.test,
                     title=f"pie-{name}",
                     queues=[arms.queue_name(arms.RING_BYTES)],
                 )
@@ -386,7 +372,7 @@ class _Reproduction:
         if found.ours:
             made.append(text.parameters_table(found.ours))
         if found.today:
-            of_the_time = found.baseline
+            of_the_time = found.scenarios["alone"]
             made.append(text.editions({"of the time": of_the_time, "today's": found.today}))
         if found.router:
             made.append(text.router_table(found.router))
@@ -398,14 +384,13 @@ class _Reproduction:
         if found.without:
             drawn.append(figures.latency_rows(found.scenarios["alone"], found.without))
         for scenario, by in found.scenarios.items():
-            test = self.test if scenario == "alone" else self.side
-            drawn += figures.of_scenario(by, scenario, test)
+            drawn += figures.of_scenario(by, scenario, self.test)
         if "alone" in found.kernel:
             kernel, sim = (
                 {setting.label: arm for setting, arm in by["alone"].items()}
                 for by in (found.kernel, found.beside)
             )
-            drawn.append(figures.backends(kernel, sim, self.side))
+            drawn.append(figures.backends(kernel, sim, self.test))
         if found.router:
             drawn.append(figures.router(found.router))
         return drawn
@@ -420,7 +405,7 @@ class _Reproduction:
             "complete": not self.interrupted,
             "seed": self.options.seed,
             "backends": list(self.options.backends),
-            "lengths_s": [self.test.length_s, self.side.length_s],
+            "length_s": self.test.length_s,
             "ring_bytes": arms.RING_BYTES,
             "versions": next(iter(first.values())).first.meta["versions"],
             "experiment": self.default().resolved(),

@@ -227,7 +227,7 @@ def summary(judged: Sequence[Judged], fit: Fit | None) -> str:
     return " ".join(sentences)
 
 
-def notes(fit: Fit | None, side_length_s: int, interrupted: bool) -> list[str]:
+def notes(fit: Fit | None, length_s: int, interrupted: bool) -> list[str]:
     """Readings taken and limitations."""
     test = arms.rrul()
     said = [
@@ -267,10 +267,11 @@ def notes(fit: Fit | None, side_length_s: int, interrupted: bool) -> list[str]:
         "defaults of 20 and 30 ms belong to. The kernel backend is 6.1: there, and in the "
         "simulator beside it, `dq_rate_estimator` selects today's estimator of that kind.",
     ]
-    if side_length_s < published.LENGTH_S:
+    if length_s < published.LENGTH_S:
         said.append(
-            "Quick: the printed numbers are held against runs of the printed length; everything "
-            f"else is {side_length_s} s long, in which the slow start of the flows weighs more."
+            f"Quick: runs are {length_s} s long, not {published.LENGTH_S} as published. The flows' "
+            "slow start weighs more in them, above all in the ends of the ellipses, and where one "
+            "more run would fall is wider."
         )
     if interrupted:
         said.insert(0, "Interrupted: only the parts that had finished are here.")
