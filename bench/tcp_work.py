@@ -255,7 +255,7 @@ def crowd(flows: int, packets: int) -> Work:
 def tree(branches: int, packets: int) -> Work:
     """A tree of three tiers, a CUBIC flow of 1 Mbit/s from each leaf to the sink below its root."""
     tiers = [["root"]]
-    links = []
+    links: list[dict[str, Any]] = []
     for depth, delay in enumerate(("5ms", "10ms", "20ms"), start=1):
         tiers.append([f"{depth}-{n}" for n in range(branches**depth)])
         links += [
