@@ -134,7 +134,7 @@ MUTANTS = (
     ),
     Mutant(
         "a folded departure of this instant is done before its turn",
-        "engine/src/sim/world.rs",
+        "engine/src/sim/world/folded.rs",
         "self.current > Turn::new(class::DEPARTURE, index as u32)",
         "self.current > Turn::new(class::CHANGE, index as u32)",
     ),

@@ -70,7 +70,12 @@ def test_the_printed_number_lies_in_its_own_band(name: str) -> None:
 def test_the_rows_and_their_verdicts(report: Report) -> None:
     rows = {one.claim.id: one for one in report.judged if one.claim.published is not None}
     assert len(rows) == len(published.VALUES)
-    for name in ("mean-throughput-l4", "total-rtos-l4", "total-qdisc-drops-l2", "mean-srtt-l4"):
+    for name in (
+        "mean-throughput-l4",
+        "total-rtos-l4",
+        "total-qdisc-drops-l2",
+        "mean-qdisc-delay-l2",
+    ):
         assert rows[name].verdict is Verdict.REPRODUCED
     outside = [one for one in rows.values() if one.verdict is not Verdict.REPRODUCED]
     # Named with their reason, not only counted.

@@ -195,13 +195,13 @@ def reason_of(name: str, by_interval: dict[str, dict[str, float]]) -> str:
     return _REASONS.get(name, "")
 
 
+_TWO_COURSES = "two courses: from a base RTT of about +0.5 % on, the sawtooth turns a packet higher"
 _REASONS = {
     "cov_in_flight_l4": (
         "ours leaves out what is taken for lost, the source counts all that is not acknowledged"
     ),
-    "mean_qdisc_length_l2": (
-        "two courses: from a base RTT of about +0.5 % on, the sawtooth turns a packet higher"
-    ),
+    "mean_qdisc_length_l2": _TWO_COURSES,
+    "mean_srtt_l4": _TWO_COURSES,
     "mean_cwnd_l4": (
         "the source's flow stays longer at the cliff's window: how ns-3 before 3.43 reduces it "
         "(its own PRR) is not followed"
