@@ -121,7 +121,7 @@ test-python: $(VENV)/.test $(VENV)/.native
 	@$(call step,$(PY) -m mypy --ignore-missing-imports bench scripts)
 	@$(call step,$(PY) -m mypy.stubtest dumbbell._engine --mypy-config-file pyproject.toml)
 	@$(call step,$(VENV)/bin/lint-imports)
-	@$(call step,$(PY) -m pytest -m "not long and not kernel" tests scripts bench $(PYTEST_ARGS))
+	@$(call step,$(PY) -m pytest -n auto --dist loadfile -m "not long and not kernel" tests scripts bench $(PYTEST_ARGS))
 
 test-long: $(VENV)/.test $(VENV)/.native
 	@$(call step,cargo test $(LOCKED) $(PURE) --all-features --release -- --include-ignored)

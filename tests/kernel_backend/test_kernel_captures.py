@@ -117,13 +117,18 @@ def test_as_many_packets_as_the_queue_counted_at_the_same_instants(run: Run) -> 
     assert len(after) == counted["departed_pkts"]
     times = [frame.at_ns for frame in found]
     assert times == sorted(times)
-    # The kernel's own record of arrivals and drops; a packet leaves when it has been sent, and
-    # the capture shows when the device took it.
+    # The kernel's own record of arrivals and drops. The capture shows when the device took a
+    # packet: it leaves when it has been sent, and the one before it too, since the shaper lets a
+    # packet go up to the time of a byte before that.
     kinds = run.column("packets", "event", queue=QUEUE)
     recorded = run.column("packets", "t_ns", queue=QUEUE)
     came = np.sort(recorded[kinds != DEQUEUE])
     np.testing.assert_array_equal([frame.at_ns for frame in before], came)
-    left = [frame.at_ns + frame.length * 8 * 1000 for frame in after]
+    left = []
+    for frame in after:
+        begins = max(frame.at_ns, left[-1] if left else 0)
+        assert begins - frame.at_ns <= 8 * 1000
+        left.append(begins + frame.length * 8 * 1000)
     np.testing.assert_array_equal(left, recorded[kinds == DEQUEUE])
 
 
