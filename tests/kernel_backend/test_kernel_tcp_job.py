@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from kernel_samples import EXPONENTIAL, network, ping
 
+from dumbbell.backends.kernel.backend import socket_bytes
 from dumbbell.backends.kernel.job import check_kernel_can, job
 from dumbbell.errors import SpecError
 
@@ -92,3 +93,15 @@ def test_a_narrower_link_behind_is_told_to_the_sender() -> None:
     text = json.loads(job(experiment.resolved_json(), 0, Path("/out"), TOOLS))
     found = [line for step in text["steps"] for line in step["lines"]]
     assert any(line.endswith("dev eth1 mtu 1000") and "10.10.2.2" in line for line in found)
+
+
+def test_a_guest_has_memory_for_the_sockets_of_its_flows() -> None:
+    def flow(source: dict[str, object], transport: str = "tcp") -> dict[str, object]:
+        return {"transport": transport, "source": source}
+
+    greedy, loop = flow({"kind": "greedy"}), flow({"kind": "closed_loop"})
+    small, large = (flow({"kind": "sized", "bytes": size}) for size in (20_000, 10**9))
+    datagrams = flow({"kind": "poisson"}, "udp")
+    assert socket_bytes({"flows": [greedy, large]}) == 2 * 6 * 2**20
+    assert socket_bytes({"flows": [loop, small, datagrams]}) == 2**20 + 40_000
+    assert socket_bytes({"flows": [greedy] * 10_000}) == 4 * 2**30

@@ -29,6 +29,11 @@ BOOT_S = 1.0
 _PATIENCE = 10
 _LEAST_WALL_LIMIT_S = 120.0
 _BASE_MEMORY_MB = 256
+_FULL_SOCKETS_BYTES = 6 * 2**20
+"""A full send buffer (`tcp_wmem`) and what waits at the receiver."""
+_LOOP_SOCKETS_BYTES = 2**20
+"""Of a closed loop, which seldom has more under way."""
+_MOST_SOCKETS_BYTES = 4 * 2**30
 
 
 class Kernel:
@@ -66,7 +71,7 @@ class Kernel:
         require_kernel(timer_hz(resolved))
         guest_program()
         host_tools()
-        memory_bytes = estimate.memory_bytes + _BASE_MEMORY_MB * 2**20
+        memory_bytes = estimate.memory_bytes + _BASE_MEMORY_MB * 2**20 + socket_bytes(resolved)
         return Cost(estimate.events, memory_bytes, BOOT_S + estimate.events / EVENTS_PER_S)
 
     def start(self, jobs: Iterator[Job], *, threads: int, cancel: _engine.Cancel) -> Batch:
@@ -216,3 +221,22 @@ def _share_done(folder: Path) -> float:
 
 
 BACKEND = Kernel()
+
+
+def socket_bytes(spec: Mapping[str, Any]) -> int:
+    """Memory that the sockets of the TCP flows may take in a guest.
+
+    Args:
+        spec: A resolved description.
+
+    Returns:
+        At most 4 GiB: more flows than that do not fill their buffers all at once.
+    """
+    total = sum(_flow_bytes(flow["source"]) for flow in spec["flows"] if flow["transport"] == "tcp")
+    return min(total, _MOST_SOCKETS_BYTES)
+
+
+def _flow_bytes(source: Mapping[str, Any]) -> int:
+    if source["kind"] == "sized":
+        return min(2 * int(source["bytes"]), _FULL_SOCKETS_BYTES)
+    return _LOOP_SOCKETS_BYTES if source["kind"] == "closed_loop" else _FULL_SOCKETS_BYTES
