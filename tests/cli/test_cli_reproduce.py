@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import time
@@ -144,6 +145,16 @@ def read_until(process: subprocess.Popen[str], text: str) -> None:
     raise AssertionError("it ended before")
 
 
+def read_until_finished(process: subprocess.Popen[str], replications: int) -> None:
+    assert process.stderr is not None
+    for line in process.stderr:
+        told = re.match(r"md1-long: (\S+) of ", line)
+        # Those under way count by parts; there are at most two.
+        if told and float(told[1]) >= replications + 2:
+            return
+    raise AssertionError("it ended before")
+
+
 def test_ctrl_c_with_nothing_finished_writes_nothing(started: Start, tmp_path: Path) -> None:
     process = started("ENDLESS", "reproduce", "md1-endless", cwd=tmp_path)
     read_until(process, "md1-endless: ")
@@ -161,8 +172,7 @@ def test_ctrl_c_with_nothing_finished_writes_nothing(started: Start, tmp_path: P
 def test_ctrl_c_reports_on_what_finished_and_says_so(started: Start, tmp_path: Path) -> None:
     arguments = ["reproduce", "md1-long", "--replications", "1000", "--jobs", "2"]
     process = started("LONG", *arguments, cwd=tmp_path)
-    read_until(process, "md1-long: ")
-    time.sleep(2.5)  # a replication takes a fraction of it
+    read_until_finished(process, 3)
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=10) == 130
     page = tmp_path / "results" / "md1-long" / "index.html"
@@ -177,8 +187,7 @@ def test_an_interrupted_page_never_replaces_a_whole_one(started: Start, tmp_path
     (whole / ".dumbbell-report").touch()
     (whole / "index.html").write_text("whole")
     process = started("LONG", "reproduce", "md1-long", "--replications", "1000", cwd=tmp_path)
-    read_until(process, "md1-long: ")
-    time.sleep(2.5)  # a replication takes a fraction of it
+    read_until_finished(process, 3)
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=10) == 130
     assert (whole / "index.html").read_text() == "whole"
