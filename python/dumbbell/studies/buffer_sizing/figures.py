@@ -243,7 +243,8 @@ def all_buffers(found: Mapping[tuple[str, int, int], Sized]) -> list[Figure]:
             "5th percentile of the flows' goodput (kbit/s)",
             "What the least favoured flows get",
             True,
-            "The paper's point: mean numbers hide the flows that starve.",
+            "The paper's point: mean numbers hide the flows that starve. Those that get less than "
+            "0.1 kbit/s, or nothing, stand at 0.1.",
         ),
     ):
         curves = []
