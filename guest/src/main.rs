@@ -16,6 +16,7 @@ mod netlink;
 mod output;
 mod paths;
 mod probes;
+mod records;
 mod replay;
 mod report;
 mod sys;

@@ -5,7 +5,7 @@
 
 use crate::messages::{Datagram, HEADERS_ON_WIRE};
 use crate::paths::{self, Leg};
-use crate::traffic::Records;
+use crate::records::Records;
 use dumbbell_engine::net::link_statistics::{Level, LinkStatistics};
 use dumbbell_engine::qdisc;
 use dumbbell_engine::sim::rate::Rate;

@@ -6,8 +6,8 @@ mod rows;
 mod tcp;
 
 use crate::paths::{self, Leg};
+use crate::records::Records;
 use crate::replay::{self, Crossing, Replayed};
-use crate::traffic::Records;
 use crate::watched;
 use dumbbell_engine::sim::time::Time;
 use dumbbell_engine::spec::{Experiment, LinkEnd};

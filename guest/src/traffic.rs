@@ -7,15 +7,16 @@
 //! sending is the one planned too, so that a late sender shows as delay and is not hidden; how
 //! late the latest was is part of the result.
 
-use crate::capture::{Captures, Passage};
+use crate::capture::Captures;
 use crate::error::{Doing, GuestError};
 use crate::hosts::Hosts;
 use crate::job::Job;
 use crate::messages::{self, Datagram};
-use crate::netlink::{self, Counted, Disciplines};
-use crate::probes::{self, Echo, Probes};
+use crate::netlink::{self, Disciplines};
+use crate::probes::{self, Probes};
+use crate::records::{FlowRecord, QueueCounters, Records};
 use crate::sys::{self, Poll, Socket, Timer};
-use crate::tcp_flow::{self, TcpFlow, TcpRecord};
+use crate::tcp_flow::{self, TcpFlow};
 use dumbbell_engine::sim::random::Stream;
 use dumbbell_engine::sim::time::Time;
 use dumbbell_engine::spec::{self, Experiment, Transport};
@@ -36,43 +37,6 @@ const DRAIN_LONGEST: Time = Time::from_ns(60_000_000_000);
 const CAPTURE_STEP: Time = Time::from_ns(20_000_000);
 /// How often the host is told how far the run is.
 const REPORTS: u64 = 50;
-
-/// What one flow did.
-#[derive(Debug, Default)]
-pub struct FlowRecord {
-    /// In the order sent.
-    pub datagrams: Vec<Datagram>,
-    /// Sent in the measured window, by the instants planned.
-    pub sent_datagrams: u64,
-    /// Their sizes.
-    pub sent_bytes: u64,
-}
-
-/// Counters of a queue's discipline and of what delays after it.
-pub type QueueCounters = (Counted, Counted);
-
-/// Everything that was seen.
-#[derive(Debug, Default)]
-pub struct Records {
-    /// By flow; empty of those over TCP.
-    pub flows: Vec<FlowRecord>,
-    /// By flow; None of those over UDP.
-    pub tcp: Vec<Option<TcpRecord>>,
-    /// By probe.
-    pub probes: Vec<Vec<Echo>>,
-    /// Counters at the end of the warm-up, by queue.
-    pub at_warm_up: Vec<QueueCounters>,
-    /// Counters at the end.
-    pub at_end: Vec<QueueCounters>,
-    /// Counters at the sampling instants.
-    pub samples: Vec<(Time, Vec<QueueCounters>)>,
-    /// Queues at which every packet was seen, and the packets.
-    pub passages: Vec<(usize, Vec<Passage>)>,
-    /// Messages sent and received.
-    pub events: u64,
-    /// The longest that something was done after it was due.
-    pub latest: Time,
-}
 
 /// What is due, in the simulator's order at one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
