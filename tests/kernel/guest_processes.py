@@ -6,7 +6,10 @@ folder of their run.
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
+
+from dumbbell.backends.kernel import launch
 
 
 def processes_below(folder: Path) -> list[int]:
@@ -22,3 +25,16 @@ def processes_below(folder: Path) -> list[int]:
             if works_in.is_relative_to(place):
                 found.append(int(entry.name))
     return found
+
+
+def lay_launcher(place: Path) -> None:
+    """Write ``launcher.py`` into a folder, for a Python that knows nothing of ours.
+
+    Another user's Python may not read root's environment: it gets the two files it needs.
+    """
+    folder = Path(launch.__code__.co_filename).parent
+    shutil.copy(folder / "processor.py", place / "processor.py")
+    text = (folder / "launch.py").read_text(encoding="utf-8")
+    text = text.replace("from dumbbell.errors import RunError", "RunError = RuntimeError")
+    text = text.replace("from dumbbell.backends.kernel.processor import", "from processor import")
+    (place / "launcher.py").write_text(text, encoding="utf-8")

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from guest_processes import processes_below
+from guest_processes import lay_launcher, processes_below
 
 from dumbbell.backends.kernel import EPOCH_NS, KernelInfo, LaunchResult, launch
 from dumbbell.backends.kernel.host_checks import host_checks
@@ -139,11 +139,7 @@ def test_the_same_bytes_for_root_and_an_ordinary_user(kernel: KernelInfo, tmp_pa
         program = shutil.copy(kernel.path, place / "linux")
         launcher = place / "go.py"
         launcher.write_text(_ALONE, encoding="utf-8")
-        sources = Path(launch.__code__.co_filename).read_text(encoding="utf-8")
-        (place / "launcher.py").write_text(
-            sources.replace("from dumbbell.errors import RunError", "RunError = RuntimeError"),
-            encoding="utf-8",
-        )
+        lay_launcher(place)
         init = place / "init"
         init.write_text("#!/bin/sh\n" + PRELUDE + DRAWS, encoding="utf-8")
         init.chmod(0o755)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from guest_processes import processes_below
+from guest_processes import lay_launcher, processes_below
 from kernel_samples import EXPONENTIAL, network, ping
 
 from dumbbell.backends import Failure, run_many, simulate
@@ -264,10 +264,7 @@ def test_an_ordinary_user_has_the_same_digest() -> None:
         place.chmod(0o755)
         shutil.copy(require_kernel().path, place / "linux")
         shutil.copy(guest_program(), place / "guest")
-        source = Path(str(launching.__file__)).read_text(encoding="utf-8")
-        # That Python knows nothing of ours.
-        source = source.replace("from dumbbell.errors import RunError", "RunError = RuntimeError")
-        (place / "launcher.py").write_text(source, encoding="utf-8")
+        lay_launcher(place)
         (place / "go.py").write_text(_AS_SOMEBODY, encoding="utf-8")
         output = place / "run/output"
         output.mkdir(parents=True)

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from dumbbell.backends.kernel.processor import children_on, reserved_processor
 from dumbbell.errors import RunError
 
 EPOCH_NS = 1_700_000_000 * 10**9
@@ -162,15 +163,17 @@ def launch(
     process = None
     ending: _Ending = "asked"
     began = time.monotonic()
-    try:
-        process = _started(command, run_dir, console)
-        # For kernels without our patch, which sets this itself.
-        with contextlib.suppress(OSError, ValueError):
-            resource.prlimit(process.pid, resource.RLIMIT_CORE, (0, 0))
-        ending = _wait(process.pid, began + wall_limit_s, console, cancelled)
-    finally:
-        usage = _end(process) if process else None
-        shutil.rmtree(run_dir / "uml", ignore_errors=True)
+    with reserved_processor() as processor:
+        try:
+            with children_on(processor):
+                process = _started(command, run_dir, console)
+            # For kernels without our patch, which sets this itself.
+            with contextlib.suppress(OSError, ValueError):
+                resource.prlimit(process.pid, resource.RLIMIT_CORE, (0, 0))
+            ending = _wait(process.pid, began + wall_limit_s, console, cancelled)
+        finally:
+            usage = _end(process) if process else None
+            shutil.rmtree(run_dir / "uml", ignore_errors=True)
     assert usage is not None
     return LaunchResult(
         exit=process.returncode,
