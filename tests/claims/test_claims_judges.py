@@ -15,8 +15,7 @@ from dumbbell.claims import (
     judge_hardly_matters,
     judge_ordering,
     judge_published_number,
-    judge_range,
-    judge_share,
+    judge_stated,
     judge_supremum,
     judge_theory_equals,
     not_testable,
@@ -174,23 +173,23 @@ def test_hardly_matters_uses_its_units_margin_and_width_is_not_equality() -> Non
 def test_share_by_equivalence_by_prediction_and_one_sided() -> None:
     with_margin = claim(Kind.SHARE, published=0.7, margin=0.05, unit="1")
     share = interval(0.67, 0.73, "share")
-    assert judge_share(with_margin, share).verdict is Verdict.REPRODUCED
+    assert judge_stated(with_margin, share).verdict is Verdict.REPRODUCED
     without = claim(Kind.SHARE, published=0.7, unit="1")
-    assert judge_share(without, interval(0.6, 0.8, "prediction")).verdict is Verdict.REPRODUCED
+    assert judge_stated(without, interval(0.6, 0.8, "prediction")).verdict is Verdict.REPRODUCED
     with pytest.raises(ValueError, match="prediction"):
-        judge_share(without, share)
+        judge_stated(without, share)
     most = claim(Kind.SHARE, published=0.5, unit="1")
-    assert judge_share(most, share, side="at least").verdict is Verdict.REPRODUCED
-    assert judge_share(most, share, side="at most").verdict is Verdict.NOT_REPRODUCED
+    assert judge_stated(most, share, side="at least").verdict is Verdict.REPRODUCED
+    assert judge_stated(most, share, side="at most").verdict is Verdict.NOT_REPRODUCED
     unclear = interval(0.45, 0.55, "share")
-    assert judge_share(most, unclear, side="at least").verdict is Verdict.INCONCLUSIVE
+    assert judge_stated(most, unclear, side="at least").verdict is Verdict.INCONCLUSIVE
 
 
 def test_range_needs_a_number() -> None:
     varied = claim(Kind.RANGE, published=4.0, margin=0.5)
-    assert judge_range(varied, interval(3.8, 4.2)).verdict is Verdict.REPRODUCED
+    assert judge_stated(varied, interval(3.8, 4.2)).verdict is Verdict.REPRODUCED
     with pytest.raises(ValueError, match="published or theoretical"):
-        judge_range(claim(Kind.RANGE), interval(1.0, 2.0))
+        judge_stated(claim(Kind.RANGE), interval(1.0, 2.0))
 
 
 @pytest.mark.parametrize(

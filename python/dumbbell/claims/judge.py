@@ -157,21 +157,26 @@ def judge_hardly_matters(
     )
 
 
-def judge_share(
+def judge_stated(
     claim: Claim,
-    share: Estimate,
+    estimate: Estimate,
     *,
     side: Side = "equals",
     backend: str = "sim",
     note: str = "",
 ) -> Judged:
-    """A share of flows that do better; see :func:`dumbbell.claims.share_better`.
+    """A share, or a range, against the number stated: one side, equivalence, or prediction.
+
+    A share is of flows that do better (:func:`dumbbell.claims.share_better`); a range is the
+    distance from 5th to 95th percentile (:func:`dumbbell.claims.percentile_range`) or a ratio of
+    two.
 
     Args:
-        claim: With ``published`` (or ``theory``). With ``margin`` the share must be equivalent
-            to it; without, ``share`` must be a prediction interval for one run.
-        share: Share in the claim's unit and its interval over replications.
-        side: ``at least`` and ``at most`` judge sentences such as "most flows" one-sidedly.
+        claim: With ``published`` (or ``theory``). With ``margin`` the estimate must be equivalent
+            to it; without, it must be a prediction interval for one run.
+        estimate: In the claim's unit, with its interval over replications.
+        side: ``at least`` and ``at most`` judge sentences such as "most flows" or "varies more"
+            one-sidedly.
         backend: Where it was measured.
         note: A remark to keep beside the verdict.
 
@@ -179,33 +184,27 @@ def judge_share(
         ValueError: The claim is of another kind or lacks a number, or the interval's level is
             above the claim's.
     """
-    _expect(claim, Kind.SHARE)
-    return _judge_stated(claim, share, side, backend, note)
-
-
-def judge_range(
-    claim: Claim,
-    width: Estimate,
-    *,
-    side: Side = "equals",
-    backend: str = "sim",
-    note: str = "",
-) -> Judged:
-    """A range or variability; see :func:`dumbbell.claims.percentile_range`.
-
-    Args:
-        claim: As for :func:`judge_share`.
-        width: 5th to 95th percentile distance (or a ratio of two) with its interval.
-        side: ``at least`` or ``at most`` for one-sided sentences such as "varies more".
-        backend: Where it was measured.
-        note: A remark to keep beside the verdict.
-
-    Raises:
-        ValueError: The claim is of another kind or lacks a number, or the interval's level is
-            above the claim's.
-    """
-    _expect(claim, Kind.RANGE)
-    return _judge_stated(claim, width, side, backend, note)
+    _expect(claim, Kind.SHARE, Kind.RANGE)
+    stated = claim.published if claim.published is not None else claim.theory
+    if stated is None:
+        raise ValueError(f"claim {claim.id}: needs a published or theoretical number")
+    if side != "equals":
+        return _judged(
+            claim, estimate, lambda: _one_sided(estimate, stated, side), backend=backend, note=note
+        )
+    if claim.margin is not None:
+        margin = claim.margin
+        return _judged(
+            claim,
+            estimate,
+            lambda: _equivalent(estimate, stated, margin),
+            backend=backend,
+            note=note,
+        )
+    _is_prediction(claim, estimate)
+    return _judged(
+        claim, estimate, lambda: _predicted(estimate, stated), backend=backend, note=note
+    )
 
 
 def judge_supremum(
@@ -276,30 +275,6 @@ def not_testable(claim: Claim, reason: str, *, backend: str = "sim") -> Judged:
     )
 
 
-def _judge_stated(claim: Claim, estimate: Estimate, side: Side, backend: str, note: str) -> Judged:
-    """Hold an estimate against the stated number: one side, equivalence, or prediction."""
-    stated = claim.published if claim.published is not None else claim.theory
-    if stated is None:
-        raise ValueError(f"claim {claim.id}: needs a published or theoretical number")
-    if side != "equals":
-        return _judged(
-            claim, estimate, lambda: _one_sided(estimate, stated, side), backend=backend, note=note
-        )
-    if claim.margin is not None:
-        margin = claim.margin
-        return _judged(
-            claim,
-            estimate,
-            lambda: _equivalent(estimate, stated, margin),
-            backend=backend,
-            note=note,
-        )
-    _is_prediction(claim, estimate)
-    return _judged(
-        claim, estimate, lambda: _predicted(estimate, stated), backend=backend, note=note
-    )
-
-
 def _equivalent(estimate: Estimate, target: float, margin: float) -> Verdict:
     return {
         "inside": Verdict.REPRODUCED,
@@ -367,10 +342,11 @@ def _or_none(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _expect(claim: Claim, kind: Kind) -> None:
-    if claim.kind is not kind:
+def _expect(claim: Claim, *kinds: Kind) -> None:
+    if claim.kind not in kinds:
+        taken = " or ".join(repr(kind.value) for kind in kinds)
         raise ValueError(
-            f"claim {claim.id}: kind is {claim.kind.value!r}; this judge takes {kind.value!r}"
+            f"claim {claim.id}: kind is {claim.kind.value!r}; this judge takes {taken}"
         )
 
 

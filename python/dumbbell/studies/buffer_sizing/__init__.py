@@ -7,12 +7,12 @@ over a grid of what their source leaves out; then buffers of all sizes for three
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dumbbell.report import Figure, Report, Topology, ValueTable
-from dumbbell.spec import testbed_lines
-from dumbbell.studies.base import StudyOptions
+from dumbbell.spec import Experiment, testbed_lines
+from dumbbell.studies.base import Study, StudyOptions
 from dumbbell.studies.buffer_sizing import arms, beside, figures, published, text
 from dumbbell.studies.buffer_sizing.arms import Point
 from dumbbell.studies.buffer_sizing.campaigns import (
@@ -25,6 +25,7 @@ from dumbbell.studies.buffer_sizing.campaigns import (
 )
 from dumbbell.studies.buffer_sizing.judging import Verdicts, judge_all
 from dumbbell.studies.buffer_sizing.measured import Seen
+from dumbbell.studies.reproduction import Reproduction
 from dumbbell.sweep import Interrupted
 from dumbbell.tables import Run
 
@@ -33,7 +34,7 @@ _SHORTENED_RUNS = {True: 3, False: 10}
 _DURATION_S = {True: 30.0, False: float(published.DURATION_S)}
 
 
-class BufferSizing:
+class BufferSizing(Reproduction):
     """The study; see the module."""
 
     id = "buffer-sizing"
@@ -43,42 +44,31 @@ class BufferSizing:
         "what their source leaves out"
     )
 
-    def reproduce(self, options: StudyOptions) -> Report:
-        """Run everything and judge it.
-
-        Raises:
-            SpecError: It cannot be run with these options.
-            KernelMissingError: The kernel is asked for and has not been built.
-        """
-        if "kernel" in options.backends:
-            beside.check(options)
-        return _Reproduction(options).report()
-
-
-class _Reproduction:
-    """The study under way. Stopped early, it reports on the points that were finished."""
-
     def __init__(self, options: StudyOptions) -> None:
-        self.options = options
+        """Nothing is run yet; see `Reproduction`."""
+        super().__init__(options)
         self.found: dict[Point, Found] = {}
         self.sized: Mapping[tuple[str, int, int], Sized] = {}
         self.verdicts: list[Verdicts] = []
-        self.interrupted = False
         self.beside: beside.Beside | None = None
 
-    def report(self) -> Report:
-        try:
-            if "sim" in self.options.backends:
-                self.run_grid()
-            if "kernel" in self.options.backends:
-                runs = _SHORTENED_RUNS[self.options.quick]
-                self.beside = beside.run_both(self.options, runs)
-        except Interrupted:
-            if not self.found:
-                raise
-            self.interrupted = True
-        self.verdicts = judge_all({point: each.values for point, each in self.found.items()})
-        return self.written()
+    def on_kernel(self) -> Iterable[Experiment]:
+        """One of the shortened four: they are alike in what the kernel has to know."""
+        seed, packets = self.options.seed, published.SMALL_PACKETS
+        return [beside.experiment("persistent", packets, seed=seed, replication=0)]
+
+    def run_all(self) -> None:
+        """The grid in the simulator; the shortened four on both."""
+        if "sim" in self.options.backends:
+            self.run_grid()
+        if "kernel" in self.options.backends:
+            runs = _SHORTENED_RUNS[self.options.quick]
+            self.beside = beside.run_both(self.options, runs)
+
+    @property
+    def has_something_to_report(self) -> bool:
+        """Whether any point was finished: claims are judged over all of them, at the end."""
+        return bool(self.found)
 
     def run_grid(self) -> None:
         """The four experiments at every point, and buffers of all sizes."""
@@ -99,7 +89,9 @@ class _Reproduction:
         return _DURATION_S[self.options.quick]
 
     def written(self) -> Report:
+        """Judge what was found, and report; see `Reproduction`."""
         runs = self.first_runs()
+        self.verdicts = judge_all({point: each.values for point, each in self.found.items()})
         agreement = beside.judge(self.beside) if self.beside else []
         experiment = arms.experiment(
             Point(),
@@ -109,8 +101,8 @@ class _Reproduction:
             duration_s=self.duration_s,
         )
         return Report(
-            study=BufferSizing.id,
-            title=BufferSizing.title,
+            study=self.id,
+            title=self.title,
             summary=text.summary(self.verdicts, self.sized, agreement),
             source=published.BOTH,
             topologies=[Topology.of("Tree with 18 source nodes", experiment)],
@@ -177,11 +169,7 @@ class _Reproduction:
     def meta(self, runs: Mapping[str, Run]) -> dict[str, Any]:
         """What is the same whenever the study is repeated with these options."""
         return {
-            "study": BufferSizing.id,
-            "preset": "quick" if self.options.quick else "full",
-            "complete": not self.interrupted,
-            "seed": self.options.seed,
-            "backends": list(self.options.backends),
+            **self.asked(),
             "duration_s": self.duration_s,
             "replications": self.replications,
             "grid": [point.parameters for point in self.found],
@@ -190,5 +178,5 @@ class _Reproduction:
         }
 
 
-STUDY = BufferSizing()
+STUDY: Study = BufferSizing
 __all__: Sequence[str] = ("STUDY", "BufferSizing")

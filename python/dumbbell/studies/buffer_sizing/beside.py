@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dumbbell.backends import BatchProgress, run_many, threads_for
 from dumbbell.claims import Claim, Judged, Kind, judge_hardly_matters
 from dumbbell.metrics import completion_time_s, loss_ratio, mean_wait_s, utilization_bits
 from dumbbell.report import ValueRow, ValueTable
@@ -22,7 +21,7 @@ from dumbbell.stats import difference_interval
 from dumbbell.studies.base import StudyOptions
 from dumbbell.studies.buffer_sizing import arms, published
 from dumbbell.studies.buffer_sizing.arms import Point, Workload
-from dumbbell.sweep import Interrupted, Progress
+from dumbbell.studies.reproduction import every_run
 from dumbbell.tables import Run
 
 Floats = NDArray[np.float64]
@@ -90,16 +89,6 @@ def _mice(host: str, draw: np.random.Generator) -> list[dict[str, Any]]:
     ]
 
 
-def check(options: StudyOptions) -> None:
-    """Refuse, before anything is run, what the kernel cannot run.
-
-    Raises:
-        KernelMissingError: It has not been built.
-    """
-    first = experiment("persistent", published.SMALL_PACKETS, seed=options.seed, replication=0)
-    threads_for([first], backend="kernel", jobs=options.jobs)
-
-
 def run_both(options: StudyOptions, runs: int) -> Beside:
     """Run the shortened four on the kernel and in the simulator.
 
@@ -124,24 +113,11 @@ def run_both(options: StudyOptions, runs: int) -> Beside:
     values: dict[tuple[str, str], dict[str, Floats]] = {}
     first: Run | None = None
     for backend in ("sim", "kernel"):
-
-        def tell(progress: BatchProgress, backend: str = backend) -> None:
-            if options.on_progress:
-                task = f"shortened, {backend}"
-                options.on_progress(Progress(task, progress.done, float(len(jobs)), "runs"))
-
         got: dict[int, dict[str, float]] = {}
-        for place, run in run_many(
-            [(each, replication) for _, each, replication in jobs],
-            backend=backend,
-            jobs=options.jobs,
-            cancel=options.cancel,
-            on_progress=tell,
-        ):
+        numbered = [(each, replication) for _, each, replication in jobs]
+        for place, run in every_run(options, numbered, task="shortened", backend=backend):
             got[place] = _numbers(run)
             first = run if place == 0 else first
-        if len(got) < len(jobs):
-            raise Interrupted(f"stopped after {len(got)} of {len(jobs)} shortened runs ({backend})")
         for name in dict.fromkeys(name for name, _, _ in jobs):
             of = [got[place] for place, (each, _, _) in enumerate(jobs) if each == name]
             values[name, backend] = {

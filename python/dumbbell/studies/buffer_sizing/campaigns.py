@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dumbbell.backends import BatchProgress, run_many
 from dumbbell.metrics import goodput_bps, loss_ratio, mean_wait_s, utilization_bits
 from dumbbell.spec import Experiment
 from dumbbell.studies.base import StudyOptions
@@ -16,13 +15,12 @@ from dumbbell.studies.buffer_sizing import arms
 from dumbbell.studies.buffer_sizing.arms import Point
 from dumbbell.studies.buffer_sizing.measured import Seen, measured, seen
 from dumbbell.studies.buffer_sizing.observations import derived
-from dumbbell.sweep import Interrupted, Progress, replicate
+from dumbbell.studies.reproduction import every_run, replications
 from dumbbell.tables import Run
 
 Floats = NDArray[np.float64]
 POOLED = 3
 """Replications whose flows the CDFs show."""
-WHERE = {"sim": "", "kernel": ", Linux kernel"}
 
 
 @dataclass(slots=True)
@@ -92,20 +90,16 @@ def collect(
         for buffer, packets in arms.BUFFERS.items()
     }
     pool = _Pool(pooled)
-    wanted = options.replications or runs
-    done = replicate(
+    done = replications(
+        options,
         experiments,
         pool.measure,
-        at_least=wanted,
-        jobs=options.jobs,
+        at_least=options.replications or runs,
+        task=f"{point.stack}, {point.load} load",
         backend=backend,
+        complete=True,
         keep=keep,
-        task=f"{point.stack}, {point.load} load{WHERE[backend]}",
-        on_progress=options.on_progress,
-        cancel=options.cancel,
     )
-    if done.interrupted or done.n < wanted:
-        raise Interrupted(f"stopped after {done.n} of {wanted} replications ({point.stack})")
     first = done.runs[0] if done.runs else {}
     return Found(done.values, pool.ordered(), first, done.n)
 
@@ -162,19 +156,11 @@ def buffers_of_all_sizes(options: StudyOptions, wanted: Sizes) -> dict[tuple[str
         for count in wanted.flows
         for packets in wanted.buffers
     ]
-
-    def tell(progress: BatchProgress) -> None:
-        if options.on_progress:
-            told = Progress("buffers of all sizes", progress.done, float(len(cells)), "runs")
-            options.on_progress(told)
-
-    jobs = ((_sized(cell, wanted, options.seed), 0) for cell in cells)
+    jobs = [(_sized(cell, wanted, options.seed), 0) for cell in cells]
     got = {
         cells[place]: _what_flows_get(run)
-        for place, run in run_many(jobs, jobs=options.jobs, cancel=options.cancel, on_progress=tell)
+        for place, run in every_run(options, jobs, task="buffers of all sizes")
     }
-    if len(got) < len(cells):
-        raise Interrupted(f"stopped after {len(got)} of {len(cells)} runs (buffers of all sizes)")
     return {cell: got[cell] for cell in cells}
 
 

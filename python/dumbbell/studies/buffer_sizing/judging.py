@@ -17,8 +17,7 @@ from dumbbell.claims import (
     judge_hardly_matters,
     judge_ordering,
     judge_published_number,
-    judge_range,
-    judge_share,
+    judge_stated,
     not_testable,
 )
 from dumbbell.stats import (
@@ -132,8 +131,7 @@ def judge_at(of: Observation, values: Values, *, backend: str = "sim") -> Judged
         estimate = replace(estimate, low=low, high=high)
     if of.kind is Kind.HARDLY_MATTERS:
         return judge_hardly_matters(claim, estimate, backend=backend)
-    judge_kind = judge_share if of.kind is Kind.SHARE else judge_range
-    return judge_kind(claim, estimate, side=of.side, backend=backend)
+    return judge_stated(claim, estimate, side=of.side, backend=backend)
 
 
 def _rule(of: Observation) -> str:

@@ -8,20 +8,18 @@ set on this router.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dumbbell.backends import threads_for
-from dumbbell.claims import Judged
 from dumbbell.formats.flent import flent_bytes, flent_file
 from dumbbell.report import Figure, Report, Topology, ValueTable
 from dumbbell.spec import Experiment
-from dumbbell.studies.base import StudyOptions
+from dumbbell.studies.base import Study, StudyOptions
 from dumbbell.studies.pie_rrul import arms, figures, judging, published, text
 from dumbbell.studies.pie_rrul.campaigns import Arm, collect
 from dumbbell.studies.pie_rrul.fit import Fit, fit_ring
-from dumbbell.sweep import Interrupted
+from dumbbell.studies.reproduction import Reproduction
 
 By = dict[arms.Setting, Arm]
 _TWO = (arms.Setting(), arms.Setting(target_ms=5))
@@ -101,48 +99,26 @@ class _Found:
     fit: Fit | None = None
 
 
-class PieRrul:
+class PieRrul(Reproduction):
     """The study; see the module."""
 
     id = "pie-rrul"
     title = "What do PIE's target and tupdate do?"
     summary = "PIE on a router under Flent's rrul: two observation tables, number by number"
 
-    def reproduce(self, options: StudyOptions) -> Report:
-        """Run everything and judge it.
-
-        Raises:
-            SpecError: It cannot be run with these options.
-            KernelMissingError: The kernel is asked for and has not been built.
-        """
-        if "kernel" in options.backends:
-            # Before anything is run, not after minutes of simulation.
-            wanted = arms.experiment(arms.Setting().qdisc(arms.ESTIMATOR))
-            threads_for([wanted], backend="kernel", jobs=options.jobs)
-        return _Reproduction(options).report()
-
-
-class _Reproduction:
-    """The study under way. Stopped early, it reports on the parts that were finished."""
-
     def __init__(self, options: StudyOptions) -> None:
-        self.options = options
+        """Nothing is run yet; see `Reproduction`."""
+        super().__init__(options)
         self.preset = QUICK if options.quick else FULL
         self.test = arms.rrul(self.preset.length_s, self.preset.delay_s)
         self.found = _Found()
-        self.judged: list[Judged] = []
-        self.interrupted = False
 
-    def report(self) -> Report:
-        try:
-            self.run_all()
-        except Interrupted:
-            if not self.judged:
-                raise
-            self.interrupted = True
-        return self.written()
+    def on_kernel(self) -> Iterable[Experiment]:
+        """One of them: they differ in numbers only."""
+        return [arms.experiment(arms.Setting().qdisc(arms.ESTIMATOR))]
 
     def run_all(self) -> None:
+        """In the simulator, then on the kernel."""
         if "sim" in self.options.backends:
             self.run_alone()
             self.run_ours()
@@ -298,7 +274,7 @@ class _Reproduction:
             "runs": runs,
         }
         beside = self.settings(settings, f"{title}, as the kernel's", **common)
-        kernel = self.settings(settings, f"{title}, {figures.KERNEL}", backend="kernel", **common)
+        kernel = self.settings(settings, title, backend="kernel", **common)
         self.found.beside[scenario], self.found.kernel[scenario] = beside, kernel
         if scenario == "alone":
             self.judge_alone(kernel, "kernel")
@@ -310,11 +286,12 @@ class _Reproduction:
     # --- the report -----------------------------------------------------------------------
 
     def written(self) -> Report:
+        """The report; see `Reproduction`."""
         first = self.first_arms()
         nominal = next(iter(first.values()))
         return Report(
-            study=PieRrul.id,
-            title=PieRrul.title,
+            study=self.id,
+            title=self.title,
             summary=text.summary(self.judged, self.found.fit),
             source=published.SOURCE,
             topologies=[
@@ -400,11 +377,7 @@ class _Reproduction:
         digests = {name: arm.first.meta["digest"] for name, arm in first.items()}
         kernel = self.found.kernel.get("alone", {})
         return {
-            "study": PieRrul.id,
-            "preset": "quick" if self.options.quick else "full",
-            "complete": not self.interrupted,
-            "seed": self.options.seed,
-            "backends": list(self.options.backends),
+            **self.asked(),
             "length_s": self.test.length_s,
             "ring_bytes": arms.RING_BYTES,
             "versions": next(iter(first.values())).first.meta["versions"],
@@ -416,5 +389,5 @@ class _Reproduction:
         }
 
 
-STUDY = PieRrul()
+STUDY: Study = PieRrul
 __all__: Sequence[str] = ("STUDY", "PieRrul")

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dumbbell.errors import RunError
 from dumbbell.spec import Experiment
 from dumbbell.spec.flent import FlentTest
 from dumbbell.stats import Estimate, prediction_interval, student_interval
 from dumbbell.studies.base import StudyOptions
 from dumbbell.studies.pie_rrul.measures import Floats, measured
-from dumbbell.sweep import Interrupted, replicate
+from dumbbell.studies.reproduction import replications
 from dumbbell.tables import Run
 
 _BETWEEN = "|"
@@ -63,7 +62,7 @@ def collect(
         backend: Where.
 
     Raises:
-        Interrupted: It was stopped before two replications were complete.
+        Interrupted: It was stopped before it was complete.
         RunError: One failed.
     """
 
@@ -74,21 +73,16 @@ def collect(
             for measure, value in measured(run, test).items()
         }
 
-    done = replicate(
+    done = replications(
+        options,
         experiments,
         numbers,
         at_least=options.replications or runs,
-        jobs=options.jobs,
-        backend=backend,
-        keep=1,
         task=task,
-        on_progress=options.on_progress,
-        cancel=options.cancel,
+        backend=backend,
+        complete=True,
+        keep=1,
     )
-    if done.failed:
-        raise RunError(f"{task}: {done.stopped_because}")
-    if done.interrupted or done.n < 1:
-        raise Interrupted(f"stopped in: {task}")
     by_arm: dict[str, dict[str, Floats]] = {name: {} for name in experiments}
     for key, values in done.values.items():
         name, _, measure = key.rpartition(_BETWEEN)

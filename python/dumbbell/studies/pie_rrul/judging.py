@@ -15,7 +15,7 @@ from dumbbell.claims import (
     judge_hardly_matters,
     judge_ordering,
     judge_published_number,
-    judge_range,
+    judge_stated,
 )
 from dumbbell.stats import (
     Estimate,
@@ -232,7 +232,7 @@ def judge_varying(by: By, backend: str) -> list[Judged]:
     )
     note = "the source prints a gain of 0.2"
     return [
-        judge_range(upload, sized, side="at least", backend=backend),
+        judge_stated(upload, sized, side="at least", backend=backend),
         judge_ordering(download, simultaneous_band(gain[:, None]), backend=backend, note=note),
     ]
 
@@ -315,7 +315,7 @@ def judge_like_alone(alone: By, beside: By, backend: str) -> list[Judged]:
         ratio = ratio_interval(
             beside[default].values[measure][:runs], alone[default].values[measure][:runs]
         )
-        judged.append(judge_range(claim, ratio, side="at least", backend=backend))
+        judged.append(judge_stated(claim, ratio, side="at least", backend=backend))
     return judged
 
 

@@ -9,15 +9,14 @@ in virtual time, with its own ``tbf``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from dumbbell.backends import simulate, threads_for
-from dumbbell.claims import Judged
+from dumbbell.backends import simulate
 from dumbbell.metrics import asked_and_measured
 from dumbbell.report import Figure, LoadRow, Report, Topology
 from dumbbell.spec import Experiment
-from dumbbell.studies.base import StudyOptions
+from dumbbell.studies.base import Study, StudyOptions
 from dumbbell.studies.queue_size_delay import (
     arms,
     figures,
@@ -28,7 +27,7 @@ from dumbbell.studies.queue_size_delay import (
     text,
 )
 from dumbbell.studies.queue_size_delay.campaigns import Arm, collect
-from dumbbell.sweep import Interrupted
+from dumbbell.studies.reproduction import Reproduction
 from dumbbell.tables import Run
 
 KINDS = ("ideal", "ditg")
@@ -67,53 +66,31 @@ FULL = Preset(
 )
 
 
-class QueueSizeDelay:
+class QueueSizeDelay(Reproduction):
     """The study; see the module."""
 
     id = "queue-size-delay"
     title = "How long does a full buffer make you wait?"
     summary = "Peak delay behind an overloaded token bucket against queue size: m/µ, pings, theory"
 
-    def reproduce(self, options: StudyOptions) -> Report:
-        """Run everything and judge it.
-
-        Raises:
-            SpecError: It cannot be run with these options.
-            KernelMissingError: The kernel is asked for and has not been built.
-        """
-        if "kernel" in options.backends:
-            # Before anything is run, not after minutes of simulation.
-            experiments = _by_size(options.seed, KINDS)
-            threads_for(experiments.values(), backend="kernel", jobs=options.jobs)
-        return _Reproduction(options).report()
-
-
-class _Reproduction:
-    """The study under way. Stopped early, it reports on the parts that were finished."""
-
     def __init__(self, options: StudyOptions) -> None:
-        self.options = options
+        """Nothing is run yet; see `Reproduction`."""
+        super().__init__(options)
         self.preset = QUICK if options.quick else FULL
         self.fit = listing.fit_load()
-        self.judged: list[Judged] = []
         self.sim: dict[str, Arm] = {}
         self.kernel: dict[str, Arm] = {}
         self.by_rho: dict[float, Arm] = {}
         self.fitted: Arm | None = None
         self.constant: Run | None = None
         self.random: Run | None = None
-        self.interrupted = False
 
-    def report(self) -> Report:
-        try:
-            self.run_all()
-        except Interrupted:
-            if not self.judged:
-                raise
-            self.interrupted = True
-        return self.written()
+    def on_kernel(self) -> Iterable[Experiment]:
+        """Every size with both sources."""
+        return _by_size(self.options.seed, KINDS).values()
 
     def run_all(self) -> None:
+        """In the simulator, then on the kernel."""
         if "sim" in self.options.backends:
             self.run_sizes()
             self.run_loads()
@@ -237,6 +214,7 @@ class _Reproduction:
         self.sim = beside
 
     def written(self) -> Report:
+        """The report; see `Reproduction`."""
         ids = list(dict.fromkeys(one.claim.id for one in self.judged))
         judged = sorted(self.judged, key=lambda one: ids.index(one.claim.id))
         nominal = {
@@ -245,8 +223,8 @@ class _Reproduction:
             for found in (self.sim or self.kernel,)
         }
         return Report(
-            study=QueueSizeDelay.id,
-            title=QueueSizeDelay.title,
+            study=self.id,
+            title=self.title,
             summary=text.summary(judged, self.fit),
             source=published.SOURCE,
             topologies=[Topology.of("Client, router, server", arms.experiment("ditg", "2mb", 1))],
@@ -312,11 +290,7 @@ class _Reproduction:
         }
         lateness = [run.meta["longest_lateness_ns"] for run in first.get("kernel", {}).values()]
         return {
-            "study": QueueSizeDelay.id,
-            "preset": "quick" if self.options.quick else "full",
-            "complete": not self.interrupted,
-            "seed": self.options.seed,
-            "backends": list(self.options.backends),
+            **self.asked(),
             "versions": next(iter(versions.values())) if len(versions) == 1 else versions,
             **({"longest_lateness_ns": max(lateness)} if lateness else {}),
             "experiment": arms.experiment("ditg", "2mb", self.options.seed).resolved(),
@@ -353,4 +327,4 @@ def _packets_per_second(rho: float) -> float:
     return rho * published.RATE_BPS / (8 * published.MEAN_PAYLOAD_BYTES)
 
 
-STUDY = QueueSizeDelay()
+STUDY: Study = QueueSizeDelay

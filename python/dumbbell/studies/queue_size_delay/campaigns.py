@@ -8,23 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dumbbell.errors import RunError
 from dumbbell.metrics import loss_ratio, max_delay_s, ping_rtt_ms, sojourn_cdf
 from dumbbell.spec import Experiment
 from dumbbell.studies.base import StudyOptions
 from dumbbell.studies.queue_size_delay import arms, published
 from dumbbell.studies.queue_size_delay.limits import largest_delay_ms
-from dumbbell.sweep import Interrupted, replicate
+from dumbbell.studies.reproduction import replications
 from dumbbell.tables import NO_INSTANT, Run
 
 Floats = NDArray[np.float64]
 
 LATE = 0.9
 """Of m/mu: a packet that is delayed for longer counts as one that found the queue nearly full."""
-LEAST_REPLICATIONS = 2
-"""Of which an interval can be made."""
-WHERE = {"sim": "", "kernel": ", Linux kernel"}
-"""Backend to what the progress says of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,22 +78,15 @@ def collect(
                 values[f"{quantity} {name}"] = value
         return values
 
-    done = replicate(
+    done = replications(
+        options,
         experiments,
         measure,
         at_least=options.replications or runs,
-        jobs=options.jobs,
+        task=task,
         backend=backend,
         keep=1,
-        task=f"{task}{WHERE[backend]}",
-        on_progress=options.on_progress,
-        cancel=options.cancel,
     )
-    if done.failed:
-        failure = done.failed[0]
-        raise RunError(f"replication {failure.replication} failed: {failure.message}")
-    if done.interrupted and done.n < LEAST_REPLICATIONS:
-        raise Interrupted(done.stopped_because)
     return {
         name: Arm(
             peak_ms=done.values[f"peak_ms {name}"],

@@ -9,19 +9,19 @@ are run on the Linux kernel in virtual time too, each replication beside the sim
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dumbbell import theory
-from dumbbell.backends import threads_for
 from dumbbell.claims import Judged
 from dumbbell.metrics import asked_and_measured
 from dumbbell.report import Figure, LoadRow, Report, Topology
 from dumbbell.spec import Experiment
 from dumbbell.stats import Estimate
-from dumbbell.studies.base import StudyOptions
+from dumbbell.studies.base import Study, StudyOptions
+from dumbbell.studies.reproduction import Reproduction
 from dumbbell.studies.statistical_multiplexing import (
     figures,
     judging,
@@ -66,26 +66,6 @@ QUICK = Preset(IdealSize(1.2e6, 16, 48, PRECISION), 100, (66.0, 72.0, 78.0, 84.0
 FULL = Preset(
     IdealSize(4e6, 24, 200, PRECISION), 1000, tuple(np.arange(60.0, 112.0, 4.0).tolist()), 400
 )
-
-
-class StatisticalMultiplexing:
-    """The study; see the module."""
-
-    id = "statistical-multiplexing"
-    title = "One fast queue or many slow ones?"
-    summary = "Statistical multiplexing gain: percentiles, delay and queue-length CDFs, theory"
-
-    def reproduce(self, options: StudyOptions) -> Report:
-        """Run everything and judge it, once for each backend.
-
-        Raises:
-            SpecError: It cannot be run with these options.
-            KernelMissingError: The kernel is asked for and has not been built.
-        """
-        if "kernel" in options.backends:
-            # Before anything is run, not after minutes of simulation.
-            threads_for(paired.experiments(options), backend="kernel", jobs=options.jobs)
-        return _Reproduction(options).report()
 
 
 class _Simulated:
@@ -187,15 +167,25 @@ class _Simulated:
         return fit_load_and_base_rtt(quartiles, ensembles)
 
 
-class _Reproduction:
-    """Both backends' parts, those that were asked for, and their report."""
+class StatisticalMultiplexing(Reproduction):
+    """The study; see the module."""
+
+    id = "statistical-multiplexing"
+    title = "One fast queue or many slow ones?"
+    summary = "Statistical multiplexing gain: percentiles, delay and queue-length CDFs, theory"
 
     def __init__(self, options: StudyOptions) -> None:
-        self.options = options
+        """Nothing is run yet; see `Reproduction`."""
+        super().__init__(options)
         self.sim = _Simulated(options)
         self.kernel = paired.OnKernel()
 
-    def report(self) -> Report:
+    def on_kernel(self) -> Iterable[Experiment]:
+        """All that will be run there."""
+        return paired.experiments(self.options)
+
+    def run_all(self) -> None:
+        """Both backends' parts, those that were asked for; each keeps what it finished."""
         if "sim" in self.options.backends:
             self.sim.run_all()
         if "kernel" in self.options.backends and not self.sim.interrupted:
@@ -203,11 +193,7 @@ class _Reproduction:
         self.judged = text.side_by_side([*self.sim.judged, *self.kernel.judged])
         if not self.judged:
             raise Interrupted("interrupted before any part had finished")
-        return self.written()
-
-    @property
-    def interrupted(self) -> bool:
-        return self.sim.interrupted or self.kernel.interrupted
+        self.interrupted = self.sim.interrupted or self.kernel.interrupted
 
     @property
     def nominal(self) -> PingEnsemble | None:
@@ -215,11 +201,12 @@ class _Reproduction:
         return self.sim.nominal or self.kernel.nominal
 
     def written(self) -> Report:
+        """The report; see `Reproduction`."""
         experiments = published_experiments(self.options.seed, {})
         nominal = self.nominal
         return Report(
-            study=StatisticalMultiplexing.id,
-            title=StatisticalMultiplexing.title,
+            study=self.id,
+            title=self.title,
             summary=text.summary(
                 self.judged,
                 self.sim.gains or self.kernel.gains,
@@ -301,11 +288,7 @@ class _Reproduction:
         ]
         fit = self.sim.fit
         return {
-            "study": StatisticalMultiplexing.id,
-            "preset": "quick" if self.options.quick else "full",
-            "complete": not self.interrupted,
-            "seed": self.options.seed,
-            "backends": list(self.options.backends),
+            **self.asked(),
             "versions": next(iter(versions.values())) if len(versions) == 1 else versions,
             **({"longest_lateness_ns": max(lateness)} if lateness else {}),
             "experiments": {arm: each.resolved() for arm, each in experiments.items()},
@@ -365,4 +348,4 @@ def _loads(runs: Mapping[str, Run]) -> list[LoadRow]:
     ]
 
 
-STUDY = StatisticalMultiplexing()
+STUDY: Study = StatisticalMultiplexing

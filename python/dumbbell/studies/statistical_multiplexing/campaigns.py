@@ -7,19 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dumbbell.errors import RunError
 from dumbbell.metrics import mean_sojourn_s, mean_system_pkts
 from dumbbell.spec import Experiment
 from dumbbell.studies.base import StudyOptions
+from dumbbell.studies.reproduction import replications
 from dumbbell.studies.statistical_multiplexing import arms, published
 from dumbbell.studies.statistical_multiplexing.ensembles import PingCollector, PingEnsemble
-from dumbbell.sweep import Interrupted, Replications, replicate
+from dumbbell.sweep import Interrupted, Replications
 from dumbbell.tables import Run
-
-LEAST_REPLICATIONS = 2
-"""Of which an interval can be made."""
-WHERE = {"sim": "", "kernel": ", Linux kernel"}
-"""Backend to what the progress says of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,21 +89,19 @@ class Campaign:
             return values
 
         options = self.options
-        done = replicate(
+        done = replications(
+            options,
             ideal_experiments(streams, size, options.seed),
             measure,
             at_least=times * (options.replications or size.at_least),
             at_most=times * (options.replications or size.at_most),
             batch=8,
             precision=size.precision,
-            jobs=options.jobs,
             backend=self.backend,
-            task=f"ideal source, {streams} streams{WHERE[self.backend]}",
-            on_progress=options.on_progress,
-            cancel=options.cancel,
+            task=f"ideal source, {streams} streams",
         )
         self.interrupted = done.interrupted
-        return _usable(done)
+        return done
 
     def pings(self, task: str, settings: Mapping[str, float], runs: int) -> PingEnsemble:
         """Replications of the testbed's run, with some of its parameters changed.
@@ -116,32 +109,18 @@ class Campaign:
         Stopped early, it keeps the replications that had finished, and what comes next is not
         begun.
         """
-        task = f"{task}{WHERE[self.backend]}"
         if self.interrupted:
             raise Interrupted(f"{task}: not begun")
         options = self.options
         collector = PingCollector()
-        done = replicate(
+        done = replications(
+            options,
             published_experiments(options.seed, settings),
             collector.measure,
             at_least=options.replications or runs,
-            jobs=options.jobs,
+            task=task,
             backend=self.backend,
             keep=1,
-            task=task,
-            on_progress=options.on_progress,
-            cancel=options.cancel,
         )
-        usable = _usable(done)
         self.interrupted = done.interrupted
-        return collector.ensemble(usable.n, usable.runs[0])
-
-
-def _usable(done: Replications) -> Replications:
-    """Refuse to conclude anything from fewer than two replications, or past a failed one."""
-    if done.failed:
-        failure = done.failed[0]
-        raise RunError(f"replication {failure.replication} failed: {failure.message}")
-    if done.interrupted and done.n < LEAST_REPLICATIONS:
-        raise Interrupted(done.stopped_because)
-    return done
+        return collector.ensemble(done.n, done.runs[0])

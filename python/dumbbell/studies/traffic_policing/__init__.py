@@ -7,16 +7,16 @@ Linux's controllers, in the simulator and on the kernel; what burst, rate and ro
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dumbbell.backends import simulate, threads_for
-from dumbbell.claims import Judged
+from dumbbell.backends import simulate
 from dumbbell.report import Figure, Report, Topology, ValueTable
 from dumbbell.spec import Experiment
 from dumbbell.spec.ccperf import Policing
-from dumbbell.studies.base import StudyOptions
+from dumbbell.studies.base import Study, StudyOptions
+from dumbbell.studies.reproduction import Reproduction
 from dumbbell.studies.traffic_policing import arms, figures, judging, published, text
 from dumbbell.studies.traffic_policing.campaigns import Arm, collect, measured
 from dumbbell.sweep import Interrupted
@@ -42,53 +42,31 @@ class _Found:
     sweeps: dict[str, tuple[str, list[float], dict[str, list[dict[str, float]]]]] | None = None
 
 
-class TrafficPolicing:
+class TrafficPolicing(Reproduction):
     """The study; see the module."""
 
     id = "traffic-policing"
     title = "What happens when the tokens run out?"
     summary = "A greedy flow through a token bucket: a published table row by row, and the cliff"
 
-    def reproduce(self, options: StudyOptions) -> Report:
-        """Run everything and judge it.
-
-        Raises:
-            SpecError: It cannot be run with these options.
-            KernelMissingError: The kernel is asked for and has not been built.
-        """
-        if "kernel" in options.backends:
-            # Before anything is run, not after a minute of simulation.
-            threads_for(
-                [arms.linux(name).experiment() for name in arms.LINUX],
-                backend="kernel",
-                jobs=options.jobs,
-            )
-        return _Reproduction(options).report()
-
-
-class _Reproduction:
-    """The study under way. Stopped early, it reports on the parts that were finished."""
-
     def __init__(self, options: StudyOptions) -> None:
-        self.options = options
+        """Nothing is run yet; see `Reproduction`."""
+        super().__init__(options)
         self.found = _Found()
-        self.judged: list[Judged] = []
-        self.interrupted = False
 
-    def report(self) -> Report:
-        try:
-            if "sim" in self.options.backends:
-                self.run_source()
-                self.run_linux()
-                self.run_sweeps()
-            if "kernel" in self.options.backends:
-                self.run_kernel()
-            self.run_policer()
-        except Interrupted:
-            if not self.judged:
-                raise
-            self.interrupted = True
-        return self.written()
+    def on_kernel(self) -> Iterable[Experiment]:
+        """Linux's controllers through the bucket."""
+        return [arms.linux(name).experiment() for name in arms.LINUX]
+
+    def run_all(self) -> None:
+        """In the simulator, on the kernel, then the policer on both."""
+        if "sim" in self.options.backends:
+            self.run_source()
+            self.run_linux()
+            self.run_sweeps()
+        if "kernel" in self.options.backends:
+            self.run_kernel()
+        self.run_policer()
 
     def run_source(self) -> None:
         """The source's experiment over the ensemble, judged row by row."""
@@ -154,9 +132,7 @@ class _Reproduction:
             name: self.members(arms.linux(name), _LINUX_MEMBERS)[:runs] for name in arms.LINUX
         }
         beside = self.found.sim or collect(self.options, experiments, "controllers of Linux")
-        self.found.kernel = collect(
-            self.options, experiments, f"controllers, {KERNEL}", backend="kernel"
-        )
+        self.found.kernel = collect(self.options, experiments, "controllers", backend="kernel")
         for name, arm in self.found.kernel.items():
             self.judged += judging.judge_bucket(arm, name, "kernel")
             self.judged.append(judging.judge_after_cliff(arm, name, _RATE_MBPS, "kernel"))
@@ -185,11 +161,12 @@ class _Reproduction:
         }
 
     def written(self) -> Report:
+        """The report; see `Reproduction`."""
         runs = self.first_runs()
         nominal = next(iter(runs.values()))
         return Report(
-            study=TrafficPolicing.id,
-            title=TrafficPolicing.title,
+            study=self.id,
+            title=self.title,
             summary=text.summary(self.judged, self.found.source),
             source=published.SOURCE,
             topologies=[Topology.of("Policed dumbbell", arms.source().experiment())],
@@ -248,16 +225,12 @@ class _Reproduction:
     def meta(self, runs: Mapping[str, Run]) -> dict[str, Any]:
         """What is the same whenever the study is repeated with these options."""
         return {
-            "study": TrafficPolicing.id,
-            "preset": "quick" if self.options.quick else "full",
-            "complete": not self.interrupted,
-            "seed": self.options.seed,
-            "backends": list(self.options.backends),
+            **self.asked(),
             "versions": next(iter(runs.values())).meta["versions"],
             "experiment": arms.source().experiment().resolved(),
             "digests": {label: run.meta["digest"] for label, run in runs.items()},
         }
 
 
-STUDY = TrafficPolicing()
+STUDY: Study = TrafficPolicing
 __all__: Sequence[str] = ("STUDY", "TrafficPolicing")

@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dumbbell.backends import BatchProgress, run_many
 from dumbbell.metrics.ccperf import tables
 from dumbbell.spec import Experiment
 from dumbbell.studies.base import StudyOptions
+from dumbbell.studies.reproduction import every_run
 from dumbbell.studies.traffic_policing import arms
 from dumbbell.studies.traffic_policing.bucket import STEADY_FROM_S, Excess, excess
-from dumbbell.sweep import Interrupted, Progress
 from dumbbell.tables import Run
 
 Floats = NDArray[np.float64]
@@ -73,18 +72,8 @@ def collect(
     ]
     gathered = {name: _Gathered() for name in experiments}
 
-    def tell(progress: BatchProgress) -> None:
-        if options.on_progress:
-            options.on_progress(Progress(task, progress.done, float(len(jobs)), "runs"))
-
-    finished = 0
-    for index, run in run_many(
-        [(experiment, 0) for _, _, experiment in jobs],
-        backend=backend,
-        jobs=options.jobs,
-        cancel=options.cancel,
-        on_progress=tell,
-    ):
+    once = [(experiment, 0) for _, _, experiment in jobs]
+    for index, run in every_run(options, once, task=task, backend=backend):
         name, place, _ = jobs[index]
         into = gathered[name]
         into.values[place] = measured(run)
@@ -93,9 +82,6 @@ def collect(
             into.excess[place] = excess(run, arms.QUEUE)
         if place == 0:
             into.first = run
-        finished += 1
-    if finished < len(jobs):
-        raise Interrupted(f"stopped after {finished} of {len(jobs)} runs ({task})")
     return {name: _arm(each) for name, each in gathered.items()}
 
 
