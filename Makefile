@@ -153,6 +153,7 @@ endif
 	$(PY) bench/tcp.py $(BENCH_ARGS)
 	$(PY) bench/rrul.py $(BENCH_ARGS)
 	$(PY) bench/captures.py $(BENCH_ARGS)
+	$(PY) bench/memory.py $(BENCH_ARGS)
 	$(PY) bench/virtual_kernel.py $(BENCH_ARGS)
 
 # --- the rest -------------------------------------------------------------------------------

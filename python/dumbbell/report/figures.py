@@ -45,28 +45,34 @@ def draw(figure: Figure) -> DrawnFigure:
 def write_figure(drawn: DrawnFigure, folder: Path) -> None:
     """Write ``NAME.svg``, ``.png``, ``.pdf`` and ``.csv`` into an existing folder."""
     stem = folder / drawn.figure.name
+    svg = _svg(drawn)
     for suffix in (".svg", ".png", ".pdf"):
-        stem.with_name(f"{stem.name}{suffix}").write_bytes(picture(drawn, suffix))
+        stem.with_name(f"{stem.name}{suffix}").write_bytes(_converted(svg, suffix))
     as_polars(drawn.figure.data).write_csv(stem.with_name(f"{stem.name}.csv"))
 
 
 def png(drawn: DrawnFigure) -> bytes:
     """The figure as PNG, :data:`PNG_SCALE` pixels per CSS pixel."""
-    return vl_convert.vegalite_to_png(
-        drawn.spec, vl_version=vega_lite_version(), scale=PNG_SCALE, allowed_base_urls=[]
-    )
+    return picture(drawn, ".png")
 
 
 def picture(drawn: DrawnFigure, suffix: str) -> bytes:
     """The figure in the format that a file name's suffix stands for: .svg, .png or .pdf."""
-    if suffix == ".png":
-        return png(drawn)
+    return _converted(_svg(drawn), suffix)
+
+
+def _svg(drawn: DrawnFigure) -> str:
     # allowed_base_urls: a chart that names data elsewhere fails instead of fetching it.
     version = vega_lite_version()
-    if suffix == ".pdf":
-        return vl_convert.vegalite_to_pdf(drawn.spec, vl_version=version, allowed_base_urls=[])
     svg = vl_convert.vegalite_to_svg(drawn.spec, vl_version=version, allowed_base_urls=[])
-    return _renumbered(svg).encode("utf-8")
+    return _renumbered(svg)
+
+
+def _converted(svg: str, suffix: str) -> bytes:
+    """From the SVG to another format, so that Vega works out a chart once for all three."""
+    if suffix == ".png":
+        return vl_convert.svg_to_png(svg, scale=PNG_SCALE)
+    return vl_convert.svg_to_pdf(svg) if suffix == ".pdf" else svg.encode("utf-8")
 
 
 def _renumbered(svg: str) -> str:
