@@ -18,7 +18,7 @@ from report_samples import realistic_claims, realistic_report, rtt_figure
 from rich.console import Console
 
 from dumbbell.claims import Verdict
-from dumbbell.report import claims_table
+from dumbbell.report import claims_table, overview_table
 from dumbbell.report.badges import BADGES, SCORE_ORDER, sorted_claims
 from dumbbell.report.figures import draw
 from dumbbell.report.model import Figure, IndexEntry, Report
@@ -235,6 +235,21 @@ def test_the_terminal_table_fits_its_width(width: int) -> None:
     assert "41.37" in text
     assert "…" not in text
     assert " ".join("\n".join(lines[-2:]).split()).startswith("✓ 4 reproduced")
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_overview_counts_each_studys_verdicts(width: int) -> None:
+    out = io.StringIO()
+    entry = IndexEntry.of(realistic_report())
+    some = [one for one in entry.judged if one.verdict is Verdict.REPRODUCED]
+    other = dataclasses.replace(entry, study="another-study", title="Or [this]?", judged=some)
+    Console(file=out, width=width, color_system=None).print(overview_table([entry, other]))
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    (row,) = (line.split() for line in lines if line.startswith(" another-study"))
+    others = len({one.verdict for one in entry.judged}) - 1
+    assert row == ["another-study", str(len(some)), *["–"] * others]
+    assert "Or [this]?" in out.getvalue()
 
 
 def test_a_terminal_table_does_not_wait_for_the_plotting_libraries() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from dumbbell.report import (
     IndexEntry,
     check_replaceable,
     claims_table,
+    overview_table,
     write_index,
     write_report,
 )
@@ -90,7 +91,10 @@ def reproduce(
                 status = Interrupted.exit_code
                 break
     if name == ALL and written:
-        _write_index([each.report for each in written], out or DEFAULT_FOLDER)
+        entries = [IndexEntry.of(each.report) for each in written]
+        write_index(entries, out or DEFAULT_FOLDER)
+        if not as_json:
+            console.print(overview_table(entries))
     if as_json:
         print(json_text([each.as_json() for each in written]))
     return status
@@ -124,10 +128,6 @@ def _interrupted(report: Report, target: Path) -> tuple[Report, Path]:
         target = target.with_name(f"{target.name}.interrupted")
         check_replaceable(target)
     return replace(report, notes=(note, *report.notes)), target
-
-
-def _write_index(reports: Sequence[Report], folder: Path) -> None:
-    write_index([IndexEntry.of(report) for report in reports], folder)
 
 
 def _print(done: _Written, console: Console) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         ValueRow,
         ValueTable,
     )
-    from dumbbell.report.terminal import claims_table, counts_line
+    from dumbbell.report.terminal import claims_table, counts_line, overview_table
     from dumbbell.report.topology import Topology
     from dumbbell.report.write import write_index, write_report
 
@@ -48,6 +48,7 @@ _MODULE_OF = {
     "Report": "model",
     "claims_table": "terminal",
     "counts_line": "terminal",
+    "overview_table": "terminal",
     "Topology": "topology",
     "ValueRow": "model",
     "ValueTable": "model",
@@ -72,6 +73,7 @@ __all__ = [
     "counts_line",
     "ecdf_chart",
     "line_with_band",
+    "overview_table",
     "points_with_interval",
     "write_index",
     "write_report",

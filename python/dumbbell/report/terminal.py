@@ -11,7 +11,7 @@ from rich.text import Text
 
 from dumbbell.claims import Judged
 from dumbbell.report.badges import BADGES, SCORE_ORDER, count_words, sorted_claims
-from dumbbell.report.model import verdict_counts
+from dumbbell.report.model import IndexEntry, verdict_counts
 from dumbbell.report.numbers import plain, unit_suffix, with_uncertainty
 
 
@@ -39,6 +39,29 @@ def claims_table(judged: Sequence[Judged], *, title: str = "") -> RenderableType
     for one in sorted_claims(judged):
         table.add_row(*_row(one, several=several))
     return Group(table, counts_line(judged))
+
+
+def overview_table(entries: Sequence[IndexEntry]) -> RenderableType:
+    """Studies with their questions, verdicts counted, and who was right.
+
+    Args:
+        entries: Studies in the order of the index page.
+    """
+    table = Table(box=box.SIMPLE_HEAD, expand=False, pad_edge=False, padding=(0, 1), title=(
+        Text("All studies", style="bold")), title_justify="left")  # fmt: skip
+    table.add_column("study", no_wrap=True)
+    given = {verdict for entry in entries for verdict in verdict_counts(entry.judged)}
+    shown = [verdict for verdict in SCORE_ORDER if verdict in given]
+    for verdict in shown:
+        badge = BADGES[verdict]
+        head = Text(f"{badge.symbol} {verdict.value}", style=badge.terminal)
+        table.add_column(head, justify="right", max_width=15)
+    for entry in entries:
+        counts = verdict_counts(entry.judged)
+        numbers = [Text(str(counts.get(verdict, "–"))) for verdict in shown]
+        table.add_row(Text(entry.study), *numbers)
+    questions = [Text.assemble((f"{entry.title} ", "bold"), entry.summary) for entry in entries]
+    return Group(table, *questions)
 
 
 def counts_line(judged: Sequence[Judged]) -> Text:
