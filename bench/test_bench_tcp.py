@@ -12,6 +12,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 import tcp
 import tcp_work
 
+from dumbbell.backends import simulate
+
 
 def sample(
     delivered: int = 1000, dropped: int = 10, goodput: float = 50, cpu_s: float = 1e-3
@@ -49,6 +51,28 @@ def test_loss_is_pooled_over_the_runs() -> None:
 def test_windows_are_flat_or_not() -> None:
     assert tcp.window_line({10: 200.0, 1000: 290.0})[1]
     assert not tcp.window_line({10: 200.0, 1000: 310.0})[1]
+
+
+def test_a_campaign_counts_every_delivered_packet(monkeypatch: pytest.MonkeyPatch) -> None:
+    work = tcp_work.buffer_sizing(18, 3)
+    ticks = iter((10.0, 12.0))
+    monkeypatch.setattr("tcp.time.perf_counter", lambda: next(ticks))
+    run = simulate(work.experiment, 1)
+    one = int(run.column("queues", "departed_pkts")[work.queue])
+    assert one > 1000
+    assert tcp.campaign_ns_per_packet(work, 1) == pytest.approx(2e9 / one)
+
+
+def test_a_campaign_is_held_against_one_run_after_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tcp, "campaign_ns_per_packet", lambda work, replications: 500.0)
+    work = tcp_work.buffer_sizing(18, 3)
+    slow = row(sample(), sample(delivered=1000, cpu_s=1e-3 * 60))
+    assert "120.0 times less" in tcp.campaign_line(slow, work, 10)
+    assert tcp.campaign_line(slow, work, 10).endswith("met")
+    fast = row(sample(), sample(delivered=1000, cpu_s=1e-3 * 40))
+    assert tcp.campaign_line(fast, work, 10).endswith("missed")
 
 
 def test_the_tree_has_three_round_trip_times_and_one_bottleneck() -> None:
