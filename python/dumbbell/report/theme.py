@@ -48,7 +48,8 @@ _CONFIG: dict[str, Any] = {
     },
     "axisBand": {"grid": False},
     "legend": {
-        "columnPadding": 16,
+        # Room for a font wider than the one that the chart was laid out with.
+        "columnPadding": 28,
         "columns": 4,
         "labelColor": BLACK,
         "labelFontSize": 12,
