@@ -4,14 +4,14 @@ mod common;
 
 use common::*;
 use dumbbell_engine::run::{Monitor, RunOutput, run};
-use dumbbell_engine::spec::{Experiment, Source};
+use dumbbell_engine::spec::{Experiment, Source, Tcp};
 
 fn busy() -> Experiment {
     let source = || source(exponential(2e-3), exponential(200.0));
     let flows = vec![
         flow("one", "a", "b", source()),
         flow("two", "a", "b", source()),
-        tcp_flow("three", "a", "b", Source::Greedy, linux("cubic")),
+        tcp_flow("three", "a", "b", Source::Greedy, Tcp::linux("cubic")),
     ];
     let mut forward = end(1_000_000);
     forward.loss = 0.05;

@@ -1,8 +1,8 @@
 //! TCP, segment by segment: every script in `scripts`.
 
-mod common;
 mod packetdrill;
 
+use dumbbell_engine::spec::Tcp;
 use std::fs;
 use std::path::Path;
 
@@ -25,7 +25,7 @@ fn every_script_runs() {
                 "{name}: the first line names its source and section"
             ));
         }
-        if let Err(error) = packetdrill::run(&text, common::linux("reno")) {
+        if let Err(error) = packetdrill::run(&text, Tcp::linux("reno")) {
             failures.push(format!("{name}: {error}"));
         }
     }
@@ -40,7 +40,7 @@ fn a_wrong_script_fails() {
         +0 write(3, ..., 1000) = 1000\n";
     let run = |rest: &str| {
         let text = format!("`sysctl -q net.ipv4.tcp_timestamps=0`\n{handshake}{rest}");
-        packetdrill::run(&text, common::linux("reno"))
+        packetdrill::run(&text, Tcp::linux("reno"))
     };
     assert_eq!(run("+0 > P. 1:1001(1000) ack 1"), Ok(()));
     for wrong in [

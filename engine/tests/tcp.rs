@@ -6,8 +6,9 @@ mod common;
 use common::*;
 use dumbbell_engine::run::{Monitor, RunOutput, run};
 use dumbbell_engine::sim::world::World;
-use dumbbell_engine::spec::{Experiment, Flow, Source};
+use dumbbell_engine::spec::{Experiment, Flow, Source, Tcp};
 use dumbbell_engine::traffic::tcp_flow::Transfer;
+use std::collections::BTreeMap;
 
 fn simulate(experiment: &Experiment) -> RunOutput {
     run(&checked(experiment), 0, &Monitor::default()).unwrap()
@@ -27,7 +28,7 @@ fn dumbbell(flows: Vec<Flow>) -> Experiment {
 }
 
 fn greedy(name: &str, controller: &str) -> Flow {
-    tcp_flow(name, "a", "b", Source::Greedy, linux(controller))
+    tcp_flow(name, "a", "b", Source::Greedy, Tcp::linux(controller))
 }
 
 fn goodput_bps(output: &RunOutput, flow: usize) -> f64 {
@@ -81,9 +82,13 @@ fn the_shorter_path_gets_more() {
     experiment
         .hosts
         .push(dumbbell_engine::spec::Host { name: "c".into() });
-    experiment
-        .flows
-        .push(tcp_flow("long", "c", "b", Source::Greedy, linux("reno")));
+    experiment.flows.push(tcp_flow(
+        "long",
+        "c",
+        "b",
+        Source::Greedy,
+        Tcp::linux("reno"),
+    ));
     let output = simulate(&experiment);
     assert!(goodput_bps(&output, 0) > 1.5 * goodput_bps(&output, 1));
 }
@@ -113,7 +118,7 @@ fn a_sized_transfer_takes_its_round_trips() {
         "a",
         "b",
         source,
-        linux("cubic"),
+        Tcp::linux("cubic"),
     )]));
     let tables = &output.tables;
     assert_eq!(tables.column_i64("transfers", "bytes"), [14480]);
@@ -138,7 +143,7 @@ fn closed_loops_transfer_one_after_the_other() {
         "a",
         "b",
         source,
-        linux("reno"),
+        Tcp::linux("reno"),
     )]));
     let (started, completed) = (
         output.tables.column_i64("transfers", "started_ns"),
@@ -161,7 +166,7 @@ fn arrivals(gap_s: f64, bytes: f64) -> Source {
 /// A tenth of a second apart, each takes longer than that: they overlap and each takes as long.
 #[test]
 fn arrivals_do_not_wait_for_each_other() {
-    let flow = tcp_flow("f", "a", "b", arrivals(0.1, 14480.0), linux("cubic"));
+    let flow = tcp_flow("f", "a", "b", arrivals(0.1, 14480.0), Tcp::linux("cubic"));
     let output = simulate(&dumbbell(vec![flow]));
     let column = |name| output.tables.column_i64("transfers", name);
     let (started, completed) = (column("started_ns"), column("completed_ns"));
@@ -182,7 +187,7 @@ fn arrivals_do_not_wait_for_each_other() {
 /// What is under way at the stop is cut off; a run may end before a second transfer begins.
 #[test]
 fn arrivals_end_at_the_stop() {
-    let mut flow = tcp_flow("f", "a", "b", arrivals(0.7, 1e6), linux("cubic"));
+    let mut flow = tcp_flow("f", "a", "b", arrivals(0.7, 1e6), Tcp::linux("cubic"));
     flow.stop_ns = S;
     let mut experiment = dumbbell(vec![flow]);
     let output = simulate(&experiment);
@@ -199,7 +204,7 @@ fn arrivals_end_at_the_stop() {
 #[test]
 fn packets_of_transfers_add_up() {
     // Twice as much as the link takes.
-    let flow = tcp_flow("f", "a", "b", arrivals(0.04, 100_000.0), linux("reno"));
+    let flow = tcp_flow("f", "a", "b", arrivals(0.04, 100_000.0), Tcp::linux("reno"));
     let experiment = checked(&dumbbell(vec![flow, greedy("g", "cubic")]));
     let mut world = World::new(&experiment, 0);
     while world.step() {}
@@ -234,7 +239,7 @@ fn paced_writes_arrive() {
         "a",
         "b",
         source,
-        linux("cubic"),
+        Tcp::linux("cubic"),
     )]));
     assert!((goodput_bps(&output, 0) - 400_000.0).abs() < 1000.0);
     assert_eq!(output.tables.column_i64("flows", "sent_datagrams"), [5000]);
@@ -262,4 +267,22 @@ fn what_cannot_be_simulated_is_refused() {
     experiment.links[0] = bottleneck(0, 0, pfifo(100));
     let refused = run(&experiment, 0, &Monitor::default()).unwrap_err();
     assert!(refused.to_string().contains("flows[0].to"), "{refused}");
+}
+
+/// What a description resolves to is written by the Python side, which is held against the same
+/// file (`tests/spec/test_spec_tcp.py`).
+#[test]
+fn the_profiles_are_those_that_descriptions_resolve_to() {
+    const PATH: &str = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../tests/golden/tcp-profiles.json"
+    );
+    let text = std::fs::read_to_string(PATH).unwrap();
+    let resolved: BTreeMap<String, Tcp> = serde_json::from_str(&text).unwrap();
+    let profiles = [
+        ("linux-6.1", Tcp::linux("cubic")),
+        ("rfc", Tcp::rfc("cubic")),
+    ];
+    let ours = BTreeMap::from(profiles.map(|(name, tcp)| (name.to_owned(), tcp)));
+    assert_eq!(ours, resolved);
 }

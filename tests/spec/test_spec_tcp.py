@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from spec_samples import bent
 from dumbbell import _engine
 from dumbbell.errors import SpecError
 from dumbbell.spec import Experiment, testbed_lines
-from dumbbell.spec.tcp import CONGESTION_CONTROLLERS
+from dumbbell.spec.tcp import CONGESTION_CONTROLLERS, PROFILES
 
 GREEDY = {"kind": "greedy"}
 POISSON = {"kind": "poisson", "rate": "110pps", "size": "exponential 512B"}
@@ -24,6 +26,13 @@ def flow(**keys: Any) -> dict[str, Any]:
     _engine.check(Experiment.read(data).resolved_json(), simulated=False)
     (found,) = resolved["flows"]
     return found
+
+
+def test_the_profiles_are_the_engines() -> None:
+    """The engine's own tests take them from its code, which is held against the same file."""
+    resolved = {name: flow(source=GREEDY, tcp={"profile": name})["tcp"] for name in PROFILES}
+    golden = Path(__file__).parents[1] / "golden" / "tcp-profiles.json"
+    assert resolved == json.loads(golden.read_text(encoding="utf-8"))
 
 
 def test_every_default_of_a_tcp_flow() -> None:

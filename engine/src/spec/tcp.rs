@@ -88,3 +88,38 @@ pub struct Tcp {
     /// Receive window; 0 for one that grows as Linux's does.
     pub receive_window_bytes: u64,
 }
+
+impl Tcp {
+    /// The defaults of the profile `linux-6.1`, as a description that names nothing else resolves
+    /// to them.
+    pub fn linux(congestion_control: &str) -> Tcp {
+        Tcp {
+            profile: Profile::Linux61,
+            congestion_control: congestion_control.to_owned(),
+            initial_window_pkts: 10,
+            sack: true,
+            rack: true,
+            timestamps: true,
+            delayed_ack: true,
+            ack_every: 2,
+            ecn: false,
+            pacing: Pacing::Word(PacingWord::Auto),
+            hystart: true,
+            prr: Prr::Rfc6937,
+            min_rto_ns: 200_000_000,
+            send_buffer_bytes: 0,
+            receive_window_bytes: 0,
+        }
+    }
+
+    /// The defaults of the profile `rfc`.
+    pub fn rfc(congestion_control: &str) -> Tcp {
+        Tcp {
+            profile: Profile::Rfc,
+            rack: false,
+            prr: Prr::Rfc9937,
+            min_rto_ns: 1_000_000_000,
+            ..Tcp::linux(congestion_control)
+        }
+    }
+}

@@ -93,30 +93,8 @@ pub fn timestamp_ms(now: Time) -> u32 {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
-    use crate::spec::tcp::{Pacing, PacingWord, Prr};
-
-    /// The defaults of the profile `linux-6.1`, with this controller.
-    pub(crate) fn linux(congestion_control: &str) -> Tcp {
-        Tcp {
-            profile: Profile::Linux61,
-            congestion_control: congestion_control.to_owned(),
-            initial_window_pkts: 10,
-            sack: true,
-            rack: true,
-            timestamps: true,
-            delayed_ack: true,
-            ack_every: 2,
-            ecn: false,
-            pacing: Pacing::Word(PacingWord::Auto),
-            hystart: true,
-            prr: Prr::Rfc6937,
-            min_rto_ns: 200_000_000,
-            send_buffer_bytes: 0,
-            receive_window_bytes: 0,
-        }
-    }
 
     #[test]
     fn a_full_segment_fills_the_path() {

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use dumbbell_engine::qdisc::Config;
-use dumbbell_engine::spec::tcp::{Pacing, PacingWord, Profile, Prr, Tcp};
+use dumbbell_engine::spec::tcp::Tcp;
 use dumbbell_engine::spec::{
     Ecn, Experiment, Flow, Host, Link, LinkEnd, Probe, ProbeKind, SizeAt, Source, Transport,
 };
@@ -132,38 +132,6 @@ pub fn experiment(links: Vec<Link>, flows: Vec<Flow>, probes: Vec<Probe>) -> Exp
 pub fn checked(experiment: &Experiment) -> Experiment {
     let text = serde_json::to_string(experiment).unwrap();
     Experiment::from_json(&text).unwrap()
-}
-
-/// The defaults of the profile `linux-6.1`, with this controller.
-pub fn linux(congestion_control: &str) -> Tcp {
-    Tcp {
-        profile: Profile::Linux61,
-        congestion_control: congestion_control.to_owned(),
-        initial_window_pkts: 10,
-        sack: true,
-        rack: true,
-        timestamps: true,
-        delayed_ack: true,
-        ack_every: 2,
-        ecn: false,
-        pacing: Pacing::Word(PacingWord::Auto),
-        hystart: true,
-        prr: Prr::Rfc6937,
-        min_rto_ns: 200_000_000,
-        send_buffer_bytes: 0,
-        receive_window_bytes: 0,
-    }
-}
-
-/// The defaults of the profile `rfc`, with this controller.
-pub fn rfc(congestion_control: &str) -> Tcp {
-    Tcp {
-        profile: Profile::Rfc,
-        rack: false,
-        prr: Prr::Rfc9937,
-        min_rto_ns: 1_000_000_000,
-        ..linux(congestion_control)
-    }
 }
 
 pub fn tcp_flow(name: &str, from: &str, to: &str, source: Source, tcp: Tcp) -> Flow {

@@ -170,7 +170,7 @@ fn any_tcp() -> impl Strategy<Value = Tcp> {
     let switches = prop::array::uniform6(any::<bool>());
     (controller, switches, any::<bool>(), 1u32..4).prop_map(
         |(controller, [sack, rack, timestamps, delayed_ack, ecn, paced], is_rfc, ack_every)| {
-            let profile = if is_rfc { rfc } else { linux };
+            let profile = if is_rfc { Tcp::rfc } else { Tcp::linux };
             let mut tcp = Tcp {
                 sack,
                 rack,

@@ -151,27 +151,10 @@ impl Report<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dumbbell_engine::spec::tcp::{Pacing, PacingWord, Profile, Prr};
 
     #[test]
     fn a_segment_of_1448_bytes_is_a_packet_of_1500() {
-        let tcp = Tcp {
-            profile: Profile::Linux61,
-            congestion_control: "cubic".to_owned(),
-            initial_window_pkts: 10,
-            sack: true,
-            rack: true,
-            timestamps: true,
-            delayed_ack: true,
-            ack_every: 2,
-            ecn: false,
-            pacing: Pacing::Word(PacingWord::Auto),
-            hystart: true,
-            prr: Prr::Rfc6937,
-            min_rto_ns: 200_000_000,
-            send_buffer_bytes: 0,
-            receive_window_bytes: 0,
-        };
+        let tcp = Tcp::linux("cubic");
         assert_eq!(segment_bytes(&tcp, 1, 0, 1448), 1500);
         // A SYN: 20 of IP, 20 of TCP, 20 of options.
         assert_eq!(segment_bytes(&tcp, 1, 1, 0), 60);

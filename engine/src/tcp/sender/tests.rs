@@ -2,8 +2,8 @@
 //! step is in `tests/scripts`.
 
 use super::*;
+use crate::spec::Tcp;
 use crate::tcp::receiver::Receiver;
-use crate::tcp::tests::linux;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -102,7 +102,7 @@ impl Pipe {
 }
 
 fn settings(change: impl FnOnce(&mut crate::spec::Tcp)) -> Settings {
-    let mut tcp = linux("reno");
+    let mut tcp = Tcp::linux("reno");
     change(&mut tcp);
     Settings::new(&tcp, 1500, 1000)
 }
