@@ -13,16 +13,9 @@ from typing import Any
 from dumbbell.report import Figure, Report, Topology, ValueTable
 from dumbbell.spec import testbed_lines
 from dumbbell.studies.base import StudyOptions
-from dumbbell.studies.buffer_sizing import arms, beside, figures, published, text
+from dumbbell.studies.buffer_sizing import all_buffers, arms, beside, figures, published, text
 from dumbbell.studies.buffer_sizing.arms import Point
-from dumbbell.studies.buffer_sizing.campaigns import (
-    POOLED,
-    Found,
-    Sized,
-    buffers_of_all_sizes,
-    collect,
-    sizes,
-)
+from dumbbell.studies.buffer_sizing.campaigns import POOLED, Found, collect
 from dumbbell.studies.buffer_sizing.judging import Verdicts, judge_all
 from dumbbell.studies.buffer_sizing.measured import Seen
 from dumbbell.sweep import Interrupted
@@ -61,7 +54,7 @@ class _Reproduction:
     def __init__(self, options: StudyOptions) -> None:
         self.options = options
         self.found: dict[Point, Found] = {}
-        self.sized: Mapping[tuple[str, int, int], Sized] = {}
+        self.sized: all_buffers.AllBuffers | None = None
         self.verdicts: list[Verdicts] = []
         self.interrupted = False
         self.beside: beside.Beside | None = None
@@ -91,7 +84,8 @@ class _Reproduction:
                 keep=0 if self.found else 1,
                 pooled=POOLED if point == Point(point.stack) else 0,
             )
-        self.sized = buffers_of_all_sizes(self.options, sizes(quick=self.options.quick))
+        wanted = all_buffers.sizes(quick=self.options.quick)
+        self.sized = all_buffers.measure(self.options, wanted)
 
     @property
     def duration_s(self) -> float:
@@ -158,7 +152,7 @@ class _Reproduction:
         if law:
             drawn.append(law)
         if self.sized:
-            drawn += figures.all_buffers(self.sized)
+            drawn += all_buffers.figures(self.sized)
         return drawn
 
     @property
