@@ -280,13 +280,11 @@ def test_beside_the_kernel_both_backends_get_the_same(pretended_kernel: None) ->
     assert [row.cells[0] for row in table.rows] == [row.cells[1] for row in table.rows]
 
 
-def test_mice_of_a_shortened_run_are_drawn_anew_in_each_replication() -> None:
-    first, again, other = (
-        beside.experiment("persistent", 18, seed=1, replication=replication).resolved()["flows"]
-        for replication in (0, 0, 1)
-    )
-    assert first == again != other
-    mice = [flow for flow in first if flow["name"].startswith("mouse-")]
-    expected = published.SOURCES * arms.MICE_PER_S * beside.LAST_MOUSE_S
-    assert len(mice) == pytest.approx(expected, rel=0.15)
-    assert max(flow["start_ns"] for flow in mice) < 1e9 * beside.LAST_MOUSE_S
+def test_a_shortened_run_has_the_studys_own_traffic() -> None:
+    for workload in arms.WORKLOADS:
+        shortened = beside.experiment(workload, 18, seed=1).resolved()
+        whole = arms.experiment(beside.POINT, workload, 18, seed=1, duration_s=150).resolved()
+        assert shortened["duration_ns"] == 1e9 * beside.DURATION_S
+        assert [flow["source"] for flow in shortened["flows"]] == [
+            flow["source"] for flow in whole["flows"]
+        ]
