@@ -1,6 +1,6 @@
 //! A flow over the kernel's own TCP: when connections are made, what is handed to them, what
-//! arrives. Sizes, thinking times and the instants of writes are the engine's generators' and
-//! come from the same named streams as in the simulator.
+//! arrives. Sizes, thinking times and the instants of writes and of transfers are the engine's
+//! generators' and come from the same named streams as in the simulator.
 
 use crate::error::{Doing, GuestError};
 use crate::sys::{Poll, Socket};
@@ -11,22 +11,31 @@ use dumbbell_engine::spec::tcp::Pacing;
 use dumbbell_engine::spec::{self, Source};
 use dumbbell_engine::traffic::law::Law;
 use dumbbell_engine::traffic::{FlowStreams, Generator};
+use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
 
 /// As much as a write or a read hands over at once.
 const CHUNK: usize = 1 << 18;
 static ZEROS: [u8; CHUNK] = [0; CHUNK];
 
-/// What the events of a flow's three sockets are called.
+/// What the events of a flow's sockets are called.
 #[derive(Debug, Clone, Copy)]
 pub struct Tokens {
     /// A connection was made.
     pub listener: u64,
-    /// The sender takes more.
+    /// The sender of connection 0 takes more.
     pub sender: u64,
-    /// Something arrived.
+    /// Something arrived over connection 0.
     pub receiver: u64,
+    /// What is added for each connection.
+    pub connection: u64,
 }
+
+/// Which of a flow's connections: the number of its transfer, from 1, where several may be open at
+/// a time, and 0 where one follows the other.
+pub type Which = u32;
+/// Tokens have room for so many.
+pub const MOST_CONNECTIONS: Which = 1 << 24;
 
 /// What decides how much is sent, and when.
 enum Supply {
@@ -35,6 +44,12 @@ enum Supply {
     ClosedLoop {
         size: Law,
         think: Law,
+        streams: FlowStreams,
+    },
+    /// Transfers that begin whether or not earlier ones are over.
+    Arrivals {
+        gap: Law,
+        size: Law,
         streams: FlowStreams,
     },
     /// Writes at given instants, over one connection.
@@ -86,13 +101,15 @@ pub struct TcpRecord {
     pub first_sent: Option<Time>,
     /// Something was received last.
     pub last_received: Option<Time>,
-    /// Of sized and closed-loop sources.
+    /// Of sized and closed-loop sources, and of arrivals.
     pub transfers: Vec<TransferRecord>,
 }
 
 /// A connection under way.
 struct Connection {
     sender: Socket,
+    /// The sender's, by which the receiving host knows whose a connection is.
+    port: u16,
     receiver: Option<Socket>,
     /// Not yet handed to TCP.
     to_send: u64,
@@ -110,7 +127,7 @@ pub struct TcpFlow {
     tokens: Tokens,
     supply: Supply,
     listener: Socket,
-    connection: Option<Connection>,
+    connections: BTreeMap<Which, Connection>,
     closed: Totals,
     /// What was seen.
     pub record: TcpRecord,
@@ -134,7 +151,11 @@ impl TcpFlow {
                 think: think.clone(),
                 streams,
             },
-            Source::Arrivals { .. } => unreachable!("refused before a guest is started"),
+            Source::Arrivals { gap, size } => Supply::Arrivals {
+                gap: gap.clone(),
+                size: size.clone(),
+                streams,
+            },
             open_loop => Supply::Schedule(Box::new(Generator::new(open_loop, streams))),
         };
         let tcp_flow = TcpFlow {
@@ -145,7 +166,7 @@ impl TcpFlow {
             tokens,
             supply,
             listener,
-            connection: None,
+            connections: BTreeMap::new(),
             closed: Totals::default(),
             record: TcpRecord::default(),
         };
@@ -193,37 +214,48 @@ impl TcpFlow {
 
     /// When the source acts first, by the start of the flow.
     pub fn first(&mut self, start: Time) -> Time {
-        match &mut self.supply {
-            Supply::ClosedLoop { think, streams, .. } => {
-                start.saturating_add(Time::from_seconds(think.draw(&mut streams.gap)))
-            }
+        let pause = match &mut self.supply {
+            Supply::ClosedLoop { think, streams, .. } => think.draw(&mut streams.gap),
+            Supply::Arrivals { gap, streams, .. } => gap.draw(&mut streams.gap),
             // The connection is made at the start, whenever the first write is.
-            _ => start,
-        }
+            _ => return start,
+        };
+        start.saturating_add(Time::from_seconds(pause))
     }
 
     /// The source acts: it makes a connection or writes. Returns when it acts next.
     pub fn act(&mut self, poll: &Poll, now: Time) -> Result<Option<Time>, GuestError> {
-        if self.connection.is_none() {
-            let bytes = match &mut self.supply {
-                Supply::Greedy => u64::MAX,
-                Supply::Sized(bytes) => *bytes,
-                Supply::ClosedLoop { size, streams, .. } => {
-                    (size.draw(&mut streams.size) + 0.5).max(1.0) as u64
-                }
-                Supply::Schedule(_) => 0,
-            };
+        let is_connected = !self.connections.is_empty();
+        let bytes = match &mut self.supply {
+            Supply::Schedule(generator) if is_connected => {
+                let size = u64::from(generator.next_size());
+                self.closed.writes += 1;
+                self.connection(0)?.to_send += size;
+                self.write(poll, 0)?;
+                None
+            }
+            Supply::Schedule(_) => Some(0),
+            Supply::Greedy => Some(u64::MAX),
+            Supply::Sized(bytes) => Some(*bytes),
+            Supply::ClosedLoop { size, streams, .. } | Supply::Arrivals { size, streams, .. } => {
+                Some((size.draw(&mut streams.size) + 0.5).max(1.0) as u64)
+            }
+        };
+        if let Some(bytes) = bytes {
             self.connect(poll, bytes, now)?;
-        } else if let Supply::Schedule(generator) = &mut self.supply {
-            let size = u64::from(generator.next_size());
-            self.closed.writes += 1;
-            self.connection.as_mut().expect("there is one").to_send += size;
-            self.write(poll)?;
         }
         Ok(match &mut self.supply {
             Supply::Schedule(generator) => generator.next_gap().map(|gap| now.saturating_add(gap)),
+            Supply::Arrivals { gap, streams, .. } => {
+                Some(now.saturating_add(Time::from_seconds(gap.draw(&mut streams.gap))))
+            }
             _ => None,
         })
+    }
+
+    fn connection(&mut self, which: Which) -> Result<&mut Connection, GuestError> {
+        let missing = || GuestError::Internal(format!("connection {which} is not there"));
+        self.connections.get_mut(&which).ok_or_else(missing)
     }
 
     fn connect(&mut self, poll: &Poll, bytes: u64, now: Time) -> Result<(), GuestError> {
@@ -231,42 +263,53 @@ impl TcpFlow {
         let sender = Socket::tcp().doing(what)?;
         self.set(&sender)?;
         sender.connect(self.to).doing(what)?;
-        poll.add_writer(&sender, self.tokens.sender).doing(what)?;
-        self.connection = Some(Connection {
-            sender,
-            receiver: None,
-            to_send: bytes,
-            received: 0,
-            waited_for: true,
-        });
         self.closed.connections += 1;
         self.record.first_sent.get_or_insert(now);
-        if matches!(self.supply, Supply::Sized(_) | Supply::ClosedLoop { .. }) {
+        let mut which = 0;
+        if !matches!(self.supply, Supply::Greedy | Supply::Schedule(_)) {
             self.record.transfers.push(TransferRecord {
                 bytes,
                 started: now,
                 completed: Time::NEVER,
             });
+            if matches!(self.supply, Supply::Arrivals { .. }) {
+                which = self.record.transfers.len() as Which;
+            }
         }
+        if which >= MOST_CONNECTIONS {
+            return Err(GuestError::Job(format!("{which} transfers of one flow")));
+        }
+        let token = token(self.tokens.sender, self.tokens, which);
+        poll.add_writer(&sender, token).doing(what)?;
+        let connection = Connection {
+            port: sender.port().doing(what)?,
+            sender,
+            receiver: None,
+            to_send: bytes,
+            received: 0,
+            waited_for: true,
+        };
+        self.connections.insert(which, connection);
         Ok(())
     }
 
-    /// The sender takes more, or its connection has broken.
-    pub fn is_ready(&mut self, poll: &Poll) -> Result<(), GuestError> {
+    /// A sender takes more, or its connection has broken.
+    pub fn is_ready(&mut self, poll: &Poll, which: Which) -> Result<(), GuestError> {
         let what = || "looking after a connection".to_owned();
-        if let Some(connection) = &self.connection {
+        if let Some(connection) = self.connections.get(&which) {
             let info = connection.sender.tcp_info().doing(what)?;
             if TcpInfo::new(&info).is_closed() {
-                return self.close();
+                return self.close(which);
             }
         }
-        self.write(poll)
+        self.write(poll, which)
     }
 
     /// Hands TCP what it takes.
-    fn write(&mut self, poll: &Poll) -> Result<(), GuestError> {
+    fn write(&mut self, poll: &Poll, which: Which) -> Result<(), GuestError> {
         let what = || "writing to a connection".to_owned();
-        let Some(connection) = &mut self.connection else {
+        let token = token(self.tokens.sender, self.tokens, which);
+        let Some(connection) = self.connections.get_mut(&which) else {
             return Ok(());
         };
         let mut full = false;
@@ -282,7 +325,6 @@ impl TcpFlow {
             }
         }
         if full != connection.waited_for {
-            let token = self.tokens.sender;
             poll.set_writer(&connection.sender, token, full)
                 .doing(what)?;
             connection.waited_for = full;
@@ -293,9 +335,12 @@ impl TcpFlow {
     /// A connection has arrived at the receiving host.
     pub fn accept(&mut self, poll: &Poll) -> Result<(), GuestError> {
         let what = || "accepting a connection".to_owned();
-        while let Some(receiver) = self.listener.accept().doing(what)? {
-            if let Some(connection) = &mut self.connection {
-                poll.add(&receiver, self.tokens.receiver).doing(what)?;
+        while let Some((receiver, port)) = self.listener.accept().doing(what)? {
+            let mut all = self.connections.iter_mut();
+            // The sender of any other has given it up.
+            if let Some((which, connection)) = all.find(|(_, one)| one.port == port) {
+                let token = token(self.tokens.receiver, self.tokens, *which);
+                poll.add(&receiver, token).doing(what)?;
                 connection.receiver = Some(receiver);
             }
         }
@@ -309,8 +354,8 @@ impl TcpFlow {
     }
 
     /// Something has arrived. Returns when the source acts next, if that follows from it.
-    pub fn receive(&mut self, now: Time) -> Result<Option<Time>, GuestError> {
-        let Some(connection) = &mut self.connection else {
+    pub fn receive(&mut self, which: Which, now: Time) -> Result<Option<Time>, GuestError> {
+        let Some(connection) = self.connections.get_mut(&which) else {
             return Ok(None);
         };
         let Some(receiver) = &connection.receiver else {
@@ -331,11 +376,16 @@ impl TcpFlow {
             }
         }
         let received = connection.received;
-        match self.record.transfers.last_mut() {
+        let transfers = &mut self.record.transfers;
+        let transfer = match which {
+            0 => transfers.last_mut(),
+            number => transfers.get_mut(number as usize - 1),
+        };
+        match transfer {
             Some(transfer) if received >= transfer.bytes => transfer.completed = now,
             _ => return Ok(None),
         }
-        self.close()?;
+        self.close(which)?;
         Ok(match &mut self.supply {
             Supply::ClosedLoop { think, streams, .. } => {
                 let pause = Time::from_seconds(think.draw(&mut streams.gap));
@@ -347,46 +397,66 @@ impl TcpFlow {
 
     /// Sums up to now.
     pub fn totals(&self) -> Result<Totals, GuestError> {
-        Ok(self.look()?.0)
-    }
-
-    /// Sums up to now, and what the sender knows.
-    pub fn look(&self) -> Result<(Totals, Option<TcpSample>), GuestError> {
-        let what = || "asking TCP for its numbers".to_owned();
         let mut totals = self.closed;
-        let Some(connection) = &self.connection else {
-            return Ok((totals, None));
-        };
-        let info = connection.sender.tcp_info().doing(what)?;
-        let info = TcpInfo::new(&info);
-        totals.created_pkts += info.segments_out();
-        totals.retransmitted_pkts += info.retransmitted();
-        totals.payload_sent += info.payload_sent();
-        totals.payload_retransmitted += info.payload_retransmitted();
-        if let Some(receiver) = &connection.receiver {
-            let info = receiver.tcp_info().doing(what)?;
-            totals.delivered_pkts += TcpInfo::new(&info).segments_in();
+        for connection in self.connections.values() {
+            totals.add(connection)?;
         }
-        let mut sample = info.sample();
-        sample.retransmitted_pkts = totals.retransmitted_pkts;
-        sample.sent_payload_bytes = totals.payload_sent - totals.payload_retransmitted;
-        Ok((totals, Some(sample)))
+        Ok(totals)
     }
 
-    /// Ends the connection as an application does whose transfer is over.
-    fn close(&mut self) -> Result<(), GuestError> {
-        self.closed = self.totals()?;
-        self.connection = None;
+    /// Sums up to now, and what the sender knows where there is one at a time.
+    pub fn look(&self) -> Result<(Totals, Option<TcpSample>), GuestError> {
+        let mut totals = self.closed;
+        let mut sample = None;
+        for (which, connection) in &self.connections {
+            let sender = totals.add(connection)?;
+            sample = (*which == 0).then_some(sender);
+        }
+        if let Some(sample) = &mut sample {
+            sample.retransmitted_pkts = totals.retransmitted_pkts;
+            sample.sent_payload_bytes = totals.payload_sent - totals.payload_retransmitted;
+        }
+        Ok((totals, sample))
+    }
+
+    /// Ends a connection as an application does whose transfer is over.
+    fn close(&mut self, which: Which) -> Result<(), GuestError> {
+        if let Some(connection) = self.connections.remove(&which) {
+            self.closed.add(&connection)?;
+        }
         Ok(())
     }
 
-    /// Ends the connection at once: nothing more is sent.
+    /// Ends all connections at once: nothing more is sent.
     pub fn abort(&mut self) -> Result<(), GuestError> {
-        self.closed = self.totals()?;
-        if let Some(connection) = self.connection.take() {
+        for connection in std::mem::take(&mut self.connections).into_values() {
+            self.closed.add(&connection)?;
             let what = || "ending a connection".to_owned();
             connection.sender.abort_on_close().doing(what)?;
         }
         Ok(())
     }
+}
+
+impl Totals {
+    /// Adds what a connection counted so far; returns what its sender knows.
+    fn add(&mut self, connection: &Connection) -> Result<TcpSample, GuestError> {
+        let what = || "asking TCP for its numbers".to_owned();
+        let info = connection.sender.tcp_info().doing(what)?;
+        let info = TcpInfo::new(&info);
+        self.created_pkts += info.segments_out();
+        self.retransmitted_pkts += info.retransmitted();
+        self.payload_sent += info.payload_sent();
+        self.payload_retransmitted += info.payload_retransmitted();
+        if let Some(receiver) = &connection.receiver {
+            let info = receiver.tcp_info().doing(what)?;
+            self.delivered_pkts += TcpInfo::new(&info).segments_in();
+        }
+        Ok(info.sample())
+    }
+}
+
+/// The token of a connection's sender or receiver.
+fn token(of: u64, tokens: Tokens, which: Which) -> u64 {
+    of + u64::from(which) * tokens.connection
 }

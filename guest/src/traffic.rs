@@ -94,8 +94,10 @@ pub struct Traffic<'a> {
 type Place = (usize, u32, u32);
 
 const TOKEN_TIMER: u64 = u64::MAX;
-/// The rest of a token says which flow, host or probe.
-const TOKEN_KIND: u64 = 1 << 32;
+/// The highest byte of a token says what happened, the rest of its upper half over which
+/// connection of a flow, the lower half to which flow, host or probe.
+const TOKEN_KIND: u64 = 1 << 56;
+const TOKEN_CONNECTION: u64 = 1 << 32;
 const UDP_RECEIVER: u64 = 0;
 const ICMP: u64 = 1;
 const TCP_LISTENER: u64 = 2;
@@ -261,6 +263,7 @@ impl<'a> Traffic<'a> {
             listener: token(TCP_LISTENER),
             sender: token(TCP_SENDER),
             receiver: token(TCP_RECEIVER),
+            connection: TOKEN_CONNECTION,
         };
         self.hosts.enter(self.host(&flow.to))?;
         let listener = Socket::tcp().doing(what)?;
@@ -324,7 +327,7 @@ impl<'a> Traffic<'a> {
             };
             let now = Time::from_ns(now_ns);
             for &token in ready.iter().filter(|token| **token != TOKEN_TIMER) {
-                self.is_ready(token / TOKEN_KIND, (token % TOKEN_KIND) as usize, now)?;
+                self.is_ready(token, now)?;
             }
             if ready.contains(&TOKEN_TIMER) {
                 self.do_due(now)?;
@@ -343,7 +346,9 @@ impl<'a> Traffic<'a> {
     }
 
     /// Does what a socket waits for.
-    fn is_ready(&mut self, kind: u64, index: usize, now: Time) -> Result<(), GuestError> {
+    fn is_ready(&mut self, token: u64, now: Time) -> Result<(), GuestError> {
+        let (kind, index) = (token / TOKEN_KIND, (token % TOKEN_CONNECTION) as usize);
+        let connection = (token % TOKEN_KIND / TOKEN_CONNECTION) as tcp_flow::Which;
         match kind {
             ICMP => return self.probes.receive_icmp(index, now),
             UDP_REQUEST => return self.probes.answer_udp(index, now),
@@ -357,9 +362,9 @@ impl<'a> Traffic<'a> {
         self.records.events += 1;
         match kind {
             TCP_LISTENER => tcp.accept(&self.poll),
-            TCP_SENDER => tcp.is_ready(&self.poll),
+            TCP_SENDER => tcp.is_ready(&self.poll, connection),
             _ => {
-                if let Some(next) = tcp.receive(now)? {
+                if let Some(next) = tcp.receive(connection, now)? {
                     self.plan_flow(index, next);
                     self.set_timer()?;
                 }

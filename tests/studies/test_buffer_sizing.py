@@ -7,14 +7,23 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from dumbbell.backends import simulate
 from dumbbell.claims import Kind, Verdict
 from dumbbell.metrics import base_rtts_s
 from dumbbell.report import Report
+from dumbbell.report.figures import as_polars
 from dumbbell.studies import Interrupted, StudyOptions, get_study
-from dumbbell.studies.buffer_sizing import arms, beside, judging, measured, published
+from dumbbell.studies.buffer_sizing import (
+    all_buffers,
+    arms,
+    beside,
+    judging,
+    measured,
+    published,
+)
 from dumbbell.studies.buffer_sizing.arms import Point
 from dumbbell.studies.buffer_sizing.observations import FURTHER, OBSERVATIONS, Observation
 
@@ -197,6 +206,53 @@ def test_the_report(report: Report) -> None:
     assert any("netem" in note for note in report.notes)
 
 
+def test_figures_of_all_buffers_have_intervals_and_say_of_what(report: Report) -> None:
+    wanted = all_buffers.sizes(quick=True)
+    for quantity in ("utilization", "loss", "low"):
+        figure = next(each for each in report.figures if each.name == f"{quantity}-against-buffer")
+        frame = as_polars(figure.data)
+        assert len(frame) == len(wanted.cells)
+        assert (frame["low"] <= frame["mean"]).all() and (frame["mean"] <= frame["high"]).all()
+        assert (frame["low"] < frame["high"]).sum() > len(frame) / 2
+        for said in ("2 runs of 12 s", "first 5 s", "95 % intervals"):
+            assert said in figure.caption
+    shares = as_polars(
+        next(each for each in report.figures if each.name.startswith("utilization-ag")).data
+    )
+    # The rule for many flows: more of them use more of the link with 18 packets.
+    at_18 = shares.filter(pl.col("buffer_packets") == 18, pl.col("controller") == "CUBIC")
+    few, many = (at_18.filter(flows=f"{count} flows")["mean"].item() for count in wanted.flows)
+    assert few < many - 10
+    assert shares["high"].to_numpy().max() <= 100
+
+
+def _all_buffers(low_kbps: list[float]) -> all_buffers.AllBuffers:
+    wanted = all_buffers.Sizes((18, 500), (100,), len(low_kbps), 10, 1)
+    of = {
+        "utilization": np.full(len(low_kbps), 1.0),
+        "loss": np.full(len(low_kbps), 0.01),
+        "low_kbps": np.array(low_kbps),
+    }
+    return all_buffers.AllBuffers(dict.fromkeys(wanted.cells, of), wanted, len(low_kbps))
+
+
+def test_starving_flows_stand_on_the_axis_and_intervals_within_what_can_be() -> None:
+    def row(low_kbps: list[float]) -> tuple[float, float, float]:
+        figure = all_buffers.figures(_all_buffers(low_kbps))[-1]
+        first = as_polars(figure.data).row(0, named=True)
+        return first["mean"], first["low"], first["high"]
+
+    assert row([0.0, 0.0, 0.0]) == pytest.approx((0.1, 0.1, 0.1))
+    mean, low, high = row([0.0, 10.0, 1000.0])
+    assert mean == pytest.approx(10)
+    assert low == pytest.approx(0.1)
+    # 95 of 100 flows get as much or more of 50 Mbit/s.
+    assert high == pytest.approx(50_000 / 95)
+    # Student's interval of logarithms: both ends are as many times away from the mean.
+    mean, low, high = row([90.0, 100.0, 110.0])
+    assert high / mean == pytest.approx(mean / low) and 1.1 < high / mean < 1.5
+
+
 def test_the_rules_give_the_buffers_of_the_source(report: Report) -> None:
     table = next(each for each in report.values if each.title == "Buffers by the two rules")
     row = next(row for row in table.rows if row.name.startswith("T = 121"))
@@ -224,13 +280,11 @@ def test_beside_the_kernel_both_backends_get_the_same(pretended_kernel: None) ->
     assert [row.cells[0] for row in table.rows] == [row.cells[1] for row in table.rows]
 
 
-def test_mice_of_a_shortened_run_are_drawn_anew_in_each_replication() -> None:
-    first, again, other = (
-        beside.experiment("persistent", 18, seed=1, replication=replication).resolved()["flows"]
-        for replication in (0, 0, 1)
-    )
-    assert first == again != other
-    mice = [flow for flow in first if flow["name"].startswith("mouse-")]
-    expected = published.SOURCES * arms.MICE_PER_S * beside.LAST_MOUSE_S
-    assert len(mice) == pytest.approx(expected, rel=0.15)
-    assert max(flow["start_ns"] for flow in mice) < 1e9 * beside.LAST_MOUSE_S
+def test_a_shortened_run_has_the_studys_own_traffic() -> None:
+    for workload in arms.WORKLOADS:
+        shortened = beside.experiment(workload, 18, seed=1).resolved()
+        whole = arms.experiment(beside.POINT, workload, 18, seed=1, duration_s=150).resolved()
+        assert shortened["duration_ns"] == 1e9 * beside.DURATION_S
+        assert [flow["source"] for flow in shortened["flows"]] == [
+            flow["source"] for flow in whole["flows"]
+        ]

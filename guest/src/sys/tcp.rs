@@ -63,16 +63,30 @@ impl Socket {
         checked(unsafe { libc::listen(self.as_raw_fd(), 128) }).map(|_| ())
     }
 
-    /// The next connection that was made; None when there is none.
-    pub fn accept(&self) -> io::Result<Option<Socket>> {
+    /// The next connection that was made and the other end's port; None when there is none.
+    pub fn accept(&self) -> io::Result<Option<(Socket, u16)>> {
         let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-        let (none, fd) = (std::ptr::null_mut(), self.as_raw_fd());
-        // SAFETY: no address is asked for.
-        match owned(unsafe { libc::accept4(fd, none, std::ptr::null_mut(), flags) }) {
-            Ok(fd) => Ok(Some(Socket(fd))),
+        // SAFETY: an all-zero sockaddr_in is valid.
+        let mut from: libc::sockaddr_in = unsafe { zeroed() };
+        let mut size = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+        let (pointer, fd) = ((&raw mut from).cast(), self.as_raw_fd());
+        // SAFETY: the kernel writes at most `size` bytes, and the address has as many.
+        match owned(unsafe { libc::accept4(fd, pointer, &raw mut size, flags) }) {
+            Ok(fd) => Ok(Some((Socket(fd), u16::from_be(from.sin_port)))),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Its own port; one is taken when it begins to connect.
+    pub fn port(&self) -> io::Result<u16> {
+        // SAFETY: an all-zero sockaddr_in is valid.
+        let mut own: libc::sockaddr_in = unsafe { zeroed() };
+        let mut size = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+        let (pointer, fd) = ((&raw mut own).cast(), self.as_raw_fd());
+        // SAFETY: the kernel writes at most `size` bytes, and the address has as many.
+        checked(unsafe { libc::getsockname(fd, pointer, &raw mut size) })?;
+        Ok(u16::from_be(own.sin_port))
     }
 
     /// Begins to connect.

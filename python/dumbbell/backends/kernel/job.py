@@ -76,8 +76,6 @@ def check_kernel_can(resolved: Mapping[str, Any]) -> None:
             _check_end(f"links[{index}].{direction}", link[direction])
     if len(resolved["flows"]) > MOST_FLOWS:
         raise SpecError("flows", len(resolved["flows"]), f"at most {MOST_FLOWS} on the kernel")
-    for index, flow in enumerate(resolved["flows"]):
-        _check_source(f"flows[{index}].source", flow["source"])
     check_tcp(resolved)
     _check_sizes(resolved)
 
@@ -102,15 +100,6 @@ def _disciplines(qdisc: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     for child in inside:
         if child:
             yield from _disciplines(child)
-
-
-def _check_source(path: str, source: Mapping[str, Any]) -> None:
-    if source["kind"] == "arrivals":
-        raise SpecError(
-            f"{path}.kind",
-            "arrivals",
-            "another source on the kernel; flows that are sized may start at any time",
-        )
 
 
 def _check_end(path: str, end: Mapping[str, Any]) -> None:

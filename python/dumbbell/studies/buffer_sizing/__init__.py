@@ -13,16 +13,9 @@ from typing import Any
 from dumbbell.report import Figure, Report, Topology, ValueTable
 from dumbbell.spec import Experiment, testbed_lines
 from dumbbell.studies.base import Study, StudyOptions
-from dumbbell.studies.buffer_sizing import arms, beside, figures, published, text
+from dumbbell.studies.buffer_sizing import all_buffers, arms, beside, figures, published, text
 from dumbbell.studies.buffer_sizing.arms import Point
-from dumbbell.studies.buffer_sizing.campaigns import (
-    POOLED,
-    Found,
-    Sized,
-    buffers_of_all_sizes,
-    collect,
-    sizes,
-)
+from dumbbell.studies.buffer_sizing.campaigns import POOLED, Found, collect
 from dumbbell.studies.buffer_sizing.judging import Verdicts, judge_all
 from dumbbell.studies.buffer_sizing.measured import Seen
 from dumbbell.studies.reproduction import Reproduction
@@ -48,14 +41,14 @@ class BufferSizing(Reproduction):
         """Nothing is run yet; see `Reproduction`."""
         super().__init__(options)
         self.found: dict[Point, Found] = {}
-        self.sized: Mapping[tuple[str, int, int], Sized] = {}
+        self.sized: all_buffers.AllBuffers | None = None
         self.verdicts: list[Verdicts] = []
         self.beside: beside.Beside | None = None
 
     def on_kernel(self) -> Iterable[Experiment]:
         """One of the shortened four: they are alike in what the kernel has to know."""
         seed, packets = self.options.seed, published.SMALL_PACKETS
-        return [beside.experiment("persistent", packets, seed=seed, replication=0)]
+        return [beside.experiment("persistent", packets, seed=seed)]
 
     def run_all(self) -> None:
         """The grid in the simulator; the shortened four on both."""
@@ -81,7 +74,8 @@ class BufferSizing(Reproduction):
                 keep=0 if self.found else 1,
                 pooled=POOLED if point == Point(point.stack) else 0,
             )
-        self.sized = buffers_of_all_sizes(self.options, sizes(quick=self.options.quick))
+        wanted = all_buffers.sizes(quick=self.options.quick)
+        self.sized = all_buffers.measure(self.options, wanted)
 
     @property
     def duration_s(self) -> float:
@@ -150,7 +144,7 @@ class BufferSizing(Reproduction):
         if law:
             drawn.append(law)
         if self.sized:
-            drawn += figures.all_buffers(self.sized)
+            drawn += all_buffers.figures(self.sized)
         return drawn
 
     @property

@@ -1,14 +1,12 @@
 """A shortened run of the four experiments on the Linux kernel, and the same in the simulator.
 
-The kernel's guest does not run `arrivals`, so each mouse is a flow of its own with a start drawn
-here; both backends get the same description.
+Both backends get the same description and draw the same arrivals, sizes and thinking times.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +25,6 @@ from dumbbell.tables import Run
 Floats = NDArray[np.float64]
 POINT = Point("testbed", "light")
 DURATION_S = 20.0
-LAST_MOUSE_S = 18.0
 _TWO_BACKENDS = "The same description on both backends"
 QUANTITIES: Mapping[str, tuple[str, float, str]] = {
     "utilization": ("Utilization", 0.05, "1"),
@@ -53,40 +50,15 @@ class Beside:
     first: Run
 
 
-def experiment(workload: Workload, packets: int, *, seed: int, replication: int) -> Experiment:
-    """One of the four, shortened, that both backends can run.
+def experiment(workload: Workload, packets: int, *, seed: int) -> Experiment:
+    """One of the four, shortened.
 
     Args:
         workload: As in `dumbbell.studies.buffer_sizing.arms`.
         packets: Of the buffer.
         seed: Of the study.
-        replication: Decides when mice start; everything else is drawn by the run itself.
     """
-    if workload == "closed-loop":
-        return arms.experiment(POINT, workload, packets, seed=seed, duration_s=DURATION_S)
-    flows: list[dict[str, Any]] = []
-    for at, host in enumerate(arms.tree(POINT.hosts).sources):
-        flows += arms.persistent(host, POINT)
-        flows += _mice(host, np.random.default_rng([seed, replication, at]))
-    return arms.network(flows, packets, hosts=POINT.hosts, seed=seed, duration_s=DURATION_S)
-
-
-def _mice(host: str, draw: np.random.Generator) -> list[dict[str, Any]]:
-    """Mice of one host: Poisson arrivals up to `LAST_MOUSE_S`, Pareto sizes."""
-    starts_s = np.sort(draw.uniform(0, LAST_MOUSE_S, draw.poisson(arms.MICE_PER_S * LAST_MOUSE_S)))
-    least = arms.MEAN_MOUSE_BYTES * (POINT.tail - 1) / POINT.tail
-    sizes = least * (1 + draw.pareto(POINT.tail, starts_s.size))
-    return [
-        {
-            "name": f"mouse-{host}-{number}",
-            "from": host,
-            "to": "sink",
-            "start": f"{round(1e6 * start)}us",
-            "tcp": dict(arms.STACKS[POINT.stack]),
-            "source": {"kind": "sized", "size": f"{max(1, round(size))}B"},
-        }
-        for number, (start, size) in enumerate(zip(starts_s, sizes, strict=True), 1)
-    ]
+    return arms.experiment(POINT, workload, packets, seed=seed, duration_s=DURATION_S)
 
 
 def run_both(options: StudyOptions, runs: int) -> Beside:
@@ -96,19 +68,15 @@ def run_both(options: StudyOptions, runs: int) -> Beside:
         Interrupted: It was stopped before it was complete.
         RunError: A run failed.
     """
-    names = [
-        (workload, buffer, packets)
+    experiments = {
+        f"{workload} {buffer}": experiment(workload, packets, seed=options.seed)
         for workload in arms.WORKLOADS
         for buffer, packets in arms.BUFFERS.items()
-    ]
+    }
     jobs = [
-        (
-            f"{workload} {buffer}",
-            experiment(workload, packets, seed=options.seed, replication=replication),
-            replication,
-        )
+        (name, each, replication)
         for replication in range(options.replications or runs)
-        for workload, buffer, packets in names
+        for name, each in experiments.items()
     ]
     values: dict[tuple[str, str], dict[str, Floats]] = {}
     first: Run | None = None
@@ -118,7 +86,7 @@ def run_both(options: StudyOptions, runs: int) -> Beside:
         for place, run in every_run(options, numbered, task="shortened", backend=backend):
             got[place] = _numbers(run)
             first = run if place == 0 else first
-        for name in dict.fromkeys(name for name, _, _ in jobs):
+        for name in experiments:
             of = [got[place] for place, (each, _, _) in enumerate(jobs) if each == name]
             values[name, backend] = {
                 quantity: np.array([each[quantity] for each in of]) for quantity in QUANTITIES

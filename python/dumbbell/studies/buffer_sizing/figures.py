@@ -1,4 +1,4 @@
-"""The study's figures: the source's CDFs, completion times, the law of losses, all buffers."""
+"""The study's figures: the source's CDFs, completion times, the law of losses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from dumbbell.report import Curve, Figure, Sample, ecdf_chart, line_with_band
 from dumbbell.studies.buffer_sizing import arms, published
-from dumbbell.studies.buffer_sizing.campaigns import CONTROLLERS, Sized
 from dumbbell.studies.buffer_sizing.measured import SIZES, Seen
 from dumbbell.theory import reno_mean_window
 
@@ -211,58 +210,3 @@ def _predicted_kbps(loss: Floats, rtt_s: Floats) -> Floats:
     windows = np.array([reno_mean_window(min(p, 0.999), packets_per_ack=2) for p in loss])
     rate: Floats = 8e-3 * arms.PAYLOAD_BYTES * windows / rtt_s
     return rate
-
-
-def all_buffers(found: Mapping[tuple[str, int, int], Sized]) -> list[Figure]:
-    """Utilization, loss and per-flow throughput against the buffer; one run a point."""
-    counts = sorted({count for _, count, _ in found})
-    buffers = sorted({packets for _, _, packets in found})
-    made = []
-    for quantity, factor, y_title, title, log_y, caption in (
-        (
-            "utilization",
-            100.0,
-            "Utilization (%)",
-            "Utilization against the buffer",
-            False,
-            "Greedy flows over the tree's 18 sources. With many flows small buffers do: the rule "
-            "for many flows is right about utilization.",
-        ),
-        (
-            "loss",
-            100.0,
-            "Packets dropped (%)",
-            "Loss against the buffer",
-            False,
-            "What the utilization does not show: with many flows every packet of buffer less is "
-            "paid for in losses.",
-        ),
-        (
-            "low_kbps",
-            1.0,
-            "5th percentile of the flows' goodput (kbit/s)",
-            "What the least favoured flows get",
-            True,
-            "The paper's point: mean numbers hide the flows that starve. Those that get less than "
-            "0.1 kbit/s, or nothing, stand at 0.1.",
-        ),
-    ):
-        curves = []
-        for controller in CONTROLLERS:
-            for count in counts:
-                y = [factor * getattr(found[controller, count, b], quantity) for b in buffers]
-                floor = 0.1 if log_y else 0.0
-                shown = [max(value, floor) for value in y]
-                curves.append(Curve(controller, buffers, shown, style=f"{count} flows"))
-        plot = line_with_band(
-            curves,
-            x_title="Buffer (packets)",
-            y_title=y_title,
-            colour_title="Controller",
-            style_title="Flows",
-            log_x=True,
-            log_y=log_y,
-        )
-        name = f"{quantity.removesuffix('_kbps')}-against-buffer"
-        made.append(Figure(name, *plot, f"{caption} One run a point.", title=title))
-    return made

@@ -10,8 +10,9 @@ import numpy as np
 from dumbbell.claims import Judged, Verdict
 from dumbbell.report import ValueRow, ValueTable
 from dumbbell.studies.buffer_sizing import arms, published
+from dumbbell.studies.buffer_sizing.all_buffers import AllBuffers
 from dumbbell.studies.buffer_sizing.arms import Point
-from dumbbell.studies.buffer_sizing.campaigns import Found, Sized
+from dumbbell.studies.buffer_sizing.campaigns import Found
 from dumbbell.studies.buffer_sizing.judging import Verdicts
 from dumbbell.theory import many_flows_packets
 
@@ -27,7 +28,7 @@ _MARK = {
 
 def summary(
     verdicts: Sequence[Verdicts],
-    sized: Mapping[tuple[str, int, int], Sized],
+    sized: AllBuffers | None,
     agreement: Sequence[Judged],
 ) -> str:
     """Who was right, in a paragraph."""
@@ -75,13 +76,16 @@ def _listed(numbers: Sequence[str]) -> str:
     return f" ({', '.join(str(int(number)) for number in numbers)})" if numbers else ""
 
 
-def _who_is_right(sized: Mapping[tuple[str, int, int], Sized]) -> str:
-    most = max(count for _, count, _ in sized)
-    few, many = (sized["cubic", most, packets] for packets in arms.BUFFERS.values())
+def _who_is_right(sized: AllBuffers) -> str:
+    most = max(sized.wanted.flows)
+    few, many = (
+        {name: sized.mean(("cubic", most, packets), name) for name in ("utilization", "loss")}
+        for packets in arms.BUFFERS.values()
+    )
     return (
-        f"{most} CUBIC flows use {few.utilization:.0%} of the bottleneck with 18 packets and "
-        f"{many.utilization:.0%} with 500, and lose {few.loss:.1%} and {many.loss:.1%}: the rule "
-        "for many flows speaks of the first number, the paper of the second."
+        f"{most} CUBIC flows use {few['utilization']:.0%} of the bottleneck with 18 packets and "
+        f"{many['utilization']:.0%} with 500, and lose {few['loss']:.1%} and {many['loss']:.1%}: "
+        "the rule for many flows speaks of the first number, the paper of the second."
     )
 
 
