@@ -298,6 +298,8 @@ pub enum ProbeKind {
     Ping,
     /// Echo of a UDP datagram (RFC 862).
     Udp,
+    /// Round trips over UDP that the program irtt measures, on the kernel only.
+    Irtt,
 }
 
 /// Echo requests from one host to another.

@@ -30,6 +30,9 @@ pub struct Job {
     pub queues: Vec<QueuePlace>,
     /// Queues at which every packet is looked at.
     pub watched: Vec<Watched>,
+    /// `irtt` by its path, where a probe asks for it.
+    #[serde(default)]
+    pub irtt: Option<String>,
 }
 
 /// A queue at which every packet is looked at.

@@ -10,6 +10,7 @@ mod checksum;
 mod discipline;
 mod error;
 mod hosts;
+mod irtt;
 mod job;
 mod messages;
 mod netlink;

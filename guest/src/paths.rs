@@ -7,7 +7,7 @@
 use dumbbell_engine::net::route::Routes;
 use dumbbell_engine::qdisc;
 use dumbbell_engine::sim::time::Time;
-use dumbbell_engine::spec::{Experiment, Flow, LinkEnd, SizeAt, Source, Transport};
+use dumbbell_engine::spec::{Experiment, Flow, LinkEnd, ProbeKind, SizeAt, Source, Transport};
 use dumbbell_engine::traffic::datagram;
 
 /// One way of one conversation.
@@ -63,7 +63,7 @@ pub fn legs(experiment: &Experiment) -> Vec<Leg> {
                 conversation,
                 reply,
                 holding: first,
-                known: alone && constant && !is_tcp(experiment, conversation),
+                known: alone && constant && is_planned(experiment, conversation),
                 path,
             });
         }
@@ -71,10 +71,15 @@ pub fn legs(experiment: &Experiment) -> Vec<Leg> {
     legs
 }
 
-/// Whether a conversation is a flow over TCP: nobody but the kernel knows when it sends.
-fn is_tcp(experiment: &Experiment, conversation: usize) -> bool {
-    let flow = experiment.flows.get(conversation);
-    flow.is_some_and(|flow| flow.transport == Transport::Tcp)
+/// Whether it is known when a conversation sends: of TCP only the kernel knows, of irtt only irtt.
+fn is_planned(experiment: &Experiment, conversation: usize) -> bool {
+    match experiment.flows.get(conversation) {
+        Some(flow) => flow.transport != Transport::Tcp,
+        None => {
+            let probe = &experiment.probes[conversation - experiment.flows.len()];
+            probe.kind != ProbeKind::Irtt
+        }
+    }
 }
 
 /// Smallest MTU of a way.

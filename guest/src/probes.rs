@@ -1,8 +1,9 @@
 //! Echo requests and their answers: over ICMP, where the kernel answers, and over UDP, where
-//! this program does.
+//! this program does; or round trips that `irtt` measures.
 
 use crate::error::{Doing, GuestError};
 use crate::hosts::Hosts;
+use crate::irtt;
 use crate::messages;
 use crate::sys::{Poll, Socket};
 use dumbbell_engine::sim::time::Time;
@@ -57,18 +58,20 @@ pub struct Probes {
     /// By host, where UDP is echoed.
     echoing: Vec<Option<Socket>>,
     tokens: Tokens,
+    sessions: irtt::Sessions,
     /// Messages sent and received.
     pub events: u64,
 }
 
 impl Probes {
     /// No probes yet.
-    pub fn new(hosts: usize, tokens: Tokens) -> Probes {
+    pub fn new(hosts: usize, tokens: Tokens, sessions: irtt::Sessions) -> Probes {
         Probes {
             probes: Vec::new(),
             icmp: (0..hosts).map(|_| None).collect(),
             echoing: (0..hosts).map(|_| None).collect(),
             tokens,
+            sessions,
             events: 0,
         }
     }
@@ -91,6 +94,10 @@ impl Probes {
             ProbeKind::Udp => {
                 self.open_echo(to, hosts, poll)?;
                 Some(self.open_asking(from, hosts, poll)?)
+            }
+            ProbeKind::Irtt => {
+                self.sessions.serve(to, *address.ip(), hosts)?;
+                None
             }
         };
         self.probes.push(Probe {
@@ -143,12 +150,51 @@ impl Probes {
         Ok(socket)
     }
 
+    /// Says when the run's time zero is, on the monotonic clock.
+    pub fn set_zero(&mut self, zero_ns: u64) {
+        self.sessions.set_zero(zero_ns);
+    }
+
+    /// Whether requests are sent by another program.
+    pub fn is_session(&self, index: usize) -> bool {
+        self.probes[index].kind == ProbeKind::Irtt
+    }
+
+    /// Starts the program that sends the requests, until a probe without a count is to end.
+    pub fn start_session(
+        &mut self,
+        index: usize,
+        probe: &spec::Probe,
+        until_end: Time,
+        hosts: &Hosts,
+    ) -> Result<(), GuestError> {
+        let own = &self.probes[index];
+        let asked = irtt::Asked {
+            index,
+            probe,
+            from: own.from,
+            port: FIRST_PORT + index as u16,
+            to: *own.to.ip(),
+            length: match own.count {
+                0 => until_end,
+                count => Time(own.interval.0.saturating_mul(count)).min(until_end),
+            },
+        };
+        self.sessions.start(&asked, hosts)
+    }
+
+    /// Whether a program that sends requests has not ended.
+    pub fn are_sessions_running(&mut self) -> Result<bool, GuestError> {
+        self.sessions.are_running()
+    }
+
     /// Sends the request that is due. Returns when the next one is.
     pub fn send(&mut self, index: usize, due: Time) -> Result<Option<Time>, GuestError> {
         let what = || "sending an echo request".to_owned();
         let probe = &mut self.probes[index];
         let sequence = probe.echoes.len();
         let (socket, message) = match probe.kind {
+            ProbeKind::Irtt => unreachable!("irtt sends its own"),
             ProbeKind::Ping => {
                 let message =
                     messages::echo_request(index as u16, sequence as u16, probe.payload_bytes);
@@ -244,9 +290,17 @@ impl Probes {
         }
     }
 
-    /// What was seen, by probe.
-    pub fn into_echoes(self) -> Vec<Vec<Echo>> {
-        self.probes.into_iter().map(|probe| probe.echoes).collect()
+    /// What was seen, by probe, and the messages that other programs sent and received. Of irtt
+    /// the round trips that began before the end: it begins later than it is told to.
+    pub fn into_echoes(self, end: Time) -> Result<(Vec<Vec<Echo>>, u64), GuestError> {
+        let mut echoes: Vec<_> = self.probes.into_iter().map(|probe| probe.echoes).collect();
+        let mut events = self.events;
+        for (probe, mut found) in self.sessions.into_echoes()? {
+            found.retain(|echo| echo.sent < end);
+            events += 2 * found.len() as u64;
+            echoes[probe] = found;
+        }
+        Ok((echoes, events))
     }
 }
 

@@ -10,6 +10,7 @@
 use crate::capture::Captures;
 use crate::error::{Doing, GuestError};
 use crate::hosts::Hosts;
+use crate::irtt;
 use crate::job::Job;
 use crate::messages::{self, Datagram};
 use crate::netlink::{self, Disciplines};
@@ -128,6 +129,7 @@ impl<'a> Traffic<'a> {
                     request: UDP_REQUEST * TOKEN_KIND,
                     answer: UDP_ANSWER * TOKEN_KIND,
                 },
+                irtt::Sessions::new(job.irtt.clone(), job.output.clone()),
             ),
             captures: Captures::new(job, experiment, hosts)?,
             netlink: Vec::new(),
@@ -315,6 +317,7 @@ impl<'a> Traffic<'a> {
         // From a whole second on: what the set-up took cannot move the run against the clock.
         self.zero_ns = (sys::monotonic_ns() / 1_000_000_000 + 2) * 1_000_000_000;
         self.captures.start(self.zero_ns);
+        self.probes.set_zero(self.zero_ns);
         self.set_timer()?;
         let mut ready = Vec::new();
         while !self.drained {
@@ -335,8 +338,9 @@ impl<'a> Traffic<'a> {
             }
         }
         self.records.passages = self.captures.passages()?;
-        self.records.events += self.probes.events;
-        self.records.probes = self.probes.into_echoes();
+        let (echoes, events) = self.probes.into_echoes(self.end)?;
+        self.records.probes = echoes;
+        self.records.events += events;
         let records = self.flows.into_iter().map(|flow| match flow {
             Flow::Tcp(tcp) => Some(tcp.record),
             Flow::Udp(_) => None,
@@ -411,6 +415,11 @@ impl<'a> Traffic<'a> {
                     if let Flow::Tcp(tcp) = &mut self.flows[index] {
                         tcp.abort()?;
                     }
+                }
+                Due::Probe(index) if self.probes.is_session(index) => {
+                    let probe = &self.experiment.probes[index];
+                    let left = self.end - time;
+                    self.probes.start_session(index, probe, left, self.hosts)?;
                 }
                 Due::Probe(index) => {
                     let next = self.probes.send(index, time)?;
@@ -547,7 +556,8 @@ impl<'a> Traffic<'a> {
     fn drain(&mut self, time: Time) -> Result<(), GuestError> {
         let (_, held) = self.counters()?;
         let longest = self.end.saturating_add(self.end) + DRAIN_LONGEST;
-        if held == 0 || time >= longest {
+        let is_over = held == 0 && !self.probes.are_sessions_running()?;
+        if is_over || time >= longest {
             self.drained = true;
         } else {
             self.at(time + DRAIN_STEP, Due::Drain);

@@ -1,6 +1,7 @@
 //! From packets seen at a queue to their way through it.
 
 use crate::capture::{Passage, Source};
+use crate::irtt;
 use crate::probes;
 use crate::replay::Crossing;
 use crate::traffic;
@@ -91,12 +92,8 @@ fn conversation(experiment: &Experiment, source: Source) -> Option<usize> {
     };
     let probe = |port| index(port, probes::FIRST_PORT, experiment.probes.len());
     match source {
-        Source::Ports(from, to) if from == probes::ECHO_PORT => {
-            probe(to).map(|probe| flows + probe)
-        }
-        Source::Ports(from, to) if to == probes::ECHO_PORT => {
-            probe(from).map(|probe| flows + probe)
-        }
+        Source::Ports(from, to) if answers(from) => probe(to).map(|probe| flows + probe),
+        Source::Ports(from, to) if answers(to) => probe(from).map(|probe| flows + probe),
         Source::Ports(from, to) => {
             let flow = |port| index(port, traffic::FIRST_PORT, flows);
             flow(to).or_else(|| flow(from))
@@ -107,6 +104,11 @@ fn conversation(experiment: &Experiment, source: Source) -> Option<usize> {
         }
         Source::Fragment(_) => None,
     }
+}
+
+/// Whether a port is one at which probes are answered.
+fn answers(port: u16) -> bool {
+    port == probes::ECHO_PORT || port == irtt::SERVER_PORT
 }
 
 #[cfg(test)]

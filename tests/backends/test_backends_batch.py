@@ -221,3 +221,11 @@ def test_fewer_threads_when_not_all_runs_fit(
     backend.cost = Cost(1, 400, 1.0)
     assert threads_for([one_queue()], backend="scripted", jobs=8) == 1
     assert threads_for([], backend="scripted", jobs=8) == 8
+
+
+def test_the_simulator_says_where_irtt_runs() -> None:
+    probe = {"name": "latency", "kind": "irtt", "from": "a", "to": "b"}
+    with pytest.raises(SpecError, match="ping or udp in the simulator") as caught:
+        simulate(one_queue(probes=[probe]))
+    assert (caught.value.path, caught.value.value) == ("probes[0].kind", "irtt")
+    assert "backend `kernel`" in caught.value.allowed

@@ -104,6 +104,7 @@ def test_another_controller_where_the_simulator_has_none(dumbbell: Dumbbell) -> 
         (("rrul", "--rtt", "1ms,2ms"), "one for each host"),
         (("rrul", "--queue", "router->gatewy"), "did you mean 'router->gateway'"),
         (("rrul", "-H", "a b"), "letters"),
+        (("rrul", "--irtt"), "--backend kernel"),
         (("-i", "nothing.flent.gz"), "nothing.flent.gz"),
     ],
 )

@@ -74,3 +74,23 @@ def test_all_programs_and_their_libraries_are_hashed(
     assert libraries.keys() == {
         name for tool in tools.values() for name in shared_libraries(Path(tool))
     }
+
+
+def test_irtt_is_hashed_where_it_is_asked_for_and_missed_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ip", "tc", "guest"):
+        tool = tmp_path / name
+        tool.write_text("#!/bin/sh\n", encoding="utf-8")
+        tool.chmod(0o755)
+    monkeypatch.setattr(programs, "_SYSTEM_FOLDERS", str(tmp_path))
+    monkeypatch.setenv(programs.GUEST_VARIABLE, str(tmp_path / "guest"))
+    with pytest.raises(RunError, match=r"irtt is not installed .Debian: apt-get install irtt."):
+        host_tools(with_irtt=True)
+    assert "irtt" not in host_tools()
+    irtt = tmp_path / "irtt"
+    irtt.write_text("#!/bin/sh\n# irtt\n", encoding="utf-8")
+    irtt.chmod(0o755)
+    found = programs.program_hashes(with_irtt=True)
+    assert found["irtt_sha256"] == file_sha256(irtt)
+    assert "irtt_sha256" not in programs.program_hashes()

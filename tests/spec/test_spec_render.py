@@ -165,6 +165,24 @@ def test_start_marks_and_ports() -> None:
     assert found[-1] == "sleep 1; ping -i 1 -w 9 -s 1024 -Q 184 right | tee pingtimes-ping.txt"
 
 
+def test_irtt_is_told_what_flent_tells_it() -> None:
+    probe = {"name": "latency", "kind": "irtt", "from": "a", "to": "b", "dscp": "CS5"}
+    experiment = Experiment.read(
+        {
+            "duration": "10s",
+            "links": [{"a": "a", "b": "b"}],
+            "probes": [{**probe, "interval": "200ms", "start": "1s"}, {**probe, "name": "again"}],
+        }
+    )
+    lines = [line for line in testbed_lines(experiment) if "irtt" in line[1]]
+    # irtt's --dscp is the whole byte of the IP header: 40 << 2.
+    assert lines == [
+        ("b", "irtt server -i 0 &"),
+        ("a", "sleep 1; irtt client -Q -i 200ms -d 9s -l 60 --dscp=0xa0 -o irtt-latency.json b"),
+        ("a", "irtt client -Q -i 1000ms -d 10s -l 60 --dscp=0xa0 -o irtt-again.json b"),
+    ]
+
+
 def test_without_sudo() -> None:
     assert not any(
         "sudo" in command for _, command in testbed_lines(Experiment.read(SMALL), sudo=False)

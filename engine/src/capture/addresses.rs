@@ -99,6 +99,7 @@ fn of_flow(experiment: &Experiment, index: usize) -> (u16, u16, bool) {
 fn of_probe(experiment: &Experiment, index: usize) -> (u16, u16, bool) {
     match experiment.probes[index].kind {
         ProbeKind::Ping => (index as u16, index as u16, true),
-        ProbeKind::Udp => (FIRST_PROBE_PORT + index as u16, ECHO_PORT, false),
+        // irtt has a port of its own, but never runs here (`spec/simulator.rs`).
+        ProbeKind::Udp | ProbeKind::Irtt => (FIRST_PROBE_PORT + index as u16, ECHO_PORT, false),
     }
 }

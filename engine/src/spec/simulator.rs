@@ -1,7 +1,7 @@
 //! What the simulator cannot do yet. A description may be one that only the kernel runs, so
 //! this is apart from the checks of the description itself.
 
-use super::{Experiment, Flow, LinkEnd, Transport};
+use super::{Experiment, Flow, LinkEnd, ProbeKind, Transport};
 use crate::capture::{self, addresses};
 use crate::cca;
 use crate::error::EngineError;
@@ -35,6 +35,17 @@ impl Experiment {
         for (index, flow) in self.flows.iter().enumerate() {
             if flow.transport == Transport::Tcp {
                 self.check_tcp(&format!("flows[{index}]"), flow, &ways)?;
+            }
+        }
+        for (index, probe) in self.probes.iter().enumerate() {
+            if probe.kind == ProbeKind::Irtt {
+                let allowed = "ping or udp in the simulator; irtt is a program, which runs on the \
+                               kernel (backend `kernel`)";
+                return Err(EngineError::spec(
+                    format!("probes[{index}].kind"),
+                    "irtt",
+                    allowed,
+                ));
             }
         }
         Ok(())

@@ -2,7 +2,8 @@
 //! end has said to a person in their own units: nothing that passes here can make a run panic.
 
 use super::{
-    Ecn, Experiment, Flow, LONGEST_NS, LinkEnd, Probe, SCHEMA, SizeAt, Source, Tcp, Transport,
+    Ecn, Experiment, Flow, LONGEST_NS, LinkEnd, Probe, ProbeKind, SCHEMA, SizeAt, Source, Tcp,
+    Transport,
 };
 use crate::error::EngineError;
 use crate::net::route::{Hop, Routes};
@@ -16,6 +17,9 @@ const SMALLEST_MTU: u32 = 68;
 const LARGEST_PACKET: u32 = 65_535;
 /// Largest ICMP payload: the packet less IP and ICMP headers.
 const LARGEST_ECHO_PAYLOAD: u32 = LARGEST_PACKET - 28;
+/// Header of irtt's packets with the time stamps of both clocks of the server, twice: irtt 0.9
+/// makes shorter packets that long.
+const LEAST_IRTT_PAYLOAD: u32 = 60;
 /// Fastest link, bit/s. A byte must take at least a picosecond or so.
 const FASTEST_BPS: u64 = 4_000_000_000_000;
 
@@ -171,8 +175,11 @@ impl Experiment {
         let allowed = "more than 0 and at most 200 days, in nanoseconds";
         let in_range = (1..=LONGEST_NS).contains(&interval);
         require(in_range, &format!("{path}.interval_ns"), interval, allowed)?;
-        let within = probe.payload_bytes <= LARGEST_ECHO_PAYLOAD;
-        let allowed = "at most 65507 bytes";
+        let (least, allowed) = match probe.kind {
+            ProbeKind::Irtt => (LEAST_IRTT_PAYLOAD, "60 to 65507 bytes, by irtt"),
+            ProbeKind::Ping | ProbeKind::Udp => (0, "at most 65507 bytes"),
+        };
+        let within = (least..=LARGEST_ECHO_PAYLOAD).contains(&probe.payload_bytes);
         require(
             within,
             &format!("{path}.payload_bytes"),

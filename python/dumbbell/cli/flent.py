@@ -49,6 +49,7 @@ class FlentOptions:
         seed: All randomness follows from it.
         replication: Chooses the random numbers.
         timer_hz: Of the kernel that is modelled.
+        irtt: Whether the program irtt measures latency over UDP.
     """
 
     test: str = ""
@@ -73,6 +74,7 @@ class FlentOptions:
     seed: int = 1
     replication: int = 0
     timer_hz: int = 1000
+    irtt: bool = False
 
 
 def flent(options: FlentOptions, console: Console) -> None:
@@ -118,6 +120,8 @@ def _check(options: FlentOptions) -> None:
     if options.format and options.format not in FORMATS:
         raise SpecError("--format", options.format, f"one of {', '.join(FORMATS)}")
     output = options.output
+    if options.irtt and options.backend == "sim":
+        raise SpecError("--irtt", "with --backend sim", "--backend kernel, where programs run")
     if output is not None and _wants_plot(options) and output.suffix.lower() not in PICTURES:
         raise SpecError("--output", output, f"a file that ends in {_or(PICTURES)}")
     for folder in (options.data_dir, *([options.output.parent] if options.output else [])):
@@ -163,13 +167,16 @@ def _experiment(test: FlentTest, options: FlentOptions) -> Experiment:
     from dumbbell.spec import Experiment
 
     if options.topology is None:
-        return test.experiment(options.network, seed=options.seed, timer_hz=options.timer_hz)
+        return test.experiment(
+            options.network, seed=options.seed, timer_hz=options.timer_hz, irtt=options.irtt
+        )
     around = Experiment.from_toml(options.topology)
     return test.experiment(
         around.all_links,
         seed=options.seed,
         timer_hz=around.timer_hz if "timer_hz" in around.model_fields_set else options.timer_hz,
         more_flows=around.flows,
+        irtt=options.irtt,
     )
 
 

@@ -88,6 +88,14 @@ def flent_command(
         ),
     ] = None,
     backend: Annotated[str, typer.Option(help="sim or kernel.", rich_help_panel=_RUN)] = "sim",
+    irtt: Annotated[
+        bool,
+        typer.Option(
+            "--irtt",
+            help="Measure latency over UDP with the program irtt, on the kernel.",
+            rich_help_panel=_RUN,
+        ),
+    ] = False,
     seed: Annotated[
         int, typer.Option(help="All randomness follows from it.", rich_help_panel=_RUN)
     ] = 1,
@@ -143,5 +151,6 @@ def flent_command(
         seed=seed,
         replication=replication,
         timer_hz=timer_hz,
+        irtt=irtt,
     )
     flent(options, console)

@@ -23,6 +23,9 @@ LARGEST_PACKET_BYTES = 65_535
 SMALLEST_MTU_BYTES = 68  # RFC 791 section 3.2
 LARGEST_OVERHEAD_BYTES = 1000
 LARGEST_ECHO_PAYLOAD_BYTES = LARGEST_PACKET_BYTES - 28
+IRTT_PAYLOAD_BYTES = 60
+"""The least that irtt(1) sends, and what it sends when no length is asked for: its header with the
+time stamps of both of the server's clocks."""
 LARGEST_SEED = 2**64 - 1
 MOST_ECHOES = 2**63 - 1
 MOST_IN_A_BURST = 100_000
@@ -379,8 +382,11 @@ Ecn = Annotated[
     BeforeValidator(word("not-ect", "ect0", "ect1")),
     _schema("string", "word", enum=["not-ect", "ect0", "ect1"]),
 ]
+PROBE_KINDS = ("ping", "udp", "irtt")
 ProbeKind = Annotated[
-    str, BeforeValidator(word("ping", "udp")), _schema("string", "word", enum=["ping", "udp"])
+    str,
+    BeforeValidator(word(*PROBE_KINDS)),
+    _schema("string", "word", enum=list(PROBE_KINDS)),
 ]
 Transport = Annotated[
     str, BeforeValidator(word("udp", "tcp")), _schema("string", "word", enum=["udp", "tcp"])

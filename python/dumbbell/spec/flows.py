@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from dumbbell.spec.base import SpecModel
 from dumbbell.spec.fields import (
+    IRTT_PAYLOAD_BYTES,
     Count,
     Dscp,
     EchoPayload,
@@ -108,14 +109,16 @@ class Flow(SpecModel):
 
 
 class Ping(SpecModel):
-    """Echo requests from one host to another: as ping sends them, or over UDP."""
+    """Echo requests from one host to another: as ping sends them, over UDP, or irtt's."""
 
     name: Name = Field(
         description="Unique among flows and probes; names its random numbers and its rows.",
         examples=["ping-1"],
     )
     kind: ProbeKind = Field(
-        default="ping", description="`ping`: ICMP echo (RFC 792). `udp`: UDP echo (RFC 862)."
+        default="ping",
+        description="`ping`: ICMP echo (RFC 792). `udp`: UDP echo (RFC 862). `irtt`: round trips "
+        "over UDP that the program irtt(1) of this machine measures, on the kernel only.",
     )
     from_: Name = Field(validation_alias="from", description="Asking host.")
     to: Name = Field(description="Answering host.", examples=["receiver-1"])
@@ -124,10 +127,26 @@ class Ping(SpecModel):
         default=None,
         description="How many requests (`ping -c`); until the end of the run when left out.",
     )
-    payload: EchoPayload = Field(default="56B", description="Payload of a request (`ping -s`).")
+    payload: EchoPayload = Field(
+        default="56B",
+        description="Payload of a request (`ping -s`); of irtt (`-l`) 60 bytes when left out, and "
+        "no less.",
+    )
     start: Time = Field(default="0s", description="When the first request leaves.")
     start_jitter: Time = Field(default="0s", description=_JITTER)
     dscp: Dscp = Field(default=0, description="Differentiated services code point.")
+
+    @model_validator(mode="after")
+    def _check_payload(self) -> Self:
+        if self.kind == "irtt" and self._payload_bytes() < IRTT_PAYLOAD_BYTES:
+            least = f"{IRTT_PAYLOAD_BYTES}B"
+            raise Refused(self.payload, f"at least {least}, irtt's header", least, path="payload")
+        return self
+
+    def _payload_bytes(self) -> int:
+        if self.kind == "irtt" and "payload" not in self.model_fields_set:
+            return IRTT_PAYLOAD_BYTES
+        return size_bytes(self.payload)
 
     def resolved(self) -> dict[str, Any]:
         """The probe for the resolved description."""
@@ -138,7 +157,7 @@ class Ping(SpecModel):
             "to": self.to,
             "interval_ns": time_ns(self.interval),
             "count": self.count or 0,
-            "payload_bytes": size_bytes(self.payload),
+            "payload_bytes": self._payload_bytes(),
             "start_ns": time_ns(self.start),
             "start_jitter_ns": time_ns(self.start_jitter),
             "dscp": dscp_number(self.dscp),

@@ -45,6 +45,9 @@ def receiver_lines(resolved: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for flow in resolved["flows"]:
         if flow["name"] in ports:
             yield flow["to"], f"iperf3 -s -D -p {ports[flow['name']]}"
+    servers = {probe["to"]: None for probe in resolved["probes"] if probe["kind"] == "irtt"}
+    for host in servers:
+        yield host, "irtt server -i 0 &"  # no least interval
 
 
 def traffic_lines(resolved: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -69,6 +72,8 @@ def traffic_lines(resolved: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if probe["kind"] == "udp":
             note = "echoes of UDP datagrams; irtt or netperf's UDP_RR measure them"
             yield probe["from"], f"# {probe['name']}: {note}"
+        elif probe["kind"] == "irtt":
+            yield probe["from"], _irtt(probe, resolved["duration_ns"])
         else:
             yield probe["from"], _ping(probe, resolved["duration_ns"])
 
@@ -184,6 +189,21 @@ def _ping(probe: Mapping[str, Any], duration_ns: int) -> str:
     if byte:
         parts.append(f"-Q {byte}")
     parts.append(f"{probe['to']} | tee pingtimes-{probe['name']}.txt")
+    wait = f"sleep {_number(probe['start_ns'] / 1e9)}; " if probe["start_ns"] else ""
+    return wait + " ".join(parts)
+
+
+def _irtt(probe: Mapping[str, Any], duration_ns: int) -> str:
+    left_ns = duration_ns - probe["start_ns"]
+    length_ns = min(left_ns, probe["count"] * probe["interval_ns"] or left_ns)
+    parts = [
+        f"irtt client -Q -i {_number(probe['interval_ns'] / 1e6)}ms",
+        f"-d {_number(length_ns / 1e9)}s -l {probe['payload_bytes']}",
+    ]
+    byte = _traffic_class(probe)
+    if byte:
+        parts.append(f"--dscp={byte:#04x}")  # irtt's is the whole byte
+    parts.append(f"-o irtt-{probe['name']}.json {probe['to']}")
     wait = f"sleep {_number(probe['start_ns'] / 1e9)}; " if probe["start_ns"] else ""
     return wait + " ".join(parts)
 

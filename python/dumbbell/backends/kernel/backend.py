@@ -15,7 +15,7 @@ from dumbbell.backends.base import Batch, BatchProgress, Cost, Job, Outcome
 from dumbbell.backends.kernel.cache import require_kernel
 from dumbbell.backends.kernel.captures import CAPTURE, captures, kept_capture
 from dumbbell.backends.kernel.folders import RunFolder, remove_left_folders
-from dumbbell.backends.kernel.job import check_kernel_can, job
+from dumbbell.backends.kernel.job import asks_for_irtt, check_kernel_can, job
 from dumbbell.backends.kernel.launch import launch
 from dumbbell.backends.kernel.programs import guest_program, host_tools, program_hashes
 from dumbbell.backends.kernel.tables import read_result
@@ -34,6 +34,10 @@ _FULL_SOCKETS_BYTES = 6 * 2**20
 _LOOP_SOCKETS_BYTES = 2**20
 """Of a closed loop, which seldom has more under way."""
 _MOST_SOCKETS_BYTES = 4 * 2**30
+_IRTT_SESSION_BYTES = 48 * 2**20
+"""Client and server, of which more than half is the program itself."""
+_IRTT_ROUND_TRIP_BYTES = 4096
+"""What the client keeps of one, and its report."""
 
 
 class Kernel:
@@ -51,7 +55,7 @@ class Kernel:
             "kernel_hz": kernel.hz,
             "kernel_sha256": kernel.sha256,
             "kernel_recipe_sha256": kernel.recipe,
-            **program_hashes(),
+            **program_hashes(with_irtt=asks_for_irtt(spec)),
         }
 
     def check(self, resolved_json: str) -> Cost:
@@ -70,8 +74,9 @@ class Kernel:
         check_kernel_can(resolved)
         require_kernel(timer_hz(resolved))
         guest_program()
-        host_tools()
-        memory_bytes = estimate.memory_bytes + _BASE_MEMORY_MB * 2**20 + socket_bytes(resolved)
+        host_tools(with_irtt=asks_for_irtt(resolved))
+        memory_bytes = estimate.memory_bytes + _BASE_MEMORY_MB * 2**20
+        memory_bytes += socket_bytes(resolved) + irtt_bytes(resolved)
         return Cost(estimate.events, memory_bytes, BOOT_S + estimate.events / EVENTS_PER_S)
 
     def start(self, jobs: Iterator[Job], *, threads: int, cancel: _engine.Cancel) -> Batch:
@@ -158,7 +163,8 @@ class _KernelBatch:
         output = folder / "output"
         output.mkdir()
         job_file = folder / "job.json"
-        text = job(asked.resolved_json, asked.replication, output, host_tools())
+        tools = host_tools(with_irtt=asks_for_irtt(resolved))
+        text = job(asked.resolved_json, asked.replication, output, tools)
         job_file.write_text(text, encoding="utf-8")
         cost = self._backend.check(asked.resolved_json)
         ended = launch(
@@ -234,6 +240,19 @@ def socket_bytes(spec: Mapping[str, Any]) -> int:
     """
     total = sum(_flow_bytes(flow["source"]) for flow in spec["flows"] if flow["transport"] == "tcp")
     return min(total, _MOST_SOCKETS_BYTES)
+
+
+def irtt_bytes(spec: Mapping[str, Any]) -> int:
+    """Memory that the programs irtt may take in a guest.
+
+    Args:
+        spec: A resolved description.
+    """
+    sessions = [probe for probe in spec["probes"] if probe["kind"] == "irtt"]
+    trips = sum(
+        int(probe["count"] or spec["duration_ns"] // probe["interval_ns"] + 1) for probe in sessions
+    )
+    return len(sessions) * _IRTT_SESSION_BYTES + trips * _IRTT_ROUND_TRIP_BYTES
 
 
 def _flow_bytes(source: Mapping[str, Any]) -> int:

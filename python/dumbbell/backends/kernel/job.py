@@ -80,6 +80,11 @@ def check_kernel_can(resolved: Mapping[str, Any]) -> None:
     _check_sizes(resolved)
 
 
+def asks_for_irtt(resolved: Mapping[str, Any]) -> bool:
+    """Whether a probe is measured by the program irtt."""
+    return any(probe["kind"] == "irtt" for probe in resolved["probes"])
+
+
 def job(resolved_json: str, replication: int, output: Path, tools: Mapping[str, str]) -> str:
     """The job file of one replication.
 
@@ -87,7 +92,7 @@ def job(resolved_json: str, replication: int, output: Path, tools: Mapping[str, 
         resolved_json: Canonical description.
         replication: Number of its random streams.
         output: Folder for results.
-        tools: ``ip`` and ``tc`` to their paths.
+        tools: ``ip`` and ``tc`` to their paths; ``irtt`` where a probe asks for it.
     """
     return _Job(json.loads(resolved_json), tools).to_json(resolved_json, replication, output)
 
@@ -192,6 +197,7 @@ class _Job:
     def to_json(self, resolved_json: str, replication: int, output: Path) -> str:
         return json.dumps(
             {
+                **({"irtt": self._tools["irtt"]} if asks_for_irtt(self._resolved) else {}),
                 "resolved": resolved_json,
                 "replication": replication,
                 "steps": list(self._steps()),

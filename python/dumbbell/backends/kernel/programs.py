@@ -26,6 +26,8 @@ _TC_TABLES = Path("/usr/lib/tc")
 
 _SYSTEM_FOLDERS = "/usr/sbin:/sbin:/usr/bin:/bin"
 _TOOLS = ("ip", "tc")
+IRTT = "irtt"
+"""Runs where a probe asks for it."""
 _INTERPRETER = 3
 """PT_INTERP of elf(5)."""
 _LOADED = re.compile(r"^\s*(?:(\S+) => )?(/\S.*?) \(0x[0-9a-f]+\)$")
@@ -52,32 +54,50 @@ def guest_program() -> Path:
     raise RunError(f"{GUEST} is not there: run `cargo build --release -p {GUEST}` once")
 
 
-def host_tools() -> dict[str, str]:
-    """Paths of the programs that set up hosts and queues.
+def host_tools(*, with_irtt: bool = False) -> dict[str, str]:
+    """Paths of the programs that set up hosts and queues, and of those that a description asks for.
+
+    Args:
+        with_irtt: Whether a probe is measured by irtt.
 
     Raises:
         RunError: One of them is not installed.
     """
-    found = {name: shutil.which(name, path=_SYSTEM_FOLDERS) for name in _TOOLS}
-    tools = {name: path for name, path in found.items() if path is not None}
-    if missing := found.keys() - tools.keys():
+    tools = {name: path for name in _TOOLS if (path := _found(name))}
+    if missing := set(_TOOLS) - tools.keys():
         names = " and ".join(sorted(missing))
         raise RunError(f"{names} of iproute2 are not installed (Debian: apt-get install iproute2)")
+    if with_irtt:
+        path = _found(IRTT)
+        if path is None:
+            raise RunError(
+                'irtt is not installed (Debian: apt-get install irtt); a probe of kind "udp" '
+                "measures the same without it"
+            )
+        tools[IRTT] = path
     return tools
 
 
-def program_hashes() -> dict[str, str | dict[str, str]]:
+def _found(name: str) -> str | None:
+    return shutil.which(name, path=_SYSTEM_FOLDERS)
+
+
+def program_hashes(*, with_irtt: bool = False) -> dict[str, str | dict[str, str]]:
     """SHA-256 of every program that runs in a guest, and of every library loaded with them.
 
+    Args:
+        with_irtt: Whether a probe is measured by irtt.
+
     Returns:
-        ``guest_sha256``, ``ip_sha256``, ``tc_sha256``; ``libraries_sha256``: name of the library
-        (`libc.so.6`) to hash; ``tc_tables_sha256``: likewise of the tables of distributions that
-        `tc` reads (`normal.dist`).
+        ``guest_sha256``, ``ip_sha256``, ``tc_sha256``, with irtt ``irtt_sha256``;
+        ``libraries_sha256``: name of the library (`libc.so.6`) to hash; ``tc_tables_sha256``:
+        likewise of the tables of distributions that `tc` reads (`normal.dist`).
 
     Raises:
         RunError: A program is not there, or the dynamic loader does not say what it would load.
     """
-    programs = {"guest": guest_program(), **{k: Path(v) for k, v in host_tools().items()}}
+    tools = host_tools(with_irtt=with_irtt)
+    programs = {"guest": guest_program(), **{name: Path(path) for name, path in tools.items()}}
     libraries: dict[str, Path] = {}
     for program in programs.values():
         libraries |= shared_libraries(program)

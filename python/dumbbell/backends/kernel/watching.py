@@ -20,21 +20,21 @@ def watched_queues(resolved: Mapping[str, Any], topology: Topology) -> set[int]:
     """Queues at which packets are seen: those to be captured, and where their instants there do
     not follow otherwise.
 
-    They do (guest/src/paths.rs) where a schedule sends, one queue of the way holds packets back,
-    and nothing is lost or changes on it.
+    They do (guest/src/paths.rs) where a schedule of ours sends (neither TCP nor irtt), one queue of
+    the way holds packets back, and nothing is lost or changes on it.
     """
     ends = [link[key] for link in resolved["links"] for key in ("forward", "reverse")]
     ways: list[tuple[list[int], bool]] = []
     for sender in [*resolved["flows"], *resolved["probes"]]:
-        over_tcp = sender.get("transport") == "tcp"
-        ways.append((topology.route(sender["from"], sender["to"]) or [], over_tcp))
-        if over_tcp or "transport" not in sender:
-            ways.append((topology.route(sender["to"], sender["from"]) or [], over_tcp))
+        is_unplanned = sender.get("transport") == "tcp" or sender.get("kind") == "irtt"
+        ways.append((topology.route(sender["from"], sender["to"]) or [], is_unplanned))
+        if is_unplanned or "transport" not in sender:
+            ways.append((topology.route(sender["to"], sender["from"]) or [], is_unplanned))
     watched = {queue for queue, end in enumerate(ends) if end["capture"]}
-    for queues, over_tcp in ways:
+    for queues, is_unplanned in ways:
         holding = [queue for queue in queues if _holds(ends[queue])]
         varies = any(_varies(ends[queue]) for queue in queues)
-        if over_tcp or varies or len(holding) > 1:
+        if is_unplanned or varies or len(holding) > 1:
             watched.update(holding)
     return watched
 

@@ -8,13 +8,12 @@ from typing import Any, Literal
 
 from dumbbell.errors import SpecError
 from dumbbell.spec.experiment import Experiment
+from dumbbell.spec.fields import IRTT_PAYLOAD_BYTES
 from dumbbell.spec.flent.network import CLIENT, Network
 from dumbbell.spec.flows import Flow, Ping
 from dumbbell.spec.links import Link
 
 ICMP_PAYLOAD_BYTES = 56  # ping(8)
-IRTT_PAYLOAD_BYTES = 60
-"""What irtt(1) sends when no length is asked for: its header with both clocks' time stamps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,13 +153,13 @@ class FlentTest:
         """The flows; see `experiment`."""
         return [self._flow(stream, dict(tcp or {}), start_jitter) for stream in self.streams]
 
-    def pings(self, *, start_jitter: str = "10ms") -> list[Ping]:
+    def pings(self, *, start_jitter: str = "10ms", irtt: bool = False) -> list[Ping]:
         """The latency probes, one a step; see `experiment`."""
         payload = {"ping": ICMP_PAYLOAD_BYTES, "udp": IRTT_PAYLOAD_BYTES}
         return [
             Ping(
                 name=probe.probe,
-                kind=probe.kind,
+                kind="irtt" if irtt and probe.kind == "udp" else probe.kind,
                 from_=self.client,
                 to=probe.host,
                 interval=seconds(self.step_s),
@@ -180,6 +179,7 @@ class FlentTest:
         tcp: Mapping[str, Any] | None = None,
         start_jitter: str = "10ms",
         more_flows: Sequence[Flow] = (),
+        irtt: bool = False,
         **keys: Any,
     ) -> Experiment:
         """The experiment: this traffic in a network.
@@ -194,6 +194,8 @@ class FlentTest:
             start_jitter: Latest random delay of each start: the programs that Flent runs do not
                 start in the same instant. Replications differ by it.
             more_flows: Traffic beside the test's own.
+            irtt: Whether the program irtt measures the latency over UDP, as Flent has it do; on
+                the kernel only. Our own prober sends datagrams of the same size as often.
             **keys: Further keys of the experiment, such as ``timer_hz``.
 
         Raises:
@@ -211,7 +213,7 @@ class FlentTest:
                 "sample_interval": seconds(self.step_s),
                 "links": list(network),
                 "flows": [*self.flows(tcp=tcp, start_jitter=start_jitter), *more_flows],
-                "probes": self.pings(start_jitter=start_jitter),
+                "probes": self.pings(start_jitter=start_jitter, irtt=irtt),
                 **keys,
             }
         )
