@@ -323,6 +323,7 @@ def _tests_pass(tree: Path) -> bool:
         "CARGO_PROFILE_DEV_DEBUG": "0",
         "PROPTEST_MAX_SHRINK_ITERS": "0",
         "PROPTEST_DISABLE_FAILURE_PERSISTENCE": "1",
+        "INSTA_UPDATE": "no",
     }
     # The tests inside the crate are one program; those beside it are one each, all built before
     # the first is run. Few mutants come so far.
