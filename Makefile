@@ -27,7 +27,7 @@ else
 PRESET := --quick
 endif
 
-.PHONY: help guest kernel test-kernel reproduce test test-rust test-wasm test-python test-long bench wheel clean \
+.PHONY: help guest kernel test-kernel reproduce test test-rust test-wasm test-python test-long bench wheel test-wheel clean \
 	prerequisites FORCE
 
 help:
@@ -39,6 +39,7 @@ help:
 	@echo "make test-kernel   its checks"
 	@echo "make bench         speed against other simulators (PEERS=1 installs those on PyPI)"
 	@echo "make wheel         an optimised wheel in dist/"
+	@echo "make test-wheel    build it, install it in an environment of its own, use it"
 	@echo "make clean         remove what was built; results stay"
 	@echo "PYTHON=python3.12  another interpreter for a new environment"
 
@@ -172,6 +173,9 @@ wheel: $(VENV)/.runtime
 	  install -m 755 "$${CARGO_TARGET_DIR:-target}/dist/dumbbell-guest" $(GUEST_IN_WHEEL) && \
 	  strip $(GUEST_IN_WHEEL) && \
 	  $(call step,$(PY) -m maturin build --profile dist $(LOCKED) --out dist)
+
+test-wheel: wheel
+	@$(call step,"$(PYTHON)" scripts/check_wheel.py "$$(ls -t dist/*.whl | head -n 1)")
 
 clean:
 	rm -rf $(VENV) target dist bench/.venv bench/build bench/rust/target

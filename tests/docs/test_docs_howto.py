@@ -18,6 +18,7 @@ from docs_pages import ROOT, apply_blocks, blocks
 
 HOWTO = ROOT / "docs" / "howto"
 PAGES = [page for page in sorted(HOWTO.glob("*.md")) if any(each.file for each in blocks(page))]
+RUSTFMT = shutil.which("rustfmt")
 _NOT_COPIED = shutil.ignore_patterns("__pycache__", "target", "*.so")
 
 
@@ -64,7 +65,12 @@ def lint(copy: Path, files: list[Path]) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_changes_fit_the_code(page: Path, tmp_path: Path) -> None:
     copy_of_the_files_named(page, tmp_path)
-    apply_blocks(page, tmp_path)
+    for file in apply_blocks(page, tmp_path):
+        if file.suffix == ".rs" and RUSTFMT:
+            source = file.read_bytes()
+            command = [RUSTFMT, "--edition", "2024"]
+            done = subprocess.run(command, input=source, capture_output=True, check=True)
+            assert done.stdout == source, f"{file.name} is not as rustfmt has it"
 
 
 def test_add_a_metric(copy: Path) -> None:

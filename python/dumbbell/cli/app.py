@@ -30,7 +30,7 @@ app.command("flent")(flent_command)
 app.command("analyze")(analyze_command)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
-Backend = Annotated[str, typer.Option(help="Where to run: sim.")]
+Backend = Annotated[str, typer.Option(help="Where to run: sim or kernel.")]
 
 
 def _console() -> Console:
