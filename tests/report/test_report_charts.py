@@ -15,7 +15,14 @@ from report_samples import dots_figure, factor_figure, rtt_figure
 
 from dumbbell.report import theme
 from dumbbell.report.charts import Curve, Sample, ecdf_chart, line_with_band, points_with_interval
-from dumbbell.report.figures import as_polars, draw, javascript, vega_lite_version, write_figure
+from dumbbell.report.figures import (
+    as_polars,
+    draw,
+    javascript,
+    picture,
+    vega_lite_version,
+    write_figure,
+)
 from dumbbell.report.model import Figure
 
 FIGURES = {"ecdf": rtt_figure, "band": factor_figure, "dots": dots_figure}
@@ -43,6 +50,21 @@ def test_the_same_figure_gives_the_same_bytes(tmp_path: Path) -> None:
     for suffix in ("svg", "png", "csv"):
         one, two = ((tmp_path / f / f"rtt-cdf.{suffix}").read_bytes() for f in ("one", "two"))
         assert one == two
+
+
+@pytest.mark.parametrize("builder", ["ecdf", "line"])
+def test_widths_are_of_the_lines_and_of_the_legend_beside_the_colour(builder: str) -> None:
+    """The theme has a width of its own, which Vega-Lite lets go before that of an encoding."""
+    if builder == "ecdf":
+        samples = [Sample(name, "", [1.0, 2.0]) for name in ("small", "large")]
+        plot = ecdf_chart(samples, x_title="x", widths=(1.25, 3.5))
+    else:
+        curves = [Curve(name, [1, 2], [y, 2]) for name, y in (("small", 1), ("large", 3))]
+        plot = line_with_band(curves, x_title="x", y_title="y", widths=(1.25, 3.5))
+    svg = picture(draw(Figure("plot", plot.chart, plot.data, "Caption.")), ".svg").decode()
+    for width, colour in zip(("1.25", "3.5"), theme.OKABE_ITO, strict=False):
+        # One line and one symbol of the legend.
+        assert svg.count(f'stroke="{colour}" stroke-width="{width}"') == 2
 
 
 def scales(spec: Any) -> list[dict[str, Any]]:

@@ -106,6 +106,7 @@ def ecdf_chart(
     dash_title: str = "Sender",
     theory: Sequence[Curve] = (),
     x_max: float | None = None,
+    widths: Sequence[float] = (),
 ) -> Plot:
     """Empirical distribution functions: colour = type, line style = sender, theory thin black.
 
@@ -117,6 +118,8 @@ def ecdf_chart(
         dash_title: Heading of the line style legend, shown when there are several senders.
         theory: F(x) curves; those of one label share a legend entry.
         x_max: Right end of the axis at first sight; None for everything.
+        widths: Of the lines by type, in CSS pixels, where print without colour must tell them
+            apart too; all alike when empty.
 
     Raises:
         ValueError: No samples, or one of them is empty.
@@ -145,7 +148,14 @@ def ecdf_chart(
     layers: list[alt.Chart] = [
         alt.Chart(measured)
         .mark_line(interpolate="step-after", clip=True)
-        .encode(x=x_channel, y=y_channel, color=colour, strokeDash=dash, detail="sender:N")
+        .encode(
+            x=x_channel,
+            y=y_channel,
+            color=colour,
+            strokeDash=dash,
+            **_widths_of(types, widths, "type", colour_title),
+            detail="sender:N",
+        )
         .add_params(theme.zoom("x"))
     ]
     frames = [measured]
@@ -186,6 +196,7 @@ def line_with_band(
     points: bool = True,
     log_x: bool = False,
     log_y: bool = False,
+    widths: Sequence[float] = (),
 ) -> Plot:
     """Curves with bands, theory as thin black lines, published numbers as black diamonds.
 
@@ -204,6 +215,7 @@ def line_with_band(
         points: Mark each measured value; wise up to some twenty of them.
         log_x: Logarithmic axis to base 2 when every x is a power of 2, else to base 10.
         log_y: Logarithmic axis to base 10.
+        widths: Of the lines by label, as in `ecdf_chart`.
 
     Raises:
         ValueError: No curves, or one whose columns differ in length.
@@ -250,6 +262,7 @@ def line_with_band(
             y=y_channel,
             color=colour,
             strokeDash=_dash_of(styles, "style", style_title),
+            **_widths_of(labels, widths, "label", colour_title),
             detail="curve:N",
         )
         .add_params(theme.zoom())
@@ -497,6 +510,23 @@ def _dash_of(names: Sequence[str], field: str, title: str) -> Any:
     scale = alt.Scale(domain=list(names), range=[list(dash) for dash in _dashes(len(names))])
     dash = alt.StrokeDash(f"{field}:N", title=title or None, sort=None, scale=scale)
     return dash.legend(symbolStrokeColor=theme.BLACK, symbolType="stroke")
+
+
+def _widths_of(
+    names: Sequence[str], widths: Sequence[float], field: str, title: str
+) -> dict[str, Any]:
+    """Line width by the column of the colour, where it is asked for."""
+    if not widths:
+        return {}
+    of = {name: widths[number % len(widths)] for number, name in enumerate(names)}
+    # Of a line Vega-Lite lets the theme's width go before strokeWidth, and size before both; but
+    # size makes the symbols of a legend tiny. A scale in another order has a legend of its own.
+    shown = alt.Scale(domain=list(of), range=list(of.values()))
+    drawn = alt.Scale(domain=[*of][::-1], range=[*of.values()][::-1])
+    return {
+        "strokeWidth": alt.StrokeWidth(f"{field}:N", title=title or None, sort=None, scale=shown),
+        "size": alt.Size(f"{field}:N", title=None, sort=None, scale=drawn, legend=None),
+    }
 
 
 def _dashes(count: int) -> list[tuple[int, ...]]:

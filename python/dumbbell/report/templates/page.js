@@ -2,7 +2,10 @@
 (() => {
   const NARROW = 520;
 
-  // Only single views and layers can take their container's width; others keep their own.
+  const BESIDE_PANEL = 95; // an axis with its title
+
+  // Only single views and layers can take their container's width, and panels that stand below
+  // each other what is left of it; others keep their own.
   const isFlexible = (spec) => ("mark" in spec || "layer" in spec) && !("facet" in (spec.encoding ?? {}));
 
   function fitted(spec, width) {
@@ -12,6 +15,7 @@
       fitted.width = "container";
       fitted.autosize = { type: "fit-x", contains: "padding" };
     }
+    if ("row" in (fitted.facet ?? {})) fitted.spec.width = Math.max(200, width - BESIDE_PANEL);
     if (width < NARROW) {
       fitted.config.legend = { ...fitted.config.legend, columns: longestLabel(fitted) > 18 ? 1 : 2, labelLimit: width - 60,
         layout: { bottom: { anchor: "start", direction: "vertical", margin: 6 } } };

@@ -139,7 +139,8 @@ class BufferSizing(Reproduction):
             if point == Point(point.stack)
             for name, of in found.flows.items()
         }
-        drawn = figures.distributions(flows) + figures.completions(flows)
+        drawn = figures.distributions(flows, self.duration_s)
+        drawn += figures.completions(flows, self.duration_s)
         law = figures.law_of_losses(flows)
         if law:
             drawn.append(law)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dumbbell.metrics import goodput_bps, loss_ratio, mean_wait_s, utilization_bits
 from dumbbell.report import Figure
+from dumbbell.report.theme import FIGURE_WIDTH
 from dumbbell.spec import Experiment
 from dumbbell.stats import student_interval
 from dumbbell.studies.base import StudyOptions
@@ -182,8 +183,8 @@ _FIGURES = (
         is_logarithmic=True,
     ),
 )
-_PANEL_WIDTH, _PANELS_HEIGHT = 430, 440
-"""Of a panel, and of all together; narrow, so that a telephone need not make them much smaller."""
+_PANELS_HEIGHT = 440
+"""Of all panels together."""
 _APART = 1.05
 """Factor by which the buffers of two controllers are drawn apart, so that their bars are."""
 
@@ -253,14 +254,11 @@ def _panels(frame: pl.DataFrame, drawn: _Drawn, wanted: Sizes) -> alt.FacetChart
         )
         for name in ("mean", "low")
     )
-    # With the same names in the same order Vega makes one legend of colour and shape.
-    named: dict[str, Any] = {
-        "shorthand": "controller:N",
-        "title": "Controller",
-        "sort": None,
-        "scale": alt.Scale(domain=list(CONTROLLERS.values())),
-    }
-    colour, shape = alt.Color(**named), alt.Shape(**named)
+    named: dict[str, Any] = {"shorthand": "controller:N", "title": "Controller", "sort": None}
+    # With the same names in the same order Vega makes one legend of colour and shape; that of the
+    # dashes would be a second one.
+    names = alt.Scale(domain=list(CONTROLLERS.values()))
+    colour, shape = alt.Color(**named, scale=names), alt.Shape(**named, scale=names)
     dash = alt.StrokeDash(**named, legend=None)
     tooltip = [
         alt.Tooltip("controller:N"),
@@ -277,7 +275,7 @@ def _panels(frame: pl.DataFrame, drawn: _Drawn, wanted: Sizes) -> alt.FacetChart
     height = _PANELS_HEIGHT / len(wanted.flows)
     return (
         alt.layer(*layers, data=frame)
-        .properties(width=_PANEL_WIDTH, height=height)
+        .properties(width=FIGURE_WIDTH, height=height)
         .facet(
             row=alt.Row(
                 "flows:N",

@@ -12,7 +12,6 @@ from dumbbell.studies.base import StudyOptions
 from dumbbell.studies.buffer_sizing import arms
 from dumbbell.studies.buffer_sizing.arms import Point
 from dumbbell.studies.buffer_sizing.measured import Seen, measured, seen
-from dumbbell.studies.buffer_sizing.observations import derived
 from dumbbell.studies.reproduction import replications
 from dumbbell.tables import Run
 
@@ -48,8 +47,7 @@ class _Pool:
         for name, run in runs.items():
             if run.replication < self.replications:
                 self.flows.setdefault(name, {})[run.replication] = reduced[name]
-        values = measured(runs, reduced)
-        return values | derived(values)
+        return measured(runs, reduced)
 
     def ordered(self) -> dict[str, list[Seen]]:
         return {name: [of[at] for at in sorted(of)] for name, of in self.flows.items()}

@@ -22,10 +22,14 @@ LABELS = {
     "small": f"B_s = {published.SMALL_PACKETS}",
     "large": f"B_l = {published.LARGE_PACKETS}",
 }
+_WIDTHS = (1.5, 3.0)
+"""Of the lines: the larger buffer's are thicker, also in print without colour."""
 WORKLOADS = {"persistent": "persistent flows with mice", "closed-loop": "users in closed loops"}
 _DRAWN = 1500
 """Points of a scatter plot at most."""
 _BINS = 12
+_LEAST_OF_A_BIN = 20
+"""Transfers: the median of fewer is an accident."""
 
 
 def _pooled(flows: Sequence[Seen], quantity: str, size: str) -> Floats:
@@ -34,8 +38,13 @@ def _pooled(flows: Sequence[Seen], quantity: str, size: str) -> Floats:
     return values[np.isfinite(values)]
 
 
-def distributions(flows: Flows) -> list[Figure]:
-    """CDFs of throughput and loss, by workload and size, as the source's four figures have them."""
+def distributions(flows: Flows, duration_s: float) -> list[Figure]:
+    """CDFs of throughput and loss, by workload and size, as the source's four figures have them.
+
+    Args:
+        flows: What is drawn.
+        duration_s: Of each run, for the captions.
+    """
     made = []
     for workload, words in WORKLOADS.items():
         for quantity, factor, x_title, what in (
@@ -59,10 +68,11 @@ def distributions(flows: Flows) -> list[Figure]:
                     colour_title="Buffer",
                     dash_title="TCP",
                     x_max=float(np.quantile(everything, 0.97)) or None,
+                    widths=_WIDTHS,
                 )
                 name = f"{what.lower()}-{workload}-{size}"
                 title = f"{what}: {size} flows, {words}"
-                caption = _CAPTIONS[what, workload, size]
+                caption = f"{_CAPTIONS[what, workload, size]} {_pooled_words(flows, duration_s)}"
                 made.append(Figure(name, *plot, caption, title=title))
     return made
 
@@ -92,8 +102,18 @@ _CAPTIONS = {
 }
 
 
-def completions(flows: Flows) -> list[Figure]:
-    """Median completion time and slowdown of users' transfers by their size."""
+def _pooled_words(flows: Flows, duration_s: float) -> str:
+    runs = max(len(of) for of in flows.values())
+    return f"Flows of {runs} runs of {duration_s:g} s together."
+
+
+def completions(flows: Flows, duration_s: float) -> list[Figure]:
+    """Median completion time and slowdown of users' transfers by their size.
+
+    Args:
+        flows: What is drawn.
+        duration_s: Of each run, for the captions.
+    """
     made = []
     for quantity, y_title, title, caption in (
         (
@@ -116,18 +136,25 @@ def completions(flows: Flows) -> list[Figure]:
             workload, buffer = name.split()
             if workload == "closed-loop":
                 x, y = _by_size(of, quantity)
-                curves.append(Curve(LABELS[buffer], x, y, style=stack))
+                if x.size:
+                    curves.append(Curve(LABELS[buffer], x, y, style=stack))
         if curves:
             plot = line_with_band(
                 curves,
                 x_title="Size of the transfer (bytes)",
                 y_title=y_title,
+                colour_title="Buffer",
                 style_title="TCP",
                 log_x=True,
                 log_y=True,
+                widths=_WIDTHS,
             )
             name = f"{quantity.removesuffix('_s')}-by-size"
-            made.append(Figure(name, *plot, caption, title=title))
+            said = (
+                f"{caption} {_pooled_words(flows, duration_s)} Sizes of which fewer than "
+                f"{_LEAST_OF_A_BIN} transfers were completed are left out."
+            )
+            made.append(Figure(name, *plot, said, title=title))
     return made
 
 
@@ -139,7 +166,7 @@ def _by_size(flows: Sequence[Seen], quantity: str) -> tuple[Floats, Floats]:
     sizes, values = sizes[known], values[known]
     edges = np.geomspace(sizes.min(), sizes.max() * 1.001, _BINS + 1)
     bins = np.digitize(sizes, edges) - 1
-    filled = [at for at in range(_BINS) if (bins == at).sum() >= 5]
+    filled = [at for at in range(_BINS) if (bins == at).sum() >= _LEAST_OF_A_BIN]
     x = np.array([np.exp(np.log(sizes[bins == at]).mean()) for at in filled])
     y = np.array([np.median(values[bins == at]) for at in filled])
     return x, y
@@ -198,10 +225,10 @@ def law_of_losses(flows: Flows) -> Figure | None:
     )
     chart = alt.layer(points, alt.Chart(diagonal).mark_line(color="black").encode(x=x, y=y))
     caption = (
-        "Each point is a persistent flow, p its own dropped packets, and T its base round-trip "
-        "time and the mean wait at the bottleneck. On the line the law holds. Where losses leave "
-        "windows of two or three packets, timeouts decide, which the law does not have; and p "
-        "counts packets where the law counts events of loss."
+        "Each point is a persistent flow of one run, p its own dropped packets, and T its base "
+        "round-trip time and the mean wait at the bottleneck. On the line the law holds. Where "
+        "losses leave windows of two or three packets, timeouts decide, which the law does not "
+        "have; and p counts packets where the law counts events of loss."
     )
     return Figure("law-of-losses", chart, frame, caption, title="The square-root law")
 

@@ -110,7 +110,7 @@ def measured(runs: Mapping[str, Run], flows: Mapping[str, Seen]) -> dict[str, fl
             }
         small, large = (flows[f"{workload} {buffer}"] for buffer in arms.BUFFERS)
         values |= {f"{workload} {name}": value for name, value in _of_both(small, large).items()}
-    return values
+    return values | _derived(values)
 
 
 def _of_one(run: Run, of: Seen) -> dict[str, float]:
@@ -173,3 +173,39 @@ def between_groups(of: Seen) -> float:
     means = {group: logs[groups == group].mean() for group in np.unique(groups)}
     fitted = np.array([means[group] for group in groups])
     return float(fitted.var() / logs.var())
+
+
+def _derived(values: Mapping[str, float]) -> dict[str, float]:
+    """Numbers made of the others, of one replication at one point."""
+    made = {}
+    for workload in ("persistent", "closed-loop"):
+        for size in ("large", "small"):
+            better = values.get(f"{workload} {size} better with large", float("nan"))
+            made[f"{workload} {size} better with small"] = 1 - better
+        small, large = (f"{workload} {buffer}" for buffer in ("small", "large"))
+        made[f"{workload} delay saved"] = (
+            values[f"{large} mean wait ms"] - values[f"{small} mean wait ms"]
+        )
+        made[f"{workload} drops added"] = (
+            values[f"{small} drop ratio"] - values[f"{large} drop ratio"]
+        )
+        made[f"{workload} utilization lost"] = (
+            values[f"{large} utilization"] - values[f"{small} utilization"]
+        )
+        for size in ("large", "small"):
+            name = f"{size} there over end to end"
+            made[f"{large} {size} there beyond end to end"] = (
+                values.get(f"{large} {name}", float("nan")) - 1
+            )
+    both = ("persistent", "closed-loop")
+    made["utilization lost with small"] = max(made[f"{each} utilization lost"] for each in both)
+    made["large better with large"] = min(
+        values[f"{each} large better with large"] for each in both
+    )
+    for buffer in ("small", "large"):
+        ranges = [values[f"{each} {buffer} large throughput range"] for each in both]
+        made[f"{buffer} spread product"] = ranges[0] * ranges[1]
+    made["persistent steps gained"] = (
+        values["persistent small steps"] - values["persistent large steps"]
+    )
+    return made

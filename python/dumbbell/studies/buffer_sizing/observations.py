@@ -7,8 +7,9 @@ with the TCP that its own platform suggests; all else over the whole grid.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 from dumbbell.claims import Kind
@@ -29,9 +30,16 @@ STEPS = 0.5
 
 How = Literal["mean", "ratio", "prediction", "band"]
 Side = Literal["equals", "at least", "at most"]
+By = Literal["both", "paper", "testbed"]
 BOTH: tuple[Stack, ...] = ("testbed", "ns-2")
-TESTBED: tuple[Stack, ...] = ("testbed",)
-NS_2: tuple[Stack, ...] = ("ns-2",)
+_BY: Mapping[By, tuple[str, tuple[Stack, ...]]] = MappingProxyType(
+    {
+        "both": (published.BOTH, BOTH),
+        "paper": (published.PAPER, ("ns-2",)),
+        "testbed": (published.SOURCE, ("testbed",)),
+    }
+)
+"""Who states a number: what is cited, and the readings of TCP that judge it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,26 +76,31 @@ class Observation:
     unit: str = "1"
 
 
+_CROSSING = "the quantile at which the CDFs of per-flow throughput cross"
+_NO_LOSS = "share of the flows of which the capture shows no retransmission"
+_SPREAD = "5th to 95th percentile of per-flow throughput, B_s over B_l"
+
+
 def _share(
     number: str,
     statement: str,
     quantity: str,
     value: float,
     *,
-    source: str = published.BOTH,
+    by: By = "both",
     side: Side = "equals",
-    stacks: tuple[Stack, ...] = BOTH,
-    metric: str = "the quantile at which the CDFs of per-flow throughput cross",
+    metric: str = _CROSSING,
 ) -> Observation:
+    source, stacks = _BY[by]
     margin = AROUND if side == "equals" else None
     return Observation(
-        id=f"observation-{number}",
-        statement=statement,
-        source=source,
-        kind=Kind.SHARE,
-        how="mean",
-        quantities=[quantity],
-        metric=metric,
+        f"observation-{number}",
+        statement,
+        source,
+        Kind.SHARE,
+        "mean",
+        [quantity],
+        metric,
         value=value,
         side=side,
         margin=margin,
@@ -95,48 +108,65 @@ def _share(
     )
 
 
+def _apart(
+    number: str,
+    quantity: str,
+    *,
+    paper: tuple[str, float],
+    testbed: tuple[str, float],
+    metric: str = _CROSSING,
+) -> Iterator[Observation]:
+    """A share of which paper and testbed state different values."""
+    stated: tuple[tuple[By, tuple[str, float]], ...] = (("paper", paper), ("testbed", testbed))
+    for by, (statement, value) in stated:
+        yield _share(f"{number}-{by}", statement, quantity, value, by=by, metric=metric)
+
+
 def _ratio(number: str, statement: str, over: str, under: str, metric: str) -> Observation:
     return Observation(
-        id=f"observation-{number}",
-        statement=statement,
-        source=published.BOTH,
-        kind=Kind.RANGE,
-        how="ratio",
-        quantities=[over, under],
-        metric=metric,
+        f"observation-{number}",
+        statement,
+        published.BOTH,
+        Kind.RANGE,
+        "ratio",
+        [over, under],
+        metric,
         value=1.0,
         side="at least",
     )
 
 
-def _ordering(number: str, statement: str, quantities: Sequence[str], metric: str) -> Observation:
+def _ordering(
+    of: str, statement: str, quantities: Sequence[str], metric: str, *, by: By = "both"
+) -> Observation:
+    source, stacks = _BY[by]
     return Observation(
-        id=f"observation-{number}",
-        statement=statement,
-        source=published.BOTH,
-        kind=Kind.ORDERING,
-        how="band",
-        quantities=quantities,
-        metric=metric,
+        of, statement, source, Kind.ORDERING, "band", quantities, metric, stacks=stacks
     )
 
 
-def _greatest(number: str, size: str, value: float, stack: Stack) -> Observation:
+def _hardly(
+    of: str, statement: str, source: str, quantity: str, metric: str, *, margin: float
+) -> Observation:
     return Observation(
-        id=f"observation-{number}",
-        statement=f"With B_s {size} flows in closed loops lose up to {value:.0%}",
-        source=published.SOURCE if stack == "testbed" else published.PAPER,
-        kind=Kind.PUBLISHED_NUMBER,
-        how="prediction",
-        quantities=[f"closed-loop small {size} greatest loss"],
-        metric="greatest loss of any such flow, by the source's rule",
+        of, statement, source, Kind.HARDLY_MATTERS, "mean", [quantity], metric, margin=margin
+    )
+
+
+def _greatest(number: str, size: str, value: float, by: By) -> Observation:
+    source, stacks = _BY[by]
+    return Observation(
+        f"observation-{number}",
+        f"With B_s {size} flows in closed loops lose up to {value:.0%}",
+        source,
+        Kind.PUBLISHED_NUMBER,
+        "prediction",
+        [f"closed-loop small {size} greatest loss"],
+        "greatest loss of any such flow, by the source's rule",
         value=value,
-        stacks=(stack,),
+        stacks=stacks,
     )
 
-
-_NO_LOSS = "share of the flows of which the capture shows no retransmission"
-_SPREAD = "5th to 95th percentile of per-flow throughput, B_s over B_l"
 
 OBSERVATIONS: tuple[Observation, ...] = (
     _share(
@@ -145,21 +175,11 @@ OBSERVATIONS: tuple[Observation, ...] = (
         "persistent large better with large",
         0.80,
     ),
-    _share(
-        "02-paper",
-        "Around 50 % of the small flows do better with B_s",
+    *_apart(
+        "02",
         "persistent small better with small",
-        0.50,
-        source=published.PAPER,
-        stacks=NS_2,
-    ),
-    _share(
-        "02-testbed",
-        "Only around 40 % of the small flows do better with B_s",
-        "persistent small better with small",
-        0.40,
-        source=published.SOURCE,
-        stacks=TESTBED,
+        paper=("Around 50 % of the small flows do better with B_s", 0.50),
+        testbed=("Only around 40 % of the small flows do better with B_s", 0.40),
     ),
     _ratio(
         "03",
@@ -169,7 +189,7 @@ OBSERVATIONS: tuple[Observation, ...] = (
         _SPREAD,
     ),
     _ordering(
-        "04",
+        "observation-04",
         "Persistent flows see smaller loss with the larger buffer",
         [f"persistent large loss gap {level:g}" for level in LEVELS],
         "quantiles of per-flow loss with B_s less those with B_l, 10th to 90th percentile",
@@ -185,32 +205,18 @@ OBSERVATIONS: tuple[Observation, ...] = (
         value=0.03,
         margin=AROUND_LOSS,
     ),
-    Observation(
-        id="observation-04-testbed",
-        statement="With B_s the testbed loses more than ns-2 does (persistent flows)",
-        source=published.SOURCE,
-        kind=Kind.ORDERING,
-        how="band",
-        quantities=["persistent testbed loss over ns-2"],
-        metric="median loss of the large flows with B_s, testbed's TCP less ns-2's",
-        stacks=TESTBED,
+    _ordering(
+        "observation-04-testbed",
+        "With B_s the testbed loses more than ns-2 does (persistent flows)",
+        ["persistent testbed loss over ns-2"],
+        "median loss of the large flows with B_s, testbed's TCP less ns-2's",
+        by="testbed",
     ),
-    _share(
-        "05-paper",
-        "Around 40 % of the small flows have no loss with B_s",
+    *_apart(
+        "05",
         "persistent small small without loss",
-        0.40,
-        source=published.PAPER,
-        stacks=NS_2,
-        metric=_NO_LOSS,
-    ),
-    _share(
-        "05-testbed",
-        "Only 25 % of the small flows have no loss with B_s",
-        "persistent small small without loss",
-        0.25,
-        source=published.SOURCE,
-        stacks=TESTBED,
+        paper=("Around 40 % of the small flows have no loss with B_s", 0.40),
+        testbed=("Only 25 % of the small flows have no loss with B_s", 0.25),
         metric=_NO_LOSS,
     ),
     _share(
@@ -231,17 +237,15 @@ OBSERVATIONS: tuple[Observation, ...] = (
         "Most small flows in closed loops get a higher throughput with B_s",
         "closed-loop small better with small",
         0.50,
-        source=published.PAPER,
+        by="paper",
         side="at least",
-        stacks=NS_2,
     ),
     _share(
         "07-testbed",
         "Around 75 % of the small flows in closed loops get a higher throughput with B_l",
         "closed-loop small better with large",
         0.75,
-        source=published.SOURCE,
-        stacks=TESTBED,
+        by="testbed",
     ),
     _ratio(
         "08",
@@ -257,28 +261,26 @@ OBSERVATIONS: tuple[Observation, ...] = (
         0.15,
         metric=_NO_LOSS,
     ),
-    _greatest("09-paper-large", "large", 0.15, "ns-2"),
+    _greatest("09-paper-large", "large", 0.15, "paper"),
     _greatest("09-testbed-large", "large", 0.25, "testbed"),
-    _greatest("09-paper-small", "small", 0.25, "ns-2"),
+    _greatest("09-paper-small", "small", 0.25, "paper"),
     _greatest("09-testbed-small", "small", 0.90, "testbed"),
-    Observation(
-        id="observation-10-utilization",
-        statement="Small buffers still keep the bottleneck fully used",
-        source=published.BOTH,
-        kind=Kind.HARDLY_MATTERS,
-        how="mean",
-        quantities=["utilization lost with small"],
-        metric="utilization with B_l less that with B_s, the worse of both workloads",
+    _hardly(
+        "observation-10-utilization",
+        "Small buffers still keep the bottleneck fully used",
+        published.BOTH,
+        "utilization lost with small",
+        "utilization with B_l less that with B_s, the worse of both workloads",
         margin=FULL,
     ),
     _ordering(
-        "10-delay",
+        "observation-10-delay",
         "Small buffers reduce queueing delay",
         [f"{workload} delay saved" for workload in ("persistent", "closed-loop")],
         "mean wait at the bottleneck with B_l less that with B_s, ms, both workloads",
     ),
     _ordering(
-        "10-loss",
+        "observation-10-loss",
         "Small buffers cost a higher loss rate",
         [f"{workload} drops added" for workload in ("persistent", "closed-loop")],
         "share of packets dropped with B_s less that with B_l, both workloads",
@@ -330,57 +332,15 @@ FURTHER: tuple[Observation, ...] = (
         metric="that share with B_s less that with B_l",
     ),
     *(
-        Observation(
-            id=f"middlebox-{size}",
-            statement=f"Throughput seen at the middlebox is close to the actual one ({size} flows)",
-            source=published.SOURCE,
-            kind=Kind.HARDLY_MATTERS,
-            how="mean",
-            quantities=[f"closed-loop large {size} there beyond end to end"],
-            metric="median of throughput behind the bottleneck over that from the connection's "
-            "start to its completion, less one; users in closed loops, B_l",
+        _hardly(
+            f"middlebox-{size}",
+            f"Throughput seen at the middlebox is close to the actual one ({size} flows)",
+            published.SOURCE,
+            f"closed-loop large {size} there beyond end to end",
+            "median of throughput behind the bottleneck over that from the connection's start to "
+            "its completion, less one; users in closed loops, B_l",
             margin=CLOSE,
         )
         for size in ("large", "small")
     ),
 )
-
-
-def derived(values: dict[str, float]) -> dict[str, float]:
-    """Numbers that observations make of others, of one replication at one point.
-
-    Args:
-        values: Of `dumbbell.studies.buffer_sizing.measured.measured`.
-    """
-    made = {}
-    for workload in ("persistent", "closed-loop"):
-        for size in ("large", "small"):
-            better = values.get(f"{workload} {size} better with large", float("nan"))
-            made[f"{workload} {size} better with small"] = 1 - better
-        small, large = (f"{workload} {buffer}" for buffer in ("small", "large"))
-        made[f"{workload} delay saved"] = (
-            values[f"{large} mean wait ms"] - values[f"{small} mean wait ms"]
-        )
-        made[f"{workload} drops added"] = (
-            values[f"{small} drop ratio"] - values[f"{large} drop ratio"]
-        )
-        made[f"{workload} utilization lost"] = (
-            values[f"{large} utilization"] - values[f"{small} utilization"]
-        )
-        for size in ("large", "small"):
-            name = f"{size} there over end to end"
-            made[f"{large} {size} there beyond end to end"] = (
-                values.get(f"{large} {name}", float("nan")) - 1
-            )
-    both = ("persistent", "closed-loop")
-    made["utilization lost with small"] = max(made[f"{each} utilization lost"] for each in both)
-    made["large better with large"] = min(
-        values[f"{each} large better with large"] for each in both
-    )
-    for buffer in ("small", "large"):
-        ranges = [values[f"{each} {buffer} large throughput range"] for each in both]
-        made[f"{buffer} spread product"] = ranges[0] * ranges[1]
-    made["persistent steps gained"] = (
-        values["persistent small steps"] - values["persistent large steps"]
-    )
-    return made
