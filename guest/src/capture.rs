@@ -9,6 +9,7 @@ use crate::job::Job;
 use crate::sys::{self, Frame, Ring};
 use dumbbell_engine::sim::time::Time;
 use dumbbell_engine::spec::Experiment;
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 
 const ETHERNET_BYTES: usize = 14;
@@ -66,8 +67,7 @@ struct Watch {
     queue: usize,
     before: Ring,
     after: Ring,
-    came: Vec<Sighting>,
-    went: Vec<Sighting>,
+    pairing: Pairing,
     /// Number of the first of its two interfaces in the capture file; none when it is not there.
     captured: Option<u32>,
 }
@@ -108,8 +108,7 @@ impl Captures {
                 queue: watched.queue,
                 before: ring(&watched.copies).doing(what)?,
                 after: ring(&watched.device).doing(what)?,
-                came: Vec::new(),
-                went: Vec::new(),
+                pairing: Pairing::default(),
                 captured,
             });
         }
@@ -139,15 +138,19 @@ impl Captures {
             }
         };
         for watch in &mut self.watches {
-            let (came, went) = (&mut watch.came, &mut watch.went);
+            let pairing = &mut watch.pairing;
             let (before, after) = (watch.captured, watch.captured.map(|first| first + 1));
             watch.before.drain(|frame| {
                 keep(before, &frame);
-                came.extend(sighting(&frame, zero));
+                if let Some(sighting) = sighting(&frame, zero) {
+                    pairing.came(&sighting);
+                }
             });
             watch.after.drain(|frame| {
                 keep(after, &frame);
-                went.extend(sighting(&frame, zero));
+                if let Some(sighting) = sighting(&frame, zero) {
+                    pairing.went(&sighting);
+                }
             });
         }
         self.file.as_mut().map_or(Ok(()), CaptureFile::write_kept)
@@ -168,7 +171,7 @@ impl Captures {
                 missed_in_file.extend(missed);
             }
             if missed == [0, 0] {
-                all.push((watch.queue, paired(&watch.came, &watch.went)));
+                all.push((watch.queue, watch.pairing.passages));
             }
         }
         if let Some(file) = self.file {
@@ -213,24 +216,32 @@ fn sighting(frame: &Frame<'_>, zero_wall_ns: u64) -> Option<Sighting> {
     })
 }
 
-/// Finds each packet that came among those that went; equal ones in their order.
-fn paired(came: &[Sighting], went: &[Sighting]) -> Vec<Passage> {
-    let mut waiting: HashMap<Identity, VecDeque<usize>> = HashMap::new();
-    let mut passages: Vec<Passage> = Vec::with_capacity(came.len());
-    let mut datagrams: HashMap<(u64, u64), Source> = HashMap::new();
-    for (index, sighting) in came.iter().enumerate() {
+/// Finds each packet that came among those that went; equal ones in their order. What is kept of a
+/// packet that has gone is its passage: all sightings of a minute at 100 Mbit/s would not fit.
+#[derive(Default)]
+struct Pairing {
+    passages: Vec<Passage>,
+    /// Of those that have not gone, the places in `passages`, and the ECN fields they came with.
+    waiting: HashMap<Identity, VecDeque<(usize, u8)>>,
+    /// By addresses and number, whose the first fragment was.
+    datagrams: HashMap<(u64, u64), Source>,
+}
+
+impl Pairing {
+    fn came(&mut self, sighting: &Sighting) {
         let identity = sighting.identity;
         let datagram = (identity.addresses, identity.number >> 32);
         let source = match sighting.source {
             // Only the first fragment has ports, and it comes first.
-            Source::Fragment(_) => datagrams.get(&datagram).copied(),
+            Source::Fragment(_) => self.datagrams.get(&datagram).copied(),
             known => {
-                datagrams.insert(datagram, known);
+                self.datagrams.insert(datagram, known);
                 Some(known)
             }
         };
-        waiting.entry(identity).or_default().push_back(index);
-        passages.push(Passage {
+        let place = (self.passages.len(), sighting.ecn);
+        self.waiting.entry(identity).or_default().push_back(place);
+        self.passages.push(Passage {
             arrived: sighting.at,
             taken: Time::NEVER,
             bytes: sighting.bytes,
@@ -238,18 +249,22 @@ fn paired(came: &[Sighting], went: &[Sighting]) -> Vec<Passage> {
             marked: false,
         });
     }
-    for sighting in went {
-        let Some(index) = waiting
-            .get_mut(&sighting.identity)
-            .and_then(VecDeque::pop_front)
-        else {
-            continue; // it came before time zero
+
+    fn went(&mut self, sighting: &Sighting) {
+        let Entry::Occupied(mut equal) = self.waiting.entry(sighting.identity) else {
+            return; // it came before time zero
         };
-        passages[index].taken = sighting.at.max(passages[index].arrived);
-        let marked = sighting.ecn == CONGESTION_EXPERIENCED;
-        passages[index].marked = marked && came[index].ecn != CONGESTION_EXPERIENCED;
+        let first = equal.get_mut().pop_front();
+        if equal.get().is_empty() {
+            equal.remove();
+        }
+        if let Some((place, ecn)) = first {
+            let passage = &mut self.passages[place];
+            passage.taken = sighting.at.max(passage.arrived);
+            let marked = sighting.ecn == CONGESTION_EXPERIENCED;
+            passage.marked = marked && ecn != CONGESTION_EXPERIENCED;
+        }
     }
-    passages
 }
 
 #[cfg(test)]
@@ -273,6 +288,13 @@ mod tests {
             has_partial_checksum: false,
         };
         sighting(&frame, 1000).unwrap()
+    }
+
+    fn paired(came: &[Sighting], went: &[Sighting]) -> Vec<Passage> {
+        let mut pairing = Pairing::default();
+        came.iter().for_each(|sighting| pairing.came(sighting));
+        went.iter().for_each(|sighting| pairing.went(sighting));
+        pairing.passages
     }
 
     #[test]

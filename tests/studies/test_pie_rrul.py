@@ -12,7 +12,7 @@ import pytest
 from dumbbell.backends import simulate
 from dumbbell.claims import Verdict
 from dumbbell.report import Report, write_report
-from dumbbell.studies import StudyOptions, get_study
+from dumbbell.studies import StudyOptions, get_study, pie_rrul
 from dumbbell.studies.pie_rrul import arms, judging, measures, published
 from dumbbell.studies.pie_rrul.campaigns import Arm, collect
 
@@ -171,7 +171,9 @@ def test_the_ring_is_the_fitted_one(report: Report) -> None:
 
 
 @pytest.mark.usefixtures("pretended_kernel")
-def test_both_backends_side_by_side() -> None:
+def test_both_backends_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The simulator that stands for the kernel runs no programs.
+    monkeypatch.setattr(pie_rrul, "irtt_is_installed", lambda: False)
     options = StudyOptions(quick=True, replications=2, backends=("kernel",))
     report = get_study("pie-rrul").reproduce(options)
     agreed = [one for one in report.judged if one.claim.id.startswith("agreement-")]
@@ -183,3 +185,17 @@ def test_both_backends_side_by_side() -> None:
     ]
     assert "delay-backends" in {figure.name for figure in report.figures}
     assert {one.backend for one in report.judged} == {"kernel"}
+    assert any(note.startswith("irtt is not installed here") for note in report.notes)
+
+
+def test_irtt_agrees_within_the_spread_of_our_own_seeds() -> None:
+    experiments = {"any": arms.experiment(arms.Setting().qdisc(), test=SHORT)}
+    like = collect(StudyOptions(), experiments, SHORT, 3, task="test")["any"]
+
+    def of(latency_ms: list[float]) -> Arm:
+        return Arm({**like.values, "latency_udp_ms": np.array(latency_ms)}, like.first)
+
+    own = of([25.9, 26.1, 26.0])
+    near, far = (judging.judge_irtt(own, of([x, x]), "pie") for x in (26.2, 27.5))
+    assert (near.verdict, far.verdict) == (Verdict.REPRODUCED, Verdict.NOT_REPRODUCED)
+    assert "26 ms" in near.note

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from dumbbell.backends.kernel.cache import KernelMissingError, require_kernel
+from dumbbell.backends.kernel.programs import irtt_is_installed
 from dumbbell.claims import Verdict
 from dumbbell.studies import StudyOptions
 from dumbbell.studies.pie_rrul import arms, judging, published
@@ -47,3 +50,27 @@ def test_delay_drops_and_throughput_are_within_the_kernels_band(
     for measure, within in (("queue_delay_ms", 2.0), ("upload_mbps", 1.0), ("latency_ms", 3.0)):
         ours, kernels = (float(found[key].values[measure].mean()) for key in ("sim", "kernel"))
         assert ours == pytest.approx(kernels, abs=within), measure
+
+
+def test_irtt_agrees_with_our_own_prober() -> None:
+    if not irtt_is_installed():
+        why = "irtt is not installed (Debian: apt-get install irtt)"
+        if os.environ.get("CI"):
+            pytest.fail(why)
+        pytest.skip(why)
+    qdisc = arms.Setting(target_ms=5).qdisc(arms.ESTIMATOR)
+    own, irtt = (
+        collect(
+            StudyOptions(),
+            {"any": arms.experiment(qdisc, test=TEST, timer_hz=1000, irtt=with_irtt)},
+            TEST,
+            RUNS,
+            task="test",
+            backend="kernel",
+        )["any"]
+        for with_irtt in (False, True)
+    )
+    judged = judging.judge_irtt(own, irtt, qdisc)
+    assert judged.verdict is Verdict.REPRODUCED, judged
+    apart = irtt.values["latency_udp_ms"].mean() - own.values["latency_udp_ms"].mean()
+    assert abs(apart) < 1.0

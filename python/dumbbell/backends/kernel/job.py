@@ -85,6 +85,11 @@ def asks_for_irtt(resolved: Mapping[str, Any]) -> bool:
     return any(probe["kind"] == "irtt" for probe in resolved["probes"])
 
 
+def has_watched_queues(resolved: Mapping[str, Any]) -> bool:
+    """Whether every packet is looked at somewhere."""
+    return bool(watched_queues(resolved, _topology(resolved)))
+
+
 def job(resolved_json: str, replication: int, output: Path, tools: Mapping[str, str]) -> str:
     """The job file of one replication.
 

@@ -78,6 +78,11 @@ def host_tools(*, with_irtt: bool = False) -> dict[str, str]:
     return tools
 
 
+def irtt_is_installed() -> bool:
+    """Whether probes of kind irtt can run in a guest of this machine."""
+    return _found(IRTT) is not None
+
+
 def _found(name: str) -> str | None:
     return shutil.which(name, path=_SYSTEM_FOLDERS)
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from dumbbell.backends.kernel.programs import irtt_is_installed
 from dumbbell.formats.flent import flent_bytes, flent_file
 from dumbbell.report import Figure, Report, Topology, ValueTable
 from dumbbell.spec import Experiment
@@ -58,7 +59,7 @@ class Preset:
 
 
 QUICK = Preset(
-    length_s=25,
+    length_s=15,
     delay_s=1,
     runs=3,
     side_runs=2,
@@ -80,7 +81,8 @@ FULL = Preset(
     today=arms.SETTINGS,
     router=tuple(arms.ROUTER_CHOICES),
     kernel_settings=arms.SETTINGS,
-    kernel_runs=5,
+    # A run of 70 s on the kernel takes a minute of CPU time, in the simulator a second.
+    kernel_runs=3,
     kernel_scenarios=arms.SCENARIOS,
 )
 
@@ -96,6 +98,7 @@ class _Found:
     router: list[tuple[str, Arm, Arm]] = field(default_factory=list)
     kernel: dict[str, By] = field(default_factory=dict)
     beside: dict[str, By] = field(default_factory=dict)
+    irtt: Arm | None = None
     fit: Fit | None = None
 
 
@@ -278,10 +281,22 @@ class PieRrul(Reproduction):
         self.found.beside[scenario], self.found.kernel[scenario] = beside, kernel
         if scenario == "alone":
             self.judge_alone(kernel, "kernel")
+            self.run_irtt(kernel, common)
         for setting, arm in kernel.items():
             qdisc = f"{setting.qdisc(arms.ESTIMATOR)}, {title}"
             name = f"{scenario}-{setting.name}"
             self.judged += judging.judge_agreement(arm, beside[setting], qdisc, name)
+
+    def run_irtt(self, kernel: By, common: dict[str, Any]) -> None:
+        """The same with irtt where Flent has it, when this machine has it."""
+        setting = arms.Setting()
+        if setting not in kernel or not irtt_is_installed():
+            return
+        task = f"latency by irtt, {figures.KERNEL}"
+        by = self.settings([setting], task, backend="kernel", **common, irtt=True)
+        self.found.irtt = by[setting]
+        qdisc = setting.qdisc(arms.ESTIMATOR)
+        self.judged.append(judging.judge_irtt(kernel[setting], by[setting], qdisc))
 
     # --- the report -----------------------------------------------------------------------
 
@@ -301,7 +316,12 @@ class PieRrul(Reproduction):
             values=self.tables(),
             figures=self.drawn(),
             commands=text.commands(),
-            notes=text.notes(self.found.fit, self.preset.length_s, self.interrupted),
+            notes=text.notes(
+                self.found.fit,
+                self.preset.length_s,
+                interrupted=self.interrupted,
+                without_irtt="kernel" in self.options.backends and not irtt_is_installed(),
+            ),
             meta=self.meta(first),
             provenance=nominal.first.provenance,
             tables={
@@ -346,6 +366,9 @@ class PieRrul(Reproduction):
                     arms.SCENARIO_TITLES[scenario],
                 )
             )
+        if found.irtt:
+            default = arms.Setting()
+            made.append(text.irtt_table(found.kernel["alone"][default], found.irtt, default))
         if found.ours:
             made.append(text.parameters_table(found.ours))
         if found.today:

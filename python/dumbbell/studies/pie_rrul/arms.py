@@ -138,6 +138,7 @@ def experiment(
     ring_bytes: int = RING_BYTES,
     server_qdisc: str = SERVER_QDISC,
     timer_hz: int = published.TIMER_HZ,
+    irtt: bool = False,
 ) -> Experiment:
     """One arm of the study; equal names of flows share their random numbers.
 
@@ -149,6 +150,7 @@ def experiment(
         ring_bytes: What the router's driver holds; 0 for nothing.
         server_qdisc: At the server's egress.
         timer_hz: Ticks of the kernel's timer in a second.
+        irtt: Whether irtt measures the latency over UDP; on the kernel.
     """
     test = test or rrul()
     return test.experiment(
@@ -157,6 +159,7 @@ def experiment(
         more_flows=_beside(scenario, test),
         name=f"pie-rrul-{scenario}",
         timer_hz=timer_hz,
+        irtt=irtt,
     )
 
 

@@ -338,7 +338,6 @@ def judge_agreement(kernel: Arm, sim: Arm, qdisc: str, name: str) -> list[Judged
     """
     judged = []
     for measure, (short, what, unit) in AGREEMENT.items():
-        band = prediction_interval(kernel.values[measure])
         ours = float(sim.values[measure].mean())
         claim = Claim(
             id=f"agreement-{name}-{short}",
@@ -353,22 +352,49 @@ def judge_agreement(kernel: Arm, sim: Arm, qdisc: str, name: str) -> list[Judged
                 "always busy the upload hardly depends on the seed)."
             ),
         )
-        floor = AGREEMENT_FLOOR * abs(band.value)
-        is_near = abs(ours - band.value) <= floor
-        verdict = Verdict.REPRODUCED if is_near or band.contains(ours) else Verdict.NOT_REPRODUCED
-        judged.append(
-            Judged(
-                claim=claim,
-                backend="kernel",
-                measured=ours,
-                low=band.low,
-                high=band.high,
-                n_replications=kernel.n,
-                verdict=verdict if kernel.n > 1 else Verdict.INCONCLUSIVE,
-                note=f"the kernel's mean is {band.value:.4g} {unit}",
-            )
-        )
+        judged.append(_within(claim, ours, kernel.values[measure], "the kernel's mean"))
     return judged
+
+
+def judge_irtt(own: Arm, irtt: Arm, qdisc: str) -> Judged:
+    """What irtt measures in the guest is what our own prober measures there.
+
+    Args:
+        own: Runs on the kernel with our own prober.
+        irtt: Runs of the same description in which irtt measures the latency over UDP.
+        qdisc: For the statement.
+    """
+    claim = Claim(
+        id="irtt-agrees",
+        statement=f"irtt finds the latency over UDP that our own prober finds ({qdisc})",
+        source="One kernel, two programs that measure",
+        kind=Kind.HARDLY_MATTERS,
+        unit="ms",
+        rule=(
+            "The mean of irtt's runs lies in the central 95 % prediction interval of one more run "
+            "with our own prober, from the spread of its seeds, taken to be at least "
+            f"±{100 * AGREEMENT_FLOOR:g} % wide."
+        ),
+    )
+    found = float(irtt.values["latency_udp_ms"].mean())
+    return _within(claim, found, own.values["latency_udp_ms"], "our own prober's mean")
+
+
+def _within(claim: Claim, ours: float, seeds: Floats, whose: str) -> Judged:
+    """Whether a mean lies within the spread of another side's seeds."""
+    band = prediction_interval(seeds)
+    is_near = abs(ours - band.value) <= AGREEMENT_FLOOR * abs(band.value)
+    verdict = Verdict.REPRODUCED if is_near or band.contains(ours) else Verdict.NOT_REPRODUCED
+    return Judged(
+        claim=claim,
+        backend="kernel",
+        measured=ours,
+        low=band.low,
+        high=band.high,
+        n_replications=seeds.size,
+        verdict=verdict if seeds.size > 1 else Verdict.INCONCLUSIVE,
+        note=f"{whose} is {band.value:.4g} {claim.unit}",
+    )
 
 
 def _with_reading(resolution: float, unit: str) -> str:

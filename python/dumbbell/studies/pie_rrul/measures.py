@@ -42,9 +42,8 @@ class Series:
 def series(run: Run, test: FlentTest) -> Series:
     """The series of a run of the study."""
     queue = router_queue(run)
-    steps = round(test.total_s / test.step_s)
+    steps, loaded = _load(test)
     t_s: Floats = np.arange(1, steps + 1, dtype=np.float64) * test.step_s
-    loaded = (t_s > test.delay_s + 1e-9) & (t_s < test.delay_s + test.length_s + 1e-9)
     estimate = _sampled(run, "queue_samples", "delay_estimate_ns", steps, queue=queue)
     dropped = _sampled(run, "queue_samples", "dropped_pkts", steps, queue=queue)
     return Series(
@@ -60,6 +59,7 @@ def series(run: Run, test: FlentTest) -> Series:
 def measured(run: Run, test: FlentTest) -> dict[str, float]:
     """The numbers of the observation tables, and what the claims need beside them."""
     of = series(run, test)
+    steps, loaded = _load(test)
     known = of.latency_ms[np.isfinite(of.latency_ms)]
     each = [_payload_mbps(run, stream.flow, test) for stream in test.streams if stream.upload]
     more = [name for name in run.flow_names if name.startswith("more-upload")]
@@ -70,6 +70,7 @@ def measured(run: Run, test: FlentTest) -> dict[str, float]:
         "latency_ms": latency,
         "latency_low_ms": latency - spread,
         "latency_high_ms": latency + spread,
+        "latency_udp_ms": _mean(_latency_ms(run, test, steps, ("udp",))[loaded]),
         "latency_p95_ms": float(np.quantile(known, 0.95)),
         "latency_p99_ms": float(np.quantile(known, 0.99)),
         "upload_mbps": upload,
@@ -113,6 +114,13 @@ def differences(values: Mapping[str, Floats], names: tuple[str, ...]) -> Floats:
     return np.stack([values[b] - values[a] for a, b in pairs], axis=1)
 
 
+def _load(test: FlentTest) -> tuple[int, NDArray[np.bool_]]:
+    """How many steps the test has, and during which of them the TCP flows send."""
+    steps = round(test.total_s / test.step_s)
+    t_s = np.arange(1, steps + 1) * test.step_s
+    return steps, (t_s > test.delay_s + 1e-9) & (t_s < test.delay_s + test.length_s + 1e-9)
+
+
 def _sampled(run: Run, table: str, column: str, steps: int, **of: str) -> Floats:
     """A column at every step; its last value again where a run has fewer rows."""
     values = run.column(table, column, **of).astype(np.float64)[:steps]
@@ -138,10 +146,12 @@ def _payload_mbps(run: Run, flow: str, test: FlentTest) -> float:
     )
 
 
-def _latency_ms(run: Run, test: FlentTest, steps: int) -> Floats:
+def _latency_ms(
+    run: Run, test: FlentTest, steps: int, kinds: tuple[str, ...] = ("ping", "udp")
+) -> Floats:
     """Flent's ``Ping (ms) avg``: row by row over the probes that were answered."""
     total, count = np.zeros(steps), np.zeros(steps)
-    for probe in test.probes:
+    for probe in (probe for probe in test.probes if probe.kind in kinds):
         sent, rtt = (
             run.column("probes", column, probe=probe.probe) for column in ("sent_ns", "rtt_ns")
         )

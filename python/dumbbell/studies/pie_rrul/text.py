@@ -174,6 +174,21 @@ def agreement_table(kernel: Mapping[str, Arm], sim: Mapping[str, Arm], where: st
     )
 
 
+def irtt_table(own: Arm, irtt: Arm, setting: arms.Setting) -> ValueTable:
+    """Two programs on one kernel."""
+    row = ValueRow(
+        setting.label, "ms", [interval(arm.one_run("latency_udp_ms"), 2) for arm in (own, irtt)]
+    )
+    return ValueTable(
+        "Latency over UDP on the Linux kernel: our own prober and irtt",
+        ["our own prober", "irtt"],
+        [row],
+        "Mean of the three probes over UDP while the TCP flows send; irtt 0.9 runs as client and "
+        "server in the guest. irtt's requests leave at other instants, so no pair of runs is the "
+        "same sample path.",
+    )
+
+
 def summary(judged: Sequence[Judged], fit: Fit | None) -> str:
     """Who was right, in a paragraph."""
 
@@ -227,7 +242,9 @@ def summary(judged: Sequence[Judged], fit: Fit | None) -> str:
     return " ".join(sentences)
 
 
-def notes(fit: Fit | None, length_s: int, interrupted: bool) -> list[str]:
+def notes(
+    fit: Fit | None, length_s: int, *, interrupted: bool, without_irtt: bool = False
+) -> list[str]:
     """Readings taken and limitations."""
     test = arms.rrul()
     said = [
@@ -272,6 +289,11 @@ def notes(fit: Fit | None, length_s: int, interrupted: bool) -> list[str]:
             f"Quick: runs are {length_s} s long, not {published.LENGTH_S} as published. The flows' "
             "slow start weighs more in them, above all in the ends of the ellipses, and where one "
             "more run would fall is wider."
+        )
+    if without_irtt:
+        said.append(
+            "irtt is not installed here (Debian: apt-get install irtt), so the latency on the "
+            "kernel is that of our own prober alone."
         )
     if interrupted:
         said.insert(0, "Interrupted: only the parts that had finished are here.")
