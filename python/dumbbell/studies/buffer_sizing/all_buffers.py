@@ -241,7 +241,8 @@ def _panels(frame: pl.DataFrame, drawn: _Drawn, wanted: Sizes) -> alt.FacetChart
         "drawn_at:Q",
         title="Buffer (packets)",
         scale=alt.Scale(type="log", domain=[buffers[0] / 1.25, buffers[-1] * 1.25], nice=False),
-        axis=alt.Axis(values=list(buffers), format="d", labelOverlap=False),
+        # Without the count Vega leaves out every second value that it finds too many.
+        axis=alt.Axis(values=list(buffers), tickCount=len(buffers), format="d", labelOverlap=False),
     )
     # Powers of ten alone: lines between them would hide the points.
     marked = [10.0**power for power in range(-1, 5)] if drawn.is_logarithmic else alt.Undefined
