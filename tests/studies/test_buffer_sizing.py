@@ -208,7 +208,7 @@ def test_the_report(report: Report) -> None:
 
 def test_figures_of_all_buffers_have_intervals_and_say_of_what(report: Report) -> None:
     wanted = all_buffers.sizes(quick=True)
-    for quantity in ("utilization", "loss", "low"):
+    for quantity in ("utilization", "loss", "median", "low"):
         figure = next(each for each in report.figures if each.name == f"{quantity}-against-buffer")
         frame = as_polars(figure.data)
         assert len(frame) == len(wanted.cells)
@@ -231,6 +231,7 @@ def _all_buffers(low_kbps: list[float]) -> all_buffers.AllBuffers:
     of = {
         "utilization": np.full(len(low_kbps), 1.0),
         "loss": np.full(len(low_kbps), 0.01),
+        "median_kbps": np.full(len(low_kbps), 400.0),
         "low_kbps": np.array(low_kbps),
     }
     return all_buffers.AllBuffers(dict.fromkeys(wanted.cells, of), wanted, len(low_kbps))
