@@ -254,6 +254,26 @@ def test_starving_flows_stand_on_the_axis_and_intervals_within_what_can_be() -> 
     assert high / mean == pytest.approx(mean / low) and 1.1 < high / mean < 1.5
 
 
+def test_the_table_over_the_grid_has_what_was_published_beside_each_point(report: Report) -> None:
+    table = next(each for each in report.values if each.title == "Over the grid")
+    points = arms.grid(quick=True)
+    assert len(table.columns) == 1 + len(points)
+    rows = {row.name: row for row in table.rows}
+    first = rows["observation-01"]
+    assert first.cells[0] == "0.8"
+    judged = {one.claim.id: one for one in report.judged}
+    nominal = judged["observation-12"].measured
+    assert nominal is not None
+    assert rows["observation-12"].cells[1].startswith(f"{nominal:.3g}")
+    # Only the reading of TCP that a number is about is judged by it.
+    for name, where in (("observation-02-testbed", "testbed"), ("observation-02-paper", "ns-2")):
+        spoken = [cell != "–" for cell in rows[name].cells[1:]]
+        assert spoken == [point.stack == where for point in points]
+    for row in table.rows:
+        assert 0 not in row.best
+        assert all(row.cells[at][-1].isdigit() for at in row.best)
+
+
 def test_the_rules_give_the_buffers_of_the_source(report: Report) -> None:
     table = next(each for each in report.values if each.title == "Buffers by the two rules")
     row = next(row for row in table.rows if row.name.startswith("T = 121"))
