@@ -67,6 +67,25 @@ def test_widths_are_of_the_lines_and_of_the_legend_beside_the_colour(builder: st
         assert svg.count(f'stroke="{colour}" stroke-width="{width}"') == 2
 
 
+def test_a_picture_has_nothing_that_only_a_pointer_finds() -> None:
+    plot = ecdf_chart([Sample("SM", "", np.arange(100.0))], x_title="x")
+    drawn = draw(Figure("plot", plot.chart, plot.data, "Caption."))
+    svg = picture(drawn, ".svg").decode()
+    assert "line mark container" in svg and "symbol mark container" not in svg
+    # The page's figure keeps its points to hover over, and its zoom.
+    marks = [layer["mark"] for layer in drawn.spec["layer"]]
+    assert any(mark.get("opacity") == 0 for mark in marks)
+    assert any(each["bind"] == "scales" for each in drawn.spec["params"])
+
+
+def test_only_what_lies_beyond_an_axis_is_cut_off_in_a_picture() -> None:
+    cut = ecdf_chart([Sample("SM", "", np.arange(100.0))], x_title="x", x_max=50)
+    whole = line_with_band([Curve("SM", [1, 2], [1, 2], [0, 1], [2, 3])], x_title="x", y_title="y")
+    for plot, is_cut in ((cut, True), (whole, False)):
+        svg = picture(draw(Figure("plot", plot.chart, plot.data, "Caption.")), ".svg").decode()
+        assert ("clip-path" in svg) is is_cut
+
+
 def scales(spec: Any) -> list[dict[str, Any]]:
     """Every scale with a domain of names, anywhere in a specification."""
     if isinstance(spec, list):

@@ -208,7 +208,7 @@ def test_the_report(report: Report) -> None:
 
 def test_figures_of_all_buffers_have_intervals_and_say_of_what(report: Report) -> None:
     wanted = all_buffers.sizes(quick=True)
-    for quantity in ("utilization", "loss", "low"):
+    for quantity in ("utilization", "loss", "median", "low"):
         figure = next(each for each in report.figures if each.name == f"{quantity}-against-buffer")
         frame = as_polars(figure.data)
         assert len(frame) == len(wanted.cells)
@@ -231,6 +231,7 @@ def _all_buffers(low_kbps: list[float]) -> all_buffers.AllBuffers:
     of = {
         "utilization": np.full(len(low_kbps), 1.0),
         "loss": np.full(len(low_kbps), 0.01),
+        "median_kbps": np.full(len(low_kbps), 400.0),
         "low_kbps": np.array(low_kbps),
     }
     return all_buffers.AllBuffers(dict.fromkeys(wanted.cells, of), wanted, len(low_kbps))
@@ -251,6 +252,26 @@ def test_starving_flows_stand_on_the_axis_and_intervals_within_what_can_be() -> 
     # Student's interval of logarithms: both ends are as many times away from the mean.
     mean, low, high = row([90.0, 100.0, 110.0])
     assert high / mean == pytest.approx(mean / low) and 1.1 < high / mean < 1.5
+
+
+def test_the_table_over_the_grid_has_what_was_published_beside_each_point(report: Report) -> None:
+    table = next(each for each in report.values if each.title == "Over the grid")
+    points = arms.grid(quick=True)
+    assert len(table.columns) == 1 + len(points)
+    rows = {row.name: row for row in table.rows}
+    first = rows["observation-01"]
+    assert first.cells[0] == "0.8"
+    judged = {one.claim.id: one for one in report.judged}
+    nominal = judged["observation-12"].measured
+    assert nominal is not None
+    assert rows["observation-12"].cells[1].startswith(f"{nominal:.3g}")
+    # Only the reading of TCP that a number is about is judged by it.
+    for name, where in (("observation-02-testbed", "testbed"), ("observation-02-paper", "ns-2")):
+        spoken = [cell != "–" for cell in rows[name].cells[1:]]
+        assert spoken == [point.stack == where for point in points]
+    for row in table.rows:
+        assert 0 not in row.best
+        assert all(row.cells[at][-1].isdigit() for at in row.best)
 
 
 def test_the_rules_give_the_buffers_of_the_source(report: Report) -> None:

@@ -28,8 +28,8 @@ Cell = tuple[str, int, int]
 """Controller, number of flows, buffer in packets."""
 CONTROLLERS: Mapping[str, str] = MappingProxyType({"reno": "Reno", "cubic": "CUBIC", "bbr": "BBR"})
 """As Linux calls them, and as people do."""
-LOW = 0.05
-"""The least favoured flow is the one at this quantile of the goodputs."""
+QUANTILES: Mapping[str, float] = MappingProxyType({"median_kbps": 0.5, "low_kbps": 0.05})
+"""Of the flows' goodputs; the lower is what the least favoured get."""
 STARVED_KBPS = 0.1
 """What less than that is drawn as: a logarithmic axis has no 0."""
 _LARGEST_LOG = 100.0
@@ -77,8 +77,7 @@ class AllBuffers:
 
     Attributes:
         values: Cell to quantity to a value a replication: ``utilization`` and ``loss`` of the
-            bottleneck (shares), the ``wait_ms`` there, the goodput of the median flow
-            (``median_kbps``) and that at the 5th percentile (``low_kbps``).
+            bottleneck (shares), the ``wait_ms`` there, and `QUANTILES` of the flows' goodputs.
         wanted: What was run.
         n: Replications of each cell.
     """
@@ -138,8 +137,7 @@ def what_flows_get(run: Run) -> dict[str, float]:
         "utilization": utilization_bits(run, arms.BOTTLENECK),
         "loss": loss_ratio(run, arms.BOTTLENECK),
         "wait_ms": 1e3 * mean_wait_s(run, arms.BOTTLENECK),
-        "median_kbps": float(np.median(flows)),
-        "low_kbps": float(np.quantile(flows, LOW)),
+        **{name: float(np.quantile(flows, level)) for name, level in QUANTILES.items()},
     }
 
 
@@ -173,6 +171,14 @@ _FIGURES = (
         "for in losses.",
     ),
     _Drawn(
+        "median_kbps",
+        1.0,
+        "Goodput (kbit/s)",
+        "What the median flow gets",
+        "Goodput of the median flow: an equal share is 50 Mbit/s over the number of flows.",
+        is_logarithmic=True,
+    ),
+    _Drawn(
         "low_kbps",
         1.0,
         "Goodput (kbit/s)",
@@ -190,7 +196,7 @@ _APART = 1.05
 
 
 def figures(found: AllBuffers) -> list[Figure]:
-    """Utilization, loss and the least favoured flows' goodput against the buffer."""
+    """Utilization, loss, and what the median and the least favoured flows get by the buffer."""
     return [_figure(found, drawn) for drawn in _FIGURES]
 
 
@@ -229,7 +235,8 @@ def _ends(found: AllBuffers, drawn: _Drawn, cell: Cell) -> dict[str, float]:
         of = student_interval(np.log(np.maximum(values, STARVED_KBPS)))
         ends = (math.exp(of.value), math.exp(of.low), math.exp(min(of.high, _LARGEST_LOG)))
         # All but the flows below the quantile get as much or more.
-        least, most = STARVED_KBPS, published.BOTTLENECK_BPS / 1e3 / (cell[1] * (1 - LOW))
+        share = 1 - QUANTILES[drawn.quantity]
+        least, most = STARVED_KBPS, published.BOTTLENECK_BPS / 1e3 / (cell[1] * share)
     mean, low, high = (min(max(end, least), most) for end in ends)
     return {"mean": mean, "low": low, "high": high}
 
@@ -241,7 +248,8 @@ def _panels(frame: pl.DataFrame, drawn: _Drawn, wanted: Sizes) -> alt.FacetChart
         "drawn_at:Q",
         title="Buffer (packets)",
         scale=alt.Scale(type="log", domain=[buffers[0] / 1.25, buffers[-1] * 1.25], nice=False),
-        axis=alt.Axis(values=list(buffers), format="d", labelOverlap=False),
+        # Without the count Vega leaves out every second value that it finds too many.
+        axis=alt.Axis(values=list(buffers), tickCount=len(buffers), format="d", labelOverlap=False),
     )
     # Powers of ten alone: lines between them would hide the points.
     marked = [10.0**power for power in range(-1, 5)] if drawn.is_logarithmic else alt.Undefined

@@ -149,21 +149,23 @@ def over_the_grid(verdicts: Sequence[Verdicts], found: Mapping[Point, Found]) ->
     points = list(found)
     rows = []
     for each in verdicts:
-        cells, held = [], set()
-        for at, point in enumerate(points):
+        stated = each.whole.claim.published
+        cells, held = ["–" if stated is None else f"{stated:g}"], set()
+        for point in points:
             one = each.points.get(point)
             if one is None or one.measured is None:
                 cells.append("–")
                 continue
             cells.append(f"{one.measured:.3g}{_MARK[one.verdict]}")
             if one.verdict is Verdict.REPRODUCED:
-                held.add(at)
+                held.add(len(cells) - 1)
         rows.append(ValueRow(each.whole.claim.id, each.whole.claim.unit, cells, frozenset(held)))
     caption = (
-        "What was measured at each point. Bold: reproduced there; ✗ not; ? the runs do not decide; "
-        "~ one run says too little; – this point does not speak to it."
+        "What was published, and what was measured at each point. Bold: reproduced there; ✗ not; "
+        "? the runs do not decide; ~ one run says too little; – this point does not speak to it."
     )
-    return ValueTable("Over the grid", [_point(each) for each in points], rows, caption)
+    columns = ["published", *(_point(each) for each in points)]
+    return ValueTable("Over the grid", columns, rows, caption)
 
 
 def _mean(found: Found, name: str, factor: float, digits: int) -> str:
