@@ -17,12 +17,18 @@ import pytest
 from report_samples import realistic_claims, realistic_report, rtt_figure
 from rich.console import Console
 
-from dumbbell.claims import Verdict
+from dumbbell.claims import Kind, Verdict
 from dumbbell.report import claims_table, overview_table
 from dumbbell.report.badges import BADGES, SCORE_ORDER, sorted_claims
 from dumbbell.report.figures import draw
 from dumbbell.report.model import Figure, IndexEntry, Report
-from dumbbell.report.page import commands_by_host, index_html, page_html, script_json
+from dumbbell.report.page import (
+    MANY_NUMBERS,
+    commands_by_host,
+    index_html,
+    page_html,
+    script_json,
+)
 
 EVIL = "</script><script>alert('x')</script><img src=x onerror=alert(1)>\"'&"
 
@@ -261,3 +267,23 @@ def test_a_terminal_table_does_not_wait_for_the_plotting_libraries() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_many_printed_numbers_are_folded_below_the_other_claims() -> None:
+    judged = realistic_claims()
+    number = next(one for one in judged if one.claim.kind is Kind.PUBLISHED_NUMBER)
+    others = [one for one in judged if one.claim.kind is not Kind.PUBLISHED_NUMBER]
+
+    def page(numbers: int) -> str:
+        many = [
+            dataclasses.replace(number, claim=dataclasses.replace(number.claim, id=f"number-{n}"))
+            for n in range(numbers)
+        ]
+        return page_html(realistic_report(judged=[*many, *others]), [])
+
+    few, many = page(MANY_NUMBERS), page(MANY_NUMBERS + 1)
+    words = f"{MANY_NUMBERS + 1} claims about printed numbers, one by one"
+    assert words not in few
+    fold = many[many.index(words) :].split("</details>")[0]
+    assert fold.count('id="claim-number-') == MANY_NUMBERS + 1 == many.count('id="claim-number-')
+    assert all(f'id="claim-{one.claim.id}' not in fold for one in others)

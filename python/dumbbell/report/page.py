@@ -30,6 +30,9 @@ from dumbbell.report.topology import hop_rows
 MAX_SPEC_BYTES = 1_000_000
 """A figure whose specification is larger is shown as a picture instead of interactively."""
 
+MANY_NUMBERS = 24
+"""So many printed numbers stand among the other claims; of more, all are folded below them."""
+
 _SHOWN_META = 60
 """Longest value of a meta or provenance entry printed on the page; the files have it all."""
 
@@ -46,10 +49,13 @@ def page_html(report: Report, drawn: Sequence[DrawnFigure]) -> str:
     """
     shown = [_figure(one) for one in drawn]
     interactive = any(figure["spec"] for figure in shown)
+    claims, numbers = shown_and_folded(report.judged)
     template = _environment().get_template("page.html.j2")
     return template.render(
         report=report,
-        claims=claim_views(report.judged),
+        claims=claim_views(claims),
+        numbers=claim_views(numbers),
+        number_counts=count_views(numbers),
         counts=count_views(report.judged),
         topologies=[
             {
@@ -82,6 +88,18 @@ def index_html(entries: Sequence[IndexEntry]) -> str:
         totals=count_views([judged for entry in entries for judged in entry.judged]),
         claims=sum(len(entry.judged) for entry in entries),
     )
+
+
+def shown_and_folded(judged: Sequence[Judged]) -> tuple[list[Judged], list[Judged]]:
+    """Claims that a reader meets first, and printed numbers that would bury them.
+
+    A table of a source judged number by number is dozens of rows, which its study shows as a table
+    again: two metres of a phone's screen before the first figure.
+    """
+    numbers = [one for one in judged if one.claim.kind is Kind.PUBLISHED_NUMBER]
+    if len(numbers) <= MANY_NUMBERS:
+        return list(judged), []
+    return [one for one in judged if one.claim.kind is not Kind.PUBLISHED_NUMBER], numbers
 
 
 def claim_views(judged: Sequence[Judged]) -> list[dict[str, Any]]:

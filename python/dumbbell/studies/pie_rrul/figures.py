@@ -74,7 +74,7 @@ def _four(found: Mapping[str, Series], varied: str, scenario: str) -> list[Figur
             f"delay-{name}",
             f"Queue delay, {varied} varied, {where}",
             "Queue delay (ms)",
-            "What PIE takes its delay for, as `tc -s qdisc` prints it; mean over each second.",
+            "What PIE takes its delay for, as tc -s qdisc prints it; mean over each second.",
         ),
     ]
 

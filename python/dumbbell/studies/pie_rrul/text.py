@@ -69,7 +69,8 @@ def interval(one: Estimate, digits: int = 1) -> str:
     """``26.0 [25.1, 26.9]``; a dash for no number."""
     if not np.isfinite(one.value):
         return "–"
-    return f"{one.value:.{digits}f} [{one.low:.{digits}f}, {one.high:.{digits}f}]"
+    text = f"{one.value:.{digits}f} [{one.low:.{digits}f}, {one.high:.{digits}f}]"
+    return text.replace("-", "−")
 
 
 def editions(found: Mapping[str, By]) -> ValueTable:
