@@ -4,7 +4,8 @@ Persistent flows and closed loops, 18 and 500 packets, 150 s each, on two thread
 captures and without the figure of all buffers, as the study runs one point of its grid: every
 transfer is a row of a table, and the runs of the first replication are kept for the report. The
 peak is that of a process of its own, with the interpreter and all that the study imports, which a
-row of its own states.
+row of its own states; another is the study's quick preset with its report, whose pictures are drawn
+by a JavaScript engine.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,6 +25,7 @@ GOAL_BYTES = 300e6
 REPLICATIONS = 10
 DURATION_S = 150.0
 THREADS = 2
+WHOLE = "whole"
 STATUS = Path("/proc/self/status")
 
 
@@ -82,8 +85,19 @@ def four_runs(load: str, replications: int, duration_s: float) -> None:
         )
 
 
+def whole_study(duration_s: float) -> None:
+    """The quick preset and its report; nothing of it when no time is given."""
+    from dumbbell.report import write_report
+    from dumbbell.studies import StudyOptions, get_study
+
+    if duration_s:
+        report = get_study("buffer-sizing").reproduce(StudyOptions(jobs=THREADS, quick=True))
+        with tempfile.TemporaryDirectory() as folder:
+            write_report(report, folder)
+
+
 def measure(load: str, replications: int, duration_s: float) -> int:
-    """Peak bytes of a process of its own that runs the four."""
+    """Peak bytes of a process of its own that runs the four at a load, or the `WHOLE` study."""
     words = ["--alone", load, "--replications", str(replications), "--duration", str(duration_s)]
     done = subprocess.run(
         [sys.executable, __file__, *words], capture_output=True, text=True, check=False
@@ -100,7 +114,8 @@ def rows(replications: int, duration_s: float) -> list[Peak]:
         print(f"running: {words} ...", flush=True)
         peak = measure(load, replications, duration_s)
         found.append(Peak(f"buffer-sizing, {words}", replications, peak))
-    return found
+    peak = measure(WHOLE, 0, duration_s)
+    return [*found, Peak("buffer-sizing's quick preset and its report", 0, peak, is_judged=False)]
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -113,7 +128,10 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--alone", metavar="LOAD", help="run in this process, print its peak")
     given = parser.parse_known_args(words)[0]
     if given.alone:
-        four_runs(given.alone, given.replications, given.duration)
+        if given.alone == WHOLE:
+            whole_study(given.duration)
+        else:
+            four_runs(given.alone, given.replications, given.duration)
         print(own_peak_bytes())
         return 0
     if not STATUS.exists():

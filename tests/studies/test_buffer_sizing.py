@@ -175,6 +175,32 @@ def test_flows_seen_with_one_packet_are_counted_and_left_out() -> None:
     assert sent == run.column("flows", "retransmitted_pkts").sum()
 
 
+def test_runs_without_some_flows_have_the_same_numbers_and_decide_nothing() -> None:
+    """In less than a second no user gets 100 kB."""
+
+    def numbers(duration_s: float) -> dict[str, float]:
+        runs = {
+            f"{workload} {buffer}": simulate(
+                arms.experiment(
+                    Point(load="light"), workload, packets, seed=2, duration_s=duration_s
+                )
+            )
+            for workload in arms.WORKLOADS
+            for buffer, packets in arms.BUFFERS.items()
+        }
+        return measured.measured(runs, {name: measured.seen(run) for name, run in runs.items()})
+
+    short, long = numbers(0.9), numbers(12)
+    assert list(short) == list(long)
+    assert short["closed-loop small large flows"] == 0 < long["closed-loop small large flows"]
+    assert np.isnan(short["large better with large"])
+    assert np.isfinite(long["large better with large"])
+    found = {Point(): {name: np.array([long[name], short[name]]) for name in long}}
+    verdicts = {each.whole.claim.id: each.whole.verdict for each in judging.judge_all(found)}
+    assert verdicts["observation-12"] is Verdict.NOT_TESTABLE
+    assert verdicts["observation-10-delay"] is not Verdict.NOT_TESTABLE
+
+
 def test_both_buffers_see_the_same_mice() -> None:
     started = [
         simulate(arms.experiment(Point(), "persistent", packets, seed=5, duration_s=3))

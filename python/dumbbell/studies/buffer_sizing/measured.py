@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -123,24 +124,42 @@ def _of_one(run: Run, of: Seen) -> dict[str, float]:
     }
     for size in SIZES:
         these = of.of(size)
-        if not these.any():
-            continue
-        throughput, loss = of.throughput_kbps[these], of.loss[these]
-        values |= {
-            f"{size} flows": float(these.sum()),
-            f"{size} throughput range": percentile_range(throughput),
-            f"{size} throughput": float(np.median(throughput)),
-            f"{size} loss": float(np.median(loss)),
-            f"{size} greatest loss": float(loss.max()),
-            f"{size} without loss": float((loss == 0).mean()),
-            f"{size} dropped": float(np.median(of.dropped[these])),
-        }
-        done = these & np.isfinite(of.completion_s)
-        if done.any():
-            relative = of.throughput_kbps[done] / of.end_to_end_kbps[done]
-            values[f"{size} there over end to end"] = float(np.median(relative))
-            values[f"{size} late completion"] = float(np.quantile(of.completion_s[done], LATE))
+        found = _of_flows(of, these) if these.any() else {}
+        # Every run has the same numbers, also the one without such flows.
+        values |= {f"{size} {name}": found.get(name, math.nan) for name in _OF_FLOWS}
+        values[f"{size} flows"] = float(these.sum())
     values["steps"] = between_groups(of)
+    return values
+
+
+_OF_FLOWS = (
+    "throughput range",
+    "throughput",
+    "loss",
+    "greatest loss",
+    "without loss",
+    "dropped",
+    "there over end to end",
+    "late completion",
+)
+
+
+def _of_flows(of: Seen, these: NDArray[np.bool_]) -> dict[str, float]:
+    """What `_OF_FLOWS` names, of some flows; the last two only where some were completed."""
+    throughput, loss = of.throughput_kbps[these], of.loss[these]
+    values = {
+        "throughput range": percentile_range(throughput),
+        "throughput": float(np.median(throughput)),
+        "loss": float(np.median(loss)),
+        "greatest loss": float(loss.max()),
+        "without loss": float((loss == 0).mean()),
+        "dropped": float(np.median(of.dropped[these])),
+    }
+    done = these & np.isfinite(of.completion_s)
+    if done.any():
+        relative = of.throughput_kbps[done] / of.end_to_end_kbps[done]
+        values["there over end to end"] = float(np.median(relative))
+        values["late completion"] = float(np.quantile(of.completion_s[done], LATE))
     return values
 
 
@@ -148,12 +167,12 @@ def _of_both(small: Seen, large: Seen) -> dict[str, float]:
     values = {}
     for size in SIZES:
         ours, theirs = (each.throughput_kbps[each.of(size)] for each in (large, small))
-        if not ours.size or not theirs.size:
-            continue
-        values[f"{size} better with large"] = share_better(ours, theirs, better="higher")
-        gaps = np.quantile(small.loss[small.of(size)], LEVELS) - np.quantile(
-            large.loss[large.of(size)], LEVELS
-        )
+        losses = [each.loss[each.of(size)] for each in (small, large)]
+        better, gaps = math.nan, np.full(len(LEVELS), math.nan)
+        if ours.size and theirs.size:
+            better = share_better(ours, theirs, better="higher")
+            gaps = np.subtract(*(np.quantile(each, LEVELS) for each in losses))
+        values[f"{size} better with large"] = better
         for level, gap in zip(LEVELS, gaps, strict=True):
             values[f"{size} loss gap {level:g}"] = float(gap)
     return values
@@ -180,7 +199,7 @@ def _derived(values: Mapping[str, float]) -> dict[str, float]:
     made = {}
     for workload in ("persistent", "closed-loop"):
         for size in ("large", "small"):
-            better = values.get(f"{workload} {size} better with large", float("nan"))
+            better = values[f"{workload} {size} better with large"]
             made[f"{workload} {size} better with small"] = 1 - better
         small, large = (f"{workload} {buffer}" for buffer in ("small", "large"))
         made[f"{workload} delay saved"] = (
@@ -194,14 +213,12 @@ def _derived(values: Mapping[str, float]) -> dict[str, float]:
         )
         for size in ("large", "small"):
             name = f"{size} there over end to end"
-            made[f"{large} {size} there beyond end to end"] = (
-                values.get(f"{large} {name}", float("nan")) - 1
-            )
+            made[f"{large} {size} there beyond end to end"] = values[f"{large} {name}"] - 1
     both = ("persistent", "closed-loop")
     made["utilization lost with small"] = max(made[f"{each} utilization lost"] for each in both)
-    made["large better with large"] = min(
-        values[f"{each} large better with large"] for each in both
-    )
+    # Not Python's min, which does not see that one of them is not a number.
+    of_both = [values[f"{each} large better with large"] for each in both]
+    made["large better with large"] = float(np.min(of_both))
     for buffer in ("small", "large"):
         ranges = [values[f"{each} {buffer} large throughput range"] for each in both]
         made[f"{buffer} spread product"] = ranges[0] * ranges[1]
