@@ -10,7 +10,7 @@ import pytest
 from kernel_samples import EXPONENTIAL, network, ping
 
 from dumbbell.backends.kernel.backend import socket_bytes
-from dumbbell.backends.kernel.job import check_kernel_can, job
+from dumbbell.backends.kernel.job import check_kernel_can, job, watched_packets
 from dumbbell.errors import SpecError
 
 TOOLS = {"ip": "/sbin/ip", "tc": "/sbin/tc"}
@@ -105,3 +105,16 @@ def test_a_guest_has_memory_for_the_sockets_of_its_flows() -> None:
     assert socket_bytes({"flows": [greedy, large]}) == 2 * 6 * 2**20
     assert socket_bytes({"flows": [loop, small, datagrams]}) == 2**20 + 40_000
     assert socket_bytes({"flows": [greedy] * 10_000}) == 4 * 2**30
+
+
+def test_a_guest_has_memory_for_the_packets_that_are_looked_at() -> None:
+    """The access link's 1 Gbit/s does not count behind 10 Mbit/s: 20 s of packets of 700 bytes."""
+    hops = [{"forward": {"rate": "1gbit"}}, {"forward": {"rate": "10mbit"}}]
+    flow = {"kind": "greedy"}
+    most = watched_packets(network(source=flow, hops=hops).resolved())
+    assert most == 2 * int(20 * 10e6 / 8 / 700)
+    plain = {"kind": "cbr", "rate": "100pps", "size": "512B"}
+    assert watched_packets(network(source=plain, hops=[{}, hops[1]]).resolved()) == 0
+    changed = {"rate": "10mbit", "changes": [{"at": "5s", "rate": "20mbit"}]}
+    faster = watched_packets(network(source=flow, hops=[{}, {"forward": changed}]).resolved())
+    assert faster == int(20 * 20e6 / 8 / 700)

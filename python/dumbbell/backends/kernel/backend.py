@@ -15,7 +15,7 @@ from dumbbell.backends.base import Batch, BatchProgress, Cost, Job, Outcome
 from dumbbell.backends.kernel.cache import require_kernel
 from dumbbell.backends.kernel.captures import CAPTURE, captures, kept_capture
 from dumbbell.backends.kernel.folders import RunFolder, remove_left_folders
-from dumbbell.backends.kernel.job import asks_for_irtt, check_kernel_can, has_watched_queues, job
+from dumbbell.backends.kernel.job import asks_for_irtt, check_kernel_can, job, watched_packets
 from dumbbell.backends.kernel.launch import launch
 from dumbbell.backends.kernel.programs import guest_program, host_tools, program_hashes
 from dumbbell.backends.kernel.tables import read_result
@@ -34,9 +34,9 @@ _FULL_SOCKETS_BYTES = 6 * 2**20
 _LOOP_SOCKETS_BYTES = 2**20
 """Of a closed loop, which seldom has more under way."""
 _MOST_SOCKETS_BYTES = 4 * 2**30
-_WATCHED_EVENT_BYTES = 100
-"""What is kept of a packet that is seen at a queue, by the events that the simulator has for it. A
-guest with less than it needs reads its own program again and again: it took ten times as long."""
+_WATCHED_PACKET_BYTES = 128
+"""What is kept of a packet that is seen at a queue, and of its way through it. A guest with less
+than it needs reads its own program again and again: it took several times as long."""
 _IRTT_SESSION_BYTES = 48 * 2**20
 """Client and server, of which more than half is the program itself."""
 _IRTT_ROUND_TRIP_BYTES = 4096
@@ -80,8 +80,8 @@ class Kernel:
         host_tools(with_irtt=asks_for_irtt(resolved))
         memory_bytes = estimate.memory_bytes + _BASE_MEMORY_MB * 2**20
         memory_bytes += socket_bytes(resolved) + irtt_bytes(resolved)
-        if has_watched_queues(resolved):
-            memory_bytes += _WATCHED_EVENT_BYTES * estimate.events
+        watched = min(watched_packets(resolved), estimate.events)
+        memory_bytes += _WATCHED_PACKET_BYTES * watched
         return Cost(estimate.events, memory_bytes, BOOT_S + estimate.events / EVENTS_PER_S)
 
     def start(self, jobs: Iterator[Job], *, threads: int, cancel: _engine.Cancel) -> Batch:

@@ -30,6 +30,7 @@ from dumbbell.backends.kernel.tcp import (
 from dumbbell.backends.kernel.watching import (
     copies_lines,
     copies_name,
+    most_watched_packets,
     watched_queues,
 )
 from dumbbell.errors import SpecError
@@ -85,9 +86,9 @@ def asks_for_irtt(resolved: Mapping[str, Any]) -> bool:
     return any(probe["kind"] == "irtt" for probe in resolved["probes"])
 
 
-def has_watched_queues(resolved: Mapping[str, Any]) -> bool:
-    """Whether every packet is looked at somewhere."""
-    return bool(watched_queues(resolved, _topology(resolved)))
+def watched_packets(resolved: Mapping[str, Any]) -> int:
+    """The most packets that are looked at in a run."""
+    return most_watched_packets(resolved, _topology(resolved))
 
 
 def job(resolved_json: str, replication: int, output: Path, tools: Mapping[str, str]) -> str:

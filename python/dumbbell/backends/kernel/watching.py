@@ -13,6 +13,10 @@ from typing import Any
 
 from dumbbell.spec.topology import Topology
 
+_MEAN_BYTES = 700
+"""Of data and acknowledgements together."""
+_FASTEST_BPS = 10_000_000_000
+"""Taken where no link has a rate."""
 _PLAIN_FIFOS = ("pfifo", "bfifo")
 
 
@@ -37,6 +41,36 @@ def watched_queues(resolved: Mapping[str, Any], topology: Topology) -> set[int]:
         if is_unplanned or varies or len(holding) > 1:
             watched.update(holding)
     return watched
+
+
+def most_watched_packets(resolved: Mapping[str, Any], topology: Topology) -> int:
+    """The most packets that watched queues can let pass in a run, all together.
+
+    No queue sees more than the narrowest link lets through of each way that leads over it. Ways
+    with the same narrowest link share it.
+    """
+    watched = watched_queues(resolved, topology)
+    ends = [link[key] for link in resolved["links"] for key in ("forward", "reverse")]
+    rates_bps = [_rate_bps(end) for end in ends]
+    through: dict[int, set[int]] = {queue: set() for queue in watched}
+    for sender in [*resolved["flows"], *resolved["probes"]]:
+        for a, b in ((sender["from"], sender["to"]), (sender["to"], sender["from"])):
+            way = topology.route(a, b) or []
+            narrow = min((queue for queue in way if rates_bps[queue]), default=None,
+                         key=lambda queue: rates_bps[queue])  # fmt: skip
+            for queue in watched.intersection(way):
+                through[queue].add(queue if narrow is None else narrow)
+    per_s = sum(
+        min(rates_bps[queue] or _FASTEST_BPS, sum(rates_bps[n] or _FASTEST_BPS for n in narrow))
+        for queue, narrow in through.items()
+    ) / (8 * _MEAN_BYTES)  # fmt: skip
+    return int(per_s * resolved["duration_ns"] / 1e9)
+
+
+def _rate_bps(end: Mapping[str, Any]) -> int:
+    """Of a link end or of what shapes it; the fastest it changes to; 0 for none."""
+    changed = (change["rate_bps"] or 0 for change in end["changes"])
+    return int(max(end["rate_bps"] or end["qdisc"].get("rate_bps") or 0, *changed, 0))
 
 
 def copies_name(device: str) -> str:
