@@ -358,14 +358,8 @@ class PieRrul(Reproduction):
             made += text.observations(by, scenario, self.judged, "sim")
         for scenario, by in found.kernel.items():
             made += text.observations(by, scenario, self.judged, "kernel")
-            labels = {setting.label: setting for setting in by}
-            made.append(
-                text.agreement_table(
-                    {label: by[setting] for label, setting in labels.items()},
-                    {label: found.beside[scenario][setting] for label, setting in labels.items()},
-                    arms.SCENARIO_TITLES[scenario],
-                )
-            )
+            where = arms.SCENARIO_TITLES[scenario]
+            made.append(text.agreement_table(by, found.beside[scenario], where))
         if found.irtt:
             default = arms.Setting()
             made.append(text.irtt_table(found.kernel["alone"][default], found.irtt, default))
@@ -375,7 +369,7 @@ class PieRrul(Reproduction):
             of_the_time = found.scenarios["alone"]
             made.append(text.editions({"of the time": of_the_time, "today's": found.today}))
         if found.router:
-            made.append(text.router_table(found.router))
+            made += text.router_tables(found.router)
         return made
 
     def drawn(self) -> list[Figure]:

@@ -116,62 +116,66 @@ def parameters_table(found: Mapping[str, Arm]) -> ValueTable:
     )
 
 
-def router_table(found: Sequence[tuple[str, Arm, Arm]]) -> ValueTable:
-    """What should one set on this router?"""
-    rows = []
-    for label, alone, bursts in found:
-        cells = []
-        for arm in (alone, bursts):
-            cells += [
-                interval(arm.one_run("latency_ms")),
-                interval(arm.one_run("latency_p99_ms")),
-                interval(arm.one_run("upload_mbps")),
-                interval(arm.one_run("download_mbps")),
-            ]
-        cells.append(interval(alone.one_run("upload_fairness"), 3))
-        rows.append(ValueRow(label, "ms, Mbit/s", cells))
-    what = ("latency", "latency, 99th percentile", "upload", "download")
-    columns = [f"{where}: {each}" for where in ("alone", "bursts") for each in what]
-    return ValueTable(
-        "What should one set on this router?",
-        [*columns, "alone: fairness of the uploads"],
-        rows,
-        "rrul through the router, alone and with UDP bursts of 100 Mbit/s; fairness is Jain's "
-        "index of the four uploads. Latencies are of Flent's four probes. fq_codel hashes flows to "
-        "1024 queues: in a run in which a probe shares one with a burst, it waits for the burst.",
-    )
-
-
-def agreement_table(kernel: Mapping[str, Arm], sim: Mapping[str, Arm], where: str) -> ValueTable:
-    """Both backends side by side."""
+def router_tables(found: Sequence[tuple[str, Arm, Arm]]) -> list[ValueTable]:
+    """What should one set on this router? Alone, and under bursts."""
     names = {
-        "queue_delay_ms": "queue delay, ms",
         "latency_ms": "latency, ms",
-        "drops_pkts": "drops, packets",
+        "latency_p99_ms": "latency, 99th percentile, ms",
         "upload_mbps": "upload, Mbit/s",
         "download_mbps": "download, Mbit/s",
     }
-    rows = [
-        ValueRow(
-            label,
-            "as headed",
-            [
-                cell
-                for measure in names
-                for cell in (
-                    f"{float(sim[label].values[measure].mean()):.1f}",
-                    interval(arm.one_run(measure)),
-                )
-            ],
-        )
-        for label, arm in kernel.items()
+    alone = {
+        label: [*(interval(arm.one_run(measure)) for measure in names),
+                interval(arm.one_run("upload_fairness"), 3)]
+        for label, arm, _ in found
+    }  # fmt: skip
+    bursts = {
+        label: [interval(arm.one_run(measure)) for measure in names] for label, _, arm in found
+    }
+
+    def rows(cells: Mapping[str, list[str]]) -> list[ValueRow]:
+        return [ValueRow(label, "–", of) for label, of in cells.items()]
+
+    return [
+        ValueTable(
+            "What should one set on this router?",
+            [*names.values(), "fairness of the uploads"],
+            rows(alone),
+            "rrul through the router; fairness is Jain's index of the four uploads. Latencies are "
+            "of Flent's four probes.",
+        ),
+        ValueTable(
+            "What should one set on this router, with UDP bursts?",
+            list(names.values()),
+            rows(bursts),
+            f"The same with bursts of {arms.BURST_MBPS:g} Mbit/s. fq_codel hashes flows to 1024 "
+            "queues: in a run in which a probe shares one with a burst, it waits for the burst.",
+        ),
     ]
-    columns = [f"{what}: {side}" for what in names.values() for side in ("simulator", "kernel")]
+
+
+def agreement_table(kernel: By, sim: By, where: str) -> ValueTable:
+    """Both backends below each other, a column a setting."""
+    names = {
+        "queue_delay_ms": ("Queue delay", "ms"),
+        "latency_ms": ("Latency", "ms"),
+        "drops_pkts": ("Drops", "packets"),
+        "upload_mbps": ("Upload", "Mbit/s"),
+        "download_mbps": ("Download", "Mbit/s"),
+    }
+    rows = []
+    for measure, (title, unit) in names.items():
+        digits = 0 if unit == "packets" else 1
+        ours = [f"{float(sim[setting].values[measure].mean()):.{digits}f}" for setting in kernel]
+        rows.append(ValueRow(f"{title}, simulator", unit, ours))
+        kernels = [interval(arm.one_run(measure), digits) for arm in kernel.values()]
+        rows.append(ValueRow(f"{title}, kernel", unit, kernels))
     return ValueTable(
         f"Simulator and Linux kernel side by side, {where}",
-        columns,
+        [f"{setting.target_ms} / {setting.tupdate_ms} ms" for setting in kernel],
         rows,
-        "The simulator's mean; the kernel's with the interval in which one more of its runs falls.",
+        "A column is target / tupdate. The simulator's mean; the kernel's with the interval in "
+        "which one more of its runs falls.",
     )
 
 
