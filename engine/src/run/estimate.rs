@@ -127,6 +127,7 @@ impl Shares {
         let rates_bps: Vec<f64> = ends
             .map(|(_, _, end)| match (end.rate_bps, &end.qdisc) {
                 (0, qdisc::Config::Netem(netem)) if netem.rate_bps > 0 => netem.rate_bps as f64,
+                (0, qdisc::Config::Tbf(tbf)) => tbf.rate_bps as f64,
                 (0, _) => f64::INFINITY,
                 (rate_bps, _) => rate_bps as f64,
             })

@@ -1,0 +1,44 @@
+"""What a run is expected to cost, beside what it costs: guards and limits of time stand on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dumbbell import _engine
+from dumbbell.backends import simulate
+from dumbbell.spec import Experiment
+
+SHAPED = {
+    "a transmitter": {"rate": "10mbit", "qdisc": "pfifo limit 100"},
+    "netem": {"rate": "inf", "qdisc": "netem rate 10mbit limit 100"},
+    "a token bucket": {"rate": "inf", "qdisc": "tbf rate 10mbit burst 3000 limit 150kb"},
+}
+
+
+def dumbbell(bottleneck: dict[str, Any], flows: int) -> Experiment:
+    """Greedy flows over fast links and a bottleneck."""
+    hosts = [f"sender-{number}" for number in range(flows)]
+    access = [{"a": host, "b": "router", "rate": "1gbit", "delay": "1ms"} for host in hosts]
+    return Experiment.model_validate(
+        {
+            "name": "estimated",
+            "duration": "5s",
+            "links": [*access, {"a": "router", "b": "sink", "delay": "5ms", "forward": bottleneck}],
+            "flows": [
+                {"name": f"flow-{host}", "from": host, "to": "sink", "source": {"kind": "greedy"}}
+                for host in hosts
+            ],
+        }
+    )
+
+
+@pytest.mark.parametrize("flows", [1, 8])
+@pytest.mark.parametrize("kind", SHAPED)
+def test_greedy_flows_share_what_limits_them(kind: str, flows: int) -> None:
+    experiment = dumbbell(SHAPED[kind], flows)
+    expected = _engine.check(experiment.resolved_json(), simulated=True).events
+    done = simulate(experiment).meta["events"]
+    # More, since links whose departures need no events are counted as if they had them.
+    assert done < expected < 6 * done
