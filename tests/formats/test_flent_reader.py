@@ -113,25 +113,27 @@ def test_what_no_flent_writes_is_refused(
         read_flent(written(SMALL | change, tmp_path / "a.flent.gz"))
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"",
-        b"\x1f\x8b",
-        b"BZh91AY",
-        b"not json",
-        b"[]",
-        b"\xff\xfe\xfd",
-        b'{"version": 4',
-        gzip.compress(b'{"version": 4'),
-        gzip.compress(json.dumps(SMALL).encode())[:-30],
-        gzip.compress(json.dumps(SMALL).encode())[:-8] + b"\0" * 8,
-        gzip.compress(json.dumps(SMALL).encode()).replace(b"\x08", b"\x09", 1),
-        b'{"a":' * 100_000,
-        b"[" * 1_000_000,
-        b'{"version":' + b"9" * 100_000 + b"}",
-    ],
-)
+ZIPPED = gzip.compress(json.dumps(SMALL).encode())
+DAMAGED = {
+    "nothing": b"",
+    "only gzip's mark": b"\x1f\x8b",
+    "only bzip2's mark": b"BZh91AY",
+    "not json": b"not json",
+    "a list": b"[]",
+    "not text": b"\xff\xfe\xfd",
+    "cut json": b'{"version": 4',
+    "cut json, compressed": gzip.compress(b'{"version": 4'),
+    "cut": ZIPPED[:-30],
+    "another sum": ZIPPED[:-8] + b"\0" * 8,
+    "another method": ZIPPED.replace(b"\x08", b"\x09", 1),
+    "objects a hundred thousand deep": b'{"a":' * 100_000,
+    "lists a million deep": b"[" * 1_000_000,
+    "a version of many digits": b'{"version":' + b"9" * 100_000 + b"}",
+}
+
+
+# Named: the bytes of a gzip file hold the second in which it was made.
+@pytest.mark.parametrize("data", list(DAMAGED.values()), ids=list(DAMAGED))
 def test_damaged_files_are_refused(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "a.flent.gz"
     path.write_bytes(data)
