@@ -13,6 +13,10 @@ from dumbbell.spec import Experiment
 SHAPED = {
     "a transmitter": {"rate": "10mbit", "qdisc": "pfifo limit 100"},
     "netem": {"rate": "inf", "qdisc": "netem rate 10mbit limit 100"},
+    "a bucket before a transmitter": {
+        "rate": "1gbit",
+        "qdisc": "tbf rate 10mbit burst 3000 limit 150kb",
+    },
     "a token bucket": {"rate": "inf", "qdisc": "tbf rate 10mbit burst 3000 limit 150kb"},
 }
 

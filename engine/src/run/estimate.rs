@@ -125,11 +125,16 @@ impl Shares {
     fn new(experiment: &Experiment) -> Shares {
         let ends = experiment.link_ends();
         let rates_bps: Vec<f64> = ends
-            .map(|(_, _, end)| match (end.rate_bps, &end.qdisc) {
-                (0, qdisc::Config::Netem(netem)) if netem.rate_bps > 0 => netem.rate_bps as f64,
-                (0, qdisc::Config::Tbf(tbf)) => tbf.rate_bps as f64,
-                (0, _) => f64::INFINITY,
-                (rate_bps, _) => rate_bps as f64,
+            .map(|(_, _, end)| {
+                let shaped_bps = match &end.qdisc {
+                    qdisc::Config::Netem(netem) => netem.rate_bps,
+                    qdisc::Config::Tbf(tbf) => tbf.rate_bps,
+                    _ => 0,
+                };
+                let rates = [end.rate_bps, shaped_bps]
+                    .into_iter()
+                    .filter(|rate| *rate > 0);
+                rates.min().map_or(f64::INFINITY, |rate| rate as f64)
             })
             .collect();
         Shares {
