@@ -355,11 +355,11 @@ def main() -> int:
     notes = [*rate_lines(floor, given.pairs, given.scale), windows]
     notes += size_lines(given.tcp_pairs, given.scale)
     rows = [] if missing else beside_ns3(binary, given.tcp_pairs, given.scale)
-    for row in rows:
-        for limit in BUFFERS_PKTS:
-            work = tcp_work.buffer_sizing(limit, 150 * given.scale)
-            if row.name == f"{NS3}{work.name}":
-                notes.append(campaign_line(row, work, CAMPAIGN_REPLICATIONS))
+    by_name = {row.name: row for row in rows}
+    for limit in BUFFERS_PKTS:
+        work = tcp_work.buffer_sizing(limit, 150 * given.scale)
+        if row := by_name.get(f"{NS3}{work.name}"):
+            notes.append(campaign_line(row, work, CAMPAIGN_REPLICATIONS))
     rows += floor
     print("\n" + table(rows) + "\n\n" + "\n".join(notes))
     print(f"load average {os.getloadavg()[0]:.1f}; written: {write(rows, notes)}")
