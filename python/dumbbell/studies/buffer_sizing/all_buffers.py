@@ -159,16 +159,16 @@ _FIGURES = (
         100.0,
         "Utilization (%)",
         "Utilization against the buffer",
-        "Greedy flows over the tree's 18 sources. With many flows small buffers do: the rule for "
-        "many flows is right about utilization.",
+        "Greedy flows over the tree's 18 sources. This is what the rule for many flows, C T over "
+        "the root of N, speaks of.",
     ),
     _Drawn(
         "loss",
         100.0,
         "Packets dropped (%)",
         "Loss against the buffer",
-        "What the utilization does not show: with many flows every packet of buffer less is paid "
-        "for in losses.",
+        "What the utilization does not show, and the paper asks about: what a smaller buffer costs "
+        "in losses.",
     ),
     _Drawn(
         "median_kbps",

@@ -15,7 +15,7 @@ from dumbbell.claims import Claim, Judged, Kind, judge_hardly_matters
 from dumbbell.metrics import completion_time_s, loss_ratio, mean_wait_s, utilization_bits
 from dumbbell.report import ValueRow, ValueTable
 from dumbbell.spec import Experiment
-from dumbbell.stats import difference_interval
+from dumbbell.stats import difference_interval, student_interval
 from dumbbell.studies.base import StudyOptions
 from dumbbell.studies.buffer_sizing import arms, published
 from dumbbell.studies.buffer_sizing.arms import Point, Workload
@@ -135,14 +135,16 @@ def table(beside: Beside) -> ValueTable:
     columns = [f"{name}, {words}" for name in names for words in where.values()]
     rows = []
     for quantity, (words, _, unit) in QUANTITIES.items():
-        cells = [
-            f"{beside.values[name, backend][quantity].mean():.3g}"
+        estimates = [
+            student_interval(beside.values[name, backend][quantity])
             for name in names
             for backend in where
         ]
+        cells = [f"{of.value:.3g} ± {of.half_width:.2g}" for of in estimates]
         rows.append(ValueRow(words, unit, cells))
     caption = (
-        f"Means of {beside.n} runs of {DURATION_S:g} s with Linux's CUBIC: "
+        f"Means of {beside.n} runs of {DURATION_S:g} s, and half of their 95 % intervals, with "
+        "Linux's CUBIC: "
         f"{arms.PERSISTENT_PER_HOST['light']} persistent flows or "
         f"{arms.USERS_PER_HOST['light']} users on each of {POINT.hosts} source nodes."
     )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from dumbbell.claims import Judged, Verdict
 from dumbbell.report import ValueRow, ValueTable
+from dumbbell.stats import student_interval
 from dumbbell.studies.buffer_sizing import arms, published
 from dumbbell.studies.buffer_sizing.all_buffers import AllBuffers
 from dumbbell.studies.buffer_sizing.arms import Point
@@ -114,7 +114,7 @@ def by_experiment(found: Mapping[Point, Found]) -> Iterator[ValueTable]:
     rows = (
         ("Utilization", "%", "utilization", 100.0, 1),
         ("Packets dropped", "%", "drop ratio", 100.0, 2),
-        ("Mean wait", "ms", "mean wait ms", 1.0, 1),
+        ("Mean wait", "ms", "mean wait ms", 1.0, 2),
         ("Flows with a duration", "1", "flows", 1.0, 0),
         ("Flows without one, left out", "1", "flows without duration", 1.0, 0),
         ("Large flows, median throughput", "kbit/s", "large throughput", 1.0, 0),
@@ -138,9 +138,12 @@ def by_experiment(found: Mapping[Point, Found]) -> Iterator[ValueTable]:
                 for workload in arms.WORKLOADS
                 for buffer in arms.BUFFERS
             ]
-            cells = [_mean(of, name, factor, digits) for name in names]
+            cells = [_with_half_width(of, name, factor, digits) for name in names]
             values.append(ValueRow(title, unit, cells))
-        caption = f"Means of {of.n} runs with {_tcp(point)}, {_load(point)}."
+        caption = (
+            f"Means of {of.n} runs, and half of their 95 % intervals, with {_tcp(point)}, "
+            f"{_load(point)}."
+        )
         yield ValueTable(f"The four experiments, {point.stack}'s TCP", columns, values, caption)
 
 
@@ -168,12 +171,12 @@ def over_the_grid(verdicts: Sequence[Verdicts], found: Mapping[Point, Found]) ->
     return ValueTable("Over the grid", columns, rows, caption)
 
 
-def _mean(found: Found, name: str, factor: float, digits: int) -> str:
+def _with_half_width(found: Found, name: str, factor: float, digits: int) -> str:
     values = found.values.get(name)
     if values is None or not np.isfinite(values).all():
         return "–"
-    mean = factor * float(values.mean())
-    return f"{mean:.{digits}f}" if math.isfinite(mean) else "–"
+    of = student_interval(factor * values)
+    return f"{of.value:.{digits}f} ± {of.half_width:.{digits}f}"
 
 
 def _tcp(point: Point) -> str:
