@@ -75,9 +75,9 @@ def test_a_panic_shows_its_console(guest: Guest, run_dir: Path) -> None:
 
 @pytest.mark.parametrize("spin", ["while :; do :; done", "sleep 100000000000"])
 def test_a_guest_that_never_ends(guest: Guest, run_dir: Path, spin: str) -> None:
-    result = guest(f"({spin}) &\necho begun\n{spin}\n", wall_limit_s=1.0)
+    result = guest(f"({spin}) &\necho begun\n{spin}\n", wall_limit_s=4.0)
     assert result.timed_out
-    assert result.wall_s < 5
+    assert result.wall_s < 40  # the limit and a loaded machine, not for ever
     assert "begun" in result.why()
     assert processes_below(run_dir) == []
     assert list(run_dir.iterdir()) == [result.console]
@@ -102,17 +102,17 @@ def test_nothing_outlives_the_runner(
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from dumbbell.backends.kernel import launch\n"
         f"launch(Path({str(kernel.path)!r}), Path({str(init)!r}), run_dir=Path({str(run_dir)!r}),"
-        " seed=1, wall_limit_s=60)\n"
+        " seed=1, wall_limit_s=300)\n"
     )
     console = run_dir / "console.log"
     runner = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL)
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while not (console.exists() and b"begun" in console.read_bytes()):
         assert time.monotonic() < until
         time.sleep(0.05)
     assert len(processes_below(run_dir)) >= 3
     runner.send_signal(number)
-    runner.wait(timeout=10)
+    runner.wait(timeout=60)
     while processes_below(run_dir):
         assert time.monotonic() < until
         time.sleep(0.05)

@@ -33,7 +33,7 @@ def alive(pid: int) -> bool:
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < until
         time.sleep(0.02)
@@ -80,10 +80,10 @@ def test_the_limit_ends_the_whole_group(script: Script, run_dir: Path, stubborn:
         "kernel", f"{deaf}mkdir uml; sleep 600 & echo $!; echo last words; wait; sleep 600\n"
     )
     began = time.monotonic()
-    result = run(kernel, run_dir, wall_limit_s=0.3)
+    result = run(kernel, run_dir, wall_limit_s=1.0)
     assert result.timed_out
     assert not result.ok
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 60  # it would sleep for ten minutes
     assert "last words" in result.why()
     child = int(result.console_tail.split()[0])
     wait_until(lambda: not alive(child))
@@ -167,7 +167,7 @@ def test_the_guest_dies_with_whoever_runs_it(
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from dumbbell.backends.kernel import launch\n"
         f"launch(Path({str(kernel)!r}), Path('/bin/true'), run_dir=Path({str(run_dir)!r}),"
-        " seed=1, wall_limit_s=60)\n"
+        " seed=1, wall_limit_s=300)\n"
     )
     console = run_dir / "console.log"
     runner = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL)
@@ -175,5 +175,5 @@ def test_the_guest_dies_with_whoever_runs_it(
     guest = int(console.read_text(encoding="ascii"))
     assert alive(guest)
     runner.send_signal(number)
-    runner.wait(timeout=10)
+    runner.wait(timeout=60)
     wait_until(lambda: not alive(guest))

@@ -107,7 +107,7 @@ def test_a_guest_that_fails_is_one_failed_run_and_the_others_are_kept(
         [(experiment, n) for n in range(3)], backend="kernel", jobs=1, on_failure=failures.append
     )
     assert [index for index, _ in runs] == [0, 2]
-    assert time.monotonic() - began < 3 * limit_s + 20
+    assert time.monotonic() - began < 3 * limit_s + 60
     assert [failure.replication for failure in failures] == [1]
     for words in said:
         assert words in failures[0].message
@@ -165,7 +165,7 @@ def started(tmp_path: Path) -> Callable[[], subprocess.Popen[str]]:
         file = tmp_path / "experiment.toml"
         file.write_text(EXPERIMENT.replace('"20s"', '"20000s"'), encoding="utf-8")
         process = dumbbell_run(file, tmp_path)
-        until = time.monotonic() + 30
+        until = time.monotonic() + 90
         while (
             not list((tmp_path / "tmp").glob("*/console.log"))
             or len(processes_below(tmp_path / "tmp")) < 2
@@ -205,10 +205,10 @@ def test_nothing_is_left_of_a_run_that_is_stopped(
 ) -> None:
     process = started()
     process.send_signal(number)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=60)
     assert process.returncode != 0, errors
     temporary = tmp_path / "tmp"
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while processes_below(temporary):
         assert time.monotonic() < until
         time.sleep(0.05)
@@ -226,7 +226,7 @@ def test_nothing_is_written_but_the_results(tmp_path: Path) -> None:
     file.write_text(EXPERIMENT, encoding="utf-8")
     before = sorted(cache_folder().rglob("*"))
     process = dumbbell_run(file, tmp_path)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
     assert list((tmp_path / "home").rglob("*")) == []
     assert list((tmp_path / "tmp").rglob("*")) == []

@@ -113,7 +113,7 @@ def test_hovering_shows_values(browser: Browser, site: Path) -> None:
     points = page.locator("#figure-quartiles svg.marks path[aria-roledescription='point']")
     points.first.hover(force=True)
     tooltip = page.locator("#vg-tooltip-element.visible")
-    tooltip.wait_for(timeout=3000)
+    tooltip.wait_for(timeout=20_000)
     assert "measured" in tooltip.inner_text()
     page.close()
 

@@ -137,7 +137,7 @@ def test_ctrl_c_while_writing_again_and_again_never_shows_half_a_folder(tmp_path
         assert child.stdout.readline()  # it has written at least once
         time.sleep(wait_s)
         child.send_signal(signal.SIGINT)
-        child.communicate(timeout=20)
+        child.communicate(timeout=60)
         texts = {(tmp_path / "out" / name).read_text() for name in "abcdefgh"}
         assert len(texts) == 1
         assert (tmp_path / "out" / MARKER).is_file()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sweep_samples import LONG, NumberingBackend, measure, queue, two_arms
+from sweep_samples import LONG, PROMPTLY_S, NumberingBackend, measure, queue, two_arms
 
 from dumbbell.backends import registry
 from dumbbell.errors import DumbbellError, SpecError
@@ -117,16 +117,18 @@ def test_a_failed_replication_ends_the_values_before_it(numbering: NumberingBack
 
 def test_cancelling_keeps_the_finished_ones_in_order() -> None:
     stop = threading.Event()
+    seen: set[int] = set()
 
     def stop_after_three(runs: Mapping[str, Run]) -> Mapping[str, float]:
-        if next(iter(runs.values())).replication == 2:
+        seen.update(run.replication for run in runs.values())
+        if {0, 1, 2} <= seen:  # they end in any order
             stop.set()
         return measure(runs)
 
     done = replicate({"run": queue(duration="3000s")}, stop_after_three, at_least=400, jobs=2,
                      cancel=stop)  # fmt: skip
     assert done.interrupted
-    assert 2 <= done.n < 40
+    assert 3 <= done.n < 400
     whole = replicate({"run": queue(duration="3000s")}, measure, at_least=done.n)
     assert done.values["run"].tolist() == whole.values["run"].tolist()
     assert done.stopped_because == f"interrupted after {done.n} replications"
@@ -137,7 +139,7 @@ def test_cancelling_before_anything_finished() -> None:
     threading.Timer(0.3, stop.set).start()
     began = time.monotonic()
     done = replicate({"run": queue(duration=LONG)}, measure, at_least=2, cancel=stop)
-    assert time.monotonic() - began < 1.5
+    assert time.monotonic() - began < PROMPTLY_S
     assert (done.n, dict(done.values), done.interrupted) == (0, {}, True)
 
 
@@ -148,21 +150,21 @@ sys.path.insert(0, {str(Path(__file__).parent)!r})
 from sweep_samples import measure, queue
 from dumbbell.sweep import replicate
 def tell(runs):
-    print("one", flush=True)
+    print(runs["run"].replication, flush=True)
     return measure(runs)
 done = replicate({{"run": queue(duration="20000s")}}, tell, at_least=5000, jobs=2)
 print(done.interrupted, done.n > 0, len(done.values["run"]) == done.n, flush=True)
 """
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as it:
         assert it.stdout is not None
-        for _ in range(3):
-            assert it.stdout.readline() == "one\n"
+        while int(it.stdout.readline()) != 0:
+            pass  # the other thread's may end first
         it.send_signal(signal.SIGINT)
         asked = time.monotonic()
         rest = it.stdout.read().splitlines()
         assert rest[-1] == "True True True"
-        assert time.monotonic() - asked < 2.0
-        assert it.wait(timeout=5) == 0
+        assert time.monotonic() - asked < PROMPTLY_S
+        assert it.wait(timeout=PROMPTLY_S) == 0
 
 
 def test_progress_grows_to_the_next_look() -> None:
