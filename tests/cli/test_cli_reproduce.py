@@ -170,7 +170,7 @@ def test_ctrl_c_with_nothing_finished_writes_nothing(started: Start, tmp_path: P
 def test_ctrl_c_reports_on_what_finished_and_says_so(started: Start, tmp_path: Path) -> None:
     arguments = ["reproduce", "md1-long", "--replications", "1000", "--jobs", "1"]
     process = started("LONG", *arguments, cwd=tmp_path)
-    read_until_finished(process, 3)
+    read_until_finished(process, 6)
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=PROMPTLY_S) == 130
     page = tmp_path / "results" / "md1-long" / "index.html"
@@ -186,7 +186,7 @@ def test_an_interrupted_page_never_replaces_a_whole_one(started: Start, tmp_path
     (whole / "index.html").write_text("whole")
     arguments = ["reproduce", "md1-long", "--replications", "1000", "--jobs", "1"]
     process = started("LONG", *arguments, cwd=tmp_path)
-    read_until_finished(process, 3)
+    read_until_finished(process, 6)
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=PROMPTLY_S) == 130
     assert (whole / "index.html").read_text() == "whole"

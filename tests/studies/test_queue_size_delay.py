@@ -197,7 +197,7 @@ def test_stopped_early_it_reports_on_what_was_finished() -> None:
     stop = threading.Event()
 
     def watch(progress: Progress) -> None:
-        if progress.task == "loads":
+        if progress.task == "loads" and progress.done == progress.total:
             stop.set()
 
     options = StudyOptions(quick=True, replications=4, on_progress=watch, cancel=stop)

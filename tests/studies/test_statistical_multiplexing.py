@@ -73,7 +73,7 @@ def test_the_fit_says_when_nothing_fits() -> None:
     assert fit_load_and_base_rtt(strange, ensembles).p_value < 1e-6
     with pytest.raises(ValueError, match="two loads"):
         fit_load_and_base_rtt(strange, {70.0: ensembles[70.0]})
-    with pytest.raises(ValueError, match="more runs"):
+    with pytest.raises(ValueError, match="needs 8 runs"):
         few = {load: {k: v[:7] for k, v in each.items()} for load, each in ensembles.items()}
         fit_load_and_base_rtt(strange, few)
 
@@ -145,7 +145,7 @@ def test_stopped_early_it_reports_on_what_was_finished() -> None:
     stop = threading.Event()
 
     def watch(progress: Progress) -> None:
-        if progress.task == "nominal load":
+        if progress.task == "ideal source, 16 streams" and progress.done == progress.total:
             stop.set()
 
     options = StudyOptions(quick=True, replications=FEW, on_progress=watch, cancel=stop)
@@ -154,6 +154,13 @@ def test_stopped_early_it_reports_on_what_was_finished() -> None:
     assert report.meta["complete"] is False
     assert "Interrupted" in report.notes[0]
     assert [figure.name for figure in report.figures] == ["gain-against-streams"]
+
+
+def test_with_too_few_runs_for_a_fit_it_says_so_and_does_the_rest() -> None:
+    report = get_study(STUDY).reproduce(StudyOptions(quick=True, replications=5))
+    ids = {one.claim.id for one in report.judged}
+    assert {each.split("-")[0] for each in ids} == {"ideal", "nominal", "kernel"}
+    assert any("With 5 replications there is no fit" in note for note in report.notes)
 
 
 def test_stopped_before_anything_was_finished_it_says_so() -> None:

@@ -143,6 +143,13 @@ def test_cancelling_before_anything_finished() -> None:
     assert (done.n, dict(done.values), done.interrupted) == (0, {}, True)
 
 
+def test_cancelled_beforehand_nothing_is_run(numbering: NumberingBackend) -> None:
+    stop = threading.Event()
+    stop.set()
+    done = replicate(two_arms(), number, at_least=2, backend="numbering", cancel=stop)
+    assert (done.n, done.interrupted, numbering.started) == (0, True, [])
+
+
 def test_ctrl_c_keeps_the_finished_ones() -> None:
     program = f"""
 import sys
@@ -159,6 +166,7 @@ print(done.interrupted, done.n > 0, len(done.values["run"]) == done.n, flush=Tru
         assert it.stdout is not None
         while int(it.stdout.readline()) != 0:
             pass  # the other thread's may end first
+        assert it.stdout.readline()  # the next is begun, so the first is entered
         it.send_signal(signal.SIGINT)
         asked = time.monotonic()
         rest = it.stdout.read().splitlines()

@@ -152,6 +152,8 @@ class _Campaign:
     def run(self, backend: str, threads: int, cancel: Cancellation | None) -> Replications:
         begun = 0
         while (look := self._rule.next_look(begun)) is not None:
+            if cancel is not None and cancel.is_set():
+                return self._result("interrupted", interrupted=True)
             try:
                 self._run_up_to(begun, look, backend, threads, cancel)
             except KeyboardInterrupt:

@@ -36,11 +36,16 @@ from dumbbell.studies.statistical_multiplexing.campaigns import (
     published_experiments,
 )
 from dumbbell.studies.statistical_multiplexing.ensembles import PingEnsemble
-from dumbbell.studies.statistical_multiplexing.fit import Fit, fit_load_and_base_rtt
+from dumbbell.studies.statistical_multiplexing.fit import (
+    Fit,
+    fewest_runs,
+    fit_load_and_base_rtt,
+)
 from dumbbell.sweep import Interrupted
 from dumbbell.tables import Array, Run
 
 STREAMS = (2, 4, 8, 16)
+QUARTILES = 3 * len(published.ARMS)
 PRECISION = 0.01
 """Relative half-width of the ideal means' intervals: half of the claims' margin."""
 
@@ -115,10 +120,13 @@ class _Simulated:
 
     def run_fitted(self) -> None:
         """The load and base RTT that explain what was printed, and the run again with them."""
+        runs = self.options.replications or self.preset.fit_runs
+        if runs < fewest_runs(QUARTILES):
+            return
         fit = self.find_fit()
         if self.campaign.interrupted:
             raise Interrupted("the fit's ensembles are not complete")
-        self.judged.append(judging.judge_fit(fit, self.preset.fit_runs, self.backend))
+        self.judged.append(judging.judge_fit(fit, runs, self.backend))
         fitted = self.campaign.pings("fitted load", fit.settings, self.preset.runs)
         self.fit, self.fitted = fit, fitted
         self.judged += judging.judge_as_published(

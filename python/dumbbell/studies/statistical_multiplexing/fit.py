@@ -73,6 +73,11 @@ class Fit:
         }
 
 
+def fewest_runs(quantiles: int) -> int:
+    """Runs at each load without which a fit to so many quantiles has no covariance to go by."""
+    return quantiles + 2
+
+
 def fit_load_and_base_rtt(
     published_ms: Mapping[str, float],
     ensembles_ms: Mapping[float, Mapping[str, Floats]],
@@ -91,15 +96,16 @@ def fit_load_and_base_rtt(
         base_rtt_steps: Base RTTs tried, from 0 to just under the least published value.
 
     Raises:
-        ValueError: Fewer than two loads, or fewer runs than quantiles.
+        ValueError: Fewer than two loads, or than `fewest_runs` at one of them.
     """
     names = sorted(published_ms)
     loads = sorted(ensembles_ms)
     if len(loads) < 2:
         raise ValueError("a fit needs ensembles at two loads or more")
     runs = {load: np.column_stack([ensembles_ms[load][name] for name in names]) for load in loads}
-    if min(len(rows) for rows in runs.values()) <= len(names) + 1:
-        raise ValueError(f"a fit to {len(names)} quantiles needs more runs than that at each load")
+    fewest = fewest_runs(len(names))
+    if min(len(rows) for rows in runs.values()) < fewest:
+        raise ValueError(f"a fit to {len(names)} quantiles needs {fewest} runs at each load")
     target = np.array([published_ms[name] for name in names])
     fine = _between(loads, steps_between_loads)
     base_rtts = np.linspace(0.0, 0.98 * float(target.min()), base_rtt_steps)

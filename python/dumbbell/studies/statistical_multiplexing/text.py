@@ -136,6 +136,11 @@ def notes(fit: Fit | None, kernel: OnKernel, options: StudyOptions, interrupted:
             "cause: a sender that oversleeps 3.7 ms a packet would do it, and so would other "
             "things."
         )
+    elif "sim" in options.backends and not interrupted:
+        notes.append(
+            f"With {options.replications} replications there is no fit of load and base RTT: it "
+            "takes more runs than the six quartiles have covariances to be estimated from."
+        )
     if interrupted:
         notes.insert(0, "Interrupted: only the parts that had finished are here.")
     return notes
