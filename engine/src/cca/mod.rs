@@ -148,6 +148,24 @@ pub struct RateSample {
     pub is_ack_delayed: bool,
 }
 
+impl RateSample {
+    /// No valid sample, on an acknowledgement that delivered so many packets.
+    pub fn none(acked_sacked_pkts: u32) -> RateSample {
+        RateSample {
+            delivered_pkts: -1,
+            prior_delivered_pkts: 0,
+            prior_time: Time::ZERO,
+            interval: Time::ZERO,
+            is_app_limited: false,
+            rtt: None,
+            losses_pkts: 0,
+            prior_in_flight_pkts: 0,
+            acked_sacked_pkts,
+            is_ack_delayed: false,
+        }
+    }
+}
+
 /// A round-trip time that an acknowledgement measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RttSample {
@@ -511,64 +529,9 @@ controllers! {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
+    use super::testing::knobs;
     use super::*;
-
-    /// Settings for tests.
-    pub(crate) fn knobs(profile: Profile) -> Knobs {
-        Knobs {
-            hystart: false,
-            ..super::testing::knobs(profile)
-        }
-    }
-
-    /// An acknowledgement of so many packets, of a sender held back by its window.
-    pub(crate) fn ack(acked_pkts: u32) -> Ack {
-        Ack {
-            now: Time::ZERO,
-            acked_pkts,
-            newly_delivered_pkts: acked_pkts,
-            rtt: None,
-            srtt: None,
-            min_rtt: None,
-            in_flight_pkts: 0,
-            is_cwnd_limited: true,
-            state: State::Open,
-            una_pkts: 0,
-            next_pkts: 0,
-            delivered_pkts: 0,
-            delivered_time: Time::ZERO,
-            lost_pkts: 0,
-            earliest_departure: Time::ZERO,
-            rate: RateSample {
-                delivered_pkts: -1,
-                prior_delivered_pkts: 0,
-                prior_time: Time::ZERO,
-                interval: Time::ZERO,
-                is_app_limited: false,
-                rtt: None,
-                losses_pkts: 0,
-                prior_in_flight_pkts: 0,
-                acked_sacked_pkts: acked_pkts,
-                is_ack_delayed: false,
-            },
-        }
-    }
-
-    /// So many packets in flight, nothing else known.
-    pub(crate) fn moment(in_flight_pkts: u32) -> Moment {
-        Moment {
-            now: Time::ZERO,
-            in_flight_pkts,
-            flight_size_pkts: in_flight_pkts,
-            is_app_limited: false,
-            srtt: None,
-            min_rtt: None,
-            delivered_pkts: 0,
-            delivered_time: Time::ZERO,
-            lost_pkts: 0,
-        }
-    }
 
     #[test]
     fn names_lead_to_controllers() {

@@ -61,7 +61,21 @@ impl Controller for Reno {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cca::tests::{ack, knobs, moment};
+    use crate::cca::testing::{self, knobs, ms};
+
+    /// An acknowledgement of so many packets.
+    fn ack(acked_pkts: u32) -> Ack {
+        testing::ack(Time::ZERO, acked_pkts, ms(100))
+    }
+
+    /// So many packets in flight.
+    fn moment(in_flight_pkts: u32) -> Moment {
+        Moment {
+            in_flight_pkts,
+            flight_size_pkts: in_flight_pkts,
+            ..testing::moment(Time::ZERO)
+        }
+    }
 
     #[test]
     fn slow_start_doubles_and_hands_over_what_is_left() {

@@ -57,16 +57,8 @@ pub fn ack(now: Time, acked_pkts: u32, rtt: Time) -> Ack {
         lost_pkts: 0,
         earliest_departure: now,
         rate: RateSample {
-            delivered_pkts: -1,
-            prior_delivered_pkts: 0,
-            prior_time: Time::ZERO,
-            interval: Time::ZERO,
-            is_app_limited: false,
             rtt: Some(rtt),
-            losses_pkts: 0,
-            prior_in_flight_pkts: 0,
-            acked_sacked_pkts: acked_pkts,
-            is_ack_delayed: false,
+            ..RateSample::none(acked_pkts)
         },
     }
 }

@@ -7,7 +7,6 @@
 use super::rtt::from_us;
 use super::scoreboard::{RateNote, Sent};
 use crate::cca::RateSample;
-use crate::sim::time::Time;
 
 /// Packets delivered by an acknowledgement, as they are found.
 #[derive(Debug, Clone, Copy, Default)]
@@ -93,18 +92,7 @@ impl RateEstimator {
         if newly_delivered_pkts > 0 {
             self.delivered_time_us = now_us;
         }
-        let mut sample = RateSample {
-            delivered_pkts: -1,
-            prior_delivered_pkts: 0,
-            prior_time: Time::ZERO,
-            interval: Time::ZERO,
-            is_app_limited: false,
-            rtt: None,
-            losses_pkts: 0,
-            prior_in_flight_pkts: 0,
-            acked_sacked_pkts: newly_delivered_pkts,
-            is_ack_delayed: false,
-        };
+        let mut sample = RateSample::none(newly_delivered_pkts);
         let Some(note) = delivery.note.filter(|_| is_trusted) else {
             return sample;
         };

@@ -87,17 +87,12 @@ pub(super) const CE_THRESHOLD: Parameter = Parameter {
              given.",
 };
 
-const ECN: Parameter = Parameter {
-    name: "ecn",
-    aliases: &["noecn"],
-    argument: "",
-    key: "ecn",
-    unit: "flag",
-    default: Value::Flag(false),
-    default_source: "Linux",
-    range: "a word without value",
-    effect: "Marks ECN-capable packets instead of dropping them.",
-};
+const ECN: Parameter = Parameter::flag(
+    "ecn",
+    "Linux",
+    &["noecn"],
+    "Marks ECN-capable packets instead of dropping them.",
+);
 
 impl Grammar for Codel {
     const DISCIPLINE: Discipline = Discipline {

@@ -162,6 +162,26 @@ impl Discipline {
 }
 
 impl Parameter {
+    /// One without argument that is off when it is not said.
+    pub(super) const fn flag(
+        name: &'static str,
+        default_source: &'static str,
+        aliases: &'static [&'static str],
+        effect: &'static str,
+    ) -> Parameter {
+        Parameter {
+            name,
+            aliases,
+            argument: "",
+            key: name,
+            unit: "flag",
+            default: Value::Flag(false),
+            default_source,
+            range: "a word without value",
+            effect,
+        }
+    }
+
     /// As tc's usage: `limit PACKETS`, or `ecn | noecn` for a flag.
     pub fn usage(&self) -> String {
         if self.is_flag() {

@@ -109,24 +109,6 @@ const BETA: Parameter = Parameter {
     effect: "How much the probability follows the trend of the delay.",
 };
 
-const fn flag(
-    name: &'static str,
-    aliases: &'static [&'static str],
-    effect: &'static str,
-) -> Parameter {
-    Parameter {
-        name,
-        aliases,
-        argument: "",
-        key: name,
-        unit: "flag",
-        default: Value::Flag(false),
-        default_source: "Linux",
-        range: "a word without value",
-        effect,
-    }
-}
-
 impl Grammar for Pie {
     const DISCIPLINE: Discipline = Discipline {
         name: "pie",
@@ -139,25 +121,29 @@ impl Grammar for Pie {
             TUPDATE,
             ALPHA,
             BETA,
-            flag(
+            Parameter::flag(
                 "ecn",
+                "Linux",
                 &["noecn"],
                 "Marks ECN-capable packets instead of dropping them while the probability is at \
                  most 10 %.",
             ),
-            flag(
+            Parameter::flag(
                 "bytemode",
+                "Linux",
                 &["nobytemode"],
                 "Scales the probability by a packet's length over the interface's MTU and header.",
             ),
-            flag(
+            Parameter::flag(
                 "dq_rate_estimator",
+                "Linux",
                 &["no_dq_rate_estimator"],
                 "Takes as delay the backlog over an estimate of the departure rate, in place of \
                  how long the packet stayed that left last.",
             ),
-            flag(
+            Parameter::flag(
                 "linux_3_14",
+                "Linux",
                 &[],
                 "Not a word of tc, and not for the kernel backend: does what kernels 3.14 to 5.0 \
                  did, with their target of 20 ms and tupdate of 30 ms unless others are given.",

@@ -151,26 +151,9 @@ const BANDWIDTH: Parameter = Parameter {
     effect: "The link's rate: how many packets would have left while the queue was empty.",
 };
 
-const fn flag(
-    name: &'static str,
-    aliases: &'static [&'static str],
-    effect: &'static str,
-) -> Parameter {
-    Parameter {
-        name,
-        aliases,
-        argument: "",
-        key: name,
-        unit: "flag",
-        default: Value::Flag(false),
-        default_source: "tc",
-        range: "a word without value",
-        effect,
-    }
-}
-
-const NODROP: Parameter = flag(
+const NODROP: Parameter = Parameter::flag(
     "nodrop",
+    "tc",
     &[],
     "Keeps packets that cannot be marked; only with `ecn`.",
 );
@@ -190,14 +173,21 @@ impl Grammar for Red {
             BURST,
             PROBABILITY,
             BANDWIDTH,
-            flag(
+            Parameter::flag(
                 "ecn",
+                "tc",
                 &[],
                 "Marks ECN-capable packets instead of dropping them.",
             ),
-            flag("harddrop", &[], "Drops from `max` on, even with `ecn`."),
-            flag(
+            Parameter::flag(
+                "harddrop",
+                "tc",
+                &[],
+                "Drops from `max` on, even with `ecn`.",
+            ),
+            Parameter::flag(
                 "adaptive",
+                "tc",
                 &["adaptative"],
                 "Adapts the probability every 500 ms, so that the average stays in the middle \
                  between `min` and `max`.",
