@@ -61,7 +61,7 @@ def overview_table(entries: Sequence[IndexEntry]) -> RenderableType:
         numbers = [Text(str(counts.get(verdict, "–"))) for verdict in shown]
         table.add_row(Text(entry.study), *numbers)
     questions = [Text.assemble((f"{entry.title} ", "bold"), entry.summary) for entry in entries]
-    return Group(table, *questions)
+    return Group(table, Text("\n\n").join(questions))
 
 
 def counts_line(judged: Sequence[Judged]) -> Text:
