@@ -294,6 +294,18 @@ MUTANTS = (
         "u64::from(self.board.sacked_out())",
         "u64::from(0 * self.board.sacked_out())",
     ),
+    Mutant(
+        "a segment is pushed after a whole window, not half of one",
+        "engine/src/tcp/sender/pushes.rs",
+        "write.largest_window_bytes / 2 + 1",
+        "write.largest_window_bytes + 1",
+    ),
+    Mutant(
+        "the send buffer ends with what fits",
+        "engine/src/tcp/sender.rs",
+        "free.div_ceil(mss_bytes + STRUCTURE_BYTES)",
+        "free / (mss_bytes + STRUCTURE_BYTES)",
+    ),
 )
 
 

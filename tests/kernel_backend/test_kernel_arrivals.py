@@ -18,6 +18,7 @@ from dumbbell.tables import Run, check_schema
 pytestmark = pytest.mark.usefixtures("kernel")
 
 Floats = NDArray[np.float64]
+PACKET_S = 1514 * 8 / 50e6
 TURNS_S = 50e-6
 """Two hosts take a few microseconds each time that they are woken, which is every round trip."""
 
@@ -54,6 +55,46 @@ def test_a_transfer_alone_takes_as_long_as_in_the_simulator() -> None:
     assert np.abs(taken[0] - taken[1]).max() < TURNS_S
     counted = [run.column("flows", "received_payload_bytes")[0] for run in (simulated, kernel)]
     assert counted[0] == counted[1] == simulated.column("transfers", "bytes").sum()
+
+
+@pytest.mark.parametrize("size", ["100kB", "1MB"])
+def test_slow_start_into_a_small_buffer_loses_the_same_packets(size: str) -> None:
+    """A packet acknowledged alone, not in a pair, decides whether the third round overflows."""
+    experiment = Experiment.read(
+        {
+            "duration": "3s",
+            "links": [
+                {"a": "sender", "b": "router", "rate": "100mbit", "delay": "10ms"},
+                {
+                    "a": "router",
+                    "b": "receiver",
+                    "delay": "7ms",
+                    "forward": {
+                        "rate": "50mbit",
+                        "qdisc": "pfifo limit 18",
+                        "record_packets": True,
+                    },
+                },
+            ],
+            "flows": [
+                {
+                    "name": "one",
+                    "from": "sender",
+                    "to": "receiver",
+                    "transport": "tcp",
+                    "source": {"kind": "sized", "size": size},
+                }
+            ],
+        }
+    )
+    runs = [simulate(experiment), simulate(experiment, backend="kernel")]
+    dropped = [
+        run.column("packets", "t_ns", event="drop", queue="router->receiver") * 1e-9 for run in runs
+    ]
+    assert len(dropped[0]) == len(dropped[1]) == {"100kB": 0, "1MB": 46}[size]
+    assert np.allclose(dropped[0], dropped[1], rtol=0, atol=PACKET_S)
+    taken = [completion_time_s(run)[0] for run in runs]
+    assert abs(taken[0] - taken[1]) < 0.01 * taken[1]
 
 
 def test_under_load_completion_times_have_the_same_distribution() -> None:

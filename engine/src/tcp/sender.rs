@@ -11,12 +11,14 @@
 //! | states of loss recovery, undoing | `recovery` |
 //! | retransmission timeout, tail loss probe, zero window probe | `timers` |
 //! | what is sent when | `transmit` |
+//! | which segments carry PSH | `pushes` |
 //!
 //! What is not here: urgent data, Fast Open, path MTU discovery and its probes, TCP small queues
 //! (a sender's own queue never holds it back), segmentation offload, resets, timing out of a
 //! connection (a segment is sent again for ever).
 
 mod acknowledge;
+mod pushes;
 mod recovery;
 mod sack;
 #[cfg(test)]
@@ -34,6 +36,7 @@ use super::segment::{Flags, Segment, Timestamps};
 use super::{PACKET_MEMORY_BYTES, Settings, timestamp_ms};
 use crate::cca::{Cca, Knobs, Moment, State, Window};
 use crate::sim::time::Time;
+use pushes::{Pushes, Write};
 use sack::SackCache;
 use timers::Timers;
 
@@ -43,6 +46,9 @@ const DUPLICATES_THRESHOLD: u32 = 3;
 const FALLBACK_RTO: Time = Time::from_ns(3_000_000_000);
 /// Send buffer at most (`tcp_wmem[2]`), bytes of memory.
 const LARGEST_SEND_MEMORY_BYTES: u64 = 4 << 20;
+/// Memory of a packet in the send buffer beside its payload, bytes: headers and structures, as
+/// measured on Linux 6.1 (`SO_MEMINFO`). Less than what the buffer's size reckons with.
+const STRUCTURE_BYTES: u64 = 768;
 /// Segments the send buffer holds at least.
 const LEAST_SEND_BUFFER_PKTS: u32 = 10;
 
@@ -159,8 +165,7 @@ pub struct Sender {
     next: u64,
     /// One past what the application has written.
     written: u64,
-    /// Ends of writes not yet sent, for PSH: the last one is enough.
-    pushed: u64,
+    pushes: Pushes,
     is_closing: bool,
     fin_sent: bool,
     /// One past the last byte the receiver has room for.
@@ -245,7 +250,7 @@ impl Sender {
             una: 0,
             next: 0,
             written: 1,
-            pushed: 1,
+            pushes: Pushes::default(),
             is_closing: false,
             fin_sent: false,
             window_end: 0,
@@ -305,8 +310,17 @@ impl Sender {
     pub fn write(&mut self, bytes: u64, now: Time) {
         self.quiet = Quiet::No;
         self.before_write(now);
+        let mss_bytes = self.settings.mss_bytes;
+        let unsent = self.written.saturating_sub(self.next.max(1));
+        self.pushes.write(Write {
+            una: self.una,
+            segment_start: self.written - unsent % u64::from(mss_bytes),
+            before: self.written,
+            after: self.written + bytes,
+            mss_bytes,
+            largest_window_bytes: self.largest_window_bytes,
+        });
         self.written += bytes;
-        self.pushed = self.written;
     }
 
     /// The application has nothing more to write.
@@ -315,10 +329,12 @@ impl Sender {
         self.is_closing = true;
     }
 
-    /// Bytes the application may still write before its send buffer is full.
+    /// Bytes the application may still write before its send buffer is full: the last segment
+    /// may be beyond (`sk_stream_memory_free`).
     pub fn room_bytes(&self) -> u64 {
         let free = self.memory_bytes().saturating_sub(self.used_memory_bytes());
-        free / PACKET_MEMORY_BYTES * u64::from(self.settings.mss_bytes)
+        let mss_bytes = u64::from(self.settings.mss_bytes);
+        free.div_ceil(mss_bytes + STRUCTURE_BYTES) * mss_bytes
     }
 
     /// Whether an application that waits is woken to write: a third of the buffer is free
@@ -341,13 +357,14 @@ impl Sender {
     /// neighbour only the payload is left: the two become one (`tcp_shift_skb_data`).
     fn used_memory_bytes(&self) -> u64 {
         let mss_bytes = u64::from(self.settings.mss_bytes);
-        let used = self.unacknowledged_bytes() * PACKET_MEMORY_BYTES / mss_bytes;
+        let unacknowledged = self.unacknowledged_bytes();
+        let used = unacknowledged + unacknowledged * STRUCTURE_BYTES / mss_bytes;
         let merged_pkts = if self.is_sack() {
             u64::from(self.board.sacked_out())
         } else {
             0
         };
-        used.saturating_sub(merged_pkts * PACKET_MEMORY_BYTES.saturating_sub(mss_bytes))
+        used.saturating_sub(merged_pkts * STRUCTURE_BYTES)
     }
 
     /// Bytes written and not acknowledged: the payload in its send buffer.

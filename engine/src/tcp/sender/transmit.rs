@@ -286,7 +286,7 @@ impl Sender {
             flags |= Flags::FIN;
             payload_end = self.written;
         }
-        if payload_end == self.pushed && payload_end > seq {
+        if payload_end > seq && self.pushes.any_in(seq, payload_end) {
             flags |= Flags::PSH;
         }
         self.must_ack = false;

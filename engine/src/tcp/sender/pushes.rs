@@ -1,0 +1,142 @@
+//! Which segments carry PSH.
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | RFC 9293 section 3.9.1, the end of what was written | the last byte of a write |
+//! | Linux, a program that waits until it may write again | the last byte that the buffer took |
+//! | Linux, much written since the last one (`forced_push`) | a full segment after more than half of the largest window offered |
+//!
+//! A receiver on Linux acknowledges such a segment as soon as its program has read it, so where
+//! they are decides which packets are acknowledged in pairs.
+
+use std::collections::VecDeque;
+
+/// Last bytes of pushed segments that may not be acknowledged yet, ascending.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Pushes {
+    ends: VecDeque<u64>,
+    /// The newest one ever (`pushed_seq`).
+    last: u64,
+}
+
+/// A write, as the rules need it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Write {
+    /// First byte not acknowledged: what ends before is forgotten.
+    pub una: u64,
+    /// Where the segment begins that the write continues, or its first one.
+    pub segment_start: u64,
+    /// One past the last byte before the write, and after it.
+    pub before: u64,
+    /// As above.
+    pub after: u64,
+    /// Of a full segment.
+    pub mss_bytes: u32,
+    /// The largest window the receiver has offered, bytes.
+    pub largest_window_bytes: u64,
+}
+
+impl Pushes {
+    /// Notes what a write pushes.
+    pub fn write(&mut self, write: Write) {
+        while self.ends.front().is_some_and(|&end| end <= write.una) {
+            self.ends.pop_front();
+        }
+        // The end of the last write, in a segment that is not full and goes on.
+        let goes_on = write.segment_start < write.before;
+        if goes_on && self.ends.back() == Some(&write.before) {
+            self.ends.pop_back();
+        }
+        let mss = u64::from(write.mss_bytes);
+        loop {
+            let beyond = self.last + write.largest_window_bytes / 2 + 1;
+            let segments = beyond
+                .saturating_sub(write.segment_start)
+                .div_ceil(mss)
+                .max(1);
+            let boundary = write.segment_start + segments * mss;
+            if boundary >= write.after {
+                break;
+            }
+            self.push(boundary);
+        }
+        self.push(write.after);
+    }
+
+    fn push(&mut self, end: u64) {
+        self.ends.push_back(end);
+        self.last = end;
+    }
+
+    /// Whether a segment from `start` up to `end` has the last byte of one.
+    #[inline]
+    pub fn any_in(&self, start: u64, end: u64) -> bool {
+        let first_after = self.ends.partition_point(|&each| each <= start);
+        self.ends.get(first_after).is_some_and(|&each| each <= end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u32 = 1000;
+
+    /// The byte after the last of `segments` full segments.
+    fn after(segments: u64) -> u64 {
+        1 + segments * u64::from(MSS)
+    }
+
+    fn written(pushes: &mut Pushes, before: u64, to: u64, segment_start: u64, window: u64) {
+        pushes.write(Write {
+            una: 1,
+            segment_start,
+            before,
+            after: to,
+            mss_bytes: MSS,
+            largest_window_bytes: window,
+        });
+    }
+
+    #[test]
+    fn the_ends_of_writes_are_pushed_until_they_are_acknowledged() {
+        let mut pushes = Pushes::default();
+        written(&mut pushes, 1, after(21), 1, u64::MAX / 4);
+        written(&mut pushes, after(21), after(31), after(21), u64::MAX / 4);
+        assert!(pushes.any_in(after(20), after(21)));
+        assert!(!pushes.any_in(after(21), after(30)));
+        assert!(pushes.any_in(after(30), after(31)));
+        let last = Write {
+            una: after(31),
+            segment_start: after(31),
+            before: after(31),
+            after: after(32),
+            mss_bytes: MSS,
+            largest_window_bytes: u64::MAX / 4,
+        };
+        pushes.write(last);
+        assert!(!pushes.any_in(after(20), after(31)));
+        assert!(pushes.any_in(after(31), after(32)));
+    }
+
+    #[test]
+    fn a_segment_that_a_later_write_fills_up_is_no_end() {
+        let mut pushes = Pushes::default();
+        written(&mut pushes, 1, 301, 1, u64::MAX / 4);
+        assert!(pushes.any_in(1, 301));
+        written(&mut pushes, 301, after(2), 1, u64::MAX / 4);
+        assert!(!pushes.any_in(1, after(1)));
+        assert!(pushes.any_in(after(1), after(2)));
+    }
+
+    #[test]
+    fn more_than_half_of_the_largest_window_is_pushed() {
+        let mut pushes = Pushes::default();
+        // Half is ten segments and a half: the eleventh is beyond.
+        written(&mut pushes, 1, after(40), 1, 21 * u64::from(MSS));
+        let pushed: Vec<u64> = (0..40)
+            .filter(|&n| pushes.any_in(after(n), after(n + 1)))
+            .collect();
+        assert_eq!(pushed, [10, 21, 32, 39]);
+    }
+}
