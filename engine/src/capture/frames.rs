@@ -20,6 +20,8 @@ pub struct Carried {
     pub connection: u32,
     /// Of the connection.
     pub options: SynOptions,
+    /// Of the segment among those of its flow.
+    pub number: u16,
 }
 
 /// Where a packet is seen.
@@ -45,7 +47,7 @@ pub fn frame<'a>(
     seen: Seen<'_>,
 ) -> (&'a [u8], u32) {
     let ip_bytes = ip_bytes(packet, seen.overhead_bytes);
-    let outer = outer(packet, ip_bytes, carried.is_some(), &seen);
+    let outer = outer(packet, ip_bytes, carried, &seen);
     let (from, to) = match packet.is_reply() {
         false => (seen.addressed.source_port, seen.addressed.destination_port),
         true => (seen.addressed.destination_port, seen.addressed.source_port),
@@ -80,7 +82,7 @@ fn ip_bytes(packet: &Packet, overhead_bytes: u32) -> u32 {
     bytes.saturating_sub(overhead_bytes).max(LEAST_IP_BYTES)
 }
 
-fn outer(packet: &Packet, ip_bytes: u32, is_tcp: bool, seen: &Seen<'_>) -> Outer {
+fn outer(packet: &Packet, ip_bytes: u32, carried: Option<&Carried>, seen: &Seen<'_>) -> Outer {
     let mac = |queue: u32| {
         let [_, high, middle, low] = queue.to_be_bytes();
         [2, 0, 0, high, middle, low] // administered locally
@@ -96,20 +98,12 @@ fn outer(packet: &Packet, ip_bytes: u32, is_tcp: bool, seen: &Seen<'_>) -> Outer
         source,
         destination,
         traffic_class: packet.traffic_class,
-        identification: identification(packet, is_tcp),
+        // Fragments share their datagram's number. A segment that is sent again is another packet
+        // (RFC 6864 section 4.1 leaves the number of what is never cut free): as on Linux they
+        // are counted, for tools take a number that soon comes again for a copy.
+        identification: carried.map_or(packet.number as u16, |carried| carried.number),
         ip_bytes: ip_bytes as u16,
     }
-}
-
-/// Fragments share their datagram's number. A segment that is sent again is another packet (RFC
-/// 6864 section 4.1 leaves the number of what is never cut free): made of when it was sent.
-fn identification(packet: &Packet, is_tcp: bool) -> u16 {
-    if !is_tcp {
-        return packet.number as u16;
-    }
-    let which = u64::from(packet.number) << 32 ^ u64::from(packet.bytes) << 48;
-    let mixed = mix(packet.created.0 ^ which);
-    mixed as u16
 }
 
 /// A bijection that scatters (the finalizer of SplitMix64).

@@ -35,14 +35,17 @@ pub struct Tag {
 struct Stored {
     seq: u64,
     ack: u64,
-    window_bytes: u64,
     timestamps: Timestamps,
+    /// At most 1 GiB (RFC 7323 section 2.3).
+    window_bytes: u32,
     /// Place of the SACK blocks, or `NONE`.
     sack: u32,
     connection: u32,
     /// How many packets carry it: queues may copy packets.
     packets: u32,
     payload_bytes: u16,
+    /// Counts the flow's segments.
+    number: u16,
     flags: Flags,
     bits: u8,
 }
@@ -56,6 +59,7 @@ pub struct SegmentStore {
     free: Vec<u32>,
     sacks: Vec<SackBlocks>,
     free_sacks: Vec<u32>,
+    next_number: u16,
 }
 
 impl SegmentStore {
@@ -64,18 +68,21 @@ impl SegmentStore {
         let stored = Stored {
             seq: segment.seq,
             ack: segment.ack,
-            window_bytes: segment.window_bytes,
             timestamps: segment.timestamps.unwrap_or_default(),
+            window_bytes: segment.window_bytes as u32,
             sack: self.put_sack(&segment.sack),
             connection: tag.connection,
             packets: 1,
             payload_bytes: segment.payload_bytes as u16,
+            number: self.next_number,
             flags: segment.flags,
             bits: bit_if(segment.timestamps.is_some(), TIMESTAMPS)
                 | bit_if(tag.is_again, AGAIN)
                 | bit_if(tag.is_reply, REPLY),
         };
         debug_assert_eq!(u32::from(stored.payload_bytes), segment.payload_bytes);
+        debug_assert_eq!(u64::from(stored.window_bytes), segment.window_bytes);
+        self.next_number = self.next_number.wrapping_add(1);
         if let Some(place) = self.free.pop() {
             self.places[place as usize] = stored;
             return place;
@@ -122,7 +129,7 @@ impl SegmentStore {
         let mut segment = Segment {
             seq: stored.seq,
             ack: stored.ack,
-            window_bytes: stored.window_bytes,
+            window_bytes: u64::from(stored.window_bytes),
             sack: SackBlocks::default(),
             timestamps: (stored.bits & TIMESTAMPS != 0).then_some(stored.timestamps),
             payload_bytes: u32::from(stored.payload_bytes),
@@ -137,6 +144,12 @@ impl SegmentStore {
             is_reply: stored.bits & REPLY != 0,
         };
         (segment, tag)
+    }
+
+    /// The number of the segment at a place among all that the flow's two ends have sent, modulo
+    /// 65,536.
+    pub fn number(&self, place: u32) -> u16 {
+        self.places[place as usize].number
     }
 }
 
@@ -202,5 +215,15 @@ mod tests {
         assert_eq!(store.take(place), (segment(4, 1), tag(2)));
         // Three of them had SACK blocks at the same time.
         assert_eq!(store.sacks.len(), 3);
+    }
+
+    #[test]
+    fn segments_are_numbered_as_they_are_put() {
+        let mut store = SegmentStore::default();
+        for number in 0..70_000_u32 {
+            let place = store.put(&segment(1, 0), tag(number % 3));
+            assert_eq!(store.number(place), number as u16);
+            store.take(place);
+        }
     }
 }

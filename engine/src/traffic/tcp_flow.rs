@@ -421,6 +421,7 @@ impl TcpFlow {
                 sack_permitted: tcp.sack,
                 window_scale: scale_of(&self.settings) as u8,
             },
+            number: self.segments.number(place),
         }
     }
 
