@@ -269,9 +269,12 @@ def _simulated(experiment: Experiment, test: FlentTest, beside: Beside) -> list[
 
 
 def _headline(file: FlentFile) -> str:
+    """What was measured, as far as the file says it."""
     title = f", {file.text('TITLE')}" if file.text("TITLE") else ""
-    length, host = file.metadata.get("LENGTH"), file.metadata.get("HOST")
-    return f"{file.text('NAME')}{title}: {length} s to {host}, {file.text('TIME')}"
+    length, host, time = file.number("LENGTH"), file.text("HOST"), file.text("TIME")
+    told = [f"{length:g} s" if length else "", f"to {host}" if host else ""]
+    told = [" ".join(filter(None, told)), time]
+    return ": ".join(filter(None, [f"{file.text('NAME')}{title}", ", ".join(filter(None, told))]))
 
 
 def _cells(row: Compared, *, with_runs: bool) -> list[str]:
@@ -329,8 +332,8 @@ def _report(
         notes=list(notes),
         meta={
             "measurement": {
-                key: file.metadata.get(key)
-                for key in ("NAME", "TITLE", "TIME", "HOST", "LENGTH", "STEP_SIZE")
+                **{key: file.text(key) for key in ("NAME", "TITLE", "TIME", "HOST")},
+                **{key: file.number(key) for key in ("LENGTH", "STEP_SIZE")},
             },
             "experiment": experiment.resolved() if experiment is not None else None,
         },
