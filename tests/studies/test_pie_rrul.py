@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -62,6 +63,22 @@ def test_the_rings_time_is_added_to_the_latency() -> None:
         assert of["queue_delay_ms"] == pytest.approx(10, abs=1.5)
         latency[ring] = of["latency_ms"]
     assert latency[50_000] - latency[0] == pytest.approx(4, abs=1)
+
+
+def test_behind_a_gateway_the_downloads_queue_is_not_at_their_sender() -> None:
+    """The router's queue is found all the same."""
+    qdisc = arms.Setting().qdisc(arms.ESTIMATOR)
+    for ring in (0, arms.RING_BYTES):
+        run = simulate(arms.experiment(qdisc, test=SHORT, ring_bytes=ring, gateway=True))
+        back = f"gateway->{'ring' if ring else 'router'}"
+        own, queued_s = (
+            run.column("queues", "wait_mean_s", queue=queue)[0]
+            for queue in ("server->gateway", back)
+        )
+        assert 10 * own < queued_s
+        of = measures.measured(run, SHORT)
+        assert of["queue_delay_ms"] == pytest.approx(20, abs=3)
+        assert of["download_mbps"] > 85
 
 
 def test_the_ellipse_reaches_two_standard_deviations() -> None:
@@ -174,15 +191,20 @@ def test_the_ring_is_the_fitted_one(report: Report) -> None:
 def test_both_backends_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
     # The simulator that stands for the kernel runs no programs.
     monkeypatch.setattr(pie_rrul, "irtt_is_installed", lambda: False)
+    quick = replace(pie_rrul.QUICK, kernel_scenarios=("alone", "bursts"))
+    monkeypatch.setattr(pie_rrul, "QUICK", quick)
     options = StudyOptions(quick=True, replications=2, backends=("kernel",))
     report = get_study("pie-rrul").reproduce(options)
     agreed = [one for one in report.judged if one.claim.id.startswith("agreement-")]
-    # Queue delay, drops, upload and latency of two settings; the same simulator on both sides.
-    assert len(agreed) == 8
+    # Queue delay, drops, both throughputs and latency of two settings, in three tables; the same
+    # simulator on both sides.
+    assert len(agreed) == 30
     assert {one.verdict for one in agreed} == {Verdict.REPRODUCED}
-    assert "Simulator and Linux kernel side by side, no other traffic" in [
-        table.title for table in report.values
-    ]
+    titles = [table.title for table in report.values]
+    both = "Simulator and Linux kernel side by side"
+    assert f"{both}, no other traffic" in titles
+    assert f"{both}, with UDP bursts" in titles
+    assert f"{both}, with UDP bursts, downloads queue at a gateway" in titles
     assert "delay-backends" in {figure.name for figure in report.figures}
     assert {one.backend for one in report.judged} == {"kernel"}
     assert any(note.startswith("irtt is not installed here") for note in report.notes)

@@ -16,6 +16,13 @@ from dumbbell.studies.pie_rrul.figures import CASES
 from dumbbell.studies.pie_rrul.fit import Fit
 
 By = Mapping[arms.Setting, Arm]
+AT_GATEWAY = "downloads queue at a gateway"
+SMALL_QUEUES = (
+    "Downloads queue at their own sender, where Linux's TCP small queues keep the queue below "
+    "fq_codel's target; the simulator has none, so its downloads lose packets, stall while a burst "
+    "stretches their round trip, and send PIE fewer acknowledgements to drop. The table in which "
+    "they queue at a gateway is without this difference."
+)
 MARKS = {
     Verdict.REPRODUCED: "✓",
     Verdict.NOT_REPRODUCED: "✗",
@@ -154,8 +161,15 @@ def router_tables(found: Sequence[tuple[str, Arm, Arm]]) -> list[ValueTable]:
     ]
 
 
-def agreement_table(kernel: By, sim: By, where: str) -> ValueTable:
-    """Both backends below each other, a column a setting."""
+def agreement_table(kernel: By, sim: By, where: str, *, why: str = "") -> ValueTable:
+    """Both backends below each other, a column a setting.
+
+    Args:
+        kernel: Runs there.
+        sim: Runs of the same descriptions here.
+        where: What else the table's title says.
+        why: A sentence more in its caption.
+    """
     names = {
         "queue_delay_ms": ("Queue delay", "ms"),
         "latency_ms": ("Latency", "ms"),
@@ -175,7 +189,7 @@ def agreement_table(kernel: By, sim: By, where: str) -> ValueTable:
         [f"{setting.target_ms} / {setting.tupdate_ms} ms" for setting in kernel],
         rows,
         "A column is target / tupdate. The simulator's mean; the kernel's with the interval in "
-        "which one more of its runs falls.",
+        f"which one more of its runs falls. {why}".strip(),
     )
 
 
