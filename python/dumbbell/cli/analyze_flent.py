@@ -248,6 +248,7 @@ def _least_ping_ms(file: FlentFile) -> float | None:
 def _simulated(experiment: Experiment, test: FlentTest, beside: Beside) -> list[FlentFile]:
     """A data file a replication, in their order."""
     from dumbbell.backends import BatchProgress, run_many
+    from dumbbell.cli.flent import hint_at_instead
     from dumbbell.cli.progress import shown_progress
     from dumbbell.cli.stopping import stopped_by_ctrl_c
     from dumbbell.formats.flent import flent_file
@@ -261,8 +262,10 @@ def _simulated(experiment: Experiment, test: FlentTest, beside: Beside) -> list[
             show(Progress(test.name, min(progress.done, float(total)), float(total), "runs"))
 
         jobs = [(experiment, number) for number in range(total)]
-        for _, run in run_many(jobs, jobs=beside.jobs, cancel=stop, on_progress=tell):
-            files[run.replication] = flent_file(run, test, title=f"simulated-{run.replication}")
+        with hint_at_instead():
+            for _, run in run_many(jobs, jobs=beside.jobs, cancel=stop, on_progress=tell):
+                title = f"simulated-{run.replication}"
+                files[run.replication] = flent_file(run, test, title=title)
         if stop.is_set():
             raise Interrupted("stopped; nothing was written")
     return [files[number] for number in sorted(files)]

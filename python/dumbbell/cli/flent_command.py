@@ -23,7 +23,9 @@ def _net(*names: str, help: str, metavar: str | None = None) -> Any:
 
 
 def flent_command(
-    test: Annotated[str, typer.Argument(help="Such as rrul; see --list-tests.")] = "",
+    test: Annotated[
+        str, typer.Argument(help="Such as rrul, see --list-tests; or a data file to read.")
+    ] = "",
     *,
     plot: Annotated[str, _own("-p", "--plot", help="Plot to draw, by Flent's name.")] = "",
     format_: Annotated[str, _own("-f", "--format", help="plot or summary.")] = "",
@@ -111,6 +113,7 @@ def flent_command(
     The network is client - router - gateway - server; between router and gateway is the bottleneck,
     with a queue in each direction.
     """
+    from dumbbell.cli.analyzing import FLENT_ENDS
     from dumbbell.cli.flent import FlentOptions, flent, list_tests
     from dumbbell.spec.flent import Network
 
@@ -118,6 +121,8 @@ def flent_command(
     if list_:
         list_tests(console)
         return
+    if input_ is None and test.endswith(FLENT_ENDS):
+        test, input_ = "", Path(test)
     network = Network(
         rate=rate,
         rate_down=rate_down,
