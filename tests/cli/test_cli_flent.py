@@ -163,6 +163,19 @@ def test_a_hostile_file_leaves_with_2(dumbbell: Dumbbell, tmp_path: Path) -> Non
     assert "a whole compressed file" in err
 
 
+def test_the_list_of_plots(dumbbell: Dumbbell, tmp_path: Path) -> None:
+    code, out, _ = dumbbell("flent", "tcp_nup", "--list-plots")
+    names = out.split()
+    assert (code, names[0]) == (0, "totals")
+    assert {"upload_with_ping", "tcp_cwnd", "delay"} < set(names)
+    assert list(tmp_path.iterdir()) == []
+    assert dumbbell("flent", "ping", "-l", "2")[0] == 0
+    (data,) = tmp_path.glob("*.gz")
+    code, out, _ = dumbbell("flent", data.name, "--list-plots")
+    assert (code, out.split()) == (0, ["ping", "ping_cdf", "backlog", "drops", "delay"])
+    assert dumbbell("flent", "rull", "--list-plots")[0] == 2
+
+
 def test_the_list(dumbbell: Dumbbell) -> None:
     code, out, _ = dumbbell("flent", "--list-tests")
     assert code == 0

@@ -117,6 +117,22 @@ def list_tests(console: Console) -> None:
         console.print(line, soft_wrap=True)
 
 
+def list_plots(options: FlentOptions, console: Console) -> None:
+    """The plots of a test, or those that a data file has something for; the default first."""
+    from dumbbell.formats.flent import read_flent
+    from dumbbell.report.flent_plots import plot_names, plots_of
+    from dumbbell.spec.flent import flent_test
+
+    _check(options)
+    if options.input is not None:
+        names = plot_names(read_flent(options.input))
+    else:
+        some = {"upload_streams": "1", "download_streams": "1"}
+        names = plots_of(flent_test(options.test, parameters=some).name)
+    for name in names:
+        console.print(name, markup=False, soft_wrap=True)
+
+
 def _check(options: FlentOptions) -> None:
     if bool(options.test) == (options.input is not None):
         found = f"{options.test} and --input" if options.test else "nothing"

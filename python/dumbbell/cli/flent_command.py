@@ -52,6 +52,9 @@ def flent_command(
         _own("-i", "--input", help="Read a data file; no test is run.", metavar="FILE"),
     ] = None,
     list_: Annotated[bool, _own("--list-tests", help="List the tests and leave.")] = False,
+    list_plots_: Annotated[
+        bool, _own("--list-plots", help="List the plots of the test or file and leave.")
+    ] = False,
     rate: Annotated[str, _net("--rate", help="Of the bottleneck.")] = "100mbit",
     rate_down: Annotated[
         str | None, _net("--rate-down", help="For downloads, where it is another.")
@@ -114,7 +117,7 @@ def flent_command(
     with a queue in each direction.
     """
     from dumbbell.cli.analyzing import FLENT_ENDS
-    from dumbbell.cli.flent import FlentOptions, flent, list_tests
+    from dumbbell.cli.flent import FlentOptions, flent, list_plots, list_tests
     from dumbbell.spec.flent import Network
 
     console = Console(file=sys.stdout)
@@ -158,4 +161,4 @@ def flent_command(
         timer_hz=timer_hz,
         irtt=irtt,
     )
-    flent(options, console)
+    (list_plots if list_plots_ else flent)(options, console)
