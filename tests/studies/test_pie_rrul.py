@@ -180,6 +180,25 @@ def test_the_page_has_tables_figures_and_flents_files(report: Report, tmp_path: 
     assert len(file["results"]["TCP upload sum"]) == len(file["x_values"])
 
 
+def test_intervals_end_where_nothing_can_be(report: Report) -> None:
+    """But for an ellipse, which goes on where no sample is."""
+    bursts = next(
+        table for table in report.values if table.title.endswith("target varied, with UDP bursts")
+    )
+    assert any("−" in cell for row in bursts.rows if "end" in row.name for cell in row.cells)
+    for table in report.values:
+        for row in table.rows:
+            if "end" not in row.name:
+                assert not any("−" in cell for cell in row.cells), (table.title, row)
+            if table.title == "What should one set on this router?":
+                assert float(row.cells[-1].rstrip("]").split()[-1]) <= 1.0
+
+
+def test_the_summary_tells_the_scenarios_apart(report: Report) -> None:
+    assert "Without other traffic tupdate hardly matters (" in report.summary
+    assert "; under UDP bursts" in report.summary
+
+
 def test_the_ring_is_the_fitted_one(report: Report) -> None:
     """The printed latencies ask for what the constant is, to 10 %."""
     (note,) = [note for note in report.notes if note.startswith("The fit:")]

@@ -300,7 +300,7 @@ def judge_like_alone(alone: By, beside: By, backend: str) -> list[Judged]:
     ):
         claim = Claim(
             id=f"tcp-varies-{measure.split('_')[0]}",
-            statement=f"With additional TCP {what} varies more than without",
+            statement=f"With additional TCP {what} varies more than without: a ratio above 1",
             source=published.SOURCE,
             kind=Kind.RANGE,
             published=1.0,

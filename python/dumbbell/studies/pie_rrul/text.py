@@ -45,7 +45,9 @@ def observations(by: By, scenario: str, judged: Sequence[Judged], backend: str) 
             cells = []
             for setting in there:
                 milliseconds = getattr(setting, f"{varied}_ms")
-                cell = interval(by[setting].one_run(quantity.measure))
+                # The lower end of an ellipse can be below 0, where no sample is.
+                least = -np.inf if name.endswith("-low") else 0.0
+                cell = interval(by[setting].one_run(quantity.measure), least=least)
                 if with_printed:
                     mark = marks.get(f"{varied}-{milliseconds}-{name}", "")
                     cell = f"{published.TABLES[varied, milliseconds][name]:g}: {cell} {mark}"
@@ -60,23 +62,33 @@ def observations(by: By, scenario: str, judged: Sequence[Judged], backend: str) 
                 [f"{varied} {getattr(setting, f'{varied}_ms')} ms" for setting in there],
                 rows,
                 ("What is printed: ours" if with_printed else "Ours")
-                + " [where one more run would fall, 95 %]. Ends are those of the ellipse."
+                + " [where one more run would fall, 95 %]. Ends are those of the ellipse"
                 + (
-                    " ✓ reproduced, ✗ not reproduced, ~ uninformative; the rule of each is among "
-                    "the claims. Drops, as tc counts them, are not in the source's table."
+                    ". ✓ reproduced: what is printed lies in the interval, widened by how finely "
+                    "it can be read (half a ms or Mbit/s, downloads 0.05); ✗ not reproduced, "
+                    "~ uninformative. Drops, as tc counts them, are not in the source's table."
                     if with_printed
-                    else ""
+                    else ", a Gaussian's: it goes on where no sample is, below 0 and above the "
+                    "line's rate."
                 ),
             )
         )
     return made
 
 
-def interval(one: Estimate, digits: int = 1) -> str:
-    """``26.0 [25.1, 26.9]``; a dash for no number."""
+def interval(one: Estimate, digits: int = 1, *, least: float = 0.0, most: float = np.inf) -> str:
+    """``26.0 [25.1, 26.9]``; a dash for no number.
+
+    Args:
+        one: The number, with its interval.
+        digits: After the point.
+        least: What cannot be less: the interval ends there.
+        most: What cannot be more.
+    """
     if not np.isfinite(one.value):
         return "–"
-    text = f"{one.value:.{digits}f} [{one.low:.{digits}f}, {one.high:.{digits}f}]"
+    low, high = max(one.low, least), min(one.high, most)
+    text = f"{one.value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
     return text.replace("-", "−")
 
 
@@ -133,7 +145,7 @@ def router_tables(found: Sequence[tuple[str, Arm, Arm]]) -> list[ValueTable]:
     }
     alone = {
         label: [*(interval(arm.one_run(measure)) for measure in names),
-                interval(arm.one_run("upload_fairness"), 3)]
+                interval(arm.one_run("upload_fairness"), 3, most=1.0)]
         for label, arm, _ in found
     }  # fmt: skip
     bursts = {
@@ -211,8 +223,14 @@ def irtt_table(own: Arm, irtt: Arm, setting: arms.Setting) -> ValueTable:
 def summary(judged: Sequence[Judged], fit: Fit | None) -> str:
     """Who was right, in a paragraph."""
 
-    def count(*prefixes: str, backend: str = "sim") -> tuple[int, int]:
-        of = [one for one in judged if one.claim.id.startswith(prefixes) and one.backend == backend]
+    def count(prefix: str, *, end: str = "", backend: str = "sim") -> tuple[int, int]:
+        of = [
+            one
+            for one in judged
+            if one.claim.id.startswith(prefix)
+            and one.claim.id.endswith(end)
+            and one.backend == backend
+        ]
         return sum(one.verdict is Verdict.REPRODUCED for one in of), len(of)
 
     sentences = []
@@ -234,9 +252,13 @@ def summary(judged: Sequence[Judged], fit: Fit | None) -> str:
         sentences.append(
             "Queue delay and latency follow the target, and a smaller one costs no throughput."
         )
-    right, of = count("tupdate-hardly-matters-")
-    if of:
-        sentences.append(f"tupdate hardly matters in {right} of {of} comparisons.")
+    alone, of_alone = count("tupdate-hardly-matters-", end="alone")
+    bursts, of_bursts = count("tupdate-hardly-matters-", end="bursts")
+    if of_alone:
+        sentences.append(
+            f"Without other traffic tupdate hardly matters ({alone} of {of_alone} comparisons)"
+            + (f"; under UDP bursts {bursts} of {of_bursts}." if of_bursts else ".")
+        )
     right, of = count("tick-")
     if right:
         sentences.append(
@@ -299,9 +321,9 @@ def notes(
         f"{arms.BURST_EVERY_S:g} s; one more CUBIC flow each way for the whole time.",
         "Upload and download are payload that the receivers got; netperf reports what its sender's "
         "calls took. Averages are the same, the spread from step to step is not.",
-        "PIE of the kernel of the time is `linux_3_14` (kernels 3.14 to 5.0), which the source's "
+        "PIE of the kernel of the time is linux_3_14 (kernels 3.14 to 5.0), which the source's "
         "defaults of 20 and 30 ms belong to. The kernel backend is 6.1: there, and in the "
-        "simulator beside it, `dq_rate_estimator` selects today's estimator of that kind.",
+        "simulator beside it, dq_rate_estimator selects today's estimator of that kind.",
     ]
     if length_s < published.LENGTH_S:
         said.append(
