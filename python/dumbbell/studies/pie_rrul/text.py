@@ -33,47 +33,64 @@ MARKS = {
 
 def observations(by: By, scenario: str, judged: Sequence[Judged], backend: str) -> list[ValueTable]:
     """The source's two tables; in scenario 1 with the printed numbers and their verdicts."""
+    where = arms.SCENARIO_TITLES[scenario] + ("" if backend == "sim" else " (Linux kernel)")
+    printed = scenario == "alone"
     marks = {one.claim.id: MARKS.get(one.verdict, "") for one in judged if one.backend == backend}
-    with_printed = scenario == "alone"
     made = []
     for varied, settings in CASES.items():
-        there = [setting for setting in settings if setting in by]
+        there = {
+            getattr(setting, f"{varied}_ms"): by[setting] for setting in settings if setting in by
+        }
         if not there:
             continue
-        rows = []
-        for name, quantity in published.QUANTITIES.items():
-            cells = []
-            for setting in there:
-                milliseconds = getattr(setting, f"{varied}_ms")
-                # The lower end of an ellipse can be below 0, where no sample is.
-                least = -np.inf if name.endswith("-low") else 0.0
-                cell = interval(by[setting].one_run(quantity.measure), least=least)
-                if with_printed:
-                    mark = marks.get(f"{varied}-{milliseconds}-{name}", "")
-                    cell = f"{published.TABLES[varied, milliseconds][name]:g}: {cell} {mark}"
-                cells.append(cell.strip())
-            rows.append(ValueRow(quantity.short, quantity.unit, cells))
-        drops = [interval(by[setting].one_run("drops_per_s")) for setting in there]
-        rows.append(ValueRow("Drops", "1/s", drops))
+        rows = [
+            ValueRow(
+                quantity.short,
+                quantity.unit,
+                [
+                    _beside_printed(cell, (varied, ms), name, marks) if printed else cell
+                    for ms, cell in _observed(there, name).items()
+                ],
+            )
+            for name, quantity in published.QUANTITIES.items()
+        ]
+        drops = [interval(arm.one_run("drops_per_s")) for arm in there.values()]
         made.append(
             ValueTable(
-                f"Observation table, {varied} varied, {arms.SCENARIO_TITLES[scenario]}"
-                + ("" if backend == "sim" else " (Linux kernel)"),
-                [f"{varied} {getattr(setting, f'{varied}_ms')} ms" for setting in there],
-                rows,
-                ("What is printed: ours" if with_printed else "Ours")
-                + " [where one more run would fall, 95 %]. Ends are those of the ellipse"
-                + (
-                    ". ✓ reproduced: what is printed lies in the interval, widened by how finely "
-                    "it can be read (half a ms or Mbit/s, downloads 0.05); ✗ not reproduced, "
-                    "~ uninformative. Drops, as tc counts them, are not in the source's table."
-                    if with_printed
-                    else ", a Gaussian's: it goes on where no sample is, below 0 and above the "
-                    "line's rate."
-                ),
+                f"Observation table, {varied} varied, {where}",
+                [f"{varied} {ms} ms" for ms in there],
+                [*rows, ValueRow("Drops", "1/s", drops)],
+                _BESIDE_PRINTED if printed else _OURS_ALONE,
             )
         )
     return made
+
+
+_BESIDE_PRINTED = (
+    "What is printed: ours [where one more run would fall, 95 %]. Ends are those of the ellipse. "
+    "✓ reproduced: what is printed lies in the interval, widened by how finely it can be read "
+    "(half a ms or Mbit/s, downloads 0.05); ✗ not reproduced, ~ uninformative. Drops, as tc counts "
+    "them, are not in the source's table."
+)
+_OURS_ALONE = (
+    "Ours [where one more run would fall, 95 %]. Ends are those of the ellipse, a Gaussian's: it "
+    "goes on where no sample is, below 0 and above the line's rate."
+)
+
+
+def _observed(arms_by_ms: Mapping[int, Arm], name: str) -> dict[int, str]:
+    """Milliseconds of what is varied to the number found there."""
+    measure = published.QUANTITIES[name].measure
+    # The lower end of an ellipse can be below 0, where no sample is.
+    least = -np.inf if name.endswith("-low") else 0.0
+    return {ms: interval(arm.one_run(measure), least=least) for ms, arm in arms_by_ms.items()}
+
+
+def _beside_printed(cell: str, row: tuple[str, int], name: str, marks: Mapping[str, str]) -> str:
+    """``26: 25.7 [25.1, 26.3] ✓``."""
+    varied, milliseconds = row
+    mark = marks.get(f"{varied}-{milliseconds}-{name}", "")
+    return f"{published.TABLES[row][name]:g}: {cell} {mark}".strip()
 
 
 def interval(one: Estimate, digits: int = 1, *, least: float = 0.0, most: float = np.inf) -> str:
