@@ -14,7 +14,7 @@ from dumbbell.backends import simulate
 from dumbbell.claims import Verdict
 from dumbbell.report import Report, write_report
 from dumbbell.studies import StudyOptions, get_study, pie_rrul
-from dumbbell.studies.pie_rrul import arms, judging, measures, published
+from dumbbell.studies.pie_rrul import arms, judging, measures, published, text
 from dumbbell.studies.pie_rrul.campaigns import Arm, collect
 
 SHORT = arms.rrul(10, 1)
@@ -192,6 +192,20 @@ def test_intervals_end_where_nothing_can_be(report: Report) -> None:
                 assert not any("−" in cell for cell in row.cells), (table.title, row)
             if table.title == "What should one set on this router?":
                 assert float(row.cells[-1].rstrip("]").split()[-1]) <= 1.0
+
+
+def test_the_summary_says_what_was_judged(report: Report) -> None:
+    """Nothing of targets where none was compared, or where one of the claims failed."""
+    said = "a smaller one costs no throughput"
+    assert said in text.summary(report.judged, None)
+    assert said not in text.summary([], None)
+    for name in ("latency-follows-target", "target-equal-throughput"):
+        judged = [
+            replace(one, verdict=Verdict.NOT_REPRODUCED) if one.claim.id == name else one
+            for one in report.judged
+        ]
+        assert judged != list(report.judged)
+        assert said not in text.summary(judged, None)
 
 
 def test_the_summary_tells_the_scenarios_apart(report: Report) -> None:

@@ -261,11 +261,12 @@ def summary(judged: Sequence[Judged], fit: Fit | None) -> str:
     if numbers:
         right = sum(one.verdict is Verdict.REPRODUCED for one in numbers)
         sentences.append(f"{right} of the {len(numbers)} printed numbers are reproduced.")
-    if all(
-        one.verdict is Verdict.REPRODUCED
+    follows = [
+        one.verdict
         for one in judged
-        if one.claim.id.endswith("-follows-target")
-    ):
+        if one.claim.id.endswith("-follows-target") or one.claim.id == "target-equal-throughput"
+    ]
+    if follows and all(verdict is Verdict.REPRODUCED for verdict in follows):
         sentences.append(
             "Queue delay and latency follow the target, and a smaller one costs no throughput."
         )
