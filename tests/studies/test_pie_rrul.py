@@ -175,7 +175,9 @@ def test_the_page_has_tables_figures_and_flents_files(report: Report, tmp_path: 
     assert {"ellipsis-bursts-both", "delay-tcp-both"} <= names
     page = write_report(report, tmp_path / "page").read_text(encoding="utf-8")
     assert "rrul does not read" in page
-    file = json.loads(gzip.decompress(report.files["pie-t20-tu30.flent.gz"]))
+    content = report.files["pie-t20-tu30.flent.gz"]
+    assert isinstance(content, bytes)
+    file = json.loads(gzip.decompress(content))
     assert file["metadata"]["NAME"] == "rrul"
     assert len(file["results"]["TCP upload sum"]) == len(file["x_values"])
 

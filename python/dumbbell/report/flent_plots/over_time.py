@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import altair as alt
 import numpy as np
@@ -49,39 +50,49 @@ def _over_time(
     return DrawnPlot(sized, _frame(lines), what)
 
 
-def _lines(lines: Sequence[Line], all_lines: Sequence[Line], y_title: str, scaled: bool) -> (
-    alt.Chart
-):  # fmt: skip
-    scale = alt.Scale(zero=False, nice=True)
-    if scaled:
-        low, high = np.percentile(np.concatenate([line.y for line in lines]), (5, 95))
-        scale = alt.Scale(domain=[float(low), float(high) if high > low else float(low) + 1])
-    labels = [line.label for line in all_lines]
-    colours = iter(theme.OKABE_ITO * len(labels))
-    of = [theme.BLACK if line.average else next(colours) for line in all_lines]
-    colour = alt.Color(
-        "label:N", title=None, sort=None, scale=alt.Scale(domain=labels, range=of)
-    ).legend(symbolType="stroke")
-    # More series than colours: those that share one differ in their dashes.
-    rounds = [
-        0 if line.average else place // len(theme.OKABE_ITO) for place, line in enumerate(all_lines)
-    ]
-    dashes = [list(theme.DASHES[turn % len(theme.DASHES)]) for turn in rounds]
-    dash = alt.StrokeDash(
-        "label:N", title=None, sort=None, scale=alt.Scale(domain=labels, range=dashes)
-    )
+def _lines(
+    lines: Sequence[Line], all_lines: Sequence[Line], y_title: str, scaled: bool
+) -> alt.Chart:
+    """The lines of one axis, in the colours and dashes they have among all."""
+    colour, dash = _colours_and_dashes(all_lines)
     chart: alt.Chart = (
         alt.Chart(_frame(lines))
         .mark_line(clip=True, strokeWidth=1.5)
         .encode(
             x=alt.X("x:Q", title="Time (s)", scale=alt.Scale(nice=False)),
-            y=alt.Y("y:Q", title=y_title, scale=scale),
+            y=alt.Y("y:Q", title=y_title, scale=_scale(lines, scaled)),
             color=colour,
-            strokeDash=dash if max(rounds) else alt.Undefined,
+            strokeDash=dash,
             size=alt.condition("datum.average", alt.value(2.5), alt.value(1.2)),
         )
     )
     return chart
+
+
+def _scale(lines: Sequence[Line], scaled: bool) -> alt.Scale:
+    """All values, or those between the 5th and the 95th percentile."""
+    if not scaled:
+        return alt.Scale(zero=False, nice=True)
+    low, high = np.percentile(np.concatenate([line.y for line in lines]), (5, 95))
+    return alt.Scale(domain=[float(low), float(high) if high > low else float(low) + 1])
+
+
+def _colours_and_dashes(lines: Sequence[Line]) -> tuple[alt.Color, Any]:
+    """Where there are more series than colours, those that share one differ in their dashes."""
+    labels = [line.label for line in lines]
+    colours = iter(theme.OKABE_ITO * len(labels))
+    of = [theme.BLACK if line.average else next(colours) for line in lines]
+    colour = alt.Color(
+        "label:N", title=None, sort=None, scale=alt.Scale(domain=labels, range=of)
+    ).legend(symbolType="stroke")
+    rounds = [
+        0 if line.average else place // len(theme.OKABE_ITO) for place, line in enumerate(lines)
+    ]
+    if not max(rounds):
+        return colour, alt.Undefined
+    dashes = [list(theme.DASHES[turn % len(theme.DASHES)]) for turn in rounds]
+    scale = alt.Scale(domain=labels, range=dashes)
+    return colour, alt.StrokeDash("label:N", title=None, sort=None, scale=scale)
 
 
 def _frame(lines: Sequence[Line]) -> pl.DataFrame:
