@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
+import polars as pl
 import pytest
 
 import dumbbell
@@ -16,6 +17,7 @@ from dumbbell.errors import SpecError
 from dumbbell.formats.flent import FlentFile, flent_file, imported_run, read_flent, summary_text
 from dumbbell.report.figures import draw, picture
 from dumbbell.report.flent_plots import check_plot, draw_plot, plot_names, plots_of
+from dumbbell.report.flent_plots.series import MOST_POINTS
 from dumbbell.report.model import Figure
 from dumbbell.spec import flent
 
@@ -132,6 +134,45 @@ def test_what_is_measured_by_ss_is_beside_what_is_not() -> None:
     assert "upload_with_ping_and_tcp_rtt" not in plot_names(without)
     with pytest.raises(SpecError, match="has data for"):
         draw_plot(without, "upload_with_ping_and_tcp_rtt")
+
+
+def long(steps: int) -> FlentFile:
+    """A file of one value a millisecond, as somebody could send it."""
+    random = np.random.default_rng(3)
+    values = random.gamma(2.0, 5.0, steps)
+    values[steps // 3] = 500.0
+    rates = (100.0 - values / 6).tolist()
+    x_values = (np.arange(steps) * 0.001).tolist()
+    results = {
+        "TCP upload sum": rates,
+        "TCP download sum": rates,
+        "Ping (ms) avg": values.tolist(),
+        "Ping (ms) ICMP": values.tolist(),
+    }
+    raw = {"qdisc_stats_a": [{"t": x, "dropped": 1.0} for x in x_values[:30_000]]}
+    metadata = {"NAME": "rrul", "T0": "1970-01-01T00:00:00.000000Z", "STEP_SIZE": 0.001}
+    return FlentFile(x_values, results, raw, metadata)
+
+
+def test_a_plot_of_a_long_file_has_few_points_and_looks_the_same() -> None:
+    """Millions of points would take gigabytes to draw."""
+    file = long(300_000)
+    for name in ("totals", "ping_scaled", "ping_cdf", "box_totals", "ellipsis", "drops"):
+        assert draw_plot(file, name).data.height <= MOST_POINTS + 100, name
+    pings = draw_plot(file, "ping").data.filter(pl.col("label") == "ICMP")
+    assert (pings["y"].max(), pings["y"].min()) == (500.0, min(file.results["Ping (ms) ICMP"]))  # type: ignore[type-var]
+    assert pings["x"].is_sorted()
+    boxes = draw_plot(file, "box_totals").data.filter(pl.col("label") == "Ping (ms)")["y"]
+    every = file.results["Ping (ms) avg"]
+    for q in (25, 50, 75):
+        shown, all_of = (np.percentile(np.array(v, dtype=float), q) for v in (boxes, every))
+        assert shown == pytest.approx(all_of, rel=1e-3)
+    assert boxes.max() == 500.0
+
+
+def test_short_lines_keep_every_point(rrul: FlentFile) -> None:
+    shown = draw_plot(rrul, "upload").data.filter(pl.col("label") == "BE")
+    assert shown["y"].to_list() == [v for v in rrul.results["TCP upload BE"] if v is not None]
 
 
 def test_what_is_not_there_is_refused(rrul: FlentFile) -> None:

@@ -22,9 +22,12 @@ from dumbbell.report.flent_plots.series import (
     measured_series,
     no_data,
     ping_series,
+    points_each,
     rate_series,
     raw_lines,
+    same_quantiles,
 )
+from dumbbell.report.sampling import thin
 from dumbbell.stats import covariance_ellipse
 from dumbbell.stats.errors import Floats
 
@@ -67,8 +70,9 @@ def box(columns: Columns, what: str) -> Drawer:
         found = {label: y for label, y in columns(file).items() if len(y)}
         if not found:
             raise no_data(what)
+        each = points_each(len(found))
         data = pl.concat(
-            pl.DataFrame({"y": y}).select(pl.lit(label).alias("label"), "y")
+            pl.DataFrame({"y": same_quantiles(y, each)}).select(pl.lit(label).alias("label"), "y")
             for label, y in found.items()
         )
         panels = []
@@ -190,13 +194,14 @@ def ellipsis(series: str, label: str) -> Drawer:
             raise SpecError("plot", "ellipsis", "a file with three samples of both at least")
         x, y = np.array(pairs, dtype=np.float64).T
         edge_x, edge_y = covariance_ellipse(x, y).outline()
+        shown = thin(len(x), points_each(2))
         data = pl.concat(
             pl.DataFrame({"x": xs, "y": ys}).select(
                 pl.lit(what).alias("what"), pl.int_range(pl.len()).alias("place"), "x", "y"
             )
             for what, xs, ys in (
                 ("two standard deviations", edge_x, edge_y),
-                ("samples", x, y),
+                ("samples", x[shown], y[shown]),
                 ("median", np.atleast_1d(np.median(x)), np.atleast_1d(np.median(y))),
             )
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import altair as alt
@@ -20,9 +21,11 @@ from dumbbell.report.flent_plots.series import (
     Line,
     Lines,
     at_steps,
+    fewer,
     measured_series,
     no_data,
     ping_series,
+    points_each,
     rate_series,
     raw_lines,
     smooth,
@@ -38,6 +41,8 @@ def _over_time(
     lines = [line for line in lines if len(line.x)]
     if not lines:
         raise no_data(what)
+    each = points_each(len(lines))
+    lines = [replace(line, x=x, y=y) for line in lines for x, y in [fewer(line.x, line.y, each)]]
     right = [line for line in lines if line.second_axis]
     left = [line for line in lines if not line.second_axis] or right
     charts = [_lines(left, lines, y_title, scaled)]
@@ -240,7 +245,8 @@ def drops(file: FlentFile) -> DrawnPlot:
     for key, what in (("dropped", "drops"), ("ecn_mark", "ECN marks")):
         for line in raw_lines(file, key, "qdisc_stats_"):
             some = line.y > 0
-            frame = pl.DataFrame({"x": line.x[some], "y": line.y[some]})
+            x, y = fewer(line.x[some], line.y[some], points_each(len(file.raw_values)))
+            frame = pl.DataFrame({"x": x, "y": y})
             frames.append(frame.select(pl.lit(f"{line.label}: {what}").alias("label"), "x", "y"))
     if not frames:
         raise no_data("drops")

@@ -16,6 +16,9 @@ from dumbbell.stats.errors import Floats
 SMOOTHED_STEPS = 10
 RATE, LATENCY = "Mbit/s", "Latency (ms)"
 _DEFAULT_DELAY_S = 5.0
+MOST_POINTS = 40_000
+"""In a plot. A file of somebody can have millions, and each takes kilobytes while it is drawn."""
+_FEWEST_POINTS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +132,39 @@ def loaded(file: FlentFile, x: Floats, y: Floats) -> Floats:
     last = (file.x_values[-1] if file.x_values else 0.0) - delay_s
     kept: Floats = y[(x > delay_s) & (x <= last)]
     return kept
+
+
+def fewer(x: Floats, y: Floats, most: int) -> tuple[Floats, Floats]:
+    """At most so many points that a line through them looks the same: of each stretch the ends.
+
+    Args:
+        x: Ascending, shape (n,).
+        y: Values there.
+        most: Points to keep, at least 2; of every stretch the least and the largest value.
+    """
+    if len(x) <= most:
+        return x, y
+    stretches = most // 2
+    width = -(-len(y) // stretches)
+    padded = np.pad(y, (0, width * stretches - len(y)), mode="edge").reshape(stretches, width)
+    first = width * np.arange(stretches)
+    places = np.unique(np.concatenate((padded.argmin(1) + first, padded.argmax(1) + first)))
+    places = places[places < len(y)]
+    return x[places], y[places]
+
+
+def same_quantiles(values: Floats, most: int) -> Floats:
+    """At most so many values, at even ranks from the least to the largest."""
+    if len(values) <= most:
+        return values
+    ranks = np.linspace(0, len(values) - 1, most).round().astype(np.int64)
+    kept: Floats = np.sort(values)[ranks]
+    return kept
+
+
+def points_each(series: int) -> int:
+    """How many points of each of so many series there can be in a plot."""
+    return max(_FEWEST_POINTS, MOST_POINTS // max(1, series))
 
 
 def raw_lines(file: FlentFile, key: str, prefix: str) -> list[Line]:
