@@ -59,6 +59,36 @@ def test_without_a_plot_there_is_the_summary(dumbbell: Dumbbell, tmp_path: Path)
     assert out == f"plot: {data.name.removesuffix('.flent.gz')}.tcp_cwnd.png\n"
 
 
+def test_a_data_file_and_a_pictures_name_say_enough(dumbbell: Dumbbell, tmp_path: Path) -> None:
+    """As with Flent: no ``-i``, and a plot where the output can be nothing else."""
+    assert dumbbell("flent", "ping", "-l", "2", "-o", "a.svg")[1].endswith("plot: a.svg\n")
+    assert "<svg" in (tmp_path / "a.svg").read_text(encoding="utf-8")[:300]
+    (data,) = tmp_path.glob("*.flent.gz")
+    code, out, _ = dumbbell("flent", data.name)
+    assert (code, "Summary of ping" in out) == (0, True)
+    assert dumbbell("flent", data.name, "-o", "a.txt")[0] == 0
+    assert (tmp_path / "a.txt").read_text(encoding="utf-8") == out
+
+
+def test_a_test_too_short_for_a_burst_says_so(dumbbell: Dumbbell) -> None:
+    code, out, _ = dumbbell("flent", "bursts", "-l", "5", "-d", "1")
+    assert code == 0
+    assert "No burst fits into 5 s: one takes a pause of 1 s and 5 s (burst_length)." in out
+
+
+def test_a_strangers_text_does_nothing_to_a_terminal(dumbbell: Dumbbell, tmp_path: Path) -> None:
+    text = (
+        '{"version": 4, "x_values": [0, 1], "results": {"TCP upload": [1, 2]}, "raw_values": {}, '
+        '"metadata": {"NAME": "tcp_1up", "TITLE": "\\u001b[2J\\ud800\\n", "HOST": "\\u0007"}}'
+    )
+    (tmp_path / "a.flent").write_text(text, encoding="utf-8")
+    for words in (("flent", "a.flent"), ("analyze", "a.flent", "--replications", "0")):
+        code, out, _ = dumbbell(*words)
+        assert code == 0
+        assert all(line.isprintable() for line in out.splitlines())
+        assert "\\x1b[2J\\ud800\\n" in out
+
+
 def test_any_topology_and_other_traffic(dumbbell: Dumbbell, tmp_path: Path) -> None:
     (tmp_path / "net.toml").write_text(
         'duration = "5s"\n'
@@ -80,6 +110,7 @@ def test_another_controller_where_the_simulator_has_none(dumbbell: Dumbbell) -> 
     code, _, err = dumbbell("flent", "tcp_2up_square", "-l", "3", "-d", "1")
     assert code == 2
     assert "westwood" in err
+    assert "--instead westwood=reno" in err
     code, out, _ = dumbbell(
         "flent", "tcp_2up_square", "-l", "3", "-d", "1", "--instead", "westwood=reno"
     )
@@ -103,7 +134,15 @@ def test_another_controller_where_the_simulator_has_none(dumbbell: Dumbbell) -> 
         (("rrul", "--rate", "10"), "did you mean '10bit'"),
         (("rrul", "--rtt", "1ms,2ms"), "one for each host"),
         (("rrul", "--queue", "router->gatewy"), "did you mean 'router->gateway'"),
-        (("rrul", "-H", "a b"), "letters"),
+        (("rrul", "-H", "a b"), "error: host: 'a b'"),
+        (("rrul", "-t", "\x1b[2J"), "printable"),
+        (("rrul", "-t", "a\nb"), "printable"),
+        (("rrul", "-n", "\ud800"), "printable"),
+        (("rrul", "-t", "x" * 1001), "printable"),
+        (("tcp_nup",), "--test-parameter upload_streams=4"),
+        (("bursts", "--test-parameter", "burst_tos=EFF"), "did you mean 'EF'"),
+        (("udp_flood", "--test-parameter", "udp_bandwidth=0"), "a rate such as 100M"),
+        (("nothing.flent.gz",), "nothing.flent.gz"),
         (("rrul", "--irtt"), "--backend kernel"),
         (("-i", "nothing.flent.gz"), "nothing.flent.gz"),
     ],
@@ -122,6 +161,19 @@ def test_a_hostile_file_leaves_with_2(dumbbell: Dumbbell, tmp_path: Path) -> Non
     code, _, err = dumbbell("flent", "-i", "a.flent.gz", "-p", "totals")
     assert code == 2
     assert "a whole compressed file" in err
+
+
+def test_the_list_of_plots(dumbbell: Dumbbell, tmp_path: Path) -> None:
+    code, out, _ = dumbbell("flent", "tcp_nup", "--list-plots")
+    names = out.split()
+    assert (code, names[0]) == (0, "totals")
+    assert {"upload_with_ping", "tcp_cwnd", "delay"} < set(names)
+    assert list(tmp_path.iterdir()) == []
+    assert dumbbell("flent", "ping", "-l", "2")[0] == 0
+    (data,) = tmp_path.glob("*.gz")
+    code, out, _ = dumbbell("flent", data.name, "--list-plots")
+    assert (code, out.split()) == (0, ["ping", "ping_cdf", "backlog", "drops", "delay"])
+    assert dumbbell("flent", "rull", "--list-plots")[0] == 2
 
 
 def test_the_list(dumbbell: Dumbbell) -> None:

@@ -6,16 +6,18 @@ curves inside the axes, in an SVG.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from flent_samples import file_of
 
-from dumbbell.formats.flent import FlentFile, summary_rows, write_flent
+from dumbbell.formats.flent import FlentFile, read_flent, summary_rows, write_flent
 from dumbbell.spec import flent as tests_of_flent
 
 PLOTS = {
@@ -98,6 +100,44 @@ def test_an_empty_file_shows_nothing(flent: str, tmp_path: Path) -> None:
 def test_it_opens_every_test(flent: str, name: str, tmp_path: Path) -> None:
     file = file_of(name)
     assert points_drawn(flent, tmp_path, file, NO_TOTALS.get(name, "totals")) >= 5
+
+
+def older(file: FlentFile) -> dict[str, Any]:
+    """The same as version 3 had it: netperf's transactions a second, running totals of drops."""
+    raw = {name: [dict(sample) for sample in samples] for name, samples in file.raw_values.items()}
+    for name, samples in raw.items():
+        total = 1000.0
+        for sample in samples:
+            if name.startswith("Ping (ms) UDP") and "val" in sample:
+                sample |= {"val": 1000.0 / sample["val"], "dur": 0.2}
+            if "dropped" in sample:
+                total += sample["dropped"]
+                sample["dropped"] = total
+    # Without means in the metadata both programs take them from the samples.
+    meta = {name: {"UNITS": of["UNITS"]} for name, of in file.metadata["SERIES_META"].items()}
+    return {
+        "version": 3,
+        "x_values": file.x_values,
+        "results": dict(file.results),
+        "raw_values": raw,
+        "metadata": {**file.metadata, "SERIES_META": meta},
+    }
+
+
+def test_both_read_the_same_from_an_older_file(flent: str, tmp_path: Path) -> None:
+    whole = older(file_of())
+    (tmp_path / "old.flent").write_text(json.dumps(whole), encoding="utf-8")
+    printed = called(flent, tmp_path, "-i", "old.flent", "-f", "summary")
+    found = dict(re.findall(r"^ (\S.*?) +: +(\S+)", printed, re.MULTILINE))
+    file = read_flent(tmp_path / "old.flent")
+    rows = summary_rows(file)
+    assert len(rows) == 18
+    for row in rows:
+        assert float(found[row.series]) == pytest.approx(row.mean, abs=0.006), row.series
+    assert file.raw_values["qdisc_stats_router"][0]["dropped"] == 0
+    first, *rest = whole["raw_values"]["qdisc_stats_router"]
+    dropped = [sample["dropped"] for sample in file.raw_values["qdisc_stats_router"]]
+    assert sum(dropped) == rest[-1]["dropped"] - first["dropped"] > 0
 
 
 def test_its_summary_has_our_numbers(flent: str, tmp_path: Path) -> None:

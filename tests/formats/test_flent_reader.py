@@ -6,6 +6,7 @@ import bz2
 import contextlib
 import gzip
 import json
+import re
 import resource
 import subprocess
 import sys
@@ -22,10 +23,12 @@ from dumbbell.formats import FormatError
 from dumbbell.formats.flent import (
     FlentFile,
     flent_bytes,
+    flent_file_name,
     flent_test_of,
     imported_run,
     read_flent,
     summary_text,
+    write_flent,
 )
 
 SMALL: dict[str, Any] = {
@@ -83,7 +86,9 @@ def test_without_samples_the_series_are_taken(tmp_path: Path) -> None:
     ("change", "message"),
     [
         ({"version": 5}, "version"),
-        ({"version": 3}, "Flent 2 converts"),
+        ({"version": 0}, "version 1 to 4"),
+        ({"version": None}, "version"),
+        ({"version": 3.0}, "version"),
         ({"version": True}, "version"),
         ({"version": "4"}, "version"),
         ({"x_values": None}, "x_values"),
@@ -95,6 +100,14 @@ def test_without_samples_the_series_are_taken(tmp_path: Path) -> None:
         ({"results": {"a": [1, 2]}}, "results.a"),
         ({"results": {"a": [1, 2, True]}}, "a number"),
         ({"results": {"a": [1, 2, 10**400]}}, "finite"),
+        ({"results": {"a": [1, 2, 1e21]}}, "finite"),
+        ({"results": {"\x1b[31mred": [1, 2, 3]}}, "printable"),
+        ({"results": {"a\nb": [1, 2, 3]}}, "printable"),
+        ({"results": {"\ud800": [1, 2, 3]}}, "printable"),
+        ({"results": {"a" * 201: [1, 2, 3]}}, "printable"),
+        ({"raw_values": {"a\rb": []}}, "printable"),
+        ({"raw_values": {"a": [{"t": 10**400}]}}, "finite"),
+        ({"raw_values": {"a": [{"\x1b": 1e300}]}}, r"\\x1b"),
         ({"raw_values": None}, "raw_values"),
         ({"raw_values": {"a": {}}}, "a list of samples"),
         ({"raw_values": {"a": [1]}}, "samples that are objects"),
@@ -148,6 +161,24 @@ def test_deep_metadata_are_refused(tmp_path: Path) -> None:
     bad = SMALL | {"metadata": SMALL["metadata"] | {"NOTE": deep}}
     with pytest.raises(FormatError, match="nested too deeply"):
         read_flent(written(bad, tmp_path / "a.flent.gz"))
+
+
+@pytest.mark.parametrize("text", ["\x1b[2J\r\n", "\ud800", "\u202eabc", "x" * 10_000])
+def test_what_is_shown_of_a_strangers_text_is_a_short_printable_line(
+    text: str, tmp_path: Path
+) -> None:
+    """Of the text itself nothing is lost: it is written again as it was."""
+    of = {"NAME": "tcp_1up", "TITLE": text, "TIME": text, "HOST": text}
+    units = {"SERIES_META": {"TCP upload": {"UNITS": text}}}
+    path = written(SMALL | {"metadata": of | units}, tmp_path / "a.flent.gz")
+    file = read_flent(path)
+    assert all(line.isprintable() for line in summary_text(file).splitlines())
+    assert len(summary_text(file)) < 2000
+    assert file.metadata["TITLE"] == text
+    assert re.fullmatch(
+        r"tcp_1up-[0-9T.-]*\.[A-Za-z0-9_-]{1,230}\.flent\.gz", flent_file_name(file)
+    )
+    assert read_flent(write_flent(file, tmp_path / "b.flent.gz")) == file
 
 
 def test_nan_is_no_value(tmp_path: Path) -> None:

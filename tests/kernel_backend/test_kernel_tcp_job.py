@@ -115,6 +115,9 @@ def test_a_guest_has_memory_for_the_packets_that_are_looked_at() -> None:
     assert most == 2 * int(20 * 10e6 / 8 / 700)
     plain = {"kind": "cbr", "rate": "100pps", "size": "512B"}
     assert watched_packets(network(source=plain, hops=[{}, hops[1]]).resolved()) == 0
+    pressed = {"kind": "cbr", "rate": "50000pps", "size": "1000B"}
+    seen = watched_packets(network(source=pressed, hops=hops).resolved())
+    assert 20 * 50_000 <= seen / 2 <= 1.3 * 20 * 50_000  # 400 Mbit/s come to the first queue
     changed = {"rate": "10mbit", "changes": [{"at": "5s", "rate": "20mbit"}]}
     faster = watched_packets(network(source=flow, hops=[{}, {"forward": changed}]).resolved())
     assert faster == int(20 * 20e6 / 8 / 700)

@@ -9,13 +9,15 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
+import polars as pl
 import pytest
 
 import dumbbell
 from dumbbell.errors import SpecError
 from dumbbell.formats.flent import FlentFile, flent_file, imported_run, read_flent, summary_text
 from dumbbell.report.figures import draw, picture
-from dumbbell.report.flent_plots import check_plot, draw_plot, plot_names
+from dumbbell.report.flent_plots import check_plot, draw_plot, plot_names, plots_of
+from dumbbell.report.flent_plots.series import MOST_POINTS
 from dumbbell.report.model import Figure
 from dumbbell.spec import flent
 
@@ -40,6 +42,7 @@ def test_every_plot_of_every_test_has_data(name: str) -> None:
     file = filed(name)
     names = plot_names(file)
     assert names[0] in ("all_scaled", "totals", "ping")
+    assert set(names) <= set(plots_of(name))
     for plot in names:
         check_plot(name, plot)
         drawn = draw_plot(file, plot)
@@ -96,6 +99,82 @@ def test_a_cdf_leaves_out_the_time_without_load(rrul: FlentFile) -> None:
     assert len(idle) >= 5
 
 
+def test_boxes_of_one_direction_leave_out_the_time_without_load() -> None:
+    """As Flent has it; those of an RRUL are of the whole test."""
+    file = filed("tcp_1up")
+    data = draw_plot(file, "box_totals").data
+    pings = zip(file.x_values, file.results["Ping (ms) ICMP"], strict=True)
+    loaded = [v for x, v in pings if v is not None and 1 < x <= 5]
+    assert data.filter(data["label"] == "Ping (ms)")["y"].to_list() == loaded
+    bars = draw_plot(file, "bar_totals").data
+    assert bars.filter(bars["label"] == "Ping (ms)")["mean"].to_list() == [
+        pytest.approx(np.mean(loaded))
+    ]
+    rates = [v for v in file.results["TCP upload"] if v is not None]
+    spread = bars["high"][0] - bars["low"][0]
+    assert spread == pytest.approx(2 * np.std(rates))
+
+
+def test_means_over_five_seconds() -> None:
+    file = filed("tcp_2up_delay")
+    data = draw_plot(file, "totals_5s").data
+    shown = data.filter(data["label"] == "Stream 1")["y"].to_numpy()
+    values = np.array([v for v in file.results["TCP stream 1"] if v is not None])
+    assert len(values) == 25
+    assert shown[12] == pytest.approx(values.mean())
+
+
+def test_what_is_measured_by_ss_is_beside_what_is_not() -> None:
+    file = filed("tcp_nup")
+    labels = set(draw_plot(file, "upload_with_ping_and_tcp_rtt").data["label"])
+    flows = {str(number) for number in range(1, 9)}
+    assert labels == flows | {"Ping ICMP"} | {f"TCP RTT upload::{number}" for number in flows}
+    assert "upload_with_ping_and_tcp_rtt" in plots_of("tcp_nup")
+    without = FlentFile(file.x_values, file.results, {}, file.metadata)
+    assert "upload_with_ping_and_tcp_rtt" not in plot_names(without)
+    with pytest.raises(SpecError, match="has data for"):
+        draw_plot(without, "upload_with_ping_and_tcp_rtt")
+
+
+def long(steps: int) -> FlentFile:
+    """A file of one value a millisecond, as somebody could send it."""
+    random = np.random.default_rng(3)
+    values = random.gamma(2.0, 5.0, steps)
+    values[steps // 3] = 500.0
+    rates = (100.0 - values / 6).tolist()
+    x_values = (np.arange(steps) * 0.001).tolist()
+    results = {
+        "TCP upload sum": rates,
+        "TCP download sum": rates,
+        "Ping (ms) avg": values.tolist(),
+        "Ping (ms) ICMP": values.tolist(),
+    }
+    raw = {"qdisc_stats_a": [{"t": x, "dropped": 1.0} for x in x_values[:30_000]]}
+    metadata = {"NAME": "rrul", "T0": "1970-01-01T00:00:00.000000Z", "STEP_SIZE": 0.001}
+    return FlentFile(x_values, results, raw, metadata)
+
+
+def test_a_plot_of_a_long_file_has_few_points_and_looks_the_same() -> None:
+    """Millions of points would take gigabytes to draw."""
+    file = long(300_000)
+    for name in ("totals", "ping_scaled", "ping_cdf", "box_totals", "ellipsis", "drops"):
+        assert draw_plot(file, name).data.height <= MOST_POINTS + 100, name
+    pings = draw_plot(file, "ping").data.filter(pl.col("label") == "ICMP")
+    assert (pings["y"].max(), pings["y"].min()) == (500.0, min(file.results["Ping (ms) ICMP"]))  # type: ignore[type-var]
+    assert pings["x"].is_sorted()
+    boxes = draw_plot(file, "box_totals").data.filter(pl.col("label") == "Ping (ms)")["y"]
+    every = file.results["Ping (ms) avg"]
+    for q in (25, 50, 75):
+        shown, all_of = (np.percentile(np.array(v, dtype=float), q) for v in (boxes, every))
+        assert shown == pytest.approx(all_of, rel=1e-3)
+    assert boxes.max() == 500.0
+
+
+def test_short_lines_keep_every_point(rrul: FlentFile) -> None:
+    shown = draw_plot(rrul, "upload").data.filter(pl.col("label") == "BE")
+    assert shown["y"].to_list() == [v for v in rrul.results["TCP upload BE"] if v is not None]
+
+
 def test_what_is_not_there_is_refused(rrul: FlentFile) -> None:
     with pytest.raises(SpecError, match="did you mean 'ellipsis'"):
         draw_plot(rrul, "elipsis")
@@ -111,7 +190,7 @@ def test_what_is_not_there_is_refused(rrul: FlentFile) -> None:
     assert math.isfinite(rrul.x_values[-1])
 
 
-_VALUES = (None, 0, 1, -1, 0.5, 1e300, -1e300, 1e-300, 2**53, 1e6)
+_VALUES = (None, 0, 1, -1, 0.5, 1e20, -1e20, 1e-300, 2**53, 1e6)
 _SERIES = (
     "TCP upload", "TCP download", "TCP upload sum", "TCP download sum", "TCP totals", "TCP",
     "TCP upload::1", "TCP upload BE::tcp_cwnd", "TCP upload BE", "UDP upload", "x::y", "",

@@ -26,6 +26,7 @@ from dumbbell.report.page import (
     MANY_NUMBERS,
     commands_by_host,
     index_html,
+    interval_words,
     page_html,
     script_json,
 )
@@ -267,6 +268,17 @@ def test_a_terminal_table_does_not_wait_for_the_plotting_libraries() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_an_interval_of_a_mean_is_not_called_a_prediction() -> None:
+    """A range judged one-sidedly has a rule of its own; without one it is held against one run."""
+    one = next(iter(realistic_claims()))
+    for rule, words in (
+        ("Ratio of the ranges with its 95 % interval: at least 1.", "95 % interval"),
+        ("In the central 95 % prediction interval of one run.", "95 % prediction"),
+    ):
+        claim = dataclasses.replace(one.claim, kind=Kind.RANGE, margin=None, rule=rule)
+        assert interval_words(dataclasses.replace(one, claim=claim)) == words
 
 
 def test_many_printed_numbers_are_folded_below_the_other_claims() -> None:

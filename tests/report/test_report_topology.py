@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -142,6 +143,18 @@ def test_the_wide_drawing_prints_the_queue_at_every_hop() -> None:
     texts = [text.text for text in ET.fromstring(topology_svg(topology(SEPARATE))).iter("text")]
     assert texts.count("netem rate 500kbit limit 1000") == 2
     assert texts.count("pfifo limit 1000") == 6
+
+
+def test_a_long_queue_is_cut_in_the_drawing_and_whole_in_the_table() -> None:
+    """Else the drawing of one such link is so wide that nothing in it can be read."""
+    read = topology(SEPARATE)
+    qdisc = "tbf rate 100mbit burst 77500b limit 100mb ; parent 1:1 handle 10: pie"
+    first = read.links[0]
+    longer = replace(first, forward=replace(first.forward, qdisc=qdisc))
+    svg = topology_svg(replace(read, links=[longer, *read.links[1:]]))
+    texts = [text.text or "" for text in ET.fromstring(svg).iter("text")]
+    (cut,) = [text for text in texts if "tbf" in text]
+    assert cut == f"{qdisc[:59]}…"
 
 
 def test_names_are_escaped() -> None:

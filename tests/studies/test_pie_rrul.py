@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from dumbbell.backends import simulate
 from dumbbell.claims import Verdict
 from dumbbell.report import Report, write_report
 from dumbbell.studies import StudyOptions, get_study, pie_rrul
-from dumbbell.studies.pie_rrul import arms, judging, measures, published
+from dumbbell.studies.pie_rrul import arms, judging, measures, published, text
 from dumbbell.studies.pie_rrul.campaigns import Arm, collect
 
 SHORT = arms.rrul(10, 1)
@@ -62,6 +63,22 @@ def test_the_rings_time_is_added_to_the_latency() -> None:
         assert of["queue_delay_ms"] == pytest.approx(10, abs=1.5)
         latency[ring] = of["latency_ms"]
     assert latency[50_000] - latency[0] == pytest.approx(4, abs=1)
+
+
+def test_behind_a_gateway_the_downloads_queue_is_not_at_their_sender() -> None:
+    """The router's queue is found all the same."""
+    qdisc = arms.Setting().qdisc(arms.ESTIMATOR)
+    for ring in (0, arms.RING_BYTES):
+        run = simulate(arms.experiment(qdisc, test=SHORT, ring_bytes=ring, gateway=True))
+        back = f"gateway->{'ring' if ring else 'router'}"
+        own, queued_s = (
+            run.column("queues", "wait_mean_s", queue=queue)[0]
+            for queue in ("server->gateway", back)
+        )
+        assert 10 * own < queued_s
+        of = measures.measured(run, SHORT)
+        assert of["queue_delay_ms"] == pytest.approx(20, abs=3)
+        assert of["download_mbps"] > 85
 
 
 def test_the_ellipse_reaches_two_standard_deviations() -> None:
@@ -158,9 +175,44 @@ def test_the_page_has_tables_figures_and_flents_files(report: Report, tmp_path: 
     assert {"ellipsis-bursts-both", "delay-tcp-both"} <= names
     page = write_report(report, tmp_path / "page").read_text(encoding="utf-8")
     assert "rrul does not read" in page
-    file = json.loads(gzip.decompress(report.files["pie-t20-tu30.flent.gz"]))
+    content = report.files["pie-t20-tu30.flent.gz"]
+    assert isinstance(content, bytes)
+    file = json.loads(gzip.decompress(content))
     assert file["metadata"]["NAME"] == "rrul"
     assert len(file["results"]["TCP upload sum"]) == len(file["x_values"])
+
+
+def test_intervals_end_where_nothing_can_be(report: Report) -> None:
+    """But for an ellipse, which goes on where no sample is."""
+    bursts = next(
+        table for table in report.values if table.title.endswith("target varied, with UDP bursts")
+    )
+    assert any("−" in cell for row in bursts.rows if "end" in row.name for cell in row.cells)
+    for table in report.values:
+        for row in table.rows:
+            if "end" not in row.name:
+                assert not any("−" in cell for cell in row.cells), (table.title, row)
+            if table.title == "What should one set on this router?":
+                assert float(row.cells[-1].rstrip("]").split()[-1]) <= 1.0
+
+
+def test_the_summary_says_what_was_judged(report: Report) -> None:
+    """Nothing of targets where none was compared, or where one of the claims failed."""
+    said = "a smaller one costs no throughput"
+    assert said in text.summary(report.judged, None)
+    assert said not in text.summary([], None)
+    for name in ("latency-follows-target", "target-equal-throughput"):
+        judged = [
+            replace(one, verdict=Verdict.NOT_REPRODUCED) if one.claim.id == name else one
+            for one in report.judged
+        ]
+        assert judged != list(report.judged)
+        assert said not in text.summary(judged, None)
+
+
+def test_the_summary_tells_the_scenarios_apart(report: Report) -> None:
+    assert "Without other traffic tupdate hardly matters (" in report.summary
+    assert "; under UDP bursts" in report.summary
 
 
 def test_the_ring_is_the_fitted_one(report: Report) -> None:
@@ -174,15 +226,20 @@ def test_the_ring_is_the_fitted_one(report: Report) -> None:
 def test_both_backends_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
     # The simulator that stands for the kernel runs no programs.
     monkeypatch.setattr(pie_rrul, "irtt_is_installed", lambda: False)
+    quick = replace(pie_rrul.QUICK, kernel_scenarios=("alone", "bursts"))
+    monkeypatch.setattr(pie_rrul, "QUICK", quick)
     options = StudyOptions(quick=True, replications=2, backends=("kernel",))
     report = get_study("pie-rrul").reproduce(options)
     agreed = [one for one in report.judged if one.claim.id.startswith("agreement-")]
-    # Queue delay, drops, upload and latency of two settings; the same simulator on both sides.
-    assert len(agreed) == 8
+    # Queue delay, drops, both throughputs and latency of two settings, in three tables; the same
+    # simulator on both sides.
+    assert len(agreed) == 30
     assert {one.verdict for one in agreed} == {Verdict.REPRODUCED}
-    assert "Simulator and Linux kernel side by side, no other traffic" in [
-        table.title for table in report.values
-    ]
+    titles = [table.title for table in report.values]
+    both = "Simulator and Linux kernel side by side"
+    assert f"{both}, no other traffic" in titles
+    assert f"{both}, with UDP bursts" in titles
+    assert f"{both}, with UDP bursts, downloads queue at a gateway" in titles
     assert "delay-backends" in {figure.name for figure in report.figures}
     assert {one.backend for one in report.judged} == {"kernel"}
     assert any(note.startswith("irtt is not installed here") for note in report.notes)

@@ -19,10 +19,12 @@ TEST = arms.rrul(10, 1)
 RUNS = 3
 
 
-def both(setting: arms.Setting, timer_hz: int) -> dict[str, Arm]:
-    """The same description on both backends."""
+def both(setting: arms.Setting, timer_hz: int, scenario: str) -> dict[str, Arm]:
+    """The same description on both backends; bursts where no queue is at its own sender."""
     qdisc = setting.qdisc(arms.ESTIMATOR)
-    experiments = {"any": arms.experiment(qdisc, test=TEST, timer_hz=timer_hz)}
+    gateway = scenario == "bursts"
+    arm = arms.experiment(qdisc, scenario, test=TEST, timer_hz=timer_hz, gateway=gateway)
+    experiments = {"any": arm}
     return {
         backend: collect(StudyOptions(), experiments, TEST, RUNS, task="test", backend=backend)[
             "any"
@@ -32,17 +34,21 @@ def both(setting: arms.Setting, timer_hz: int) -> dict[str, Arm]:
 
 
 @pytest.mark.parametrize(
-    ("setting", "timer_hz"),
-    [(arms.Setting(), published.TIMER_HZ), (arms.Setting(target_ms=5), 1000)],
+    ("setting", "timer_hz", "scenario"),
+    [
+        (arms.Setting(), published.TIMER_HZ, "alone"),
+        (arms.Setting(target_ms=5), 1000, "alone"),
+        (arms.Setting(), published.TIMER_HZ, "bursts"),
+    ],
 )
 def test_delay_drops_and_throughput_are_within_the_kernels_band(
-    setting: arms.Setting, timer_hz: int
+    setting: arms.Setting, timer_hz: int, scenario: str
 ) -> None:
     try:
         require_kernel(timer_hz)
     except KernelMissingError as error:
         pytest.skip(str(error))
-    found = both(setting, timer_hz)
+    found = both(setting, timer_hz, scenario)
     judged = judging.judge_agreement(found["kernel"], found["sim"], "pie", "test")
     wrong = [one for one in judged if one.verdict is not Verdict.REPRODUCED]
     assert not wrong, [f"{one.claim.id}: {one.measured} {one.low} {one.high}" for one in wrong]

@@ -248,6 +248,7 @@ def _least_ping_ms(file: FlentFile) -> float | None:
 def _simulated(experiment: Experiment, test: FlentTest, beside: Beside) -> list[FlentFile]:
     """A data file a replication, in their order."""
     from dumbbell.backends import BatchProgress, run_many
+    from dumbbell.cli.flent import hint_at_instead
     from dumbbell.cli.progress import shown_progress
     from dumbbell.cli.stopping import stopped_by_ctrl_c
     from dumbbell.formats.flent import flent_file
@@ -261,17 +262,22 @@ def _simulated(experiment: Experiment, test: FlentTest, beside: Beside) -> list[
             show(Progress(test.name, min(progress.done, float(total)), float(total), "runs"))
 
         jobs = [(experiment, number) for number in range(total)]
-        for _, run in run_many(jobs, jobs=beside.jobs, cancel=stop, on_progress=tell):
-            files[run.replication] = flent_file(run, test, title=f"simulated-{run.replication}")
+        with hint_at_instead():
+            for _, run in run_many(jobs, jobs=beside.jobs, cancel=stop, on_progress=tell):
+                title = f"simulated-{run.replication}"
+                files[run.replication] = flent_file(run, test, title=title)
         if stop.is_set():
             raise Interrupted("stopped; nothing was written")
     return [files[number] for number in sorted(files)]
 
 
 def _headline(file: FlentFile) -> str:
+    """What was measured, as far as the file says it."""
     title = f", {file.text('TITLE')}" if file.text("TITLE") else ""
-    length, host = file.metadata.get("LENGTH"), file.metadata.get("HOST")
-    return f"{file.text('NAME')}{title}: {length} s to {host}, {file.text('TIME')}"
+    length, host, time = file.number("LENGTH"), file.text("HOST"), file.text("TIME")
+    told = [f"{length:g} s" if length else "", f"to {host}" if host else ""]
+    told = [" ".join(filter(None, told)), time]
+    return ": ".join(filter(None, [f"{file.text('NAME')}{title}", ", ".join(filter(None, told))]))
 
 
 def _cells(row: Compared, *, with_runs: bool) -> list[str]:
@@ -329,8 +335,8 @@ def _report(
         notes=list(notes),
         meta={
             "measurement": {
-                key: file.metadata.get(key)
-                for key in ("NAME", "TITLE", "TIME", "HOST", "LENGTH", "STEP_SIZE")
+                **{key: file.text(key) for key in ("NAME", "TITLE", "TIME", "HOST")},
+                **{key: file.number(key) for key in ("LENGTH", "STEP_SIZE")},
             },
             "experiment": experiment.resolved() if experiment is not None else None,
         },

@@ -12,7 +12,8 @@ from rich.console import Console
 
 from dumbbell.errors import SpecError
 
-FLENT_ENDS = (".flent.gz", ".flent", ".flnt", ".flent.bz2")
+FLENT_ENDS = (".flent.gz", ".flent", ".flnt", ".flent.bz2", ".json.gz", ".json", ".json.bz2")
+"""Flent's, and those of netperf-wrapper, which it was before."""
 PIPED_WIDTH = 120
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 PICTURES = (".png", ".svg", ".pdf")
 FORMATS = ("plot", "summary")
+LONGEST_TEXT = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +32,8 @@ class FlentOptions:
         test: Name of the test; empty when a file is read.
         input: A data file to read instead of running a test.
         plot: Name of a plot, or empty.
-        format: One of `FORMATS`, or empty: a plot when one is named, else the summary.
+        format: One of `FORMATS`, or empty: a plot when one is named or `output` is a picture,
+            else the summary.
         output: File of the plot or summary; beside the data file, or standard output.
         length_s: ``-l``.
         delay_s: ``-d``.
@@ -114,9 +117,30 @@ def list_tests(console: Console) -> None:
         console.print(line, soft_wrap=True)
 
 
+def list_plots(options: FlentOptions, console: Console) -> None:
+    """The plots of a test, or those that a data file has something for; the default first."""
+    from dumbbell.formats.flent import read_flent
+    from dumbbell.report.flent_plots import plot_names, plots_of
+    from dumbbell.spec.flent import flent_test
+
+    _check(options)
+    if options.input is not None:
+        names = plot_names(read_flent(options.input))
+    else:
+        some = {"upload_streams": "1", "download_streams": "1"}
+        names = plots_of(flent_test(options.test, parameters=some).name)
+    for name in names:
+        console.print(name, markup=False, soft_wrap=True)
+
+
 def _check(options: FlentOptions) -> None:
     if bool(options.test) == (options.input is not None):
-        raise SpecError("flent", options.test or "nothing", "the name of a test, or --input FILE")
+        found = f"{options.test} and --input" if options.test else "nothing"
+        raise SpecError("flent", found, "the name of a test, or --input FILE")
+    for option, text in (("--title-extra", options.title), ("--note", options.note)):
+        if not text.isprintable() or len(text) > LONGEST_TEXT:
+            allowed = f"one line of at most {LONGEST_TEXT} printable characters"
+            raise SpecError(option, text[:80], allowed)
     if options.format and options.format not in FORMATS:
         raise SpecError("--format", options.format, f"one of {', '.join(FORMATS)}")
     output = options.output
@@ -134,7 +158,11 @@ def _or(words: Sequence[str]) -> str:
 
 
 def _wants_plot(options: FlentOptions) -> bool:
-    return options.format == "plot" or (not options.format and bool(options.plot))
+    """As asked for; else when a plot is named, or a file that only a plot can be."""
+    if options.format:
+        return options.format == "plot"
+    picture = options.output is not None and options.output.suffix.lower() in PICTURES
+    return bool(options.plot) or picture
 
 
 def _test(options: FlentOptions) -> FlentTest:
@@ -187,8 +215,21 @@ def _run(test: FlentTest, experiment: Experiment, options: FlentOptions) -> Flen
     queues = _checked_queues(options.queues, experiment)
     if options.plot:
         _check_plot(test, options.plot)
-    run = run_one(experiment, options.replication, options.backend)
+    with hint_at_instead():
+        run = run_one(experiment, options.replication, options.backend)
     return flent_file(run, test, title=options.title, note=options.note, queues=queues)
+
+
+@contextmanager
+def hint_at_instead() -> Iterator[None]:
+    """Where the simulator lacks a controller, say how to run the test all the same."""
+    try:
+        yield
+    except SpecError as error:
+        if not error.path.endswith(".congestion_control"):
+            raise
+        allowed = f"{error.allowed}; --instead {error.value}=reno runs another in its place"
+        raise SpecError(error.path, error.value, allowed, error.hint) from None
 
 
 def _check_plot(test: FlentTest, plot: str) -> None:

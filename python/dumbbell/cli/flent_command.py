@@ -23,7 +23,9 @@ def _net(*names: str, help: str, metavar: str | None = None) -> Any:
 
 
 def flent_command(
-    test: Annotated[str, typer.Argument(help="Such as rrul; see --list-tests.")] = "",
+    test: Annotated[
+        str, typer.Argument(help="Such as rrul, see --list-tests; or a data file to read.")
+    ] = "",
     *,
     plot: Annotated[str, _own("-p", "--plot", help="Plot to draw, by Flent's name.")] = "",
     format_: Annotated[str, _own("-f", "--format", help="plot or summary.")] = "",
@@ -50,6 +52,9 @@ def flent_command(
         _own("-i", "--input", help="Read a data file; no test is run.", metavar="FILE"),
     ] = None,
     list_: Annotated[bool, _own("--list-tests", help="List the tests and leave.")] = False,
+    list_plots_: Annotated[
+        bool, _own("--list-plots", help="List the plots of the test or file and leave.")
+    ] = False,
     rate: Annotated[str, _net("--rate", help="Of the bottleneck.")] = "100mbit",
     rate_down: Annotated[
         str | None, _net("--rate-down", help="For downloads, where it is another.")
@@ -111,13 +116,16 @@ def flent_command(
     The network is client - router - gateway - server; between router and gateway is the bottleneck,
     with a queue in each direction.
     """
-    from dumbbell.cli.flent import FlentOptions, flent, list_tests
+    from dumbbell.cli.analyzing import FLENT_ENDS
+    from dumbbell.cli.flent import FlentOptions, flent, list_plots, list_tests
     from dumbbell.spec.flent import Network
 
     console = Console(file=sys.stdout)
     if list_:
         list_tests(console)
         return
+    if input_ is None and test.endswith(FLENT_ENDS):
+        test, input_ = "", Path(test)
     network = Network(
         rate=rate,
         rate_down=rate_down,
@@ -153,4 +161,4 @@ def flent_command(
         timer_hz=timer_hz,
         irtt=irtt,
     )
-    flent(options, console)
+    (list_plots if list_plots_ else flent)(options, console)

@@ -36,6 +36,7 @@ _MARGIN = 8.0
 _CHARACTER_WIDTH = 0.6
 """Mean width of a character of a sans-serif face, in font sizes; generous on purpose."""
 _QUEUE_ROOM = 28.0
+_LONGEST_QDISC = 60
 """Beside a link's text, for the bars that mark a queue."""
 
 
@@ -101,7 +102,7 @@ class _Drawing:
     def _hop_lines(self, hop: Hop) -> list[str]:
         if not self.style.full_text:
             return [hop.service] if hop.shaped else []
-        return [f"{hop.rate}, {hop.delay}", hop.qdisc]
+        return [f"{hop.rate}, {hop.delay}", _shortened(hop.qdisc)]
 
     def _arrowed(self, hop: Hop) -> list[str]:
         return [_with_arrow(line, upward=True) for line in self._hop_lines(hop)[:1]]
@@ -197,6 +198,11 @@ class _Drawing:
             f'<path d="M{x1:.1f},{y1:.1f} C{x1:.1f},{low:.1f} {x2:.1f},{low:.1f} '
             f'{x2:.1f},{y2:.1f}"/>'
         )
+
+
+def _shortened(qdisc: str) -> str:
+    """So much that a drawing of several hops can still be read; all of it is in the table below."""
+    return qdisc if len(qdisc) <= _LONGEST_QDISC else f"{qdisc[: _LONGEST_QDISC - 1]}…"
 
 
 def _with_arrow(line: str, *, upward: bool) -> str:

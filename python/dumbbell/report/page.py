@@ -153,9 +153,9 @@ def interval_words(judged: Judged) -> str:
         return "over the grid"
     if claim.kind is Kind.ORDERING:
         return f"least of a {percent} band"
-    predicted = claim.kind is Kind.PUBLISHED_NUMBER or (
-        claim.kind in (Kind.SHARE, Kind.RANGE) and claim.margin is None
-    )
+    # What is judged one-sidedly has an interval of its mean, and a rule of its own that says so.
+    stated = claim.kind in (Kind.SHARE, Kind.RANGE) and claim.margin is None
+    predicted = claim.kind is Kind.PUBLISHED_NUMBER or (stated and "prediction" in claim.rule)
     return f"{percent} prediction" if predicted else f"{percent} interval"
 
 

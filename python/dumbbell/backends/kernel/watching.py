@@ -17,6 +17,8 @@ _MEAN_BYTES = 700
 """Of data and acknowledgements together."""
 _FASTEST_BPS = 10_000_000_000
 """Taken where no link has a rate."""
+_MORE_THAN_MEAN = 1.2
+"""What a flow of random gaps sends at most, over its mean."""
 _PLAIN_FIFOS = ("pfifo", "bfifo")
 
 
@@ -46,16 +48,22 @@ def watched_queues(resolved: Mapping[str, Any], topology: Topology) -> set[int]:
 def most_watched_packets(resolved: Mapping[str, Any], topology: Topology) -> int:
     """The most packets that watched queues can let pass in a run, all together.
 
-    No queue sees more than the narrowest link lets through of each way that leads over it. Ways
-    with the same narrowest link share it.
+    Of what waits for acknowledgements or answers, no queue sees more than the narrowest link lets
+    through of each way that leads over it; ways with the same narrowest link share it. Of other
+    flows a queue can see all that they send: what is too much is dropped behind it.
     """
     watched = watched_queues(resolved, topology)
     ends = [link[key] for link in resolved["links"] for key in ("forward", "reverse")]
     rates_bps = [_rate_bps(end) for end in ends]
     through: dict[int, set[int]] = {queue: set() for queue in watched}
+    sent = 0.0
     for sender in [*resolved["flows"], *resolved["probes"]]:
-        for a, b in ((sender["from"], sender["to"]), (sender["to"], sender["from"])):
-            way = topology.route(a, b) or []
+        is_pressed = sender.get("transport", "tcp") != "tcp"
+        there = topology.route(sender["from"], sender["to"]) or []
+        back = topology.route(sender["to"], sender["from"]) or []
+        if is_pressed:
+            sent += len(watched.intersection(there)) * _most_sent_packets(sender, resolved)
+        for way in (back,) if is_pressed else (there, back):
             narrow = min((queue for queue in way if rates_bps[queue]), default=None,
                          key=lambda queue: rates_bps[queue])  # fmt: skip
             for queue in watched.intersection(way):
@@ -64,7 +72,17 @@ def most_watched_packets(resolved: Mapping[str, Any], topology: Topology) -> int
         min(rates_bps[queue] or _FASTEST_BPS, sum(rates_bps[n] or _FASTEST_BPS for n in narrow))
         for queue, narrow in through.items()
     ) / (8 * _MEAN_BYTES)  # fmt: skip
-    return int(per_s * resolved["duration_ns"] / 1e9)
+    return int(per_s * resolved["duration_ns"] / 1e9 + sent)
+
+
+def _most_sent_packets(flow: Mapping[str, Any], resolved: Mapping[str, Any]) -> float:
+    """Of a flow that nothing holds back: by its mean gap, else as a fast link would carry."""
+    stop_ns = flow["stop_ns"] if flow["stop_ns"] is not None else resolved["duration_ns"]
+    active_s: float = max(0, stop_ns - flow["start_ns"]) / 1e9
+    gap = flow["source"].get("gap") or {}
+    gap_s: float = gap.get("value", gap.get("mean", 0.0))
+    per_s = 1.0 / gap_s if gap_s else _FASTEST_BPS / (8 * _MEAN_BYTES)
+    return _MORE_THAN_MEAN * active_s * per_s
 
 
 def _rate_bps(end: Mapping[str, Any]) -> int:

@@ -7,7 +7,23 @@ from dataclasses import dataclass
 from typing import Any
 
 FORMAT_VERSION = 4
-"""The version of the format that is written and read."""
+"""The version of the format that is written; older ones are read too."""
+_LONGEST_SHOWN = 300
+
+
+def printable(text: str) -> str:
+    """A stranger's text as one line that does nothing to a terminal.
+
+    What is not printable (line ends, escapes, halves of surrogate pairs) is shown as Python's
+    ``\\x1b``; the end of a long text is cut off.
+    """
+    shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+    if shown.isprintable():
+        return shown
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode("ascii")
+        for each in shown
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +44,9 @@ class FlentFile:
     metadata: Mapping[str, Any]
 
     def text(self, key: str) -> str:
-        """A text of the metadata; empty where there is none."""
+        """A text of the metadata as it can be shown, see `printable`; empty where there is none."""
         value = self.metadata.get(key)
-        return value if isinstance(value, str) else ""
+        return printable(value) if isinstance(value, str) else ""
 
     def number(self, key: str) -> float | None:
         """A number of the metadata; None where there is none."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from dumbbell.errors import SpecError
 from dumbbell.formats.flent.file import FlentFile
-from dumbbell.spec.flent import FlentTest, flent_test
+from dumbbell.spec.flent import FlentTest, check_host, flent_test
 from dumbbell.tables import NO_INSTANT, SCHEMA, Run
 
 _NS_PER_S = 1e9
@@ -104,19 +104,18 @@ def flent_test_of(file: FlentFile) -> FlentTest:
 
 
 def _host(host: object, place: int) -> str:
-    from dumbbell.spec.links import Link
-
     try:
-        return Link(a=str(host), b="other").a
+        check_host(str(host))
     except SpecError:
         return f"server-{place + 1}" if place else "server"
+    return str(host)
 
 
 def _delay_s(file: FlentFile, name: str, length_s: float) -> int:
     ours = file.metadata.get("DUMBBELL")
     if isinstance(ours, Mapping) and isinstance(ours.get("delay_s"), int):
         return max(1, int(ours["delay_s"]))
-    total_s = file.number("TOTAL_LENGTH") or 0.0
+    total_s = file.number("TOTAL_LENGTH") or max(file.x_values, default=0.0)
     more_s = total_s - length_s
     delay_s = more_s if name == "tcp_2up_delay" else more_s / 2
     return round(delay_s) if delay_s >= 1 else 5

@@ -5,7 +5,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
-import math
 import zlib
 from collections.abc import Mapping
 from itertools import pairwise
@@ -13,7 +12,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from dumbbell.formats.errors import FormatError
-from dumbbell.formats.flent.file import FORMAT_VERSION, FlentFile
+from dumbbell.formats.flent.file import FORMAT_VERSION, FlentFile, printable
+from dumbbell.formats.flent.older import OLDEST_VERSION, samples_of_version_1, upgraded
 
 LARGEST_FILE_BYTES = 32 << 20
 """Of the file as it lies there; an RRUL of a minute has 100 to 300 kB."""
@@ -23,21 +23,26 @@ MOST_CONTAINERS = 1_000_000
 MOST_COMMAS = 8_000_000
 DEEPEST = 32
 LONGEST_TIME_S = 1e7
+LARGEST_NUMBER = 1e20
+"""Of a result or a sample; counters of 64 bits end before it, and squares of it are finite."""
 _CHUNK_BYTES = 1 << 20
 _MOST_KEYS = 10_000
+_LONGEST_NAME = 200
+"""Of a series; Flent's longest has a host's name in it."""
 
 
 def read_flent(source: str | Path) -> FlentFile:
     """Read ``.flent.gz``, ``.flnt``, or the same uncompressed; told by content, not by name.
 
     Args:
-        source: Path of the file.
+        source: Path of the file, of any version of the format (1 to 4).
 
     Returns:
-        The file, every number finite.
+        The file in the units of version 4, every number finite.
 
     Raises:
-        FormatError: It is no data file of version 4, is damaged, or is larger than is read.
+        FormatError: It is no data file of Flent, of a version that is not known, is damaged, or
+            is larger than is read.
         OSError: It cannot be read at all.
     """
     path = Path(source)
@@ -121,27 +126,42 @@ class _Check:
 
     def file(self, data: object) -> FlentFile:
         whole = self._object(data, "")
-        version = whole.get("version")
-        if version != FORMAT_VERSION or isinstance(version, bool):
-            allowed = f"version {FORMAT_VERSION} of Flent's format; Flent 2 converts older ones"
-            self._refuse("version", version, allowed)
+        version = self._version(whole)
         x_values = [self._number(x, "x_values") for x in self._list(whole, "x_values")]
         if any(abs(x) > LONGEST_TIME_S for x in x_values):
             self._refuse("x_values", "a time", f"at most {LONGEST_TIME_S:g} s")
         if any(later <= sooner for sooner, later in pairwise(x_values)):
             self._refuse("x_values", "times", "times that ascend")
         metadata = self._object(whole.get("metadata"), "metadata")
-        return FlentFile(
+        first = version == OLDEST_VERSION
+        raw_values = samples_of_version_1(metadata) if first else whole.get("raw_values")
+        file = FlentFile(
             x_values,
             self._results(whole.get("results"), len(x_values)),
-            self._raw_values(whole.get("raw_values")),
+            self._raw_values(raw_values),
             self._metadata(metadata),
         )
+        return upgraded(file, version)
+
+    def _version(self, whole: Mapping[str, Any]) -> int:
+        version = whole.get("version", OLDEST_VERSION)
+        known = isinstance(version, int) and not isinstance(version, bool)
+        if not known or not OLDEST_VERSION <= version <= FORMAT_VERSION:
+            allowed = f"version {OLDEST_VERSION} to {FORMAT_VERSION} of Flent's format"
+            self._refuse("version", _shown(version), allowed)
+        return int(version)
+
+    def _series(self, name: str, where: str) -> str:
+        """The place of a series; its name is shown to people."""
+        if not name.isprintable() or len(name) > _LONGEST_NAME:
+            allowed = f"names of at most {_LONGEST_NAME} printable characters"
+            self._refuse(where, name[:80], allowed)
+        return f"{where}.{name[:80]}"
 
     def _results(self, data: object, length: int) -> dict[str, list[float | None]]:
         results: dict[str, list[float | None]] = {}
         for name, values in self._object(data, "results").items():
-            where = f"results.{name[:80]}"
+            where = self._series(name, "results")
             if not isinstance(values, list) or len(values) != length:
                 self._refuse(where, _shown(values), f"a list of {length} values, as x_values")
             results[name] = [None if v is None else self._number(v, where) for v in values]
@@ -150,15 +170,15 @@ class _Check:
     def _raw_values(self, data: object) -> dict[str, list[dict[str, Any]]]:
         raw: dict[str, list[dict[str, Any]]] = {}
         for name, samples in self._object(data, "raw_values").items():
-            where = f"raw_values.{name[:80]}"
+            where = self._series(name, "raw_values")
             if not isinstance(samples, list):
                 self._refuse(where, _shown(samples), "a list of samples")
             for sample in samples:
                 if not isinstance(sample, dict):
                     self._refuse(where, _shown(sample), "samples that are objects")
                 for key, value in sample.items():
-                    if isinstance(value, float) and not math.isfinite(value):
-                        self._refuse(f"{where}.{key[:80]}", value, "a finite number")
+                    if isinstance(value, int | float):
+                        self._bounded(value, f"{where}.{printable(key[:80])}")
             raw[name] = samples
         return raw
 
@@ -194,13 +214,13 @@ class _Check:
     def _number(self, value: object, where: str) -> float:
         if not isinstance(value, int | float) or isinstance(value, bool):
             self._refuse(where, _shown(value), "a number")
-        try:
-            number = float(value)
-        except OverflowError:
-            number = math.inf
-        if not math.isfinite(number):
-            self._refuse(where, "a number out of range", "a finite number")
-        return number
+        return self._bounded(value, where)
+
+    def _bounded(self, value: float, where: str) -> float:
+        if not abs(value) <= LARGEST_NUMBER:  # NaN is not either
+            allowed = f"a finite number, at most {LARGEST_NUMBER:g}"
+            self._refuse(where, "a number out of range", allowed)
+        return float(value)
 
     def _refuse(self, where: str, value: object, allowed: str) -> NoReturn:
         place = f"{self.path}: {where}" if where else str(self.path)

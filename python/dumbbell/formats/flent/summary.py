@@ -8,6 +8,8 @@ import numpy as np
 
 from dumbbell.formats.flent.file import FlentFile
 
+_LONGEST_UNIT = 20
+
 
 @dataclass(frozen=True, slots=True)
 class SummaryRow:
@@ -40,7 +42,7 @@ def summary_rows(file: FlentFile) -> list[SummaryRow]:
         if "::" in series and not series.rpartition("::")[2].isdecimal():
             continue  # a column of a socket or queue; `TCP upload::1` is a flow
         values = series_values(file, series)
-        unit = str(file.series_meta(series).get("UNITS") or _unit(series))
+        unit = _unit(file, series)
         if not values:
             rows.append(SummaryRow(series, *(float("nan"),) * 3, unit, 0))
             continue
@@ -74,5 +76,9 @@ def summary_text(file: FlentFile) -> str:
     return head + "\n".join(lines) + "\n"
 
 
-def _unit(series: str) -> str:
+def _unit(file: FlentFile, series: str) -> str:
+    """As the file has it, when that is a word; else by the series' name."""
+    told = file.series_meta(series).get("UNITS")
+    if isinstance(told, str) and 0 < len(told) <= _LONGEST_UNIT and told.isprintable():
+        return told
     return "ms" if series.startswith("Ping") else "Mbits/s"

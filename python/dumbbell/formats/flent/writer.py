@@ -53,8 +53,14 @@ def write_flent(file: FlentFile, path: str | Path) -> Path:
     return target
 
 
+_LONGEST_NAME = 250
+"""Flent's; most file systems have 255."""
+
+
 def flent_file_name(file: FlentFile) -> str:
-    """``NAME-TIME.TITLE.flent.gz``, as Flent names its files."""
-    time = re.sub(r"[^0-9T.-]", "", file.text("TIME"))
-    title = re.sub(r"[^A-Za-z0-9_-]", "_", file.text("TITLE"))[:100]
-    return f"{file.text('NAME')}-{time}{'.' + title if title else ''}{SUFFIX}"
+    """``NAME-TIME.TITLE.flent.gz``, as Flent names its files: of the title letters and digits."""
+    name = re.sub(r"[^A-Za-z0-9_-]", "_", file.text("NAME"))[:100]
+    stem = f"{name}-{re.sub(r'[^0-9T.-]', '', file.text('TIME'))[:40]}"
+    title = re.sub(r"[^A-Za-z0-9-]", "_", str(file.metadata.get("TITLE") or ""))
+    title = title[: _LONGEST_NAME - len(stem) - len(SUFFIX) - 1]
+    return f"{stem}{'.' + title if title else ''}{SUFFIX}"

@@ -11,7 +11,7 @@ Names, marks and times are facts of Flent 2.1.1 (its manual and the metadata of 
 
 from dumbbell.spec.flent.catalogue import DEFAULT_HOST, TEST_NAMES, flent_test
 from dumbbell.spec.flent.definition import Computed, FlentTest, Probe, Stream
-from dumbbell.spec.flent.network import CLIENT, GATEWAY, ROUTER, Network
+from dumbbell.spec.flent.network import CLIENT, GATEWAY, ROUTER, Network, check_host
 from dumbbell.spec.flent.parameters import dscp_of_marking
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "Network",
     "Probe",
     "Stream",
+    "check_host",
     "dscp_of_marking",
     "flent_test",
 ]

@@ -12,7 +12,7 @@ from typing import Literal
 
 from dumbbell.errors import SpecError
 from dumbbell.spec.flent.definition import Computed, FlentTest, Probe, Stream
-from dumbbell.spec.flent.network import CLIENT
+from dumbbell.spec.flent.network import CLIENT, check_host
 from dumbbell.spec.flent.parameters import MOST_STREAMS, Parameters, dscp_of_marking
 from dumbbell.spec.refusal import nearest
 from dumbbell.spec.tcp import CONGESTION_CONTROLLERS
@@ -281,6 +281,8 @@ def _bursts(setting: _Setting) -> _Built:
     rate_bps = given.bandwidth_bps("burst_bandwidth", "800M")
     flows = min(ports, MOST_BURST_FLOWS)
     each_s, pause_s = length, setting.delay_s
+    dscp = dscp_of_marking(mark)
+    count = setting.length_s // (pause_s + each_s)
     streams = tuple(
         Stream(
             series="",
@@ -289,10 +291,10 @@ def _bursts(setting: _Setting) -> _Built:
             host=setting.hosts[0],
             start_s=pause_s * (burst + 1) + each_s * burst,
             length_s=each_s,
-            dscp=dscp_of_marking(mark),
+            dscp=dscp,
             udp=(rate_bps / flows, payload),
         )
-        for burst in range(setting.length_s // (pause_s + each_s))
+        for burst in range(count)
         for flow in range(flows)
     )
     classes = {"EF": "EF", "BK": "CS1", "BE": "CS0"}
@@ -302,7 +304,12 @@ def _bursts(setting: _Setting) -> _Built:
         f"A burst sends at {rate_bps / 1e6:g} Mbit/s of payload (burst_bandwidth); Flent's "
         "program sends as fast as its host can."
     ]
-    if flows < ports:
+    if not count:
+        notes = [
+            f"No burst fits into {setting.length_s} s: one takes a pause of {pause_s} s and "
+            f"{each_s} s (burst_length)."
+        ]
+    elif flows < ports:
         notes.append(f"The {ports} ports of a burst are {flows} flows here.")
     return _Built(
         streams,
@@ -395,6 +402,8 @@ def flent_test(
     entry = _TESTS[name]
     given = Parameters(parameters or {})
     all_hosts = tuple(hosts) or (DEFAULT_HOST,)
+    for host in all_hosts:
+        check_host(host)
     wanted = max(1, entry.hosts)
     all_hosts += tuple(f"server-{place}" for place in range(len(all_hosts) + 1, wanted + 1))
     setting = _Setting(name, all_hosts[:wanted], length_s, delay_s, given)

@@ -92,6 +92,18 @@ class Network:
         )
 
 
+def check_host(name: str) -> None:
+    """Refuse what cannot be a host's name.
+
+    Raises:
+        SpecError: It cannot.
+    """
+    try:
+        Link(a=name, b=ROUTER if name != ROUTER else CLIENT)
+    except SpecError as error:
+        raise SpecError("host", name, error.allowed) from None
+
+
 def _half(rtt: str) -> str:
     """Half of a checked round trip; whole nanoseconds."""
     checked = Link(a="a", b="b", delay=rtt).delay

@@ -13,6 +13,7 @@ MOST_STREAMS = 500
 _LONGEST = 1000
 _KEY = re.compile(r"[a-z0-9_.-]{1,100}")
 _BANDWIDTH = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)([kKmMgG]?)")
+_EXAMPLE = 4
 _FACTORS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 EVERY_TEST = ("tcp_cong_control", "qdisc_stats_hosts", "qdisc_stats_interfaces")
 """Parameters that all tests read: the controller, and which queues' counters to record."""
@@ -46,9 +47,7 @@ class Parameters:
         text = self.text(*keys)
         return [value.strip() for value in text.split(",")] if text else []
 
-    def whole(
-        self, *keys: str, least: int, most: int, default: int | None = None, example: int = 4
-    ) -> int:
+    def whole(self, *keys: str, least: int, most: int, default: int | None = None) -> int:
         """A whole number.
 
         Raises:
@@ -60,7 +59,9 @@ class Parameters:
             allowed = f"a whole number from {least} to {most}"
             if text == "num_cpus":
                 allowed += " (num_cpus is a property of a machine, and there is none here)"
-            raise SpecError(f"test-parameter {keys[0]}", text or "nothing", allowed, str(example))
+            elif not text:
+                allowed += f", which this test needs: --test-parameter {keys[0]}={_EXAMPLE}"
+            raise SpecError(f"test-parameter {keys[0]}", text or "nothing", allowed)
         return number
 
     def bandwidth_bps(self, key: str, default: str) -> float:
@@ -73,7 +74,7 @@ class Parameters:
         found = _BANDWIDTH.fullmatch(text)
         bps = float(found[1]) * _FACTORS[found[2].lower()] if found else 0.0
         if not 1 <= bps <= 4e12:
-            raise SpecError(f"test-parameter {key}", text, "a rate such as 100M", "100M")
+            raise SpecError(f"test-parameter {key}", text, "a rate such as 100M, not 0")
         return bps
 
     def without_effect(self, test: str) -> dict[str, str]:

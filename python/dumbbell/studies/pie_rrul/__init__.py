@@ -98,6 +98,7 @@ class _Found:
     router: list[tuple[str, Arm, Arm]] = field(default_factory=list)
     kernel: dict[str, By] = field(default_factory=dict)
     beside: dict[str, By] = field(default_factory=dict)
+    gateway: tuple[By, By] | None = None
     irtt: Arm | None = None
     fit: Fit | None = None
 
@@ -282,10 +283,25 @@ class PieRrul(Reproduction):
         if scenario == "alone":
             self.judge_alone(kernel, "kernel")
             self.run_irtt(kernel, common)
+        self.judge_sides(kernel, beside, scenario, title)
+        if scenario == "bursts":
+            self.run_gateway(settings, common)
+
+    def run_gateway(self, settings: Sequence[arms.Setting], common: dict[str, Any]) -> None:
+        """Bursts once more where both backends have the same senders: see `arms.links`."""
+        title = f"{arms.SCENARIO_TITLES['bursts']}, {text.AT_GATEWAY}"
+        beside = self.settings(settings, f"{title}, as the kernel's", **common, gateway=True)
+        kernel = self.settings(settings, title, backend="kernel", **common, gateway=True)
+        self.found.gateway = (kernel, beside)
+        self.judge_sides(kernel, beside, "bursts-gateway", title)
+
+    def judge_sides(self, kernel: By, beside: By, name: str, title: str) -> None:
+        """Both backends, a setting after the other."""
         for setting, arm in kernel.items():
             qdisc = f"{setting.qdisc(arms.ESTIMATOR)}, {title}"
-            name = f"{scenario}-{setting.name}"
-            self.judged += judging.judge_agreement(arm, beside[setting], qdisc, name)
+            self.judged += judging.judge_agreement(
+                arm, beside[setting], qdisc, f"{name}-{setting.name}"
+            )
 
     def run_irtt(self, kernel: By, common: dict[str, Any]) -> None:
         """The same with irtt where Flent has it, when this machine has it."""
@@ -359,7 +375,11 @@ class PieRrul(Reproduction):
         for scenario, by in found.kernel.items():
             made += text.observations(by, scenario, self.judged, "kernel")
             where = arms.SCENARIO_TITLES[scenario]
-            made.append(text.agreement_table(by, found.beside[scenario], where))
+            why = text.SMALL_QUEUES if scenario == "bursts" else ""
+            made.append(text.agreement_table(by, found.beside[scenario], where, why=why))
+        if found.gateway:
+            where = f"{arms.SCENARIO_TITLES['bursts']}, {text.AT_GATEWAY}"
+            made.append(text.agreement_table(*found.gateway, where))
         if found.irtt:
             default = arms.Setting()
             made.append(text.irtt_table(found.kernel["alone"][default], found.irtt, default))

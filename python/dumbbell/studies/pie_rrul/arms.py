@@ -41,7 +41,7 @@ PLAIN_FIFO = "pfifo limit 1000"
 LINE = "100mbit"
 BASE_DELAY = "250us"
 """One way, ours: stacks and adapters of three hosts."""
-ROUTER, RING, SERVER, CLIENT = "router", "ring", "server", "client"
+ROUTER, RING, GATEWAY, SERVER, CLIENT = "router", "ring", "gateway", "server", "client"
 
 SCENARIOS = ("alone", "bursts", "tcp")
 SCENARIO_TITLES = {
@@ -108,25 +108,32 @@ def queue_name(ring_bytes: int) -> str:
     return f"{ROUTER}->{RING if ring_bytes else SERVER}"
 
 
-def links(qdisc: str, *, ring_bytes: int, server_qdisc: str = SERVER_QDISC) -> list[Link]:
+def links(
+    qdisc: str, *, ring_bytes: int, server_qdisc: str = SERVER_QDISC, gateway: bool = False
+) -> list[Link]:
     """The network.
 
     Args:
         qdisc: The router's, towards the server.
         ring_bytes: What its driver holds behind it; 0 for nothing but the packet on the wire.
         server_qdisc: At the server's egress: the downloads' queue.
+        gateway: Whether that queue stands on a gateway before the server. At its own sender
+            Linux's TCP small queues keep it short, and the simulator has none of these.
     """
+    far = GATEWAY if gateway else SERVER
     access = Link(a=CLIENT, b=ROUTER, rate="1gbit", overhead="wire", qdisc=PLAIN_FIFO)
-    line: dict[str, Any] = {"b": SERVER, "overhead": "wire", "delay": BASE_DELAY}
+    line: dict[str, Any] = {"b": far, "overhead": "wire", "delay": BASE_DELAY}
     back = {"rate": LINE, "qdisc": server_qdisc}
+    behind = [Link(a=GATEWAY, b=SERVER, rate="1gbit", overhead="wire", qdisc=PLAIN_FIFO)]
+    behind = behind if gateway else []
     if not ring_bytes:
-        return [access, Link(a=ROUTER, rate=LINE, qdisc=qdisc, reverse=back, **line)]
+        return [access, Link(a=ROUTER, rate=LINE, qdisc=qdisc, reverse=back, **line), *behind]
     # The buckets' own limits must not bite: the first one's counts what PIE holds.
     bucket = f"tbf rate {LINE} burst {{}}b limit 100mb"
     inside = f"root handle 1: {bucket.format(ring_bytes)} ; parent 1:1 handle 10: {qdisc}"
     hop = Link(a=ROUTER, b=RING, overhead="wire", qdisc=inside, reverse={"qdisc": PLAIN_FIFO})
     wire = bucket.format(2 * published.WIRE_BYTES)
-    return [access, hop, Link(a=RING, qdisc=wire, reverse=back, **line)]
+    return [access, hop, Link(a=RING, qdisc=wire, reverse=back, **line), *behind]
 
 
 def experiment(
@@ -139,6 +146,7 @@ def experiment(
     server_qdisc: str = SERVER_QDISC,
     timer_hz: int = published.TIMER_HZ,
     irtt: bool = False,
+    gateway: bool = False,
 ) -> Experiment:
     """One arm of the study; equal names of flows share their random numbers.
 
@@ -151,10 +159,11 @@ def experiment(
         server_qdisc: At the server's egress.
         timer_hz: Ticks of the kernel's timer in a second.
         irtt: Whether irtt measures the latency over UDP; on the kernel.
+        gateway: Whether the downloads queue on a gateway before the server.
     """
     test = test or rrul()
     return test.experiment(
-        links(qdisc, ring_bytes=ring_bytes, server_qdisc=server_qdisc),
+        links(qdisc, ring_bytes=ring_bytes, server_qdisc=server_qdisc, gateway=gateway),
         seed=seed,
         more_flows=_beside(scenario, test),
         name=f"pie-rrul-{scenario}",

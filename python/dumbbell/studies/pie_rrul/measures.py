@@ -103,9 +103,10 @@ def covariance_ellipse(x: Floats, y: Floats, points: int = 73) -> tuple[Floats, 
 
 
 def router_queue(run: Run) -> str:
-    """The router's queue towards the server, with a driver's ring behind it or without."""
-    with_ring = arms.queue_name(1)
-    return with_ring if with_ring in run.queue_names else arms.queue_name(0)
+    """The router's queue towards the server, whatever stands between them."""
+    back = f"{arms.ROUTER}->{arms.CLIENT}"
+    queues = (name for name in run.queue_names if name.startswith(f"{arms.ROUTER}->"))
+    return next(name for name in queues if name != back)
 
 
 def differences(values: Mapping[str, Floats], names: tuple[str, ...]) -> Floats:

@@ -16,6 +16,13 @@ from dumbbell.studies.pie_rrul.figures import CASES
 from dumbbell.studies.pie_rrul.fit import Fit
 
 By = Mapping[arms.Setting, Arm]
+AT_GATEWAY = "downloads queue at a gateway"
+SMALL_QUEUES = (
+    "Downloads queue at their own sender, where Linux's TCP small queues keep the queue below "
+    "fq_codel's target; the simulator has none, so its downloads lose packets, stall while a burst "
+    "stretches their round trip, and send PIE fewer acknowledgements to drop. The table in which "
+    "they queue at a gateway is without this difference."
+)
 MARKS = {
     Verdict.REPRODUCED: "✓",
     Verdict.NOT_REPRODUCED: "✗",
@@ -26,50 +33,79 @@ MARKS = {
 
 def observations(by: By, scenario: str, judged: Sequence[Judged], backend: str) -> list[ValueTable]:
     """The source's two tables; in scenario 1 with the printed numbers and their verdicts."""
+    where = arms.SCENARIO_TITLES[scenario] + ("" if backend == "sim" else " (Linux kernel)")
+    printed = scenario == "alone"
     marks = {one.claim.id: MARKS.get(one.verdict, "") for one in judged if one.backend == backend}
-    with_printed = scenario == "alone"
     made = []
     for varied, settings in CASES.items():
-        there = [setting for setting in settings if setting in by]
+        there = {
+            getattr(setting, f"{varied}_ms"): by[setting] for setting in settings if setting in by
+        }
         if not there:
             continue
-        rows = []
-        for name, quantity in published.QUANTITIES.items():
-            cells = []
-            for setting in there:
-                milliseconds = getattr(setting, f"{varied}_ms")
-                cell = interval(by[setting].one_run(quantity.measure))
-                if with_printed:
-                    mark = marks.get(f"{varied}-{milliseconds}-{name}", "")
-                    cell = f"{published.TABLES[varied, milliseconds][name]:g}: {cell} {mark}"
-                cells.append(cell.strip())
-            rows.append(ValueRow(quantity.short, quantity.unit, cells))
-        drops = [interval(by[setting].one_run("drops_per_s")) for setting in there]
-        rows.append(ValueRow("Drops", "1/s", drops))
+        rows = [
+            ValueRow(
+                quantity.short,
+                quantity.unit,
+                [
+                    _beside_printed(cell, (varied, ms), name, marks) if printed else cell
+                    for ms, cell in _observed(there, name).items()
+                ],
+            )
+            for name, quantity in published.QUANTITIES.items()
+        ]
+        drops = [interval(arm.one_run("drops_per_s")) for arm in there.values()]
         made.append(
             ValueTable(
-                f"Observation table, {varied} varied, {arms.SCENARIO_TITLES[scenario]}"
-                + ("" if backend == "sim" else " (Linux kernel)"),
-                [f"{varied} {getattr(setting, f'{varied}_ms')} ms" for setting in there],
-                rows,
-                ("What is printed: ours" if with_printed else "Ours")
-                + " [where one more run would fall, 95 %]. Ends are those of the ellipse."
-                + (
-                    " ✓ reproduced, ✗ not reproduced, ~ uninformative; the rule of each is among "
-                    "the claims. Drops, as tc counts them, are not in the source's table."
-                    if with_printed
-                    else ""
-                ),
+                f"Observation table, {varied} varied, {where}",
+                [f"{varied} {ms} ms" for ms in there],
+                [*rows, ValueRow("Drops", "1/s", drops)],
+                _BESIDE_PRINTED if printed else _OURS_ALONE,
             )
         )
     return made
 
 
-def interval(one: Estimate, digits: int = 1) -> str:
-    """``26.0 [25.1, 26.9]``; a dash for no number."""
+_BESIDE_PRINTED = (
+    "What is printed: ours [where one more run would fall, 95 %]. Ends are those of the ellipse. "
+    "✓ reproduced: what is printed lies in the interval, widened by how finely it can be read "
+    "(half a ms or Mbit/s, downloads 0.05); ✗ not reproduced, ~ uninformative. Drops, as tc counts "
+    "them, are not in the source's table."
+)
+_OURS_ALONE = (
+    "Ours [where one more run would fall, 95 %]. Ends are those of the ellipse, a Gaussian's: it "
+    "goes on where no sample is, below 0 and above the line's rate."
+)
+
+
+def _observed(arms_by_ms: Mapping[int, Arm], name: str) -> dict[int, str]:
+    """Milliseconds of what is varied to the number found there."""
+    measure = published.QUANTITIES[name].measure
+    # The lower end of an ellipse can be below 0, where no sample is.
+    least = -np.inf if name.endswith("-low") else 0.0
+    return {ms: interval(arm.one_run(measure), least=least) for ms, arm in arms_by_ms.items()}
+
+
+def _beside_printed(cell: str, row: tuple[str, int], name: str, marks: Mapping[str, str]) -> str:
+    """``26: 25.7 [25.1, 26.3] ✓``."""
+    varied, milliseconds = row
+    mark = marks.get(f"{varied}-{milliseconds}-{name}", "")
+    return f"{published.TABLES[row][name]:g}: {cell} {mark}".strip()
+
+
+def interval(one: Estimate, digits: int = 1, *, least: float = 0.0, most: float = np.inf) -> str:
+    """``26.0 [25.1, 26.9]``; a dash for no number.
+
+    Args:
+        one: The number, with its interval.
+        digits: After the point.
+        least: What cannot be less: the interval ends there.
+        most: What cannot be more.
+    """
     if not np.isfinite(one.value):
         return "–"
-    text = f"{one.value:.{digits}f} [{one.low:.{digits}f}, {one.high:.{digits}f}]"
+    low, high = max(one.low, least), min(one.high, most)
+    text = f"{one.value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
     return text.replace("-", "−")
 
 
@@ -126,7 +162,7 @@ def router_tables(found: Sequence[tuple[str, Arm, Arm]]) -> list[ValueTable]:
     }
     alone = {
         label: [*(interval(arm.one_run(measure)) for measure in names),
-                interval(arm.one_run("upload_fairness"), 3)]
+                interval(arm.one_run("upload_fairness"), 3, most=1.0)]
         for label, arm, _ in found
     }  # fmt: skip
     bursts = {
@@ -154,8 +190,15 @@ def router_tables(found: Sequence[tuple[str, Arm, Arm]]) -> list[ValueTable]:
     ]
 
 
-def agreement_table(kernel: By, sim: By, where: str) -> ValueTable:
-    """Both backends below each other, a column a setting."""
+def agreement_table(kernel: By, sim: By, where: str, *, why: str = "") -> ValueTable:
+    """Both backends below each other, a column a setting.
+
+    Args:
+        kernel: Runs there.
+        sim: Runs of the same descriptions here.
+        where: What else the table's title says.
+        why: A sentence more in its caption.
+    """
     names = {
         "queue_delay_ms": ("Queue delay", "ms"),
         "latency_ms": ("Latency", "ms"),
@@ -175,7 +218,7 @@ def agreement_table(kernel: By, sim: By, where: str) -> ValueTable:
         [f"{setting.target_ms} / {setting.tupdate_ms} ms" for setting in kernel],
         rows,
         "A column is target / tupdate. The simulator's mean; the kernel's with the interval in "
-        "which one more of its runs falls.",
+        f"which one more of its runs falls. {why}".strip(),
     )
 
 
@@ -197,8 +240,14 @@ def irtt_table(own: Arm, irtt: Arm, setting: arms.Setting) -> ValueTable:
 def summary(judged: Sequence[Judged], fit: Fit | None) -> str:
     """Who was right, in a paragraph."""
 
-    def count(*prefixes: str, backend: str = "sim") -> tuple[int, int]:
-        of = [one for one in judged if one.claim.id.startswith(prefixes) and one.backend == backend]
+    def count(prefix: str, *, end: str = "", backend: str = "sim") -> tuple[int, int]:
+        of = [
+            one
+            for one in judged
+            if one.claim.id.startswith(prefix)
+            and one.claim.id.endswith(end)
+            and one.backend == backend
+        ]
         return sum(one.verdict is Verdict.REPRODUCED for one in of), len(of)
 
     sentences = []
@@ -212,17 +261,22 @@ def summary(judged: Sequence[Judged], fit: Fit | None) -> str:
     if numbers:
         right = sum(one.verdict is Verdict.REPRODUCED for one in numbers)
         sentences.append(f"{right} of the {len(numbers)} printed numbers are reproduced.")
-    if all(
-        one.verdict is Verdict.REPRODUCED
+    follows = [
+        one.verdict
         for one in judged
-        if one.claim.id.endswith("-follows-target")
-    ):
+        if one.claim.id.endswith("-follows-target") or one.claim.id == "target-equal-throughput"
+    ]
+    if follows and all(verdict is Verdict.REPRODUCED for verdict in follows):
         sentences.append(
             "Queue delay and latency follow the target, and a smaller one costs no throughput."
         )
-    right, of = count("tupdate-hardly-matters-")
-    if of:
-        sentences.append(f"tupdate hardly matters in {right} of {of} comparisons.")
+    alone, of_alone = count("tupdate-hardly-matters-", end="alone")
+    bursts, of_bursts = count("tupdate-hardly-matters-", end="bursts")
+    if of_alone:
+        sentences.append(
+            f"Without other traffic tupdate hardly matters ({alone} of {of_alone} comparisons)"
+            + (f"; under UDP bursts {bursts} of {of_bursts}." if of_bursts else ".")
+        )
     right, of = count("tick-")
     if right:
         sentences.append(
@@ -285,9 +339,9 @@ def notes(
         f"{arms.BURST_EVERY_S:g} s; one more CUBIC flow each way for the whole time.",
         "Upload and download are payload that the receivers got; netperf reports what its sender's "
         "calls took. Averages are the same, the spread from step to step is not.",
-        "PIE of the kernel of the time is `linux_3_14` (kernels 3.14 to 5.0), which the source's "
+        "PIE of the kernel of the time is linux_3_14 (kernels 3.14 to 5.0), which the source's "
         "defaults of 20 and 30 ms belong to. The kernel backend is 6.1: there, and in the "
-        "simulator beside it, `dq_rate_estimator` selects today's estimator of that kind.",
+        "simulator beside it, dq_rate_estimator selects today's estimator of that kind.",
     ]
     if length_s < published.LENGTH_S:
         said.append(

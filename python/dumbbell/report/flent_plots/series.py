@@ -1,0 +1,182 @@
+"""What the plots are made of: series of a data file at its steps, and a plot that was drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from dumbbell.errors import SpecError
+from dumbbell.formats.flent import FlentFile, is_measured, raw_samples
+from dumbbell.stats.errors import Floats
+
+SMOOTHED_STEPS = 10
+RATE, LATENCY = "Mbit/s", "Latency (ms)"
+_DEFAULT_DELAY_S = 5.0
+MOST_POINTS = 40_000
+"""In a plot. A file of somebody can have millions, and each takes kilobytes while it is drawn."""
+_FEWEST_POINTS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnPlot:
+    """A chart, the data in it, and what it shows.
+
+    Attributes:
+        chart: Altair's.
+        data: What it shows.
+        caption: In a sentence.
+    """
+
+    chart: alt.Chart | alt.LayerChart | alt.VConcatChart | alt.HConcatChart
+    data: pl.DataFrame
+    caption: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One series of a time plot.
+
+    Attributes:
+        label: Its name in the legend.
+        x: Seconds from the test's start, shape (n,).
+        y: Values there, in the axis' unit.
+        second_axis: Whether it belongs to the axis on the right.
+        average: Whether it is drawn as one: black, and thicker.
+    """
+
+    label: str
+    x: Floats
+    y: Floats
+    second_axis: bool = False
+    average: bool = False
+
+
+Drawer = Callable[[FlentFile], DrawnPlot]
+Lines = Callable[[FlentFile], list[Line]]
+
+
+def no_data(what: str) -> SpecError:
+    """What to raise when a file has nothing that a plot would show."""
+    return SpecError("plot", what, "a plot that the file has data for")
+
+
+def at_steps(file: FlentFile, series: str) -> tuple[Floats, Floats]:
+    """Times (s) and values of a series where it has any, shape (n,) each."""
+    values = file.results.get(series, [])
+    pairs = [(x, v) for x, v in zip(file.x_values, values, strict=False) if v is not None]
+    both = np.array(pairs, dtype=np.float64).reshape(-1, 2)
+    return both[:, 0], both[:, 1]
+
+
+def smooth(values: Floats, width: int = SMOOTHED_STEPS) -> Floats:
+    """Means over ``width`` neighbours, fewer at the ends."""
+    if len(values) < 2:
+        return values
+    sums = np.concatenate(([0.0], np.cumsum(values)))
+    place = np.arange(len(values))
+    low = np.maximum(place - width // 2, 0)
+    high = np.minimum(place + (width + 1) // 2, len(values))
+    smoothed: Floats = (sums[high] - sums[low]) / (high - low)
+    return smoothed
+
+
+def measured_series(file: FlentFile, prefix: str) -> list[str]:
+    """Series of a kind that were measured, not made of others."""
+    names = (s for s in file.results if s.startswith(prefix))
+    return [s for s in names if is_series(s) and is_measured(file, s)]
+
+
+def is_series(name: str) -> bool:
+    """``TCP upload::1`` is one; ``TCP upload BE::tcp_cwnd`` is a column of samples."""
+    return "::" not in name or name.rpartition("::")[2].isdecimal()
+
+
+def _first(file: FlentFile, *names: str) -> str | None:
+    return next((name for name in names if name in file.results), None)
+
+
+def ping_series(file: FlentFile) -> str | None:
+    """The latency that plots of totals have."""
+    return _first(file, "Ping (ms) avg", "Ping (ms) ICMP")
+
+
+def rate_series(file: FlentFile) -> dict[str, str]:
+    """Label to series: the sums of both directions, or every flow where there are none."""
+    sums = {
+        label: f"TCP {label.lower()} sum"
+        for label in ("Download", "Upload")
+        if f"TCP {label.lower()} sum" in file.results
+    }
+    flows = [*measured_series(file, "TCP"), *measured_series(file, "UDP")]
+    return sums or {_capital(name.removeprefix("TCP ")): name for name in flows}
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def delay_of_s(file: FlentFile) -> float:
+    """How long the test waits before its load and after it, ``-d``; a file of Flent has it not."""
+    ours = file.metadata.get("DUMBBELL")
+    delay = ours.get("delay_s") if isinstance(ours, Mapping) else None
+    return float(delay) if isinstance(delay, int) else _DEFAULT_DELAY_S
+
+
+def loaded(file: FlentFile, x: Floats, y: Floats) -> Floats:
+    """The values without those of the first and the last delay."""
+    delay_s = delay_of_s(file)
+    last = (file.x_values[-1] if file.x_values else 0.0) - delay_s
+    kept: Floats = y[(x > delay_s) & (x <= last)]
+    return kept
+
+
+def fewer(x: Floats, y: Floats, most: int) -> tuple[Floats, Floats]:
+    """At most so many points that a line through them looks the same: of each stretch the ends.
+
+    Args:
+        x: Ascending, shape (n,).
+        y: Values there.
+        most: Points to keep, at least 2; of every stretch the least and the largest value.
+    """
+    if len(x) <= most:
+        return x, y
+    stretches = most // 2
+    width = -(-len(y) // stretches)
+    padded = np.pad(y, (0, width * stretches - len(y)), mode="edge").reshape(stretches, width)
+    first = width * np.arange(stretches)
+    places = np.unique(np.concatenate((padded.argmin(1) + first, padded.argmax(1) + first)))
+    places = places[places < len(y)]
+    return x[places], y[places]
+
+
+def same_quantiles(values: Floats, most: int) -> Floats:
+    """At most so many values, at even ranks from the least to the largest."""
+    if len(values) <= most:
+        return values
+    ranks = np.linspace(0, len(values) - 1, most).round().astype(np.int64)
+    kept: Floats = np.sort(values)[ranks]
+    return kept
+
+
+def points_each(series: int) -> int:
+    """How many points of each of so many series there can be in a plot."""
+    return max(_FEWEST_POINTS, MOST_POINTS // max(1, series))
+
+
+def raw_lines(file: FlentFile, key: str, prefix: str) -> list[Line]:
+    """From the series at the steps, or from the samples where a file has only those."""
+    lines = []
+    for name, samples in file.raw_values.items():
+        if not name.startswith(prefix) or not is_series(name):
+            continue
+        if f"{name}::{key}" in file.results:
+            x, y = at_steps(file, f"{name}::{key}")
+        else:
+            x, y = raw_samples(file, samples, key)
+        if len(x):
+            lines.append(Line(name.removeprefix(prefix).strip(), x, y))
+    return lines
