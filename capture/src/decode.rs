@@ -1,17 +1,15 @@
 //! Taking frames apart as far as flows need it: addresses, ports, and what TCP's header says.
 //!
-//! Ethernet with up to two VLAN tags (IEEE 802.1Q), raw IP, BSD loopback and Linux's "any"
-//! device; IPv4 and IPv6 with its extension headers in front of a fragment header, RFC 8200
-//! section 4. A frame may have been cut short; what is needed must be there.
+//! What stands before the IP header is `link`'s; IPv4 and IPv6 with its extension headers in front of
+//! a fragment header, RFC 8200 section 4. A frame may have been cut short; what is needed must be
+//! there.
+
+mod link;
 
 use crate::LinkType;
 use crate::frame::{ICMP, TCP, UDP};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-const ETHERTYPE_IPV4: u16 = 0x0800;
-const ETHERTYPE_IPV6: u16 = 0x86dd;
-const VLAN_TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
-const MOST_VLAN_TAGS: usize = 2;
 const MOST_EXTENSIONS: usize = 8;
 
 /// TCP's control bits.
@@ -137,33 +135,7 @@ impl Undecoded {
 
 /// Takes the beginning of a packet apart.
 pub fn decode(link_type: LinkType, data: &[u8]) -> Result<Decoded, Undecoded> {
-    match link_type {
-        LinkType::ETHERNET => ethernet(data),
-        LinkType::RAW => ip(data),
-        LinkType::NULL => ip(data.get(4..).ok_or(Undecoded::CutShort)?),
-        LinkType::LINUX_SLL => by_type(u16_at(data, 14)?, data.get(16..).unwrap_or(&[])),
-        _ => Err(Undecoded::LinkType),
-    }
-}
-
-fn ethernet(data: &[u8]) -> Result<Decoded, Undecoded> {
-    let mut at = 12;
-    let mut kind = u16_at(data, at)?;
-    for _ in 0..MOST_VLAN_TAGS {
-        if !VLAN_TAGS.contains(&kind) {
-            break;
-        }
-        at += 4;
-        kind = u16_at(data, at)?;
-    }
-    by_type(kind, &data[at + 2..])
-}
-
-fn by_type(kind: u16, data: &[u8]) -> Result<Decoded, Undecoded> {
-    match kind {
-        ETHERTYPE_IPV4 | ETHERTYPE_IPV6 => ip(data),
-        _ => Err(Undecoded::NotIp),
-    }
+    ip(link::inside(link_type, data)?)
 }
 
 fn ip(data: &[u8]) -> Result<Decoded, Undecoded> {

@@ -108,9 +108,15 @@ proptest! {
     /// Whatever bytes come, a packet is taken apart or refused.
     #[test]
     fn any_bytes_are_decoded_or_refused(
-        link in prop_oneof![Just(1u16), Just(101), Just(0), Just(113), any::<u16>()],
+        link in prop_oneof![Just(1u16), Just(101), Just(0), Just(9), Just(113), Just(276), any::<u16>()],
         head in prop_oneof![Just(vec![0u8; 12]), Just(vec![])],
-        kind in prop_oneof![Just(vec![8u8, 0, 0x45]), Just(vec![0x86, 0xdd, 0x60]), Just(vec![0x81, 0])],
+        kind in prop_oneof![
+            Just(vec![8u8, 0, 0x45]),
+            Just(vec![0x86, 0xdd, 0x60]),
+            Just(vec![0x81, 0]),
+            Just(vec![0x88, 0x47]),
+            Just(vec![0x88, 0x64]),
+        ],
         rest in prop::collection::vec(any::<u8>(), 0..120),
     ) {
         let bytes = [head, kind, rest].concat();

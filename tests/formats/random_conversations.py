@@ -12,21 +12,33 @@ from pathlib import Path
 
 FIN, SYN, RST, ACK = 1, 2, 4, 16
 _MS = 1_000_000
+_ETHERNET = bytes(12) + b"\x08\x00"
 _ADDRESSES = bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2])
 _SERVER_PORT = 80
 _PAUSES_NS = (0, _MS // 100, _MS, 5 * _MS, 20 * _MS, 100 * _MS, 1000 * _MS)
 
 
-def write_conversations(path: Path, *, seed: int, count: int) -> Path:
-    """Write a pcap, in the order of time, of so many conversations."""
+def write_conversations(
+    path: Path, *, seed: int, count: int, link_type: int = 1, before_ip: bytes = _ETHERNET
+) -> Path:
+    """Write a pcap, in the order of time, of so many conversations.
+
+    Args:
+        path: The file to write.
+        seed: Of all that is drawn.
+        count: Conversations.
+        link_type: What its header says that packets begin with.
+        before_ip: What they begin with, before the IP header.
+    """
     packets: list[tuple[int, bytes, int]] = []
     for number in range(count):
         packets += _Conversation(random.Random(f"{seed} {number}"), 1024 + number).packets()
     with path.open("wb") as file:
-        file.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1))
-        for at_ns, frame, size in sorted(packets, key=lambda packet: packet[0]):
+        file.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, link_type))
+        for at_ns, headers, size in sorted(packets, key=lambda packet: packet[0]):
             stamp = 1 + at_ns // 10**9, at_ns % 10**9
-            file.write(struct.pack("<IIII", *stamp, len(frame), size) + frame)
+            frame = before_ip + headers
+            file.write(struct.pack("<IIII", *stamp, len(frame), len(before_ip) + size) + frame)
     return path
 
 
@@ -95,7 +107,7 @@ class _Conversation:
             self.whole[end] = behind
 
     def put(self, end: int, numbers: tuple[int, int], bits: int, window: int, payload: int) -> None:
-        """A frame without its payload, and the size it had."""
+        """Headers from IP's on, and the size of the packet."""
         ports = (self.port, _SERVER_PORT) if end == 0 else (_SERVER_PORT, self.port)
         source, destination = _ADDRESSES if end == 0 else _ADDRESSES[::-1]
         ip = struct.pack(
@@ -103,4 +115,4 @@ class _Conversation:
         )
         sequence, acknowledged = (number % 2**32 for number in numbers)
         tcp = struct.pack(">HHIIBBHHH", *ports, sequence, acknowledged, 5 << 4, bits, window, 0, 0)
-        self.made.append((self.at_ns, bytes(12) + b"\x08\x00" + ip + tcp, 54 + payload))
+        self.made.append((self.at_ns, ip + tcp, 40 + payload))

@@ -99,6 +99,35 @@ def test_tshark_flags_what_we_count_in_conversations_that_nobody_has(
     assert all(table[name].sum() > 0 for name in FLAGS)
 
 
+BEFORE_IP = {
+    "ppp": (9, "ff03 0021"),
+    "raw, BSD": (12, ""),
+    "raw": (101, ""),
+    "IPv4": (228, ""),
+    "BSD loopback": (0, "02000000"),
+    "OpenBSD loopback": (108, "00000002"),
+    "any": (113, "0000 0001 0006 000000000000 0000 0800"),
+    "any, a VLAN": (113, "0000 0001 0006 000000000000 0000 8100 0005 0800"),
+    "any, version 2": (276, "0800 0000 00000003 0001 00 06 0000000000000000"),
+    "two VLANs": (1, 24 * "0" + "88a8 0005 8100 0007 0800"),
+    "MPLS": (1, 24 * "0" + "8847 00010040 00020140"),
+    "PPPoE": (1, 24 * "0" + "8864 11000001 0600 0021"),
+}
+
+
+@pytest.mark.parametrize("name", BEFORE_IP)
+def test_tshark_finds_the_same_flows_in_other_frames(tmp_path: Path, name: str) -> None:
+    link_type, head = BEFORE_IP[name]
+    before_ip = bytes.fromhex(head)
+    path = write_conversations(
+        tmp_path / "wrapped.pcap", seed=1, count=20, link_type=link_type, before_ip=before_ip
+    )
+    run = read_capture(path)
+    table = run.columns("captured_flows")
+    assert not run.meta["problems"]
+    assert assert_flagged_alike(table, range(len(table["pkts"])), path) > 50
+
+
 def test_tshark_finds_every_checksum_right_and_nothing_malformed(run: Run) -> None:
     checks = [
         each for name in ("ip", "tcp", "udp") for each in ("-o", f"{name}.check_checksum:TRUE")
