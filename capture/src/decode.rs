@@ -11,6 +11,8 @@ use crate::frame::{ICMP, TCP, UDP};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const MOST_EXTENSIONS: usize = 8;
+/// IANA's number; of IPv4's and the others `frame` has those.
+pub const ICMPV6: u8 = 58;
 
 /// TCP's control bits.
 pub mod flags {
@@ -230,10 +232,13 @@ fn transport(
             (ends.source_port, ends.destination_port) = (u16_at(data, 0)?, u16_at(data, 2)?);
             header = 8;
         }
-        ICMP => {
+        ICMP | ICMPV6 => {
             header = 8;
-            // An echo belongs to its identifier, both ways.
-            if matches!(byte_at(data, 0)?, 0 | 8) {
+            // An echo belongs to its identifier, both ways (RFC 792, RFC 4443 section 4).
+            if matches!(
+                (protocol, byte_at(data, 0)?),
+                (ICMP, 0 | 8) | (ICMPV6, 128 | 129)
+            ) {
                 let identifier = u16_at(data, 4)?;
                 (ends.source_port, ends.destination_port) = (identifier, identifier);
             }

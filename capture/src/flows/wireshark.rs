@@ -122,7 +122,7 @@ impl Shared {
         match (tcp.has(flags::SYN), tcp.has(flags::ACK)) {
             (true, false) => self.syn_ns = Some(at_ns),
             (false, true) if self.initial_rtt_ns.is_none() => {
-                self.initial_rtt_ns = self.syn_ns.map(|syn_ns| at_ns - syn_ns);
+                self.initial_rtt_ns = self.syn_ns.map(|syn_ns| at_ns.saturating_sub(syn_ns));
             }
             _ => {}
         }
@@ -179,7 +179,8 @@ impl Direction {
             return;
         }
         let reordering_ns = shared.initial_rtt_ns.filter(|rtt| *rtt != 0);
-        let is_soon = at_ns - self.next_ns < reordering_ns.unwrap_or(DEFAULT_REORDERING_NS);
+        let is_soon =
+            at_ns.saturating_sub(self.next_ns) < reordering_ns.unwrap_or(DEFAULT_REORDERING_NS);
         if is_soon && after(tcp) != self.next {
             self.flags.out_of_order_pkts += 1;
         } else {
@@ -189,7 +190,7 @@ impl Direction {
 
     /// Whether this direction has just asked twice for the other's segment that begins there.
     fn asks_for(&self, start: u32, at_ns: i64) -> bool {
-        let is_recent = at_ns - self.last_ack_ns < FAST_NS;
+        let is_recent = at_ns.saturating_sub(self.last_ack_ns) < FAST_NS;
         is_recent && self.duplicates >= 2 && self.last_ack == start
     }
 }

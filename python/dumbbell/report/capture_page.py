@@ -16,6 +16,7 @@ LARGE_BYTES = 100_000
 """More than this is a large flow, as in the published experiments on buffer sizes."""
 MOST_PLACES_DRAWN = 3
 """Curves of more places cannot be told apart; the tables have all."""
+THREE_DIGITS = 999.5
 MOST_POINTS = 120
 """Of a curve over time."""
 _RULES = (
@@ -112,8 +113,10 @@ def mean(values: np.ndarray[Any, Any]) -> float:
 
 
 def shown(value: float) -> str:
-    """Three digits; a dash for what is not known."""
-    return f"{value:.3g}" if np.isfinite(value) else "-"
+    """Three digits, or the whole number; a dash for what is not known."""
+    if not np.isfinite(value):
+        return "-"
+    return f"{value:.3g}" if abs(value) < THREE_DIGITS else f"{value:.0f}"
 
 
 def _distributions(places: Sequence[tuple[str, CapturedFlows]]) -> list[Figure]:
