@@ -15,6 +15,7 @@ from dumbbell.claims import Kind, Verdict
 from dumbbell.metrics import base_rtts_s
 from dumbbell.report import Report
 from dumbbell.report.figures import as_polars
+from dumbbell.report.page import interval_words
 from dumbbell.studies import Interrupted, StudyOptions, get_study
 from dumbbell.studies.buffer_sizing import (
     all_buffers,
@@ -312,6 +313,10 @@ def test_the_intervals_of_the_table_are_folded_below_it(report: Report) -> None:
                 low, high = map(float, interval.split(" to "))
                 value = float(cell.rstrip(" ✗?~"))
                 assert low <= value <= high or value == pytest.approx(high, rel=0.01)
+
+
+def test_the_page_says_of_what_an_interval_is(report: Report) -> None:
+    assert {interval_words(one) for one in report.judged} == {"95 % intervals, whole grid"}
 
 
 def test_one_runs_numbers_are_judged_of_runs_as_long_as_the_sources(report: Report) -> None:
