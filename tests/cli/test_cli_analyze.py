@@ -51,6 +51,7 @@ def test_it_prints_the_flows_and_writes_a_page(capture: Path, tmp_path: Path) ->
     assert "a->b after, > 100 KB" in done.stdout
     page = (tmp_path / "page" / "index.html").read_text()
     assert "What is in some.pcapng?" in page
+    assert "10.10.1.1:32768 &gt; 10.10.1.2:10000" in page
     figures = {path.stem for path in (tmp_path / "page" / "figures").glob("*.svg")}
     assert figures == {"throughput", "loss-by-flag", "loss-by-bytes", "rate"}
     table = pl.read_parquet(tmp_path / "page" / "tables" / "captured_flows.parquet")

@@ -16,11 +16,19 @@ from dumbbell.errors import SpecError
 from dumbbell.formats import read_capture, read_tshark_csv, write_view
 from dumbbell.metrics.captured import CapturedFlows, captured_flows, captured_places
 from dumbbell.report import check_replaceable, write_report
-from dumbbell.report.capture_page import capture_report, mean, median, place_name, shown, sizes
+from dumbbell.report.capture_page import (
+    MOST_ROWS,
+    capture_report,
+    flow_cells,
+    largest,
+    mean,
+    median,
+    place_name,
+    shown,
+    sizes,
+)
 from dumbbell.tables import Run
 
-MOST_ROWS = 20
-"""Flows of a place that the terminal shows, largest first; the page's tables have all."""
 MOST_PLACES = 6
 """Places whose flows the terminal shows."""
 
@@ -138,21 +146,13 @@ def _places(found: list[tuple[str, CapturedFlows]]) -> Grid:
 
 
 def _flows(run: Run, name: str, flows: CapturedFlows) -> Grid:
-    order = (-flows.bytes).argsort(kind="stable")[:MOST_ROWS].tolist()
+    order = largest(flows)
     count = flows.flow.size
     grid = _grid(f"Flows, {name}")
     for head in ("Packets", "MB", "s", "Mbit/s", "Loss %\nby flag", "\nby bytes"):
         grid.add_column(Text(head), justify="right", no_wrap=True)
     for row in order:
-        grid.add_row(
-            Text(run.flow_names[int(flows.flow[row])]),
-            str(int(flows.pkts[row])),
-            shown(float(flows.bytes[row]) / 1e6),
-            shown(float(flows.duration_s[row])),
-            shown(float(flows.throughput_bps[row]) / 1e6),
-            shown(100 * float(flows.loss_by_flag[row])),
-            shown(100 * float(flows.loss_by_bytes[row])),
-        )
+        grid.add_row(Text(run.flow_names[int(flows.flow[row])]), *flow_cells(flows, row))
     if count > len(order):
         grid.caption = f"the {len(order)} largest of {count}"
     return grid
