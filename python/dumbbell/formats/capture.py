@@ -50,7 +50,9 @@ def read_capture(source: str | Path) -> Run:
     try:
         found = _engine.analyze_capture(str(path))
     except _engine.CaptureError as error:
-        raise UnreadableError(str(path), str(error)) from None
+        is_text = 'begins with "' in str(error)
+        hint = "; tshark's fields are read from a file named .csv" if is_text else ""
+        raise UnreadableError(str(path), f"{error}{hint}") from None
     if not found["pkts"]:
         raise UnreadableError(str(path), found["error"] or "the capture has no packet")
     columns = dict(found["columns"])
