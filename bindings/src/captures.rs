@@ -1,8 +1,9 @@
 //! Captures read for Python.
 
 use dumbbell_capture::analysis::{Analysis, Counted, copy_view};
-use dumbbell_capture::decode::Undecoded;
+use dumbbell_capture::decode::{ICMPV6, Undecoded};
 use dumbbell_capture::flows::{FlowRow, NUMBERS, Number};
+use dumbbell_capture::frame::{ICMP, TCP, UDP};
 use dumbbell_capture::views::{Place, View};
 use dumbbell_capture::{Format, Interface, Reader};
 use numpy::IntoPyArray;
@@ -11,7 +12,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::fs::File;
-use std::io::{BufReader, BufWriter};
+use std::io::{self, BufReader, BufWriter};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
@@ -21,7 +22,7 @@ const BUFFER_BYTES: usize = 1 << 18;
 /// Packets between two looks at signals: some tens of milliseconds.
 const STEP_PKTS: u64 = 1 << 16;
 
-fn opened(path: &PathBuf) -> PyResult<BufReader<File>> {
+fn opened(path: &PathBuf) -> io::Result<BufReader<File>> {
     let file = File::open(path)?;
     Ok(BufReader::with_capacity(BUFFER_BYTES, file))
 }
@@ -41,24 +42,34 @@ fn end(address: IpAddr, port: u16) -> String {
     }
 }
 
-/// A flow's name: who spoke first, and to whom.
+/// A flow's name: who spoke first, and to whom, and what, where it is not TCP.
 fn label(row: &FlowRow) -> String {
     let ends = match row.is_reply {
         false => row.ends,
         true => row.ends.reversed(),
     };
-    let from = end(ends.source, ends.source_port);
-    let to = end(ends.destination, ends.destination_port);
-    match row.connection {
-        1 => format!("{from} > {to}"),
-        number => format!("{from} > {to} #{number}"),
+    let (source, destination) = (ends.source, ends.destination);
+    let ways = || {
+        let from = end(source, ends.source_port);
+        format!("{from} > {}", end(destination, ends.destination_port))
+    };
+    match (ends.protocol, row.connection) {
+        (TCP, 1) => ways(),
+        (TCP, number) => format!("{} #{number}", ways()),
+        (UDP, _) => format!("{} UDP", ways()),
+        (ICMP | ICMPV6, _) => match ends.source_port {
+            0 => format!("{source} > {destination} ICMP"),
+            identifier => format!("{source} > {destination} ICMP echo {identifier}"),
+        },
+        (other, _) => format!("{source} > {destination} protocol {other}"),
     }
 }
 
 #[pyfunction]
 fn analyze_capture<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyDict>> {
-    let mut analysis =
-        Analysis::new(opened(&path)?).map_err(|error| CaptureError::new_err(error.to_string()))?;
+    // Of a pipe the other end may be another thread of this program.
+    let analysis = py.detach(|| opened(&path).map(Analysis::new))?;
+    let mut analysis = analysis.map_err(|error| CaptureError::new_err(error.to_string()))?;
     while py.detach(|| analysis.step(STEP_PKTS)) {
         py.check_signals()?;
     }
@@ -76,6 +87,7 @@ fn described<'py>(
     let error = analysis.error.as_ref().map(ToString::to_string);
     found.set_item("error", error)?;
     found.set_item("untimed_pkts", analysis.untimed_pkts)?;
+    found.set_item("unviewed_pkts", analysis.unviewed_pkts)?;
     found.set_item("passed_over_pkts", analysis.passed_over_pkts())?;
     let undecoded = PyDict::new(py);
     for reason in Undecoded::ALL {
@@ -164,7 +176,8 @@ fn copy_capture(
         .find(|known| known.code() == place)
         .unwrap_or(Place::Unknown);
     let failed = |error: &dyn ToString| CaptureError::new_err(error.to_string());
-    let mut reader = Reader::new(opened(&source)?).map_err(|error| failed(&error))?;
+    let reader = py.detach(|| opened(&source).map(Reader::new))?;
+    let mut reader = reader.map_err(|error| failed(&error))?;
     let out = File::create(&target)?;
     let out = BufWriter::with_capacity(BUFFER_BYTES, out);
     let is_wanted = |view: &View| view.name == name && view.place == place;

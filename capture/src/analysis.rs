@@ -75,6 +75,8 @@ pub struct Analysis<R> {
     connections: usize,
     /// Packets without a time: they are in no flow.
     pub untimed_pkts: u64,
+    /// Packets of interfaces beyond `views::MOST_VIEWS`.
+    pub unviewed_pkts: u64,
     /// Packets that belong to no flow, by reason, as in `Undecoded::ALL`.
     pub undecoded_pkts: HashMap<Undecoded, u64>,
     /// Why the rest of the file could not be read.
@@ -93,6 +95,7 @@ impl<R: Read> Analysis<R> {
             counted: Vec::new(),
             connections: 0,
             untimed_pkts: 0,
+            unviewed_pkts: 0,
             undecoded_pkts: HashMap::new(),
             error: None,
         })
@@ -130,6 +133,10 @@ impl<R: Read> Analysis<R> {
                 series: None,
                 flows: FlowTable::new(0),
             });
+        }
+        if self.views.of(interface).next().is_none() {
+            self.unviewed_pkts += 1;
+            return Ok(true);
         }
         let link_type = self.reader.interfaces()[interface].link_type;
         let decoded = decode(link_type, &head[..kept]);

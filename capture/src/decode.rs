@@ -1,18 +1,18 @@
 //! Taking frames apart as far as flows need it: addresses, ports, and what TCP's header says.
 //!
-//! Ethernet with up to two VLAN tags (IEEE 802.1Q), raw IP, BSD loopback and Linux's "any"
-//! device; IPv4 and IPv6 with its extension headers in front of a fragment header, RFC 8200
-//! section 4. A frame may have been cut short; what is needed must be there.
+//! What stands before the IP header is `link`'s; IPv4 and IPv6 with its extension headers in front of
+//! a fragment header, RFC 8200 section 4. A frame may have been cut short; what is needed must be
+//! there.
+
+mod link;
 
 use crate::LinkType;
 use crate::frame::{ICMP, TCP, UDP};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-const ETHERTYPE_IPV4: u16 = 0x0800;
-const ETHERTYPE_IPV6: u16 = 0x86dd;
-const VLAN_TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
-const MOST_VLAN_TAGS: usize = 2;
 const MOST_EXTENSIONS: usize = 8;
+/// IANA's number; of IPv4's and the others `frame` has those.
+pub const ICMPV6: u8 = 58;
 
 /// TCP's control bits.
 pub mod flags {
@@ -137,33 +137,7 @@ impl Undecoded {
 
 /// Takes the beginning of a packet apart.
 pub fn decode(link_type: LinkType, data: &[u8]) -> Result<Decoded, Undecoded> {
-    match link_type {
-        LinkType::ETHERNET => ethernet(data),
-        LinkType::RAW => ip(data),
-        LinkType::NULL => ip(data.get(4..).ok_or(Undecoded::CutShort)?),
-        LinkType::LINUX_SLL => by_type(u16_at(data, 14)?, data.get(16..).unwrap_or(&[])),
-        _ => Err(Undecoded::LinkType),
-    }
-}
-
-fn ethernet(data: &[u8]) -> Result<Decoded, Undecoded> {
-    let mut at = 12;
-    let mut kind = u16_at(data, at)?;
-    for _ in 0..MOST_VLAN_TAGS {
-        if !VLAN_TAGS.contains(&kind) {
-            break;
-        }
-        at += 4;
-        kind = u16_at(data, at)?;
-    }
-    by_type(kind, &data[at + 2..])
-}
-
-fn by_type(kind: u16, data: &[u8]) -> Result<Decoded, Undecoded> {
-    match kind {
-        ETHERTYPE_IPV4 | ETHERTYPE_IPV6 => ip(data),
-        _ => Err(Undecoded::NotIp),
-    }
+    ip(link::inside(link_type, data)?)
 }
 
 fn ip(data: &[u8]) -> Result<Decoded, Undecoded> {
@@ -258,10 +232,13 @@ fn transport(
             (ends.source_port, ends.destination_port) = (u16_at(data, 0)?, u16_at(data, 2)?);
             header = 8;
         }
-        ICMP => {
+        ICMP | ICMPV6 => {
             header = 8;
-            // An echo belongs to its identifier, both ways.
-            if matches!(byte_at(data, 0)?, 0 | 8) {
+            // An echo belongs to its identifier, both ways (RFC 792, RFC 4443 section 4).
+            if matches!(
+                (protocol, byte_at(data, 0)?),
+                (ICMP, 0 | 8) | (ICMPV6, 128 | 129)
+            ) {
                 let identifier = u16_at(data, 4)?;
                 (ends.source_port, ends.destination_port) = (identifier, identifier);
             }

@@ -62,10 +62,24 @@ impl LinkType {
     pub const NULL: LinkType = LinkType(0);
     /// An Ethernet header.
     pub const ETHERNET: LinkType = LinkType(1);
+    /// PPP in HDLC-like framing, or without it.
+    pub const PPP: LinkType = LinkType(9);
+    /// An IP header; DLT_RAW of most systems.
+    pub const RAW_BSD: LinkType = LinkType(12);
+    /// An IP header; DLT_RAW of OpenBSD.
+    pub const RAW_OPENBSD: LinkType = LinkType(14);
     /// An IPv4 or IPv6 header.
     pub const RAW: LinkType = LinkType(101);
+    /// OpenBSD's loopback: as `NULL`, in network byte order.
+    pub const LOOP: LinkType = LinkType(108);
     /// The pseudo header of Linux's "any" device.
     pub const LINUX_SLL: LinkType = LinkType(113);
+    /// An IPv4 header.
+    pub const IPV4: LinkType = LinkType(228);
+    /// An IPv6 header.
+    pub const IPV6: LinkType = LinkType(229);
+    /// The pseudo header of Linux's "any" device, version 2: what tcpdump writes since 4.99.
+    pub const LINUX_SLL2: LinkType = LinkType(276);
 }
 
 /// Where packets were captured.

@@ -123,6 +123,9 @@ fn foreign(head: &[u8]) -> ReadError {
             "pcap as modified by Kuznetzov, which `editcap` converts".to_owned()
         }
         b"snoo" => "snoop of Solaris, which `editcap` converts".to_owned(),
+        text if text.iter().all(|byte| matches!(byte, b' '..=b'~')) => {
+            format!("it begins with {:?}", String::from_utf8_lossy(text))
+        }
         _ => {
             let bytes: Vec<_> = head.iter().map(|byte| format!("{byte:02x}")).collect();
             format!("it begins with {}", bytes.join(" "))

@@ -8,6 +8,9 @@
 use crate::Interface;
 use std::collections::HashMap;
 
+/// Views that are told apart: of further interfaces nothing is counted.
+pub const MOST_VIEWS: usize = 1024;
+
 /// Where a view stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Place {
@@ -61,7 +64,7 @@ impl Views {
         }
     }
 
-    /// The views in which a packet of an interface is.
+    /// The views in which a packet of an interface is; none of interfaces beyond `MOST_VIEWS`.
     pub fn of(&self, interface: usize) -> impl Iterator<Item = usize> {
         let views = self.of_interface.get(interface);
         views.into_iter().flatten().flatten().copied()
@@ -72,40 +75,45 @@ impl Views {
             && let Some(other) = reversed(queue)
         {
             match place {
-                "before" => return [Some(self.view(queue, Place::Before, true)), None],
-                "after" => return [Some(self.view(queue, Place::After, true)), None],
+                "before" => return [self.view(queue, Place::Before, true), None],
+                "after" => return [self.view(queue, Place::After, true), None],
                 "arrived" => {
-                    let view = |place| Some(self.view(&other, place, false));
-                    return [Place::Before, Place::After].map(view);
+                    return [Place::Before, Place::After]
+                        .map(|place| self.view(&other, place, false));
                 }
                 _ => {}
             }
         }
+        // Two interfaces of one name are two views, as of two hosts whose captures were merged.
+        let is_taken = |name: &str| {
+            let key = (name.to_owned(), Place::Unknown);
+            self.by_name.contains_key(&key)
+        };
         let name = match name {
             "" if index > 0 => format!("interface {index}"),
+            name if is_taken(name) => format!("{name} (interface {index})"),
             name => name.to_owned(),
         };
-        // Two interfaces of one name are two views.
-        self.all.push(View {
-            name,
-            place: Place::Unknown,
-            is_there: true,
-        });
-        [Some(self.all.len() - 1), None]
+        [self.view(&name, Place::Unknown, true), None]
     }
 
-    fn view(&mut self, name: &str, place: Place, is_there: bool) -> usize {
+    fn view(&mut self, name: &str, place: Place, is_there: bool) -> Option<usize> {
         let key = (name.to_owned(), place);
-        let index = *self.by_name.entry(key).or_insert_with(|| {
-            self.all.push(View {
-                name: name.to_owned(),
-                place,
-                is_there: false,
-            });
-            self.all.len() - 1
-        });
+        let index = match self.by_name.get(&key) {
+            Some(index) => *index,
+            None if self.all.len() == MOST_VIEWS => return None,
+            None => {
+                self.by_name.insert(key, self.all.len());
+                self.all.push(View {
+                    name: name.to_owned(),
+                    place,
+                    is_there: false,
+                });
+                self.all.len() - 1
+            }
+        };
         self.all[index].is_there |= is_there;
-        index
+        Some(index)
     }
 }
 

@@ -108,9 +108,15 @@ proptest! {
     /// Whatever bytes come, a packet is taken apart or refused.
     #[test]
     fn any_bytes_are_decoded_or_refused(
-        link in prop_oneof![Just(1u16), Just(101), Just(0), Just(113), any::<u16>()],
+        link in prop_oneof![Just(1u16), Just(101), Just(0), Just(9), Just(113), Just(276), any::<u16>()],
         head in prop_oneof![Just(vec![0u8; 12]), Just(vec![])],
-        kind in prop_oneof![Just(vec![8u8, 0, 0x45]), Just(vec![0x86, 0xdd, 0x60]), Just(vec![0x81, 0])],
+        kind in prop_oneof![
+            Just(vec![8u8, 0, 0x45]),
+            Just(vec![0x86, 0xdd, 0x60]),
+            Just(vec![0x81, 0]),
+            Just(vec![0x88, 0x47]),
+            Just(vec![0x88, 0x64]),
+        ],
         rest in prop::collection::vec(any::<u8>(), 0..120),
     ) {
         let bytes = [head, kind, rest].concat();
@@ -200,7 +206,7 @@ fn each_of_the_flags_is_given_by_its_conditions() {
     assert_eq!(back.wireshark.duplicate_ack_pkts, 2);
     let repeats = sent.repeats;
     assert_eq!((repeats.late_pkts, repeats.repeated_pkts), (2, 3));
-    assert_eq!(repeats.keep_alive_pkts, 1);
+    assert_eq!((counted.keep_alive_pkts, repeats.keep_alive_pkts), (1, 1));
     assert_eq!(repeats.new_bytes, 5001); // with the SYN
     assert_eq!(
         (sent.pkts, sent.data_pkts, sent.payload_bytes),
@@ -208,6 +214,67 @@ fn each_of_the_flags_is_given_by_its_conditions() {
     );
     assert_eq!((sent.first_ns, sent.last_ns), (0, 90 * MS));
     assert!(!sent.is_reply && back.is_reply);
+}
+
+#[test]
+fn what_ends_just_where_the_highest_did_is_sent_again_and_not_out_of_order() {
+    let mut script = Script::default();
+    script.handshake(0.0, 100);
+    script.data(20.0, 101);
+    script.data(21.0, 1101);
+    script.data(22.0, 1101); // within the 10 ms of the handshake
+    script.segment(23.0, flags::ACK | flags::FIN, (1101, 901), 1000, false); // a byte further
+    script.segment(24.0, flags::ACK | flags::FIN, (1101, 901), 1000, false);
+    script.data(25.0, 101); // ends elsewhere
+    let counted = script.rows()[0].wireshark;
+    assert_eq!(
+        (counted.retransmission_pkts, counted.out_of_order_pkts),
+        (2, 2)
+    );
+}
+
+#[test]
+fn a_reset_that_acknowledges_nothing_makes_nothing_spurious() {
+    let mut script = Script::default();
+    script.handshake(0.0, u32::MAX - 5000);
+    script.data(20.0, u32::MAX - 4999);
+    script.segment(40.0, flags::RST, (901, 0), 0, true);
+    script.data(41.0, u32::MAX - 3999); // below 0, as far as numbers that wrap go
+    let counted = script.rows()[0].wireshark;
+    assert_eq!(counted.spurious_retransmission_pkts, 0);
+}
+
+#[test]
+fn the_answer_to_a_keep_alive_is_no_duplicate() {
+    let mut script = Script::default();
+    script.handshake(0.0, 100);
+    script.data(20.0, 101);
+    script.ack(21.0, 1101);
+    script.segment(1000.0, flags::ACK, (1100, 901), 0, false);
+    script.ack(1001.0, 1101);
+    script.data(2000.0, 1101);
+    script.ack(2001.0, 1101);
+    assert_eq!(script.rows()[1].wireshark.duplicate_ack_pkts, 1);
+    assert_eq!(script.rows()[0].wireshark.keep_alive_pkts, 1);
+}
+
+/// As after a crash: no FIN and no reset, and the other one speaks first.
+#[test]
+fn whoever_opens_a_connection_has_spoken_first() {
+    let mut script = Script::default();
+    script.data(0.0, 5000); // begun before the capture
+    script.ack(1.0, 6000);
+    script.segment(5000.0, flags::SYN, (70_000, 0), 0, true);
+    script.segment(5001.0, flags::SYN | flags::ACK, (80_000, 70_001), 0, false);
+    let rows = script.rows();
+    let told: Vec<_> = rows
+        .iter()
+        .map(|row| (row.ends.source_port, row.connection, row.is_reply, row.pkts))
+        .collect();
+    let first = [(4000, 1, false, 1), (80, 1, true, 1)];
+    let second = [(80, 2, false, 1), (4000, 2, true, 1)];
+    assert_eq!(told, [first, second].concat());
+    assert!(rows.iter().all(|row| row.wireshark.lost_segment_pkts == 0));
 }
 
 #[test]

@@ -74,8 +74,8 @@ def analyze_capture(path: str) -> dict[str, Any]:
 
     Returns:
         ``format`` (pcapng, pcap), ``pkts``, ``bytes_read``; ``error``, why the rest could not be
-        read, or None; ``untimed_pkts``, ``passed_over_pkts``, ``missed_pkts`` and
-        ``undecoded_pkts`` (words to packets), what is in no flow; ``views``, a list of places
+        read, or None; ``untimed_pkts``, ``unviewed_pkts``, ``passed_over_pkts``, ``missed_pkts``
+        and ``undecoded_pkts`` (words to packets), what is in no flow; ``views``, a list of places
         (name, place, pkts, series_bytes, series_width_ns, series_begin_ns); ``columns``, those of
         ``captured_flows`` from ``connection`` on, and ``view``; ``labels``, a name a row.
 

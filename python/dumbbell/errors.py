@@ -28,6 +28,8 @@ class SpecError(DumbbellError):
     """
 
     exit_code = EXIT_BAD_INPUT
+    is_sentence = False
+    """Whether the message is one sentence, and not value and what is allowed."""
 
     def __init__(self, path: str, value: object, allowed: str, hint: str | None = None) -> None:
         """See the attributes."""

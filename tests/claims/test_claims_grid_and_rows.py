@@ -52,6 +52,17 @@ def test_the_deciding_parameter_is_named_and_where_it_turns() -> None:
     assert judged.note == "reproduced at load = 0.7 / load = 0.75; not reproduced at load = 0.9"
 
 
+def test_where_nothing_was_decided_is_told_by_all_parameters() -> None:
+    grid = [
+        point(MAYBE, base=1.0, load=0.9),
+        point(NO, base=2.0, load=0.9),
+        point(YES, base=2.0, load=0.7),
+    ]
+    judged = judge_free_parameters(FREE, grid)
+    turns = "reproduced at load = 0.7; not reproduced at load = 0.9"
+    assert judged.note == f"{turns}; inconclusive at base = 1, load = 0.9"
+
+
 def test_undecided_points_do_not_hide_what_decides() -> None:
     grid = [
         point(YES, base=1.0, load=0.7),

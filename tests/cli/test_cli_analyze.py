@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -50,6 +51,7 @@ def test_it_prints_the_flows_and_writes_a_page(capture: Path, tmp_path: Path) ->
     assert "a->b after, > 100 KB" in done.stdout
     page = (tmp_path / "page" / "index.html").read_text()
     assert "What is in some.pcapng?" in page
+    assert "10.10.1.1:32768 &gt; 10.10.1.2:10000" in page
     figures = {path.stem for path in (tmp_path / "page" / "figures").glob("*.svg")}
     assert figures == {"throughput", "loss-by-flag", "loss-by-bytes", "rate"}
     table = pl.read_parquet(tmp_path / "page" / "tables" / "captured_flows.parquet")
@@ -86,6 +88,37 @@ def test_a_cut_file_is_done_and_one_with_nothing_is_bad_input(
         assert (refused.returncode, refused.stdout) == (2, "")
         assert refused.stderr.startswith("error: ")
         assert name in refused.stderr
-    missing = analyze(tmp_path / "missing.pcap")
-    assert missing.returncode == 2
-    assert "No such file" in missing.stderr
+    for name, words in (("missing.pcap", "No such file"), (".", "directory")):
+        refused = analyze(tmp_path / name)
+        assert refused.returncode == 2
+        assert refused.stderr.startswith(f"error: {tmp_path / name}: ")
+        assert words in refused.stderr
+
+
+def test_flows_can_be_told_apart_in_80_columns(capture: Path) -> None:
+    from io import StringIO
+
+    from rich.console import Console
+
+    from dumbbell.cli.analyze_capture import analyze_capture
+
+    out = StringIO()
+    console = Console(file=out, width=80)
+    analyze_capture(capture, out=None, view=None, write=None, as_json=False, console=console)
+    lines = out.getvalue().splitlines()
+    assert all(len(line) <= 80 for line in lines)
+    (at,) = [index for index, line in enumerate(lines) if "10.10.1.1:32768 >" in line][:1]
+    assert "10.10.1.2:10000" in lines[at + 1]
+
+
+def test_what_has_no_flow_is_read_and_said(tmp_path: Path) -> None:
+    """An ARP request, and nothing else."""
+    header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+    path = tmp_path / "arp.pcap"
+    path.write_bytes(
+        header + struct.pack("<IIII", 1, 0, 42, 42) + bytes(12) + b"\x08\x06" + bytes(28)
+    )
+    done = analyze(path, "--out", tmp_path / "page")
+    assert (done.returncode, done.stderr) == (0, f"{path}: 1 packets that are not IP: in no flow\n")
+    assert "1 packets read" in done.stdout
+    assert (tmp_path / "page" / "index.html").exists()

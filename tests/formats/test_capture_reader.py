@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -51,7 +53,7 @@ def test_a_file_that_is_cut_is_read_up_to_there(tmp_path: Path, whole: bytes) ->
     [
         (b"", "the file is empty"),
         (b"\x1f\x8b" + bytes(30), "compressed by gzip"),
-        (b"hello, world, this is text", "not a capture"),
+        (b"hello, world, this is text", r'it begins with "hell".*\.csv'),
         (b"\xd4\xc3\xb2\xa1" + bytes(3), "the file ends at byte 7"),
     ],
 )
@@ -153,6 +155,88 @@ def test_flows_of_one_instant_have_no_throughput(tmp_path: Path) -> None:
 def test_what_tshark_did_not_print_is_refused(tmp_path: Path, content: str) -> None:
     with pytest.raises(FormatError, match=r"frame\.time_epoch"):
         read_tshark_csv(written(tmp_path, content, "flows.csv"))
+
+
+def test_a_line_without_an_end_is_named_and_what_came_before_is_read(tmp_path: Path) -> None:
+    line = LINE.format(time="5.5", port=2, size=1000, flag="")
+    run = read_tshark_csv(written(tmp_path, line + "x" * (1 << 21) + "\n" + line, "flows.csv"))
+    assert run.column("captured_flows", "pkts").tolist() == [1]
+    assert any("flows.csv:2: the line has no end" in each for each in run.meta["problems"])
+
+
+@pytest.mark.parametrize("name", ["endless.csv", "endless.pcap"])
+def test_a_file_without_an_end_is_left(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.symlink_to("/dev/zero")
+    read = read_tshark_csv if name.endswith(".csv") else read_capture
+    with pytest.raises(FormatError, match=name):
+        read(path)
+
+
+def test_a_pipe_is_read_once(tmp_path: Path, whole: bytes) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    for content, is_capture in ((whole, True), (b"something else" * 100, False)):
+        with ThreadPoolExecutor(1) as writer:
+            written = writer.submit(path.write_bytes, content)
+            if is_capture:
+                assert read_capture(path).meta["read"]["bytes"] == len(whole)
+            else:
+                with pytest.raises(FormatError, match='it begins with "some"'):
+                    read_capture(path)
+            # Whoever reads may go away before all is written.
+            assert written.exception() is None or isinstance(written.exception(), BrokenPipeError)
+
+
+def pcapng(names: list[str]) -> bytes:
+    """A file with so many interfaces, one datagram on each, in its turn."""
+
+    def block(kind: int, body: bytes) -> bytes:
+        size = 12 + len(body)
+        return struct.pack("<II", kind, size) + body + struct.pack("<I", size)
+
+    blocks = [block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))]
+    for name in names:
+        text = name.encode()
+        padding = bytes(-len(text) % 4)
+        option = struct.pack("<HH", 2, len(text)) + text + padding if text else b""
+        blocks.append(block(1, struct.pack("<HHI", 101, 0, 0) + option))
+    addresses = bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2])
+    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 28, 0, 0, 64, 17, 0, *addresses)
+    datagram = ip + struct.pack(">HHHH", 5, 6, 8, 0)
+    for index in range(len(names)):
+        head = struct.pack("<IIIII", index, 0, 1000 + index, len(datagram), len(datagram))
+        blocks.append(block(6, head + datagram))
+    return b"".join(blocks)
+
+
+def test_interfaces_of_one_name_are_places_of_their_own(tmp_path: Path) -> None:
+    """As of two hosts whose captures were merged."""
+    path = written(tmp_path, pcapng(["eth0", "eth0", "", "eth1"]))
+    run = read_capture(path)
+    names = ["eth0", "eth0 (interface 1)", "interface 2", "eth1"]
+    assert run.meta["queue_names"] == names
+    for name in names:
+        assert captured_flows(run, name, "").pkts.tolist() == [1]
+    target = tmp_path / "second.pcap"
+    assert write_view(path, target, queue=names[1], place=-1) == 1
+
+
+def test_of_many_interfaces_the_first_are_told_apart(tmp_path: Path) -> None:
+    run = read_capture(written(tmp_path, pcapng([""] * 1500)))
+    assert len(run.meta["queue_names"]) == 1024
+    assert run.meta["problems"] == ["476 packets of interfaces beyond the first 1024: in no flow"]
+
+
+def test_what_is_not_tcp_has_no_loss_and_a_name_of_its_own(run: Run) -> None:
+    """Retransmissions are TCP's: of datagrams and pings nobody knows what was lost."""
+    imported = read_capture(capture_of(run))
+    found = captured_flows(imported, QUEUE, "after")
+    names = [imported.flow_names[index] for index in found.flow.tolist()]
+    others = [name.endswith(" UDP") or " ICMP" in name for name in names]
+    assert sum(others) == 2
+    np.testing.assert_array_equal(np.isnan(found.loss_by_flag), others)
+    np.testing.assert_array_equal(np.isnan(found.loss_by_bytes), others)
 
 
 def test_an_imported_run_is_written_and_read_like_any(tmp_path: Path, run: Run) -> None:

@@ -15,6 +15,7 @@ from dumbbell.claims import Kind, Verdict
 from dumbbell.metrics import base_rtts_s
 from dumbbell.report import Report
 from dumbbell.report.figures import as_polars
+from dumbbell.report.page import interval_words
 from dumbbell.studies import Interrupted, StudyOptions, get_study
 from dumbbell.studies.buffer_sizing import (
     all_buffers,
@@ -298,6 +299,35 @@ def test_the_table_over_the_grid_has_what_was_published_beside_each_point(report
     for row in table.rows:
         assert 0 not in row.best
         assert all(row.cells[at][-1].isdigit() for at in row.best)
+
+
+def test_the_intervals_of_the_table_are_folded_below_it(report: Report) -> None:
+    at = next(index for index, each in enumerate(report.values) if each.title == "Over the grid")
+    table, folded = report.values[at : at + 2]
+    assert folded.is_folded and not table.is_folded
+    assert [row.name for row in folded.rows] == [row.name for row in table.rows]
+    for row, of in zip(table.rows, folded.rows, strict=True):
+        for cell, interval in zip(row.cells[1:], of.cells, strict=True):
+            assert (cell == "–") == (interval == "–")
+            if cell != "–":
+                low, high = map(float, interval.split(" to "))
+                value = float(cell.rstrip(" ✗?~"))
+                assert low <= value <= high or value == pytest.approx(high, rel=0.01)
+
+
+def test_the_page_says_of_what_an_interval_is(report: Report) -> None:
+    assert {interval_words(one) for one in report.judged} == {"95 % intervals, whole grid"}
+
+
+def test_one_runs_numbers_are_judged_of_runs_as_long_as_the_sources(report: Report) -> None:
+    """A shorter run has a lesser maximum."""
+    greatest = [one for one in report.judged if "lose up to" in one.claim.statement]
+    assert len(greatest) == 4
+    assert {one.verdict for one in greatest} == {Verdict.NOT_TESTABLE}
+    (of,) = (each for each in OBSERVATIONS if each.id == "observation-09-testbed-small")
+    losses = np.linspace(0.85, 0.95, 10)
+    whole = judging.judge_at(of, {of.quantities[0]: losses}, duration_s=150)
+    assert whole.verdict is Verdict.REPRODUCED
 
 
 def test_the_rules_give_the_buffers_of_the_source(report: Report) -> None:

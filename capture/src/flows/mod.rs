@@ -1,8 +1,8 @@
 //! Flows of a capture: bytes, packets, times, and what was sent again by two rules.
 //!
 //! A flow is what two ends exchange: addresses, protocol and ports. Its two directions are
-//! counted apart. A SYN with another initial sequence number on known ends begins a new
-//! connection, as does one after a FIN or a reset.
+//! counted apart. A SYN with another sequence number than the first one seen from its sender begins
+//! a new connection.
 //!
 //! The two rules are in `wireshark` (what the field's tool flags) and `seen` (ours). They agree
 //! on how many segments did not advance the sequence and differ in what they call them.
@@ -61,8 +61,8 @@ struct Connection {
     directions: [Option<Direction>; 2],
     ends: Ends,
     number: u32,
-    syn: Option<u32>,
-    is_over: bool,
+    /// Of TCP, the first sequence number seen in each direction.
+    first_seqs: [Option<u32>; 2],
     shared: wireshark::Shared,
 }
 
@@ -99,36 +99,39 @@ impl FlowTable {
 
     /// The connection a packet belongs to, and whether it goes back.
     fn find(&mut self, packet: &Decoded) -> Option<(usize, bool)> {
-        let known = self.by_ends.get(&packet.ends).map(|index| (*index, false));
-        let known = known.or_else(|| {
-            let back = self.by_ends.get(&packet.ends.reversed());
-            back.map(|index| (*index, true))
-        });
-        let (mut number, mut begins) = (1, true);
-        if let Some((index, is_reply)) = known {
-            let connection = &self.connections[index as usize];
-            begins = packet
-                .tcp
-                .is_some_and(|tcp| !is_reply && connection.is_begun_anew_by(&tcp));
-            if !begins {
-                return Some((index as usize, is_reply));
+        let mut number = 1;
+        if let Some((index, is_reply)) = self.known(packet.ends) {
+            let connection = &self.connections[index];
+            let tcp = packet.tcp.as_ref();
+            if !tcp.is_some_and(|tcp| connection.is_begun_anew_by(tcp, is_reply)) {
+                return Some((index, is_reply));
             }
             number = connection.number + 1;
         }
-        if !begins || self.connections.len() >= self.most {
+        if self.connections.len() >= self.most {
             return None;
         }
         let index = self.connections.len();
+        // Whoever speaks first may be the other one this time.
+        self.by_ends.remove(&packet.ends.reversed());
         self.by_ends.insert(packet.ends, index as u32);
         self.connections.push(Connection {
             directions: [None, None],
             ends: packet.ends,
             number,
-            syn: None,
-            is_over: false,
+            first_seqs: [None, None],
             shared: wireshark::Shared::default(),
         });
         Some((index, false))
+    }
+
+    /// The latest connection between two ends, and whether they are in the other order there.
+    fn known(&self, ends: Ends) -> Option<(usize, bool)> {
+        let ways = [(ends, false), (ends.reversed(), true)];
+        ways.into_iter().find_map(|(ends, is_reply)| {
+            let index = self.by_ends.get(&ends)?;
+            Some((*index as usize, is_reply))
+        })
     }
 
     /// A row for each direction that was seen, in the order of connections.
@@ -156,10 +159,11 @@ impl FlowTable {
 }
 
 impl Connection {
-    /// Whether a packet in the direction of who spoke first opens another connection.
-    fn is_begun_anew_by(&self, tcp: &TcpView) -> bool {
+    /// Whether a segment opens another connection of the same ends.
+    fn is_begun_anew_by(&self, tcp: &TcpView, is_reply: bool) -> bool {
         let is_opening = tcp.has(flags::SYN) && !tcp.has(flags::ACK);
-        is_opening && self.syn != Some(tcp.seq) && (self.syn.is_some() || self.is_over)
+        let first_seq = self.first_seqs[usize::from(is_reply)];
+        is_opening && first_seq.is_some_and(|seq| seq != tcp.seq)
     }
 
     fn add(&mut self, at_ns: i64, frame_bytes: u32, packet: &Decoded, is_reply: bool) {
@@ -198,10 +202,7 @@ impl Connection {
     }
 
     fn add_segment(&mut self, at_ns: i64, tcp: &TcpView, is_reply: bool) {
-        if tcp.has(flags::SYN) && !tcp.has(flags::ACK) && !is_reply {
-            self.syn = Some(tcp.seq);
-        }
-        self.is_over |= tcp.has_any(flags::FIN | flags::RST);
+        self.first_seqs[usize::from(is_reply)].get_or_insert(tcp.seq);
         let [first, second] = &mut self.directions;
         let (forward, backward) = match is_reply {
             false => (first, second),
@@ -256,7 +257,9 @@ pub const NUMBERS: [Number; 19] = [
     ("duplicate_ack_pkts", |row| {
         row.wireshark.duplicate_ack_pkts as i64
     }),
-    ("keep_alive_pkts", |row| row.repeats.keep_alive_pkts as i64),
+    ("keep_alive_pkts", |row| {
+        row.wireshark.keep_alive_pkts as i64
+    }),
     ("repeated_pkts", |row| row.repeats.repeated_pkts as i64),
     ("late_pkts", |row| row.repeats.late_pkts as i64),
     ("new_bytes", |row| row.repeats.new_bytes as i64),

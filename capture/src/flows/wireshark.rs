@@ -5,23 +5,29 @@
 //! | keep-alive | no or one byte, one below the next expected, no SYN, FIN or RST; never one of the others |
 //! | spurious retransmission | payload, all of which the other side has acknowledged |
 //! | fast retransmission | below the next expected; two duplicate acknowledgements or more, of just this segment, the last within 20 ms |
-//! | out-of-order | below the next expected; within the initial round-trip time (3 ms where the handshake was not seen) of the segment that carried the highest |
+//! | out-of-order | below the next expected and ends elsewhere; within the initial round-trip time (3 ms where the handshake was not seen) of the segment that carried the highest |
 //! | retransmission | below the next expected, and none of the above |
+//! | duplicate acknowledgement | of nothing, like the one before it, with the same window, not closed; no SYN, FIN or RST; not the answer to a keep-alive |
 //!
 //! `tcp.analysis.retransmission` is set for the last, for fast and for spurious ones;
 //! `tcp.analysis.out_of_order` is not one of them. With SACK, most repairs come within a
 //! round-trip time of other segments and are called out-of-order, SACK blocks are not looked at
 //! (Wireshark issue 13863): that is why loss "by tshark" is a definition of its own.
 //!
-//! Source: Wireshark User's Guide, section "TCP Analysis"; checked packet for packet against
-//! TShark 4.0.17 (Debian 12) in `tests/formats/test_capture_tools.py`. Other versions may differ.
-//! The next expected number is the highest seen.
+//! Source: Wireshark User's Guide, section "TCP Analysis"; checked against TShark 4.0.17
+//! (Debian 12), flow by flow on captures and on random conversations, in
+//! `tests/formats/test_capture_tools.py`. Other versions may differ. The next expected number is the
+//! highest seen.
+//!
+//! Known to differ: where segments that carry data acknowledge what was not captured, TShark takes
+//! some repairs for fast retransmissions without two duplicates.
 
 use super::seen::ahead;
 use crate::decode::{TcpView, flags};
 
 const FAST_NS: i64 = 20_000_000;
 const DEFAULT_REORDERING_NS: i64 = 3_000_000;
+
 /// Packets by flag; each packet has one at most, but for lost segments before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WiresharkFlags {
@@ -37,6 +43,8 @@ pub struct WiresharkFlags {
     pub lost_segment_pkts: u64,
     /// `tcp.analysis.duplicate_ack`.
     pub duplicate_ack_pkts: u64,
+    /// `tcp.analysis.keep_alive`.
+    pub keep_alive_pkts: u64,
 }
 
 /// What both directions share.
@@ -46,16 +54,18 @@ pub(super) struct Shared {
     initial_rtt_ns: Option<i64>,
 }
 
-/// What is known of one direction.
+/// What is known of one direction. As Wireshark's, a sequence or acknowledgement number of 0 is one
+/// that has not been seen.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Direction {
     pub flags: WiresharkFlags,
-    next: Option<u32>,
+    next: u32,
     next_ns: i64,
-    last_ack: Option<u32>,
+    last_ack: u32,
     last_ack_ns: i64,
     window: u16,
     duplicates: u32,
+    last_was_keep_alive: bool,
 }
 
 /// Enters a segment of `forward`.
@@ -67,37 +77,43 @@ pub(super) fn enter(
     tcp: &TcpView,
 ) {
     let is_control = tcp.has_any(flags::SYN | flags::FIN | flags::RST);
-    let end = tcp.seq.wrapping_add(tcp.payload_bytes);
-    shared.handshake(at_ns, tcp);
-    forward.count_duplicate(tcp, is_control);
-
-    let is_keep_alive = !is_control
-        && tcp.payload_bytes <= 1
-        && forward
-            .next
-            .is_some_and(|next| tcp.seq == next.wrapping_sub(1));
+    let is_known = forward.next != 0;
+    let is_keep_alive = !is_control && tcp.payload_bytes <= 1 && forward.is_one_below(tcp.seq);
     let is_probe = tcp.payload_bytes == 1
-        && forward.next == Some(tcp.seq)
-        && backward.is_some_and(|other| other.last_ack.is_some() && other.window == 0);
-    let skips = forward.next.is_some_and(|next| ahead(tcp.seq, next) > 0);
+        && forward.next == tcp.seq
+        && backward.is_some_and(|other| other.window == 0);
+    shared.handshake(at_ns, tcp);
+    forward.count_duplicate(backward, tcp, is_control);
+
+    let skips = is_known && ahead(tcp.seq, forward.next) > 0;
     if skips && !tcp.has_any(flags::RST) && !is_probe {
         forward.flags.lost_segment_pkts += 1;
     }
     let carries = tcp.payload_bytes > 0 || tcp.has_any(flags::SYN | flags::FIN);
-    if carries && !is_keep_alive && !is_probe {
-        forward.classify(backward, shared, at_ns, tcp, end);
+    if is_keep_alive {
+        forward.flags.keep_alive_pkts += 1;
+    } else if carries {
+        forward.classify(backward, shared, at_ns, tcp);
     }
 
-    let control = u32::from(tcp.has_any(flags::SYN | flags::FIN));
-    let next = end.wrapping_add(control);
-    let is_highest = forward.next.is_none_or(|highest| ahead(next, highest) > 0);
+    let next = after(tcp);
+    let is_highest = !is_known || ahead(next, forward.next) > 0;
     if is_highest && !is_probe {
-        forward.next = Some(next);
+        forward.next = next;
         forward.next_ns = at_ns;
     }
     forward.window = tcp.window;
-    forward.last_ack = Some(tcp.ack);
+    forward.last_ack = tcp.ack;
     forward.last_ack_ns = at_ns;
+    forward.last_was_keep_alive = is_keep_alive;
+}
+
+/// The sequence number behind a segment, its SYN or FIN counted.
+fn after(tcp: &TcpView) -> u32 {
+    let control = u32::from(tcp.has_any(flags::SYN | flags::FIN));
+    tcp.seq
+        .wrapping_add(tcp.payload_bytes)
+        .wrapping_add(control)
 }
 
 impl Shared {
@@ -106,7 +122,7 @@ impl Shared {
         match (tcp.has(flags::SYN), tcp.has(flags::ACK)) {
             (true, false) => self.syn_ns = Some(at_ns),
             (false, true) if self.initial_rtt_ns.is_none() => {
-                self.initial_rtt_ns = self.syn_ns.map(|syn_ns| at_ns - syn_ns);
+                self.initial_rtt_ns = self.syn_ns.map(|syn_ns| at_ns.saturating_sub(syn_ns));
             }
             _ => {}
         }
@@ -114,18 +130,24 @@ impl Shared {
 }
 
 impl Direction {
-    /// An acknowledgement like the last one, of nothing and with the same window.
-    fn count_duplicate(&mut self, tcp: &TcpView, is_control: bool) {
-        let is_duplicate = tcp.payload_bytes == 0
+    fn is_one_below(&self, seq: u32) -> bool {
+        seq == self.next.wrapping_sub(1)
+    }
+
+    /// An acknowledgement like the last one, of nothing and with the same window, that does not
+    /// answer a keep-alive.
+    fn count_duplicate(&mut self, backward: Option<&Direction>, tcp: &TcpView, is_control: bool) {
+        let is_again = tcp.payload_bytes == 0
             && tcp.window != 0
             && tcp.window == self.window
-            && self.next == Some(tcp.seq)
-            && self.last_ack == Some(tcp.ack)
+            && self.next == tcp.seq
+            && self.last_ack == tcp.ack
             && !is_control;
-        if is_duplicate {
+        let is_answer = backward.is_some_and(|other| other.last_was_keep_alive);
+        if is_again && !is_answer {
             self.duplicates += 1;
             self.flags.duplicate_ack_pkts += 1;
-        } else if self.last_ack != Some(tcp.ack) {
+        } else if self.last_ack != tcp.ack {
             self.duplicates = 0;
         }
     }
@@ -136,20 +158,18 @@ impl Direction {
         shared: &Shared,
         at_ns: i64,
         tcp: &TcpView,
-        end: u32,
     ) {
-        let acknowledged = backward.and_then(|other| other.last_ack);
-        if tcp.payload_bytes > 0 && acknowledged.is_some_and(|ack| ahead(end, ack) <= 0) {
+        let end = tcp.seq.wrapping_add(tcp.payload_bytes);
+        let is_acknowledged =
+            backward.is_some_and(|other| other.last_ack != 0 && ahead(end, other.last_ack) <= 0);
+        if tcp.payload_bytes > 0 && is_acknowledged {
             self.flags.spurious_retransmission_pkts += 1;
             self.flags.retransmission_pkts += 1;
             return;
         }
         // One byte below, with more behind it: new data after a probe of a closed window.
-        let is_after_probe = tcp.payload_bytes > 1
-            && self
-                .next
-                .is_some_and(|next| tcp.seq == next.wrapping_sub(1));
-        let is_below = self.next.is_some_and(|next| ahead(tcp.seq, next) < 0);
+        let is_after_probe = tcp.payload_bytes > 1 && self.is_one_below(tcp.seq);
+        let is_below = self.next != 0 && ahead(tcp.seq, self.next) < 0;
         if !is_below || is_after_probe {
             return;
         }
@@ -159,8 +179,9 @@ impl Direction {
             return;
         }
         let reordering_ns = shared.initial_rtt_ns.filter(|rtt| *rtt != 0);
-        let is_soon = at_ns - self.next_ns < reordering_ns.unwrap_or(DEFAULT_REORDERING_NS);
-        if is_soon {
+        let is_soon =
+            at_ns.saturating_sub(self.next_ns) < reordering_ns.unwrap_or(DEFAULT_REORDERING_NS);
+        if is_soon && after(tcp) != self.next {
             self.flags.out_of_order_pkts += 1;
         } else {
             self.flags.retransmission_pkts += 1;
@@ -169,7 +190,7 @@ impl Direction {
 
     /// Whether this direction has just asked twice for the other's segment that begins there.
     fn asks_for(&self, start: u32, at_ns: i64) -> bool {
-        let is_recent = at_ns - self.last_ack_ns < FAST_NS;
-        is_recent && self.duplicates >= 2 && self.last_ack == Some(start)
+        let is_recent = at_ns.saturating_sub(self.last_ack_ns) < FAST_NS;
+        is_recent && self.duplicates >= 2 && self.last_ack == start
     }
 }

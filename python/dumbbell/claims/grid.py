@@ -93,14 +93,21 @@ def _deciding_parameters(points: Sequence[GridPoint], names: Sequence[str]) -> t
 
 
 def _where_it_turns(points: Sequence[GridPoint], deciding: Sequence[str]) -> str:
-    """One clause per verdict: the settings of the deciding parameters at which it was given."""
+    """One clause per verdict: the settings at which it was given.
+
+    Of the deciding parameters, but where nothing could be decided: that is no matter of theirs.
+    """
+    decided = [Verdict.REPRODUCED.value, Verdict.NOT_REPRODUCED.value]
     settings: dict[str, list[str]] = {}
     for point in points:
-        setting = ", ".join(f"{name} = {_plain(point.parameters[name])}" for name in deciding)
-        at = settings.setdefault(point.judged.verdict.value, [])
+        verdict = point.judged.verdict.value
+        named = deciding if verdict in decided else list(point.parameters)
+        setting = ", ".join(f"{name} = {_plain(point.parameters[name])}" for name in named)
+        at = settings.setdefault(verdict, [])
         if setting not in at:
             at.append(setting)
-    return "; ".join(f"{verdict} at {' / '.join(at)}" for verdict, at in settings.items())
+    in_order = [*decided, *(verdict for verdict in settings if verdict not in decided)]
+    return "; ".join(f"{verdict} at {' / '.join(settings[verdict])}" for verdict in in_order)
 
 
 def _plain(value: float | str) -> str:

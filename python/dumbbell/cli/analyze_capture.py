@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from rich import box
 from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
@@ -15,11 +16,21 @@ from dumbbell.errors import SpecError
 from dumbbell.formats import read_capture, read_tshark_csv, write_view
 from dumbbell.metrics.captured import CapturedFlows, captured_flows, captured_places
 from dumbbell.report import check_replaceable, write_report
-from dumbbell.report.capture_page import capture_report, mean, median, place_name, shown, sizes
+from dumbbell.report.capture_page import (
+    MOST_ROWS,
+    capture_report,
+    flow_cells,
+    largest,
+    mean,
+    median,
+    place_name,
+    shown,
+    sizes,
+)
 from dumbbell.tables import Run
 
-MOST_ROWS = 20
-"""Flows that the terminal shows, largest first; the tables have all."""
+MOST_PLACES = 6
+"""Places whose flows the terminal shows."""
 
 
 def analyze_capture(
@@ -102,20 +113,23 @@ def _numbers(run: Run, found: list[tuple[str, CapturedFlows]]) -> dict[str, Any]
 def _show(run: Run, found: list[tuple[str, CapturedFlows]], console: Console) -> None:
     read = run.meta["read"]
     console.print(Text(f"{run.meta['source']}: {read['format']}, {read['pkts']} packets read"))
+    if not found:
+        return
     console.print(_places(found))
-    for name, flows in found:
+    for name, flows in found[:MOST_PLACES]:
         console.print(_flows(run, name, flows))
         if flows.without_duration:
             count = flows.without_duration
             console.print(Text(f"{name}: {count} flows of one instant have no throughput"))
+    if len(found) > MOST_PLACES:
+        console.print(Text(f"the flows of the first {MOST_PLACES} of {len(found)} places"))
 
 
 def _places(found: list[tuple[str, CapturedFlows]]) -> Grid:
-    grid = Grid(title="Places", title_justify="left")
-    heads = ("", "Flows", "Packets", "Median Mbit/s", "Loss by flag %", "Loss by bytes %")
-    for head in heads:
-        grid.add_column(head, justify="left" if not head else "right")
-    for name, flows in found:
+    grid = _grid("Places")
+    for head in ("Flows", "Packets", "Median\nMbit/s", "Mean loss %\nby flag", "\nby bytes"):
+        grid.add_column(Text(head), justify="right", no_wrap=True)
+    for name, flows in found[:MOST_ROWS]:
         for size, keep in sizes(flows):
             if keep.any():
                 grid.add_row(
@@ -126,26 +140,28 @@ def _places(found: list[tuple[str, CapturedFlows]]) -> Grid:
                     shown(100 * mean(flows.loss_by_flag[keep])),
                     shown(100 * mean(flows.loss_by_bytes[keep])),
                 )
+    if len(found) > MOST_ROWS:
+        grid.caption = f"the first {MOST_ROWS} of {len(found)}"
     return grid
 
 
 def _flows(run: Run, name: str, flows: CapturedFlows) -> Grid:
-    order = (-flows.bytes).argsort(kind="stable")[:MOST_ROWS].tolist()
+    order = largest(flows)
     count = flows.flow.size
-    grid = Grid(title=Text(f"Flows, {name}"), title_justify="left")
-    grid.add_column("Flow")
-    for head in ("Packets", "Bytes", "s", "Mbit/s", "Loss by flag %", "by bytes %"):
-        grid.add_column(head, justify="right")
+    grid = _grid(f"Flows, {name}")
+    for head in ("Packets", "MB", "s", "Mbit/s", "Loss %\nby flag", "\nby bytes"):
+        grid.add_column(Text(head), justify="right", no_wrap=True)
     for row in order:
-        grid.add_row(
-            Text(run.flow_names[int(flows.flow[row])]),
-            str(int(flows.pkts[row])),
-            str(int(flows.bytes[row])),
-            shown(float(flows.duration_s[row])),
-            shown(float(flows.throughput_bps[row]) / 1e6),
-            shown(100 * float(flows.loss_by_flag[row])),
-            shown(100 * float(flows.loss_by_bytes[row])),
-        )
+        grid.add_row(Text(run.flow_names[int(flows.flow[row])]), *flow_cells(flows, row))
     if count > len(order):
         grid.caption = f"the {len(order)} largest of {count}"
+    return grid
+
+
+def _grid(title: str) -> Grid:
+    """With a first column for names, which are folded where there is no room and never cut."""
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), title_justify="left")
+    grid.title = Text(title, style="bold")
+    grid.caption_justify = "left"
+    grid.add_column("", overflow="fold")
     return grid

@@ -27,7 +27,7 @@ def exit_code_of(error: Exception) -> int | None:
 
 def print_error(error: DumbbellError) -> None:
     """The message on standard error; of a `SpecError` with its parts on lines of their own."""
-    if isinstance(error, SpecError):
+    if isinstance(error, SpecError) and not error.is_sentence:
         print(f"error: {error.path or 'experiment'}: {error.value!r}", file=sys.stderr)
         print(f"  allowed: {error.allowed}", file=sys.stderr)
         if error.hint:

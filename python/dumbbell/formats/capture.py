@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,13 @@ from typing import Any
 import numpy as np
 
 from dumbbell import _engine
-from dumbbell.formats.errors import FormatError
+from dumbbell.formats.errors import FormatError, UnreadableError
 from dumbbell.tables import SCHEMA, Run
 
 MOST_FLOWS = 200_000
 """Connections that are counted one by one."""
+MOST_VIEWS = 1024
+"""Interfaces, or places at queues, that are told apart."""
 SERIES = "series"
 """In ``meta``: per view the interval in ns, the first instant, and the bytes of each interval."""
 NOT_KNOWN = -1
@@ -43,27 +46,31 @@ def read_capture(source: str | Path) -> Run:
         OSError: There is no such file.
     """
     path = Path(source)
+    _check_is_there(path)
     try:
         found = _engine.analyze_capture(str(path))
     except _engine.CaptureError as error:
-        raise FormatError(str(path), head(path), str(error)) from None
+        is_text = 'begins with "' in str(error)
+        hint = "; tshark's fields are read from a file named .csv" if is_text else ""
+        raise UnreadableError(str(path), f"{error}{hint}") from None
     if not found["pkts"]:
-        raise FormatError(str(path), head(path), found["error"] or "the capture has no packet")
-    views = found["views"]
+        raise UnreadableError(str(path), found["error"] or "the capture has no packet")
     columns = dict(found["columns"])
     labels: list[str] = found["labels"]
-    names = list(dict.fromkeys(labels))
-    place_of = {name: index for index, name in enumerate(names)}
+    flow_of = {name: index for index, name in enumerate(dict.fromkeys(labels))}
     t0 = int(columns["first_ns"].min()) if labels else 0
-    queues = list(dict.fromkeys(view["name"] or path.name for view in views))
-    queue_of = np.array([queues.index(view["name"] or path.name) for view in views], dtype=np.int64)
+    views = found["views"]
+    view_names = [view["name"] or path.name for view in views]
+    queues = list(dict.fromkeys(view_names))
+    place_of = {name: index for index, name in enumerate(queues)}
+    queue_of = np.array([place_of[name] for name in view_names], dtype=np.int64)
     places = np.array([view["place"] for view in views], dtype=np.int64)
     which = columns.pop("view")
     values = {
         **columns,
         "queue": queue_of[which],
         "place": places[which],
-        "flow": np.array([place_of[label] for label in labels], dtype=np.int64),
+        "flow": np.array([flow_of[label] for label in labels], dtype=np.int64),
         "probe": np.full(which.shape, NOT_KNOWN),
         "first_ns": columns["first_ns"] - t0,
         "last_ns": columns["last_ns"] - t0,
@@ -83,7 +90,7 @@ def read_capture(source: str | Path) -> Run:
         path,
         values,
         queues=queues,
-        flows=names,
+        flows=list(flow_of),
         t0_epoch_ns=t0,
         series=series,
         read=read,
@@ -110,6 +117,7 @@ def write_view(source: str | Path, target: str | Path, *, queue: str, place: int
         OSError: A file cannot be read or written.
     """
     path, out = Path(source), Path(target)
+    _check_is_there(path)
     style = out.suffix.removeprefix(".")
     if style not in ("pcap", "pcapng"):
         raise FormatError(str(out), out.suffix, "a name that ends with .pcap or .pcapng")
@@ -118,10 +126,21 @@ def write_view(source: str | Path, target: str | Path, *, queue: str, place: int
         count = _engine.copy_capture(str(path), str(beside), name=queue, place=place, format=style)
         beside.replace(out)
     except _engine.CaptureError as error:
-        raise FormatError(str(path), head(path), str(error)) from None
+        raise UnreadableError(str(path), str(error)) from None
     finally:
         beside.unlink(missing_ok=True)
     return count
+
+
+def _check_is_there(path: Path) -> None:
+    """Refuse what cannot be opened by an error that names it; that of the native module does not.
+
+    Raises:
+        OSError: There is no such file, or it may not be read.
+    """
+    # A pipe is read once, by whoever reads it.
+    if not stat.S_ISFIFO(path.stat().st_mode):
+        path.open("rb").close()
 
 
 def _problems(found: dict[str, Any]) -> list[str]:
@@ -133,6 +152,9 @@ def _problems(found: dict[str, Any]) -> list[str]:
         problems.append(f"{pkts} packets {words}: in no flow")
     if found["untimed_pkts"]:
         problems.append(f"{found['untimed_pkts']} packets without a time: in no flow")
+    if found["unviewed_pkts"]:
+        unviewed = f"{found['unviewed_pkts']} packets of interfaces beyond the first {MOST_VIEWS}"
+        problems.append(f"{unviewed}: in no flow")
     if found["passed_over_pkts"]:
         problems.append(
             f"{found['passed_over_pkts']} packets of connections beyond the first {MOST_FLOWS}"
@@ -170,9 +192,3 @@ def imported(
         SERIES: series,
     }
     return Run("imported", 0, None, {"captured_flows": columns}, meta)
-
-
-def head(path: Path) -> str:
-    """The beginning of a file, for a message."""
-    with path.open("rb") as file:
-        return repr(file.read(16))[2:-1]

@@ -18,8 +18,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dumbbell.formats.capture import MOST_FLOWS, NOT_KNOWN, head, imported
-from dumbbell.formats.errors import FormatError
+from dumbbell.formats.capture import MOST_FLOWS, NOT_KNOWN, imported
+from dumbbell.formats.errors import UnreadableError
 from dumbbell.tables import Run
 
 CSV_FIELDS = (
@@ -33,6 +33,8 @@ CSV_FIELDS = (
 )
 """Columns of the text, in order."""
 LONGEST_LINE = 4096
+_LARGEST_PREFACE = 1 << 20
+"""Characters without a line that can be read, after which no more is looked at."""
 _Way: TypeAlias = tuple[str, str, int, int]
 """Addresses and ports, from and to."""
 _TCP = 6
@@ -85,6 +87,7 @@ class _Gathered:
     passed_over: int = 0
     wrong: int = 0
     first_wrong: str = ""
+    endless: str = ""
 
     def line(self, fields: list[str], where: str, *, may_be_heading: bool) -> None:
         """Enter a line."""
@@ -123,7 +126,10 @@ class _Gathered:
             (self.wrong, f"lines are of another form, the first is {self.first_wrong}"),
             (self.passed_over, f"packets of flows beyond the first {MOST_FLOWS}"),
         ]
-        return [f"{count} {words}" for count, words in told if count]
+        problems = [f"{count} {words}" for count, words in told if count]
+        if self.endless:
+            problems.append(f"{self.endless}: the line has no end, nothing behind it was read")
+        return problems
 
 
 def read_tshark_csv(source: str | Path) -> Run:
@@ -141,14 +147,13 @@ def read_tshark_csv(source: str | Path) -> Run:
         OSError: There is no such file.
     """
     path = Path(source)
-    gathered = _Gathered()
-    for number, text in enumerate(_csv_lines(path), start=1):
-        fields = next(csv.reader([text]), [])
-        gathered.line(fields, f"{path}:{number}", may_be_heading=number == 1)
+    gathered = _gathered(path)
     series = gathered.series
     if series is None:
-        wanted = "lines of tshark's fields " + ",".join(CSV_FIELDS)
-        raise FormatError(gathered.first_wrong or str(path), head(path), wanted)
+        raise UnreadableError(
+            gathered.first_wrong or str(path),
+            f"not a line of the fields that tshark was to print ({','.join(CSV_FIELDS)})",
+        )
     t0 = min(each.first_ns for each in gathered.flows.values())
     names = list(dict.fromkeys(_name(way) for way in gathered.first_way.values()))
     over_time = {
@@ -168,6 +173,21 @@ def read_tshark_csv(source: str | Path) -> Run:
         read={"format": "csv", "pkts": gathered.read, "bytes": path.stat().st_size},
         problems=gathered.problems(),
     )
+
+
+def _gathered(path: Path) -> _Gathered:
+    gathered = _Gathered()
+    size = 0
+    for number, text in enumerate(_csv_lines(path), start=1):
+        if text is None:
+            gathered.endless = f"{path}:{number - 1}"
+            break
+        size += len(text)
+        if gathered.series is None and size > _LARGEST_PREFACE:
+            break
+        fields = next(csv.reader([text]), [])
+        gathered.line(fields, f"{path}:{number}", may_be_heading=number == 1)
+    return gathered
 
 
 def _values(gathered: _Gathered, names: list[str], t0: int) -> dict[str, Any]:
@@ -234,12 +254,18 @@ def _name(way: _Way) -> str:
     return f"{source}:{source_port} > {destination}:{destination_port}"
 
 
-def _csv_lines(path: Path) -> Iterator[str]:
-    """Lines without their ends; of one that is too long the beginning, which is of no use."""
+def _csv_lines(path: Path) -> Iterator[str | None]:
+    """Lines without their ends; of one that is too long the beginning, which is of no use.
+
+    None is the last where a line does not end within a mebibyte.
+    """
     with path.open(encoding="utf-8", errors="replace", newline="") as file:
-        is_rest = False
-        while line := file.readline(LONGEST_LINE):
-            ends = line.endswith("\n")
-            if not is_rest:
-                yield line.rstrip("\r\n") if ends or len(line) < LONGEST_LINE else line[:80]
-            is_rest = not ends
+        length = 0
+        while part := file.readline(LONGEST_LINE):
+            ends = part.endswith("\n")
+            if not length:
+                yield part.rstrip("\r\n") if ends or len(part) < LONGEST_LINE else part[:80]
+            length = 0 if ends else length + len(part)
+            if length > _LARGEST_PREFACE:
+                yield None
+                return

@@ -14,6 +14,8 @@ import numpy as np
 from dumbbell.tables import Array, Run
 
 NS_PER_S = 1e9
+TCP = 6
+"""IANA's number."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class CapturedFlows:
         duration_s: From the first packet to the last, shape (n,).
         throughput_bps: Bits of frames over the duration; NaN without one, shape (n,).
         loss_by_flag: Packets with Wireshark's flag ``tcp.analysis.retransmission`` over all
-            packets, shape (n,).
+            packets; NaN of what is not TCP, shape (n,).
         loss_by_bytes: Segments that did not advance the sequence (repeated or late) over those
             with payload; NaN where they are not known or there are none, shape (n,).
     """
@@ -85,8 +87,9 @@ def captured_flows(
     chosen = _larger_direction(rows)
     rows = {name: values[chosen] for name, values in rows.items()}
     duration_s = (rows["last_ns"] - rows["first_ns"]) / NS_PER_S
+    is_tcp = rows["protocol"] == TCP
     again = (rows["repeated_pkts"] + rows["late_pkts"]).astype(float)
-    is_known = (rows["repeated_pkts"] >= 0) & (rows["data_pkts"] > 0)
+    is_known = (rows["repeated_pkts"] >= 0) & (rows["data_pkts"] > 0) & is_tcp
     return CapturedFlows(
         flow=rows["flow"],
         connection=rows["connection"],
@@ -95,7 +98,7 @@ def captured_flows(
         payload_bytes=rows["payload_bytes"],
         duration_s=duration_s,
         throughput_bps=_ratio(8.0 * rows["bytes"], duration_s, duration_s > 0),
-        loss_by_flag=_ratio(rows["retransmission_pkts"], rows["pkts"], rows["pkts"] > 0),
+        loss_by_flag=_ratio(rows["retransmission_pkts"], rows["pkts"], is_tcp),
         loss_by_bytes=_ratio(again, rows["data_pkts"], is_known),
     )
 

@@ -14,8 +14,11 @@ from dumbbell.tables import Run
 
 LARGE_BYTES = 100_000
 """More than this is a large flow, as in the published experiments on buffer sizes."""
+MOST_ROWS = 20
+"""Flows of a place that are listed, largest first; the tables have all."""
 MOST_PLACES_DRAWN = 3
 """Curves of more places cannot be told apart; the tables have all."""
+THREE_DIGITS = 999.5
 MOST_POINTS = 120
 """Of a curve over time."""
 _RULES = (
@@ -46,7 +49,9 @@ def capture_report(run: Run) -> Report:
     )
     notes = [_RULES, *run.meta.get("problems", [])]
     if len(places) > MOST_PLACES_DRAWN:
-        notes.append(f"The figures have the first {MOST_PLACES_DRAWN} places, the tables all.")
+        notes.append(
+            f"Figures and lists have the first {MOST_PLACES_DRAWN} places, the tables all."
+        )
     for name, found in places:
         if found.without_duration:
             notes.append(
@@ -57,7 +62,7 @@ def capture_report(run: Run) -> Report:
         study="capture",
         title=f"What is in {source}?",
         summary=summary,
-        values=[_values(places)],
+        values=[_values(places), *(_largest(run, *each) for each in places[:MOST_PLACES_DRAWN])],
         figures=[*_distributions(places[:MOST_PLACES_DRAWN]), *_over_time(run)],
         notes=notes,
         meta={key: value for key, value in run.meta.items() if key != "series"},
@@ -99,6 +104,35 @@ def _values(places: Sequence[tuple[str, CapturedFlows]]) -> ValueTable:
     )
 
 
+def _largest(run: Run, place: str, found: CapturedFlows) -> ValueTable:
+    columns = ["Packets", "MB", "s", "Mbit/s", "Loss by flag, %", "Loss by bytes, %"]
+    rows = [
+        ValueRow(run.flow_names[int(found.flow[row])], "", flow_cells(found, row))
+        for row in largest(found)
+    ]
+    title = f"Flows, {place}"
+    caption = f"The {len(rows)} largest of {found.flow.size}; captured_flows.parquet has all."
+    return ValueTable(title, columns, rows, caption if len(rows) < found.flow.size else "")
+
+
+def largest(found: CapturedFlows) -> list[int]:
+    """Places of the flows with the most bytes, at most `MOST_ROWS`."""
+    order: list[int] = (-found.bytes).argsort(kind="stable")[:MOST_ROWS].tolist()
+    return order
+
+
+def flow_cells(found: CapturedFlows, row: int) -> list[str]:
+    """Packets, MB, seconds, Mbit/s, and loss by both rules in per cent, as printed."""
+    numbers = (
+        found.bytes[row] / 1e6,
+        found.duration_s[row],
+        found.throughput_bps[row] / 1e6,
+        100 * found.loss_by_flag[row],
+        100 * found.loss_by_bytes[row],
+    )
+    return [str(int(found.pkts[row])), *(shown(float(number)) for number in numbers)]
+
+
 def median(values: np.ndarray[Any, Any]) -> float:
     """Of those that are known; NaN without any."""
     known = values[~np.isnan(values)]
@@ -112,8 +146,10 @@ def mean(values: np.ndarray[Any, Any]) -> float:
 
 
 def shown(value: float) -> str:
-    """Three digits; a dash for what is not known."""
-    return f"{value:.3g}" if np.isfinite(value) else "-"
+    """Three digits, or the whole number; a dash for what is not known."""
+    if not np.isfinite(value):
+        return "-"
+    return f"{value:.3g}" if abs(value) < THREE_DIGITS else f"{value:.0f}"
 
 
 def _distributions(places: Sequence[tuple[str, CapturedFlows]]) -> list[Figure]:

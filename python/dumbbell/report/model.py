@@ -131,12 +131,14 @@ class ValueTable:
         columns: What is compared.
         rows: From top to bottom.
         caption: How the values were made, such as their sampling interval.
+        is_folded: The page shows it when it is asked for: details of the table before it.
     """
 
     title: str
     columns: Sequence[str]
     rows: Sequence[ValueRow]
     caption: str = ""
+    is_folded: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a row with a cell too many or too few."""

@@ -12,7 +12,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from dumbbell.claims import Judged, Kind, rule_text
+from dumbbell.claims import Judged, Kind
 from dumbbell.report import figures as figure_files
 from dumbbell.report.badges import BADGES, SCORE_ORDER, count_words, sorted_claims
 from dumbbell.report.drawing import NARROW, WIDE, topology_svg
@@ -147,10 +147,9 @@ def interval_words(judged: Judged) -> str:
     percent = f"{100 * claim.level:g} %"
     if claim.kind is Kind.SUPREMUM:
         return "smallest to largest maximum"
-    if claim.kind is Kind.FREE_PARAMETERS and claim.rule == rule_text(
-        claim.kind, claim.margin, claim.unit, claim.level
-    ):
-        return "over the grid"
+    # The kind alone does not tell: a fitted parameter is of it too, with an interval of its own.
+    if claim.kind is Kind.FREE_PARAMETERS and " grid" in claim.rule:
+        return f"{percent} intervals, whole grid"
     if claim.kind is Kind.ORDERING:
         return f"least of a {percent} band"
     # What is judged one-sidedly has an interval of its mean, and a rule of its own that says so.

@@ -312,7 +312,7 @@ _CAPTURED_FLOWS = (
     _pkts("out_of_order_pkts", f"{_WIRESHARK} `tcp.analysis.out_of_order`."),
     _pkts("lost_segment_pkts", f"{_WIRESHARK} `tcp.analysis.lost_segment`."),
     _pkts("duplicate_ack_pkts", f"{_WIRESHARK} `tcp.analysis.duplicate_ack`."),
-    _pkts("keep_alive_pkts", "No or one byte, one below the highest sequence number seen."),
+    _pkts("keep_alive_pkts", f"{_WIRESHARK} `tcp.analysis.keep_alive`."),
     _pkts("repeated_pkts", "Segments of which a byte was seen here before."),
     _pkts("late_pkts", "Segments below the highest seen, of which no byte was seen before."),
     _bytes("new_bytes", "Sequence numbers seen for the first time: payload, SYN and FIN."),

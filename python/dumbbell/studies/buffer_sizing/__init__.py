@@ -22,7 +22,8 @@ from dumbbell.studies.reproduction import Reproduction
 from dumbbell.sweep import Interrupted
 from dumbbell.tables import Run
 
-_RUNS = {True: 3, False: 10}
+_RUNS = 10
+"""Of each point, also in the quick preset: with fewer most verdicts are *inconclusive*."""
 _SHORTENED_RUNS = {True: 3, False: 10}
 _DURATION_S = {True: 30.0, False: float(published.DURATION_S)}
 
@@ -69,7 +70,7 @@ class BufferSizing(Reproduction):
             self.found[point] = collect(
                 self.options,
                 point,
-                runs=_RUNS[self.options.quick],
+                runs=_RUNS,
                 duration_s=self.duration_s,
                 keep=0 if self.found else 1,
                 pooled=POOLED if point == Point(point.stack) else 0,
@@ -85,7 +86,8 @@ class BufferSizing(Reproduction):
     def written(self) -> Report:
         """Judge what was found, and report; see `Reproduction`."""
         runs = self.first_runs()
-        self.verdicts = judge_all({point: each.values for point, each in self.found.items()})
+        numbers = {point: each.values for point, each in self.found.items()}
+        self.verdicts = judge_all(numbers, duration_s=self.duration_s)
         agreement = beside.judge(self.beside) if self.beside else []
         experiment = arms.experiment(
             Point(),
@@ -127,6 +129,7 @@ class BufferSizing(Reproduction):
         made = [*text.by_experiment(self.found), text.rules()]
         if self.found:
             made.append(text.over_the_grid(self.verdicts, self.found))
+            made.append(text.intervals_over_the_grid(self.verdicts, self.found))
         if self.beside:
             made.append(beside.table(self.beside))
         return made

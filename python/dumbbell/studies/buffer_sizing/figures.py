@@ -25,6 +25,8 @@ LABELS = {
 _WIDTHS = (1.5, 3.0)
 """Of the lines: the larger buffer's are thicker, also in print without colour."""
 WORKLOADS = {"persistent": "persistent flows with mice", "closed-loop": "users in closed loops"}
+_CDF_END = 0.97
+"""Quantile at which the axis of a CDF ends: the last few flows would squeeze all others."""
 _DRAWN = 1500
 """Points of a scatter plot at most."""
 _BINS = 12
@@ -67,12 +69,15 @@ def distributions(flows: Flows, duration_s: float) -> list[Figure]:
                     x_title=x_title,
                     colour_title="Buffer",
                     dash_title="TCP",
-                    x_max=float(np.quantile(everything, 0.97)) or None,
+                    x_max=float(np.quantile(everything, _CDF_END)) or None,
                     widths=_WIDTHS,
                 )
                 name = f"{what.lower()}-{workload}-{size}"
                 title = f"{what}: {size} flows, {words}"
-                caption = f"{_CAPTIONS[what, workload, size]} {_pooled_words(flows, duration_s)}"
+                caption = (
+                    f"{_CAPTIONS[what, workload, size]} The axis ends at the {100 * _CDF_END:g}th "
+                    f"percentile of all curves. {_pooled_words(flows, duration_s)}"
+                )
                 made.append(Figure(name, *plot, caption, title=title))
     return made
 

@@ -26,6 +26,7 @@ from dumbbell.stats import (
     simultaneous_band,
     student_interval,
 )
+from dumbbell.studies.buffer_sizing import published
 from dumbbell.studies.buffer_sizing.arms import Point
 from dumbbell.studies.buffer_sizing.observations import FURTHER, OBSERVATIONS, Observation
 
@@ -51,11 +52,17 @@ class Verdicts:
     points: Mapping[Point, Judged]
 
 
-def judge_all(found: Mapping[Point, Values], *, backend: str = "sim") -> list[Verdicts]:
+def judge_all(
+    found: Mapping[Point, Values],
+    *,
+    duration_s: float = published.DURATION_S,
+    backend: str = "sim",
+) -> list[Verdicts]:
     """Every claim over the grid.
 
     Args:
         found: Point to its numbers, the nominal points first.
+        duration_s: Of the runs. Numbers of one run are judged of runs as long as the source's.
         backend: Where they were measured.
     """
     if not found:
@@ -63,15 +70,27 @@ def judge_all(found: Mapping[Point, Values], *, backend: str = "sim") -> list[Ve
     stacks = {point.stack for point in found}
     known = with_twins(found)
     everything = (*OBSERVATIONS, *FURTHER)
-    return [judge(each, known, backend=backend) for each in everything if stacks & set(each.stacks)]
+    return [
+        judge(each, known, duration_s=duration_s, backend=backend)
+        for each in everything
+        if stacks & set(each.stacks)
+    ]
 
 
-def judge(of: Observation, found: Mapping[Point, Values], *, backend: str = "sim") -> Verdicts:
+def judge(
+    of: Observation,
+    found: Mapping[Point, Values],
+    *,
+    duration_s: float = published.DURATION_S,
+    backend: str = "sim",
+) -> Verdicts:
     """One claim over the grid's points with the TCP it is about."""
     points = [point for point in found if point.stack in of.stacks]
     told = [point.parameters for point in points]
     varied = [name for name in told[0] if len({each[name] for each in told}) > 1]
-    judged = [judge_at(of, found[point], backend=backend) for point in points]
+    judged = [
+        judge_at(of, found[point], duration_s=duration_s, backend=backend) for point in points
+    ]
     grid = [
         GridPoint({name: each[name] for name in varied}, one)
         for each, one in zip(told, judged, strict=True)
@@ -101,7 +120,7 @@ def _numbered(of: Observation) -> str:
     return f"({int(parts[1])}) {of.statement}" if parts[0] == "observation" else of.statement
 
 
-def judge_at(of: Observation, values: Values, *, backend: str = "sim") -> Judged:
+def judge_at(of: Observation, values: Values, *, duration_s: float, backend: str = "sim") -> Judged:
     """One claim at one point of the grid."""
     claim = Claim(
         id=of.id,
@@ -121,6 +140,9 @@ def judge_at(of: Observation, values: Values, *, backend: str = "sim") -> Judged
         band = simultaneous_band(np.column_stack(known), level=claim.level)
         return judge_ordering(claim, band, backend=backend)
     if of.how == "prediction":
+        if duration_s < published.DURATION_S:
+            why = f"runs of {duration_s:g} s, where the source's took {published.DURATION_S} s"
+            return not_testable(claim, why, backend=backend)
         return judge_published_number(claim, prediction_interval(known[0]), backend=backend)
     if of.how == "ratio":
         estimate = ratio_interval(known[0], known[1])

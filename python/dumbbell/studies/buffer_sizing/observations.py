@@ -137,11 +137,17 @@ def _ratio(number: str, statement: str, over: str, under: str, metric: str) -> O
 
 
 def _ordering(
-    of: str, statement: str, quantities: Sequence[str], metric: str, *, by: By = "both"
+    of: str,
+    statement: str,
+    quantities: Sequence[str],
+    metric: str,
+    *,
+    by: By = "both",
+    unit: str = "1",
 ) -> Observation:
     source, stacks = _BY[by]
     return Observation(
-        of, statement, source, Kind.ORDERING, "band", quantities, metric, stacks=stacks
+        of, statement, source, Kind.ORDERING, "band", quantities, metric, stacks=stacks, unit=unit
     )
 
 
@@ -277,7 +283,8 @@ OBSERVATIONS: tuple[Observation, ...] = (
         "observation-10-delay",
         "Small buffers reduce queueing delay",
         [f"{workload} delay saved" for workload in ("persistent", "closed-loop")],
-        "mean wait at the bottleneck with B_l less that with B_s, ms, both workloads",
+        "mean wait at the bottleneck with B_l less that with B_s, both workloads",
+        unit="ms",
     ),
     _ordering(
         "observation-10-loss",

@@ -171,6 +171,34 @@ def over_the_grid(verdicts: Sequence[Verdicts], found: Mapping[Point, Found]) ->
     return ValueTable("Over the grid", columns, rows, caption)
 
 
+def intervals_over_the_grid(
+    verdicts: Sequence[Verdicts], found: Mapping[Point, Found]
+) -> ValueTable:
+    """The interval behind every mark of `over_the_grid`, folded below it."""
+    points = list(found)
+    rows = [
+        ValueRow(
+            each.whole.claim.id,
+            each.whole.claim.unit,
+            [_interval(each.points.get(point)) for point in points],
+        )
+        for each in verdicts
+    ]
+    caption = (
+        "With 95 %, over the runs of a point: the interval of a mean or a ratio; of a greatest "
+        "loss (observation 9), that in which one more run's would lie; of an ordering, the "
+        "simultaneous band of the smallest difference."
+    )
+    title = "The intervals behind the table"
+    return ValueTable(title, [_point(each) for each in points], rows, caption, is_folded=True)
+
+
+def _interval(one: Judged | None) -> str:
+    if one is None or one.low is None or one.high is None:
+        return "–"
+    return f"{one.low:.3g} to {one.high:.3g}"
+
+
 def _with_half_width(found: Found, name: str, factor: float, digits: int) -> str:
     values = found.values.get(name)
     if values is None or not np.isfinite(values).all():
@@ -237,7 +265,8 @@ def notes(*, replications: int, duration_s: float, interrupted: bool) -> list[st
         + (
             "."
             if duration_s == published.DURATION_S
-            else f"; the source's {published.DURATION_S} s in the full preset."
+            else f"; the source's {published.DURATION_S} s in the full preset. Of such short runs "
+            "the greatest losses (observation 9) are not judged: in a longer run they are greater."
         ),
     ]
     if interrupted:
