@@ -116,6 +116,7 @@ def series_of(prefix: str, *, average: bool = True, second_axis: bool = False) -
     """Every measured series of a kind, and their average smoothed in black."""
 
     def lines(file: FlentFile) -> list[Line]:
+        """Those of a file; none where it has no such series."""
         word = "Ping " if second_axis else ""
         found = [
             Line(word + (name.removeprefix(prefix).strip(": ") or prefix.strip()),
@@ -181,6 +182,7 @@ def raw(key: str, prefix: str, *, label: str = "{}", second_axis: bool = False) 
     """One key of the samples, of every series that has it."""
 
     def lines(file: FlentFile) -> list[Line]:
+        """Those of a file; none where it has no such series."""
         return [
             Line(label.format(line.label).strip(), line.x, line.y, second_axis)
             for line in raw_lines(file, key, prefix)
