@@ -11,12 +11,39 @@
 
 use std::collections::VecDeque;
 
-/// Last bytes of pushed segments that may not be acknowledged yet, ascending.
+/// Where pushed segments end that may not be acknowledged yet.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pushes {
-    ends: VecDeque<u64>,
-    /// The newest one ever (`pushed_seq`).
+    /// Ascending.
+    rows: VecDeque<Row>,
+    /// The newest end ever (`pushed_seq`).
     last: u64,
+    /// No end lies between what was sent and here.
+    ahead: u64,
+}
+
+/// Ends at equal distances: a large write has one every half window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Row {
+    first: u64,
+    step: u64,
+    last: u64,
+}
+
+impl Row {
+    fn one(end: u64) -> Row {
+        Row {
+            first: end,
+            step: 1,
+            last: end,
+        }
+    }
+
+    /// The first end beyond `start`, which is before its last.
+    fn after(&self, start: u64) -> u64 {
+        let steps = (start + 1).saturating_sub(self.first).div_ceil(self.step);
+        self.first + steps * self.step
+    }
 }
 
 /// A write, as the rules need it.
@@ -39,40 +66,46 @@ pub(super) struct Write {
 impl Pushes {
     /// Notes what a write pushes.
     pub fn write(&mut self, write: Write) {
-        while self.ends.front().is_some_and(|&end| end <= write.una) {
-            self.ends.pop_front();
+        while self.rows.front().is_some_and(|row| row.last <= write.una) {
+            self.rows.pop_front();
         }
         // The end of the last write, in a segment that is not full and goes on.
         let goes_on = write.segment_start < write.before;
-        if goes_on && self.ends.back() == Some(&write.before) {
-            self.ends.pop_back();
+        if goes_on && self.rows.back() == Some(&Row::one(write.before)) {
+            self.rows.pop_back();
         }
         let mss = u64::from(write.mss_bytes);
-        loop {
-            let beyond = self.last + write.largest_window_bytes / 2 + 1;
-            let segments = beyond
-                .saturating_sub(write.segment_start)
-                .div_ceil(mss)
-                .max(1);
-            let boundary = write.segment_start + segments * mss;
-            if boundary >= write.after {
-                break;
-            }
-            self.push(boundary);
+        let distance = write.largest_window_bytes / 2 + 1;
+        let beyond = (self.last + distance).saturating_sub(write.segment_start);
+        let first = write.segment_start + beyond.div_ceil(mss).max(1) * mss;
+        if first < write.after {
+            let step = distance.div_ceil(mss) * mss;
+            let last = first + (write.after - 1 - first) / step * step;
+            self.rows.push_back(Row { first, step, last });
         }
-        self.push(write.after);
+        self.rows.push_back(Row::one(write.after));
+        self.last = write.after;
     }
 
-    fn push(&mut self, end: u64) {
-        self.ends.push_back(end);
-        self.last = end;
+    /// Whether a segment of new data from `start` up to `end`, which is sent now, has the last byte
+    /// of one.
+    #[inline]
+    pub fn any_in_new(&mut self, start: u64, end: u64) -> bool {
+        if end < self.ahead {
+            return false;
+        }
+        let next = self.rows.partition_point(|row| row.last <= end);
+        // Beyond the newest end nothing is written, so nothing is sent before the next write.
+        self.ahead = self.rows.get(next).map_or(0, |row| row.after(end));
+        self.any_in(start, end)
     }
 
     /// Whether a segment from `start` up to `end` has the last byte of one.
-    #[inline]
     pub fn any_in(&self, start: u64, end: u64) -> bool {
-        let first_after = self.ends.partition_point(|&each| each <= start);
-        self.ends.get(first_after).is_some_and(|&each| each <= end)
+        let ahead = self.rows.partition_point(|row| row.last <= start);
+        self.rows
+            .get(ahead)
+            .is_some_and(|row| row.after(start) <= end)
     }
 }
 
@@ -138,5 +171,15 @@ mod tests {
             .filter(|&n| pushes.any_in(after(n), after(n + 1)))
             .collect();
         assert_eq!(pushed, [10, 21, 32, 39]);
+        // A write of a terabyte is noted in a row.
+        written(
+            &mut pushes,
+            after(40),
+            1 << 40,
+            after(40),
+            21 * u64::from(MSS),
+        );
+        assert_eq!(pushes.rows.len(), 4);
+        assert!(pushes.any_in(after(50), after(51)) && pushes.any_in(after(61), after(62)));
     }
 }

@@ -192,7 +192,8 @@ impl Sender {
             self.undo.unanswered = Some(self.undo.unanswered.unwrap_or(0) + 1);
         }
         let (seq, end) = (self.board.get(number).seq, self.board.get(number).end());
-        self.segment(seq, end, now)
+        let is_pushed = self.pushes.any_in(seq, end.min(self.written));
+        self.segment(seq, end, is_pushed, now)
     }
 
     fn transmit_new(&mut self, now: Time) -> Option<Segment> {
@@ -260,7 +261,8 @@ impl Sender {
         if was_empty || self.timers.is_pending(super::timers::Purpose::LossProbe) {
             self.rearm_rto(now);
         }
-        let mut segment = self.segment(seq, end, now);
+        let is_pushed = self.pushes.any_in_new(seq, end.min(self.written));
+        let mut segment = self.segment(seq, end, is_pushed, now);
         if self.ecn && payload_bytes > 0 {
             segment.flags |= Flags::ECT;
             if std::mem::take(&mut self.cwr_due) {
@@ -279,14 +281,14 @@ impl Sender {
         self.last_sent_tick = self.settings.clock.last_tick(now);
     }
 
-    fn segment(&mut self, seq: u64, end: u64, now: Time) -> Segment {
+    fn segment(&mut self, seq: u64, end: u64, is_pushed: bool, now: Time) -> Segment {
         let mut flags = Flags::ACK;
         let mut payload_end = end;
         if self.fin_sent && end > self.written {
             flags |= Flags::FIN;
             payload_end = self.written;
         }
-        if payload_end > seq && self.pushes.any_in(seq, payload_end) {
+        if is_pushed {
             flags |= Flags::PSH;
         }
         self.must_ack = false;
