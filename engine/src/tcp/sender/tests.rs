@@ -259,6 +259,8 @@ fn with_a_full_buffer() -> Sender {
 fn packets_sacked_beside_others_give_their_structures_memory_back() {
     let mut sender = with_a_full_buffer();
     let mss = u64::from(sender.settings.mss_bytes);
+    // 115,200 bytes: 51 packets of 2216 leave room for a part of one more.
+    assert_eq!(sender.unacknowledged_bytes(), 52 * mss);
     assert_eq!((sender.room_bytes(), sender.is_writable()), (0, false));
     let mut blocks = crate::tcp::segment::SackBlocks::default();
     let (start, end) = (1 + mss, 1 + 10 * mss);
