@@ -25,7 +25,7 @@ from dumbbell.tables import Run
 _RUNS = 10
 """Of each point, also in the quick preset: with fewer most verdicts are *inconclusive*."""
 _SHORTENED_RUNS = {True: 3, False: 10}
-_DURATION_S = {True: 30.0, False: float(published.DURATION_S)}
+_DURATION_S = {True: 20.0, False: float(published.DURATION_S)}
 
 
 class BufferSizing(Reproduction):
