@@ -273,11 +273,14 @@ def _simulated(experiment: Experiment, test: FlentTest, beside: Beside) -> list[
 
 def _headline(file: FlentFile) -> str:
     """What was measured, as far as the file says it."""
-    title = f", {file.text('TITLE')}" if file.text("TITLE") else ""
-    length, host, time = file.number("LENGTH"), file.text("HOST"), file.text("TIME")
-    told = [f"{length:g} s" if length else "", f"to {host}" if host else ""]
-    told = [" ".join(filter(None, told)), time]
-    return ": ".join(filter(None, [f"{file.text('NAME')}{title}", ", ".join(filter(None, told))]))
+    length_s, host = file.number("LENGTH"), file.text("HOST")
+    how = _joined(" ", f"{length_s:g} s" if length_s else "", f"to {host}" if host else "")
+    what = _joined(", ", file.text("NAME"), file.text("TITLE"))
+    return _joined(": ", what, _joined(", ", how, file.text("TIME")))
+
+
+def _joined(between: str, *parts: str) -> str:
+    return between.join(part for part in parts if part)
 
 
 def _cells(row: Compared, *, with_runs: bool) -> list[str]:
