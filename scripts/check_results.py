@@ -1,7 +1,7 @@
 """Checks what ``dumbbell reproduce`` wrote, from outside and without any package.
 
 ``check_results.py FOLDER``: the pages are there and need nothing from the network, each study's
-``claims.json`` is a non-empty list of judged claims with every field, a verdict that is one of
+``claims.json`` holds judged claims, each with every field, a verdict that is one of
 the words, and finite numbers. Prints what it saw; exit status 1 with every fault found.
 """
 
@@ -16,12 +16,16 @@ from urllib.parse import unquote, urlsplit
 
 FIELDS = (
     "id", "statement", "source", "backend", "rule", "margin", "published", "theory", "measured",
-    "low", "high", "unit", "level", "n_replications", "verdict",
+    "low", "high", "unit", "level", "n_replications", "verdict", "interval_kind", "p_value", "fact",
 )  # fmt: skip
 TEXTS = ("id", "statement", "source", "backend", "rule", "unit", "verdict")
 NUMBERS = ("margin", "published", "theory", "measured", "low", "high", "level")
-VERDICTS = ("reproduced", "not reproduced", "inconclusive", "uninformative", "not testable")
+VERDICTS = (
+    "reproduced", "not reproduced", "inconclusive", "uninformative", "not testable",
+    "not explained anywhere", "preview", "calibration", "check holds",
+)  # fmt: skip
 SMALLEST_PAGE_BYTES = 1000
+VERSION = 2
 
 
 class Resources(HTMLParser):
@@ -48,7 +52,7 @@ def is_verdict(word: object) -> bool:
     """Whether a word is one a claim may be judged with."""
     if not isinstance(word, str):
         return False
-    return word in VERDICTS or bool(re.fullmatch(r"depends on \S.*", word))
+    return word in VERDICTS or bool(re.fullmatch(r"(depends on|explained at) \S.*", word))
 
 
 def faults_of_claim(claim: Any) -> list[str]:
@@ -81,11 +85,14 @@ def refuse_constant(name: str) -> NoReturn:
 def read_claims(path: Path) -> tuple[list[Any], list[str]]:
     """The claims in a file and what is wrong with them."""
     try:
-        claims = json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse_constant)
+        whole = json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse_constant)
     except (OSError, ValueError) as error:
         return [], [f"{path}: {error}"]
+    if not isinstance(whole, dict) or whole.get("version") != VERSION:
+        return [], [f"{path}: not an object of version {VERSION}"]
+    claims = whole.get("claims")
     if not isinstance(claims, list) or not claims:
-        return [], [f"{path}: not a non-empty list"]
+        return [], [f"{path}: claims is not a non-empty list"]
     faults = []
     for number, claim in enumerate(claims):
         name = claim.get("id", number) if isinstance(claim, dict) else number

@@ -73,7 +73,7 @@ def installed(wheel: Path, folder: Path, environment: Mapping[str, str]) -> Path
 
 def check_results(folder: Path) -> None:
     """The study's page and claims are there, and what was claimed was judged."""
-    claims = json.loads((folder / "claims.json").read_text(encoding="utf-8"))
+    claims = json.loads((folder / "claims.json").read_text(encoding="utf-8"))["claims"]
     reproduced = sum(claim["verdict"] == "reproduced" for claim in claims)
     if not (folder / "index.html").is_file() or not reproduced:
         fail(f"{folder}: {reproduced} claims reproduced")

@@ -24,9 +24,13 @@ def a_claim(**changes: object) -> dict[str, Any]:
         "id": "ratio", "statement": "T", "source": "a book", "backend": "sim",
         "rule": "inside", "margin": 0.02, "published": None, "theory": 2.0, "measured": 2.01,
         "low": 1.99, "high": 2.03, "unit": "1", "level": 0.95, "n_replications": 20,
-        "verdict": "reproduced",
+        "fact": "ratio", "verdict": "reproduced", "interval_kind": "ratio", "p_value": 1.0,
     }  # fmt: skip
     return claim | changes
+
+
+def a_file(claims: list[Any]) -> str:
+    return json.dumps({"version": 2, "claims": claims})
 
 
 def write_results(folder: Path, claims_text: str, page: str = PAGE) -> Path:
@@ -41,7 +45,7 @@ def write_results(folder: Path, claims_text: str, page: str = PAGE) -> Path:
 
 
 def test_good_results_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = write_results(tmp_path, json.dumps([a_claim()]))
+    folder = write_results(tmp_path, a_file([a_claim()]))
     assert check_results.main([str(folder)]) == 0
     assert "a-study: 1 claims; reproduced 1" in capsys.readouterr().out
 
@@ -64,7 +68,7 @@ def test_good_results_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 def test_bad_claims_are_found(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], claims: list[Any], words: str
 ) -> None:
-    folder = write_results(tmp_path, json.dumps(claims))
+    folder = write_results(tmp_path, a_file(claims))
     assert check_results.main([str(folder)]) == 1
     assert words in capsys.readouterr().err
 
@@ -80,14 +84,14 @@ def test_bad_claims_are_found(
 def test_pages_that_need_more_than_the_folder_are_found(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], extra: str, words: str
 ) -> None:
-    folder = write_results(tmp_path, json.dumps([a_claim()]), PAGE + extra)
+    folder = write_results(tmp_path, a_file([a_claim()]), PAGE + extra)
     assert check_results.main([str(folder)]) == 1
     assert words in capsys.readouterr().err
 
 
 def test_links_to_the_web_are_allowed(tmp_path: Path) -> None:
     page = PAGE + '<a href="https://example.org/">source</a><img src="data:image/png;base64,AA">'
-    assert check_results.check(write_results(tmp_path, json.dumps([a_claim()]), page)) == []
+    assert check_results.check(write_results(tmp_path, a_file([a_claim()]), page)) == []
 
 
 def test_verdict_that_depends_on_a_parameter_is_one() -> None:

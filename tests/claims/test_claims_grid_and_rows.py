@@ -1,9 +1,6 @@
-"""Grids of free parameters, shares and ranges, and claims.json."""
+"""Grids of free parameters as they were judged before, shares and ranges."""
 
 from __future__ import annotations
-
-import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,19 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dumbbell.claims import (
-    Claim,
-    GridPoint,
-    Judged,
-    Kind,
-    Verdict,
-    from_rows,
-    judge_free_parameters,
     percentile_range,
-    read_claims,
     share_better,
-    to_json_text,
-    to_rows,
 )
+from dumbbell.claims.legacy import Claim, GridPoint, Judged, Kind, Verdict, judge_free_parameters
 
 FREE = Claim("g", "It holds.", "A source", Kind.FREE_PARAMETERS, "ms")
 INNER = Claim("i", "It holds here.", "A source", Kind.PUBLISHED_NUMBER, "ms", published=1.0)
@@ -115,37 +103,3 @@ def test_a_percentile_range_does_not_grow_with_the_number_of_flows() -> None:
     assert many == pytest.approx(2 * 1.6449, rel=0.01)
     with pytest.raises(ValueError, match="finite"):
         percentile_range([1.0, np.nan])
-
-
-def test_rows_have_exactly_the_published_keys() -> None:
-    (row,) = to_rows([Judged(FREE, "sim", 1.0, None, 2.0, 40, Verdict.DEPENDS_ON, "load")])
-    assert list(row) == [
-        "id", "statement", "source", "backend", "rule", "margin", "published", "theory",
-        "measured", "low", "high", "unit", "level", "n_replications", "verdict", "p_value",
-        "kind", "note",
-    ]  # fmt: skip
-    assert row["verdict"] == "depends on load"
-    assert row["low"] is None
-
-
-def test_json_has_no_nan_and_reads_back(tmp_path: Path) -> None:
-    judged = [
-        Judged(INNER, "kernel", np.float64(1.5), float("nan"), float("inf"), 3, MAYBE, p_value=0.2),
-        Judged(FREE, "sim", None, None, None, 0, Verdict.DEPENDS_ON, "base RTT", note="ä <b>"),
-    ]
-    text = to_json_text(judged)
-    rows = json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} in JSON"))
-    assert rows[0]["low"] is None
-    assert rows[0]["high"] is None
-    (tmp_path / "claims.json").write_text(text, encoding="utf-8")
-    again = read_claims(tmp_path / "claims.json")
-    assert again[1] == judged[1]
-    assert to_json_text(again) == text
-
-
-def test_unknown_keys_and_words_are_refused() -> None:
-    (row,) = to_rows([Judged(INNER, "sim", 1.0, 0.5, 1.5, 40, YES)])
-    with pytest.raises(ValueError, match="colour"):
-        from_rows([row | {"colour": "red"}])
-    with pytest.raises(ValueError, match="perhaps"):
-        from_rows([row | {"verdict": "perhaps"}])

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dumbbell.claims import (
+from dumbbell.claims.legacy import (
     Claim,
     Judged,
     Kind,
@@ -20,7 +20,7 @@ from dumbbell.claims import (
     judge_theory_equals,
     not_testable,
 )
-from dumbbell.stats import Band, Estimate, prediction_quantiles, simultaneous_band
+from dumbbell.stats import Band, Estimate, IntervalKind, prediction_quantiles, simultaneous_band
 
 
 def claim(kind: Kind, **fields: object) -> Claim:
@@ -33,7 +33,9 @@ def claim(kind: Kind, **fields: object) -> Claim:
     return Claim(kind=kind, **(defaults | fields))  # type: ignore[arg-type]
 
 
-def interval(low: float, high: float, kind: str = "mean", n: int = 20) -> Estimate:
+def interval(
+    low: float, high: float, kind: IntervalKind = IntervalKind.MEAN, n: int = 20
+) -> Estimate:
     return Estimate((low + high) / 2, low, high, 0.95, n, kind)
 
 
@@ -81,7 +83,8 @@ def test_a_published_number_is_held_against_a_prediction(
     published: float, low: float, high: float, verdict: Verdict
 ) -> None:
     judged = judge_published_number(
-        claim(Kind.PUBLISHED_NUMBER, published=published), interval(low, high, "prediction")
+        claim(Kind.PUBLISHED_NUMBER, published=published),
+        interval(low, high, IntervalKind.PREDICTION),
     )
     assert judged.verdict is verdict
     assert (judged.low, judged.high) == (low, high)
@@ -90,7 +93,7 @@ def test_a_published_number_is_held_against_a_prediction(
 def test_the_interval_of_a_mean_is_refused_for_a_published_number() -> None:
     published = claim(Kind.PUBLISHED_NUMBER, published=10.0)
     with pytest.raises(ValueError, match="prediction interval"):
-        judge_published_number(published, interval(9.0, 11.0, "mean"))
+        judge_published_number(published, interval(9.0, 11.0, IntervalKind.MEAN))
 
 
 def test_too_few_replications_for_the_level_are_inconclusive_and_say_so() -> None:
@@ -102,18 +105,18 @@ def test_too_few_replications_for_the_level_are_inconclusive_and_say_so() -> Non
 
 
 def test_one_replication_is_inconclusive_and_no_number_is_not_testable() -> None:
-    one = Estimate(10.0, -math.inf, math.inf, 0.95, 1, "mean")
+    one = Estimate(10.0, -math.inf, math.inf, 0.95, 1, IntervalKind.MEAN)
     judged = judge_theory_equals(THEORY, one)
     assert (judged.verdict, judged.low, judged.high) == (Verdict.INCONCLUSIVE, None, None)
     assert judged.p_value is None
-    nothing = Estimate(math.nan, math.nan, math.nan, 0.95, 20, "mean")
+    nothing = Estimate(math.nan, math.nan, math.nan, 0.95, 20, IntervalKind.MEAN)
     judged = judge_theory_equals(THEORY, nothing)
     assert (judged.verdict, judged.measured) == (Verdict.NOT_TESTABLE, None)
 
 
 def test_a_wider_level_than_the_claims_is_a_mistake() -> None:
     with pytest.raises(ValueError, match=r"level is 0\.99"):
-        judge_theory_equals(THEORY, Estimate(10.0, 9.0, 11.0, 0.99, 20, "mean"))
+        judge_theory_equals(THEORY, Estimate(10.0, 9.0, 11.0, 0.99, 20, IntervalKind.MEAN))
 
 
 def band(values: list[float], half_width: float) -> Band:
@@ -175,7 +178,10 @@ def test_share_by_equivalence_by_prediction_and_one_sided() -> None:
     share = interval(0.67, 0.73, "share")
     assert judge_stated(with_margin, share).verdict is Verdict.REPRODUCED
     without = claim(Kind.SHARE, published=0.7, unit="1")
-    assert judge_stated(without, interval(0.6, 0.8, "prediction")).verdict is Verdict.REPRODUCED
+    assert (
+        judge_stated(without, interval(0.6, 0.8, IntervalKind.PREDICTION)).verdict
+        is Verdict.REPRODUCED
+    )
     with pytest.raises(ValueError, match="prediction"):
         judge_stated(without, share)
     most = claim(Kind.SHARE, published=0.5, unit="1")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dumbbell import metrics
-from dumbbell.claims import Claim, Kind, judge_theory_equals
+from dumbbell.claims import Claim, Runs, judge
+from dumbbell.claims.rules import Equals
 from dumbbell.errors import RunError
 from dumbbell.report import Report
 from dumbbell.spec import Experiment
@@ -66,12 +67,9 @@ class OneQueue:
             id="mean-sojourn",
             statement="The mean time in the system is as claimed",
             source="theory",
-            kind=Kind.THEORY_EQUALS,
-            unit="ms",
-            theory=self.claimed_ms,
-            margin=0.2,
+            rule=Equals(value=self.claimed_ms, margin=0.2, unit="ms"),
         )
-        judged = judge_theory_equals(claim, done.estimate("T"), backend="sim")
+        judged = judge(claim, Runs(done.values["T"]))
         return Report(
             study=self.id,
             title=self.title,

@@ -28,7 +28,7 @@ def test_a_study_is_judged_and_written(
     assert "page: results/md1/index.html" in out
     assert "md1: " in err  # plain lines of progress when piped
     page = tmp_path / "results" / "md1"
-    claims = json.loads((page / "claims.json").read_text())
+    claims = json.loads((page / "claims.json").read_text())["claims"]
     assert [claim["verdict"] for claim in claims] == ["reproduced"]
     provenance = json.loads((page / "provenance.json").read_text())
     assert provenance["host"] == "here"
@@ -175,7 +175,7 @@ def test_ctrl_c_reports_on_what_finished_and_says_so(started: Start, tmp_path: P
     assert process.wait(timeout=PROMPTLY_S) == 130
     page = tmp_path / "results" / "md1-long" / "index.html"
     assert "stopped by hand" in page.read_text()
-    claims = json.loads((page.parent / "claims.json").read_text())
+    claims = json.loads((page.parent / "claims.json").read_text())["claims"]
     assert 2 <= claims[0]["n_replications"] < 1000
 
 

@@ -48,4 +48,4 @@ def _number(value: float | None) -> str:
 
 
 if __name__ == "__main__":
-    print(table(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))), end="")
+    print(table(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))["claims"]), end="")

@@ -88,5 +88,5 @@ def test_the_table_is_what_the_study_gives(tmp_path: Path, monkeypatch: pytest.M
     done = CliRunner().invoke(app, command.split())
     assert done.exit_code == 0, done.output
     folder = tmp_path / "results" / "queue-size-delay"
-    claims = json.loads((folder / "claims.json").read_text(encoding="utf-8"))
+    claims = json.loads((folder / "claims.json").read_text(encoding="utf-8"))["claims"]
     assert table(claims) == kept(PAGE)

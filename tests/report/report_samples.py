@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from report_topologies import MULTIPLEXED, SEPARATE, tc_words
 
-from dumbbell.claims import (
+from dumbbell.claims.legacy import (
     Claim,
     GridPoint,
     Judged,
@@ -28,7 +28,7 @@ from dumbbell.report.charts import (
 )
 from dumbbell.report.model import Figure, LoadRow, Report
 from dumbbell.report.topology import Topology
-from dumbbell.stats import Band, Estimate
+from dumbbell.stats import Band, Estimate, IntervalKind
 
 SOURCE = (
     "Fund, 'Reproducing: one fast queue or many slow ones' statistical multiplexing experiment "
@@ -38,11 +38,11 @@ THEOREM = "Bertsekas and Gallager, Data Networks, 2nd ed., example 3.9"
 
 
 def mean(value: float, half_width: float, n: int = 40) -> Estimate:
-    return Estimate(value, value - half_width, value + half_width, 0.95, n, "mean")
+    return Estimate(value, value - half_width, value + half_width, 0.95, n, IntervalKind.MEAN)
 
 
 def prediction(value: float, low: float, high: float, n: int = 40) -> Estimate:
-    return Estimate(value, low, high, 0.95, n, "prediction")
+    return Estimate(value, low, high, 0.95, n, IntervalKind.PREDICTION)
 
 
 def band(values: list[float], half_width: float) -> Band:

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 from report_samples import realistic_report
 
-from dumbbell.claims import read_claims
+from dumbbell.claims import read_claims, views_of
 from dumbbell.errors import SpecError
 from dumbbell.report import IndexEntry, atomic, write_index, write_report
 from dumbbell.report.atomic import MARKER, replace_file, replaced_folder
@@ -38,7 +38,7 @@ def test_a_report_folder_is_complete(report: Report, tmp_path: Path) -> None:
         "index.html", "claims.json", "meta.json", "provenance.json", "pingtimes-1-sm.csv",
         "tables/queues.parquet", "tables/probes.parquet", MARKER,
     }  # fmt: skip
-    assert read_claims(tmp_path / "out" / "claims.json") == list(report.judged)
+    assert read_claims(tmp_path / "out" / "claims.json") == views_of(report.judged)
     meta = json.loads((tmp_path / "out" / "meta.json").read_text(encoding="utf-8"))
     assert meta["spec"]["links"] == report.meta["spec"]["links"]
     queues = pl.read_parquet(tmp_path / "out" / "tables" / "queues.parquet")

@@ -17,16 +17,14 @@ import pytest
 from report_samples import realistic_claims, realistic_report, rtt_figure
 from rich.console import Console
 
-from dumbbell.claims import Kind, Verdict
+from dumbbell.claims import Verdict, views_of
 from dumbbell.report import claims_table, overview_table
 from dumbbell.report.badges import BADGES, SCORE_ORDER, sorted_claims
 from dumbbell.report.figures import draw
 from dumbbell.report.model import Figure, IndexEntry, Report
 from dumbbell.report.page import (
-    MANY_NUMBERS,
     commands_by_host,
     index_html,
-    interval_words,
     page_html,
     script_json,
 )
@@ -198,11 +196,11 @@ def test_every_verdict_has_its_own_symbol_and_class() -> None:
 
 
 def test_disagreements_come_first_and_order_is_kept_otherwise() -> None:
-    verdicts = [judged.verdict for judged in sorted_claims(realistic_claims())]
+    claims = sorted_claims(views_of(realistic_claims()))
+    verdicts = [claim.verdict for claim in claims]
     assert verdicts[0] is Verdict.NOT_REPRODUCED
     assert verdicts[-1] is Verdict.REPRODUCED
-    reproduced = [j.claim.id for j in sorted_claims(realistic_claims())
-                  if j.verdict is Verdict.REPRODUCED]  # fmt: skip
+    reproduced = [claim.id for claim in claims if claim.verdict is Verdict.REPRODUCED]
     assert reproduced == ["sm-sojourn", "published-ratio", "left-of", "same-n"]
 
 
@@ -268,34 +266,3 @@ def test_a_terminal_table_does_not_wait_for_the_plotting_libraries() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
-
-
-def test_an_interval_of_a_mean_is_not_called_a_prediction() -> None:
-    """A range judged one-sidedly has a rule of its own; without one it is held against one run."""
-    one = next(iter(realistic_claims()))
-    for rule, words in (
-        ("Ratio of the ranges with its 95 % interval: at least 1.", "95 % interval"),
-        ("In the central 95 % prediction interval of one run.", "95 % prediction"),
-    ):
-        claim = dataclasses.replace(one.claim, kind=Kind.RANGE, margin=None, rule=rule)
-        assert interval_words(dataclasses.replace(one, claim=claim)) == words
-
-
-def test_many_printed_numbers_are_folded_below_the_other_claims() -> None:
-    judged = realistic_claims()
-    number = next(one for one in judged if one.claim.kind is Kind.PUBLISHED_NUMBER)
-    others = [one for one in judged if one.claim.kind is not Kind.PUBLISHED_NUMBER]
-
-    def page(numbers: int) -> str:
-        many = [
-            dataclasses.replace(number, claim=dataclasses.replace(number.claim, id=f"number-{n}"))
-            for n in range(numbers)
-        ]
-        return page_html(realistic_report(judged=[*many, *others]), [])
-
-    few, many = page(MANY_NUMBERS), page(MANY_NUMBERS + 1)
-    words = f"{MANY_NUMBERS + 1} claims about printed numbers, one by one"
-    assert words not in few
-    fold = many[many.index(words) :].split("</details>")[0]
-    assert fold.count('id="claim-number-') == MANY_NUMBERS + 1 == many.count('id="claim-number-')
-    assert all(f'id="claim-{one.claim.id}' not in fold for one in others)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dumbbell.stats import (
+    IntervalKind,
     StatsError,
     cdf_crossings,
     crossing_interval,
@@ -131,4 +132,4 @@ def test_crossing_interval_stays_in_the_unit_interval() -> None:
     b = list(rng.uniform(0.0, 1.02, (4, 40)))
     estimate = crossing_interval(a, b)
     assert 0.0 <= estimate.low <= estimate.value <= estimate.high <= 1.0
-    assert estimate.kind == "share"
+    assert estimate.kind == IntervalKind.SHARE

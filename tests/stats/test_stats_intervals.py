@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from dumbbell.errors import DumbbellError
 from dumbbell.stats import (
     Estimate,
+    IntervalKind,
     Moments,
     StatsError,
     batch_means,
@@ -58,7 +59,7 @@ def test_prediction_by_hand() -> None:
     # The same five values: 2.776445 * sqrt(2.5 * 1.2) = 4.808944.
     estimate = prediction_interval([1, 2, 3, 4, 5])
     assert estimate.half_width == pytest.approx(4.808944, abs=1e-6)
-    assert estimate.kind == "prediction"
+    assert estimate.kind == IntervalKind.PREDICTION
 
 
 @given(st.lists(numbers, min_size=2, max_size=30), st.floats(0.01, 100.0), numbers)
@@ -151,7 +152,7 @@ def test_quantiles_across_replications() -> None:
     estimate = quantile_interval(runs, 0.25)
     assert estimate.value == 26.0
     assert estimate.n == 3
-    assert estimate.kind == "quantile"
+    assert estimate.kind == IntervalKind.QUANTILE
     assert estimate.half_width == pytest.approx(student_interval([25, 26, 27]).half_width)
 
 
@@ -218,7 +219,7 @@ def test_moments_from_a_table() -> None:
         (lambda: warm_up_cut(np.ones(19)), "at least 20"),
         (lambda: quantile_interval([[1.0]], 1.5), "quantile levels"),
         (lambda: quantile_interval([[1.0], []], 0.5), r"replications\[1\] has 0 values"),
-        (lambda: Estimate(1.0, 2.0, 0.0, 0.95, 3, "mean"), "above high"),
+        (lambda: Estimate(1.0, 2.0, 0.0, 0.95, 3, IntervalKind.MEAN), "above high"),
         (lambda: student_interval([1.0, 2.0]).scaled(-1.0), "positive"),
         (lambda: Moments.of([math.inf]), "finite"),
     ],
@@ -231,7 +232,7 @@ def test_refusals_say_what_was_found(make: object, words: str) -> None:
 
 
 def test_an_estimate_reads_as_one_line_and_changes_unit() -> None:
-    estimate = Estimate(0.0123, 0.0120, 0.0126, 0.95, 30, "mean").scaled(1000.0)
+    estimate = Estimate(0.0123, 0.0120, 0.0126, 0.95, 30, IntervalKind.MEAN).scaled(1000.0)
     assert str(estimate) == "12.3 [12, 12.6] (95 % mean, n = 30)"
     assert estimate.contains(12.0)
     assert not estimate.contains(11.99)

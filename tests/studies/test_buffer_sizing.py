@@ -11,11 +11,12 @@ import polars as pl
 import pytest
 
 from dumbbell.backends import simulate
-from dumbbell.claims import Kind, Verdict
+from dumbbell.claims import view_of
+from dumbbell.claims.legacy import Kind, Verdict
 from dumbbell.metrics import base_rtts_s
 from dumbbell.report import Report
+from dumbbell.report.claims_section import interval_words
 from dumbbell.report.figures import as_polars
-from dumbbell.report.page import interval_words
 from dumbbell.studies import Interrupted, StudyOptions, get_study
 from dumbbell.studies.buffer_sizing import (
     all_buffers,
@@ -316,7 +317,7 @@ def test_the_intervals_of_the_table_are_folded_below_it(report: Report) -> None:
 
 
 def test_the_page_says_of_what_an_interval_is(report: Report) -> None:
-    assert {interval_words(one) for one in report.judged} == {"95 % intervals, whole grid"}
+    assert {interval_words(view_of(one)) for one in report.judged} == {"95 % intervals, whole grid"}
 
 
 def test_one_runs_numbers_are_judged_of_runs_as_long_as_the_sources(report: Report) -> None:

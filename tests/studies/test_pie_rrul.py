@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dumbbell.backends import simulate
-from dumbbell.claims import Verdict
+from dumbbell.claims.legacy import Verdict
 from dumbbell.report import Report, write_report
 from dumbbell.studies import StudyOptions, get_study, pie_rrul
 from dumbbell.studies.pie_rrul import arms, judging, measures, published, text

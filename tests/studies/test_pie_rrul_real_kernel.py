@@ -8,7 +8,7 @@ import pytest
 
 from dumbbell.backends.kernel.cache import KernelMissingError, require_kernel
 from dumbbell.backends.kernel.programs import irtt_is_installed
-from dumbbell.claims import Verdict
+from dumbbell.claims.legacy import Verdict
 from dumbbell.studies import StudyOptions
 from dumbbell.studies.pie_rrul import arms, judging, published
 from dumbbell.studies.pie_rrul.campaigns import Arm, collect

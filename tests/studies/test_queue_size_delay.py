@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from dumbbell.backends import simulate
-from dumbbell.claims import Verdict, to_rows
+from dumbbell.claims import to_rows
+from dumbbell.claims.legacy import Verdict
 from dumbbell.metrics import max_delay_s, sending_rate_pps
 from dumbbell.report import Report, write_report
-from dumbbell.stats import Estimate
+from dumbbell.stats import Estimate, IntervalKind
 from dumbbell.studies import Interrupted, StudyOptions, get_study
 from dumbbell.studies import queue_size_delay as study
 from dumbbell.studies.queue_size_delay import (
@@ -163,7 +164,9 @@ def test_the_farthest_of_three_measured_runs_is_judged() -> None:
     assert measured.rounding_ms(12.0) == 0.05
     assert measured.rounding_ms(197.0) == 0.5
     assert measured.rounding_ms(1232.0) == 5.0
-    widened = judging._as_printed(Estimate(198.0, 197.0, 199.0, 0.95, 200, "prediction"), 197.0)
+    widened = judging._as_printed(
+        Estimate(198.0, 197.0, 199.0, 0.95, 200, IntervalKind.PREDICTION), 197.0
+    )
     assert widened.low == pytest.approx(198 - math.hypot(1.0, 0.196) - 0.5, abs=1e-3)
     assert widened.high == pytest.approx(198 + math.hypot(1.0, 0.196) + 0.5, abs=1e-3)
 

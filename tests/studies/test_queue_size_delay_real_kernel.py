@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dumbbell.backends.kernel.cache import KernelMissingError
-from dumbbell.claims import Verdict
+from dumbbell.claims.legacy import Verdict
 from dumbbell.studies import StudyOptions, get_study
 from dumbbell.studies.queue_size_delay import published
 from dumbbell.sweep import Progress

@@ -12,7 +12,7 @@ import pretended_kernel as pretended
 import pytest
 
 from dumbbell.backends import Cost, Outcome
-from dumbbell.claims import Claim, Judged, Kind, not_testable
+from dumbbell.claims.legacy import Claim, Judged, Kind, not_testable
 from dumbbell.errors import RunError, SpecError
 from dumbbell.report import Report
 from dumbbell.spec import Experiment

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from dumbbell.backends import run_many, simulate
-from dumbbell.claims import Verdict, to_rows
+from dumbbell.claims import to_rows
+from dumbbell.claims.legacy import Verdict
 from dumbbell.metrics import ping_rtt_ms
 from dumbbell.report import Report
 from dumbbell.studies import Interrupted, StudyOptions, get_study

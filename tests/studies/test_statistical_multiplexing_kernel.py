@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from dumbbell.claims import Verdict, to_rows
+from dumbbell.claims import to_rows
+from dumbbell.claims.legacy import Verdict
 from dumbbell.report import Report, claims_table, write_report
 from dumbbell.stats import prediction_quantiles, student_interval
 from dumbbell.studies import StudyOptions, get_study

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dumbbell.backends.kernel.cache import KernelMissingError
-from dumbbell.claims import Verdict
+from dumbbell.claims.legacy import Verdict
 from dumbbell.studies import StudyOptions, get_study
 from dumbbell.studies.statistical_multiplexing import paired
 from dumbbell.studies.statistical_multiplexing.campaigns import IdealSize

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dumbbell.backends import simulate
-from dumbbell.claims import Verdict
+from dumbbell.claims.legacy import Verdict
 from dumbbell.metrics.ccperf import ROWS
 from dumbbell.report import Report, write_report
 from dumbbell.studies import StudyOptions, get_study

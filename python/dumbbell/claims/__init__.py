@@ -1,56 +1,81 @@
 """Claims and verdicts: what a careful reader may conclude from a measurement.
 
 A :class:`Claim` is a sentence somebody published or that theory implies, together with the rule
-by which it will be judged, written before anything is run. One judge function per kind of claim
-applies that rule to an interval and returns a :class:`Judged`. :func:`contradicted` decides the
-exit status of a whole study: does any theory claim fail, beyond a familywise error?
+(:mod:`dumbbell.claims.rules`) by which it will be judged, written before anything is run.
+:func:`judge` applies the rule to evidence (:mod:`dumbbell.claims.evidence`) and returns a
+:class:`Judged`, which nothing else can make. :func:`contradicted` decides the exit status of a
+whole study: does any theory claim fail, beyond a familywise error?
 """
 
 from dumbbell.claims.contradiction import FAMILYWISE_ERROR, contradicted, contradicting
-from dumbbell.claims.grid import GridPoint, judge_free_parameters
-from dumbbell.claims.judge import (
-    judge_hardly_matters,
-    judge_ordering,
-    judge_published_number,
-    judge_stated,
-    judge_supremum,
-    judge_theory_equals,
-    not_testable,
+from dumbbell.claims.decision import Decision, Found, Identified, Missed, Turn
+from dumbbell.claims.evidence import (
+    Curves,
+    Ensemble,
+    Fitted,
+    Grid,
+    GridPoint,
+    Levels,
+    Pairing,
+    Ratio,
+    Runs,
+    Setting,
+    Sides,
 )
-from dumbbell.claims.model import Claim, Judged, Verdict
-from dumbbell.claims.quantities import percentile_range, share_better
-from dumbbell.claims.rows import from_rows, read_claims, to_json_text, to_rows
-from dumbbell.claims.rules import (
-    HARDLY_MATTERS_MARGIN,
-    UNINFORMATIVE_HALF_WIDTH,
-    Kind,
-    rule_text,
-)
+from dumbbell.claims.facts import Count, Fact, counts_of, facts_of
+from dumbbell.claims.glyphs import Glyph, Origin, Side, Stated
+from dumbbell.claims.model import Amendment, Claim, Family, Judged, judge, not_testable
+from dumbbell.claims.quantities import percentile_range, relative_spread, share_better
+from dumbbell.claims.rows import ClaimsFileError, from_json, read_claims, to_json_text, to_rows
+from dumbbell.claims.verdicts import Verdict
+from dumbbell.claims.view import AnyJudged, ClaimView, setting_words, view_of, views_of
 
 __all__ = [
     "FAMILYWISE_ERROR",
-    "HARDLY_MATTERS_MARGIN",
-    "UNINFORMATIVE_HALF_WIDTH",
+    "Amendment",
+    "AnyJudged",
     "Claim",
+    "ClaimView",
+    "ClaimsFileError",
+    "Count",
+    "Curves",
+    "Decision",
+    "Ensemble",
+    "Fact",
+    "Family",
+    "Fitted",
+    "Found",
+    "Glyph",
+    "Grid",
     "GridPoint",
+    "Identified",
     "Judged",
-    "Kind",
+    "Levels",
+    "Missed",
+    "Origin",
+    "Pairing",
+    "Ratio",
+    "Runs",
+    "Setting",
+    "Side",
+    "Sides",
+    "Stated",
+    "Turn",
     "Verdict",
     "contradicted",
     "contradicting",
-    "from_rows",
-    "judge_free_parameters",
-    "judge_hardly_matters",
-    "judge_ordering",
-    "judge_published_number",
-    "judge_stated",
-    "judge_supremum",
-    "judge_theory_equals",
+    "counts_of",
+    "facts_of",
+    "from_json",
+    "judge",
     "not_testable",
     "percentile_range",
     "read_claims",
-    "rule_text",
+    "relative_spread",
+    "setting_words",
     "share_better",
     "to_json_text",
     "to_rows",
+    "view_of",
+    "views_of",
 ]

@@ -1,121 +1,164 @@
-"""The values: what is claimed (:class:`Claim`) and what came of it (:class:`Judged`)."""
+"""What is claimed (:class:`Claim`) and what came of it (:class:`Judged`, by :func:`judge`)."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import InitVar, dataclass
+from typing import Any, Generic, TypeVar
 
-from dumbbell.claims.rules import Kind, rule_text
+from dumbbell.claims.decision import Decision, Found
+from dumbbell.claims.evidence import is_complete, size_of
+from dumbbell.claims.glyphs import Stated
+from dumbbell.claims.rules.base import Rule
+from dumbbell.claims.verdicts import Verdict
 
-
-class Verdict(StrEnum):
-    """What may be concluded. The value is the word printed and written to ``claims.json``."""
-
-    REPRODUCED = "reproduced"
-    NOT_REPRODUCED = "not reproduced"
-    INCONCLUSIVE = "inconclusive"
-    """The interval neither confirms nor excludes: more replications could decide."""
-    UNINFORMATIVE = "uninformative"
-    """One run as published says too little for the published number to test anything."""
-    DEPENDS_ON = "depends on"
-    """True for some values of a parameter the source does not give, false for others."""
-    NOT_TESTABLE = "not testable"
-    """Nothing that was run can speak to it."""
+E = TypeVar("E")
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class Family:
+    """Claims that differ in one parameter only; the page shows them as one row of small drawings.
+
+    Attributes:
+        name: Of the family, unique in its study.
+        statement: What holds for all of them, in one sentence.
+        label: Of this one, such as ``m = 4``.
+    """
+
+    name: str
+    statement: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Amendment:
+    """A rule that was changed after a run.
+
+    Attributes:
+        when: Date, such as ``2026-03-14``.
+        what: What was changed and why, in a sentence without a full stop.
+    """
+
+    when: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim(Generic[E]):
     """A statement to be judged and the rule for it, both fixed before any run.
 
     Attributes:
         id: Short, stable and unique in its study, such as ``sm-mean-sojourn``.
         statement: The claim in one sentence of plain English.
         source: Where it is made: a publication, or the theorem.
-        kind: Which row of the table of rules applies.
-        unit: Unit of ``published``, ``theory``, ``margin`` and every measured number
-            (``ms``, ``packets``, ``1`` for a ratio).
-        published: The published number, or None.
-        theory: What theory says, or None.
-        margin: Half-width of the band inside which two numbers count as equal, in ``unit``;
-            None for kinds that use none. For ``supremum`` it is the time of one packet.
-        level: Confidence (or prediction) level of the interval the claim is held against.
-        rule: The rule in words; when left empty the standard text of the kind is used.
+        rule: How it is judged; has all its numbers, their unit and the level.
+        fact: Rows that follow from one another share a fact; by default a row is one of its own.
+        beside: Further numbers to show beside it, which decide nothing.
+        family: Which family it belongs to, or None.
+        amended: When and how its rule was changed after a run, or None.
     """
 
     id: str
     statement: str
     source: str
-    kind: Kind
-    unit: str
-    published: float | None = None
-    theory: float | None = None
-    margin: float | None = None
-    level: float = 0.95
-    rule: str = ""
+    rule: Rule[E]
+    fact: str = ""
+    beside: tuple[Stated, ...] = ()
+    family: Family | None = None
+    amended: Amendment | None = None
 
     def __post_init__(self) -> None:
-        """Check the numbers and fill in the standard rule text.
+        """A row without a fact is one of its own."""
+        if not self.fact:
+            # The dataclass is frozen for its users; completing it while it is made is no change.
+            object.__setattr__(self, "fact", self.id)
 
-        Raises:
-            ValueError: A number is not finite, the margin is negative, or the level is not
-                strictly between 0 and 1.
-        """
-        for name in ("published", "theory", "margin"):
-            value = getattr(self, name)
-            if value is not None and not math.isfinite(value):
-                raise ValueError(f"claim {self.id}: {name} is {value}; a finite number or None")
-        if self.margin is not None and self.margin < 0:
-            raise ValueError(f"claim {self.id}: margin is {self.margin}; not negative")
-        if not 0 < self.level < 1:
-            raise ValueError(f"claim {self.id}: level is {self.level}; between 0 and 1, as 0.95")
-        if not self.rule:
-            # The dataclass is frozen for its users; completing it while it is made is not change.
-            object.__setattr__(
-                self, "rule", rule_text(self.kind, self.margin, self.unit, self.level)
-            )
+
+_SEAL = object()
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A claim and its verdict.
+    """A claim and its verdict. Made by :func:`judge` and :func:`not_testable` alone.
 
     Attributes:
         claim: What was claimed.
         backend: Where it was measured: ``sim``, ``kernel`` or ``imported``.
-        measured: Point estimate in ``claim.unit``, or None.
-        low: Lower end of the interval the rule used, or None.
-        high: Upper end.
-        n_replications: Independent runs behind the interval.
-        verdict: The conclusion.
-        depends_on: Parameter whose value decides, with ``Verdict.DEPENDS_ON`` only.
-        p_value: For ``theory equals``: the p-value of "theory holds within the margin", small
-            when the measurement contradicts it. None for other kinds.
+        decision: The verdict, and what it was read from.
         note: Anything a reader must know besides, in a sentence.
     """
 
-    claim: Claim
+    claim: Claim[Any]
     backend: str
-    measured: float | None
-    low: float | None
-    high: float | None
-    n_replications: int
-    verdict: Verdict
-    depends_on: str | None = None
-    p_value: float | None = None
+    decision: Decision
     note: str = ""
+    seal: InitVar[object] = None
 
-    def __post_init__(self) -> None:
-        """Refuse a parameter without the verdict that names it, and the reverse."""
-        if (self.depends_on is not None) != (self.verdict is Verdict.DEPENDS_ON):
-            raise ValueError(
-                f"claim {self.claim.id}: depends_on={self.depends_on!r} with verdict "
-                f"{self.verdict.value!r}; the two belong together"
-            )
+    def __post_init__(self, seal: object) -> None:
+        """Refuse a verdict that no rule gave.
+
+        Raises:
+            TypeError: It was made by hand.
+        """
+        if seal is not _SEAL:
+            raise TypeError("a Judged comes from dumbbell.claims.judge, never by hand")
 
     @property
-    def verdict_text(self) -> str:
-        """The verdict as printed: ``reproduced``, ``depends on base RTT``."""
-        if self.depends_on is None:
-            return self.verdict.value
-        return f"{self.verdict.value} {self.depends_on}"
+    def verdict(self) -> Verdict:
+        """The conclusion."""
+        return self.decision.verdict
+
+    @property
+    def found(self) -> Found:
+        """The number measured, with the interval that the rule used."""
+        return self.decision.found
+
+    @property
+    def p_value(self) -> float | None:
+        """Where the rule has one."""
+        return self.decision.p_value
+
+
+def judge(
+    claim: Claim[E], evidence: E, *, backend: str = "sim", note: str = "", why_not: str = ""
+) -> Judged:
+    """Apply a claim's rule to what was measured.
+
+    Args:
+        claim: With its rule.
+        evidence: Of the type the rule takes, in the rule's unit.
+        backend: Where it was measured.
+        note: A remark to keep beside the verdict.
+        why_not: A remark for every verdict but *reproduced*, such as a presumed reason.
+
+    Returns:
+        *not testable* where a replication gave no number; else what the rule decides.
+
+    Raises:
+        ValueError: Evidence that the rule cannot take.
+    """
+    decision = _decided(claim.rule, evidence)
+    favourable = decision.verdict in (Verdict.REPRODUCED, Verdict.EXPLAINED_AT)
+    remarks = (note, decision.remark, "" if favourable else why_not)
+    return Judged(claim, backend, decision, "; ".join(filter(None, remarks)), _SEAL)
+
+
+def not_testable(claim: Claim[Any], reason: str, *, backend: str = "sim") -> Judged:
+    """Keep a claim in the table although nothing run can speak to it.
+
+    Args:
+        claim: With any rule.
+        reason: Why, in a sentence for the reader.
+        backend: Where it would have been measured.
+    """
+    nothing = Decision(verdict=Verdict.NOT_TESTABLE, found=Found(None))
+    return Judged(claim, backend, nothing, reason, _SEAL)
+
+
+def _decided(rule: Rule[E], evidence: E) -> Decision:
+    if not is_complete(evidence):
+        return Decision(
+            verdict=Verdict.NOT_TESTABLE,
+            found=Found(None, n=size_of(evidence)),
+            remark="a replication gave no value",
+        )
+    return rule.decide(evidence)

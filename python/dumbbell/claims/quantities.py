@@ -52,3 +52,23 @@ def percentile_range(sample: ArrayLike, low: float = 0.05, high: float = 0.95) -
     if not 0.0 <= low < high <= 1.0:
         raise ValueError(f"levels {low} and {high}; 0 <= low < high <= 1")
     return float(np.quantile(values, high) - np.quantile(values, low))
+
+
+def relative_spread(sample: ArrayLike, low: float = 0.05, high: float = 0.95) -> float:
+    """Distance between two percentiles over the median, a pure number.
+
+    An absolute range grows with the mean, and maximum minus minimum with the number of flows.
+
+    Args:
+        sample: One value per flow, any shape, finite, with a positive median.
+        low: Lower level.
+        high: Upper level.
+
+    Raises:
+        ValueError: As :func:`percentile_range`, or a median that is not positive.
+    """
+    distance = percentile_range(sample, low, high)
+    median = float(np.median(np.asarray(sample, dtype=np.float64)))
+    if not median > 0:
+        raise ValueError(f"the median is {median}; a relative spread needs a positive one")
+    return distance / median

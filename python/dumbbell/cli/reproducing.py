@@ -135,7 +135,7 @@ def _print(done: _Written, console: Console) -> None:
     console.print(Text(done.report.summary))
     against = contradicting(done.report.judged)
     if against:
-        names = ", ".join(each.claim.id for each in against)
+        names = ", ".join(each.id for each in against)
         console.print(Text(f"contradicts theory: {names}", style="bold red"))
     console.print(Text(f"page: {done.page}"), soft_wrap=True)
 

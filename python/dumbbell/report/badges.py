@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from dumbbell.claims import Judged, Verdict
+from dumbbell.claims import ClaimView, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,28 +20,41 @@ class Badge:
 
 BADGES = MappingProxyType(
     {
+        Verdict.CHECK_FAILS: Badge("‼", "check-fails", "bold red"),
         Verdict.NOT_REPRODUCED: Badge("✗", "not-reproduced", "bold red"),
+        Verdict.NOT_EXPLAINED: Badge("⊘", "not-explained", "bold red"),
         Verdict.DEPENDS_ON: Badge("◐", "depends-on", "magenta"),
         Verdict.INCONCLUSIVE: Badge("?", "inconclusive", "yellow"),
         Verdict.UNINFORMATIVE: Badge("○", "uninformative", "cyan"),
         Verdict.NOT_TESTABLE: Badge("–", "not-testable", "dim"),
+        Verdict.EXPLAINED_AT: Badge("◉", "explained", "green"),
         Verdict.REPRODUCED: Badge("✓", "reproduced", "green"),
+        Verdict.PREVIEW: Badge("◌", "preview", "dim"),
+        Verdict.CALIBRATION: Badge("⚙", "calibration", "dim"),
+        Verdict.CHECK_HOLDS: Badge("☑", "check", "dim"),
     }
 )
 """In the order claims are listed: what disagrees comes first, because it needs reading."""
 
 
-SCORE_ORDER = (Verdict.REPRODUCED, *(v for v in BADGES if v is not Verdict.REPRODUCED))
+_AGREE = (Verdict.REPRODUCED, Verdict.EXPLAINED_AT)
+SCORE_ORDER = (*_AGREE, *(verdict for verdict in BADGES if verdict not in _AGREE))
 """In the order counts are read out: what agrees, then what does not, then what cannot be told."""
 
 
 def count_words(verdict: Verdict, count: int) -> str:
     """Such as ``4 reproduced``; the verdict that names a parameter says so without it."""
-    words = "depends on parameters" if verdict is Verdict.DEPENDS_ON else verdict.value
+    words = _WITHOUT_A_NAME.get(verdict, verdict.value)
     return f"{count} {words}"
 
 
-def sorted_claims(judged: Sequence[Judged]) -> list[Judged]:
+_WITHOUT_A_NAME = {
+    Verdict.DEPENDS_ON: "depends on parameters",
+    Verdict.EXPLAINED_AT: "explained",
+}
+
+
+def sorted_claims(views: Sequence[ClaimView]) -> list[ClaimView]:
     """Disagreements first; within a verdict in the study's own order."""
     order = list(BADGES)
-    return sorted(judged, key=lambda one: order.index(one.verdict))
+    return sorted(views, key=lambda one: order.index(one.verdict))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from dumbbell.claims import Judged, Verdict
+from dumbbell.claims import AnyJudged, Verdict, view_of
 from dumbbell.report.topology import Topology
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ class Report:
     source: str = ""
     source_url: str = ""
     topologies: Sequence[Topology] = ()
-    judged: Sequence[Judged] = ()
+    judged: Sequence[AnyJudged] = ()
     values: Sequence[ValueTable] = ()
     figures: Sequence[Figure] = ()
     loads: Sequence[LoadRow] = ()
@@ -217,7 +217,7 @@ class IndexEntry:
     study: str
     title: str
     summary: str
-    judged: Sequence[Judged]
+    judged: Sequence[AnyJudged]
     figure: str = ""
     caption: str = ""
 
@@ -235,9 +235,9 @@ class IndexEntry:
         )
 
 
-def verdict_counts(judged: Sequence[Judged]) -> dict[Verdict, int]:
+def verdict_counts(judged: Sequence[AnyJudged]) -> dict[Verdict, int]:
     """How many claims got each verdict; verdicts that were not given are left out."""
     counts = dict.fromkeys(Verdict, 0)
     for one in judged:
-        counts[one.verdict] += 1
+        counts[view_of(one).verdict] += 1
     return {verdict: count for verdict, count in counts.items() if count}

@@ -9,13 +9,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dumbbell.claims import Judged
+from dumbbell.claims import AnyJudged, ClaimView, views_of
 from dumbbell.report.badges import BADGES, SCORE_ORDER, count_words, sorted_claims
 from dumbbell.report.model import IndexEntry, verdict_counts
 from dumbbell.report.numbers import plain, unit_suffix, with_uncertainty
 
 
-def claims_table(judged: Sequence[Judged], *, title: str = "") -> RenderableType:
+def claims_table(judged: Sequence[AnyJudged], *, title: str = "") -> RenderableType:
     """Verdict, claim, published, theory and measured, with a line of counts below.
 
     Where claims were measured on several backends, a column says on which.
@@ -30,13 +30,14 @@ def claims_table(judged: Sequence[Judged], *, title: str = "") -> RenderableType
         Text(title, style="bold") if title else None), title_justify="left")  # fmt: skip
     table.add_column("verdict", width=16)
     table.add_column("claim", ratio=1, min_width=20)
-    several = len({one.backend for one in judged}) > 1
+    views = views_of(judged)
+    several = len({one.backend for one in views}) > 1
     if several:
         table.add_column("where", width=6)
     table.add_column("published", justify="right", max_width=9)
     table.add_column("theory", justify="right", max_width=9)
     table.add_column("measured", justify="right", max_width=17)
-    for one in sorted_claims(judged):
+    for one in sorted_claims(views):
         table.add_row(*_row(one, several=several))
     return Group(table, counts_line(judged))
 
@@ -64,7 +65,7 @@ def overview_table(entries: Sequence[IndexEntry]) -> RenderableType:
     return Group(table, Text("\n\n").join(questions))
 
 
-def counts_line(judged: Sequence[Judged]) -> Text:
+def counts_line(judged: Sequence[AnyJudged]) -> Text:
     """Such as ``✓ 7 reproduced  ✗ 1 not reproduced``."""
     counts = verdict_counts(judged)
     line = Text()
@@ -76,18 +77,17 @@ def counts_line(judged: Sequence[Judged]) -> Text:
     return line
 
 
-def _row(judged: Judged, *, several: bool) -> tuple[Text, ...]:
-    badge = BADGES[judged.verdict]
-    claim = judged.claim
-    value, interval = with_uncertainty(judged.measured, judged.low, judged.high)
+def _row(claim: ClaimView, *, several: bool) -> tuple[Text, ...]:
+    badge = BADGES[claim.verdict]
+    value, interval = with_uncertainty(claim.measured, claim.low, claim.high)
     suffix = unit_suffix(claim.unit)
-    measured = Text(value + (suffix if judged.measured is not None else ""))
+    measured = Text(value + (suffix if claim.measured is not None else ""))
     if interval:
         measured.append(f"\n{interval}", style="dim")
     return (
-        Text(f"{badge.symbol} {judged.verdict_text}", style=badge.terminal),
+        Text(f"{badge.symbol} {claim.verdict_text}", style=badge.terminal),
         Text(claim.statement),
-        *([Text(judged.backend)] if several else []),
+        *([Text(claim.backend)] if several else []),
         Text(plain(claim.published)),
         Text(plain(claim.theory)),
         measured,

@@ -21,7 +21,7 @@ from dumbbell.stats.distribution import (
 from dumbbell.stats.ellipse import Ellipse, covariance_ellipse
 from dumbbell.stats.equivalence import Equivalence, equivalence
 from dumbbell.stats.errors import StatsError
-from dumbbell.stats.estimate import Estimate
+from dumbbell.stats.estimate import Estimate, IntervalKind
 from dumbbell.stats.goodness import Coverage, GoodnessOfFit, chi_square_fit, coverage
 from dumbbell.stats.intervals import (
     batch_means,
@@ -30,6 +30,7 @@ from dumbbell.stats.intervals import (
     quantile_interval,
     ratio_interval,
     student_interval,
+    welch_interval,
 )
 from dumbbell.stats.moments import Moments, merge_moments
 from dumbbell.stats.multiplicity import ScoreTest, combined_z, holm, z_score, z_spread
@@ -49,6 +50,7 @@ __all__ = [
     "Equivalence",
     "Estimate",
     "GoodnessOfFit",
+    "IntervalKind",
     "Moments",
     "ScoreTest",
     "StatsError",
@@ -82,6 +84,7 @@ __all__ = [
     "student_interval",
     "warm_up_cut",
     "weighted_quantile",
+    "welch_interval",
     "z_score",
     "z_spread",
 ]

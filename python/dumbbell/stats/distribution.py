@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dumbbell.stats.errors import Floats, StatsError, check_quantiles, sample
-from dumbbell.stats.estimate import Estimate
+from dumbbell.stats.estimate import Estimate, IntervalKind
 from dumbbell.stats.intervals import student_interval
 
 
@@ -185,8 +185,10 @@ def crossing_interval(
     if len(a) != len(b):
         raise StatsError(f"a has {len(a)} replications and b has {len(b)}; they are paired")
     shares = [cdf_crossings(x, y).share_a_lower for x, y in zip(a, b, strict=True)]
-    raw = student_interval(shares, level, kind="share")
-    return Estimate(raw.value, max(raw.low, 0.0), min(raw.high, 1.0), level, raw.n, "share")
+    raw = student_interval(shares, level, kind=IntervalKind.SHARE)
+    return Estimate(
+        raw.value, max(raw.low, 0.0), min(raw.high, 1.0), level, raw.n, IntervalKind.SHARE
+    )
 
 
 def _weights(weight: ArrayLike) -> Floats:

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from dumbbell.stats._laws import student_upper_tail
 from dumbbell.stats.errors import StatsError
-from dumbbell.stats.estimate import Estimate
+from dumbbell.stats.estimate import Estimate, IntervalKind
 
 
 class Equivalence(NamedTuple):
@@ -46,7 +46,7 @@ def equivalence(estimate: Estimate, margin: float, target: float = 0.0) -> Equiv
     """
     if not (margin > 0.0 and math.isfinite(margin)):
         raise StatsError(f"margin is {margin}; it must be a positive number in the value's unit")
-    if estimate.kind == "prediction":
+    if estimate.kind == IntervalKind.PREDICTION:
         raise StatsError("equivalence is about a parameter; a prediction interval is about one run")
     low, high = target - margin, target + margin
     verdict: Literal["inside", "outside", "straddles"] = "straddles"
@@ -63,7 +63,7 @@ def _tost_p_value(estimate: Estimate, low: float, high: float) -> float:
         return math.nan
     if error == 0.0:
         return 0.0 if low <= estimate.value <= high else 1.0
-    freedom = estimate.n - 1
+    freedom = estimate.degrees_of_freedom
     not_below = student_upper_tail((estimate.value - low) / error, freedom)
     not_above = student_upper_tail((high - estimate.value) / error, freedom)
     return max(not_below, not_above)

@@ -3,10 +3,45 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from dumbbell.stats._laws import student_quantile
 from dumbbell.stats.errors import StatsError, check_level
+
+
+class IntervalKind(StrEnum):
+    """What an interval is for; the value is how it is printed and written to files."""
+
+    MEAN = "mean"
+    RATIO = "ratio"
+    DIFFERENCE = "difference"
+    QUANTILE = "quantile"
+    SHARE = "share"
+    BATCH_MEANS = "batch means"
+    PREDICTION = "prediction"
+    """Of one future run."""
+    BAND = "band"
+    """Simultaneous, over a whole range."""
+    PROFILE = "profile"
+    """Of a fitted parameter, from its profile likelihood."""
+    EXTREMES = "extremes"
+    """From the smallest to the largest value of all runs: no level is claimed for it."""
+    WHOLE_GRID = "whole grid"
+    """From the lowest to the highest end of the intervals of all points of a grid."""
+
+
+_OF_STUDENT = frozenset(
+    {
+        IntervalKind.MEAN,
+        IntervalKind.RATIO,
+        IntervalKind.DIFFERENCE,
+        IntervalKind.QUANTILE,
+        IntervalKind.SHARE,
+        IntervalKind.BATCH_MEANS,
+    }
+)
+"""Intervals of a parameter built from Student's t, which can be had at another level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +57,8 @@ class Estimate:
             asked.
         n: Independent pieces behind it: replications, or batches of one run. The interval has
             n - 1 degrees of freedom.
-        kind: What the interval is for: ``mean``, ``ratio``, ``difference``, ``quantile``,
-            ``share``, ``batch means`` (all of a parameter), ``prediction`` (of one future run),
-            ``band`` (simultaneous).
+        kind: What the interval is for.
+        freedom: Degrees of freedom where they are not n - 1 (Welch), else None.
     """
 
     value: float
@@ -32,7 +66,8 @@ class Estimate:
     high: float
     level: float
     n: int
-    kind: str
+    kind: IntervalKind
+    freedom: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse an interval that is not one."""
@@ -63,7 +98,43 @@ class Estimate:
         """
         if self.n < 2:
             return math.inf
-        return self.half_width / student_quantile((1.0 + self.level) / 2.0, self.n - 1)
+        return self.half_width / student_quantile((1.0 + self.level) / 2.0, self.degrees_of_freedom)
+
+    @property
+    def degrees_of_freedom(self) -> float:
+        """Of Student's t behind the interval of a parameter."""
+        return float(self.n - 1) if self.freedom is None else self.freedom
+
+    @property
+    def is_of_a_parameter(self) -> bool:
+        """Whether it is the interval of a mean, ratio, difference, quantile or share."""
+        return self.kind in _OF_STUDENT
+
+    def at_level(self, level: float) -> Estimate:
+        """The same estimate with its interval at another level, by Student's quantiles.
+
+        Args:
+            level: Coverage wanted.
+
+        Raises:
+            StatsError: It is no interval of a parameter, such as a prediction or a band, and the
+                level differs.
+        """
+        check_level(level)
+        if math.isclose(level, self.level, rel_tol=0.0, abs_tol=1e-12):
+            return self
+        if not self.is_of_a_parameter:
+            raise StatsError(f"a {self.kind.value} interval at {self.level} has no other level")
+        if self.n < 2:
+            return replace(self, level=level)
+        freedom = self.degrees_of_freedom
+        factor = student_quantile((1.0 + level) / 2.0, freedom) / student_quantile(
+            (1.0 + self.level) / 2.0, freedom
+        )
+        low = self.value - factor * (self.value - self.low)
+        return replace(
+            self, low=low, high=self.value + factor * (self.high - self.value), level=level
+        )
 
     def contains(self, x: float) -> bool:
         """Whether the closed interval holds ``x``."""
@@ -80,13 +151,8 @@ class Estimate:
         """
         if not factor > 0.0:
             raise StatsError(f"factor is {factor}; a change of unit multiplies by a positive one")
-        return Estimate(
-            self.value * factor,
-            self.low * factor,
-            self.high * factor,
-            self.level,
-            self.n,
-            self.kind,
+        return replace(
+            self, value=self.value * factor, low=self.low * factor, high=self.high * factor
         )
 
     def __str__(self) -> str:

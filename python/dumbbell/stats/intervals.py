@@ -14,10 +14,12 @@ from numpy.typing import ArrayLike
 
 from dumbbell.stats._laws import student_quantile
 from dumbbell.stats.errors import Floats, StatsError, check_level, check_quantiles, sample
-from dumbbell.stats.estimate import Estimate
+from dumbbell.stats.estimate import Estimate, IntervalKind
 
 
-def student_interval(x: ArrayLike, level: float = 0.95, *, kind: str = "mean") -> Estimate:
+def student_interval(
+    x: ArrayLike, level: float = 0.95, *, kind: IntervalKind = IntervalKind.MEAN
+) -> Estimate:
     """Student's interval of a mean: mean +- t s / sqrt(n).
 
     Law & Kelton, Simulation Modeling and Analysis, section 4.5. With one value the interval is
@@ -55,7 +57,51 @@ def difference_interval(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Esti
         StatsError: Different lengths, or as :func:`student_interval`.
     """
     first, second = _paired(a, b, "a", "b", at_least=1)
-    return student_interval(first - second, level, kind="difference")
+    return student_interval(first - second, level, kind=IntervalKind.DIFFERENCE)
+
+
+def welch_interval(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Estimate:
+    """Interval of mean(a) - mean(b) for two independent sets of replications, by Welch.
+
+    Welch, "The generalization of Student's problem when several different population variances
+    are involved", Biometrika 34, 1947, with Satterthwaite's degrees of freedom (Law & Kelton
+    section 10.2.2). Neither equal spreads nor equal numbers are taken for granted.
+
+    Args:
+        a: One value per replication of side A, shape (n,).
+        b: The same of side B, same unit, shape (m,); streams are not shared with A.
+        level: Coverage wanted.
+
+    Returns:
+        Estimate whose ``n`` is that of the smaller side.
+
+    Raises:
+        StatsError: No values, one that is not finite, or a level outside (0, 1).
+    """
+    check_level(level)
+    first, second = sample(a, "a"), sample(b, "b")
+    n = min(first.size, second.size)
+    difference = float(first.mean() - second.mean())
+    if n == 1:
+        kind = IntervalKind.DIFFERENCE
+        return Estimate(difference, -math.inf, math.inf, level, 1, kind)
+    parts = [float(side.var(ddof=1)) / side.size for side in (first, second)]
+    variance = sum(parts)
+    # Without any spread the degrees of freedom are 0/0; the interval has no width either way.
+    freedom = float(n - 1)
+    if variance > 0.0:
+        shares = [part / variance for part in parts]
+        freedom = 1.0 / (shares[0] ** 2 / (first.size - 1) + shares[1] ** 2 / (second.size - 1))
+    reach = student_quantile((1.0 + level) / 2.0, freedom) * math.sqrt(variance)
+    return Estimate(
+        difference,
+        difference - reach,
+        difference + reach,
+        level,
+        n,
+        IntervalKind.DIFFERENCE,
+        freedom,
+    )
 
 
 def ratio_interval(num: ArrayLike, den: ArrayLike, level: float = 0.95) -> Estimate:
@@ -85,12 +131,12 @@ def ratio_interval(num: ArrayLike, den: ArrayLike, level: float = 0.95) -> Estim
         raise StatsError("den has mean zero (with all or with all but one replication); no ratio")
     ratio = total_upper / total_lower
     if n == 1:
-        return Estimate(ratio, -math.inf, math.inf, level, 1, "ratio")
+        return Estimate(ratio, -math.inf, math.inf, level, 1, IntervalKind.RATIO)
     leave_one_out = (total_upper - upper) / left_out
     spread = float(((leave_one_out - leave_one_out.mean()) ** 2).sum())
     standard_error = math.sqrt((n - 1) / n * spread)
     reach = student_quantile((1.0 + level) / 2.0, n - 1) * standard_error
-    return Estimate(ratio, ratio - reach, ratio + reach, level, n, "ratio")
+    return Estimate(ratio, ratio - reach, ratio + reach, level, n, IntervalKind.RATIO)
 
 
 def batch_means(x: ArrayLike, n_batches: int = 32, level: float = 0.95) -> Estimate:
@@ -111,7 +157,7 @@ def batch_means(x: ArrayLike, n_batches: int = 32, level: float = 0.95) -> Estim
         StatsError: Fewer than two values a batch, or as :func:`student_interval`.
     """
     means = _means_of_batches(x, n_batches)
-    return student_interval(means, level, kind="batch means")
+    return student_interval(means, level, kind=IntervalKind.BATCH_MEANS)
 
 
 def lag_one(x: ArrayLike, n_batches: int | None = None) -> float:
@@ -157,7 +203,7 @@ def quantile_interval(replications: Sequence[ArrayLike], q: float, level: float 
         float(np.quantile(sample(values, f"replications[{i}]"), q))
         for i, values in enumerate(replications)
     ]
-    return student_interval(each, level, kind="quantile")
+    return student_interval(each, level, kind=IntervalKind.QUANTILE)
 
 
 def _means_of_batches(x: ArrayLike, n_batches: int) -> Floats:

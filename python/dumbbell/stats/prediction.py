@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from dumbbell.stats._laws import student_quantile
 from dumbbell.stats.errors import check_level, sample
-from dumbbell.stats.estimate import Estimate
+from dumbbell.stats.estimate import Estimate, IntervalKind
 
 
 def prediction_interval(x: ArrayLike, level: float = 0.95) -> Estimate:
@@ -33,10 +33,10 @@ def prediction_interval(x: ArrayLike, level: float = 0.95) -> Estimate:
     values = sample(x, "x")
     n, mean = values.size, float(values.mean())
     if n == 1:
-        return Estimate(mean, -math.inf, math.inf, level, 1, "prediction")
+        return Estimate(mean, -math.inf, math.inf, level, 1, IntervalKind.PREDICTION)
     spread = float(values.std(ddof=1)) * math.sqrt(1.0 + 1.0 / n)
     reach = student_quantile((1.0 + level) / 2.0, n - 1) * spread
-    return Estimate(mean, mean - reach, mean + reach, level, n, "prediction")
+    return Estimate(mean, mean - reach, mean + reach, level, n, IntervalKind.PREDICTION)
 
 
 def prediction_quantiles(x: ArrayLike, level: float = 0.95) -> Estimate:
@@ -63,12 +63,12 @@ def prediction_quantiles(x: ArrayLike, level: float = 0.95) -> Estimate:
     n = values.size
     median = float(np.median(values))
     if n == 1:
-        return Estimate(median, -math.inf, math.inf, level, 1, "prediction")
+        return Estimate(median, -math.inf, math.inf, level, 1, IntervalKind.PREDICTION)
     attainable = (n - 1) / (n + 1)
     attained = level if n >= replications_for_prediction(level) else attainable
     rank = (n + 1) * (1.0 - attained) / 2.0
     low, high = np.interp([rank, n + 1 - rank], np.arange(1, n + 1), values)
-    return Estimate(median, float(low), float(high), attained, n, "prediction")
+    return Estimate(median, float(low), float(high), attained, n, IntervalKind.PREDICTION)
 
 
 def replications_for_prediction(level: float = 0.95) -> int:

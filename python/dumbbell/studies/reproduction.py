@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from dumbbell.backends import BatchProgress, run_many, threads_for
-from dumbbell.claims import Judged
 from dumbbell.errors import RunError
 from dumbbell.report import Report
 from dumbbell.spec import Experiment
@@ -42,7 +41,8 @@ class Reproduction(ABC):
             options: What is asked for.
         """
         self.options = options
-        self.judged: list[Judged] = []
+        # Old and new verdicts, until every study is converted.
+        self.judged: list[Any] = []
         self.interrupted = False
 
     @classmethod

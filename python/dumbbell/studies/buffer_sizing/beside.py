@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dumbbell.claims import Claim, Judged, Kind, judge_hardly_matters
+from dumbbell.claims.legacy import Claim, Judged, Kind, judge_hardly_matters
 from dumbbell.metrics import completion_time_s, loss_ratio, mean_wait_s, utilization_bits
 from dumbbell.report import ValueRow, ValueTable
 from dumbbell.spec import Experiment

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dumbbell.claims import (
+from dumbbell.claims.legacy import (
     Claim,
     GridPoint,
     Judged,

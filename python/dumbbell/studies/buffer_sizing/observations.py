@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from dumbbell.claims import Kind
+from dumbbell.claims.legacy import Kind
 from dumbbell.studies.buffer_sizing import published
 from dumbbell.studies.buffer_sizing.arms import Stack
 from dumbbell.studies.buffer_sizing.measured import LEVELS

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from dumbbell.claims import Judged, Verdict
+from dumbbell.claims.legacy import Judged, Verdict
 from dumbbell.report import ValueRow, ValueTable
 from dumbbell.stats import student_interval
 from dumbbell.studies.buffer_sizing import arms, published

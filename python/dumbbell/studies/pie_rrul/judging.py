@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dumbbell.claims import (
+from dumbbell.claims.legacy import (
     Claim,
     Judged,
     Kind,
@@ -19,6 +19,7 @@ from dumbbell.claims import (
 )
 from dumbbell.stats import (
     Estimate,
+    IntervalKind,
     difference_interval,
     prediction_interval,
     ratio_interval,
@@ -216,7 +217,12 @@ def judge_varying(by: By, backend: str) -> list[Judged]:
     )
     pairs = _largest(uploads)
     sized = Estimate(
-        abs(pairs.value), 0.0, max(abs(pairs.low), abs(pairs.high)), 0.95, pairs.n, "band"
+        abs(pairs.value),
+        0.0,
+        max(abs(pairs.low), abs(pairs.high)),
+        0.95,
+        pairs.n,
+        IntervalKind.BAND,
     )
     first, last = by[settings[0]], by[settings[-1]]
     gain = first.values["download_each_mbps"] - last.values["download_each_mbps"]
@@ -265,7 +271,8 @@ def judge_tick(one: Arm, four: Arm, fine: Arm | None, backend: str) -> Judged:
     if fine is not None:
         apart = np.abs(fine.values["latency_ms"] - four.values["latency_ms"]).max()
         notes.append(f"at HZ 1000, where 1 ms is 1 ms, pairs are up to {apart:.2g} ms apart")
-    widest = Estimate(float(gap.mean()), float(gap.min()), float(gap.max()), 0.95, gap.size, "band")
+    kind = IntervalKind.BAND
+    widest = Estimate(float(gap.mean()), float(gap.min()), float(gap.max()), 0.95, gap.size, kind)
     return judge_hardly_matters(claim, widest, backend=backend, note="; ".join(notes))
 
 
@@ -436,7 +443,7 @@ def _largest(columns: Floats, margin: float = np.inf) -> Estimate:
     value, low, high = (float(edge[place]) for edge in (band.value, band.low, band.high))
     if low <= margin and high >= -margin:
         low, high = float(band.low.min()), float(band.high.max())
-    return Estimate(value, low, high, band.level, band.n, "band")
+    return Estimate(value, low, high, band.level, band.n, IntervalKind.BAND)
 
 
 def _judge_all_pairs(claim: Claim, columns: Floats, backend: str) -> Judged:

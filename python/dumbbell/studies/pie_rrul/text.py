@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dumbbell.claims import Judged, Kind, Verdict
+from dumbbell.claims.legacy import Judged, Kind, Verdict
 from dumbbell.report import ValueRow, ValueTable
 from dumbbell.spec import testbed_lines
 from dumbbell.stats import Estimate

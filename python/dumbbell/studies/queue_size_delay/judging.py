@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dumbbell.claims import (
+from dumbbell.claims.legacy import (
     Claim,
     Judged,
     Kind,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dumbbell.claims import Judged, Verdict
+from dumbbell.claims.legacy import Judged, Verdict
 from dumbbell.spec import testbed_lines
 from dumbbell.studies.queue_size_delay import arms, limits, listing, measured, published
 from dumbbell.studies.queue_size_delay.campaigns import Arm

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dumbbell import theory
-from dumbbell.claims import Judged
+from dumbbell.claims.legacy import Judged
 from dumbbell.metrics import asked_and_measured
 from dumbbell.report import Figure, LoadRow, Report, Topology
 from dumbbell.spec import Experiment

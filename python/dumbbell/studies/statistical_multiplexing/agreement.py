@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dumbbell.claims import Claim, Judged, Kind, judge_hardly_matters
+from dumbbell.claims.legacy import Claim, Judged, Kind, judge_hardly_matters
 from dumbbell.stats import Estimate, difference_interval
 from dumbbell.studies.statistical_multiplexing.ensembles import Floats, PingEnsemble
 from dumbbell.studies.statistical_multiplexing.fit import HOST_JITTER_MS

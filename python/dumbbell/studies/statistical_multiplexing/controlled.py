@@ -19,7 +19,13 @@ from dataclasses import replace
 
 from scipy.special import stdtrit
 
-from dumbbell.stats import Estimate, difference_interval, ratio_interval, student_interval
+from dumbbell.stats import (
+    Estimate,
+    IntervalKind,
+    difference_interval,
+    ratio_interval,
+    student_interval,
+)
 from dumbbell.studies.statistical_multiplexing.ensembles import Floats
 from dumbbell.studies.statistical_multiplexing.judging import IdealMeans
 
@@ -65,10 +71,10 @@ def _ratio(kernel: Mapping[str, Floats], sim: Mapping[str, Floats], quantity: st
         error += difference.standard_error / float(values[arm].mean())
     ratio = ratio_interval(values["TDM"], values["SM"])
     error = ratio.standard_error + error * ratio.value
-    return replace(_with_error(ratio.value, error, difference), kind="ratio")
+    return replace(_with_error(ratio.value, error, difference), kind=IntervalKind.RATIO)
 
 
 def _with_error(value: float, standard_error: float, like: Estimate) -> Estimate:
     """An interval of so many standard errors as that of an estimate has."""
     reach = standard_error * float(stdtrit(like.n - 1, (1 + like.level) / 2))
-    return replace(like, value=value, low=value - reach, high=value + reach, kind="mean")
+    return replace(like, value=value, low=value - reach, high=value + reach, kind=IntervalKind.MEAN)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dumbbell import theory
-from dumbbell.claims import (
+from dumbbell.claims.legacy import (
     Claim,
     Judged,
     Kind,

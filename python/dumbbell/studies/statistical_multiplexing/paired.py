@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from dumbbell.claims import Judged
+from dumbbell.claims.legacy import Judged
 from dumbbell.spec import Experiment
 from dumbbell.stats import Estimate
 from dumbbell.studies.base import StudyOptions

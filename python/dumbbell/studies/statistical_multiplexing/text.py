@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dumbbell.claims import Judged, Verdict
+from dumbbell.claims.legacy import Judged, Verdict
 from dumbbell.formats import ping_text, pingtimes_csv, pingtimes_file_name
 from dumbbell.spec import Experiment, testbed_lines
 from dumbbell.stats import Estimate, replications_for_prediction

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dumbbell.claims import (
+from dumbbell.claims.legacy import (
     Claim,
     Judged,
     Kind,

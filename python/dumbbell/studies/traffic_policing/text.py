@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from dumbbell.claims import Judged, Verdict
+from dumbbell.claims.legacy import Judged, Verdict
 from dumbbell.metrics.ccperf import ROWS
 from dumbbell.report import ValueRow, ValueTable
 from dumbbell.spec import testbed_lines

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from dumbbell.claims.model import Claim, Judged, Verdict
-from dumbbell.claims.rules import Kind
+from dumbbell.claims.legacy.model import Claim, Judged
+from dumbbell.claims.legacy.rules import Kind
+from dumbbell.claims.verdicts import Verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dumbbell.claims.contradiction import contradiction_p_value
-from dumbbell.claims.model import Claim, Judged, Verdict
-from dumbbell.claims.rules import HARDLY_MATTERS_MARGIN, UNINFORMATIVE_HALF_WIDTH, Kind
-from dumbbell.stats import Band, Estimate, equivalence
+from dumbbell.claims.legacy.model import Claim, Judged
+from dumbbell.claims.legacy.rules import HARDLY_MATTERS_MARGIN, UNINFORMATIVE_HALF_WIDTH, Kind
+from dumbbell.claims.p_values import contradiction_p_value
+from dumbbell.claims.verdicts import Verdict
+from dumbbell.stats import Band, Estimate, IntervalKind, equivalence
 
 Side = Literal["equals", "at least", "at most"]
 _SAME_LEVEL = 1e-9
@@ -107,7 +108,7 @@ def judge_ordering(claim: Claim, band: Band, *, backend: str = "sim", note: str 
         high=float(band.high.min()),
         level=band.level,
         n=band.n,
-        kind="band",
+        kind=IntervalKind.BAND,
     )
     margin = claim.margin or 0.0
 
@@ -331,7 +332,7 @@ def _judged(
         measured=_or_none(estimate.value),
         low=_or_none(estimate.low),
         high=_or_none(estimate.high),
-        n_replications=1 if estimate.kind == "batch means" else estimate.n,
+        n_replications=1 if estimate.kind == IntervalKind.BATCH_MEANS else estimate.n,
         verdict=verdict,
         p_value=p_value,
         note="; ".join(part for part in (note, found) if part),
@@ -359,7 +360,7 @@ def _needed(claim: Claim, name: Literal["theory", "published", "margin"]) -> flo
 
 def _is_prediction(claim: Claim, estimate: Estimate) -> None:
     # The interval of a mean is the classic wrong yardstick for one published run, so it is refused.
-    if estimate.kind != "prediction":
+    if estimate.kind != IntervalKind.PREDICTION:
         raise ValueError(
             f"claim {claim.id}: a published number is held against a prediction interval, "
             f"not the interval of a {estimate.kind}"

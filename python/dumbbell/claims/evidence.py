@@ -1,0 +1,342 @@
+"""What a rule is given: numbers of replications, by what they are. Rules make the intervals.
+
+An interval is made by the rule that uses it, so the interval of a mean cannot stand where a
+prediction belongs. Only where the interval is not over replications (batch means of one long run)
+does a study hand over a finished :class:`dumbbell.stats.Estimate`.
+
+All arrays are copied and made read-only. A number that a run could not give is NaN; a claim about
+it is *not testable*.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Generic, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dumbbell.stats import Band, Estimate, IntervalKind
+
+Floats = NDArray[np.float64]
+Setting: TypeAlias = Mapping[str, float | str]
+"""Name of a free parameter (with its unit, as a reader would write it) to its value."""
+
+
+class Pairing(StrEnum):
+    """Whether replication k of both sides saw the same random numbers."""
+
+    SHARED_STREAMS = "shared streams"
+    INDEPENDENT = "independent"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Runs:
+    """One number a replication.
+
+    Attributes:
+        values: Shape (n,), n >= 1, in the rule's unit, in order of the replications.
+    """
+
+    values: Floats
+
+    def __init__(self, values: ArrayLike) -> None:
+        """Keep a copy.
+
+        Raises:
+            ValueError: There is none.
+        """
+        object.__setattr__(self, "values", _kept(values, "runs"))
+
+    @property
+    def n(self) -> int:
+        """Replications."""
+        return int(self.values.size)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every replication gave a number."""
+        return bool(np.isfinite(self.values).all())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ratio:
+    """Two numbers a replication whose means are divided (never a mean of ratios).
+
+    Attributes:
+        above: Numerator, shape (n,).
+        below: Denominator of the same replications, shape (n,).
+    """
+
+    above: Floats
+    below: Floats
+
+    def __init__(self, above: ArrayLike, below: ArrayLike) -> None:
+        """Keep copies.
+
+        Raises:
+            ValueError: Nothing there, or different numbers of replications.
+        """
+        object.__setattr__(self, "above", _kept(above, "above"))
+        object.__setattr__(self, "below", _kept(below, "below"))
+        _same_size(self.above, self.below, "a ratio")
+
+    @property
+    def n(self) -> int:
+        """Replications."""
+        return int(self.above.size)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every replication gave both numbers, and the denominator is not zero."""
+        finite = bool(np.isfinite(self.above).all() and np.isfinite(self.below).all())
+        total = float(self.below.sum())
+        left_out = total - self.below
+        return finite and total != 0.0 and (self.n < 2 or bool((left_out != 0.0).all()))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sides:
+    """Two sides of a comparison: backends, instruments or settings.
+
+    Attributes:
+        ours: One number a replication, shape (n,).
+        other: What it is compared with, shape (m,); a relative margin is of its mean.
+        pairing: Whether the sides share their random streams; then n = m.
+    """
+
+    ours: Floats
+    other: Floats
+    pairing: Pairing
+
+    def __init__(self, ours: ArrayLike, other: ArrayLike, pairing: Pairing) -> None:
+        """Keep copies.
+
+        Raises:
+            ValueError: Nothing there, or pairs of which one is missing.
+        """
+        object.__setattr__(self, "ours", _kept(ours, "ours"))
+        object.__setattr__(self, "other", _kept(other, "other"))
+        object.__setattr__(self, "pairing", pairing)
+        if pairing is Pairing.SHARED_STREAMS:
+            _same_size(self.ours, self.other, "pairs")
+
+    @property
+    def n(self) -> int:
+        """Replications of the smaller side."""
+        return int(min(self.ours.size, self.other.size))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every replication gave a number."""
+        return bool(np.isfinite(self.ours).all() and np.isfinite(self.other).all())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curves:
+    """One curve a replication over a range, such as a difference of two CDFs.
+
+    Attributes:
+        rows: Shape (n, k): a row a replication, a column a point of the range.
+    """
+
+    rows: Floats
+
+    def __init__(self, rows: ArrayLike) -> None:
+        """Keep a copy.
+
+        Raises:
+            ValueError: It is no table with a row and a column at least.
+        """
+        table = np.array(rows, dtype=np.float64)
+        if table.ndim != 2 or 0 in table.shape:
+            raise ValueError(f"curves have shape {table.shape}; (replications, points), both >= 1")
+        table.setflags(write=False)
+        object.__setattr__(self, "rows", table)
+
+    @classmethod
+    def of_steps(cls, columns: Sequence[ArrayLike]) -> Curves:
+        """Steps from each column to the next: "the larger A, the larger B" claims all positive.
+
+        Args:
+            columns: One array a setting, in order, each of one number a replication.
+        """
+        return cls(np.diff(np.column_stack([np.asarray(column) for column in columns]), axis=1))
+
+    @classmethod
+    def of_all_pairs(cls, columns: Sequence[ArrayLike]) -> Curves:
+        """Differences of any two settings, replication by replication.
+
+        Args:
+            columns: One array a setting, each of one number a replication.
+        """
+        table = np.column_stack([np.asarray(column, dtype=np.float64) for column in columns])
+        first, second = np.triu_indices(table.shape[1], k=1)
+        return cls(table[:, second] - table[:, first])
+
+    @property
+    def n(self) -> int:
+        """Replications."""
+        return int(self.rows.shape[0])
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every replication has a number at every point."""
+        return bool(np.isfinite(self.rows).all())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """What was found for a parameter that was chosen so that printed numbers come out.
+
+    Attributes:
+        value: Of the parameter.
+        low: Lower end of its interval, or None where settings were tried and one was taken.
+        high: Upper end.
+        n: Replications behind it.
+        p_value: Goodness of the fit, or None.
+        is_at_edge: Whether the interval ends only where the search ended.
+        kind: Of the interval.
+    """
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    n: int = 1
+    p_value: float | None = None
+    is_at_edge: bool = False
+    kind: IntervalKind = IntervalKind.PROFILE
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether there is a number."""
+        return math.isfinite(self.value)
+
+
+E = TypeVar("E")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GridPoint(Generic[E]):
+    """One setting of the free parameters and what was found there."""
+
+    setting: Setting
+    evidence: E
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grid(Generic[E]):
+    """A grid of free parameters, fixed before the run; the first point is the nominal one.
+
+    Attributes:
+        points: All of it; every point names the same parameters.
+    """
+
+    points: Sequence[GridPoint[E]]
+
+    def __post_init__(self) -> None:
+        """Refuse an empty grid, or points that name different parameters.
+
+        Raises:
+            ValueError: As said.
+        """
+        if not self.points:
+            raise ValueError("the grid is empty")
+        names = self.names
+        if any(tuple(point.setting) != names for point in self.points):
+            raise ValueError(f"every grid point must name {', '.join(names) or 'no parameter'}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the parameters, in order."""
+        return tuple(self.points[0].setting)
+
+    @property
+    def n(self) -> int:
+        """Fewest replications of any point."""
+        return min(size_of(point.evidence) for point in self.points)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether any point gave numbers; a rule over a grid looks at each on its own."""
+        return any(is_complete(point.evidence) for point in self.points)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ensemble:
+    """Members of a declared ensemble of a scenario that has no random input of its own.
+
+    Attributes:
+        values: The number of each member, shape (n,).
+        settings: Of each member, the choices the source leaves open (and none of its jitter).
+    """
+
+    values: Floats
+    settings: Sequence[Setting] = field(default=())
+
+    def __init__(self, values: ArrayLike, settings: Sequence[Setting] = ()) -> None:
+        """Keep a copy.
+
+        Raises:
+            ValueError: No member, or a setting too many or too few.
+        """
+        object.__setattr__(self, "values", _kept(values, "members"))
+        object.__setattr__(self, "settings", tuple(settings))
+        if settings and len(settings) != self.values.size:
+            raise ValueError(f"{self.values.size} members, {len(settings)} settings")
+
+    @property
+    def n(self) -> int:
+        """Members."""
+        return int(self.values.size)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every member gave a number."""
+        return bool(np.isfinite(self.values).all())
+
+
+Levels: TypeAlias = Mapping[str, Runs]
+"""Name of a printed level to its runs, of one experiment at one setting."""
+
+Parameter: TypeAlias = Runs | Ratio | Sides | Estimate
+"""Evidence about one parameter: a mean, a ratio of means, a difference of means."""
+
+
+def is_complete(evidence: object) -> bool:
+    """Whether there is a number for every replication, so that a rule can be applied."""
+    if isinstance(evidence, Estimate):
+        return math.isfinite(evidence.value) and not (
+            math.isnan(evidence.low) or math.isnan(evidence.high)
+        )
+    if isinstance(evidence, Band):
+        return bool(np.isfinite(evidence.value).all())
+    if isinstance(evidence, Mapping):
+        return all(is_complete(each) for each in evidence.values())
+    return bool(getattr(evidence, "is_complete", False))
+
+
+def size_of(evidence: object) -> int:
+    """Replications behind a piece of evidence."""
+    if isinstance(evidence, Estimate):
+        # Batches of one run are not runs.
+        return 1 if evidence.kind is IntervalKind.BATCH_MEANS else evidence.n
+    if isinstance(evidence, Mapping):
+        return min((size_of(each) for each in evidence.values()), default=0)
+    return int(getattr(evidence, "n", 0))
+
+
+def _kept(values: ArrayLike, what: str) -> Floats:
+    kept = np.array(values, dtype=np.float64).ravel()
+    if not kept.size:
+        raise ValueError(f"{what}: no value; at least one")
+    kept.setflags(write=False)
+    return kept
+
+
+def _same_size(a: Floats, b: Floats, what: str) -> None:
+    if a.size != b.size:
+        raise ValueError(f"{what}: {a.size} and {b.size} replications; they come in equal numbers")

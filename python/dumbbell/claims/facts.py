@@ -1,0 +1,127 @@
+"""Facts, not rows: what a headline may count, and how many misses chance alone would give."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dumbbell.claims.rules.base import Standing
+from dumbbell.claims.verdicts import Verdict
+from dumbbell.claims.view import ClaimView
+
+_STRONGEST = (
+    Verdict.NOT_REPRODUCED,
+    Verdict.NOT_EXPLAINED,
+    Verdict.DEPENDS_ON,
+    Verdict.REPRODUCED,
+    Verdict.EXPLAINED_AT,
+    Verdict.INCONCLUSIVE,
+    Verdict.UNINFORMATIVE,
+    Verdict.NOT_TESTABLE,
+)
+"""Of several rows of one fact the first of these is the fact's verdict: a row that disagrees
+settles it, and a row that says nothing takes nothing from one that does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Rows that follow from one another.
+
+    Attributes:
+        name: Of the fact.
+        standing: In which count.
+        verdict: Of all rows together.
+        rows: In the study's order.
+    """
+
+    name: str
+    standing: Standing
+    verdict: Verdict
+    rows: tuple[ClaimView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Facts of one standing, counted.
+
+    Attributes:
+        standing: Which.
+        verdicts: Verdict to number of facts, in the order of a score; none is zero.
+        rows: Rows that those facts have.
+        tested: Facts whose true value would be missed at a known chance, and were put to the test.
+        misses: How many of those would be missed by chance if all were true.
+    """
+
+    standing: Standing
+    verdicts: dict[Verdict, int]
+    rows: int
+    tested: int
+    misses: float
+
+    @property
+    def facts(self) -> int:
+        """How many."""
+        return sum(self.verdicts.values())
+
+    @property
+    def chance_words(self) -> str:
+        """Such as ``72 numbers at 95 %: chance alone would miss 3 to 4``; empty where none is."""
+        if not self.tested:
+            return ""
+        low, high = math.floor(self.misses), math.ceil(self.misses)
+        expected = f"{low}" if low == high else f"{low} to {high}"
+        level = 100 * (1 - self.misses / self.tested)
+        numbers = "number" if self.tested == 1 else "numbers"
+        return f"{self.tested} {numbers} at {level:.3g} %: chance alone would miss {expected}"
+
+
+def facts_of(views: Sequence[ClaimView]) -> list[Fact]:
+    """The facts that count, in the order of their first rows.
+
+    A fact measured on two backends counts on each: the same sentence was tested twice. Rows that
+    count nowhere (previews, calibrations, checks) belong to no fact.
+    """
+    rows: dict[tuple[str, str, Standing], list[ClaimView]] = {}
+    for view in views:
+        if view.counts:
+            rows.setdefault((view.fact, view.backend, view.standing), []).append(view)
+    return [
+        Fact(name, standing, strongest([row.verdict for row in of]), tuple(of))
+        for (name, _, standing), of in rows.items()
+    ]
+
+
+def strongest(verdicts: Sequence[Verdict]) -> Verdict:
+    """The verdict on a fact whose rows have these."""
+    return min(verdicts, key=_STRONGEST.index)
+
+
+def counts_of(views: Sequence[ClaimView]) -> list[Count]:
+    """Facts counted, for each standing that has any."""
+    facts = facts_of(views)
+    counts = []
+    for standing in Standing:
+        own = [fact for fact in facts if fact.standing is standing]
+        if not own:
+            continue
+        found = dict.fromkeys(Verdict, 0)
+        for fact in own:
+            found[fact.verdict] += 1
+        # A fact is missed when one of its rows is; rows of a fact go together.
+        chances = [max(row.chance_of_a_miss for row in fact.rows) for fact in own if _tested(fact)]
+        tested = [chance for chance in chances if chance > 0]
+        counts.append(
+            Count(
+                standing,
+                {verdict: count for verdict, count in found.items() if count},
+                sum(len(fact.rows) for fact in own),
+                len(tested),
+                sum(tested),
+            )
+        )
+    return counts
+
+
+def _tested(fact: Fact) -> bool:
+    return fact.verdict not in (Verdict.INCONCLUSIVE, Verdict.NOT_TESTABLE)

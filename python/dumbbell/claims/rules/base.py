@@ -1,0 +1,171 @@
+"""What every rule is: fields, words, a drawing, and a decision from typed evidence."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from enum import StrEnum
+from typing import Any, ClassVar, Generic, TypeVar, cast
+
+from dumbbell.claims.decision import Decision
+from dumbbell.claims.glyphs import Glyph, Origin, Side, Stated
+
+E_contra = TypeVar("E_contra", contravariant=True)
+
+
+class RuleName(StrEnum):
+    """Which rule; the value is written to ``claims.json`` and heads its part of docs/rules.md."""
+
+    EQUALS = "equals"
+    PUBLISHED = "published number"
+    ENSEMBLE = "published number in an ensemble"
+    AGREEMENT = "agreement"
+    ORDERING = "ordering"
+    EQUIVALENT = "equivalent"
+    SHARE = "share"
+    SPREAD = "spread"
+    SUPREMUM = "supremum"
+    DIRECTION = "direction over a grid"
+    EXPLAINED = "joint levels over a grid"
+    PREVIEW = "preview"
+    CALIBRATION = "calibration"
+    CHECK = "check"
+
+
+class Standing(StrEnum):
+    """In which count a claim is read out."""
+
+    SOURCE = "the source"
+    THEORY = "theory"
+    ELSEWHERE = "measured elsewhere"
+    BACKENDS = "two instruments of ours"
+    UNCOUNTED = "shown, not counted"
+
+
+_STANDING = {
+    Origin.PUBLISHED: Standing.SOURCE,
+    Origin.THEORY: Standing.THEORY,
+    Origin.ELSEWHERE: Standing.ELSEWHERE,
+}
+
+
+class Rule(ABC, Generic[E_contra]):
+    """How a claim is judged, fixed before anything is run.
+
+    Rules are frozen dataclasses. ``unit`` is that of every number of the claim (``1`` for a pure
+    number) and ``level`` that of the interval the rule makes.
+    """
+
+    __slots__ = ()
+    name: ClassVar[RuleName]
+    least_replications: ClassVar[int] = 2
+    """With fewer the verdict is *inconclusive*, whatever they say."""
+
+    @property
+    @abstractmethod
+    def unit(self) -> str:
+        """Of every number of the claim."""
+
+    @property
+    @abstractmethod
+    def level(self) -> float:
+        """Of the interval, strictly between 0 and 1."""
+
+    @property
+    @abstractmethod
+    def stated(self) -> tuple[Stated, ...]:
+        """The numbers that the measurement is held against."""
+
+    @property
+    @abstractmethod
+    def standing(self) -> Standing:
+        """In which count it is read out."""
+
+    @property
+    def chance_of_a_miss(self) -> float:
+        """Probability of *not reproduced* although the claim is exactly true, where it is known.
+
+        Zero where it is far below the level (an equivalence whose truth lies well inside).
+        """
+        return 0.0
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """The rule as it stands on the page, with its margin and level."""
+
+    @abstractmethod
+    def decide(self, evidence: E_contra) -> Decision:
+        """Apply the rule to complete evidence (:func:`dumbbell.claims.judge` sees to that)."""
+
+    def at_level(self, level: float) -> Rule[E_contra]:
+        """The same rule with its interval at another level."""
+        # Every rule is a dataclass; this base has no fields of its own.
+        same: Rule[E_contra] = replace(cast(Any, self), level=level)
+        return same
+
+    @abstractmethod
+    def glyphs(self, decision: Decision) -> tuple[Glyph, ...]:
+        """What the small drawing shows; several where a claim has several numbers."""
+
+
+def standing_of(origin: Origin) -> Standing:
+    """In which count a claim about a number of that origin is read out."""
+    return _STANDING[origin]
+
+
+def check_number(value: float, what: str) -> None:
+    """Refuse a number that is not finite.
+
+    Raises:
+        ValueError: As said.
+    """
+    if not math.isfinite(value):
+        raise ValueError(f"{what} is {value}; a finite number")
+
+
+def check_margin(value: float, what: str = "margin") -> None:
+    """Refuse a margin that is not positive and finite.
+
+    Raises:
+        ValueError: As said.
+    """
+    if not (value > 0 and math.isfinite(value)):
+        raise ValueError(f"{what} is {value}; a positive number, written before the run")
+
+
+def check_width(value: float, what: str) -> None:
+    """Refuse what is negative or not finite.
+
+    Raises:
+        ValueError: As said.
+    """
+    if not (value >= 0 and math.isfinite(value)):
+        raise ValueError(f"{what} is {value}; zero or a positive number")
+
+
+def check_level(level: float) -> None:
+    """Refuse a level outside (0, 1).
+
+    Raises:
+        ValueError: As said.
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"level is {level}; between 0 and 1, as 0.95")
+
+
+def quantity(value: float, unit: str) -> str:
+    """A number with its unit, as the words of a rule have it."""
+    text = f"{value:.4g}".replace("-", "−")
+    return text if unit in ("", "1") else f"{text} {unit}"
+
+
+def percent(level: float) -> str:
+    """Such as ``95 %``."""
+    return f"{100 * level:.4g} %"
+
+
+def side_words(side: Side, value: float, unit: str) -> str:
+    """Such as ``at least 0.5``."""
+    return f"{side.value} {quantity(value, unit)}"

@@ -1,0 +1,169 @@
+"""A direction, where the source leaves parameters open: does it hold over a grid of them?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import ClassVar, Generic, TypeVar
+
+from dumbbell.claims.decision import Decision, Found, Turn
+from dumbbell.claims.evidence import Grid, Setting, is_complete
+from dumbbell.claims.glyphs import Glyph, Stated
+from dumbbell.claims.rules.base import Rule, RuleName, Standing, percent
+from dumbbell.claims.verdicts import Verdict
+from dumbbell.stats import IntervalKind
+
+E = TypeVar("E")
+HOLDS, FAILS = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Direction(Rule[Grid[E]], Generic[E]):
+    """A rule that is applied at every point of a grid fixed beforehand.
+
+    Every point must hold at the inner rule's level, which keeps a wrong *reproduced* at that
+    level. A point counts as failing only at a level shared among the points (Bonferroni), so that
+    many points do not make one fail by chance.
+
+    Attributes:
+        at_each: The rule at each point: an ordering, a share, a spread, an equivalence.
+        grid: What varies, in words.
+    """
+
+    name: ClassVar[RuleName] = RuleName.DIRECTION
+
+    at_each: Rule[E]
+    grid: str
+
+    @property
+    def unit(self) -> str:
+        """Of the inner rule."""
+        return self.at_each.unit
+
+    @property
+    def level(self) -> float:
+        """Of the inner rule."""
+        return self.at_each.level
+
+    @property
+    def stated(self) -> tuple[Stated, ...]:
+        """Of the inner rule."""
+        return self.at_each.stated
+
+    @property
+    def standing(self) -> Standing:
+        """Of the inner rule."""
+        return self.at_each.standing
+
+    @property
+    def words(self) -> str:
+        """The grid, and the inner rule."""
+        return (
+            f"On a grid fixed beforehand ({self.grid}): reproduced when it holds at every point, "
+            f"not reproduced when at none, else it depends on what decides. A point fails only at "
+            f"a level shared among all points ({percent(1 - self.level)} together). At each "
+            f"point: {self.at_each.words}"
+        )
+
+    def decide(self, evidence: Grid[E]) -> Decision:
+        """Over all points."""
+        each = [self._at(point.evidence, len(evidence.points)) for point in evidence.points]
+        settings = [point.setting for point in evidence.points]
+        verdicts = {decision.verdict for decision in each}
+        depends_on: tuple[str, ...] = ()
+        turns: tuple[Turn, ...] = ()
+        if len(verdicts) == 1:
+            verdict = next(iter(verdicts))
+        elif {HOLDS, FAILS} <= verdicts:
+            verdict = Verdict.DEPENDS_ON
+            decided = [
+                (setting, decision.verdict is HOLDS)
+                for setting, decision in zip(settings, each, strict=True)
+                if decision.verdict in (HOLDS, FAILS)
+            ]
+            depends_on = deciding_parameters(decided, evidence.names)
+            turns = _turns(settings, each, depends_on)
+        else:
+            # Nothing on the grid contradicts the rest, but not all of it could be decided.
+            verdict = Verdict.INCONCLUSIVE
+            turns = _turns(settings, each, evidence.names)
+        return Decision(
+            verdict=verdict,
+            found=_over(each),
+            margin=each[0].margin,
+            depends_on=depends_on,
+            turns=turns,
+        )
+
+    def _at(self, evidence: E, points: int) -> Decision:
+        if not is_complete(evidence):
+            return Decision(verdict=Verdict.NOT_TESTABLE, found=Found(None))
+        at_level = self.at_each.decide(evidence)
+        if at_level.verdict is not FAILS or points == 1:
+            return at_level
+        shared = 1.0 - (1.0 - self.level) / points
+        if self.at_each.at_level(shared).decide(evidence).verdict is FAILS:
+            return at_level
+        return replace(at_level, verdict=Verdict.INCONCLUSIVE)
+
+    def at_level(self, level: float) -> Direction[E]:
+        """With the inner rule at that level."""
+        return replace(self, at_each=self.at_each.at_level(level))
+
+    def glyphs(self, decision: Decision) -> tuple[Glyph, ...]:
+        """The nominal point's value with the intervals of the whole grid."""
+        return self.at_each.glyphs(decision)
+
+
+def deciding_parameters(
+    decided: Sequence[tuple[Setting, bool]], names: Sequence[str]
+) -> tuple[str, ...]:
+    """The fewest parameters of which the verdict is a function, in the grid's order.
+
+    Args:
+        decided: Settings that could be decided, and whether the claim holds there.
+        names: Of all parameters.
+    """
+    for size in range(1, len(names)):
+        for subset in combinations(names, size):
+            found: dict[tuple[float | str, ...], set[bool]] = {}
+            for setting, holds in decided:
+                found.setdefault(tuple(setting[name] for name in subset), set()).add(holds)
+            if all(len(verdicts) == 1 for verdicts in found.values()):
+                return subset
+    return tuple(names)
+
+
+def _turns(
+    settings: Sequence[Setting], each: Sequence[Decision], names: Sequence[str]
+) -> tuple[Turn, ...]:
+    """The settings at which each verdict was given, what holds first.
+
+    Told by the deciding parameters; but where nothing could be decided, by all.
+    """
+    at: dict[Verdict, list[Setting]] = {HOLDS: [], FAILS: []}
+    for setting, decision in zip(settings, each, strict=True):
+        told = names if decision.verdict in (HOLDS, FAILS) else tuple(setting)
+        short = {name: setting[name] for name in told}
+        known = at.setdefault(decision.verdict, [])
+        if short not in known:
+            known.append(short)
+    return tuple(Turn(verdict, tuple(found)) for verdict, found in at.items() if found)
+
+
+def _over(each: Sequence[Decision]) -> Found:
+    """The nominal point's value, with the interval stretched over the whole grid."""
+    if len(each) == 1:
+        return each[0].found
+    found = [decision.found for decision in each]
+    lows = [one.low for one in found if one.low is not None]
+    highs = [one.high for one in found if one.high is not None]
+    return Found(
+        value=found[0].value,
+        low=min(lows, default=None),
+        high=max(highs, default=None),
+        kind=IntervalKind.WHOLE_GRID,
+        level=found[0].level,
+        n=min(one.n for one in found),
+    )

@@ -1,0 +1,94 @@
+"""Theory equals measurement: equivalence with a margin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dumbbell.claims.decision import Decision, Found
+from dumbbell.claims.evidence import Parameter
+from dumbbell.claims.glyphs import Glyph, Origin, Stated, around_margin
+from dumbbell.claims.p_values import contradiction_p_value
+from dumbbell.claims.rules.base import (
+    Rule,
+    RuleName,
+    Standing,
+    check_level,
+    check_margin,
+    check_number,
+    percent,
+    quantity,
+    standing_of,
+)
+from dumbbell.claims.rules.intervals import equivalent, interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Equals(Rule[Parameter]):
+    """The mean (ratio, difference) equals a value, give or take a margin.
+
+    Attributes:
+        value: What it should be.
+        margin: Half-width of what counts as equal, positive, in ``unit``.
+        unit: Of all numbers.
+        origin: Who says so; only theory can be contradicted (exit status 1).
+        level: Of the interval.
+    """
+
+    name: ClassVar[RuleName] = RuleName.EQUALS
+
+    value: float
+    margin: float
+    unit: str
+    origin: Origin = Origin.THEORY
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        check_number(self.value, "value")
+        check_margin(self.margin)
+        check_level(self.level)
+
+    @property
+    def stated(self) -> tuple[Stated, ...]:
+        """The value."""
+        return (Stated(self.value, self.origin),)
+
+    @property
+    def standing(self) -> Standing:
+        """By who says so."""
+        return standing_of(self.origin)
+
+    @property
+    def words(self) -> str:
+        """Equivalence."""
+        return (
+            f"Equivalence: reproduced when the {percent(self.level)} interval lies inside "
+            f"{quantity(self.value, self.unit)} ±{quantity(self.margin, self.unit)}, not "
+            "reproduced when it lies wholly outside, else inconclusive."
+        )
+
+    def decide(self, evidence: Parameter) -> Decision:
+        """Inside the margin, outside, or neither."""
+        found = interval(evidence, self.level)
+        return Decision(
+            verdict=equivalent(found, self.value, self.margin),
+            found=Found.of(found),
+            margin=self.margin,
+            p_value=contradiction_p_value(found, self.value, self.margin),
+        )
+
+    def glyphs(self, decision: Decision) -> tuple[Glyph, ...]:
+        """The margin shaded around the value."""
+        found = decision.found
+        return (
+            Glyph(
+                centre=self.value,
+                reach=around_margin(self.margin),
+                measured=found.value,
+                low=found.low,
+                high=found.high,
+                marks=self.stated,
+                shaded=(self.value - self.margin, self.value + self.margin),
+            ),
+        )

@@ -1,0 +1,145 @@
+"""Hardly matters, the same as: equivalence of a difference with zero."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dumbbell.claims.decision import Decision, Found
+from dumbbell.claims.evidence import Curves, Parameter
+from dumbbell.claims.glyphs import Glyph, Origin, Stated, around_margin
+from dumbbell.claims.rules.base import (
+    Rule,
+    RuleName,
+    Standing,
+    check_level,
+    check_margin,
+    percent,
+    quantity,
+    standing_of,
+)
+from dumbbell.claims.rules.intervals import equivalent, interval, too_few
+from dumbbell.claims.verdicts import Verdict
+from dumbbell.stats import Estimate, IntervalKind, simultaneous_band
+
+DELAY_MARGIN_MS = 2.0
+RATE_MARGIN_MBPS = 3.0
+RATE_MARGIN_SHARE = 0.03
+"""Of what is possible; the lesser of the two is the margin of a rate."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Equivalent(Rule[Parameter | Curves]):
+    """A difference too small to matter; not being significant is not being equal.
+
+    Given curves (differences of any two settings, or over a range), the whole simultaneous band
+    must lie within the margin.
+
+    Attributes:
+        margin: What does not matter, positive, in ``unit``.
+        unit: Of the difference.
+        origin: Who says so.
+        level: Of the interval or band.
+    """
+
+    name: ClassVar[RuleName] = RuleName.EQUIVALENT
+
+    margin: float
+    unit: str
+    origin: Origin = Origin.PUBLISHED
+    level: float = 0.95
+
+    @classmethod
+    def of_delays(cls) -> Equivalent:
+        """For delays: 2 ms."""
+        return cls(margin=DELAY_MARGIN_MS, unit="ms")
+
+    @classmethod
+    def of_rates(cls, possible_mbps: float) -> Equivalent:
+        """For rates: 3 Mbit/s or 3 % of what is possible, whichever is less.
+
+        Args:
+            possible_mbps: The most that the line carries, Mbit/s.
+        """
+        margin = min(RATE_MARGIN_MBPS, RATE_MARGIN_SHARE * possible_mbps)
+        return cls(margin=margin, unit="Mbit/s")
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        check_margin(self.margin)
+        check_level(self.level)
+
+    @property
+    def stated(self) -> tuple[Stated, ...]:
+        """None: it is about no difference."""
+        return ()
+
+    @property
+    def standing(self) -> Standing:
+        """By who says so."""
+        return standing_of(self.origin)
+
+    @property
+    def words(self) -> str:
+        """Equivalence."""
+        return (
+            f"Equivalence: reproduced when the {percent(self.level)} interval of the difference "
+            "(a simultaneous band where there are several) lies inside "
+            f"±{quantity(self.margin, self.unit)}, not reproduced when it lies wholly outside, "
+            "else inconclusive."
+        )
+
+    def decide(self, evidence: Parameter | Curves) -> Decision:
+        """Inside the margin, outside, or neither."""
+        if not isinstance(evidence, Curves):
+            difference = interval(evidence, self.level)
+            return Decision(
+                verdict=equivalent(difference, 0.0, self.margin),
+                found=Found.of(difference),
+                margin=self.margin,
+            )
+        return self._decide_all(evidence)
+
+    def _decide_all(self, curves: Curves) -> Decision:
+        if curves.n < 2:
+            furthest = float(curves.rows.flat[abs(curves.rows).argmax()])
+            alone = Found(furthest, kind=IntervalKind.BAND, level=self.level, n=curves.n)
+            few = too_few(curves, alone, 2, self.margin)
+            assert few is not None
+            return few
+        band = simultaneous_band(curves.rows, level=self.level)
+        low, high = float(band.low.min()), float(band.high.max())
+        outside = (band.low > self.margin) | (band.high < -self.margin)
+        if -self.margin <= low and high <= self.margin:
+            verdict = Verdict.REPRODUCED
+        else:
+            verdict = Verdict.NOT_REPRODUCED if outside.any() else Verdict.INCONCLUSIVE
+        # What is shown is the largest difference, or the largest of those that are too large.
+        sizes = abs(band.value) * (outside if verdict is Verdict.NOT_REPRODUCED else 1.0)
+        place = int(sizes.argmax())
+        if verdict is Verdict.NOT_REPRODUCED:
+            low, high = float(band.low[place]), float(band.high[place])
+        value = float(band.value[place])
+        largest = Estimate(
+            value, min(low, value), max(high, value), self.level, band.n, IntervalKind.BAND
+        )
+        return Decision(
+            verdict=verdict,
+            found=Found.of(largest),
+            margin=self.margin,
+            remark="the largest of several differences",
+        )
+
+    def glyphs(self, decision: Decision) -> tuple[Glyph, ...]:
+        """The margin shaded around no difference."""
+        found = decision.found
+        return (
+            Glyph(
+                centre=0.0,
+                reach=around_margin(self.margin),
+                measured=found.value,
+                low=found.low,
+                high=found.high,
+                shaded=(-self.margin, self.margin),
+            ),
+        )

@@ -1,0 +1,122 @@
+"""A below B everywhere: a simultaneous band over the range named."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dumbbell.claims.decision import Decision, Found, finite
+from dumbbell.claims.evidence import Curves
+from dumbbell.claims.glyphs import Glyph, Origin, Side, Stated, span_of
+from dumbbell.claims.rules.base import (
+    Rule,
+    RuleName,
+    Standing,
+    check_level,
+    check_width,
+    percent,
+    quantity,
+    standing_of,
+)
+from dumbbell.claims.rules.intervals import too_few
+from dumbbell.claims.verdicts import Verdict
+from dumbbell.stats import IntervalKind, simultaneous_band
+
+LEAST_REPLICATIONS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ordering(Rule[Curves]):
+    """A difference that is positive at every point of a range at once.
+
+    The curves are the difference in the claimed direction: for "A's CDF is left of B's" they are
+    F_A - F_B. A single difference is a curve of one point.
+
+    Attributes:
+        over: The range, in words, such as ``above the base RTT``.
+        unit: Of the difference.
+        slack: How far the wrong way still counts as no difference, zero or more.
+        origin: Who says so.
+        level: Of the whole band.
+    """
+
+    name: ClassVar[RuleName] = RuleName.ORDERING
+    least_replications: ClassVar[int] = LEAST_REPLICATIONS
+
+    over: str
+    unit: str
+    slack: float = 0.0
+    origin: Origin = Origin.PUBLISHED
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        check_width(self.slack, "slack")
+        check_level(self.level)
+
+    @property
+    def stated(self) -> tuple[Stated, ...]:
+        """None: it is about a sign."""
+        return ()
+
+    @property
+    def standing(self) -> Standing:
+        """By who says so."""
+        return standing_of(self.origin)
+
+    @property
+    def words(self) -> str:
+        """The band."""
+        slack = f" (give or take {quantity(self.slack, self.unit)})" if self.slack else ""
+        return (
+            f"A simultaneous {percent(self.level)} band of the difference {self.over}, from "
+            f"{LEAST_REPLICATIONS} or more replications: reproduced when all of it lies on the "
+            f"claimed side{slack}, not reproduced when some of it lies wholly on the other, else "
+            "inconclusive."
+        )
+
+    def decide(self, evidence: Curves) -> Decision:
+        """The whole band on one side of zero."""
+        if evidence.n < 2:
+            value = float(evidence.rows.min())
+            alone = Found(value, kind=IntervalKind.BAND, level=self.level, n=evidence.n)
+            few = too_few(evidence, alone, LEAST_REPLICATIONS)
+            assert few is not None
+            return few
+        band = simultaneous_band(evidence.rows, level=self.level)
+        # The smallest difference lies between the smallest edges: a band that holds everywhere at
+        # once holds at the minimum.
+        least = Found(
+            float(band.value.min()),
+            finite(float(band.low.min())),
+            finite(float(band.high.min())),
+            IntervalKind.BAND,
+            self.level,
+            evidence.n,
+        )
+        few = too_few(evidence, least, LEAST_REPLICATIONS)
+        if few is not None:
+            return few
+        if band.above(-self.slack):
+            verdict = Verdict.REPRODUCED
+        elif float(band.high.min()) < -self.slack:
+            verdict = Verdict.NOT_REPRODUCED
+        else:
+            verdict = Verdict.INCONCLUSIVE
+        return Decision(verdict=verdict, found=least, margin=self.slack or None)
+
+    def glyphs(self, decision: Decision) -> tuple[Glyph, ...]:
+        """The least difference, with an arrow to the claimed side of zero."""
+        found = decision.found
+        return (
+            Glyph(
+                centre=0.0,
+                reach=span_of(0.0, found.value, found.low, found.high),
+                measured=found.value,
+                low=found.low,
+                high=found.high,
+                shaded=(-self.slack, math.inf),
+                side=Side.AT_LEAST,
+            ),
+        )

@@ -1,0 +1,152 @@
+"""A number published once, against what one run as published would print."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dumbbell.claims.decision import Decision, Found
+from dumbbell.claims.evidence import Runs
+from dumbbell.claims.glyphs import Glyph, Origin, Stated, around_print
+from dumbbell.claims.rules.base import (
+    Rule,
+    RuleName,
+    Standing,
+    check_level,
+    check_number,
+    check_width,
+    percent,
+    quantity,
+    standing_of,
+)
+from dumbbell.claims.rules.intervals import too_few
+from dumbbell.claims.rules.prediction import (
+    INFORMATIVE_HALF_WIDTH,
+    Law,
+    is_informative,
+    least_runs,
+    predict,
+    prediction_p_value,
+)
+from dumbbell.claims.verdicts import Verdict
+from dumbbell.stats import Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published(Rule[Runs]):
+    """A printed number against the prediction interval of one run of the published length.
+
+    The runs must have the published length, sampling and start; else wrap it in
+    :class:`dumbbell.claims.rules.Preview`.
+
+    Attributes:
+        printed: The number.
+        rounding: Half a unit of its last digit, or what a word such as "around" leaves.
+        law: Of what one run prints.
+        jitter: Standard deviation of the published instrument besides, such as a host's.
+        unit: Of all numbers.
+        origin: ``ELSEWHERE`` for what was measured but not published.
+        level: Of the prediction.
+    """
+
+    name: ClassVar[RuleName] = RuleName.PUBLISHED
+
+    printed: float
+    rounding: float
+    unit: str
+    law: Law = Law.NORMAL
+    jitter: float = 0.0
+    origin: Origin = Origin.PUBLISHED
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        check_number(self.printed, "printed")
+        check_width(self.rounding, "rounding")
+        check_width(self.jitter, "jitter")
+        check_level(self.level)
+
+    @property
+    def stated(self) -> tuple[Stated, ...]:
+        """The printed number."""
+        return (Stated(self.printed, self.origin),)
+
+    @property
+    def standing(self) -> Standing:
+        """By where it was printed."""
+        return standing_of(self.origin)
+
+    @property
+    def chance_of_a_miss(self) -> float:
+        """One less the level: so often a true number falls outside."""
+        return 1.0 - self.level
+
+    @property
+    def words(self) -> str:
+        """Prediction, never a mean."""
+        return prediction_words(self.level, self.law, self.rounding, self.jitter, self.unit)
+
+    def decide(self, evidence: Runs) -> Decision:
+        """Outside, inside, or inside of what is too wide to tell."""
+        found = predict(
+            evidence.values, self.law, self.level, rounding=self.rounding, jitter=self.jitter
+        )
+        few = too_few(evidence, Found.of(found), least_runs(self.law, self.level))
+        if few is not None:
+            return few
+        p_value = None
+        if not self.jitter:
+            p_value = prediction_p_value(
+                evidence.values, self.printed, self.law, rounding=self.rounding
+            )
+        return Decision(
+            verdict=predicted(found, self.printed), found=Found.of(found), p_value=p_value
+        )
+
+    def glyphs(self, decision: Decision) -> tuple[Glyph, ...]:
+        """The printed number in the middle of -50 % to +50 %."""
+        return (printed_glyph(self.printed, self.rounding, self.origin, decision.found),)
+
+
+def predicted(found: Estimate, printed: float) -> Verdict:
+    """The verdict on a printed number, given a prediction that has enough runs behind it."""
+    if not found.contains(printed):
+        return Verdict.NOT_REPRODUCED
+    return Verdict.REPRODUCED if is_informative(found) else Verdict.UNINFORMATIVE
+
+
+def prediction_words(
+    level: float, law: Law, rounding: float, jitter: float, unit: str, *, whose: str = "run"
+) -> str:
+    """The rule in words."""
+    made = {
+        Law.NORMAL: "Student's",
+        Law.LOG_NORMAL: "Student's, of the logarithms",
+        Law.ANY: "by order statistics",
+    }[law]
+    widened = (
+        f", widened by what print leaves open, ±{quantity(rounding, unit)}" if rounding else ""
+    )
+    shaken = f", with a host's jitter of {quantity(jitter, unit)}" if jitter else ""
+    return (
+        f"Central {percent(level)} prediction interval of one {whose} as published ({made}, from "
+        f"{least_runs(law, level)} or more{shaken}{widened}). Not reproduced when the number lies "
+        "outside, however wide it is; reproduced when inside and the interval is within "
+        f"±{percent(INFORMATIVE_HALF_WIDTH)} of its centre; uninformative when inside a wider one."
+    )
+
+
+def printed_glyph(
+    printed: float, rounding: float, origin: Origin, found: Found, label: str = ""
+) -> Glyph:
+    """A printed number in the middle of -50 % to +50 % of itself."""
+    return Glyph(
+        label=label,
+        centre=printed,
+        reach=around_print(printed, found.low, found.high),
+        measured=found.value,
+        low=found.low,
+        high=found.high,
+        marks=(Stated(printed, origin),),
+        shaded=(printed - rounding, printed + rounding) if rounding else None,
+    )

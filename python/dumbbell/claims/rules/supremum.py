@@ -1,0 +1,129 @@
+"""A least upper bound, such as a full queue's delay: reached by the typical run, passed by none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import bdtr, bdtrc
+
+from dumbbell.claims.decision import Decision, Found
+from dumbbell.claims.evidence import Runs
+from dumbbell.claims.glyphs import Glyph, Origin, Stated, around_margin
+from dumbbell.claims.rules.base import (
+    Rule,
+    RuleName,
+    Standing,
+    check_level,
+    check_margin,
+    check_number,
+    check_width,
+    percent,
+    quantity,
+    standing_of,
+)
+from dumbbell.claims.verdicts import Verdict
+from dumbbell.stats import IntervalKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Supremum(Rule[Runs]):
+    """The exact maximum of a run is within one packet below the bound and never above it.
+
+    "Every run reaches it" would grow harder with every run, "some run reaches it" easier. So it is
+    the typical run that must: more than half of all runs that could be made, by the sign test.
+    More runs make that surer and change it to nothing else. One run above the bound is enough
+    against it: a bound has no chance error.
+
+    Sampled peaks (the greatest of ten pings) are no maxima: hold their mean against the mean of
+    their own law with :class:`dumbbell.claims.rules.Equals`.
+
+    Attributes:
+        bound: The supremum.
+        packet: One packet (its time, its bytes) in ``unit``, positive.
+        resolution: Of the maxima, allowed above the bound (1 ns, in ``unit``).
+        unit: Of all numbers.
+        origin: Who says so.
+        level: One less the chance of either error of the sign test.
+    """
+
+    name: ClassVar[RuleName] = RuleName.SUPREMUM
+    least_replications: ClassVar[int] = 5
+
+    bound: float
+    packet: float
+    unit: str
+    resolution: float = 0.0
+    origin: Origin = Origin.THEORY
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        check_number(self.bound, "bound")
+        check_margin(self.packet, "packet")
+        check_width(self.resolution, "resolution")
+        check_level(self.level)
+
+    @property
+    def stated(self) -> tuple[Stated, ...]:
+        """The bound."""
+        return (Stated(self.bound, self.origin),)
+
+    @property
+    def standing(self) -> Standing:
+        """By who says so."""
+        return standing_of(self.origin)
+
+    @property
+    def words(self) -> str:
+        """Both halves."""
+        return (
+            f"Exact maximum of each run: not reproduced when one is above "
+            f"{quantity(self.bound, self.unit)}; reproduced when more than half of all runs come "
+            f"within one packet ({quantity(self.packet, self.unit)}) below it, by a sign test at "
+            f"{percent(1 - self.level)}, not reproduced when less than half do, else inconclusive. "
+            "So it does not depend on how many runs there were."
+        )
+
+    def decide(self, evidence: Runs) -> Decision:
+        """Passed, or the typical run reaches it, or does not."""
+        peaks = evidence.values
+        n = evidence.n
+        lowest, highest = float(peaks.min()), float(peaks.max())
+        reached = int(np.count_nonzero(peaks >= self.bound - self.packet - self.resolution))
+        passed = highest > self.bound + self.resolution
+        error = 1.0 - self.level
+        if passed:
+            verdict = Verdict.NOT_REPRODUCED
+            remark = f"a run passes the bound by {quantity(highest - self.bound, self.unit)}"
+        else:
+            remark = f"{reached} of {n} runs come within one packet of the bound"
+            # The chance of so many (so few) reaching it if just half of all runs did.
+            if float(bdtrc(reached - 1, n, 0.5)) <= error:
+                verdict = Verdict.REPRODUCED
+            elif float(bdtr(reached, n, 0.5)) <= error:
+                verdict = Verdict.NOT_REPRODUCED
+            else:
+                verdict = Verdict.INCONCLUSIVE
+        return Decision(
+            verdict=verdict,
+            found=Found(float(np.median(peaks)), lowest, highest, IntervalKind.EXTREMES, None, n),
+            margin=self.packet,
+            remark=remark,
+        )
+
+    def glyphs(self, decision: Decision) -> tuple[Glyph, ...]:
+        """One packet shaded below the bound."""
+        found = decision.found
+        return (
+            Glyph(
+                centre=self.bound,
+                reach=around_margin(self.packet),
+                measured=found.value,
+                low=found.low,
+                high=found.high,
+                marks=self.stated,
+                shaded=(self.bound - self.packet, self.bound),
+            ),
+        )
