@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from dumbbell import metrics
 from dumbbell.claims import Claim, Kind, judge_theory_equals
 from dumbbell.errors import RunError
@@ -47,12 +45,12 @@ class OneQueue:
     def reproduce(self, options: StudyOptions) -> Report:
         SEEN.append(options)
 
-        def measure(runs: Mapping[str, Run]) -> dict[str, float]:
-            return {"T": 1e3 * metrics.mean_sojourn_s(runs["run"], "a->b")}
+        def sojourn_ms(run: Run) -> float:
+            return 1e3 * metrics.mean_sojourn_s(run, "a->b")
 
         done = replicate(
             {"run": md1(self.duration)},
-            measure,
+            sojourn_ms,
             at_least=options.replications or 10,
             jobs=options.jobs,
             seed=options.seed,
@@ -71,7 +69,7 @@ class OneQueue:
             theory=self.claimed_ms,
             margin=0.2,
         )
-        judged = judge_theory_equals(claim, done.estimate("T"), backend="sim")
+        judged = judge_theory_equals(claim, done.estimate("run"), backend="sim")
         return Report(
             study=self.id,
             title=self.title,
