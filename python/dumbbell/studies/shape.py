@@ -28,6 +28,10 @@ what it found; a later part is given the earlier ones that it needs and reads th
         def judge(self, found: Replications[str, Pings]) -> Iterable[Judged]:
             return claims.as_published(found)
 
+A measure that needs what the run was asked to do reads the description with types:
+``resolved_of(run).queue("router->server").limit_bytes`` (`dumbbell.metrics.path`). Cells of tables
+are estimates, numbers or words (`dumbbell.report.Cell`), never numbers made text.
+
 Whatever is asked for (``--replications``, ``--precision``, threads, cancellation) the runner
 applies. Stopped early, a study reports on the parts that had finished.
 """
