@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from dumbbell.backends import run_many, simulate
     from dumbbell.errors import DumbbellError, RunError, SpecError
     from dumbbell.spec import Experiment
-    from dumbbell.sweep import grid, replicate
+    from dumbbell.sweep import replicate
     from dumbbell.tables import Run
 
 _MODULE_OF = {
@@ -54,7 +54,6 @@ _MODULE_OF = {
     "RunError": "errors",
     "SpecError": "errors",
     "__version__": "_engine",
-    "grid": "sweep",
     "replicate": "sweep",
     "run_many": "backends",
     "simulate": "backends",
@@ -88,7 +87,6 @@ __all__ = [
     "claims",
     "errors",
     "formats",
-    "grid",
     "metrics",
     "replicate",
     "report",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from dumbbell import metrics
 from dumbbell.claims import Claim, Runs, judge
 from dumbbell.claims.rules import Equals
@@ -48,12 +46,12 @@ class OneQueue:
     def reproduce(self, options: StudyOptions) -> Report:
         SEEN.append(options)
 
-        def measure(runs: Mapping[str, Run]) -> dict[str, float]:
-            return {"T": 1e3 * metrics.mean_sojourn_s(runs["run"], "a->b")}
+        def sojourn_ms(run: Run) -> float:
+            return 1e3 * metrics.mean_sojourn_s(run, "a->b")
 
         done = replicate(
             {"run": md1(self.duration)},
-            measure,
+            sojourn_ms,
             at_least=options.replications or 10,
             jobs=options.jobs,
             seed=options.seed,
@@ -69,7 +67,7 @@ class OneQueue:
             source="theory",
             rule=Equals(value=self.claimed_ms, margin=0.2, unit="ms"),
         )
-        judged = judge(claim, Runs(done.values["T"]))
+        judged = judge(claim, Runs(done.values("run")))
         return Report(
             study=self.id,
             title=self.title,

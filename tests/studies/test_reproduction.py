@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pretended_kernel as pretended
 import pytest
 
@@ -125,9 +124,10 @@ def test_what_the_kernel_cannot_run_is_refused_before_anything_is_run(
 
 def stopped_after(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """`replicate` as when somebody stops it after so many replications."""
-    values = {"replication": np.arange(float(n))}
-    done = Replications(values, n, [], f"interrupted after {n} replications", interrupted=True)
-    monkeypatch.setattr(reproduction, "replicate", lambda *_, **__: done)
+    results = {"": tuple({"replication": float(at)} for at in range(n))}
+    because = f"interrupted after {n} replications"
+    done = Replications(results, n, because, {"": ()}, interrupted=True)
+    monkeypatch.setattr(reproduction, "replicate_groups", lambda *_, **__: done)
 
 
 @pytest.mark.parametrize(("n", "complete"), [(0, False), (1, False), (7, True)])

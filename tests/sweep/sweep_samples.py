@@ -37,8 +37,8 @@ def two_arms() -> dict[str, Experiment]:
     return {"fast": queue("2mbit"), "slow": queue("1mbit")}
 
 
-def measure(runs: Mapping[str, Run]) -> dict[str, float]:
-    return {arm: metrics.mean_sojourn_s(run, 0) for arm, run in runs.items()}
+def sojourn(run: Run) -> float:
+    return metrics.mean_sojourn_s(run, 0)
 
 
 class NumberingBackend:

@@ -5,17 +5,19 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
-from sweep_samples import LONG, PROMPTLY_S, NumberingBackend, measure, queue, two_arms
+from sweep_samples import LONG, PROMPTLY_S, NumberingBackend, queue, sojourn, two_arms
 
 from dumbbell.backends import registry
 from dumbbell.errors import DumbbellError, SpecError
 from dumbbell.stats import StatsError
-from dumbbell.sweep import Progress, replicate
+from dumbbell.sweep import Progress, Quantity, Replications, replicate, replicate_groups
 from dumbbell.tables import Run
 
 
@@ -29,17 +31,16 @@ def numbering(monkeypatch: pytest.MonkeyPatch) -> NumberingBackend:
     return backend
 
 
-def number(runs: Mapping[str, Run]) -> dict[str, float]:
-    assert len({run.replication for run in runs.values()}) == 1
-    return {"replication": next(iter(runs.values())).replication}
+def number(run: Run) -> int:
+    return run.replication
 
 
 def test_the_result_does_not_depend_on_threads() -> None:
     def with_jobs(jobs: int) -> tuple[int, str, list[list[float]]]:
         done = replicate(
-            two_arms(), measure, at_least=6, at_most=60, batch=5, precision=0.05, jobs=jobs
+            two_arms(), sojourn, at_least=6, at_most=60, batch=5, precision=0.05, jobs=jobs
         )
-        return done.n, done.stopped_because, [each.tolist() for each in done.values.values()]
+        return done.n, done.stopped_because, [done.values(arm).tolist() for arm in done.arms]
 
     one = with_jobs(1)
     assert with_jobs(2) == one
@@ -50,58 +51,146 @@ def test_the_result_does_not_depend_on_threads() -> None:
 
 def test_values_stand_in_replication_order(numbering: NumberingBackend) -> None:
     done = replicate(two_arms(), number, at_least=7, backend="numbering", jobs=3)
-    assert done.values["replication"].tolist() == list(range(7))
+    assert done.values("slow").tolist() == list(range(7))
     assert (done.n, done.precise, done.interrupted, done.failed) == (7, True, False, ())
     assert done.stopped_because == "7 replications, as asked"
 
 
 def test_the_first_replications_are_those_of_a_longer_campaign() -> None:
-    short = replicate({"run": queue()}, measure, at_least=3)
-    long = replicate({"run": queue()}, measure, at_least=8)
-    assert short.values["run"].tolist() == long.values["run"][:3].tolist()
-    assert len(set(long.values["run"].tolist())) == 8
+    short = replicate({"run": queue()}, sojourn, at_least=3)
+    long = replicate({"run": queue()}, sojourn, at_least=8)
+    assert short.values("run").tolist() == long.values("run")[:3].tolist()
+    assert len(set(long.values("run").tolist())) == 8
 
 
 def test_arms_see_the_same_random_numbers() -> None:
-    same = replicate({"one": queue(), "two": queue()}, measure, at_least=3)
-    np.testing.assert_array_equal(same.values["one"], same.values["two"])
-    other = replicate({"one": queue(), "two": queue(name="other")}, measure, at_least=3)
-    assert (other.values["one"] != other.values["two"]).all()
+    same = replicate({"one": queue(), "two": queue()}, sojourn, at_least=3)
+    np.testing.assert_array_equal(same.values("one"), same.values("two"))
+    other = replicate({"one": queue(), "two": queue(name="other")}, sojourn, at_least=3)
+    assert (other.values("one") != other.values("two")).all()
 
 
 def test_the_seed_can_be_replaced() -> None:
-    own = replicate({"run": queue().with_seed(9)}, measure, at_least=2)
-    given = replicate({"run": queue()}, measure, at_least=2, seed=9)
-    assert own.values["run"].tolist() == given.values["run"].tolist()
-    assert replicate({"run": queue()}, measure, at_least=2).values["run"][0] != own.values["run"][0]
+    own = replicate({"run": queue().with_seed(9)}, sojourn, at_least=2)
+    given = replicate({"run": queue()}, sojourn, at_least=2, seed=9)
+    assert own.values("run").tolist() == given.values("run").tolist()
+    assert replicate({"run": queue()}, sojourn, at_least=2).first("run") != own.values("run")[0]
+
+
+@dataclass(frozen=True)
+class Reduced:
+    replication: int
+    sojourn_s: float
+    constant: float = 1.0
+
+
+def reduced(run: Run) -> Reduced:
+    return Reduced(run.replication, sojourn(run))
+
+
+def twice(result: Reduced) -> float:
+    return 2.0 * result.sojourn_s
+
+
+def test_results_of_any_type_by_arm() -> None:
+    one, two = ("queue", 1), ("queue", 2)
+    done = replicate({one: queue("1mbit"), two: queue("2mbit")}, reduced, at_least=4)
+    assert done.arms == [one, two]
+    assert [each.replication for each in done.of(one)] == [0, 1, 2, 3]
+    assert done.first(two) == done.of(two)[0]
+    in_s = done.values(one, "sojourn_s")
+    np.testing.assert_array_equal(done.values(one, twice), 2.0 * in_s)
+    assert done.values(one, lambda each: np.array([1.0, 2.0])).shape == (4, 2)
+    assert done.across([two, one], "sojourn_s").tolist() == [
+        done.first(two).sojourn_s,
+        done.first(one).sojourn_s,
+    ]
+    with pytest.raises(DumbbellError, match="'wait' is no quantity of a Reduced; there are repl"):
+        done.values(one, "wait")
+
+
+def test_arms_are_paired_by_replication() -> None:
+    done = replicate({1: queue("1mbit"), 2: queue("2mbit")}, reduced, at_least=12)
+    less = done.values(1, twice) - done.values(2, twice)
+    paired = done.difference(1, 2, twice)
+    assert paired.value == pytest.approx(less.mean())
+    # Seeing the same arrivals, the two vary together.
+    assert paired.half_width < done.estimate(1, twice).half_width
+    of_means = done.values(1, twice).mean() / done.values(2, twice).mean()
+    assert done.ratio(1, 2, twice).value == pytest.approx(of_means, rel=0.01)
+
+
+def test_runs_of_a_group_are_reduced_together() -> None:
+    def slower_by(runs: Mapping[str, Run]) -> float:
+        assert list(runs) == ["fast", "slow"]
+        assert len({run.replication for run in runs.values()}) == 1
+        return sojourn(runs["slow"]) - sojourn(runs["fast"])
+
+    done = replicate_groups(
+        {True: two_arms(), False: two_arms()}, slower_by, at_least=3, jobs=3, keep=1
+    )
+    alone = replicate(two_arms(), sojourn, at_least=3)
+    less = alone.values("slow") - alone.values("fast")
+    assert done.values(True).tolist() == done.values(False).tolist() == less.tolist()
+    assert [sojourn(run) for run in done.kept[True][0]] == [
+        alone.first("fast"),
+        alone.first("slow"),
+    ]
 
 
 def test_precision_of_one_quantity_and_the_most_that_is_allowed() -> None:
-    done = replicate(
-        two_arms(), measure, at_least=3, at_most=7, batch=2, precision=1e-6, precision_of="slow"
-    )
+    def watching(*quantities: Quantity[Reduced]) -> Replications[str, Reduced]:
+        return replicate(
+            two_arms(),
+            reduced,
+            at_least=3,
+            at_most=7,
+            batch=2,
+            precision=1e-6,
+            precision_of=quantities,
+        )
+
+    done = watching("constant", twice)
     assert done.n == 7
     assert not done.precise
     assert "the most allowed" in done.stopped_because
-    assert "slow" in done.stopped_because
-    assert "fast" not in done.stopped_because
-    with pytest.raises(DumbbellError, match="'quick' is not measured; there are fast, slow"):
-        replicate(two_arms(), measure, at_least=2, at_most=3, precision=0.1, precision_of="quick")
+    assert "for twice of fast, twice of slow" in done.stopped_because
+    assert (watching("constant").n, watching("constant").precise) == (3, True)
+    with pytest.raises(DumbbellError, match="'quick' is no quantity of a Reduced"):
+        watching("quick")
 
 
 def test_runs_are_kept_as_asked_and_no_more() -> None:
-    done = replicate(two_arms(), measure, at_least=4, keep=2)
-    assert [[run.replication for run in runs.values()] for runs in done.runs] == [[0, 0], [1, 1]]
-    assert [list(runs) for runs in done.runs] == [["fast", "slow"]] * 2
-    assert measure(done.runs[1])["slow"] == done.values["slow"][1]
-    assert list(replicate(two_arms(), measure, at_least=1).runs) == []
+    done = replicate(two_arms(), sojourn, at_least=4, keep=2)
+    assert {arm: [run.replication for (run,) in kept] for arm, kept in done.kept.items()} == {
+        "fast": [0, 1],
+        "slow": [0, 1],
+    }
+    assert sojourn(done.run("slow", 1)) == done.values("slow")[1]
+    assert replicate(two_arms(), sojourn, at_least=1).kept == {"fast": (), "slow": ()}
+
+
+def test_runs_are_let_go_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many replications there are, a few runs are there at one time."""
+    alive: weakref.WeakSet[Run] = weakref.WeakSet()
+    most = 0
+
+    def watched(run: Run) -> float:
+        nonlocal most
+        alive.add(run)
+        most = max(most, len(alive))
+        return sojourn(run)
+
+    monkeypatch.setattr(Run, "__hash__", object.__hash__)
+    replicate(two_arms(), watched, at_least=100, jobs=1, keep=1)
+    assert most <= 6  # two are kept, two wait for their turn
 
 
 def test_an_interval_over_the_replications() -> None:
-    done = replicate({"run": queue()}, measure, at_least=10)
+    done = replicate({"run": queue()}, sojourn, at_least=10)
     estimate = done.estimate("run", level=0.9)
     assert (estimate.n, estimate.level) == (10, 0.9)
-    assert estimate.value == pytest.approx(done.values["run"].mean())
+    assert estimate.value == pytest.approx(done.values("run").mean())
 
 
 def test_a_failed_replication_ends_the_values_before_it(numbering: NumberingBackend) -> None:
@@ -109,7 +198,7 @@ def test_a_failed_replication_ends_the_values_before_it(numbering: NumberingBack
     done = replicate(
         two_arms(), number, at_least=3, at_most=30, batch=5, precision=0.1, backend="numbering"
     )
-    assert done.values["replication"].tolist() == [0, 1, 2, 3]
+    assert done.values("slow").tolist() == [0, 1, 2, 3]
     assert "replication 4 failed: out of luck" in done.stopped_because
     assert {failure.replication for failure in done.failed} == {4, 6}
     assert max(numbering.started) == 7  # the batch under way, no further one
@@ -119,18 +208,18 @@ def test_cancelling_keeps_the_finished_ones_in_order() -> None:
     stop = threading.Event()
     seen: set[int] = set()
 
-    def stop_after_three(runs: Mapping[str, Run]) -> Mapping[str, float]:
-        seen.update(run.replication for run in runs.values())
+    def stop_after_three(run: Run) -> float:
+        seen.add(run.replication)
         if {0, 1, 2} <= seen:  # they end in any order
             stop.set()
-        return measure(runs)
+        return sojourn(run)
 
     done = replicate({"run": queue(duration="3000s")}, stop_after_three, at_least=400, jobs=2,
                      cancel=stop)  # fmt: skip
     assert done.interrupted
     assert 3 <= done.n < 400
-    whole = replicate({"run": queue(duration="3000s")}, measure, at_least=done.n)
-    assert done.values["run"].tolist() == whole.values["run"].tolist()
+    whole = replicate({"run": queue(duration="3000s")}, sojourn, at_least=done.n)
+    assert done.values("run").tolist() == whole.values("run").tolist()
     assert done.stopped_because == f"interrupted after {done.n} replications"
 
 
@@ -138,9 +227,9 @@ def test_cancelling_before_anything_finished() -> None:
     stop = threading.Event()
     threading.Timer(0.3, stop.set).start()
     began = time.monotonic()
-    done = replicate({"run": queue(duration=LONG)}, measure, at_least=2, cancel=stop)
+    done = replicate({"run": queue(duration=LONG)}, sojourn, at_least=2, cancel=stop)
     assert time.monotonic() - began < PROMPTLY_S
-    assert (done.n, dict(done.values), done.interrupted) == (0, {}, True)
+    assert (done.n, done.of("run"), done.interrupted) == (0, (), True)
 
 
 def test_cancelled_beforehand_nothing_is_run(numbering: NumberingBackend) -> None:
@@ -154,13 +243,13 @@ def test_ctrl_c_keeps_the_finished_ones() -> None:
     program = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
-from sweep_samples import measure, queue
+from sweep_samples import queue, sojourn
 from dumbbell.sweep import replicate
-def tell(runs):
-    print(runs["run"].replication, flush=True)
-    return measure(runs)
+def tell(run):
+    print(run.replication, flush=True)
+    return sojourn(run)
 done = replicate({{"run": queue(duration="20000s")}}, tell, at_least=5000, jobs=2)
-print(done.interrupted, done.n > 0, len(done.values["run"]) == done.n, flush=True)
+print(done.interrupted, done.n > 0, len(done.values("run")) == done.n, flush=True)
 """
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as it:
         assert it.stdout is not None
@@ -177,7 +266,7 @@ print(done.interrupted, done.n > 0, len(done.values["run"]) == done.n, flush=Tru
 
 def test_progress_grows_to_the_next_look() -> None:
     told: list[Progress] = []
-    replicate(two_arms(), measure, at_least=4, at_most=8, batch=4, precision=1e-6,
+    replicate(two_arms(), sojourn, at_least=4, at_most=8, batch=4, precision=1e-6,
               task="warming", on_progress=told.append)  # fmt: skip
     assert {each.task for each in told} == {"warming"}
     assert [each.done for each in told] == sorted(each.done for each in told)
@@ -188,17 +277,16 @@ def test_progress_grows_to_the_next_look() -> None:
 
 def test_what_makes_no_sense_is_refused_before_a_run() -> None:
     with pytest.raises(StatsError, match="at_least"):
-        replicate(two_arms(), measure, at_least=1, at_most=5, precision=0.1)
+        replicate(two_arms(), sojourn, at_least=1, at_most=5, precision=0.1)
     with pytest.raises(SpecError, match="at most a day"):
-        replicate({"ok": queue(), "slow": queue(duration="14000000s", pps=200_000)}, measure,
+        replicate({"ok": queue(), "slow": queue(duration="14000000s", pps=200_000)}, sojourn,
                   at_least=2)  # fmt: skip
     with pytest.raises(SpecError, match="one of sim"):
-        replicate(two_arms(), measure, at_least=2, backend="ns3")
+        replicate(two_arms(), sojourn, at_least=2, backend="ns3")
 
 
-def test_a_measure_must_give_the_same_quantities_each_time() -> None:
-    def fickle(runs: Mapping[str, Run]) -> dict[str, float]:
-        return {f"r{runs['run'].replication}": 1.0}
-
-    with pytest.raises(DumbbellError, match="every replication has the same quantities"):
-        replicate({"run": queue()}, fickle, at_least=2)
+def test_nothing_to_run_is_refused() -> None:
+    with pytest.raises(SpecError, match="at least one experiment"):
+        replicate({}, sojourn, at_least=2)
+    with pytest.raises(SpecError, match="at least one experiment"):
+        replicate_groups({"none": {}}, len, at_least=2)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dumbbell.errors import DumbbellError
-from dumbbell.spec import Topology
+from dumbbell.spec import Resolved, Topology
 from dumbbell.tables import Run
 
 NS_PER_S = 1e9
@@ -21,6 +21,15 @@ def spec_of(run: Run) -> Mapping[str, Any]:
     if run.spec is None:
         raise DumbbellError("this metric needs the description, which an imported run has not")
     return run.spec
+
+
+def resolved_of(run: Run) -> Resolved:
+    """The run's description, read with types: ``resolved_of(run).queue("a->b").limit_bytes``.
+
+    Raises:
+        DumbbellError: It was imported and has none.
+    """
+    return Resolved(spec_of(run))
 
 
 def link_end(spec: Mapping[str, Any], queue: int) -> Mapping[str, Any]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dumbbell.report.atomic import check_replaceable
+    from dumbbell.report.cells import Cell
     from dumbbell.report.charts import (
         Curve,
         IntervalRow,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 _MODULE_OF = {
     "check_replaceable": "atomic",
+    "Cell": "cells",
     "Curve": "charts",
     "IntervalRow": "charts",
     "Plot": "charts",
@@ -57,6 +59,7 @@ _MODULE_OF = {
 }
 
 __all__ = [
+    "Cell",
     "Curve",
     "Figure",
     "IndexEntry",

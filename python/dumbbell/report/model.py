@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from dumbbell.claims import AnyJudged, Verdict, view_of
+from dumbbell.report.cells import Cell, CellLike
 from dumbbell.report.topology import Topology
 
 if TYPE_CHECKING:
@@ -112,14 +113,20 @@ class ValueRow:
     Attributes:
         name: Of what was measured.
         unit: Of the cells; ``1`` for a pure number.
-        cells: As printed, one a column.
+        cells: One a column: estimates and numbers, which the page prints as far as they are
+            known, or words.
         best: Which of them are the best, shown bold.
     """
 
     name: str
     unit: str
-    cells: Sequence[str]
+    cells: Sequence[CellLike]
     best: frozenset[int] = frozenset()
+
+    @property
+    def filled(self) -> list[Cell]:
+        """The cells, whatever they were given as."""
+        return [Cell.of(cell) for cell in self.cells]
 
 
 @dataclass(frozen=True, slots=True)

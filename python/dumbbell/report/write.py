@@ -10,7 +10,7 @@ from typing import Any
 from dumbbell.claims import to_json_text, to_rows
 from dumbbell.report.atomic import replace_file, replaced_folder
 from dumbbell.report.figures import as_polars, draw, write_figure
-from dumbbell.report.model import IndexEntry, Report
+from dumbbell.report.model import IndexEntry, Report, ValueTable
 from dumbbell.report.numbers import json_safe
 from dumbbell.report.page import index_html, page_html
 
@@ -19,8 +19,8 @@ def write_report(report: Report, out_dir: str | Path) -> Path:
     """Write a report's folder; an earlier report there is replaced in one step.
 
     The folder holds ``index.html`` (self-contained), ``claims.json``, ``meta.json``,
-    ``provenance.json``, ``figures/NAME.{svg,png,pdf,csv}``, ``tables/NAME.parquet`` and the
-    report's further files.
+    ``provenance.json``, ``values.json`` where there are tables of values,
+    ``figures/NAME.{svg,png,pdf,csv}``, ``tables/NAME.parquet`` and the report's further files.
 
     Args:
         report: What to write.
@@ -38,6 +38,10 @@ def write_report(report: Report, out_dir: str | Path) -> Path:
         _write_text(folder / "claims.json", to_json_text(report.judged))
         _write_text(folder / "meta.json", _json_text(report.meta))
         _write_text(folder / "provenance.json", _json_text(report.provenance))
+        if report.values:
+            _write_text(
+                folder / "values.json", _json_text([_values(each) for each in report.values])
+            )
         if drawn:
             (folder / "figures").mkdir()
         for one in drawn:
@@ -73,6 +77,14 @@ def write_index(entries: Sequence[IndexEntry], out_dir: str | Path) -> Path:
     replace_file(target / "index.json", _json_text(summary))
     replace_file(target / "index.html", index_html(entries))
     return target / "index.html"
+
+
+def _values(table: ValueTable) -> dict[str, Any]:
+    rows = [
+        {"name": row.name, "unit": row.unit, "cells": [cell.fields for cell in row.filled]}
+        for row in table.rows
+    ]
+    return {"title": table.title, "columns": list(table.columns), "rows": rows}
 
 
 def _json_text(value: Mapping[str, Any] | Sequence[Any]) -> str:

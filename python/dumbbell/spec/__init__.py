@@ -22,6 +22,7 @@ from dumbbell.spec.experiment import Experiment, canonical_json
 from dumbbell.spec.flows import Flow, Ping
 from dumbbell.spec.links import Change, Link, LinkEnd, LinkOptions
 from dumbbell.spec.render import testbed_lines
+from dumbbell.spec.resolved import Resolved
 from dumbbell.spec.shapes import Chain, Dumbbell, chain, dumbbell
 from dumbbell.spec.sources import (
     Arrivals,
@@ -58,6 +59,7 @@ __all__ = [
     "Poisson",
     "Renewal",
     "Replay",
+    "Resolved",
     "Sized",
     "SpecError",
     "Tcp",

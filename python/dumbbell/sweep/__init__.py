@@ -1,17 +1,17 @@
-"""Orchestration of runs: replications until precise enough, and grids of parameters."""
+"""Orchestration of runs: replications of several arms until they are precise enough."""
 
-from dumbbell.sweep.grids import GridPoint, grid, replicate_grid
+from dumbbell.sweep.campaign import ReplicateOptions, replicate, replicate_groups
 from dumbbell.sweep.interrupted import Interrupted
 from dumbbell.sweep.progress import Progress, ProgressCallback
-from dumbbell.sweep.replications import Replications, replicate
+from dumbbell.sweep.replications import Quantity, Replications
 
 __all__ = [
-    "GridPoint",
     "Interrupted",
     "Progress",
     "ProgressCallback",
+    "Quantity",
+    "ReplicateOptions",
     "Replications",
-    "grid",
     "replicate",
-    "replicate_grid",
+    "replicate_groups",
 ]

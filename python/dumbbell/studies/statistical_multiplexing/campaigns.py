@@ -10,10 +10,10 @@ import numpy as np
 from dumbbell.metrics import mean_sojourn_s, mean_system_pkts
 from dumbbell.spec import Experiment
 from dumbbell.studies.base import StudyOptions
-from dumbbell.studies.reproduction import replications
+from dumbbell.studies.reproduction import Measured, replications
 from dumbbell.studies.statistical_multiplexing import arms, published
 from dumbbell.studies.statistical_multiplexing.ensembles import PingCollector, PingEnsemble
-from dumbbell.sweep import Interrupted, Replications
+from dumbbell.sweep import Interrupted
 from dumbbell.tables import Run
 
 
@@ -68,7 +68,7 @@ class Campaign:
     backend: str
     interrupted: bool = False
 
-    def ideal(self, streams: int, size: IdealSize, *, times: int = 1) -> Replications:
+    def ideal(self, streams: int, size: IdealSize, *, times: int = 1) -> Measured:
         """Mean time in the system (s) and mean number per queue, one value a replication.
 
         ``T_SM``, ``T_TDM``, ``N_SM`` and ``N_TDM``, the last per queue.
@@ -97,6 +97,11 @@ class Campaign:
             at_most=times * (options.replications or size.at_most),
             batch=8,
             precision=size.precision,
+            precision_of=[
+                lambda of, name=f"{quantity}_{arm}": of[name]
+                for quantity in "TN"
+                for arm in published.ARMS
+            ],
             backend=self.backend,
             task=f"ideal source, {streams} streams",
         )

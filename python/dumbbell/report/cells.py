@@ -1,0 +1,67 @@
+"""Cells of tables of values: numbers with their uncertainty, printed in one place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from dumbbell.report.numbers import plain, with_uncertainty
+from dumbbell.stats import Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A number of a table, and words beside it or in its place.
+
+    Attributes:
+        value: The number, or None.
+        low: Lower end of its interval, or None.
+        high: Upper end.
+        words: Such as a mark behind the number.
+        digits: Significant digits of a number without an interval.
+    """
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    words: str = ""
+    digits: int = 4
+
+    @classmethod
+    def of(cls, given: CellLike, words: str = "") -> Cell:
+        """A cell of an estimate, a number or words; None is a number that is not there."""
+        if isinstance(given, Cell):
+            return given
+        if isinstance(given, Estimate):
+            return cls(given.value, given.low, given.high, words)
+        if isinstance(given, str):
+            return cls(words=given)
+        return cls(None if given is None else float(given), words=words)
+
+    @property
+    def text(self) -> str:
+        """As the page prints it: as many digits as the interval supports."""
+        if self.value is None and self.words:
+            return self.words
+        if self.low is None or self.high is None:
+            number = plain(self.value, self.digits)
+        else:
+            number = " ".join(filter(None, with_uncertainty(self.value, self.low, self.high)))
+        return f"{number} {self.words}".rstrip()
+
+    @property
+    def fields(self) -> Mapping[str, Any]:
+        """As ``values.json`` has it: what is finite, and words where there are any."""
+        numbers = {"value": self.value, "low": self.low, "high": self.high}
+        known = {name: _finite(each) for name, each in numbers.items() if each is not None}
+        return {**known, **({"words": self.words} if self.words else {})}
+
+
+CellLike: TypeAlias = Cell | Estimate | float | str | None
+"""What may be given for a cell: a `Cell`, an estimate, a number, words, or nothing."""
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
