@@ -1,45 +1,288 @@
 """Traffic policing: a greedy flow runs out of tokens.
 
-A published table of 26 numbers for one NewReno flow through a token bucket, row by row over a
-declared ensemble around its settings; the bucket's promise, packet by packet; the same table for
-Linux's controllers, in the simulator and on the kernel; what burst, rate and round-trip time do.
+A published table of 26 numbers for one NewReno flow through a token bucket, row by row over an
+ensemble of all that the source leaves open; the bucket's promise, packet by packet; the same
+table for Linux's controllers, in the simulator and on the kernel; what burst, policing rate and
+round-trip time do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from dumbbell.backends import simulate
+from dumbbell.claims import Judged
 from dumbbell.report import Figure, Report, Topology, ValueTable
 from dumbbell.spec import Experiment
 from dumbbell.spec.ccperf import Policing
 from dumbbell.studies.base import Study, StudyOptions
 from dumbbell.studies.reproduction import Reproduction
-from dumbbell.studies.traffic_policing import arms, figures, judging, published, text
-from dumbbell.studies.traffic_policing.campaigns import Arm, collect, measured
-from dumbbell.sweep import Interrupted
+from dumbbell.studies.shape import Amount, Part, Preset, Presets, Runner
+from dumbbell.studies.traffic_policing import arms, claims, figures, published, text
+from dumbbell.studies.traffic_policing.arms import Member
+from dumbbell.studies.traffic_policing.measures import Ran, Rows, policed, rows_of
 from dumbbell.tables import Run
 
 KERNEL = figures.KERNEL
-_RATE_MBPS = 4.0
 _INTERVALS = ("50ms", "100ms", "200ms")
-_MEMBERS_QUICK, _MEMBERS_FULL = 5, 9
-_LINUX_MEMBERS = 3
-_KERNEL_RUNS = {True: 5, False: 27}
+_ONCE: Amount[str] = Amount(1)
+_SOURCE_LABEL = "newreno-rfc"
 
 
-@dataclass(slots=True)
-class _Found:
-    """What was run so far."""
+@dataclass(frozen=True, slots=True)
+class Members(Preset):
+    """How many members the ensembles have; every run is as long as the source's.
 
-    source: Arm | None = None
-    sim: dict[str, Arm] | None = None
-    policed: dict[str, Mapping[str, float]] | None = None
-    kernel: dict[str, Arm] | None = None
-    by_interval: dict[str, dict[str, float]] | None = None
-    sweeps: dict[str, tuple[str, list[float], dict[str, list[dict[str, float]]]]] | None = None
+    Attributes:
+        source: With each combination of the open choices.
+        linux: Of each of Linux's controllers, in the simulator.
+        swept: At each point of a sweep.
+        kernel: Of each of Linux's controllers, on the kernel.
+    """
+
+    source: Amount[str]
+    linux: Amount[str]
+    swept: Amount[str]
+    kernel: Amount[str]
+
+
+PRESETS = Presets(
+    quick=Members(source=Amount(2), linux=Amount(9), swept=Amount(1), kernel=Amount(5)),
+    full=Members(source=Amount(9), linux=Amount(27), swept=Amount(5), kernel=Amount(27)),
+)
+
+
+def run_members(
+    runner: Runner,
+    policing: Policing,
+    members: Sequence[Member],
+    task: str,
+    *,
+    backend: str = "sim",
+) -> Ran:
+    """Every member of an ensemble around an experiment, once.
+
+    Raises:
+        Interrupted: It was stopped before it was complete.
+        RunError: A run failed.
+    """
+    seeded = replace(policing, seed=runner.seed)
+    experiments = {member: member.of(seeded) for member in members}
+    done = runner.replicate(
+        experiments, policed, _ONCE, task=task, backend=backend, complete=True, fixed=True
+    )
+    return Ran.of(members, done)
+
+
+class TheSource(Part[Ran]):
+    """The source's experiment over all that it leaves open, judged row by row."""
+
+    name = "the source's settings"
+
+    def __init__(self, amount: Amount[str]) -> None:
+        """What is run."""
+        self.amount = amount
+
+    def run(self, runner: Runner) -> Ran:
+        """See `Part`."""
+        count = runner.options.replications or self.amount.runs
+        return run_members(runner, arms.source(), arms.members_of_source(count), self.name)
+
+    def judge(self, found: Ran) -> Iterator[Judged]:
+        """The printed numbers."""
+        yield from claims.judge_rows(found)
+
+    def tables(self, found: Ran) -> Iterator[ValueTable]:
+        """Which choices the numbers tell of."""
+        yield text.identified(list(claims.judge_rows(found)))
+
+
+class Controllers(Part[Mapping[str, Ran]]):
+    """The source's flow and Linux's controllers through the same bottleneck, with jitter only."""
+
+    name = "controllers"
+
+    def __init__(
+        self, amount: Amount[str], backend: str, beside: Controllers | None = None
+    ) -> None:
+        """What is run.
+
+        Args:
+            amount: Members of each controller's ensemble.
+            backend: Where.
+            beside: The same members in the simulator, which a kernel's are held against.
+        """
+        self.amount = amount
+        self.backend = backend
+        self.beside = beside
+
+    @property
+    def experiments(self) -> dict[str, Policing]:
+        """Controller to its experiment; the source's flow is not one of Linux's."""
+        source = {} if self.backend == "kernel" else {arms.SOURCE_ARM: arms.source()}
+        return source | {name: arms.linux(name) for name in arms.LINUX}
+
+    def is_wanted(self, options: StudyOptions) -> bool:
+        """The simulator's are what the kernel's are held against, too."""
+        return self.backend == "sim" or self.backend in options.backends
+
+    def on_kernel(self) -> Iterable[Experiment]:
+        """Linux's controllers through the bucket."""
+        if self.backend == "kernel":
+            yield from (each.experiment() for each in self.experiments.values())
+
+    def run(self, runner: Runner) -> Mapping[str, Ran]:
+        """See `Part`."""
+        count = runner.options.replications or self.amount.runs
+        return {
+            name: run_members(
+                runner,
+                policing,
+                arms.jittered(count),
+                f"{self.name}: {name}",
+                backend=self.backend,
+            )
+            for name, policing in self.experiments.items()
+        }
+
+    def judge(self, found: Mapping[str, Ran]) -> Iterator[Judged]:
+        """The bucket's promise, the rate after the cliff, and the two backends."""
+        for name, ran in found.items():
+            label = _SOURCE_LABEL if name == arms.SOURCE_ARM else name
+            yield from claims.judge_bucket(ran, label, self.backend)
+            yield claims.judge_after_cliff(ran, label, self.backend)
+            if self.beside:
+                yield from claims.judge_agreement(ran, self.beside.found[name], name)
+
+
+class Shown(Part[Mapping[tuple[str, str], Run]]):
+    """One run of each controller, without jitter: the source's tables and figures.
+
+    What it finds is (controller, style) to the run; the style is empty in the simulator.
+    """
+
+    name = "one run of each controller"
+
+    def __init__(self, ensembles: Sequence[Controllers]) -> None:
+        """Whose first members are shown."""
+        self.ensembles = ensembles
+        self.policed: dict[str, Rows] = {}
+        self.by_interval: dict[str, Rows] = {}
+
+    def is_wanted(self, options: StudyOptions) -> bool:
+        """On whatever backend."""
+        return True
+
+    def run(self, runner: Runner) -> Mapping[tuple[str, str], Run]:
+        """See `Part`."""
+        shown: dict[tuple[str, str], Run] = {}
+        for ensemble in self.ensembles:
+            backend = ensemble.backend
+            if backend not in runner.options.backends:
+                continue
+            style = KERNEL if backend == "kernel" else ""
+            experiments = {
+                name: replace(policing, seed=runner.seed)
+                for name, policing in ensemble.experiments.items()
+            }
+            runs = _each_once(runner, experiments, self.name, backend)
+            shown |= {(name, style): run for name, run in runs.items()}
+            without_queue = {name: arms.policed(each) for name, each in experiments.items()}
+            runs = _each_once(runner, without_queue, "a policer", backend)
+            self.policed |= {_column(name, style): rows_of(run) for name, run in runs.items()}
+        if "sim" in runner.options.backends:
+            nominal = replace(arms.source(), seed=runner.seed)
+            sampled = {each: replace(nominal, sample_interval=each) for each in _INTERVALS}
+            runs = _each_once(runner, sampled, "sampled otherwise", "sim")
+            self.by_interval = {interval: rows_of(run) for interval, run in runs.items()}
+        return shown
+
+    def tables(self, found: Mapping[tuple[str, str], Run]) -> Iterator[ValueTable]:
+        """The source's table with ours beside it, with a policer, and sampled otherwise."""
+        caption = "One run without jitter a column; samples every 100 ms."
+        yield text.values(
+            {_column(*key): rows_of(run) for key, run in found.items()},
+            "Through the shaper (tbf with a queue of 20 packets)",
+            f"{caption} The best value of each row is bold, the published one apart.",
+            with_source=True,
+        )
+        yield text.values(
+            self.policed,
+            "Through a policer (no queue: what has no token is dropped)",
+            caption,
+            with_source=False,
+        )
+        if self.by_interval:
+            yield text.sampled_otherwise(self.by_interval)
+
+    def figures(self, found: Mapping[tuple[str, str], Run]) -> Iterator[Figure]:
+        """Over time, operating points, distributions."""
+        yield from figures.over_time(found)
+        ran = {
+            (name, KERNEL if ensemble.backend == "kernel" else ""): members
+            for ensemble in self.ensembles
+            if ensemble.is_finished
+            for name, members in ensemble.found.items()
+        }
+        yield figures.operating_points({key: ran[key] for key in found if key in ran})
+        yield from figures.distributions(found)
+
+    def runs(self, found: Mapping[tuple[str, str], Run]) -> Mapping[str, Run]:
+        """Of which digests are kept."""
+        return {f"Linux {name}" if style else name: run for (name, style), run in found.items()}
+
+
+class Swept(Part[Mapping[arms.Sweep, Mapping[str, Sequence[Ran]]]]):
+    """Burst, policing rate and round-trip time."""
+
+    name = "sweep"
+
+    def __init__(self, amount: Amount[str]) -> None:
+        """What is run."""
+        self.amount = amount
+
+    def run(self, runner: Runner) -> Mapping[arms.Sweep, Mapping[str, Sequence[Ran]]]:
+        """See `Part`."""
+        experiments = {arms.SOURCE_ARM: arms.source()}
+        experiments |= {name: arms.linux(name) for name in arms.LINUX}
+        members = arms.jittered(self.amount.runs)
+        return {
+            sweep: {
+                name: [
+                    run_members(
+                        runner, arms.swept(policing, change), members, f"sweep over {sweep.name}"
+                    )
+                    for change in sweep.changes
+                ]
+                for name, policing in experiments.items()
+            }
+            for sweep in arms.SWEEPS
+        }
+
+    def figures(self, found: Mapping[arms.Sweep, Mapping[str, Sequence[Ran]]]) -> Iterator[Figure]:
+        """Losses and utilization against each parameter."""
+        for sweep, by_arm in found.items():
+            yield from figures.sweep(sweep, by_arm)
+
+
+def _each_once(
+    runner: Runner, experiments: Mapping[str, Policing], task: str, backend: str
+) -> dict[str, Run]:
+    done = runner.replicate(
+        {name: each.experiment() for name, each in experiments.items()},
+        lambda run: None,
+        _ONCE,
+        task=task,
+        backend=backend,
+        complete=True,
+        fixed=True,
+        keep=1,
+    )
+    return {name: done.run(name) for name in done.arms}
+
+
+def _column(name: str, style: str) -> str:
+    return f"{name}, {style}" if style else name
 
 
 class TrafficPolicing(Reproduction):
@@ -52,184 +295,31 @@ class TrafficPolicing(Reproduction):
     def __init__(self, options: StudyOptions) -> None:
         """Nothing is run yet; see `Reproduction`."""
         super().__init__(options)
-        self.found = _Found()
-
-    def on_kernel(self) -> Iterable[Experiment]:
-        """Linux's controllers through the bucket."""
-        return [arms.linux(name).experiment() for name in arms.LINUX]
-
-    def run_all(self) -> None:
-        """In the simulator, on the kernel, then the policer on both."""
-        if "sim" in self.options.backends:
-            self.run_source()
-            self.run_linux()
-            self.run_sweeps()
-        if "kernel" in self.options.backends:
-            self.run_kernel()
-        self.run_policer()
-
-    def run_source(self) -> None:
-        """The source's experiment over the ensemble, judged row by row."""
-        per_axis = _MEMBERS_QUICK if self.options.quick else _MEMBERS_FULL
-        experiments = self.members(arms.source(), per_axis)
-        arm = collect(self.options, {"source": experiments}, "the source's settings")["source"]
-        self.found.source = arm
-        self.found.by_interval = self.sampled_otherwise()
-        for name in published.VALUES:
-            reason = judging.reason_of(name, self.found.by_interval)
-            self.judged.append(judging.judge_row(arm, name, reason))
-        self.judged += judging.judge_bucket(arm, "newreno-rfc", "sim")
-        self.judged.append(judging.judge_after_cliff(arm, "newreno-rfc", _RATE_MBPS, "sim"))
-
-    def sampled_otherwise(self) -> dict[str, dict[str, float]]:
-        """The nominal run's rows by sampling interval."""
-        nominal = arms.source()
-        return {
-            interval: measured(simulate(replace(nominal, sample_interval=interval).experiment()))
-            for interval in _INTERVALS
-        }
-
-    def run_linux(self) -> None:
-        """Linux's controllers through the same bottleneck."""
-        experiments = {name: self.members(arms.linux(name), _LINUX_MEMBERS) for name in arms.LINUX}
-        self.found.sim = collect(self.options, experiments, "controllers of Linux")
-        for name, arm in self.found.sim.items():
-            self.judged += judging.judge_bucket(arm, name, "sim")
-            self.judged.append(judging.judge_after_cliff(arm, name, _RATE_MBPS, "sim"))
-
-    def run_policer(self) -> None:
-        """The source's flow and Linux's through a policer in place of the shaper; one run each."""
-        wanted = {name: arms.linux(name) for name in arms.LINUX}
-        done: dict[str, Mapping[str, float]] = {}
-        if "sim" in self.options.backends:
-            for name, policing in {arms.SOURCE_ARM: arms.source(), **wanted}.items():
-                done[name] = measured(simulate(arms.policed(policing).experiment()))
-        if "kernel" in self.options.backends:
-            for name, policing in wanted.items():
-                run = simulate(arms.policed(policing).experiment(), backend="kernel")
-                done[f"{name}, {KERNEL}"] = measured(run)
-        self.found.policed = done
-
-    def run_sweeps(self) -> None:
-        """Burst, policing rate and round-trip time, one run a point."""
-        wanted = {arms.SOURCE_ARM: arms.source()}
-        wanted |= {name: arms.linux(name) for name in arms.LINUX}
-        done = {}
-        for name, title, points in arms.sweeps():
-            by_arm = {
-                label: [measured(simulate(arms.swept(policing, change))) for _, change in points]
-                for label, policing in wanted.items()
-            }
-            done[name] = (title, [x for x, _ in points], by_arm)
-            if self.options.cancelled:
-                raise Interrupted(f"stopped after the sweep over {name}")
-        self.found.sweeps = done
-
-    def run_kernel(self) -> None:
-        """Linux's controllers on the kernel, beside the same members here."""
-        runs = self.options.replications or _KERNEL_RUNS[self.options.quick]
-        experiments = {
-            name: self.members(arms.linux(name), _LINUX_MEMBERS)[:runs] for name in arms.LINUX
-        }
-        beside = self.found.sim or collect(self.options, experiments, "controllers of Linux")
-        self.found.kernel = collect(self.options, experiments, "controllers", backend="kernel")
-        for name, arm in self.found.kernel.items():
-            self.judged += judging.judge_bucket(arm, name, "kernel")
-            self.judged.append(judging.judge_after_cliff(arm, name, _RATE_MBPS, "kernel"))
-            self.judged += judging.judge_agreement(arm, beside[name], name)
-        self.found.sim = beside
-
-    def members(self, policing: Policing, per_axis: int) -> list[Experiment]:
-        """An experiment's ensemble, with the study's seed."""
-        seeded = replace(policing, seed=self.options.seed)
-        return [arms.member_of(seeded, member) for member in arms.ensemble(per_axis)]
-
-    def shown_arms(self) -> dict[tuple[str, str], Arm]:
-        """(controller, where it ran) to its runs; simulated ones only where they were asked for."""
-        found, shown = self.found, {}
-        if found.source:
-            shown[arms.SOURCE_ARM, ""] = found.source
-        if "sim" in self.options.backends:
-            shown |= {(name, ""): arm for name, arm in (found.sim or {}).items()}
-        return shown | {(name, KERNEL): arm for name, arm in (found.kernel or {}).items()}
-
-    def first_runs(self) -> dict[str, Run]:
-        """Column of the tables to the run with the source's own settings."""
-        return {
-            f"{name}, {where}" if where else name: arm.first
-            for (name, where), arm in self.shown_arms().items()
-        }
+        preset = PRESETS.of(options)
+        self.source = TheSource(preset.source)
+        simulated = Controllers(preset.linux, "sim")
+        kernel = Controllers(preset.kernel, "kernel", beside=simulated)
+        self.shown = Shown([simulated, kernel])
+        self.parts = [self.source, simulated, kernel, self.shown, Swept(preset.swept)]
 
     def written(self) -> Report:
         """The report; see `Reproduction`."""
-        runs = self.first_runs()
-        nominal = next(iter(runs.values()))
-        return Report(
-            study=self.id,
-            title=self.title,
-            summary=text.summary(self.judged, self.found.source),
+        source = self.source.found if self.source.is_finished else None
+        nominal = next(iter(self.shown.found.values())) if self.shown.is_finished else None
+        return self.collected(
+            summary=text.summary(self.judged, source),
             source=published.SOURCE,
             topologies=[Topology.of("Policed dumbbell", arms.source().experiment())],
-            judged=self.judged,
-            values=self.tables(runs),
-            figures=self.drawn(),
             commands=text.commands(),
-            notes=text.notes(
-                self.found.source.n if self.found.source else 0,
-                self.interrupted,
-            ),
-            meta=self.meta(runs),
-            provenance=nominal.provenance,
+            notes=text.notes(source.n if source else 0, self.interrupted),
+            meta={"experiment": arms.source().experiment().resolved()},
             tables={
-                f"{label}-{table}": run.named_columns(table)
-                for label, run in (("nominal", nominal),)
+                f"nominal-{table}": nominal.named_columns(table)
                 for table in ("flows", "queues", "flow_samples", "queue_samples")
-            },
+            }
+            if nominal
+            else {},
         )
-
-    def tables(self, runs: Mapping[str, Run]) -> list[ValueTable]:
-        """The source's table with ours beside it, and with a policer."""
-        caption = "One run with the source's own settings a column; samples every 100 ms."
-        made = [
-            text.values(
-                {label: measured(run) for label, run in runs.items()},
-                "Through the shaper (tbf with a queue of 20 packets)",
-                f"{caption} The best value of each row is bold, the published one apart.",
-                with_source=True,
-            )
-        ]
-        if self.found.policed:
-            made.append(
-                text.values(
-                    self.found.policed,
-                    "Through a policer (no queue: what has no token is dropped)",
-                    caption,
-                    with_source=False,
-                )
-            )
-        return made
-
-    def drawn(self) -> list[Figure]:
-        """Figures of the parts that were finished."""
-        found = self.found
-        shown = self.shown_arms()
-        values = {key: arm.values for key, arm in shown.items()}
-        first = {key: arm.first for key, arm in shown.items()}
-        drawn = figures.over_time(first)
-        drawn.append(figures.operating_points(values))
-        drawn += figures.distributions(first)
-        for name, (title, x, by_arm) in (found.sweeps or {}).items():
-            drawn += figures.sweep(name, title, x, by_arm)
-        return drawn
-
-    def meta(self, runs: Mapping[str, Run]) -> dict[str, Any]:
-        """What is the same whenever the study is repeated with these options."""
-        return {
-            **self.asked(),
-            "versions": next(iter(runs.values())).meta["versions"],
-            "experiment": arms.source().experiment().resolved(),
-            "digests": {label: run.meta["digest"] for label, run in runs.items()},
-        }
 
 
 STUDY: Study = TrafficPolicing

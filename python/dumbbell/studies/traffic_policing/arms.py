@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import product, starmap
 from typing import Any
 
+from dumbbell.claims import Setting
 from dumbbell.spec import Experiment
 from dumbbell.spec.ccperf import BOTTLENECK, Policing, read_command
 from dumbbell.studies.traffic_policing import published
@@ -23,8 +24,72 @@ _PACKET_NS = 3_004_000
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
-    """One member of the ensemble: how it differs from the source's settings.
+class Choices:
+    """What the source leaves open, and its readers must choose.
+
+    Attributes:
+        access_rate: Of the sender's own link, as typed to tc.
+        initial_window_pkts: RFC 6928's ten, four (RFC 3390 allows so many of 1095 bytes,
+            and three of 1448), RFC 2581's two.
+        is_ack_delayed: Every second segment acknowledged, or each.
+        has_sack: Selective acknowledgements.
+        min_rto: Least retransmission timeout: RFC 6298's second, or Linux's 200 ms.
+    """
+
+    access_rate: str = "10gbit"
+    initial_window_pkts: int = 10
+    is_ack_delayed: bool = False
+    has_sack: bool = True
+    min_rto: str = "1s"
+
+    @property
+    def setting(self) -> Setting:
+        """Name of each choice to its value, as a reader would write them."""
+        return {
+            "access rate": self.access_rate,
+            "initial window": f"{self.initial_window_pkts} segments",
+            "acknowledged": "every second segment" if self.is_ack_delayed else "every segment",
+            "SACK": "on" if self.has_sack else "off",
+            "least timeout": self.min_rto,
+        }
+
+    def of(self, policing: Policing) -> Policing:
+        """An experiment with these choices."""
+        chosen = {
+            "initial_window": self.initial_window_pkts,
+            "delayed_ack": self.is_ack_delayed,
+            "sack": self.has_sack,
+            "min_rto": self.min_rto,
+        }
+        flows = tuple(replace(flow, tcp={**flow.tcp, **chosen}) for flow in policing.flows)
+        return replace(policing, flows=flows, access_rate=self.access_rate)
+
+
+NS3_DEFAULTS = Choices()
+"""What ns-3 3.37 has unless told otherwise, but acknowledgements (every second segment there)."""
+OPEN = (
+    NS3_DEFAULTS,
+    *(
+        choices
+        for choices in starmap(
+            Choices,
+            product(
+                ("10gbit", "1gbit", "100mbit"),
+                (10, 4, 2),
+                (False, True),
+                (True, False),
+                ("1s", "200ms"),
+            ),
+        )
+        if choices != NS3_DEFAULTS
+    ),
+)
+"""Every combination of the choices a reader would consider."""
+
+
+@dataclass(frozen=True, slots=True)
+class Jitter:
+    """How a member of an ensemble differs besides: what no source could write down.
 
     Attributes:
         rtt_factor: Times the base round-trip time.
@@ -36,24 +101,69 @@ class Member:
     burst_packets: int = 0
     start_ns: int = 0
 
+    @classmethod
+    def at(cls, place: int) -> Jitter:
+        """None at place 0; then points that fill the box evenly, however many are taken.
 
-def ensemble(per_axis: int) -> tuple[Member, ...]:
-    """The declared ensemble, the source's own settings first.
+        Base RTT +-1 %, burst +-1 packet, start later by up to a packet time. Additive recurrence
+        with the powers of the root of x^4 = x + 1, the three-dimensional golden ratio.
+        """
+        if not place:
+            return cls()
+        rtt, burst, start = (place * step % 1.0 for step in _STEPS)
+        return cls(1 + 0.01 * (2 * rtt - 1), int(3 * burst) - 1, int(start * _PACKET_NS))
 
-    Base RTT +-1 %, burst +-1 packet, start later by up to a packet time: a grid with so many
-    values of each, the ends included.
+
+_ROOT = 1.2207440846057596
+_STEPS = (1 / _ROOT, 1 / _ROOT**2, 1 / _ROOT**3)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One member of an ensemble."""
+
+    jitter: Jitter
+    choices: Choices | None = None
+    """What the source leaves open; None where nothing is."""
+
+    def of(self, policing: Policing) -> Experiment:
+        """The experiment of this member."""
+        if self.choices is not None:
+            policing = self.choices.of(policing)
+        flow = policing.flows[0]
+        moved = replace(
+            flow,
+            rtt_ns=2 * round(flow.rtt_ns * self.jitter.rtt_factor / 2),
+            start_ns=flow.start_ns + self.jitter.start_ns,
+        )
+        burst = policing.burst_bytes + self.jitter.burst_packets * _PACKET_BYTES
+        return replace(policing, flows=(moved,), burst_bytes=burst).experiment()
+
+
+def members_of_source(count: int) -> tuple[Member, ...]:
+    """The declared ensemble of the source's experiment, ns-3's defaults without jitter first.
+
+    Every combination of the open choices equally often, each time with other jitter; of two counts
+    the smaller ensemble is the beginning of the larger.
 
     Args:
-        per_axis: Odd, 3 or more.
+        count: Members with each combination.
     """
-    middle = per_axis // 2
-    steps = [(place - middle) / middle for place in range(per_axis)]
-    grid = [
-        Member(1 + 0.01 * rtt, burst, round(_PACKET_NS * (1 + start) / 2))
-        for rtt, burst, start in product(steps, (-1, 0, 1), steps)
-    ]
-    nominal = Member()
-    return (nominal, *(member for member in grid if member != nominal))
+    return tuple(
+        Member(Jitter.at(turn * len(OPEN) + place), choices)
+        for turn in range(count)
+        for place, choices in enumerate(OPEN)
+    )
+
+
+def jittered(count: int, choices: Choices | None = None) -> tuple[Member, ...]:
+    """The experiment as it stands, then with jitter.
+
+    Args:
+        count: Members in all.
+        choices: Of the source's experiment, where these are fixed.
+    """
+    return tuple(Member(Jitter.at(place), choices) for place in range(count))
 
 
 def source() -> Policing:
@@ -76,37 +186,53 @@ def policed(policing: Policing) -> Policing:
     return replace(policing, name=f"{policing.name}_police", bottleneck=end)
 
 
-def member_of(policing: Policing, member: Member) -> Experiment:
-    """A member of the ensemble around an experiment."""
-    flow = policing.flows[0]
-    moved = replace(
-        flow,
-        rtt_ns=2 * round(flow.rtt_ns * member.rtt_factor / 2),
-        start_ns=flow.start_ns + member.start_ns,
-    )
-    burst = policing.burst_bytes + member.burst_packets * _PACKET_BYTES
-    return replace(policing, flows=(moved,), burst_bytes=burst).experiment()
+@dataclass(frozen=True, slots=True, eq=False)
+class Sweep:
+    """One parameter of the experiment, over the values a reader may ask for.
+
+    Attributes:
+        name: Short.
+        title: Of the axis, with its unit.
+        x: The values on the axis.
+        changes: What each changes: fields of `Policing`, and ``rtt_ns`` of its flows.
+    """
+
+    name: str
+    title: str
+    x: tuple[float, ...]
+    changes: tuple[Mapping[str, int], ...]
 
 
-def sweeps() -> Iterator[tuple[str, str, list[tuple[float, dict[str, int]]]]]:
-    """(name, axis title, points): each point its x and the fields of `Policing` it changes."""
-    bursts = (3_000, 15_000, 30_000, 62_500, 125_000, 250_000, 500_000, 1_000_000)
-    yield "burst", "Burst of the bucket (kB)", [(b / 1e3, {"burst_bytes": b}) for b in bursts]
-    rates = (1, 2, 4, 8, 16, 32, 64)
-    yield (
+_BURSTS_BYTES = (3_000, 15_000, 30_000, 62_500, 125_000, 250_000, 500_000, 1_000_000)
+_RATES_MBPS = (1, 2, 4, 8, 16, 32, 64)
+_RTTS_MS = (2, 5, 10, 15, 30, 60, 120, 240)
+SWEEPS = (
+    Sweep(
+        "burst",
+        "Burst of the bucket (kB)",
+        tuple(burst / 1e3 for burst in _BURSTS_BYTES),
+        tuple({"burst_bytes": burst} for burst in _BURSTS_BYTES),
+    ),
+    Sweep(
         "rate",
         "Policing rate (Mbit/s)",
-        [(rate, {"policing_rate_bps": rate * 10**6}) for rate in rates],
-    )
-    rtts = (2, 5, 10, 15, 30, 60, 120, 240)
-    yield "rtt", "Base round-trip time (ms)", [(rtt, {"rtt_ns": rtt * 10**6}) for rtt in rtts]
+        _RATES_MBPS,
+        tuple({"policing_rate_bps": rate * 10**6} for rate in _RATES_MBPS),
+    ),
+    Sweep(
+        "rtt",
+        "Base round-trip time (ms)",
+        _RTTS_MS,
+        tuple({"rtt_ns": rtt * 10**6} for rtt in _RTTS_MS),
+    ),
+)
 
 
-def swept(policing: Policing, change: dict[str, int]) -> Experiment:
+def swept(policing: Policing, change: Mapping[str, int]) -> Policing:
     """An experiment with one parameter changed; packets are not recorded."""
     fields: dict[str, Any] = dict(change)
     flows = policing.flows
     if "rtt_ns" in fields:
         flows = tuple(replace(flow, rtt_ns=fields["rtt_ns"]) for flow in flows)
         del fields["rtt_ns"]
-    return replace(policing, flows=flows, record_packets=False, **fields).experiment()
+    return replace(policing, flows=flows, record_packets=False, **fields)

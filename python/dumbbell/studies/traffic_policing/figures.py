@@ -11,7 +11,7 @@ import polars as pl
 from dumbbell.metrics.ccperf import TcpSeries, tcp_series
 from dumbbell.report import Curve, Figure, Sample, ecdf_chart, line_with_band
 from dumbbell.studies.traffic_policing import arms
-from dumbbell.studies.traffic_policing.campaigns import Floats
+from dumbbell.studies.traffic_policing.measures import Floats, Ran
 from dumbbell.tables import Run
 
 RATE_MBPS = 4.0
@@ -83,11 +83,11 @@ def over_time(runs: Runs) -> list[Figure]:
     return made
 
 
-def operating_points(values: Mapping[tuple[str, str], Mapping[str, Floats]]) -> Figure:
+def operating_points(ran: Mapping[tuple[str, str], Ran]) -> Figure:
     """Mean throughput against mean smoothed round-trip time, each flow and joint.
 
     Args:
-        values: (controller, style) to its rows, a value a member of the ensemble.
+        ran: (controller, style) to the members of its ensemble.
     """
     rows = [
         {
@@ -97,13 +97,13 @@ def operating_points(values: Mapping[tuple[str, str], Mapping[str, Floats]]) -> 
             "srtt_ms": float(x),
             "throughput_mbps": float(y),
         }
-        for (label, style), of in values.items()
+        for (label, style), of in ran.items()
         for kind, across, up in (
-            ("flow, one run", of["mean_srtt_l4"], of["mean_throughput_l4"]),
+            ("flow, one run", of.row("mean_srtt_l4"), of.row("mean_throughput_l4")),
             (
                 "joint, mean of the runs",
-                [of["mean_flow_srtt_l4"].mean()],
-                [of["agg_throughput_l4"].mean()],
+                [of.row("mean_flow_srtt_l4").mean()],
+                [of.row("agg_throughput_l4").mean()],
             ),
         )
         for x, y in zip(across, up, strict=True)
@@ -186,36 +186,39 @@ def distributions(runs: Runs) -> list[Figure]:
     return made
 
 
-def sweep(
-    name: str, x_title: str, x: Sequence[float], by_arm: Mapping[str, Sequence[Mapping[str, float]]]
-) -> list[Figure]:
-    """Losses and round-trip time against a parameter.
+def sweep(of: arms.Sweep, by_arm: Mapping[str, Sequence[Ran]]) -> list[Figure]:
+    """Losses and utilization against a parameter.
 
     Args:
-        name: Of the parameter.
-        x_title: Of its axis.
-        x: Its values.
-        by_arm: Arm to the rows at each value.
+        of: The sweep.
+        by_arm: Arm to its members at each value.
     """
     made = []
-    for row, y_title, title in (
-        ("total_retransmissions_l4", "Segments sent again", "Losses"),
-        ("mean_utilization_policing_bw_l4", "Throughput over policing rate", "Utilization"),
+    for row, short, y_title, title in (
+        (_LOSSES, "retransmissions", "Segments sent again", "Losses"),
+        (_USE, "utilization", "Throughput over policing rate", "Utilization"),
     ):
-        curves = [Curve(label, x, [each[row] for each in of]) for label, of in by_arm.items()]
-        plot = line_with_band(curves, x_title=x_title, y_title=y_title, log_x=True)
-        caption = _CAPTIONS[name, row]
+        curves = []
+        for label, points in by_arm.items():
+            at = [each.row(row) for each in points]
+            middle, low, high = (
+                [edge(each) for each in at] for edge in (np.median, np.min, np.max)
+            )
+            curves.append(Curve(label, of.x, middle, low, high))
+        plot = line_with_band(curves, x_title=of.title, y_title=y_title, log_x=True)
+        caption = f"{_CAPTIONS[of.name, row]} {_BAND}"
         made.append(
-            Figure(f"{row.split('_')[1]}-against-{name}", *plot, caption, title=f"{title}: {name}")
+            Figure(f"{short}-against-{of.name}", *plot, caption, title=f"{title}: {of.name}")
         )
     return made
 
 
+_BAND = "Median and range of runs of 15 s that differ by jitter."
 _LOSSES, _USE = "total_retransmissions_l4", "mean_utilization_policing_bw_l4"
 _CAPTIONS = {
     ("burst", _LOSSES): "The longer the tokens last, the larger the window when they run out: up "
     "to some 100 kB every controller loses more. Beyond, slow start has ended by itself, but BBR "
-    "still takes the peak rate for the bandwidth. One run of 15 s a point.",
+    "still takes the peak rate for the bandwidth.",
     ("burst", _USE): "A large bucket lifts a flow of 15 s above the policing rate: the burst alone "
     "is 8 burst / 15 s. What it costs in losses stands in the other figure.",
     ("rate", _LOSSES): "The queue holds 20 packets whatever the rate: 60 ms at 4 Mbit/s and "
