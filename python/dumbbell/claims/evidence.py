@@ -92,10 +92,12 @@ class Ratio:
     @property
     def is_complete(self) -> bool:
         """Whether every replication gave both numbers, and the denominator is not zero."""
-        finite = bool(np.isfinite(self.above).all() and np.isfinite(self.below).all())
+        if not (np.isfinite(self.above).all() and np.isfinite(self.below).all()):
+            return False
         total = float(self.below.sum())
+        # The jackknife leaves out each replication in turn.
         left_out = total - self.below
-        return finite and total != 0.0 and (self.n < 2 or bool((left_out != 0.0).all()))
+        return total != 0.0 and (self.n < 2 or bool((left_out != 0.0).all()))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

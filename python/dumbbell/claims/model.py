@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import InitVar, dataclass
+from dataclasses import InitVar, dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from dumbbell.claims.decision import Decision, Found
@@ -161,4 +161,10 @@ def _decided(rule: Rule[E], evidence: E) -> Decision:
             found=Found(None, n=size_of(evidence)),
             remark="a replication gave no value",
         )
-    return rule.decide(evidence)
+    decision = rule.decide(evidence)
+    if decision.found.value is not None and decision.found.n == 1 and not decision.remark:
+        unbounded = decision.found.kind is not None and decision.found.low is None
+        return (
+            replace(decision, remark="one replication has no interval") if unbounded else decision
+        )
+    return decision

@@ -18,6 +18,9 @@ from dumbbell.stats.errors import Floats, StatsError, check_level, sample
 BAND_SEED = 20240229
 """Seed of the bootstrap: fixed, so that the same replications give the same band."""
 
+_NUMBERS_AT_ONCE = 500_000
+"""Of the bootstrap's curves in memory: 4 MB."""
+
 
 @dataclass(frozen=True)
 class Band:
@@ -183,8 +186,10 @@ def _sup_t(deviation: Floats, sd: Floats, level: float, draws: int, seed: int) -
     factor = size[kept, None] * directions[kept]
     random = np.random.default_rng(seed)
     largest = np.empty(draws)
-    for i in range(draws):
-        curves = random.standard_normal((n, factor.shape[0])) @ factor
-        ratio = curves.mean(axis=0) / curves.std(axis=0, ddof=1)
-        largest[i] = np.abs(ratio).max()
+    at_once = max(1, _NUMBERS_AT_ONCE // (n * max(factor.shape)))
+    for start in range(0, draws, at_once):
+        count = min(at_once, draws - start)
+        curves = random.standard_normal((count, n, factor.shape[0])) @ factor
+        ratio = curves.mean(axis=1) / curves.std(axis=1, ddof=1)
+        largest[start : start + count] = np.abs(ratio).max(axis=1)
     return float(np.quantile(largest, level) * np.sqrt(n))

@@ -18,7 +18,7 @@ from dumbbell.claims.rules.base import (
     percent,
     quantity,
 )
-from dumbbell.claims.rules.intervals import equivalent, interval, too_few
+from dumbbell.claims.rules.intervals import equivalent, inconclusive, interval
 
 LEAST_RUNS = 5
 """A side, for a mean."""
@@ -107,9 +107,8 @@ class Agreement(Rule[Sides]):
         """The difference of the means against zero."""
         difference, margin = interval(evidence, self.level), self.margin(evidence)
         found = Found.of(difference)
-        few = too_few(evidence, found, self.least, margin)
-        if few is not None:
-            return few
+        if evidence.n < self.least:
+            return inconclusive(found, evidence.n, self.least, margin)
         return Decision(
             verdict=equivalent(difference, 0.0, margin),
             found=found,

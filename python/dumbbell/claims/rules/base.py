@@ -97,7 +97,7 @@ class Rule(ABC, Generic[E_contra]):
 
     @abstractmethod
     def decide(self, evidence: E_contra) -> Decision:
-        """Apply the rule to complete evidence (:func:`dumbbell.claims.judge` sees to that)."""
+        """Apply the rule to complete evidence (`judge` sees to that)."""
 
     def at_level(self, level: float) -> Rule[E_contra]:
         """The same rule with its interval at another level."""
@@ -167,5 +167,6 @@ def percent(level: float) -> str:
 
 
 def side_words(side: Side, value: float, unit: str) -> str:
-    """Such as ``at least 0.5``."""
-    return f"{side.value} {quantity(value, unit)}"
+    """Such as ``at 0.5 or above``."""
+    where = {Side.EQUALS: "", Side.AT_LEAST: " or above", Side.AT_MOST: " or below"}[side]
+    return f"at {quantity(value, unit)}{where}"

@@ -69,8 +69,8 @@ class Check(Rule[Runs]):
         """Every run, and why."""
         give = f", give or take {quantity(self.tolerance, self.unit)}" if self.tolerance else ""
         return (
-            f"Check of ours: every run {side_words(self.side, self.value, self.unit)}{give}. It "
-            f"holds by construction: {self.because}."
+            f"Check of ours: every run lies {side_words(self.side, self.value, self.unit)}{give}. "
+            f"It holds by construction: {self.because}."
         )
 
     def decide(self, evidence: Runs) -> Decision:

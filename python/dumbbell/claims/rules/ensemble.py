@@ -21,7 +21,7 @@ from dumbbell.claims.rules.base import (
     quantity,
     standing_of,
 )
-from dumbbell.claims.rules.intervals import too_few
+from dumbbell.claims.rules.intervals import inconclusive
 from dumbbell.claims.rules.prediction import INFORMATIVE_HALF_WIDTH, Law, least_runs, predict
 from dumbbell.claims.rules.published import predicted, printed_glyph
 
@@ -92,9 +92,9 @@ class PublishedInEnsemble(Rule[Ensemble]):
     def decide(self, evidence: Ensemble) -> Decision:
         """As for a published number, with members for runs."""
         band = predict(evidence.values, Law.ANY, self.level, rounding=self.rounding)
-        few = too_few(evidence, Found.of(band), least_runs(Law.ANY, self.level))
-        if few is not None:
-            return few
+        least = least_runs(Law.ANY, self.level)
+        if evidence.n < least:
+            return inconclusive(Found.of(band), evidence.n, least)
         return Decision(
             verdict=predicted(band, self.printed),
             found=Found.of(band),

@@ -18,7 +18,12 @@ from dumbbell.claims.rules.base import (
     quantity,
     standing_of,
 )
-from dumbbell.claims.rules.intervals import equivalent, interval, too_few
+from dumbbell.claims.rules.intervals import (
+    LEAST_FOR_A_BAND,
+    equivalent,
+    inconclusive,
+    interval,
+)
 from dumbbell.claims.verdicts import Verdict
 from dumbbell.stats import Estimate, IntervalKind, simultaneous_band
 
@@ -101,12 +106,14 @@ class Equivalent(Rule[Parameter | Curves]):
         return self._decide_all(evidence)
 
     def _decide_all(self, curves: Curves) -> Decision:
-        if curves.n < 2:
+        if curves.n < LEAST_FOR_A_BAND:
             furthest = float(curves.rows.flat[abs(curves.rows).argmax()])
-            alone = Found(furthest, kind=IntervalKind.BAND, level=self.level, n=curves.n)
-            few = too_few(curves, alone, 2, self.margin)
-            assert few is not None
-            return few
+            return inconclusive(
+                Found(furthest, kind=IntervalKind.BAND, level=self.level, n=curves.n),
+                curves.n,
+                LEAST_FOR_A_BAND,
+                self.margin,
+            )
         band = simultaneous_band(curves.rows, level=self.level)
         low, high = float(band.low.min()), float(band.high.max())
         outside = (band.low > self.margin) | (band.high < -self.margin)

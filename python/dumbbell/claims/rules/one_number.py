@@ -32,8 +32,9 @@ def words_of(value: float, side: Side, margin: float | None, unit: str, level: f
             f"±{quantity(margin, unit)}, not reproduced when wholly outside, else inconclusive."
         )
     return (
-        f"reproduced when the {percent(level)} interval lies wholly {side_words(side, value, unit)}"
-        ", not reproduced when wholly on the other side, else inconclusive."
+        f"reproduced when the {percent(level)} interval lies wholly "
+        f"{side_words(side, value, unit)}, not reproduced when wholly on the other side, else "
+        "inconclusive."
     )
 
 

@@ -19,11 +19,9 @@ from dumbbell.claims.rules.base import (
     quantity,
     standing_of,
 )
-from dumbbell.claims.rules.intervals import too_few
+from dumbbell.claims.rules.intervals import LEAST_FOR_A_BAND, inconclusive
 from dumbbell.claims.verdicts import Verdict
 from dumbbell.stats import IntervalKind, simultaneous_band
-
-LEAST_REPLICATIONS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +40,7 @@ class Ordering(Rule[Curves]):
     """
 
     name: ClassVar[RuleName] = RuleName.ORDERING
-    least_replications: ClassVar[int] = LEAST_REPLICATIONS
+    least_replications: ClassVar[int] = LEAST_FOR_A_BAND
 
     over: str
     unit: str
@@ -71,19 +69,20 @@ class Ordering(Rule[Curves]):
         slack = f" (give or take {quantity(self.slack, self.unit)})" if self.slack else ""
         return (
             f"A simultaneous {percent(self.level)} band of the difference {self.over}, from "
-            f"{LEAST_REPLICATIONS} or more replications: reproduced when all of it lies on the "
+            f"{LEAST_FOR_A_BAND} or more replications: reproduced when all of it lies on the "
             f"claimed side{slack}, not reproduced when some of it lies wholly on the other, else "
             "inconclusive."
         )
 
     def decide(self, evidence: Curves) -> Decision:
         """The whole band on one side of zero."""
-        if evidence.n < 2:
-            value = float(evidence.rows.min())
-            alone = Found(value, kind=IntervalKind.BAND, level=self.level, n=evidence.n)
-            few = too_few(evidence, alone, LEAST_REPLICATIONS)
-            assert few is not None
-            return few
+        if evidence.n < LEAST_FOR_A_BAND:
+            value = float(evidence.rows.mean(axis=0).min())
+            return inconclusive(
+                Found(value, kind=IntervalKind.BAND, level=self.level, n=evidence.n),
+                evidence.n,
+                LEAST_FOR_A_BAND,
+            )
         band = simultaneous_band(evidence.rows, level=self.level)
         # The smallest difference lies between the smallest edges: a band that holds everywhere at
         # once holds at the minimum.
@@ -95,9 +94,6 @@ class Ordering(Rule[Curves]):
             self.level,
             evidence.n,
         )
-        few = too_few(evidence, least, LEAST_REPLICATIONS)
-        if few is not None:
-            return few
         if band.above(-self.slack):
             verdict = Verdict.REPRODUCED
         elif float(band.high.min()) < -self.slack:

@@ -19,7 +19,7 @@ from dumbbell.claims.rules.base import (
     quantity,
     standing_of,
 )
-from dumbbell.claims.rules.intervals import too_few
+from dumbbell.claims.rules.intervals import inconclusive
 from dumbbell.claims.rules.prediction import (
     INFORMATIVE_HALF_WIDTH,
     Law,
@@ -37,7 +37,7 @@ class Published(Rule[Runs]):
     """A printed number against the prediction interval of one run of the published length.
 
     The runs must have the published length, sampling and start; else wrap it in
-    :class:`dumbbell.claims.rules.Preview`.
+    `Preview`.
 
     Attributes:
         printed: The number.
@@ -91,9 +91,9 @@ class Published(Rule[Runs]):
         found = predict(
             evidence.values, self.law, self.level, rounding=self.rounding, jitter=self.jitter
         )
-        few = too_few(evidence, Found.of(found), least_runs(self.law, self.level))
-        if few is not None:
-            return few
+        least = least_runs(self.law, self.level)
+        if evidence.n < least:
+            return inconclusive(Found.of(found), evidence.n, least)
         p_value = None
         if not self.jitter:
             p_value = prediction_p_value(

@@ -16,8 +16,8 @@ from dumbbell.claims.rules.one_number import check_fields, decide_one, glyph_of,
 class Share(Rule[Parameter]):
     """A share in [0, 1]; of flows that do better, the quantile at which the CDFs cross.
 
-    Flows are not paired across settings: use :func:`dumbbell.claims.share_better` per replication.
-    "Most" is ``at least`` 0.5.
+    Flows are not paired across settings: use `share_better` per replication.
+    "Most" is at least one half.
 
     Attributes:
         value: The share stated.

@@ -15,10 +15,10 @@ from dumbbell.claims.rules.one_number import check_fields, decide_one, glyph_of,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread(Rule[Parameter]):
-    """A relative spread, or the ratio of two ("varies more" is ``at least`` 1).
+    """A relative spread, or the ratio of two ("varies more" is at least 1).
 
     An absolute range grows with the mean, a full one with the number of flows: use
-    :func:`dumbbell.claims.relative_spread` per replication.
+    `relative_spread` per replication.
 
     Attributes:
         value: Stated.

@@ -37,7 +37,7 @@ class Supremum(Rule[Runs]):
     against it: a bound has no chance error.
 
     Sampled peaks (the greatest of ten pings) are no maxima: hold their mean against the mean of
-    their own law with :class:`dumbbell.claims.rules.Equals`.
+    their own law with `Equals`.
 
     Attributes:
         bound: The supremum.
