@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dumbbell.claims import (
+    FAMILYWISE_ERROR,
     Amendment,
     Claim,
     Curves,
@@ -26,6 +27,8 @@ from dumbbell.claims import (
     Sides,
     Stated,
     Verdict,
+    contradicted,
+    contradicting,
     judge,
     not_testable,
     view_of,
@@ -527,3 +530,36 @@ def test_equal_values_stand_at_equal_places() -> None:
     assert glyph.place(60.0) == 1.0
     assert glyph.is_beyond(60.0)
     assert not glyph.is_beyond(29.9)
+
+
+def test_the_p_value_of_a_theory_starts_at_the_margin() -> None:
+    """Off by less than the margin is no contradiction, however sure the measurement is of it."""
+    sure = judge(claim(EQUALS), runs(10.9, 0.001, 40))
+    assert (sure.verdict, sure.p_value) == (YES, 1.0)
+    assert not contradicted([sure])
+    beyond = judge(claim(EQUALS), runs(11.1, 0.001, 40))
+    assert beyond.p_value is not None
+    assert beyond.p_value < 1e-9
+
+
+def test_only_theory_contradicts_and_only_beyond_a_familywise_error() -> None:
+    off = runs(11.3, 0.2, 6)  # p = 0.0007 two-sided at the margin's edge, near enough
+    one = judge(claim(EQUALS), off)
+    assert one.p_value is not None
+    assert 0.0005 < one.p_value < FAMILYWISE_ERROR * 20
+    far = judge(claim(EQUALS), runs(20.0, 0.2, 6))
+    assert [view.id for view in contradicting([far, *[one] * 5])] == ["c"]
+    published = dataclasses.replace(EQUALS, origin=Origin.PUBLISHED)
+    assert not contradicted([judge(claim(published), runs(20.0, 0.2, 6))])
+    assert not contradicted([judge(claim(PUBLISHED), runs(90.0, 0.2, 10))])
+
+
+def test_true_theories_are_hardly_ever_contradicted() -> None:
+    """At the margin's very edge, the least favourable truth: expect 0.5 of 500 studies."""
+    random = np.random.default_rng(11)
+
+    def study(mean: float) -> list[Judged]:
+        return [judge(claim(EQUALS), Runs(random.normal(mean, 3.0, 15))) for _ in range(5)]
+
+    assert sum(contradicted(study(11.0)) for _ in range(500)) <= 5
+    assert all(contradicted(study(30.0)) for _ in range(20))

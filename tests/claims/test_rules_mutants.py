@@ -93,8 +93,8 @@ MUTANTS = (
         "the ensemble is held against a tolerance around print",
         "rules/ensemble.py",
         "band = predict(evidence.values, Law.ANY, self.level, rounding=self.rounding)",
-        "band = predict(\n            evidence.values, Law.ANY, self.level, rounding=0.1 * self.printed\n"
-        "        )",
+        "near = 0.1 * self.printed\n"
+        "        band = predict(evidence.values, Law.ANY, self.level, rounding=near)",
     ),
     Mutant(
         "an ensemble of any size decides",
@@ -190,7 +190,8 @@ MUTANTS = (
         "one point of a grid is enough for a direction",
         "rules/direction.py",
         "elif {HOLDS, FAILS} <= verdicts:",
-        "elif HOLDS in verdicts:\n            verdict = HOLDS\n        elif {HOLDS, FAILS} <= verdicts:",
+        "elif HOLDS in verdicts:\n            verdict = HOLDS\n"
+        "        elif {HOLDS, FAILS} <= verdicts:",
     ),
     Mutant(
         "many points make one fail by chance",

@@ -2,21 +2,48 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 from report_topologies import MULTIPLEXED, SEPARATE, tc_words
+from scipy.special import stdtrit
 
-from dumbbell.claims.legacy import (
+from dumbbell.claims import (
+    Amendment,
     Claim,
+    Curves,
+    Family,
+    Fitted,
+    Grid,
     GridPoint,
     Judged,
-    Kind,
-    judge_free_parameters,
-    judge_hardly_matters,
-    judge_ordering,
-    judge_published_number,
-    judge_theory_equals,
+    Origin,
+    Pairing,
+    Runs,
+    Side,
+    Sides,
+    Stated,
+    judge,
     not_testable,
+)
+from dumbbell.claims.rules import (
+    Agreement,
+    Calibration,
+    Check,
+    Direction,
+    Equals,
+    Equivalent,
+    Explained,
+    Level,
+    Ordering,
+    Preview,
+    Published,
+    Rule,
+    Share,
+    Shortfall,
+    Standing,
+    Supremum,
 )
 from dumbbell.report.charts import (
     Curve,
@@ -28,7 +55,6 @@ from dumbbell.report.charts import (
 )
 from dumbbell.report.model import Figure, LoadRow, Report
 from dumbbell.report.topology import Topology
-from dumbbell.stats import Band, Estimate, IntervalKind
 
 SOURCE = (
     "Fund, 'Reproducing: one fast queue or many slow ones' statistical multiplexing experiment "
@@ -37,121 +63,164 @@ SOURCE = (
 THEOREM = "Bertsekas and Gallager, Data Networks, 2nd ed., example 3.9"
 
 
-def mean(value: float, half_width: float, n: int = 40) -> Estimate:
-    return Estimate(value, value - half_width, value + half_width, 0.95, n, IntervalKind.MEAN)
+def runs(centre: float, sd: float, n: int = 40) -> Runs:
+    """Runs of exactly that mean and standard deviation."""
+    x = np.linspace(-1.0, 1.0, n)
+    return Runs(centre + sd * x / x.std(ddof=1))
 
 
-def prediction(value: float, low: float, high: float, n: int = 40) -> Estimate:
-    return Estimate(value, low, high, 0.95, n, IntervalKind.PREDICTION)
+def mean(value: float, half_width: float, n: int = 40) -> Runs:
+    """Runs whose mean has that interval at 95 %."""
+    return runs(value, half_width * np.sqrt(n) / stdtrit(n - 1, 0.975), n)
 
 
-def band(values: list[float], half_width: float) -> Band:
-    value = np.array(values)
-    return Band(np.arange(value.size), value, value - half_width, value + half_width, 0.95, 40, 2.8)
+def prediction(value: float, half_width: float, n: int = 40) -> Runs:
+    """Runs of which one more lies in that interval with 95 %."""
+    return runs(value, half_width / np.sqrt(1 + 1 / n) / stdtrit(n - 1, 0.975), n)
+
+
+def claim(name: str, statement: str, rule: Rule[Any], **more: Any) -> Claim[Any]:
+    source = THEOREM if rule.standing is Standing.THEORY else SOURCE
+    return Claim(id=name, statement=statement, source=source, rule=rule, **more)
+
+
+def printed(value: float, rounding: float = 0.05) -> Published:
+    return Published(printed=value, rounding=rounding, unit="ms")
 
 
 def realistic_claims() -> list[Judged]:
-    sojourn = Claim(
+    sojourn = claim(
         "sm-sojourn",
         "The mean time in the system with one fast queue is 1/(μ − λ).",
-        THEOREM,
-        Kind.THEORY_EQUALS,
-        "ms",
-        theory=41.423,
-        margin=0.8,
+        Equals(value=41.423, margin=0.8, unit="ms"),
     )
-    factor = Claim(
+    factor = claim(
         "factor-2",
         "Two slow queues keep a packet twice as long as one fast queue.",
-        THEOREM,
-        Kind.THEORY_EQUALS,
-        "1",
-        theory=2.0,
-        margin=0.05,
+        Equals(value=2.0, margin=0.05, unit="1"),
     )
-    ratio = Claim(
+    ratio = claim(
         "published-ratio",
         "The mean delay with one fast queue is 0.546 of the mean delay with two slow ones "
         "(printed as a per cent).",
-        SOURCE,
-        Kind.PUBLISHED_NUMBER,
-        "1",
-        published=0.546,
-        theory=0.5,
+        Published(printed=0.546, rounding=0.0005, unit="1"),
+        beside=(Stated(0.5, Origin.THEORY),),
     )
-    upper = Claim(
+    upper = claim(
         "published-p75",
         "The 75th percentile of the round trip time with one fast queue is 15.6 ms.",
-        SOURCE,
-        Kind.PUBLISHED_NUMBER,
-        "ms",
-        published=15.6,
+        printed(15.6),
     )
-    largest = Claim(
+    largest = claim(
         "published-max",
         "The largest round trip time with two slow queues is 193 ms.",
-        SOURCE,
-        Kind.PUBLISHED_NUMBER,
-        "ms",
-        published=193.0,
+        printed(193.0, 0.5),
+        amended=Amendment("2026-05-02", "the rounding of print was forgotten"),
     )
-    left = Claim(
+    left = claim(
         "left-of",
         "The delay CDF of one fast queue lies left of that of two slow queues everywhere above "
         "the base round trip time.",
-        SOURCE,
-        Kind.ORDERING,
-        "1",
+        Ordering(over="above the base RTT", unit="1"),
     )
-    same_n = Claim(
+    same_n = claim(
         "same-n",
         "The number of packets per queue is the same in both arrangements.",
-        SOURCE,
-        Kind.HARDLY_MATTERS,
-        "packets",
-        margin=0.5,
+        Equivalent(margin=0.5, unit="packets"),
     )
-    grid = Claim(
+    grid = claim(
         "quartiles-grid",
         "The published quartiles follow from the published parameters.",
-        SOURCE,
-        Kind.FREE_PARAMETERS,
-        "ms",
+        Direction(at_each=printed(15.6), grid="load, base RTT"),
     )
-    queue_cdf = Claim(
+    queue_cdf = claim(
         "queue-length-published",
         "The queue-length CDF the text asks for is the same for every queue.",
-        SOURCE,
-        Kind.HARDLY_MATTERS,
-        "packets",
+        Equivalent(margin=0.5, unit="packets"),
     )
     points = [
-        GridPoint(
-            {"load": load, "base RTT (ms)": base},
-            judge_published_number(upper, prediction(centre, low, high)),
-        )
-        for load, base, centre, low, high in [
-            (0.98, 1.0, 160.0, 120.0, 200.0),
-            (0.98, 2.0, 161.0, 121.0, 201.0),
-            (0.75, 1.0, 15.9, 12.0, 19.7),
-            (0.75, 2.0, 16.9, 13.0, 20.7),
+        GridPoint({"load": load, "base RTT (ms)": base}, prediction(centre, half_width))
+        for load, base, centre, half_width in [
+            (0.98, 1.0, 160.0, 40.0),
+            (0.98, 2.0, 161.0, 40.0),
+            (0.75, 1.0, 15.9, 3.8),
+            (0.75, 2.0, 16.9, 3.8),
         ]
     ]
+    steps = np.linspace(-0.2, 0.2, 40)[:, None]
     return [
-        judge_theory_equals(sojourn, mean(41.37, 0.31)),
-        judge_theory_equals(factor, mean(2.021, 0.047)),
-        judge_published_number(ratio, prediction(0.507, 0.41, 0.61)),
-        judge_published_number(
+        judge(sojourn, mean(41.37, 0.31)),
+        judge(factor, mean(2.021, 0.047)),
+        judge(ratio, prediction(0.507, 0.1)),
+        judge(
             upper,
-            prediction(163.0, 128.0, 201.0),
+            prediction(163.0, 36.0),
             note="At the nominal load the queue is nearly saturated: headers and fragments count.",
         ),
-        judge_published_number(largest, prediction(812.0, 310.0, 1650.0)),
-        judge_ordering(left, band([0.09, 0.2, 0.12], 0.045)),
-        judge_hardly_matters(same_n, mean(0.04, 0.22)),
-        judge_free_parameters(grid, points),
+        judge(largest, prediction(812.0, 660.0)),
+        judge(left, Curves(np.array([0.29, 0.4, 0.32]) + steps)),
+        judge(same_n, mean(0.04, 0.22)),
+        judge(grid, Grid(points)),
         not_testable(queue_cdf, "The text announces this figure but does not print it."),
     ]
+
+
+def further_claims() -> list[Judged]:
+    """What else a page can hold: a family, facts of several rows, what counts nowhere."""
+    family = [
+        claim(
+            f"factor-m{m}",
+            f"With m = {m} streams separate queues are slower by the factor m.",
+            Equals(value=float(m), margin=0.02 * m, unit="1"),
+            family=Family("factor", "Separate queues are slower by the factor m.", f"m = {m}"),
+        )
+        for m in (2, 4, 8, 16)
+    ]
+    found = [2.005, 3.99, 8.6, 16.05]
+    levels = Explained(
+        levels={"p25": Level(printed=2.5, reading=0.05), "p75": Level(printed=15.6, reading=0.05)},
+        grid="load",
+        unit="ms",
+    )
+    at_load = [
+        GridPoint({"load": load}, {"p25": prediction(a, 0.4), "p75": prediction(b, 2.0)})
+        for load, a, b in ((0.7, 2.1, 12.0), (0.75, 2.6, 15.4), (0.98, 20.0, 163.0))
+    ]
+    most = Share.most("the flows")
+    bucket = Check(
+        value=0.0, because="tokens are counted", unit="bytes", side=Side.AT_MOST, tolerance=4.0
+    )
+    shortfall = Shortfall(what="run length", ours=20.0, published=150.0, unit="s")
+    at_rest = Supremum(bound=125000.0, packet=1514.0, unit="bytes")
+    fitted = Calibration(
+        parameter="load", unit="packets/s", used="the six printed quartiles", nominal=110.0
+    )
+    elsewhere = Published(printed=14.9, rounding=0.05, unit="ms", origin=Origin.ELSEWHERE)
+    sides = Sides(runs(10.1, 0.2, 6).values, runs(10.0, 0.3, 6).values, Pairing.INDEPENDENT)
+    agree = Agreement.of_delays_ms(0.02)
+    return [
+        *(
+            judge(each, mean(value, 0.01 * value))
+            for each, value in zip(family, found, strict=True)
+        ),
+        judge(claim("levels", "Both printed quartiles come from one load.", levels), Grid(at_load)),
+        judge(claim("most", "Most flows are faster with one fast queue.", most), mean(0.7, 0.05)),
+        judge(claim("full", "A full bucket is emptied to the last packet.", at_rest),
+              Runs([125000.0] * 6)),
+        judge(claim("testbed", "The median on a testbed.", elsewhere), prediction(15.2, 1.0)),
+        judge(claim("backends", "Simulator and kernel agree on the mean delay.", agree), sides,
+              backend="kernel"),
+        judge(claim("drops", "One packet of a hundred is dropped.", printed(20.0), fact="loss"),
+              prediction(20.4, 2.0)),
+        judge(claim("again", "One packet of a hundred is sent again.", printed(20.0), fact="loss"),
+              prediction(20.5, 2.0)),
+        judge(claim("short", "The delay of a long run.",
+                    Preview(of=printed(20.0), shortfalls=(shortfall,))), prediction(26.0, 2.0)),
+        judge(claim("fit", "The load that explains the quartiles.", fitted),
+              Fitted(92.0, 90.5, 93.5, n=200, p_value=0.3)),
+        judge(claim("bucket", "A bucket never gives more than it holds.", bucket),
+              Runs([-3.0, 0.0, -9.0])),
+    ]  # fmt: skip
 
 
 def rtt_figure(pings: int = 1000) -> Figure:

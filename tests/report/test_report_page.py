@@ -9,18 +9,38 @@ import re
 import subprocess
 import sys
 from html.parser import HTMLParser
+from typing import Any
 
 import altair as alt
 import numpy as np
 import polars as pl
 import pytest
-from report_samples import realistic_claims, realistic_report, rtt_figure
+from report_samples import (
+    claim,
+    further_claims,
+    prediction,
+    printed,
+    realistic_claims,
+    realistic_report,
+    rtt_figure,
+)
 from rich.console import Console
 
-from dumbbell.claims import Verdict, views_of
+from dumbbell.claims import (
+    Amendment,
+    Claim,
+    Curves,
+    Family,
+    Verdict,
+    judge,
+    views_of,
+)
+from dumbbell.claims.rules import Ordering
 from dumbbell.report import claims_table, overview_table
 from dumbbell.report.badges import BADGES, SCORE_ORDER, sorted_claims
+from dumbbell.report.claims_section import MANY_NUMBERS, claim_rows, interval_words
 from dumbbell.report.figures import draw
+from dumbbell.report.glyphs import glyph_svg
 from dumbbell.report.model import Figure, IndexEntry, Report
 from dumbbell.report.page import (
     commands_by_host,
@@ -92,10 +112,11 @@ def test_the_page_says_everything(page: str) -> None:
         "wall time (s)",
     ):
         assert " ".join(wanted.split()) in text
-    for judged in report.judged:
-        assert judged.claim.statement in text
-        assert judged.claim.rule in text
-        assert f"{BADGES[judged.verdict].symbol} {judged.verdict_text}" in text
+    for view in views_of(report.judged):
+        assert view.statement in text
+        assert view.words in text
+        assert f"{BADGES[view.verdict].symbol} {view.verdict_text}" in text
+    assert "amended 2026-05-02: the rounding of print was forgotten" in text
 
 
 def test_the_page_fetches_nothing(page: str) -> None:
@@ -125,17 +146,15 @@ def test_the_libraries_are_inlined_once(page: str) -> None:
 
 
 def test_every_text_is_escaped() -> None:
-    claims = [
-        dataclasses.replace(
-            judged,
-            note=EVIL,
-            backend=EVIL,
-            claim=dataclasses.replace(
-                judged.claim, id="c", statement=EVIL, source=EVIL, unit=EVIL, rule=EVIL
-            ),
-        )
-        for judged in realistic_claims()
-    ]
+    rule = Ordering(over=EVIL, unit=EVIL)
+    family = Family(EVIL, EVIL, EVIL)
+    evil: list[Claim[Any]] = [
+        Claim(id=EVIL, statement=EVIL, source=EVIL, rule=rule, amended=Amendment(EVIL, EVIL),
+              family=each)
+        for each in (None, family, family)
+    ]  # fmt: skip
+    curves = Curves(np.linspace(1.0, 2.0, 5)[:, None])
+    claims = [judge(each, curves, backend=EVIL, note=EVIL) for each in evil]
     figure = rtt_figure()
     plain_report = realistic_report()
     report = realistic_report(
@@ -222,8 +241,8 @@ def test_the_index_is_escaped_and_counts() -> None:
     page = index_html([entry, dataclasses.replace(entry, title=EVIL, summary=EVIL, figure="")])
     reader = read(page)
     assert "".join(reader.text).count(EVIL) == 2
-    assert "2 studies, 18 claims." in " ".join(reader.text)
-    assert "8 reproduced" in " ".join(reader.text)
+    assert "2 studies, 18 facts." in " ".join(reader.text)
+    assert " ".join(reader.text).count("3 reproduced") == 2
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -239,7 +258,10 @@ def test_the_terminal_table_fits_its_width(width: int) -> None:
     assert "[41.06, 41.68]" in text
     assert "41.37" in text
     assert "…" not in text
-    assert " ".join("\n".join(lines[-2:]).split()).startswith("✓ 4 reproduced")
+    counted = " ".join(text[text.index("What the source says") :].split())
+    assert counted.startswith("What the source says (7 facts): ✓ 3 reproduced ✗ 1 not reproduced")
+    assert counted.endswith("Theory (2 facts): ✓ 1 reproduced ? 1 inconclusive")
+    assert "3 numbers at 95 %: chance alone would miss 0 to 1" in counted
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -266,3 +288,77 @@ def test_a_terminal_table_does_not_wait_for_the_plotting_libraries() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_a_family_is_one_row_and_stands_where_its_worst_member_does() -> None:
+    rows = claim_rows([view for view in views_of(further_claims()) if view.counts])
+    (family,) = (row for row in rows if row["members"])
+    assert rows[0] is family  # m = 8 is off
+    assert [member["label"] for member in family["members"]] == [
+        "m = 2", "m = 4", "m = 8", "m = 16",
+    ]  # fmt: skip
+    page = page_of(realistic_report(judged=further_claims(), figures=()))
+    text = " ".join(" ".join(read(page).text).split())
+    assert text.count("Separate queues are slower by the factor m.") == 1
+    assert page.count('class="member"') == 4
+
+
+def test_headlines_count_facts_and_what_is_only_shown_stands_below() -> None:
+    page = page_of(realistic_report(judged=further_claims(), figures=()))
+    text = " ".join(" ".join(read(page).text).split())
+    head = text[: text.index("Disagreements first")]
+    assert "What the source says 3 facts in 4 rows" in head
+    assert "Theory 5 facts" in head
+    assert "Measured elsewhere 1 fact" in head
+    assert "Our instruments agree 1 fact" in head
+    assert "preview" not in head
+    for heading in ("Previews", "Calibrations", "Checks of ours"):
+        assert text.index("A full bucket is emptied") < text.index(heading)
+
+
+def test_columns_are_headed_by_what_stands_in_them() -> None:
+    page = page_of(realistic_report(judged=further_claims(), figures=()))
+    assert '<th scope="col" class="number">Measured elsewhere</th>' in page
+    assert "Every rule was written before the run." in page
+    plain = page_of(realistic_report(figures=()))
+    assert ">Measured elsewhere</th>" not in plain
+    assert "Every rule was written before the run." not in plain  # one row was amended
+
+
+def test_no_disagreement_is_folded_away() -> None:
+    """Very many printed numbers that agree are folded; the one that does not stands first."""
+    agreeing = [
+        judge(claim(f"n{k}", f"Number {k}.", printed(20.0)), prediction(20.0, 2.0))
+        for k in range(MANY_NUMBERS + 1)
+    ]
+    one = judge(claim("wrong", "The wrong one.", printed(20.0)), prediction(40.0, 2.0))
+    page = page_html(realistic_report(judged=[*agreeing, one]), [])
+    fold = page[page.index(f"{MANY_NUMBERS + 1} more printed numbers") :].split("</details>")[0]
+    assert fold.count('id="claim-n') == MANY_NUMBERS + 1
+    assert "The wrong one." not in fold
+    assert "The wrong one." in page
+    few = page_html(realistic_report(judged=[*agreeing[1:], one]), [])
+    assert "more printed numbers" not in few
+
+
+def test_in_a_drawing_equal_values_stand_at_equal_places() -> None:
+    (view,) = (view for view in views_of(further_claims()) if view.id == "full")
+    (glyph,) = view.glyphs
+    svg = glyph_svg(glyph)
+    assert 'cx="66.0"' in svg  # the dot on the bound, in the middle of 132
+    assert '<line x1="66.0" x2="66.0"' in svg
+    assert 'class="margin"' in svg
+    (off,) = (view for view in views_of(further_claims()) if view.id == "factor-m8")
+    assert 'class="beyond"' in glyph_svg(off.glyphs[0])
+    (most,) = (view for view in views_of(further_claims()) if view.id == "most")
+    assert 'class="side"' in glyph_svg(most.glyphs[0])
+
+
+def test_the_kind_of_an_interval_is_read_from_its_field() -> None:
+    words = {view.id: interval_words(view) for view in views_of([*realistic_claims(),
+             *further_claims()])}  # fmt: skip
+    assert words["sm-sojourn"] == "95 % interval"
+    assert words["published-p75"] == "95 % prediction"
+    assert words["quartiles-grid"] == "95 % intervals, whole grid"
+    assert words["full"] == "smallest to largest"
+    assert words["fit"] == "95 % profile interval"

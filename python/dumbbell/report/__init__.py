@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         ValueRow,
         ValueTable,
     )
-    from dumbbell.report.terminal import claims_table, counts_line, overview_table
+    from dumbbell.report.terminal import claims_table, counts_lines, overview_table
     from dumbbell.report.topology import Topology
     from dumbbell.report.write import write_index, write_report
 
@@ -49,7 +49,7 @@ _MODULE_OF = {
     "LoadRow": "model",
     "Report": "model",
     "claims_table": "terminal",
-    "counts_line": "terminal",
+    "counts_lines": "terminal",
     "overview_table": "terminal",
     "Topology": "topology",
     "ValueRow": "model",
@@ -73,7 +73,7 @@ __all__ = [
     "ValueTable",
     "check_replaceable",
     "claims_table",
-    "counts_line",
+    "counts_lines",
     "ecdf_chart",
     "line_with_band",
     "overview_table",

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from dumbbell.claims import ClaimView, Verdict
+from dumbbell.claims import ClaimView, Count, Verdict
+from dumbbell.claims.rules import Standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,23 @@ _WITHOUT_A_NAME = {
     Verdict.DEPENDS_ON: "depends on parameters",
     Verdict.EXPLAINED_AT: "explained",
 }
+
+
+SCORES = MappingProxyType(
+    {
+        Standing.SOURCE: "What the source says",
+        Standing.THEORY: "Theory",
+        Standing.ELSEWHERE: "Measured elsewhere",
+        Standing.BACKENDS: "Our instruments agree",
+    }
+)
+"""Headings of the counts."""
+
+
+def facts_words(count: Count) -> str:
+    """Such as ``12 facts in 40 rows``."""
+    facts = f"{count.facts} {'fact' if count.facts == 1 else 'facts'}"
+    return facts if count.rows == count.facts else f"{facts} in {count.rows} rows"
 
 
 def sorted_claims(views: Sequence[ClaimView]) -> list[ClaimView]:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
 
-from dumbbell.claims import ClaimView, Glyph, Origin, Side, Verdict
-from dumbbell.report.badges import BADGES, SCORE_ORDER, count_words, sorted_claims
+from dumbbell.claims import ClaimView, Verdict, counts_of
+from dumbbell.claims.rules import RuleName
+from dumbbell.report.badges import (
+    BADGES,
+    SCORE_ORDER,
+    SCORES,
+    count_words,
+    facts_words,
+    sorted_claims,
+)
+from dumbbell.report.glyphs import glyph_svg
 from dumbbell.report.numbers import plain, unit_suffix, with_uncertainty
 from dumbbell.stats import IntervalKind
 
@@ -18,6 +28,9 @@ _KIND_WORDS = {
     IntervalKind.WHOLE_GRID: "intervals, whole grid",
     IntervalKind.PROFILE: "profile interval",
 }
+MANY_NUMBERS = 24
+"""So many printed numbers that agree stand among the other claims; more are folded below them."""
+_PRINTED = (RuleName.PUBLISHED, RuleName.ENSEMBLE, "published single number")
 _UNCOUNTED = (
     (
         (Verdict.PREVIEW,),
@@ -37,17 +50,66 @@ _UNCOUNTED = (
 )
 
 
-def claim_views(claims: Sequence[ClaimView]) -> list[dict[str, Any]]:
-    """The rows of the claims table; where there are several backends, each row says which."""
+def claim_rows(claims: Sequence[ClaimView]) -> list[dict[str, Any]]:
+    """The rows of the claims table, disagreements first; a family is one row.
+
+    Where there are several backends, each row says which.
+    """
     several = len({one.backend for one in claims}) > 1
     # A claim's first row in the study's order has its name; the rows of other backends theirs too.
     first = {one.id: one.backend for one in reversed(claims)}
-    views = []
-    for one in sorted_claims(claims):
+
+    def shown(one: ClaimView) -> dict[str, Any]:
         plain_name = one.backend == first[one.id]
         anchor = one.id if plain_name else f"{one.id}-{one.backend}"
-        views.append(claim_view(one) | {"anchor": anchor, "where": one.backend if several else ""})
-    return views
+        return claim_view(one) | {"anchor": anchor, "where": one.backend if several else ""}
+
+    rows = []
+    for members in _families(claims):
+        worst = sorted_claims(members)[0]
+        row = shown(worst) | {"members": []}
+        family = worst.family
+        if family is not None and len(members) > 1:
+            # In the study's order: m = 2, 4, 8, 16 is read from left to right.
+            row["members"] = [shown(one) | {"label": _label(one)} for one in members]
+            row["anchor"] = f"family-{family.name}" + (f"-{worst.backend}" if several else "")
+            row["statement"] = family.statement
+            row["label_of_rule"] = _label(worst)
+            row["counts"] = _badges(Counter(one.verdict for one in members))
+        rows.append((worst, row))
+    order = {id(one): place for place, one in enumerate(sorted_claims([w for w, _ in rows]))}
+    return [row for worst, row in sorted(rows, key=lambda each: order[id(each[0])])]
+
+
+def _families(claims: Sequence[ClaimView]) -> list[list[ClaimView]]:
+    """Claims of one family and backend together, at the place of the first of them."""
+    groups: dict[tuple[str, str], list[ClaimView]] = {}
+    for one in claims:
+        name = ("claim", one.id) if one.family is None else ("family", one.family.name)
+        groups.setdefault((":".join(name), one.backend), []).append(one)
+    return list(groups.values())
+
+
+def _label(claim: ClaimView) -> str:
+    return claim.family.label if claim.family is not None else ""
+
+
+def shown_and_folded(
+    claims: Sequence[ClaimView],
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Rows to read first, and printed numbers that agree, where there are very many of them.
+
+    No disagreement is ever folded away, nor anything that is not a single printed number.
+    """
+    numbers = [
+        one
+        for one in claims
+        if one.rule in _PRINTED and one.verdict is Verdict.REPRODUCED and one.family is None
+    ]
+    if len(numbers) <= MANY_NUMBERS:
+        return claim_rows(claims), []
+    folded = {id(one) for one in numbers}
+    return claim_rows([one for one in claims if id(one) not in folded]), claim_rows(numbers)
 
 
 def uncounted_views(claims: Sequence[ClaimView]) -> list[dict[str, Any]]:
@@ -56,7 +118,7 @@ def uncounted_views(claims: Sequence[ClaimView]) -> list[dict[str, Any]]:
     for verdicts, title, hint in _UNCOUNTED:
         own = [one for one in claims if not one.counts and one.verdict in verdicts]
         if own:
-            groups.append({"title": title, "hint": hint, "claims": claim_views(own)})
+            groups.append({"title": title, "hint": hint, "claims": claim_rows(own)})
     return groups
 
 
@@ -82,7 +144,8 @@ def claim_view(claim: ClaimView) -> dict[str, Any]:
         "verdict": claim.verdict_text,
         "symbol": badge.symbol,
         "css": badge.css,
-        "strip": Markup("".join(map(glyph_svg, claim.glyphs))),
+        "amended": claim.amended,
+        "glyphs": [(glyph.label, Markup(glyph_svg(glyph))) for glyph in claim.glyphs],
     }
 
 
@@ -95,101 +158,26 @@ def interval_words(claim: ClaimView) -> str:
     return f"{100 * claim.level:.4g} % {_KIND_WORDS.get(claim.interval_kind, 'interval')}"
 
 
-_WIDTH, _HEIGHT, _PAD = 132.0, 18.0, 8.0
-_MIDDLE = _HEIGHT / 2
-
-
-def _x(glyph: Glyph, value: float) -> float:
-    return _WIDTH / 2 + glyph.place(value) * (_WIDTH / 2 - _PAD)
-
-
-def glyph_svg(glyph: Glyph) -> str:
-    """A small drawing: shaded margin, interval bar, measured dot, published diamond, theory tick.
-
-    What it is held against stands in the middle of every drawing, so equal values stand at equal
-    places; what lies beyond the axis stands at its end as a chevron.
-    """
-    if glyph.measured is None and glyph.low is None:
-        return ""
-    parts = [_shade(glyph), f'<line class="middle" x1="{_WIDTH / 2:g}" x2="{_WIDTH / 2:g}" '
-             f'y1="2" y2="{_HEIGHT - 2:g}"/>', _bar(glyph)]  # fmt: skip
-    parts += [_mark(glyph, stated.value, stated.origin) for stated in glyph.marks]
-    if glyph.measured is not None:
-        if glyph.is_beyond(glyph.measured):
-            parts.append(_chevron(glyph, glyph.measured))
-        else:
-            parts.append(f'<circle cx="{_x(glyph, glyph.measured):.1f}" cy="{_MIDDLE:g}" r="3"/>')
-    parts.append(_arrow(glyph))
-    return (
-        f'<svg class="strip" viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" width="{_WIDTH:g}" '
-        f'height="{_HEIGHT:g}" aria-hidden="true">{"".join(parts)}</svg>'
-    )
-
-
-def _shade(glyph: Glyph) -> str:
-    if glyph.shaded is None:
-        return ""
-    left, right = (_x(glyph, end) for end in glyph.shaded)
-    return (
-        f'<rect class="margin" x="{left:.1f}" y="1" width="{max(1.0, right - left):.1f}" '
-        f'height="{_HEIGHT - 2:g}"/>'
-    )
-
-
-def _bar(glyph: Glyph) -> str:
-    if glyph.low is None or glyph.high is None:
-        return ""
-    left, right = _x(glyph, glyph.low), _x(glyph, glyph.high)
-    left = min(left, right - 1.5)
-    return (
-        f'<rect class="bar" x="{left:.1f}" y="{_MIDDLE - 3.5:g}" width="{right - left:.1f}" '
-        'height="7"/>'
-    )
-
-
-def _mark(glyph: Glyph, value: float, origin: Origin) -> str:
-    at = _x(glyph, value)
-    if origin is Origin.THEORY:
-        return f'<line x1="{at:.1f}" x2="{at:.1f}" y1="1" y2="{_HEIGHT - 1:g}"/>'
-    css = ' class="elsewhere"' if origin is Origin.ELSEWHERE else ""
-    return (
-        f'<path{css} d="M{at - 5:.1f},{_MIDDLE:g} L{at:.1f},{_MIDDLE - 5:g} '
-        f'L{at + 5:.1f},{_MIDDLE:g} L{at:.1f},{_MIDDLE + 5:g} Z"/>'
-    )
-
-
-def _chevron(glyph: Glyph, value: float) -> str:
-    way = 1 if value > glyph.centre else -1
-    at = _WIDTH / 2 + way * (_WIDTH / 2 - 1.5)
-    return (
-        f'<polyline class="beyond" points="{at - 5 * way:.1f},{_MIDDLE - 5:g} {at:.1f},{_MIDDLE:g} '
-        f'{at - 5 * way:.1f},{_MIDDLE + 5:g}"/>'
-    )
-
-
-def _arrow(glyph: Glyph) -> str:
-    if glyph.side is Side.EQUALS:
-        return ""
-    way = 1 if glyph.side is Side.AT_LEAST else -1
-    start, end = _WIDTH / 2, _WIDTH / 2 + way * 16
-    return (
-        f'<path class="side" d="M{start:g},2.5 L{end:g},2.5 M{end - 3 * way:g},0.5 L{end:g},2.5 '
-        f'L{end - 3 * way:g},4.5"/>'
-    )
-
-
-def count_views(claims: Sequence[ClaimView]) -> list[dict[str, Any]]:
-    """Verdict counts with their badges, as one reads a score."""
-    counts = dict.fromkeys(SCORE_ORDER, 0)
-    for claim in claims:
-        if claim.counts:
-            counts[claim.verdict] += 1
+def score_views(claims: Sequence[ClaimView]) -> list[dict[str, Any]]:
+    """Facts counted, what the source says first, with the misses that chance would give."""
     return [
         {
-            "words": count_words(verdict, count),
+            "title": SCORES[count.standing],
+            "words": facts_words(count),
+            "badges": _badges(count.verdicts),
+            "chance": count.chance_words,
+        }
+        for count in counts_of(claims)
+    ]
+
+
+def _badges(verdicts: Mapping[Verdict, int]) -> list[dict[str, Any]]:
+    return [
+        {
+            "words": count_words(verdict, verdicts[verdict]),
             "symbol": BADGES[verdict].symbol,
             "css": BADGES[verdict].css,
         }
-        for verdict, count in counts.items()
-        if count
+        for verdict in SCORE_ORDER
+        if verdicts.get(verdict)
     ]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from dumbbell.claims import AnyJudged, Verdict, view_of
+from dumbbell.claims import AnyJudged, Verdict, facts_of, views_of
 from dumbbell.report.cells import Cell, CellLike
 from dumbbell.report.topology import Topology
 
@@ -243,8 +243,8 @@ class IndexEntry:
 
 
 def verdict_counts(judged: Sequence[AnyJudged]) -> dict[Verdict, int]:
-    """How many claims got each verdict; verdicts that were not given are left out."""
+    """How many facts got each verdict; verdicts that were not given are left out."""
     counts = dict.fromkeys(Verdict, 0)
-    for one in judged:
-        counts[view_of(one).verdict] += 1
+    for fact in facts_of(views_of(judged)):
+        counts[fact.verdict] += 1
     return {verdict: count for verdict, count in counts.items() if count}

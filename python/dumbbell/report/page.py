@@ -12,9 +12,9 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from dumbbell.claims import views_of
+from dumbbell.claims import facts_of, views_of
 from dumbbell.report import figures as figure_files
-from dumbbell.report.claims_section import claim_views, count_views, uncounted_views
+from dumbbell.report.claims_section import score_views, shown_and_folded, uncounted_views
 from dumbbell.report.drawing import NARROW, WIDE, topology_svg
 from dumbbell.report.figures import DrawnFigure
 from dumbbell.report.model import IndexEntry, LoadRow, Report
@@ -46,12 +46,16 @@ def page_html(report: Report, drawn: Sequence[DrawnFigure]) -> str:
     shown = [_figure(one) for one in drawn]
     interactive = any(figure["spec"] for figure in shown)
     views = views_of(report.judged)
+    claims, agreeing = shown_and_folded([view for view in views if view.counts])
     template = _environment().get_template("page.html.j2")
     return template.render(
         report=report,
-        claims=claim_views([view for view in views if view.counts]),
+        claims=claims,
+        agreeing=agreeing,
+        has_elsewhere=any(view.elsewhere is not None for view in views),
+        is_amended=any(view.amended is not None for view in views),
         uncounted=uncounted_views(views),
-        counts=count_views(views),
+        scores=score_views(views),
         topologies=[
             {
                 "label": topology.label,
@@ -79,13 +83,11 @@ def index_html(entries: Sequence[IndexEntry]) -> str:
         entries=[
             {
                 "entry": entry,
-                "counts": count_views(views_of(entry.judged)),
-                "total": len(entry.judged),
+                "scores": score_views(views_of(entry.judged)),
             }
             for entry in entries
         ],
-        totals=count_views(views_of([one for entry in entries for one in entry.judged])),
-        claims=sum(len(entry.judged) for entry in entries),
+        facts=sum(len(facts_of(views_of(entry.judged))) for entry in entries),
     )
 
 

@@ -9,8 +9,15 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dumbbell.claims import AnyJudged, ClaimView, views_of
-from dumbbell.report.badges import BADGES, SCORE_ORDER, count_words, sorted_claims
+from dumbbell.claims import AnyJudged, ClaimView, counts_of, views_of
+from dumbbell.report.badges import (
+    BADGES,
+    SCORE_ORDER,
+    SCORES,
+    count_words,
+    facts_words,
+    sorted_claims,
+)
 from dumbbell.report.model import IndexEntry, verdict_counts
 from dumbbell.report.numbers import plain, unit_suffix, with_uncertainty
 
@@ -39,7 +46,7 @@ def claims_table(judged: Sequence[AnyJudged], *, title: str = "") -> RenderableT
     table.add_column("measured", justify="right", max_width=17)
     for one in sorted_claims(views):
         table.add_row(*_row(one, several=several))
-    return Group(table, counts_line(judged))
+    return Group(table, counts_lines(views))
 
 
 def overview_table(entries: Sequence[IndexEntry]) -> RenderableType:
@@ -65,16 +72,26 @@ def overview_table(entries: Sequence[IndexEntry]) -> RenderableType:
     return Group(table, Text("\n\n").join(questions))
 
 
-def counts_line(judged: Sequence[AnyJudged]) -> Text:
-    """Such as ``✓ 7 reproduced  ✗ 1 not reproduced``."""
-    counts = verdict_counts(judged)
-    line = Text()
-    for verdict in SCORE_ORDER:
-        if verdict in counts:
-            badge = BADGES[verdict]
-            words = f"{badge.symbol} {count_words(verdict, counts[verdict])}"
-            line.append("  " if line else "").append(words, style=badge.terminal)
-    return line
+def counts_lines(claims: Sequence[ClaimView]) -> Text:
+    """Facts counted, a line a standing: ``Theory (8 facts):  ✓ 7 reproduced  ? 1 inconclusive``.
+
+    Below it the misses that chance alone would give.
+    """
+    counts = counts_of(claims)
+    lines = []
+    for count in counts:
+        line = Text(f"{SCORES[count.standing]} ({facts_words(count)}):", style="bold")
+        for verdict in SCORE_ORDER:
+            if number := count.verdicts.get(verdict):
+                badge = BADGES[verdict]
+                words = f"{badge.symbol} {count_words(verdict, number)}"
+                line.append("  ", style="not bold").append(
+                    words, style=f"not bold {badge.terminal}"
+                )
+        if count.chance_words:
+            line.append(f"\n{count.chance_words}", style="not bold dim")
+        lines.append(line)
+    return Text("\n").join(lines)
 
 
 def _row(claim: ClaimView, *, several: bool) -> tuple[Text, ...]:
