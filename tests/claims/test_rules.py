@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_ind
 
 from dumbbell.claims import (
     FAMILYWISE_ERROR,
@@ -187,6 +188,17 @@ def test_agreement_is_no_lying_within_the_others_spread() -> None:
     assert verdict(rule, Sides(sim, kernel, Pairing.INDEPENDENT)) is MAYBE
     more = Sides(sim * 4, kernel * 4, Pairing.INDEPENDENT)
     assert verdict(rule, more) is NO
+
+
+def test_independent_sides_are_compared_by_welchs_interval() -> None:
+    random = np.random.default_rng(3)
+    ours, other = random.normal(10.0, 3.0, 6), random.normal(10.0, 0.5, 30)
+    expected = ttest_ind(ours, other, equal_var=False).confidence_interval(0.95)
+    rule = Agreement(relative=0.0, floor=1.0, unit="ms")
+    found = judge(claim(rule), Sides(ours, other, Pairing.INDEPENDENT)).found
+    assert (found.low, found.high, found.n) == (
+        pytest.approx(expected.low), pytest.approx(expected.high), 6,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(("is_tail", "least"), [(False, 5), (True, 10)])

@@ -25,7 +25,7 @@ WITH_PYTHON = [
     for page in PAGES
     if any(block.language == "python" and not block.file for block in blocks(page))
 ]
-GENERATED = [ROOT / "docs" / name for name in ("tables.md", "metrics.md")]
+GENERATED = [ROOT / "docs" / name for name in ("tables.md", "metrics.md", "rules.md")]
 COMMANDS = typer.main.get_command(app)
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 

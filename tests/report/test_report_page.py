@@ -318,7 +318,7 @@ def test_headlines_count_facts_and_what_is_only_shown_stands_below() -> None:
 
 def test_columns_are_headed_by_what_stands_in_them() -> None:
     page = page_of(realistic_report(judged=further_claims(), figures=()))
-    assert '<th scope="col" class="number">Measured elsewhere</th>' in page
+    assert '<th scope="col" class="number stated">Measured elsewhere</th>' in page
     assert "Every rule was written before the run." in page
     plain = page_of(realistic_report(figures=()))
     assert ">Measured elsewhere</th>" not in plain

@@ -241,3 +241,28 @@ def test_an_estimate_reads_as_one_line_and_changes_unit() -> None:
 def test_scipy_waits_until_it_is_needed() -> None:
     code = "import sys, dumbbell.stats, dumbbell.theory; sys.exit('scipy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_welchs_interval_takes_neither_equal_spreads_nor_equal_numbers_for_granted() -> None:
+    random = np.random.default_rng(5)
+    a, b = random.normal(3.0, 4.0, 7), random.normal(1.0, 0.5, 40)
+    expected = scipy.stats.ttest_ind(a, b, equal_var=False).confidence_interval(0.9)
+    found = welch_interval(a, b, 0.9)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    assert (found.n, found.kind) == (7, IntervalKind.DIFFERENCE)
+    assert found.standard_error == pytest.approx(np.sqrt(a.var(ddof=1) / 7 + b.var(ddof=1) / 40))
+    assert welch_interval([1.0], b).low == -math.inf
+    exact = welch_interval([2.0, 2.0], [1.0, 1.0, 1.0])
+    assert (exact.low, exact.high) == (1.0, 1.0)
+
+
+def test_an_interval_of_a_parameter_can_be_had_at_another_level() -> None:
+    x = np.random.default_rng(6).normal(size=9)
+    at_99 = student_interval(x).at_level(0.99)
+    direct = student_interval(x, 0.99)
+    assert (at_99.low, at_99.high, at_99.level) == pytest.approx(
+        (direct.low, direct.high, 0.99)
+    )
+    assert student_interval([1.0]).at_level(0.5).high == math.inf
+    with pytest.raises(StatsError, match="prediction"):
+        prediction_interval(x).at_level(0.99)

@@ -157,7 +157,8 @@ def check_level(level: float) -> None:
 
 def quantity(value: float, unit: str) -> str:
     """A number with its unit, as the words of a rule have it."""
-    text = f"{value:.4g}".replace("-", "−")
+    digits = 4 if abs(value) < 1e4 else 8
+    text = f"{value:.{digits}g}".replace("-", "−")
     return text if unit in ("", "1") else f"{text} {unit}"
 
 
