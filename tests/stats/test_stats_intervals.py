@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,6 +29,7 @@ from dumbbell.stats import (
     replications_for_prediction,
     student_interval,
     warm_up_cut,
+    welch_interval,
 )
 
 numbers = st.floats(-1e6, 1e6)
@@ -260,9 +262,7 @@ def test_an_interval_of_a_parameter_can_be_had_at_another_level() -> None:
     x = np.random.default_rng(6).normal(size=9)
     at_99 = student_interval(x).at_level(0.99)
     direct = student_interval(x, 0.99)
-    assert (at_99.low, at_99.high, at_99.level) == pytest.approx(
-        (direct.low, direct.high, 0.99)
-    )
+    assert (at_99.low, at_99.high, at_99.level) == pytest.approx((direct.low, direct.high, 0.99))
     assert student_interval([1.0]).at_level(0.5).high == math.inf
     with pytest.raises(StatsError, match="prediction"):
         prediction_interval(x).at_level(0.99)
