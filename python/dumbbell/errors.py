@@ -6,9 +6,15 @@ what was found, what is allowed and, when one is close, the word that was probab
 
 from __future__ import annotations
 
+import errno
+
 EXIT_DONE = 0
 EXIT_CONTRADICTED_OR_FAILED = 1
 EXIT_BAD_INPUT = 2
+EXIT_NO_ROOM = 3
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the system says when a disk is full, or the share or size that one may use of it."""
 
 
 class DumbbellError(Exception):
