@@ -4,8 +4,17 @@
 only that is ever replaced or removed. `replaced_file` does the same for one file.
 """
 
+from dumbbell.folders.full_disk import file_of_library, no_room
 from dumbbell.folders.manifest import Kind, Subject
 from dumbbell.folders.result import ResultFolder
 from dumbbell.folders.single import replace_file, replaced_file
 
-__all__ = ["Kind", "ResultFolder", "Subject", "replace_file", "replaced_file"]
+__all__ = [
+    "Kind",
+    "ResultFolder",
+    "Subject",
+    "file_of_library",
+    "no_room",
+    "replace_file",
+    "replaced_file",
+]

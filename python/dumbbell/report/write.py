@@ -9,7 +9,7 @@ from typing import Any
 
 from dumbbell.claims import to_json_text, to_rows
 from dumbbell.errors import SpecError
-from dumbbell.folders import ResultFolder, replace_file
+from dumbbell.folders import ResultFolder, file_of_library, replace_file
 from dumbbell.report.figures import as_polars, draw, write_figure
 from dumbbell.report.folder import report_folder
 from dumbbell.report.model import IndexEntry, Report, ValueTable
@@ -59,7 +59,8 @@ def write_report(report: Report, out_dir: str | Path | ResultFolder) -> Path:
         if report.tables:
             (folder / "tables").mkdir()
         for name, table in report.tables.items():
-            as_polars(table).write_parquet(folder / "tables" / f"{name}.parquet")
+            with file_of_library(folder / "tables" / f"{name}.parquet") as file:
+                as_polars(table).write_parquet(file)
         for name, content in report.files.items():
             (folder / name).write_bytes(
                 content.encode("utf-8") if isinstance(content, str) else content

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from dumbbell.errors import SpecError
-from dumbbell.folders import Kind, ResultFolder, Subject
+from dumbbell.folders import Kind, ResultFolder, Subject, file_of_library
 from dumbbell.tables.run import Origin, Run
 from dumbbell.tables.run_file import RunFile
 from dumbbell.tables.schema import SCHEMA
@@ -127,7 +127,8 @@ def _fill(folder: Path, run: Run, files: Mapping[str, str]) -> None:
 
     for name, columns in run.tables.items():
         frame = pl.DataFrame({key: np.asarray(values) for key, values in columns.items()})
-        frame.write_parquet(folder / f"{name}.parquet")
+        with file_of_library(folder / f"{name}.parquet") as parquet:
+            frame.write_parquet(parquet)
     described = {
         "origin": run.origin,
         "replication": run.replication,
