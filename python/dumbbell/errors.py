@@ -51,5 +51,13 @@ class SpecError(DumbbellError):
         return f"{text} (did you mean {self.hint!r}?)" if self.hint else text
 
 
+class MissingExtraError(DumbbellError, ImportError):
+    """Something that needs packages which are installed when they are asked for."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        """Say what to install."""
+        super().__init__(f"{what} needs the extra {extra!r}: pip install 'dumbbell[{extra}]'")
+
+
 class RunError(DumbbellError):
     """A run that was well described but failed."""

@@ -12,6 +12,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from dumbbell.cli.jsonable import json_text
+from dumbbell.cli.tables import print_table
 from dumbbell.cli.telling import tell
 from dumbbell.errors import SpecError
 from dumbbell.formats import read_capture, read_tshark_csv, write_view
@@ -119,9 +120,9 @@ def _show(run: Run, found: list[tuple[str, CapturedFlows]], console: Console) ->
     console.print(Text(f"{run.meta['source']}: {read['format']}, {read['pkts']} packets read"))
     if not found:
         return
-    console.print(_places(found))
+    print_table(_places(found), console)
     for name, flows in found[:MOST_PLACES]:
-        console.print(_flows(run, name, flows))
+        print_table(_flows(run, name, flows), console)
         if flows.without_duration:
             count = flows.without_duration
             console.print(Text(f"{name}: {count} flows of one instant have no throughput"))

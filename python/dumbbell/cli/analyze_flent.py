@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from dumbbell.cli.tables import print_table
 from dumbbell.cli.telling import tell
 from dumbbell.errors import SpecError
 
@@ -114,7 +115,7 @@ def analyze_flent(
     console.print(Text(_headline(file)))
     for note in notes:
         console.print(Text(note), soft_wrap=True)
-    console.print(_grid(rows, with_runs=bool(runs)))
+    print_table(_grid(rows, with_runs=bool(runs)), console)
     if place is not None:
         page = write_report(_report(file, runs, rows, experiment, notes), place)
         console.print(f"page: {page}", markup=False, soft_wrap=True)
