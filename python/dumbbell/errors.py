@@ -12,6 +12,7 @@ EXIT_DONE = 0
 EXIT_CONTRADICTED_OR_FAILED = 1
 EXIT_BAD_INPUT = 2
 EXIT_NO_ROOM = 3
+EXIT_STOPPED = 130
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the system says when a disk is full, or the share or size that one may use of it."""

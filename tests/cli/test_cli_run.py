@@ -241,6 +241,16 @@ def test_the_real_study_is_listed(dumbbell: Dumbbell) -> None:
     assert "statistical-multiplexing" in out
 
 
+def test_ctrl_c_before_a_command_listens(
+    dumbbell: Dumbbell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pressed(**_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dumbbell.cli.app.app", pressed)
+    assert dumbbell("schema") == (130, "", "")
+
+
 @pytest.mark.parametrize("arguments", [["schema"], ["--help"], ["schema", "--help"]])
 def test_a_reader_that_goes_away_is_no_error(arguments: list[str]) -> None:
     reader, writer = os.pipe()

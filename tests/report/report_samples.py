@@ -45,6 +45,14 @@ def prediction(value: float, low: float, high: float, n: int = 40) -> Estimate:
     return Estimate(value, low, high, 0.95, n, IntervalKind.PREDICTION)
 
 
+def tiny_claim() -> Judged:
+    """With numbers as long as they are ever printed."""
+    claim = Claim(
+        "tiny", "A tiny number.", THEOREM, Kind.THEORY_EQUALS, "1", theory=-1.23456e-5, margin=0.8
+    )
+    return judge_theory_equals(claim, mean(-1.23456789e-5, 1.2e-9))
+
+
 def band(values: list[float], half_width: float) -> Band:
     value = np.array(values)
     return Band(np.arange(value.size), value, value - half_width, value + half_width, 0.95, 40, 2.8)

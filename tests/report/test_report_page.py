@@ -14,7 +14,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 import pytest
-from report_samples import realistic_claims, realistic_report, rtt_figure
+from report_samples import realistic_claims, realistic_report, rtt_figure, tiny_claim
 from rich.console import Console
 
 from dumbbell.claims import Verdict, views_of
@@ -240,6 +240,14 @@ def test_the_terminal_table_fits_its_width(width: int) -> None:
     assert "41.37" in text
     assert "…" not in text
     assert " ".join("\n".join(lines[-2:]).split()).startswith("✓ 4 reproduced")
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_terminal_table_cuts_no_number(width: int) -> None:
+    out = io.StringIO()
+    Console(file=out, width=width, color_system=None).print(claims_table([tiny_claim()]))
+    assert "−1.2346e−05" in out.getvalue()
+    assert "…" not in out.getvalue()
 
 
 @pytest.mark.parametrize("width", [80, 120])

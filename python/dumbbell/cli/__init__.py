@@ -10,11 +10,22 @@ from __future__ import annotations
 import sys
 from typing import NoReturn
 
+from dumbbell.errors import EXIT_STOPPED
+
 __all__ = ["main"]
 
 
 def main() -> NoReturn:
     """Run the command line and leave with its exit status."""
+    try:
+        status = _run()
+    except KeyboardInterrupt:
+        # Before a command listens itself: while modules are loaded.
+        status = EXIT_STOPPED
+    sys.exit(status)
+
+
+def _run() -> int:
     from dumbbell.cli.app import app
     from dumbbell.cli.failing import exit_code_of
 
@@ -32,4 +43,4 @@ def main() -> NoReturn:
         if code is None:
             raise  # a fault of ours: the traceback is wanted
         status = code or status
-    sys.exit(status)
+    return status
