@@ -6,9 +6,16 @@ what was found, what is allowed and, when one is close, the word that was probab
 
 from __future__ import annotations
 
+import errno
+
 EXIT_DONE = 0
 EXIT_CONTRADICTED_OR_FAILED = 1
 EXIT_BAD_INPUT = 2
+EXIT_NO_ROOM = 3
+EXIT_STOPPED = 130
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the system says when a disk is full, or the share or size that one may use of it."""
 
 
 class DumbbellError(Exception):
@@ -43,6 +50,14 @@ class SpecError(DumbbellError):
         """Path, value, what is allowed and the hint, in one line."""
         text = f"{self.path or 'experiment'}: {self.value!r} is not allowed here; {self.allowed}"
         return f"{text} (did you mean {self.hint!r}?)" if self.hint else text
+
+
+class MissingExtraError(DumbbellError, ImportError):
+    """Something that needs packages which are installed when they are asked for."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        """Say what to install."""
+        super().__init__(f"{what} needs the extra {extra!r}: pip install 'dumbbell[{extra}]'")
 
 
 class RunError(DumbbellError):

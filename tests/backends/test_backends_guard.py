@@ -62,5 +62,6 @@ def test_what_is_refused_says_why(cost: Cost, available: int | None, words: str)
 def test_jobs_zero_is_one_a_core() -> None:
     assert guard.usable_threads(0) >= 1
     assert guard.usable_threads(3) == 3
+    assert guard.usable_threads(10**20) == guard.MOST_A_CORE * guard.usable_threads(0)
     with pytest.raises(SpecError):
         guard.usable_threads(-1)

@@ -71,6 +71,35 @@ def test_all_again_replaces_the_pages(dumbbell: Dumbbell, only: Callable[..., No
     assert dumbbell("reproduce", "md1")[0] == 0
 
 
+def test_another_study_is_not_replaced_in_silence(
+    dumbbell: Dumbbell, only: Callable[..., None], tmp_path: Path
+) -> None:
+    only("md1", "md1-wrong")
+    assert dumbbell("reproduce", "md1", "--full", "--out", "out")[0] == 0
+    (tmp_path / "out" / "plots").mkdir()
+    (tmp_path / "out" / "plots" / "mine.png").write_text("mine")
+    code, _, err = dumbbell("reproduce", "md1-wrong", "--out", "out")
+    assert code == 2
+    assert "holds the report of 'md1'; or --replace" in err
+    code, _, err = dumbbell("reproduce", "md1", "--out", "out")
+    assert code == 0
+    assert "out: the report there will be replaced; it had preset full (now quick)" in err
+    assert dumbbell("reproduce", "md1-wrong", "--out", "out", "--replace")[0] == 1
+    assert (tmp_path / "out" / "plots" / "mine.png").read_text() == "mine"
+
+
+def test_an_index_of_somebody_else_is_left_alone(
+    dumbbell: Dumbbell, only: Callable[..., None], tmp_path: Path
+) -> None:
+    only("md1")
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "index.html").write_text("my home page")
+    code, out, err = dumbbell("reproduce", "all", "--out", "site")
+    assert (code, out) == (2, "")
+    assert "site/index.html" in err
+    assert [path.name for path in (tmp_path / "site").iterdir()] == ["index.html"]
+
+
 def test_options_reach_the_study(dumbbell: Dumbbell, only: Callable[..., None]) -> None:
     only("md1")
     arguments = [
@@ -101,6 +130,7 @@ def test_options_reach_the_study(dumbbell: Dumbbell, only: Callable[..., None]) 
         (["md2"], ("study", "did you mean 'md1'?")),
         (["md1", "--backend", "simm"], ("backend", "did you mean 'sim'?")),
         (["md1", "--replications", "1"], ("replications", "2 or more")),
+        (["md1", "--replications", "1" + 20 * "0"], ("replications", "to 100000")),
         (["md1", "--precision", "0"], ("precision", "between 0 and 1")),
         (["md1", "--precision", "nan"], ("precision", "between 0 and 1")),
         (["md1", "--seed", "-1"], ("seed", "whole number from 0")),

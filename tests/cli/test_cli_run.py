@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -59,6 +60,63 @@ def test_the_summary_says_what_was_asked_and_what_came(dumbbell: Dumbbell, lab: 
     assert "3 more that packets pass without waiting" in out
     assert "ping" in lines
     assert "stream" in lines
+
+
+def test_numbers_are_never_cut(dumbbell: Dumbbell, tmp_path: Path) -> None:
+    text = LAB.replace("1mbit", "1gbit").replace('name = "lab"', 'name = "fast"')
+    (tmp_path / "fast.toml").write_text(text.replace('"router"', '"a-router-with-a-long-name"'))
+    code, out, _ = dumbbell("run", "fast.toml")
+    assert code == 0
+    assert "e-" in out
+    assert "…" not in out
+
+
+def test_of_acknowledgements_nothing_was_asked(dumbbell: Dumbbell, tmp_path: Path) -> None:
+    (tmp_path / "tcp.toml").write_text("""
+duration = "5s"
+[[links]]
+a = "a"
+b = "b"
+delay = "10ms"
+forward = { rate = "10mbit" }
+reverse = { rate = "1mbit" }
+[[flows]]
+name = "up"
+from = "a"
+to = "b"
+source = { kind = "greedy" }
+""")
+    code, out, _ = dumbbell("run", "tcp.toml")
+    assert code == 0
+    assert "inf" not in out
+    assert "b->a: acknowledgements are on the wire too" in out
+
+
+def test_a_replication_that_there_is_not(dumbbell: Dumbbell, lab: str) -> None:
+    code, _, err = dumbbell("run", lab, "--replication", "9" * 20)
+    assert code == 2
+    assert "allowed: a whole number from 0 to 18446744073709551615" in err
+    assert dumbbell("run", lab, "--replication", str(2**64 - 1))[0] == 0
+
+
+def test_another_experiment_is_replaced_when_that_is_said(
+    dumbbell: Dumbbell, lab: str, tmp_path: Path
+) -> None:
+    assert dumbbell("run", lab, "--out", "out")[0] == 0
+    (tmp_path / "out" / "notes.md").write_text("mine")
+    # The same file, changed: what one does all day.
+    (tmp_path / lab).write_text(LAB.replace("1mbit", "2mbit"))
+    code, _, err = dumbbell("run", lab, "--out", "out", "--seed", "5")
+    assert code == 0
+    assert "out: the run there will be replaced; it had another description, seed 1 (now 5)" in err
+    assert "will be replaced" not in dumbbell("run", lab, "--out", "out", "--seed", "5")[2]
+    (tmp_path / "office.toml").write_text(LAB.replace("1mbit", "3mbit"))
+    code, out, err = dumbbell("run", "office.toml", "--out", "out")
+    assert (code, out) == (2, "")
+    assert "this one holds the run of 'lab' (../lab.toml); or --replace" in err
+    assert read_parquet(tmp_path / "out").meta["seed"] == 5
+    assert dumbbell("run", "office.toml", "--out", "out", "--replace")[0] == 0
+    assert (tmp_path / "out" / "notes.md").read_text() == "mine"
 
 
 def test_json_has_the_same_numbers_and_nothing_else(dumbbell: Dumbbell, lab: str) -> None:
@@ -183,10 +241,24 @@ def test_the_real_study_is_listed(dumbbell: Dumbbell) -> None:
     assert "statistical-multiplexing" in out
 
 
-def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
-    command = f"{sys.executable} -m dumbbell.cli schema | head -c 10"
-    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=True)
-    assert done.stderr == ""
+def test_ctrl_c_before_a_command_listens(
+    dumbbell: Dumbbell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pressed(**_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dumbbell.cli.app.app", pressed)
+    assert dumbbell("schema") == (130, "", "")
+
+
+@pytest.mark.parametrize("arguments", [["schema"], ["--help"], ["schema", "--help"]])
+def test_a_reader_that_goes_away_is_no_error(arguments: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "dumbbell.cli", *arguments]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_numbers_are_printed_for_people() -> None:

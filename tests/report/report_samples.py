@@ -88,6 +88,12 @@ def printed(value: float, rounding: float = 0.05) -> Published:
     return Published(printed=value, rounding=rounding, unit="ms")
 
 
+def tiny_claim() -> Judged:
+    """With numbers as long as they are ever printed."""
+    rule = Equals(value=-1.23456e-5, margin=0.8, unit="1")
+    return judge(claim("tiny", "A tiny number.", rule), mean(-1.23456789e-5, 1.2e-9))
+
+
 def realistic_claims() -> list[Judged]:
     sojourn = claim(
         "sm-sojourn",

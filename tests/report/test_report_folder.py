@@ -17,9 +17,13 @@ from report_samples import realistic_report
 
 from dumbbell.claims import read_claims, views_of
 from dumbbell.errors import SpecError
-from dumbbell.report import IndexEntry, atomic, write_index, write_report
-from dumbbell.report.atomic import MARKER, replace_file, replaced_folder
+from dumbbell.folders import replace_file
+from dumbbell.report import IndexEntry, report_folder, write_index, write_report
+from dumbbell.report.folder import REPORT
 from dumbbell.report.model import Report
+from dumbbell.report.write import INDEX_MARKER
+
+MARKER = REPORT.marker
 
 
 def names(folder: Path) -> set[str]:
@@ -67,46 +71,12 @@ def test_somebody_elses_folder_is_left_alone(report: Report, tmp_path: Path) -> 
 def test_a_failure_in_the_middle_leaves_the_old_folder(
     tmp_path: Path, error: type[BaseException]
 ) -> None:
-    with replaced_folder(tmp_path / "out") as folder:
+    with report_folder(tmp_path / "out", "x").replaced() as folder:
         (folder / "a").write_text("old")
-    with pytest.raises(error), replaced_folder(tmp_path / "out") as folder:
+    with pytest.raises(error), report_folder(tmp_path / "out", "x").replaced() as folder:
         (folder / "a").write_text("half")
         raise error
     assert (tmp_path / "out" / "a").read_text() == "old"
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
-
-
-@pytest.mark.parametrize("fails_at", [1, 2])
-def test_without_an_atomic_exchange_a_failed_rename_is_undone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails_at: int
-) -> None:
-    with replaced_folder(tmp_path / "out") as folder:
-        (folder / "a").write_text("old")
-    monkeypatch.setattr(atomic, "_exchange", lambda one, other: False)
-    rename, calls = Path.rename, 0
-
-    def failing(self: Path, target: Path) -> Path:
-        nonlocal calls
-        calls += 1
-        if calls == fails_at:
-            raise KeyboardInterrupt
-        return rename(self, target)
-
-    monkeypatch.setattr(Path, "rename", failing)
-    with pytest.raises(KeyboardInterrupt), replaced_folder(tmp_path / "out") as folder:
-        (folder / "a").write_text("new")
-    assert (tmp_path / "out" / "a").read_text() == "old"
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
-
-
-def test_without_an_atomic_exchange_two_renames_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(atomic, "_exchange", lambda one, other: False)
-    for text in ("old", "new"):
-        with replaced_folder(tmp_path / "out") as folder:
-            (folder / "a").write_text(text)
-    assert (tmp_path / "out" / "a").read_text() == "new"
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
@@ -115,11 +85,10 @@ def test_ctrl_c_while_writing_again_and_again_never_shows_half_a_folder(tmp_path
     program = textwrap.dedent(
         """
         import sys
-        from pathlib import Path
-        from dumbbell.report.atomic import replaced_folder
+        from dumbbell.report import report_folder
         number = 0
         while True:
-            with replaced_folder(Path(sys.argv[1])) as folder:
+            with report_folder(sys.argv[1], "x").replaced() as folder:
                 for name in "abcdefgh":
                     (folder / name).write_text(str(number))
             number += 1
@@ -141,20 +110,25 @@ def test_ctrl_c_while_writing_again_and_again_never_shows_half_a_folder(tmp_path
         texts = {(tmp_path / "out" / name).read_text() for name in "abcdefgh"}
         assert len(texts) == 1
         assert (tmp_path / "out" / MARKER).is_file()
+        assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_stale_folders_of_killed_runs_are_cleared_and_fresh_ones_kept(tmp_path: Path) -> None:
-    with replaced_folder(tmp_path / "out"):
+def test_what_killed_runs_of_earlier_versions_left_is_cleared(tmp_path: Path) -> None:
+    """They had the number of their process in their names, and no lock."""
+    with report_folder(tmp_path / "out", "x").replaced():
         pass
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
-    stale, fresh = (tmp_path / f".out.partial-{dead.pid}-{tail}" for tail in ("aa", "bb"))
-    mine = tmp_path / f".out.partial-{os.getpid()}-cc"
+    stale, fresh = (
+        tmp_path / f".out.partial-{dead.pid}-{tail}" for tail in ("aaaaaaaa", "bbbbbbbb")
+    )
+    mine = tmp_path / f".out.partial-{os.getpid()}-cccccccc"
     for folder in (stale, fresh, mine):
         folder.mkdir()
+        (folder / "index.html").write_text("half")
     for folder in (stale, mine):
         os.utime(folder, (0, 0))
-    with replaced_folder(tmp_path / "out"):
+    with report_folder(tmp_path / "out", "x").replaced():
         pass
     assert {path.name for path in tmp_path.iterdir()} == {"out", fresh.name, mine.name}
 
@@ -162,7 +136,7 @@ def test_stale_folders_of_killed_runs_are_cleared_and_fresh_ones_kept(tmp_path: 
 def test_a_link_to_a_folder_is_followed(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
-    with replaced_folder(tmp_path / "link") as folder:
+    with report_folder(tmp_path / "link", "x").replaced() as folder:
         (folder / "a").write_text("new")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real" / "a").read_text() == "new"
@@ -183,3 +157,17 @@ def test_the_index_lists_every_study(report: Report, tmp_path: Path) -> None:
     assert f'src="{report.study}/figures/rtt-cdf.svg"' in text
     (study,) = json.loads((tmp_path / "index.json").read_text(encoding="utf-8"))
     assert len(study["claims"]) == len(report.judged)
+
+
+def test_an_index_of_somebody_else_is_left_alone(report: Report, tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("my home page")
+    with pytest.raises(SpecError, match=r"index\.html.*not written by dumbbell"):
+        write_index([IndexEntry.of(report)], tmp_path)
+    assert names(tmp_path) == {"index.html"}
+
+
+def test_an_index_of_an_earlier_version_is_ours(report: Report, tmp_path: Path) -> None:
+    write_index([IndexEntry.of(report)], tmp_path)
+    (tmp_path / INDEX_MARKER).unlink()
+    write_index([IndexEntry.of(report)], tmp_path)
+    assert names(tmp_path) == {"index.html", "index.json", INDEX_MARKER}

@@ -23,6 +23,7 @@ from report_samples import (
     realistic_claims,
     realistic_report,
     rtt_figure,
+    tiny_claim,
 )
 from rich.console import Console
 
@@ -262,6 +263,14 @@ def test_the_terminal_table_fits_its_width(width: int) -> None:
     assert counted.startswith("What the source says (7 facts): ✓ 3 reproduced ✗ 1 not reproduced")
     assert counted.endswith("Theory (2 facts): ✓ 1 reproduced ? 1 inconclusive")
     assert "3 numbers at 95 %: chance alone would miss 0 to 1" in counted
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_terminal_table_cuts_no_number(width: int) -> None:
+    out = io.StringIO()
+    Console(file=out, width=width, color_system=None).print(claims_table([tiny_claim()]))
+    assert "−1.2346e−05" in out.getvalue()
+    assert "…" not in out.getvalue()
 
 
 @pytest.mark.parametrize("width", [80, 120])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dumbbell.errors import SpecError
-from dumbbell.tables import Run, check_run_folder, read_parquet, write_parquet
+from dumbbell.tables import Run, read_parquet, run_folder, write_parquet
 
 
 def test_a_run_comes_back_exactly(full_run: Run, tmp_path: Path) -> None:
@@ -38,7 +38,9 @@ def test_an_earlier_run_is_replaced_and_nothing_is_left_beside(
 
 def test_the_folder_of_somebody_else_is_refused(full_run: Run, tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("important")
-    for refuse in (lambda: write_parquet(full_run, tmp_path), lambda: check_run_folder(tmp_path)):
+    assert full_run.spec is not None
+    place = run_folder(tmp_path, full_run.spec, replication=0, origin="simulated")
+    for refuse in (lambda: write_parquet(full_run, tmp_path), place.check):
         with pytest.raises(SpecError, match="not written by dumbbell") as caught:
             refuse()
         assert caught.value.path == "--out"

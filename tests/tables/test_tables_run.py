@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from tables_samples import experiment
@@ -80,6 +82,17 @@ def test_pandas_frames_are_the_same(full_run: Run) -> None:
     frame = full_run.to_pandas("queues")
     assert frame["queue_name"].tolist() == full_run.queue_names
     np.testing.assert_array_equal(frame["busy_s"], full_run.column("queues", "busy_s"))
+
+
+def test_without_the_extra_it_is_said_what_to_install(
+    full_run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("pandas", "pyarrow"):
+        with monkeypatch.context() as patched:
+            patched.setitem(sys.modules, name, None)
+            with pytest.raises(DumbbellError, match=r"pip install 'dumbbell\[pandas\]'") as caught:
+                full_run.to_pandas("queues")
+        assert isinstance(caught.value, ImportError)
 
 
 def test_an_imported_run_has_its_names_in_meta() -> None:

@@ -13,9 +13,10 @@ from dumbbell.backends.base import Backend, Batch, BatchProgress, Job, Outcome
 from dumbbell.backends.guard import available_memory_bytes, threads_that_fit, usable_threads
 from dumbbell.backends.host import host_provenance, package_version
 from dumbbell.backends.registry import get_backend
-from dumbbell.errors import RunError
+from dumbbell.errors import RunError, SpecError
 from dumbbell.tables import Run
 
+LARGEST_REPLICATION = 2**64 - 1
 POLL_S = 0.1
 """Between two looks at progress; signals are looked at more often."""
 _DRAIN_S = 0.9
@@ -145,6 +146,9 @@ class _Preparer:
     def jobs(self) -> Iterator[Job]:
         """Jobs in order."""
         for index, (experiment, replication) in enumerate(self._experiments):
+            if not 0 <= replication <= LARGEST_REPLICATION:
+                allowed = f"a whole number from 0 to {LARGEST_REPLICATION}"
+                raise SpecError("replication", replication, allowed)
             prepared = self.prepared(experiment)
             self.waiting[index] = (prepared, replication)
             yield Job(prepared.resolved_json, replication)

@@ -11,6 +11,9 @@ from dumbbell.errors import SpecError
 LONGEST_S = 24 * 3600.0
 """One replication may take a day. What needs longer is a mistake far more often than a wish."""
 
+MOST_A_CORE = 4
+"""Threads at most."""
+
 _CGROUP = Path("/sys/fs/cgroup")
 _MEMINFO = Path("/proc/meminfo")
 
@@ -64,14 +67,18 @@ def available_memory_bytes() -> int | None:
 
 
 def usable_threads(jobs: int) -> int:
-    """Threads for ``jobs`` as the user gave it: 0 is one a core that this process may use."""
+    """Threads for ``jobs`` as the user gave it: 0 is one a core that this process may use.
+
+    Results do not depend on it. More than `MOST_A_CORE` would only stand in each other's way: with
+    a thousand on two cores nobody hears Ctrl-C for minutes.
+    """
     if jobs < 0:
         raise SpecError("jobs", jobs, "0 (one a core) or a number of threads")
-    if jobs > 0:
-        return jobs
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    return min(jobs, MOST_A_CORE * cores) if jobs else cores
 
 
 def _meminfo_available() -> int | None:

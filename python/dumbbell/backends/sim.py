@@ -9,6 +9,7 @@ from dumbbell import _engine
 from dumbbell.backends.base import Batch, BatchProgress, Cost, Job, Outcome
 from dumbbell.backends.captures import CaptureFolder, asks_for_capture
 from dumbbell.errors import SpecError
+from dumbbell.folders import no_room
 from dumbbell.tables import Origin
 
 EVENTS_PER_S = 5e6
@@ -68,8 +69,12 @@ class _SimulatorBatch:
             return None
         folder = self._folders.pop(completed.index, None)
         if completed.error is not None:
+            full = None
             if folder is not None:
+                full = no_room(folder.file.parent)
                 folder.remove()
+            if folder is not None and full is not None:
+                raise OSError(full.errno, full.strerror, str(folder.file))
             cancelled = completed.error == _CANCELLED
             return Outcome(completed.index, {}, 0, "", completed.error, cancelled)
         tables = completed.take_tables()

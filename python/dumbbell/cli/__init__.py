@@ -1,7 +1,8 @@
 """The command line: ``dumbbell studies | reproduce | run | flent | analyze | schema``.
 
-Exit status: 0 done; 1 a theory claim is contradicted, or a run failed; 2 bad input; 130 stopped by
-Ctrl-C. An error is one message on standard error, results are on standard output.
+Exit status: 0 done; 1 a theory claim is contradicted, or a run failed; 2 bad input; 3 a disk is
+full; 130 stopped by Ctrl-C. An error is one message on standard error, results are on standard
+output.
 """
 
 from __future__ import annotations
@@ -9,19 +10,37 @@ from __future__ import annotations
 import sys
 from typing import NoReturn
 
+from dumbbell.errors import EXIT_STOPPED
+
 __all__ = ["main"]
 
 
 def main() -> NoReturn:
     """Run the command line and leave with its exit status."""
+    try:
+        status = _run()
+    except KeyboardInterrupt:
+        # Before a command listens itself: while modules are loaded.
+        status = EXIT_STOPPED
+    sys.exit(status)
+
+
+def _run() -> int:
     from dumbbell.cli.app import app
     from dumbbell.cli.failing import exit_code_of
 
+    status = 0
     try:
-        app(prog_name="dumbbell")
+        try:
+            app(prog_name="dumbbell")
+        except SystemExit as left:
+            # Typer ends with 1 when whoever read our output has gone.
+            reader_has_gone = isinstance(left.__context__, BrokenPipeError)
+            status = 0 if reader_has_gone else int(left.code or 0)
+        sys.stdout.flush()
     except Exception as error:
         code = exit_code_of(error)
         if code is None:
             raise  # a fault of ours: the traceback is wanted
-        sys.exit(code)
-    sys.exit(0)
+        status = code or status
+    return status

@@ -12,10 +12,12 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from dumbbell.cli.jsonable import json_text
+from dumbbell.cli.tables import print_table
+from dumbbell.cli.telling import tell
 from dumbbell.errors import SpecError
 from dumbbell.formats import read_capture, read_tshark_csv, write_view
 from dumbbell.metrics.captured import CapturedFlows, captured_flows, captured_places
-from dumbbell.report import check_replaceable, write_report
+from dumbbell.report import report_folder, write_report
 from dumbbell.report.capture_page import (
     MOST_ROWS,
     capture_report,
@@ -41,6 +43,7 @@ def analyze_capture(
     write: Path | None,
     as_json: bool,
     console: Console,
+    replace: bool = False,
 ) -> None:
     """Print the flows of a file; with ``out`` write its page, with ``write`` a view of it.
 
@@ -48,8 +51,10 @@ def analyze_capture(
         FormatError: Nothing of the file can be read.
         SpecError: There is no such view, or the folder holds files that are not ours.
     """
+    place = None
     if out is not None:
-        check_replaceable(out)
+        place = report_folder(out, "capture", source=file, replace=replace, tell=tell)
+        place.check()
     is_csv = file.suffix.lower() == ".csv"
     run = read_tshark_csv(file) if is_csv else read_capture(file)
     places = captured_places(run)
@@ -61,7 +66,7 @@ def analyze_capture(
         _write(run, file, write, view)
     found = [(place_name(run, *place), captured_flows(run, *place)) for place in places]
     # Before anything is printed: whoever reads that may go away (`| head`).
-    page = write_report(capture_report(run), out) if out is not None else None
+    page = write_report(capture_report(run), place) if place is not None else None
     if as_json:
         print(json_text(_numbers(run, found)))
         return
@@ -115,9 +120,9 @@ def _show(run: Run, found: list[tuple[str, CapturedFlows]], console: Console) ->
     console.print(Text(f"{run.meta['source']}: {read['format']}, {read['pkts']} packets read"))
     if not found:
         return
-    console.print(_places(found))
+    print_table(_places(found), console)
     for name, flows in found[:MOST_PLACES]:
-        console.print(_flows(run, name, flows))
+        print_table(_flows(run, name, flows), console)
         if flows.without_duration:
             count = flows.without_duration
             console.print(Text(f"{name}: {count} flows of one instant have no throughput"))

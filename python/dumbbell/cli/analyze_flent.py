@@ -13,6 +13,8 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from dumbbell.cli.tables import print_table
+from dumbbell.cli.telling import tell
 from dumbbell.errors import SpecError
 
 if TYPE_CHECKING:
@@ -83,19 +85,26 @@ class Compared:
         return self.low <= self.measured <= self.high
 
 
-def analyze_flent(path: Path, *, beside: Beside, out: Path | None, console: Console) -> None:
+def analyze_flent(
+    path: Path, *, beside: Beside, out: Path | None, console: Console, replace: bool = False
+) -> None:
     """Print a measurement's numbers, beside simulated ones, and write a page with ``out``.
+
+    With ``replace`` also where the page of another file lies.
 
     Raises:
         SpecError: The file or an option is not what it should be.
         RunError: A simulated run failed.
     """
     from dumbbell.formats.flent import read_flent
-    from dumbbell.report import check_replaceable, write_report
+    from dumbbell.report import report_folder, write_report
 
     file = read_flent(path)
+    place = None
     if out is not None:
-        check_replaceable(out)
+        name = f"flent-{file.text('NAME')}"
+        place = report_folder(out, name, source=path, replace=replace, tell=tell)
+        place.check()
     runs: list[FlentFile] = []
     experiment = None
     notes: list[str] = []
@@ -106,9 +115,9 @@ def analyze_flent(path: Path, *, beside: Beside, out: Path | None, console: Cons
     console.print(Text(_headline(file)))
     for note in notes:
         console.print(Text(note), soft_wrap=True)
-    console.print(_grid(rows, with_runs=bool(runs)))
-    if out is not None:
-        page = write_report(_report(file, runs, rows, experiment, notes), out)
+    print_table(_grid(rows, with_runs=bool(runs)), console)
+    if place is not None:
+        page = write_report(_report(file, runs, rows, experiment, notes), place)
         console.print(f"page: {page}", markup=False, soft_wrap=True)
 
 

@@ -29,6 +29,9 @@ def analyze_command(
     out: Annotated[
         Path | None, typer.Option(help="Write a page with figures and tables.", metavar="DIR")
     ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Also where the page of another file lies.")
+    ] = False,
     rate: Annotated[
         str | None, typer.Option(help="Of the bottleneck; guessed when left out.")
     ] = None,
@@ -80,7 +83,15 @@ def analyze_command(
 
         typed = {"rtt" if name == "rtts" else name: value for name, value in given.items()}
         _refuse({**typed, "instead": instead or None}, file, "a data file of Flent")
-        analyze_capture(file, out=out, view=view, write=write, as_json=as_json, console=console)
+        analyze_capture(
+            file,
+            out=out,
+            replace=replace,
+            view=view,
+            write=write,
+            as_json=as_json,
+            console=console,
+        )
         return
     from dumbbell.cli.analyze_flent import Beside, analyze_flent
     from dumbbell.cli.flent import pairs
@@ -94,7 +105,7 @@ def analyze_command(
         jobs=jobs,
         instead=pairs("--instead", instead or []),
     )
-    analyze_flent(file, beside=beside, out=out, console=console)
+    analyze_flent(file, beside=beside, out=out, replace=replace, console=console)
 
 
 def _refuse(options: Mapping[str, object], file: Path, allowed: str) -> None:

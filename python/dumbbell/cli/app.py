@@ -30,6 +30,12 @@ app.command("flent")(flent_command)
 app.command("analyze")(analyze_command)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+Replace = Annotated[
+    bool,
+    typer.Option(
+        "--replace", help="Also where another experiment's result lies; your own files stay."
+    ),
+]
 Backend = Annotated[str, typer.Option(help="Where to run: sim or kernel.")]
 
 
@@ -84,6 +90,7 @@ def reproduce(
         Path | None,
         typer.Option(help="Folder of the page (results/STUDY; of all, results).", metavar="DIR"),
     ] = None,
+    replace: Replace = False,
     quick: Annotated[
         bool, typer.Option("--quick/--full", help="Few replications, or all that are wanted.")
     ] = True,
@@ -104,7 +111,9 @@ def reproduce(
         jobs=jobs,
         quick=quick,
     )
-    status = reproducing.reproduce(study, options, out=out, as_json=as_json, console=_console())
+    status = reproducing.reproduce(
+        study, options, out=out, replace=replace, as_json=as_json, console=_console()
+    )
     raise typer.Exit(status)
 
 
@@ -118,6 +127,7 @@ def run(
     out: Annotated[
         Path | None, typer.Option(help="Write the tables to this folder.", metavar="DIR")
     ] = None,
+    replace: Replace = False,
     as_json: Json = False,
 ) -> None:
     """Run one experiment and print what happened."""
@@ -129,6 +139,7 @@ def run(
         replication=replication,
         seed=seed,
         out=out,
+        replace=replace,
         as_json=as_json,
         console=_console(),
     )

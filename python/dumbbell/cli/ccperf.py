@@ -12,6 +12,8 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from dumbbell.cli.tables import print_table
+
 if TYPE_CHECKING:
     from dumbbell.formats import MetricRow
     from dumbbell.metrics.ccperf import Table
@@ -54,7 +56,7 @@ def traffic_policing(context: typer.Context) -> None:
         console.print(Text(f"{name} has no effect: {why}", style="yellow"))
     console.print(Text(f"Samples are taken every {_interval_s(run):g} s."))
     for table in found:
-        console.print(_grid(table))
+        print_table(_grid(table), console)
     if options.get("--db-path"):
         path = Path(options["--db-path"])
         write_sqlite(path, metric_rows(policing.name, found, _interval_s(run)))

@@ -5,24 +5,33 @@ from __future__ import annotations
 import os
 import sys
 
-from dumbbell.errors import EXIT_BAD_INPUT, DumbbellError, SpecError
+from dumbbell.errors import EXIT_BAD_INPUT, EXIT_NO_ROOM, NO_ROOM, DumbbellError, SpecError
 
 
 def exit_code_of(error: Exception) -> int | None:
     """Print what went wrong and say how to leave; None for a fault of ours."""
     if isinstance(error, BrokenPipeError):
-        # Whoever read our output (`| head`) has gone. Keep Python from trying once more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read our output (`| head`) has gone.
+        _give_up_output()
         return 0
     if isinstance(error, DumbbellError):
         print_error(error)
         return error.exit_code
     if isinstance(error, OSError):
         # A file that cannot be read or written: the person can mend it.
-        where = f"{error.filename}: " if error.filename else ""
-        print(f"error: {where}{error.strerror or error}", file=sys.stderr)
-        return EXIT_BAD_INPUT
+        where = error.filename
+        if error.errno in NO_ROOM and not where:
+            # Whatever else is written has a name (`dumbbell.folders`).
+            where = "standard output"
+            _give_up_output()
+        print(f"error: {f'{where}: ' if where else ''}{error.strerror or error}", file=sys.stderr)
+        return EXIT_NO_ROOM if error.errno in NO_ROOM else EXIT_BAD_INPUT
     return None
+
+
+def _give_up_output() -> None:
+    """Keep Python from trying once more when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def print_error(error: DumbbellError) -> None:

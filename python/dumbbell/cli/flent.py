@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from dumbbell.errors import SpecError
+from dumbbell.folders import replace_file
 
 if TYPE_CHECKING:
     from dumbbell.formats.flent import FlentFile
@@ -274,7 +275,7 @@ def _show(file: FlentFile, path: Path, options: FlentOptions, console: Console) 
 
     text = summary_text(file)
     if options.output is not None:
-        options.output.write_text(text, encoding="utf-8")
+        replace_file(options.output, text)
     else:
         sys.stdout.write(text)
 
@@ -306,4 +307,4 @@ def write_plot(file: FlentFile, name: str, target: Path) -> None:
     caption = f"{file.text('NAME')}{f', {title}' if title else ''}: {drawn.caption}"
     chart = drawn.chart.properties(title=caption)
     figure = Figure(name, chart, drawn.data, caption)
-    target.write_bytes(picture(draw(figure), target.suffix.lower()))
+    replace_file(target, picture(draw(figure), target.suffix.lower()))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from dataclasses import replace as changed
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,18 +17,21 @@ from dumbbell.cli.failing import print_error
 from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.progress import shown_progress
 from dumbbell.cli.stopping import stopped_by_ctrl_c
+from dumbbell.cli.telling import tell
 from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE, DumbbellError, RunError
 from dumbbell.report import (
     IndexEntry,
-    check_replaceable,
+    check_index,
     claims_table,
     overview_table,
+    report_folder,
     write_index,
     write_report,
 )
 from dumbbell.studies import STUDIES, Interrupted, Study, StudyOptions, get_study
 
 if TYPE_CHECKING:
+    from dumbbell.folders import ResultFolder
     from dumbbell.report import Report
 
 ALL = "all"
@@ -51,7 +55,13 @@ class _Written:
 
 
 def reproduce(
-    name: str, options: StudyOptions, *, out: Path | None, as_json: bool, console: Console
+    name: str,
+    options: StudyOptions,
+    *,
+    out: Path | None,
+    replace: bool,
+    as_json: bool,
+    console: Console,
 ) -> int:
     """Reproduce one study or all of them.
 
@@ -59,22 +69,28 @@ def reproduce(
         name: Of a study, or ``all``.
         options: How; progress and cancellation are put in here.
         out: Folder of the page; of ``all``, of the index, with a folder a study in it.
+        replace: Whether the page of another study may be replaced.
         as_json: Print the claims as JSON instead of tables.
         console: Where tables go.
 
     Returns:
         The exit status.
     """
-    targets = _targets(name, out)
+    targets = {
+        each: _folder(folder, each, options, replace=replace)
+        for each, folder in _targets(name, out).items()
+    }
     studies = {each: get_study(each) for each in targets}
     for target in targets.values():
-        check_replaceable(target)
+        target.check()
+    if name == ALL:
+        check_index(out or DEFAULT_FOLDER)
     written: list[_Written] = []
     status = EXIT_DONE
     with stopped_by_ctrl_c() as stop:
         for each, target in targets.items():
             try:
-                done = _one(studies[each], replace(options, cancel=stop), target)
+                done = _one(studies[each], changed(options, cancel=stop), target)
             except Interrupted as error:
                 print_error(error)
             except RunError as error:
@@ -107,27 +123,43 @@ def _targets(name: str, out: Path | None) -> Mapping[str, Path]:
     return {name: out or DEFAULT_FOLDER / name}
 
 
-def _one(study: Study, options: StudyOptions, target: Path) -> _Written:
+def _folder(folder: Path, study: str, options: StudyOptions, *, replace: bool) -> ResultFolder:
+    settings = {
+        "preset": "quick" if options.quick else "full",
+        "backends": ",".join(options.backends),
+        "seed": str(options.seed),
+    }
+    if options.replications is not None:
+        settings["replications"] = str(options.replications)
+    if options.precision is not None:
+        settings["precision"] = str(options.precision)
+    return report_folder(folder, study, settings=settings, replace=replace, tell=tell)
+
+
+def _one(study: Study, options: StudyOptions, target: ResultFolder) -> _Written:
     began = time.monotonic(), time.process_time()
     with shown_progress() as show:
-        report = study.reproduce(replace(options, on_progress=show))
+        report = study.reproduce(changed(options, on_progress=show))
     if options.cancelled:
-        report, target = _interrupted(report, target)
+        report, target = _interrupted(report, target, options)
     times = {
         "wall_s": time.monotonic() - began[0],
         "cpu_s": time.process_time() - began[1],
     }
-    report = replace(report, provenance={**report.provenance, **times})
+    report = changed(report, provenance={**report.provenance, **times})
     return _Written(report, write_report(report, target))
 
 
-def _interrupted(report: Report, target: Path) -> tuple[Report, Path]:
+def _interrupted(
+    report: Report, target: ResultFolder, options: StudyOptions
+) -> tuple[Report, ResultFolder]:
     """Say on the page that it is not all; and never put it over one that may be whole."""
     note = "This was stopped by hand: it stands on the replications that had finished by then."
-    if target.exists() and any(target.iterdir()):
-        target = target.with_name(f"{target.name}.interrupted")
-        check_replaceable(target)
-    return replace(report, notes=(note, *report.notes)), target
+    folder = target.folder
+    if folder.exists() and any(folder.iterdir()):
+        beside = folder.with_name(f"{folder.name}.interrupted")
+        target = _folder(beside, report.study, options, replace=False)
+    return changed(report, notes=(note, *report.notes)), target
 
 
 def _print(done: _Written, console: Console) -> None:

@@ -8,16 +8,17 @@ from pathlib import Path
 
 from rich.console import Console
 
-from dumbbell.backends import BatchProgress, run_many
+from dumbbell.backends import BatchProgress, get_backend, run_many
 from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.progress import shown_progress
 from dumbbell.cli.stopping import stopped_by_ctrl_c
 from dumbbell.cli.summary import print_summary, summary_numbers
+from dumbbell.cli.telling import tell
 from dumbbell.errors import RunError
 from dumbbell.formats import ping_text, tc_iterate_text
 from dumbbell.spec import Experiment
 from dumbbell.sweep import Interrupted, Progress
-from dumbbell.tables import Run, check_run_folder, write_parquet
+from dumbbell.tables import Run, run_folder, write_parquet
 
 
 def run_file(
@@ -27,18 +28,32 @@ def run_file(
     replication: int,
     seed: int | None,
     out: Path | None,
+    replace: bool,
     as_json: bool,
     console: Console,
 ) -> None:
-    """Run the experiment of a file, print what it did, write its tables with ``out``."""
+    """Run the experiment of a file, print what it did, write its tables with ``out``.
+
+    With ``replace`` also where the run of another experiment lies.
+    """
     experiment = Experiment.from_toml(file)
     if seed is not None:
         experiment = experiment.with_seed(seed)
+    place = None
     if out is not None:
-        check_run_folder(out)
+        place = run_folder(
+            out,
+            experiment.resolved(),
+            replication=replication,
+            origin=get_backend(backend).origin,
+            source=file if file.is_file() else None,
+            replace=replace,
+            tell=tell,
+        )
+        place.check()
     run = run_one(experiment, replication, backend)
-    if out is not None:
-        write_parquet(run, out, _texts(run))
+    if place is not None:
+        write_parquet(run, place, _texts(run))
     if as_json:
         print(json_text(summary_numbers(run)))
     else:

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dumbbell import metrics
+from dumbbell.cli.tables import print_table
 from dumbbell.tables import Run
 
 _QUANTILES = (0.5, 0.95, 0.99)
@@ -121,7 +122,8 @@ def _print_load(load: Sequence[dict[str, Any]], console: Console) -> None:
     differing = []
     for each in load:
         comparison = metrics.LoadComparison(**each)
-        percent = f"{100 * (comparison.ratio - 1):+.2g} %"
+        # Of nothing that was asked there is no per cent.
+        percent = f"{100 * (comparison.ratio - 1):+.2g} %" if comparison.asked else "-"
         rows.append((each["what"], _n(each["asked"]), _n(each["measured"]), each["unit"], percent))
         if comparison.differs and comparison.note:
             differing.append(f"{each['what']}: {comparison.note}")
@@ -185,7 +187,7 @@ def _print(console: Console, title: str, head: Cells, rows: Sequence[Cells]) -> 
         table.add_column(name, justify="right" if index else "left", no_wrap=True)
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    console.print(table)
+    print_table(table, console)
 
 
 def _n(value: float) -> str:

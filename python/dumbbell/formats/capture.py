@@ -6,8 +6,6 @@ not depend on the file. What cannot be read is named in the run's meta, and what
 
 from __future__ import annotations
 
-import os
-import secrets
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dumbbell import _engine
+from dumbbell.folders import no_room, replaced_file
 from dumbbell.formats.errors import FormatError, UnreadableError
 from dumbbell.tables import SCHEMA, Run
 
@@ -121,15 +120,16 @@ def write_view(source: str | Path, target: str | Path, *, queue: str, place: int
     style = out.suffix.removeprefix(".")
     if style not in ("pcap", "pcapng"):
         raise FormatError(str(out), out.suffix, "a name that ends with .pcap or .pcapng")
-    beside = out.with_name(f".{out.name}.{os.getpid()}-{secrets.token_hex(4)}")
-    try:
-        count = _engine.copy_capture(str(path), str(beside), name=queue, place=place, format=style)
-        beside.replace(out)
-    except _engine.CaptureError as error:
-        raise UnreadableError(str(path), str(error)) from None
-    finally:
-        beside.unlink(missing_ok=True)
-    return count
+    with replaced_file(out) as staging:
+        try:
+            return _engine.copy_capture(
+                str(path), str(staging), name=queue, place=place, format=style
+            )
+        except _engine.CaptureError as error:
+            full = no_room(staging.parent)
+            if full is not None:
+                raise full from error  # it is not the capture's fault
+            raise UnreadableError(str(path), str(error)) from None
 
 
 def _check_is_there(path: Path) -> None:

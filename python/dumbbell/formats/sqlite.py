@@ -8,15 +8,16 @@ the same version of SQLite: they are written in order into a new file.
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import sqlite3
-import tempfile
-from collections.abc import Iterable
-from contextlib import closing
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from dumbbell.folders import replaced_file
 from dumbbell.formats.errors import FormatError
 
 KINDS = ("flow", "link", "network")
@@ -84,20 +85,28 @@ def write_sqlite(path: Path, rows: Iterable[MetricRow]) -> None:
     if len(keys) < len(table):
         raise ValueError("two rows for one metric of one entity")
     table.sort(key=lambda row: (row.experiment, row.kind, row.entity, row.name))
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.close(descriptor)
+    with replaced_file(path) as staging, _disk_errors():
+        _fill(staging, table)
+
+
+def _fill(path: Path, table: Iterable[MetricRow]) -> None:
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        database.execute(_CREATE)
+        places = ", ".join("?" * len(_COLUMNS))
+        database.executemany(f"INSERT INTO metrics VALUES ({places})", map(_stored, table))
+
+
+@contextmanager
+def _disk_errors() -> Iterator[None]:
+    """SQLite's words for a disk that is full or cannot be written, as everybody else's."""
     try:
-        with closing(sqlite3.connect(name)) as database, database:
-            database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-            database.execute(_CREATE)
-            places = ", ".join("?" * len(_COLUMNS))
-            database.executemany(f"INSERT INTO metrics VALUES ({places})", map(_stored, table))
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        yield
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
+        raise OSError(errno.EIO, str(error)) from error
 
 
 def read_sqlite(path: Path) -> list[MetricRow]:

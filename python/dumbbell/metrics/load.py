@@ -214,16 +214,20 @@ def _beside_the_payload(spec: Mapping[str, Any]) -> list[str]:
     topology = topology_of(spec)
     packets: set[int] = set()
     pinged: set[int] = set()
+    acknowledged: set[int] = set()
     for flow in spec["flows"]:
         # An ideal source's drawn size is what queues count; others send payload in packets.
         if flow["source"].get("size_at", "payload") == "payload":
             packets.update(topology.route(flow["from"], flow["to"]) or ())
+        if flow["transport"] == "tcp":
+            acknowledged.update(topology.route(flow["to"], flow["from"]) or ())
     for probe in spec["probes"]:
         pinged.update(topology.route(probe["from"], probe["to"]) or ())
         pinged.update(topology.route(probe["to"], probe["from"]) or ())
     notes = []
     for queue in range(2 * len(spec["links"])):
         parts = ["headers and fragments"] if queue in packets else []
+        parts += ["acknowledgements"] if queue in acknowledged else []
         parts += ["pings"] if queue in pinged else []
         notes.append(f"{' and '.join(parts)} are on the wire too" if parts else "")
     return notes

@@ -11,7 +11,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dumbbell.report.atomic import check_replaceable
     from dumbbell.report.cells import Cell
     from dumbbell.report.charts import (
         Curve,
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
         line_with_band,
         points_with_interval,
     )
+    from dumbbell.report.folder import report_folder
     from dumbbell.report.model import (
         Figure,
         IndexEntry,
@@ -32,10 +32,9 @@ if TYPE_CHECKING:
     )
     from dumbbell.report.terminal import claims_table, counts_lines, overview_table
     from dumbbell.report.topology import Topology
-    from dumbbell.report.write import write_index, write_report
+    from dumbbell.report.write import check_index, write_index, write_report
 
 _MODULE_OF = {
-    "check_replaceable": "atomic",
     "Cell": "cells",
     "Curve": "charts",
     "IntervalRow": "charts",
@@ -44,6 +43,7 @@ _MODULE_OF = {
     "ecdf_chart": "charts",
     "line_with_band": "charts",
     "points_with_interval": "charts",
+    "report_folder": "folder",
     "Figure": "model",
     "IndexEntry": "model",
     "LoadRow": "model",
@@ -54,6 +54,7 @@ _MODULE_OF = {
     "Topology": "topology",
     "ValueRow": "model",
     "ValueTable": "model",
+    "check_index": "write",
     "write_index": "write",
     "write_report": "write",
 }
@@ -71,13 +72,14 @@ __all__ = [
     "Topology",
     "ValueRow",
     "ValueTable",
-    "check_replaceable",
+    "check_index",
     "claims_table",
     "counts_lines",
     "ecdf_chart",
     "line_with_band",
     "overview_table",
     "points_with_interval",
+    "report_folder",
     "write_index",
     "write_report",
 ]

@@ -48,7 +48,9 @@ def write_figure(drawn: DrawnFigure, folder: Path) -> None:
     svg = _svg(drawn)
     for suffix in (".svg", ".png", ".pdf"):
         stem.with_name(f"{stem.name}{suffix}").write_bytes(_converted(svg, suffix))
-    as_polars(drawn.figure.data).write_csv(stem.with_name(f"{stem.name}.csv"))
+    # As text, since the errors of a library's own writing do not say that a disk is full.
+    csv = as_polars(drawn.figure.data).write_csv()
+    stem.with_name(f"{stem.name}.csv").write_text(csv, encoding="utf-8", newline="")
 
 
 def png(drawn: DrawnFigure) -> bytes:

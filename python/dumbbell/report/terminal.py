@@ -41,9 +41,9 @@ def claims_table(judged: Sequence[AnyJudged], *, title: str = "") -> RenderableT
     several = len({one.backend for one in views}) > 1
     if several:
         table.add_column("where", width=6)
-    table.add_column("published", justify="right", max_width=9)
-    table.add_column("theory", justify="right", max_width=9)
-    table.add_column("measured", justify="right", max_width=17)
+    table.add_column("published", justify="right", max_width=11, overflow="fold")
+    table.add_column("theory", justify="right", max_width=11, overflow="fold")
+    table.add_column("measured", justify="right", max_width=17, overflow="fold")
     for one in sorted_claims(views):
         table.add_row(*_row(one, several=several))
     return Group(table, counts_lines(views))

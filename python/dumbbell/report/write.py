@@ -8,15 +8,23 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell.claims import to_json_text, to_rows
-from dumbbell.report.atomic import replace_file, replaced_folder
+from dumbbell.errors import SpecError
+from dumbbell.folders import ResultFolder, file_of_library, replace_file
 from dumbbell.report.figures import as_polars, draw, write_figure
+from dumbbell.report.folder import report_folder
 from dumbbell.report.model import IndexEntry, Report, ValueTable
 from dumbbell.report.numbers import json_safe
 from dumbbell.report.page import index_html, page_html
 
+INDEX_MARKER = ".dumbbell-index"
+"""A file of this name says that the index beside it is ours to replace."""
+_INDEX = ("index.json", "index.html")
 
-def write_report(report: Report, out_dir: str | Path) -> Path:
+
+def write_report(report: Report, out_dir: str | Path | ResultFolder) -> Path:
     """Write a report's folder; an earlier report there is replaced in one step.
+
+    Files that somebody else put there stay.
 
     The folder holds ``index.html`` (self-contained), ``claims.json``, ``meta.json``,
     ``provenance.json``, ``values.json`` where there are tables of values,
@@ -24,16 +32,18 @@ def write_report(report: Report, out_dir: str | Path) -> Path:
 
     Args:
         report: What to write.
-        out_dir: Folder; new, empty or an earlier report.
+        out_dir: Folder; new, empty or an earlier report of the same study. Of `report_folder`
+            where more is to be said about it.
 
     Returns:
         Path of the page.
 
     Raises:
-        SpecError: The folder holds files that are not ours.
+        SpecError: The folder is not ours, or holds the report of another study.
+        OSError: It cannot be written; a full disk names the folder.
     """
-    target = Path(out_dir)
-    with replaced_folder(target) as folder:
+    place = out_dir if isinstance(out_dir, ResultFolder) else report_folder(out_dir, report.study)
+    with place.replaced() as folder:
         drawn = [draw(figure) for figure in report.figures]
         _write_text(folder / "claims.json", to_json_text(report.judged))
         _write_text(folder / "meta.json", _json_text(report.meta))
@@ -49,14 +59,33 @@ def write_report(report: Report, out_dir: str | Path) -> Path:
         if report.tables:
             (folder / "tables").mkdir()
         for name, table in report.tables.items():
-            as_polars(table).write_parquet(folder / "tables" / f"{name}.parquet")
+            with file_of_library(folder / "tables" / f"{name}.parquet") as file:
+                as_polars(table).write_parquet(file)
         for name, content in report.files.items():
             (folder / name).write_bytes(
                 content.encode("utf-8") if isinstance(content, str) else content
             )
         # Last, so that even a staging folder never shows a page without its files.
         _write_text(folder / "index.html", page_html(report, drawn))
-    return target / "index.html"
+    return place.folder / "index.html"
+
+
+def check_index(out_dir: str | Path) -> None:
+    """Refuse to replace an index page that is not ours.
+
+    Raises:
+        SpecError: There is one.
+    """
+    target = Path(out_dir)
+    if (target / INDEX_MARKER).is_file() or _is_of_earlier_version(target):
+        return
+    for name in _INDEX:
+        if (target / name).exists():
+            raise SpecError(
+                "--out",
+                target / name,
+                "another folder, as this file was not written by dumbbell: move it or choose one",
+            )
 
 
 def write_index(entries: Sequence[IndexEntry], out_dir: str | Path) -> Path:
@@ -68,12 +97,18 @@ def write_index(entries: Sequence[IndexEntry], out_dir: str | Path) -> Path:
 
     Returns:
         Path of the index page.
+
+    Raises:
+        SpecError: Somebody else's index is there.
+        OSError: It cannot be written; a full disk names the file.
     """
     target = Path(out_dir)
+    check_index(target)
     summary = [
         {"study": entry.study, "title": entry.title, "claims": to_rows(entry.judged)}
         for entry in entries
     ]
+    replace_file(target / INDEX_MARKER, "".join(f"{name}\n" for name in _INDEX))
     replace_file(target / "index.json", _json_text(summary))
     replace_file(target / "index.html", index_html(entries))
     return target / "index.html"
@@ -85,6 +120,17 @@ def _values(table: ValueTable) -> dict[str, Any]:
         for row in table.rows
     ]
     return {"title": table.title, "columns": list(table.columns), "rows": rows}
+
+
+def _is_of_earlier_version(target: Path) -> bool:
+    """Whether the index was written before there was a marker: its JSON lists studies."""
+    try:
+        listed = json.loads((target / "index.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(listed, list) and all(
+        isinstance(each, dict) and each.keys() == {"study", "title", "claims"} for each in listed
+    )
 
 
 def _json_text(value: Mapping[str, Any] | Sequence[Any]) -> str:

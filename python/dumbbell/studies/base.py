@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from dumbbell.report import Report
 
 LARGEST_SEED = 2**64 - 1
+MOST_REPLICATIONS = 100_000
+"""Of a comparison: far more than any study takes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +55,9 @@ class StudyOptions:
             raise SpecError("backend", "none", "at least one backend")
         for name in self.backends:
             get_backend(name)
-        if self.replications is not None and self.replications < 2:
-            raise SpecError("replications", self.replications, "2 or more: one has no interval")
+        if self.replications is not None and not 2 <= self.replications <= MOST_REPLICATIONS:
+            allowed = f"2 or more (one has no interval), to {MOST_REPLICATIONS}"
+            raise SpecError("replications", self.replications, allowed)
         if self.precision is not None and not 0 < self.precision < 1:
             raise SpecError("precision", self.precision, "between 0 and 1, such as 0.01 for 1 %")
         if not 0 <= self.seed <= LARGEST_SEED:

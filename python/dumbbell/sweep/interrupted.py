@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dumbbell.errors import DumbbellError
+from dumbbell.errors import EXIT_STOPPED, DumbbellError
 
 
 class Interrupted(DumbbellError):  # noqa: N818 - a wish, not an error
@@ -11,4 +11,4 @@ class Interrupted(DumbbellError):  # noqa: N818 - a wish, not an error
     The exit code is the shell's for a program that Ctrl-C ended (128 + SIGINT).
     """
 
-    exit_code = 130
+    exit_code = EXIT_STOPPED

@@ -2,7 +2,7 @@
 
 from dumbbell.tables.docs import tables_markdown
 from dumbbell.tables.errors import TableError
-from dumbbell.tables.files import check_run_folder, read_parquet, write_parquet
+from dumbbell.tables.files import read_parquet, run_folder, write_parquet
 from dumbbell.tables.run import Array, Origin, Run, Table, check_schema
 from dumbbell.tables.run_file import RunFile
 from dumbbell.tables.schema import (
@@ -30,10 +30,10 @@ __all__ = [
     "RunFile",
     "Table",
     "TableError",
-    "check_run_folder",
     "check_schema",
     "empty_table",
     "read_parquet",
+    "run_folder",
     "tables_markdown",
     "write_parquet",
 ]

@@ -6,70 +6,87 @@ and ``provenance.json``, and the run's files (captures). It appears whole or not
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
-import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dumbbell.errors import SpecError
-from dumbbell.tables.run import Run
+from dumbbell.folders import Kind, ResultFolder, Subject, file_of_library
+from dumbbell.tables.run import Origin, Run
 from dumbbell.tables.run_file import RunFile
 from dumbbell.tables.schema import SCHEMA
 
-MARKER = ".dumbbell-run"
-"""A file of this name says that the folder is ours to replace."""
+RUN = Kind(
+    noun="run",
+    marker=".dumbbell-run",
+    known=frozenset({"meta.json", "provenance.json", *(f"{name}.parquet" for name in SCHEMA)}),
+)
 
 
-def check_run_folder(folder: Path) -> None:
-    """Refuse to replace what we did not write; called before a run as well as before writing.
+def run_folder(
+    folder: str | Path,
+    spec: Mapping[str, Any],
+    *,
+    replication: int,
+    origin: Origin,
+    source: Path | None = None,
+    replace: bool = False,
+    tell: Callable[[str], None] | None = None,
+) -> ResultFolder:
+    """The folder of a run; call its ``check`` before a long one.
 
-    Raises:
-        SpecError: It is a file, or a folder with somebody else's files in it.
+    Args:
+        folder: New, empty, or with an earlier run of the same experiment in it: of the same file,
+            where files are known, else of the same name.
+        spec: The resolved description.
+        replication: Its number.
+        origin: Who makes it.
+        source: The experiment's file.
+        replace: Whether the run of another experiment may be replaced.
+        tell: Gets a sentence about whatever a person may not expect.
     """
-    if not folder.exists():
-        return
-    if not folder.is_dir():
-        raise SpecError("--out", folder, "a folder, existing or new, is expected")
-    if not (folder / MARKER).is_file() and any(folder.iterdir()):
-        raise SpecError(
-            "--out",
-            folder,
-            f"the folder is not empty and was not written by dumbbell (no {MARKER} in it): "
-            "choose another or empty it",
-        )
+    described = {key: value for key, value in spec.items() if key not in ("name", "seed")}
+    digest = hashlib.sha256(_json_text(described).encode()).hexdigest()
+    settings = {
+        "seed": str(spec["seed"]),
+        "replication": str(replication),
+        "origin": origin,
+    }
+    subject = Subject(str(spec["name"]), source, digest, settings)
+    return ResultFolder(folder, RUN, subject, replace=replace, tell=tell)
 
 
-def write_parquet(run: Run, folder: str | Path, files: Mapping[str, str] | None = None) -> Path:
-    """Write a run's tables; an earlier run in that folder is replaced.
+def write_parquet(
+    run: Run, folder: str | Path | ResultFolder, files: Mapping[str, str] | None = None
+) -> Path:
+    """Write a run's tables; an earlier run of the same experiment in that folder is replaced.
+
+    Files that somebody else put there stay.
 
     Args:
         run: What to write.
-        folder: New, empty or an earlier run.
+        folder: New, empty or an earlier run of the same experiment. Of `run_folder` where more is
+            to be said about it.
         files: Further text files by name, such as ``ping-1.txt``.
 
     Returns:
         The folder.
 
     Raises:
-        SpecError: The folder holds files that are not ours.
+        SpecError: The folder is not ours, or holds the run of another experiment.
+        OSError: It cannot be written; a full disk names the folder.
     """
-    target = Path(os.path.realpath(folder))
-    check_run_folder(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    staging = target.with_name(f".{target.name}.partial-{os.getpid()}-{secrets.token_hex(4)}")
-    staging.mkdir()
-    try:
+    place = folder if isinstance(folder, ResultFolder) else _folder_of(run, folder)
+    with place.replaced() as staging:
         _fill(staging, run, files or {})
-        _put_in_place(staging, target)
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
-    return target
+    return Path(os.path.realpath(place.folder))
 
 
 def read_parquet(folder: str | Path) -> Run:
@@ -81,7 +98,7 @@ def read_parquet(folder: str | Path) -> Run:
     import polars as pl
 
     source = Path(folder)
-    if not (source / MARKER).is_file():
+    if not (source / RUN.marker).is_file():
         raise SpecError("folder", source, "a folder written by dumbbell is expected")
     described = json.loads((source / "meta.json").read_text(encoding="utf-8"))
     tables = {}
@@ -110,7 +127,8 @@ def _fill(folder: Path, run: Run, files: Mapping[str, str]) -> None:
 
     for name, columns in run.tables.items():
         frame = pl.DataFrame({key: np.asarray(values) for key, values in columns.items()})
-        frame.write_parquet(folder / f"{name}.parquet")
+        with file_of_library(folder / f"{name}.parquet") as parquet:
+            frame.write_parquet(parquet)
     described = {
         "origin": run.origin,
         "replication": run.replication,
@@ -123,20 +141,13 @@ def _fill(folder: Path, run: Run, files: Mapping[str, str]) -> None:
         _write(folder / name, text)
     for name, file in run.files.items():
         shutil.copyfile(file.path, folder / name)
-    (folder / MARKER).touch()
 
 
-def _put_in_place(staging: Path, target: Path) -> None:
-    aside = staging.with_name(f"{staging.name}-old")
-    if target.exists():
-        target.rename(aside)
-    try:
-        staging.rename(target)
-    except BaseException:
-        if aside.exists():
-            aside.rename(target)
-        raise
-    shutil.rmtree(aside, ignore_errors=True)
+def _folder_of(run: Run, folder: str | Path) -> ResultFolder:
+    if run.spec is not None:
+        return run_folder(folder, run.spec, replication=run.replication, origin=run.origin)
+    subject = Subject(str(run.meta.get("source", run.origin)))
+    return ResultFolder(folder, RUN, subject)
 
 
 def _write(path: Path, text: str) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from dumbbell.errors import MissingExtraError
 from dumbbell.tables.errors import TableError
 from dumbbell.tables.run_file import RunFile
 from dumbbell.tables.schema import EVENT_NAMES, PLACE_NAMES, QUANTITY_NAMES, REASON_NAMES, SCHEMA
@@ -138,8 +139,17 @@ class Run:
         return pl.DataFrame(self.named_columns(name))
 
     def to_pandas(self, name: str) -> Any:
-        """A table as a pandas frame (needs the extra ``pandas``)."""
-        return self.table(name).to_pandas()
+        """A table as a pandas frame.
+
+        Raises:
+            TableError: The run does not have that table.
+            MissingExtraError: The extra ``pandas`` is not installed.
+        """
+        frame = self.table(name)
+        try:
+            return frame.to_pandas()
+        except ImportError as error:
+            raise MissingExtraError("to_pandas()", "pandas") from error
 
     def named_columns(self, table: str) -> dict[str, Array]:
         """A table's columns, each index or code followed by a column of names.

@@ -5,11 +5,10 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import os
 import re
-import tempfile
 from pathlib import Path
 
+from dumbbell.folders import replace_file
 from dumbbell.formats.flent.file import FORMAT_VERSION, FlentFile
 
 SUFFIX = ".flent.gz"
@@ -42,14 +41,7 @@ def write_flent(file: FlentFile, path: str | Path) -> Path:
         The path.
     """
     target = Path(path)
-    handle, staging = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with os.fdopen(handle, "wb") as out:
-            out.write(flent_bytes(file))
-        Path(staging).chmod(0o644)
-        Path(staging).replace(target)
-    finally:
-        Path(staging).unlink(missing_ok=True)
+    replace_file(target, flent_bytes(file))
     return target
 
 

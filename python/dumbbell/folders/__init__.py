@@ -1,0 +1,20 @@
+"""Folders and files of results that appear whole or not at all, and lose nobody's own files.
+
+`ResultFolder` is where a result goes: what it writes is named in a manifest inside the folder, and
+only that is ever replaced or removed. `replaced_file` does the same for one file.
+"""
+
+from dumbbell.folders.full_disk import file_of_library, no_room
+from dumbbell.folders.manifest import Kind, Subject
+from dumbbell.folders.result import ResultFolder
+from dumbbell.folders.single import replace_file, replaced_file
+
+__all__ = [
+    "Kind",
+    "ResultFolder",
+    "Subject",
+    "file_of_library",
+    "no_room",
+    "replace_file",
+    "replaced_file",
+]

@@ -1,0 +1,81 @@
+"""A full disk says where it was met: a failed write(2) knows no name, and libraries hide it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from io import FileIO
+from pathlib import Path
+from typing import IO, cast
+
+from dumbbell.errors import NO_ROOM
+
+_PROBE_BYTES = 1 << 16
+
+
+@contextlib.contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Give an error without a file's name this one, and each one of a full disk.
+
+    Raises:
+        OSError: As inside.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno in NO_ROOM or (error.errno is not None and error.filename is None):
+            raise OSError(error.errno, error.strerror, str(path)) from error
+        raise
+
+
+def no_room(folder: Path) -> OSError | None:
+    """Whether nothing more can be written there, found by trying; the error that says so."""
+    probe = folder / "probe"
+    try:
+        with FileIO(probe, "w") as file:
+            rest = memoryview(bytes(_PROBE_BYTES))
+            while rest:
+                rest = rest[file.write(rest) :]
+    except OSError as error:
+        return error if error.errno in NO_ROOM else None
+    finally:
+        with contextlib.suppress(OSError):
+            probe.unlink()
+    return None
+
+
+@contextlib.contextmanager
+def file_of_library(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file for a library that hides why it could not write.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    with FileIO(path, "w") as file:
+        remembering = _Remembering(file)
+        try:
+            yield cast(IO[bytes], remembering)
+        except Exception as error:
+            raise (remembering.error or error) from None
+
+
+class _Remembering:
+    """What libraries need of a file, with the error that its writing ended with."""
+
+    def __init__(self, file: FileIO) -> None:
+        self._file = file
+        self.error: OSError | None = None
+
+    def write(self, content: bytes) -> int:
+        """Write all of it."""
+        try:
+            rest = memoryview(content)
+            while rest:
+                rest = rest[self._file.write(rest) :]
+        except OSError as error:
+            self.error = error
+            raise
+        return len(content)
+
+    def flush(self) -> None:
+        """Do nothing: nothing is held back."""

@@ -1,0 +1,191 @@
+"""What a folder of results holds: which of its files are ours, and what they are about."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of result.
+
+    Attributes:
+        noun: What a person calls it: ``run``.
+        marker: Name of the manifest in its folders.
+        known: Names of files it always had. In a folder of an earlier version, whose marker is
+            empty, these are ours, and those that the new result has too.
+    """
+
+    noun: str
+    marker: str
+    known: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a result is about, so that another is not replaced by mistake.
+
+    Attributes:
+        name: Of the experiment or study.
+        source: File it was described in; None when it came from Python or from us.
+        digest: Of its description without what ``settings`` say; empty when not known.
+        settings: How it was run, as words: ``{"seed": "1"}``.
+    """
+
+    name: str
+    source: Path | None = None
+    digest: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A file as we wrote it."""
+
+    size_bytes: int
+    mtime_ns: int
+    sha256: str
+
+    @classmethod
+    def of(cls, path: Path) -> Written:
+        """Read it and take its hash."""
+        with path.open("rb") as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        found = path.stat()
+        return cls(found.st_size, found.st_mtime_ns, sha256)
+
+    def is_still(self, path: Path) -> bool:
+        """Whether the file is as it was; its content is read when its time says otherwise."""
+        if path.is_symlink() or not path.is_file():
+            return False
+        found = path.stat()
+        if found.st_size != self.size_bytes:
+            return False
+        return found.st_mtime_ns == self.mtime_ns or Written.of(path).sha256 == self.sha256
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The content of a folder's marker.
+
+    Attributes:
+        name: Of the experiment or study; empty in a folder of an earlier version.
+        source: File it was described in, seen from the folder; empty when there was none.
+        digest: See `Subject`.
+        settings: See `Subject`.
+        staged_in: Name of the folder in which it was written (see `staging`).
+        files: Path in the folder, with ``/``, to the file as we wrote it; None where an earlier
+            version wrote it.
+    """
+
+    name: str
+    source: str
+    digest: str
+    settings: Mapping[str, str]
+    staged_in: str
+    files: Mapping[str, Written | None]
+
+    @classmethod
+    def of(cls, folder: Path, subject: Subject, target: Path, staged_in: str) -> Manifest:
+        """Of all files in ``folder``, which will be found at ``target``."""
+        files = {
+            path.relative_to(folder).as_posix(): Written.of(path)
+            for path in sorted(folder.rglob("*"))
+            if path.is_file()
+        }
+        source = source_from(target, subject)
+        return cls(subject.name, source, subject.digest, dict(subject.settings), staged_in, files)
+
+    @property
+    def is_of_earlier_version(self) -> bool:
+        """Whether nothing but the names that are always ours is known."""
+        return not self.name
+
+    @property
+    def folders(self) -> frozenset[str]:
+        """Folders below that we made."""
+        return frozenset(
+            parent.as_posix() for name in self.files for parent in Path(name).parents[:-1]
+        )
+
+    def is_ours(self, folder: Path, name: str) -> bool:
+        """Whether a file in the folder is one we wrote and nobody changed."""
+        if name not in self.files:
+            return False
+        written = self.files[name]
+        return written is None or written.is_still(folder / name)
+
+    def is_about(self, subject: Subject, target: Path) -> bool:
+        """Whether it is the same experiment, perhaps described otherwise by now.
+
+        The same is what has the same description or comes from the same file; where no file is
+        known, what has the same name.
+        """
+        if self.is_of_earlier_version or (self.digest and self.digest == subject.digest):
+            return True
+        if self.source and subject.source is not None:
+            return self.source == source_from(target, subject)
+        return self.name == subject.name
+
+    def to_json(self) -> str:
+        """As `read_manifest` reads it."""
+        files = {
+            name: [one.size_bytes, one.mtime_ns, one.sha256]
+            for name, one in self.files.items()
+            if one is not None
+        }
+        content = {
+            "format": FORMAT,
+            "name": self.name,
+            "source": self.source,
+            "digest": self.digest,
+            "settings": dict(self.settings),
+            "staged_in": self.staged_in,
+            "files": files,
+        }
+        return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def source_from(target: Path, subject: Subject) -> str:
+    """The subject's file as seen from a folder: it stays true when both are moved together."""
+    if subject.source is None:
+        return ""
+    return os.path.relpath(os.path.realpath(subject.source), target)
+
+
+def read_manifest(folder: Path, kind: Kind) -> Manifest | None:
+    """The manifest of a folder; None where there is none.
+
+    Raises:
+        ValueError: A later version wrote it, or it is damaged.
+        OSError: It cannot be read.
+    """
+    path = folder / kind.marker
+    if path.is_symlink() or not path.is_file():
+        return None
+    text = path.read_text(encoding="utf-8")
+    if not text:
+        return Manifest("", "", "", {}, "", dict.fromkeys(kind.known))
+    content: Any = json.loads(text)
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ValueError("written by a later version of dumbbell")
+    try:
+        files = {str(name): Written(*each) for name, each in content["files"].items()}
+        return Manifest(
+            content["name"],
+            content["source"],
+            content["digest"],
+            content["settings"],
+            content["staged_in"],
+            files,
+        )
+    except (KeyError, TypeError, AttributeError):
+        raise ValueError("the list of its files is damaged") from None

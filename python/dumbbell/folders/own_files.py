@@ -1,0 +1,208 @@
+"""The files that a person put into a folder of results, or changed there: they come along.
+
+First they are linked into the new folder (so they are in both, and never missing), then the two
+folders trade places, then the old one is taken apart. A kill at any moment leaves both links.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import filecmp
+import itertools
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from dumbbell.folders.manifest import Kind, Manifest, read_manifest
+
+_NO_LINKS = (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
+
+
+def carry(old: Path, new: Path, kind: Kind, written: Manifest) -> list[tuple[str, str]]:
+    """Link what is not ours from one folder into another, where the same names are free.
+
+    Args:
+        old: Folder there was, with or without a manifest.
+        new: Folder to take its place, complete but for these files.
+        kind: Of the result.
+        written: Manifest of ``new``.
+
+    Returns:
+        Those that lie there under another name, as the new result has a file of theirs: name and
+        new name.
+
+    Raises:
+        OSError: A folder cannot be read, or there is no room for a copy where links are not
+            possible.
+    """
+    ours = _ours(old, kind, written)
+    renamed = []
+    made: list[tuple[Path, Path]] = []
+    places = {"": new}
+    for name, entry in _entries(old, kind):
+        place, source = places[_above(name)], Path(entry.path)
+        if entry.is_dir(follow_symlinks=False):
+            places[name] = _folder_at(place / entry.name, source)
+            if name not in ours.folders:
+                _make(places[name], source, made)
+        elif not ours.is_ours(old, name):
+            _make(place, source.parent, made)
+            free = _free_or_same(place / entry.name, source)
+            if not os.path.lexists(free):
+                _link_or_copy(source, free)
+            if free.name != entry.name:
+                renamed.append((name, free.relative_to(new).as_posix()))
+    for folder, like in reversed(made):
+        shutil.copystat(like, folder, follow_symlinks=False)
+    shutil.copymode(old, new)
+    return renamed
+
+
+def retire(old: Path, target: Path, kind: Kind) -> None:
+    """Take apart a folder whose place ``target`` has taken: what is ours goes.
+
+    What is not ours is already at the target, or is moved there: it came after `carry`, or could
+    not be linked. What cannot be moved stays, with the folder. May be done again after a kill.
+
+    Raises:
+        ValueError: The manifest of one of them cannot be read.
+    """
+    written = read_manifest(target, kind)
+    ours = _ours(old, kind, written)
+    places = {"": target}
+    folders = [old]
+    for name, entry in _entries(old, kind):
+        place, source = places[_above(name)], Path(entry.path)
+        if entry.is_dir(follow_symlinks=False):
+            places[name] = _folder_at(place / entry.name, source)
+            folders.append(source)
+            with contextlib.suppress(OSError):
+                if name not in ours.folders:
+                    _make(places[name], source, [])
+                # A folder that may not be written would keep what is in it.
+                source.chmod(stat.S_IMODE(source.stat().st_mode) | stat.S_IRWXU)
+            continue
+        with contextlib.suppress(OSError):
+            if not ours.is_ours(old, name):
+                _make(place, source.parent, [])
+                free = _free_or_same(place / entry.name, source)
+                if not os.path.lexists(free):
+                    source.rename(free)
+                    continue
+            source.unlink()
+    with contextlib.suppress(OSError):
+        for folder in reversed(folders[1:]):
+            folder.rmdir()
+        # The list of what is ours goes last: until then this can be done again.
+        if {path.name for path in old.iterdir()} <= {kind.marker}:
+            (old / kind.marker).unlink(missing_ok=True)
+            old.rmdir()
+
+
+def unreadable(folder: Path, kind: Kind) -> Path | None:
+    """A folder inside that could not be carried along; None when there is none."""
+    try:
+        for _, entry in _entries(folder, kind):
+            inside = entry.is_dir(follow_symlinks=False)
+            if inside and not (os.access(entry.path, os.R_OK | os.X_OK) and _is_movable(entry)):
+                return Path(entry.path)
+    except PermissionError as error:
+        return Path(error.filename)
+    return None
+
+
+def _is_movable(folder: os.DirEntry[str]) -> bool:
+    return os.access(folder.path, os.W_OK) or folder.stat().st_uid == os.geteuid()
+
+
+def _ours(old: Path, kind: Kind, written: Manifest | None) -> Manifest:
+    found = read_manifest(old, kind)
+    if found is None:
+        return Manifest("", "", "", {}, "", {})
+    if found.is_of_earlier_version and written is not None:
+        return replace(found, files={**dict.fromkeys(written.files), **found.files})
+    return found
+
+
+def _entries(folder: Path, kind: Kind) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Everything in a folder but the manifest, folders before what is in them."""
+    waiting = [""]
+    while waiting:
+        above = waiting.pop()
+        with os.scandir(folder / above) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
+        for entry in entries:
+            name = f"{above}/{entry.name}" if above else entry.name
+            if name != kind.marker:
+                yield name, entry
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(name)
+
+
+def _above(name: str) -> str:
+    return name.rpartition("/")[0]
+
+
+def _make(folder: Path, like: Path, made: list[tuple[Path, Path]]) -> None:
+    if not folder.is_dir():
+        _make(folder.parent, like.parent, made)
+        folder.mkdir()
+        made.append((folder, like))
+
+
+def _names(path: Path, source: Path) -> Iterator[Path]:
+    """The place itself, then others that nothing beside the source needs for itself."""
+    yield path
+    for number in itertools.count(1):
+        other = f"{path.name}.kept{f'-{number}' if number > 1 else ''}"
+        if not os.path.lexists(source.with_name(other)):
+            yield path.with_name(other)
+
+
+def _folder_at(path: Path, source: Path) -> Path:
+    """The first of the names that is free or a folder."""
+    return next(
+        each
+        for each in _names(path, source)
+        if not os.path.lexists(each) or (each.is_dir() and not each.is_symlink())
+    )
+
+
+def _free_or_same(path: Path, source: Path) -> Path:
+    """The first of the names that is free or the same file as the source."""
+    return next(
+        each
+        for each in _names(path, source)
+        if not os.path.lexists(each) or _are_same(source, each)
+    )
+
+
+def _are_same(one: Path, other: Path) -> bool:
+    first, second = one.lstat(), other.lstat()
+    if os.path.samestat(first, second):
+        return True
+    if stat.S_ISLNK(first.st_mode) and stat.S_ISLNK(second.st_mode):
+        return one.readlink() == other.readlink()
+    if not (stat.S_ISREG(first.st_mode) and stat.S_ISREG(second.st_mode)):
+        return False
+    return first.st_size == second.st_size and filecmp.cmp(one, other, shallow=False)
+
+
+def _link_or_copy(source: Path, target: Path) -> None:
+    """A second name for a file; a copy where there can be none.
+
+    Of neither a link nor a copy there is nothing here: `retire` moves the file.
+    """
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        if source.is_symlink():
+            target.symlink_to(source.readlink())
+        elif source.is_file():
+            shutil.copy2(source, target)

@@ -1,0 +1,207 @@
+"""A folder of results, which appears whole or not at all and keeps what a person put there."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from dumbbell.errors import SpecError
+from dumbbell.folders.exchange import exchange
+from dumbbell.folders.full_disk import naming
+from dumbbell.folders.manifest import Kind, Manifest, Subject, read_manifest
+from dumbbell.folders.own_files import carry, retire, unreadable
+from dumbbell.folders.staging import (
+    NEW,
+    OLD,
+    READY,
+    Staging,
+    left_beside,
+    left_by_earlier_versions,
+    remove_tree,
+    staged,
+)
+from dumbbell.folders.undisturbed import undisturbed
+
+
+class ResultFolder:
+    """Where a result goes, and what it is about."""
+
+    def __init__(
+        self,
+        folder: str | Path,
+        kind: Kind,
+        subject: Subject,
+        *,
+        replace: bool = False,
+        tell: Callable[[str], None] | None = None,
+    ) -> None:
+        """Name the place; nothing is touched yet.
+
+        Args:
+            folder: May exist when it is empty or holds an earlier result. Parents are made. A
+                symbolic link is followed.
+            kind: Of the result.
+            subject: What it is about.
+            replace: Whether the result of another experiment may be replaced.
+            tell: Gets a sentence about whatever a person may not expect.
+        """
+        self.folder = Path(folder)
+        self._target = Path(os.path.realpath(folder))
+        self._kind = kind
+        self._subject = subject
+        self._replace = replace
+        self._tell = tell or (lambda sentence: None)
+
+    def check(self) -> None:
+        """Refuse a folder that will not do, before hours of simulation; say what is replaced.
+
+        Raises:
+            SpecError: It is a file, a folder of somebody else's, or (without ``replace``) the
+                result of another experiment.
+        """
+        before = self._refuse()
+        if before is not None:
+            sentence = _what_is_replaced(before, self._kind, self._subject)
+            if sentence:
+                self._tell(f"{self.folder}: {sentence}")
+
+    @contextlib.contextmanager
+    def replaced(self) -> Iterator[Path]:
+        """Give a fresh folder to write into; on a clean exit its content is the target's.
+
+        Files of the earlier result go. A file that is not of it, or that was changed since, stays
+        under its name, or as ``NAME.kept`` where the new result has a file of that name.
+
+        Raises:
+            SpecError: As `check`.
+            OSError: It cannot be written; a full disk names the folder.
+        """
+        self._refuse()
+        self._clear_left()
+        with naming(self.folder), staged(self._target, self._leave) as staging:
+            new = staging.path / NEW
+            new.mkdir()
+            yield new
+            with undisturbed():
+                self._put_in_place(staging)
+        self._clear_left()
+
+    def _refuse(self) -> Manifest | None:
+        target = self._target
+        if not os.path.lexists(target):
+            return None
+        if not target.is_dir():
+            raise SpecError("--out", self.folder, "a folder, existing or new, is expected")
+        try:
+            before = read_manifest(target, self._kind)
+        except ValueError as error:
+            raise SpecError("--out", self.folder, f"another folder: {error}") from None
+        if before is None:
+            if any(target.iterdir()):
+                raise SpecError(
+                    "--out",
+                    self.folder,
+                    f"the folder is not empty and was not written by dumbbell (no "
+                    f"{self._kind.marker} in it): choose another or empty it",
+                )
+            return None
+        if not (self._replace or before.is_about(self._subject, target)):
+            raise SpecError(
+                "--out",
+                self.folder,
+                f"another folder, as this one holds the {self._kind.noun} of "
+                f"{_named(before.name, before.source)}; or --replace, which keeps your own files",
+            )
+        closed = unreadable(target, self._kind)
+        if closed is not None:
+            raise SpecError("--out", closed, "a folder that may be read and moved")
+        return before
+
+    def _put_in_place(self, staging: Staging) -> None:
+        target = self._target
+        new, ready = staging.path / NEW, staging.path / READY
+        written = Manifest.of(new, self._subject, target, staging.path.name)
+        (new / self._kind.marker).write_text(written.to_json(), encoding="utf-8")
+        if target.exists():
+            for name, kept in carry(target, new, self._kind, written):
+                self._tell(f"{self.folder}: your {name} is now {kept}")
+        new.rename(ready)
+        try:
+            # Also in place of an empty folder, by rename(2).
+            ready.rename(target)
+        except OSError:
+            if not target.is_dir():
+                raise
+        else:
+            return
+        if not exchange(ready, target):
+            _rename_both(target, staging.path / OLD, ready)
+
+    def _clear_left(self) -> None:
+        """Finish or remove what killed processes left."""
+        target = self._target
+        for staging in left_beside(target):
+            self._leave(staging)
+        for left in left_by_earlier_versions(target):
+            # Without the marker it was never complete. With it, it may be the folder before, and
+            # the only copy of something.
+            if not (left / self._kind.marker).is_file():
+                remove_tree(left)
+            elif target.exists():
+                with contextlib.suppress(OSError, ValueError):
+                    retire(left, target, self._kind)
+
+    def _leave(self, staging: Staging) -> None:
+        """What was written goes when it is not in place, what was there before when it is."""
+        with contextlib.suppress(OSError, ValueError):
+            self._finish(staging)
+        staging.remove()
+        if staging.path.exists() and self._target.exists():
+            self._tell(f"{staging.path}: what is in it could not be moved to {self.folder}")
+
+    def _finish(self, staging: Staging) -> None:
+        target = self._target
+        old, ready = staging.path / OLD, staging.path / READY
+        if old.exists() and not target.exists():
+            (ready if ready.exists() else old).rename(target)
+        for folder in (old, ready):
+            if not folder.exists():
+                continue
+            manifest = read_manifest(folder, self._kind)
+            if manifest is not None and manifest.staged_in == staging.path.name:
+                remove_tree(folder)  # it never came to its place
+            elif target.exists():
+                retire(folder, target, self._kind)
+
+
+def _rename_both(target: Path, aside: Path, ready: Path) -> None:
+    """Without an exchange: two renames, the first undone when the second does not happen."""
+    target.rename(aside)
+    try:
+        ready.rename(target)
+    except BaseException:
+        aside.rename(target)
+        raise
+
+
+def _named(name: str, source: str) -> str:
+    return f"{name!r} ({source})" if source else repr(name)
+
+
+def _what_is_replaced(before: Manifest, kind: Kind, now: Subject) -> str:
+    if before.is_of_earlier_version:
+        return f"the {kind.noun} that an earlier version of dumbbell wrote there will be replaced"
+    if before.name != now.name:
+        return f"the {kind.noun} of {_named(before.name, before.source)} will be replaced"
+    differences = [
+        f"{name} {before.settings.get(name, 'none')} (now {now.settings.get(name, 'none')})"
+        for name in {**before.settings, **now.settings}
+        if before.settings.get(name) != now.settings.get(name)
+    ]
+    if before.digest != now.digest:
+        differences.insert(0, "another description")
+    if not differences:
+        return ""
+    return f"the {kind.noun} there will be replaced; it had {', '.join(differences)}"

@@ -1,0 +1,64 @@
+"""One file that appears whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from dumbbell.folders.full_disk import naming
+from dumbbell.folders.staging import (
+    NEW,
+    Staging,
+    left_beside,
+    left_by_earlier_versions,
+    remove_tree,
+    staged,
+)
+
+
+@contextlib.contextmanager
+def replaced_file(target: str | Path) -> Iterator[Path]:
+    """Give a path to write a file at; on a clean exit it takes the target's place in one step.
+
+    Args:
+        target: Its folder is made when missing. A symbolic link is followed; a device or FIFO is
+            written as it is.
+
+    Raises:
+        OSError: It cannot be written; a full disk names the target.
+    """
+    place = Path(os.path.realpath(target))
+    if place.exists() and not place.is_file():
+        with naming(Path(target)):
+            yield place
+        return
+    for left in left_beside(place):
+        left.remove()
+    for earlier in left_by_earlier_versions(place):
+        if earlier.is_dir():
+            remove_tree(earlier)
+        else:
+            earlier.unlink(missing_ok=True)
+    with naming(Path(target)), staged(place, Staging.remove) as staging:
+        new = staging.path / NEW
+        yield new
+        if place.exists():
+            shutil.copymode(place, new)
+        new.replace(place)
+
+
+def replace_file(target: str | Path, content: str | bytes) -> None:
+    """Write a file beside the target, then rename it into place.
+
+    Args:
+        target: Its folder is made when missing.
+        content: Text (written as UTF-8) or bytes.
+
+    Raises:
+        OSError: It cannot be written; a full disk names the target.
+    """
+    with replaced_file(target) as path:
+        path.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)

@@ -1,0 +1,168 @@
+"""Hidden folders beside a target, in which it is written; known to be in use by their lock.
+
+.NAME.partial-RANDOM/lock     held by whoever writes, for as long as that process lives
+.NAME.partial-RANDOM/new      being written
+.NAME.partial-RANDOM/ready    complete; once in place, the folder that was there before
+.NAME.partial-RANDOM/old      the folder before, where two cannot be exchanged in one step
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import hashlib
+import os
+import re
+import secrets
+import shutil
+import stat
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from dumbbell.folders.undisturbed import undisturbed
+
+NEW, READY, OLD = "new", "ready", "old"
+_LOCK = "lock"
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+_LONGEST_NAME = 200
+"""Of a target, in bytes: file systems take 255 with what is put around it."""
+_EARLIER_STALE_AFTER_S = 3600.0
+
+
+class Staging:
+    """One such folder, locked."""
+
+    def __init__(self, path: Path, lock: BinaryIO | None) -> None:
+        """Hold the lock of ``path``; None where the file system has no locks."""
+        self.path = path
+        self._lock = lock
+
+    @classmethod
+    def beside(cls, target: Path) -> Staging:
+        """Make one; missing parents of the target are made.
+
+        Raises:
+            OSError: There is no room, or no right to write there.
+        """
+        target.parent.mkdir(parents=True, exist_ok=True)
+        while True:
+            path = target.with_name(f".{_stem(target)}.partial-{secrets.token_hex(8)}")
+            path.mkdir()
+            try:
+                staging = cls.taken_over(path)
+            except OSError as error:
+                if error.errno not in _NO_LOCKS:
+                    shutil.rmtree(path, ignore_errors=True)
+                    raise
+                staging = cls(path, None)
+            # Whoever clears up may have found it before it was locked: then another is made.
+            if staging is not None:
+                return staging
+
+    @classmethod
+    def taken_over(cls, path: Path) -> Staging | None:
+        """Lock one; None when somebody holds it or it is gone.
+
+        Raises:
+            OSError: The file system has no locks, or no room for the lock's file.
+        """
+        try:
+            lock = (path / _LOCK).open("ab")
+        except FileNotFoundError:
+            return None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(lock.fileno()), (path / _LOCK).stat()):
+                return cls(path, lock)
+        except (BlockingIOError, FileNotFoundError):
+            pass
+        except BaseException:
+            lock.close()
+            raise
+        lock.close()
+        return None
+
+    def remove(self) -> None:
+        """Remove it with what was never put in place; what was there before must be gone."""
+        if not any((self.path / name).exists() for name in (READY, OLD)):
+            remove_tree(self.path)
+        if self._lock is not None:
+            self._lock.close()
+
+
+@contextlib.contextmanager
+def staged(target: Path, leave: Callable[[Staging], None]) -> Iterator[Staging]:
+    """Make one, and leave it in any case.
+
+    Args:
+        target: What is to be written.
+        leave: Called at the end; perhaps twice, so that a Ctrl-C just before it cannot skip it.
+
+    Raises:
+        OSError: There is no room, or no right to write there.
+    """
+    staging = None
+    try:
+        with undisturbed():
+            staging = Staging.beside(target)
+        yield staging
+    finally:
+        if staging is not None:
+            try:
+                with undisturbed():
+                    leave(staging)
+            except BaseException:
+                with undisturbed():
+                    leave(staging)
+                raise
+
+
+def remove_tree(folder: Path) -> None:
+    """Remove what can be; also folders that may not be written, as a person's may be."""
+    for inside, _, _ in os.walk(folder):
+        with contextlib.suppress(OSError):
+            Path(inside).chmod(stat.S_IRWXU)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def left_beside(target: Path) -> Iterator[Staging]:
+    """Those that killed processes left, each locked."""
+    pattern = re.compile(rf"\.{re.escape(_stem(target))}\.partial-[0-9a-f]{{16}}")
+    for path in _matching(target.parent, pattern):
+        with contextlib.suppress(OSError):
+            staging = Staging.taken_over(path)
+            if staging is not None:
+                yield staging
+
+
+def left_by_earlier_versions(target: Path) -> Iterator[Path]:
+    """Folders and files that had the process's number in their name, and no lock.
+
+    Their process is gone and an hour has passed, as that version itself asked.
+    """
+    pattern = re.compile(rf"\.{re.escape(_stem(target))}\.partial-(\d+)-[0-9a-f]{{8}}(-old)?")
+    for path in _matching(target.parent, pattern):
+        found = pattern.fullmatch(path.name)
+        if found is None or Path("/proc", found[1]).exists():
+            continue
+        with contextlib.suppress(OSError):
+            if time.time() - path.lstat().st_mtime > _EARLIER_STALE_AFTER_S:
+                yield path
+
+
+def _stem(target: Path) -> str:
+    name = os.fsencode(target.name)
+    return target.name if len(name) <= _LONGEST_NAME else hashlib.sha256(name).hexdigest()
+
+
+def _matching(folder: Path, pattern: re.Pattern[str]) -> list[Path]:
+    with contextlib.suppress(OSError):
+        return sorted(
+            path
+            for path in folder.iterdir()
+            if pattern.fullmatch(path.name) and path.lstat().st_uid == os.getuid()
+        )
+    return []

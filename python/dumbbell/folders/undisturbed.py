@@ -1,0 +1,36 @@
+"""A moment in which Ctrl-C and SIGTERM wait."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from types import FrameType
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Let a signal that comes inside be obeyed at the end."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may handle signals, and gets them
+        return
+    came: list[int] = []
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    # A handler that was not set from Python cannot be restored: it stays.
+    before = {number: signal.getsignal(number) for number in numbers}
+    for number, handler in before.items():
+        if handler is not None:
+            signal.signal(number, on_signal)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if handler is not None:
+                signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])
