@@ -272,7 +272,7 @@ fn htbs(children: BoxedStrategy<Qdisc>) -> impl Strategy<Value = Qdisc> {
     let buckets = (1..=u32::MAX, 1..=u32::MAX, 0..8u8, any::<u32>());
     let child = prop::option::of(children.prop_map(Box::new));
     let leaves = prop::collection::vec((rates, buckets, child), 1..4);
-    let globals = (any::<u16>(), 1..=u32::MAX, 0..u32::MAX);
+    let globals = (any::<u16>(), 1..=u32::MAX >> 1, 0..u32::MAX);
     (leaves, globals, filters()).prop_map(|(leaves, (default_minor, r2q, direct), filters)| {
         let class = |(minor, ((rate, ceil), (burst, cburst, prio, quantum), child))| HtbClass {
             minor,

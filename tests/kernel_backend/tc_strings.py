@@ -90,13 +90,17 @@ def _number(draw: random.Random) -> str:
         return draw.choice(_ODD_NUMBERS)
     if draw.random() < 0.4:
         return draw.choice(_NUMBERS)
-    return draw.choice((str(draw.randint(1, 3000)), f"{draw.uniform(0.01, 3000):.{draw.randint(0, 4)}f}"))
+    return draw.choice(
+        (str(draw.randint(1, 3000)), f"{draw.uniform(0.01, 3000):.{draw.randint(0, 4)}f}")
+    )
 
 
 def _whole(draw: random.Random) -> str:
     if draw.random() < 0.03:
         return draw.choice((*_ODD_NUMBERS, "1000p", "100kb", "1.5k"))
-    return draw.choice((draw.choice(_NUMBERS), str(draw.randint(1, 40)), str(draw.randint(1, 70000))))
+    return draw.choice(
+        (draw.choice(_NUMBERS), str(draw.randint(1, 40)), str(draw.randint(1, 70000)))
+    )
 
 
 def _size(draw: random.Random) -> str:
@@ -134,7 +138,10 @@ def _upto(most: int, one: Callable[[random.Random], str]) -> Callable[[random.Ra
 
 
 def _delay(draw: random.Random) -> list[str]:
-    return [_time(draw), *([_time(draw), *_upto(2, _percent)(draw)[1:]] if draw.random() < 0.5 else [])]
+    return [
+        _time(draw),
+        *([_time(draw), *_upto(2, _percent)(draw)[1:]] if draw.random() < 0.5 else []),
+    ]
 
 
 def _loss(draw: random.Random) -> list[str]:

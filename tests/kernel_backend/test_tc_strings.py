@@ -16,12 +16,15 @@ import pytest
 from tc_in_guest import Answer, ask_tc
 from tc_strings import tc_lines
 
-from dumbbell import units
+from dumbbell import _engine, units
 
 FEW, MANY = 100, 5000
 REVIEWED = Path(__file__).parent / "tc-strings.json"
 """Of a review that found what tc reads otherwise: 700 lines."""
-NOT_HERE = "is not implemented yet"
+NOT_HERE = {
+    word for table in json.loads(_engine.disciplines()) for word in table["not_implemented"]
+}
+"""Words of tc that are refused here as not implemented."""
 
 Config = Mapping[str, Any]
 
@@ -45,7 +48,7 @@ def _compare(kernel: Path, lines: Sequence[str], folder: Path) -> int:
     for line, config, text in zip(lines, ours, written, strict=True):
         theirs = answers[line]
         if isinstance(config, units.QdiscError):
-            if theirs.is_taken and config.reason is None and NOT_HERE not in str(config):
+            if theirs.is_taken and config.reason is None and config.value not in NOT_HERE:
                 wrong.append(f"{line}: only tc takes it; here: {config}")
         elif not theirs.is_taken:
             wrong.append(f"{line}: only we take it; tc: {theirs.error}")
@@ -61,11 +64,26 @@ def _differences(
     if typed.shown != rendered.shown:
         return [f"{line}: shown as {typed.shown}\n  {text}: as {rendered.shown or rendered.error}"]
     options = typed.shown.get("options", {})
+    compared = [(options, _shown_numbers(config))]
+    if config["kind"] == "netem":
+        parts = _netem_parts(config)
+        compared += [(options[key], parts[key]) for key in parts if key in options]
     return [
-        f"{line}: {key} is {mine} here and {options[key]} there"
-        for key, mine in _shown_numbers(config).items()
-        if key in options and options[key] != pytest.approx(mine, rel=1e-6, abs=1e-12)
+        f"{line}: {key} is {mine} here and {shown[key]} there"
+        for shown, numbers in compared
+        for key, mine in numbers.items()
+        if key in shown and not _is_shown(mine, shown[key])
     ]
+
+
+def _share(ppb: int) -> float:
+    """As the kernel's fraction of 32 bits."""
+    return round(ppb / 1e9 * 0xFFFF_FFFF) / 0xFFFF_FFFF
+
+
+def _is_shown(mine: float, shown: float) -> bool:
+    """Whole numbers as they are, others to six digits (C's ``%g``)."""
+    return shown == (mine if isinstance(mine, int) else float(f"{mine:g}"))
 
 
 def _codel_us(time_ns: int) -> int:
@@ -74,8 +92,31 @@ def _codel_us(time_ns: int) -> int:
 
 
 def _netem_numbers(config: Config) -> dict[str, Any]:
-    """Those that are numbers of their own in what is shown."""
-    return {"limit": config["limit_packets"], "gap": config["gap_packets"]}
+    return {"limit": config["limit_packets"], "gap": config["gap_packets"], "ecn": config["ecn"]}
+
+
+def _netem_parts(config: Config) -> dict[str, dict[str, Any]]:
+    """What is shown as an object of its own: times in seconds, shares of 1, bytes per second."""
+    return {
+        # tc shows whole microseconds of its ticks.
+        "delay": {
+            **{key: config[f"{key}_ns"] // 1000 / 1e6 for key in ("delay", "jitter")},
+            "correlation": _share(config["delay_correlation_ppb"]),
+        },
+        **{
+            key: {
+                key: _share(config[f"{key}_ppb"]),
+                "correlation": _share(config[f"{key}_correlation_ppb"]),
+            }
+            for key in ("duplicate", "reorder")
+        },
+        "rate": {
+            "rate": config["rate_bps"] // 8,
+            "packetoverhead": config["packet_overhead_bytes"],
+            "cellsize": config["cell_size_bytes"],
+            "celloverhead": config["cell_overhead_bytes"],
+        },
+    }
 
 
 def _codel_numbers(config: Config) -> dict[str, Any]:

@@ -71,9 +71,10 @@ def _text(value: object, allowed: str, unit: str = "") -> str:
     """Refuses what is not text; a bare number gets its unit as a hint."""
     if isinstance(value, str):
         return value
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    # No unit makes a quantity of what is not finite, or below 0.
-    hint = f"{value}{unit}" if number and unit and 0 < value < math.inf else None
+    hint = None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        # No unit makes a quantity of what is not finite, or not above 0.
+        hint = f"{value}{unit}" if unit and 0 < value < math.inf else None
     raise Refused(value, allowed, hint)
 
 

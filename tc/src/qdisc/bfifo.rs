@@ -60,7 +60,7 @@ impl Grammar for Bfifo {
         let mut limit_bytes = DEFAULT_LIMIT_BYTES;
         while let Some(parameter) = words.parameter()? {
             match parameter.name {
-                "limit" => limit_bytes = words.size_bytes(parameter, Some(Reason::DropsAll))?,
+                "limit" => limit_bytes = words.size_bytes(parameter, Reason::DropsAll)?,
                 other => return Err(words.unknown(other)),
             }
         }

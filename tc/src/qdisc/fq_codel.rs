@@ -223,7 +223,7 @@ fn quantum_bytes(words: &mut Words, parameter: &'static Parameter) -> Result<u32
 
 /// The limit after its word; above 2^31 the kernel takes 2^31.
 fn memory_limit_bytes(words: &mut Words, parameter: &'static Parameter) -> Result<u32, QdiscError> {
-    match words.size_bytes(parameter, Some(Reason::DropsAll))? {
+    match words.size_bytes(parameter, Reason::DropsAll)? {
         bytes if bytes > MOST_MEMORY_BYTES => {
             Err(FqCodel::DISCIPLINE.not_taken(parameter, bytes, Reason::Replaced))
         }

@@ -27,6 +27,7 @@ use std::fmt;
 /// `get_hz` of tc where timers are of high resolution.
 const CLOCK_HZ: u64 = 1_000_000_000;
 const DEFAULT_MTU_BYTES: u32 = 1600;
+const LARGEST_R2Q: u32 = i32::MAX as u32;
 /// Priorities of leaves (`TC_HTB_NUMPRIO`).
 const PRIORITIES: u8 = 8;
 
@@ -92,7 +93,7 @@ const R2Q: Parameter = Parameter {
     unit: "1/s",
     default: Value::Number(10),
     default_source: "tc",
-    range: "1 to 4294967295",
+    range: "1 to 2147483647",
     effect: "The quantum of a leaf that says none: its rate in bytes per second over this, from \
              1000 to 200000 bytes.",
 };
@@ -245,8 +246,8 @@ impl Grammar for Htb {
     }
 
     fn check(&self) -> Result<(), QdiscError> {
-        if self.r2q == 0 {
-            return Err(Htb::DISCIPLINE.out_of_range(&R2Q, 0));
+        if !(1..=LARGEST_R2Q).contains(&self.r2q) {
+            return Err(Htb::DISCIPLINE.out_of_range(&R2Q, self.r2q));
         }
         if self.direct_qlen_packets == u32::MAX {
             return Err(Htb::DISCIPLINE.out_of_range(&DIRECT_QLEN, u32::MAX));
@@ -360,7 +361,7 @@ impl Htb {
 
 impl HtbClass {
     fn parse(minor: u16, parent_minor: u16, words: &mut Words) -> Result<HtbClass, QdiscError> {
-        let ignored = Some(Reason::Ignored);
+        let ignored = Reason::Ignored;
         let mut mtu_bytes = DEFAULT_MTU_BYTES;
         let mut class = HtbClass {
             minor,
@@ -375,7 +376,7 @@ impl HtbClass {
         };
         while let Some(parameter) = words.parameter()? {
             match parameter.name {
-                "rate" => class.rate_bps = words.rate_bps(parameter, None)?,
+                "rate" => class.rate_bps = words.rate_bps(parameter, Reason::Ignored)?,
                 "ceil" => class.ceil_bps = words.rate_bps(parameter, ignored)?,
                 "burst" => class.burst_bytes = words.bucket_bytes(parameter, ignored)?,
                 "cburst" => class.cburst_bytes = words.bucket_bytes(parameter, ignored)?,
@@ -428,10 +429,12 @@ impl HtbClass {
     }
 }
 
-/// The divisor after its word; of 0 the kernel makes 1.
+/// The divisor after its word; of 0, and of what is negative in 32 bits, the kernel makes 1.
 fn r2q(words: &mut Words, parameter: &'static Parameter) -> Result<u32, QdiscError> {
-    let number = words.unsigned(parameter, Base::Ten)?;
-    words.above_zero(parameter, number, Some(Reason::Replaced))
+    match words.unsigned(parameter, Base::Ten)? {
+        number @ 1..=LARGEST_R2Q => Ok(number),
+        number => Err(Htb::DISCIPLINE.not_taken(parameter, number, Reason::Replaced)),
+    }
 }
 
 /// The length after its word. tc has no other mark for "not given" than the largest number.
@@ -454,7 +457,7 @@ fn priority(words: &mut Words, parameter: &'static Parameter) -> Result<u8, Qdis
 /// The number after its word, in the decimal system; without it, another value is computed.
 fn decimal(words: &mut Words, parameter: &'static Parameter) -> Result<u32, QdiscError> {
     let number = words.unsigned(parameter, Base::Ten)?;
-    words.above_zero(parameter, number, Some(Reason::Ignored))
+    words.above_zero(parameter, number, Reason::Ignored)
 }
 
 impl fmt::Display for Htb {

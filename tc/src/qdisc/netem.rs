@@ -289,7 +289,7 @@ impl Netem {
         parameter: &'static Parameter,
     ) -> Result<(), QdiscError> {
         let modelled = Reason::NotModelled;
-        self.rate_bps = words.rate_bps(parameter, Some(Reason::Ignored))?;
+        self.rate_bps = words.rate_bps(parameter, Reason::Ignored)?;
         if words.signed_number_follows() {
             self.packet_overhead_bytes =
                 words.signed(&PACKET_OVERHEAD, PACKET_OVERHEAD_BYTES, modelled)?;

@@ -165,7 +165,7 @@ pub fn parse_police_noting(text: &str) -> Result<(Police, Vec<Notice>), QdiscErr
     let text = text.trim_ascii();
     let text = text.strip_prefix("action ").unwrap_or(text).trim_ascii();
     let text = text.strip_prefix("police ").unwrap_or(text);
-    let ignored = Some(Reason::Ignored);
+    let ignored = Reason::Ignored;
     let mut words = Words::new(&POLICE, text.split_ascii_whitespace());
     let mut police = Police {
         rate_bps: 0,
@@ -175,8 +175,8 @@ pub fn parse_police_noting(text: &str) -> Result<(Police, Vec<Notice>), QdiscErr
     };
     while let Some(parameter) = words.parameter()? {
         match parameter.name {
-            "rate" => police.rate_bps = words.rate_bps(parameter, None)?,
-            "burst" => police.burst_bytes = words.bucket_bytes(parameter, None)?,
+            "rate" => police.rate_bps = words.rate_bps(parameter, Reason::Ignored)?,
+            "burst" => police.burst_bytes = words.bucket_bytes(parameter, Reason::Ignored)?,
             "mtu" => police.mtu_bytes = words.bucket_bytes(parameter, ignored)?,
             "peakrate" => police.peakrate_bps = words.rate_bps(parameter, ignored)?,
             _ => {} // drop: it must be there, and says nothing more

@@ -220,13 +220,13 @@ impl Grammar for Red {
             adaptive: false,
             nodrop: false,
         };
-        let ignored = Some(Reason::Ignored);
+        let ignored = Reason::Ignored;
         while let Some(parameter) = words.parameter()? {
             match parameter.name {
-                "limit" => red.limit_bytes = words.size_bytes(parameter, None)?,
+                "limit" => red.limit_bytes = words.size_bytes(parameter, Reason::Ignored)?,
                 "min" => red.min_bytes = words.size_bytes(parameter, ignored)?,
                 "max" => red.max_bytes = words.size_bytes(parameter, ignored)?,
-                "avpkt" => red.avpkt_bytes = words.size_bytes(parameter, None)?,
+                "avpkt" => red.avpkt_bytes = words.size_bytes(parameter, Reason::Ignored)?,
                 "burst" => red.burst_packets = words.count(parameter)?,
                 "probability" => red.probability_ppb = probability_ppb(words, parameter)?,
                 "bandwidth" => red.bandwidth_bps = words.rate_bps(parameter, ignored)?,
@@ -402,7 +402,7 @@ impl fmt::Display for Red {
 fn probability_ppb(words: &mut Words, parameter: &'static Parameter) -> Result<u32, QdiscError> {
     let number = words.real(parameter)?;
     let refused = |reason| Err(Red::DISCIPLINE.not_taken(parameter, number, reason));
-    if !(number < 1.0) {
+    if number.is_nan() || number >= 1.0 {
         return refused(Reason::Wraps);
     }
     let ppb = libm::rint(number * f64::from(PPB)) as u32;

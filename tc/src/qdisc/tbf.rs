@@ -151,14 +151,15 @@ impl Grammar for Tbf {
         };
         while let Some(parameter) = words.parameter()? {
             match parameter.name {
-                "rate" => tbf.rate_bps = words.rate_bps(parameter, None)?,
-                "burst" => tbf.burst_bytes = words.bucket_bytes(parameter, None)?,
-                "limit" => tbf.limit_bytes = words.size_bytes(parameter, None)?,
-                "latency" => latency_us = Some(words.time_us(parameter)?),
-                "peakrate" => {
-                    tbf.peakrate_bps = words.rate_bps(parameter, Some(Reason::Ignored))?
+                "rate" => tbf.rate_bps = words.rate_bps(parameter, Reason::Ignored)?,
+                "burst" => tbf.burst_bytes = words.bucket_bytes(parameter, Reason::Ignored)?,
+                "limit" => tbf.limit_bytes = words.size_bytes(parameter, Reason::Ignored)?,
+                "latency" => {
+                    let time_us = words.time_us(parameter)?;
+                    latency_us = Some(words.above_zero(parameter, time_us, Reason::Ignored)?);
                 }
-                "mtu" => tbf.mtu_bytes = words.bucket_bytes(parameter, Some(Reason::Ignored))?,
+                "peakrate" => tbf.peakrate_bps = words.rate_bps(parameter, Reason::Ignored)?,
+                "mtu" => tbf.mtu_bytes = words.bucket_bytes(parameter, Reason::Ignored)?,
                 other => return Err(words.unknown(other)),
             }
         }
@@ -213,9 +214,6 @@ impl Tbf {
     /// What `latency` means in bytes, as tc computes it: in doubles, without a look at overflow.
     fn limit_of_latency(&self, latency_us: u32) -> Result<u32, QdiscError> {
         let value = || format!("{latency_us}us");
-        if latency_us == 0 {
-            return Err(Tbf::DISCIPLINE.out_of_range(&LATENCY, value()));
-        }
         let held = |rate_bps: u64, bucket_bytes: u32| {
             (rate_bps / 8) as f64 * f64::from(latency_us) / 1e6 + f64::from(bucket_bytes)
         };

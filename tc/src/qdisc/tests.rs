@@ -129,7 +129,6 @@ fn values_out_of_range_or_no_values() {
         "bfifo limit 4gb",
         "codel limit 4294967296",
         "codel limit -1",
-        "tbf rate 7bit burst 5kb limit 1kb", // no whole byte per second
         "netem delay 275s",
     ] {
         let refusal = refused(text);
@@ -257,12 +256,18 @@ fn what_tc_takes_and_would_be_another_is_refused_with_the_reason() {
         ("fq_codel memory_limit 0", Reason::DropsAll),
         ("pfifo limit 0", Reason::DropsAll),
         ("htb r2q 0", Reason::Replaced),
+        ("htb r2q 2147483648", Reason::Replaced),
         ("htb default 10000", Reason::Wraps),
         ("htb direct_qlen 4294967295", Reason::Ignored),
         ("tbf rate 5% burst 5kb limit 1kb", Reason::NeedsDevice),
         ("tbf rate 1mbit burst 5kb/8 limit 1kb", Reason::Ignored),
         ("tbf rate 1gbit burst 5kb latency 100s", Reason::Wraps),
         ("tbf rate 1mbit burst 5kb limit 1kb mtu 0", Reason::Ignored),
+        ("tbf rate 7bit burst 5kb limit 1kb", Reason::Ignored), // no whole byte per second
+        (
+            "tbf rate 1mbit burst 5kb limit 1kb latency -0",
+            Reason::Ignored,
+        ),
         ("red limit 60kb avpkt 600 min 0", Reason::Ignored),
         ("red limit 60kb avpkt 600 probability 1", Reason::Wraps),
         (
@@ -498,7 +503,7 @@ fn tbf_says_what_is_missing_or_too_much() {
         ),
         (
             "tbf rate 1mbit burst 10kb latency 0",
-            "tbf latency: \"0us\" is out of range; ",
+            "tbf latency: \"0\": tc or the kernel ignores it, ",
         ),
         (
             "tbf rate 1gbit burst 10kb latency 100s",

@@ -107,7 +107,7 @@ impl<'a> Words<'a> {
     /// The count after `parameter`, of which tc takes 0 for not given (`get_unsigned`).
     pub(super) fn count(&mut self, parameter: &'static Parameter) -> Result<u32, QdiscError> {
         let count = self.unsigned(parameter, Base::ByPrefix)?;
-        self.above_zero(parameter, count, Some(Reason::Ignored))
+        self.above_zero(parameter, count, Reason::Ignored)
     }
 
     /// The number after `parameter`, in 32 bits.
@@ -186,14 +186,14 @@ impl<'a> Words<'a> {
             }
         })?;
         self.notices.extend(in_tc::packets_notice(text, packets));
-        self.above_zero(parameter, packets, Some(Reason::DropsAll))
+        self.above_zero(parameter, packets, Reason::DropsAll)
     }
 
-    /// The size after `parameter` in bytes, above 0: tc refuses that too, if no reason is given.
+    /// The size after `parameter` in bytes, above 0.
     pub(super) fn size_bytes(
         &mut self,
         parameter: &'static Parameter,
-        at_zero: Option<Reason>,
+        at_zero: Reason,
     ) -> Result<u32, QdiscError> {
         let text = self.value(parameter)?;
         let bytes = self.read(parameter, in_tc::parse_size_bytes(text))?;
@@ -205,7 +205,7 @@ impl<'a> Words<'a> {
     pub(super) fn bucket_bytes(
         &mut self,
         parameter: &'static Parameter,
-        at_zero: Option<Reason>,
+        at_zero: Reason,
     ) -> Result<u32, QdiscError> {
         let text = self.value(parameter)?;
         let (size, cell) = match text.split_once('/') {
@@ -230,7 +230,7 @@ impl<'a> Words<'a> {
     pub(super) fn rate_bps(
         &mut self,
         parameter: &'static Parameter,
-        at_zero: Option<Reason>,
+        at_zero: Reason,
     ) -> Result<u64, QdiscError> {
         let text = self.value(parameter)?;
         let rate_bps = self.read(parameter, in_tc::parse_rate_bps(text))?;
@@ -241,7 +241,7 @@ impl<'a> Words<'a> {
     /// The time after `parameter`, in ns, of which tc takes 0 for not given.
     pub(super) fn time_ns(&mut self, parameter: &'static Parameter) -> Result<u64, QdiscError> {
         let time_us = self.time_us(parameter)?;
-        let time_us = self.above_zero(parameter, time_us, Some(Reason::Ignored))?;
+        let time_us = self.above_zero(parameter, time_us, Reason::Ignored)?;
         Ok(u64::from(time_us) * NS_PER_US)
     }
 
@@ -273,17 +273,16 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Refuses 0: for a reason, or as tc does.
+    /// Refuses 0, which tc takes for this reason, at least as the first of two.
     pub(super) fn above_zero<T: Default + PartialEq + ToString>(
         &self,
         parameter: &'static Parameter,
         value: T,
-        at_zero: Option<Reason>,
+        at_zero: Reason,
     ) -> Result<T, QdiscError> {
-        match at_zero {
-            _ if value != T::default() => Ok(value),
-            Some(reason) => Err(self.discipline.not_taken(parameter, value, reason)),
-            None => Err(self.discipline.out_of_range(parameter, value)),
+        match value == T::default() {
+            true => Err(self.discipline.not_taken(parameter, value, at_zero)),
+            false => Ok(value),
         }
     }
 

