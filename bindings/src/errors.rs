@@ -28,14 +28,34 @@ pub fn spec_invalid(path: &str, value: &str, allowed: &str, hint: Option<&str>) 
     with_parts(SpecInvalid::new_err(message), path, value, allowed, hint)
 }
 
+/// What an error about a text has besides its message.
+pub struct Parts<'a> {
+    /// What was refused.
+    pub value: &'a str,
+    /// What is allowed instead.
+    pub allowed: &'a str,
+    /// What was probably meant.
+    pub hint: Option<&'a str>,
+    /// Why, where tc reads it.
+    pub reason: Option<String>,
+}
+
 /// About a unit.
-pub fn unit(message: String, value: &str, allowed: &str, hint: Option<&str>) -> PyErr {
-    with_parts(UnitError::new_err(message), "", value, allowed, hint)
+pub fn unit(message: String, parts: Parts) -> PyErr {
+    about_text(UnitError::new_err(message), parts)
 }
 
 /// About tc text.
-pub fn qdisc(message: String, value: &str, allowed: &str, hint: Option<&str>) -> PyErr {
-    with_parts(QdiscError::new_err(message), "", value, allowed, hint)
+pub fn qdisc(message: String, parts: Parts) -> PyErr {
+    about_text(QdiscError::new_err(message), parts)
+}
+
+fn about_text(error: PyErr, parts: Parts) -> PyErr {
+    let error = with_parts(error, "", parts.value, parts.allowed, parts.hint);
+    Python::attach(|py| {
+        let set = error.value(py).setattr(intern!(py, "reason"), parts.reason);
+        set.err().unwrap_or(error.clone_ref(py))
+    })
 }
 
 /// About a run.

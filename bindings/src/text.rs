@@ -7,19 +7,43 @@ use pyo3::prelude::*;
 fn unit_error(error: tc::UnitError) -> PyErr {
     errors::unit(
         error.to_string(),
-        error.value(),
-        error.allowed(),
-        error.hint(),
+        errors::Parts {
+            value: error.value(),
+            allowed: error.allowed(),
+            hint: error.hint(),
+            reason: error.reason().map(|reason| reason.to_string()),
+        },
     )
 }
 
 fn qdisc_error(error: tc::QdiscError) -> PyErr {
     errors::qdisc(
         error.to_string(),
-        error.value(),
-        error.allowed(),
-        error.hint(),
+        errors::Parts {
+            value: error.value(),
+            allowed: error.allowed(),
+            hint: error.hint(),
+            reason: error.reason().map(|reason| reason.to_string()),
+        },
     )
+}
+
+#[pyfunction]
+fn rate_notices(text: &str) -> String {
+    let notice = tc::rate_notice(text);
+    tc::Notice::list_json(notice.as_slice())
+}
+
+#[pyfunction]
+fn qdisc_notices(text: &str) -> PyResult<String> {
+    let (_, notices) = tc::parse_qdisc_noting(text).map_err(qdisc_error)?;
+    Ok(tc::Notice::list_json(&notices))
+}
+
+#[pyfunction]
+fn police_notices(text: &str) -> PyResult<String> {
+    let (_, notices) = tc::parse_police_noting(text).map_err(qdisc_error)?;
+    Ok(tc::Notice::list_json(&notices))
 }
 
 #[pyfunction]
@@ -108,6 +132,9 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(format_size, module)?)?;
     module.add_function(wrap_pyfunction!(format_rate, module)?)?;
     module.add_function(wrap_pyfunction!(format_time, module)?)?;
+    module.add_function(wrap_pyfunction!(rate_notices, module)?)?;
+    module.add_function(wrap_pyfunction!(qdisc_notices, module)?)?;
+    module.add_function(wrap_pyfunction!(police_notices, module)?)?;
     module.add_function(wrap_pyfunction!(parse_police, module)?)?;
     module.add_function(wrap_pyfunction!(render_police, module)?)?;
     module.add_function(wrap_pyfunction!(parse_qdisc, module)?)?;

@@ -34,7 +34,10 @@ __all__ = [
     "parse_rate_bps",
     "parse_size_bytes",
     "parse_time_ns",
+    "police_notices",
     "qdisc_lines",
+    "qdisc_notices",
+    "rate_notices",
     "render_police",
     "render_qdisc",
     "simulate",
@@ -43,12 +46,16 @@ __all__ = [
 __version__: str
 
 class UnitError(ValueError):
-    """A quantity that tc would not read. Attributes: path, value, allowed, hint."""
+    """A quantity that tc would not read.
+
+    Attributes: path, value, allowed, hint; reason, why it is refused although tc reads it.
+    """
 
     path: str
     value: str
     allowed: str
     hint: str | None
+    reason: str | None
 
 class QdiscError(ValueError):
     """Text that tc would not read, or a discipline that is not here yet."""
@@ -57,6 +64,7 @@ class QdiscError(ValueError):
     value: str
     allowed: str
     hint: str | None
+    reason: str | None
 
 class SpecInvalid(ValueError):
     """A resolved description that cannot be run."""
@@ -118,6 +126,20 @@ def parse_qdisc(text: str) -> str:
 
 def parse_police(text: str) -> str:
     """The canonical JSON of what follows ``action police``, every default filled in."""
+
+def rate_notices(text: str) -> str:
+    """What is to be known of a rate that ``parse_rate_bps`` reads, as a list in JSON.
+
+    Each has ``kind`` (``bytes_per_second``, ``microseconds``, ``packets_with_unit``), ``value``
+    (as typed), ``means`` (what it is), ``instead`` (what to type if the other was meant) and
+    ``text``, a sentence.
+    """
+
+def qdisc_notices(text: str) -> str:
+    """The same of what ``parse_qdisc`` reads."""
+
+def police_notices(text: str) -> str:
+    """The same of what ``parse_police`` reads."""
 
 def render_police(police_json: str) -> str:
     """What one would type after ``action`` for such JSON."""

@@ -32,23 +32,34 @@ class SpecError(DumbbellError):
         value: What was found there, as text.
         allowed: What would have been accepted.
         hint: The nearest accepted word, or None.
+        reason: Why, where the value alone does not show it; or None.
     """
 
     exit_code = EXIT_BAD_INPUT
     is_sentence = False
     """Whether the message is one sentence, and not value and what is allowed."""
 
-    def __init__(self, path: str, value: object, allowed: str, hint: str | None = None) -> None:
+    def __init__(
+        self,
+        path: str,
+        value: object,
+        allowed: str,
+        hint: str | None = None,
+        reason: str | None = None,
+    ) -> None:
         """See the attributes."""
         self.path = path
         self.value = str(value)
         self.allowed = allowed
         self.hint = hint
+        self.reason = reason
         super().__init__(str(self))
 
     def __str__(self) -> str:
         """Path, value, what is allowed and the hint, in one line."""
-        text = f"{self.path or 'experiment'}: {self.value!r} is not allowed here; {self.allowed}"
+        why = f": {self.reason}" if self.reason else ""
+        where = self.path or "experiment"
+        text = f"{where}: {self.value!r} is not allowed here{why}; {self.allowed}"
         return f"{text} (did you mean {self.hint!r}?)" if self.hint else text
 
 

@@ -19,6 +19,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -35,11 +36,15 @@ from dumbbell._engine import (
 )
 from dumbbell._engine import parse_police as _parse_police
 from dumbbell._engine import parse_qdisc as _parse_qdisc
+from dumbbell._engine import police_notices as _police_notices
 from dumbbell._engine import qdisc_lines as _qdisc_lines
+from dumbbell._engine import qdisc_notices as _qdisc_notices
+from dumbbell._engine import rate_notices as _rate_notices
 from dumbbell._engine import render_police as _render_police
 from dumbbell._engine import render_qdisc as _render_qdisc
 
 __all__ = [
+    "Notice",
     "QdiscError",
     "UnitError",
     "format_packet_rate",
@@ -56,7 +61,10 @@ __all__ = [
     "parse_real_time_s",
     "parse_size_bytes",
     "parse_time_ns",
+    "police_notices",
     "qdisc_lines",
+    "qdisc_notices",
+    "rate_notices",
     "render_police",
     "render_qdisc",
 ]
@@ -69,6 +77,53 @@ _BARE = re.compile(r"\s*[0-9]{1,15}(\.[0-9]{1,15})?\s*")
 _QUANTITY = re.compile(
     r"\s*(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?)\s*(?P<unit>[A-Za-z]+)\s*"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something that was read as tc reads it, and that many mean otherwise.
+
+    Attributes:
+        kind: ``bytes_per_second`` (of ``10Mbps``), ``microseconds`` (of a time without unit) or
+            ``packets_with_unit`` (of ``limit 100kb``, where packets are counted).
+        value: As it was typed.
+        means: What it is, as one would type it without surprise.
+        instead: What is to be typed if the other was meant.
+        text: The same as a sentence.
+    """
+
+    kind: str
+    value: str
+    means: str
+    instead: str
+    text: str
+
+
+def rate_notices(text: str) -> list[Notice]:
+    """What is to be known of a rate that `parse_rate_bps` reads."""
+    return _notices(_rate_notices(text))
+
+
+def qdisc_notices(text: str) -> list[Notice]:
+    """What is to be known of a text that `parse_qdisc` reads.
+
+    Raises:
+        QdiscError: It does not.
+    """
+    return _notices(_qdisc_notices(text))
+
+
+def police_notices(text: str) -> list[Notice]:
+    """What is to be known of a text that `parse_police` reads.
+
+    Raises:
+        QdiscError: It does not.
+    """
+    return _notices(_police_notices(text))
+
+
+def _notices(text: str) -> list[Notice]:
+    return [Notice(**each) for each in json.loads(text)]
 
 
 def parse_qdisc(text: str) -> dict[str, Any]:
@@ -222,4 +277,5 @@ def _unit_error(value: str, allowed: str, hint: str | None = None) -> UnitError:
     """A `UnitError` like those the native module raises."""
     error = UnitError(f"{value!r} is not allowed here; {allowed}")
     error.path, error.value, error.allowed, error.hint = "", value, allowed, hint
+    error.reason = None
     return error

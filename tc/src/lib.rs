@@ -19,21 +19,27 @@
 //! No function here panics, reads a file or a clock, or keeps state; every text is bounded in
 //! length ([`units::MAX_VALUE_BYTES`], [`qdisc::MAX_TEXT_BYTES`]).
 //!
-//! What tc reads and prints was taken from iproute2's `lib/utils_math.c` (`get_rate64`,
-//! `get_size64`), `lib/utils.c` (`get_time64`), `lib/json_print.c`, `lib/json_print_math.c`,
-//! `tc/q_fifo.c`, `tc/q_tbf.c` and `tc/q_netem.c`, and checked against the program itself
-//! (`tests/installed_tc.rs`).
+//! What tc reads and prints was taken from iproute2 6.1's `lib/utils_math.c` (`get_rate64`,
+//! `get_size`), `lib/utils.c` (`get_time`, `get_unsigned`), `tc/tc_util.c`, `tc/tc_core.c`,
+//! `lib/json_print.c`, `lib/json_print_math.c` and `tc/q_*.c`, and checked against the program
+//! itself (`tests/installed_tc.rs`) and the kernel behind it
+//! (`tests/kernel_backend/test_tc_strings.py` of the repository).
 
+mod c_numbers;
 mod decimal;
 mod nearest;
+mod notice;
 pub mod qdisc;
+mod reason;
 pub mod units;
 
+pub use notice::Notice;
 pub use qdisc::{
     Discipline, Parameter, Police, Qdisc, QdiscError, Value, disciplines, disciplines_json,
-    parse as parse_qdisc, parse_police,
+    parse as parse_qdisc, parse_noting as parse_qdisc_noting, parse_police, parse_police_noting,
 };
+pub use reason::Reason;
 pub use units::{
     UnitError, format_rate, format_size, format_time, parse_rate_bps, parse_size_bytes,
-    parse_time_ns,
+    parse_time_ns, rate_notice,
 };

@@ -7,23 +7,36 @@
 //! | time | ns | [`TIME_UNITS`] | microseconds |
 //! | percentage | parts per billion | `%`, only in tc text | per cent |
 //!
-//! Case does not matter (`512B`, `10Kb`), as in tc. Two ways to enter a value: where a unit is
-//! required ([`parse_size_bytes`], [`parse_rate_bps`], [`parse_time_ns`]), and as inside tc text
-//! ([`parse_size_bytes_in_tc`], ...), where a bare number has tc's default unit.
+//! Case does not matter (`512B`, `10Kb`), as in tc. There are two ways to enter a value:
 //!
-//! Differences from iproute2, all on purpose:
-//! - arithmetic is exact: tc multiplies doubles, so that its `2.01ms` is 2009999 ns. As in tc,
-//!   a remaining fraction of a byte, bit/s or nanosecond is cut off;
-//! - a value that is not zero but would become zero is refused (`0.1ns`), and so is a rate of 0;
-//! - negative numbers, `nan`, `inf`, hexadecimal and overflow are refused (tc wraps some).
+//! - as a quantity of its own, with its unit ([`parse_size_bytes`], [`parse_rate_bps`],
+//!   [`parse_time_ns`]). Arithmetic is exact; a remaining fraction of a byte, bit/s or nanosecond
+//!   is cut off. A value that is not zero but would become zero is refused (`0.1ns`), and so are
+//!   a rate of 0, negative numbers, `nan`, `inf`, hexadecimal and overflow;
+//! - inside tc text ([`in_tc`]), where it is what iproute2 6.1 makes of it: a number of C's
+//!   `strtod`, hexadecimal ones too, times its unit in doubles, so that `2.01ms` is 2009 us.
+
+/// An error of one variant about `text`.
+macro_rules! refused {
+    ($variant:ident, $quantity:expr, $text:expr, $hint:expr) => {
+        UnitError::$variant {
+            quantity: $quantity.name,
+            value: shortened($text),
+            allowed: $quantity.allowed.to_owned(),
+            hint: $hint,
+        }
+    };
+}
 
 mod error;
+pub mod in_tc;
 
 pub use error::UnitError;
 pub(crate) use error::{did_you_mean, shortened};
 
 use crate::decimal::{Decimal, NumberError};
 use crate::nearest::nearest;
+use crate::notice::Notice;
 
 /// The longest text read as one value.
 pub const MAX_VALUE_BYTES: usize = 256;
@@ -102,8 +115,6 @@ pub const TIME_UNITS: &[Unit] = &[
 struct Quantity {
     name: &'static str,
     units: &'static [Unit],
-    /// What a bare number counts inside tc text.
-    bare: Unit,
     /// What a hint appends to a bare number; none where guessing would be reckless.
     suggested: Option<&'static str>,
     /// What an error says is allowed.
@@ -116,7 +127,6 @@ struct Quantity {
 const SIZE: Quantity = Quantity {
     name: "size",
     units: SIZE_UNITS,
-    bare: SIZE_UNITS[0],
     suggested: Some("b"),
     allowed: "a number with a unit: b, k or kb, m or mb, g or gb (powers of 1024 bytes), \
               kbit, mbit, gbit (powers of 1024 bits), such as 512b or 10kb",
@@ -133,7 +143,6 @@ const SIZE: Quantity = Quantity {
 const RATE: Quantity = Quantity {
     name: "rate",
     units: RATE_UNITS,
-    bare: RATE_UNITS[0],
     suggested: Some("bit"),
     allowed: "a number above 0 with a unit: bit, kbit, mbit, gbit, tbit (powers of 1000 bit/s), \
               kibit, mibit, gibit, tibit (of 1024), or bytes per second bps, kbps, mbps, gbps, \
@@ -144,9 +153,13 @@ const RATE: Quantity = Quantity {
         ("kbit/s", "kbit"),
         ("mbit/s", "mbit"),
         ("gbit/s", "gbit"),
-        ("kb/s", "kbps"),
-        ("mb/s", "mbps"),
-        ("gb/s", "gbps"),
+        ("kb/s", "kbit"),
+        ("mb/s", "mbit"),
+        ("gb/s", "gbit"),
+        ("kB/s", "kbps"),
+        ("KB/s", "kbps"),
+        ("MB/s", "mbps"),
+        ("GB/s", "gbps"),
         ("k", "kbit"),
         ("m", "mbit"),
         ("g", "gbit"),
@@ -156,7 +169,6 @@ const RATE: Quantity = Quantity {
 const TIME: Quantity = Quantity {
     name: "time",
     units: TIME_UNITS,
-    bare: unit("us", 1_000),
     suggested: None,
     allowed: "a number with a unit: s, ms, us or ns (also sec, msec, usec, nsec), \
               such as 200ms or 1.5s",
@@ -169,33 +181,13 @@ const TIME: Quantity = Quantity {
     ],
 };
 
-const PERCENTAGE: Quantity = Quantity {
-    name: "percentage",
-    units: &[PERCENT],
-    bare: PERCENT,
-    suggested: None,
-    allowed: "a number from 0 to 100, such as 0.5 or 0.5%",
-    zero: true,
-    foreign: &[("percent", "%")],
-};
-
-/// One per cent, in parts per billion.
-const PERCENT: Unit = unit("%", 10_000_000);
-
-/// Whether a bare number is a mistake or has tc's default unit.
-#[derive(Clone, Copy)]
-enum Entry {
-    UnitRequired,
-    InTc,
-}
-
 /// Bytes of a size with its unit: `512B`, `10kb` (10240), `1mbit` (131072).
 ///
 /// # Errors
 /// [`UnitError`]: no unit, unknown unit, negative, not finite, above `u64::MAX` bytes, or a
 /// fraction of a byte only.
 pub fn parse_size_bytes(text: &str) -> Result<u64, UnitError> {
-    parse(text, &SIZE, Entry::UnitRequired)
+    parse(text, &SIZE)
 }
 
 /// Bit/s of a rate with its unit: `6.55mbit`, `1kbps` (8000). Always above 0.
@@ -203,7 +195,7 @@ pub fn parse_size_bytes(text: &str) -> Result<u64, UnitError> {
 /// # Errors
 /// [`UnitError`]: as for sizes, and for a rate of 0.
 pub fn parse_rate_bps(text: &str) -> Result<u64, UnitError> {
-    parse(text, &RATE, Entry::UnitRequired)
+    parse(text, &RATE)
 }
 
 /// Nanoseconds of a time with its unit: `200ms`, `1.5s`, `5us`, `10ns`.
@@ -211,81 +203,40 @@ pub fn parse_rate_bps(text: &str) -> Result<u64, UnitError> {
 /// # Errors
 /// [`UnitError`]: as for sizes.
 pub fn parse_time_ns(text: &str) -> Result<u64, UnitError> {
-    parse(text, &TIME, Entry::UnitRequired)
+    parse(text, &TIME)
 }
 
-/// As [`parse_size_bytes`]; a bare number is bytes.
-///
-/// # Errors
-/// As there, without [`UnitError::UnitMissing`].
-pub fn parse_size_bytes_in_tc(text: &str) -> Result<u64, UnitError> {
-    parse(text, &SIZE, Entry::InTc)
-}
-
-/// As [`parse_rate_bps`]; a bare number is bit/s.
-///
-/// # Errors
-/// As there, without [`UnitError::UnitMissing`].
-pub fn parse_rate_bps_in_tc(text: &str) -> Result<u64, UnitError> {
-    parse(text, &RATE, Entry::InTc)
-}
-
-/// As [`parse_time_ns`]; a bare number is **microseconds**.
-///
-/// # Errors
-/// As there, without [`UnitError::UnitMissing`].
-pub fn parse_time_ns_in_tc(text: &str) -> Result<u64, UnitError> {
-    parse(text, &TIME, Entry::InTc)
-}
-
-/// An error of one variant about `text`.
-macro_rules! refused {
-    ($variant:ident, $quantity:expr, $text:expr, $hint:expr) => {
-        UnitError::$variant {
-            quantity: $quantity.name,
-            value: shortened($text),
-            allowed: $quantity.allowed.to_owned(),
-            hint: $hint,
-        }
-    };
-}
-
-/// Parts per billion of a percentage from 0% to 100%, with or without its sign (iproute2
-/// `parse_percent`): `0.5%` and `0.5` are 5000000.
-///
-/// # Errors
-/// As for sizes, without [`UnitError::UnitMissing`]; and for more than 100%.
-pub fn parse_percent_ppb_in_tc(text: &str) -> Result<u64, UnitError> {
-    match parse(text, &PERCENTAGE, Entry::InTc)? {
-        ppb if ppb > 100 * PERCENT.scale => Err(refused!(OutOfRange, PERCENTAGE, text, None)),
-        ppb => Ok(ppb),
-    }
-}
-
-fn parse(text: &str, quantity: &Quantity, entry: Entry) -> Result<u64, UnitError> {
-    let text = text.trim_ascii();
-    if text.is_empty() {
-        return Err(refused!(Empty, quantity, text, None));
-    }
-    if text.len() > MAX_VALUE_BYTES {
-        return Err(refused!(TooLong, quantity, text, None));
-    }
+fn parse(text: &str, quantity: &Quantity) -> Result<u64, UnitError> {
+    let text = trimmed(text, quantity)?;
     let (number, unit_text) = Decimal::split_from(text).map_err(|error| match error {
         NumberError::NotANumber => refused!(NotANumber, quantity, text, None),
         NumberError::Negative => refused!(Negative, quantity, text, None),
         NumberError::TooManyDigits => refused!(TooLong, quantity, text, None),
     })?;
-    let unit = match (unit_text, entry) {
-        ("", Entry::InTc) => quantity.bare,
-        ("", Entry::UnitRequired) => {
-            let hint = quantity.suggested.map(|unit| format!("{text}{unit}"));
-            return Err(refused!(UnitMissing, quantity, text, hint));
-        }
-        (name, _) => find_unit(quantity, name).ok_or_else(|| {
-            refused!(UnknownUnit, quantity, text, unit_hint(quantity, text, name))
-        })?,
-    };
+    if unit_text.is_empty() {
+        let hint = quantity.suggested.map(|unit| format!("{text}{unit}"));
+        return Err(refused!(UnitMissing, quantity, text, hint));
+    }
+    let unit = known_unit(quantity, text, unit_text)?;
     scaled(number, unit, quantity).ok_or_else(|| refused!(OutOfRange, quantity, text, None))
+}
+
+/// Without blanks around it, and neither empty nor too long.
+fn trimmed<'a>(text: &'a str, quantity: &Quantity) -> Result<&'a str, UnitError> {
+    let text = text.trim_ascii();
+    match text.len() {
+        0 => Err(refused!(Empty, quantity, text, None)),
+        1..=MAX_VALUE_BYTES => Ok(text),
+        _ => Err(refused!(TooLong, quantity, text, None)),
+    }
+}
+
+/// The unit at the end of `text`.
+fn known_unit(quantity: &Quantity, text: &str, unit_text: &str) -> Result<Unit, UnitError> {
+    find_unit(quantity, unit_text).ok_or_else(|| {
+        let hint = unit_hint(quantity, text, unit_text);
+        refused!(UnknownUnit, quantity, text, hint)
+    })
 }
 
 /// The value in the base unit, if it is within the quantity's range.
@@ -300,16 +251,58 @@ fn find_unit(quantity: &Quantity, text: &str) -> Option<Unit> {
     quantity.units.iter().find(same).copied()
 }
 
-/// `text` with the unit that was probably meant: `10mbits` gives `10mbit`.
+/// `text` with the unit that was probably meant: `10mbits` gives `10mbit`. Never one of `bps`,
+/// which most who write it mean for bits: `1 Mbps` gives `1mbit`.
 fn unit_hint(quantity: &Quantity, text: &str, unit_text: &str) -> Option<String> {
     let number = text.strip_suffix(unit_text)?;
     let meant = unit_text.trim_start();
-    let foreign = |(name, _): &&(&str, &str)| name.eq_ignore_ascii_case(meant);
     let unit = find_unit(quantity, meant)
         .map(|unit| unit.name)
-        .or_else(|| quantity.foreign.iter().find(foreign).map(|(_, ours)| *ours))
+        .or_else(|| foreign_unit(quantity, meant))
         .or_else(|| nearest(meant, quantity.units.iter().map(|unit| unit.name)))?;
-    Some(format!("{number}{unit}"))
+    match meant.contains('/') {
+        true => Some(format!("{number}{unit}")),
+        false => Some(format!("{number}{}", in_bits(unit))),
+    }
+}
+
+/// Ours for a unit of other systems, in the case it is written in before any other.
+fn foreign_unit(quantity: &Quantity, meant: &str) -> Option<&'static str> {
+    let exact = quantity.foreign.iter().find(|(name, _)| *name == meant);
+    let any_case = |(name, _): &&(&str, &str)| name.eq_ignore_ascii_case(meant);
+    let found = exact.or_else(|| quantity.foreign.iter().find(any_case))?;
+    Some(found.1)
+}
+
+/// The unit of the same name in bits, of one in bytes per second: `mbit` for `mbps`.
+fn in_bits(name: &str) -> String {
+    match split_off_bps(name) {
+        Some(prefix) => format!("{prefix}bit"),
+        None => name.to_owned(),
+    }
+}
+
+/// What stands before `bps`, in any case.
+fn split_off_bps(unit_text: &str) -> Option<&str> {
+    let at = unit_text.len().checked_sub("bps".len())?;
+    let end = unit_text.get(at..)?;
+    end.eq_ignore_ascii_case("bps").then(|| &unit_text[..at])
+}
+
+/// What is to be known of a rate that [`parse_rate_bps`] reads: that `bps` is bytes per second.
+pub fn rate_notice(text: &str) -> Option<Notice> {
+    let rate_bps = parse_rate_bps(text).ok()?;
+    bytes_per_second(text.trim_ascii(), rate_bps)
+}
+
+/// That a rate is one of bytes, if it is.
+fn bytes_per_second(text: &str, rate_bps: u64) -> Option<Notice> {
+    let number_and_prefix = split_off_bps(text)?;
+    Some(Notice::BytesPerSecond {
+        value: text.to_owned(),
+        means: format_rate(rate_bps),
+        instead: format!("{number_and_prefix}bit"),
+    })
 }
 
 /// A size as tc takes it, such as `10kb`: a whole number of the largest unit that gives it
@@ -337,11 +330,10 @@ pub fn format_rate(rate_bps: u64) -> String {
     whole_number_of(rate_bps, &UNITS)
 }
 
-/// A time as tc takes it, such as `200ms` or `1.5ms`: three digits as tc prints them where
+/// A time as one types it, such as `200ms` or `1.5ms`: three digits as tc prints them where
 /// that is exact, otherwise a whole number of the largest unit that is (`12345us`).
-/// [`parse_time_ns`] reads it back.
-///
-/// tc reads `ns` in few places before 2024 (not for netem's delay: see [`crate::qdisc::Netem`]).
+/// [`parse_time_ns`] reads it back. Not for tc text, where most versions of tc do not read the
+/// `ns` that it may end with: [`in_tc::format_time_us`].
 pub fn format_time(time_ns: u64) -> String {
     const UNITS: [Unit; 4] = [
         unit("s", 1_000_000_000),
@@ -353,16 +345,6 @@ pub fn format_time(time_ns: u64) -> String {
         return "0s".to_owned();
     }
     three_digits(time_ns, &UNITS).unwrap_or_else(|| whole_number_of(time_ns, &UNITS))
-}
-
-/// A percentage as tc takes it, such as `0.5%`, exact.
-pub fn format_percent(ppb: u32) -> String {
-    let whole = u64::from(ppb) / PERCENT.scale;
-    let fraction = format!("{:07}", u64::from(ppb) % PERCENT.scale);
-    match fraction.trim_end_matches('0') {
-        "" => format!("{whole}%"),
-        digits => format!("{whole}.{digits}%"),
-    }
 }
 
 /// `units` from the largest to the base unit.
@@ -395,198 +377,12 @@ fn three_digits(value: u64, units: &[Unit]) -> Option<String> {
         .then(|| format!("{number}{}", unit.name))
 }
 
-/// Whether tc's arithmetic, a double whose fraction is cut off, gives the value. Where it does
-/// in nanoseconds (`get_time64`) it also does in microseconds (`get_time`, with which tc before
-/// 2024 reads netem's delay): `tests/properties.rs` tries every such time.
-fn tc_reads_time(number: &str, unit: Unit, value_ns: u64) -> bool {
+/// Whether tc's arithmetic, a double whose fraction is cut off, gives the value.
+fn tc_reads_time(number: &str, unit: Unit, value: u64) -> bool {
     number
         .parse::<f64>()
-        .is_ok_and(|number| (number * unit.scale as f64) as u64 == value_ns)
+        .is_ok_and(|number| (number * unit.scale as f64) as u64 == value)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_are_powers_of_1024_bytes() {
-        for (text, bytes) in [
-            ("512B", 512),
-            ("512b", 512),
-            ("0b", 0),
-            ("10kb", 10_240),
-            ("10K", 10_240),
-            ("1.1kb", 1_126), // tc cuts off the fraction of a byte
-            ("2mb", 2_097_152),
-            ("1m", 1 << 20),
-            ("1GB", 1 << 30),
-            ("1g", 1 << 30),
-            ("1kbit", 128),
-            ("1mbit", 131_072),
-            ("1gbit", 134_217_728),
-            (" 1500b\n", 1500),
-        ] {
-            assert_eq!(parse_size_bytes(text), Ok(bytes), "{text}");
-        }
-        assert_eq!(parse_size_bytes_in_tc("51200"), Ok(51_200));
-    }
-
-    #[test]
-    fn rates_are_bits_per_second_and_bps_is_bytes() {
-        for (text, bps) in [
-            ("1bit", 1),
-            ("1000kbit", 1_000_000),
-            ("1Mbit", 1_000_000),
-            ("6.55mbit", 6_550_000),
-            ("1gbit", 1_000_000_000),
-            ("1tbit", 1_000_000_000_000),
-            ("1kibit", 1_024),
-            ("1Mibit", 1_048_576),
-            ("1tibit", 1 << 40),
-            ("1bps", 8),
-            ("1kbps", 8_000),
-            ("1KBps", 8_000),
-            ("1mbps", 8_000_000),
-            ("1KiBps", 8_192),
-            ("1tibps", 8 << 40),
-            ("1e3kbit", 1_000_000),
-        ] {
-            assert_eq!(parse_rate_bps(text), Ok(bps), "{text}");
-        }
-        assert_eq!(parse_rate_bps_in_tc("64000"), Ok(64_000));
-    }
-
-    #[test]
-    fn times_are_nanoseconds_and_bare_numbers_in_tc_microseconds() {
-        for (text, ns) in [
-            ("200ms", 200_000_000),
-            ("1s", 1_000_000_000),
-            ("1.5sec", 1_500_000_000),
-            ("2SECS", 2_000_000_000),
-            ("2.01msec", 2_010_000), // 2009999 by tc's doubles
-            ("3msecs", 3_000_000),
-            ("5us", 5_000),
-            ("5usec", 5_000),
-            ("5usecs", 5_000),
-            ("10ns", 10),
-            ("10nsec", 10),
-            ("10nsecs", 10),
-            ("0s", 0),
-            ("1.5ns", 1),
-        ] {
-            assert_eq!(parse_time_ns(text), Ok(ns), "{text}");
-        }
-        assert_eq!(parse_time_ns_in_tc("100"), Ok(100_000));
-    }
-
-    #[test]
-    fn what_is_wrong_is_named() {
-        use UnitError as E;
-        assert!(matches!(parse_time_ns(" "), Err(E::Empty { .. })));
-        assert!(matches!(
-            parse_time_ns(&"1".repeat(5000)),
-            Err(E::TooLong { .. })
-        ));
-        assert!(matches!(
-            parse_time_ns(&"1".repeat(30)),
-            Err(E::TooLong { .. })
-        ));
-        for text in [
-            "nan",
-            "NaNms",
-            "inf",
-            "infinityms",
-            "ms",
-            "0x10ms",
-            "\u{664}ms",
-        ] {
-            assert!(
-                matches!(parse_time_ns(text), Err(E::NotANumber { .. })),
-                "{text}"
-            );
-        }
-        assert!(matches!(parse_time_ns("-5ms"), Err(E::Negative { .. })));
-        assert!(matches!(parse_time_ns("-infms"), Err(E::NotANumber { .. })));
-        assert!(matches!(parse_time_ns("5"), Err(E::UnitMissing { .. })));
-        assert!(matches!(parse_rate_bps("0"), Err(E::UnitMissing { .. })));
-        assert!(matches!(parse_time_ns("5kb"), Err(E::UnknownUnit { .. })));
-        assert!(matches!(parse_rate_bps("5%"), Err(E::UnknownUnit { .. })));
-        for (text, parser) in [
-            ("0mbit", parse_rate_bps as fn(&str) -> _),
-            ("0.5bit", parse_rate_bps),
-            ("1e30mbit", parse_rate_bps),
-            ("18446744073709551616b", parse_size_bytes),
-            ("18446744074s", parse_time_ns),
-            ("0.1ns", parse_time_ns),
-        ] {
-            assert!(matches!(parser(text), Err(E::OutOfRange { .. })), "{text}");
-        }
-    }
-
-    #[test]
-    fn hints_are_values_to_type() {
-        let hint = |error: UnitError| error.hint().map(str::to_owned);
-        let rate = |text| hint(parse_rate_bps(text).unwrap_err());
-        assert_eq!(rate("10mbits").as_deref(), Some("10mbit"));
-        assert_eq!(rate("10 mbit").as_deref(), Some("10mbit"));
-        assert_eq!(rate("10Mbit/s").as_deref(), Some("10mbit"));
-        assert_eq!(rate("1000000").as_deref(), Some("1000000bit"));
-        assert_eq!(rate("5%"), None);
-        let size = |text| hint(parse_size_bytes(text).unwrap_err());
-        assert_eq!(size("512").as_deref(), Some("512b"));
-        assert_eq!(size("512 bytes").as_deref(), Some("512b"));
-        assert_eq!(size("4KiB").as_deref(), Some("4kb"));
-        let time = |text| hint(parse_time_ns(text).unwrap_err());
-        assert_eq!(time("200mss").as_deref(), Some("200ms"));
-        assert_eq!(time("5\u{b5}s").as_deref(), Some("5us"));
-        assert_eq!(time("5"), None); // seconds? milliseconds? not for us to guess
-    }
-
-    #[test]
-    fn errors_show_value_allowed_and_hint() {
-        let error = parse_rate_bps("10mbits").unwrap_err();
-        assert_eq!((error.quantity(), error.value()), ("rate", "10mbits"));
-        let message = error.to_string();
-        assert!(message.starts_with("rate \"10mbits\": no such unit; allowed: a number above 0"));
-        assert!(message.ends_with("; did you mean \"10mbit\"?"), "{message}");
-        let long = parse_size_bytes(&"\u{e9}".repeat(5000)).unwrap_err();
-        assert!(long.to_string().len() < 600);
-    }
-
-    #[test]
-    fn formats_are_what_one_types() {
-        for (bytes, text) in [
-            (0, "0b"),
-            (51_200, "50kb"),
-            (1_514_000, "1514000b"),
-            (2 << 20, "2mb"),
-            (3 << 30, "3gb"),
-            (1023, "1023b"),
-        ] {
-            assert_eq!(format_size(bytes), text);
-        }
-        for (bps, text) in [
-            (0, "0bit"),
-            (1_000_000, "1mbit"),
-            (6_550_000, "6550kbit"),
-            (1_234_567, "1234567bit"),
-            (2_000_000_000_000, "2tbit"),
-        ] {
-            assert_eq!(format_rate(bps), text);
-        }
-        for (ns, text) in [
-            (0, "0s"),
-            (1, "1ns"),
-            (999, "999ns"),
-            (200_000_000, "200ms"),
-            (1_500_000, "1.5ms"),
-            (1_250_000_000, "1.25s"),
-            (2_010_000, "2010us"), // tc would read 2.01ms as 2009999 ns
-            (12_345_000, "12345us"),
-            (1_500_001, "1500001ns"),
-            (1_234_000_000_000, "1234s"),
-        ] {
-            assert_eq!(format_time(ns), text);
-        }
-    }
-}
+mod tests;

@@ -7,7 +7,7 @@
 //! says so; in continuous integration that is a failure.
 
 use dumbbell_tc::qdisc::Attachment;
-use dumbbell_tc::units::{parse_rate_bps_in_tc, parse_size_bytes_in_tc};
+use dumbbell_tc::units::in_tc;
 use dumbbell_tc::{Qdisc, format_rate, format_size, parse_police, parse_qdisc};
 use std::io::Write;
 use std::process::Command;
@@ -52,7 +52,10 @@ fn long_fifos_have_the_limits_tc_sets() {
     let texts = "pfifo|pfifo limit 50|pfifo limit 4294967295|bfifo limit 51200|bfifo limit 10kb|\
                  bfifo limit 10K|bfifo limit 1.1kb|bfifo limit 2mb|bfifo limit 1m|bfifo limit 1gb|\
                  bfifo limit 1kbit|bfifo limit 1mbit|bfifo limit 1gbit|bfifo limit 512B|\
-                 bfifo limit .5kb|bfifo limit 5.kb|bfifo limit +5kb|bfifo limit 1e3";
+                 bfifo limit .5kb|bfifo limit 5.kb|bfifo limit +5kb|bfifo limit 1e3|\
+                 bfifo limit 0x100b|bfifo limit 0x100kb|bfifo limit 5kb limit 6kb|\
+                 pfifo limit 0100|pfifo limit 0x10|pfifo limit 1.5|pfifo limit 100kb|\
+                 pfifo limit 1e3 limit +7";
     for text in texts.split('|') {
         let ours = match parse_qdisc(text).unwrap() {
             Qdisc::Pfifo(pfifo) => pfifo.limit_packets,
@@ -68,6 +71,10 @@ fn long_fifos_have_the_limits_tc_sets() {
         "bfifo limit 10xb",
         "pfifo size 5",
         "bfifo limit",
+        "bfifo limit -0.5",
+        "bfifo limit nan",
+        "pfifo limit 1000p",
+        "pfifo li 5",
     ] {
         assert!(
             parse_qdisc(text).is_err() && options(text).is_none(),
@@ -88,7 +95,7 @@ fn long_every_unit_means_what_tc_means() {
     for unit in dumbbell_tc::units::RATE_UNITS {
         for number in ["1000", "33.3333"] {
             let text = format!("{number}{}", unit.name);
-            let bps = parse_rate_bps_in_tc(&text).unwrap();
+            let bps = in_tc::parse_rate_bps(&text).unwrap();
             assert_eq!(bytes_per_second(&text), bps / 8, "{text}");
             // And what we write for it.
             assert_eq!(
@@ -100,16 +107,16 @@ fn long_every_unit_means_what_tc_means() {
     }
     assert_eq!(
         bytes_per_second("64000"),
-        parse_rate_bps_in_tc("64000").unwrap() / 8
+        in_tc::parse_rate_bps("64000").unwrap() / 8
     );
     for unit in dumbbell_tc::units::SIZE_UNITS {
         let text = format!("1.75{}", unit.name);
-        let bytes = parse_size_bytes_in_tc(&text).unwrap();
+        let bytes = in_tc::parse_size_bytes(&text).unwrap();
         assert_eq!(
             options(&format!("bfifo limit {text}")).expect(&text)["limit"],
             bytes
         );
-        let written = format_size(bytes);
+        let written = format_size(bytes.into());
         assert_eq!(
             options(&format!("bfifo limit {written}")).expect(&text)["limit"],
             bytes
@@ -139,7 +146,7 @@ fn long_tc_reads_what_is_written_for_netem() {
         "netem delay 10ms 2ms distribution pareto loss state 1% 20% 5% 50% 0.1%",
         "netem delay 10ms 2ms distribution paretonormal loss gemodel 1% 10% 70% 0.1%",
         "netem delay 10ms reorder 25% 50% gap 5 rate 1mbit -14 48 5",
-        "netem duplicate 1% 30% loss random 0.0000001% rate 1mbit 0 0 7",
+        "netem duplicate 1% 30% loss random 0.0000001% 0% rate 1mbit 0 0 7",
         "netem delay 0ms 1ms",
     ] {
         assert!(reads(text), "{text}");
@@ -204,6 +211,14 @@ fn long_tc_reads_what_we_read_and_what_we_write() {
          harddrop adaptive",
         "red limit 60kb min 5kb max 15kb avpkt 600 burst 15 ecn nodrop adaptative",
         "pfifo_fast",
+        "codel limit 0100 limit 0x10 target 2.01ms interval 0x10ms target +5ms",
+        "fq_codel flows 010 quantum 0400 drop_batch +5 noecn ecn",
+        "prio priomap 2 bands 5 4",
+        "prio bands 010",
+        "htb def 1F r2 010 dir 0",
+        "netem l 5 d 10us 0x10us r 1% g 010 ra 1mbit 010 -5 dup 1% 0% loss 0% 5% loss 2%",
+        "tbf rate 1mbit bu 5kb la 0x10ms",
+        "red limit 60kb avpkt 0x258 min 9000 max 9000 burst 020 limit 50kb",
     ] {
         assert!(tc_reads_qdisc(text), "{text}");
         let written = parse_qdisc(text).unwrap().to_string();
@@ -226,6 +241,16 @@ fn long_tc_refuses_with_us() {
         "codel quantum 5",
         "codel target 5xs",
         "codel limit 1kb",
+        "codel limit 09",
+        "codel limit 1e3",
+        "codel lim 5",
+        "codel target 5ns",
+        "netem delay 5ns",
+        "netem delay 275s",
+        "netem loss 1% loss 2%",
+        "netem loss +1%",
+        "prio priomap 1 priomap 1",
+        "prio priomap 0 3 bands 5",
         "fq_codel quantum 300b",
         "fq_codel memory_limit 1x",
         "fq_codel burst 5",

@@ -6,7 +6,7 @@ use dumbbell_tc::qdisc::{
 };
 use dumbbell_tc::{
     Police, Qdisc, UnitError, format_rate, format_size, format_time, parse_police, parse_qdisc,
-    parse_rate_bps, parse_size_bytes, parse_time_ns, units,
+    parse_rate_bps, parse_size_bytes, parse_time_ns, units, units::in_tc,
 };
 use proptest::prelude::*;
 
@@ -53,6 +53,23 @@ fn losses() -> impl Strategy<Value = Option<Loss>> {
     prop::option::of(prop_oneof![random, state, gemodel])
 }
 
+/// Rates of whole bytes per second that tc reads: doubles hold 53 bits.
+fn rates_bps() -> impl Strategy<Value = u64> {
+    (1..1u64 << 53, 0u32..50).prop_map(|(rate, shift)| (rate >> shift).max(1) * 8)
+}
+
+/// So many bytes, or those of 274 s, the longest that tc's ticks hold of a bucket.
+fn bucket_bytes(rate_bps: u64, bytes: u32) -> u32 {
+    let most = (rate_bps / 8).saturating_mul(274);
+    bytes.min(u32::try_from(most).unwrap_or(u32::MAX))
+}
+
+/// What the kernel has of a time of whole microseconds.
+fn ticks_ns(most_us: u32) -> impl Strategy<Value = u64> {
+    let times_us = prop_oneof![0..=most_us, 0..5000u32, Just(most_us)];
+    times_us.prop_map(|us| in_tc::in_ticks_ns(us).expect("at most what fits"))
+}
+
 fn netems() -> impl Strategy<Value = Netem> {
     let distributions = prop::sample::select(vec![
         Distribution::Uniform,
@@ -60,9 +77,9 @@ fn netems() -> impl Strategy<Value = Netem> {
         Distribution::Pareto,
         Distribution::Paretonormal,
     ]);
-    let delays = (magnitudes(), 0..=i32::MAX as u64, distributions);
+    let delays = (ticks_ns(274_877_906), ticks_ns(2_147_483), distributions);
     let bytes = (-28..=65_535i32, 0..=65_535u32, -65_535..=65_535i32);
-    let rates = (magnitudes(), bytes);
+    let rates = (prop_oneof![Just(0), rates_bps()], bytes);
     let shares = prop::array::uniform5(shares_ppb());
     let counts = (1..=u32::MAX, 0..=u32::MAX, any::<bool>());
     (delays, losses(), rates, shares, counts).prop_filter_map(
@@ -70,7 +87,7 @@ fn netems() -> impl Strategy<Value = Netem> {
         |((delay, jitter_ns, distribution), loss, (rate, bytes), shares, (limit, gap, ecn))| {
             let netem = Netem {
                 limit_packets: limit,
-                delay_ns: delay >> 1, // the kernel's s64
+                delay_ns: delay,
                 jitter_ns,
                 delay_correlation_ppb: shares[0],
                 distribution,
@@ -81,7 +98,7 @@ fn netems() -> impl Strategy<Value = Netem> {
                 reorder_ppb: shares[3],
                 reorder_correlation_ppb: shares[4],
                 gap_packets: if shares[3] > 0 { gap.max(1) } else { 0 },
-                rate_bps: rate / 8 * 8, // whole bytes per second
+                rate_bps: rate,
                 packet_overhead_bytes: bytes.0,
                 cell_size_bytes: bytes.1,
                 cell_overhead_bytes: bytes.2,
@@ -103,12 +120,14 @@ fn tbfs(children: Option<BoxedStrategy<Qdisc>>) -> impl Strategy<Value = Qdisc> 
         None => Just(None).boxed(),
     };
     let bytes = || prop_oneof![1..=u32::MAX, 1..5000u32];
-    let rates = (1..1u64 << 60, 0..1u64 << 60, any::<bool>());
+    let rates = (rates_bps(), rates_bps(), any::<bool>());
     let buckets = (bytes(), bytes(), bytes());
     (rates, buckets, child).prop_map(|((rate, more, has_peak), (burst, limit, mtu), child)| {
-        let peakrate_bps = if has_peak { (rate + more + 1) * 8 } else { 0 };
+        // A peak rate is above the rate.
+        let has_peak = has_peak && rate != more;
+        let peakrate_bps = if has_peak { rate.max(more) } else { 0 };
         Qdisc::Tbf(Tbf {
-            rate_bps: rate * 8,
+            rate_bps: if has_peak { rate.min(more) } else { rate },
             burst_bytes: burst,
             limit_bytes: limit,
             peakrate_bps,
@@ -122,9 +141,9 @@ fn tbfs(children: Option<BoxedStrategy<Qdisc>>) -> impl Strategy<Value = Qdisc> 
 fn managed() -> impl Strategy<Value = Qdisc> {
     let counts = || prop_oneof![1..=u32::MAX, 1..5000u32];
     let times = || prop_oneof![1..=u64::from(u32::MAX), 1..200_000u64].prop_map(|us| us * 1000);
-    let maybe = move || prop::option::of(times());
+    let thresholds = || prop::option::of((0..u64::from(u32::MAX)).prop_map(|us| us * 1000));
     let flags = any::<[bool; 4]>();
-    let codel = (counts(), times(), times(), any::<bool>(), maybe());
+    let codel = (counts(), times(), times(), any::<bool>(), thresholds());
     let queues = (
         1..=65_536u32,
         prop::option::of(256..=1u32 << 20),
@@ -132,7 +151,7 @@ fn managed() -> impl Strategy<Value = Qdisc> {
         counts(),
     );
     let pie = (counts(), times(), times(), 1..=32u32, 1..=32u32, flags);
-    let thresholds = (
+    let bytes = (
         counts(),
         1..1_000_000u32,
         1..1_000_000u32,
@@ -140,8 +159,8 @@ fn managed() -> impl Strategy<Value = Qdisc> {
         2..100u32,
     );
     let red = (
-        thresholds,
-        1_000_000..=1_000_000_000u32,
+        bytes,
+        1_000_000..1_000_000_000u32,
         1_000..1_000_000u64,
         any::<[bool; 4]>(),
     );
@@ -210,14 +229,12 @@ fn managed() -> impl Strategy<Value = Qdisc> {
 
 fn polices() -> impl Strategy<Value = Police> {
     let bytes = || prop_oneof![1..=u32::MAX, 1..5000u32];
-    let peak = prop::option::of(1..1u64 << 60);
-    (1..1u64 << 60, bytes(), bytes(), peak).prop_map(|(rate, burst_bytes, mtu_bytes, more)| {
-        Police {
-            rate_bps: rate * 8,
-            burst_bytes,
-            mtu_bytes,
-            peakrate_bps: more.map_or(0, |more| (rate + more) * 8),
-        }
+    let peak = prop::option::of(rates_bps());
+    (rates_bps(), bytes(), bytes(), peak).prop_map(|(rate, burst_bytes, mtu_bytes, more)| Police {
+        rate_bps: rate,
+        burst_bytes: bucket_bytes(rate, burst_bytes),
+        mtu_bytes,
+        peakrate_bps: more.filter(|more| *more > rate).unwrap_or(0),
     })
 }
 
@@ -251,19 +268,19 @@ fn prios(children: BoxedStrategy<Qdisc>) -> impl Strategy<Value = Qdisc> {
 
 /// A root class and leaves below it.
 fn htbs(children: BoxedStrategy<Qdisc>) -> impl Strategy<Value = Qdisc> {
-    let rates = (1..1u64 << 60, 1..1u64 << 60);
+    let rates = (rates_bps(), rates_bps());
     let buckets = (1..=u32::MAX, 1..=u32::MAX, 0..8u8, any::<u32>());
     let child = prop::option::of(children.prop_map(Box::new));
     let leaves = prop::collection::vec((rates, buckets, child), 1..4);
-    let globals = (any::<u16>(), 1..=u32::MAX, 1..=u32::MAX);
+    let globals = (any::<u16>(), 1..=u32::MAX >> 1, 0..u32::MAX);
     (leaves, globals, filters()).prop_map(|(leaves, (default_minor, r2q, direct), filters)| {
         let class = |(minor, ((rate, ceil), (burst, cburst, prio, quantum), child))| HtbClass {
             minor,
             parent_minor: if minor == 1 { 0 } else { 1 },
-            rate_bps: rate * 8,
-            ceil_bps: ceil * 8,
-            burst_bytes: burst,
-            cburst_bytes: cburst,
+            rate_bps: rate,
+            ceil_bps: ceil,
+            burst_bytes: bucket_bytes(rate, burst),
+            cburst_bytes: bucket_bytes(ceil, cburst),
             prio,
             quantum_bytes: quantum,
             child,
@@ -304,25 +321,15 @@ fn by_doubles(text: &str, units: &[units::Unit]) -> u64 {
     (digits.parse::<f64>().unwrap() * unit.scale as f64) as u64
 }
 
-/// tc reads every time written with three digits: in nanoseconds, and in microseconds as tc
-/// before 2024 holds netem's delay.
+/// tc reads every time written with three digits, in microseconds as before 2024, and in
+/// nanoseconds as since then.
 #[test]
 fn tc_reads_every_time_of_three_digits() {
-    let in_microseconds: Vec<_> = units::TIME_UNITS
-        .iter()
-        .filter(|unit| unit.scale >= 1000)
-        .map(|unit| units::Unit {
-            scale: unit.scale / 1000,
-            ..*unit
-        })
-        .collect();
     for digits in 100..1000u64 {
-        for ns in (0..10).map(|power| digits * 10u64.pow(power)) {
-            let text = format_time(ns);
-            assert_eq!(by_doubles(&text, units::TIME_UNITS), ns, "{text}");
-            if ns.is_multiple_of(1000) {
-                assert_eq!(by_doubles(&text, &in_microseconds), ns / 1000, "{text}");
-            }
+        for us in (0..7).map(|power| digits * 10u64.pow(power)) {
+            let text = in_tc::format_time_us(us);
+            assert_eq!(by_doubles(&text, units::TIME_UNITS), us * 1000, "{text}");
+            assert_eq!(in_tc::parse_time_us(&text).map(u64::from), Ok(us), "{text}");
         }
     }
 }
@@ -350,7 +357,19 @@ proptest! {
     fn tc_reads_what_is_written(value in magnitudes().prop_map(|value| value % (1 << 53))) {
         prop_assert_eq!(by_doubles(&format_size(value), units::SIZE_UNITS), value);
         prop_assert_eq!(by_doubles(&format_rate(value), units::RATE_UNITS), value);
-        prop_assert_eq!(by_doubles(&format_time(value), units::TIME_UNITS), value);
+        prop_assert_eq!(in_tc::parse_rate_bps(&format_rate(value)), Ok(value / 8 * 8));
+        let of_32_bits = value as u32;
+        let written = format_size(of_32_bits.into());
+        prop_assert_eq!(in_tc::parse_size_bytes(&written), Ok(of_32_bits));
+        let written = in_tc::format_time_us(of_32_bits.into());
+        prop_assert_eq!(in_tc::parse_time_us(&written), Ok(of_32_bits));
+        prop_assert!(!written.ends_with("ns"), "{}", written);
+    }
+
+    /// Of a share that is held, the kernel's fraction is that of what was typed.
+    #[test]
+    fn tc_reads_every_share_that_is_written(ppb in shares_ppb()) {
+        prop_assert_eq!(in_tc::parse_percent_ppb(&in_tc::format_percent(ppb)), Ok(ppb));
     }
 
     /// Exact arithmetic differs from tc's doubles by at most their last digit.
@@ -381,7 +400,8 @@ proptest! {
             let error = parse(&text).unwrap_err();
             prop_assert!(matches!(error, UnitError::UnitMissing { .. }), "{}", error);
         }
-        prop_assert_eq!(units::parse_size_bytes_in_tc(&text), Ok(value));
+        let in_tc = in_tc::parse_size_bytes(&text).ok();
+        prop_assert_eq!(in_tc, u32::try_from(value).ok());
     }
 
     #[test]

@@ -131,6 +131,28 @@ def test_json_has_the_same_numbers_and_nothing_else(dumbbell: Dumbbell, lab: str
     assert summary["probes"][0]["rtt_p50_ms"] == metrics.ping_rtt_quantiles_ms(run, 0.5)
     assert summary["flows"][0]["goodput_bps"] == metrics.goodput_bps(run, 0)
     assert {row["unit"] for row in summary["load"]} == {"packets/s", "Mbit/s", "1"}
+    assert summary["notices"] == []
+
+
+def test_bytes_per_second_are_said(dumbbell: Dumbbell, tmp_path: Path) -> None:
+    text = LAB.replace('rate = "1mbit"', 'rate = "1Mbps"').replace('"60s"', '"6s"')
+    (tmp_path / "bytes.toml").write_text(text)
+    code, out, _ = dumbbell("run", "bytes.toml")
+    assert code == 0
+    assert 'links[1].forward.rate: "1Mbps" is 8mbit' in out
+    code, out, _ = dumbbell("run", "bytes.toml", "--json")
+    assert code == 0
+    (notice,) = json.loads(out)["notices"]
+    assert notice["kind"] == "bytes_per_second"
+    assert (notice["path"], notice["instead"]) == ("links[1].forward.rate", "1Mbit")
+
+
+def test_why_tc_text_is_refused_is_said(dumbbell: Dumbbell, tmp_path: Path) -> None:
+    text = LAB.replace('rate = "1mbit"', 'rate = "1mbit", qdisc = "codel limit 0"')
+    (tmp_path / "zero.toml").write_text(text)
+    code, _, err = dumbbell("run", "zero.toml")
+    assert code == 2
+    assert "because: tc or the kernel ignores it" in err
 
 
 def test_an_experiment_without_traffic_has_nulls_not_nans(

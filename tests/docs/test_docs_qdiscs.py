@@ -52,5 +52,17 @@ def test_cells_do_not_break_the_table() -> None:
 
 def test_a_number_without_unit_is_taken_as_tc_takes_it() -> None:
     """As the page's head says."""
-    netem = json.loads(_engine.parse_qdisc("netem delay 5 rate 1000000"))
-    assert (netem["delay_ns"], netem["rate_bps"]) == (5_000, 1_000_000)
+    netem = json.loads(_engine.parse_qdisc("netem delay 10 rate 1000000"))
+    assert (netem["delay_ns"], netem["rate_bps"]) == (9_984, 1_000_000)
+    codel = json.loads(_engine.parse_qdisc("codel limit 0100 target 2.01ms"))
+    assert (codel["limit_packets"], codel["target_ns"]) == (64, 2_009_000)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["netem rate 10%", "codel target -1s", "codel limit 0", "fq_codel quantum 7"],
+)
+def test_what_the_page_says_is_refused_has_a_reason(text: str) -> None:
+    with pytest.raises(_engine.QdiscError) as caught:
+        _engine.parse_qdisc(text)
+    assert caught.value.reason

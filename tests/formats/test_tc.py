@@ -124,6 +124,10 @@ def test_numbers_are_those_of_the_last_sample() -> None:
             "interval 100ms memory_limit 32Mb ecn drop_batch 64 ",
         ),
         ("pie", "pie 1: root refcnt 2 limit 1000p target 15ms tupdate 15ms alpha 2 beta 20 "),
+        (  # as iproute2 6.1 shows ticks of 64 ns: in whole microseconds
+            "netem delay 500us 10us",
+            "netem 1: root refcnt 2 limit 1000 delay 499us  9us",
+        ),
         (
             "netem delay 10ms 2ms 25% loss gemodel 1% 10% 70% 0.1% reorder 25% gap 5 rate 1mbit",
             "netem 1: root refcnt 2 limit 1000 delay 10ms  2ms 25% loss gemodel p 1% r 10% "

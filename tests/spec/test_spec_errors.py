@@ -33,6 +33,9 @@ TABLE: list[tuple[dict[str, Any], str, str, str, str | None]] = [
     ({"links__0__mtu": 1500}, "links[0].mtu", "1500", "size", "1500B"),
     ({"flows__0__source__rate": 110}, "flows[0].source.rate", "110", "pps", "110pps"),
     ({"flows__0__source__rate": "110"}, "flows[0].source.rate", "110", "pps", "110pps"),
+    ({"flows__0__source__rate": math.nan}, "flows[0].source.rate", "nan", "pps", None),
+    ({"links__0__rate": math.inf}, "links[0].rate", "inf", "rate", None),
+    ({"links__0__rate": -5}, "links[0].rate", "-5", "rate", None),
     # ranges
     ({"duration": "0s"}, "duration", "0s", "more than 0", None),
     ({"duration": "17280001s"}, "duration", "17280001s", "200 days", None),

@@ -107,6 +107,19 @@ def test_delay_is_after_the_queue_and_never_drops() -> None:
     assert netem == [("middle", f"{expected} delay 20ms loss 1%")]
 
 
+def test_a_delay_that_tc_cannot_read_is_cut_off_and_said() -> None:
+    """iproute2 6.1 refuses ``delay 1500ns``."""
+    changes = [{"at": "1s", "delay": "7ns"}]
+    found = lines("middle", links__0__forward={"delay": "1500ns", "changes": changes})
+    assert not any(
+        time in line for line in found if "tc qdisc" in line for time in ("1.5us", "ns ")
+    )
+    assert any("limit 1000000000 delay 1us" in line for line in found)
+    assert any("sleep 1; tc qdisc change" in line and "delay 0s" in line for line in found)
+    remarks = [line for line in found if line.startswith("#")]
+    assert [any(time in line for line in remarks) for time in ("1.5us", "7ns")] == [True, True]
+
+
 def test_changes_wait() -> None:
     changes = [{"at": "2.5s", "rate": "500kbit"}, {"at": "3s", "delay": "1ms"}]
     found = lines("left", links__0__forward={"rate": "1mbit", "changes": changes})

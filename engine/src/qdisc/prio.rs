@@ -215,7 +215,7 @@ mod tests {
     fn an_empty_band_learns_of_it_when_a_later_one_sends() {
         let idle_probability = |later: bool| {
             let text = "root handle 1: prio; \
-                parent 1:1 red limit 400kb min 1kb max 10kb avpkt 100 burst 30 probability 1";
+                parent 1:1 red limit 400kb min 1kb max 10kb avpkt 100 burst 30 probability 0.999999999";
             let setting = Setting {
                 above: Above::Shaper,
                 ..Setting::for_tests()

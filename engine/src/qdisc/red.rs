@@ -91,7 +91,8 @@ impl Average {
             cell_log2: 0,
             halvings: [0; dumbbell_tc::qdisc::red::IDLE_TABLE_SIZE],
         });
-        let width_bytes = config.max_bytes - config.min_bytes;
+        // `qth_delta`, 1 where both are the same.
+        let width_bytes = (config.max_bytes - config.min_bytes).max(1);
         let fifth = u64::from(width_bytes / 5);
         let min_bytes = u64::from(config.min_bytes);
         let probability = config.probability_q32();

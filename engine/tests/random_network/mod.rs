@@ -5,6 +5,7 @@ use dumbbell_engine::qdisc::Config;
 use dumbbell_engine::spec::tcp::{Pacing, Tcp};
 use dumbbell_engine::spec::{Change, Experiment, LinkEnd, SizeAt, Source};
 use dumbbell_tc::qdisc::{Bfifo, Loss, Netem, Pfifo};
+use dumbbell_tc::units::in_tc::in_ticks_ns;
 use proptest::prelude::*;
 
 const HOSTS: usize = 5;
@@ -17,29 +18,42 @@ fn any_qdisc() -> impl Strategy<Value = Config> {
     ]
 }
 
+/// What tc makes of whole microseconds below `us`.
+fn ticks_ns(us: u32) -> impl Strategy<Value = u64> {
+    (0..us).prop_map(|us| in_ticks_ns(us).unwrap())
+}
+
 fn any_netem() -> impl Strategy<Value = Netem> {
     let rate = prop_oneof![Just(0), (12_500u64..1_250_000).prop_map(|rate| 8 * rate)];
     let shares = prop::array::uniform5(prop_oneof![Just(0), 0..300_000_000u32]);
-    (1u32..50, 0u64..5 * MS, rate, 0..2 * MS, shares, 1..5u32).prop_map(
-        |(limit_packets, delay_ns, rate_bps, jitter_ns, shares, gap_packets)| {
-            let reorder_ppb = if delay_ns > 0 { shares[1] } else { 0 };
-            Netem {
-                limit_packets,
-                delay_ns,
-                rate_bps,
-                jitter_ns,
-                duplicate_ppb: shares[0],
-                reorder_ppb,
-                gap_packets: if reorder_ppb > 0 { gap_packets } else { 0 },
-                loss: (shares[2] > 0).then_some(Loss::Random {
-                    probability_ppb: shares[2],
-                    correlation_ppb: shares[3],
-                }),
-                ecn: shares[2] > 0 && shares[4] > 0,
-                ..Netem::default()
-            }
-        },
+    (
+        1u32..50,
+        ticks_ns(5_000),
+        rate,
+        ticks_ns(2_000),
+        shares,
+        1..5u32,
     )
+        .prop_map(
+            |(limit_packets, delay_ns, rate_bps, jitter_ns, shares, gap_packets)| {
+                let reorder_ppb = if delay_ns > 0 { shares[1] } else { 0 };
+                Netem {
+                    limit_packets,
+                    delay_ns,
+                    rate_bps,
+                    jitter_ns,
+                    duplicate_ppb: shares[0],
+                    reorder_ppb,
+                    gap_packets: if reorder_ppb > 0 { gap_packets } else { 0 },
+                    loss: (shares[2] > 0).then_some(Loss::Random {
+                        probability_ppb: shares[2],
+                        correlation_ppb: shares[3],
+                    }),
+                    ecn: shares[2] > 0 && shares[4] > 0,
+                    ..Netem::default()
+                }
+            },
+        )
 }
 
 fn any_changes() -> impl Strategy<Value = Vec<Change>> {

@@ -38,6 +38,8 @@ def print_error(error: DumbbellError) -> None:
     """The message on standard error; of a `SpecError` with its parts on lines of their own."""
     if isinstance(error, SpecError) and not error.is_sentence:
         print(f"error: {error.path or 'experiment'}: {error.value!r}", file=sys.stderr)
+        if error.reason:
+            print(f"  because: {error.reason}", file=sys.stderr)
         print(f"  allowed: {error.allowed}", file=sys.stderr)
         if error.hint:
             print(f"  did you mean {error.hint!r}?", file=sys.stderr)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from dumbbell.cli.noticing import print_notices
 from dumbbell.errors import SpecError
 from dumbbell.folders import replace_file
 
@@ -99,6 +100,7 @@ def flent(options: FlentOptions, console: Console) -> None:
         console.print(Text(f"{name} has no effect: {why}", style="yellow"), soft_wrap=True)
     for note in test.notes:
         console.print(Text(note, style="yellow"), soft_wrap=True)
+    print_notices(experiment.notices(), console)
     file = _run(test, experiment, options)
     from dumbbell.formats.flent import flent_file_name, write_flent
 

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from dumbbell.backends import BatchProgress, get_backend, run_many
 from dumbbell.cli.jsonable import json_text
+from dumbbell.cli.noticing import print_notices
 from dumbbell.cli.progress import shown_progress
 from dumbbell.cli.stopping import stopped_by_ctrl_c
 from dumbbell.cli.summary import print_summary, summary_numbers
@@ -54,9 +55,12 @@ def run_file(
     run = run_one(experiment, replication, backend)
     if place is not None:
         write_parquet(run, place, _texts(run))
+    notices = experiment.notices()
     if as_json:
-        print(json_text(summary_numbers(run)))
+        said = {"notices": [each.as_json() for each in notices]}
+        print(json_text({**summary_numbers(run), **said}))
     else:
+        print_notices(notices, console)
         print_summary(run, console)
         if out is not None:
             console.print(f"tables: {out}", markup=False, soft_wrap=True)

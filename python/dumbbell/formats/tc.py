@@ -354,8 +354,9 @@ def _netem(config: Config) -> _Options:
         correlation = config["delay_correlation_ppb"]
         text += _percent(correlation) if jitter and correlation else ""
         options["delay"] = {
-            "delay": config["delay_ns"] / _PPB,
-            "jitter": jitter / _PPB,
+            # tc shows whole microseconds of its ticks.
+            "delay": config["delay_ns"] // _NS_PER_US / 1e6,
+            "jitter": jitter // _NS_PER_US / 1e6,
             "correlation": correlation / _PPB,
         }
     if loss := config["loss"]:

@@ -21,6 +21,7 @@ from dumbbell.errors import SpecError
 from dumbbell.spec.experiment import Experiment, canonical_json
 from dumbbell.spec.flows import Flow, Ping
 from dumbbell.spec.links import Change, Link, LinkEnd, LinkOptions
+from dumbbell.spec.notices import PlacedNotice
 from dumbbell.spec.render import testbed_lines
 from dumbbell.spec.resolved import Resolved
 from dumbbell.spec.shapes import Chain, Dumbbell, chain, dumbbell
@@ -56,6 +57,7 @@ __all__ = [
     "LinkEnd",
     "LinkOptions",
     "Ping",
+    "PlacedNotice",
     "Poisson",
     "Renewal",
     "Replay",

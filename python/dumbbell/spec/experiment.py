@@ -16,6 +16,7 @@ from dumbbell.spec.base import SpecModel
 from dumbbell.spec.fields import Name, PositiveTime, Seed, Time, TimerHz, Title, time_ns
 from dumbbell.spec.flows import Flow, Ping
 from dumbbell.spec.links import Link
+from dumbbell.spec.notices import PlacedNotice, notices_in
 from dumbbell.spec.shapes import Shape
 from dumbbell.spec.topology import Interface, Topology, hosts_of
 
@@ -145,6 +146,10 @@ class Experiment(SpecModel):
     def resolved_json(self) -> str:
         """`resolved` as canonical text: equal experiments give equal text."""
         return self._resolved_json
+
+    def notices(self) -> tuple[PlacedNotice, ...]:
+        """What was written in tc's language and many mean otherwise, such as ``10Mbps``."""
+        return notices_in(self)
 
     # --- variations -----------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ give the numbers. Texts are checked when an experiment is made, so these cannot 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
@@ -70,8 +71,11 @@ def _text(value: object, allowed: str, unit: str = "") -> str:
     """Refuses what is not text; a bare number gets its unit as a hint."""
     if isinstance(value, str):
         return value
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    raise Refused(value, allowed, f"{value}{unit}" if number and unit else None)
+    hint = None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        # No unit makes a quantity of what is not finite, or not above 0.
+        hint = f"{value}{unit}" if unit and 0 < value < math.inf else None
+    raise Refused(value, allowed, hint)
 
 
 def quantity(
@@ -142,7 +146,7 @@ def _qdisc(value: object) -> str:
     try:
         qdisc = units.parse_qdisc(text)
     except (units.QdiscError, units.UnitError) as error:
-        raise Refused(error.value, error.allowed, error.hint) from None
+        raise Refused(error.value, error.allowed, error.hint, reason=error.reason) from None
     for parameter, (least, most, allowed) in _QDISC_RANGES.items():
         if not least <= qdisc.get(parameter, least) <= most:
             raise Refused(text, allowed)
@@ -155,7 +159,7 @@ def _police(value: object) -> str:
         try:
             units.parse_police(text)
         except (units.QdiscError, units.UnitError) as error:
-            raise Refused(error.value, error.allowed, error.hint) from None
+            raise Refused(error.value, error.allowed, error.hint, reason=error.reason) from None
     return text
 
 

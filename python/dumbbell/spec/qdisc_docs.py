@@ -31,13 +31,22 @@ string in three quotation marks), parted by line ends or `;`:
 `tc`, `qdisc add` (or `replace`), `dev X` and handles that nothing refers to may stand there or be
 left out.
 
-Words may come in any order, each once, and none may be abbreviated. What is not said has the
-default of `tc`. A discipline or a word that `tc` has and this page has not is refused, with a
-message that says so; nothing is ignored silently.
+The text means what `tc` of iproute2 6.1 makes of it, whose numbers are those of C: `codel limit
+0100` is octal, 64, and `09` none; `0x10`, `+5` and `1e3` are read where `tc` reads them, in doubles
+(`target 2.01ms` is 2009 us) and in its ticks of 64 ns (`netem delay 10us` is 9984 ns). Words may
+come in any order; of one that is given again the last stands, except where `tc` takes it once. What
+is not said has the default of `tc`. A discipline or a word that `tc` has and this page has not is
+refused, with a message that says so; nothing is ignored silently.
+
+What `tc` takes and would not be what is written is refused with the reason: a share of the device's
+speed (`rate 10%`), a number that wraps (`target -1s`), is ignored (`codel limit 0`), is replaced by
+the kernel (`fq_codel quantum 7`) or has more digits than are held (`loss 33.333333333%`).
 
 Units are those of `tc` ([Quantities](experiment-file.md#quantities)), and here alone a number
-without one is taken as `tc` takes it. The column *unit* is that of the resolved description. Ranges
-are those of `tc`; an experiment also refuses any time above 200 days.
+without one is taken as `tc` takes it. `ns` most versions of `tc` do not read, and so it is refused.
+`dumbbell run` says where that may not be what was meant: `10Mbps` is 80 Mbit/s, `target 5` is 5
+microseconds, `pfifo limit 100kb` is 102400 packets. The column *unit* is that of the resolved
+description. Ranges are those of `tc`; an experiment also refuses any time above 200 days.
 """
 
 
@@ -71,11 +80,20 @@ def _section(discipline: Mapping[str, Any]) -> Iterator[str]:
         yield "| --- | --- | --- | --- | --- |"
         yield from map(_row, discipline["class"]["parameters"])
         yield ""
+    yield from _how_words_are_read(discipline)
     missing = [*discipline["not_implemented"]]
     missing += discipline["class"]["not_implemented"] if discipline["class"] else []
     if missing:
         yield f"Not implemented, and refused: {', '.join(f'`{word}`' for word in missing)}.\n"
     yield f"Sources: {discipline['source']}.\n"
+
+
+def _how_words_are_read(discipline: Mapping[str, Any]) -> Iterator[str]:
+    """What `tc` takes once, and what it knows by its beginning, of a class too."""
+    for table, of in ((discipline, ""), (discipline["class"], " of a class")):
+        for key, what in (("once", "Taken once"), ("abbreviated", "Known by their beginning")):
+            if table and table[key]:
+                yield f"{what}{of}: {', '.join(f'`{word}`' for word in table[key])}.\n"
 
 
 def _row(parameter: Mapping[str, Any]) -> str:

@@ -25,6 +25,8 @@ from typing import Any
 from dumbbell import units
 from dumbbell.spec.fields import OVERHEADS_BYTES
 
+NS_PER_US = 1000
+"""Most versions of tc read netem's delay in whole microseconds, and no ``ns``."""
 NEVER_DROPS = 1_000_000_000
 """Packets: a limit that a delay never reaches."""
 SHAPER_HANDLE = 1
@@ -144,7 +146,7 @@ def _netem(end: End) -> str:
     """What happens after the queue: delay, loss, and the transmission of a finite rate."""
     words = [f"netem limit {NEVER_DROPS}"]
     if end["delay_ns"] or end["changes"]:
-        words.append(f"delay {units.format_time(end['delay_ns'])}")
+        words.append(f"delay {units.format_time(end['delay_ns'] // NS_PER_US * NS_PER_US)}")
     if end["loss"]:
         words.append(f"loss {100 * end['loss']:.10g}%")
     if end["rate_bps"]:

@@ -40,16 +40,23 @@ class Refused(ValueError):  # noqa: N818  pydantic collects it; people see a Spe
         value: What was found there, as text.
         allowed: What would have been accepted.
         hint: The nearest accepted word, or None.
+        reason: Why, where the value alone does not show it; or None.
     """
 
     def __init__(
-        self, value: object, allowed: str, hint: str | None = None, path: str = ""
+        self,
+        value: object,
+        allowed: str,
+        hint: str | None = None,
+        path: str = "",
+        reason: str | None = None,
     ) -> None:
         """See the attributes; ``value`` may be anything."""
         self.path = path
         self.value = shown(value)
         self.allowed = allowed
         self.hint = hint
+        self.reason = reason
         super().__init__(f"{self.value}: {allowed}")
 
 
@@ -100,7 +107,8 @@ def to_spec_error(error: ValidationError, data: object) -> SpecError:
     context = first.get("ctx", {})
     cause = context.get("error")
     if isinstance(cause, Refused):
-        return SpecError(joined(path, cause.path), cause.value, cause.allowed, cause.hint)
+        where = joined(path, cause.path)
+        return SpecError(where, cause.value, cause.allowed, cause.hint, cause.reason)
     if first["type"] == "missing":
         return SpecError(path, "nothing", "this key is required")
     allowed = _ALLOWED.get(first["type"], first["msg"])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell import units
 from dumbbell.spec.queue_lines import (
+    NS_PER_US,
     changed,
     delay_change_lines,
     delay_lines,
@@ -165,6 +166,17 @@ def _propagation(far: Interface, end: Mapping[str, Any], root: str) -> Iterator[
             yield far.host, f"{root}ip {line}"
         for line in delay_lines(end, far.device):
             yield far.host, f"{root}tc {line}"
+        for delay_ns in _delays_ns(end):
+            if delay_ns % NS_PER_US:
+                delay = units.format_time(delay_ns)
+                note = f"a delay of {delay} is cut off to whole microseconds, as tc reads no ns"
+                yield far.host, f"# {far.device}: {note}"
+
+
+def _delays_ns(end: Mapping[str, Any]) -> list[int]:
+    """What there is at the beginning and after each change."""
+    changes = [each["delay_ns"] for each in end["changes"] if each["delay_ns"] is not None]
+    return [end["delay_ns"], *changes]
 
 
 def _changes(resolved: Mapping[str, Any], topology: Topology, root: str) -> Iterator[Line]:

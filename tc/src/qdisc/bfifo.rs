@@ -14,6 +14,7 @@
 use super::pfifo::DEFAULT_TXQUEUELEN_PACKETS;
 use super::words::Words;
 use super::{Discipline, Grammar, Parameter, QdiscError, Value};
+use crate::reason::Reason;
 use crate::units::format_size;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -51,13 +52,15 @@ impl Grammar for Bfifo {
         source: "tc-bfifo(8); iproute2 tc/q_fifo.c; Linux net/sched/sch_fifo.c",
         parameters: &[LIMIT],
         not_implemented: &[],
+        once: &[],
+        abbreviated: &[],
     };
 
     fn parse(words: &mut Words) -> Result<Bfifo, QdiscError> {
         let mut limit_bytes = DEFAULT_LIMIT_BYTES;
         while let Some(parameter) = words.parameter()? {
             match parameter.name {
-                "limit" => limit_bytes = words.size_bytes(parameter)?,
+                "limit" => limit_bytes = words.size_bytes(parameter, Reason::DropsAll)?,
                 other => return Err(words.unknown(other)),
             }
         }

@@ -2,6 +2,7 @@
 
 use super::{Filter, Qdisc, QdiscError, filter, parse_one};
 use crate::nearest::nearest;
+use crate::notice::Notice;
 use crate::units::shortened;
 
 /// What a line may begin with.
@@ -28,15 +29,16 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Reads the lines.
-pub(super) fn parse(text: &str) -> Result<Qdisc, QdiscError> {
+pub(super) fn parse(text: &str) -> Result<(Qdisc, Vec<Notice>), QdiscError> {
     let mut tree = Tree::default();
     for line in lines(text) {
         let statement = Statement::read(line)?;
         tree.add(statement)?;
     }
+    let notices = std::mem::take(&mut tree.notices);
     let qdisc = tree.into_qdisc()?;
     qdisc.check()?;
-    Ok(qdisc)
+    Ok((qdisc, notices))
 }
 
 /// The error for a line.
@@ -215,6 +217,8 @@ impl<'a> Cursor<'a> {
 struct Tree<'a> {
     device: Option<&'a str>,
     nodes: Vec<Node>,
+    /// What is to be known of the lines.
+    notices: Vec<Notice>,
 }
 
 struct Node {
@@ -263,7 +267,9 @@ impl<'a> Tree<'a> {
             let kind = shortened(kind);
             return Err(bad(line, format!("the class of a {name} is no {kind:?}")));
         }
-        qdisc.add_class(class.minor, parent.minor, cursor.rest)
+        let notices = qdisc.add_class(class.minor, parent.minor, cursor.rest)?;
+        self.notices.extend(notices);
+        Ok(())
     }
 
     fn add_filter(&mut self, statement: Statement<'a>) -> Result<(), QdiscError> {
@@ -301,7 +307,8 @@ impl<'a> Tree<'a> {
             None => return Err(bad(line, "there is a root already")),
             Some(class) => Some(self.place(line, class)?),
         };
-        let qdisc = parse_one(statement.words)?;
+        let (qdisc, notices) = parse_one(statement.words)?;
+        self.notices.extend(notices);
         self.nodes.push(Node {
             major,
             parent,

@@ -4,14 +4,14 @@
 //! | --- | --- |
 //! | `limit PACKETS` (1000), `target TIME` (5 ms), `interval TIME` (100 ms) | yes |
 //! | `ecn`, `noecn` (off) | yes |
-//! | `ce_threshold TIME` | yes |
 //! | times: whole microseconds in 32 bits, as tc hands them over | yes |
-//! | `ce_threshold 0` | refused: `1us` does the same, the kernel's clock ticks in 1.024 us |
+//! | `ce_threshold TIME`, 0 too; 4294967295us, which tc takes for not given, is refused | yes |
 //! | `limit 0`, `target 0`, `interval 0` (tc does not pass them on) | refused |
 
 use super::words::Words;
 use super::{Discipline, Grammar, Parameter, QdiscError, Value};
-use crate::units::format_time;
+use crate::reason::Reason;
+use crate::units::in_tc::format_time_us;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -30,8 +30,8 @@ pub struct Codel {
     pub interval_ns: u64,
     /// Whether packets that can be marked are marked instead of dropped.
     pub ecn: bool,
-    /// Sojourn time above which every such packet is marked, ns, as the target; none
-    /// if there is no threshold.
+    /// Sojourn time above which every such packet is marked, ns: whole microseconds, 0 to
+    /// 2^32 - 2 us; none if there is no threshold.
     #[serde(deserialize_with = "Option::deserialize")] // null, but not left out
     pub ce_threshold_ns: Option<u64>,
 }
@@ -82,7 +82,7 @@ pub(super) const CE_THRESHOLD: Parameter = Parameter {
     unit: "ns",
     default: Value::Nothing,
     default_source: "Linux: none",
-    range: "1us to 4294967295us, whole microseconds",
+    range: "0us to 4294967294us, whole microseconds",
     effect: "Every ECN-capable packet that has stayed longer is marked, whether or not `ecn` is \
              given.",
 };
@@ -102,6 +102,8 @@ impl Grammar for Codel {
         source: "RFC 8289; tc-codel(8); iproute2 tc/q_codel.c; Linux net/sched/sch_codel.c",
         parameters: &[LIMIT, TARGET, INTERVAL, ECN, CE_THRESHOLD],
         not_implemented: &[],
+        once: &[],
+        abbreviated: &[],
     };
 
     fn parse(words: &mut Words) -> Result<Codel, QdiscError> {
@@ -115,10 +117,10 @@ impl Grammar for Codel {
         while let Some(parameter) = words.parameter()? {
             match parameter.name {
                 "limit" => codel.limit_packets = words.count(parameter)?,
-                "target" => codel.target_ns = words.microseconds_ns(parameter)?,
-                "interval" => codel.interval_ns = words.microseconds_ns(parameter)?,
+                "target" => codel.target_ns = words.time_ns(parameter)?,
+                "interval" => codel.interval_ns = words.time_ns(parameter)?,
                 "ecn" => codel.ecn = words.flag(parameter),
-                "ce_threshold" => codel.ce_threshold_ns = Some(words.microseconds_ns(parameter)?),
+                "ce_threshold" => codel.ce_threshold_ns = Some(ce_threshold_ns(words, parameter)?),
                 other => return Err(words.unknown(other)),
             }
         }
@@ -132,8 +134,30 @@ impl Grammar for Codel {
         }
         check_time(discipline, &TARGET, self.target_ns)?;
         check_time(discipline, &INTERVAL, self.interval_ns)?;
-        self.ce_threshold_ns
-            .map_or(Ok(()), |ns| check_time(discipline, &CE_THRESHOLD, ns))
+        check_ce_threshold(discipline, self.ce_threshold_ns)
+    }
+}
+
+/// The threshold after its word. tc has no other mark for "not given" than the largest number.
+pub(super) fn ce_threshold_ns(
+    words: &mut Words,
+    parameter: &'static Parameter,
+) -> Result<u64, QdiscError> {
+    match words.time_us(parameter)? {
+        u32::MAX => Err(Codel::DISCIPLINE.not_taken(parameter, u32::MAX, Reason::Ignored)),
+        time_us => Ok(u64::from(time_us) * 1000),
+    }
+}
+
+/// Refuses a threshold that tc cannot hand over.
+pub(super) fn check_ce_threshold(
+    discipline: &Discipline,
+    threshold_ns: Option<u64>,
+) -> Result<(), QdiscError> {
+    let fits = |ns: &u64| *ns < LONGEST_TIME_NS && ns.is_multiple_of(1000);
+    match threshold_ns.filter(|ns| !fits(ns)) {
+        Some(ns) => Err(discipline.out_of_range(&CE_THRESHOLD, format!("{ns}ns"))),
+        None => Ok(()),
     }
 }
 
@@ -149,16 +173,21 @@ pub(super) fn check_time(
     Ok(())
 }
 
+/// Whole microseconds as tc reads them.
+pub(super) fn time_text(time_ns: u64) -> String {
+    format_time_us(time_ns / 1000)
+}
+
 impl fmt::Display for Codel {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let (target, interval) = (format_time(self.target_ns), format_time(self.interval_ns));
+        let (target, interval) = (time_text(self.target_ns), time_text(self.interval_ns));
         write!(f, "codel limit {}", self.limit_packets)?;
         write!(f, " target {target} interval {interval}")?;
         if self.ecn {
             f.write_str(" ecn")?;
         }
         if let Some(threshold_ns) = self.ce_threshold_ns {
-            write!(f, " ce_threshold {}", format_time(threshold_ns))?;
+            write!(f, " ce_threshold {}", time_text(threshold_ns))?;
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! The table of disciplines as data: errors, documentation and tests are made from it.
 
 use super::QdiscError;
+use crate::reason::Reason;
 use crate::units::shortened;
 use serde::Serialize;
 
@@ -25,6 +26,10 @@ pub struct Discipline {
     pub parameters: &'static [Parameter],
     /// Words tc has for it that are not implemented here.
     pub not_implemented: &'static [&'static str],
+    /// Names of parameters that tc takes once; of others the last stands.
+    pub once: &'static [&'static str],
+    /// Words that tc knows by their beginning too, in the order in which it tries them.
+    pub abbreviated: &'static [&'static str],
 }
 
 /// A parameter of a discipline.
@@ -155,6 +160,25 @@ impl Discipline {
             discipline: self.name,
             parameter: parameter.name,
             value: shortened(&value.to_string()),
+            allowed: parameter.range.to_owned(),
+            hint: None,
+        }
+    }
+}
+
+impl Discipline {
+    /// The error for a value that tc takes and that would be another.
+    pub(super) fn not_taken(
+        &self,
+        parameter: &Parameter,
+        value: impl ToString,
+        reason: Reason,
+    ) -> QdiscError {
+        QdiscError::NotTaken {
+            discipline: self.name,
+            parameter: parameter.name,
+            value: shortened(&value.to_string()),
+            reason,
             allowed: parameter.range.to_owned(),
             hint: None,
         }

@@ -1,5 +1,6 @@
 //! Why tc text was refused.
 
+use crate::reason::Reason;
 use crate::units::{UnitError, did_you_mean};
 
 /// Why tc text, or the JSON of a discipline, was refused. Every variant has a value, what is
@@ -86,7 +87,7 @@ pub enum QdiscError {
         allowed: String,
         hint: Option<String>,
     },
-    /// A parameter is given twice (tc takes the last, silently).
+    /// A parameter is given twice that tc takes once.
     #[error("{discipline} {value:?} is given twice; allowed: {allowed}")]
     Repeated {
         discipline: &'static str,
@@ -119,6 +120,16 @@ pub enum QdiscError {
         allowed: String,
         hint: Option<String>,
     },
+    /// tc takes a parameter's value, but it would not be what is written.
+    #[error("{discipline} {parameter}: {value:?}: {reason}; allowed: {allowed}{}", did_you_mean(.hint))]
+    NotTaken {
+        discipline: &'static str,
+        parameter: &'static str,
+        value: String,
+        reason: Reason,
+        allowed: String,
+        hint: Option<String>,
+    },
     /// JSON that is not one discipline with all its keys.
     #[error("not the JSON of a queue discipline: {reason}; allowed: {allowed}")]
     BadJson {
@@ -147,6 +158,7 @@ macro_rules! part {
             | QdiscError::Repeated { $part, .. }
             | QdiscError::NotACount { $part, .. }
             | QdiscError::OutOfRange { $part, .. }
+            | QdiscError::NotTaken { $part, .. }
             | QdiscError::BadJson { $part, .. } => $of_other($part),
         }
     };
@@ -161,6 +173,15 @@ impl QdiscError {
     /// What is allowed instead, in words.
     pub fn allowed(&self) -> &str {
         part!(self, allowed, UnitError::allowed, String::as_str)
+    }
+
+    /// Why it is refused although tc takes it, where that is so.
+    pub fn reason(&self) -> Option<Reason> {
+        match self {
+            QdiscError::NotTaken { reason, .. } => Some(*reason),
+            QdiscError::BadUnit { source, .. } => source.reason(),
+            _ => None,
+        }
     }
 
     /// What was probably meant, ready to be typed.

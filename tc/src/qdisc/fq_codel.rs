@@ -11,10 +11,13 @@
 //! | `ce_threshold_selector VALUE/MASK` | no |
 //! | filters that choose the flow (`tc filter`) | no |
 
-use super::codel::{CE_THRESHOLD, INTERVAL, TARGET, check_time};
+use super::codel::{
+    CE_THRESHOLD, INTERVAL, TARGET, ce_threshold_ns, check_ce_threshold, check_time, time_text,
+};
 use super::words::Words;
 use super::{Discipline, Grammar, Parameter, QdiscError, Value};
-use crate::units::{format_size, format_time};
+use crate::reason::Reason;
+use crate::units::format_size;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -144,6 +147,8 @@ impl Grammar for FqCodel {
             DROP_BATCH,
         ],
         not_implemented: &["ce_threshold_selector"],
+        once: &[],
+        abbreviated: &[],
     };
 
     fn parse(words: &mut Words) -> Result<FqCodel, QdiscError> {
@@ -162,12 +167,12 @@ impl Grammar for FqCodel {
             match parameter.name {
                 "limit" => config.limit_packets = words.count(parameter)?,
                 "flows" => config.flows = words.count(parameter)?,
-                "quantum" => config.quantum_bytes = Some(words.count(parameter)?),
-                "target" => config.target_ns = words.microseconds_ns(parameter)?,
-                "interval" => config.interval_ns = words.microseconds_ns(parameter)?,
+                "quantum" => config.quantum_bytes = Some(quantum_bytes(words, parameter)?),
+                "target" => config.target_ns = words.time_ns(parameter)?,
+                "interval" => config.interval_ns = words.time_ns(parameter)?,
                 "ecn" => config.ecn = words.flag(parameter),
-                "ce_threshold" => config.ce_threshold_ns = Some(words.microseconds_ns(parameter)?),
-                "memory_limit" => config.memory_limit_bytes = words.size_bytes(parameter)?,
+                "ce_threshold" => config.ce_threshold_ns = Some(ce_threshold_ns(words, parameter)?),
+                "memory_limit" => config.memory_limit_bytes = memory_limit_bytes(words, parameter)?,
                 "drop_batch" => config.drop_batch_packets = words.count(parameter)?,
                 other => return Err(words.unknown(other)),
             }
@@ -202,8 +207,27 @@ impl Grammar for FqCodel {
         }
         check_time(discipline, &TARGET, self.target_ns)?;
         check_time(discipline, &INTERVAL, self.interval_ns)?;
-        self.ce_threshold_ns
-            .map_or(Ok(()), |ns| check_time(discipline, &CE_THRESHOLD, ns))
+        check_ce_threshold(discipline, self.ce_threshold_ns)
+    }
+}
+
+/// The quantum after its word; of less than 256 the kernel makes 256.
+fn quantum_bytes(words: &mut Words, parameter: &'static Parameter) -> Result<u32, QdiscError> {
+    match words.count(parameter)? {
+        bytes @ 1..LEAST_QUANTUM_BYTES => {
+            Err(FqCodel::DISCIPLINE.not_taken(parameter, bytes, Reason::Replaced))
+        }
+        bytes => Ok(bytes),
+    }
+}
+
+/// The limit after its word; above 2^31 the kernel takes 2^31.
+fn memory_limit_bytes(words: &mut Words, parameter: &'static Parameter) -> Result<u32, QdiscError> {
+    match words.size_bytes(parameter, Reason::DropsAll)? {
+        bytes if bytes > MOST_MEMORY_BYTES => {
+            Err(FqCodel::DISCIPLINE.not_taken(parameter, bytes, Reason::Replaced))
+        }
+        bytes => Ok(bytes),
     }
 }
 
@@ -217,11 +241,11 @@ impl fmt::Display for FqCodel {
         if let Some(bytes) = self.quantum_bytes {
             write!(f, " quantum {bytes}")?;
         }
-        let (target, interval) = (format_time(self.target_ns), format_time(self.interval_ns));
+        let (target, interval) = (time_text(self.target_ns), time_text(self.interval_ns));
         let ecn = if self.ecn { "ecn" } else { "noecn" };
         write!(f, " target {target} interval {interval} {ecn}")?;
         if let Some(threshold_ns) = self.ce_threshold_ns {
-            write!(f, " ce_threshold {}", format_time(threshold_ns))?;
+            write!(f, " ce_threshold {}", time_text(threshold_ns))?;
         }
         let memory_limit = format_size(self.memory_limit_bytes.into());
         write!(

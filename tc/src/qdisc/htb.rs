@@ -16,6 +16,10 @@ use super::{
     Branch, Discipline, Filter, Grammar, MAX_DEPTH, Parameter, Qdisc, QdiscError, REQUIRED, Value,
     filter,
 };
+use crate::c_numbers::Base;
+use crate::notice::Notice;
+use crate::reason::Reason;
+use crate::units::in_tc::{fits_ticks, is_rate};
 use crate::units::{format_rate, format_size};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -23,6 +27,7 @@ use std::fmt;
 /// `get_hz` of tc where timers are of high resolution.
 const CLOCK_HZ: u64 = 1_000_000_000;
 const DEFAULT_MTU_BYTES: u32 = 1600;
+const LARGEST_R2Q: u32 = i32::MAX as u32;
 /// Priorities of leaves (`TC_HTB_NUMPRIO`).
 const PRIORITIES: u8 = 8;
 
@@ -88,7 +93,7 @@ const R2Q: Parameter = Parameter {
     unit: "1/s",
     default: Value::Number(10),
     default_source: "tc",
-    range: "1 to 4294967295",
+    range: "1 to 2147483647",
     effect: "The quantum of a leaf that says none: its rate in bytes per second over this, from \
              1000 to 200000 bytes.",
 };
@@ -101,7 +106,7 @@ const DIRECT_QLEN: Parameter = Parameter {
     unit: "packets",
     default: Value::Number(1000),
     default_source: "the interface's txqueuelen, 1000 for Ethernet and veth",
-    range: "1 to 4294967295 packets",
+    range: "0 to 4294967294 packets",
     effect: "So many packets may wait to pass unshaped.",
 };
 
@@ -197,6 +202,17 @@ pub(super) static CLASS: Discipline = Discipline {
     source: "tc-htb(8); iproute2 tc/q_htb.c; Linux net/sched/sch_htb.c",
     parameters: &[RATE, CEIL, BURST, CBURST, PRIO, QUANTUM, MTU],
     not_implemented: &["mpu", "overhead", "linklayer"],
+    once: &["rate", "ceil"],
+    abbreviated: &[
+        "prio",
+        "mtu",
+        "mpu",
+        "overhead",
+        "linklayer",
+        "quantum",
+        "burst",
+        "cburst",
+    ],
 };
 
 impl Grammar for Htb {
@@ -206,6 +222,8 @@ impl Grammar for Htb {
         source: "tc-htb(8); iproute2 tc/q_htb.c; Linux net/sched/sch_htb.c",
         parameters: &[DEFAULT, R2Q, DIRECT_QLEN],
         not_implemented: &["debug", "offload"],
+        once: &[],
+        abbreviated: &["r2q", "default", "debug", "direct_qlen", "offload"],
     };
 
     fn parse(words: &mut Words) -> Result<Htb, QdiscError> {
@@ -219,8 +237,8 @@ impl Grammar for Htb {
         while let Some(parameter) = words.parameter()? {
             match parameter.name {
                 "default" => htb.default_minor = words.class_minor(parameter)?,
-                "r2q" => htb.r2q = words.count(parameter)?,
-                "direct_qlen" => htb.direct_qlen_packets = words.count(parameter)?,
+                "r2q" => htb.r2q = r2q(words, parameter)?,
+                "direct_qlen" => htb.direct_qlen_packets = direct_qlen(words, parameter)?,
                 other => return Err(words.unknown(other)),
             }
         }
@@ -228,10 +246,11 @@ impl Grammar for Htb {
     }
 
     fn check(&self) -> Result<(), QdiscError> {
-        for (parameter, value) in [(&R2Q, self.r2q), (&DIRECT_QLEN, self.direct_qlen_packets)] {
-            if value == 0 {
-                return Err(Htb::DISCIPLINE.out_of_range(parameter, 0));
-            }
+        if !(1..=LARGEST_R2Q).contains(&self.r2q) {
+            return Err(Htb::DISCIPLINE.out_of_range(&R2Q, self.r2q));
+        }
+        if self.direct_qlen_packets == u32::MAX {
+            return Err(Htb::DISCIPLINE.out_of_range(&DIRECT_QLEN, u32::MAX));
         }
         for (index, class) in self.classes.iter().enumerate() {
             class.check()?;
@@ -282,14 +301,20 @@ impl Grammar for Htb {
         self.classes.iter().map(line).collect()
     }
 
-    fn add_class(&mut self, minor: u16, parent_minor: u16, words: &str) -> Result<(), QdiscError> {
-        let rest = words.split_ascii_whitespace();
-        let class = HtbClass::parse(minor, parent_minor, &mut Words::new(&CLASS, rest))?;
+    fn add_class(
+        &mut self,
+        minor: u16,
+        parent_minor: u16,
+        words: &str,
+    ) -> Result<Vec<Notice>, QdiscError> {
+        let mut words = Words::new(&CLASS, words.split_ascii_whitespace());
+        let class = HtbClass::parse(minor, parent_minor, &mut words)?;
         self.classes.push(class);
         self.check_place(
             self.classes.len() - 1,
             &self.classes[self.classes.len() - 1],
-        )
+        )?;
+        Ok(words.into_notices())
     }
 }
 
@@ -336,6 +361,7 @@ impl Htb {
 
 impl HtbClass {
     fn parse(minor: u16, parent_minor: u16, words: &mut Words) -> Result<HtbClass, QdiscError> {
+        let ignored = Reason::Ignored;
         let mut mtu_bytes = DEFAULT_MTU_BYTES;
         let mut class = HtbClass {
             minor,
@@ -350,13 +376,13 @@ impl HtbClass {
         };
         while let Some(parameter) = words.parameter()? {
             match parameter.name {
-                "rate" => class.rate_bps = words.rate_bps(parameter)?,
-                "ceil" => class.ceil_bps = words.rate_bps(parameter)?,
-                "burst" => class.burst_bytes = words.size_bytes(parameter)?,
-                "cburst" => class.cburst_bytes = words.size_bytes(parameter)?,
-                "prio" => class.prio = words.number(parameter, PRIORITIES as u32 - 1)? as u8,
-                "quantum" => class.quantum_bytes = words.count(parameter)?,
-                "mtu" => mtu_bytes = words.count(parameter)?,
+                "rate" => class.rate_bps = words.rate_bps(parameter, Reason::Ignored)?,
+                "ceil" => class.ceil_bps = words.rate_bps(parameter, ignored)?,
+                "burst" => class.burst_bytes = words.bucket_bytes(parameter, ignored)?,
+                "cburst" => class.cburst_bytes = words.bucket_bytes(parameter, ignored)?,
+                "prio" => class.prio = priority(words, parameter)?,
+                "quantum" => class.quantum_bytes = decimal(words, parameter)?,
+                "mtu" => mtu_bytes = decimal(words, parameter)?,
                 other => return Err(words.unknown(other)),
             }
         }
@@ -381,13 +407,19 @@ impl HtbClass {
     fn check(&self) -> Result<(), QdiscError> {
         let refuse = |parameter, value: u64| Err(CLASS.out_of_range(parameter, value));
         for (parameter, rate_bps) in [(&RATE, self.rate_bps), (&CEIL, self.ceil_bps)] {
-            if rate_bps == 0 || !rate_bps.is_multiple_of(8) {
+            if rate_bps == 0 || !is_rate(rate_bps) {
                 return refuse(parameter, rate_bps);
             }
         }
-        for (parameter, bytes) in [(&BURST, self.burst_bytes), (&CBURST, self.cburst_bytes)] {
+        for (parameter, bytes, rate_bps) in [
+            (&BURST, self.burst_bytes, self.rate_bps),
+            (&CBURST, self.cburst_bytes, self.ceil_bps),
+        ] {
             if bytes == 0 {
                 return refuse(parameter, 0);
+            }
+            if !fits_ticks(rate_bps, bytes) {
+                return Err(CLASS.not_taken(parameter, bytes, Reason::Wraps));
             }
         }
         if self.prio >= PRIORITIES {
@@ -395,6 +427,37 @@ impl HtbClass {
         }
         Ok(())
     }
+}
+
+/// The divisor after its word; of 0, and of what is negative in 32 bits, the kernel makes 1.
+fn r2q(words: &mut Words, parameter: &'static Parameter) -> Result<u32, QdiscError> {
+    match words.unsigned(parameter, Base::Ten)? {
+        number @ 1..=LARGEST_R2Q => Ok(number),
+        number => Err(Htb::DISCIPLINE.not_taken(parameter, number, Reason::Replaced)),
+    }
+}
+
+/// The length after its word. tc has no other mark for "not given" than the largest number.
+fn direct_qlen(words: &mut Words, parameter: &'static Parameter) -> Result<u32, QdiscError> {
+    match words.unsigned(parameter, Base::Ten)? {
+        u32::MAX => Err(Htb::DISCIPLINE.not_taken(parameter, u32::MAX, Reason::Ignored)),
+        packets => Ok(packets),
+    }
+}
+
+/// The priority after its word; of more than 7 the kernel makes 7.
+fn priority(words: &mut Words, parameter: &'static Parameter) -> Result<u8, QdiscError> {
+    let number = words.unsigned(parameter, Base::Ten)?;
+    match u8::try_from(number) {
+        Ok(priority) if priority < PRIORITIES => Ok(priority),
+        _ => Err(CLASS.not_taken(parameter, number, Reason::Replaced)),
+    }
+}
+
+/// The number after its word, in the decimal system; without it, another value is computed.
+fn decimal(words: &mut Words, parameter: &'static Parameter) -> Result<u32, QdiscError> {
+    let number = words.unsigned(parameter, Base::Ten)?;
+    words.above_zero(parameter, number, Reason::Ignored)
 }
 
 impl fmt::Display for Htb {

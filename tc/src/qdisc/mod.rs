@@ -4,8 +4,10 @@
 //! [`Qdisc::from_json`] convert to and from the canonical JSON in which every default is filled
 //! in. [`disciplines`] is the table of what there is, from which documentation is made.
 //!
-//! Parameters may come in any order, each once. Words are matched whole and in lower case; the
-//! abbreviations tc lets pass (`lim`, `del`) are answered with the whole word as a hint.
+//! Words are read as iproute2 6.1 reads them: in any order, of one that is repeated the last where
+//! tc takes it again ([`Discipline::once`]), abbreviated where tc knows the beginning
+//! ([`Discipline::abbreviated`]), numbers as C reads them. What tc takes and would not be what is
+//! written is refused with a [`Reason`](crate::Reason); what may surprise comes with a [`Notice`].
 //!
 //! Disciplines with children are written as several lines, each what follows `tc`: see
 //! [`parse`] and [`Qdisc::lines`].
@@ -44,12 +46,13 @@ pub use netem::{ALL_PPB, Distribution, Loss, Netem};
 pub use pfifo::Pfifo;
 pub use pfifo_fast::PfifoFast;
 pub use pie::Pie;
-pub use police::{POLICE, Police, parse_police};
+pub use police::{POLICE, Police, parse_police, parse_police_noting};
 pub use prio::{PRIOMAP, Prio};
 pub use red::Red;
 pub use tbf::Tbf;
 
 use crate::nearest::nearest;
+use crate::notice::Notice;
 use crate::units::shortened;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -94,8 +97,13 @@ trait Grammar: Sized + fmt::Display {
         Vec::new()
     }
 
-    /// Adds a class; `words` are those after the discipline's name.
-    fn add_class(&mut self, _minor: u16, _parent: u16, _words: &str) -> Result<(), QdiscError> {
+    /// Adds a class; `words` are those after the discipline's name. What is to be known of them.
+    fn add_class(
+        &mut self,
+        _minor: u16,
+        _parent: u16,
+        _words: &str,
+    ) -> Result<Vec<Notice>, QdiscError> {
         Err(QdiscError::BadLine {
             value: "class".to_owned(),
             reason: format!("{} has no classes that are added", Self::DISCIPLINE.name),
@@ -189,7 +197,7 @@ macro_rules! qdiscs {
                 minor: u16,
                 parent_minor: u16,
                 words: &str,
-            ) -> Result<(), QdiscError> {
+            ) -> Result<Vec<Notice>, QdiscError> {
                 match self {
                     $(Qdisc::$kind(discipline) => {
                         discipline.add_class(minor, parent_minor, words)
@@ -312,6 +320,14 @@ pub fn disciplines_json() -> String {
 /// [`QdiscError`], for text above [`MAX_TEXT_BYTES`], an unknown discipline or word, one that
 /// is not implemented, a missing or repeated value, or one out of range.
 pub fn parse(text: &str) -> Result<Qdisc, QdiscError> {
+    parse_noting(text).map(|(qdisc, _)| qdisc)
+}
+
+/// As [`parse`], with what is to be known of the text.
+///
+/// # Errors
+/// As there.
+pub fn parse_noting(text: &str) -> Result<(Qdisc, Vec<Notice>), QdiscError> {
     if text.len() > MAX_TEXT_BYTES {
         return Err(QdiscError::TooLong {
             value: shortened(text),
@@ -326,7 +342,7 @@ pub fn parse(text: &str) -> Result<Qdisc, QdiscError> {
 }
 
 /// Reads a discipline's name and parameters.
-fn parse_one(text: &str) -> Result<Qdisc, QdiscError> {
+fn parse_one(text: &str) -> Result<(Qdisc, Vec<Notice>), QdiscError> {
     let mut words = text.split_ascii_whitespace();
     let Some(name) = words.next() else {
         return Err(QdiscError::Empty {
@@ -336,7 +352,9 @@ fn parse_one(text: &str) -> Result<Qdisc, QdiscError> {
         });
     };
     let discipline = find(name).ok_or_else(|| unknown_discipline(name))?;
-    parse_words(discipline, &mut Words::new(discipline, words))
+    let mut words = Words::new(discipline, words);
+    let qdisc = parse_words(discipline, &mut words)?;
+    Ok((qdisc, words.into_notices()))
 }
 
 impl std::str::FromStr for Qdisc {

@@ -17,16 +17,17 @@
 //! | `rate 5%` (of the device's speed) | no |
 //! | a discipline as its child | no |
 //! | `corrupt`, `slot`, `seed`, `jitter` as a word | no |
-//! | `rate 0` (tc: no rate), `limit 0`, `gap 0` | refused: leave the word out |
+//! | `rate 0`, `gap 0` (to tc not given), `limit 0` (drops every packet) | refused |
+//! | a percentage of more digits than parts per billion hold, where the kernel sees them | refused |
 //!
 //! A percentage is held in parts per billion, and becomes the kernel's 32-bit fraction only
 //! where it is used.
 //!
-//! iproute2 from before March 2024 ("netem: use 64 bit value for latency and jitter") counts
-//! delay and jitter in 32 bits of 64 ns, reads them in microseconds and does not know `ns`:
-//! there, only whole microseconds up to 274 s reach the kernel. The kernel has 64 bits since
-//! 4.15. It also hands the correlation of `duplicate` to the kernel only when some other
-//! correlation is given; the text written here then gives the delay's, as 0%.
+//! iproute2 from before March 2024 ("netem: use 64 bit value for latency and jitter") reads delay
+//! and jitter in whole microseconds and hands them over in 32 bits of ticks of 64 ns, cut off:
+//! `delay 10us` is 9984 ns, and so it is here. It hands the correlation of `duplicate` to the
+//! kernel only when some other correlation is given, and is refused here otherwise; the text
+//! written here then gives the delay's, as 0%.
 
 mod loss;
 mod parameters;
@@ -35,7 +36,9 @@ mod tests;
 
 use super::words::Words;
 use super::{Discipline, Grammar, Parameter, QdiscError};
-use crate::units::{format_percent, format_rate, format_time};
+use crate::reason::Reason;
+use crate::units::format_rate;
+use crate::units::in_tc::{format_percent, format_time_us, is_rate, of_ticks_us};
 pub use loss::Loss;
 use parameters::*;
 use serde::{Deserialize, Serialize};
@@ -50,11 +53,12 @@ pub const ALL_PPB: u32 = 1_000_000_000;
 pub struct Netem {
     /// Packets that may be inside, the one being sent included; at least 1.
     pub limit_packets: u32,
-    /// Mean delay, nanoseconds; at most `i64::MAX` as in the kernel. What tc from before 2024
-    /// can pass on is less: whole microseconds, up to 274 s.
+    /// Mean delay, nanoseconds: one that tc makes of whole microseconds, up to 274 s, in its ticks
+    /// of 64 ns.
     pub delay_ns: u64,
     /// By how much the delay varies, nanoseconds: half the width of the uniform distribution,
-    /// the scale of the others. At most `i32::MAX`: the kernel's arithmetic has 32 bits.
+    /// the scale of the others. As the delay, and at most `i32::MAX`: the kernel's arithmetic has
+    /// 32 bits.
     pub jitter_ns: u64,
     /// How much of a delay's random number is the one before it; at most [`ALL_PPB`].
     pub delay_correlation_ppb: u32,
@@ -144,28 +148,47 @@ impl Grammar for Netem {
         source: "tc-netem(8); iproute2 tc/q_netem.c; Linux net/sched/sch_netem.c",
         parameters: PARAMETERS,
         not_implemented: &["jitter", "corrupt", "slot", "seed"],
+        once: &[],
+        abbreviated: &[
+            "limit",
+            "latency",
+            "delay",
+            "loss",
+            "drop",
+            "ecn",
+            "reorder",
+            "corrupt",
+            "gap",
+            "duplicate",
+            "distribution",
+            "rate",
+            "slot",
+        ],
     };
 
     fn parse(words: &mut Words) -> Result<Netem, QdiscError> {
         let mut netem = Netem::default();
+        // Whether tc hands over the correlations, that of `duplicate` among them.
+        let mut said_correlation = false;
         while let Some(parameter) = words.parameter()? {
             match parameter.name {
-                "limit" => netem.limit_packets = words.count(parameter)?,
-                "delay" => netem.parse_delay(words, parameter)?,
+                "limit" => netem.limit_packets = words.packets(parameter)?,
+                "delay" => said_correlation |= netem.parse_delay(words, parameter)?,
                 "distribution" => netem.distribution = words.one_of(parameter, DISTRIBUTIONS)?,
-                "loss" => netem.loss = Some(Loss::parse(words, parameter)?),
+                "loss" => said_correlation |= netem.parse_loss(words, parameter)?,
                 "ecn" => netem.ecn = words.flag(parameter),
                 "duplicate" => {
                     netem.duplicate_ppb = words.percent_ppb(parameter)?;
-                    netem.duplicate_correlation_ppb = words
-                        .further_percent_ppb(&DUPLICATE_CORRELATION)?
-                        .unwrap_or(0);
+                    if let Some(ppb) = words.further_percent_ppb(&DUPLICATE_CORRELATION)? {
+                        netem.duplicate_correlation_ppb = ppb;
+                    }
                 }
                 "reorder" => {
                     netem.reorder_ppb = words.percent_ppb(parameter)?;
-                    netem.reorder_correlation_ppb = words
-                        .further_percent_ppb(&REORDER_CORRELATION)?
-                        .unwrap_or(0);
+                    if let Some(ppb) = words.further_percent_ppb(&REORDER_CORRELATION)? {
+                        netem.reorder_correlation_ppb = ppb;
+                        said_correlation = true;
+                    }
                 }
                 "gap" => netem.gap_packets = words.count(parameter)?,
                 "rate" => netem.parse_rate(words, parameter)?,
@@ -173,6 +196,10 @@ impl Grammar for Netem {
             }
         }
         netem.require_company(words)?;
+        if netem.duplicate_correlation_ppb > 0 && !said_correlation {
+            let text = format_percent(netem.duplicate_correlation_ppb);
+            return Err(Netem::DISCIPLINE.not_taken(&DUPLICATE_CORRELATION, text, Reason::Ignored));
+        }
         netem.check()?;
         Ok(netem)
     }
@@ -183,11 +210,12 @@ impl Grammar for Netem {
             return refuse(&LIMIT, 0);
         }
         for (parameter, value_ns, most_ns) in [
-            (&DELAY, self.delay_ns, i64::MAX as u64),
-            (&JITTER, self.jitter_ns, i32::MAX as u64),
+            (&DELAY, self.delay_ns, u64::MAX),
+            (&JITTER, self.jitter_ns, MOST_JITTER_NS),
         ] {
-            if value_ns > most_ns {
-                return Err(Netem::DISCIPLINE.out_of_range(parameter, value_ns));
+            if value_ns > most_ns || of_ticks_us(value_ns).is_none() {
+                let value = format!("{value_ns}ns");
+                return Err(Netem::DISCIPLINE.out_of_range(parameter, value));
             }
         }
         for (parameter, ppb) in [
@@ -210,37 +238,80 @@ impl Grammar for Netem {
 }
 
 impl Netem {
+    /// Reads what follows `delay`; what is not said stays. Whether a correlation was said.
     fn parse_delay(
         &mut self,
         words: &mut Words,
         parameter: &'static Parameter,
-    ) -> Result<(), QdiscError> {
-        self.delay_ns = words.time_ns(parameter)?;
-        if words.number_follows() {
-            self.jitter_ns = words.time_ns(&JITTER)?;
-            let correlation = words.further_percent_ppb(&DELAY_CORRELATION)?;
-            self.delay_correlation_ppb = correlation.unwrap_or(0);
+    ) -> Result<bool, QdiscError> {
+        self.delay_ns = words.ticks_ns(parameter)?;
+        if !words.number_follows() {
+            return Ok(false);
         }
-        Ok(())
+        self.jitter_ns = words.ticks_ns(&JITTER)?;
+        if self.jitter_ns > MOST_JITTER_NS {
+            let text = format!("{}ns", self.jitter_ns);
+            return Err(Netem::DISCIPLINE.not_taken(&JITTER, text, Reason::Replaced));
+        }
+        let correlation = words.further_percent_ppb(&DELAY_CORRELATION)?;
+        self.delay_correlation_ppb = correlation.unwrap_or(self.delay_correlation_ppb);
+        Ok(correlation.is_some())
     }
 
+    /// Reads what follows `loss`. tc takes it again where the loss was 0 before, and then keeps
+    /// that one's correlation. Whether a correlation was said.
+    fn parse_loss(
+        &mut self,
+        words: &mut Words,
+        parameter: &'static Parameter,
+    ) -> Result<bool, QdiscError> {
+        let before = match &self.loss {
+            None => 0,
+            Some(Loss::Random {
+                probability_ppb: 0,
+                correlation_ppb,
+            }) => *correlation_ppb,
+            Some(_) => {
+                words.refuse_again(parameter)?;
+                0
+            }
+        };
+        let (loss, said_correlation) = Loss::parse(words, parameter, before)?;
+        self.loss = Some(loss);
+        Ok(said_correlation)
+    }
+
+    /// Reads what follows `rate`: an overhead is known by its sign or digit, a cell's size by its
+    /// digit, and what is not said stays.
     fn parse_rate(
         &mut self,
         words: &mut Words,
         parameter: &'static Parameter,
     ) -> Result<(), QdiscError> {
-        self.rate_bps = words.rate_bps(parameter)?;
+        let modelled = Reason::NotModelled;
+        self.rate_bps = words.rate_bps(parameter, Reason::Ignored)?;
         if words.signed_number_follows() {
-            self.packet_overhead_bytes = words.integer(&PACKET_OVERHEAD, PACKET_OVERHEAD_BYTES)?;
-            if words.number_follows() {
-                self.cell_size_bytes = words.integer(&CELL_SIZE, CELL_SIZE_BYTES)?.unsigned_abs();
-                if words.signed_number_follows() {
-                    self.cell_overhead_bytes =
-                        words.integer(&CELL_OVERHEAD, CELL_OVERHEAD_BYTES)?;
-                }
-            }
+            self.packet_overhead_bytes =
+                words.signed(&PACKET_OVERHEAD, PACKET_OVERHEAD_BYTES, modelled)?;
         }
-        Ok(())
+        if words.number_follows() {
+            let size = words.signed(&CELL_SIZE, CELL_SIZE_BYTES, modelled)?;
+            self.cell_size_bytes = size.unsigned_abs();
+        }
+        if words.signed_number_follows() {
+            self.cell_overhead_bytes =
+                words.signed(&CELL_OVERHEAD, CELL_OVERHEAD_BYTES, modelled)?;
+        }
+        self.check_cells()
+    }
+
+    /// Without a cell its overhead does nothing; with one, a cell has to be of some length.
+    fn check_cells(&self) -> Result<(), QdiscError> {
+        let (size, overhead) = (i64::from(self.cell_size_bytes), self.cell_overhead_bytes);
+        match size > 0 && size + i64::from(overhead) <= 0 {
+            true => Err(Netem::DISCIPLINE.not_taken(&CELL_OVERHEAD, overhead, Reason::Wraps)),
+            false => Ok(()),
+        }
     }
 
     /// tc's rules on words that need each other, on what was typed. What `gap` is without the
@@ -286,7 +357,7 @@ impl Netem {
 
     fn check_rate(&self) -> Result<(), QdiscError> {
         let refuse = |parameter, value: i64| Err(Netem::DISCIPLINE.out_of_range(parameter, value));
-        if !self.rate_bps.is_multiple_of(8) {
+        if !is_rate(self.rate_bps) {
             return Err(Netem::DISCIPLINE.out_of_range(&RATE, self.rate_bps));
         }
         let [packet, size, cell] = [
@@ -303,10 +374,7 @@ impl Netem {
                 return refuse(parameter, value);
             }
         }
-        // Without a cell its overhead does nothing; with one, a cell has to be of some length.
-        if size > 0 && size + cell <= 0 {
-            return refuse(&CELL_OVERHEAD, cell);
-        }
+        self.check_cells()?;
         // Only a rate can be typed before an overhead.
         if self.rate_bps == 0 && (packet, size, cell) != (0, 0, 0) {
             return refuse(&RATE, 0);
@@ -322,15 +390,20 @@ impl Netem {
     }
 }
 
+/// What is typed for so many nanoseconds of ticks.
+fn ticks_text(time_ns: u64) -> String {
+    format_time_us(of_ticks_us(time_ns).unwrap_or(time_ns / 1000))
+}
+
 impl fmt::Display for Netem {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "netem limit {}", self.limit_packets)?;
         let has_correlation = self.delay_correlation_ppb > 0 || self.needs_another_correlation();
         if self.delay_ns > 0 || self.jitter_ns > 0 || has_correlation {
-            write!(f, " delay {}", format_time(self.delay_ns))?;
+            write!(f, " delay {}", ticks_text(self.delay_ns))?;
         }
         if self.jitter_ns > 0 || has_correlation {
-            write!(f, " {}", format_time(self.jitter_ns))?;
+            write!(f, " {}", ticks_text(self.jitter_ns))?;
         }
         if has_correlation {
             write!(f, " {}", format_percent(self.delay_correlation_ppb))?;

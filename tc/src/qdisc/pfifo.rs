@@ -5,7 +5,8 @@
 //! | `limit PACKETS` | yes |
 //! | no `limit`: the interface's txqueuelen | 1000, what Linux gives an Ethernet or veth |
 //! | `limit 0` (the kernel then drops every packet) | refused |
-//! | a limit with a unit (`100kb` is 102400 packets to tc) | refused |
+//! | a limit is read as a size: `1.5` is 1, `100kb` is 102400 packets | yes, with a notice for a unit |
+//! | `1000p`, as tc prints it (and refuses it) | refused |
 
 use super::words::Words;
 use super::{Discipline, Grammar, Parameter, QdiscError, Value};
@@ -42,13 +43,15 @@ impl Grammar for Pfifo {
         source: "tc-pfifo(8); iproute2 tc/q_fifo.c; Linux net/sched/sch_fifo.c",
         parameters: &[LIMIT],
         not_implemented: &[],
+        once: &[],
+        abbreviated: &[],
     };
 
     fn parse(words: &mut Words) -> Result<Pfifo, QdiscError> {
         let mut limit_packets = DEFAULT_TXQUEUELEN_PACKETS;
         while let Some(parameter) = words.parameter()? {
             match parameter.name {
-                "limit" => limit_packets = words.count(parameter)?,
+                "limit" => limit_packets = words.packets(parameter)?,
                 other => return Err(words.unknown(other)),
             }
         }

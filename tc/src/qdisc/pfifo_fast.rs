@@ -24,6 +24,8 @@ impl Grammar for PfifoFast {
         source: "tc-pfifo_fast(8); Linux net/sched/sch_generic.c, net/ipv4/route.c",
         parameters: &[],
         not_implemented: &[],
+        once: &[],
+        abbreviated: &[],
     };
 
     fn parse(words: &mut Words) -> Result<PfifoFast, QdiscError> {

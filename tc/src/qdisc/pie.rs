@@ -10,10 +10,9 @@
 //! | `alpha 0`, `beta 0`, other zeros (tc does not pass them on) | refused |
 //! | `linux_3_14`: not a word of tc; the pie of kernels 3.14 to 5.0 | yes |
 
-use super::codel::check_time;
+use super::codel::{check_time, time_text};
 use super::words::Words;
 use super::{Discipline, Grammar, Parameter, QdiscError, Value};
-use crate::units::format_time;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -150,6 +149,8 @@ impl Grammar for Pie {
             ),
         ],
         not_implemented: &[],
+        once: &[],
+        abbreviated: &[],
     };
 
     fn parse(words: &mut Words) -> Result<Pie, QdiscError> {
@@ -168,10 +169,10 @@ impl Grammar for Pie {
         while let Some(parameter) = words.parameter()? {
             match parameter.name {
                 "limit" => pie.limit_packets = words.count(parameter)?,
-                "target" => target_ns = Some(words.microseconds_ns(parameter)?),
-                "tupdate" => tupdate_ns = Some(words.microseconds_ns(parameter)?),
-                "alpha" => pie.alpha = words.count_up_to(parameter, LARGEST_GAIN)?,
-                "beta" => pie.beta = words.count_up_to(parameter, LARGEST_GAIN)?,
+                "target" => target_ns = Some(words.time_ns(parameter)?),
+                "tupdate" => tupdate_ns = Some(words.time_ns(parameter)?),
+                "alpha" => pie.alpha = gain(words, parameter)?,
+                "beta" => pie.beta = gain(words, parameter)?,
                 "ecn" => pie.ecn = words.flag(parameter),
                 "bytemode" => pie.bytemode = words.flag(parameter),
                 "dq_rate_estimator" => pie.dq_rate_estimator = words.flag(parameter),
@@ -202,9 +203,17 @@ impl Grammar for Pie {
     }
 }
 
+/// The weight after its word.
+fn gain(words: &mut Words, parameter: &'static Parameter) -> Result<u32, QdiscError> {
+    match words.count(parameter)? {
+        gain if gain > LARGEST_GAIN => Err(Pie::DISCIPLINE.out_of_range(parameter, gain)),
+        gain => Ok(gain),
+    }
+}
+
 impl fmt::Display for Pie {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let (target, tupdate) = (format_time(self.target_ns), format_time(self.tupdate_ns));
+        let (target, tupdate) = (time_text(self.target_ns), time_text(self.tupdate_ns));
         write!(f, "pie limit {} target {target}", self.limit_packets)?;
         write!(
             f,

@@ -14,6 +14,9 @@
 
 use super::words::Words;
 use super::{Discipline, MAX_TEXT_BYTES, Parameter, QdiscError, REQUIRED, Value};
+use crate::notice::Notice;
+use crate::reason::Reason;
+use crate::units::in_tc::{fits_ticks, is_rate};
 use crate::units::{format_rate, format_size, shortened};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -117,6 +120,24 @@ pub static POLICE: Discipline = Discipline {
         "pkts_rate",
         "reclassify",
     ],
+    once: &["rate", "burst", "mtu", "peakrate"],
+    abbreviated: &[
+        "index",
+        "burst",
+        "peakrate",
+        "reclassify",
+        "drop",
+        "shot",
+        "continue",
+        "pass",
+        "ok",
+        "pipe",
+        "goto",
+        "overhead",
+        "linklayer",
+        "pkts_rate",
+        "pkts_burst",
+    ],
 };
 
 /// Reads what follows `action` in a filter: `police rate 4mbit burst 10kb drop`, the first word
@@ -126,6 +147,14 @@ pub static POLICE: Discipline = Discipline {
 /// [`QdiscError`], for text above [`MAX_TEXT_BYTES`], an unknown word, one that is not
 /// implemented, a missing or repeated value, or one out of range.
 pub fn parse_police(text: &str) -> Result<Police, QdiscError> {
+    parse_police_noting(text).map(|(police, _)| police)
+}
+
+/// As [`parse_police`], with what is to be known of the text.
+///
+/// # Errors
+/// As there.
+pub fn parse_police_noting(text: &str) -> Result<(Police, Vec<Notice>), QdiscError> {
     if text.len() > MAX_TEXT_BYTES {
         return Err(QdiscError::TooLong {
             value: shortened(text),
@@ -136,6 +165,7 @@ pub fn parse_police(text: &str) -> Result<Police, QdiscError> {
     let text = text.trim_ascii();
     let text = text.strip_prefix("action ").unwrap_or(text).trim_ascii();
     let text = text.strip_prefix("police ").unwrap_or(text);
+    let ignored = Reason::Ignored;
     let mut words = Words::new(&POLICE, text.split_ascii_whitespace());
     let mut police = Police {
         rate_bps: 0,
@@ -145,10 +175,10 @@ pub fn parse_police(text: &str) -> Result<Police, QdiscError> {
     };
     while let Some(parameter) = words.parameter()? {
         match parameter.name {
-            "rate" => police.rate_bps = words.rate_bps(parameter)?,
-            "burst" => police.burst_bytes = words.size_bytes(parameter)?,
-            "mtu" => police.mtu_bytes = words.size_bytes(parameter)?,
-            "peakrate" => police.peakrate_bps = words.rate_bps(parameter)?,
+            "rate" => police.rate_bps = words.rate_bps(parameter, Reason::Ignored)?,
+            "burst" => police.burst_bytes = words.bucket_bytes(parameter, Reason::Ignored)?,
+            "mtu" => police.mtu_bytes = words.bucket_bytes(parameter, ignored)?,
+            "peakrate" => police.peakrate_bps = words.rate_bps(parameter, ignored)?,
             _ => {} // drop: it must be there, and says nothing more
         }
     }
@@ -160,7 +190,7 @@ pub fn parse_police(text: &str) -> Result<Police, QdiscError> {
         police.mtu_bytes = DEFAULT_MTU_BYTES as u32;
     }
     police.check()?;
-    Ok(police)
+    Ok((police, words.into_notices()))
 }
 
 impl Police {
@@ -197,7 +227,7 @@ impl Police {
     /// [`QdiscError::OutOfRange`] for the first that is not.
     pub fn check(&self) -> Result<(), QdiscError> {
         let refuse = |parameter, value| Err(POLICE.out_of_range(parameter, value));
-        if self.rate_bps == 0 || !self.rate_bps.is_multiple_of(8) {
+        if self.rate_bps == 0 || !is_rate(self.rate_bps) {
             return refuse(&RATE, self.rate_bps);
         }
         for (parameter, bytes) in [(&BURST, self.burst_bytes), (&MTU, self.mtu_bytes)] {
@@ -205,8 +235,11 @@ impl Police {
                 return refuse(parameter, 0);
             }
         }
+        if !fits_ticks(self.rate_bps, self.burst_bytes) {
+            return Err(POLICE.not_taken(&BURST, self.burst_bytes, Reason::Wraps));
+        }
         let peak_bps = self.peakrate_bps;
-        if peak_bps > 0 && (peak_bps <= self.rate_bps || !peak_bps.is_multiple_of(8)) {
+        if peak_bps > 0 && (peak_bps <= self.rate_bps || !is_rate(peak_bps)) {
             return refuse(&PEAKRATE, peak_bps);
         }
         Ok(())

@@ -3,12 +3,14 @@
 //! | clause | here |
 //! | --- | --- |
 //! | `bands N` (3), 2 to 16 | yes |
-//! | `priomap P1 ... P16` (1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1) | yes |
+//! | `priomap P1 ... P16` (1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1), or fewer | yes |
+//! | `multiqueue` (without effect in kernels since 2.6.27) | no |
 //! | a discipline in class `H:N`, band N - 1 | yes; a pfifo of 1000 packets without |
 //! | filters that name the class | yes, see `Filter` |
 
-use super::words::Words;
+use super::words::{Token, Words};
 use super::{Branch, Discipline, Filter, Grammar, Parameter, Qdisc, QdiscError, Value, filter};
+use crate::c_numbers::Base;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -45,12 +47,12 @@ const BANDS: Parameter = Parameter {
 const MAP: Parameter = Parameter {
     name: "priomap",
     aliases: &[],
-    argument: "P1 P2 ... P16",
+    argument: "P1 [ P2 ... P16 ]",
     key: "priomap",
     unit: "band",
     default: Value::Numbers(&[1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1]),
     default_source: "tc",
-    range: "16 numbers below bands",
+    range: "up to 16 numbers below bands, others as they are without; the default needs 3 bands",
     effect: "The band of each priority that Linux gives a packet by its TOS byte: 0 best effort, \
              2 bulk (TOS 0x08), 6 interactive (0x10), 4 both.",
 };
@@ -61,26 +63,34 @@ impl Grammar for Prio {
         summary: "Queues of which the first with a packet sends: strict priority.",
         source: "tc-prio(8); iproute2 tc/q_prio.c; Linux net/sched/sch_prio.c, net/ipv4/route.c",
         parameters: &[BANDS, MAP],
-        not_implemented: &[],
+        not_implemented: &["multiqueue"],
+        once: &["priomap"],
+        abbreviated: &[],
     };
 
     fn parse(words: &mut Words) -> Result<Prio, QdiscError> {
-        let mut bands = u32::from(DEFAULT_BANDS);
+        let mut bands = i128::from(DEFAULT_BANDS);
         let mut map = PRIOMAP;
-        while let Some(parameter) = words.parameter()? {
-            match parameter.name {
-                "bands" => bands = words.count(parameter)?,
-                "priomap" => {
-                    for band in &mut map {
-                        let number = words.number(parameter, 255)?;
-                        *band = u8::try_from(number).unwrap_or(u8::MAX);
-                    }
+        // How many numbers there have been after `priomap`; bands may be said among them.
+        let mut given = None;
+        while let Some(token) = words.token()? {
+            match (token, given) {
+                (Token::Parameter(parameter), _) if parameter.name == "bands" => {
+                    bands = words.bands(parameter)?;
                 }
-                other => return Err(words.unknown(other)),
+                (Token::Parameter(_), _) => given = Some(0),
+                (Token::Value(word), None) => return Err(words.unknown(word)),
+                (Token::Value(word), Some(index)) => {
+                    let band = words.unsigned_of(&MAP, Base::Ten, word)?;
+                    let place = map.get_mut(index).filter(|_| i128::from(band) < bands);
+                    let place = place.ok_or_else(|| Prio::DISCIPLINE.out_of_range(&MAP, word))?;
+                    *place = u8::try_from(band).unwrap_or(u8::MAX);
+                    given = Some(index + 1);
+                }
             }
         }
-        let out_of_range = || Prio::DISCIPLINE.out_of_range(&BANDS, bands);
-        let bands = u8::try_from(bands).map_err(|_| out_of_range())?;
+        let out_of_range = |_| Prio::DISCIPLINE.out_of_range(&BANDS, bands);
+        let bands = u8::try_from(bands).map_err(out_of_range)?;
         let prio = Prio {
             bands,
             priomap: map,

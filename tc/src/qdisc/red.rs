@@ -9,6 +9,9 @@
 //! | `ecn`, `harddrop`, `nodrop` (only with `ecn`) | yes |
 //! | `adaptive`, or `adaptative` (Floyd, Gummadi and Shenker 2001) | yes |
 //! | `burst` too small or too large for a weight, thresholds above 2^31 with it | refused |
+//! | `min` equal to `max` | yes |
+//! | `probability 1` and above, a packet sent in less than 1 us (tc makes other numbers of them) | refused |
+//! | a probability of more digits than 10^-9 holds, where the kernel sees them | refused |
 //! | `bandwidth 5%` (of the device's speed), `qevent` | no |
 //!
 //! tc computes the averaging weight, the scale of the probability and the table of idle times
@@ -16,12 +19,16 @@
 
 use super::words::{PPB, Words};
 use super::{Discipline, Grammar, Parameter, QdiscError, REQUIRED, Value};
+use crate::reason::Reason;
+use crate::units::in_tc::{TICK_NS, in_ticks_ns, is_rate};
 use crate::units::{format_rate, format_size};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Entries of the table of idle times (`RED_STAB_SIZE`).
 pub const IDLE_TABLE_SIZE: usize = 256;
+/// The kernel's probability of 1, which its 32 bits do not hold.
+const PROBABILITY_ONE: f64 = 4_294_967_296.0;
 /// Shifts of 32 bits and more are none.
 const LARGEST_SHIFT: u8 = 31;
 
@@ -32,7 +39,7 @@ const LARGEST_SHIFT: u8 = 31;
 pub struct Red {
     /// Bytes that may wait; at least 1.
     pub limit_bytes: u32,
-    /// Average backlog in bytes above which packets may be dropped; at least 1, below the
+    /// Average backlog in bytes above which packets may be dropped; at least 1, at most the
     /// maximum.
     pub min_bytes: u32,
     /// Average backlog in bytes from which every packet is dropped.
@@ -41,7 +48,7 @@ pub struct Red {
     pub avpkt_bytes: u32,
     /// Packets of a burst that is to pass: sets the weight of the average.
     pub burst_packets: u32,
-    /// Probability at the maximum, in units of 10^-9; 1 to 10^9.
+    /// Probability at the maximum, in units of 10^-9; 1 to 10^9 - 1.
     pub probability_ppb: u32,
     /// Rate of the link in bit/s, a multiple of 8, for idle times.
     pub bandwidth_bps: u64,
@@ -85,7 +92,7 @@ const MIN: Parameter = Parameter {
     unit: "bytes",
     default: Value::Number(33_333),
     default_source: "computed: a third of max",
-    range: "1 byte to below max",
+    range: "1 byte to max",
     effect: "While the average backlog is below this, nothing is dropped or marked.",
 };
 
@@ -97,7 +104,7 @@ const MAX: Parameter = Parameter {
     unit: "bytes",
     default: Value::Number(100_000),
     default_source: "computed: three times min, or a quarter of limit",
-    range: "above min",
+    range: "at least min",
     effect: "From this average backlog on, every packet is dropped or marked.",
 };
 
@@ -135,7 +142,7 @@ const PROBABILITY: Parameter = Parameter {
     unit: "1e-9",
     default: Value::Number(20_000_000),
     default_source: "tc: 0.02",
-    range: "0.000000001 to 1",
+    range: "0.000000001 to 0.999999999",
     effect: "The probability of a drop or mark when the average reaches `max`.",
 };
 
@@ -195,6 +202,8 @@ impl Grammar for Red {
             NODROP,
         ],
         not_implemented: &["qevent"],
+        once: &[],
+        abbreviated: &["qevent"],
     };
 
     fn parse(words: &mut Words) -> Result<Red, QdiscError> {
@@ -211,15 +220,16 @@ impl Grammar for Red {
             adaptive: false,
             nodrop: false,
         };
+        let ignored = Reason::Ignored;
         while let Some(parameter) = words.parameter()? {
             match parameter.name {
-                "limit" => red.limit_bytes = words.size_bytes(parameter)?,
-                "min" => red.min_bytes = words.size_bytes(parameter)?,
-                "max" => red.max_bytes = words.size_bytes(parameter)?,
-                "avpkt" => red.avpkt_bytes = words.size_bytes(parameter)?,
+                "limit" => red.limit_bytes = words.size_bytes(parameter, Reason::Ignored)?,
+                "min" => red.min_bytes = words.size_bytes(parameter, ignored)?,
+                "max" => red.max_bytes = words.size_bytes(parameter, ignored)?,
+                "avpkt" => red.avpkt_bytes = words.size_bytes(parameter, Reason::Ignored)?,
                 "burst" => red.burst_packets = words.count(parameter)?,
-                "probability" => red.probability_ppb = words.probability_ppb(parameter)?,
-                "bandwidth" => red.bandwidth_bps = words.rate_bps(parameter)?,
+                "probability" => red.probability_ppb = probability_ppb(words, parameter)?,
+                "bandwidth" => red.bandwidth_bps = words.rate_bps(parameter, ignored)?,
                 "ecn" => red.ecn = true,
                 "harddrop" => red.harddrop = true,
                 "adaptive" => red.adaptive = true,
@@ -228,7 +238,7 @@ impl Grammar for Red {
             }
         }
         words.require_all()?;
-        red.fill_in();
+        red.fill_in()?;
         red.check()?;
         Ok(red)
     }
@@ -241,19 +251,18 @@ impl Grammar for Red {
         if self.avpkt_bytes == 0 {
             return refuse(&AVPKT, 0);
         }
-        if self.min_bytes == 0 || self.min_bytes >= self.max_bytes {
+        if self.min_bytes == 0 || self.min_bytes > self.max_bytes {
             return refuse(&MIN, self.min_bytes);
         }
-        let slope = f64::from(self.probability_ppb)
-            / f64::from(PPB)
-            / f64::from(self.max_bytes - self.min_bytes);
+        let width_bytes = self.max_bytes - self.min_bytes;
+        let slope = f64::from(self.probability_ppb) / f64::from(PPB) / f64::from(width_bytes);
         // `tc_red_eval_P`: a byte above the minimum must count.
-        let is_steep = slope * f64::from(1u32 << LARGEST_SHIFT) > 1.0;
-        if !(1..=PPB).contains(&self.probability_ppb) || !is_steep {
+        let is_steep = width_bytes == 0 || slope * f64::from(1u32 << LARGEST_SHIFT) > 1.0;
+        if !(1..PPB).contains(&self.probability_ppb) || !is_steep {
             return refuse(&PROBABILITY, self.probability_ppb);
         }
         let bytes_per_second = self.bandwidth_bps / 8;
-        let is_whole = self.bandwidth_bps.is_multiple_of(8);
+        let is_whole = is_rate(self.bandwidth_bps);
         if !is_whole || !(1..=u64::from(u32::MAX)).contains(&bytes_per_second) {
             return Err(Red::DISCIPLINE.out_of_range(&BANDWIDTH, self.bandwidth_bps));
         }
@@ -263,6 +272,10 @@ impl Grammar for Red {
         // The kernel keeps thresholds with so many bits after the point, in 32 bits in all.
         if self.max_bytes.leading_zeros() <= u32::from(weight_log2) {
             return refuse(&MAX, self.max_bytes);
+        }
+        if self.packet_ticks().is_none() {
+            let bandwidth = format_rate(self.bandwidth_bps);
+            return Err(Red::DISCIPLINE.not_taken(&BANDWIDTH, bandwidth, Reason::Wraps));
         }
         if self.idle_table().is_none() {
             return Err(Red::DISCIPLINE.out_of_range(&BANDWIDTH, self.bandwidth_bps));
@@ -275,22 +288,27 @@ impl Grammar for Red {
 }
 
 impl Red {
-    /// What tc computes from the rest; products as there in 32 bits.
-    fn fill_in(&mut self) {
+    /// What tc computes from the rest, in 32 bits.
+    fn fill_in(&mut self) -> Result<(), QdiscError> {
+        let wraps =
+            |parameter| move || Red::DISCIPLINE.not_taken(parameter, "computed", Reason::Wraps);
         if self.max_bytes == 0 {
             self.max_bytes = match self.min_bytes {
                 0 => self.limit_bytes / 4,
-                min => min.saturating_mul(3),
+                min => min.checked_mul(3).ok_or_else(wraps(&MAX))?,
             };
         }
         if self.min_bytes == 0 {
             self.min_bytes = self.max_bytes / 3;
         }
         if self.burst_packets == 0 {
-            let bytes = 2 * u64::from(self.min_bytes) + u64::from(self.max_bytes);
-            let packets = bytes / (3 * u64::from(self.avpkt_bytes));
-            self.burst_packets = u32::try_from(packets).unwrap_or(u32::MAX);
+            let bytes = { self.min_bytes.checked_mul(2) }
+                .and_then(|bytes| bytes.checked_add(self.max_bytes))
+                .ok_or_else(wraps(&BURST))?;
+            let packet_bytes = self.avpkt_bytes.checked_mul(3).ok_or_else(wraps(&BURST))?;
+            self.burst_packets = bytes / packet_bytes;
         }
+        Ok(())
     }
 
     /// The averaging weight W as -log2 W: the largest W that lets a burst pass, that is
@@ -315,16 +333,23 @@ impl Red {
         u32::try_from(scaled).unwrap_or(u32::MAX)
     }
 
+    /// Transmission time of an average packet in tc's ticks (`tc_calc_xmittime`); None where it is
+    /// none, so that tc would divide by 0, or does not fit.
+    fn packet_ticks(&self) -> Option<u32> {
+        let seconds = f64::from(self.avpkt_bytes) / (self.bandwidth_bps / 8) as f64;
+        let time_us = seconds * 1e6;
+        let time_us = (1.0..=f64::from(u32::MAX)).contains(&time_us);
+        let time_us = time_us.then_some((seconds * 1e6) as u32)?;
+        u32::try_from(in_ticks_ns(time_us)? / TICK_NS).ok()
+    }
+
     /// The table of idle times: after a time t the average has decayed by `(1 - W)^(t / s)`, s
     /// being the transmission time of an average packet. None if no table can hold it.
     pub fn idle_table(&self) -> Option<IdleTable> {
         let weight = libm::exp2(-f64::from(self.weight_log2()?));
         // tc counts transmission times in ticks (`tc_calc_xmittime`), while the kernel looks the
         // table up by microseconds: the average decays slower than in the paper.
-        let seconds = f64::from(self.avpkt_bytes) / (self.bandwidth_bps / 8) as f64;
-        let microseconds = (seconds * 1e6) as u32;
-        let ticks = (f64::from(microseconds) * TICKS_PER_US) as u32;
-        let per_tick = -libm::log(1.0 - weight) / f64::from(ticks);
+        let per_tick = -libm::log(1.0 - weight) / f64::from(self.packet_ticks()?);
         let longest = f64::from(LARGEST_SHIFT) / per_tick;
         let fits = |log2: &u8| longest / libm::exp2(f64::from(*log2)) < 512.0;
         let cell_log2 = (0..=LARGEST_SHIFT).find(fits)?;
@@ -340,9 +365,6 @@ impl Red {
         })
     }
 }
-
-/// tc's clock: 64 ns a tick.
-const TICKS_PER_US: f64 = 15.625;
 
 impl fmt::Display for Red {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
@@ -376,10 +398,25 @@ impl fmt::Display for Red {
     }
 }
 
+/// The probability after its word: one of which the kernel has the same part of 2^32.
+fn probability_ppb(words: &mut Words, parameter: &'static Parameter) -> Result<u32, QdiscError> {
+    let number = words.real(parameter)?;
+    let refused = |reason| Err(Red::DISCIPLINE.not_taken(parameter, number, reason));
+    if number.is_nan() || number >= 1.0 {
+        return refused(Reason::Wraps);
+    }
+    let ppb = libm::rint(number * f64::from(PPB)) as u32;
+    let of_kernel = |number: f64| (number * PROBABILITY_ONE) as u64;
+    if number <= 0.0 {
+        return Err(Red::DISCIPLINE.out_of_range(parameter, number));
+    }
+    if ppb == 0 || of_kernel(f64::from(ppb) / f64::from(PPB)) != of_kernel(number) {
+        return refused(Reason::TooFine);
+    }
+    Ok(ppb)
+}
+
 /// As a decimal number, without zeros at the end.
 fn probability_text(ppb: u32) -> String {
-    if ppb == PPB {
-        return "1".to_owned();
-    }
     format!("0.{}", format!("{ppb:09}").trim_end_matches('0'))
 }

@@ -17,6 +17,8 @@
 
 use super::words::Words;
 use super::{Branch, Discipline, Grammar, Parameter, Qdisc, QdiscError, REQUIRED, Value};
+use crate::reason::Reason;
+use crate::units::in_tc::is_rate;
 use crate::units::{format_rate, format_size};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -126,6 +128,15 @@ impl Grammar for Tbf {
         source: "tc-tbf(8); iproute2 tc/q_tbf.c; Linux net/sched/sch_tbf.c",
         parameters: &[RATE, BURST, LIMIT, LATENCY, PEAKRATE, MTU],
         not_implemented: &["mpu", "overhead", "linklayer"],
+        once: &["rate", "burst", "limit", "latency", "peakrate", "mtu"],
+        abbreviated: &[
+            "limit",
+            "latency",
+            "burst",
+            "peakrate",
+            "overhead",
+            "linklayer",
+        ],
     };
 
     fn parse(words: &mut Words) -> Result<Tbf, QdiscError> {
@@ -140,12 +151,15 @@ impl Grammar for Tbf {
         };
         while let Some(parameter) = words.parameter()? {
             match parameter.name {
-                "rate" => tbf.rate_bps = words.rate_bps(parameter)?,
-                "burst" => tbf.burst_bytes = words.size_bytes(parameter)?,
-                "limit" => tbf.limit_bytes = words.size_bytes(parameter)?,
-                "latency" => latency_us = Some(words.time_ns(parameter)? / 1000),
-                "peakrate" => tbf.peakrate_bps = words.rate_bps(parameter)?,
-                "mtu" => tbf.mtu_bytes = words.size_bytes(parameter)?,
+                "rate" => tbf.rate_bps = words.rate_bps(parameter, Reason::Ignored)?,
+                "burst" => tbf.burst_bytes = words.bucket_bytes(parameter, Reason::Ignored)?,
+                "limit" => tbf.limit_bytes = words.size_bytes(parameter, Reason::Ignored)?,
+                "latency" => {
+                    let time_us = words.time_us(parameter)?;
+                    latency_us = Some(words.above_zero(parameter, time_us, Reason::Ignored)?);
+                }
+                "peakrate" => tbf.peakrate_bps = words.rate_bps(parameter, Reason::Ignored)?,
+                "mtu" => tbf.mtu_bytes = words.bucket_bytes(parameter, Reason::Ignored)?,
                 other => return Err(words.unknown(other)),
             }
         }
@@ -162,7 +176,7 @@ impl Grammar for Tbf {
 
     fn check(&self) -> Result<(), QdiscError> {
         let refuse = |parameter, value| Err(Tbf::DISCIPLINE.out_of_range(parameter, value));
-        if self.rate_bps == 0 || !self.rate_bps.is_multiple_of(8) {
+        if self.rate_bps == 0 || !is_rate(self.rate_bps) {
             return refuse(&RATE, self.rate_bps);
         }
         for (parameter, bytes) in [(&BURST, self.burst_bytes), (&LIMIT, self.limit_bytes)] {
@@ -171,7 +185,7 @@ impl Grammar for Tbf {
             }
         }
         if self.peakrate_bps > 0 {
-            if self.peakrate_bps <= self.rate_bps || !self.peakrate_bps.is_multiple_of(8) {
+            if self.peakrate_bps <= self.rate_bps || !is_rate(self.peakrate_bps) {
                 return refuse(&PEAKRATE, self.peakrate_bps);
             }
             if self.mtu_bytes == 0 {
@@ -197,22 +211,20 @@ impl Grammar for Tbf {
 }
 
 impl Tbf {
-    /// What `latency` means in bytes, as tc computes it.
-    fn limit_of_latency(&self, latency_us: u64) -> Result<u32, QdiscError> {
-        let refused = || Tbf::DISCIPLINE.out_of_range(&LATENCY, format!("{latency_us}us"));
+    /// What `latency` means in bytes, as tc computes it: in doubles, without a look at overflow.
+    fn limit_of_latency(&self, latency_us: u32) -> Result<u32, QdiscError> {
+        let value = || format!("{latency_us}us");
         let held = |rate_bps: u64, bucket_bytes: u32| {
-            let bytes = u128::from(rate_bps / 8) * u128::from(latency_us) / 1_000_000;
-            bytes + u128::from(bucket_bytes)
+            (rate_bps / 8) as f64 * f64::from(latency_us) / 1e6 + f64::from(bucket_bytes)
         };
-        // tc keeps microseconds in 32 bits; 0 is "not given" to it.
-        if latency_us == 0 || u32::try_from(latency_us).is_err() {
-            return Err(refused());
-        }
         let mut limit = held(self.rate_bps, self.burst_bytes);
         if self.peakrate_bps > 0 {
             limit = limit.min(held(self.peakrate_bps, self.mtu_bytes));
         }
-        u32::try_from(limit).map_err(|_| refused())
+        match limit < f64::from(u32::MAX) + 1.0 {
+            true => Ok(limit as u32),
+            false => Err(Tbf::DISCIPLINE.not_taken(&LATENCY, value(), Reason::Wraps)),
+        }
     }
 }
 

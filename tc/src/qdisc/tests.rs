@@ -1,6 +1,7 @@
 //! The grammar by example; properties and fuzzing are in `tests/`.
 
 use super::*;
+use crate::reason::Reason;
 
 mod trees;
 
@@ -20,7 +21,7 @@ fn canonical_json() {
         ("pfifo", r#"{"kind":"pfifo","limit_packets":1000}"#),
         ("pfifo limit 50", r#"{"kind":"pfifo","limit_packets":50}"#),
         (
-            "pfifo limit 1000p",
+            "pfifo limit 0x3e8",
             r#"{"kind":"pfifo","limit_packets":1000}"#,
         ),
         ("bfifo", r#"{"kind":"bfifo","limit_bytes":1514000}"#),
@@ -110,48 +111,50 @@ fn unknown_missing_and_repeated_words() {
     assert!(matches!(error, E::MissingValue { .. }));
     let usage = "delay TIME [ JITTER [ CORRELATION ] ]";
     assert_eq!((error.value(), error.allowed()), ("delay", usage));
-    assert!(matches!(
-        refused("netem limit 5 limit 6"),
-        E::Repeated { .. }
-    ));
-    assert!(matches!(
-        refused("netem delay 1ms latency 1ms"),
-        E::Repeated { .. }
-    ));
+    for text in [
+        "tbf rate 1mbit burst 5kb buffer 5kb limit 1kb",
+        "tbf rate 1mbit burst 5kb limit 1kb limit 1kb",
+        "prio priomap 1 priomap 1",
+    ] {
+        assert!(matches!(refused(text), E::Repeated { .. }), "{text}");
+    }
 }
 
 #[test]
 fn values_out_of_range_or_no_values() {
     use QdiscError as E;
     for text in [
-        "pfifo limit 0",
         "pfifo limit 4294967296",
         "pfifo limit 99999999999999999999999",
-        "bfifo limit 0",
         "bfifo limit 4gb",
-        "netem limit 0",
-        "netem rate 7bit", // no whole byte per second
-        "netem delay 9223372036854775808ns",
+        "codel limit 4294967296",
+        "codel limit -1",
+        "netem delay 275s",
     ] {
-        assert!(matches!(refused(text), E::OutOfRange { .. }), "{text}");
+        let refusal = refused(text);
+        let of_unit = matches!(&refusal, E::BadUnit { source, .. }
+            if matches!(**source, crate::UnitError::OutOfRange { .. }));
+        assert!(
+            matches!(refusal, E::OutOfRange { .. }) || of_unit,
+            "{text}: {refusal}"
+        );
     }
-    for text in [
-        "bfifo limit 10xb",
-        "netem rate 0",
-        "netem rate 5%",
-        "netem delay -5ms",
-    ] {
+    for text in ["bfifo limit 10xb", "netem rate 5%", "netem delay -5ms"] {
         assert!(matches!(refused(text), E::BadUnit { .. }), "{text}");
     }
     for text in [
-        "pfifo limit 100kb",
-        "pfifo limit -1",
-        "pfifo limit 1.5",
-        "pfifo limit p",
+        "pfifo limit 100p",
+        "codel limit 100kb",
+        "codel limit 1.5",
+        "codel limit 1e3",
+        "codel limit 09",
+        "codel limit p",
     ] {
         assert!(matches!(refused(text), E::NotACount { .. }), "{text}");
     }
-    assert_eq!(refused("pfifo limit 100kb").hint(), Some("100"));
+    assert_eq!(refused("pfifo limit 100p").hint(), Some("100"));
+    assert_eq!(refused("codel limit 100kb").hint(), Some("100"));
+    assert_eq!(refused("codel limit 09").hint(), Some("9"));
     assert_eq!(
         json("pfifo limit 4294967295"),
         r#"{"kind":"pfifo","limit_packets":4294967295}"#
@@ -163,6 +166,156 @@ fn values_out_of_range_or_no_values() {
             .to_string()
             .starts_with("netem rate: rate \"1mbits\": no such unit")
     );
+}
+
+/// Each as `tc qdisc show` of iproute2 6.1 prints it after the text (`codel limit 0100` has 64).
+#[test]
+fn numbers_and_repeated_words_are_read_as_tc_reads_them() {
+    for (text, same) in [
+        ("codel limit 0100", "codel limit 64"),
+        (
+            "codel limit 0x10 target 0x10us",
+            "codel limit 16 target 16us",
+        ),
+        (
+            "codel limit +5 interval 1e3msecs",
+            "codel limit 5 interval 1s",
+        ),
+        ("codel target 2.01ms", "codel target 2009us"),
+        ("codel ce_threshold 0", "codel ce_threshold 0ms"),
+        (
+            "codel interval 10ms ecn interval 20ms noecn",
+            "codel interval 20ms",
+        ),
+        (
+            "fq_codel flows 010 quantum 0400 drop_batch +5",
+            "fq_codel flows 8 quantum 256 drop_batch 5",
+        ),
+        (
+            "pie alpha 010 beta 0x10 limit 020",
+            "pie alpha 8 beta 16 limit 16",
+        ),
+        ("pie bytemode nobytemode", "pie"),
+        ("pfifo limit 0100", "pfifo limit 100"), // a size, which is decimal
+        ("pfifo limit 1.5 limit 1e3", "pfifo limit 1000"),
+        ("pfifo limit 100kb", "pfifo limit 102400"),
+        ("bfifo limit 0x100b", "bfifo limit 4107"),
+        (
+            "red limit 400000 limit 60kb avpkt 0x3e8",
+            "red limit 60kb avpkt 1000",
+        ),
+        (
+            "red limit 60kb avpkt 600 min 9000 max 9000 burst 020",
+            "red limit 60kb min 9000b max 9000b avpkt 600 burst 16",
+        ),
+        ("prio bands +5", "prio bands 5"),
+        ("prio bands 010", "prio bands 10"), // decimal here
+        (
+            "prio priomap 2 bands 5 4",
+            "prio bands 5 priomap 2 4 2 2 1 2 0 0 1 1 1 1 1 1 1 1",
+        ),
+        (
+            "htb r2q 010 default 010 default 0x1F",
+            "htb r2q 10 default 1f",
+        ),
+        ("htb def 5 dir 0", "htb default 5 direct_qlen 0"),
+        (
+            "tbf rate 1mbit bu 5kb la 50ms",
+            "tbf rate 1mbit burst 5kb latency 50ms",
+        ),
+    ] {
+        assert_eq!(json(text), json(same), "{text}");
+        assert_eq!(json(&parse(text).unwrap().to_string()), json(text));
+    }
+    // Of words that tc compares whole, a beginning is none.
+    for text in [
+        "codel lim 5",
+        "pie targ 5ms",
+        "tbf rat 1mbit burst 5kb limit 1kb",
+        "pfifo li 5",
+    ] {
+        assert!(
+            matches!(refused(text), QdiscError::UnknownWord { .. }),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn what_tc_takes_and_would_be_another_is_refused_with_the_reason() {
+    for (text, reason) in [
+        ("codel limit 0", Reason::Ignored),
+        ("codel target 0ms", Reason::Ignored),
+        ("codel target .5us", Reason::Ignored),
+        ("codel interval -1s", Reason::Wraps),
+        ("codel ce_threshold 4294967295", Reason::Ignored),
+        ("codel limit -18446744073709551615", Reason::Wraps),
+        ("pie alpha 0", Reason::Ignored),
+        ("fq_codel quantum 255", Reason::Replaced),
+        ("fq_codel memory_limit 3gb", Reason::Replaced),
+        ("fq_codel memory_limit 0", Reason::DropsAll),
+        ("pfifo limit 0", Reason::DropsAll),
+        ("htb r2q 0", Reason::Replaced),
+        ("htb r2q 2147483648", Reason::Replaced),
+        ("htb default 10000", Reason::Wraps),
+        ("htb direct_qlen 4294967295", Reason::Ignored),
+        ("tbf rate 5% burst 5kb limit 1kb", Reason::NeedsDevice),
+        ("tbf rate 1mbit burst 5kb/8 limit 1kb", Reason::Ignored),
+        ("tbf rate 1gbit burst 5kb latency 100s", Reason::Wraps),
+        ("tbf rate 1mbit burst 5kb limit 1kb mtu 0", Reason::Ignored),
+        ("tbf rate 7bit burst 5kb limit 1kb", Reason::Ignored), // no whole byte per second
+        (
+            "tbf rate 1mbit burst 5kb limit 1kb latency -0",
+            Reason::Ignored,
+        ),
+        ("red limit 60kb avpkt 600 min 0", Reason::Ignored),
+        ("red limit 60kb avpkt 600 probability 1", Reason::Wraps),
+        (
+            "red limit 60kb avpkt 600 probability 0.02x",
+            Reason::Ignored,
+        ),
+        (
+            "red limit 60kb avpkt 600 probability 0.1234567895",
+            Reason::TooFine,
+        ),
+        ("red limit 60kb avpkt 600 bandwidth 10gbit", Reason::Wraps),
+        ("red limit 60kb avpkt 600 bandwidth 0", Reason::Ignored),
+        ("red limit 60kb avpkt 600 min 2gb", Reason::Wraps),
+    ] {
+        let error = refused(text);
+        assert_eq!(error.reason(), Some(reason), "{text}: {error}");
+        assert!(error.to_string().contains(&reason.to_string()), "{error}");
+    }
+}
+
+#[test]
+fn what_may_be_meant_otherwise_is_noted() {
+    let notes = |text: &str| -> Vec<String> {
+        let (_, notices) = parse_noting(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        notices.iter().map(Notice::to_string).collect()
+    };
+    assert_eq!(
+        notes("netem rate 10Mbps delay 5 2"),
+        [
+            "\"10Mbps\" is 80mbit: bps is bytes per second to tc; for bits write \"10Mbit\"",
+            "\"5\" is 5us: no unit is microseconds to tc; for milliseconds write \"5ms\"",
+            "\"2\" is 2us: no unit is microseconds to tc; for milliseconds write \"2ms\"",
+        ]
+    );
+    assert_eq!(
+        notes("fq_codel target 5 ce_threshold 0 interval 100ms").len(),
+        1
+    );
+    assert_eq!(
+        notes("pfifo limit 100kb"),
+        ["\"100kb\" is 102400: tc multiplies packets by a unit, too; for packets write \"100\""]
+    );
+    assert!(notes("tbf rate 1mbit burst 5kb latency 50ms").is_empty());
+    let tree = "root handle 1: htb; class add parent 1: classid 1:1 htb rate 1mbps ceil 2mbps
+                parent 1:1 codel target 5";
+    assert_eq!(notes(tree).len(), 3);
+    let (_, of_police) = super::parse_police_noting("rate 1mbps burst 5kb drop").unwrap();
+    assert_eq!(of_police.len(), 1);
 }
 
 #[test]
@@ -261,6 +414,8 @@ fn flags_and_further_arguments_have_their_usage() {
         source: "",
         parameters: WITH_FURTHER,
         not_implemented: &[],
+        once: &[],
+        abbreviated: &[],
     };
     assert_eq!(
         discipline.usage(),
@@ -348,11 +503,11 @@ fn tbf_says_what_is_missing_or_too_much() {
         ),
         (
             "tbf rate 1mbit burst 10kb latency 0",
-            "tbf latency: \"0us\" is out of range; ",
+            "tbf latency: \"0\": tc or the kernel ignores it, ",
         ),
         (
             "tbf rate 1gbit burst 10kb latency 100s",
-            "tbf latency: \"100000000us\" is out of range; ",
+            "tbf latency: \"100000000us\": tc or the kernel would make another number",
         ),
         (
             "tbf rate 1mbit burst 10kb brust 1kb",

@@ -1,13 +1,17 @@
 //! The words after a discipline's name: parameters and their values.
 
 use super::{Discipline, Parameter, QdiscError};
-use crate::decimal::Decimal;
+use crate::c_numbers::{Base, strtod, strtol};
 use crate::nearest::nearest;
-use crate::units::{self, UnitError, shortened};
+use crate::notice::Notice;
+use crate::reason::Reason;
+use crate::units::{UnitError, in_tc, shortened};
 use std::ops::RangeInclusive;
 
 /// A probability of 1 in units of 10^-9.
 pub(super) const PPB: u32 = 1_000_000_000;
+
+const NS_PER_US: u64 = 1_000;
 
 /// A stream of words read against a discipline's table of parameters, so that a discipline's
 /// own code only says which parameter goes where.
@@ -17,6 +21,13 @@ pub(super) struct Words<'a> {
     seen: Vec<&'static str>,
     /// The word by which the last parameter was given.
     last: &'a str,
+    notices: Vec<Notice>,
+}
+
+/// What a word is where values stand by themselves.
+pub(super) enum Token<'a> {
+    Parameter(&'static Parameter),
+    Value(&'a str),
 }
 
 impl<'a> Words<'a> {
@@ -29,28 +40,63 @@ impl<'a> Words<'a> {
             rest,
             seen: Vec::new(),
             last: "",
+            notices: Vec::new(),
         }
     }
 
-    /// The next parameter; `None` at the end.
+    /// What is to be known of what was read.
+    pub(super) fn into_notices(self) -> Vec<Notice> {
+        self.notices
+    }
+
+    /// The next parameter; `None` at the end. Where one is given again, the last stands, but for
+    /// those that tc takes once.
     pub(super) fn parameter(&mut self) -> Result<Option<&'static Parameter>, QdiscError> {
+        match self.token()? {
+            Some(Token::Parameter(parameter)) => Ok(Some(parameter)),
+            Some(Token::Value(word)) => Err(self.unknown(word)),
+            None => Ok(None),
+        }
+    }
+
+    /// The next word; one that is no parameter is a value.
+    pub(super) fn token(&mut self) -> Result<Option<Token<'a>>, QdiscError> {
         let Some(word) = self.rest.next() else {
             return Ok(None);
         };
-        let Some(parameter) = self.find(word) else {
-            return Err(self.unknown(word));
+        let whole = self.whole_word(word);
+        let Some(parameter) = self.find(whole) else {
+            return match self.discipline.not_implemented.contains(&whole) {
+                true => Err(self.unknown(whole)),
+                false => Ok(Some(Token::Value(word))),
+            };
         };
-        if self.seen.contains(&parameter.name) {
-            return Err(QdiscError::Repeated {
-                discipline: self.discipline.name,
-                value: parameter.name.to_owned(),
-                allowed: format!("{} once", self.discipline.usage_of(parameter)),
-                hint: None,
-            });
+        if self.discipline.once.contains(&parameter.name) {
+            self.refuse_again(parameter)?;
         }
-        self.seen.push(parameter.name);
-        self.last = word;
-        Ok(Some(parameter))
+        if !self.seen(parameter) {
+            self.seen.push(parameter.name);
+        }
+        self.last = whole;
+        Ok(Some(Token::Parameter(parameter)))
+    }
+
+    /// Refuses a parameter that was given before.
+    pub(super) fn refuse_again(&self, parameter: &'static Parameter) -> Result<(), QdiscError> {
+        if !self.seen(parameter) {
+            return Ok(());
+        }
+        Err(QdiscError::Repeated {
+            discipline: self.discipline.name,
+            value: parameter.name.to_owned(),
+            allowed: format!("{} once", self.discipline.usage_of(parameter)),
+            hint: None,
+        })
+    }
+
+    /// Whether the parameter has been given.
+    pub(super) fn seen(&self, parameter: &Parameter) -> bool {
+        self.seen.contains(&parameter.name)
     }
 
     /// Whether the flag `parameter`, just read, was set (`ecn`) or switched off (`noecn`).
@@ -58,121 +104,192 @@ impl<'a> Words<'a> {
         parameter.is_set_by(self.last)
     }
 
-    /// The count after `parameter`, from 1 to what the kernel's u32 holds.
-    ///
-    /// tc reads counts with its reader of sizes, so that `limit 100kb` is 102400 packets;
-    /// here only a whole number is a count. `1000p`, as tc prints it, is one too.
+    /// The count after `parameter`, of which tc takes 0 for not given (`get_unsigned`).
     pub(super) fn count(&mut self, parameter: &'static Parameter) -> Result<u32, QdiscError> {
-        let text = self.value(parameter)?;
-        let digits = text.strip_suffix(['p', 'P']).unwrap_or(text);
-        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(self.not_a_count(parameter, text));
-        }
-        // All digits, so what does not fit u64 is too large.
-        let count = digits.parse().unwrap_or(u64::MAX);
-        self.within_u32(parameter, count, text)
+        let count = self.unsigned(parameter, Base::ByPrefix)?;
+        self.above_zero(parameter, count, Reason::Ignored)
     }
 
-    /// The number after `parameter`, from 0 to `most`.
-    pub(super) fn number(
+    /// The number after `parameter`, in 32 bits.
+    pub(super) fn unsigned(
         &mut self,
         parameter: &'static Parameter,
-        most: u32,
+        base: Base,
     ) -> Result<u32, QdiscError> {
         let text = self.value(parameter)?;
-        if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(self.not_a_count(parameter, text));
+        self.unsigned_of(parameter, base, text)
+    }
+
+    /// The number that a word is.
+    pub(super) fn unsigned_of(
+        &self,
+        parameter: &'static Parameter,
+        base: Base,
+        text: &str,
+    ) -> Result<u32, QdiscError> {
+        let number = strtol(text, base).ok_or_else(|| self.not_a_count(parameter, text))?;
+        u32::try_from(number).map_err(|_| {
+            // strtoul gives 2^64 less so much, which may be little again.
+            match number < 0 && u32::try_from(number.saturating_add(1 << 64)).is_ok() {
+                true => self.discipline.not_taken(parameter, text, Reason::Wraps),
+                false => self.discipline.out_of_range(parameter, text),
+            }
+        })
+    }
+
+    /// The whole number after `parameter`, with its sign; outside the range it is refused, where
+    /// tc takes it for this reason.
+    pub(super) fn signed(
+        &mut self,
+        parameter: &'static Parameter,
+        range: RangeInclusive<i64>,
+        otherwise: Reason,
+    ) -> Result<i32, QdiscError> {
+        let text = self.value(parameter)?;
+        let number = strtol(text, Base::ByPrefix);
+        let number = number.ok_or_else(|| self.not_a_count(parameter, text))?;
+        let Ok(number) = i32::try_from(number) else {
+            return Err(self.discipline.out_of_range(parameter, text));
+        };
+        match range.contains(&number.into()) {
+            true => Ok(number),
+            false => Err(self.discipline.not_taken(parameter, text, otherwise)),
         }
-        let number = text.parse().ok().filter(|number| *number <= most);
-        number.ok_or_else(|| self.discipline.out_of_range(parameter, text))
+    }
+
+    /// The number after `parameter` as `get_integer` reads it.
+    pub(super) fn bands(&mut self, parameter: &'static Parameter) -> Result<i128, QdiscError> {
+        let text = self.value(parameter)?;
+        strtol(text, Base::Ten).ok_or_else(|| self.not_a_count(parameter, text))
     }
 
     /// The number of a class after `parameter`: hexadecimal, with or without `0x`.
     pub(super) fn class_minor(&mut self, parameter: &'static Parameter) -> Result<u16, QdiscError> {
-        let text = self.value(parameter)?;
-        let digits = text.strip_prefix("0x").unwrap_or(text);
-        let is_hex = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let minor = is_hex
-            .then(|| u16::from_str_radix(digits, 16).ok())
-            .flatten();
-        minor.ok_or_else(|| self.discipline.out_of_range(parameter, text))
+        let number = self.unsigned(parameter, Base::Sixteen)?;
+        // The kernel keeps all of it and looks for the class of the last 16 bits.
+        let wraps = |_| {
+            let text = format!("{number:x}");
+            self.discipline.not_taken(parameter, text, Reason::Wraps)
+        };
+        u16::try_from(number).map_err(wraps)
     }
 
-    /// The count after `parameter`, from 1 to `largest`.
-    pub(super) fn count_up_to(
+    /// The packets after `parameter`, which tc reads as it reads a size; with none, every packet
+    /// would be dropped.
+    pub(super) fn packets(&mut self, parameter: &'static Parameter) -> Result<u32, QdiscError> {
+        let text = self.value(parameter)?;
+        let packets = in_tc::parse_size_bytes(text).map_err(|error| {
+            // As tc prints it, and does not read it.
+            match text.strip_suffix(['p', 'P']).map(in_tc::parse_size_bytes) {
+                Some(Ok(_)) => self.not_a_count(parameter, text),
+                _ => self.bad_unit(parameter, error),
+            }
+        })?;
+        self.notices.extend(in_tc::packets_notice(text, packets));
+        self.above_zero(parameter, packets, Reason::DropsAll)
+    }
+
+    /// The size after `parameter` in bytes, above 0.
+    pub(super) fn size_bytes(
         &mut self,
         parameter: &'static Parameter,
-        largest: u32,
+        at_zero: Reason,
     ) -> Result<u32, QdiscError> {
-        let count = self.count(parameter)?;
-        if count > largest {
-            return Err(self.discipline.out_of_range(parameter, count));
-        }
-        Ok(count)
+        let text = self.value(parameter)?;
+        let bytes = self.read(parameter, in_tc::parse_size_bytes(text))?;
+        self.above_zero(parameter, bytes, at_zero)
     }
 
-    /// The probability after `parameter`, above 0 and at most 1, in units of 10^-9; what is left
-    /// below that is cut off.
-    pub(super) fn probability_ppb(
+    /// As [`Words::size_bytes`]. After a `/`, tc takes the size of a cell of its tables, which
+    /// kernels since 3.8 do not look at.
+    pub(super) fn bucket_bytes(
         &mut self,
         parameter: &'static Parameter,
+        at_zero: Reason,
     ) -> Result<u32, QdiscError> {
         let text = self.value(parameter)?;
-        let number = Decimal::split_from(text)
-            .ok()
-            .filter(|(_, rest)| rest.is_empty())
-            .and_then(|(number, _)| number.times(PPB.into()));
-        match number {
-            Some(ppb) if (1..=u64::from(PPB)).contains(&ppb.whole) => Ok(ppb.whole as u32),
-            _ => Err(self.discipline.out_of_range(parameter, text)),
+        let (size, cell) = match text.split_once('/') {
+            Some((size, cell)) => (size, Some(cell)),
+            None => (text, None),
+        };
+        let bytes = self.read(parameter, in_tc::parse_size_bytes(size))?;
+        if let Some(cell) = cell {
+            let cell = strtol(cell, Base::ByPrefix);
+            let is_cell =
+                cell.is_some_and(|cell| (1..=1 << 30).contains(&cell) && cell.count_ones() == 1);
+            return Err(match is_cell {
+                true => self.discipline.not_taken(parameter, text, Reason::Ignored),
+                false => self.discipline.out_of_range(parameter, text),
+            });
         }
-    }
-
-    /// The size after `parameter`, in bytes from 1 to what the kernel's u32 holds.
-    pub(super) fn size_bytes(&mut self, parameter: &'static Parameter) -> Result<u32, QdiscError> {
-        let text = self.value(parameter)?;
-        let bytes = self.read(parameter, units::parse_size_bytes_in_tc(text))?;
-        self.within_u32(parameter, bytes, text)
+        self.above_zero(parameter, bytes, at_zero)
     }
 
     /// The rate after `parameter`, in bit/s: as tc hands it to the kernel, a whole number of
-    /// bytes per second, and at least one.
-    pub(super) fn rate_bps(&mut self, parameter: &'static Parameter) -> Result<u64, QdiscError> {
-        let text = self.value(parameter)?;
-        let rate_bps = self.read(parameter, units::parse_rate_bps_in_tc(text))? / 8 * 8;
-        if rate_bps == 0 {
-            return Err(self.discipline.out_of_range(parameter, text));
-        }
-        Ok(rate_bps)
-    }
-
-    /// The time after `parameter`, in ns, at most what the kernel's s64 holds.
-    pub(super) fn time_ns(&mut self, parameter: &'static Parameter) -> Result<u64, QdiscError> {
-        let text = self.value(parameter)?;
-        let time_ns = self.read(parameter, units::parse_time_ns_in_tc(text))?;
-        if i64::try_from(time_ns).is_err() {
-            return Err(self.discipline.out_of_range(parameter, text));
-        }
-        Ok(time_ns)
-    }
-
-    /// The time after `parameter`, in ns: whole microseconds, as tc hands it to the kernel, from
-    /// one to what a u32 holds.
-    pub(super) fn microseconds_ns(
+    /// bytes per second, and at least one; see [`Words::size_bytes`].
+    pub(super) fn rate_bps(
         &mut self,
         parameter: &'static Parameter,
+        at_zero: Reason,
     ) -> Result<u64, QdiscError> {
         let text = self.value(parameter)?;
-        let time_us = self.read(parameter, units::parse_time_ns_in_tc(text))? / 1000;
-        Ok(u64::from(self.within_u32(parameter, time_us, text)?) * 1000)
+        let rate_bps = self.read(parameter, in_tc::parse_rate_bps(text))?;
+        self.notices.extend(in_tc::rate_notice(text, rate_bps));
+        self.above_zero(parameter, rate_bps, at_zero)
+    }
+
+    /// The time after `parameter`, in ns, of which tc takes 0 for not given.
+    pub(super) fn time_ns(&mut self, parameter: &'static Parameter) -> Result<u64, QdiscError> {
+        let time_us = self.time_us(parameter)?;
+        let time_us = self.above_zero(parameter, time_us, Reason::Ignored)?;
+        Ok(u64::from(time_us) * NS_PER_US)
+    }
+
+    /// The time after `parameter`, in whole microseconds.
+    pub(super) fn time_us(&mut self, parameter: &'static Parameter) -> Result<u32, QdiscError> {
+        let text = self.value(parameter)?;
+        let time_us = self.read(parameter, in_tc::parse_time_us(text))?;
+        self.notices.extend(in_tc::time_notice(text, time_us));
+        Ok(time_us)
+    }
+
+    /// The time after `parameter`, in ns, as tc hands it over in its ticks.
+    pub(super) fn ticks_ns(&mut self, parameter: &'static Parameter) -> Result<u64, QdiscError> {
+        let time_us = self.time_us(parameter)?;
+        let too_long = || {
+            self.discipline
+                .out_of_range(parameter, format!("{time_us}us"))
+        };
+        in_tc::in_ticks_ns(time_us).ok_or_else(too_long)
+    }
+
+    /// The number after `parameter` as C's `sscanf` reads it.
+    pub(super) fn real(&mut self, parameter: &'static Parameter) -> Result<f64, QdiscError> {
+        let text = self.value(parameter)?;
+        match strtod(text) {
+            Some((number, "")) => Ok(number),
+            Some(_) => Err(self.discipline.not_taken(parameter, text, Reason::Ignored)),
+            None => Err(self.discipline.out_of_range(parameter, text)),
+        }
+    }
+
+    /// Refuses 0, which tc takes for this reason, at least as the first of two.
+    pub(super) fn above_zero<T: Default + PartialEq + ToString>(
+        &self,
+        parameter: &'static Parameter,
+        value: T,
+        at_zero: Reason,
+    ) -> Result<T, QdiscError> {
+        match value == T::default() {
+            true => Err(self.discipline.not_taken(parameter, value, at_zero)),
+            false => Ok(value),
+        }
     }
 
     /// The percentage after `parameter`, in parts per billion; a bare number is per cent.
     pub(super) fn percent_ppb(&mut self, parameter: &'static Parameter) -> Result<u32, QdiscError> {
         let text = self.value(parameter)?;
-        let ppb = self.read(parameter, units::parse_percent_ppb_in_tc(text))?;
-        // The most is 100 %, far below what 32 bits hold.
-        u32::try_from(ppb).map_err(|_| self.discipline.out_of_range(parameter, text))
+        self.read(parameter, in_tc::parse_percent_ppb(text))
     }
 
     /// A further percentage, `parameter`, if there is one.
@@ -183,23 +300,6 @@ impl<'a> Words<'a> {
         match self.number_follows() {
             true => self.percent_ppb(parameter).map(Some),
             false => Ok(None),
-        }
-    }
-
-    /// The whole number after `parameter`.
-    pub(super) fn integer(
-        &mut self,
-        parameter: &'static Parameter,
-        range: RangeInclusive<i64>,
-    ) -> Result<i32, QdiscError> {
-        let text = self.value(parameter)?;
-        let digits = text.strip_prefix('-').unwrap_or(text);
-        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(self.not_a_count(parameter, text));
-        }
-        match text.parse() {
-            Ok(value) if range.contains(&i64::from(value)) => Ok(value),
-            _ => Err(self.discipline.out_of_range(parameter, text)),
         }
     }
 
@@ -246,9 +346,8 @@ impl<'a> Words<'a> {
     pub(super) fn require_all(&self) -> Result<(), QdiscError> {
         for parameter in self.discipline.parameters {
             let alternative = self.discipline.alternative_to(parameter);
-            let seen = |parameter: &Parameter| self.seen.contains(&parameter.name);
             match alternative {
-                Some(other) if seen(parameter) && seen(other) => {
+                Some(other) if self.seen(parameter) && self.seen(other) => {
                     return Err(QdiscError::Conflict {
                         discipline: self.discipline.name,
                         value: other.name.to_owned(),
@@ -257,7 +356,7 @@ impl<'a> Words<'a> {
                         hint: None,
                     });
                 }
-                Some(other) if seen(other) => {}
+                Some(other) if self.seen(other) => {}
                 _ if parameter.is_required() => self.require(parameter, "")?,
                 _ => {}
             }
@@ -271,7 +370,7 @@ impl<'a> Words<'a> {
         parameter: &Parameter,
         when: &'static str,
     ) -> Result<(), QdiscError> {
-        if self.seen.contains(&parameter.name) {
+        if self.seen(parameter) {
             return Ok(());
         }
         let or = self.discipline.alternative_to(parameter);
@@ -310,6 +409,17 @@ impl<'a> Words<'a> {
         }
     }
 
+    /// What tc takes a word for that it knows by its beginning (`matches`): the first of its
+    /// words that begins so.
+    fn whole_word(&self, word: &'a str) -> &'a str {
+        if self.find(word).is_some() {
+            return word;
+        }
+        let mut known = self.discipline.abbreviated.iter();
+        let whole = known.find(|whole| whole.starts_with(word));
+        whole.copied().unwrap_or(word)
+    }
+
     fn find(&self, word: &str) -> Option<&'static Parameter> {
         let named =
             |parameter: &&Parameter| parameter.name == word || parameter.aliases.contains(&word);
@@ -325,41 +435,31 @@ impl<'a> Words<'a> {
         })
     }
 
-    fn read(
+    fn read<T>(
         &self,
         parameter: &'static Parameter,
-        result: Result<u64, UnitError>,
-    ) -> Result<u64, QdiscError> {
-        result.map_err(|source| QdiscError::BadUnit {
+        result: Result<T, UnitError>,
+    ) -> Result<T, QdiscError> {
+        result.map_err(|source| self.bad_unit(parameter, source))
+    }
+
+    fn bad_unit(&self, parameter: &'static Parameter, source: UnitError) -> QdiscError {
+        QdiscError::BadUnit {
             discipline: self.discipline.name,
             parameter: parameter.name,
             source: Box::new(source),
-        })
-    }
-
-    fn within_u32(
-        &self,
-        parameter: &'static Parameter,
-        value: u64,
-        text: &str,
-    ) -> Result<u32, QdiscError> {
-        match u32::try_from(value) {
-            Ok(value) if value > 0 => Ok(value),
-            _ => Err(self.discipline.out_of_range(parameter, text)),
         }
     }
 
     fn not_a_count(&self, parameter: &'static Parameter, text: &str) -> QdiscError {
-        // What tc would make of "100kb" is no suggestion: offer the number without its unit.
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+        let number = text[..digits].trim_start_matches('0');
         QdiscError::NotACount {
             discipline: self.discipline.name,
             parameter: parameter.name,
             value: shortened(text),
             allowed: format!("{}, a whole number without unit", parameter.range),
-            hint: (1..=10)
-                .contains(&digits)
-                .then(|| text[..digits].to_owned()),
+            hint: (1..=9).contains(&number.len()).then(|| number.to_owned()),
         }
     }
 }

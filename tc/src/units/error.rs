@@ -1,5 +1,7 @@
 //! Why a size, rate or time was refused.
 
+use crate::reason::Reason;
+
 /// Why a size, rate or time was refused. Every variant carries the same parts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -53,6 +55,15 @@ pub enum UnitError {
         allowed: String,
         hint: Option<String>,
     },
+    /// tc reads it, but it would not be what is written.
+    #[error("{quantity} {value:?}: {reason}; allowed: {allowed}{}", did_you_mean(.hint))]
+    NotTaken {
+        quantity: &'static str,
+        value: String,
+        reason: Reason,
+        allowed: String,
+        hint: Option<String>,
+    },
     /// Zero where that has no meaning, a fraction that would become zero, or overflow.
     #[error("{quantity} {value:?} is out of range; allowed: {allowed}")]
     OutOfRange {
@@ -73,6 +84,7 @@ macro_rules! part {
             | UnitError::Negative { $part, .. }
             | UnitError::UnitMissing { $part, .. }
             | UnitError::UnknownUnit { $part, .. }
+            | UnitError::NotTaken { $part, .. }
             | UnitError::OutOfRange { $part, .. } => $part,
         }
     };
@@ -92,6 +104,14 @@ impl UnitError {
     /// What is allowed instead, in words.
     pub fn allowed(&self) -> &str {
         part!(self, allowed)
+    }
+
+    /// Why it is refused although tc reads it, where that is so.
+    pub fn reason(&self) -> Option<Reason> {
+        match self {
+            UnitError::NotTaken { reason, .. } => Some(*reason),
+            _ => None,
+        }
     }
 
     /// What was probably meant, ready to be typed.

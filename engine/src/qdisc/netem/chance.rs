@@ -1,14 +1,9 @@
 //! netem's random numbers: 32 bits, each perhaps partly the one before it (`get_crandom`).
 
 use crate::sim::random::Stream;
-use dumbbell_tc::qdisc::ALL_PPB;
 
-/// A share in parts per billion as the kernel's 32-bit fraction, to which tc rounds it
-/// (iproute2 `set_percent`).
-pub(super) fn fraction_of(ppb: u32) -> u32 {
-    let scaled = u64::from(ppb) * u64::from(u32::MAX) + u64::from(ALL_PPB) / 2;
-    (scaled / u64::from(ALL_PPB)) as u32
-}
+/// A share in parts per billion as the kernel's 32-bit fraction.
+pub(super) use dumbbell_tc::units::in_tc::fraction_of_ppb as fraction_of;
 
 /// 32 random bits.
 #[inline]
@@ -75,13 +70,15 @@ impl Chance {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dumbbell_tc::qdisc::ALL_PPB;
 
     #[test]
     fn shares_are_rounded_as_tc_does() {
         for (ppb, fraction) in [
             (0, 0),
-            (1, 4),                 // 4.29
-            (500_000_000, 1 << 31), // 2147483647.5, to even and up
+            (1, 4),                       // 4.29
+            (500_000_000, 1 << 31),       // 2147483647.5, to even and up
+            (300_000_000, 1_288_490_188), // 1288490188.5, to even and down
             (10_000_000, 42_949_673),
             (ALL_PPB, u32::MAX),
         ] {

@@ -4,7 +4,7 @@ use super::parameters::LOSS;
 use super::{ALL_PPB, Netem};
 use crate::qdisc::words::Words;
 use crate::qdisc::{Grammar, Parameter, QdiscError};
-use crate::units::format_percent;
+use crate::units::in_tc::format_percent;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -49,18 +49,25 @@ pub enum Loss {
 }
 
 impl Loss {
-    /// What follows `loss`; tc's defaults for what is not said.
+    /// What follows `loss`, with tc's defaults for what is not said, and whether a correlation is;
+    /// `before_ppb` is what it was.
     pub(super) fn parse(
         words: &mut Words,
         parameter: &'static Parameter,
-    ) -> Result<Loss, QdiscError> {
+        before_ppb: u32,
+    ) -> Result<(Loss, bool), QdiscError> {
         match words.model(parameter, &["random", "state", "gemodel"])? {
-            Some("state") => Loss::parse_state(words, parameter),
-            Some("gemodel") => Loss::parse_gemodel(words, parameter),
-            _ => Ok(Loss::Random {
-                probability_ppb: words.percent_ppb(parameter)?,
-                correlation_ppb: words.further_percent_ppb(parameter)?.unwrap_or(0),
-            }),
+            Some("state") => Ok((Loss::parse_state(words, parameter)?, false)),
+            Some("gemodel") => Ok((Loss::parse_gemodel(words, parameter)?, false)),
+            _ => {
+                let probability_ppb = words.percent_ppb(parameter)?;
+                let correlation = words.further_percent_ppb(parameter)?;
+                let loss = Loss::Random {
+                    probability_ppb,
+                    correlation_ppb: correlation.unwrap_or(before_ppb),
+                };
+                Ok((loss, correlation.is_some()))
+            }
         }
     }
 

@@ -15,6 +15,9 @@ pub(super) const DISTRIBUTIONS: &[(&str, Distribution)] = &[
     ("paretonormal", Distribution::Paretonormal),
 ];
 
+/// The kernel cuts off what is more (`netem_change`).
+pub(super) const MOST_JITTER_NS: u64 = i32::MAX as u64;
+
 /// From what leaves nothing of the shortest IP packet with a port; below, the kernel's unsigned
 /// length would wrap.
 pub(super) const PACKET_OVERHEAD_BYTES: RangeInclusive<i64> = -28..=65_535;
@@ -65,8 +68,9 @@ pub(super) const DELAY: Parameter = Parameter {
     unit: "ns",
     default: Value::Number(0),
     default_source: "tc",
-    range: "0 to 9223372036854775807 ns; above 0 with distribution or reorder",
-    effect: "The mean delay; a bare number is microseconds. Packets whose time comes earlier \
+    range: "0 to 274877906us; above 0 with distribution or reorder",
+    effect: "The mean delay, in whole microseconds, of which tc makes ticks of 64 ns, cut off; a \
+             bare number is microseconds. Packets whose time comes earlier \
              leave earlier. With rate the delay also runs while others are sent.",
 };
 
@@ -78,7 +82,7 @@ pub(super) const JITTER: Parameter = Parameter {
     unit: "ns",
     default: Value::Number(0),
     default_source: "tc: constant delay",
-    range: "0 to 2147483647 ns; above 0 with distribution",
+    range: "0 to 2147483us; above 0 with distribution",
     effect: "How far the delay varies: uniformly within this on either side, or as distribution \
              says. Packets overtake each other when it exceeds their distance.",
 };
@@ -161,9 +165,9 @@ pub(super) const DUPLICATE_CORRELATION: Parameter = Parameter {
     unit: "parts per billion",
     default: Value::Number(0),
     default_source: "tc: independent",
-    range: "0% to 100%",
-    effect: "As for loss. Typed to tc, it reaches the kernel only when another correlation is \
-             given too.",
+    range: "0% to 100%, with another correlation",
+    effect: "As for loss. tc hands it to the kernel only when another correlation is given too, \
+             such as `delay 0ms 0ms 0%`; without one it is refused.",
 };
 
 pub(super) const REORDER: Parameter = Parameter {

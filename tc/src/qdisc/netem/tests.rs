@@ -22,7 +22,7 @@ fn words_become_values_and_text() {
             "  netem\trate 1mbps  delay 100\n limit 10 ",
             Netem {
                 limit_packets: 10,
-                delay_ns: 100_000,
+                delay_ns: 99_968, // 1562 ticks of 64 ns, of 1562.5
                 rate_bps: 8_000_000,
                 ..Netem::default()
             },
@@ -84,13 +84,17 @@ fn words_become_values_and_text() {
         ),
         // Without another correlation, tc would leave this one out.
         (
-            "netem duplicate 1% 30%",
+            "netem duplicate 1% 30% loss 0% 0% loss 0%",
             Netem {
+                loss: Some(Loss::Random {
+                    probability_ppb: 0,
+                    correlation_ppb: 0,
+                }),
                 duplicate_ppb: 10_000_000,
                 duplicate_correlation_ppb: 300_000_000,
                 ..Netem::default()
             },
-            "netem limit 1000 delay 0s 0s 0% duplicate 1% 30%",
+            "netem limit 1000 delay 0s 0s 0% loss random 0% duplicate 1% 30%",
         ),
     ] {
         assert_eq!(netem(text), expected, "{text}");
@@ -201,6 +205,86 @@ fn words_that_need_others() {
     }
 }
 
+/// Of a word that is repeated, what is not said again stays (`netem_parse_opt`).
+#[test]
+fn repeated_words_and_overheads_are_read_as_tc_reads_them() {
+    for (text, same) in [
+        ("limit 5 limit 0x6", "limit 6"),
+        ("delay 10ms 5ms 20% delay 20ms", "delay 20ms 5ms 20%"),
+        ("loss 0% 25% loss 1%", "loss 1% 25%"),
+        ("loss 0% 25% loss state 1%", "loss state 1%"),
+        (
+            "delay 1ms reorder 1% 5% reorder 2%",
+            "delay 1ms reorder 2% 5%",
+        ),
+        ("rate 1mbit 10 48 5 rate 2mbit", "rate 2mbit 10 48 5"),
+        // An overhead of a cell without a size of it.
+        ("rate 1mbit 010 -5", "rate 1mbit 8 0 -5"),
+        ("rate 1mbit 0x10 060", "rate 1mbit 16 48"),
+        ("delay 1ms reorder 1% gap 010", "delay 1ms reorder 1% gap 8"),
+        (
+            "de 1ms reord 1% ga 2 l 7",
+            "delay 1ms reorder 1% gap 2 limit 7",
+        ),
+        (
+            "dr 1% e du 1% di normal d 1ms 1ms",
+            "loss 1% ecn duplicate 1% distribution normal delay 1ms 1ms",
+        ),
+        ("limit 1.5kb", "limit 1536"),
+    ] {
+        assert_eq!(
+            netem(&format!("netem {text}")),
+            netem(&format!("netem {same}")),
+            "{text}"
+        );
+    }
+    assert!(refused("netem loss 1% loss 2%").contains("is given twice"));
+    assert!(refused("netem co 1%").contains("\"corrupt\" is not implemented yet"));
+    assert!(refused("netem loss 1% +5%").contains("no parameter \"+5%\""));
+    assert!(refused("netem loss +1%").contains("out of range"));
+}
+
+#[test]
+fn what_tc_takes_and_would_be_another_is_refused_with_the_reason() {
+    for (text, reason) in [
+        ("rate 10%", Reason::NeedsDevice),
+        ("rate -1kbit", Reason::Wraps),
+        ("rate nanbps", Reason::Wraps),
+        ("rate 0", Reason::Ignored),
+        ("rate 7bit", Reason::Ignored),
+        ("limit 0", Reason::DropsAll),
+        ("limit 0.5", Reason::DropsAll),
+        ("delay 1ms reorder 1% gap 0", Reason::Ignored),
+        (
+            "delay 1ms reorder 1% gap -18446744073709551615",
+            Reason::Wraps,
+        ),
+        ("delay 1s 3s", Reason::Replaced), // the kernel's jitter has 31 bits of nanoseconds
+        ("delay -1us", Reason::Wraps),
+        ("delay 5000s", Reason::Wraps),
+        ("duplicate 1% 30%", Reason::Ignored),
+        ("loss 33.333333333%", Reason::TooFine),
+        ("rate 1mbit -29", Reason::NotModelled),
+        ("rate 1mbit 0 65536", Reason::NotModelled),
+        ("rate 1mbit 0 48 -48", Reason::Wraps),
+    ] {
+        let error = parse(&format!("netem {text}")).expect_err(text);
+        assert_eq!(error.reason(), Some(reason), "{text}: {error}");
+        assert!(error.to_string().contains(&reason.to_string()), "{error}");
+    }
+    for text in [
+        "delay 1ns",
+        "delay 275s",
+        "gap 1",
+        "loss 101%",
+        "limit 5gb",
+        "delay 1ms gap 09",
+    ] {
+        let error = parse(&format!("netem {text}")).expect_err(text);
+        assert_eq!(error.reason(), None, "{text}: {error}");
+    }
+}
+
 #[test]
 fn words_to_come_and_values_out_of_range() {
     for text in ["netem jitter 1ms", "netem corrupt 1%", "netem slot 1ms"] {
@@ -208,13 +292,10 @@ fn words_to_come_and_values_out_of_range() {
     }
     for text in [
         "netem loss 100.1%",
-        "netem delay 1s 3s", // the kernel's jitter has 31 bits of nanoseconds
+        "netem delay 275s", // 32 bits of ticks
         "netem loss burst 5%",
         "netem delay 1ms 1ms distribution uniform", // tc has no such table
         "netem delay 1ms 1ms distribution experimental",
-        "netem rate 1mbit -29",
-        "netem rate 1mbit 0 48 -48",
-        "netem rate 1mbit 0 65536",
     ] {
         assert!(refused(text).contains("out of range"), "{text}");
     }
@@ -236,6 +317,7 @@ fn json_has_every_value() {
     let json = Qdisc::Netem(Netem::default()).to_json();
     for (key, value) in [
         ("limit_packets", "0"),
+        ("delay_ns", "10000"), // no whole number of microseconds becomes this in ticks of 64 ns
         ("delay_ns", "9223372036854775808"),
         ("jitter_ns", "2147483648"),
         ("delay_correlation_ppb", "1000000001"),

@@ -236,7 +236,9 @@ fn classes_and_filters_that_do_not_fit_are_named() {
         ),
         ("prio bands 17", "prio bands: \"17\""),
         ("prio bands 2", "prio priomap: \"2\""),
-        ("prio priomap 1 2", "priomap"),
+        ("prio priomap 3", "prio priomap: \"3\""),
+        ("prio priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0", "priomap"),
+        ("prio multiqueue", "not implemented"),
     ] {
         let error = refused(text);
         assert!(error.to_string().contains(reason), "{text}: {error}");

@@ -1,0 +1,74 @@
+"""What a description says in tc's language, and many mean otherwise: where, and what it is.
+
+Nothing is wrong with it and it runs as tc would have it (``10Mbps`` is 80 Mbit/s, ``target 5`` is 5
+microseconds); whoever wrote it should know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from types import MappingProxyType
+
+from pydantic import BaseModel
+
+from dumbbell import units
+from dumbbell.spec.fields import INFINITE, NO_POLICER
+from dumbbell.spec.links import Change, LinkEnd, LinkOptions
+from dumbbell.spec.refusal import joined
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedNotice:
+    """A notice about a text of the description.
+
+    Attributes:
+        path: Where, such as ``links[0].forward.rate``.
+        notice: What.
+    """
+
+    path: str
+    notice: units.Notice
+
+    def __str__(self) -> str:
+        """Both in a sentence."""
+        return f"{self.path}: {self.notice.text}"
+
+    def as_json(self) -> dict[str, str]:
+        """All parts in one object."""
+        return {"path": self.path, **asdict(self.notice)}
+
+
+_NOTED: Mapping[str, Callable[[str], list[units.Notice]]] = MappingProxyType(
+    {
+        "rate": units.rate_notices,
+        "qdisc": units.qdisc_notices,
+        "police": units.police_notices,
+    }
+)
+"""Texts in tc's language, which links and nothing else have."""
+_WORDS = (INFINITE, NO_POLICER)
+
+
+def notices_in(model: BaseModel) -> tuple[PlacedNotice, ...]:
+    """What is to be known of what was written; defaults need no notice."""
+    return tuple(_walk(model, ""))
+
+
+def _walk(value: object, path: str) -> Iterator[PlacedNotice]:
+    if isinstance(value, BaseModel):
+        for name in type(value).model_fields:
+            if name in value.model_fields_set:
+                yield from _of_field(value, name, path)
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for index, each in enumerate(value):
+            yield from _walk(each, f"{path}[{index}]")
+
+
+def _of_field(model: BaseModel, name: str, path: str) -> Iterator[PlacedNotice]:
+    value, place = getattr(model, name), joined(path, name)
+    if name not in _NOTED or not isinstance(model, Change | LinkEnd | LinkOptions):
+        yield from _walk(value, place)
+    elif isinstance(value, str) and value not in _WORDS:
+        for notice in _NOTED[name](value):
+            yield PlacedNotice(place, notice)

@@ -1,0 +1,220 @@
+//! Numbers as C's library reads them, which is how tc does: strtod(3) and strtol(3) in the C
+//! locale, of glibc before 2.38 (which reads no `0b101`).
+
+/// The number that `text` begins with, as `strtod`, and the rest: decimal or hexadecimal, with a
+/// sign, `inf` and `nan` too. None where there is none.
+pub(crate) fn strtod(text: &str) -> Option<(f64, &str)> {
+    let (negative, unsigned) = split_sign(text);
+    let (magnitude, rest) = hexadecimal(unsigned)
+        .or_else(|| not_finite(unsigned))
+        .or_else(|| decimal(unsigned))?;
+    Some((if negative { -magnitude } else { magnitude }, rest))
+}
+
+/// In what base a whole number is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Base {
+    /// By its prefix: `0x10` is hexadecimal, `010` octal, `10` decimal.
+    ByPrefix,
+    /// Decimal, so that `010` is ten.
+    Ten,
+    /// Hexadecimal, with or without `0x`.
+    Sixteen,
+}
+
+/// The whole number that all of `text` is, as `strtol`; one that is far too large is the largest
+/// of its sign. None where it is none.
+pub(crate) fn strtol(text: &str, base: Base) -> Option<i128> {
+    let (negative, unsigned) = split_sign(text);
+    let hexadecimal = { unsigned.strip_prefix("0x") }
+        .or_else(|| unsigned.strip_prefix("0X"))
+        .filter(|digits| digits.starts_with(|digit: char| digit.is_ascii_hexdigit()));
+    let (radix, digits) = match (base, hexadecimal) {
+        (Base::ByPrefix | Base::Sixteen, Some(digits)) => (16, digits),
+        (Base::Sixteen, None) => (16, unsigned),
+        (Base::ByPrefix, None) if unsigned.starts_with('0') => (8, unsigned),
+        _ => (10, unsigned),
+    };
+    if digits.is_empty() {
+        return None;
+    }
+    let mut number = 0i128;
+    for digit in digits.chars() {
+        let digit = i128::from(digit.to_digit(radix)?);
+        number = number.saturating_mul(radix.into()).saturating_add(digit);
+    }
+    Some(if negative { -number } else { number })
+}
+
+fn split_sign(text: &str) -> (bool, &str) {
+    match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    }
+}
+
+fn split_digits(text: &str, is_digit: fn(&u8) -> bool) -> (&str, &str) {
+    text.split_at(text.bytes().take_while(is_digit).count())
+}
+
+/// Digits, one point, digits, of which there is at least one: those before the point, those
+/// after it, and the rest.
+fn split_point(text: &str, is_digit: fn(&u8) -> bool) -> Option<(&str, &str, &str)> {
+    let (whole, after) = split_digits(text, is_digit);
+    let (fraction, rest) = match after.strip_prefix('.') {
+        Some(rest) => split_digits(rest, is_digit),
+        None => ("", after),
+    };
+    (!whole.is_empty() || !fraction.is_empty()).then_some((whole, fraction, rest))
+}
+
+/// The exponent after one of two letters, and the rest; 0 and all of `text` where there is none.
+fn exponent(text: &str, letters: [char; 2]) -> (i64, &str) {
+    let Some(after) = text.strip_prefix(letters) else {
+        return (0, text);
+    };
+    let (negative, unsigned) = split_sign(after);
+    let (digits, rest) = split_digits(unsigned, u8::is_ascii_digit);
+    if digits.is_empty() {
+        return (0, text);
+    }
+    let size: i64 = digits.parse().unwrap_or(i64::MAX);
+    (if negative { -size } else { size }, rest)
+}
+
+fn decimal(text: &str) -> Option<(f64, &str)> {
+    let (_, _, after) = split_point(text, u8::is_ascii_digit)?;
+    let (_, rest) = exponent(after, ['e', 'E']);
+    let number = text[..text.len() - rest.len()].parse().ok()?;
+    Some((number, rest))
+}
+
+/// `0x1f`, `0x.8`, `0x1p-3`: the digits are read to 61 bits, of what is beyond only whether it is
+/// 0, which rounds to the same double.
+fn hexadecimal(text: &str) -> Option<(f64, &str)> {
+    const MOST_DIGITS: usize = 15;
+    let digits = text
+        .strip_prefix("0x")
+        .or_else(|| text.strip_prefix("0X"))?;
+    let (whole, fraction, after) = split_point(digits, u8::is_ascii_hexdigit)?;
+    let (two_to, rest) = exponent(after, ['p', 'P']);
+    let all = { whole.chars().chain(fraction.chars()) }.filter_map(|digit| digit.to_digit(16));
+    let mut mantissa = 0u64;
+    let mut significant = 0;
+    let mut beyond = 0i64;
+    for digit in all {
+        if significant == MOST_DIGITS {
+            beyond += 4;
+            mantissa |= u64::from(digit != 0);
+        } else {
+            mantissa = mantissa << 4 | u64::from(digit);
+            significant += usize::from(mantissa != 0);
+        }
+    }
+    let power = { two_to.saturating_add(beyond) }.saturating_sub(4 * fraction.len() as i64);
+    // Beyond these bounds, which are far outside a double's, nothing changes.
+    let number = libm::ldexp(mantissa as f64, power.clamp(-5000, 5000) as i32);
+    Some((number, rest))
+}
+
+fn not_finite(text: &str) -> Option<(f64, &str)> {
+    let begins = |word: &str| {
+        let begin = text.get(..word.len())?;
+        begin
+            .eq_ignore_ascii_case(word)
+            .then(|| &text[word.len()..])
+    };
+    let infinity = begins("infinity").or_else(|| begins("inf"));
+    let nan = || begins("nan").map(|rest| (f64::NAN, after_brackets(rest)));
+    infinity.map(|rest| (f64::INFINITY, rest)).or_else(nan)
+}
+
+/// Without the `(...)` that may follow `nan`.
+fn after_brackets(text: &str) -> &str {
+    let Some(inside) = text.strip_prefix('(') else {
+        return text;
+    };
+    let (_, rest) = split_digits(inside, |byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    rest.strip_prefix(')').unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doubles_as_strtod_reads_them() {
+        for (text, number, rest) in [
+            ("6.55mbit", 6.55, "mbit"),
+            ("+5", 5.0, ""),
+            ("-.5ms", -0.5, "ms"),
+            ("5.", 5.0, ""),
+            ("1e3kbit", 1000.0, "kbit"),
+            ("1e", 1.0, "e"),
+            ("1e+", 1.0, "e+"),
+            ("1.2.3", 1.2, ".3"),
+            ("1e400", f64::INFINITY, ""),
+            ("infinityms", f64::INFINITY, "ms"),
+            ("-Inf", f64::NEG_INFINITY, ""),
+            ("0x10ms", 16.0, "ms"),
+            // Hexadecimal digits, not a unit.
+            ("0x100b", 4107.0, ""),
+            ("0x100kb", 256.0, "kb"),
+            ("0x", 0.0, "x"),
+            ("0x.8", 0.5, ""),
+            ("0x1p-3s", 0.125, "s"),
+            ("0x1p", 1.0, "p"),
+            ("0x1fffffffffffff8000000000000000", 2f64.powi(117), ""),
+            ("0x1fffffffffffff", 9_007_199_254_740_991.0, ""),
+            ("0x100000000000008000", 2f64.powi(68), ""), // half way: to even
+            ("0x100000000000008001", 2f64.powi(68) + 2f64.powi(16), ""),
+            ("0x0.000000000000000000001", 2f64.powi(-84), ""),
+            ("0x1p99999999999999999999", f64::INFINITY, ""),
+        ] {
+            assert_eq!(strtod(text), Some((number, rest)), "{text}");
+        }
+        let (nan, rest) = strtod("nan(x_1)bps").unwrap();
+        assert!(nan.is_nan() && rest == "bps");
+        assert_eq!(strtod("nan(x").unwrap().1, "(x");
+        for text in [
+            "", ".", "-", "--5", "+-5", "e5", "ms", "\u{664}", "\u{e9}ms",
+        ] {
+            assert_eq!(strtod(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn whole_numbers_as_strtol_reads_them() {
+        use Base::*;
+        for (text, base, number) in [
+            ("0100", ByPrefix, Some(64)),
+            ("0100", Ten, Some(100)),
+            ("0100", Sixteen, Some(256)),
+            ("09", ByPrefix, None),
+            ("09", Ten, Some(9)),
+            ("0x1F", ByPrefix, Some(31)),
+            ("0x1F", Sixteen, Some(31)),
+            ("0x1F", Ten, None),
+            ("ffff", Sixteen, Some(65_535)),
+            ("ffff", ByPrefix, None),
+            ("+5", ByPrefix, Some(5)),
+            ("-5", Ten, Some(-5)),
+            ("0", ByPrefix, Some(0)),
+            ("-0", ByPrefix, Some(0)),
+            ("0b101", ByPrefix, None),
+            ("1e3", ByPrefix, None),
+            ("0x", ByPrefix, None),
+            ("", Ten, None),
+            ("+", Ten, None),
+            ("5 ", Ten, None),
+            ("\u{664}", Ten, None),
+        ] {
+            assert_eq!(strtol(text, base), number, "{text}");
+        }
+        assert_eq!(strtol(&"9".repeat(99), Ten), Some(i128::MAX));
+        assert_eq!(
+            strtol(&format!("-{}", "9".repeat(99)), Ten),
+            Some(-i128::MAX)
+        );
+    }
+}
