@@ -100,6 +100,11 @@ impl SmallQueue {
         self.is_on
     }
 
+    /// Memory that is held, as far as is known.
+    pub fn held_bytes(&self) -> u64 {
+        self.held_bytes
+    }
+
     /// A packet is handed to the host's queue.
     #[inline]
     pub fn enter(&mut self, truesize_bytes: u64) {

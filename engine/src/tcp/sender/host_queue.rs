@@ -32,6 +32,11 @@ impl Sender {
         self.small_queue.leave_at(truesize_bytes(payload_bytes), at);
     }
 
+    /// Memory that its packets take in the host's queue, as far as it has heard.
+    pub fn host_queue_bytes(&self) -> u64 {
+        self.small_queue.held_bytes()
+    }
+
     /// What was to leave the host's queue before `bound` has left.
     #[inline]
     pub fn catch_up_with_host_queue(&mut self, bound: Time) {
