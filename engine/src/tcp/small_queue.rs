@@ -218,20 +218,20 @@ mod tests {
 
     #[test]
     fn a_fast_one_as_many_as_it_sends_in_a_1024th_of_a_second() {
-        assert_eq!(most(full(100 * FULL << 10)), 100);
+        assert_eq!(most(full((100 * FULL) << 10)), 100);
         let unknown = most(full(0));
         assert_eq!(unknown, (1u64 << 20).div_ceil(FULL));
         assert_eq!(most(full(1 << 50)), unknown);
         let paced = Candidate {
             is_paced: true,
-            ..full(1000 * FULL << 10)
+            ..full((1000 * FULL) << 10)
         };
         assert_eq!(most(paced), 1000);
     }
 
     #[test]
     fn retransmissions_have_twice_the_limit() {
-        for (rate, packets) in [(1000, 4), (100 * FULL << 10, 200), (1 << 50, 947)] {
+        for (rate, packets) in [(1000, 4), ((100 * FULL) << 10, 200), (1 << 50, 947)] {
             let again = Candidate {
                 is_again: true,
                 ..full(rate)
