@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dumbbell import metrics
+from dumbbell.cli.own_queue import own_queue_notes
 from dumbbell.tables import Run
 
 _QUANTILES = (0.5, 0.95, 0.99)
@@ -98,6 +99,8 @@ def print_summary(run: Run, console: Console) -> None:
         _print(console, "Flows", _FLOW_HEAD, [_flow_cells(each) for each in numbers["flows"]])
     if numbers["probes"]:
         _print(console, "Probes", _PROBE_HEAD, [_probe_cells(each) for each in numbers["probes"]])
+    for note in own_queue_notes(run.spec or {}):
+        console.print(Text(note, style="yellow"), soft_wrap=True)
 
 
 def _headline(run: Run) -> str:
