@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from conftest import Dumbbell
 from dumbbell.cli.own_queue import own_bottlenecks, own_queue_notes
 from dumbbell.spec import Experiment
+
+Dumbbell = Callable[..., tuple[int, str, str]]
 
 TWO_HOSTS = """
 name = "two-hosts"

@@ -50,7 +50,7 @@ def own_queue_notes(spec: Mapping[str, Any]) -> list[str]:
             f"{names[queue]} is the slowest queue of {which} and in {'their' if many else 'its'} "
             "sender's own host. There Linux's TCP keeps it short, whatever its qdisc: about a "
             "millisecond of each flow, two packets at least (TCP small queues). For the queue of a "
-            f'router put one before it: [[links]] with a = "{host}", b = "{router}", and in the link '
-            f'to {far} "{router}" in place of "{host}".'
+            f'router put one before it: [[links]] with a = "{host}", b = "{router}", and in the '
+            f'link to {far} "{router}" in place of "{host}".'
         )
     return notes

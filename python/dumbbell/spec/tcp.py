@@ -189,8 +189,8 @@ class Tcp(SpecModel):
     )
     small_queues: Flag | None = Field(
         default=None,
-        description="TCP small queues: a sender leaves about a millisecond, two packets at least, in "
-        f"the queue of its own host{_BY_PROFILE}: true in `linux-6.1`, false in `rfc`.",
+        description="TCP small queues: a sender leaves about a millisecond, two packets at least, "
+        f"in the queue of its own host{_BY_PROFILE}: true in `linux-6.1`, false in `rfc`.",
     )
     min_rto: Time | None = Field(
         default=None,
