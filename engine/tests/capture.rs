@@ -139,7 +139,7 @@ fn check_headers(frame: &Frame) -> Option<Decoded> {
 
 #[test]
 fn as_many_packets_as_the_queue_counted() {
-    for tcp in [Tcp::linux("cubic"), Tcp::rfc("reno")] {
+    for tcp in [without_small_queues("cubic"), Tcp::rfc("reno")] {
         let (run, file) = captured(&everything(tcp));
         let found = frames(&file);
         let count = |interface| {
@@ -173,7 +173,7 @@ fn as_many_packets_as_the_queue_counted() {
 
 #[test]
 fn headers_are_right_and_connections_have_their_handshake() {
-    let (_, file) = captured(&everything(Tcp::linux("cubic")));
+    let (_, file) = captured(&everything(without_small_queues("cubic")));
     let found = frames(&file);
     let decoded: Vec<_> = found.iter().map(check_headers).collect();
     let of_protocol = |number| {
@@ -203,7 +203,7 @@ fn headers_are_right_and_connections_have_their_handshake() {
 
 #[test]
 fn a_run_does_not_notice_that_it_is_captured() {
-    let spec = everything(Tcp::linux("cubic"));
+    let spec = everything(without_small_queues("cubic"));
     let (with, file) = captured(&spec);
     let plain = run(&checked(&without_capture(&spec)), 0, &Monitor::default()).unwrap();
     let others = with
@@ -257,7 +257,7 @@ fn a_disk_that_is_full_ends_the_run() {
     }
     for room in [10, 5000] {
         let output = Some(Box::new(Full(room)) as _);
-        let spec = checked(&everything(Tcp::linux("cubic")));
+        let spec = checked(&everything(without_small_queues("cubic")));
         let error = run_captured(&spec, 0, &Monitor::default(), output).unwrap_err();
         assert_eq!(error.to_string(), "writing the capture: no space");
     }

@@ -28,7 +28,8 @@ fn dumbbell(flows: Vec<Flow>) -> Experiment {
 }
 
 fn greedy(name: &str, controller: &str) -> Flow {
-    tcp_flow(name, "a", "b", Source::Greedy, Tcp::linux(controller))
+    let tcp = without_small_queues(controller);
+    tcp_flow(name, "a", "b", Source::Greedy, tcp)
 }
 
 fn goodput_bps(output: &RunOutput, flow: usize) -> f64 {
@@ -87,7 +88,7 @@ fn the_shorter_path_gets_more() {
         "c",
         "b",
         Source::Greedy,
-        Tcp::linux("reno"),
+        without_small_queues("reno"),
     ));
     let output = simulate(&experiment);
     assert!(goodput_bps(&output, 0) > 1.5 * goodput_bps(&output, 1));
@@ -204,7 +205,8 @@ fn arrivals_end_at_the_stop() {
 #[test]
 fn packets_of_transfers_add_up() {
     // Twice as much as the link takes.
-    let flow = tcp_flow("f", "a", "b", arrivals(0.04, 100_000.0), Tcp::linux("reno"));
+    let tcp = without_small_queues("reno");
+    let flow = tcp_flow("f", "a", "b", arrivals(0.04, 100_000.0), tcp);
     let experiment = checked(&dumbbell(vec![flow, greedy("g", "cubic")]));
     let mut world = World::new(&experiment, 0);
     while world.step() {}

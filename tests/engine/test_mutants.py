@@ -306,6 +306,54 @@ MUTANTS = (
         "free.div_ceil(mss_bytes + STRUCTURE_BYTES)",
         "free / (mss_bytes + STRUCTURE_BYTES)",
     ),
+    Mutant(
+        "a sender may have one packet in its host's queue",
+        "engine/src/tcp/small_queue.rs",
+        "by_rate.max(2 * self.truesize_bytes)",
+        "by_rate.max(self.truesize_bytes)",
+    ),
+    Mutant(
+        "a fast sender may have half a millisecond in its host's queue",
+        "engine/src/tcp/small_queue.rs",
+        "rate => rate >> PACING_SHIFT,",
+        "rate => rate >> (PACING_SHIFT + 1),",
+    ),
+    Mutant(
+        "retransmissions have the limit of new data",
+        "engine/src/tcp/small_queue.rs",
+        "limit.saturating_mul(1 + u64::from(self.is_again))",
+        "limit.saturating_mul(1 + 0 * u64::from(self.is_again))",
+    ),
+    Mutant(
+        "a sender waits although hardly anything is out",
+        "engine/src/tcp/small_queue.rs",
+        "candidate.packets_out <= 1",
+        "candidate.packets_out < 1",
+    ),
+    Mutant(
+        "a sender is not woken when its host's queue has room",
+        "engine/src/tcp/small_queue.rs",
+        "self.woken = now;",
+        "let _ = now;",
+    ),
+    Mutant(
+        "a sender does not hear what its host's queue drops",
+        "engine/src/sim/world/hosts.rs",
+        "self.leave_host_queue(packet);",
+        "self.links[0].has_small_queues |= false;",
+    ),
+    Mutant(
+        "what a delay holds is in the host's queue",
+        "engine/src/qdisc/netem.rs",
+        "if events.notes_delayed && self.takes_time {",
+        "if events.notes_delayed & !self.takes_time & false {",
+    ),
+    Mutant(
+        "hosts act before the departure that they act on",
+        "engine/src/sim/world/tcp.rs",
+        "let is_past = self.current >= departure;",
+        "let is_past = self.current > departure;",
+    ),
 )
 
 

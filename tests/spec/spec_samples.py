@@ -134,6 +134,7 @@ tcp_knobs = st.fixed_dictionaries(
         "pacing": st.sampled_from([True, False, "auto"]),
         "hystart": st.booleans(),
         "prr": st.sampled_from(["rfc6937", "rfc9937"]),
+        "small_queues": st.booleans(),
         "min_rto": times,
         "send_buffer": st.sampled_from(["4kb", "1mb"]),
         "receive_window": st.sampled_from(["64kb", "6mb"]),

@@ -52,6 +52,7 @@ def test_every_default_of_a_tcp_flow() -> None:
         "pacing": "auto",
         "hystart": True,
         "prr": "rfc6937",
+        "small_queues": True,
         "min_rto_ns": 200_000_000,
         "send_buffer_bytes": 0,
         "receive_window_bytes": 0,
@@ -62,6 +63,7 @@ def test_a_knob_is_set_apart_from_its_profile() -> None:
     found = flow(source=GREEDY, tcp={"profile": "rfc", "sack": False, "receive_window": "64kb"})
     assert found["tcp"]["prr"] == "rfc9937"
     assert found["tcp"]["min_rto_ns"] == 10**9
+    assert found["tcp"]["small_queues"] is False
     assert (found["tcp"]["rack"], found["tcp"]["sack"]) == (False, False)
     assert found["tcp"]["receive_window_bytes"] == 65_536
 

@@ -157,6 +157,15 @@ impl FoldedFifo {
         self.next_awaited = self.awaited.front().copied().unwrap_or(Time::NEVER);
     }
 
+    /// When the transmission of the packet that was taken last begins, if it waits for another's
+    /// end. Departures before now have been caught up with.
+    pub fn last_begins_at(&self) -> Option<Time> {
+        let system_pkts = self.scheduled.len() - self.on_the_way;
+        let before = self.scheduled.len().checked_sub(2)?;
+        let before = self.scheduled.get(before).filter(|_| system_pkts > 1)?;
+        Some(before.departure)
+    }
+
     /// Whether it takes any packet while it is empty.
     pub fn admits_any(&self) -> bool {
         self.limit.admits_any()

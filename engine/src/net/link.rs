@@ -65,7 +65,9 @@ pub struct Link {
     pub is_captured: bool,
     /// Whether packets are seen as they reach the other end.
     pub is_captured_arriving: bool,
-    /// The packet whose transmission has just begun; only where they are seen.
+    /// Whether senders whose first link it is keep an account of what lies in its queue.
+    pub has_small_queues: bool,
+    /// The packet whose transmission has just begun; only where somebody asks.
     pub begun: Option<Packet>,
     /// What was measured.
     pub statistics: LinkStatistics,
@@ -156,6 +158,7 @@ impl Link {
             record_packets: end.record_packets,
             is_captured,
             is_captured_arriving,
+            has_small_queues: false,
             begun: None,
             statistics: LinkStatistics::default(),
             propagation,
@@ -280,6 +283,18 @@ impl Link {
         }
     }
 
+    /// Senders keep an account of what lies in its queue.
+    pub fn keep_small_queues(&mut self) {
+        self.has_small_queues = true;
+        self.events.notes_delayed = true;
+    }
+
+    /// When the transmission of the packet that a folded queue took last begins, if it waits for
+    /// another's end.
+    pub fn last_begins_at(&self) -> Option<Time> {
+        self.folded.as_ref()?.last_begins_at()
+    }
+
     /// How packets go through it.
     #[inline(always)]
     pub fn passage(&self) -> Passage {
@@ -398,7 +413,7 @@ impl Link {
     fn take_next(&mut self, now: Time) -> Option<(Packet, Time)> {
         match self.qdisc.dequeue(now, &mut self.events) {
             Dequeued::Packet(packet) => {
-                if self.is_captured {
+                if self.is_captured || self.has_small_queues {
                     self.begun = Some(packet);
                 }
                 let bytes = packet.wire_bytes(self.overhead_bytes);

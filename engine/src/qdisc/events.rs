@@ -74,6 +74,10 @@ pub struct Events {
     pub for_root: Vec<Packet>,
     /// Whether what is being taken in is such a copy, of which no further one is made.
     pub is_copy: bool,
+    /// Packets that a delay has taken in: their sender's host does not count them as queued.
+    pub delayed: Vec<Packet>,
+    /// Whether those are to be noted.
+    pub notes_delayed: bool,
 }
 
 impl Events {
@@ -95,7 +99,10 @@ impl Events {
     /// Whether nothing happened.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.dropped.is_empty() && self.marked.is_empty() && self.duplicated.is_empty()
+        self.dropped.is_empty()
+            && self.marked.is_empty()
+            && self.duplicated.is_empty()
+            && self.delayed.is_empty()
     }
 
     /// Forgets everything.
@@ -103,5 +110,6 @@ impl Events {
         self.dropped.clear();
         self.marked.clear();
         self.duplicated.clear();
+        self.delayed.clear();
     }
 }

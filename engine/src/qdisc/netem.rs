@@ -65,6 +65,8 @@ pub struct Netem {
     /// 0 for no reordering.
     gap_pkts: u32,
     rate: TransmissionTime,
+    /// Whether there is a delay, jitter or a rate (`skb_orphan_partial` depends on it).
+    takes_time: bool,
     overhead_bytes: u32,
     is_root: bool,
     held: Held,
@@ -139,6 +141,9 @@ impl Build<Config> for Netem {
             delayed_pkts: 0,
             gap_pkts: parameters.gap_packets,
             rate: TransmissionTime::new(parameters),
+            takes_time: parameters.delay_ns > 0
+                || parameters.jitter_ns > 0
+                || parameters.rate_bps > 0,
             overhead_bytes: setting.overhead_bytes,
             is_root: setting.is_root,
             held: Held::NOTHING,
@@ -178,6 +183,9 @@ impl Netem {
             self.copy(packet, now, events);
         }
         self.insert(packet, now);
+        if events.notes_delayed && self.takes_time {
+            events.delayed.push(packet);
+        }
         Ok(())
     }
 

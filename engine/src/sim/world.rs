@@ -25,6 +25,7 @@ use crate::sim::ring::Ring;
 use crate::sim::samples::Samples;
 use crate::spec::{Change, Experiment};
 use crate::traffic::conversation::Conversation;
+use crate::traffic::tcp_flow::TcpFlow;
 
 mod accounting;
 mod chained;
@@ -134,6 +135,14 @@ impl World {
 
     fn of(built: super::build::Built, experiment: &Experiment) -> World {
         let (mut links, conversations) = (built.links, built.conversations);
+        for conversation in &conversations {
+            let link = &mut links[conversation.first_link as usize];
+            // What passes in an instant is never in a queue.
+            let is_queue = link.passage() != Passage::AtOnce;
+            if is_queue && conversation.tcp().is_some_and(TcpFlow::has_small_queues) {
+                link.keep_small_queues();
+            }
+        }
         let mut turns = Vec::new();
         let mut new_leaf = |class, component| {
             turns.push(Turn::new(class, component).0);

@@ -80,6 +80,8 @@ pub struct Tcp {
     pub hystart: bool,
     /// Proportional rate reduction.
     pub prr: Prr,
+    /// A sender leaves little in the queue of its own host: TCP small queues.
+    pub small_queues: bool,
     /// What bounds the retransmission timeout from below: in `linux-6.1` its variance term, in
     /// `rfc` the whole of it.
     pub min_rto_ns: u64,
@@ -106,6 +108,7 @@ impl Tcp {
             pacing: Pacing::Word(PacingWord::Auto),
             hystart: true,
             prr: Prr::Rfc6937,
+            small_queues: true,
             min_rto_ns: 200_000_000,
             send_buffer_bytes: 0,
             receive_window_bytes: 0,
@@ -118,6 +121,7 @@ impl Tcp {
             profile: Profile::Rfc,
             rack: false,
             prr: Prr::Rfc9937,
+            small_queues: false,
             min_rto_ns: 1_000_000_000,
             ..Tcp::linux(congestion_control)
         }

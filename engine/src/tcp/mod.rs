@@ -14,6 +14,7 @@
 //! | losses by time | `rack` | RFC 8985 |
 //! | window during recovery | `prr` | RFC 6937, RFC 9937 |
 //! | pacing | `pacing` | net/ipv4/tcp_output.c |
+//! | what lies in the host's own queue | `small_queue` | net/ipv4/tcp_output.c |
 //! | sending | `sender`: `acknowledge`, `sack`, `recovery`, `timers`, `transmit` | RFC 5681, 6582, 6675, 5682, 3042, 3168, 8985 |
 //! | receiving | `receiver`: `reassembly`, `acknowledging`, `window` | RFC 9293, 5681, 2018, 2883, 3168 |
 //! | timers | `crate::sim::timer` | kernel/time/timer.c |
@@ -29,6 +30,7 @@ pub mod rtt;
 pub mod scoreboard;
 pub mod segment;
 pub mod sender;
+pub mod small_queue;
 
 use crate::sim::random::Stream;
 use crate::sim::time::Time;
@@ -41,6 +43,10 @@ pub const IP_HEADER_BYTES: u32 = 20;
 /// What a full packet takes of a socket's buffer, bytes: payload, headers and the kernel's own
 /// structures (net/ipv4/tcp_input.c, `tcp_sndbuf_expand`, for an MTU of 1500).
 pub const PACKET_MEMORY_BYTES: u64 = 2304;
+
+/// Memory of a packet in a host beside its payload, bytes: headers and structures, as measured on
+/// Linux 6.1 (`SO_MEMINFO`). Less than what the send buffer's size reckons with.
+const STRUCTURE_BYTES: u64 = 768;
 
 /// What both ends of a flow are told.
 #[derive(Debug, Clone)]

@@ -83,6 +83,12 @@ impl Sent {
         self.seq + u64::from(self.bytes)
     }
 
+    /// Sequence numbers it takes; a FIN counts.
+    #[inline]
+    pub fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
     #[inline]
     fn has(&self, mark: u8) -> bool {
         self.marks & mark != 0

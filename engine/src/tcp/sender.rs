@@ -12,12 +12,14 @@
 //! | retransmission timeout, tail loss probe, zero window probe | `timers` |
 //! | what is sent when | `transmit` |
 //! | which segments carry PSH | `pushes` |
+//! | the queue of its own host | `host_queue` |
 //!
-//! What is not here: urgent data, Fast Open, path MTU discovery and its probes, TCP small queues
-//! (a sender's own queue never holds it back), segmentation offload, resets, timing out of a
-//! connection (a segment is sent again for ever).
+//! What is not here: urgent data, Fast Open, path MTU discovery and its probes, segmentation
+//! offload, resets, timing out of a connection (a segment is sent again for ever), and that Linux
+//! hears at once what its own host's queue refuses (here it is lost, as elsewhere).
 
 mod acknowledge;
+mod host_queue;
 mod pushes;
 mod recovery;
 mod sack;
@@ -33,7 +35,8 @@ use super::rate_sample::RateEstimator;
 use super::rtt::{INITIAL_RTO, RoundTrip, as_us, from_us};
 use super::scoreboard::Scoreboard;
 use super::segment::{Flags, Segment, Timestamps};
-use super::{PACKET_MEMORY_BYTES, Settings, timestamp_ms};
+use super::small_queue::SmallQueue;
+use super::{PACKET_MEMORY_BYTES, STRUCTURE_BYTES, Settings, timestamp_ms};
 use crate::cca::{Cca, Knobs, Moment, State, Window};
 use crate::sim::time::Time;
 use pushes::{Pushes, Write};
@@ -46,9 +49,6 @@ const DUPLICATES_THRESHOLD: u32 = 3;
 const FALLBACK_RTO: Time = Time::from_ns(3_000_000_000);
 /// Send buffer at most (`tcp_wmem[2]`), bytes of memory.
 const LARGEST_SEND_MEMORY_BYTES: u64 = 4 << 20;
-/// Memory of a packet in the send buffer beside its payload, bytes: headers and structures, as
-/// measured on Linux 6.1 (`SO_MEMINFO`). Less than what the buffer's size reckons with.
-const STRUCTURE_BYTES: u64 = 768;
 /// Segments the send buffer holds at least.
 const LEAST_SEND_BUFFER_PKTS: u32 = 10;
 
@@ -220,6 +220,7 @@ pub struct Sender {
     used_pkts: u32,
     used_since: Time,
     send_memory_bytes: u64,
+    small_queue: SmallQueue,
 }
 
 impl Sender {
@@ -290,6 +291,7 @@ impl Sender {
             used_pkts: 0,
             used_since: Time::ZERO,
             send_memory_bytes: 0,
+            small_queue: SmallQueue::new(tcp.small_queues),
         }
     }
 
@@ -440,6 +442,7 @@ impl Sender {
         self.judged = (self.board.head(), 0);
         self.used_since = now;
         self.expand_send_buffer();
+        self.init_pacing_rate();
         let moment = self.moment(now);
         self.cca.init(&mut self.window, &moment);
     }
@@ -469,7 +472,8 @@ impl Sender {
         let unsent = self.written - self.next.min(self.written);
         let is_open = self.board.in_flight() < self.window.cwnd_pkts;
         let repaired = self.board.lost_out() <= self.board.retrans_out();
-        if unsent < u64::from(self.settings.mss_bytes) && is_open && repaired {
+        let is_small = unsent < u64::from(self.settings.mss_bytes);
+        if is_small && is_open && repaired && self.small_queue.is_empty() {
             self.rate.set_app_limited(self.board.in_flight());
         }
         self.restart_after_idle(now);

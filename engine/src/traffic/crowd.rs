@@ -4,7 +4,7 @@
 use super::connection::{Connection, Sent};
 use crate::sim::time::Time;
 use crate::tcp::segment::Segment;
-use crate::tcp::sender::Statistics;
+use crate::tcp::sender::{Sender, Statistics};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -23,6 +23,8 @@ pub struct Crowd {
     timers: BinaryHeap<Reverse<(Time, u32)>>,
     /// May have something to send.
     ready: Vec<u32>,
+    /// What was to leave the host's queue before this has left.
+    left_before: Time,
 }
 
 impl Crowd {
@@ -48,6 +50,32 @@ impl Crowd {
         first.map_or(Time::NEVER, |Reverse((time, _))| *time)
     }
 
+    /// What was to leave the host's queue before `bound` has left.
+    #[inline]
+    pub fn catch_up_with_host_queue(&mut self, bound: Time) {
+        self.left_before = bound;
+    }
+
+    /// The sender of one of them, if that one is not over.
+    pub fn sender_mut(&mut self, number: u32) -> Option<&mut Sender> {
+        let member = self.members.get_mut(&number)?;
+        Some(&mut member.connection.sender)
+    }
+
+    /// A packet of one of them is in the host's queue no more. Returns whether it is to be woken.
+    pub fn leave_host_queue(&mut self, number: u32, payload_bytes: u32, now: Time) -> bool {
+        let Some(member) = self.members.get_mut(&number) else {
+            return false;
+        };
+        let sender = &mut member.connection.sender;
+        let wakes = sender.leave_host_queue(payload_bytes, now);
+        if wakes && now < member.armed {
+            member.armed = now;
+            self.timers.push(Reverse((now, number)));
+        }
+        wakes
+    }
+
     /// It is `now`: does what is due.
     pub fn wake(&mut self, now: Time) {
         while let Some(Reverse((time, number))) = self.timers.peek().copied()
@@ -61,6 +89,8 @@ impl Crowd {
                 continue;
             }
             member.armed = Time::NEVER;
+            let sender = &mut member.connection.sender;
+            sender.catch_up_with_host_queue(self.left_before);
             if member.connection.due() <= now {
                 member.connection.on_timer(now);
             }
@@ -81,6 +111,8 @@ impl Crowd {
             return (0, false);
         };
         self.ready.push(number);
+        let sender = &mut member.connection.sender;
+        sender.catch_up_with_host_queue(self.left_before);
         member.connection.on_segment(segment, is_reply, now)
     }
 

@@ -14,6 +14,8 @@ const TIMESTAMPS: u8 = 1;
 const AGAIN: u8 = 2;
 /// Of `Stored::bits`: the receiver sent it.
 const REPLY: u8 = 4;
+/// Of `Stored::bits`: it is on the account of its sender's host (`tcp::small_queue`).
+const HELD: u8 = 8;
 
 #[inline]
 fn bit_if(holds: bool, bit: u8) -> u8 {
@@ -144,6 +146,21 @@ impl SegmentStore {
             is_reply: stored.bits & REPLY != 0,
         };
         (segment, tag)
+    }
+
+    /// Its packet is in the queue of the sender's host. Returns the connection and the payload.
+    pub fn hold(&mut self, place: u32) -> (u32, u32) {
+        let stored = &mut self.places[place as usize];
+        stored.bits |= HELD;
+        (stored.connection, u32::from(stored.payload_bytes))
+    }
+
+    /// Its packet is there no more: the connection and the payload, if it was there.
+    pub fn release(&mut self, place: u32) -> Option<(u32, u32)> {
+        let stored = &mut self.places[place as usize];
+        let was_held = stored.bits & HELD != 0;
+        stored.bits &= !HELD;
+        was_held.then_some((stored.connection, u32::from(stored.payload_bytes)))
     }
 
     /// The number of the segment at a place among all that the flow's two ends have sent, modulo

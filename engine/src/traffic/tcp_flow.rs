@@ -123,6 +123,8 @@ pub struct Outgoing {
     pub is_ecn_capable: bool,
     /// Payload that is sent for the first time.
     pub new_payload_bytes: u32,
+    /// Whether its sender has an account of what lies in the queue of its host.
+    pub is_on_account: bool,
 }
 
 /// Names the random numbers of a flow's connections: `flow/NAME/connection/NUMBER`.
@@ -394,7 +396,66 @@ impl TcpFlow {
             place: self.segments.put(segment, tag),
             is_reply: sent.is_reply,
             is_ecn_capable: segment.flags.has(Flags::ECT),
+            is_on_account: self.has_small_queues()
+                && !sent.is_reply
+                && !segment.flags.has(Flags::SYN)
+                && segment.end() > segment.seq,
             new_payload_bytes: sent.new_payload_bytes,
+        }
+    }
+
+    /// Whether its senders leave little in the queue of their host.
+    #[inline]
+    pub fn has_small_queues(&self) -> bool {
+        self.settings.tcp.small_queues
+    }
+
+    /// What was to leave the host's queue before `bound` has left.
+    #[inline]
+    pub fn catch_up_with_host_queue(&mut self, bound: Time) {
+        match &mut self.connection {
+            Some(connection) => connection.sender.catch_up_with_host_queue(bound),
+            None => self.crowd.catch_up_with_host_queue(bound),
+        }
+    }
+
+    /// A packet of it is handed to the host's queue.
+    pub fn enter_host_queue(&mut self, place: u32) {
+        let (connection, payload_bytes) = self.segments.hold(place);
+        if let Some(sender) = self.sender_of(connection) {
+            sender.enter_host_queue(payload_bytes);
+        }
+    }
+
+    /// A packet of it is not in the host's queue, if it ever was. Returns whether a sender is to be
+    /// woken: `rearm`.
+    pub fn leave_host_queue(&mut self, place: u32, now: Time) -> bool {
+        let Some((number, payload_bytes)) = self.segments.release(place) else {
+            return false;
+        };
+        match &mut self.connection {
+            Some(connection) if connection.number == number => {
+                connection.sender.leave_host_queue(payload_bytes, now)
+            }
+            Some(_) => false,
+            None => self.crowd.leave_host_queue(number, payload_bytes, now),
+        }
+    }
+
+    /// A packet of it, the last of those in the host's queue, will leave that at `at`.
+    pub fn leave_host_queue_at(&mut self, place: u32, at: Time) {
+        if let Some((connection, payload_bytes)) = self.segments.release(place)
+            && let Some(sender) = self.sender_of(connection)
+        {
+            sender.leave_host_queue_at(payload_bytes, at);
+        }
+    }
+
+    fn sender_of(&mut self, number: u32) -> Option<&mut Sender> {
+        match &mut self.connection {
+            Some(connection) if connection.number == number => Some(&mut connection.sender),
+            Some(_) => None,
+            None => self.crowd.sender_mut(number),
         }
     }
 

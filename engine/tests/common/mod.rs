@@ -134,6 +134,14 @@ pub fn checked(experiment: &Experiment) -> Experiment {
     Experiment::from_json(&text).unwrap()
 }
 
+/// Linux's TCP, but one that fills the queue of its own host, as if that stood on a router.
+pub fn without_small_queues(controller: &str) -> Tcp {
+    Tcp {
+        small_queues: false,
+        ..Tcp::linux(controller)
+    }
+}
+
 pub fn tcp_flow(name: &str, from: &str, to: &str, source: Source, tcp: Tcp) -> Flow {
     Flow {
         transport: Transport::Tcp,

@@ -9,6 +9,7 @@
 //! | `setsockopt(3, SOL_TCP, TCP_CONGESTION, "NAME", n)`, `TCP_NODELAY` | settings |
 //! | `` `sysctl -q net.ipv4.NAME=VALUE` `` | settings: `tcp_sack`, `tcp_recovery` (0: no RACK), `tcp_timestamps`, `tcp_ecn`, `profile` (`rfc`) |
 //! | `` `ip route replace ... initcwnd N` `` | the initial window, packets |
+//! | `` `host-queue keeps` ``, `` `host-queue loses N` `` | data sent from here on stay in the queue of the host; so many of them, the first, are gone from there |
 //! | `< FLAGS SEQ:END(LEN) ack A win W <OPTIONS>` | a segment arrives |
 //! | `> ...` | a segment is sent, then; nothing else may be |
 //! | `%{ assert FIELD OP VALUE, ... }%` | fields of `tcp_info` |
@@ -26,6 +27,8 @@ use dumbbell_engine::tcp::Settings;
 use dumbbell_engine::tcp::receiver::Receiver;
 use dumbbell_engine::tcp::segment::{Flags, Segment};
 use dumbbell_engine::tcp::sender::Sender;
+use std::collections::VecDeque;
+
 use parse::{Action, Assertion, Event, Expected, When};
 
 const TOLERANCE_US: u64 = 4_000;
@@ -50,9 +53,11 @@ struct Run {
     machine: Machine,
     now: Time,
     /// Sent and not yet compared.
-    sent: std::collections::VecDeque<(Time, Segment)>,
+    sent: VecDeque<(Time, Segment)>,
     /// What windows that arrive are scaled by.
     scale: u32,
+    /// Payloads in the queue of the host, where that keeps them.
+    host_queue: Option<VecDeque<u32>>,
 }
 
 /// Runs a script. The error names the line.
@@ -70,6 +75,7 @@ pub fn run(text: &str, defaults: Tcp) -> Result<(), String> {
         now: Time::ZERO,
         sent: Default::default(),
         scale: 0,
+        host_queue: None,
     };
     for event in &events {
         run.event(event)
@@ -161,6 +167,13 @@ impl Run {
             let Some(segment) = segment else {
                 return;
             };
+            if let (Machine::Sender(sender), Some(queue)) =
+                (&mut self.machine, &mut self.host_queue)
+                && segment.payload_bytes > 0
+            {
+                sender.enter_host_queue(segment.payload_bytes);
+                queue.push_back(segment.payload_bytes);
+            }
             self.sent.push_back((self.now, segment));
         }
     }
@@ -223,6 +236,8 @@ impl Run {
             Action::Listen => self.machine = Machine::Receiver(Receiver::new(&self.settings())),
             Action::Write(bytes) => self.sender()?.write(*bytes, now),
             Action::Close => self.sender()?.close(),
+            Action::HostQueueKeeps => self.host_queue = Some(VecDeque::new()),
+            Action::HostQueueLoses(pkts) => self.leave_host_queue(*pkts)?,
             Action::Read(bytes) => match &mut self.machine {
                 Machine::Receiver(receiver) => receiver.set_reading(*bytes > 0, now),
                 _ => return Err("only a receiver reads".into()),
@@ -270,6 +285,23 @@ impl Run {
                 self.tcp.min_rto_ns = 1_000_000_000;
             }
             _ => return Err(format!("no setting {name} = {value}")),
+        }
+        Ok(())
+    }
+
+    /// The sender must ask to be woken at once if it has something to send.
+    fn leave_host_queue(&mut self, pkts: u64) -> Result<(), String> {
+        let now = self.now;
+        for _ in 0..pkts {
+            let first = self.host_queue.as_mut().and_then(VecDeque::pop_front);
+            let payload_bytes = first.ok_or("the host's queue is empty")?;
+            let wakes = self.sender()?.leave_host_queue(payload_bytes, now);
+            if wakes != (self.next_timer() <= now) {
+                return Err("woken and no timer, or the other way round".into());
+            }
+            if wakes {
+                self.on_timer();
+            }
         }
         Ok(())
     }

@@ -42,6 +42,8 @@ pub enum Action {
     Listen,
     Write(u64),
     Close,
+    HostQueueKeeps,
+    HostQueueLoses(u64),
     Read(u64),
     Inject(Segment, SynOptions),
     Expect(Expected),
@@ -155,6 +157,16 @@ fn when(text: &str) -> Result<When, String> {
 fn command(code: &str) -> Result<Action, String> {
     if let Some((_, pkts)) = code.trim_matches('`').split_once("initcwnd ") {
         return Ok(Action::Set("initcwnd".into(), pkts.trim().to_owned()));
+    }
+    if let Some((_, what)) = code.trim_matches('`').split_once("host-queue ") {
+        return match what.trim().split_once(' ') {
+            None if what.trim() == "keeps" => Ok(Action::HostQueueKeeps),
+            Some(("loses", pkts)) => {
+                let pkts = pkts.trim().parse();
+                Ok(Action::HostQueueLoses(pkts.map_err(|_| what.to_owned())?))
+            }
+            _ => Err(format!("no host-queue {what}")),
+        };
     }
     let setting = code.trim_matches('`').rsplit("net.ipv4.").next();
     let (name, value) = setting

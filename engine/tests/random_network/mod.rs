@@ -181,9 +181,18 @@ fn any_tcp_source() -> impl Strategy<Value = Source> {
 
 fn any_tcp() -> impl Strategy<Value = Tcp> {
     let controller = prop::sample::select(dumbbell_engine::cca::NAMES);
-    let switches = prop::array::uniform6(any::<bool>());
+    let switches = prop::array::uniform7(any::<bool>());
     (controller, switches, any::<bool>(), 1u32..4).prop_map(
-        |(controller, [sack, rack, timestamps, delayed_ack, ecn, paced], is_rfc, ack_every)| {
+        |(controller, switches, is_rfc, ack_every)| {
+            let [
+                sack,
+                rack,
+                timestamps,
+                delayed_ack,
+                ecn,
+                paced,
+                small_queues,
+            ] = switches;
             let profile = if is_rfc { Tcp::rfc } else { Tcp::linux };
             let mut tcp = Tcp {
                 sack,
@@ -192,6 +201,7 @@ fn any_tcp() -> impl Strategy<Value = Tcp> {
                 delayed_ack,
                 ecn,
                 ack_every,
+                small_queues,
                 ..profile(controller)
             };
             if paced {

@@ -99,6 +99,15 @@ def print_summary(run: Run, console: Console) -> None:
         _print(console, "Flows", _FLOW_HEAD, [_flow_cells(each) for each in numbers["flows"]])
     if numbers["probes"]:
         _print(console, "Probes", _PROBE_HEAD, [_probe_cells(each) for each in numbers["probes"]])
+    for note in _own_queue_notes(run):
+        console.print(Text(note, style="yellow"), soft_wrap=True)
+
+
+def _own_queue_notes(run: Run) -> Sequence[str]:
+    from dumbbell.cli.own_queue import own_queue_notes
+    from dumbbell.spec import Resolved
+
+    return own_queue_notes(Resolved(run.spec)) if run.spec is not None else ()
 
 
 def _headline(run: Run) -> str:

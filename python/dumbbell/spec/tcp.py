@@ -53,6 +53,7 @@ PROFILES: dict[str, dict[str, Any]] = {
         "pacing": "auto",
         "hystart": True,
         "prr": "rfc6937",
+        "small_queues": True,
         "min_rto_ns": 200_000_000,
     },
     "rfc": {
@@ -66,6 +67,7 @@ PROFILES: dict[str, dict[str, Any]] = {
         "pacing": "auto",
         "hystart": True,
         "prr": "rfc9937",
+        "small_queues": False,
         "min_rto_ns": 1_000_000_000,  # RFC 6298 section 2.4
     },
 }
@@ -185,6 +187,11 @@ class Tcp(SpecModel):
         description=f"Proportional rate reduction{_BY_PROFILE}: `rfc6937` in `linux-6.1`, "
         "`rfc9937` in `rfc`.",
     )
+    small_queues: Flag | None = Field(
+        default=None,
+        description="TCP small queues: a sender leaves about a millisecond, two packets at least, "
+        f"in the queue of its own host{_BY_PROFILE}: true in `linux-6.1`, false in `rfc`.",
+    )
     min_rto: Time | None = Field(
         default=None,
         description="Lower bound of the retransmission timeout: of its variance term in "
@@ -210,6 +217,7 @@ class Tcp(SpecModel):
             "pacing": self.pacing,
             "hystart": self.hystart,
             "prr": self.prr,
+            "small_queues": self.small_queues,
             "min_rto_ns": None if self.min_rto is None else time_ns(self.min_rto),
         }
         chosen = {key: value for key, value in given.items() if value is not None}

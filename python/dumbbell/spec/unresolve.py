@@ -87,6 +87,7 @@ _TCP: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "pacing": ("pacing", _same),
     "hystart": ("hystart", _same),
     "prr": ("prr", _same),
+    "small_queues": ("small_queues", _same),
     "min_rto_ns": ("min_rto", units.format_time),
     "send_buffer_bytes": ("send_buffer", _buffer),
     "receive_window_bytes": ("receive_window", _buffer),

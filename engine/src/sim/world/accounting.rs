@@ -30,6 +30,9 @@ impl World {
             self.record(index, Event::Drop, *reason as i8, packet, None);
             self.count_dropped(packet);
         }
+        for packet in &events.delayed {
+            self.leave_host_queue(packet);
+        }
         self.links[index].return_events(events);
     }
 

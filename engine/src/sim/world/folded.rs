@@ -55,7 +55,12 @@ impl World {
             &mut self.arriving,
         );
         let is_first = link.next_arrival() == Time::NEVER;
-        if !link.offer_folded(packet, self.now, is_awaited) {
+        let is_taken = link.offer_folded(packet, self.now, is_awaited);
+        if is_taken && link.has_small_queues {
+            self.schedule_leaving(index, &packet);
+        }
+        let link = &mut self.links[index];
+        if !is_taken {
             self.count_dropped(&packet);
         } else if let Some(last) = chain {
             self.wake_chain(last);

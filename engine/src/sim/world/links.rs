@@ -69,8 +69,8 @@ impl World {
             if link.is_eventful {
                 self.settle_events(index);
             }
-            if self.links[index].is_captured {
-                self.see_begun(index);
+            if self.links[index].begun.is_some() {
+                self.begin(index);
             }
             let Some(sent) = sent else {
                 break;
@@ -185,11 +185,14 @@ impl World {
         self.arrive(packet, host);
     }
 
-    /// A packet's transmission may have begun.
+    /// A packet's transmission has begun.
     #[inline(never)]
-    pub(super) fn see_begun(&mut self, index: usize) {
+    fn begin(&mut self, index: usize) {
         if let Some(packet) = self.links[index].begun.take() {
-            self.see(index, Place::After, &packet);
+            if self.links[index].is_captured {
+                self.see(index, Place::After, &packet);
+            }
+            self.leave_host_queue(&packet);
         }
     }
 

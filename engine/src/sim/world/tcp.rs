@@ -1,7 +1,8 @@
 //! What hosts do for flows over TCP: wake them, hand them what arrives, send what they give.
 
-use super::World;
+use super::{Turn, World, class};
 use crate::sim::packet::{Kind, Packet};
+use crate::sim::time::Time;
 use crate::traffic::conversation::Sender;
 use crate::traffic::tcp_flow::Outgoing;
 
@@ -9,6 +10,7 @@ impl World {
     /// A timer of a flow may be due, or its source acts.
     #[inline(never)]
     pub(super) fn wake_tcp(&mut self, index: usize) {
+        self.catch_up_with_host_queue(index);
         let (now, warm_up) = (self.now, self.warm_up);
         let conversation = &mut self.conversations[index];
         if let Sender::Tcp(flow) = &mut conversation.sender {
@@ -24,6 +26,7 @@ impl World {
     pub(super) fn deliver_tcp(&mut self, packet: Packet) {
         let (now, warm_up) = (self.now, self.warm_up);
         let index = packet.conversation as usize;
+        self.catch_up_with_host_queue(index);
         let conversation = &mut self.conversations[index];
         if packet.is_reply() {
             conversation.counters_of(&packet).delivered(&packet);
@@ -47,11 +50,59 @@ impl World {
         {
             self.send_segment(index, outgoing);
         }
+        self.rearm_tcp(index);
+    }
+
+    /// Notes when a flow is to be woken.
+    fn rearm_tcp(&mut self, index: usize) {
+        let now = self.now;
         if let Sender::Tcp(flow) = &mut self.conversations[index].sender
             && let Some(due) = flow.rearm(now)
         {
             let leaf = self.first_source_leaf + index;
             self.tournament.set(leaf, due);
+        }
+    }
+
+    /// A flow is told what has left the queue of its sender's host by now, where that had no event.
+    #[inline]
+    fn catch_up_with_host_queue(&mut self, index: usize) {
+        let conversation = &mut self.conversations[index];
+        if let Sender::Tcp(flow) = &mut conversation.sender
+            && flow.has_small_queues()
+        {
+            let departure = Turn::new(class::DEPARTURE, conversation.first_link);
+            // In the event of a departure hosts act after it.
+            let is_past = self.current >= departure;
+            flow.catch_up_with_host_queue(self.now + Time(u64::from(is_past)));
+        }
+    }
+
+    /// A folded queue has taken a packet: its sender may be told now when it will begin to be sent.
+    #[inline(never)]
+    pub(super) fn schedule_leaving(&mut self, link: usize, packet: &Packet) {
+        let begins_at = self.links[link].last_begins_at();
+        let conversation = &mut self.conversations[packet.conversation as usize];
+        if let Sender::Tcp(flow) = &mut conversation.sender {
+            let place = packet.segment_place();
+            match begins_at {
+                Some(at) => flow.leave_host_queue_at(place, at),
+                None => {
+                    flow.leave_host_queue(place, self.now);
+                }
+            }
+        }
+    }
+
+    /// A packet is in the queue of its sender's host no more, if it ever was: it is sent, delayed or
+    /// dropped.
+    #[inline]
+    pub(super) fn leave_host_queue(&mut self, packet: &Packet) {
+        let (now, index) = (self.now, packet.conversation as usize);
+        if let Sender::Tcp(flow) = &mut self.conversations[index].sender
+            && flow.leave_host_queue(packet.segment_place(), now)
+        {
+            self.rearm_tcp(index);
         }
     }
 
@@ -85,6 +136,12 @@ impl World {
             conversation.datagrams.sent_payload_bytes += u64::from(outgoing.new_payload_bytes);
         }
         let link = conversation.first_link as usize;
+        if outgoing.is_on_account
+            && self.links[link].has_small_queues
+            && let Sender::Tcp(flow) = &mut conversation.sender
+        {
+            flow.enter_host_queue(outgoing.place);
+        }
         self.offer(link, packet);
     }
 }

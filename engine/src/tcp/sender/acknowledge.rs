@@ -411,7 +411,7 @@ impl Sender {
             let srtt_8us = self.rtt.srtt_8us();
             // HyStart allows for bursts at this rate, paced or not.
             let is_wanted = self.settings.is_linux() && self.window.is_in_slow_start();
-            if is_wanted || self.pacing.is_on() {
+            if is_wanted || self.pacing.is_on() || self.small_queue.is_on() {
                 self.window.pacing_rate_bytes_per_s =
                     pacing::rate_bytes_per_s(&self.window, packets_out, srtt_8us);
             }

@@ -90,12 +90,14 @@ impl Sender {
     pub fn next_timer(&self) -> Time {
         let pending = self.timers.pending.map_or(Time::NEVER, |(_, due)| due);
         let paced = self.timers.paced.unwrap_or(Time::NEVER);
-        pending.min(paced).min(self.timers.syn_due)
+        let woken = self.small_queue.wake_due();
+        pending.min(paced).min(self.timers.syn_due).min(woken)
     }
 
     /// It is `now`. Does what is due, if anything; call `poll_transmit` afterwards.
     pub fn on_timer(&mut self, now: Time) {
         self.quiet = Quiet::No;
+        self.small_queue.wake(now);
         if self.timers.paced.is_some_and(|due| due <= now) {
             self.timers.paced = None;
         }

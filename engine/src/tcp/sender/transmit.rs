@@ -7,6 +7,7 @@
 //! | RFC 9293 section 3.8.6.2.1, silly windows | a segment is sent when all of it fits the window |
 //! | RFC 896, Nagle, with Minshall's change | a small segment waits for the small one before it |
 //! | RFC 2861, after idling and when not used | `linux-6.1`: halved for each timeout; `rfc`: RFC 5681 section 4.1 |
+//! | `tcp_small_queue_check` | not while the host's own queue holds enough (`tcp::small_queue`) |
 //! | RFC 3168 section 6.1.2, 6.1.5 | ECT on new data only; CWR on the first after a reduction |
 
 use super::{Forced, Phase, Probe, Quiet, Sender};
@@ -132,6 +133,10 @@ impl Sender {
             return None;
         }
         let is_new = self.has_unsent() && self.next_fits();
+        if is_new && !self.fits_host_queue(self.next_bytes(), false) {
+            self.rearm_rto(now);
+            return None;
+        }
         let segment = if is_new {
             self.send_new(now)
         } else {
@@ -168,6 +173,10 @@ impl Sender {
         if self.board.in_flight() >= self.window.cwnd_pkts {
             return None;
         }
+        let payload_bytes = self.board.get(number).bytes();
+        if !self.fits_host_queue(payload_bytes, true) {
+            return None;
+        }
         let is_head = number == self.board.head();
         let segment = self.retransmit(number, true, now);
         if self.is_reducing() {
@@ -198,6 +207,9 @@ impl Sender {
 
     fn transmit_new(&mut self, now: Time) -> Option<Segment> {
         if self.board.in_flight() >= self.window.cwnd_pkts || !self.may_send_new() {
+            return None;
+        }
+        if !self.fits_host_queue(self.next_bytes(), false) {
             return None;
         }
         let segment = self.send_new(now);

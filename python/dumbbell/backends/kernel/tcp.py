@@ -30,7 +30,7 @@ BUFFERS = {
 _HYSTART = "/sys/module/tcp_cubic/parameters/hystart"
 _OF_A_HOST = ("sack", "rack", "timestamps", "ecn")
 _OF_A_WAY = ("initial_window_pkts", "min_rto_ns", "delayed_ack")
-_ONLY = {"profile": "linux-6.1", "prr": "rfc6937", "ack_every": 2}
+_ONLY = {"profile": "linux-6.1", "prr": "rfc6937", "ack_every": 2, "small_queues": True}
 _DEFAULT_WINDOW_PKTS = 10
 _DEFAULT_MIN_RTO_NS = 200_000_000
 
@@ -48,7 +48,8 @@ def check_tcp(resolved: Mapping[str, Any]) -> None:
         tcp, path = flow["tcp"], f"flows[{index}].tcp"
         for key, only in _ONLY.items():
             if tcp[key] != only:
-                raise SpecError(f"{path}.{key}", str(tcp[key]), f"{only} on the kernel")
+                value, allowed = str(tcp[key]).lower(), f"{str(only).lower()} on the kernel"
+                raise SpecError(f"{path}.{key}", value, allowed)
         if tcp["pacing"] is False and tcp["congestion_control"] == "bbr":
             raise SpecError(f"{path}.pacing", "false", "true or auto: bbr paces on the kernel")
         shared: list[tuple[str, tuple[str, ...]]] = [

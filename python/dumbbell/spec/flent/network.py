@@ -5,8 +5,7 @@
 
 Both directions of the bottleneck have a rate and a queue: the upload's stands at the router, the
 download's at the gateway, or at the server where there is none. A queue at its own sender is
-another thing: Linux lets TCP put little into it (TCP small queues), the simulator does not hold it
-back.
+another thing: TCP puts little into it (TCP small queues).
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ def links(
         ring_bytes: What its driver holds behind it; 0 for nothing but the packet on the wire.
         server_qdisc: At the server's egress: the downloads' queue.
         gateway: Whether that queue stands on a gateway before the server. At its own sender
-            Linux's TCP small queues keep it short, and the simulator has none of these.
+            TCP small queues keep it short.
     """
     far = GATEWAY if gateway else SERVER
     access = Link(a=CLIENT, b=ROUTER, rate="1gbit", overhead="wire", qdisc=PLAIN_FIFO)

@@ -18,10 +18,9 @@ from dumbbell.studies.pie_rrul.fit import Fit
 By = Mapping[arms.Setting, Arm]
 AT_GATEWAY = "downloads queue at a gateway"
 SMALL_QUEUES = (
-    "Downloads queue at their own sender, where Linux's TCP small queues keep the queue below "
-    "fq_codel's target; the simulator has none, so its downloads lose packets, stall while a burst "
-    "stretches their round trip, and send PIE fewer acknowledgements to drop. The table in which "
-    "they queue at a gateway is without this difference."
+    "Downloads queue at their own sender, where TCP small queues keep the queue below fq_codel's "
+    "target, on the kernel as in the simulator: the downloads go on while a burst stretches their "
+    "round trip. In the table in which they queue at a gateway fq_codel drops some of them."
 )
 MARKS = {
     Verdict.REPRODUCED: "✓",

@@ -1,0 +1,114 @@
+//! TCP small queues in a network: what lies in the queue of a sender's own host.
+
+mod common;
+
+use common::*;
+use dumbbell_engine::run::{Monitor, RunOutput, run};
+use dumbbell_engine::sim::world::World;
+use dumbbell_engine::spec::{Experiment, LinkEnd, Source, Tcp};
+use dumbbell_tc::parse_qdisc;
+
+/// A full packet at 10 Mbit/s.
+const PACKET_NS: i64 = 1_211_200;
+
+/// One flow over one link of 10 Mbit/s and 20 ms there and back.
+fn two_hosts(end: LinkEnd, tcp: Tcp) -> Experiment {
+    let mut link = link("a", "b", end);
+    (link.forward.delay_ns, link.reverse.delay_ns) = (10 * MS, 10 * MS);
+    let flow = tcp_flow("f", "a", "b", Source::Greedy, tcp);
+    let mut spec = experiment(vec![link], vec![flow], vec![]);
+    spec.warm_up_ns = 2 * S;
+    spec
+}
+
+fn simulate(spec: &Experiment) -> RunOutput {
+    run(&checked(spec), 0, &Monitor::default()).unwrap()
+}
+
+fn queue(output: &RunOutput, column: &str) -> i64 {
+    output.tables.column_i64("queues", column)[0]
+}
+
+fn behind(rate_bps: u64, qdisc: &str) -> LinkEnd {
+    LinkEnd {
+        qdisc: parse_qdisc(qdisc).unwrap(),
+        ..end(rate_bps)
+    }
+}
+
+/// The packet that is let in when another's transmission begins has that and one more before it.
+/// Reno stays in slow start, where it is paced at twice its rate, and has room for a third.
+#[test]
+fn a_flow_keeps_two_packets_behind_the_one_in_transmission() {
+    for (controller, most) in [("cubic", 3), ("bbr", 3), ("reno", 4)] {
+        for records in [false, true] {
+            let mut end = end(10_000_000);
+            end.record_packets = records;
+            let output = simulate(&two_hosts(end, Tcp::linux(controller)));
+            let longest_ns = queue(&output, "sojourn_max_ns");
+            assert_eq!(longest_ns, most * PACKET_NS, "{controller}");
+            let payload = output.tables.column_i64("flows", "received_payload_bytes")[0];
+            assert!(payload * 8 > 75_000_000, "{controller}: {payload}");
+        }
+    }
+    let output = simulate(&two_hosts(end(10_000_000), without_small_queues("cubic")));
+    assert!(queue(&output, "system_max_pkts") > 100);
+}
+
+/// 100 Mbit/s, paced at 1.2 of it: 14.7 kB in 1/1024 s are seven packets of 2216 bytes.
+#[test]
+fn a_fast_flow_keeps_a_millisecond() {
+    let output = simulate(&two_hosts(end(100_000_000), Tcp::linux("bbr")));
+    let most = queue(&output, "system_max_pkts");
+    assert!((7..=20).contains(&most), "{most}");
+}
+
+/// What a delay has taken in does not count (`skb_orphan_partial`), as root or inside another.
+#[test]
+fn a_netem_that_takes_time_is_no_small_queue() {
+    let of = |qdisc| simulate(&two_hosts(behind(0, qdisc), Tcp::linux("reno")));
+    let inside = "root handle 1: prio ; parent 1:2 handle 20: netem rate 10mbit limit 60";
+    for qdisc in ["netem rate 10mbit limit 60", inside] {
+        let output = of(qdisc);
+        assert_eq!(queue(&output, "system_max_pkts"), 60, "{qdisc}");
+    }
+    // One that only loses is passed in an instant; what holds back is the rate behind it.
+    let end = behind(10_000_000, "netem loss 0.1% limit 60");
+    let output = simulate(&two_hosts(end, Tcp::linux("reno")));
+    assert!(queue(&output, "system_max_pkts") <= 4);
+}
+
+/// A router's queue is not that of the host, whatever passes it.
+#[test]
+fn behind_a_router_queues_are_as_without() {
+    let mut spec = two_hosts(end(10_000_000), Tcp::linux("reno"));
+    let mut access = link("host", "a", end(1_000_000_000));
+    access.reverse.rate_bps = 1_000_000_000;
+    spec.links.push(access);
+    spec.hosts.push(dumbbell_engine::spec::Host {
+        name: "host".into(),
+    });
+    spec.flows[0].from = "host".into();
+    spec.links[0].forward.qdisc = pfifo(50);
+    let output = simulate(&spec);
+    assert_eq!(queue(&output, "system_max_pkts"), 51);
+}
+
+/// What the queue throws away later is off the account, and a sender that waits goes on. CoDel
+/// drops at the head; the other flow makes it drop.
+#[test]
+fn what_the_host_drops_is_off_the_account() {
+    for qdisc in ["codel target 1ms interval 5ms", "fq_codel limit 4 flows 1"] {
+        let mut spec = two_hosts(behind(10_000_000, qdisc), Tcp::linux("reno"));
+        spec.flows[0].source = Source::Sized { bytes: 200_000 };
+        let mut load = flow("u", "a", "b", source(exponential(2e-3), constant(1500.0)));
+        load.stop_ns = 5 * S;
+        spec.flows.push(load);
+        let mut world = World::new(&checked(&spec), 0);
+        while world.step() {}
+        let flow = world.conversations[0].tcp().unwrap();
+        assert!(world.conversations[0].counters.dropped_pkts > 10, "{qdisc}");
+        assert!(flow.transfers[0].completed.is_some(), "{qdisc}");
+        assert_eq!(flow.sender().unwrap().host_queue_bytes(), 0, "{qdisc}");
+    }
+}

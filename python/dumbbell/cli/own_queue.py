@@ -1,0 +1,50 @@
+"""Says when the queue that was meant to be looked at is one that its own sender keeps short."""
+
+from __future__ import annotations
+
+from dumbbell.spec import Resolved
+
+_ROUTER = "router"
+
+
+def own_bottlenecks(described: Resolved) -> dict[int, list[str]]:
+    """Queues of senders' own hosts that are the slowest on the way, each with its flows.
+
+    Only of flows that keep TCP small queues; a netem that takes time is none.
+
+    Args:
+        described: What is run.
+    """
+    found: dict[int, list[str]] = {}
+    for flow in described.flows:
+        if flow.tcp is None or not flow.tcp.small_queues:
+            continue
+        way = described.route(flow.from_, flow.to)
+        rates = [queue.own_rate_bps or float("inf") for queue in way]
+        if not way or rates[0] == float("inf") or rates[0] > min(rates):
+            continue
+        own = way[0]
+        if own.rate_bps or own.qdisc.kind != "netem":
+            found.setdefault(own.index, []).append(flow.name)
+    return found
+
+
+def own_queue_notes(described: Resolved) -> list[str]:
+    """A note for each of them, with the link to be added."""
+    router = next(
+        name for name in (_ROUTER, *(f"{_ROUTER}-{k}" for k in range(2, 100_000)))
+        if name not in described.hosts
+    )  # fmt: skip
+    notes = []
+    for index, flows in own_bottlenecks(described).items():
+        queue = described.queue(index)
+        many = len(flows) > 1
+        which = ", ".join(flows[:3]) + (f" and {len(flows) - 3} more" if len(flows) > 3 else "")
+        notes.append(
+            f"{queue.name} is the slowest queue of {which} and in {'their' if many else 'its'} "
+            "sender's own host. There Linux's TCP keeps it short, whatever its qdisc: about a "
+            "millisecond of each flow, two packets at least (TCP small queues). For the queue of a "
+            f'router put one before it: [[links]] with a = "{queue.from_}", b = "{router}", and in '
+            f'the link to {queue.to} "{router}" in place of "{queue.from_}".'
+        )
+    return notes

@@ -1,0 +1,79 @@
+"""The queue of a sender's own host: TCP small queues in the simulator as on the kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_samples import ping
+
+from dumbbell.backends import simulate
+from dumbbell.metrics import goodput_bps, loss_ratio, mean_sojourn_s, ping_rtt_ms
+from dumbbell.spec import Experiment
+from dumbbell.spec.flent import flent_test
+from dumbbell.spec.links import Link
+from dumbbell.tables import Run
+
+pytestmark = [pytest.mark.kernel, pytest.mark.usefixtures("kernel")]
+
+GOODPUT, DELAY, LEAST_DELAY_S = 0.02, 0.1, 0.5e-3
+
+
+def two_hosts(source: dict[str, Any], delay: str, qdisc: str, **keys: Any) -> Experiment:
+    link = {"a": "sender", "b": "receiver", "delay": delay}
+    flow = {"name": "down", "from": "sender", "to": "receiver", "source": source, **keys}
+    return Experiment.model_validate(
+        {
+            "duration": "8s",
+            "warm_up": "1s",
+            "links": [{**link, "forward": {"rate": "10mbit", "qdisc": qdisc}}],
+            "flows": [flow],
+            "probes": [{**ping(), "from": "receiver", "to": "sender"}],
+        }
+    )
+
+
+def on_both(experiment: Experiment) -> tuple[Run, Run]:
+    return simulate(experiment, 0), simulate(experiment, 0, backend="kernel")
+
+
+def check(simulated: Run, kernel: Run) -> None:
+    for flow in kernel.flow_names:
+        if (there := goodput_bps(kernel, flow)) > 0:
+            assert goodput_bps(simulated, flow) == pytest.approx(there, rel=GOODPUT), flow
+    for queue in kernel.queue_names:
+        there = mean_sojourn_s(kernel, queue)
+        if np.isfinite(there):
+            close = pytest.approx(there, rel=DELAY, abs=LEAST_DELAY_S)
+            assert mean_sojourn_s(simulated, queue) == close, queue
+        assert (loss_ratio(simulated, queue) > 0) <= (loss_ratio(kernel, queue) > 0), queue
+    if kernel.probe_names:
+        medians = [1e-3 * float(np.median(ping_rtt_ms(run))) for run in (simulated, kernel)]
+        assert medians[0] == pytest.approx(medians[1], rel=DELAY, abs=LEAST_DELAY_S)
+
+
+@pytest.mark.parametrize("controller", ["cubic", "reno", "bbr"])
+def test_one_flow_keeps_as_much_in_its_own_queue(controller: str) -> None:
+    experiment = two_hosts(
+        {"kind": "greedy"}, "10ms", "pfifo limit 1000", tcp={"congestion_control": controller}
+    )
+    simulated, kernel = on_both(experiment)
+    check(simulated, kernel)
+    # Packet by packet: the longest wait too.
+    longest = [run.column("queues", "sojourn_max_ns")[0] for run in (simulated, kernel)]
+    assert abs(int(longest[0]) - int(longest[1])) < 100_000
+
+
+def test_short_flows_lose_nothing_in_their_own_queue() -> None:
+    source = {"kind": "arrivals", "gap": "exponential 5pps", "size": "exponential 100kb"}
+    simulated, kernel = on_both(two_hosts(source, "20ms", "pfifo limit 50"))
+    check(simulated, kernel)
+    assert loss_ratio(simulated, 0) == 0
+
+
+@pytest.mark.parametrize("qdisc", ["pie target 20ms tupdate 30ms", "fq_codel"])
+def test_rrul_without_a_gateway(qdisc: str) -> None:
+    link = Link(a="client", b="server", rate="10mbit", delay="10ms", qdisc=qdisc)
+    test = flent_test("rrul", length_s=6, delay_s=1)
+    check(*on_both(test.experiment([link])))
