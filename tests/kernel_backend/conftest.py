@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from dumbbell.backends.kernel.cache import KernelMissingError, require_kernel
-from dumbbell.backends.kernel.programs import guest_program
-from dumbbell.errors import RunError
+from dumbbell.backends.kernel.programs import GuestMissingError, guest_program
 
 REPOSITORY = Path(__file__).parents[2]
 # For the helpers that the tests of the kernel alone use too.
@@ -37,7 +36,7 @@ def kernel() -> Path:
         subprocess.run(build, cwd=REPOSITORY, check=True)
     try:
         guest_program()
-    except RunError as error:
+    except GuestMissingError as error:
         _missing(str(error))
         raise
     return kernel
