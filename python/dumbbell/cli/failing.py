@@ -25,12 +25,17 @@ def exit_code_of(error: Exception) -> int | None:
     return None
 
 
-def print_error(error: DumbbellError) -> None:
-    """The message on standard error; of a `SpecError` with its parts on lines of their own."""
+def print_error(error: DumbbellError, of: str = "") -> None:
+    """The message on standard error; of a `SpecError` with its parts on lines of their own.
+
+    Args:
+        error: What to say.
+        of: What comes before it: whose error it is.
+    """
     if isinstance(error, SpecError) and not error.is_sentence:
-        print(f"error: {error.path or 'experiment'}: {error.value!r}", file=sys.stderr)
+        print(f"error: {of}{error.path or 'experiment'}: {error.value!r}", file=sys.stderr)
         print(f"  allowed: {error.allowed}", file=sys.stderr)
         if error.hint:
             print(f"  did you mean {error.hint!r}?", file=sys.stderr)
     else:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {of}{error}", file=sys.stderr)
