@@ -15,6 +15,8 @@ from dumbbell.formats import read_ping
 from dumbbell.spec import Experiment
 from dumbbell.tables import read_parquet
 
+pytestmark = pytest.mark.programs
+
 Dumbbell = Callable[..., tuple[int, str, str]]
 
 LAB = """
@@ -184,8 +186,8 @@ def test_the_real_study_is_listed(dumbbell: Dumbbell) -> None:
 
 
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
-    command = f"{sys.executable} -m dumbbell.cli schema | head -c 10"
-    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=True)
+    command = ["/bin/sh", "-c", '"$0" -m dumbbell.cli schema | head -c 10', sys.executable]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stderr == ""
 
 
