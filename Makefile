@@ -131,7 +131,7 @@ test-long: $(VENV)/.test $(VENV)/.native
 	@$(call step,$(PY) -m pytest -m "long and not kernel" tests scripts bench $(PYTEST_ARGS))
 
 # Those that start programs by their paths, also in a kernel where it is built: `.ci/run` runs them
-# in a folder with a space in its name. The guest has to be there.
+# in a folder with a space in its name. The guest has to be there, or named by DUMBBELL_GUEST.
 test-programs: $(VENV)/.test $(VENV)/.native
 	@$(call step,$(PY) -m pytest -n auto --dist loadfile -m "programs and not long" tests scripts $(PYTEST_ARGS))
 
