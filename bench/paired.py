@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
+
+
+def some_pairs(text: str) -> int:
+    """A number of pairs on a command line: without one there is no median."""
+    return _at_least(1, text)
+
+
+def pairs_or_none(text: str) -> int:
+    """The same of rows that may be left out, with 0."""
+    return _at_least(0, text)
+
+
+def _at_least(least: int, text: str) -> int:
+    if not text.isdecimal() or int(text) < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least}")
+    return int(text)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import entrants
-from paired import MedianInterval, median_interval
+from paired import MedianInterval, median_interval, some_pairs
 
 SAME_WORK_TOLERANCE = 0.05
 LINDLEY_TARGET = 1 / 8
@@ -210,7 +210,7 @@ def write(rows: list[Row], skipped: list[entrants.Peer], memory_text: str) -> Pa
 def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--pairs", type=int, default=9, help="interleaved pairs a row")
+    parser.add_argument("--pairs", type=some_pairs, default=9, help="interleaved pairs a row")
     parser.add_argument("--scale", type=float, default=1.0, help="of the numbers of packets")
     parser.add_argument("--check", action="store_true", help="status 1 when a target is missed")
     return parser.parse_known_args()[0]

@@ -22,7 +22,7 @@ from statistics import fmean, median
 
 import entrants
 import tcp_work
-from paired import MedianInterval, median_interval
+from paired import MedianInterval, median_interval, some_pairs
 from run import RESULTS, difference, machine
 from tcp_work import Work
 
@@ -336,8 +336,12 @@ def write(rows: Sequence[Row], notes: Sequence[str]) -> Path:
 def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--tcp-pairs", type=int, default=3, help="interleaved pairs beside ns-3")
-    parser.add_argument("--pairs", type=int, default=9, help="interleaved pairs of other rows")
+    parser.add_argument(
+        "--tcp-pairs", type=some_pairs, default=3, help="interleaved pairs beside ns-3"
+    )
+    parser.add_argument(
+        "--pairs", type=some_pairs, default=9, help="interleaved pairs of other rows"
+    )
     parser.add_argument("--scale", type=float, default=1.0, help="of the durations")
     parser.add_argument("--check", action="store_true", help="status 1 when a goal is missed")
     return parser.parse_known_args()[0]

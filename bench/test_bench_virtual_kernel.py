@@ -7,10 +7,12 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+import tcp
 import virtual_kernel as bench
 
 from dumbbell.backends.kernel import find_kernel
@@ -63,6 +65,36 @@ def test_the_script_runs_the_lines_that_our_guest_is_given(tmp_path: Path) -> No
         assert "\n".join(step["lines"]) in script
     assert "--client 10.10.2.2 --time 5 --congestion cubic" in script
     assert "-s -j qdisc show dev eth2" in script
+
+
+def test_no_pairs_is_no_table(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As if a kernel were there: what it is asked to measure is nothing."""
+    built = SimpleNamespace(path=Path("/bin/true"), sha256="")
+    monkeypatch.setattr(bench, "find_kernel", lambda: built)
+    monkeypatch.setattr(bench, "guest_program", Path)
+    monkeypatch.setattr(bench, "host_tools", dict)
+    monkeypatch.setattr(bench, "write", lambda *_: pytest.fail("there is nothing to be written"))
+    monkeypatch.setattr(sys, "argv", ["virtual_kernel.py", "--pairs", "3", "--kernel-pairs", "0"])
+    assert bench.main() == 0
+    assert "skipped: --kernel-pairs 0" in capsys.readouterr().out
+    monkeypatch.setattr(sys, "argv", ["virtual_kernel.py", "--kernel-pairs", "-1"])
+    with pytest.raises(SystemExit) as left:
+        bench.main()
+    assert left.value.code == 2
+    assert "'-1' is not a whole number from 0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--pairs", "--tcp-pairs"])
+def test_a_table_that_is_not_left_out_needs_a_pair(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["tcp.py", option, "0"])
+    with pytest.raises(SystemExit) as left:
+        tcp.arguments()
+    assert left.value.code == 2
+    assert "'0' is not a whole number from 1" in capsys.readouterr().err
 
 
 @pytest.mark.kernel

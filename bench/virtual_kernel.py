@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from paired import MedianInterval, median_interval
+from paired import MedianInterval, median_interval, pairs_or_none
 from run import RESULTS, SAME_WORK_TOLERANCE, difference, machine
 
 from dumbbell.backends.base import Job
@@ -296,11 +296,16 @@ def write(rows: list[Row], kernel_sha256: str) -> Path:
 def main() -> int:
     """Runs, prints."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--kernel-pairs", type=int, default=5, help="interleaved pairs a row")
+    parser.add_argument(
+        "--kernel-pairs", type=pairs_or_none, default=5, help="interleaved pairs a row; 0 for none"
+    )
     parser.add_argument("--kernel-seconds", type=int, default=30, help="virtual time of a run")
     parser.add_argument("--check", action="store_true", help="status 1 when the goal is missed")
     given, _ = parser.parse_known_args()
     print(f"\nOne CUBIC flow on the kernel in virtual time, {RTT_MS} ms, queue of one BDP")
+    if given.kernel_pairs == 0:
+        print("skipped: --kernel-pairs 0")
+        return 0
     kernel = find_kernel()
     if kernel is None:
         print(f"skipped: {how_to_build()}")

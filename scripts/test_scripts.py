@@ -15,6 +15,8 @@ import check_results
 import dependencies
 import prerequisites
 
+pytestmark = pytest.mark.programs
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = "<!doctype html><title>a page</title>" + "<p>text</p>" * 200
 

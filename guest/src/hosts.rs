@@ -18,7 +18,7 @@ const OFFLOADS: [u32; 3] = [0x1f, 0x24, 0x2c];
 pub struct Hosts(Vec<File>);
 
 /// What process 1 needs before anything else. `/tmp` stays the host's: a run's folder may be
-/// there, and nothing else here writes to it.
+/// there, all that can be written to (`confine`).
 pub fn mount_all() -> Result<(), GuestError> {
     for (kind, target) in [("proc", "/proc"), ("sysfs", "/sys"), ("tmpfs", "/run")] {
         sys::mount(kind, target, kind, false).doing(|| format!("mounting {target}"))?;

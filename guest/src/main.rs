@@ -3,10 +3,13 @@
 //!
 //! `dumbbell-guest JOB` (or `DUMBBELL_JOB=JOB` in the environment). Where it is not process 1 it
 //! mounts nothing and runs in real time: `unshare -n -m dumbbell-guest JOB`, for work on itself.
+//!
+//! `dumbbell-guest confine ...` runs on the host: it holds the kernel to the files that it needs.
 
 mod capture;
 mod capture_file;
 mod checksum;
+mod confine;
 mod discipline;
 mod error;
 mod hosts;
@@ -38,6 +41,12 @@ use std::process::ExitCode;
 const MOST_OPEN_FILES: u64 = 1 << 16;
 
 fn main() -> ExitCode {
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    if let Some((word, rest)) = arguments.split_first()
+        && word == confine::WORD
+    {
+        return confine::main(rest);
+    }
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -32,6 +32,14 @@ fn c_string(text: &str) -> io::Result<CString> {
     CString::new(text).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))
 }
 
+/// A descriptor that whoever started this process left open for it; it is not left to others.
+pub fn inherited(fd: RawFd) -> io::Result<File> {
+    // SAFETY: no memory is involved; what is no open descriptor is refused.
+    checked(unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) })?;
+    // SAFETY: it is open, and nothing else here knows of it.
+    Ok(unsafe { File::from_raw_fd(fd) })
+}
+
 /// Mounts a file system.
 pub fn mount(source: &str, target: &str, kind: &str, bind: bool) -> io::Result<()> {
     let (source, target, kind) = (c_string(source)?, c_string(target)?, c_string(kind)?);

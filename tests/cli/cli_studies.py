@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dumbbell import metrics
+from dumbbell.backends.kernel import KernelMissingError
 from dumbbell.claims import Claim, Runs, judge
 from dumbbell.claims.rules import Equals
 from dumbbell.errors import RunError
@@ -82,9 +83,18 @@ class Broken(OneQueue):
         raise RunError("replication 3 failed: the wheel fell off")
 
 
+class Lacking(OneQueue):
+    def check(self, options: StudyOptions) -> None:
+        raise KernelMissingError("the kernel has not been built: build it once")
+
+    def reproduce(self, options: StudyOptions) -> Report:
+        raise AssertionError("it was said that it cannot be run")
+
+
 # rho = 0.2, service 4 ms: T = 4 + 0.2 * 4 / (2 * 0.8) = 4.5 ms (Pollaczek-Khinchine).
 TRUE = OneQueue("md1", 4.5)
 FALSE = OneQueue("md1-wrong", 9.0)
 BROKEN = Broken("broken", 1.0)
+LACKING = Lacking("lacking", 1.0)
 LONG = OneQueue("md1-long", 4.5, "200000s")
 ENDLESS = OneQueue("md1-endless", 4.5, "16000000s")

@@ -13,7 +13,7 @@ from dumbbell import studies
 from dumbbell.cli import main
 
 HERE = Path(__file__).parent
-_STUDIES = (cli_studies.TRUE, cli_studies.FALSE, cli_studies.BROKEN)
+_STUDIES = (cli_studies.TRUE, cli_studies.FALSE, cli_studies.BROKEN, cli_studies.LACKING)
 
 Result = tuple[int, str, str]
 Dumbbell = Callable[..., Result]

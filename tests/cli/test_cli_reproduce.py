@@ -64,6 +64,36 @@ def test_all_writes_an_index_and_outlives_a_failure(
     assert not (tmp_path / "results" / "broken").exists()
 
 
+def test_what_a_study_lacks_is_said_before_any_begins_and_takes_no_other_along(
+    dumbbell: Dumbbell, only: Callable[..., None], tmp_path: Path
+) -> None:
+    only("md1", "lacking")
+    code, out, err = dumbbell("reproduce", "all")
+    assert code == 2
+    said = "error: lacking is not run: the kernel has not been built: build it once"
+    assert err.splitlines()[0] == said  # before the progress of the first one
+    assert "Is it 1 ms? Not run: the kernel has not been built" in " ".join(out.split())
+    index = (tmp_path / "results" / "index.html").read_text()
+    assert "2 studies, 1 of them not run" in index
+    assert "</strong> the kernel has not been built: build it once" in index
+    assert 'href="lacking/' not in index
+    (ran, lacking) = json.loads((tmp_path / "results" / "index.json").read_text())
+    assert "not_run" not in ran
+    assert (lacking["study"], lacking["claims"]) == ("lacking", [])
+    assert lacking["not_run"] == "the kernel has not been built: build it once"
+
+
+@pytest.mark.parametrize("name", ["lacking", "all"])
+def test_where_no_study_can_be_run_nothing_is_written(
+    dumbbell: Dumbbell, only: Callable[..., None], tmp_path: Path, name: str
+) -> None:
+    only("lacking")
+    code, out, err = dumbbell("reproduce", name)
+    assert (code, out) == (2, "")
+    assert err == "error: the kernel has not been built: build it once\n"
+    assert not (tmp_path / "results").exists()
+
+
 def test_all_again_replaces_the_pages(dumbbell: Dumbbell, only: Callable[..., None]) -> None:
     only("md1")
     assert dumbbell("reproduce", "all")[0] == 0

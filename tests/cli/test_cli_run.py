@@ -16,6 +16,8 @@ from dumbbell.formats import read_ping
 from dumbbell.spec import Experiment
 from dumbbell.tables import read_parquet
 
+pytestmark = pytest.mark.programs
+
 Dumbbell = Callable[..., tuple[int, str, str]]
 
 LAB = """

@@ -9,7 +9,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from dumbbell import errors
 from dumbbell.backends.kernel import launch
+from dumbbell.backends.kernel.programs import guest_program
 
 
 def processes_below(folder: Path) -> list[int]:
@@ -30,11 +32,16 @@ def processes_below(folder: Path) -> list[int]:
 def lay_launcher(place: Path) -> None:
     """Write ``launcher.py`` into a folder, for a Python that knows nothing of ours.
 
-    Another user's Python may not read root's environment: it gets the two files it needs.
+    Another user's Python may not read root's environment: it gets the few files it needs, and the
+    program that confines guests.
     """
     folder = Path(launch.__code__.co_filename).parent
-    shutil.copy(folder / "processor.py", place / "processor.py")
-    text = (folder / "launch.py").read_text(encoding="utf-8")
-    text = text.replace("from dumbbell.errors import RunError", "RunError = RuntimeError")
-    text = text.replace("from dumbbell.backends.kernel.processor import", "from processor import")
-    (place / "launcher.py").write_text(text, encoding="utf-8")
+    copied = ("launch", "confinement", "processor", "programs")
+    for name in copied:
+        text = (folder / f"{name}.py").read_text(encoding="utf-8")
+        text = text.replace("from dumbbell.errors import", "from errors import")
+        text = text.replace("from dumbbell.backends.kernel.", "from ")
+        (place / f"{name}.py").write_text(text, encoding="utf-8")
+    shutil.copy(Path(errors.__file__), place / "errors.py")
+    shutil.copy(guest_program(), place / "dumbbell-guest")
+    (place / "launch.py").rename(place / "launcher.py")

@@ -26,6 +26,8 @@ from dumbbell.backends.kernel.cache import (
 from dumbbell.backends.kernel.recipe import Recipe
 from dumbbell.errors import SpecError
 
+pytestmark = pytest.mark.programs
+
 MAKE = """#!/bin/sh
 case "$*" in
 *allnoconfig)

@@ -9,6 +9,8 @@ import pytest
 
 from dumbbell.backends.kernel import KernelInfo
 
+pytestmark = pytest.mark.programs
+
 
 def dumbbell(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "dumbbell.cli", "kernel", *arguments]
@@ -36,13 +38,33 @@ def test_a_frequency_that_is_none() -> None:
 
 
 @pytest.mark.kernel
+def test_info_says_when_the_guest_is_missing(
+    kernel: KernelInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DUMBBELL_GUEST", str(tmp_path / "none"))
+    done = dumbbell("info")
+    assert done.returncode == 2
+    assert str(kernel.path) in done.stdout
+    assert "guest     has not been built" in done.stdout
+    said = f"error: {tmp_path}/none (DUMBBELL_GUEST) is not a program\n"
+    assert done.stderr == said
+    done = dumbbell("info", "--json")
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["guest"] is None
+
+
+@pytest.mark.kernel
 def test_info_and_test(kernel: KernelInfo) -> None:
     done = dumbbell("info", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["path"] == str(kernel.path)
     assert found["sha256"] == kernel.sha256
-    assert str(kernel.path) in dumbbell("info").stdout
+    assert Path(found["guest"]).name == "dumbbell-guest"
+    assert found["confinement"]["means"] in ("landlock", "mount-namespace", "nothing")
+    said = dumbbell("info").stdout
+    assert str(kernel.path) in said
+    assert "confined  by " in said
 
     done = dumbbell("test")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -18,7 +18,7 @@ from dumbbell.backends.kernel import EPOCH_NS, KernelInfo, LaunchResult, launch
 from dumbbell.backends.kernel.host_checks import host_checks
 from dumbbell.backends.kernel.selftest import self_test
 
-pytestmark = pytest.mark.kernel
+pytestmark = [pytest.mark.kernel, pytest.mark.programs]
 
 Guest = Callable[..., LaunchResult]
 PRELUDE = "export PATH=/usr/sbin:/usr/bin:/sbin:/bin\nmount -n -t proc proc /proc\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,13 +15,17 @@ from pathlib import Path
 import pytest
 
 from dumbbell.backends.kernel import HostRefusesError, launch
+from dumbbell.backends.kernel.confinement import SYSTEM
 from dumbbell.backends.kernel.launch import LaunchResult
+
+pytestmark = pytest.mark.programs
 
 Script = Callable[[str, str], Path]
 
 
 def run(kernel: Path, run_dir: Path, **changed: object) -> LaunchResult:
-    options = {"seed": 7, "wall_limit_s": 20.0} | changed
+    seen = [*SYSTEM, Path("/proc")]
+    options = {"seed": 7, "wall_limit_s": 20.0, "readable": seen} | changed
     return launch(kernel, Path("/bin/true"), run_dir=run_dir, **options)  # type: ignore[arg-type]
 
 
@@ -158,7 +163,7 @@ def test_the_guest_dies_with_whoever_runs_it(
     # A kernel of ours asks for this itself (patches/0003): here a program does it in its place.
     kernel = script(
         "kernel",
-        f"exec {sys.executable} -c 'import ctypes, os, time\n"
+        f"exec {shlex.quote(sys.executable)} -c 'import ctypes, os, time\n"
         "ctypes.CDLL(None).prctl(1, 9)\n"
         "print(os.getpid(), flush=True)\ntime.sleep(600)'\n",
     )
@@ -166,7 +171,9 @@ def test_the_guest_dies_with_whoever_runs_it(
         "import signal, sys; from pathlib import Path\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from dumbbell.backends.kernel import launch\n"
+        "from dumbbell.backends.kernel.confinement import SYSTEM\n"
         f"launch(Path({str(kernel)!r}), Path('/bin/true'), run_dir=Path({str(run_dir)!r}),"
+        f" readable=[*SYSTEM, Path({sys.prefix!r}), Path({sys.base_prefix!r})],"
         " seed=1, wall_limit_s=300)\n"
     )
     console = run_dir / "console.log"

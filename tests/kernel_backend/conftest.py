@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from dumbbell.backends.kernel.cache import KernelMissingError, require_kernel
-from dumbbell.backends.kernel.programs import guest_program
-from dumbbell.errors import RunError
+from dumbbell.backends.kernel.programs import GUEST_VARIABLE, GuestMissingError, guest_program
 
 REPOSITORY = Path(__file__).parents[2]
 # For the helpers that the tests of the kernel alone use too.
@@ -26,18 +25,21 @@ def _missing(why: str) -> None:
 
 @pytest.fixture(scope="session")
 def kernel() -> Path:
-    """Give the virtual-time kernel, with this checkout's guest built where cargo is there."""
+    """Give the virtual-time kernel, with this checkout's guest built where cargo is there.
+
+    Unless another is named.
+    """
     try:
         kernel = require_kernel().path
     except KernelMissingError as error:
         _missing(str(error))
         raise
-    if shutil.which("cargo"):
+    if shutil.which("cargo") and GUEST_VARIABLE not in os.environ:
         build = ["cargo", "build", "--quiet", "--release", "-p", "dumbbell-guest"]
         subprocess.run(build, cwd=REPOSITORY, check=True)
     try:
         guest_program()
-    except RunError as error:
+    except GuestMissingError as error:
         _missing(str(error))
         raise
     return kernel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -12,8 +13,16 @@ from pathlib import Path
 import pytest
 
 from dumbbell.backends.kernel import programs
-from dumbbell.backends.kernel.programs import file_sha256, host_tools, shared_libraries
+from dumbbell.backends.kernel.programs import (
+    GuestMissingError,
+    file_sha256,
+    guest_program,
+    host_tools,
+    shared_libraries,
+)
 from dumbbell.errors import RunError
+
+pytestmark = pytest.mark.programs
 
 
 def test_libraries_are_those_that_are_loaded() -> None:
@@ -55,6 +64,43 @@ def test_a_loader_that_fails_is_an_error(tmp_path: Path) -> None:
         shared_libraries(broken)
 
 
+def test_without_the_guest_the_way_to_it_is_that_of_this_installation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A checkout has a Makefile; what pip installed has none."""
+    monkeypatch.delenv(programs.GUEST_VARIABLE, raising=False)
+    inside = "python/dumbbell/backends/kernel/programs.py"
+    monkeypatch.setattr(programs, "__file__", str(tmp_path / "checkout" / inside))
+    (tmp_path / "checkout/guest").mkdir(parents=True)
+    (tmp_path / "checkout/guest/Cargo.toml").touch()
+    with pytest.raises(GuestMissingError, match="has not been built: run `make kernel` once"):
+        guest_program()
+    monkeypatch.setattr(programs, "__file__", str(tmp_path / "lib" / inside))
+    with pytest.raises(GuestMissingError) as raised:
+        guest_program()
+    assert "is not in this installation" in str(raised.value)
+    assert "DUMBBELL_GUEST=PATH" in str(raised.value)
+    assert raised.value.exit_code == 2
+
+
+def test_what_tests_built_is_the_last_choice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(programs.GUEST_VARIABLE, raising=False)
+    monkeypatch.delenv("CARGO_TARGET_DIR", raising=False)
+    inside = "python/dumbbell/backends/kernel/programs.py"
+    monkeypatch.setattr(programs, "__file__", str(tmp_path / inside))
+    (tmp_path / "guest").mkdir()
+    (tmp_path / "guest/Cargo.toml").touch()
+    for profile, built_at in (("debug", 30), ("release", 10), ("dist", 20)):
+        place = tmp_path / "target" / profile / programs.GUEST
+        place.parent.mkdir(parents=True)
+        place.touch(0o755)
+        os.utime(place, (built_at, built_at))
+        # Each is preferred to those before, the newer of the quick ones to the older.
+        assert guest_program() == place
+
+
 def test_all_programs_and_their_libraries_are_hashed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,6 +113,9 @@ def test_all_programs_and_their_libraries_are_hashed(
     guest.chmod(0o755)
     monkeypatch.setenv(programs.GUEST_VARIABLE, str(guest))
     found = programs.program_hashes()
+    tables = found["tc_tables_sha256"]
+    assert isinstance(tables, dict)
+    assert "normal.dist" in tables  # tc has it on every system
     assert found["guest_sha256"] == file_sha256(guest)
     assert found["tc_sha256"] == file_sha256(Path(tools["tc"]))
     libraries = found["libraries_sha256"]

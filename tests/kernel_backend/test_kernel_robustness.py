@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -23,15 +24,21 @@ from dumbbell.backends.base import Job
 from dumbbell.backends.kernel import backend as kernel_backend
 from dumbbell.backends.kernel.backend import kernel_seed
 from dumbbell.backends.kernel.cache import cache_folder, require_kernel
+from dumbbell.backends.kernel.confinement import SYSTEM
 from dumbbell.backends.kernel.folders import remove_left_folders
 from dumbbell.backends.kernel.job import job
-from dumbbell.backends.kernel.programs import GUEST_VARIABLE, guest_program, host_tools
+from dumbbell.backends.kernel.programs import (
+    GUEST_VARIABLE,
+    files_read_inside,
+    guest_program,
+    host_tools,
+)
 from dumbbell.spec import Experiment
 
 # The package has a function of that name too.
 launching = importlib.import_module("dumbbell.backends.kernel.launch")
 
-pytestmark = [pytest.mark.kernel, pytest.mark.usefixtures("kernel")]
+pytestmark = [pytest.mark.kernel, pytest.mark.programs, pytest.mark.usefixtures("kernel")]
 
 PYTHON = shutil.which("python3", path="/usr/bin")
 OUT_OF_MEMORY = f"""exec {PYTHON} -c '
@@ -62,12 +69,15 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def guest_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Put a script in the guest program's place."""
+    """Put a script in the guest program's place; the real one is at hand in it as `$real`."""
     real = guest_program()
+    seen = [*SYSTEM, *files_read_inside()]
+    monkeypatch.setattr(kernel_backend, "files_read_inside", lambda **_: seen)
 
     def put(text: str) -> None:
         script = tmp_path / "guest"
-        script.write_text(f"#!/bin/sh\nreal={real}\n{text}\n", encoding="utf-8")
+        begin = f'real={shlex.quote(str(real))}\n[ "$1" != confine ] || exec "$real" "$@"'
+        script.write_text(f"#!/bin/sh\n{begin}\n{text}\n", encoding="utf-8")
         script.chmod(0o755)
         monkeypatch.setenv(GUEST_VARIABLE, str(script))
 
@@ -93,8 +103,8 @@ def test_a_guest_that_fails_is_one_failed_run_and_the_others_are_kept(
     failing: str,
     said: list[str],
 ) -> None:
-    only_the_second = """*'"replication": 1,'*) ;; *) exec $real"""
-    guest_script(f'case "$(/bin/cat $DUMBBELL_JOB)" in {only_the_second};; esac\n{failing}')
+    only_the_second = """*'"replication": 1,'*) ;; *) exec "$real\""""
+    guest_script(f'case "$(/bin/cat "$DUMBBELL_JOB")" in {only_the_second};; esac\n{failing}')
     # What never ends is waited for; on a busy machine the rest takes longer than one thinks.
     limit_s = 6.0 if "did not end within" in said else 90.0
     monkeypatch.setattr(kernel_backend, "_LEAST_WALL_LIMIT_S", limit_s)
@@ -143,7 +153,8 @@ list(run_many([(plain, 0)], backend="kernel", jobs=1, on_failure=failed))
 fill.unlink()
 print("left", list(Path({str(small)!r}).iterdir()))
 """
-    mount = f"mount -t tmpfs -o size=1m none {small} && exec env TMPDIR={small} "
+    place = shlex.quote(str(small))
+    mount = f"mount -t tmpfs -o size=1m none {place} && exec env TMPDIR={place} "
     done = subprocess.run(
         ["unshare", "-Urm", "sh", "-c", mount + '"$0" -c "$1"', sys.executable, program],
         capture_output=True, text=True, check=False, timeout=120,
@@ -196,7 +207,9 @@ def dumbbell_run(file: Path, folder: Path) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL]
+)
 def test_nothing_is_left_of_a_run_that_is_stopped(
     started: Callable[[], subprocess.Popen[str]],
     tmp_path: Path,
@@ -239,12 +252,14 @@ def test_nothing_is_written_but_the_results(tmp_path: Path) -> None:
 _AS_SOMEBODY = """
 import json, sys
 from pathlib import Path
+from confinement import SYSTEM
 from launcher import launch
+job = Path("job.json").resolve()
 asked = json.loads(Path("asked.json").read_text())
 result = launch(
-    Path("linux").resolve(), Path("guest").resolve(), run_dir=Path("run"), seed=asked["seed"],
-    wall_limit_s=60, memory_mb=asked["memory_mb"],
-    env={"DUMBBELL_JOB": str(Path("job.json").resolve())},
+    Path("linux").resolve(), Path("dumbbell-guest").resolve(), run_dir=Path("run"),
+    seed=asked["seed"], wall_limit_s=60, memory_mb=asked["memory_mb"],
+    env={"DUMBBELL_JOB": str(job)}, readable=[*SYSTEM, job],
 )
 print(result.why())
 sys.exit(result.exit)
@@ -263,7 +278,6 @@ def test_an_ordinary_user_has_the_same_digest() -> None:
         place = Path(shared)
         place.chmod(0o755)
         shutil.copy(require_kernel().path, place / "linux")
-        shutil.copy(guest_program(), place / "guest")
         lay_launcher(place)
         (place / "go.py").write_text(_AS_SOMEBODY, encoding="utf-8")
         output = place / "run/output"

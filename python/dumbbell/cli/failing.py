@@ -34,14 +34,19 @@ def _give_up_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def print_error(error: DumbbellError) -> None:
-    """The message on standard error; of a `SpecError` with its parts on lines of their own."""
+def print_error(error: DumbbellError, of: str = "") -> None:
+    """The message on standard error; of a `SpecError` with its parts on lines of their own.
+
+    Args:
+        error: What to say.
+        of: What comes before it: whose error it is.
+    """
     if isinstance(error, SpecError) and not error.is_sentence:
-        print(f"error: {error.path or 'experiment'}: {error.value!r}", file=sys.stderr)
+        print(f"error: {of}{error.path or 'experiment'}: {error.value!r}", file=sys.stderr)
         if error.reason:
             print(f"  because: {error.reason}", file=sys.stderr)
         print(f"  allowed: {error.allowed}", file=sys.stderr)
         if error.hint:
             print(f"  did you mean {error.hint!r}?", file=sys.stderr)
     else:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {of}{error}", file=sys.stderr)

@@ -46,7 +46,7 @@ def build(
     from dumbbell.cli.progress import shown_progress
     from dumbbell.sweep import Progress
 
-    signal.signal(signal.SIGTERM, _as_ctrl_c)
+    _heed_signals()
     try:
         with shown_progress() as show:
             info = build_kernel(
@@ -63,12 +63,26 @@ def build(
 
 @kernel_app.command()
 def info(*, hz: Hz = 1000, as_json: Json = False) -> None:
-    """Say which kernel would be used. Exit status 2 when none has been built."""
+    """Say which kernel and guest would be used, and by what a guest is confined.
+
+    Exit status 2 when one of them has not been built.
+    """
     from dumbbell.backends.kernel import require_kernel
     from dumbbell.backends.kernel.build import check_hz
+    from dumbbell.backends.kernel.confinement import best_confinement
+    from dumbbell.backends.kernel.programs import GuestMissingError, guest_program
 
     check_hz(hz)
-    _print_info(require_kernel(hz), as_json)
+    kernel = require_kernel(hz)
+    try:
+        guest, confinement = guest_program(), best_confinement()
+    except GuestMissingError:
+        _print_info(kernel, as_json, {"guest": None, "confinement": None})
+        raise
+    more = {"guest": str(guest), "confinement": dataclasses.asdict(confinement)}
+    _print_info(kernel, as_json, more)
+    if not as_json:
+        print(f"confined  by {confinement}")
 
 
 @kernel_app.command()
@@ -84,7 +98,7 @@ def test(*, hz: Hz = 1000, as_json: Json = False) -> None:
 
     check_hz(hz)
     found: list[Check | Finding] = list(host_checks())
-    signal.signal(signal.SIGTERM, _as_ctrl_c)
+    _heed_signals()
     try:
         if all(each.ok for each in found):
             found += self_test(require_kernel(hz).path)
@@ -103,8 +117,8 @@ def test(*, hz: Hz = 1000, as_json: Json = False) -> None:
     raise typer.Exit(0 if all(each.ok for each in found) else 1)
 
 
-def _print_info(info: Any, as_json: bool) -> None:
-    fields = dataclasses.asdict(info) | {"path": str(info.path)}
+def _print_info(info: Any, as_json: bool, more: dict[str, Any] | None = None) -> None:
+    fields = dataclasses.asdict(info) | {"path": str(info.path)} | (more or {})
     if as_json:
         from dumbbell.cli.jsonable import json_text
 
@@ -115,6 +129,15 @@ def _print_info(info: Any, as_json: bool) -> None:
     print(f"sha256    {info.sha256}")
     print(f"built     {info.built_at} in {info.build_s:.0f} s from {info.source}")
     print(f"compiler  {info.compiler}")
+    if more is not None:
+        print(f"guest     {more['guest'] or 'has not been built'}")
+
+
+def _heed_signals() -> None:
+    from dumbbell.cli.stopping import stop_signals
+
+    for number in stop_signals():
+        signal.signal(number, _as_ctrl_c)
 
 
 def _as_ctrl_c(number: int, frame: FrameType | None) -> None:

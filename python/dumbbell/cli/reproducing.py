@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from dataclasses import replace as changed
 from pathlib import Path
@@ -28,7 +28,7 @@ from dumbbell.report import (
     write_index,
     write_report,
 )
-from dumbbell.studies import STUDIES, Interrupted, Study, StudyOptions, get_study
+from dumbbell.studies import STUDIES, Demanding, Interrupted, Study, StudyOptions, get_study
 
 if TYPE_CHECKING:
     from dumbbell.folders import ResultFolder
@@ -85,35 +85,51 @@ def reproduce(
         target.check()
     if name == ALL:
         check_index(out or DEFAULT_FOLDER)
+    # Asked of all before the first one takes its minutes.
+    not_run = _lacking(studies, options)
+    if not_run and len(not_run) == len(studies):
+        raise next(iter(not_run.values()))
+    for each, lack in not_run.items():
+        print_error(lack, f"{each} is not run: ")
     written: list[_Written] = []
-    status = EXIT_DONE
     with stopped_by_ctrl_c() as stop:
-        for each, target in targets.items():
+        for each in [study for study in targets if study not in not_run]:
             try:
-                done = _one(studies[each], changed(options, cancel=stop), target)
-            except Interrupted as error:
-                print_error(error)
-            except RunError as error:
+                done = _one(studies[each], changed(options, cancel=stop), targets[each])
+            except DumbbellError as error:
                 # One study's failure is no reason to lose the others.
-                print_error(error)
-                status = EXIT_CONTRADICTED_OR_FAILED
+                not_run[each] = _survived(error, alone=name != ALL)
             else:
                 written.append(done)
-                if contradicting(done.report.judged):
-                    status = EXIT_CONTRADICTED_OR_FAILED
                 if not as_json:
                     _print(done, console)
             if stop.is_set():
-                status = Interrupted.exit_code
                 break
+    not_run = {each: why for each, why in not_run.items() if not isinstance(why, Interrupted)}
     if name == ALL and written:
         entries = [IndexEntry.of(each.report) for each in written]
+        entries += [_not_run_entry(studies[each], why) for each, why in not_run.items()]
         write_index(entries, out or DEFAULT_FOLDER)
         if not as_json:
             console.print(overview_table(entries))
     if as_json:
         print(json_text([each.as_json() for each in written]))
-    return status
+    return Interrupted.exit_code if stop.is_set() else _status(written, not_run.values())
+
+
+def _survived(error: DumbbellError, *, alone: bool) -> DumbbellError:
+    """Print it; where there is no other study to be run, only a run's failure gets this far."""
+    if alone and not isinstance(error, (RunError, Interrupted)):
+        raise error
+    print_error(error)
+    return error
+
+
+def _status(written: Iterable[_Written], not_run: Iterable[DumbbellError]) -> int:
+    """That of the worst that happened."""
+    against = any(contradicting(each.report.judged) for each in written)
+    of_claims = EXIT_CONTRADICTED_OR_FAILED if against else EXIT_DONE
+    return max([of_claims, *(why.exit_code for why in not_run)])
 
 
 def _targets(name: str, out: Path | None) -> Mapping[str, Path]:
@@ -134,6 +150,22 @@ def _folder(folder: Path, study: str, options: StudyOptions, *, replace: bool) -
     if options.precision is not None:
         settings["precision"] = str(options.precision)
     return report_folder(folder, study, settings=settings, replace=replace, tell=tell)
+
+
+def _lacking(studies: Mapping[str, Study], options: StudyOptions) -> dict[str, DumbbellError]:
+    """Studies that cannot be run as asked or on this machine, and why."""
+    found = {}
+    for name, study in studies.items():
+        try:
+            if isinstance(study, Demanding):
+                study.check(options)
+        except DumbbellError as error:
+            found[name] = error
+    return found
+
+
+def _not_run_entry(study: Study, why: DumbbellError) -> IndexEntry:
+    return IndexEntry(study=study.id, title=study.title, summary="", not_run=str(why))
 
 
 def _one(study: Study, options: StudyOptions, target: ResultFolder) -> _Written:

@@ -1,4 +1,6 @@
-"""Ctrl-C and SIGTERM: the first one stops the work and keeps what finished, the second at once."""
+"""Ctrl-C and whatever else asks a program to end: the first one stops the work and keeps what
+finished, the second at once.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,17 @@ import threading
 from collections.abc import Iterator
 from types import FrameType
 
+_ASKING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+
+
+def stop_signals() -> list[signal.Signals]:
+    """Those that ask this process to end: not one that it was started to ignore (`nohup`)."""
+    return [number for number in _ASKING if signal.getsignal(number) is not signal.SIG_IGN]
+
 
 @contextlib.contextmanager
 def stopped_by_ctrl_c() -> Iterator[threading.Event]:
-    """Give an event that the first Ctrl-C or SIGTERM sets; the handlers before are restored."""
+    """Give an event that the first of `stop_signals` sets; the handlers before are restored."""
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield stop  # only the main thread may handle signals
@@ -22,10 +31,10 @@ def stopped_by_ctrl_c() -> Iterator[threading.Event]:
         if stop.is_set():
             raise KeyboardInterrupt
         stop.set()
-        print("\nstopping; Ctrl-C again to stop at once", file=sys.stderr, flush=True)
+        with contextlib.suppress(OSError):  # a terminal that was closed takes no words
+            print("\nstopping; Ctrl-C again to stop at once", file=sys.stderr, flush=True)
 
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = [(number, signal.signal(number, on_signal)) for number in numbers]
+    before = [(number, signal.signal(number, on_signal)) for number in stop_signals()]
     try:
         yield stop
     finally:

@@ -219,14 +219,16 @@ class IndexEntry:
         judged: Its claims with verdicts.
         figure: Name of the figure to show, or empty for none.
         caption: Text for that figure.
+        not_run: Why there is no page; empty where there is one.
     """
 
     study: str
     title: str
     summary: str
-    judged: Sequence[AnyJudged]
+    judged: Sequence[AnyJudged] = ()
     figure: str = ""
     caption: str = ""
+    not_run: str = ""
 
     @classmethod
     def of(cls, report: Report) -> IndexEntry:

@@ -88,6 +88,7 @@ def index_html(entries: Sequence[IndexEntry]) -> str:
             for entry in entries
         ],
         facts=sum(len(facts_of(views_of(entry.judged))) for entry in entries),
+        not_run=sum(bool(entry.not_run) for entry in entries),
     )
 
 

@@ -68,7 +68,14 @@ def overview_table(entries: Sequence[IndexEntry]) -> RenderableType:
         counts = verdict_counts(entry.judged)
         numbers = [Text(str(counts.get(verdict, "–"))) for verdict in shown]
         table.add_row(Text(entry.study), *numbers)
-    questions = [Text.assemble((f"{entry.title} ", "bold"), entry.summary) for entry in entries]
+    questions = [
+        Text.assemble(
+            (f"{entry.title} ", "bold"),
+            ("Not run: ", "bold red") if entry.not_run else "",
+            entry.not_run or entry.summary,
+        )
+        for entry in entries
+    ]
     return Group(table, Text("\n\n").join(questions))
 
 

@@ -92,7 +92,7 @@ def write_index(entries: Sequence[IndexEntry], out_dir: str | Path) -> Path:
     """Write ``index.html`` and ``index.json`` above the studies' folders.
 
     Args:
-        entries: One per study, each written to ``out_dir/STUDY``.
+        entries: One per study, each written to ``out_dir/STUDY`` unless it was not run.
         out_dir: Folder that holds the studies.
 
     Returns:
@@ -106,6 +106,7 @@ def write_index(entries: Sequence[IndexEntry], out_dir: str | Path) -> Path:
     check_index(target)
     summary = [
         {"study": entry.study, "title": entry.title, "claims": to_rows(entry.judged)}
+        | ({"not_run": entry.not_run} if entry.not_run else {})
         for entry in entries
     ]
     replace_file(target / INDEX_MARKER, "".join(f"{name}\n" for name in _INDEX))

@@ -8,10 +8,10 @@ from importlib import import_module
 from typing import cast
 
 from dumbbell.errors import SpecError
-from dumbbell.studies.base import Study, StudyOptions
+from dumbbell.studies.base import Demanding, Study, StudyOptions
 from dumbbell.sweep.interrupted import Interrupted
 
-__all__ = ["STUDIES", "Interrupted", "Study", "StudyOptions", "get_study"]
+__all__ = ["STUDIES", "Demanding", "Interrupted", "Study", "StudyOptions", "get_study"]
 
 _MODULES = {
     "statistical-multiplexing": "dumbbell.studies.statistical_multiplexing",

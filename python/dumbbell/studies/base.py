@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from dumbbell.errors import SpecError
 from dumbbell.sweep.progress import ProgressCallback
@@ -96,5 +96,20 @@ class Study(Protocol):
             SpecError: It cannot be run with these options.
             RunError: Replications failed.
             Interrupted: It was stopped before there was anything to report.
+        """
+        ...
+
+
+@runtime_checkable
+class Demanding(Protocol):
+    """A study that says beforehand whether what it needs is there."""
+
+    def check(self, options: StudyOptions) -> None:
+        """Look whether all that it needs is there, in little time; nothing is run.
+
+        Raises:
+            SpecError: It cannot be run with these options.
+            DumbbellError: Something that it needs is missing on this machine: the kernel, the
+                guest's program, a tool. The message says how to get it.
         """
         ...

@@ -48,6 +48,18 @@ class Reproduction(ABC):
         self.interrupted = False
 
     @classmethod
+    def check(cls, options: StudyOptions) -> None:
+        """Look whether all that it needs is there; nothing is run.
+
+        Raises:
+            SpecError: It cannot be run with these options.
+            KernelMissingError: The kernel is asked for and has not been built.
+            GuestMissingError: Nor has what runs inside it.
+            RunError: A tool that runs inside it is not installed.
+        """
+        cls(options).check_backends()
+
+    @classmethod
     def reproduce(cls, options: StudyOptions) -> Report:
         """Run everything and judge it.
 
@@ -88,9 +100,7 @@ class Reproduction(ABC):
 
     def report(self) -> Report:
         """Check, run, and report; see `reproduce`."""
-        if "kernel" in self.options.backends:
-            # Now, not after minutes of simulation.
-            threads_for(self.on_kernel(), backend="kernel", jobs=self.options.jobs)
+        self.check_backends()  # now, not after minutes of simulation
         try:
             self.run_all()
         except Interrupted:
@@ -98,6 +108,11 @@ class Reproduction(ABC):
                 raise
             self.interrupted = True
         return self.written()
+
+    def check_backends(self) -> None:
+        """Look whether the backends can run what they will be asked to; see `check`."""
+        if "kernel" in self.options.backends:
+            threads_for(self.on_kernel(), backend="kernel", jobs=self.options.jobs)
 
     # --- the report ------------------------------------------------------------------------
 

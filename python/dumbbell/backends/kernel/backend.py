@@ -14,10 +14,16 @@ from dumbbell import _engine
 from dumbbell.backends.base import Batch, BatchProgress, Cost, Job, Outcome
 from dumbbell.backends.kernel.cache import require_kernel
 from dumbbell.backends.kernel.captures import CAPTURE, captures, kept_capture
+from dumbbell.backends.kernel.confinement import best_confinement
 from dumbbell.backends.kernel.folders import RunFolder, remove_left_folders
 from dumbbell.backends.kernel.job import asks_for_irtt, check_kernel_can, job, watched_packets
 from dumbbell.backends.kernel.launch import launch
-from dumbbell.backends.kernel.programs import guest_program, host_tools, program_hashes
+from dumbbell.backends.kernel.programs import (
+    files_read_inside,
+    guest_program,
+    host_tools,
+    program_hashes,
+)
 from dumbbell.backends.kernel.tables import read_result
 from dumbbell.errors import DumbbellError, SpecError
 from dumbbell.tables import Origin
@@ -50,7 +56,7 @@ class Kernel:
     origin: Final[Origin] = "kernel"
 
     def versions(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Kernel, ticks a second, and hashes of all that runs in a guest."""
+        """Kernel, ticks a second, hashes of all that runs in a guest, what it is confined by."""
         kernel = require_kernel(timer_hz(spec))
         return {
             "engine": _engine.__version__,
@@ -59,6 +65,7 @@ class Kernel:
             "kernel_sha256": kernel.sha256,
             "kernel_recipe_sha256": kernel.recipe,
             **program_hashes(with_irtt=asks_for_irtt(spec)),
+            "guest_confined_by": str(best_confinement().means),
         }
 
     def check(self, resolved_json: str) -> Cost:
@@ -67,7 +74,8 @@ class Kernel:
         Raises:
             SpecError: It cannot be run here.
             KernelMissingError: No kernel with so many timer ticks has been built.
-            RunError: The guest or a tool of the host is not there.
+            GuestMissingError: Nor has the guest.
+            RunError: A tool of the host is not there.
         """
         try:
             estimate = _engine.check(resolved_json, simulated=False)
@@ -180,6 +188,7 @@ class _KernelBatch:
             wall_limit_s=max(_LEAST_WALL_LIMIT_S, _PATIENCE * cost.wall_s),
             memory_mb=cost.memory_bytes // 2**20 + 1,
             env={"DUMBBELL_JOB": str(job_file)},
+            readable=files_read_inside(with_irtt=asks_for_irtt(resolved)),
             cancelled=self._cancel.is_set,
         )
         result = read_result(output) if ended.ok else None

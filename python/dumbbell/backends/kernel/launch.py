@@ -18,11 +18,12 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from dumbbell.backends.kernel.confinement import SYSTEM, Confinement, best_confinement
 from dumbbell.backends.kernel.processor import children_on, reserved_processor
 from dumbbell.errors import RunError
 
@@ -128,12 +129,15 @@ def launch(
     time_travel: bool = True,
     args: Sequence[str] = (),
     env: Mapping[str, str] | None = None,
+    readable: Iterable[Path] = SYSTEM,
+    confinement: Confinement | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> LaunchResult:
     """Boot a kernel on the host's files with a program as its init, and wait for the end.
 
-    The guest sees the host's file system with the rights of the user who runs this. It ends when
-    init ends, with its exit status.
+    The guest's root is the host's, of which it may read what is named here and write to its own
+    folder, as far as this machine can hold it to that. It ends when init ends, with its exit
+    status.
 
     Args:
         kernel: The kernel, as `build` makes it.
@@ -146,19 +150,24 @@ def launch(
         time_travel: Virtual time; False runs in real time.
         args: Arguments of init.
         env: Environment of init besides HOME and TERM; names in capitals.
+        readable: What it may read besides kernel and init: files, and folders with all that is in
+            them.
+        confinement: By what it is held to that; the best that this machine offers when None.
         cancelled: Asked every tenth of a second; True ends the guest.
 
     Raises:
+        GuestMissingError: The program that confines guests has not been built.
         HostRefusesError: The process cannot be started on this machine.
         ValueError: An argument that cannot be passed on a kernel's command line.
     """
     run_dir = run_dir.resolve(strict=True)
-    command = _command_line(
-        kernel.resolve(strict=True), init.resolve(strict=True), seed, memory_mb, time_travel
-    )
+    kernel, init = kernel.resolve(strict=True), init.resolve(strict=True)
+    command = _command_line(kernel, init, seed, memory_mb, time_travel)
     command += _init_words(args, env or {})
     if sum(len(os.fsencode(word)) + 1 for word in command[1:]) >= _COMMAND_LINE_MAX:
         raise ValueError("the kernel's command line would be longer than 2048 bytes")
+    held = confinement or best_confinement()
+    seen = [init, *readable]
     console = run_dir / CONSOLE
     process = None
     ending: _Ending = "asked"
@@ -166,7 +175,7 @@ def launch(
     with reserved_processor() as processor:
         try:
             with children_on(processor):
-                process = _started(command, run_dir, console)
+                process = _started(command, held, seen, run_dir)
             # For kernels without our patch, which sets this itself.
             with contextlib.suppress(OSError, ValueError):
                 resource.prlimit(process.pid, resource.RLIMIT_CORE, (0, 0))
@@ -188,20 +197,43 @@ def launch(
     )
 
 
-def _started(command: list[str], run_dir: Path, console: Path) -> subprocess.Popen[bytes]:
-    with console.open("wb") as output, without_address_randomization():
+def _started(
+    command: list[str], confinement: Confinement, readable: list[Path], run_dir: Path
+) -> subprocess.Popen[bytes]:
+    told, failure = os.pipe()
+    with open(told, encoding="utf-8", errors="replace") as why:  # noqa: PTH123
         try:
-            return subprocess.Popen(
-                command,
-                cwd=run_dir,
-                env=_host_environment(run_dir),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
+            command = confinement.confined(
+                command, readable=readable, folder=run_dir, failure_fd=failure
             )
+            process = _popen(command, run_dir, failure)
         except OSError as error:
             raise HostRefusesError(f"{command[0]}: cannot be started: {error.strerror}") from error
+        finally:
+            os.close(failure)
+        try:
+            message = why.read()  # until the kernel begins, some milliseconds later
+        except BaseException:
+            _end(process)
+            raise
+    if message:
+        _end(process)
+        raise HostRefusesError(message)
+    return process
+
+
+def _popen(command: list[str], run_dir: Path, failure_fd: int) -> subprocess.Popen[bytes]:
+    with (run_dir / CONSOLE).open("wb") as output, without_address_randomization():
+        return subprocess.Popen(
+            command,
+            cwd=run_dir,
+            env=_host_environment(run_dir),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            pass_fds=(failure_fd,),
+        )
 
 
 def _command_line(

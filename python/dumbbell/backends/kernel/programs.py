@@ -15,14 +15,24 @@ import struct
 import subprocess
 from pathlib import Path
 
-from dumbbell.errors import RunError
+from dumbbell.errors import EXIT_BAD_INPUT, DumbbellError, RunError
 
 GUEST = "dumbbell-guest"
 GUEST_VARIABLE = "DUMBBELL_GUEST"
 """Names another guest program, for work on it."""
 
-_TC_TABLES = Path("/usr/lib/tc")
-"""Where Debian's `tc` looks for the tables of `netem ... distribution NAME`."""
+_TC_TABLES = tuple(
+    Path(place) for place in ("/usr/lib/x86_64-linux-gnu/tc", "/usr/lib64/tc", "/usr/lib/tc")
+)
+"""Where the `tc` of Debian and others looks for the tables of `netem ... distribution NAME`."""
+_READ_BY_TOOLS = tuple(
+    Path(place)
+    for place in (
+        *("/etc/ld.so.cache", "/etc/iproute2", "/usr/lib/iproute2", "/usr/share/iproute2"),
+        *("/etc/localtime", "/usr/share/zoneinfo"),
+    )
+)
+"""Tables of the loader, of iproute2 and of irtt's runtime, wherever a distribution has them."""
 
 _SYSTEM_FOLDERS = "/usr/sbin:/sbin:/usr/bin:/bin"
 _TOOLS = ("ip", "tc")
@@ -35,23 +45,49 @@ _LOADED = re.compile(r"^\s*(?:(\S+) => )?(/\S.*?) \(0x[0-9a-f]+\)$")
 _Stamp = tuple[int, int, int]
 
 
+class GuestMissingError(DumbbellError):
+    """The guest's program has not been built; the message is one line that says how to."""
+
+    exit_code = EXIT_BAD_INPUT
+
+
 def guest_program() -> Path:
     """The program that is process 1 of a guest: a wheel brings it, a checkout builds it.
 
     Raises:
-        RunError: It has not been built.
+        GuestMissingError: It has not been built.
     """
     named = os.environ.get(GUEST_VARIABLE)
-    package = Path(__file__).resolve().parent
-    target = package.parents[3] / "target"
-    places = [Path(named)] if named else [package / GUEST]
-    if not named:
-        built = [target / profile / GUEST for profile in ("dist", "release", "debug")]
-        places += sorted(filter(Path.is_file, built), key=lambda p: -p.stat().st_mtime)
+    places = [Path(named)] if named else [Path(__file__).resolve().with_name(GUEST)]
+    if not named and (checkout := _checkout()) is not None:
+        target = Path(os.environ.get("CARGO_TARGET_DIR") or "target")
+        quick = [checkout / target / profile / GUEST for profile in ("dist", "release")]
+        places += sorted(filter(Path.is_file, quick), key=lambda p: -p.stat().st_mtime)
+        # What tests build: several times as large, and slower.
+        places.append(checkout / target / "debug" / GUEST)
     for place in places:
         if os.access(place, os.X_OK):
             return place.resolve()
-    raise RunError(f"{GUEST} is not there: run `cargo build --release -p {GUEST}` once")
+    raise GuestMissingError(how_to_get_guest())
+
+
+def how_to_get_guest() -> str:
+    """One line for whoever needs the guest's program where it is not."""
+    if named := os.environ.get(GUEST_VARIABLE):
+        return f"{named} ({GUEST_VARIABLE}) is not a program"
+    if _checkout() is not None:
+        return f"{GUEST}, which runs inside the kernel, has not been built: run `make kernel` once"
+    return (
+        f"{GUEST}, which runs inside the kernel, is not in this installation: install a wheel made "
+        f"by `make wheel`, or name a {GUEST} built by `cargo build --release -p {GUEST}` in a "
+        f"checkout of the same version with {GUEST_VARIABLE}=PATH"
+    )
+
+
+def _checkout() -> Path | None:
+    """The checkout that this file belongs to; None when it was installed."""
+    root = Path(*Path(__file__).resolve().parts[:-5])
+    return root if (root / "guest/Cargo.toml").is_file() else None
 
 
 def host_tools(*, with_irtt: bool = False) -> dict[str, str]:
@@ -110,9 +146,25 @@ def program_hashes(*, with_irtt: bool = False) -> dict[str, str | dict[str, str]
         **{f"{name}_sha256": file_sha256(path) for name, path in programs.items()},
         "libraries_sha256": {name: file_sha256(libraries[name]) for name in sorted(libraries)},
         "tc_tables_sha256": {
-            table.name: file_sha256(table) for table in sorted(_TC_TABLES.glob("*.dist"))
+            table.name: file_sha256(table)
+            for folder in _TC_TABLES
+            for table in sorted(folder.glob("*.dist"))
         },
     }
+
+
+def files_read_inside(*, with_irtt: bool = False) -> list[Path]:
+    """All that a guest reads of the host's files: programs, their libraries, their tables.
+
+    Args:
+        with_irtt: Whether a probe is measured by irtt.
+
+    Raises:
+        RunError: As for `program_hashes`.
+    """
+    programs = [guest_program(), *map(Path, host_tools(with_irtt=with_irtt).values())]
+    libraries = {path for program in programs for path in shared_libraries(program).values()}
+    return [*programs, *sorted(libraries), *_TC_TABLES, *_READ_BY_TOOLS]
 
 
 def shared_libraries(program: Path) -> dict[str, Path]:
