@@ -13,6 +13,7 @@ from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.progress import shown_progress
 from dumbbell.cli.stopping import stopped_by_ctrl_c
 from dumbbell.cli.summary import print_summary, summary_numbers
+from dumbbell.cli.waiting import say_if_pipe
 from dumbbell.errors import RunError
 from dumbbell.formats import ping_text, tc_iterate_text
 from dumbbell.spec import Experiment
@@ -31,6 +32,7 @@ def run_file(
     console: Console,
 ) -> None:
     """Run the experiment of a file, print what it did, write its tables with ``out``."""
+    say_if_pipe(file)
     experiment = Experiment.from_toml(file)
     if seed is not None:
         experiment = experiment.with_seed(seed)
