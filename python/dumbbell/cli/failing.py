@@ -6,6 +6,7 @@ import os
 import sys
 
 from dumbbell.errors import EXIT_BAD_INPUT, DumbbellError, SpecError
+from dumbbell.printable import printable
 
 
 def exit_code_of(error: Exception) -> int | None:
@@ -20,17 +21,28 @@ def exit_code_of(error: Exception) -> int | None:
     if isinstance(error, OSError):
         # A file that cannot be read or written: the person can mend it.
         where = f"{error.filename}: " if error.filename else ""
-        print(f"error: {where}{error.strerror or error}", file=sys.stderr)
+        print(f"error: {_shown(f'{where}{error.strerror or error}')}", file=sys.stderr)
         return EXIT_BAD_INPUT
     return None
+
+
+def print_warning(sentence: str) -> None:
+    """Something that is missing from what was done, on standard error."""
+    print(f"warning: {_shown(sentence)}", file=sys.stderr)
 
 
 def print_error(error: DumbbellError) -> None:
     """The message on standard error; of a `SpecError` with its parts on lines of their own."""
     if isinstance(error, SpecError) and not error.is_sentence:
-        print(f"error: {error.path or 'experiment'}: {error.value!r}", file=sys.stderr)
-        print(f"  allowed: {error.allowed}", file=sys.stderr)
+        where = _shown(error.path or "experiment")
+        print(f"error: {where}: {error.value!r}", file=sys.stderr)
+        print(f"  allowed: {_shown(error.allowed)}", file=sys.stderr)
         if error.hint:
             print(f"  did you mean {error.hint!r}?", file=sys.stderr)
     else:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {_shown(str(error))}", file=sys.stderr)
+
+
+def _shown(text: str) -> str:
+    """With what a name of somebody's file may have in it."""
+    return printable(text, lines=True)

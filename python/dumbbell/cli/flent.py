@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from dumbbell.cli.waiting import say_if_pipe
 from dumbbell.errors import SpecError
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ def flent(options: FlentOptions, console: Console) -> None:
     if options.input is not None:
         from dumbbell.formats.flent import read_flent
 
+        say_if_pipe(options.input)
         _show(read_flent(options.input), options.input, options, console)
         return
     test = _test(options)
@@ -296,8 +298,9 @@ def write_plot(file: FlentFile, name: str, target: Path) -> None:
 
     Raises:
         SpecError: The file has no such plot.
+        DrawingError: It could not be drawn.
     """
-    from dumbbell.report.figures import draw, picture
+    from dumbbell.report.figures import FigureDrawer, draw
     from dumbbell.report.flent_plots import draw_plot
     from dumbbell.report.model import Figure
 
@@ -306,4 +309,6 @@ def write_plot(file: FlentFile, name: str, target: Path) -> None:
     caption = f"{file.text('NAME')}{f', {title}' if title else ''}: {drawn.caption}"
     chart = drawn.chart.properties(title=caption)
     figure = Figure(name, chart, drawn.data, caption)
-    target.write_bytes(picture(draw(figure), target.suffix.lower()))
+    with FigureDrawer() as drawer:
+        content = drawer.picture(draw(figure), target.suffix.lower())
+    target.write_bytes(content)

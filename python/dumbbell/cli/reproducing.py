@@ -12,12 +12,13 @@ from rich.console import Console
 from rich.text import Text
 
 from dumbbell.claims import contradicting, to_rows
-from dumbbell.cli.failing import print_error
+from dumbbell.cli.failing import print_error, print_warning
 from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.progress import shown_progress
 from dumbbell.cli.stopping import stopped_by_ctrl_c
 from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE, DumbbellError, RunError
 from dumbbell.report import (
+    FigureDrawer,
     IndexEntry,
     check_replaceable,
     claims_table,
@@ -71,10 +72,13 @@ def reproduce(
         check_replaceable(target)
     written: list[_Written] = []
     status = EXIT_DONE
-    with stopped_by_ctrl_c() as stop:
+    with stopped_by_ctrl_c() as stop, FigureDrawer() as drawer:
+        if options.quick:
+            # In a campaign of hours the memory is better left to the runs.
+            drawer.prepare()
         for each, target in targets.items():
             try:
-                done = _one(studies[each], replace(options, cancel=stop), target)
+                done = _one(studies[each], replace(options, cancel=stop), target, drawer)
             except Interrupted as error:
                 print_error(error)
             except RunError as error:
@@ -107,7 +111,7 @@ def _targets(name: str, out: Path | None) -> Mapping[str, Path]:
     return {name: out or DEFAULT_FOLDER / name}
 
 
-def _one(study: Study, options: StudyOptions, target: Path) -> _Written:
+def _one(study: Study, options: StudyOptions, target: Path, drawer: FigureDrawer) -> _Written:
     began = time.monotonic(), time.process_time()
     with shown_progress() as show:
         report = study.reproduce(replace(options, on_progress=show))
@@ -118,7 +122,8 @@ def _one(study: Study, options: StudyOptions, target: Path) -> _Written:
         "cpu_s": time.process_time() - began[1],
     }
     report = replace(report, provenance={**report.provenance, **times})
-    return _Written(report, write_report(report, target))
+    page = write_report(report, target, drawer=drawer, tell=print_warning)
+    return _Written(report, page)
 
 
 def _interrupted(report: Report, target: Path) -> tuple[Report, Path]:

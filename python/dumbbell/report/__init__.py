@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         line_with_band,
         points_with_interval,
     )
+    from dumbbell.report.figures import FigureDrawer
     from dumbbell.report.model import (
         Figure,
         IndexEntry,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     )
     from dumbbell.report.terminal import claims_table, counts_lines, overview_table
     from dumbbell.report.topology import Topology
-    from dumbbell.report.write import write_index, write_report
+    from dumbbell.report.write import FigureWarning, write_index, write_report
 
 _MODULE_OF = {
     "check_replaceable": "atomic",
@@ -45,6 +46,8 @@ _MODULE_OF = {
     "line_with_band": "charts",
     "points_with_interval": "charts",
     "Figure": "model",
+    "FigureDrawer": "figures",
+    "FigureWarning": "write",
     "IndexEntry": "model",
     "LoadRow": "model",
     "Report": "model",
@@ -62,6 +65,8 @@ __all__ = [
     "Cell",
     "Curve",
     "Figure",
+    "FigureDrawer",
+    "FigureWarning",
     "IndexEntry",
     "IntervalRow",
     "LoadRow",

@@ -3,28 +3,45 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from dumbbell.claims import to_json_text, to_rows
 from dumbbell.report.atomic import replace_file, replaced_folder
-from dumbbell.report.figures import as_polars, draw, write_figure
+from dumbbell.report.figures import FigureDrawer, FigureFiles, as_polars, draw, write_figure
 from dumbbell.report.model import IndexEntry, Report, ValueTable
 from dumbbell.report.numbers import json_safe
 from dumbbell.report.page import index_html, page_html
 
 
-def write_report(report: Report, out_dir: str | Path) -> Path:
+class FigureWarning(UserWarning):
+    """A figure, or a file of one, that could not be drawn and is missing from a page."""
+
+
+def write_report(
+    report: Report,
+    out_dir: str | Path,
+    *,
+    drawer: FigureDrawer | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> Path:
     """Write a report's folder; an earlier report there is replaced in one step.
 
     The folder holds ``index.html`` (self-contained), ``claims.json``, ``meta.json``,
     ``provenance.json``, ``values.json`` where there are tables of values,
     ``figures/NAME.{svg,png,pdf,csv}``, ``tables/NAME.parquet`` and the report's further files.
+    Figures are drawn in child processes. One that cannot be drawn is missing, and the page says so
+    in its place.
 
     Args:
         report: What to write.
         out_dir: Folder; new, empty or an earlier report.
+        drawer: Where figures are drawn; one of its own when None.
+        tell: What to do with a sentence on figures that are missing; a `FigureWarning` when None.
 
     Returns:
         Path of the page.
@@ -33,8 +50,12 @@ def write_report(report: Report, out_dir: str | Path) -> Path:
         SpecError: The folder holds files that are not ours.
     """
     target = Path(out_dir)
-    with replaced_folder(target) as folder:
-        drawn = [draw(figure) for figure in report.figures]
+    with ExitStack() as stack:
+        folder = stack.enter_context(replaced_folder(target))
+        drawer = drawer or stack.enter_context(FigureDrawer())
+        if report.figures:
+            drawer.prepare()
+        files = drawer.files([draw(figure) for figure in report.figures])
         _write_text(folder / "claims.json", to_json_text(report.judged))
         _write_text(folder / "meta.json", _json_text(report.meta))
         _write_text(folder / "provenance.json", _json_text(report.provenance))
@@ -42,9 +63,9 @@ def write_report(report: Report, out_dir: str | Path) -> Path:
             _write_text(
                 folder / "values.json", _json_text([_values(each) for each in report.values])
             )
-        if drawn:
+        if files:
             (folder / "figures").mkdir()
-        for one in drawn:
+        for one in files:
             write_figure(one, folder / "figures")
         if report.tables:
             (folder / "tables").mkdir()
@@ -55,7 +76,9 @@ def write_report(report: Report, out_dir: str | Path) -> Path:
                 content.encode("utf-8") if isinstance(content, str) else content
             )
         # Last, so that even a staging folder never shows a page without its files.
-        _write_text(folder / "index.html", page_html(report, drawn))
+        _write_text(folder / "index.html", page_html(report, files, _script(drawer, files)))
+    for sentence in _missing(files):
+        (tell or _warn)(sentence)
     return target / "index.html"
 
 
@@ -70,6 +93,7 @@ def write_index(entries: Sequence[IndexEntry], out_dir: str | Path) -> Path:
         Path of the index page.
     """
     target = Path(out_dir)
+    entries = [_without_missing(entry, target) for entry in entries]
     summary = [
         {"study": entry.study, "title": entry.title, "claims": to_rows(entry.judged)}
         for entry in entries
@@ -85,6 +109,34 @@ def _values(table: ValueTable) -> dict[str, Any]:
         for row in table.rows
     ]
     return {"title": table.title, "columns": list(table.columns), "rows": rows}
+
+
+def _without_missing(entry: IndexEntry, folder: Path) -> IndexEntry:
+    """An entry whose figure could not be drawn has none."""
+    picture = folder / entry.study / "figures" / f"{entry.figure}.svg"
+    return entry if picture.is_file() else replace(entry, figure="", caption="")
+
+
+def _script(drawer: FigureDrawer, files: Sequence[FigureFiles]) -> str:
+    """What draws figures in a browser, for a page that has some to draw."""
+    return drawer.script() if any(one.pictures for one in files) else ""
+
+
+def _missing(files: Sequence[FigureFiles]) -> list[str]:
+    """A sentence for each reason for which figures are missing."""
+    by_reason: dict[str, list[str]] = {}
+    for one in files:
+        if one.missing:
+            names = "".join(one.missing) if one.pictures else ""
+            by_reason.setdefault(one.lost, []).append(f"{one.drawn.figure.name}{names}")
+    return [
+        f"{len(names)} of {len(files)} figures not drawn ({', '.join(names)}): {reason}"
+        for reason, names in by_reason.items()
+    ]
+
+
+def _warn(sentence: str) -> None:
+    warnings.warn(sentence, FigureWarning, stacklevel=3)
 
 
 def _json_text(value: Mapping[str, Any] | Sequence[Any]) -> str:
