@@ -12,9 +12,10 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter};
+use std::io::{self, BufReader, BufWriter, Read};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
 create_exception!(dumbbell._engine, CaptureError, PyValueError);
 
@@ -22,9 +23,37 @@ const BUFFER_BYTES: usize = 1 << 18;
 /// Packets between two looks at signals: some tens of milliseconds.
 const STEP_PKTS: u64 = 1 << 16;
 
-fn opened(path: &PathBuf) -> io::Result<BufReader<File>> {
+type Source = BufReader<Box<dyn Read + Send + Sync>>;
+
+fn opened(path: &PathBuf) -> io::Result<Source> {
     let file = File::open(path)?;
-    Ok(BufReader::with_capacity(BUFFER_BYTES, file))
+    Ok(BufReader::with_capacity(BUFFER_BYTES, Box::new(file)))
+}
+
+/// A file that Python reads: its reads are interrupted by signals, also while nothing comes.
+struct PythonFile {
+    file: Py<PyAny>,
+    /// What Python raised, kept apart from the errors of reading.
+    raised: Arc<Mutex<Option<PyErr>>>,
+}
+
+impl Read for PythonFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        Python::attach(|py| {
+            let read = self.file.call_method1(py, "read", (buffer.len(),));
+            let piece = read.and_then(|piece| piece.extract::<Vec<u8>>(py));
+            let piece = piece.map_err(|error| {
+                if let Ok(mut raised) = self.raised.lock() {
+                    *raised = Some(error);
+                }
+                io::Error::other("Python raised an exception")
+            })?;
+            let given = buffer.get_mut(..piece.len());
+            let given = given.ok_or_else(|| io::Error::other("more bytes than were asked for"))?;
+            given.copy_from_slice(&piece);
+            Ok(piece.len())
+        })
+    }
 }
 
 fn format_name(format: Format) -> &'static str {
@@ -66,20 +95,35 @@ fn label(row: &FlowRow) -> String {
 }
 
 #[pyfunction]
-fn analyze_capture<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyDict>> {
+fn analyze_capture<'py>(
+    py: Python<'py>,
+    source: Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let raised = Arc::new(Mutex::new(None));
+    let from: Source = match source.extract::<PathBuf>() {
+        Ok(path) => opened(&path)?,
+        Err(_) => {
+            let file = source.unbind();
+            let raised = Arc::clone(&raised);
+            BufReader::with_capacity(BUFFER_BYTES, Box::new(PythonFile { file, raised }))
+        }
+    };
+    let check_raised = || match raised.lock().ok().and_then(|mut raised| raised.take()) {
+        Some(error) => Err(error),
+        None => Ok(()),
+    };
     // Of a pipe the other end may be another thread of this program.
-    let analysis = py.detach(|| opened(&path).map(Analysis::new))?;
+    let analysis = py.detach(|| Analysis::new(from));
+    check_raised()?;
     let mut analysis = analysis.map_err(|error| CaptureError::new_err(error.to_string()))?;
     while py.detach(|| analysis.step(STEP_PKTS)) {
         py.check_signals()?;
     }
+    check_raised()?;
     described(py, &analysis)
 }
 
-fn described<'py>(
-    py: Python<'py>,
-    analysis: &Analysis<BufReader<File>>,
-) -> PyResult<Bound<'py, PyDict>> {
+fn described<'py>(py: Python<'py>, analysis: &Analysis<Source>) -> PyResult<Bound<'py, PyDict>> {
     let found = PyDict::new(py);
     found.set_item("format", format_name(analysis.format()))?;
     found.set_item("pkts", analysis.pkts())?;

@@ -5,7 +5,7 @@ cannot be made from Python unless they have an ``__init__`` here.
 """
 
 from collections.abc import Iterable
-from typing import Any, final
+from typing import Any, BinaryIO, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,8 +77,11 @@ class SpecInvalid(ValueError):
 class CaptureError(ValueError):
     """A capture that cannot be read, or a file that cannot be written from it."""
 
-def analyze_capture(path: str) -> dict[str, Any]:
+def analyze_capture(source: str | BinaryIO) -> dict[str, Any]:
     """The flows of a capture, read once in bounded memory.
+
+    Args:
+        source: A path; or a file, which is read through Python, so that a signal ends the wait.
 
     Returns:
         ``format`` (pcapng, pcap), ``pkts``, ``bytes_read``; ``error``, why the rest could not be

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import json
+import os
+import signal
 import struct
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import polars as pl
@@ -93,6 +97,116 @@ def test_a_cut_file_is_done_and_one_with_nothing_is_bad_input(
         assert refused.returncode == 2
         assert refused.stderr.startswith(f"error: {tmp_path / name}: ")
         assert words in refused.stderr
+
+
+def test_json_looks_up_names_once_and_not_once_a_flow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """80,000 flows took 34 s: a list of all names for each of them."""
+    from rich.console import Console
+
+    from dumbbell.cli.analyze_capture import analyze_capture
+    from dumbbell.tables import Run
+
+    lines = [f"{n}.5,10.0.0.1,10.0.0.2,{1000 + n},80,100," for n in range(300)]
+    (tmp_path / "flows.csv").write_text("\n".join(lines) + "\n")
+    looks = []
+    names = Run._names
+    monkeypatch.setattr(Run, "_names", lambda *words: looks.append(words) or names(*words))
+    analyze_capture(
+        tmp_path / "flows.csv", out=None, view=None, write=None, as_json=True, console=Console()
+    )
+    (place,) = json.loads(capsys.readouterr().out)["places"]
+    assert len(place["flows"]) == 300
+    assert place["flows"][7]["flow"] == "10.0.0.1:1007 > 10.0.0.2:80"
+    assert len(looks) < 10
+
+
+def named(capture: Path, folder: Path, name: bytes) -> Path:
+    """The capture with another name of its interfaces, of the same length."""
+    content = capture.read_bytes()
+    assert content.count(b"a->b") >= 2 and len(name) == 4
+    path = folder / "named.pcapng"
+    path.write_bytes(content.replace(b"a->b", name))
+    return path
+
+
+@pytest.mark.parametrize("name", [b"a\x1b\x07b", "\u202eb".encode()])
+def test_a_name_that_nobody_sees_is_shown(capture: Path, tmp_path: Path, name: bytes) -> None:
+    """ESC and BEL are obeyed by a terminal, and with the others no figure could be drawn."""
+    path = named(capture, tmp_path, name)
+    done = analyze(path, "--out", tmp_path / "page")
+    assert (done.returncode, done.stderr) == (0, "")
+    page = (tmp_path / "page" / "index.html").read_text(encoding="utf-8")
+    assert all(line.isprintable() for line in done.stdout.splitlines())
+    assert not set("\x1b\x07\0\uffff\u202e") & set(page)
+    shown = "".join(
+        each if each.isprintable() else f"<U+{ord(each):04X}>" for each in name.decode()
+    )
+    assert shown in done.stdout
+    assert html.escape(f"{shown} after") in page
+    drawn = {path.suffix for path in (tmp_path / "page" / "figures").iterdir()}
+    assert drawn == {".svg", ".png", ".pdf", ".csv"}
+
+
+@pytest.mark.parametrize("name", ["some.pcapng", "some.flent.gz", "some.csv", "some.toml"])
+def test_a_pipe_says_that_it_waits_and_ctrl_c_ends_it(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    os.mkfifo(path)
+    command = "run" if name.endswith(".toml") else "analyze"
+    with subprocess.Popen(
+        [sys.executable, "-m", "dumbbell.cli", command, str(path)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as reader:
+        assert reader.stderr is not None
+        assert reader.stderr.readline() == (
+            f"{path}: a pipe; waiting until somebody writes to it, and ends\n"
+        )
+        with path.open("wb", buffering=0) as writer:  # which waits for the reader
+            writer.write(b"\n\r\r\n" if command == "analyze" else b"#")
+            time.sleep(0.5)
+            reader.send_signal(signal.SIGINT)
+            assert reader.wait(timeout=60) == 130
+
+
+def test_a_capture_comes_through_a_pipe(capture: Path, tmp_path: Path) -> None:
+    path = tmp_path / "pipe.pcapng"
+    os.mkfifo(path)
+    with subprocess.Popen(["cp", capture, path]) as writer:
+        done = analyze(path, "--json")
+        assert writer.wait() == 0
+    assert done.returncode == 0
+    assert "a pipe; waiting" in done.stderr
+    numbers = json.loads(done.stdout)
+    assert numbers["read"]["bytes"] == capture.stat().st_size
+    # A pipe is read but once.
+    refused = analyze(path, "--view", "a->b after", "--write", tmp_path / "x.pcap")
+    assert refused.returncode == 2
+    assert "a pipe is read once" in refused.stderr
+    # Whoever types a pipeline knows what it waits for.
+    with capture.open("rb") as file, subprocess.Popen(["cat"], stdin=file, stdout=-1) as cat:
+        command = [sys.executable, "-m", "dumbbell.cli", "analyze", "/dev/stdin"]
+        typed = subprocess.run(command, stdin=cat.stdout, capture_output=True, check=False)
+    assert (typed.returncode, typed.stderr) == (0, b"")
+
+
+def test_what_has_no_end_is_refused_by_a_sentence_that_is_true(tmp_path: Path) -> None:
+    for name, words in (
+        ("zero.pcap", "not a capture: it begins with 00 00 00 00"),
+        ("zero.csv", "not a line of the fields"),
+        ("zero.flent.gz", "'more than 33554432 bytes'\n  allowed: at most 33554432 bytes are read"),
+    ):
+        (tmp_path / name).symlink_to("/dev/zero")
+        refused = analyze(tmp_path / name)
+        assert refused.returncode == 2
+        assert words in refused.stderr
+    (tmp_path / "large.flent").touch()
+    os.truncate(tmp_path / "large.flent", (32 << 20) + 1)
+    assert "'33554433 bytes'" in analyze(tmp_path / "large.flent").stderr
+    os.truncate(tmp_path / "large.flent", 32 << 20)
+    assert "a whole data file of Flent" in analyze(tmp_path / "large.flent").stderr
 
 
 def test_flows_can_be_told_apart_in_80_columns(capture: Path) -> None:

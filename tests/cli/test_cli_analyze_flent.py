@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import json
 import re
@@ -12,9 +13,10 @@ import polars as pl
 import pytest
 
 import dumbbell
-from dumbbell.cli.analyze_flent import compare, network_of
+from dumbbell.cli.analyze_flent import compare
+from dumbbell.cli.flent_network import network_of, same_test
 from dumbbell.formats.flent import FlentFile, flent_file, read_flent, write_flent
-from dumbbell.spec import flent
+from dumbbell.spec import Flow, Link, flent
 
 Dumbbell = Callable[..., tuple[int, str, str]]
 NETWORK = flent.Network(
@@ -33,10 +35,16 @@ def measured() -> list[FlentFile]:
     ]
 
 
+def foreign(file: FlentFile) -> FlentFile:
+    """As if somebody else's program had written it: nothing says in which network."""
+    others = {key: value for key, value in file.metadata.items() if key != "DUMBBELL"}
+    return dataclasses.replace(file, metadata=others)
+
+
 def test_a_measurement_beside_the_same_test(
     dumbbell: Dumbbell, measured: list[FlentFile], tmp_path: Path
 ) -> None:
-    write_flent(measured[0], tmp_path / "a.flent.gz")
+    write_flent(foreign(measured[0]), tmp_path / "a.flent.gz")
     words = ("--qdisc", "pie target 20ms tupdate 15ms", "--replications", "3", "--out", "page")
     code, out, _ = dumbbell("analyze", "a.flent.gz", *words)
     assert code == 0
@@ -65,6 +73,78 @@ def test_rates_are_guessed_from_the_fastest_second(measured: list[FlentFile]) ->
     given, notes = network_of(measured[0], {"rate": "50mbit", "rtts": "3ms", "qdisc": "fq_codel"})
     assert (given.rate, given.rate_down, tuple(given.rtts)) == ("50mbit", None, ("3ms",))
     assert notes == []
+
+
+def test_a_file_of_ours_says_its_network(
+    dumbbell: Dumbbell, measured: list[FlentFile], tmp_path: Path
+) -> None:
+    """Not what `analyze` takes for somebody's network: a FIFO of 1000 packets."""
+    own = measured[3].metadata["DUMBBELL"]["experiment"]
+    found = same_test(measured[3], {}, {}, seed=1, timer_hz=None)
+    assert found.experiment.resolved() == own | {"seed": 1}
+    assert found.own_replication is None
+    words = '--rate 20mbit --rate-down 40mbit --qdisc "pie limit 1000 target 20ms tupdate 15ms '
+    assert found.notes[0].startswith(words)
+    assert found.notes[0].endswith("--rtt 8ms --overhead 14b: the file says so.")
+    write_flent(measured[3], tmp_path / "a.flent.gz")
+    words_typed = ("--replications", "8", "--seed", "77", "--out", "page")
+    code, out, _ = dumbbell("analyze", "a.flent.gz", *words_typed)
+    assert code == 0
+    assert "guessed" not in out and "does not say" not in out
+    inside = [line.split()[-1] for line in out.splitlines() if line.endswith((" yes ", " no "))]
+    assert inside.count("yes") > 0.6 * len(inside) > 8
+    # Of its own runs all but itself, which says nothing of how others differ.
+    files = [read_flent(tmp_path / "page" / f"simulated-{k}.flent.gz") for k in range(8)]
+    numbers = [each.metadata["DUMBBELL"]["replication"] for each in files]
+    assert numbers == [0, 1, 2, 4, 5, 6, 7, 8]
+
+
+def test_what_is_given_comes_before_what_the_file_says(measured: list[FlentFile]) -> None:
+    given = {"rate": "50mbit", "qdisc": "fq_codel", "rtts": "3ms"}
+    found = same_test(measured[0], given, {}, seed=77, timer_hz=250)
+    network = flent.Network.of(found.experiment.all_links, ["server"])
+    assert network is not None
+    assert (network.rate, network.rate_down, tuple(network.rtts)) == ("50mbit", "40mbit", ("3ms",))
+    # Of the upload; the file's other direction has its own.
+    assert network.qdisc.startswith("fq_codel")
+    assert found.experiment.timer_hz == 250
+    assert "--rate 50mbit" not in found.notes[0] and "--rate-down 40mbit" in found.notes[0]
+
+
+def test_any_links_of_a_file_of_ours_are_run_again() -> None:
+    test = flent.flent_test("tcp_1up", length_s=2, delay_s=1)
+    links = [Link(a="client", b="server", rate="5mbit", delay="2ms", loss=0.01, capture=True)]
+    other = Flow(name="other", from_="client", to="server", source={"kind": "greedy"})
+    experiment = test.experiment(links, more_flows=[other])
+    file = flent_file(dumbbell.simulate(experiment), test)
+    found = same_test(file, {}, {}, seed=1, timer_hz=None)
+    assert [flow.name for flow in found.experiment.flows] == ["tcp-upload", "other"]
+    assert found.experiment.all_links[0].forward.loss == 0.01
+    assert not found.experiment.all_links[0].forward.capture
+    assert "Links and traffic are those of the experiment in the file." in found.notes
+    # Options of a network that it is not are those of one like it.
+    guessed = same_test(file, {"rate": "7mbit"}, {}, seed=1, timer_hz=None)
+    assert "another than that of --rate" in guessed.notes[0]
+    assert guessed.experiment.all_links[1].forward.rate is None
+    assert guessed.experiment.all_links[1].rate == "7mbit"
+
+
+@pytest.mark.parametrize(
+    "experiment",
+    [{}, {"links": 1}, {"schema": 1, "name": "\u202eevil"}, {"links": [{"a": [[[]]]}]}, "other"],
+)
+def test_a_file_that_says_it_is_ours_and_is_not(
+    experiment: object, measured: list[FlentFile]
+) -> None:
+    if experiment == "other":
+        other = flent.flent_test("tcp_1up", length_s=2, delay_s=1)
+        experiment = other.experiment(NETWORK).resolved()
+    metadata = {**measured[0].metadata, "DUMBBELL": {"experiment": experiment}}
+    file = dataclasses.replace(measured[0], metadata=metadata)
+    found = same_test(file, {}, {}, seed=1, timer_hz=None)
+    assert found.notes[0].startswith("The network of the experiment in the file is not taken: ")
+    assert found.notes[0].isprintable()
+    assert any("guessed" in note for note in found.notes)
 
 
 def test_a_run_of_the_same_law_is_mostly_inside_and_another_is_not(

@@ -86,7 +86,7 @@ def test_a_strangers_text_does_nothing_to_a_terminal(dumbbell: Dumbbell, tmp_pat
         code, out, _ = dumbbell(*words)
         assert code == 0
         assert all(line.isprintable() for line in out.splitlines())
-        assert "\\x1b[2J\\ud800\\n" in out
+        assert "<U+001B>[2J<U+D800><U+000A>" in out
 
 
 def test_any_topology_and_other_traffic(dumbbell: Dumbbell, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from dumbbell import units
 from dumbbell.backends import simulate
 from dumbbell.errors import DumbbellError
-from dumbbell.formats import FormatError, read_tc, tc_iterate_text, tc_json, tc_text
+from dumbbell.formats import FormatError, read_tc, tc_iterate_text, tc_json, tc_reader, tc_text
 from dumbbell.spec import Experiment
 from dumbbell.tables import Run
 
@@ -250,3 +250,11 @@ def test_runs_that_do_not_say_enough_are_refused(tmp_path: Path) -> None:
         read_tc(file)
     with pytest.raises(DumbbellError, match="sample_interval"):
         tc_text(a_run("pfifo limit 5", sample_interval="0s"), QUEUE)
+
+
+def test_a_file_without_an_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does not say that it is too large: its size is 0."""
+    monkeypatch.setattr(tc_reader, "LARGEST_FILE_BYTES", 1000)
+    (tmp_path / "zero.txt").symlink_to("/dev/zero")
+    with pytest.raises(FormatError, match=r"'more than 1000 bytes'.*at most 1000 bytes are"):
+        read_tc(tmp_path / "zero.txt")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import re
 from pathlib import Path
 from random import Random
 
@@ -15,7 +16,8 @@ import pytest
 import dumbbell
 from dumbbell.errors import SpecError
 from dumbbell.formats.flent import FlentFile, flent_file, imported_run, read_flent, summary_text
-from dumbbell.report.figures import draw, picture
+from dumbbell.report import FigureDrawer
+from dumbbell.report.figures import draw
 from dumbbell.report.flent_plots import check_plot, draw_plot, plot_names, plots_of
 from dumbbell.report.flent_plots.series import MOST_POINTS
 from dumbbell.report.model import Figure
@@ -25,11 +27,11 @@ STREAMS = {"upload_streams": "8", "download_streams": "2", "burst_bandwidth": "3
 NETWORK = flent.Network(rate="20mbit", qdisc="pie target 20ms tupdate 15ms", rtts=("10ms",))
 
 
-def filed(name: str) -> FlentFile:
+def filed(name: str, network: flent.Network = NETWORK) -> FlentFile:
     test = flent.flent_test(name, length_s=4, delay_s=1, parameters=STREAMS)
     if name == "tcp_2up_square":
         test = test.with_controllers({"westwood": "reno"})
-    return flent_file(dumbbell.simulate(test.experiment(NETWORK)), test, title="pie")
+    return flent_file(dumbbell.simulate(test.experiment(network)), test, title="pie")
 
 
 @pytest.fixture(scope="module")
@@ -54,11 +56,23 @@ def test_every_plot_of_every_test_has_data(name: str) -> None:
 
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
 @pytest.mark.parametrize("name", ["totals", "all_scaled", "ellipsis", "box_totals"])
-def test_pictures(rrul: FlentFile, name: str, suffix: str) -> None:
+def test_pictures(rrul: FlentFile, name: str, suffix: str, drawer: FigureDrawer) -> None:
     drawn = draw_plot(rrul, name)
-    whole = picture(draw(Figure("plot", drawn.chart, drawn.data, drawn.caption)), suffix)
+    figure = Figure("plot", drawn.chart, drawn.data, drawn.caption)
+    whole = drawer.picture(draw(figure), suffix)
     assert whole[:4] in (b"\x89PNG", b"<svg", b"%PDF")
     assert len(whole) > 8_000
+
+
+@pytest.mark.parametrize("name", ["ping", "rrul"])
+def test_a_queue_that_dropped_nothing_is_drawn(name: str, drawer: FigureDrawer) -> None:
+    """Vega makes a legend without entries endless, of which no PNG can be made."""
+    drawn = draw_plot(filed(name, flent.Network(rate="20mbit", rtts=("10ms",))), "drops")
+    assert drawn.data.height == 0
+    assert drawn.caption.endswith(": none")
+    (files,) = drawer.files([draw(Figure("drops", drawn.chart, drawn.data, drawn.caption))])
+    assert not files.missing
+    assert re.match(rb'<svg [^>]*width="\d{3}" height="\d{3}"', files.pictures[".svg"])
 
 
 def test_totals_are_smoothed_over_ten_steps(rrul: FlentFile) -> None:

@@ -18,7 +18,7 @@ from report_samples import realistic_report
 from dumbbell.claims import read_claims, views_of
 from dumbbell.errors import SpecError
 from dumbbell.folders import replace_file
-from dumbbell.report import IndexEntry, report_folder, write_index, write_report
+from dumbbell.report import FigureDrawer, IndexEntry, report_folder, write_index, write_report
 from dumbbell.report.folder import REPORT
 from dumbbell.report.model import Report
 from dumbbell.report.write import INDEX_MARKER
@@ -30,8 +30,8 @@ def names(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_a_report_folder_is_complete(report: Report, tmp_path: Path) -> None:
-    page = write_report(report, tmp_path / "out")
+def test_a_report_folder_is_complete(report: Report, tmp_path: Path, drawer: FigureDrawer) -> None:
+    page = write_report(report, tmp_path / "out", drawer=drawer)
     figures = {
         f"figures/{figure.name}.{suffix}"
         for figure in report.figures
@@ -50,8 +50,10 @@ def test_a_report_folder_is_complete(report: Report, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
 
 
-def test_a_second_report_replaces_the_first_wholly(report: Report, tmp_path: Path) -> None:
-    write_report(report, tmp_path / "out")
+def test_a_second_report_replaces_the_first_wholly(
+    report: Report, tmp_path: Path, drawer: FigureDrawer
+) -> None:
+    write_report(report, tmp_path / "out", drawer=drawer)
     write_report(realistic_report(figures=(), tables={}, files={}), tmp_path / "out")
     assert names(tmp_path / "out") == {
         "index.html", "claims.json", "meta.json", "provenance.json", MARKER,
@@ -149,8 +151,8 @@ def test_replace_file_leaves_nothing_beside(tmp_path: Path) -> None:
     assert (tmp_path / "new" / "a.txt").read_bytes() == b"b"
 
 
-def test_the_index_lists_every_study(report: Report, tmp_path: Path) -> None:
-    write_report(report, tmp_path / report.study)
+def test_the_index_lists_every_study(report: Report, tmp_path: Path, drawer: FigureDrawer) -> None:
+    write_report(report, tmp_path / report.study, drawer=drawer)
     page = write_index([IndexEntry.of(report)], tmp_path)
     text = page.read_text(encoding="utf-8")
     assert f'href="{report.study}/index.html"' in text

@@ -37,10 +37,10 @@ from dumbbell.claims import (
     views_of,
 )
 from dumbbell.claims.rules import Ordering
-from dumbbell.report import claims_table, overview_table
+from dumbbell.report import FigureDrawer, claims_table, overview_table
 from dumbbell.report.badges import BADGES, SCORE_ORDER, sorted_claims
 from dumbbell.report.claims_section import MANY_NUMBERS, claim_rows, interval_words
-from dumbbell.report.figures import draw
+from dumbbell.report.figures import PICTURES, FigureFiles, draw
 from dumbbell.report.glyphs import glyph_svg
 from dumbbell.report.model import Figure, IndexEntry, Report
 from dumbbell.report.page import (
@@ -90,7 +90,10 @@ def read(page: str) -> Reader:
 
 
 def page_of(report: Report) -> str:
-    return page_html(report, [draw(figure) for figure in report.figures])
+    """With pictures and a script that nobody looks at."""
+    pictures = dict.fromkeys(PICTURES, b"picture")
+    files = [FigureFiles(draw(figure), pictures) for figure in report.figures]
+    return page_html(report, files, "window.vegaEmbed={};")
 
 
 @pytest.fixture(scope="module")
@@ -201,10 +204,11 @@ def test_a_source_address_must_be_one() -> None:
         realistic_report(source_url="javascript:alert(1)")
 
 
-def test_a_huge_figure_becomes_a_picture() -> None:
+def test_a_huge_figure_becomes_a_picture(drawer: FigureDrawer) -> None:
     frame = pl.DataFrame({"x": np.random.default_rng(0).random(60_000)})
     chart = alt.Chart(frame.head(60_000)).mark_bar().encode(x=alt.X("x:Q").bin(), y="count()")
-    page = page_of(realistic_report(figures=[Figure("huge", chart, frame, caption="Many.")]))
+    report = realistic_report(figures=[Figure("huge", chart, frame, caption="Many.")])
+    page = page_html(report, drawer.files([draw(figure) for figure in report.figures]), "script")
     assert len(page) < 500_000
     assert 'src="data:image/png;base64,' in page
 
@@ -232,7 +236,7 @@ def test_commands_are_grouped_by_host_in_order() -> None:
 
 
 def test_an_empty_report_is_a_page_still() -> None:
-    text = " ".join(read(page_html(Report(study="x", title="T", summary="S"), [])).text)
+    text = " ".join(read(page_html(Report(study="x", title="T", summary="S"), [], "")).text)
     assert "Provenance" in text
     assert "Claims" not in text
 
@@ -341,12 +345,12 @@ def test_no_disagreement_is_folded_away() -> None:
         for k in range(MANY_NUMBERS + 1)
     ]
     one = judge(claim("wrong", "The wrong one.", printed(20.0)), prediction(40.0, 2.0))
-    page = page_html(realistic_report(judged=[*agreeing, one]), [])
+    page = page_html(realistic_report(judged=[*agreeing, one]), [], "")
     fold = page[page.index(f"{MANY_NUMBERS + 1} more printed numbers") :].split("</details>")[0]
     assert fold.count('id="claim-n') == MANY_NUMBERS + 1
     assert "The wrong one." not in fold
     assert "The wrong one." in page
-    few = page_html(realistic_report(judged=[*agreeing[1:], one]), [])
+    few = page_html(realistic_report(judged=[*agreeing[1:], one]), [], "")
     assert "more printed numbers" not in few
 
 

@@ -11,12 +11,14 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from dumbbell.cli.failing import print_warning
 from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.tables import print_table
 from dumbbell.cli.telling import tell
 from dumbbell.errors import SpecError
 from dumbbell.formats import read_capture, read_tshark_csv, write_view
 from dumbbell.metrics.captured import CapturedFlows, captured_flows, captured_places
+from dumbbell.printable import printable
 from dumbbell.report import report_folder, write_report
 from dumbbell.report.capture_page import (
     MOST_ROWS,
@@ -55,18 +57,22 @@ def analyze_capture(
     if out is not None:
         place = report_folder(out, "capture", source=file, replace=replace, tell=tell)
         place.check()
+    if write is not None and file.is_fifo():
+        raise SpecError("--write", write, "a capture in a file; a pipe is read once")
     is_csv = file.suffix.lower() == ".csv"
     run = read_tshark_csv(file) if is_csv else read_capture(file)
     places = captured_places(run)
     for problem in run.meta["problems"]:
-        print(f"{file}: {problem}", file=sys.stderr)
+        print(printable(f"{file}: {problem}"), file=sys.stderr)
     if write is not None:
         if is_csv:
             raise SpecError("--write", write, "a capture; a CSV has no packets")
         _write(run, file, write, view)
     found = [(place_name(run, *place), captured_flows(run, *place)) for place in places]
     # Before anything is printed: whoever reads that may go away (`| head`).
-    page = write_report(capture_report(run), place) if place is not None else None
+    page = None
+    if place is not None:
+        page = write_report(capture_report(run), place, tell=print_warning)
     if as_json:
         print(json_text(_numbers(run, found)))
         return
@@ -90,6 +96,7 @@ def _write(run: Run, file: Path, target: Path, view: str | None) -> None:
 
 
 def _numbers(run: Run, found: list[tuple[str, CapturedFlows]]) -> dict[str, Any]:
+    flow_names = run.flow_names  # a new list at each look
     return {
         "source": run.meta["source"],
         "read": run.meta["read"],
@@ -99,7 +106,7 @@ def _numbers(run: Run, found: list[tuple[str, CapturedFlows]]) -> dict[str, Any]
                 "name": name,
                 "flows": [
                     {
-                        "flow": run.flow_names[index],
+                        "flow": flow_names[index],
                         "pkts": int(flows.pkts[row]),
                         "bytes": int(flows.bytes[row]),
                         "duration_s": float(flows.duration_s[row]),
@@ -117,7 +124,8 @@ def _numbers(run: Run, found: list[tuple[str, CapturedFlows]]) -> dict[str, Any]
 
 def _show(run: Run, found: list[tuple[str, CapturedFlows]], console: Console) -> None:
     read = run.meta["read"]
-    console.print(Text(f"{run.meta['source']}: {read['format']}, {read['pkts']} packets read"))
+    source = printable(run.meta["source"])
+    console.print(Text(f"{source}: {read['format']}, {read['pkts']} packets read"))
     if not found:
         return
     print_table(_places(found), console)

@@ -13,20 +13,19 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from dumbbell.cli.failing import print_warning
+from dumbbell.cli.flent_network import same_test
 from dumbbell.cli.tables import print_table
 from dumbbell.cli.telling import tell
 from dumbbell.errors import SpecError
 
 if TYPE_CHECKING:
+    from dumbbell.cli.flent_network import SameTest
     from dumbbell.formats.flent import FlentFile
     from dumbbell.report import Figure, Report, ValueTable
     from dumbbell.spec import Experiment
-    from dumbbell.spec.flent import FlentTest, Network
 
 FEWEST_REPLICATIONS = 2
-_FULL_FRAME = 1514 / 1448
-"""Bytes on an Ethernet of a full segment with time stamps, over its payload."""
-_SECOND_S = 1.0
 _FIGURES = ("all_scaled", "totals", "ellipsis", "ping", "tcp_cwnd", "drops", "delay", "backlog")
 
 
@@ -38,7 +37,7 @@ class Beside:
         network: Keys of `Network` that somebody gave; the others are estimated from the file.
         replications: How many runs; 0 for none.
         seed: All randomness follows from it.
-        timer_hz: Of the kernel that is modelled.
+        timer_hz: Of the kernel that is modelled; the file's own, else 1000, when None.
         jobs: Threads; 0 for one a core.
         instead: Controllers to run in place of those the test names.
     """
@@ -46,7 +45,7 @@ class Beside:
     network: Mapping[str, str]
     replications: int = 5
     seed: int = 1
-    timer_hz: int = 1000
+    timer_hz: int | None = None
     jobs: int = 0
     instead: Mapping[str, str] | None = None
 
@@ -106,18 +105,21 @@ def analyze_flent(
         place = report_folder(out, name, source=path, replace=replace, tell=tell)
         place.check()
     runs: list[FlentFile] = []
-    experiment = None
-    notes: list[str] = []
+    same = None
     if beside.replications:
-        experiment, test, notes = _same_test(file, beside)
-        runs = _simulated(experiment, test, beside)
+        same = same_test(
+            file, beside.network, beside.instead or {}, seed=beside.seed, timer_hz=beside.timer_hz
+        )
+        runs = _simulated(same, beside)
+    notes = same.notes if same is not None else []
+    experiment = same.experiment if same is not None else None
     rows = compare(file, runs)
     console.print(Text(_headline(file)))
     for note in notes:
         console.print(Text(note), soft_wrap=True)
     print_table(_grid(rows, with_runs=bool(runs)), console)
     if place is not None:
-        page = write_report(_report(file, runs, rows, experiment, notes), place)
+        page = write_report(_report(file, runs, rows, experiment, notes), place, tell=print_warning)
         console.print(f"page: {page}", markup=False, soft_wrap=True)
 
 
@@ -154,108 +156,8 @@ def _statistic(name: str, values: np.ndarray[Any, np.dtype[np.float64]]) -> floa
     return float(values.mean() if name == "mean" else np.percentile(values, 95))
 
 
-def _same_test(file: FlentFile, beside: Beside) -> tuple[Experiment, FlentTest, list[str]]:
-    from dumbbell.formats.flent import flent_test_of
-    from dumbbell.spec.flent import TEST_NAMES
-
-    if file.text("NAME") not in TEST_NAMES:
-        allowed = f"one of {', '.join(TEST_NAMES)}; --replications 0 shows the measurement alone"
-        raise SpecError("NAME", file.text("NAME"), allowed)
-    test = flent_test_of(file)
-    test = test.with_controllers(beside.instead or {})
-    network, notes = network_of(file, beside.network)
-    experiment = test.experiment(network, seed=beside.seed, timer_hz=beside.timer_hz)
-    return experiment, test, [*notes, *test.notes]
-
-
-def network_of(file: FlentFile, given: Mapping[str, str]) -> tuple[Network, list[str]]:
-    """The network that is built in, with what was given and else what the file lets guess.
-
-    Rates are those of the fastest second of each direction's goodput, with the headers of full
-    segments; the round trip is the least ping. What a file cannot say is left as it is by default.
-
-    Args:
-        file: The measurement.
-        given: Keys of `Network` with their values.
-
-    Returns:
-        The network, and a sentence on where each of its values comes from.
-    """
-    from dumbbell.spec.flent import Network
-
-    guessed: dict[str, tuple[str, str]] = {}
-    up, down = (_fastest_bps(file, way) for way in ("upload", "download"))
-    fastest = up or down
-    if fastest:
-        guessed["rate"] = (_rounded(fastest), "the fastest second of the measurement")
-    if up and down:
-        guessed["rate_down"] = (_rounded(down), "the fastest second of the measurement")
-    least_ms = _least_ping_ms(file)
-    if least_ms is not None:
-        guessed["rtts"] = (f"{round(least_ms * 1e6)}ns", "the least ping")
-    values: dict[str, Any] = {key: value for key, (value, _) in guessed.items()}
-    values |= given
-    if "rate" in given and "rate_down" not in given:
-        values.pop("rate_down", None)
-    if "rtts" in values:
-        values["rtts"] = (values["rtts"],)
-    network = Network(**values)
-    notes = []
-    for key, option in (("rate", "--rate"), ("rate_down", "--rate-down"), ("rtts", "--rtt")):
-        if key in guessed and key not in given and key in values:
-            value, where = guessed[key]
-            notes.append(f"{option} {_readable(value)}: guessed, from {where}.")
-    if "qdisc" not in given:
-        notes.append(f'--qdisc "{network.qdisc}": a file does not say which it was.')
-    return network, notes
-
-
-def _rounded(bps: float) -> str:
-    """Four digits: a guess has no more."""
-    return f"{float(f'{bps:.4g}'):.0f}bit"
-
-
-def _readable(quantity: str) -> str:
-    if quantity.endswith("bit"):
-        return f"{float(quantity.removesuffix('bit')) / 1e6:.4g}mbit"
-    return f"{float(quantity.removesuffix('ns')) / 1e6:.4g}ms"
-
-
-def _fastest_bps(file: FlentFile, way: str) -> float:
-    """On the wire, bit/s; 0 where the file has no such traffic."""
-    from dumbbell.formats.flent import is_measured
-
-    sums = file.results.get(f"TCP {way} sum")
-    if sums is None:
-        streams = [
-            name
-            for name in file.results
-            if name.startswith(("TCP", "UDP"))
-            and ("::" not in name or name.rpartition("::")[2].isdecimal())
-            and is_measured(file, name)
-            and (way in name or (way == "upload" and "download" not in name))
-        ]
-        columns = [file.results[name] for name in streams]
-        sums = [
-            sum(value for value in row if value is not None) if any(row) else None
-            for row in zip(*columns, strict=True)
-        ]
-    width = max(1, round(_SECOND_S / (file.number("STEP_SIZE") or 0.2)))
-    values = [value for value in sums if value is not None]
-    means = [sum(values[k : k + width]) / width for k in range(len(values) - width + 1)]
-    return max(means, default=0.0) * 1e6 * _FULL_FRAME
-
-
-def _least_ping_ms(file: FlentFile) -> float | None:
-    from dumbbell.formats.flent import series_values
-
-    pings = [s for s in file.results if s.startswith("Ping (ms)") and not s.endswith("avg")]
-    values = [value for series in pings for value in series_values(file, series) if value > 0]
-    return min(values, default=None)
-
-
-def _simulated(experiment: Experiment, test: FlentTest, beside: Beside) -> list[FlentFile]:
-    """A data file a replication, in their order."""
+def _simulated(same: SameTest, beside: Beside) -> list[FlentFile]:
+    """A data file a replication, in their order; never the replication that the file itself is."""
     from dumbbell.backends import BatchProgress, run_many
     from dumbbell.cli.flent import hint_at_instead
     from dumbbell.cli.progress import shown_progress
@@ -268,13 +170,14 @@ def _simulated(experiment: Experiment, test: FlentTest, beside: Beside) -> list[
     with stopped_by_ctrl_c() as stop, shown_progress() as show:
 
         def tell(progress: BatchProgress) -> None:
-            show(Progress(test.name, min(progress.done, float(total)), float(total), "runs"))
+            show(Progress(same.test.name, min(progress.done, float(total)), float(total), "runs"))
 
-        jobs = [(experiment, number) for number in range(total)]
+        numbers = [number for number in range(total + 1) if number != same.own_replication]
+        jobs = [(same.experiment, number) for number in numbers[:total]]
         with hint_at_instead():
             for _, run in run_many(jobs, jobs=beside.jobs, cancel=stop, on_progress=tell):
                 title = f"simulated-{run.replication}"
-                files[run.replication] = flent_file(run, test, title=title)
+                files[run.replication] = flent_file(run, same.test, title=title)
         if stop.is_set():
             raise Interrupted("stopped; nothing was written")
     return [files[number] for number in sorted(files)]

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from dumbbell.cli.waiting import say_if_pipe
 from dumbbell.errors import SpecError
 
 FLENT_ENDS = (".flent.gz", ".flent", ".flnt", ".flent.bz2", ".json.gz", ".json", ".json.bz2")
@@ -49,7 +50,10 @@ def analyze_command(
     replications: Annotated[
         int, typer.Option(help="Simulated runs to set it beside; 0 for none.", min=0, max=10_000)
     ] = 5,
-    timer_hz: Annotated[int, typer.Option(help="Timer ticks a second: 100, 250, 1000.")] = 1000,
+    timer_hz: Annotated[
+        int | None,
+        typer.Option(help="Timer ticks a second: 100, 250, 1000; the file's, else 1000."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="All randomness follows from it.")] = 1,
     jobs: Annotated[int, typer.Option(help="Threads; 0 for one a core.", min=0)] = 0,
     view: Annotated[
@@ -78,6 +82,7 @@ def analyze_command(
     }
     console = Console(file=sys.stdout)
     console = console if console.is_terminal else Console(file=sys.stdout, width=PIPED_WIDTH)
+    say_if_pipe(file)
     if not file.name.endswith(FLENT_ENDS):
         from dumbbell.cli.analyze_capture import analyze_capture
 

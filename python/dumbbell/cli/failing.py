@@ -6,6 +6,7 @@ import os
 import sys
 
 from dumbbell.errors import EXIT_BAD_INPUT, EXIT_NO_ROOM, NO_ROOM, DumbbellError, SpecError
+from dumbbell.printable import printable
 
 
 def exit_code_of(error: Exception) -> int | None:
@@ -24,7 +25,8 @@ def exit_code_of(error: Exception) -> int | None:
             # Whatever else is written has a name (`dumbbell.folders`).
             where = "standard output"
             _give_up_output()
-        print(f"error: {f'{where}: ' if where else ''}{error.strerror or error}", file=sys.stderr)
+        said = f"{f'{where}: ' if where else ''}{error.strerror or error}"
+        print(f"error: {_shown(said)}", file=sys.stderr)
         return EXIT_NO_ROOM if error.errno in NO_ROOM else EXIT_BAD_INPUT
     return None
 
@@ -32,6 +34,11 @@ def exit_code_of(error: Exception) -> int | None:
 def _give_up_output() -> None:
     """Keep Python from trying once more when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def print_warning(sentence: str) -> None:
+    """Something that is missing from what was done, on standard error."""
+    print(f"warning: {_shown(sentence)}", file=sys.stderr)
 
 
 def print_error(error: DumbbellError, of: str = "") -> None:
@@ -42,11 +49,17 @@ def print_error(error: DumbbellError, of: str = "") -> None:
         of: What comes before it: whose error it is.
     """
     if isinstance(error, SpecError) and not error.is_sentence:
-        print(f"error: {of}{error.path or 'experiment'}: {error.value!r}", file=sys.stderr)
+        where = _shown(error.path or "experiment")
+        print(f"error: {of}{where}: {error.value!r}", file=sys.stderr)
         if error.reason:
-            print(f"  because: {error.reason}", file=sys.stderr)
-        print(f"  allowed: {error.allowed}", file=sys.stderr)
+            print(f"  because: {_shown(error.reason)}", file=sys.stderr)
+        print(f"  allowed: {_shown(error.allowed)}", file=sys.stderr)
         if error.hint:
             print(f"  did you mean {error.hint!r}?", file=sys.stderr)
     else:
-        print(f"error: {of}{error}", file=sys.stderr)
+        print(f"error: {of}{_shown(str(error))}", file=sys.stderr)
+
+
+def _shown(text: str) -> str:
+    """With what a name of somebody's file may have in it."""
+    return printable(text, lines=True)

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from dumbbell.cli.noticing import print_notices
+from dumbbell.cli.waiting import say_if_pipe
 from dumbbell.errors import SpecError
 from dumbbell.folders import replace_file
 
@@ -92,6 +93,7 @@ def flent(options: FlentOptions, console: Console) -> None:
     if options.input is not None:
         from dumbbell.formats.flent import read_flent
 
+        say_if_pipe(options.input)
         _show(read_flent(options.input), options.input, options, console)
         return
     test = _test(options)
@@ -299,8 +301,9 @@ def write_plot(file: FlentFile, name: str, target: Path) -> None:
 
     Raises:
         SpecError: The file has no such plot.
+        DrawingError: It could not be drawn.
     """
-    from dumbbell.report.figures import draw, picture
+    from dumbbell.report.figures import FigureDrawer, draw
     from dumbbell.report.flent_plots import draw_plot
     from dumbbell.report.model import Figure
 
@@ -309,4 +312,6 @@ def write_plot(file: FlentFile, name: str, target: Path) -> None:
     caption = f"{file.text('NAME')}{f', {title}' if title else ''}: {drawn.caption}"
     chart = drawn.chart.properties(title=caption)
     figure = Figure(name, chart, drawn.data, caption)
-    replace_file(target, picture(draw(figure), target.suffix.lower()))
+    with FigureDrawer() as drawer:
+        content = drawer.picture(draw(figure), target.suffix.lower())
+    replace_file(target, content)

@@ -13,13 +13,14 @@ from rich.console import Console
 from rich.text import Text
 
 from dumbbell.claims import contradicting, to_rows
-from dumbbell.cli.failing import print_error
+from dumbbell.cli.failing import print_error, print_warning
 from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.progress import shown_progress
 from dumbbell.cli.stopping import stopped_by_ctrl_c
 from dumbbell.cli.telling import tell
 from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE, DumbbellError, RunError
 from dumbbell.report import (
+    FigureDrawer,
     IndexEntry,
     check_index,
     claims_table,
@@ -76,15 +77,8 @@ def reproduce(
     Returns:
         The exit status.
     """
-    targets = {
-        each: _folder(folder, each, options, replace=replace)
-        for each, folder in _targets(name, out).items()
-    }
+    targets = _checked_folders(name, out, options, replace=replace)
     studies = {each: get_study(each) for each in targets}
-    for target in targets.values():
-        target.check()
-    if name == ALL:
-        check_index(out or DEFAULT_FOLDER)
     # Asked of all before the first one takes its minutes.
     not_run = _lacking(studies, options)
     if not_run and len(not_run) == len(studies):
@@ -92,10 +86,13 @@ def reproduce(
     for each, lack in not_run.items():
         print_error(lack, f"{each} is not run: ")
     written: list[_Written] = []
-    with stopped_by_ctrl_c() as stop:
+    with stopped_by_ctrl_c() as stop, FigureDrawer() as drawer:
+        if options.quick:
+            # In a campaign of hours the memory is better left to the runs.
+            drawer.prepare()
         for each in [study for study in targets if study not in not_run]:
             try:
-                done = _one(studies[each], changed(options, cancel=stop), targets[each])
+                done = _one(studies[each], changed(options, cancel=stop), targets[each], drawer)
             except DumbbellError as error:
                 # One study's failure is no reason to lose the others.
                 not_run[each] = _survived(error, alone=name != ALL)
@@ -130,6 +127,25 @@ def _status(written: Iterable[_Written], not_run: Iterable[DumbbellError]) -> in
     against = any(contradicting(each.report.judged) for each in written)
     of_claims = EXIT_CONTRADICTED_OR_FAILED if against else EXIT_DONE
     return max([of_claims, *(why.exit_code for why in not_run)])
+
+
+def _checked_folders(
+    name: str, out: Path | None, options: StudyOptions, *, replace: bool
+) -> dict[str, ResultFolder]:
+    """Study to the folder of its page, each of which may be written.
+
+    Raises:
+        SpecError: One holds something that is not to be replaced.
+    """
+    targets = {
+        each: _folder(folder, each, options, replace=replace)
+        for each, folder in _targets(name, out).items()
+    }
+    for target in targets.values():
+        target.check()
+    if name == ALL:
+        check_index(out or DEFAULT_FOLDER)
+    return targets
 
 
 def _targets(name: str, out: Path | None) -> Mapping[str, Path]:
@@ -168,7 +184,9 @@ def _not_run_entry(study: Study, why: DumbbellError) -> IndexEntry:
     return IndexEntry(study=study.id, title=study.title, summary="", not_run=str(why))
 
 
-def _one(study: Study, options: StudyOptions, target: ResultFolder) -> _Written:
+def _one(
+    study: Study, options: StudyOptions, target: ResultFolder, drawer: FigureDrawer
+) -> _Written:
     began = time.monotonic(), time.process_time()
     with shown_progress() as show:
         report = study.reproduce(changed(options, on_progress=show))
@@ -179,7 +197,8 @@ def _one(study: Study, options: StudyOptions, target: ResultFolder) -> _Written:
         "cpu_s": time.process_time() - began[1],
     }
     report = changed(report, provenance={**report.provenance, **times})
-    return _Written(report, write_report(report, target))
+    page = write_report(report, target, drawer=drawer, tell=print_warning)
+    return _Written(report, page)
 
 
 def _interrupted(

@@ -15,6 +15,7 @@ from dumbbell.cli.progress import shown_progress
 from dumbbell.cli.stopping import stopped_by_ctrl_c
 from dumbbell.cli.summary import print_summary, summary_numbers
 from dumbbell.cli.telling import tell
+from dumbbell.cli.waiting import say_if_pipe
 from dumbbell.errors import RunError
 from dumbbell.formats import ping_text, tc_iterate_text
 from dumbbell.spec import Experiment
@@ -37,6 +38,7 @@ def run_file(
 
     With ``replace`` also where the run of another experiment lies.
     """
+    say_if_pipe(file)
     experiment = Experiment.from_toml(file)
     if seed is not None:
         experiment = experiment.with_seed(seed)

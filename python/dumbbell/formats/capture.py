@@ -6,7 +6,6 @@ not depend on the file. What cannot be read is named in the run's meta, and what
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 from dumbbell import _engine
 from dumbbell.folders import no_room, replaced_file
 from dumbbell.formats.errors import FormatError, UnreadableError
+from dumbbell.inputs import open_input
 from dumbbell.tables import SCHEMA, Run
 
 MOST_FLOWS = 200_000
@@ -45,9 +45,10 @@ def read_capture(source: str | Path) -> Run:
         OSError: There is no such file.
     """
     path = Path(source)
-    _check_is_there(path)
     try:
-        found = _engine.analyze_capture(str(path))
+        with open_input(path) as file:
+            # What the native module reads itself is faster, and a pipe can be opened but once.
+            found = _engine.analyze_capture(file if path.is_fifo() else str(path))
     except _engine.CaptureError as error:
         is_text = 'begins with "' in str(error)
         hint = "; tshark's fields are read from a file named .csv" if is_text else ""
@@ -116,7 +117,7 @@ def write_view(source: str | Path, target: str | Path, *, queue: str, place: int
         OSError: A file cannot be read or written.
     """
     path, out = Path(source), Path(target)
-    _check_is_there(path)
+    path.open("rb").close()  # the native module's error does not name the file
     style = out.suffix.removeprefix(".")
     if style not in ("pcap", "pcapng"):
         raise FormatError(str(out), out.suffix, "a name that ends with .pcap or .pcapng")
@@ -130,17 +131,6 @@ def write_view(source: str | Path, target: str | Path, *, queue: str, place: int
             if full is not None:
                 raise full from error  # it is not the capture's fault
             raise UnreadableError(str(path), str(error)) from None
-
-
-def _check_is_there(path: Path) -> None:
-    """Refuse what cannot be opened by an error that names it; that of the native module does not.
-
-    Raises:
-        OSError: There is no such file, or it may not be read.
-    """
-    # A pipe is read once, by whoever reads it.
-    if not stat.S_ISFIFO(path.stat().st_mode):
-        path.open("rb").close()
 
 
 def _problems(found: dict[str, Any]) -> list[str]:

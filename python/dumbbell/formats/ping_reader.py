@@ -7,6 +7,7 @@ Tolerant of what real files hold (``-D`` timestamps, address with or without a n
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -14,7 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
+from dumbbell.formats.bounded import too_large
 from dumbbell.formats.errors import FormatError
+from dumbbell.inputs import open_input
 from dumbbell.tables import NO_INSTANT, SCHEMA, Run
 
 LARGEST_FILE_BYTES = 256 << 20
@@ -144,12 +147,14 @@ def _imported(rows: list[tuple[int, int, int, int]], meta: Mapping[str, object])
 
 
 def _lines(path: Path) -> Iterator[str]:
-    if path.stat().st_size > LARGEST_FILE_BYTES:
-        raise FormatError(str(path), f"{path.stat().st_size} bytes", "at most 256 MB are read")
-    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+    left = LARGEST_FILE_BYTES
+    with io.TextIOWrapper(open_input(path), encoding="utf-8", errors="replace", newline="") as file:
         number = 0
         while line := file.readline(LARGEST_LINE):
             number += 1
+            left -= len(line)
+            if left < 0:
+                raise too_large(path, LARGEST_FILE_BYTES)
             if len(line) == LARGEST_LINE:
                 raise FormatError(
                     f"{path}:{number}", line[:40], "lines of a few hundred characters"

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from dumbbell.formats.bounded import read_bounded
 from dumbbell.formats.errors import FormatError
 from dumbbell.tables import SCHEMA, Run
 
@@ -79,9 +80,7 @@ def read_tc(source: str | Path) -> Run:
         FormatError: It is not tc's output, is too large, or has several blocks without times.
     """
     path = Path(source)
-    if path.stat().st_size > LARGEST_FILE_BYTES:
-        raise FormatError(str(path), f"{path.stat().st_size} bytes", "at most 256 MB are read")
-    text = path.read_text(encoding="utf-8", errors="replace")
+    text = read_bounded(path, LARGEST_FILE_BYTES).decode("utf-8", errors="replace")
     blocks = [block for block in _blocks(text, str(path)) if block.readings]
     if not blocks:
         raise FormatError(str(path), text[:40], "the output of tc -s qdisc show is expected")

@@ -8,6 +8,7 @@ tcp.analysis.retransmission``.
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ import numpy as np
 
 from dumbbell.formats.capture import MOST_FLOWS, NOT_KNOWN, imported
 from dumbbell.formats.errors import UnreadableError
+from dumbbell.inputs import open_input
 from dumbbell.tables import Run
 
 CSV_FIELDS = (
@@ -259,7 +261,7 @@ def _csv_lines(path: Path) -> Iterator[str | None]:
 
     None is the last where a line does not end within a mebibyte.
     """
-    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+    with io.TextIOWrapper(open_input(path), encoding="utf-8", errors="replace", newline="") as file:
         length = 0
         while part := file.readline(LONGEST_LINE):
             ends = part.endswith("\n")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         line_with_band,
         points_with_interval,
     )
+    from dumbbell.report.figures import FigureDrawer
     from dumbbell.report.folder import report_folder
     from dumbbell.report.model import (
         Figure,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     )
     from dumbbell.report.terminal import claims_table, counts_lines, overview_table
     from dumbbell.report.topology import Topology
-    from dumbbell.report.write import check_index, write_index, write_report
+    from dumbbell.report.write import FigureWarning, check_index, write_index, write_report
 
 _MODULE_OF = {
     "Cell": "cells",
@@ -45,6 +46,8 @@ _MODULE_OF = {
     "points_with_interval": "charts",
     "report_folder": "folder",
     "Figure": "model",
+    "FigureDrawer": "figures",
+    "FigureWarning": "write",
     "IndexEntry": "model",
     "LoadRow": "model",
     "Report": "model",
@@ -63,6 +66,8 @@ __all__ = [
     "Cell",
     "Curve",
     "Figure",
+    "FigureDrawer",
+    "FigureWarning",
     "IndexEntry",
     "IntervalRow",
     "LoadRow",

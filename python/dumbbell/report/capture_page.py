@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dumbbell.metrics.captured import CapturedFlows, captured_flows, captured_places
+from dumbbell.printable import printable
 from dumbbell.report.charts import Curve, Sample, ecdf_chart, line_with_band
 from dumbbell.report.model import Figure, Report, ValueRow, ValueTable
 from dumbbell.tables import Run
@@ -71,8 +72,8 @@ def capture_report(run: Run) -> Report:
 
 
 def place_name(run: Run, queue: int, place: int) -> str:
-    """A place as one says it: ``a->b after``, or the interface's name."""
-    name = run.queue_names[queue]
+    """A place as one says it: ``a->b after``, or the interface's name, made printable."""
+    name = printable(run.queue_names[queue])
     return {0: f"{name} before", 1: f"{name} after"}.get(place, name)
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import altair as alt
-import vl_convert
 
+from dumbbell.errors import DumbbellError
+from dumbbell.printable import printable
+from dumbbell.report.figure_frames import PDF, PNG, SCRIPT, SVG, Request
+from dumbbell.report.figure_process import Drawing, FigureProcesses
 from dumbbell.report.model import Figure
+from dumbbell.report.spreadsheets import for_spreadsheets
 from dumbbell.report.theme import themed
 
 if TYPE_CHECKING:
@@ -20,8 +22,7 @@ if TYPE_CHECKING:
 
     from dumbbell.report.model import Frame
 
-PNG_SCALE = 2.0
-"""Pixels per CSS pixel of a PNG: sharp on a projector and in a paper's two columns."""
+PICTURES = (SVG, PNG, PDF)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,42 +34,148 @@ class DrawnFigure:
 
 
 def draw(figure: Figure) -> DrawnFigure:
-    """Turn a figure's chart into Vega-Lite, with the theme."""
+    """Turn a figure's chart into Vega-Lite, with the theme and only text that can be shown."""
     # Altair refuses more than 5000 rows by default; builders thin their data, and what others
     # bring is measured on the page (see dumbbell.report.page) rather than lost after a long run.
     with themed(), alt.data_transformers.enable("default", max_rows=None):
         spec: dict[str, Any] = figure.chart.to_dict()
     spec["description"] = figure.description or figure.caption
-    return DrawnFigure(figure, spec)
+    return DrawnFigure(figure, _shown(spec))
 
 
-def write_figure(drawn: DrawnFigure, folder: Path) -> None:
-    """Write ``NAME.svg``, ``.png``, ``.pdf`` and ``.csv`` into an existing folder."""
-    stem = folder / drawn.figure.name
-    svg = _svg(drawn)
-    for suffix in (".svg", ".png", ".pdf"):
-        stem.with_name(f"{stem.name}{suffix}").write_bytes(_converted(svg, suffix))
+def _shown(value: Any) -> Any:
+    """The same with every text printable: names of a stranger's file reach titles and data.
+
+    Characters that XML has not (most controls, halves of surrogate pairs) end the process that
+    draws, and those that change the direction of writing let a label lie.
+    """
+    if isinstance(value, str):
+        return printable(value, lines=True)
+    if isinstance(value, Mapping):
+        return {printable(key, lines=True): _shown(each) for key, each in value.items()}
+    return [_shown(each) for each in value] if isinstance(value, list) else value
+
+
+@dataclass(frozen=True, slots=True)
+class FigureFiles:
+    """What became of a figure.
+
+    Attributes:
+        drawn: The figure and its specification.
+        pictures: Contents of the files that could be made, by suffix.
+        lost: Why the others could not, as part of a sentence; empty when there are all.
+    """
+
+    drawn: DrawnFigure
+    pictures: Mapping[str, bytes]
+    lost: str = ""
+
+    @property
+    def missing(self) -> list[str]:
+        """Suffixes of the pictures that could not be made."""
+        return [suffix for suffix in PICTURES if suffix not in self.pictures]
+
+    @property
+    def sentence(self) -> str:
+        """What is missing and why; empty when nothing is."""
+        if not self.missing:
+            return ""
+        if len(self.missing) == len(PICTURES):
+            return f"This figure could not be drawn: {self.lost}."
+        names = " and ".join(suffix.removeprefix(".").upper() for suffix in self.missing)
+        return f"There is no {names} of this figure: {self.lost}."
+
+
+class DrawingError(DumbbellError):
+    """A picture that somebody asked for could not be drawn."""
+
+
+_scripts: dict[str, str] = {}
+"""By version of Vega-Lite, once made: it takes seconds, and all pages have the same."""
+
+
+class FigureDrawer:
+    """Draws figures in child processes; one that cannot be drawn costs itself.
+
+    To be used in one thread, as a context: the children live until it is left.
+    """
+
+    def __init__(self, processes: FigureProcesses | None = None) -> None:
+        """Start nothing yet.
+
+        Args:
+            processes: The children; as many as there are by default when None.
+        """
+        self._processes = processes or FigureProcesses()
+        self._script: Drawing | None = None
+
+    def __enter__(self) -> Self:
+        """Itself."""
+        self._processes.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the children, whatever they do."""
+        self._processes.close()
+
+    def prepare(self) -> None:
+        """Have made what takes seconds and every page needs, beside the caller's own work."""
+        if self._script is None and _vega_lite() not in _scripts:
+            self._script = self._processes.submit({"vega_lite": _vega_lite()})
+
+    def script(self) -> str:
+        """Vega, Vega-Lite and vega-embed in one JavaScript; empty where it cannot be had."""
+        self.prepare()
+        if self._script is not None:
+            self._processes.wait([self._script])
+            if made := self._script.parts.get(SCRIPT):
+                _scripts[_vega_lite()] = made.decode("utf-8")
+        return _scripts.get(_vega_lite(), "")
+
+    def files(self, figures: Sequence[DrawnFigure]) -> list[FigureFiles]:
+        """The files of each figure, drawn side by side."""
+        drawings = [self._processes.submit(_request(each, PICTURES)) for each in figures]
+        self._processes.wait(drawings)
+        return [
+            FigureFiles(figure, drawing.parts, drawing.lost)
+            for figure, drawing in zip(figures, drawings, strict=True)
+        ]
+
+    def picture(self, drawn: DrawnFigure, suffix: str) -> bytes:
+        """A figure in the format that a file name's suffix stands for: .svg, .png or .pdf.
+
+        Raises:
+            DrawingError: It could not be drawn.
+        """
+        drawing = self._processes.submit(_request(drawn, [suffix]))
+        self._processes.wait([drawing])
+        if suffix not in drawing.parts:
+            raise DrawingError(f"{drawn.figure.name}{suffix} could not be drawn: {drawing.lost}")
+        return drawing.parts[suffix]
+
+
+def write_figure(files: FigureFiles, folder: Path) -> None:
+    """Write ``NAME.csv`` and the pictures there are, ``NAME.svg``, ``.png`` and ``.pdf``.
+
+    Args:
+        files: Of a figure.
+        folder: An existing one.
+    """
+    figure = files.drawn.figure
+    for suffix, content in files.pictures.items():
+        (folder / f"{figure.name}{suffix}").write_bytes(content)
     # As text, since the errors of a library's own writing do not say that a disk is full.
-    csv = as_polars(drawn.figure.data).write_csv()
-    stem.with_name(f"{stem.name}.csv").write_text(csv, encoding="utf-8", newline="")
+    csv = for_spreadsheets(as_polars(figure.data)).write_csv()
+    (folder / f"{figure.name}.csv").write_text(csv, encoding="utf-8", newline="")
 
 
-def png(drawn: DrawnFigure) -> bytes:
-    """The figure as PNG, :data:`PNG_SCALE` pixels per CSS pixel."""
-    return picture(drawn, ".png")
+def _request(drawn: DrawnFigure, suffixes: Sequence[str]) -> Request:
+    return {"spec": still(drawn.spec), "suffixes": list(suffixes), "vega_lite": _vega_lite()}
 
 
-def picture(drawn: DrawnFigure, suffix: str) -> bytes:
-    """The figure in the format that a file name's suffix stands for: .svg, .png or .pdf."""
-    return _converted(_svg(drawn), suffix)
-
-
-def _svg(drawn: DrawnFigure) -> str:
-    # allowed_base_urls: a chart that names data elsewhere fails instead of fetching it.
-    version = vega_lite_version()
-    spec = still(drawn.spec)
-    svg = vl_convert.vegalite_to_svg(spec, vl_version=version, allowed_base_urls=[])
-    return _renumbered(svg)
+def _vega_lite() -> str:
+    """Major and minor version that Altair writes for."""
+    return ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 
 
 def still(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,53 +210,6 @@ def _without_clip(layer: Mapping[str, Any]) -> dict[str, Any]:
         return dict(layer)
     mark = {key: value for key, value in layer["mark"].items() if key != "clip"}
     return {**layer, "mark": mark}
-
-
-def _converted(svg: str, suffix: str) -> bytes:
-    """From the SVG to another format, so that Vega works out a chart once for all three."""
-    if suffix == ".png":
-        return vl_convert.svg_to_png(svg, scale=PNG_SCALE)
-    return vl_convert.svg_to_pdf(svg) if suffix == ".pdf" else svg.encode("utf-8")
-
-
-def _renumbered(svg: str) -> str:
-    """The same SVG with its clip paths and gradients numbered from 1.
-
-    Vega counts them over the life of the process: without this a figure's bytes would depend on
-    how many were drawn before it.
-    """
-    numbers: dict[str, int] = {}
-
-    def renumber(found: re.Match[str]) -> str:
-        number = numbers.setdefault(found[2] + found[3], len(numbers) + 1)
-        return f"{found[1]}{found[2]}{number}"
-
-    return re.sub(r"""(id="|url\(#)([a-z]+_?)(\d+)(?=[")])""", renumber, svg)
-
-
-@cache
-def javascript() -> str:
-    """Vega, Vega-Lite and vega-embed in one script, of the version Altair writes for."""
-    # The type stub of vl-convert 1.9 asks for a snippet; None (its default) exports vegaEmbed.
-    bundle = vl_convert.javascript_bundle(None, vega_lite_version())  # type: ignore[arg-type]
-    if "</script" in bundle.lower() or "<!--" in bundle:
-        raise RuntimeError("the JavaScript bundle cannot be put into a script element as it is")
-    return bundle
-
-
-@cache
-def vega_lite_version() -> str:
-    """Vega-Lite's major and minor version as vl-convert names it: ``6.1``.
-
-    Raises:
-        RuntimeError: vl-convert has no version of the major number Altair writes for.
-    """
-    major, minor = alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2]
-    known = vl_convert.get_vegalite_versions()
-    same_major = [version for version in known if version.split(".")[0] == major]
-    if not same_major:
-        raise RuntimeError(f"vl-convert knows Vega-Lite {', '.join(known)}; Altair writes v{major}")
-    return f"{major}.{minor}" if f"{major}.{minor}" in known else same_major[-1]
 
 
 def as_polars(frame: Frame) -> pl.DataFrame:

@@ -13,10 +13,11 @@ import jinja2
 from markupsafe import Markup
 
 from dumbbell.claims import facts_of, views_of
-from dumbbell.report import figures as figure_files
+from dumbbell.printable import printable
 from dumbbell.report.claims_section import score_views, shown_and_folded, uncounted_views
 from dumbbell.report.drawing import NARROW, WIDE, topology_svg
-from dumbbell.report.figures import DrawnFigure
+from dumbbell.report.figure_frames import PNG, SVG
+from dumbbell.report.figures import PICTURES, FigureFiles
 from dumbbell.report.model import IndexEntry, LoadRow, Report
 from dumbbell.report.numbers import (
     json_safe,
@@ -36,14 +37,15 @@ _SHOWN_META = 60
 _UNIT_SUFFIXES = ("s", "ms", "ns", "bytes", "mbps", "pkts")
 
 
-def page_html(report: Report, drawn: Sequence[DrawnFigure]) -> str:
+def page_html(report: Report, figures: Sequence[FigureFiles], script: str) -> str:
     """The self-contained page of a report.
 
     Args:
         report: What to show.
-        drawn: Its figures, drawn, in order.
+        figures: Its figures, in order, with the files that could be drawn.
+        script: What draws them in a browser; where it is empty pictures are shown instead.
     """
-    shown = [_figure(one) for one in drawn]
+    shown = [_figure(one, is_interactive=bool(script)) for one in figures]
     interactive = any(figure["spec"] for figure in shown)
     views = views_of(report.judged)
     claims, agreeing = shown_and_folded([view for view in views if view.counts])
@@ -72,7 +74,7 @@ def page_html(report: Report, drawn: Sequence[DrawnFigure]) -> str:
         commands=commands_by_host(report.commands),
         meta=_facts(report.meta),
         provenance=_facts(report.provenance),
-        bundle=Markup(figure_files.javascript()) if interactive else "",
+        bundle=Markup(script) if interactive else "",
     )
 
 
@@ -114,21 +116,30 @@ def script_json(value: Any) -> Markup:
     return Markup(text)
 
 
-def _figure(drawn: DrawnFigure) -> dict[str, Any]:
-    figure = drawn.figure
-    spec = script_json(drawn.spec)
-    view = {
+def _figure(files: FigureFiles, *, is_interactive: bool) -> dict[str, Any]:
+    figure = files.drawn.figure
+    spec, picture = script_json(files.drawn.spec), ""
+    if len(files.missing) == len(PICTURES):
+        spec = Markup()  # what cannot be drawn here is not left to the reader's browser
+    elif not is_interactive or len(spec.encode("utf-8")) > MAX_SPEC_BYTES:
+        spec, picture = Markup(), _picture(files)
+    return {
         "name": figure.name,
         "title": figure.title,
         "caption": figure.caption,
         "description": figure.description or figure.caption,
         "spec": spec,
-        "picture": "",
+        "picture": picture,
+        "missing": files.sentence,
+        "suffixes": [suffix for suffix in PICTURES if suffix not in files.missing],
     }
-    if len(spec.encode("utf-8")) > MAX_SPEC_BYTES:
-        picture = base64.b64encode(figure_files.png(drawn)).decode("ascii")
-        view |= {"spec": "", "picture": f"data:image/png;base64,{picture}"}
-    return view
+
+
+def _picture(files: FigureFiles) -> str:
+    """The figure as an address that holds it."""
+    kind, suffix = ("png", PNG) if PNG in files.pictures else ("svg+xml", SVG)
+    content = base64.b64encode(files.pictures[suffix]).decode("ascii")
+    return f"data:image/{kind};base64,{content}"
 
 
 def _load(row: LoadRow) -> dict[str, Any]:
@@ -167,11 +178,17 @@ def _fact_name(name: str) -> str:
     return name.replace("_", " ")
 
 
+def _shown(value: Any) -> Any:
+    """What a template prints, readable in the order in which it is written."""
+    return value if hasattr(value, "__html__") else printable(str(value), lines=True)
+
+
 @cache
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_template),
         autoescape=True,
+        finalize=_shown,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

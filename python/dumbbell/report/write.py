@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from dumbbell.claims import to_json_text, to_rows
 from dumbbell.errors import SpecError
 from dumbbell.folders import ResultFolder, file_of_library, replace_file
-from dumbbell.report.figures import as_polars, draw, write_figure
+from dumbbell.report.figures import FigureDrawer, FigureFiles, as_polars, draw, write_figure
 from dumbbell.report.folder import report_folder
 from dumbbell.report.model import IndexEntry, Report, ValueTable
 from dumbbell.report.numbers import json_safe
@@ -21,7 +24,17 @@ INDEX_MARKER = ".dumbbell-index"
 _INDEX = ("index.json", "index.html")
 
 
-def write_report(report: Report, out_dir: str | Path | ResultFolder) -> Path:
+class FigureWarning(UserWarning):
+    """A figure, or a file of one, that could not be drawn and is missing from a page."""
+
+
+def write_report(
+    report: Report,
+    out_dir: str | Path | ResultFolder,
+    *,
+    drawer: FigureDrawer | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> Path:
     """Write a report's folder; an earlier report there is replaced in one step.
 
     Files that somebody else put there stay.
@@ -29,11 +42,15 @@ def write_report(report: Report, out_dir: str | Path | ResultFolder) -> Path:
     The folder holds ``index.html`` (self-contained), ``claims.json``, ``meta.json``,
     ``provenance.json``, ``values.json`` where there are tables of values,
     ``figures/NAME.{svg,png,pdf,csv}``, ``tables/NAME.parquet`` and the report's further files.
+    Figures are drawn in child processes. One that cannot be drawn is missing, and the page says so
+    in its place.
 
     Args:
         report: What to write.
         out_dir: Folder; new, empty or an earlier report of the same study. Of `report_folder`
             where more is to be said about it.
+        drawer: Where figures are drawn; one of its own when None.
+        tell: What to do with a sentence on figures that are missing; a `FigureWarning` when None.
 
     Returns:
         Path of the page.
@@ -43,8 +60,12 @@ def write_report(report: Report, out_dir: str | Path | ResultFolder) -> Path:
         OSError: It cannot be written; a full disk names the folder.
     """
     place = out_dir if isinstance(out_dir, ResultFolder) else report_folder(out_dir, report.study)
-    with place.replaced() as folder:
-        drawn = [draw(figure) for figure in report.figures]
+    with ExitStack() as stack:
+        folder = stack.enter_context(place.replaced())
+        drawer = drawer or stack.enter_context(FigureDrawer())
+        if report.figures:
+            drawer.prepare()
+        files = drawer.files([draw(figure) for figure in report.figures])
         _write_text(folder / "claims.json", to_json_text(report.judged))
         _write_text(folder / "meta.json", _json_text(report.meta))
         _write_text(folder / "provenance.json", _json_text(report.provenance))
@@ -52,9 +73,9 @@ def write_report(report: Report, out_dir: str | Path | ResultFolder) -> Path:
             _write_text(
                 folder / "values.json", _json_text([_values(each) for each in report.values])
             )
-        if drawn:
+        if files:
             (folder / "figures").mkdir()
-        for one in drawn:
+        for one in files:
             write_figure(one, folder / "figures")
         if report.tables:
             (folder / "tables").mkdir()
@@ -66,7 +87,9 @@ def write_report(report: Report, out_dir: str | Path | ResultFolder) -> Path:
                 content.encode("utf-8") if isinstance(content, str) else content
             )
         # Last, so that even a staging folder never shows a page without its files.
-        _write_text(folder / "index.html", page_html(report, drawn))
+        _write_text(folder / "index.html", page_html(report, files, _script(drawer, files)))
+    for sentence in _missing(files):
+        (tell or _warn)(sentence)
     return place.folder / "index.html"
 
 
@@ -104,6 +127,7 @@ def write_index(entries: Sequence[IndexEntry], out_dir: str | Path) -> Path:
     """
     target = Path(out_dir)
     check_index(target)
+    entries = [_without_missing(entry, target) for entry in entries]
     summary = [
         {"study": entry.study, "title": entry.title, "claims": to_rows(entry.judged)}
         | ({"not_run": entry.not_run} if entry.not_run else {})
@@ -132,6 +156,34 @@ def _is_of_earlier_version(target: Path) -> bool:
     return isinstance(listed, list) and all(
         isinstance(each, dict) and each.keys() == {"study", "title", "claims"} for each in listed
     )
+
+
+def _without_missing(entry: IndexEntry, folder: Path) -> IndexEntry:
+    """An entry whose figure could not be drawn has none."""
+    picture = folder / entry.study / "figures" / f"{entry.figure}.svg"
+    return entry if picture.is_file() else replace(entry, figure="", caption="")
+
+
+def _script(drawer: FigureDrawer, files: Sequence[FigureFiles]) -> str:
+    """What draws figures in a browser, for a page that has some to draw."""
+    return drawer.script() if any(one.pictures for one in files) else ""
+
+
+def _missing(files: Sequence[FigureFiles]) -> list[str]:
+    """A sentence for each reason for which figures are missing."""
+    by_reason: dict[str, list[str]] = {}
+    for one in files:
+        if one.missing:
+            names = "".join(one.missing) if one.pictures else ""
+            by_reason.setdefault(one.lost, []).append(f"{one.drawn.figure.name}{names}")
+    return [
+        f"{len(names)} of {len(files)} figures not drawn ({', '.join(names)}): {reason}"
+        for reason, names in by_reason.items()
+    ]
+
+
+def _warn(sentence: str) -> None:
+    warnings.warn(sentence, FigureWarning, stacklevel=3)
 
 
 def _json_text(value: Mapping[str, Any] | Sequence[Any]) -> str:

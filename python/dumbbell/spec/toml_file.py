@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell.errors import SpecError
+from dumbbell.inputs import open_input
 from dumbbell.spec.refusal import shown
 
 LARGEST_BYTES = 1 << 20
@@ -33,14 +34,16 @@ def _read(path: Path) -> str:
     try:
         if path.is_dir():
             raise SpecError(name, "a folder", "a file in TOML")
-        with path.open("rb") as file:
+        with open_input(path) as file:
             # One byte more tells a file that is too large, also one that does not know its size.
             content = file.read(LARGEST_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise SpecError(name, reason, "a file in TOML that can be read") from None
     if len(content) > LARGEST_BYTES:
-        raise SpecError(name, "a larger file", f"at most {LARGEST_BYTES >> 20} MiB of TOML")
+        raise SpecError(
+            name, f"more than {LARGEST_BYTES} bytes", f"at most {LARGEST_BYTES >> 20} MiB of TOML"
+        )
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

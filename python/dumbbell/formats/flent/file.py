@@ -6,24 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dumbbell.printable import printable
+
 FORMAT_VERSION = 4
 """The version of the format that is written; older ones are read too."""
 _LONGEST_SHOWN = 300
 
 
-def printable(text: str) -> str:
-    """A stranger's text as one line that does nothing to a terminal.
-
-    What is not printable (line ends, escapes, halves of surrogate pairs) is shown as Python's
-    ``\\x1b``; the end of a long text is cut off.
-    """
-    shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
-    if shown.isprintable():
-        return shown
-    return "".join(
-        each if each.isprintable() else each.encode("unicode_escape").decode("ascii")
-        for each in shown
-    )
+def shown(text: str) -> str:
+    """A stranger's text as one line of bounded length that does nothing to a terminal."""
+    return printable(text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}...")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +36,9 @@ class FlentFile:
     metadata: Mapping[str, Any]
 
     def text(self, key: str) -> str:
-        """A text of the metadata as it can be shown, see `printable`; empty where there is none."""
+        """A text of the metadata as it can be shown, see `shown`; empty where there is none."""
         value = self.metadata.get(key)
-        return printable(value) if isinstance(value, str) else ""
+        return shown(value) if isinstance(value, str) else ""
 
     def number(self, key: str) -> float | None:
         """A number of the metadata; None where there is none."""

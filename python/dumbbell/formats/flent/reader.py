@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import json
 import zlib
 from collections.abc import Mapping
@@ -11,9 +12,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
 
+from dumbbell.formats.bounded import read_bounded
 from dumbbell.formats.errors import FormatError
-from dumbbell.formats.flent.file import FORMAT_VERSION, FlentFile, printable
+from dumbbell.formats.flent.file import FORMAT_VERSION, FlentFile
 from dumbbell.formats.flent.older import OLDEST_VERSION, samples_of_version_1, upgraded
+from dumbbell.printable import printable
 
 LARGEST_FILE_BYTES = 32 << 20
 """Of the file as it lies there; an RRUL of a minute has 100 to 300 kB."""
@@ -68,24 +71,23 @@ def _missing(_: str) -> None:
 
 def _text(path: Path) -> bytes:
     """The JSON text, decompressed piece by piece up to the bound."""
-    size = path.stat().st_size
-    if size > LARGEST_FILE_BYTES:
-        raise FormatError(str(path), f"{size} bytes", f"at most {LARGEST_FILE_BYTES} are read")
-    with path.open("rb") as file:
-        magic = file.read(3)
-    opener: Any = open
-    if magic[:2] == b"\x1f\x8b":
+    raw = read_bounded(path, LARGEST_FILE_BYTES)
+    opener: Any = None
+    if raw[:2] == b"\x1f\x8b":
         opener = gzip.open
-    elif magic == b"BZh":
+    elif raw[:3] == b"BZh":
         opener = bz2.open
+    if opener is None:
+        return raw
     pieces, total = [], 0
     try:
-        with opener(path, "rb") as file:
+        with opener(io.BytesIO(raw), "rb") as file:
             while piece := file.read(_CHUNK_BYTES):
                 total += len(piece)
                 if total > LARGEST_TEXT_BYTES:
+                    found = f"{len(raw)} bytes that grow to more than {LARGEST_TEXT_BYTES}"
                     allowed = f"at most {LARGEST_TEXT_BYTES} bytes when decompressed"
-                    raise FormatError(str(path), f"{size} bytes that grow", allowed)
+                    raise FormatError(str(path), found, allowed)
                 pieces.append(piece)
     except (EOFError, zlib.error, gzip.BadGzipFile, ValueError) as error:
         raise FormatError(str(path), str(error)[:200], "a whole compressed file") from None

@@ -256,17 +256,23 @@ def drops(file: FlentFile) -> DrawnPlot:
     labels = data["label"].unique(maintain_order=True).to_list()
     palette = theme.OKABE_ITO * (len(labels) // len(theme.OKABE_ITO) + 1)
     ends = [0.0, float(file.x_values[-1]) if file.x_values else 1.0]
+    y_scale = alt.Scale() if labels else alt.Scale(domain=[0.0, 1.0])
     chart = (
         alt.Chart(data)
         .mark_point(clip=True, opacity=1, size=40, filled=False)
         .encode(
             x=alt.X("x:Q", title="Time (s)", scale=alt.Scale(domain=ends)),
-            y=alt.Y("y:Q", title="Packets a step"),
-            color=alt.Color(
-                "label:N", title=None, scale=alt.Scale(domain=labels, range=palette[: len(labels)])
-            ),
-            shape=alt.Shape("label:N", title=None, scale=alt.Scale(domain=labels)),
+            y=alt.Y("y:Q", title="Packets a step", scale=y_scale),
         )
         .properties(width=theme.FIGURE_WIDTH, height=theme.FIGURE_HEIGHT)
     )
-    return DrawnPlot(chart, data, "Packets dropped and marked in each step, where there were any")
+    # Vega gives a legend without entries, and the figure around it, an endless size.
+    if labels:
+        colours = alt.Scale(domain=labels, range=palette[: len(labels)])
+        chart = chart.encode(
+            color=alt.Color("label:N", title=None, scale=colours),
+            shape=alt.Shape("label:N", title=None, scale=alt.Scale(domain=labels)),
+        )
+    what = "Packets dropped and marked"
+    caption = f"{what} in each step, where there were any" if labels else f"{what}: none"
+    return DrawnPlot(chart, data, caption)

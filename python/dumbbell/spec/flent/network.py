@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
+from dumbbell import units
 from dumbbell.errors import SpecError
 from dumbbell.spec.fields import time_ns
 from dumbbell.spec.links import Link
@@ -48,6 +50,37 @@ class Network:
     access_qdisc: str = "pfifo limit 1000"
     gateway: bool = True
     overhead: str = "ethernet"
+
+    @classmethod
+    def of(cls, links: Sequence[Link], hosts: Sequence[str]) -> Self | None:
+        """The network whose links these are; None where they are none of its kind.
+
+        Args:
+            links: As a resolved description has them: each direction with all its values.
+            hosts: The servers.
+        """
+        if len(links) < 2:
+            return None
+        access, bottleneck, *behind = (link.forward for link in links)
+        back = links[1].reverse
+        rtts = [_twice(end.delay) for end in behind or [bottleneck]]
+        try:
+            network = cls(
+                rate=bottleneck.rate or "",
+                rate_down=None if back.rate == bottleneck.rate else back.rate,
+                qdisc=bottleneck.qdisc or "",
+                qdisc_down=None if back.qdisc == bottleneck.qdisc else back.qdisc,
+                rtts=[rtts[0]] if len(set(rtts)) == 1 else rtts,
+                access_rate=access.rate or "",
+                access_qdisc=access.qdisc or "",
+                gateway=bool(behind),
+                overhead=bottleneck.overhead or "",
+            )
+            again = network.links(hosts)
+        except SpecError:
+            return None
+        is_same = [link.resolved() for link in again] == [link.resolved() for link in links]
+        return network if is_same else None
 
     def links(self, hosts: Sequence[str]) -> list[Link]:
         """The links to these servers; the client's first, then the bottleneck.
@@ -101,6 +134,10 @@ def check_host(name: str) -> None:
         Link(a=name, b=ROUTER if name != ROUTER else CLIENT)
     except SpecError as error:
         raise SpecError("host", name, error.allowed) from None
+
+
+def _twice(delay: str | None) -> str:
+    return units.format_time(2 * time_ns(delay or "0s"))
 
 
 def _half(rtt: str) -> str:

@@ -1,0 +1,52 @@
+"""Opening what somebody gives to read: a file, or a pipe that may never say anything."""
+
+from __future__ import annotations
+
+import io
+import os
+import select
+from pathlib import Path
+from typing import BinaryIO
+
+
+def open_input(path: Path) -> BinaryIO:
+    """A file to read once, from its beginning to its end.
+
+    Waiting for a named pipe ends with Ctrl-C. By itself it would not: polars sets a handler of
+    signals after which the system goes on waiting in open(2) and read(2), but never in poll(2)
+    (signal(7), "Interruption of system calls").
+
+    Raises:
+        OSError: It cannot be opened.
+    """
+    if not path.is_fifo():
+        return path.open("rb")
+    return io.BufferedReader(_Pipe(path))
+
+
+class _Pipe(io.RawIOBase):
+    """The reading end of a named pipe, whether or not anybody has opened the other."""
+
+    def __init__(self, path: Path) -> None:
+        self._handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        self._poll = select.poll()
+        self._poll.register(self._handle, select.POLLIN)
+
+    def readable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._handle
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        while True:
+            self._poll.poll()
+            try:
+                return os.readv(self._handle, [buffer])
+            except BlockingIOError:
+                continue  # another process was faster
+
+    def close(self) -> None:
+        if not self.closed:
+            os.close(self._handle)
+        super().close()

@@ -1,0 +1,35 @@
+"""Text of somebody's file, made fit to be shown."""
+
+from __future__ import annotations
+
+from unicodedata import category
+
+_NOT_SEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Controls; formats, which are without width or change the direction of writing (UAX #9); halves of
+surrogate pairs; line and paragraph separators."""
+_PLANE_ENDS = 0xFFFE
+"""The last two places of each plane are no characters in any version of Unicode."""
+_NO_CHARACTERS = range(0xFDD0, 0xFDF0)
+
+
+def printable(text: str, *, lines: bool = False) -> str:
+    """The text with what a terminal obeys, XML has not or nobody sees as ``<U+001B>``.
+
+    Not as ``\\x1b``: Vega evaluates some titles as strings of JavaScript, which undoes that.
+
+    Args:
+        text: Anything a file can hold.
+        lines: Whether line ends and tabs may stay.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        each if _is_seen(each) or (lines and each in "\t\n") else f"<U+{ord(each):04X}>"
+        for each in text
+    )
+
+
+def _is_seen(character: str) -> bool:
+    code = ord(character)
+    is_character = code & _PLANE_ENDS != _PLANE_ENDS and code not in _NO_CHARACTERS
+    return is_character and category(character) not in _NOT_SEEN

@@ -1,0 +1,182 @@
+"""The program that draws: started by :mod:`dumbbell.report.figure_process`, and never by hand.
+
+vl-convert runs a JavaScript engine and Rust code that abort their process when they fail. This
+process has nothing to lose but the figure it is drawing. It reads requests from a socket and
+answers each with its parts as they are made.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import resource
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+import vl_convert
+
+from dumbbell.report.figure_frames import (
+    BEGUN,
+    END,
+    PDF,
+    PNG,
+    READY,
+    SCRIPT,
+    SVG,
+    Frames,
+    Part,
+    Request,
+    frame,
+)
+
+PNG_SCALE = 2.0
+"""Pixels per CSS pixel of a PNG: sharp on a projector and in a paper's two columns."""
+LARGEST_PX = 16_000
+"""Of width and height, in CSS pixels. A PNG takes 16 bytes of memory for each."""
+_SIZE = re.compile(r'<svg [^>]*?width="([0-9.e+]+)" height="([0-9.e+]+)"')
+_NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""All but ``Char`` of XML 1.0, section 2.2. Of a title's text ``\\x1b`` Vega makes a control."""
+_PR_SET_PDEATHSIG = 1
+_MOST_KILLABLE = "1000"
+"""For the kernel's choice of whom to end when memory is out: this process before its parent."""
+_LONGEST_REASON = 300
+_CHUNK_BYTES = 1 << 20
+_SMALLEST_CHART: dict[str, Any] = {
+    "data": {"values": [{"x": 1}]},
+    "mark": "point",
+    "encoding": {"x": {"field": "x", "type": "quantitative"}},
+}
+
+
+def main(parent: int, handle: int) -> None:
+    """Answer requests until the other end is closed.
+
+    Args:
+        parent: Process that this one must not outlive.
+        handle: Of the socket.
+    """
+    _die_with(parent)
+    # A core dump of a JavaScript engine has gigabytes.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with socket.socket(fileno=handle) as there:
+        # What the first chart has to load is loaded before anyone waits for it.
+        vl_convert.vegalite_to_svg(_SMALLEST_CHART, allowed_base_urls=[])
+        there.sendall(frame(Part(part=READY)))
+        for request in _requests(there):
+            there.sendall(frame(Part(part=BEGUN)))
+            for part, make in _parts(request):
+                try:
+                    there.sendall(frame(Part(part=part), make()))
+                except (ValueError, RuntimeError) as error:
+                    there.sendall(frame(Part(part=part, error=_first_lines(error))))
+                    break  # whatever is left is made of the same drawing
+            there.sendall(frame(Part(part=END)))
+
+
+def _die_with(parent: int) -> None:
+    """Have the kernel end this process with its parent, even while it draws (Linux)."""
+    prctl = getattr(ctypes.CDLL(None), "prctl", None)
+    if prctl is None:
+        return
+    prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        sys.exit(1)  # it had gone before
+    Path("/proc/self/oom_score_adj").write_text(_MOST_KILLABLE, encoding="ascii")
+
+
+def _requests(there: socket.socket) -> Iterator[Request]:
+    frames = Frames()
+    while data := there.recv(_CHUNK_BYTES):
+        for request, _ in frames.fed(data):
+            yield cast("Request", request)
+
+
+def _parts(request: Request) -> Iterator[tuple[str, Callable[[], bytes]]]:
+    version = vega_lite_version(request["vega_lite"])
+    if "spec" not in request:
+        yield SCRIPT, lambda: _script(version)
+        return
+
+    @cache  # once for all formats: working out the chart is most of the time
+    def drawn() -> str:
+        # allowed_base_urls: a chart that names data elsewhere fails instead of fetching it.
+        svg = vl_convert.vegalite_to_svg(
+            dict(request["spec"]), vl_version=version, allowed_base_urls=[]
+        )
+        _check_size(svg)
+        return renumbered(_NOT_XML.sub("\ufffd", svg))
+
+    makers: dict[str, Callable[[], bytes]] = {
+        SVG: lambda: drawn().encode("utf-8"),
+        PNG: lambda: vl_convert.svg_to_png(drawn(), scale=PNG_SCALE),
+        PDF: lambda: vl_convert.svg_to_pdf(drawn()),
+    }
+    for suffix in request["suffixes"]:
+        yield suffix, makers[suffix]
+
+
+def _script(version: str) -> bytes:
+    """Vega, Vega-Lite and vega-embed in one script."""
+    # The type stub of vl-convert 1.9 asks for a snippet; None (its default) exports vegaEmbed.
+    bundle = vl_convert.javascript_bundle(None, version)  # type: ignore[arg-type]
+    if "</script" in bundle.lower() or "<!--" in bundle:
+        raise RuntimeError("the JavaScript bundle cannot be put into a script element as it is")
+    return bundle.encode("utf-8")
+
+
+def vega_lite_version(wanted: str) -> str:
+    """The version of Vega-Lite to draw with, as vl-convert names it.
+
+    Args:
+        wanted: Major and minor number, as ``6.1``; another minor one will do.
+
+    Raises:
+        RuntimeError: vl-convert has no version of this major number.
+    """
+    known = vl_convert.get_vegalite_versions()
+    wanted_major = wanted.partition(".")[0]
+    same_major = [version for version in known if version.partition(".")[0] == wanted_major]
+    if not same_major:
+        raise RuntimeError(f"vl-convert knows Vega-Lite {', '.join(known)}, not {wanted}")
+    return wanted if wanted in known else same_major[-1]
+
+
+def _check_size(svg: str) -> None:
+    """Refuse what no picture can be made of: a legend without entries makes a figure endless.
+
+    Raises:
+        ValueError: It is too large.
+    """
+    found = _SIZE.match(svg)
+    width, height = (float(found[1]), float(found[2])) if found else (0.0, 0.0)
+    if max(width, height) > LARGEST_PX:
+        drawn = f"{width:.4g} by {height:.4g} pixels"
+        raise ValueError(f"it would have {drawn}; at most {LARGEST_PX} each way are drawn")
+
+
+def renumbered(svg: str) -> str:
+    """The same SVG with its clip paths and gradients numbered from 1.
+
+    Vega counts them over the life of the process: without this a figure's bytes would depend on
+    how many were drawn before it.
+    """
+    numbers: dict[str, int] = {}
+
+    def renumber(found: re.Match[str]) -> str:
+        number = numbers.setdefault(found[2] + found[3], len(numbers) + 1)
+        return f"{found[1]}{found[2]}{number}"
+
+    return re.sub(r"""(id="|url\(#)([a-z]+_?)(\d+)(?=[")])""", renumber, svg)
+
+
+def _first_lines(error: Exception) -> str:
+    """The message without the places in minified scripts that vl-convert puts below it."""
+    lines = str(error).partition("\n\n")[0].splitlines()
+    said = (line.strip() for line in lines if not line.startswith("    at "))
+    return " ".join(said)[:_LONGEST_REASON]
