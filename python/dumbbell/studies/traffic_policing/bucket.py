@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dumbbell.metrics.path import link_end, spec_of
+from dumbbell.metrics.path import resolved_of
 from dumbbell.tables import Run
 
 STEADY_FROM_S = 3.0
@@ -36,12 +36,12 @@ def excess(run: Run, queue: str | int) -> Excess:
     gone = {"queue": queue, "event": "dequeue"}
     t_ns = run.column("packets", "t_ns", **gone)
     size = run.column("packets", "bytes", **gone)
-    qdisc = link_end(spec_of(run), run.queue(queue))["qdisc"]
+    qdisc = resolved_of(run).queue(queue).qdisc
     return Excess(
-        most_beyond(t_ns, size, qdisc["rate_bps"]),
-        float(qdisc["burst_bytes"]),
-        most_beyond(t_ns, size, qdisc["peakrate_bps"]),
-        float(qdisc["mtu_bytes"]),
+        most_beyond(t_ns, size, qdisc.rate_bps),
+        float(qdisc.burst_bytes),
+        most_beyond(t_ns, size, qdisc.peakrate_bps),
+        float(qdisc.mtu_bytes),
     )
 
 
