@@ -6,6 +6,8 @@ what was found, what is allowed and, when one is close, the word that was probab
 
 from __future__ import annotations
 
+import enum
+
 EXIT_DONE = 0
 EXIT_CONTRADICTED_OR_FAILED = 1
 EXIT_BAD_INPUT = 2
@@ -45,5 +47,29 @@ class SpecError(DumbbellError):
         return f"{text} (did you mean {self.hint!r}?)" if self.hint else text
 
 
+class FailureKind(enum.Enum):
+    """Why a run gave no result."""
+
+    CANCELLED = "cancelled"
+    """Somebody asked it to stop."""
+    STANDSTILL = "standstill"
+    """Events without an end at one instant of virtual time."""
+    TOO_MANY_EVENTS = "too many events"
+    """Many times the events that were foreseen."""
+    OUT_OF_MEMORY = "out of memory"
+    """It needs more memory than there is for it."""
+    FAILED = "failed"
+    """Anything else; the message says what."""
+
+
 class RunError(DumbbellError):
-    """A run that was well described but failed."""
+    """A run that was well described but failed.
+
+    Attributes:
+        kind: Why.
+    """
+
+    def __init__(self, message: str, kind: FailureKind = FailureKind.FAILED) -> None:
+        """See the attributes."""
+        self.kind = kind
+        super().__init__(message)

@@ -13,11 +13,12 @@ from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.progress import shown_progress
 from dumbbell.cli.stopping import stopped_by_ctrl_c
 from dumbbell.cli.summary import print_summary, summary_numbers
-from dumbbell.errors import RunError
+from dumbbell.errors import RunError, SpecError
 from dumbbell.formats import ping_text, tc_iterate_text
 from dumbbell.spec import Experiment
 from dumbbell.sweep import Interrupted, Progress
 from dumbbell.tables import Run, check_run_folder, write_parquet
+from dumbbell.units import UnitError, parse_size_bytes
 
 
 def run_file(
@@ -26,6 +27,7 @@ def run_file(
     backend: str,
     replication: int,
     seed: int | None,
+    memory: str | None,
     out: Path | None,
     as_json: bool,
     console: Console,
@@ -34,9 +36,10 @@ def run_file(
     experiment = Experiment.from_toml(file)
     if seed is not None:
         experiment = experiment.with_seed(seed)
+    memory_bytes = None if memory is None else _memory_bytes(memory)
     if out is not None:
         check_run_folder(out)
-    run = run_one(experiment, replication, backend)
+    run = run_one(experiment, replication, backend, memory_bytes=memory_bytes)
     if out is not None:
         write_parquet(run, out, _texts(run))
     if as_json:
@@ -47,7 +50,17 @@ def run_file(
             console.print(f"tables: {out}", markup=False, soft_wrap=True)
 
 
-def run_one(experiment: Experiment, replication: int, backend: str) -> Run:
+def _memory_bytes(memory: str) -> int:
+    try:
+        return parse_size_bytes(memory)
+    except UnitError as error:
+        allowed = "a size with its unit, such as 500mb or 2gb (of 1024 megabytes)"
+        raise SpecError("--memory", memory, allowed, error.hint) from None
+
+
+def run_one(
+    experiment: Experiment, replication: int, backend: str, *, memory_bytes: int | None = None
+) -> Run:
     """One run, with progress shown and Ctrl-C heard.
 
     Raises:
@@ -60,7 +73,12 @@ def run_one(experiment: Experiment, replication: int, backend: str) -> Run:
             show(Progress(experiment.name, min(progress.done, 1.0), 1.0, "run"))
 
         runs = run_many(
-            [(experiment, replication)], backend=backend, jobs=1, cancel=stop, on_progress=tell
+            [(experiment, replication)],
+            backend=backend,
+            jobs=1,
+            memory_bytes=memory_bytes,
+            cancel=stop,
+            on_progress=tell,
         )
         for _, run in runs:
             return run
