@@ -2,9 +2,10 @@
 //! never touch Python.
 
 use crate::errors;
+use dumbbell_engine::EngineError;
 use dumbbell_engine::batch::{Batch, Completed as EngineCompleted, OpenOutput};
 use dumbbell_engine::capture::Output;
-use dumbbell_engine::run::RunOutput;
+use dumbbell_engine::run::Monitor;
 use dumbbell_engine::spec::Experiment;
 use dumbbell_engine::tables::{Tables, Values};
 use numpy::IntoPyArray;
@@ -59,6 +60,38 @@ struct Progress {
     events: u64,
 }
 
+/// Why a run gave no tables.
+#[pyclass(frozen, eq, eq_int, hash, module = "dumbbell._engine")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(
+    non_camel_case_types,
+    clippy::upper_case_acronyms,
+    reason = "constants of a Python enum"
+)]
+enum RunFailure {
+    CANCELLED,
+    STANDSTILL,
+    TOO_MANY_EVENTS,
+    OUT_OF_MEMORY,
+    CAPTURE,
+    REFUSED,
+    INTERNAL,
+}
+
+impl From<&EngineError> for RunFailure {
+    fn from(error: &EngineError) -> RunFailure {
+        match error {
+            EngineError::Cancelled => RunFailure::CANCELLED,
+            EngineError::Standstill { .. } => RunFailure::STANDSTILL,
+            EngineError::TooManyEvents { .. } => RunFailure::TOO_MANY_EVENTS,
+            EngineError::OutOfMemory { .. } => RunFailure::OUT_OF_MEMORY,
+            EngineError::Capture(_) => RunFailure::CAPTURE,
+            EngineError::Spec { .. } => RunFailure::REFUSED,
+            EngineError::Internal(_) => RunFailure::INTERNAL,
+        }
+    }
+}
+
 /// A run that has come to its end.
 #[pyclass(module = "dumbbell._engine")]
 struct Completed {
@@ -69,35 +102,44 @@ struct Completed {
     #[pyo3(get)]
     error: Option<String>,
     #[pyo3(get)]
+    failure: Option<RunFailure>,
+    #[pyo3(get)]
     digest: String,
     #[pyo3(get)]
     events: u64,
+    #[pyo3(get)]
+    memory_bytes: u64,
     tables: Option<Tables>,
+    /// Until the tables are taken, what they take is on the batch's account.
+    monitor: Option<Arc<Monitor>>,
 }
 
 impl From<EngineCompleted> for Completed {
     fn from(done: EngineCompleted) -> Completed {
-        let (output, error) = match done.result {
-            Ok(output) => (Some(output), None),
-            Err(error) => (None, Some(error.to_string())),
-        };
-        let RunOutput {
-            tables,
-            digest,
-            events,
-        } = output.unwrap_or(RunOutput {
-            tables: Tables::default(),
-            digest: String::new(),
-            events: 0,
-        });
-        Completed {
+        let mut completed = Completed {
             index: done.index,
             replication: done.replication,
-            error,
-            digest,
-            events,
-            tables: Some(tables),
+            error: None,
+            failure: None,
+            digest: String::new(),
+            events: 0,
+            memory_bytes: 0,
+            tables: Some(Tables::default()),
+            monitor: Some(done.monitor),
+        };
+        match done.result {
+            Ok(output) => {
+                completed.digest = output.digest;
+                completed.events = output.events;
+                completed.memory_bytes = output.memory_bytes;
+                completed.tables = Some(output.tables);
+            }
+            Err(error) => {
+                completed.failure = Some(RunFailure::from(&error));
+                completed.error = Some(error.to_string());
+            }
         }
+        completed
     }
 }
 
@@ -108,6 +150,7 @@ impl Completed {
         let tables = self.tables.take();
         let tables =
             tables.ok_or_else(|| PyRuntimeError::new_err("the tables were taken before"))?;
+        self.monitor = None;
         let all = PyDict::new(py);
         for table in tables.0 {
             let columns = PyDict::new(py);
@@ -150,6 +193,8 @@ struct State {
     batch: Batch,
     read: HashMap<String, Arc<Experiment>>,
     exhausted: bool,
+    /// What the caller asked for; `u64::MAX` for nothing.
+    most_memory_bytes: u64,
 }
 
 impl RunStream {
@@ -261,6 +306,15 @@ impl RunStream {
         }
     }
 
+    /// So much memory is left, bytes: what runs use already comes on top.
+    fn set_memory_left(&self, left_bytes: u64) -> PyResult<()> {
+        let state = self.lock()?;
+        let memory = state.batch.memory();
+        let limit_bytes = memory.in_use_bytes().saturating_add(left_bytes);
+        memory.set_limit(limit_bytes.min(state.most_memory_bytes));
+        Ok(())
+    }
+
     #[getter]
     fn done(&self) -> PyResult<bool> {
         self.is_done()
@@ -279,20 +333,23 @@ impl RunStream {
 }
 
 #[pyfunction]
-#[pyo3(signature = (jobs, *, threads = 0, cancel = None))]
+#[pyo3(signature = (jobs, *, threads = 0, cancel = None, memory_bytes = None))]
 fn simulate(
     jobs: &Bound<'_, PyAny>,
     threads: usize,
     cancel: Option<PyRef<'_, Cancel>>,
+    memory_bytes: Option<u64>,
 ) -> PyResult<RunStream> {
+    let memory_bytes = memory_bytes.unwrap_or(u64::MAX);
     let cancel = cancel.map_or_else(Default::default, |cancel| Arc::clone(&cancel.flag));
     Ok(RunStream {
         jobs: jobs.try_iter()?.unbind(),
         cancel,
         state: Mutex::new(State {
-            batch: Batch::new(threads).map_err(errors::from_engine)?,
+            batch: Batch::new(threads, memory_bytes).map_err(errors::from_engine)?,
             read: HashMap::new(),
             exhausted: false,
+            most_memory_bytes: memory_bytes,
         }),
     })
 }
@@ -301,6 +358,7 @@ fn simulate(
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Cancel>()?;
     module.add_class::<Progress>()?;
+    module.add_class::<RunFailure>()?;
     module.add_class::<Completed>()?;
     module.add_class::<RunStream>()?;
     module.add_function(wrap_pyfunction!(simulate, module)?)

@@ -25,6 +25,10 @@ fn check(resolved_json: &str, simulated: bool) -> PyResult<Estimate> {
     let experiment = Experiment::from_json(resolved_json).map_err(errors::from_engine)?;
     if simulated {
         experiment.check_simulator().map_err(errors::from_engine)?;
+    } else {
+        experiment
+            .check_passing_time()
+            .map_err(errors::from_engine)?;
     }
     let EngineEstimate {
         events,

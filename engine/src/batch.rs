@@ -6,7 +6,7 @@
 
 use crate::capture::Output;
 use crate::error::EngineError;
-use crate::run::{self, Monitor, RunOutput};
+use crate::run::{self, Account, Budget, Monitor, RunOutput};
 use crate::spec::Experiment;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,6 +27,8 @@ pub struct Completed {
     pub replication: u64,
     /// What came of it.
     pub result: Result<RunOutput, EngineError>,
+    /// Keeps what its tables take on the account of the batch until it goes.
+    pub monitor: Arc<Monitor>,
 }
 
 /// How far the batch is.
@@ -59,16 +61,21 @@ pub struct Batch {
     finished: usize,
     started: usize,
     events: u64,
+    memory: Arc<Budget>,
 }
 
 impl Batch {
-    /// A pool of so many threads; 0 for one a core.
-    pub fn new(threads: usize) -> Result<Batch, EngineError> {
+    /// A pool of so many threads, 0 for one a core, whose runs may use so much memory together.
+    pub fn new(threads: usize, memory_bytes: u64) -> Result<Batch, EngineError> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|error| EngineError::Internal(error.to_string()))?;
         let (sender, receiver) = channel();
+        let threads = pool.current_num_threads();
+        // While each thread has a run in hand, as many may be over and not taken yet.
+        let runs = 2 * threads as u64;
         Ok(Batch {
-            threads: pool.current_num_threads(),
+            threads,
+            memory: Arc::new(Budget::new(memory_bytes, runs)),
             pool,
             sender,
             receiver,
@@ -77,6 +84,11 @@ impl Batch {
             started: 0,
             events: 0,
         })
+    }
+
+    /// The memory of its runs.
+    pub fn memory(&self) -> &Budget {
+        &self.memory
     }
 
     /// Whether another run would find a thread soon. Descriptions are read as they are needed.
@@ -97,7 +109,10 @@ impl Batch {
         replication: u64,
         output: Option<OpenOutput>,
     ) {
-        let monitor = Arc::new(Monitor::default());
+        let monitor = Arc::new(Monitor {
+            memory: Account::of(Arc::clone(&self.memory)),
+            ..Monitor::default()
+        });
         let index = self.started;
         self.started += 1;
         let running = Running {
@@ -124,6 +139,7 @@ impl Batch {
                 index,
                 replication,
                 result,
+                monitor,
             });
         });
     }

@@ -2,15 +2,18 @@
 
 use crate::capture::{Capture, Output};
 use crate::error::EngineError;
-use crate::sim::time::Time;
 use crate::sim::world::World;
 use crate::spec::Experiment;
 use crate::tables::Tables;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use watch::{Bounds, Watch};
 
 mod estimate;
+mod memory;
+mod watch;
 
 pub use estimate::Estimate;
+pub use memory::{Account, Budget, OverBudget};
 
 /// Events between two looks at whether to stop: about a tenth of a millisecond.
 const EVENTS_BETWEEN_LOOKS: u64 = 4096;
@@ -24,6 +27,10 @@ pub struct RunOutput {
     pub digest: String,
     /// How many events it took.
     pub events: u64,
+    /// The most that it counted of what it takes, its tables included, bytes.
+    pub memory_bytes: u64,
+    /// What was foreseen.
+    pub expected: Estimate,
 }
 
 /// How a running simulation is watched and stopped from outside.
@@ -35,6 +42,8 @@ pub struct Monitor {
     pub now_ps: AtomicU64,
     /// Its events so far.
     pub events: AtomicU64,
+    /// The memory it may use, and uses.
+    pub memory: Account,
 }
 
 /// Runs one replication of a resolved description.
@@ -60,44 +69,56 @@ pub fn run_captured(
     output: Option<Output>,
 ) -> Result<RunOutput, EngineError> {
     experiment.check_simulator()?;
+    let expected = Estimate::of(experiment);
+    let mut watch = Watch::new(monitor, Bounds::of(expected));
+    watch.check_cancel()?;
     let mut world = World::new(experiment, replication);
     world.capture = Capture::new(experiment, output)?;
-    while steps(&mut world, EVENTS_BETWEEN_LOOKS) {
-        report(&world, monitor);
-        if let Some(error) = world.capture.as_mut().and_then(|capture| capture.failure()) {
-            return Err(error);
-        }
-        if monitor.cancel.load(Ordering::Relaxed) {
-            return Err(EngineError::Cancelled);
-        }
-    }
+    drive(&mut world, &mut watch)?;
     world.finish();
-    report(&world, monitor);
+    watch.count_memory(&world)?;
     world.check_conservation().map_err(EngineError::Internal)?;
-    let mut tables = Tables::of(&world);
+    let mut tables = Tables::until(&world, &monitor.cancel);
     if let Some(capture) = &mut world.capture {
         capture.finish(world.end)?;
         tables.0.extend(capture.table());
     }
+    let events = world.events;
+    drop(world);
+    // From here on there are only the tables, until somebody takes them.
+    let _ = monitor.memory.set(tables.memory_bytes());
+    let digest = tables.digest_until(&monitor.cancel);
+    watch.check_cancel()?;
     Ok(RunOutput {
-        digest: tables.digest(),
+        digest,
         tables,
-        events: world.events,
+        events,
+        memory_bytes: watch.most_memory_bytes(),
+        expected,
     })
 }
 
-/// Returns whether there is more to do.
+/// Does what happens until the end of the run.
+fn drive(world: &mut World, watch: &mut Watch) -> Result<(), EngineError> {
+    loop {
+        let is_going = steps(world, EVENTS_BETWEEN_LOOKS);
+        watch.look(world)?;
+        if let Some(error) = { world.capture.as_mut() }.and_then(|capture| capture.failure()) {
+            return Err(error);
+        }
+        if !is_going {
+            return Ok(());
+        }
+    }
+}
+
+/// Does at least so many events. Returns whether there is more to do.
 fn steps(world: &mut World, count: u64) -> bool {
-    for _ in 0..count {
+    let until = world.events + count;
+    while world.events < until {
         if !world.step() {
             return false;
         }
     }
     true
-}
-
-fn report(world: &World, monitor: &Monitor) {
-    let Time(now_ps) = world.now;
-    monitor.now_ps.store(now_ps, Ordering::Relaxed);
-    monitor.events.store(world.events, Ordering::Relaxed);
 }

@@ -10,6 +10,7 @@ use crate::traffic::law::Law;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
+mod passing_time;
 mod simulator;
 pub mod tcp;
 mod validate;

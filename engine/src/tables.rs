@@ -6,6 +6,7 @@
 mod build;
 
 use crate::sim::digest::Digest;
+use std::sync::atomic::AtomicBool;
 
 /// The values of a column.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,9 +73,29 @@ impl Tables {
         &found.expect("a column of that name").values
     }
 
+    /// What they take, bytes.
+    pub fn memory_bytes(&self) -> u64 {
+        let columns = self.0.iter().flat_map(|table| &table.columns);
+        let bytes = columns.map(|column| match &column.values {
+            Values::I64(values) => size_of_val(values.as_slice()),
+            Values::I32(values) => size_of_val(values.as_slice()),
+            Values::I8(values) => size_of_val(values.as_slice()),
+            Values::F64(values) => size_of_val(values.as_slice()),
+        });
+        bytes.sum::<usize>() as u64
+    }
+
     /// The hash of every column, in hexadecimal.
     pub fn digest(&self) -> String {
-        let mut digest = Digest::new();
+        self.hashed(Digest::new())
+    }
+
+    /// The same, given up soon after `stop` is set: then it is of no use.
+    pub fn digest_until(&self, stop: &AtomicBool) -> String {
+        self.hashed(Digest::until(stop))
+    }
+
+    fn hashed(&self, mut digest: Digest) -> String {
         for table in &self.0 {
             for column in &table.columns {
                 match &column.values {

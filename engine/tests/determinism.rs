@@ -76,7 +76,7 @@ fn equal_on_one_thread_and_on_four() {
     use std::sync::Arc;
     use std::time::Duration;
     let digests = |threads| {
-        let mut batch = Batch::new(threads).unwrap();
+        let mut batch = Batch::new(threads, u64::MAX).unwrap();
         let spec = Arc::new(busy());
         (0..12).for_each(|replication| batch.submit(Arc::clone(&spec), replication, None));
         let mut found = vec![String::new(); 12];

@@ -10,6 +10,7 @@ use dumbbell_engine::sim::time::Time;
 use dumbbell_engine::spec::tcp::Pacing;
 use dumbbell_engine::spec::{self, Source};
 use dumbbell_engine::traffic::law::Law;
+use dumbbell_engine::traffic::tcp_flow::transfer_bytes;
 use dumbbell_engine::traffic::{FlowStreams, Generator};
 use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
@@ -238,7 +239,7 @@ impl TcpFlow {
             Supply::Greedy => Some(u64::MAX),
             Supply::Sized(bytes) => Some(*bytes),
             Supply::ClosedLoop { size, streams, .. } | Supply::Arrivals { size, streams, .. } => {
-                Some((size.draw(&mut streams.size) + 0.5).max(1.0) as u64)
+                Some(transfer_bytes(size.draw(&mut streams.size)))
             }
         };
         if let Some(bytes) = bytes {

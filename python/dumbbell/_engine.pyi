@@ -17,6 +17,7 @@ __all__ = [
     "Estimate",
     "Progress",
     "QdiscError",
+    "RunFailure",
     "RunStream",
     "SpecInvalid",
     "UnitError",
@@ -168,7 +169,7 @@ def disciplines() -> str:
 
 @final
 class Estimate:
-    """The expected cost of one replication, within about a factor of two."""
+    """The expected cost of one replication, rather too much than too little."""
 
     @property
     def events(self) -> int:
@@ -219,6 +220,18 @@ class Progress:
         """Events done so far."""
 
 @final
+class RunFailure:
+    """Why a replication gave no tables."""
+
+    CANCELLED: RunFailure
+    STANDSTILL: RunFailure
+    TOO_MANY_EVENTS: RunFailure
+    OUT_OF_MEMORY: RunFailure
+    CAPTURE: RunFailure
+    REFUSED: RunFailure
+    INTERNAL: RunFailure
+
+@final
 class Completed:
     """A replication that has come to its end."""
 
@@ -231,6 +244,12 @@ class Completed:
     @property
     def error(self) -> str | None:
         """Why it gave no tables; None when it did."""
+    @property
+    def failure(self) -> RunFailure | None:
+        """Of what kind that was; None when there are tables."""
+    @property
+    def memory_bytes(self) -> int:
+        """The most that it counted of what it takes, its tables included."""
     @property
     def digest(self) -> str:
         """SHA-256 of the tables' canonical bytes, in hexadecimal; empty after an error."""
@@ -253,12 +272,15 @@ class RunStream:
         """Whether nothing is left to wait for."""
     def progress(self) -> Progress:
         """How far the batch is."""
+    def set_memory_left(self, left_bytes: int) -> None:
+        """Says that so much memory is left beside what the runs use already."""
 
 def simulate(
     jobs: Iterable[tuple[str, int] | tuple[str, int, str | None]],
     *,
     threads: int = 0,
     cancel: Cancel | None = None,
+    memory_bytes: int | None = None,
 ) -> RunStream:
     """Runs (resolved JSON, replication) jobs on worker threads that never touch Python.
 
@@ -269,6 +291,7 @@ def simulate(
         jobs: Read on the calling thread as workers become free.
         threads: How many; 0 for one a core. The results do not depend on it.
         cancel: Set it to stop.
+        memory_bytes: What the runs may use together, at most. One that needs more fails.
     """
 
 def golden_stream(

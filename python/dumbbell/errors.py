@@ -6,6 +6,7 @@ what was found, what is allowed and, when one is close, the word that was probab
 
 from __future__ import annotations
 
+import enum
 import errno
 
 EXIT_DONE = 0
@@ -71,5 +72,29 @@ class MissingExtraError(DumbbellError, ImportError):
         super().__init__(f"{what} needs the extra {extra!r}: pip install 'dumbbell[{extra}]'")
 
 
+class FailureKind(enum.Enum):
+    """Why a run gave no result."""
+
+    CANCELLED = "cancelled"
+    """Somebody asked it to stop."""
+    STANDSTILL = "standstill"
+    """Events without an end at one instant of virtual time."""
+    TOO_MANY_EVENTS = "too many events"
+    """Many times the events that were foreseen."""
+    OUT_OF_MEMORY = "out of memory"
+    """It needs more memory than there is for it."""
+    FAILED = "failed"
+    """Anything else; the message says what."""
+
+
 class RunError(DumbbellError):
-    """A run that was well described but failed."""
+    """A run that was well described but failed.
+
+    Attributes:
+        kind: Why.
+    """
+
+    def __init__(self, message: str, kind: FailureKind = FailureKind.FAILED) -> None:
+        """See the attributes."""
+        self.kind = kind
+        super().__init__(message)

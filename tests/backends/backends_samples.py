@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from dumbbell.backends import BatchProgress, Cancel, Cost, Job, Outcome
+from dumbbell.backends import BatchProgress, Cancel, Cost, Job, MemoryLimit, Outcome
 from dumbbell.spec import Experiment
 
 
@@ -46,7 +46,9 @@ class ScriptedBackend:
     def check(self, resolved_json: str) -> Cost:
         return self.cost
 
-    def start(self, jobs: Iterator[Job], *, threads: int, cancel: Cancel) -> ScriptedBatch:
+    def start(
+        self, jobs: Iterator[Job], *, threads: int, cancel: Cancel, memory: MemoryLimit
+    ) -> ScriptedBatch:
         self.threads = threads
         return ScriptedBatch(jobs, self.answer, cancel)
 

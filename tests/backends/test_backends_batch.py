@@ -206,7 +206,7 @@ def test_what_does_not_fit_in_memory_is_refused(monkeypatch: pytest.MonkeyPatch)
         simulate(greedy)
     assert caught.value.path == "duration"
     assert time.monotonic() - began < PROMPTLY_S
-    monkeypatch.setattr("dumbbell.backends.batch.available_memory_bytes", lambda: 1000)
+    monkeypatch.setattr("dumbbell.backends.memory.available_memory_bytes", lambda: 1000)
     with pytest.raises(SpecError, match="1 kB"):
         simulate(one_queue())
 
@@ -214,7 +214,7 @@ def test_what_does_not_fit_in_memory_is_refused(monkeypatch: pytest.MonkeyPatch)
 def test_fewer_threads_when_not_all_runs_fit(
     scripted: type[ScriptedBackend], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dumbbell.backends.batch.available_memory_bytes", lambda: 500)
+    monkeypatch.setattr("dumbbell.backends.memory.available_memory_bytes", lambda: 500)
     backend = scripted(succeeds, Cost(1, 100, 1.0))
     list(run_many([(one_queue(), 0)], backend="scripted", jobs=8))
     assert backend.threads == 2

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from dumbbell.backends import Cost, guard
+from dumbbell.backends import Cost, guard, memory
 from dumbbell.errors import SpecError
 
 DAY_S = 86_400.0
 
 
 def test_the_machine_says_how_much_memory_is_free() -> None:
-    available = guard.available_memory_bytes()
+    available = memory.available_memory_bytes()
     assert available is not None
     assert 1 << 20 < available < 1 << 50
 
@@ -21,19 +21,19 @@ def test_the_container_limit_governs_when_it_is_smaller(
 ) -> None:
     meminfo = tmp_path / "meminfo"
     meminfo.write_text("MemTotal: 2000 kB\nMemAvailable:   1000 kB\n")
-    monkeypatch.setattr(guard, "_MEMINFO", meminfo)
-    monkeypatch.setattr(guard, "_CGROUP", tmp_path)
-    assert guard.available_memory_bytes() == 1_024_000
+    monkeypatch.setattr(memory, "_MEMINFO", meminfo)
+    monkeypatch.setattr(memory, "_CGROUP", tmp_path)
+    assert memory.available_memory_bytes() == 1_024_000
     (tmp_path / "memory.max").write_text("max\n")
     (tmp_path / "memory.current").write_text("700\n")
-    assert guard.available_memory_bytes() == 1_024_000
+    assert memory.available_memory_bytes() == 1_024_000
     (tmp_path / "memory.max").write_text("1000\n")
-    assert guard.available_memory_bytes() == 300
+    assert memory.available_memory_bytes() == 300
     (tmp_path / "memory.current").write_text("1700\n")
-    assert guard.available_memory_bytes() == 0
+    assert memory.available_memory_bytes() == 0
     meminfo.unlink()
     (tmp_path / "memory.max").unlink()
-    assert guard.available_memory_bytes() is None
+    assert memory.available_memory_bytes() is None
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 
 from dumbbell import metrics
 from dumbbell.backends import simulate
+from dumbbell.cli.failing import exit_code_of
 from dumbbell.formats import read_ping
 from dumbbell.spec import Experiment
 from dumbbell.tables import read_parquet
@@ -292,3 +293,20 @@ def test_numbers_are_printed_for_people() -> None:
     assert list(printed.values()) == [
         "0.000", "41.42", "0.9780", "12346", "1.000e-04", "2.500e+09", "-",
     ]  # fmt: skip
+
+
+def test_a_failed_allocation_is_said_in_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code_of(MemoryError()) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("error: there is not enough memory")
+    assert error.count("\n") == 1
+
+
+def test_what_a_run_may_use_can_be_said(dumbbell: Dumbbell, lab: str) -> None:
+    code, _, error = dumbbell("run", lab, "--memory", "100kb")
+    assert code == 2
+    assert "102 kB of free memory" in error
+    assert dumbbell("run", lab, "--memory", "1gb")[0] == 0
+    code, _, error = dumbbell("run", lab, "--memory", "lots")
+    assert code == 2
+    assert "--memory: 'lots'" in error

@@ -22,6 +22,7 @@ def flow(**keys: Any) -> dict[str, Any]:
     """The resolved flow of the small experiment with these keys instead."""
     data = bent()
     data["flows"][0] |= keys
+    data["links"][0]["delay"] = "1ms"
     resolved = Experiment.read(data).resolved()
     _engine.check(Experiment.read(data).resolved_json(), simulated=False)
     (found,) = resolved["flows"]

@@ -22,8 +22,8 @@ class PretendedKernel:
     def check(self, resolved_json: str) -> Cost:
         return SIMULATOR.check(resolved_json)
 
-    def start(self, jobs: Iterator[Job], *, threads: int, cancel: Any) -> Batch:
-        return _WithMeta(SIMULATOR.start(jobs, threads=threads, cancel=cancel))
+    def start(self, jobs: Iterator[Job], *, threads: int, cancel: Any, memory: Any) -> Batch:
+        return _WithMeta(SIMULATOR.start(jobs, threads=threads, cancel=cancel, memory=memory))
 
 
 class _WithMeta:

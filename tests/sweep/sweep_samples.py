@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dumbbell import metrics
-from dumbbell.backends import BatchProgress, Cancel, Cost, Job, Outcome
+from dumbbell.backends import BatchProgress, Cancel, Cost, Job, MemoryLimit, Outcome
 from dumbbell.spec import Experiment
 from dumbbell.tables import Run
 
@@ -57,7 +57,9 @@ class NumberingBackend:
     def check(self, resolved_json: str) -> Cost:
         return Cost(1, 1, 1.0)
 
-    def start(self, jobs: Iterator[Job], *, threads: int, cancel: Cancel) -> _Batch:
+    def start(
+        self, jobs: Iterator[Job], *, threads: int, cancel: Cancel, memory: MemoryLimit
+    ) -> _Batch:
         # Last first: the order of completion must not matter.
         listed = list(enumerate(jobs))[::-1]
         self.started += [job.replication for _, job in listed]

@@ -210,6 +210,13 @@ impl Capture {
         }
     }
 
+    /// Connections found so far, at all places where flows are counted.
+    pub fn connections(&self) -> usize {
+        let tables = self.points.iter().filter_map(|point| point.flows.as_ref());
+        let tables = tables.flat_map(|both| both.iter());
+        tables.map(FlowTable::connections).sum()
+    }
+
     /// Why the file could not be written on.
     pub fn failure(&mut self) -> Option<EngineError> {
         self.failure.take().map(failed)

@@ -67,16 +67,9 @@ impl Htb {
     /// The leaf a packet goes to; none for unshaped.
     fn classify(&self, packet: &Packet) -> Option<usize> {
         let tos = packet.traffic_class;
-        let filter = self.filters.iter().find(|filter| filter.matches(tos));
-        let found = filter.and_then(|filter| {
-            // Class 0 is the discipline itself: unshaped.
-            (filter.minor != 0).then(|| self.leaf(filter.minor))
-        });
-        match (filter, found) {
-            (Some(_), None) => None,
-            (_, Some(Some(leaf))) => Some(leaf),
-            _ => self.leaf(self.default_minor),
-        }
+        classified(tos, &self.filters, self.default_minor, |minor| {
+            self.leaf(minor)
+        })
     }
 
     fn leaf(&self, minor: u16) -> Option<usize> {
@@ -163,6 +156,35 @@ impl Htb {
             charged = self.tree.parent(index);
         }
     }
+}
+
+/// The leaf of a byte of DSCP and ECN, out of those that `leaf` knows; none for unshaped.
+fn classified<Leaf>(
+    tos: u8,
+    filters: &[Filter],
+    default_minor: u16,
+    leaf: impl Fn(u16) -> Option<Leaf>,
+) -> Option<Leaf> {
+    match filters.iter().find(|filter| filter.matches(tos)) {
+        // Class 0 is the discipline itself: unshaped.
+        Some(filter) if filter.minor == 0 => None,
+        Some(filter) => leaf(filter.minor).or_else(|| leaf(default_minor)),
+        None => leaf(default_minor),
+    }
+}
+
+/// The leaf that packets with this byte of DSCP and ECN go to; none for unshaped.
+pub(super) fn leaf_of(parameters: &Parameters, tos: u8) -> Option<&HtbClass> {
+    let classes = &parameters.classes;
+    let is_leaf = |class: &&HtbClass| {
+        let mut others = classes.iter();
+        !others.any(|other| other.parent_minor == class.minor)
+    };
+    let leaf = |minor: u16| {
+        let found = classes.iter().find(|class| class.minor == minor);
+        found.filter(is_leaf)
+    };
+    classified(tos, &parameters.filters, parameters.default_minor, leaf)
 }
 
 impl Build<Parameters> for Htb {

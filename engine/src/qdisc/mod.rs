@@ -15,6 +15,7 @@ pub mod fifo;
 pub mod fq_codel;
 pub mod htb;
 pub mod netem;
+mod passing_time;
 pub mod pfifo_fast;
 pub mod pie;
 pub mod prio;
@@ -26,6 +27,7 @@ pub mod token_bucket;
 
 pub use child::Child;
 pub use events::{DropReason, Events};
+pub use passing_time::lets_time_pass;
 pub use setting::{Above, DEFAULT_TIMER_HZ, Setting};
 
 use crate::sim::packet::Packet;

@@ -29,6 +29,7 @@ mod loss;
 mod tests;
 mod time_order;
 
+use super::passing_time::LEAST_TCP_PACKET_BYTES;
 use super::{Build, Dequeued, Discipline, DropReason, Events, Held, Setting};
 use crate::sim::packet::Packet;
 use crate::sim::random::Stream;
@@ -113,6 +114,34 @@ impl TransmissionTime {
         }
         Time::from_ns(bytes * NS_PER_S / self.bytes_per_second)
     }
+}
+
+/// Of the packets of an instant so many at most may pass without waiting: a third, as each that
+/// arrives lets TCP send two in slow start, and they are to die out.
+const LARGEST_SHARE_AT_ONCE: f64 = 1.0 / 3.0;
+/// With a stronger correlation such packets come in a row.
+const LARGEST_CORRELATION_PPB: u32 = 500_000_000;
+
+/// Whether it holds TCP packets back: all, or so many that an instant ends.
+pub(super) fn holds_back(parameters: &Config) -> bool {
+    let share = |ppb: u32| f64::from(ppb) * 1e-9;
+    let (mut at_once, mut correlation_ppb) = (0.0, 0);
+    if parameters.gap_packets > 0 {
+        at_once = share(parameters.reorder_ppb);
+        correlation_ppb = parameters.reorder_correlation_ppb;
+    }
+    let sent = TransmissionTime::new(parameters).of(LEAST_TCP_PACKET_BYTES);
+    let waits_ns = parameters.delay_ns.saturating_add(sent.as_ns());
+    let early = distribution::share_below(
+        parameters.jitter_ns,
+        parameters.distribution,
+        1 - i64::try_from(waits_ns).unwrap_or(i64::MAX),
+    );
+    if early > 0.0 {
+        correlation_ppb = correlation_ppb.max(parameters.delay_correlation_ppb);
+    }
+    at_once + early <= LARGEST_SHARE_AT_ONCE
+        && (at_once + early == 0.0 || correlation_ppb <= LARGEST_CORRELATION_PPB)
 }
 
 impl Build<Config> for Netem {

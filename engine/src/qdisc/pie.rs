@@ -75,7 +75,7 @@ struct Parameters {
 }
 
 /// RFC 8033's variables, section 4.2 and following.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Variables {
     /// `PIE->drop_prob_`, in units of 1 / `Edition::largest_probability`.
     probability: u64,
@@ -139,9 +139,17 @@ impl Pie {
     #[inline]
     fn catch_up(&mut self, now: Time) {
         while self.next_update < now {
+            let before = self.variables.clone();
             self.update_probability();
-            let tupdate = self.parameters.tupdate;
-            self.next_update = self.clock.expiry(self.next_update, tupdate);
+            let next = self.clock.expiry(self.next_update, self.parameters.tupdate);
+            let period = (next - self.next_update).0;
+            self.next_update = next;
+            // After a long idle time no update changes anything any more, and there may be
+            // very many. From one that ran out to the next it is always as long.
+            if self.variables == before && next < now {
+                let left = (now - next).0.div_ceil(period);
+                self.next_update = next + Time(left * period);
+            }
         }
     }
 

@@ -34,19 +34,35 @@ pub struct Prio {
 impl Prio {
     /// The band a packet belongs to.
     fn classify(&self, packet: &Packet) -> usize {
-        let tos = packet.traffic_class;
-        let priority = match self.filters.iter().find(|filter| filter.matches(tos)) {
-            Some(filter) => {
-                let band = usize::from(filter.minor).wrapping_sub(1);
-                if band < self.bands.len() {
-                    return band;
-                }
-                0
-            }
-            None => priority::of_tos(tos),
-        };
-        usize::from(self.band_of_priority[usize::from(priority)])
+        let bands = self.bands.len();
+        classified(
+            packet.traffic_class,
+            &self.filters,
+            bands,
+            &self.band_of_priority,
+        )
     }
+}
+
+/// The band of a byte of DSCP and ECN.
+fn classified(tos: u8, filters: &[Filter], bands: usize, band_of_priority: &[u8; 16]) -> usize {
+    let priority = match filters.iter().find(|filter| filter.matches(tos)) {
+        Some(filter) => {
+            let band = usize::from(filter.minor).wrapping_sub(1);
+            if band < bands {
+                return band;
+            }
+            0
+        }
+        None => priority::of_tos(tos),
+    };
+    usize::from(band_of_priority[usize::from(priority)])
+}
+
+/// The band that packets with this byte of DSCP and ECN belong to, from 0.
+pub(super) fn band_of(parameters: &Parameters, tos: u8) -> usize {
+    let bands = parameters.children.len();
+    classified(tos, &parameters.filters, bands, &parameters.priomap)
 }
 
 /// The answer of the first band that has a packet now, or else the soonest instant of any.

@@ -7,6 +7,7 @@
 //! NaN as the one quiet NaN 0x7ff8000000000000.
 
 use sha2::{Digest as _, Sha256};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Separates these hashes from any other use of SHA-256. Raise the number when the bytes of
 /// the same tables change.
@@ -17,12 +18,13 @@ const PIECE: usize = 4096;
 
 /// A hash in the making.
 #[derive(Debug, Clone)]
-pub struct Digest {
+pub struct Digest<'a> {
     hash: Sha256,
+    stop: Option<&'a AtomicBool>,
 }
 
-impl Default for Digest {
-    fn default() -> Digest {
+impl Default for Digest<'_> {
+    fn default() -> Self {
         Digest::new()
     }
 }
@@ -36,11 +38,19 @@ fn canonical_bits(value: f64) -> u64 {
     (value + 0.0).to_bits()
 }
 
-impl Digest {
+impl<'a> Digest<'a> {
     /// Of no columns yet.
-    pub fn new() -> Digest {
+    pub fn new() -> Digest<'a> {
         let hash = Sha256::new_with_prefix(DOMAIN);
-        Digest { hash }
+        Digest { hash, stop: None }
+    }
+
+    /// Of no columns yet; once `stop` is set, it hashes no more, and what it gives is of no use.
+    pub fn until(stop: &'a AtomicBool) -> Digest<'a> {
+        Digest {
+            stop: Some(stop),
+            ..Digest::new()
+        }
     }
 
     /// Adds a column of counts, bytes or nanoseconds.
@@ -89,6 +99,9 @@ impl Digest {
         self.hash.update((values.len() as u64).to_le_bytes());
         let mut piece = [0; PIECE];
         for some in values.chunks(PIECE / N) {
+            if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return;
+            }
             for (slot, &value) in piece.chunks_exact_mut(N).zip(some) {
                 slot.copy_from_slice(&bytes(value));
             }

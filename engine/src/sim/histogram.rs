@@ -81,6 +81,11 @@ impl Histogram {
         }
     }
 
+    /// How many bins there is room for.
+    pub fn rows(&self) -> u64 {
+        self.counts.len() as u64
+    }
+
     /// How many values were counted.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()

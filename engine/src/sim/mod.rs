@@ -9,6 +9,7 @@ pub mod random;
 pub mod rate;
 pub mod records;
 pub mod ring;
+pub mod rows;
 pub mod samples;
 pub mod time;
 pub mod timer;

@@ -1,6 +1,7 @@
 //! One row a packet and event, for links that ask for it.
 
 use super::packet::Packet;
+use super::rows::Rows;
 use super::time::Time;
 use crate::net::link_statistics::Level;
 
@@ -47,7 +48,7 @@ pub struct Record {
 #[derive(Debug, Clone, Default)]
 pub struct Records {
     /// In the order things happened.
-    pub rows: Vec<Record>,
+    pub rows: Rows<Record>,
 }
 
 impl Records {

@@ -3,10 +3,11 @@
 //! Totals count from the start of the run, so any two samples give the exact mean between
 //! them; only the levels are a sample.
 
+use super::rows::Rows;
 use super::time::{PS_PER_S, Time};
 use crate::net::link::Link;
 use crate::traffic::conversation::Conversation;
-use crate::traffic::tcp_flow::{TcpFlow, Transfer};
+use crate::traffic::tcp_flow::TcpFlow;
 
 /// A row of `queue_samples`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -83,26 +84,13 @@ pub struct TcpSample {
     pub delivery_rate_bps: Option<u64>,
 }
 
-/// A row of `transfers`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TransferRow {
-    /// Which flow.
-    pub flow: u32,
-    /// Of the flow, from 1.
-    pub number: u64,
-    /// What became of it.
-    pub transfer: Transfer,
-}
-
-/// All samples of a run, and its transfers.
+/// All samples of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Samples {
     /// In order of time, then queue.
-    pub queues: Vec<QueueSample>,
+    pub queues: Rows<QueueSample>,
     /// In order of time, then flow.
-    pub flows: Vec<FlowSample>,
-    /// In order of flow, then number.
-    pub transfers: Vec<TransferRow>,
+    pub flows: Rows<FlowSample>,
 }
 
 fn seconds(picoseconds: u128) -> f64 {
@@ -110,20 +98,6 @@ fn seconds(picoseconds: u128) -> f64 {
 }
 
 impl Samples {
-    /// Notes the transfers of every flow.
-    pub fn take_transfers(&mut self, flows: &[Conversation]) {
-        for (flow, conversation) in flows.iter().enumerate() {
-            let transfers = conversation.tcp().map_or(&[][..], |tcp| &tcp.transfers);
-            let numbered = transfers.iter().zip(1..);
-            self.transfers
-                .extend(numbered.map(|(transfer, number)| TransferRow {
-                    flow: flow as u32,
-                    number,
-                    transfer: *transfer,
-                }));
-        }
-    }
-
     /// Samples every queue and flow at `now`; integrals have been brought up to it.
     pub fn take(&mut self, now: Time, links: &[Link], flows: &[Conversation]) {
         for (queue, link) in links.iter().enumerate() {

@@ -32,6 +32,7 @@ mod chained;
 mod folded;
 mod hosts;
 mod links;
+pub mod memory;
 mod tcp;
 
 /// Classes of events at one instant, in their order.
@@ -47,6 +48,10 @@ pub mod class {
     /// A sample is taken.
     pub const SAMPLE: u8 = 4;
 }
+
+/// Arrivals settled in one step. More than that in one instant is a long way round, perhaps
+/// without an end: whoever drives the run is to look at it.
+const ARRIVALS_A_STEP: u64 = 4096;
 
 /// Component numbers of what belongs to the run as a whole, after every link.
 const WHOLE_RUN: u32 = u32::MAX;
@@ -216,6 +221,10 @@ impl World {
     /// Does the next event. Returns false when none is left before the end.
     #[inline(always)]
     pub fn step(&mut self) -> bool {
+        if !self.arriving.is_empty() {
+            self.settle_more_arrivals();
+            return true;
+        }
         let (time, turn) = self.tournament.first();
         if time >= self.wheel_due && self.wheel_is_first(time, Turn(turn)) {
             return self.step_wheel();
@@ -249,8 +258,6 @@ impl World {
             self.samples
                 .take(self.end, &self.links, &self.conversations[..self.flows]);
         }
-        self.samples
-            .take_transfers(&self.conversations[..self.flows]);
     }
 
     /// Whether the wheel's first entry goes before the tournament's first.
@@ -330,13 +337,26 @@ impl World {
         self.schedule(next, class::SAMPLE, WHOLE_RUN, 0);
     }
 
-    /// Packets that crossed links without delay arrive in the instant they were sent.
+    /// Packets that crossed links without delay arrive in the instant they were sent: so many at
+    /// most, the others with the next step.
     #[inline(always)]
     fn settle_arrivals(&mut self) {
-        while let Some((packet, host)) = self.arriving.pop_front() {
+        for _ in 0..ARRIVALS_A_STEP {
+            let Some((packet, host)) = self.arriving.pop_front() else {
+                return;
+            };
             self.is_alone = self.arriving.is_empty();
             self.arrive(packet, host);
         }
+    }
+
+    /// Goes on with the instant that the last step has not ended. What is left over counts as
+    /// events, as a way round has no others.
+    #[cold]
+    #[inline(never)]
+    fn settle_more_arrivals(&mut self) {
+        self.events += ARRIVALS_A_STEP;
+        self.settle_arrivals();
     }
 
     /// The host a packet is for, and the row of the routes that leads there.

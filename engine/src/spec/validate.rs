@@ -9,6 +9,7 @@ use crate::error::EngineError;
 use crate::net::route::{Hop, Routes};
 use crate::qdisc;
 use crate::traffic::law::Law;
+use crate::traffic::tcp_flow::LARGEST_TRANSFER_BYTES;
 use std::collections::HashSet;
 
 /// Smallest MTU that IPv4 allows (RFC 791).
@@ -20,6 +21,9 @@ const LARGEST_ECHO_PAYLOAD: u32 = LARGEST_PACKET - 28;
 /// Header of irtt's packets with the time stamps of both clocks of the server, twice: irtt 0.9
 /// makes shorter packets that long.
 const LEAST_IRTT_PAYLOAD: u32 = 60;
+/// Entries of all routes: hosts times the hosts that something is sent to. Of more than 8,000 hosts
+/// each may not send to each other.
+const MOST_ROUTES: usize = 1 << 26;
 /// Fastest link, bit/s. A byte must take at least a picosecond or so.
 const FASTEST_BPS: u64 = 4_000_000_000_000;
 
@@ -208,6 +212,10 @@ impl Experiment {
         let ends = pairs
             .iter()
             .flat_map(|(_, from, to, _)| [index(from), index(to)]);
+        let goals: HashSet<u32> = ends.clone().collect();
+        let routes = goals.len().saturating_mul(self.hosts.len());
+        let allowed = "hosts times those that something is sent to or answered from: at most 2^26";
+        require(routes <= MOST_ROUTES, "hosts", routes, allowed)?;
         let routes = Routes::new(self.hosts.len(), &hops, ends);
         for (path, from, to, answered) in &pairs {
             let reaches = |from: &str, to: &str| {
@@ -385,7 +393,7 @@ fn validate_source(path: &str, source: &Source) -> Checked {
         Source::Greedy => Ok(()),
         Source::Sized { bytes } => {
             let allowed = "from 1 byte to 1 PB";
-            let in_range = (1..=1_000_000_000_000_000).contains(bytes);
+            let in_range = (1..=LARGEST_TRANSFER_BYTES).contains(bytes);
             require(in_range, &format!("{path}.bytes"), bytes, allowed)
         }
         Source::ClosedLoop { size, think } => {

@@ -3,51 +3,73 @@
 use super::{Column, Table, Tables, Values};
 use crate::net::link::Link;
 use crate::sim::histogram::Histogram;
-use crate::sim::samples::{FlowSample, TcpSample, TransferRow};
+use crate::sim::rows::{Exactly, Rows};
+use crate::sim::samples::{FlowSample, TcpSample};
 use crate::sim::time::{PS_PER_NS, PS_PER_S, Time};
 use crate::sim::world::World;
 use crate::tcp::sender::Statistics;
 use crate::traffic::conversation::{Conversation, Sender};
-use crate::traffic::tcp_flow::TcpFlow;
+use crate::traffic::tcp_flow::{TcpFlow, Transfer};
+use std::sync::atomic::AtomicBool;
 
 /// Where there is no instant.
 const NONE: i64 = -1;
 
-fn i64s<T>(name: &'static str, rows: &[T], value: impl Fn(&T) -> u64) -> Column {
-    let values = rows.iter().map(|row| value(row) as i64).collect();
+fn i64s<Row>(
+    name: &'static str,
+    rows: impl IntoIterator<Item = Row>,
+    value: impl Fn(Row) -> u64,
+) -> Column {
+    let values = rows.into_iter().map(|row| value(row) as i64).collect();
     Column {
         name,
         values: Values::I64(values),
     }
 }
 
-fn instants<T>(name: &'static str, rows: &[T], value: impl Fn(&T) -> Option<Time>) -> Column {
+fn instants<Row>(
+    name: &'static str,
+    rows: impl IntoIterator<Item = Row>,
+    value: impl Fn(Row) -> Option<Time>,
+) -> Column {
     let ns = |time: Option<Time>| time.map_or(NONE, |time| time.as_ns() as i64);
-    let values = rows.iter().map(|row| ns(value(row))).collect();
+    let values = rows.into_iter().map(|row| ns(value(row))).collect();
     Column {
         name,
         values: Values::I64(values),
     }
 }
 
-fn i32s<T>(name: &'static str, rows: &[T], value: impl Fn(&T) -> i64) -> Column {
-    let values = rows.iter().map(|row| value(row) as i32).collect();
+fn i32s<Row>(
+    name: &'static str,
+    rows: impl IntoIterator<Item = Row>,
+    value: impl Fn(Row) -> i64,
+) -> Column {
+    let values = rows.into_iter().map(|row| value(row) as i32).collect();
     Column {
         name,
         values: Values::I32(values),
     }
 }
 
-fn i8s<T>(name: &'static str, rows: &[T], value: impl Fn(&T) -> i8) -> Column {
-    let values = rows.iter().map(value).collect();
+fn i8s<Row>(
+    name: &'static str,
+    rows: impl IntoIterator<Item = Row>,
+    value: impl Fn(Row) -> i8,
+) -> Column {
+    let values = rows.into_iter().map(value).collect();
     Column {
         name,
         values: Values::I8(values),
     }
 }
 
-fn f64s<T>(name: &'static str, rows: &[T], value: impl Fn(&T) -> f64) -> Column {
-    let values = rows.iter().map(value).collect();
+fn f64s<Row>(
+    name: &'static str,
+    rows: impl IntoIterator<Item = Row>,
+    value: impl Fn(Row) -> f64,
+) -> Column {
+    let values = rows.into_iter().map(value).collect();
     Column {
         name,
         values: Values::F64(values),
@@ -80,15 +102,20 @@ fn index(name: &'static str, rows: usize) -> Column {
 impl Tables {
     /// The tables of a finished run.
     pub fn of(world: &World) -> Tables {
+        Tables::until(world, &AtomicBool::new(false))
+    }
+
+    /// The same, given up soon after `stop` is set: then they are of no use.
+    pub fn until(world: &World, stop: &AtomicBool) -> Tables {
         Tables(vec![
             flows(world),
             queues(world),
             distributions(world),
-            queue_samples(world),
-            flow_samples(world),
-            transfers(world),
-            probes(world),
-            packets(world),
+            queue_samples(world, stop),
+            flow_samples(world, stop),
+            transfers(world, stop),
+            probes(world, stop),
+            packets(world, stop),
         ])
     }
 }
@@ -237,22 +264,22 @@ fn distributions(world: &World) -> Table {
     }
 }
 
-fn queue_samples(world: &World) -> Table {
-    let rows = &world.samples.queues;
+fn queue_samples(world: &World, stop: &AtomicBool) -> Table {
+    let rows = || world.samples.queues.until(stop);
     let columns = vec![
-        i64s("t_ns", rows, |s| s.time.as_ns()),
-        i32s("queue", rows, |s| i64::from(s.queue)),
-        i64s("system_pkts", rows, |s| u64::from(s.system_pkts)),
-        i64s("backlog_pkts", rows, |s| u64::from(s.backlog_pkts)),
-        i64s("backlog_bytes", rows, |s| s.backlog_bytes),
-        i64s("departed_pkts", rows, |s| s.departed_pkts),
-        i64s("departed_bytes", rows, |s| s.departed_bytes),
-        i64s("dropped_pkts", rows, |s| s.dropped_pkts),
-        f64s("sojourn_sum_s", rows, |s| s.sojourn_sum_s),
-        f64s("system_integral_pkt_s", rows, |s| s.system_integral_pkt_s),
-        i64s("marked_pkts", rows, |s| s.marked_pkts),
-        f64s("drop_probability", rows, |s| s.drop_probability),
-        instants("delay_estimate_ns", rows, |s| s.delay_estimate),
+        i64s("t_ns", rows(), |s| s.time.as_ns()),
+        i32s("queue", rows(), |s| i64::from(s.queue)),
+        i64s("system_pkts", rows(), |s| u64::from(s.system_pkts)),
+        i64s("backlog_pkts", rows(), |s| u64::from(s.backlog_pkts)),
+        i64s("backlog_bytes", rows(), |s| s.backlog_bytes),
+        i64s("departed_pkts", rows(), |s| s.departed_pkts),
+        i64s("departed_bytes", rows(), |s| s.departed_bytes),
+        i64s("dropped_pkts", rows(), |s| s.dropped_pkts),
+        f64s("sojourn_sum_s", rows(), |s| s.sojourn_sum_s),
+        f64s("system_integral_pkt_s", rows(), |s| s.system_integral_pkt_s),
+        i64s("marked_pkts", rows(), |s| s.marked_pkts),
+        f64s("drop_probability", rows(), |s| s.drop_probability),
+        instants("delay_estimate_ns", rows(), |s| s.delay_estimate),
     ];
     Table {
         name: "queue_samples",
@@ -261,9 +288,9 @@ fn queue_samples(world: &World) -> Table {
 }
 
 /// A column of what TCP senders know.
-fn of_tcp(
+fn of_tcp<'a>(
     name: &'static str,
-    rows: &[FlowSample],
+    rows: impl Iterator<Item = &'a FlowSample>,
     value: impl Fn(&TcpSample) -> Option<u64>,
 ) -> Column {
     let or_none = |sample: &FlowSample| {
@@ -272,40 +299,40 @@ fn of_tcp(
     };
     Column {
         name,
-        values: Values::I64(rows.iter().map(or_none).collect()),
+        values: Values::I64(rows.map(or_none).collect()),
     }
 }
 
-fn flow_samples(world: &World) -> Table {
-    let rows = &world.samples.flows;
+fn flow_samples(world: &World, stop: &AtomicBool) -> Table {
+    let rows = || world.samples.flows.until(stop);
     let ns = |time: Option<Time>| time.map(|time| time.as_ns());
     let columns = vec![
-        i64s("t_ns", rows, |s| s.time.as_ns()),
-        i32s("flow", rows, |s| i64::from(s.flow)),
-        i64s("delivered_pkts", rows, |s| s.delivered_pkts),
-        i64s("delivered_payload_bytes", rows, |s| {
+        i64s("t_ns", rows(), |s| s.time.as_ns()),
+        i32s("flow", rows(), |s| i64::from(s.flow)),
+        i64s("delivered_pkts", rows(), |s| s.delivered_pkts),
+        i64s("delivered_payload_bytes", rows(), |s| {
             s.delivered_payload_bytes
         }),
-        i64s("dropped_pkts", rows, |s| s.dropped_pkts),
-        f64s("delay_sum_s", rows, |s| s.delay_sum_s),
-        of_tcp("cwnd_pkts", rows, |tcp| Some(u64::from(tcp.cwnd_pkts))),
-        of_tcp("ssthresh_pkts", rows, |tcp| {
+        i64s("dropped_pkts", rows(), |s| s.dropped_pkts),
+        f64s("delay_sum_s", rows(), |s| s.delay_sum_s),
+        of_tcp("cwnd_pkts", rows(), |tcp| Some(u64::from(tcp.cwnd_pkts))),
+        of_tcp("ssthresh_pkts", rows(), |tcp| {
             tcp.ssthresh_pkts.map(u64::from)
         }),
-        of_tcp("inflight_pkts", rows, |tcp| {
+        of_tcp("inflight_pkts", rows(), |tcp| {
             Some(u64::from(tcp.inflight_pkts))
         }),
-        of_tcp("srtt_ns", rows, |tcp| ns(tcp.srtt)),
-        of_tcp("rttvar_ns", rows, |tcp| ns(tcp.rttvar)),
-        of_tcp("min_rtt_ns", rows, |tcp| ns(tcp.min_rtt)),
-        of_tcp("retransmitted_pkts", rows, |tcp| {
+        of_tcp("srtt_ns", rows(), |tcp| ns(tcp.srtt)),
+        of_tcp("rttvar_ns", rows(), |tcp| ns(tcp.rttvar)),
+        of_tcp("min_rtt_ns", rows(), |tcp| ns(tcp.min_rtt)),
+        of_tcp("retransmitted_pkts", rows(), |tcp| {
             Some(tcp.retransmitted_pkts)
         }),
-        of_tcp("sent_payload_bytes", rows, |tcp| {
+        of_tcp("sent_payload_bytes", rows(), |tcp| {
             Some(tcp.sent_payload_bytes)
         }),
-        of_tcp("pacing_rate_bps", rows, |tcp| tcp.pacing_rate_bps),
-        of_tcp("delivery_rate_bps", rows, |tcp| tcp.delivery_rate_bps),
+        of_tcp("pacing_rate_bps", rows(), |tcp| tcp.pacing_rate_bps),
+        of_tcp("delivery_rate_bps", rows(), |tcp| tcp.delivery_rate_bps),
     ];
     Table {
         name: "flow_samples",
@@ -313,33 +340,60 @@ fn flow_samples(world: &World) -> Table {
     }
 }
 
-fn asked_bytes(row: &TransferRow) -> i64 {
-    row.transfer.bytes.map_or(NONE, |bytes| bytes as i64)
+/// Rows of several lists one after the other, each with the place of its list, and its own from 1
+/// on. How many there are is known, so that columns are made in one piece.
+struct Numbered<'a, T> {
+    lists: Vec<(i64, &'a Rows<T>)>,
+    stop: &'a AtomicBool,
 }
 
-fn transfers(world: &World) -> Table {
-    let rows = &world.samples.transfers;
+impl<'a, T> Numbered<'a, T> {
+    fn rows(&self) -> Exactly<impl Iterator<Item = (i64, u64, &'a T)>> {
+        let stop = self.stop;
+        let rows = self
+            .lists
+            .clone()
+            .into_iter()
+            .flat_map(move |(list, rows)| {
+                let numbered = rows.until(stop).zip(1u64..);
+                numbered.map(move |(row, number)| (list, number, row))
+            });
+        let len = self.lists.iter().map(|(_, rows)| rows.len()).sum();
+        Exactly::new(rows, len)
+    }
+}
+
+fn transfers(world: &World, stop: &AtomicBool) -> Table {
+    let flows = world.conversations[..world.flows].iter().zip(0..);
+    let lists = flows.filter_map(|(flow, index)| Some((index, &flow.tcp()?.transfers)));
+    let transfers = Numbered {
+        lists: lists.collect(),
+        stop,
+    };
+    type Row<'a> = (i64, u64, &'a Transfer);
+    let rows = || transfers.rows();
+    let asked_bytes = |(_, _, t): Row| t.bytes.map_or(NONE, |bytes| bytes as i64);
     let columns = vec![
-        i32s("flow", rows, |t| i64::from(t.flow)),
-        i64s("transfer", rows, |t| t.number),
+        i32s("flow", rows(), |(flow, _, _)| flow),
+        i64s("transfer", rows(), |(_, number, _)| number),
         Column {
             name: "bytes",
-            values: Values::I64(rows.iter().map(asked_bytes).collect()),
+            values: Values::I64(rows().map(asked_bytes).collect()),
         },
-        instants("started_ns", rows, |t| Some(t.transfer.started)),
-        instants("completed_ns", rows, |t| t.transfer.completed),
-        i64s("created_pkts", rows, |t| t.transfer.created_pkts),
-        i64s("retransmitted_pkts", rows, |t| {
-            t.transfer.retransmitted_pkts
+        instants("started_ns", rows(), |(_, _, t)| Some(t.started)),
+        instants("completed_ns", rows(), |(_, _, t)| t.completed),
+        i64s("created_pkts", rows(), |(_, _, t)| t.created_pkts),
+        i64s("retransmitted_pkts", rows(), |(_, _, t)| {
+            t.retransmitted_pkts
         }),
-        i64s("received_pkts", rows, |t| t.transfer.received_pkts),
-        i64s("received_bytes", rows, |t| t.transfer.received_bytes),
-        i64s("received_again_pkts", rows, |t| {
-            t.transfer.received_again_pkts
+        i64s("received_pkts", rows(), |(_, _, t)| t.received_pkts),
+        i64s("received_bytes", rows(), |(_, _, t)| t.received_bytes),
+        i64s("received_again_pkts", rows(), |(_, _, t)| {
+            t.received_again_pkts
         }),
-        instants("first_received_ns", rows, |t| t.transfer.first_received),
-        instants("last_received_ns", rows, |t| t.transfer.last_received),
-        i64s("dropped_pkts", rows, |t| t.transfer.dropped_pkts),
+        instants("first_received_ns", rows(), |(_, _, t)| t.first_received),
+        instants("last_received_ns", rows(), |(_, _, t)| t.last_received),
+        i64s("dropped_pkts", rows(), |(_, _, t)| t.dropped_pkts),
     ];
     Table {
         name: "transfers",
@@ -347,20 +401,23 @@ fn transfers(world: &World) -> Table {
     }
 }
 
-fn probes(world: &World) -> Table {
-    let mut rows = Vec::new();
-    for (probe, conversation) in world.conversations[world.flows..].iter().enumerate() {
-        if let Sender::Ping(ping) = &conversation.sender {
-            let numbered = ping.echoes.iter().zip(1u64..);
-            rows.extend(numbered.map(|(echo, number)| (probe as i64, number, *echo)));
-        }
-    }
+fn probes(world: &World, stop: &AtomicBool) -> Table {
+    let probes = world.conversations[world.flows..].iter().zip(0..);
+    let lists = probes.filter_map(|(probe, index)| match &probe.sender {
+        Sender::Ping(ping) => Some((index, &ping.echoes)),
+        _ => None,
+    });
+    let echoes = Numbered {
+        lists: lists.collect(),
+        stop,
+    };
+    let rows = || echoes.rows();
     let columns = vec![
-        i32s("probe", &rows, |(probe, _, _)| *probe),
-        i64s("seq", &rows, |(_, number, _)| *number),
-        instants("sent_ns", &rows, |(_, _, echo)| Some(echo.sent)),
-        instants("received_ns", &rows, |(_, _, echo)| echo.received),
-        instants("rtt_ns", &rows, |(_, _, echo)| {
+        i32s("probe", rows(), |(probe, _, _)| probe),
+        i64s("seq", rows(), |(_, number, _)| number),
+        instants("sent_ns", rows(), |(_, _, echo)| Some(echo.sent)),
+        instants("received_ns", rows(), |(_, _, echo)| echo.received),
+        instants("rtt_ns", rows(), |(_, _, echo)| {
             echo.received.map(|received| received - echo.sent)
         }),
     ];
@@ -370,27 +427,27 @@ fn probes(world: &World) -> Table {
     }
 }
 
-fn packets(world: &World) -> Table {
-    let rows = &world.records.rows;
+fn packets(world: &World, stop: &AtomicBool) -> Table {
+    let rows = || world.records.rows.until(stop);
     let flows = world.flows as i64;
     let or_none = |holds: bool, index: i64| if holds { index } else { NONE };
     let columns = vec![
-        i64s("t_ns", rows, |r| r.time.as_ns()),
-        i32s("queue", rows, |r| i64::from(r.queue)),
-        i8s("event", rows, |r| r.event as i8),
-        i8s("reason", rows, |r| r.reason),
-        i32s("flow", rows, |r| {
+        i64s("t_ns", rows(), |r| r.time.as_ns()),
+        i32s("queue", rows(), |r| i64::from(r.queue)),
+        i8s("event", rows(), |r| r.event as i8),
+        i8s("reason", rows(), |r| r.reason),
+        i32s("flow", rows(), |r| {
             let index = i64::from(r.conversation);
             or_none(index < flows, index)
         }),
-        i32s("probe", rows, |r| {
+        i32s("probe", rows(), |r| {
             let index = i64::from(r.conversation) - flows;
             or_none(index >= 0, index)
         }),
-        i64s("seq", rows, |r| u64::from(r.number)),
-        i32s("bytes", rows, |r| i64::from(r.bytes)),
-        i32s("system_pkts", rows, |r| i64::from(r.system_pkts)),
-        instants("sojourn_ns", rows, |r| r.sojourn),
+        i64s("seq", rows(), |r| u64::from(r.number)),
+        i32s("bytes", rows(), |r| i64::from(r.bytes)),
+        i32s("system_pkts", rows(), |r| i64::from(r.system_pkts)),
+        instants("sojourn_ns", rows(), |r| r.sojourn),
     ];
     Table {
         name: "packets",

@@ -44,6 +44,11 @@ impl Crowd {
         self.members.is_empty()
     }
 
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
     /// When the first of them wants to be woken.
     pub fn due(&self) -> Time {
         let first = self.timers.peek();

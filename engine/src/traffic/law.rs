@@ -16,6 +16,8 @@
 //! is censoring and not truncation, so 0 has a probability of its own; `mean` and
 //! `second_moment` are those of the censored law, which is what offered load needs.
 
+mod below;
+
 use crate::sim::random::Stream;
 use serde::{Deserialize, Serialize};
 

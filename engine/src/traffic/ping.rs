@@ -1,6 +1,7 @@
 //! Echo requests at a constant interval, as `ping -i` sends them (RFC 792; ping(8)), or over UDP
 //! (RFC 862): its header is as long as that of ICMP.
 
+use crate::sim::rows::Rows;
 use crate::sim::time::Time;
 use crate::spec;
 
@@ -25,7 +26,7 @@ pub struct Ping {
     /// Size of request and answer with the IP header, bytes.
     pub packet_bytes: u16,
     /// In the order sent: sequence number 1 is at 0.
-    pub echoes: Vec<Echo>,
+    pub echoes: Rows<Echo>,
 }
 
 impl Ping {
@@ -36,7 +37,7 @@ impl Ping {
             interval: Time::from_ns(probe.interval_ns),
             count: (probe.count > 0).then_some(probe.count),
             packet_bytes: (probe.payload_bytes + headers) as u16,
-            echoes: Vec::new(),
+            echoes: Rows::default(),
         }
     }
 
@@ -54,6 +55,8 @@ impl Ping {
     /// The answer to request `number` arrived. The first counts, as with ping(8), to which
     /// further ones are duplicates.
     pub fn receive(&mut self, number: u32, now: Time) {
-        self.echoes[number as usize - 1].received.get_or_insert(now);
+        if let Some(echo) = self.echoes.get_mut(number as usize - 1) {
+            echo.received.get_or_insert(now);
+        }
     }
 }

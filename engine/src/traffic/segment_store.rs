@@ -105,6 +105,11 @@ impl SegmentStore {
         self.sacks.len() as u32 - 1
     }
 
+    /// Places there are, in use or free.
+    pub fn places(&self) -> usize {
+        self.places.len()
+    }
+
     /// One more packet carries the segment.
     pub fn share(&mut self, place: u32) {
         self.places[place as usize].packets += 1;

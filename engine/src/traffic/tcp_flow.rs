@@ -19,6 +19,7 @@ use super::segment_store::{SegmentStore, Tag};
 use super::{FlowStreams, Generator};
 use crate::capture::frames::Carried;
 use crate::sim::random::Stream;
+use crate::sim::rows::Rows;
 use crate::sim::samples::TcpSample;
 use crate::sim::time::Time;
 use crate::spec::Source;
@@ -28,6 +29,18 @@ use crate::tcp::sender::{Sender, Statistics};
 use crate::tcp::{IP_HEADER_BYTES, Settings};
 use crate::traffic::law::Law;
 use dumbbell_capture::frame::SynOptions;
+
+/// Writes or transfers that a source begins when it is woken; others of the same instant later in
+/// it.
+const ACTIONS_A_STEP: u32 = 1024;
+/// The largest transfer, bytes: a draw beyond counts as this. It is the largest that a source of
+/// one transfer may ask for, and far from where sums overflow 63 bits.
+pub const LARGEST_TRANSFER_BYTES: u64 = 1_000_000_000_000_000;
+
+/// The bytes of a transfer whose size was drawn: a whole number, at least 1.
+pub fn transfer_bytes(drawn: f64) -> u64 {
+    (drawn + 0.5).clamp(1.0, LARGEST_TRANSFER_BYTES as f64) as u64
+}
 
 /// What decides how much is sent, and when.
 #[derive(Debug, Clone)]
@@ -165,7 +178,7 @@ pub struct TcpFlow {
     /// What the tournament has for it: no later than `due`.
     armed: Time,
     /// One for each connection.
-    pub transfers: Vec<Transfer>,
+    pub transfers: Rows<Transfer>,
     /// Packets from the receiver to the sender, whole run.
     pub replies: Counters,
 }
@@ -216,7 +229,7 @@ impl TcpFlow {
             stop,
             gone: Statistics::default(),
             armed: Time::NEVER,
-            transfers: Vec::new(),
+            transfers: Rows::default(),
             replies: Counters::default(),
         };
         flow.armed = flow.due();
@@ -260,7 +273,10 @@ impl TcpFlow {
             return 0;
         }
         let mut writes = 0;
-        while self.next_action <= now {
+        for _ in 0..ACTIONS_A_STEP {
+            if self.next_action > now {
+                break;
+            }
             writes += self.act(now);
         }
         if let Some(connection) = &mut self.connection {
@@ -300,7 +316,7 @@ impl TcpFlow {
             Supply::Greedy => (UNLIMITED, None),
             Supply::Sized(bytes) => (*bytes, Some(*bytes)),
             Supply::ClosedLoop { size, streams, .. } | Supply::Arrivals { size, streams, .. } => {
-                let bytes = (size.draw(&mut streams.size) + 0.5).max(1.0) as u64;
+                let bytes = transfer_bytes(size.draw(&mut streams.size));
                 (bytes, Some(bytes))
             }
             Supply::Schedule(_) => (0, None),
@@ -499,6 +515,16 @@ impl TcpFlow {
         }
         self.crowd.add_statistics(&mut sum);
         sum
+    }
+
+    /// Connections that are not over.
+    pub fn connections(&self) -> usize {
+        self.crowd.len() + usize::from(self.connection.is_some())
+    }
+
+    /// Places that its segments have taken at most.
+    pub fn places(&self) -> usize {
+        self.segments.places()
     }
 
     /// The sender of the present connection.

@@ -15,7 +15,9 @@ from dumbbell.backends.batch import (
     threads_for,
 )
 from dumbbell.backends.host import host_provenance, package_version
+from dumbbell.backends.memory import MemoryLimit
 from dumbbell.backends.registry import backend_names, get_backend
+from dumbbell.errors import FailureKind
 
 __all__ = [
     "Backend",
@@ -25,7 +27,9 @@ __all__ = [
     "Cancellation",
     "Cost",
     "Failure",
+    "FailureKind",
     "Job",
+    "MemoryLimit",
     "Outcome",
     "Resolvable",
     "backend_names",

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from dumbbell._engine import Cancel
+from dumbbell.backends.memory import MemoryLimit
+from dumbbell.errors import FailureKind
 from dumbbell.tables import Origin, RunFile, Table
 
 
@@ -15,7 +17,7 @@ class Cost:
     """What one replication will take.
 
     Attributes:
-        events: Events to be done, within about a factor of two.
+        events: Events to be done: rather more than there will be, within a factor of about five.
         memory_bytes: Memory for its state and tables.
         wall_s: Time on this backend.
     """
@@ -48,9 +50,9 @@ class Outcome:
         events: Events it took.
         digest: Hash of the tables' canonical bytes.
         error: Why there are no tables; None when there are.
-        cancelled: Whether that was because somebody asked.
-        cost: Wall and CPU time of this run alone in seconds (``wall_s``, ``cpu_s``), where the
-            backend knows them.
+        failure: Of what kind that was; of no account where there are tables.
+        cost: Wall and CPU time of this run alone in seconds (``wall_s``, ``cpu_s``), and the memory
+            it counted with its tables (``memory_bytes``), where the backend knows them.
         meta: What else the backend says of this run, the same whenever it is repeated.
         files: Name to file, of what does not fit in tables.
     """
@@ -60,7 +62,7 @@ class Outcome:
     events: int
     digest: str
     error: str | None = None
-    cancelled: bool = False
+    failure: FailureKind = FailureKind.FAILED
     cost: Mapping[str, float] = field(default_factory=dict)
     meta: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, RunFile] = field(default_factory=dict)
@@ -136,12 +138,20 @@ class Backend(Protocol):
         """
         ...
 
-    def start(self, jobs: Iterator[Job], *, threads: int, cancel: Cancel) -> Batch:
+    def start(
+        self,
+        jobs: Iterator[Job],
+        *,
+        threads: int,
+        cancel: Cancel,
+        memory: MemoryLimit,
+    ) -> Batch:
         """Begin to run jobs, read on the calling thread as workers become free.
 
         Args:
             jobs: What to run; the results do not depend on their order.
             threads: At least 1.
             cancel: Set to stop: running jobs end within a second.
+            memory: What the jobs may use together. One that needs more ends as a failure.
         """
         ...

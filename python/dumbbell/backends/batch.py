@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from dumbbell._engine import Cancel, format_time
-from dumbbell.backends.base import Backend, Batch, BatchProgress, Job, Outcome
-from dumbbell.backends.guard import available_memory_bytes, threads_that_fit, usable_threads
+from dumbbell.backends.base import Backend, Batch, BatchProgress, Cost, Job, Outcome
+from dumbbell.backends.guard import threads_that_fit, usable_threads
 from dumbbell.backends.host import host_provenance, package_version
+from dumbbell.backends.memory import MemoryLimit
 from dumbbell.backends.registry import get_backend
-from dumbbell.errors import RunError, SpecError
+from dumbbell.errors import FailureKind, RunError, SpecError
 from dumbbell.tables import Run
 
 LARGEST_REPLICATION = 2**64 - 1
@@ -47,11 +48,13 @@ class Failure:
         index: Its place among the experiments given to `run_many`.
         replication: Its number.
         message: Why.
+        kind: Of what kind that is.
     """
 
     index: int
     replication: int
     message: str
+    kind: FailureKind = FailureKind.FAILED
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,7 @@ class _Prepared:
 
     resolved_json: str
     spec: Mapping[str, Any]
+    cost: Cost
     max_threads: int
 
 
@@ -68,6 +72,7 @@ def run_many(
     *,
     backend: str = "sim",
     jobs: int = 0,
+    memory_bytes: int | None = None,
     cancel: Cancellation | None = None,
     on_progress: Callable[[BatchProgress], None] | None = None,
     on_failure: Callable[[Failure], None] | None = None,
@@ -78,6 +83,9 @@ def run_many(
         experiments: (experiment, replication number); read as workers become free.
         backend: Where: ``sim``.
         jobs: Threads; 0 for one a core. Results do not depend on it.
+        memory_bytes: What runs may use together, at most; None for what the machine, a container
+            and ``ulimit -v`` leave. A run that needs more than was foreseen ends as one failed run
+            (`FailureKind.OUT_OF_MEMORY`), and the others go on.
         cancel: Set it (from another thread, or a signal handler) to stop: running replications
             are given up within a second, and the iterator ends after those that had finished.
             A `Cancel` or a ``threading.Event``; it is only looked at.
@@ -93,7 +101,8 @@ def run_many(
         RunError: Replications failed and there is no ``on_failure``.
         KeyboardInterrupt: After Ctrl-C, once the runs that had finished were yielded.
     """
-    source = _Preparer(get_backend(backend), usable_threads(jobs), experiments)
+    limit = MemoryLimit(memory_bytes)
+    source = _Preparer(get_backend(backend), usable_threads(jobs), limit, experiments)
     yield from _Runner(source, cancel, on_progress, on_failure).runs()
 
 
@@ -109,23 +118,31 @@ def threads_for(experiments: Iterable[Resolvable], *, backend: str = "sim", jobs
         SpecError: One of them is not allowed, would not fit in memory or would take days.
     """
     threads = usable_threads(jobs)
-    source = _Preparer(get_backend(backend), threads, ())
+    source = _Preparer(get_backend(backend), threads, MemoryLimit(), ())
     return min((source.prepared(each).max_threads for each in experiments), default=threads)
 
 
-def simulate(experiment: Resolvable, replication: int = 0, *, backend: str = "sim") -> Run:
+def simulate(
+    experiment: Resolvable,
+    replication: int = 0,
+    *,
+    backend: str = "sim",
+    memory_bytes: int | None = None,
+) -> Run:
     """Run one replication.
 
     Args:
         experiment: What to run.
         replication: Chooses the random numbers, together with the experiment's seed.
         backend: Where.
+        memory_bytes: What it may use, as for `run_many`.
 
     Raises:
         SpecError: The experiment is not allowed, would not fit in memory or would take days.
         RunError: The run failed.
     """
-    for _, run in run_many([(experiment, replication)], backend=backend, jobs=1):
+    only = [(experiment, replication)]
+    for _, run in run_many(only, backend=backend, jobs=1, memory_bytes=memory_bytes):
         return run
     raise RunError("the run gave no result")
 
@@ -134,10 +151,15 @@ class _Preparer:
     """Reads experiments, checks each description once, remembers what the workers have."""
 
     def __init__(
-        self, backend: Backend, threads: int, experiments: Iterable[tuple[Resolvable, int]]
+        self,
+        backend: Backend,
+        threads: int,
+        memory: MemoryLimit,
+        experiments: Iterable[tuple[Resolvable, int]],
     ) -> None:
         self.backend = backend
         self.threads = threads
+        self.memory = memory
         self.waiting: dict[int, tuple[_Prepared, int]] = {}
         self._experiments = iter(experiments)
         # By identity, with the object kept so that the identity is not given to another.
@@ -162,8 +184,8 @@ class _Preparer:
         cost = self.backend.check(text)
         spec = json.loads(text)
         duration = format_time(spec["duration_ns"])
-        fit = threads_that_fit(cost, self.threads, duration, available_memory_bytes())
-        prepared = _Prepared(text, spec, fit)
+        fit = threads_that_fit(cost, self.threads, duration, self.memory.of_new_runs_bytes())
+        prepared = _Prepared(text, spec, cost, fit)
         if len(self._known) >= _PREPARED_KEPT:
             self._known.clear()
         self._known[id(experiment)] = (experiment, prepared)
@@ -196,7 +218,10 @@ class _Runner:
             return
         self._threads = self._source.waiting[0][0].max_threads
         batch = self._source.backend.start(
-            _chain(first, jobs), threads=self._threads, cancel=self._cancel
+            _chain(first, jobs),
+            threads=self._threads,
+            cancel=self._cancel,
+            memory=self._source.memory,
         )
         stop_workers = True
         try:
@@ -232,8 +257,8 @@ class _Runner:
         prepared, replication = self._source.waiting.pop(outcome.index)
         if outcome.error is None:
             yield outcome.index, self._complete(outcome, prepared, replication)
-        elif not outcome.cancelled:
-            failure = Failure(outcome.index, replication, outcome.error)
+        elif outcome.failure is not FailureKind.CANCELLED:
+            failure = Failure(outcome.index, replication, outcome.error, outcome.failure)
             self._failures.append(failure)
             if self._on_failure is not None:
                 self._on_failure(failure)
@@ -259,6 +284,9 @@ class _Runner:
             provenance={
                 **host_provenance(),
                 "threads": self._threads,
+                # What was foreseen, beside what it took: ``meta["events"]``, ``memory_bytes``.
+                "expected_events": prepared.cost.events,
+                "expected_memory_bytes": prepared.cost.memory_bytes,
                 **outcome.cost,
                 # Replications in threads of one process have no time of their own: the batch has.
                 "batch_wall_s": time.monotonic() - wall,
@@ -276,4 +304,4 @@ def _chain(first: Job, rest: Iterator[Job]) -> Iterator[Job]:
 def _run_error(failures: list[Failure]) -> RunError:
     first = failures[0]
     more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
-    return RunError(f"replication {first.replication} failed: {first.message}{more}")
+    return RunError(f"replication {first.replication} failed: {first.message}{more}", first.kind)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from dumbbell.backends.base import Cost
 from dumbbell.errors import SpecError
@@ -13,9 +12,6 @@ LONGEST_S = 24 * 3600.0
 
 MOST_A_CORE = 4
 """Threads at most."""
-
-_CGROUP = Path("/sys/fs/cgroup")
-_MEMINFO = Path("/proc/meminfo")
 
 
 def threads_that_fit(cost: Cost, threads: int, duration: str, available: int | None) -> int:
@@ -36,6 +32,14 @@ def threads_that_fit(cost: Cost, threads: int, duration: str, available: int | N
     Raises:
         SpecError: One replication does not fit in memory, or takes longer than `LONGEST_S`.
     """
+    if available is not None and cost.memory_bytes > available:
+        raise SpecError(
+            "duration",
+            duration,
+            f"at most what fits in {_size(available)} of free memory, and this run needs "
+            f"{_size(cost.memory_bytes)}: shorten it, sample less often (sample_interval), ping "
+            "less often, or leave record_packets off",
+        )
     if cost.wall_s > LONGEST_S:
         raise SpecError(
             "duration",
@@ -45,25 +49,7 @@ def threads_that_fit(cost: Cost, threads: int, duration: str, available: int | N
         )
     if available is None:
         return threads
-    if cost.memory_bytes > available:
-        raise SpecError(
-            "duration",
-            duration,
-            f"at most what fits in {_size(available)} of free memory, and this run needs "
-            f"{_size(cost.memory_bytes)}: shorten it, sample less often (sample_interval), ping "
-            "less often, or leave record_packets off",
-        )
     return max(1, min(threads, available // max(1, 2 * cost.memory_bytes)))
-
-
-def available_memory_bytes() -> int | None:
-    """Memory that can be had without swapping; None when the system does not say.
-
-    The smaller of what the kernel foresees (``MemAvailable``) and what the container's limit
-    (cgroup v2, then v1) leaves.
-    """
-    found = [each for each in (_meminfo_available(), _cgroup_left()) if each is not None]
-    return min(found) if found else None
 
 
 def usable_threads(jobs: int) -> int:
@@ -79,27 +65,6 @@ def usable_threads(jobs: int) -> int:
     else:
         cores = os.cpu_count() or 1
     return min(jobs, MOST_A_CORE * cores) if jobs else cores
-
-
-def _meminfo_available() -> int | None:
-    try:
-        for line in _MEMINFO.read_text(encoding="ascii").splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except (OSError, ValueError, IndexError):
-        pass
-    return None
-
-
-def _cgroup_left() -> int | None:
-    v2 = _CGROUP / "memory.max", _CGROUP / "memory.current"
-    v1 = _CGROUP / "memory/memory.limit_in_bytes", _CGROUP / "memory/memory.usage_in_bytes"
-    for limit, used in (v2, v1):
-        try:
-            return max(0, int(limit.read_text()) - int(used.read_text()))
-        except (OSError, ValueError):
-            continue  # not there, or "max": no limit
-    return None
 
 
 def _size(size_bytes: float) -> str:

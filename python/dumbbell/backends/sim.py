@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from dumbbell import _engine
 from dumbbell.backends.base import Batch, BatchProgress, Cost, Job, Outcome
 from dumbbell.backends.captures import CaptureFolder, asks_for_capture
-from dumbbell.errors import SpecError
+from dumbbell.backends.memory import MemoryLimit
+from dumbbell.errors import FailureKind, SpecError
 from dumbbell.folders import no_room
 from dumbbell.tables import Origin
 
 EVENTS_PER_S = 5e6
 """A pessimistic speed of one thread, by which the time of a run is foreseen."""
 
-_CANCELLED = "the run was cancelled"
+WALL_S_PER_BYTE = 1e-9
+"""Memory that is touched for the first time takes time too."""
+MEMORY_LOOKED_AT_S = 0.1
+"""Between two looks at how much memory the machine leaves."""
+
+_KINDS: Final[Mapping[_engine.RunFailure, FailureKind]] = {
+    _engine.RunFailure.CANCELLED: FailureKind.CANCELLED,
+    _engine.RunFailure.STANDSTILL: FailureKind.STANDSTILL,
+    _engine.RunFailure.TOO_MANY_EVENTS: FailureKind.TOO_MANY_EVENTS,
+    _engine.RunFailure.OUT_OF_MEMORY: FailureKind.OUT_OF_MEMORY,
+}
 
 
 class Simulator:
@@ -38,19 +50,33 @@ class Simulator:
             estimate = _engine.check(resolved_json)
         except _engine.SpecInvalid as error:
             raise _spec_error(error) from None
-        return Cost(estimate.events, estimate.memory_bytes, estimate.events / EVENTS_PER_S)
+        wall_s = estimate.events / EVENTS_PER_S + estimate.memory_bytes * WALL_S_PER_BYTE
+        return Cost(estimate.events, estimate.memory_bytes, wall_s)
 
-    def start(self, jobs: Iterator[Job], *, threads: int, cancel: _engine.Cancel) -> Batch:
+    def start(
+        self,
+        jobs: Iterator[Job],
+        *,
+        threads: int,
+        cancel: _engine.Cancel,
+        memory: MemoryLimit,
+    ) -> Batch:
         """Begin to run jobs on worker threads that never touch Python."""
-        return _SimulatorBatch(jobs, threads, cancel)
+        return _SimulatorBatch(jobs, threads, cancel, memory)
 
 
 class _SimulatorBatch:
-    def __init__(self, jobs: Iterator[Job], threads: int, cancel: _engine.Cancel) -> None:
+    def __init__(
+        self, jobs: Iterator[Job], threads: int, cancel: _engine.Cancel, memory: MemoryLimit
+    ) -> None:
         # By place among the jobs, of those that write a capture.
         self._folders: dict[int, CaptureFolder] = {}
         triples = self._with_captures(jobs)
-        self._stream = _engine.simulate(triples, threads=threads, cancel=cancel)
+        self._stream = _engine.simulate(
+            triples, threads=threads, cancel=cancel, memory_bytes=memory.asked_bytes
+        )
+        self._memory = memory
+        self._look_at_memory_s = 0.0
 
     def _with_captures(self, jobs: Iterator[Job]) -> Iterator[tuple[str, int, str | None]]:
         for index, job in enumerate(jobs):
@@ -60,7 +86,18 @@ class _SimulatorBatch:
                 path = str(folder.file)
             yield job.resolved_json, job.replication, path
 
+    def _look_at_memory(self) -> None:
+        """Tell the runs what is left: others use memory too, and so do tables that are kept."""
+        now_s = time.monotonic()
+        if now_s < self._look_at_memory_s:
+            return
+        self._look_at_memory_s = now_s + MEMORY_LOOKED_AT_S
+        left_bytes = self._memory.left_bytes()
+        if left_bytes is not None:
+            self._stream.set_memory_left(left_bytes)
+
     def poll(self, timeout_s: float) -> Outcome | None:
+        self._look_at_memory()
         try:
             completed = self._stream.poll(timeout_s)
         except _engine.SpecInvalid as error:
@@ -75,12 +112,20 @@ class _SimulatorBatch:
                 folder.remove()
             if folder is not None and full is not None:
                 raise OSError(full.errno, full.strerror, str(folder.file))
-            cancelled = completed.error == _CANCELLED
-            return Outcome(completed.index, {}, 0, "", completed.error, cancelled)
+            kind = FailureKind.FAILED
+            if completed.failure is not None:
+                kind = _KINDS.get(completed.failure, kind)
+            return Outcome(completed.index, {}, 0, "", completed.error, kind)
         tables = completed.take_tables()
         files, meta = ({}, {}) if folder is None else folder.kept()
         return Outcome(
-            completed.index, tables, completed.events, completed.digest, meta=meta, files=files
+            completed.index,
+            tables,
+            completed.events,
+            completed.digest,
+            cost={"memory_bytes": completed.memory_bytes},
+            meta=meta,
+            files=files,
         )
 
     @property

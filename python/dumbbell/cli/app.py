@@ -124,6 +124,10 @@ def run(
     backend: Backend = "sim",
     replication: Annotated[int, typer.Option(help="Chooses the random numbers.", min=0)] = 0,
     seed: Annotated[int | None, typer.Option(help="Instead of the file's.")] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(help="What it may use, such as 2gb; else what is free.", metavar="SIZE"),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Write the tables to this folder.", metavar="DIR")
     ] = None,
@@ -138,6 +142,7 @@ def run(
         backend=backend,
         replication=replication,
         seed=seed,
+        memory=memory,
         out=out,
         replace=replace,
         as_json=as_json,

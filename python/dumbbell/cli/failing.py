@@ -5,7 +5,14 @@ from __future__ import annotations
 import os
 import sys
 
-from dumbbell.errors import EXIT_BAD_INPUT, EXIT_NO_ROOM, NO_ROOM, DumbbellError, SpecError
+from dumbbell.errors import (
+    EXIT_BAD_INPUT,
+    EXIT_CONTRADICTED_OR_FAILED,
+    EXIT_NO_ROOM,
+    NO_ROOM,
+    DumbbellError,
+    SpecError,
+)
 from dumbbell.printable import printable
 
 
@@ -18,6 +25,13 @@ def exit_code_of(error: Exception) -> int | None:
     if isinstance(error, DumbbellError):
         print_error(error)
         return error.exit_code
+    if isinstance(error, MemoryError):
+        print(
+            "error: there is not enough memory (ulimit -v, a container's limit or the machine's): "
+            "shorten the run, sample less often, or leave record_packets off",
+            file=sys.stderr,
+        )
+        return EXIT_CONTRADICTED_OR_FAILED
     if isinstance(error, OSError):
         # A file that cannot be read or written: the person can mend it.
         where = error.filename

@@ -16,11 +16,12 @@ from dumbbell.cli.stopping import stopped_by_ctrl_c
 from dumbbell.cli.summary import print_summary, summary_numbers
 from dumbbell.cli.telling import tell
 from dumbbell.cli.waiting import say_if_pipe
-from dumbbell.errors import RunError
+from dumbbell.errors import RunError, SpecError
 from dumbbell.formats import ping_text, tc_iterate_text
 from dumbbell.spec import Experiment
 from dumbbell.sweep import Interrupted, Progress
 from dumbbell.tables import Run, run_folder, write_parquet
+from dumbbell.units import UnitError, parse_size_bytes
 
 
 def run_file(
@@ -29,6 +30,7 @@ def run_file(
     backend: str,
     replication: int,
     seed: int | None,
+    memory: str | None,
     out: Path | None,
     replace: bool,
     as_json: bool,
@@ -42,6 +44,7 @@ def run_file(
     experiment = Experiment.from_toml(file)
     if seed is not None:
         experiment = experiment.with_seed(seed)
+    memory_bytes = None if memory is None else _memory_bytes(memory)
     place = None
     if out is not None:
         place = run_folder(
@@ -54,7 +57,7 @@ def run_file(
             tell=tell,
         )
         place.check()
-    run = run_one(experiment, replication, backend)
+    run = run_one(experiment, replication, backend, memory_bytes=memory_bytes)
     if place is not None:
         write_parquet(run, place, _texts(run))
     notices = experiment.notices()
@@ -68,7 +71,17 @@ def run_file(
             console.print(f"tables: {out}", markup=False, soft_wrap=True)
 
 
-def run_one(experiment: Experiment, replication: int, backend: str) -> Run:
+def _memory_bytes(memory: str) -> int:
+    try:
+        return parse_size_bytes(memory)
+    except UnitError as error:
+        allowed = "a size with its unit, such as 500mb or 2gb (of 1024 megabytes)"
+        raise SpecError("--memory", memory, allowed, error.hint) from None
+
+
+def run_one(
+    experiment: Experiment, replication: int, backend: str, *, memory_bytes: int | None = None
+) -> Run:
     """One run, with progress shown and Ctrl-C heard.
 
     Raises:
@@ -81,7 +94,12 @@ def run_one(experiment: Experiment, replication: int, backend: str) -> Run:
             show(Progress(experiment.name, min(progress.done, 1.0), 1.0, "run"))
 
         runs = run_many(
-            [(experiment, replication)], backend=backend, jobs=1, cancel=stop, on_progress=tell
+            [(experiment, replication)],
+            backend=backend,
+            jobs=1,
+            memory_bytes=memory_bytes,
+            cancel=stop,
+            on_progress=tell,
         )
         for _, run in runs:
             return run

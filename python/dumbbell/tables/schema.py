@@ -248,7 +248,11 @@ _WHOLE = "whole run; -1 where not known."
 _TRANSFERS = (
     _FLOW,
     _id("transfer", "Number of the transfer in its flow, from 1.", "int64"),
-    _bytes("bytes", "Payload asked for; -1 for a connection without an end."),
+    _bytes(
+        "bytes",
+        "Payload asked for, at most 1 PB (a larger draw counts as that); -1 for a connection "
+        "without an end.",
+    ),
     _ns("started_ns", "When its connection was begun."),
     _ns("completed_ns", "When the receiver had all of it; -1 for not before the end."),
     _pkts("created_pkts", f"Packets sent, ends of the connection included; {_WHOLE}"),

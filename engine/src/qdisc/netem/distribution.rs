@@ -53,6 +53,25 @@ impl Jitter {
     }
 }
 
+/// The share of packets whose deviation is below `bound_ns`.
+pub(super) fn share_below(jitter_ns: u64, distribution: Distribution, bound_ns: i64) -> f64 {
+    let jitter_ns = jitter_ns as i64;
+    if jitter_ns == 0 {
+        return f64::from(u8::from(bound_ns > 0));
+    }
+    match table(distribution) {
+        None => {
+            (bound_ns.saturating_add(jitter_ns) as f64 / (2 * jitter_ns) as f64).clamp(0.0, 1.0)
+        }
+        Some(table) => {
+            let below = table
+                .iter()
+                .filter(|quantile| scaled(jitter_ns, i64::from(**quantile)) < bound_ns);
+            below.count() as f64 / ENTRIES as f64
+        }
+    }
+}
+
 /// `jitter * quantile / 8192`, the remainder of the division rounded, as the kernel does it
 /// without 64-bit overflow.
 fn scaled(jitter_ns: i64, quantile: i64) -> i64 {

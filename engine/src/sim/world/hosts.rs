@@ -49,6 +49,8 @@ impl World {
             capture.note_fragmented(index as u32, number, payload_bytes);
         }
         for packet in datagram::packets(index as u32, number, payload_bytes, mtu, self.now) {
+            // Fragments count as packets that a source sends one by one.
+            self.events += u64::from(packet.fragment_index() > 0);
             self.create(index, packet);
         }
     }

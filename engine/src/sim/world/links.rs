@@ -9,6 +9,9 @@ use crate::sim::packet::{Kind, Packet};
 use crate::sim::records::Event;
 use crate::sim::time::Time;
 
+/// Packets that a link sends in one step: more only where a large queue is emptied at once.
+const SENT_A_STEP: u32 = 65_536;
+
 impl World {
     #[inline(always)]
     pub(super) fn offer(&mut self, index: usize, packet: Packet) {
@@ -59,11 +62,16 @@ impl World {
         }
     }
 
-    /// Lets a link send what is due.
+    /// Lets a link send what is due: so many packets at most, the others by an event of this
+    /// very instant.
     #[inline(always)]
     pub(super) fn pump(&mut self, index: usize) {
         let (now, warm_up) = (self.now, self.warm_up);
-        loop {
+        for sent_pkts in 0.. {
+            if sent_pkts == SENT_A_STEP {
+                let leaf = self.links[index].departure_leaf;
+                return self.tournament.set(leaf, now);
+            }
             let link = &mut self.links[index];
             let sent = link.send(now, warm_up);
             if link.is_eventful {

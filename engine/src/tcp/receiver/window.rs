@@ -162,7 +162,9 @@ impl ReceiveWindow {
         let now_us = as_us(now);
         if self.window_seen_us == 0 || next >= self.window_seen_end {
             if self.window_seen_us > 0 {
-                self.enter_round_trip((now_us - self.window_seen_us).max(1), false);
+                // In the first microsecond the start is later than now.
+                let elapsed_us = now_us.saturating_sub(self.window_seen_us);
+                self.enter_round_trip(elapsed_us.max(1), false);
             }
             self.window_seen_end = next + self.offered_bytes;
             self.window_seen_us = now_us.max(1);

@@ -25,7 +25,8 @@ from dumbbell.backends.kernel.programs import (
     program_hashes,
 )
 from dumbbell.backends.kernel.tables import read_result
-from dumbbell.errors import DumbbellError, SpecError
+from dumbbell.backends.memory import MemoryLimit
+from dumbbell.errors import DumbbellError, FailureKind, SpecError
 from dumbbell.spec import Resolved
 from dumbbell.spec.resolved import Source
 from dumbbell.tables import Origin
@@ -94,8 +95,15 @@ class Kernel:
         memory_bytes += _WATCHED_PACKET_BYTES * watched
         return Cost(estimate.events, memory_bytes, BOOT_S + estimate.events / EVENTS_PER_S)
 
-    def start(self, jobs: Iterator[Job], *, threads: int, cancel: _engine.Cancel) -> Batch:
-        """Begin to run jobs, each in a kernel of its own."""
+    def start(
+        self,
+        jobs: Iterator[Job],
+        *,
+        threads: int,
+        cancel: _engine.Cancel,
+        memory: MemoryLimit,
+    ) -> Batch:
+        """Begin to run jobs, each in a kernel of its own, whose memory is fixed."""
         return _KernelBatch(self, jobs, threads, cancel)
 
 
@@ -197,7 +205,8 @@ class _KernelBatch:
         if result is None:
             # Nothing of the run is kept, so the console's path would lead nowhere.
             why = ended.why().replace(f" ({ended.console})", "")
-            return Outcome(index, {}, 0, "", why, cancelled=ended.cancelled)
+            kind = FailureKind.CANCELLED if ended.cancelled else FailureKind.FAILED
+            return Outcome(index, {}, 0, "", why, kind)
         cost_of_run = {"wall_s": ended.wall_s, "cpu_s": ended.cpu_s}
         meta = {
             "longest_lateness_ns": result.longest_lateness_ns,

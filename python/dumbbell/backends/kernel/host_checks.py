@@ -15,8 +15,8 @@ import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from dumbbell.backends.guard import available_memory_bytes
 from dumbbell.backends.kernel.launch import HostRefusesError, without_address_randomization
+from dumbbell.backends.memory import available_memory_bytes
 
 _MB = 1024 * 1024
 _PTRACE_SCOPE = "/proc/sys/kernel/yama/ptrace_scope"

@@ -1,0 +1,162 @@
+//! What a run will cost, before it starts.
+//!
+//! Rough, and rather too much than too little: links whose departures need no events, as they are
+//! folded or in a chain, are counted as if they had them, and what flows take from each other only
+//! where they share a link's rate. A run that turns out much longer is ended
+//! (`run::watch`), so what counts is that the many are judged by means that they can have: those
+//! of the law cut off at what a run has room for.
+
+mod tcp;
+mod udp;
+mod ways;
+
+use crate::net::link::Link;
+use crate::sim::world::memory::{
+    BYTES_PER_CAPTURED_CONNECTION, BYTES_PER_CONNECTION, BYTES_PER_ECHO, BYTES_PER_FLOW_SAMPLE,
+    BYTES_PER_PACKET, BYTES_PER_QUEUE_SAMPLE, BYTES_PER_RECORD, BYTES_PER_SEGMENT,
+    BYTES_PER_TRANSFER,
+};
+use crate::spec::{Experiment, Flow, Probe, Transport};
+use crate::traffic::law::Law;
+use ways::Ways;
+
+/// Histograms of a queue that packets pass, time at some thousands of numbers of packets, and
+/// their rows of `distributions`.
+const BYTES_PER_QUEUE: f64 = 160.0 * 1024.0;
+/// IP and ICMP or UDP headers of a probe.
+const PROBE_HEADER_BYTES: f64 = 28.0;
+
+/// Expected cost of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Estimate {
+    /// Events to be done.
+    pub events: u64,
+    /// Memory it will need with the tables that are made of it, bytes.
+    pub memory_bytes: u64,
+}
+
+/// Sums while flows and probes are gone through.
+#[derive(Debug, Default)]
+struct Costs {
+    events: f64,
+    records: f64,
+    echoes: f64,
+    transfers: f64,
+    connections: f64,
+    captured_connections: f64,
+    /// On their way or waiting, at once.
+    packets: f64,
+    segments: f64,
+}
+
+/// Some packets of one kind.
+#[derive(Debug, Clone, Copy)]
+struct Packets {
+    /// In the whole run.
+    count: f64,
+    /// Of one on the wire, about.
+    bytes: f64,
+    /// They are sent within so long.
+    active_s: f64,
+}
+
+impl Estimate {
+    /// The expected cost of one replication.
+    pub fn of(experiment: &Experiment) -> Estimate {
+        let duration_s = experiment.duration_ns as f64 * 1e-9;
+        let ways = Ways::new(experiment);
+        let mut costs = Costs::default();
+        for flow in &experiment.flows {
+            if flow.transport == Transport::Tcp {
+                tcp::add(&mut costs, flow, &ways, duration_s);
+            } else {
+                let out = ways.between(&flow.from, &flow.to);
+                let packets = udp::packets_of(flow, &ways, &out, duration_s);
+                costs.events += packets.count;
+                costs.pass(packets, &out, &ways);
+            }
+        }
+        for probe in &experiment.probes {
+            let requests = Packets {
+                count: requests_of(probe, duration_s),
+                bytes: f64::from(probe.payload_bytes) + PROBE_HEADER_BYTES,
+                active_s: duration_s,
+            };
+            costs.echoes += requests.count;
+            costs.events += requests.count;
+            let there = ways.between(&probe.from, &probe.to);
+            let back = ways.between(&probe.to, &probe.from);
+            let answered = costs.pass(requests, &there, &ways);
+            costs.pass(answered, &back, &ways);
+        }
+        let samples = match experiment.sample_interval_ns {
+            0 => 0.0,
+            interval => experiment.duration_ns as f64 / interval as f64,
+        };
+        let queues = 2.0 * experiment.links.len() as f64;
+        let sampled = queues * BYTES_PER_QUEUE_SAMPLE as f64
+            + experiment.flows.len() as f64 * BYTES_PER_FLOW_SAMPLE as f64;
+        let memory = queues * size_of::<Link>() as f64
+            + ways.in_use() as f64 * BYTES_PER_QUEUE
+            + samples * sampled
+            + costs.memory_bytes();
+        Estimate {
+            events: (costs.events + samples) as u64,
+            memory_bytes: memory as u64,
+        }
+    }
+}
+
+impl Costs {
+    /// Packets go their way. Returns those that reach its end.
+    fn pass(&mut self, mut packets: Packets, way: &[u32], ways: &Ways) -> Packets {
+        for queue in way {
+            let end = &ways.ends[*queue as usize];
+            let come = packets.count;
+            packets.count = end.leaving(packets);
+            self.events += end.events * packets.count;
+            if end.is_recorded {
+                self.records += come + packets.count;
+            }
+            self.packets += end.held(come, packets);
+        }
+        packets
+    }
+
+    fn memory_bytes(&self) -> f64 {
+        let parts = [
+            (self.records, BYTES_PER_RECORD),
+            (self.echoes, BYTES_PER_ECHO),
+            (self.transfers, BYTES_PER_TRANSFER),
+            (self.connections, BYTES_PER_CONNECTION),
+            (self.captured_connections, BYTES_PER_CAPTURED_CONNECTION),
+            (self.packets, BYTES_PER_PACKET),
+            (self.segments, BYTES_PER_SEGMENT),
+        ];
+        parts.iter().map(|(count, each)| count * *each as f64).sum()
+    }
+}
+
+fn requests_of(probe: &Probe, duration_s: f64) -> f64 {
+    let fitting = duration_s / (probe.interval_ns as f64 * 1e-9) + 1.0;
+    match probe.count {
+        0 => fitting,
+        count => fitting.min(count as f64),
+    }
+}
+
+fn active_s(flow: &Flow, duration_s: f64) -> f64 {
+    let start = flow.start_ns as f64 * 1e-9;
+    (duration_s.min(flow.stop_ns as f64 * 1e-9) - start).max(0.0)
+}
+
+/// How often something happens within `active_s` whose gaps have a law. The expected number is
+/// between this and twice it, with any law (K. B. Erickson, "The strong law of large numbers when
+/// the mean is undefined", 1973).
+fn times(gap: &Law, active_s: f64) -> f64 {
+    if active_s <= 0.0 {
+        return 0.0;
+    }
+    // The clock's least step: gaps that are shorter are none.
+    active_s / gap.mean_below(active_s).max(1e-12) + 1.0
+}

@@ -1,0 +1,235 @@
+//! What the links on the ways of flows let through.
+
+use super::Packets;
+use crate::net::route::{Hop, Routes};
+use crate::qdisc::Config;
+use crate::spec::{Experiment, LinkEnd, Transport};
+use std::collections::{HashMap, HashSet};
+
+/// One direction of a link.
+#[derive(Debug)]
+pub(super) struct End {
+    /// bit/s, the largest it ever has; infinite where nothing limits it.
+    pub(super) rate_bps: f64,
+    /// The shortest it ever has.
+    pub(super) delay_s: f64,
+    /// Share of packets lost, but for what the queue drops.
+    pub(super) loss: f64,
+    /// Events of a packet that passes it: one when it leaves a queue that holds packets back or a
+    /// transmitter, one when it arrives after a delay.
+    pub(super) events: f64,
+    /// Copies of a packet that the queue makes.
+    copies: f64,
+    /// Packets that the queue holds.
+    most_pkts: f64,
+    mtu_bytes: u32,
+    pub(super) is_recorded: bool,
+    pub(super) is_captured: bool,
+    /// Flows over TCP whose data goes through it.
+    tcp_flows: f64,
+}
+
+/// Rate, delay and copies of a discipline, and packets that it holds.
+struct Shaped {
+    rate_bps: f64,
+    delay_s: f64,
+    copies: f64,
+    most_pkts: f64,
+    /// Whether packets may wait in it without a transmitter behind it.
+    holds_back: bool,
+}
+
+fn shaped(config: &Config) -> Shaped {
+    let plain = |most_pkts: f64| Shaped {
+        rate_bps: f64::INFINITY,
+        delay_s: 0.0,
+        copies: 0.0,
+        most_pkts,
+        holds_back: false,
+    };
+    let classful = |most_pkts: f64| Shaped {
+        holds_back: true,
+        ..plain(most_pkts)
+    };
+    let rate = |rate_bps: u64| match rate_bps {
+        0 => f64::INFINITY,
+        rate_bps => rate_bps as f64,
+    };
+    // A packet in a queue that counts bytes has 64 at least, or so.
+    match config {
+        Config::Pfifo(fifo) => plain(f64::from(fifo.limit_packets)),
+        Config::Bfifo(fifo) => plain(f64::from(fifo.limit_bytes) / 64.0),
+        Config::Netem(netem) => Shaped {
+            rate_bps: rate(netem.rate_bps),
+            delay_s: netem.delay_ns.saturating_sub(netem.jitter_ns) as f64 * 1e-9,
+            copies: f64::from(netem.duplicate_ppb) * 1e-9,
+            most_pkts: f64::from(netem.limit_packets),
+            holds_back: true,
+        },
+        Config::Tbf(tbf) => Shaped {
+            rate_bps: rate(tbf.rate_bps),
+            ..classful(f64::from(tbf.limit_bytes) / 64.0)
+        },
+        // What is in their classes may shape some packets and others not.
+        Config::Prio(prio) => classful(1000.0 * f64::from(prio.bands)),
+        Config::Htb(htb) => classful(1000.0 * (1 + htb.classes.len()) as f64),
+        Config::Codel(_)
+        | Config::FqCodel(_)
+        | Config::Pie(_)
+        | Config::Red(_)
+        | Config::PfifoFast(_) => plain(10_240.0),
+    }
+}
+
+impl End {
+    fn new(end: &LinkEnd) -> End {
+        let changes = &end.changes;
+        let rates = changes.iter().filter_map(|change| change.rate_bps);
+        let rates = rates.chain([end.rate_bps]).map(|rate_bps| match rate_bps {
+            0 => f64::INFINITY,
+            rate_bps => rate_bps as f64,
+        });
+        let delays = changes.iter().filter_map(|change| change.delay_ns);
+        let delay_ns = delays.fold(end.delay_ns, u64::min);
+        let losses = changes.iter().filter_map(|change| change.loss);
+        let counted = match end.loss_every_pkts {
+            0 => 0.0,
+            every => 1.0 / every as f64,
+        };
+        let shaped = shaped(&end.qdisc);
+        let is_changed = !changes.is_empty();
+        let departs = end.rate_bps > 0 || shaped.holds_back || is_changed;
+        let arrives = end.delay_ns > 0 || is_changed;
+        End {
+            rate_bps: rates.fold(0.0, f64::max).min(shaped.rate_bps),
+            delay_s: delay_ns as f64 * 1e-9 + shaped.delay_s,
+            loss: (losses.fold(end.loss, f64::min) + counted).min(1.0),
+            events: f64::from(u8::from(departs) + u8::from(arrives)),
+            copies: shaped.copies,
+            most_pkts: shaped.most_pkts,
+            mtu_bytes: end.mtu_bytes,
+            is_recorded: end.record_packets,
+            is_captured: end.capture_flows,
+            tcp_flows: 0.0,
+        }
+    }
+
+    /// How many of the packets that come to it leave it.
+    pub(super) fn leaving(&self, packets: Packets) -> f64 {
+        let sendable = self.rate_bps * packets.active_s / 8.0 / packets.bytes.max(1.0);
+        let copied = packets.count * (1.0 + self.copies);
+        // What waits at the end of sending still leaves.
+        copied.min(sendable + self.most_pkts)
+    }
+
+    /// How many of the packets that come to it are in it at once: in its queue, and on the way
+    /// after it.
+    pub(super) fn held(&self, come: f64, leaving: Packets) -> f64 {
+        let waiting = match self.rate_bps.is_finite() || self.delay_s > 0.0 {
+            true => come.min(self.most_pkts),
+            false => 0.0,
+        };
+        let active_s = leaving.active_s.max(1e-9);
+        let under_way = leaving.count * (self.delay_s / active_s).min(1.0);
+        (waiting + under_way).min(come + leaving.count)
+    }
+}
+
+/// All links, and the ways between hosts.
+pub(super) struct Ways<'a> {
+    hosts: HashMap<&'a str, u32>,
+    hops: Vec<Hop>,
+    routes: Routes,
+    /// In the order of queues.
+    pub(super) ends: Vec<End>,
+    in_use: usize,
+}
+
+impl<'a> Ways<'a> {
+    pub(super) fn new(experiment: &'a Experiment) -> Ways<'a> {
+        let hosts = experiment.host_indices();
+        let hops = experiment.hops();
+        let flows = experiment.flows.iter().map(|flow| (&flow.from, &flow.to));
+        let probes = { experiment.probes.iter() }.map(|probe| (&probe.from, &probe.to));
+        let pairs: Vec<_> = flows.chain(probes).collect();
+        let ends = pairs.iter().flat_map(|(from, to)| [from, to]);
+        let ends = ends.map(|name| *hosts.get(name.as_str()).expect("hosts were checked"));
+        let mut ways = Ways {
+            routes: Routes::new(experiment.hosts.len(), &hops, ends),
+            hosts,
+            hops,
+            ends: { experiment.link_ends() }
+                .map(|(_, _, end)| End::new(end))
+                .collect(),
+            in_use: 0,
+        };
+        let mut in_use = HashSet::new();
+        for (from, to) in pairs {
+            in_use.extend(ways.between(from, to));
+            in_use.extend(ways.between(to, from));
+        }
+        ways.in_use = in_use.len();
+        for flow in &experiment.flows {
+            if flow.transport == Transport::Tcp {
+                for queue in ways.between(&flow.from, &flow.to) {
+                    ways.ends[queue as usize].tcp_flows += 1.0;
+                }
+            }
+        }
+        ways
+    }
+
+    /// How many queues are on the ways of flows and probes.
+    pub(super) fn in_use(&self) -> usize {
+        self.in_use
+    }
+
+    /// The queues from one host to another; none where there is no way.
+    pub(super) fn between(&self, from: &str, to: &str) -> Vec<u32> {
+        let index = |name: &str| *self.hosts.get(name).expect("hosts were checked");
+        let row = self.routes.row(index(to));
+        let path = self.routes.path(&self.hops, row, index(from), index(to));
+        path.unwrap_or_default()
+    }
+
+    fn on<'b>(&'b self, way: &'b [u32]) -> impl Iterator<Item = &'b End> {
+        way.iter().map(|queue| &self.ends[*queue as usize])
+    }
+
+    /// The largest packet that passes a way.
+    pub(super) fn mtu_bytes(&self, way: &[u32]) -> u32 {
+        let mtus = self.on(way).map(|end| end.mtu_bytes);
+        mtus.min().unwrap_or(u32::from(u16::MAX))
+    }
+
+    /// How long a packet of so many bytes takes when nothing else is there.
+    pub(super) fn time_s(&self, way: &[u32], bytes: f64) -> f64 {
+        let times = self
+            .on(way)
+            .map(|end| end.delay_s + 8.0 * bytes / end.rate_bps);
+        times.sum()
+    }
+
+    /// Share of packets that are lost on a way, but for what queues drop.
+    pub(super) fn loss(&self, way: &[u32]) -> f64 {
+        let passing = self.on(way).map(|end| 1.0 - end.loss);
+        1.0 - passing.product::<f64>()
+    }
+
+    /// What a flow over TCP gets at the narrowest place of its way, bit/s; infinite where nothing
+    /// limits it.
+    pub(super) fn share_bps(&self, way: &[u32]) -> f64 {
+        let shares = self
+            .on(way)
+            .map(|end| end.rate_bps / end.tcp_flows.max(1.0));
+        shares.fold(f64::INFINITY, f64::min)
+    }
+
+    /// At how many places on a way connections are counted.
+    pub(super) fn counted_at(&self, way: &[u32]) -> f64 {
+        // Both before and after the queue, at the end whose queue it is.
+        let both = |queue: u32| self.ends[queue as usize].is_captured;
+        let counted = way.iter().map(|queue| f64::from(u8::from(both(*queue))));
+        2.0 * counted.sum::<f64>()
+    }
+}

@@ -1,0 +1,132 @@
+//! Memory that runs may use: how much is a number that the caller gives, and how much a run uses
+//! it counts itself (`World::memory_bytes`), so that nothing here asks the machine.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Memory that the runs of a batch have together.
+///
+/// A run that needs much may have what others leave. When all together are beyond the limit, the
+/// runs that are beyond their equal share end; those within it go on.
+#[derive(Debug)]
+pub struct Budget {
+    limit_bytes: AtomicU64,
+    runs: u64,
+    in_use_bytes: AtomicU64,
+}
+
+impl Budget {
+    /// So many bytes for so many runs at a time.
+    pub fn new(limit_bytes: u64, runs: u64) -> Budget {
+        Budget {
+            limit_bytes: AtomicU64::new(limit_bytes),
+            runs: runs.max(1),
+            in_use_bytes: AtomicU64::new(0),
+        }
+    }
+
+    /// Changes the limit, of those that run too.
+    pub fn set_limit(&self, limit_bytes: u64) {
+        self.limit_bytes.store(limit_bytes, Ordering::Relaxed);
+    }
+
+    /// What the runs that have an account say that they use.
+    pub fn in_use_bytes(&self) -> u64 {
+        self.in_use_bytes.load(Ordering::Relaxed)
+    }
+}
+
+/// A run is beyond what it may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OverBudget {
+    /// What it needs.
+    pub needed_bytes: u64,
+    /// What it may use.
+    pub budget_bytes: u64,
+}
+
+/// What one run uses of a budget. It is given back when the account goes.
+#[derive(Debug, Default)]
+pub struct Account {
+    /// None: no limit.
+    budget: Option<Arc<Budget>>,
+    used_bytes: AtomicU64,
+}
+
+impl Account {
+    /// An account of a run that uses nothing yet.
+    pub fn of(budget: Arc<Budget>) -> Account {
+        Account {
+            budget: Some(budget),
+            used_bytes: AtomicU64::new(0),
+        }
+    }
+
+    /// What the run said last that it uses.
+    pub fn used_bytes(&self) -> u64 {
+        self.used_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Notes what the run uses now.
+    ///
+    /// # Errors
+    /// It is more than it may.
+    pub fn set(&self, used_bytes: u64) -> Result<(), OverBudget> {
+        let before = self.used_bytes.swap(used_bytes, Ordering::Relaxed);
+        let Some(budget) = &self.budget else {
+            return Ok(());
+        };
+        // Both wrap, so a smaller value is taken off.
+        let change = used_bytes.wrapping_sub(before);
+        let all = &budget.in_use_bytes;
+        let in_use = all
+            .fetch_add(change, Ordering::Relaxed)
+            .wrapping_add(change);
+        let limit = budget.limit_bytes.load(Ordering::Relaxed);
+        let share = limit / budget.runs;
+        if in_use <= limit || used_bytes <= share {
+            return Ok(());
+        }
+        Err(OverBudget {
+            needed_bytes: used_bytes,
+            budget_bytes: share.max(limit.saturating_sub(in_use - used_bytes)),
+        })
+    }
+}
+
+impl Drop for Account {
+    fn drop(&mut self) {
+        if let Some(budget) = &self.budget {
+            let used = self.used_bytes();
+            budget.in_use_bytes.fetch_sub(used, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_budget_there_is_no_limit() {
+        assert_eq!(Account::default().set(u64::MAX), Ok(()));
+    }
+
+    #[test]
+    fn one_run_may_have_what_others_leave_but_not_more() {
+        let budget = Arc::new(Budget::new(100, 2));
+        let (large, small) = (Account::of(budget.clone()), Account::of(budget.clone()));
+        assert_eq!(small.set(10), Ok(()));
+        assert_eq!(large.set(90), Ok(()));
+        let over = large.set(91).unwrap_err();
+        assert_eq!((over.needed_bytes, over.budget_bytes), (91, 90));
+        // Together they are beyond the limit: who is within its share goes on.
+        assert_eq!(small.set(50), Ok(()));
+        assert!(large.set(60).is_err());
+        drop(large);
+        assert_eq!(budget.in_use_bytes(), 50);
+        assert_eq!(small.set(100), Ok(()));
+        budget.set_limit(80);
+        assert!(small.set(100).is_err());
+    }
+}

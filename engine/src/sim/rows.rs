@@ -1,0 +1,211 @@
+//! Rows of a table while it grows: in pieces, so that growing neither copies them nor asks for
+//! twice the memory, and what they take is known.
+
+use std::slice;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Bytes of a piece, about.
+const PIECE_BYTES: usize = 1 << 20;
+/// Places made with the first row: most tables are short.
+const FIRST_PLACES: usize = 16;
+
+/// Rows that are only added to.
+#[derive(Debug, Clone)]
+pub struct Rows<T> {
+    /// All but the last are full.
+    pieces: Vec<Vec<T>>,
+    len: usize,
+}
+
+impl<T> Default for Rows<T> {
+    fn default() -> Self {
+        Rows {
+            pieces: Vec::new(),
+            len: 0,
+        }
+    }
+}
+
+impl<T> Rows<T> {
+    const PIECE: usize = {
+        assert!(size_of::<T>() > 0 && size_of::<T>() <= PIECE_BYTES);
+        1 << (PIECE_BYTES / size_of::<T>()).ilog2()
+    };
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Adds a row.
+    #[inline]
+    pub fn push(&mut self, row: T) {
+        if self.len.is_multiple_of(Self::PIECE) {
+            self.add_piece();
+        }
+        let piece = self.pieces.last_mut().expect("a piece was added");
+        piece.push(row);
+        self.len += 1;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add_piece(&mut self) {
+        let places = match self.pieces.is_empty() {
+            true => FIRST_PLACES.min(Self::PIECE),
+            false => Self::PIECE,
+        };
+        self.pieces.push(Vec::with_capacity(places));
+    }
+
+    /// A row by its number, to be changed.
+    pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
+        let piece = self.pieces.get_mut(index / Self::PIECE)?;
+        piece.get_mut(index % Self::PIECE)
+    }
+
+    /// All rows in order.
+    pub fn iter(&self) -> Iter<'_, T> {
+        Iter {
+            pieces: self.pieces.iter(),
+            rows: [].iter(),
+            left: self.len,
+            stop: None,
+        }
+    }
+
+    /// All rows in order, or those up to some point after `stop` is set: what is made of them
+    /// is then of no use.
+    pub fn until<'a>(&'a self, stop: &'a AtomicBool) -> Iter<'a, T> {
+        Iter {
+            stop: Some(stop),
+            ..self.iter()
+        }
+    }
+
+    /// What they take.
+    pub fn memory_bytes(&self) -> u64 {
+        let places: usize = self.pieces.iter().map(Vec::capacity).sum();
+        (places * size_of::<T>()) as u64
+    }
+}
+
+/// The rows in order. It knows how many are left, so that columns are made in one piece.
+#[derive(Debug, Clone)]
+pub struct Iter<'a, T> {
+    pieces: slice::Iter<'a, Vec<T>>,
+    rows: slice::Iter<'a, T>,
+    left: usize,
+    stop: Option<&'a AtomicBool>,
+}
+
+impl<'a, T> Iterator for Iter<'a, T> {
+    type Item = &'a T;
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a T> {
+        loop {
+            if let Some(row) = self.rows.next() {
+                self.left -= 1;
+                return Some(row);
+            }
+            if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return None;
+            }
+            self.rows = self.pieces.next()?.iter();
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl<T> ExactSizeIterator for Iter<'_, T> {}
+
+impl<'a, T> IntoIterator for &'a Rows<T> {
+    type Item = &'a T;
+    type IntoIter = Iter<'a, T>;
+
+    fn into_iter(self) -> Iter<'a, T> {
+        self.iter()
+    }
+}
+
+/// An iterator that knows how many values are left.
+#[derive(Debug, Clone)]
+pub struct Exactly<I> {
+    values: I,
+    left: usize,
+}
+
+impl<I: Iterator> Exactly<I> {
+    /// Over `len` values.
+    pub fn new(values: I, len: usize) -> Exactly<I> {
+        Exactly { values, left: len }
+    }
+}
+
+impl<I: Iterator> Iterator for Exactly<I> {
+    type Item = I::Item;
+
+    #[inline]
+    fn next(&mut self) -> Option<I::Item> {
+        let value = self.values.next()?;
+        self.left -= 1;
+        Some(value)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_come_back_in_order_across_pieces() {
+        let mut rows: Rows<[u64; 1000]> = Rows::default();
+        assert_eq!((rows.len(), rows.memory_bytes()), (0, 0));
+        for number in 0..300 {
+            rows.push([number; 1000]);
+        }
+        assert_eq!(rows.len(), 300);
+        assert_eq!(rows.iter().len(), 300);
+        assert!(rows.iter().map(|row| row[0]).eq(0..300));
+        rows.get_mut(200).unwrap()[0] = 7;
+        assert_eq!(rows.iter().nth(200).unwrap()[0], 7);
+        assert!(rows.get_mut(300).is_none());
+    }
+
+    #[test]
+    fn nothing_more_comes_once_it_is_stopped() {
+        let mut rows: Rows<u64> = Rows::default();
+        (0..1_000_000).for_each(|number| rows.push(number));
+        let stop = AtomicBool::new(false);
+        let mut some = rows.until(&stop);
+        assert_eq!(some.next(), Some(&0));
+        stop.store(true, Ordering::Relaxed);
+        assert!(some.count() < 200_000);
+    }
+
+    #[test]
+    fn memory_is_less_than_a_piece_more_than_the_rows() {
+        let mut rows: Rows<u64> = Rows::default();
+        rows.push(1);
+        assert!(rows.memory_bytes() <= 8 * FIRST_PLACES as u64);
+        for number in 0..1_000_000 {
+            rows.push(number);
+        }
+        let least = 8 * rows.len() as u64;
+        let most = least + PIECE_BYTES as u64;
+        assert!((least..=most).contains(&rows.memory_bytes()));
+    }
+}

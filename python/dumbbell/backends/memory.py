@@ -1,0 +1,121 @@
+"""How much memory runs may use: what the machine, a container and a limit of the shell leave."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+_CGROUP = Path("/sys/fs/cgroup")
+_MEMINFO = Path("/proc/meminfo")
+_OWN_CGROUPS = Path("/proc/self/cgroup")
+_STATM = Path("/proc/self/statm")
+
+_SHARE_OF_ADDRESSES = 0.5
+"""Of a limited address space (``ulimit -v``): libraries that are loaded later reserve much more of
+it than they use (Polars, which writes Parquet, 900 MB on two cores), and so does each thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryLimit:
+    """What runs may use together.
+
+    Attributes:
+        asked_bytes: As much at most; None for what the machine leaves.
+    """
+
+    asked_bytes: int | None = None
+
+    def left_bytes(self) -> int | None:
+        """What the machine leaves now beside what is in use; None when it does not say."""
+        return available_memory_bytes()
+
+    def of_new_runs_bytes(self) -> int | None:
+        """What runs that are not begun may use together; None when nobody says."""
+        known = [each for each in (self.asked_bytes, self.left_bytes()) if each is not None]
+        return min(known) if known else None
+
+
+def available_memory_bytes() -> int | None:
+    """Memory that runs can have without swapping or being refused it; None when unknown.
+
+    The least of what the kernel foresees (``MemAvailable``), of what the containers' limits
+    (cgroup v2 and v1, from the process's own up) leave, and of half of the address space that
+    ``ulimit -v`` leaves.
+    """
+    addresses = _addresses_left()
+    share = None if addresses is None else int(_SHARE_OF_ADDRESSES * addresses)
+    found = [each for each in (_meminfo_available(), _cgroup_left(), share) if each is not None]
+    return min(found) if found else None
+
+
+def _meminfo_available() -> int | None:
+    try:
+        for line in _MEMINFO.read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError):
+        pass
+    return None
+
+
+def _addresses_left() -> int | None:
+    """What RLIMIT_AS leaves; None without such a limit."""
+    try:
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if limit == resource.RLIM_INFINITY:
+            return None
+        pages = int(_STATM.read_text(encoding="ascii").split()[0])
+    except (ImportError, OSError, ValueError, IndexError):
+        return None
+    return max(0, limit - pages * os.sysconf("SC_PAGE_SIZE"))
+
+
+def _cgroup_left() -> int | None:
+    """The least that a group this process is in leaves; None where none has a limit."""
+    left = []
+    for root, own, limit, used, cached in (
+        (_CGROUP, _own_cgroup(""), "memory.max", "memory.current", "inactive_file"),
+        (
+            _CGROUP / "memory",
+            _own_cgroup("memory"),
+            "memory.limit_in_bytes",
+            "memory.usage_in_bytes",
+            "total_inactive_file",
+        ),
+    ):
+        for group in (own, *own.parents):
+            folder = root / group
+            try:
+                free = int((folder / limit).read_text()) - int((folder / used).read_text())
+            except (OSError, ValueError):
+                continue  # not there, or "max": no limit
+            # Pages of files that nobody uses are given back when memory is wanted.
+            left.append(max(0, free + _counted(folder / "memory.stat", cached)))
+    return min(left) if left else None
+
+
+def _own_cgroup(controller: str) -> Path:
+    """This process's group in the tree of a controller, relative; the empty name is v2's tree."""
+    try:
+        for line in _OWN_CGROUPS.read_text(encoding="utf-8").splitlines():
+            _, controllers, path = line.split(":", 2)
+            if controller in controllers.split(","):
+                # What lies outside of the container's view cannot be read.
+                return Path() if ".." in path else Path(path.lstrip("/"))
+    except (OSError, ValueError):
+        pass
+    return Path()
+
+
+def _counted(file: Path, name: str) -> int:
+    try:
+        for line in file.read_text(encoding="ascii").splitlines():
+            key, _, value = line.partition(" ")
+            if key == name:
+                return int(value)
+    except (OSError, ValueError):
+        pass
+    return 0
