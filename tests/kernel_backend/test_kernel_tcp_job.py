@@ -12,6 +12,7 @@ from kernel_samples import EXPONENTIAL, network, ping
 from dumbbell.backends.kernel.backend import socket_bytes
 from dumbbell.backends.kernel.job import check_kernel_can, job, watched_packets
 from dumbbell.errors import SpecError
+from dumbbell.spec import Resolved
 
 TOOLS = {"ip": "/sbin/ip", "tc": "/sbin/tc"}
 
@@ -102,9 +103,9 @@ def test_a_guest_has_memory_for_the_sockets_of_its_flows() -> None:
     greedy, loop = flow({"kind": "greedy"}), flow({"kind": "closed_loop"})
     small, large = (flow({"kind": "sized", "bytes": size}) for size in (20_000, 10**9))
     datagrams = flow({"kind": "poisson"}, "udp")
-    assert socket_bytes({"flows": [greedy, large]}) == 2 * 6 * 2**20
-    assert socket_bytes({"flows": [loop, small, datagrams]}) == 2**20 + 40_000
-    assert socket_bytes({"flows": [greedy] * 10_000}) == 4 * 2**30
+    assert socket_bytes(Resolved({"flows": [greedy, large]})) == 2 * 6 * 2**20
+    assert socket_bytes(Resolved({"flows": [loop, small, datagrams]})) == 2**20 + 40_000
+    assert socket_bytes(Resolved({"flows": [greedy] * 10_000})) == 4 * 2**30
 
 
 def test_a_guest_has_memory_for_the_packets_that_are_looked_at() -> None:

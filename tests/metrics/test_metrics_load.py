@@ -10,7 +10,9 @@ from metrics_samples import BOTTLENECK, experiment
 from dumbbell import metrics
 from dumbbell.backends import simulate
 from dumbbell.errors import DumbbellError
+from dumbbell.metrics.path import resolved_of
 from dumbbell.spec import Experiment
+from dumbbell.spec.resolved import Law
 from dumbbell.tables import Run, TableError
 
 
@@ -87,14 +89,15 @@ def test_the_mean_of_every_law_is_what_the_engine_draws(law: str, mean: float) -
         }
     )
     run = simulate(described)
-    source = described.resolved()["flows"][0]["source"]
-    assert metrics.law_mean(source["size"]) == pytest.approx(mean, rel=1e-9)
+    size = resolved_of(run).flow("stream").source.size
+    assert size is not None
+    assert metrics.law_mean(size) == pytest.approx(mean, rel=1e-9)
     created = run.column("flows", "created_bytes")[0] / run.column("flows", "created_pkts")[0]
     assert created == pytest.approx(mean, rel=0.03)
 
 
 def test_a_pareto_law_without_a_mean() -> None:
-    assert metrics.law_mean({"law": "pareto", "shape": 1.0, "scale": 3.0}) == math.inf
+    assert metrics.law_mean(Law({"law": "pareto", "shape": 1.0, "scale": 3.0})) == math.inf
 
 
 def test_a_replayed_trace_asks_for_what_it_holds_in_the_window() -> None:

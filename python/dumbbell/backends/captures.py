@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dumbbell.spec import Resolved
 from dumbbell.tables import RunFile
 
 CAPTURE = "capture.pcapng"
@@ -23,7 +24,7 @@ _LOCK = "lock"
 
 def captures(resolved: Mapping[str, Any]) -> bool:
     """Whether a description asks for a capture."""
-    return any(link[way]["capture"] for link in resolved["links"] for way in ("forward", "reverse"))
+    return any(queue.capture for queue in Resolved(resolved).queues)
 
 
 def asks_for_capture(resolved_json: str) -> bool:

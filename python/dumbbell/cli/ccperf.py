@@ -99,7 +99,9 @@ def _options(words: list[str]) -> dict[str, str]:
 
 
 def _interval_s(run: Run) -> float:
-    return float(run.spec["sample_interval_ns"]) / 1e9 if run.spec else float("nan")
+    from dumbbell.spec import Resolved
+
+    return Resolved(run.spec).sample_interval_ns / 1e9 if run.spec else float("nan")
 
 
 def _grid(table: Table) -> Grid:

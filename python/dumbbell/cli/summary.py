@@ -101,13 +101,14 @@ def print_summary(run: Run, console: Console) -> None:
 
 
 def _headline(run: Run) -> str:
+    from dumbbell.spec import Resolved
     from dumbbell.units import format_time
 
-    spec = run.spec or {}
+    asked = Resolved(run.spec or {})
     parts = [
-        f"{spec['name']}: {format_time(spec['duration_ns'])}",
-        f"the first {format_time(spec['warm_up_ns'])} left out" if spec["warm_up_ns"] else "",
-        f"seed {spec['seed']}, replication {run.replication}",
+        f"{asked.name}: {format_time(asked.duration_ns)}",
+        f"the first {format_time(asked.warm_up_ns)} left out" if asked.warm_up_ns else "",
+        f"seed {asked.seed}, replication {run.replication}",
         f"{run.meta['events']} events",
         f"digest {run.meta['digest'][:12]}",
     ]

@@ -11,15 +11,13 @@ as in ``awk 'BEGIN { FS = " |=" }'``, it puts the sequence number into ``$7`` an
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dumbbell.errors import DumbbellError
-from dumbbell.spec import Topology
+from dumbbell.spec import Resolved, Topology
 from dumbbell.tables import NO_INSTANT, Run
 
 ICMP_HEADER_BYTES = 8
@@ -98,12 +96,13 @@ def ping_text(run: Run, probe: str | int, style: PingStyle | None = None) -> str
     if run.spec is None:
         raise DumbbellError("an imported run does not say whom its probe asked")
     style = style or PingStyle()
-    asked = run.spec["probes"][run.probe(probe)]
-    host, payload = asked["to"], asked["payload_bytes"]
+    described = Resolved(run.spec)
+    asked = described.probe(run.probe(probe))
+    host, payload = asked.to, asked.payload_bytes
     echoes = _Echoes.of(run, probe)
-    topology = _topology(run.spec)
-    address = style.address or _address(topology, asked["from"], host)
-    ttl = INITIAL_TTL - max(0, len(topology.route(host, asked["from"]) or ()) - 1)
+    topology = described.topology
+    address = style.address or _address(topology, asked.from_, host)
+    ttl = INITIAL_TTL - max(0, len(topology.route(host, asked.from_) or ()) - 1)
     whole = f"{payload}({payload + IP_AND_ICMP_HEADER_BYTES})"
     lines = [f"PING {host} ({address}) {whole} bytes of data."]
     head = f"{payload + ICMP_HEADER_BYTES} bytes from {host} ({address}): icmp_seq="
@@ -152,11 +151,6 @@ def time_text(rtt_us: int) -> str:
         hundredths = (rtt_us + 5) // 10
         return f"{hundredths // 100}.{hundredths % 100:02}"
     return f"0.{rtt_us:03}"
-
-
-def _topology(spec: Mapping[str, Any]) -> Topology:
-    pairs = tuple((link["a"], link["b"]) for link in spec["links"])
-    return Topology(tuple(host["name"] for host in spec["hosts"]), pairs)
 
 
 def _address(topology: Topology, sender: str, receiver: str) -> str:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dumbbell.errors import DumbbellError
+from dumbbell.spec import Resolved
 from dumbbell.tables import Run
 
 Config = Mapping[str, Any]
@@ -90,9 +91,8 @@ def tc_iterate_text(run: Run, queue: str | int, *, t0_epoch_ns: int = 0) -> str:
 def _config(run: Run, queue: str | int) -> Config:
     if run.spec is None:
         raise DumbbellError("an imported run does not say which discipline its queue had")
-    index = run.queue(queue)
-    end = run.spec["links"][index // 2]["reverse" if index % 2 else "forward"]
-    return _complete(end["qdisc"], end["mtu_bytes"] + _DEVICE_HEADER_BYTES)
+    end = Resolved(run.spec).queue(run.queue(queue))
+    return _complete(end.qdisc.mapping, end.mtu_bytes + _DEVICE_HEADER_BYTES)
 
 
 def _complete(config: Config, device_mtu_bytes: int) -> Config:

@@ -72,7 +72,6 @@ from dumbbell.metrics.load import (
     law_mean,
     offered_utilization,
 )
-from dumbbell.metrics.path import own_rate_bps
 from dumbbell.metrics.ping import (
     mean_ping_rtt_ms,
     ping_loss_ratio,
@@ -183,7 +182,6 @@ __all__ = [
     "network_power_of_means_l4",
     "offered_load_bps",
     "offered_utilization",
-    "own_rate_bps",
     "ping_loss_ratio",
     "ping_rtt_ms",
     "ping_rtt_quantiles_ms",

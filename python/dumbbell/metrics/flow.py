@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dumbbell.metrics.path import NS_PER_S, spec_of
+from dumbbell.metrics.path import NS_PER_S, resolved_of
 from dumbbell.metrics.registry import metric
 from dumbbell.tables import Run
 
@@ -14,10 +14,10 @@ def time_on_s(run: Run, flow: str | int) -> float:
 
     A random start (jitter) counts from the earliest instant.
     """
-    spec = spec_of(run)
-    described = spec["flows"][run.flow(flow)]
-    start = max(spec["warm_up_ns"], described["start_ns"])
-    stop = min(spec["duration_ns"], described["stop_ns"])
+    described = resolved_of(run)
+    of_flow = described.flow(run.flow(flow))
+    start = max(described.warm_up_ns, of_flow.start_ns)
+    stop = min(described.duration_ns, of_flow.stop_ns)
     return float(max(0, stop - start)) / NS_PER_S
 
 
@@ -31,8 +31,7 @@ def _per_time_on(run: Run, flow: str | int, amount: float) -> float:
 
 
 def _is_over_tcp(run: Run, flow: str | int) -> bool:
-    described = spec_of(run)["flows"][run.flow(flow)]
-    return bool(described.get("transport") == "tcp")
+    return resolved_of(run).flow(run.flow(flow)).transport == "tcp"
 
 
 @metric("datagrams/s", _SECTION)

@@ -10,19 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from dumbbell.metrics.flow import sending_rate_pps, time_on_s
-from dumbbell.metrics.path import (
-    NS_PER_S,
-    capacity_bits,
-    link_end,
-    own_rate_bps,
-    spec_of,
-    topology_of,
-)
+from dumbbell.metrics.path import NS_PER_S, capacity_bits, resolved_of
 from dumbbell.metrics.queue import offered_load_bps
 from dumbbell.metrics.registry import metric
+from dumbbell.spec import Resolved
+from dumbbell.spec.resolved import Law, Source
 from dumbbell.tables import Run
 
 _SECTION = "Asked and measured load"
@@ -30,18 +24,19 @@ NOTEWORTHY = 0.01
 """Asked and measured load that differ by more than this, relatively, deserve a word."""
 
 
-_MEANS: Mapping[str, Callable[[Mapping[str, Any]], float]] = {
-    "exponential": lambda law: law["mean"],
-    "constant": lambda law: law["value"],
-    "uniform": lambda law: (law["low"] + law["high"]) / 2,
-    "pareto": lambda law: (
-        law["shape"] * law["scale"] / (law["shape"] - 1) if law["shape"] > 1 else math.inf
+_MEANS: Mapping[str, Callable[[Callable[[str], float]], float]] = {
+    "exponential": lambda of: of("mean"),
+    "constant": lambda of: of("value"),
+    "uniform": lambda of: (of("low") + of("high")) / 2,
+    "pareto": lambda of: (
+        of("shape") * of("scale") / (of("shape") - 1) if of("shape") > 1 else math.inf
     ),
-    "normal": lambda law: law["mean"],
-    "lognormal": lambda law: math.exp(law["mu"] + law["sigma"] ** 2 / 2),
-    "gamma": lambda law: law["shape"] * law["scale"],
-    "weibull": lambda law: law["scale"] * math.gamma(1 + 1 / law["shape"]),
+    "normal": lambda of: of("mean"),
+    "lognormal": lambda of: math.exp(of("mu") + of("sigma") ** 2 / 2),
+    "gamma": lambda of: of("shape") * of("scale"),
+    "weibull": lambda of: of("scale") * math.gamma(1 + 1 / of("shape")),
 }
+"""Name of a law to its mean, made of its parameters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +77,13 @@ def asked_rate_pps(run: Run, flow: str | int) -> float:
     A replayed trace asks for as many as it holds in the flow's time on, over that time. Zero
     when the mean gap is infinite; NaN for a source that takes what TCP gets.
     """
-    source = spec_of(run)["flows"][run.flow(flow)]["source"]
-    if source["kind"] == "replay":
+    source = _source(run, flow)
+    if source.kind == "replay":
         return _per_time(len(_replayed_bytes(run, flow)), time_on_s(run, flow))
-    if not asks(source):
+    if not asks(source) or source.gap is None:
         return math.nan
-    gap = law_mean(source["gap"])
-    return 0.0 if math.isinf(gap) else source.get("packets", 1) / gap
+    gap = law_mean(source.gap)
+    return 0.0 if math.isinf(gap) else source.packets / gap
 
 
 @metric("bit/s", _SECTION)
@@ -98,12 +93,12 @@ def asked_load_bps(run: Run, flow: str | int) -> float:
     Sizes as the person gave them: payload for UDP sources, before clipping and without headers.
     NaN for a source that takes what TCP gets.
     """
-    source = spec_of(run)["flows"][run.flow(flow)]["source"]
-    if source["kind"] == "replay":
+    source = _source(run, flow)
+    if source.kind == "replay":
         return _per_time(8.0 * sum(_replayed_bytes(run, flow)), time_on_s(run, flow))
-    if not asks(source):
+    if not asks(source) or source.size is None:
         return math.nan
-    return 8.0 * law_mean(source["size"]) * asked_rate_pps(run, flow)
+    return 8.0 * law_mean(source.size) * asked_rate_pps(run, flow)
 
 
 @metric("bit/s", _SECTION)
@@ -143,22 +138,20 @@ def asked_and_measured(run: Run) -> list[LoadComparison]:
     so a run that goes on after they stopped does not dilute them. Queues that nothing is sent
     through are left out, and flows that take what TCP gets, with the queues they pass.
     """
-    spec = spec_of(run)
+    described = resolved_of(run)
     rows = []
-    for index, flow in enumerate(spec["flows"]):
-        if not asks(flow["source"]):
+    for index, flow in enumerate(described.flows):
+        if not asks(flow.source):
             continue
         asked, measured = asked_rate_pps(run, index), sending_rate_pps(run, index)
-        note = "ITGSend's sleeps overshoot" if flow["source"].get("oversleep") else ""
-        rows.append(LoadComparison(flow["name"], asked, measured, "packets/s", note))
-    notes = _beside_the_payload(spec)
-    for index, (name, at_queue) in enumerate(
-        zip(run.queue_names, _asked_at_queues(run), strict=True)
-    ):
-        asked = at_queue.load_bps
-        measured = offered_load_bps(run, index) * _window_s(spec) / at_queue.time_on_s
+        note = "ITGSend's sleeps overshoot" if flow.source.oversleep else ""
+        rows.append(LoadComparison(flow.name, asked, measured, "packets/s", note))
+    notes = _beside_the_payload(described)
+    for queue, at_queue in zip(described.queues, _asked_at_queues(run), strict=True):
+        index, name, asked = queue.index, queue.name, at_queue.load_bps
+        measured = offered_load_bps(run, index) * _window_s(described) / at_queue.time_on_s
         asked_for = asked or measured
-        if own_rate_bps(link_end(spec, index)) and asked_for and not math.isnan(asked):
+        if queue.own_rate_bps and asked_for and not math.isnan(asked):
             rate = _mean_rate_bps(run, index)
             note = notes[index]
             rows.append(LoadComparison(name, asked / 1e6, measured / 1e6, "Mbit/s", note))
@@ -166,18 +159,17 @@ def asked_and_measured(run: Run) -> list[LoadComparison]:
     return rows
 
 
-def asks(source: Mapping[str, Any]) -> bool:
+def asks(source: Source) -> bool:
     """Whether a source's parameters say how much it sends, whatever the network does."""
-    return source["kind"] not in ("greedy", "sized", "closed_loop", "arrivals")
+    return source.kind not in ("greedy", "sized", "closed_loop", "arrivals")
 
 
-def law_mean(law: Mapping[str, Any]) -> float:
+def law_mean(law: Law) -> float:
     """Mean of a law by its parameters, in its own unit (s or bytes); infinite when it has none.
 
     Of a normal law the parameter itself, though draws below zero are cut.
     """
-    mean: float = _MEANS[law["law"]](law)
-    return mean
+    return _MEANS[law.law](law.parameter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,40 +181,40 @@ class _Asked:
 
 
 def _asked_at_queues(run: Run) -> list[_Asked]:
-    spec = spec_of(run)
-    topology = topology_of(spec)
-    bits = [0.0] * len(run.queue_names)
+    described = resolved_of(run)
+    topology = described.topology
+    bits = [0.0] * len(described.queues)
     spans: list[list[tuple[int, int]]] = [[] for _ in bits]
-    for index, flow in enumerate(spec["flows"]):
+    for index, flow in enumerate(described.flows):
         sent = asked_load_bps(run, index) * time_on_s(run, index)
-        start = max(spec["warm_up_ns"], flow["start_ns"])
-        stop = min(spec["duration_ns"], flow["stop_ns"])
-        for queue in topology.route(flow["from"], flow["to"]) or ():
+        start = max(described.warm_up_ns, flow.start_ns)
+        stop = min(described.duration_ns, flow.stop_ns)
+        for queue in topology.route(flow.from_, flow.to) or ():
             bits[queue] += sent
             if stop > start:
                 spans[queue].append((start, stop))
     asked = []
     for amount, on in zip(bits, spans, strict=True):
         ns = max(stop for _, stop in on) - min(start for start, _ in on) if on else 0
-        time_on = ns / NS_PER_S if ns else _window_s(spec)
+        time_on = ns / NS_PER_S if ns else _window_s(described)
         asked.append(_Asked(amount / time_on, time_on))
     return asked
 
 
-def _beside_the_payload(spec: Mapping[str, Any]) -> list[str]:
+def _beside_the_payload(described: Resolved) -> list[str]:
     """For each queue, what is on the wire that the parameters do not say."""
-    topology = topology_of(spec)
+    topology = described.topology
     packets: set[int] = set()
     pinged: set[int] = set()
-    for flow in spec["flows"]:
+    for flow in described.flows:
         # An ideal source's drawn size is what queues count; others send payload in packets.
-        if flow["source"].get("size_at", "payload") == "payload":
-            packets.update(topology.route(flow["from"], flow["to"]) or ())
-    for probe in spec["probes"]:
-        pinged.update(topology.route(probe["from"], probe["to"]) or ())
-        pinged.update(topology.route(probe["to"], probe["from"]) or ())
+        if flow.source.size_at == "payload":
+            packets.update(topology.route(flow.from_, flow.to) or ())
+    for probe in described.probes:
+        pinged.update(topology.route(probe.from_, probe.to) or ())
+        pinged.update(topology.route(probe.to, probe.from_) or ())
     notes = []
-    for queue in range(2 * len(spec["links"])):
+    for queue in range(len(described.queues)):
         parts = ["headers and fragments"] if queue in packets else []
         parts += ["pings"] if queue in pinged else []
         notes.append(f"{' and '.join(parts)} are on the wire too" if parts else "")
@@ -231,21 +223,23 @@ def _beside_the_payload(spec: Mapping[str, Any]) -> list[str]:
 
 def _replayed_bytes(run: Run, flow: str | int) -> list[int]:
     """Sizes of a trace's datagrams that are due in the measured window."""
-    spec = spec_of(run)
-    described = spec["flows"][run.flow(flow)]
-    source = described["source"]
-    first = spec["warm_up_ns"] - described["start_ns"]
-    end = min(spec["duration_ns"], described["stop_ns"]) - described["start_ns"]
-    due = zip(source["times_ns"], source["sizes_bytes"], strict=True)
-    return [size for at_ns, size in due if first <= at_ns < end]
+    described = resolved_of(run)
+    of_flow = described.flow(run.flow(flow))
+    first = described.warm_up_ns - of_flow.start_ns
+    end = min(described.duration_ns, of_flow.stop_ns) - of_flow.start_ns
+    return [size for at_ns, size in of_flow.source.trace if first <= at_ns < end]
 
 
-def _window_s(spec: Mapping[str, Any]) -> float:
-    return float(spec["duration_ns"] - spec["warm_up_ns"]) / NS_PER_S
+def _source(run: Run, flow: str | int) -> Source:
+    return resolved_of(run).flow(run.flow(flow)).source
+
+
+def _window_s(described: Resolved) -> float:
+    return float(described.duration_ns - described.warm_up_ns) / NS_PER_S
 
 
 def _mean_rate_bps(run: Run, queue: str | int) -> float:
-    return capacity_bits(run, queue) / _window_s(spec_of(run))
+    return capacity_bits(run, queue) / _window_s(resolved_of(run))
 
 
 def _per_time(amount: float, seconds: float) -> float:

@@ -1,26 +1,12 @@
-"""What the description says of a run's queues: routes and rates."""
+"""What the description says of a run's queues: rates, and what they can send."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from dumbbell.errors import DumbbellError
-from dumbbell.spec import Resolved, Topology
+from dumbbell.spec import Resolved
 from dumbbell.tables import Run
 
 NS_PER_S = 1e9
-
-
-def spec_of(run: Run) -> Mapping[str, Any]:
-    """The run's description.
-
-    Raises:
-        DumbbellError: It was imported and has none.
-    """
-    if run.spec is None:
-        raise DumbbellError("this metric needs the description, which an imported run has not")
-    return run.spec
 
 
 def resolved_of(run: Run) -> Resolved:
@@ -29,25 +15,9 @@ def resolved_of(run: Run) -> Resolved:
     Raises:
         DumbbellError: It was imported and has none.
     """
-    return Resolved(spec_of(run))
-
-
-def link_end(spec: Mapping[str, Any], queue: int) -> Mapping[str, Any]:
-    """The directed link end of a queue."""
-    link = spec["links"][queue // 2]
-    end: Mapping[str, Any] = link["reverse" if queue % 2 else "forward"]
-    return end
-
-
-def topology_of(spec: Mapping[str, Any]) -> Topology:
-    """Hosts, queues and routes of a resolved description."""
-    pairs = tuple((link["a"], link["b"]) for link in spec["links"])
-    return Topology(tuple(host["name"] for host in spec["hosts"]), pairs)
-
-
-def own_rate_bps(end: Mapping[str, Any]) -> int:
-    """Rate of the transmitter, or of a discipline that paces itself; 0 when nothing shapes."""
-    return int(end["rate_bps"]) or int(end["qdisc"].get("rate_bps", 0))
+    if run.spec is None:
+        raise DumbbellError("this metric needs the description, which an imported run has not")
+    return Resolved(run.spec)
 
 
 def capacity_bits(run: Run, queue: str | int) -> float:
@@ -55,12 +25,12 @@ def capacity_bits(run: Run, queue: str | int) -> float:
 
     Infinite when nothing shapes there at some time.
     """
-    spec = spec_of(run)
-    end = link_end(spec, run.queue(queue))
-    start, stop = spec["warm_up_ns"], spec["duration_ns"]
-    steps = [(0, int(end["rate_bps"]))]
-    steps += [(c["at_ns"], int(c["rate_bps"])) for c in end["changes"] if c["rate_bps"] is not None]
-    paced = int(end["qdisc"].get("rate_bps", 0))
+    described = resolved_of(run)
+    end = described.queue(run.queue(queue))
+    start, stop = described.warm_up_ns, described.duration_ns
+    steps = [(0, end.rate_bps)]
+    steps += [(each.at_ns, each.rate_bps) for each in end.changes if each.rate_bps is not None]
+    paced = end.qdisc.rate_bps
     total = 0.0
     for (since, rate), (until, _) in zip(steps, [*steps[1:], (stop, 0)], strict=True):
         span_ns = min(until, stop) - max(since, start)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dumbbell.errors import DumbbellError
-from dumbbell.metrics.path import NS_PER_S, spec_of
+from dumbbell.metrics.path import NS_PER_S, resolved_of
 from dumbbell.metrics.registry import metric
 from dumbbell.tables import Run
 
@@ -48,7 +48,7 @@ def interval_means(
     """
     t_s, over, under = _totals(run, queue, of)
     if not from_start:
-        warm_up_s = spec_of(run)["warm_up_ns"] / NS_PER_S
+        warm_up_s = resolved_of(run).warm_up_ns / NS_PER_S
         keep = t_s >= warm_up_s
         t_s, over, under = t_s[keep], over[keep], under[keep]
     return t_s[1:], _ratio(np.diff(over), np.diff(under))
@@ -76,7 +76,7 @@ def batch_means_series(
         DumbbellError: There are fewer sampling intervals than batches.
     """
     t_s, over, under = _totals(run, queue, of)
-    keep = t_s >= spec_of(run)["warm_up_ns"] / NS_PER_S
+    keep = t_s >= resolved_of(run).warm_up_ns / NS_PER_S
     over, under = over[keep], under[keep]
     width = (len(over) - 1) // n_batches
     if width < 1:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dumbbell.metrics.path import NS_PER_S, link_end, own_rate_bps, spec_of, topology_of
+from dumbbell.metrics.path import NS_PER_S, resolved_of
 from dumbbell.metrics.registry import metric
 from dumbbell.tables import Run
 
@@ -110,16 +110,12 @@ def base_rtts_s(run: Run) -> Floats:
 
 def _paths(run: Run) -> list[tuple[float, float]]:
     """(base round-trip time in s, seconds a byte takes at the narrowest link) of each flow."""
-    spec = spec_of(run)
-    topology = topology_of(spec)
+    described = resolved_of(run)
+    ends = [(flow.from_, flow.to) for flow in described.flows]
     known: dict[tuple[str, str], tuple[float, float]] = {}
-    for flow in spec["flows"]:
-        ends = flow["from"], flow["to"]
-        if ends in known:
-            continue
-        there = [link_end(spec, queue) for queue in topology.route(*ends) or ()]
-        back = [link_end(spec, queue) for queue in topology.route(*reversed(ends)) or ()]
-        rates = [rate for rate in map(own_rate_bps, there) if rate]
-        delay_ns = sum(end["delay_ns"] for end in [*there, *back])
-        known[ends] = delay_ns / NS_PER_S, 8 / min(rates) if rates else 0.0
-    return [known[flow["from"], flow["to"]] for flow in spec["flows"]]
+    for start, end in dict.fromkeys(ends):
+        there, back = described.route(start, end), described.route(end, start)
+        rates = [queue.own_rate_bps for queue in there if queue.own_rate_bps]
+        delay_ns = sum(queue.delay_ns for queue in [*there, *back])
+        known[start, end] = delay_ns / NS_PER_S, 8 / min(rates) if rates else 0.0
+    return [known[each] for each in ends]

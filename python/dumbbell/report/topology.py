@@ -8,6 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from dumbbell.spec import Resolved
+from dumbbell.spec.resolved import Queue
+
 _NS_PER_S = 1e9
 _MOST_NAMES = 3
 
@@ -124,18 +127,14 @@ class Topology:
     ) -> Topology:
         """Read the topology of a resolved description (see :meth:`of`)."""
         text = text or TextOf.of_tc()
+        described = Resolved(resolved)
+        hops = [_hop(queue, text) for queue in described.queues]
         links = tuple(
-            Link(
-                link["a"],
-                link["b"],
-                _hop(link["a"], link["b"], link["forward"], text),
-                _hop(link["b"], link["a"], link["reverse"], text),
-            )
-            for link in resolved["links"]
+            Link(forward.sender, forward.receiver, forward, reverse)
+            for forward, reverse in zip(hops[::2], hops[1::2], strict=True)
         )
-        pairs = [(end["from"], end["to"]) for end in (*resolved["flows"], *resolved["probes"])]
-        hosts = tuple(host["name"] for host in resolved["hosts"])
-        return cls(label, hosts, links, tuple(dict.fromkeys(pairs)))
+        pairs = [(sender.from_, sender.to) for sender in described.senders]
+        return cls(label, described.hosts, links, tuple(dict.fromkeys(pairs)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,32 +192,29 @@ def _names(names: Sequence[str]) -> str:
     return f"{different[0]} … {different[-1]}"
 
 
-def _hop(sender: str, receiver: str, end: Mapping[str, Any], text: TextOf) -> Hop:
-    qdisc = end["qdisc"]
-    rate_bps = int(end["rate_bps"])
-    service_bps = rate_bps or int(qdisc.get("rate_bps", 0))
+def _hop(queue: Queue, text: TextOf) -> Hop:
     return Hop(
-        sender=sender,
-        receiver=receiver,
-        rate=text.rate(rate_bps) if rate_bps else "inf",
-        delay=text.time(int(end["delay_ns"])),
-        qdisc=text.qdisc(json.dumps(qdisc)),
-        service=text.rate(service_bps) if service_bps else "",
-        details=_details(end),
+        sender=queue.from_,
+        receiver=queue.to,
+        rate=text.rate(queue.rate_bps) if queue.rate_bps else "inf",
+        delay=text.time(queue.delay_ns),
+        qdisc=text.qdisc(json.dumps(queue.qdisc.mapping)),
+        service=text.rate(queue.own_rate_bps) if queue.own_rate_bps else "",
+        details=_details(queue),
     )
 
 
-def _details(end: Mapping[str, Any]) -> tuple[str, ...]:
+def _details(queue: Queue) -> tuple[str, ...]:
     details = [
-        f"MTU\u00a0{end['mtu_bytes']}\u00a0B",
-        f"overhead\u00a0{end['overhead_bytes']}\u00a0B",
+        f"MTU\u00a0{queue.mtu_bytes}\u00a0B",
+        f"overhead\u00a0{queue.overhead_bytes}\u00a0B",
     ]
-    if end["loss"]:
-        details.append(f"loss {100 * end['loss']:g} %")
-    if end["loss_every_pkts"]:
-        details.append(f"one packet in {end['loss_every_pkts']} lost")
-    if end["changes"]:
-        times = [change["at_ns"] / _NS_PER_S for change in end["changes"]]
+    if queue.loss:
+        details.append(f"loss {100 * queue.loss:g} %")
+    if queue.loss_every_pkts:
+        details.append(f"one packet in {queue.loss_every_pkts} lost")
+    times = [change.at_ns / _NS_PER_S for change in queue.changes]
+    if times:
         if len(times) == 1:
             details.append(f"changes at {times[0]:g} s")
         else:

@@ -148,6 +148,7 @@ class Queue(_View):
         mtu_bytes: Largest IP packet.
         overhead_bytes: What a packet carries here besides.
         loss: Probability of a loss after the queue.
+        loss_every_pkts: One of so many is lost there; 0 for none.
         record_packets: Whether the table ``packets`` has what passes.
         capture: Whether the capture file has.
     """
@@ -162,6 +163,7 @@ class Queue(_View):
     mtu_bytes = _Key[int]()
     overhead_bytes = _Key[int]()
     loss = _Key[float]()
+    loss_every_pkts = _Key[int]()
     record_packets = _Key[bool]()
     capture = _Key[bool]()
 
@@ -262,7 +264,7 @@ class TcpSettings(_View):
     delayed_ack = _Key[bool]()
 
 
-class _Sender(_View):
+class Sender(_View):
     """What flows and probes have alike.
 
     Attributes:
@@ -282,7 +284,7 @@ class _Sender(_View):
     dscp = _Key[int]()
 
 
-class Flow(_Sender):
+class Flow(Sender):
     """Traffic over UDP or TCP.
 
     Attributes:
@@ -307,7 +309,7 @@ class Flow(_Sender):
         return None if found is None else TcpSettings(found)
 
 
-class Probe(_Sender):
+class Probe(Sender):
     """Echo requests.
 
     Attributes:
@@ -355,12 +357,7 @@ class Resolved(_View):
     @cached_property
     def queues(self) -> Sequence[Queue]:
         """Both directions of each link, in the order of every table."""
-        ends = [link[way] for link in self._links for way in ("forward", "reverse")]
-        topology = self.topology
-        named = zip(ends, topology.queue_names, topology.directions, strict=True)
-        return [
-            Queue(end, index, name, *between) for index, (end, name, between) in enumerate(named)
-        ]
+        return [self._queue(index) for index in range(2 * len(self._links))]
 
     def queue(self, queue: str | int) -> Queue:
         """A queue by its name, such as ``router->receiver``, or by its index.
@@ -368,7 +365,7 @@ class Resolved(_View):
         Raises:
             SpecError: There is none.
         """
-        return _one("queue", queue, self.queues)
+        return self._queue(_place("queue", queue, self._queue_names))
 
     def flow(self, flow: str | int) -> Flow:
         """A flow by its name or index.
@@ -376,7 +373,7 @@ class Resolved(_View):
         Raises:
             SpecError: There is none.
         """
-        return _one("flow", flow, self.flows)
+        return self.flows[_place("flow", flow, [each.name for each in self.flows])]
 
     def probe(self, probe: str | int) -> Probe:
         """A probe by its name or index.
@@ -384,7 +381,12 @@ class Resolved(_View):
         Raises:
             SpecError: There is none.
         """
-        return _one("probe", probe, self.probes)
+        return self.probes[_place("probe", probe, [each.name for each in self.probes])]
+
+    @property
+    def senders(self) -> Sequence[Sender]:
+        """Flows, then probes."""
+        return [*self.flows, *self.probes]
 
     @cached_property
     def flows(self) -> Sequence[Flow]:
@@ -398,7 +400,17 @@ class Resolved(_View):
 
     def route(self, start: str, end: str) -> list[Queue]:
         """The queues that a packet passes from one host to another; none when there is no way."""
-        return [self.queues[index] for index in self.topology.route(start, end) or ()]
+        return [self._queue(index) for index in self.topology.route(start, end) or ()]
+
+    def _queue(self, index: int) -> Queue:
+        link, is_reverse = self._links[index // 2], index % 2
+        from_, to = self.topology.directions[index]
+        end = link["reverse" if is_reverse else "forward"]
+        return Queue(end, index, self._queue_names[index], from_, to)
+
+    @cached_property
+    def _queue_names(self) -> list[str]:
+        return self.topology.queue_names
 
     @property
     def _links(self) -> Sequence[Mapping[str, Any]]:
@@ -406,16 +418,12 @@ class Resolved(_View):
         return links
 
 
-_Named = TypeVar("_Named", Queue, Flow, Probe)
-
-
-def _one(what: str, asked: str | int, among: Sequence[_Named]) -> _Named:
-    """The one of that name or index."""
-    names = [each.name for each in among]
+def _place(what: str, asked: str | int, names: Sequence[str]) -> int:
+    """Place of the one of that name or index."""
     if isinstance(asked, str) and asked in names:
-        return among[names.index(asked)]
-    if isinstance(asked, int) and 0 <= asked < len(among):
-        return among[asked]
+        return names.index(asked)
+    if isinstance(asked, int) and 0 <= asked < len(names):
+        return asked
     near = difflib.get_close_matches(str(asked), names, n=1)
     allowed = f"one of {', '.join(names[:20])}" if names else f"a {what}; there is none"
     raise SpecError(what, asked, allowed, near[0] if near else None)

@@ -20,6 +20,8 @@ from dumbbell.backends.kernel.launch import launch
 from dumbbell.backends.kernel.programs import guest_program, host_tools, program_hashes
 from dumbbell.backends.kernel.tables import read_result
 from dumbbell.errors import DumbbellError, SpecError
+from dumbbell.spec import Resolved
+from dumbbell.spec.resolved import Source
 from dumbbell.tables import Origin
 
 EVENTS_PER_S = 3e4
@@ -79,7 +81,7 @@ class Kernel:
         guest_program()
         host_tools(with_irtt=asks_for_irtt(resolved))
         memory_bytes = estimate.memory_bytes + _BASE_MEMORY_MB * 2**20
-        memory_bytes += socket_bytes(resolved) + irtt_bytes(resolved)
+        memory_bytes += socket_bytes(Resolved(resolved)) + irtt_bytes(Resolved(resolved))
         watched = min(watched_packets(resolved), estimate.events)
         memory_bytes += _WATCHED_PACKET_BYTES * watched
         return Cost(estimate.events, memory_bytes, BOOT_S + estimate.events / EVENTS_PER_S)
@@ -234,33 +236,31 @@ def _share_done(folder: Path) -> float:
 BACKEND = Kernel()
 
 
-def socket_bytes(spec: Mapping[str, Any]) -> int:
+def socket_bytes(resolved: Resolved) -> int:
     """Memory that the sockets of the TCP flows may take in a guest.
 
     Args:
-        spec: A resolved description.
+        resolved: The description.
 
     Returns:
         At most 4 GiB: more flows than that do not fill their buffers all at once.
     """
-    total = sum(_flow_bytes(flow["source"]) for flow in spec["flows"] if flow["transport"] == "tcp")
+    total = sum(_flow_bytes(flow.source) for flow in resolved.flows if flow.transport == "tcp")
     return min(total, _MOST_SOCKETS_BYTES)
 
 
-def irtt_bytes(spec: Mapping[str, Any]) -> int:
+def irtt_bytes(resolved: Resolved) -> int:
     """Memory that the programs irtt may take in a guest.
 
     Args:
-        spec: A resolved description.
+        resolved: The description.
     """
-    sessions = [probe for probe in spec["probes"] if probe["kind"] == "irtt"]
-    trips = sum(
-        int(probe["count"] or spec["duration_ns"] // probe["interval_ns"] + 1) for probe in sessions
-    )
+    sessions = [probe for probe in resolved.probes if probe.kind == "irtt"]
+    trips = sum(probe.count or resolved.duration_ns // probe.interval_ns + 1 for probe in sessions)
     return len(sessions) * _IRTT_SESSION_BYTES + trips * _IRTT_ROUND_TRIP_BYTES
 
 
-def _flow_bytes(source: Mapping[str, Any]) -> int:
-    if source["kind"] == "sized":
-        return min(2 * int(source["bytes"]), _FULL_SOCKETS_BYTES)
-    return _LOOP_SOCKETS_BYTES if source["kind"] == "closed_loop" else _FULL_SOCKETS_BYTES
+def _flow_bytes(source: Source) -> int:
+    if source.kind == "sized":
+        return min(2 * source.bytes, _FULL_SOCKETS_BYTES)
+    return _LOOP_SOCKETS_BYTES if source.kind == "closed_loop" else _FULL_SOCKETS_BYTES

@@ -34,6 +34,7 @@ from dumbbell.backends.kernel.watching import (
     watched_queues,
 )
 from dumbbell.errors import SpecError
+from dumbbell.spec import Resolved
 from dumbbell.spec.fields import OVERHEADS_BYTES
 from dumbbell.spec.queue_lines import (
     DELAY_HANDLE,
@@ -88,7 +89,7 @@ def asks_for_irtt(resolved: Mapping[str, Any]) -> bool:
 
 def watched_packets(resolved: Mapping[str, Any]) -> int:
     """The most packets that are looked at in a run."""
-    return most_watched_packets(resolved, _topology(resolved))
+    return most_watched_packets(Resolved(resolved))
 
 
 def job(resolved_json: str, replication: int, output: Path, tools: Mapping[str, str]) -> str:
@@ -198,7 +199,7 @@ class _Job:
         self._ends = _ends(resolved)
         self._hosts = {host: index for index, host in enumerate(self._topology.hosts)}
         self._ideal = _ideal_queues(resolved, self._topology)
-        self._watched = watched_queues(resolved, self._topology)
+        self._watched = watched_queues(Resolved(resolved))
 
     def to_json(self, resolved_json: str, replication: int, output: Path) -> str:
         return json.dumps(

@@ -8,10 +8,8 @@ Sources: tc(8) on ``clsact``, tc-mirred(8), packet(7).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from dumbbell.spec.topology import Topology
+from dumbbell.spec import Resolved
+from dumbbell.spec.resolved import Flow, Probe, Queue, Sender
 
 _MEAN_BYTES = 700
 """Of data and acknowledgements together."""
@@ -19,50 +17,54 @@ _FASTEST_BPS = 10_000_000_000
 """Taken where no link has a rate."""
 _MORE_THAN_MEAN = 1.2
 """What a flow of random gaps sends at most, over its mean."""
-_PLAIN_FIFOS = ("pfifo", "bfifo")
 
 
-def watched_queues(resolved: Mapping[str, Any], topology: Topology) -> set[int]:
+def watched_queues(resolved: Resolved) -> set[int]:
     """Queues at which packets are seen: those to be captured, and where their instants there do
     not follow otherwise.
 
     They do (guest/src/paths.rs) where a schedule of ours sends (neither TCP nor irtt), one queue of
     the way holds packets back, and nothing is lost or changes on it.
     """
-    ends = [link[key] for link in resolved["links"] for key in ("forward", "reverse")]
-    ways: list[tuple[list[int], bool]] = []
-    for sender in [*resolved["flows"], *resolved["probes"]]:
-        is_unplanned = sender.get("transport") == "tcp" or sender.get("kind") == "irtt"
-        ways.append((topology.route(sender["from"], sender["to"]) or [], is_unplanned))
-        if is_unplanned or "transport" not in sender:
-            ways.append((topology.route(sender["to"], sender["from"]) or [], is_unplanned))
-    watched = {queue for queue, end in enumerate(ends) if end["capture"]}
+    ways: list[tuple[list[Queue], bool]] = []
+    for sender in resolved.senders:
+        is_unplanned = _waits_for_answers(sender) or _is_of_irtt(sender)
+        ways.append((resolved.route(sender.from_, sender.to), is_unplanned))
+        if is_unplanned or isinstance(sender, Probe):
+            ways.append((resolved.route(sender.to, sender.from_), is_unplanned))
+    watched = {queue.index for queue in resolved.queues if queue.capture}
     for queues, is_unplanned in ways:
-        holding = [queue for queue in queues if _holds(ends[queue])]
-        varies = any(_varies(ends[queue]) for queue in queues)
-        if is_unplanned or varies or len(holding) > 1:
+        holding = [queue.index for queue in queues if _holds(queue)]
+        if is_unplanned or any(map(_varies, queues)) or len(holding) > 1:
             watched.update(holding)
     return watched
 
 
-def most_watched_packets(resolved: Mapping[str, Any], topology: Topology) -> int:
+def _waits_for_answers(sender: Sender) -> bool:
+    return isinstance(sender, Flow) and sender.transport == "tcp"
+
+
+def _is_of_irtt(sender: Sender) -> bool:
+    return isinstance(sender, Probe) and sender.kind == "irtt"
+
+
+def most_watched_packets(resolved: Resolved) -> int:
     """The most packets that watched queues can let pass in a run, all together.
 
     Of what waits for acknowledgements or answers, no queue sees more than the narrowest link lets
     through of each way that leads over it; ways with the same narrowest link share it. Of other
     flows a queue can see all that they send: what is too much is dropped behind it.
     """
-    watched = watched_queues(resolved, topology)
-    ends = [link[key] for link in resolved["links"] for key in ("forward", "reverse")]
-    rates_bps = [_rate_bps(end) for end in ends]
+    watched = watched_queues(resolved)
+    rates_bps = [_rate_bps(queue) for queue in resolved.queues]
     through: dict[int, set[int]] = {queue: set() for queue in watched}
     sent = 0.0
-    for sender in [*resolved["flows"], *resolved["probes"]]:
-        is_pressed = sender.get("transport", "tcp") != "tcp"
-        there = topology.route(sender["from"], sender["to"]) or []
-        back = topology.route(sender["to"], sender["from"]) or []
-        if is_pressed:
-            sent += len(watched.intersection(there)) * _most_sent_packets(sender, resolved)
+    for sender in resolved.senders:
+        there = [queue.index for queue in resolved.route(sender.from_, sender.to)]
+        back = [queue.index for queue in resolved.route(sender.to, sender.from_)]
+        is_pressed = isinstance(sender, Flow) and sender.transport != "tcp"
+        if isinstance(sender, Flow) and is_pressed:
+            sent += len(watched.intersection(there)) * _most_sent_packets(sender)
         for way in (back,) if is_pressed else (there, back):
             narrow = min((queue for queue in way if rates_bps[queue]), default=None,
                          key=lambda queue: rates_bps[queue])  # fmt: skip
@@ -72,23 +74,22 @@ def most_watched_packets(resolved: Mapping[str, Any], topology: Topology) -> int
         min(rates_bps[queue] or _FASTEST_BPS, sum(rates_bps[n] or _FASTEST_BPS for n in narrow))
         for queue, narrow in through.items()
     ) / (8 * _MEAN_BYTES)  # fmt: skip
-    return int(per_s * resolved["duration_ns"] / 1e9 + sent)
+    return int(per_s * resolved.duration_ns / 1e9 + sent)
 
 
-def _most_sent_packets(flow: Mapping[str, Any], resolved: Mapping[str, Any]) -> float:
+def _most_sent_packets(flow: Flow) -> float:
     """Of a flow that nothing holds back: by its mean gap, else as a fast link would carry."""
-    stop_ns = flow["stop_ns"] if flow["stop_ns"] is not None else resolved["duration_ns"]
-    active_s: float = max(0, stop_ns - flow["start_ns"]) / 1e9
-    gap = flow["source"].get("gap") or {}
+    active_s = max(0, flow.stop_ns - flow.start_ns) / 1e9
+    gap = flow.source.gap.mapping if flow.source.gap else {}
     gap_s: float = gap.get("value", gap.get("mean", 0.0))
     per_s = 1.0 / gap_s if gap_s else _FASTEST_BPS / (8 * _MEAN_BYTES)
     return _MORE_THAN_MEAN * active_s * per_s
 
 
-def _rate_bps(end: Mapping[str, Any]) -> int:
+def _rate_bps(queue: Queue) -> int:
     """Of a link end or of what shapes it; the fastest it changes to; 0 for none."""
-    changed = (change["rate_bps"] or 0 for change in end["changes"])
-    return int(max(end["rate_bps"] or end["qdisc"].get("rate_bps") or 0, *changed, 0))
+    changed = (change.rate_bps or 0 for change in queue.changes)
+    return max(queue.own_rate_bps, *changed, 0)
 
 
 def copies_name(device: str) -> str:
@@ -102,12 +103,11 @@ def copies_lines(device: str) -> list[str]:
     return [f"link add {copies} type dummy", f"link set dev {copies} up"]
 
 
-def _varies(end: Mapping[str, Any]) -> bool:
+def _varies(queue: Queue) -> bool:
     """Whether what happens at a link end follows from no schedule, or changes with time."""
-    return bool(end["loss"] or end["changes"]) or end["police"] is not None
+    return bool(queue.loss or queue.changes or queue.police)
 
 
-def _holds(end: Mapping[str, Any]) -> bool:
+def _holds(queue: Queue) -> bool:
     """Whether a queue may hold packets back."""
-    slow = bool(end["rate_bps"]) or end["police"] is not None
-    return slow or end["qdisc"]["kind"] not in _PLAIN_FIFOS
+    return bool(queue.rate_bps or queue.police) or not queue.qdisc.is_plain_fifo

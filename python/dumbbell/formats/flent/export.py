@@ -11,7 +11,7 @@ import numpy as np
 
 from dumbbell.errors import SpecError
 from dumbbell.formats.flent.file import FlentFile
-from dumbbell.spec.experiment import Experiment
+from dumbbell.spec import Resolved
 from dumbbell.spec.flent import FlentTest, Probe, Stream
 from dumbbell.tables import NO_INSTANT, Run
 
@@ -66,12 +66,14 @@ class _Export:
         self.results: dict[str, Series] = {}
         self.raw: dict[str, list[dict[str, Any]]] = {}
         self.meta: dict[str, dict[str, Any]] = {}
+        self._resolved = Resolved(run.spec or {})
         self._check()
 
     def _check(self) -> None:
         spec = self.run.spec
-        if spec is None or spec["sample_interval_ns"] != self.step_ns:
-            found = "none" if spec is None else f"{spec['sample_interval_ns'] / _NS_PER_S:g}s"
+        step_ns = None if spec is None else self._resolved.sample_interval_ns
+        if step_ns != self.step_ns:
+            found = "none" if step_ns is None else f"{step_ns / _NS_PER_S:g}s"
             raise SpecError("sample_interval", found, f"{self.test.step_s:g}s, the test's step")
         for kind, wanted, there in (
             ("flow", [s.flow for s in self.test.streams], self.run.flow_names),
@@ -187,9 +189,8 @@ class _Export:
         return found
 
     def _controller(self, flow: str) -> str:
-        spec = self.run.spec or {}
-        settings = next(each for each in spec["flows"] if each["name"] == flow)
-        return str(settings["tcp"]["congestion_control"])
+        settings = self._resolved.flow(flow).tcp
+        return settings.congestion_control if settings else ""
 
     # --- latency --------------------------------------------------------------------------
 
@@ -247,7 +248,8 @@ class _Export:
                 value = self.test.parameters["qdisc_stats_hosts"]
                 raise SpecError("test-parameter qdisc_stats_hosts", value, allowed)
             chosen = chosen[: len(labels)]
-        interfaces = dict(zip(self.run.queue_names, self._experiment().interfaces, strict=True))
+        topology = self._resolved.topology
+        interfaces = dict(zip(topology.queue_names, topology.interfaces, strict=True))
         names, named_devices = [], []
         for place, queue in enumerate(chosen):
             if queue not in interfaces:
@@ -267,23 +269,14 @@ class _Export:
             "qdisc_stats_interfaces": ",".join(named_devices),
         }
 
-    def _experiment(self) -> Experiment:
-        return Experiment.from_resolved(dict(self.run.spec or {}))
-
     def _bottleneck(self) -> list[str]:
         """Of each direction between the client and the first host, the queue of the least rate."""
-        experiment = self._experiment()
         ways = ((self.test.client, self.test.hosts[0]), (self.test.hosts[0], self.test.client))
-        links = (self.run.spec or {})["links"]
-        rate_of = {
-            name: links[place // 2]["reverse" if place % 2 else "forward"]["rate_bps"]
-            for place, name in enumerate(self.run.queue_names)
-        }
         found = []
         for start, end in ways:
-            route = experiment.route(start, end)
-            finite = [name for name in route if rate_of[name]]
-            found.append(min(finite or route, key=lambda name: rate_of[name]))
+            route = self._resolved.route(start, end)
+            finite = [queue for queue in route if queue.rate_bps]
+            found.append(min(finite or route, key=lambda queue: queue.rate_bps).name)
         return found
 
     def _queue(self, queue: str, label: str, device: str) -> None:

@@ -9,16 +9,16 @@ from dumbbell.metrics.ccperf.series import (
     base_rtt_s,
     bottleneck,
     coefficient_of_variation,
-    described,
     mean,
     peak_rate_bps,
     policing_rate_bps,
     segment_bytes,
+    tcp_of,
     tcp_series,
     time_on_ns,
 )
 from dumbbell.metrics.flow import flow_loss_ratio
-from dumbbell.metrics.path import NS_PER_S, link_end, spec_of
+from dumbbell.metrics.path import NS_PER_S, resolved_of
 from dumbbell.tables import NO_INSTANT, Run
 
 CONVERGED_WITHIN = 0.2
@@ -65,7 +65,7 @@ def flow_completion_time_l4(run: Run, flow: str | int) -> float:
 
     A greedy flow has no end of its own: its stop less its start.
     """
-    began, stop = described(run, flow)["start_ns"], time_on_ns(run, flow)[1]
+    began, stop = resolved_of(run).flow(run.flow(flow)).start_ns, time_on_ns(run, flow)[1]
     completed = run.column("transfers", "completed_ns", flow=flow)
     if completed.size and not (completed == NO_INSTANT).any():
         stop = int(completed.max())
@@ -286,24 +286,23 @@ def convergence_time_l4(run: Run, flow: str | int) -> float:
     if first >= smooth.size:
         return float("nan")
     # The window's first interval: from its beginning on it is near.
-    began_s = described(run, flow)["start_ns"] / NS_PER_S
+    began_s = resolved_of(run).flow(run.flow(flow)).start_ns / NS_PER_S
     return max(0.0, float(series.t_s[first] - series.interval_s[first] - began_s))
 
 
 def _in_flight_bits(run: Run, flow: str | int) -> float:
     """Mean in flight, headers included: what the bottleneck counts."""
-    end = link_end(spec_of(run), bottleneck(run, flow))
-    return 8 * mean_in_flight_l4(run, flow) * min(int(end["mtu_bytes"]), _full_packet(run, flow))
+    mtu_bytes = resolved_of(run).queue(bottleneck(run, flow)).mtu_bytes
+    return 8 * mean_in_flight_l4(run, flow) * min(mtu_bytes, _full_packet(run, flow))
 
 
 def _full_packet(run: Run, flow: str | int) -> int:
-    options = 12 if described(run, flow)["tcp"]["timestamps"] else 0
+    options = 12 if tcp_of(run, flow).timestamps else 0
     return segment_bytes(run, flow) + 40 + options
 
 
 def _full_buffer_bytes(run: Run, flow: str | int) -> int:
     """Send buffer of a greedy source, always full; 0 where there is no such."""
-    flow_spec = described(run, flow)
-    if flow_spec["source"]["kind"] != "greedy":
+    if resolved_of(run).flow(run.flow(flow)).source.kind != "greedy":
         return 0
-    return int(flow_spec["tcp"]["send_buffer_bytes"])
+    return tcp_of(run, flow).send_buffer_bytes

@@ -13,13 +13,13 @@ from dumbbell.metrics.ccperf.flow import (
 from dumbbell.metrics.ccperf.link import total_qdisc_drops_l2
 from dumbbell.metrics.ccperf.row import row
 from dumbbell.metrics.ccperf.series import bottleneck, mean
-from dumbbell.metrics.path import spec_of
+from dumbbell.metrics.path import resolved_of
 from dumbbell.tables import Run
 
 
 def tcp_flows(run: Run) -> list[str]:
     """Names of the flows that go over TCP."""
-    return [flow["name"] for flow in spec_of(run)["flows"] if flow["tcp"] is not None]
+    return [flow.name for flow in resolved_of(run).flows if flow.tcp is not None]
 
 
 def bottlenecks(run: Run) -> list[int]:

@@ -6,15 +6,14 @@ The interval is the run's ``sample_interval``. Several numbers made from such a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dumbbell.errors import DumbbellError
-from dumbbell.metrics.path import NS_PER_S, link_end, own_rate_bps, spec_of, topology_of
+from dumbbell.metrics.path import NS_PER_S, resolved_of
+from dumbbell.spec.resolved import Queue, TcpSettings
 from dumbbell.tables import Run
 
 Floats = NDArray[np.float64]
@@ -100,54 +99,56 @@ def tcp_series(run: Run, flow: str | int) -> TcpSeries:
     )
 
 
-def described(run: Run, flow: str | int) -> Mapping[str, Any]:
-    """The flow in the run's description.
+def tcp_of(run: Run, flow: str | int) -> TcpSettings:
+    """Settings of a flow.
 
     Raises:
         DumbbellError: It does not go over TCP, or the run has no description.
     """
-    found: Mapping[str, Any] = spec_of(run)["flows"][run.flow(flow)]
-    if found["tcp"] is None:
-        raise DumbbellError(f"{found['name']} does not go over TCP")
-    return found
+    found = resolved_of(run).flow(run.flow(flow))
+    if found.tcp is None:
+        raise DumbbellError(f"{found.name} does not go over TCP")
+    return found.tcp
 
 
 def time_on_ns(run: Run, flow: str | int) -> tuple[int, int]:
     """From the flow's earliest start (or the warm-up's end) to its stop."""
-    spec, flow_spec = spec_of(run), described(run, flow)
-    began = max(spec["warm_up_ns"], flow_spec["start_ns"])
-    return int(began), int(min(spec["duration_ns"], flow_spec["stop_ns"]))
+    described = resolved_of(run)
+    of_flow = described.flow(run.flow(flow))
+    began = max(described.warm_up_ns, of_flow.start_ns)
+    return began, min(described.duration_ns, of_flow.stop_ns)
 
 
-def route(run: Run, flow: str | int, *, back: bool = False) -> list[int]:
+def route(run: Run, flow: str | int, *, back: bool = False) -> list[Queue]:
     """Queues that the flow's segments pass, or those of their acknowledgements."""
-    flow_spec = described(run, flow)
-    ends = (flow_spec["to"], flow_spec["from"]) if back else (flow_spec["from"], flow_spec["to"])
-    return topology_of(spec_of(run)).route(*ends) or []
+    described = resolved_of(run)
+    of_flow = described.flow(run.flow(flow))
+    ends = (of_flow.to, of_flow.from_) if back else (of_flow.from_, of_flow.to)
+    return described.route(*ends)
 
 
 def segment_bytes(run: Run, flow: str | int) -> int:
     """Payload of a full segment: what the smallest MTU on the way leaves."""
-    spec = spec_of(run)
-    mtu = min(int(link_end(spec, queue)["mtu_bytes"]) for queue in route(run, flow))
-    options = TIMESTAMPS_BYTES if described(run, flow)["tcp"]["timestamps"] else 0
+    mtu = min(queue.mtu_bytes for queue in route(run, flow))
+    options = TIMESTAMPS_BYTES if tcp_of(run, flow).timestamps else 0
     return mtu - HEADERS_BYTES - options
 
 
 def base_rtt_s(run: Run, flow: str | int) -> float:
     """Propagation there and back; no transmission times."""
-    spec = spec_of(run)
     queues = [*route(run, flow), *route(run, flow, back=True)]
-    return sum(int(link_end(spec, queue)["delay_ns"]) for queue in queues) / NS_PER_S
+    return sum(queue.delay_ns for queue in queues) / NS_PER_S
 
 
 def policing_rate_bps(run: Run, queue: int) -> float:
     """Rate that holds over a long time there: of the discipline, or of the transmitter."""
-    end = link_end(spec_of(run), queue)
-    rates = [int(end["rate_bps"]), int(end["qdisc"].get("rate_bps", 0))]
-    police = end.get("police")
-    if police:
-        rates.append(int(police["rate_bps"]))
+    return _long_term_bps(resolved_of(run).queue(queue))
+
+
+def _long_term_bps(queue: Queue) -> float:
+    rates = [queue.rate_bps, queue.qdisc.rate_bps]
+    if queue.police:
+        rates.append(queue.police.rate_bps)
     return float(min((rate for rate in rates if rate), default=np.inf))
 
 
@@ -156,9 +157,9 @@ def peak_rate_bps(run: Run, queue: int) -> float:
 
     The policing rate where there is neither.
     """
-    end = link_end(spec_of(run), queue)
-    rates = [int(end["rate_bps"]), int(end["qdisc"].get("peakrate_bps", 0) or 0)]
-    return float(min((rate for rate in rates if rate), default=own_rate_bps(end) or np.inf))
+    end = resolved_of(run).queue(queue)
+    rates = [rate for rate in (end.rate_bps, end.qdisc.peakrate_bps) if rate]
+    return float(min(rates, default=end.own_rate_bps or np.inf))
 
 
 def bottleneck(run: Run, flow: str | int) -> int:
@@ -167,11 +168,10 @@ def bottleneck(run: Run, flow: str | int) -> int:
     Raises:
         DumbbellError: Nothing on the way has a rate.
     """
-    queues = route(run, flow)
-    slowest = min(queues, key=lambda queue: policing_rate_bps(run, queue))
-    if not np.isfinite(policing_rate_bps(run, slowest)):
+    slowest = min(route(run, flow), key=_long_term_bps)
+    if not np.isfinite(_long_term_bps(slowest)):
         raise DumbbellError(f"nothing limits the rate of {flow}")
-    return slowest
+    return slowest.index
 
 
 def mean(values: Floats) -> float:

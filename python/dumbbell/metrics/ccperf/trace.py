@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dumbbell.metrics.ccperf.row import row
 from dumbbell.metrics.ccperf.series import route, tcp_series
-from dumbbell.metrics.path import NS_PER_S, link_end, spec_of
+from dumbbell.metrics.path import NS_PER_S
 from dumbbell.tables import Run
 
 IDT_GAIN = 1 / 8
@@ -41,10 +41,10 @@ class Trace:
 
 def trace(run: Run, flow: str | int) -> Trace | None:
     """The flow's segments at its sender's link; None where they were not recorded."""
-    first, last = route(run, flow)[0], route(run, flow, back=True)[-1]
-    spec = spec_of(run)
-    if not all(link_end(spec, queue)["record_packets"] for queue in (first, last)):
+    ends = route(run, flow)[0], route(run, flow, back=True)[-1]
+    if not all(queue.record_packets for queue in ends):
         return None
+    first, last = (queue.index for queue in ends)
     sent: dict[str, str | int] = {"queue": first, "event": "dequeue", "flow": flow}
     is_full = run.column("packets", "bytes", **sent) > _SMALLEST_SEGMENT_BYTES
     back: dict[str, str | int] = {"queue": last, "event": "dequeue", "flow": flow}

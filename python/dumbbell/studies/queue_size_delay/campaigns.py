@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dumbbell.metrics import loss_ratio, max_delay_s, ping_rtt_ms, sojourn_cdf
+from dumbbell.metrics.path import resolved_of
 from dumbbell.spec import Experiment
 from dumbbell.studies.base import StudyOptions
 from dumbbell.studies.queue_size_delay import arms, published
@@ -102,7 +103,7 @@ def collect(
 
 def _numbers(run: Run) -> dict[str, float]:
     answered = ping_rtt_ms(run)
-    limit_bytes = run.spec["links"][1]["forward"]["qdisc"]["limit_bytes"] if run.spec else 0
+    limit_bytes = resolved_of(run).queue(arms.QUEUE).limit_bytes or 0
     edges, share = sojourn_cdf(run, arms.QUEUE)
     level_s = LATE * largest_delay_ms(limit_bytes) / 1e3
     below = float(np.interp(level_s, edges, share)) if edges.size else float("nan")
