@@ -10,20 +10,24 @@ import threading
 import numpy as np
 import pytest
 
-from dumbbell.backends import run_many, simulate
-from dumbbell.claims import to_rows
-from dumbbell.claims.legacy import Verdict
-from dumbbell.metrics import ping_rtt_ms
+from dumbbell.backends import simulate
+from dumbbell.claims import Verdict, counts_of, to_rows, views_of
+from dumbbell.claims.rules import Standing
 from dumbbell.report import Report
 from dumbbell.studies import Interrupted, StudyOptions, get_study
-from dumbbell.studies.statistical_multiplexing import arms, judging, kernel, published
+from dumbbell.studies.statistical_multiplexing import arms, claims, elsewhere, parts, published
 from dumbbell.studies.statistical_multiplexing.fit import fit_load_and_base_rtt
-from dumbbell.sweep import Progress
+from dumbbell.studies.statistical_multiplexing.measures import (
+    Pinged,
+    one_run_ratio,
+    quartiles_ms,
+    shaped_queues,
+)
+from dumbbell.sweep import Progress, Replications, replicate
 
 STUDY = "statistical-multiplexing"
 FEW = 9
 """Replications: the fewest the fit takes are eight."""
-QUARTILES = {"p25": 0.25, "p50": 0.5, "p75": 0.75}
 
 
 @pytest.fixture(scope="module")
@@ -31,20 +35,13 @@ def report() -> Report:
     return get_study(STUDY).reproduce(StudyOptions(quick=True, replications=FEW, seed=3))
 
 
-def _quartiles(
-    load: float, runs: int, seed: int, base_rtt_ms: float = 0.0
-) -> dict[str, np.ndarray]:
-    """Quartiles of every run at a load, by arm and name."""
-    found: dict[str, np.ndarray] = {}
-    for arm in published.ARMS:
-        experiment = arms.as_published(
-            arm, seed, packets_per_second=load, base_rtt_ms=base_rtt_ms, duration_s=200
-        )
-        jobs = ((experiment, replication) for replication in range(runs))
-        rtt = [ping_rtt_ms(run) for _, run in sorted(run_many(jobs), key=lambda pair: pair[0])]
-        for name, level in QUARTILES.items():
-            found[f"{arm} {name}"] = np.array([np.quantile(each, level) for each in rtt])
-    return found
+def _quartiles(load: float, runs: int, seed: int, base_rtt_ms: float = 0.0) -> np.ndarray:
+    """Quartiles of every run at a load, both arms; shape (runs, 6)."""
+    at_load = arms.published_arms(
+        seed, packets_per_second=load, base_rtt_ms=base_rtt_ms, duration_s=200
+    )
+    experiments = {(load, arm.key): arm.experiment for arm in at_load}
+    return parts.quartile_rows(replicate(experiments, quartiles_ms, at_least=runs), load)
 
 
 @pytest.mark.parametrize(("load", "base_rtt_ms"), [(80.0, 1.5), (93.0, 0.4)])
@@ -53,7 +50,7 @@ def test_the_fit_finds_the_load_and_base_rtt_of_a_simulated_testbed(
 ) -> None:
     ensembles = {each: _quartiles(each, 60, seed=1) for each in (70.0, 78.0, 86.0, 94.0, 102.0)}
     # One run of another seed plays the testbed.
-    seen = {k: float(v[0]) for k, v in _quartiles(load, 1, 99, base_rtt_ms).items()}
+    seen = _quartiles(load, 1, 99, base_rtt_ms)[0]
     fit = fit_load_and_base_rtt(seen, ensembles)
     assert fit.load_pps.low - 1.0 <= load <= fit.load_pps.high + 1.0
     assert fit.base_rtt_ms.low - 0.1 <= base_rtt_ms <= fit.base_rtt_ms.high + 0.1
@@ -63,19 +60,12 @@ def test_the_fit_finds_the_load_and_base_rtt_of_a_simulated_testbed(
 
 def test_the_fit_says_when_nothing_fits() -> None:
     ensembles = {each: _quartiles(each, 40, seed=1) for each in (70.0, 85.0, 100.0)}
-    strange = {
-        "SM p25": 2.0,
-        "SM p50": 2.1,
-        "SM p75": 2.2,
-        "TDM p25": 50,
-        "TDM p50": 51,
-        "TDM p75": 52,
-    }
+    strange = np.array([2.0, 2.1, 2.2, 50.0, 51.0, 52.0])
     assert fit_load_and_base_rtt(strange, ensembles).p_value < 1e-6
     with pytest.raises(ValueError, match="two loads"):
         fit_load_and_base_rtt(strange, {70.0: ensembles[70.0]})
     with pytest.raises(ValueError, match="needs 8 runs"):
-        few = {load: {k: v[:7] for k, v in each.items()} for load, each in ensembles.items()}
+        few = {load: each[:7] for load, each in ensembles.items()}
         fit_load_and_base_rtt(strange, few)
 
 
@@ -88,33 +78,86 @@ def test_both_arms_see_the_same_arrivals() -> None:
 
 def test_nominal_load_is_what_theory_says_with_headers_and_pings() -> None:
     run = simulate(arms.as_published("SM", 1, ping_count=3000), replication=2)
-    queue = arms.queues("SM", 2)[0]
+    queue = shaped_queues(run)[0]
     sent = run.column("queues", "arrived_bytes", queue=queue)[0] * 8 / 1e6 / published.DURATION_S
     assert sent == pytest.approx(0.986, abs=0.015)
 
 
 def test_a_token_bucket_lets_its_burst_through_at_once() -> None:
     rtt = np.array([5.0, 16.384, 20.0])
-    out = kernel.through_token_bucket(rtt, 2048, 1e6)
+    out = elsewhere.through_token_bucket(rtt, 2048, 1e6)
     assert out.tolist() == pytest.approx([0.0, 0.0, 3.616])
 
 
 def test_theory_of_the_study_is_the_textbook() -> None:
-    law = judging.multiplexing(2)
+    law = claims.multiplexing(2)
     assert law.T_sm == pytest.approx(1 / (244.140625 - 220))
     assert law.T_tdm == pytest.approx(2 / (244.140625 - 220))
 
 
 def test_every_claim_has_a_row_that_json_can_hold(report: Report) -> None:
     rows = to_rows(report.judged)
-    assert len({row["id"] for row in rows}) == len(rows) == 4 * 4 + 10 + 1 + 10 + 8
+    assert len({row["id"] for row in rows}) == len(rows) == 4 + 10 + 1 + 4 + 8
     for row in rows:
-        assert row["verdict"] in {v.value for v in Verdict} or row["verdict"].startswith("depends")
+        assert row["verdict"] in {v.value for v in Verdict}
         for key in ("published", "theory", "measured", "low", "high", "margin"):
             assert row[key] is None or math.isfinite(row[key])
-    shown = {one.claim.id: one.verdict for one in report.judged}
-    assert shown["ideal-factor-m16"] is Verdict.REPRODUCED
-    assert shown["load-as-asked"] is Verdict.NOT_REPRODUCED
+
+
+def test_what_chose_the_load_is_no_claim_at_it(report: Report) -> None:
+    rows = {row["id"]: row for row in to_rows(report.judged)}
+    assert rows["load"]["verdict"] == "calibration"
+    at_fitted = {name for name in rows if name.startswith("fitted-")}
+    assert at_fitted == {
+        "fitted-sm-max",
+        "fitted-tdm-max",
+        "fitted-mean-ratio",
+        "fitted-sm-left-of-tdm",
+    }
+
+
+def test_what_was_measured_elsewhere_is_not_published(report: Report) -> None:
+    rows = [row for row in to_rows(report.judged) if row["id"].startswith("kernel-")]
+    assert len(rows) == 8
+    assert all(row["published"] is None and row["measured_elsewhere"] for row in rows)
+
+
+def test_facts_are_counted_and_not_rows(report: Report) -> None:
+    counts = {count.standing: count for count in counts_of(views_of(report.judged))}
+    # Two facts in four rows of theory; at the nominal load each arm's quantiles, the ratio and the
+    # order; at the fitted one two maxima, the ratio and the order.
+    assert (counts[Standing.THEORY].facts, counts[Standing.THEORY].rows) == (2, 4)
+    assert (counts[Standing.SOURCE].facts, counts[Standing.SOURCE].rows) == (8, 14)
+    assert (counts[Standing.ELSEWHERE].facts, counts[Standing.ELSEWHERE].rows) == (8, 8)
+
+
+def test_too_few_runs_decide_no_printed_number(report: Report) -> None:
+    decided = {one.claim.id for one in report.judged if one.verdict is not Verdict.INCONCLUSIVE}
+    printed = {row["id"] for row in to_rows(report.judged) if row["rule"] == "published number"}
+    assert FEW < 10
+    assert len(printed) == 9 + 3 + 8
+    assert not decided & printed
+
+
+def test_a_printed_ratio_of_two_runs_is_held_against_two_runs() -> None:
+    """Arms of one replication share their arrivals, the source's two runs did not."""
+    rng = np.random.default_rng(3)
+    traffic = rng.gamma(2.0, 50.0, 400)
+    runs = {
+        "SM": tuple(Pinged(np.array([each])) for each in traffic),
+        "TDM": tuple(Pinged(np.array([2.0 * each])) for each in traffic),
+    }
+    ratio = one_run_ratio(Replications(runs, 400, "as asked"))
+    assert np.median(ratio) == pytest.approx(0.5, rel=0.1)
+    # Of independent gamma variables, not the one half that pairs would give in each replication.
+    assert ratio.std() > 0.3
+
+
+def test_both_backends_and_presets_judge_full_runs() -> None:
+    quick, full = parts.PRESETS.quick, parts.PRESETS.full
+    assert set(quick.ideal.over) < set(full.ideal.over)
+    assert quick.on_kernel.runs >= 10
+    assert quick.nominal.runs >= 39
 
 
 def test_ping_files_are_in_the_sources_format(report: Report) -> None:
@@ -146,7 +189,7 @@ def test_stopped_early_it_reports_on_what_was_finished() -> None:
     stop = threading.Event()
 
     def watch(progress: Progress) -> None:
-        if progress.task == "ideal source, 16 streams" and progress.done == progress.total:
+        if progress.task == "ideal source, 2 streams" and progress.done == progress.total:
             stop.set()
 
     options = StudyOptions(quick=True, replications=FEW, on_progress=watch, cancel=stop)

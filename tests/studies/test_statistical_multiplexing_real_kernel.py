@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dumbbell.backends.kernel.cache import KernelMissingError
-from dumbbell.claims.legacy import Verdict
+from dumbbell.claims import Verdict
 from dumbbell.studies import StudyOptions, get_study
-from dumbbell.studies.statistical_multiplexing import paired
-from dumbbell.studies.statistical_multiplexing.campaigns import IdealSize
+from dumbbell.studies.shape import Amount, Presets
+from dumbbell.studies.statistical_multiplexing import parts
 
 STUDY = "statistical-multiplexing"
-TINY = paired.KernelPreset((2,), IdealSize(1e4, 3, 3, None, paired.ENLARGED), 8, 2)
+TINY = replace(
+    parts.PRESETS.quick,
+    ideal_on_kernel=Amount(5, over=(2,)),
+    controls=Amount(40),
+    on_kernel=Amount(5),
+)
 
 
 def test_without_a_kernel_nothing_is_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -29,7 +35,8 @@ def test_without_a_kernel_nothing_is_run(monkeypatch: pytest.MonkeyPatch, tmp_pa
 def test_the_real_kernel_agrees_with_the_simulator(
     real_kernel: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(paired, "QUICK", TINY)
+    monkeypatch.setattr(parts, "PRESETS", Presets(TINY, parts.PRESETS.full))
+    monkeypatch.setattr(parts, "PACKETS_ON_KERNEL", 1e4)
     report = get_study(STUDY).reproduce(StudyOptions(backends=("kernel",), quick=True, seed=5))
     agreed = {one.claim.id: one.verdict for one in report.judged if "agreement" in one.claim.id}
     assert agreed == dict.fromkeys(agreed, Verdict.REPRODUCED)

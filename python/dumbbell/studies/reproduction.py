@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from dumbbell.backends import BatchProgress, run_many, threads_for
 from dumbbell.errors import RunError
-from dumbbell.report import Report
+from dumbbell.report import Figure, Report
 from dumbbell.spec import Experiment
 from dumbbell.stats import Estimate, student_interval
 from dumbbell.studies.base import StudyOptions
@@ -128,12 +128,19 @@ class Reproduction(ABC):
             title=self.title,
             judged=self.judged_in_order(),
             values=[each for part, found in parts for each in part.tables(found)],
-            figures=[each for part, found in parts for each in part.figures(found)],
+            figures=[
+                *(each for part, found in parts for each in part.figures(found)),
+                *self.figures_of_parts_together(),
+            ],
             loads=[each for part, found in parts for each in part.loads(found)],
             meta={**self.asked(), **_repeatable(runs), **(meta or {})},
             provenance=next((run.provenance for run in runs.values()), {}),
             **of_the_study,
         )
+
+    def figures_of_parts_together(self) -> Iterable[Figure]:
+        """Figures of several parts at once, of those that were finished; after the parts' own."""
+        return ()
 
     def asked(self) -> dict[str, Any]:
         """What was asked for, as ``meta.json`` begins in every study."""

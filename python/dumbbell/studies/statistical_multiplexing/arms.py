@@ -9,10 +9,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from dumbbell.spec import Experiment
-from dumbbell.studies.statistical_multiplexing import published
+from dumbbell.studies.shape import Arm
+from dumbbell.studies.statistical_multiplexing import elsewhere, published
 
 WARM_UP_S = 60
 """Far beyond the slow queue's relaxation time, 1/(mu (1 - sqrt(rho))^2) = 3.1 s."""
+PINGED_S = published.PING_COUNT * published.PING_INTERVAL_S
+"""Of the published 600 s those in which there are pings: what comes later changes none of them."""
+ENLARGED_ON_KERNEL = 8
+"""Mean size 4096 bytes on links eight times as fast: the least frame hardly matters then."""
+LABELS = {
+    "SM": "SM: one queue of 1 Mbit/s for both streams",
+    "TDM": "TDM: a queue of 500 kbit/s for each stream",
+}
+"""Arm to what a reader calls it."""
+SHAPED = "router->receiver-"
+"""With what the names of the shaped queues begin."""
 
 
 def _from_ms(value: float) -> str:
@@ -33,11 +45,36 @@ def receiver(arm: str, stream: int) -> str:
     return "receiver-1" if arm == "SM" else f"receiver-{stream}"
 
 
-def queues(arm: str, streams: int) -> list[str]:
-    """Names of the shaped queues of an arm."""
-    if arm == "SM":
-        return ["router->receiver-1"]
-    return [f"router->receiver-{i}" for i in range(1, streams + 1)]
+def ideal_arms(streams: int, packets: float, seed: int, *, enlarged: int = 1) -> list[Arm[str]]:
+    """Both arms with the ideal source.
+
+    Args:
+        streams: Number of streams m.
+        packets: Of a replication, all streams together: the precision of a mean delay depends on
+            packets, so their number is the same for any number of streams.
+        seed: All randomness follows from it and the replication.
+        enlarged: As `ideal` has it.
+    """
+    seconds = packets / (published.PACKETS_PER_SECOND * streams)
+    return [
+        Arm(arm, ideal(arm, streams, seconds, seed, enlarged=enlarged), f"{arm}, m = {streams}")
+        for arm in published.ARMS
+    ]
+
+
+def published_arms(seed: int, **settings: Any) -> list[Arm[str]]:
+    """Both arms of the testbed's run, with some of its parameters changed as `as_published` has."""
+    return [Arm(arm, as_published(arm, seed, **settings), LABELS[arm]) for arm in published.ARMS]
+
+
+def arms_measured_elsewhere(seed: int) -> list[Arm[str]]:
+    """The same traffic for as long as a real kernel was measured with it."""
+    return published_arms(
+        seed,
+        duration_s=elsewhere.DURATION_S,
+        ping_count=elsewhere.PING_COUNT,
+        oversleep_us=elsewhere.OVERSLEEP_US,
+    )
 
 
 def ideal(arm: str, streams: int, duration_s: float, seed: int, *, enlarged: int = 1) -> Experiment:

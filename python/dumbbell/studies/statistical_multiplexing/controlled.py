@@ -14,7 +14,6 @@ Student's quantile has the degrees of freedom of the pairs: both on the safe sid
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from scipy.special import stdtrit
@@ -26,23 +25,28 @@ from dumbbell.stats import (
     ratio_interval,
     student_interval,
 )
-from dumbbell.studies.statistical_multiplexing.ensembles import Floats
-from dumbbell.studies.statistical_multiplexing.judging import IdealMeans
+from dumbbell.studies.statistical_multiplexing.claims import IdealMeans
+from dumbbell.studies.statistical_multiplexing.measures import Floats, Ideal
 
 
-def ideal_means(kernel: Mapping[str, Floats], sim: Mapping[str, Floats]) -> IdealMeans:
+def ideal_means(kernel: Ideal, sim: Ideal) -> IdealMeans:
     """The means on the kernel.
 
     Args:
-        kernel: ``T_SM``, ``T_TDM`` (s), ``N_SM``, ``N_TDM``: a value a replication.
-        sim: The same, in the same order, of at least as many replications.
+        kernel: Replications there.
+        sim: The same in the simulator, and more of them.
     """
     return IdealMeans(
-        _mean(kernel["T_SM"], sim["T_SM"]).scaled(1e3),
-        _mean(kernel["T_TDM"], sim["T_TDM"]).scaled(1e3),
-        _ratio(kernel, sim, "T"),
-        _ratio(kernel, sim, "N"),
+        _mean(kernel, sim, "SM").scaled(1e3),
+        _mean(kernel, sim, "TDM").scaled(1e3),
+        _ratio(kernel, sim, "sojourn_s"),
+        _ratio(kernel, sim, "queue_pkts"),
     )
+
+
+def gain(kernel: Ideal, sim: Ideal) -> Estimate:
+    """Mean time in the system of TDM over that of SM, on the kernel."""
+    return _ratio(kernel, sim, "sojourn_s")
 
 
 def note(pairs: int, controls: int) -> str:
@@ -53,25 +57,27 @@ def note(pairs: int, controls: int) -> str:
     )
 
 
-def _mean(kernel: Floats, sim: Floats) -> Estimate:
-    difference = difference_interval(kernel, sim[: kernel.size])
-    simulated = student_interval(sim)
+def _pair(kernel: Ideal, sim: Ideal, arm: str, quantity: str) -> tuple[Estimate, Floats]:
+    """Kernel less simulator of the replications both have; all of the simulator's values."""
+    measured, simulated = kernel.values(arm, quantity), sim.values(arm, quantity)
+    return difference_interval(measured, simulated[: measured.size]), simulated
+
+
+def _mean(kernel: Ideal, sim: Ideal, arm: str) -> Estimate:
+    difference, values = _pair(kernel, sim, arm, "sojourn_s")
+    simulated = student_interval(values)
     value = difference.value + simulated.value
     return _with_error(value, difference.standard_error + simulated.standard_error, difference)
 
 
-def _ratio(kernel: Mapping[str, Floats], sim: Mapping[str, Floats], quantity: str) -> Estimate:
+def _ratio(kernel: Ideal, sim: Ideal, quantity: str) -> Estimate:
     """TDM's mean over SM's; the errors of the differences by the delta method."""
-    values = {}
-    error = 0.0
-    for arm in ("TDM", "SM"):
-        name = f"{quantity}_{arm}"
-        difference = difference_interval(kernel[name], sim[name][: kernel[name].size])
-        values[arm] = sim[name] + difference.value
-        error += difference.standard_error / float(values[arm].mean())
-    ratio = ratio_interval(values["TDM"], values["SM"])
-    error = ratio.standard_error + error * ratio.value
-    return replace(_with_error(ratio.value, error, difference), kind=IntervalKind.RATIO)
+    (above, tdm), (below, sm) = (_pair(kernel, sim, arm, quantity) for arm in ("TDM", "SM"))
+    tdm, sm = tdm + above.value, sm + below.value
+    ratio = ratio_interval(tdm, sm)
+    relative = above.standard_error / float(tdm.mean()) + below.standard_error / float(sm.mean())
+    error = ratio.standard_error + relative * ratio.value
+    return replace(_with_error(ratio.value, error, above), kind=IntervalKind.RATIO)
 
 
 def _with_error(value: float, standard_error: float, like: Estimate) -> Estimate:

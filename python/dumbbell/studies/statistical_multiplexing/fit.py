@@ -10,7 +10,7 @@ dynamic systems", Nature 466, 2010). At each load an ensemble of runs as publish
 mean and the covariance of the logarithms of the six quartiles; minus twice the log-likelihood
 of the published ones is their squared Mahalanobis distance plus the log-determinant. Quartiles
 of one run are strongly correlated (a long busy period lifts all of them), which is why they are
-not fitted one by one.
+not fitted one by one. The two arms were measured in runs of their own, so across arms they are not.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Fitted:
     """Whether the interval ends where the search ended."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Fit:
     """What explains the published quartiles, and how well.
 
@@ -54,7 +54,8 @@ class Fit:
         distance: Squared Mahalanobis distance of the published logarithms at the best fit.
         freedom: Quartiles less free parameters.
         p_value: Probability of a larger distance if the model were right (chi-square).
-        predicted_ms: Geometric mean over the ensemble of each quartile at the best fit.
+        predicted_ms: Geometric mean over the ensemble of each quartile at the best fit, shape
+            (quantiles,).
     """
 
     load_pps: Fitted
@@ -62,7 +63,7 @@ class Fit:
     distance: float
     freedom: int
     p_value: float
-    predicted_ms: Mapping[str, float]
+    predicted_ms: Floats
 
     @property
     def settings(self) -> dict[str, float]:
@@ -72,6 +73,11 @@ class Fit:
             "base_rtt_ms": self.base_rtt_ms.value,
         }
 
+    @property
+    def settings_on_kernel(self) -> dict[str, float]:
+        """The same, the delay of a link, half of the base RTT, in whole microseconds: tc's unit."""
+        return self.settings | {"base_rtt_ms": 2e-3 * round(500 * self.base_rtt_ms.value)}
+
 
 def fewest_runs(quantiles: int) -> int:
     """Runs at each load without which a fit to so many quantiles has no covariance to go by."""
@@ -79,8 +85,8 @@ def fewest_runs(quantiles: int) -> int:
 
 
 def fit_load_and_base_rtt(
-    published_ms: Mapping[str, float],
-    ensembles_ms: Mapping[float, Mapping[str, Floats]],
+    published_ms: Floats,
+    ensembles_ms: Mapping[float, Floats],
     *,
     steps_between_loads: int = 8,
     base_rtt_steps: int = 101,
@@ -88,47 +94,43 @@ def fit_load_and_base_rtt(
     """Fit load and base RTT to published quantiles.
 
     Args:
-        published_ms: Name of a quantile to its published value, milliseconds.
+        published_ms: Published quantiles, milliseconds, shape (quantiles,).
         ensembles_ms: Load in packets/s of each sender to the same quantiles of runs with an
-            empty path of no delay, one value a run, shape (runs,). Runs of different loads
-            share their random numbers, which makes the likelihood smooth in the load.
+            empty path of no delay, shape (runs, quantiles). Runs of different loads share their
+            random numbers, which makes the likelihood smooth in the load. What the source
+            measured in runs of their own must stand in a row from runs of their own.
         steps_between_loads: How finely moments are interpolated between two simulated loads.
         base_rtt_steps: Base RTTs tried, from 0 to just under the least published value.
 
     Raises:
         ValueError: Fewer than two loads, or than `fewest_runs` at one of them.
     """
-    names = sorted(published_ms)
     loads = sorted(ensembles_ms)
     if len(loads) < 2:
         raise ValueError("a fit needs ensembles at two loads or more")
-    runs = {load: np.column_stack([ensembles_ms[load][name] for name in names]) for load in loads}
-    fewest = fewest_runs(len(names))
-    if min(len(rows) for rows in runs.values()) < fewest:
-        raise ValueError(f"a fit to {len(names)} quantiles needs {fewest} runs at each load")
-    target = np.array([published_ms[name] for name in names])
+    fewest = fewest_runs(published_ms.size)
+    if min(len(rows) for rows in ensembles_ms.values()) < fewest:
+        raise ValueError(f"a fit to {published_ms.size} quantiles needs {fewest} runs at each load")
     fine = _between(loads, steps_between_loads)
-    base_rtts = np.linspace(0.0, 0.98 * float(target.min()), base_rtt_steps)
+    base_rtts = np.linspace(0.0, 0.98 * float(published_ms.min()), base_rtt_steps)
     surface = np.empty((len(fine), len(base_rtts)))
     distances = np.empty_like(surface)
     for column, base in enumerate(base_rtts):
-        moments = [_moments(runs[load] + base, target) for load in loads]
+        moments = [_moments(ensembles_ms[load] + base, published_ms) for load in loads]
         for row, load in enumerate(fine):
             mean, covariance = _interpolated(load, loads, moments)
-            surface[row, column], distances[row, column] = _misfit(mean, covariance, target)
-    best = np.unravel_index(int(np.argmin(surface)), surface.shape)
-    row, column = int(best[0]), int(best[1])
+            surface[row, column], distances[row, column] = _misfit(mean, covariance, published_ms)
+    row, column = (int(each) for each in np.unravel_index(int(np.argmin(surface)), surface.shape))
     distance = float(distances[row, column])
-    freedom = len(names) - FREE_PARAMETERS
-    moments = [_moments(runs[load] + base_rtts[column], target) for load in loads]
-    predicted = np.exp(_interpolated(fine[row], loads, moments)[0])
+    freedom = published_ms.size - FREE_PARAMETERS
+    moments = [_moments(ensembles_ms[load] + base_rtts[column], published_ms) for load in loads]
     return Fit(
         load_pps=_profile(np.asarray(fine), surface.min(axis=1)),
         base_rtt_ms=_profile(base_rtts, surface.min(axis=0)),
         distance=distance,
         freedom=freedom,
         p_value=_upper_tail(distance, freedom),
-        predicted_ms=dict(zip(names, predicted.tolist(), strict=True)),
+        predicted_ms=np.exp(_interpolated(fine[row], loads, moments)[0]),
     )
 
 

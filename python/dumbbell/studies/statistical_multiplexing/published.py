@@ -7,7 +7,8 @@ the router, one run.
 
 from __future__ import annotations
 
-from types import MappingProxyType
+import math
+from dataclasses import dataclass
 
 SOURCE = (
     "F. Fund, Statistical multiplexing gain in queues (one fast server or many slow servers), "
@@ -33,17 +34,44 @@ ECHO_FRAME_BYTES = 98
 ARMS = ("SM", "TDM")
 """Statistical multiplexing (one fast queue) and time division (one slow queue a stream)."""
 
-RTT_QUANTILES = MappingProxyType({"p25": 0.25, "p50": 0.50, "p75": 0.75, "max": 1.0})
-"""The row of ``quantile(rtt, probs=c(0.25, 0.5, 0.75, 1.0))``, both senders pooled."""
 
-RTT_MS = MappingProxyType(
-    {
-        "SM": MappingProxyType({"p25": 2.520, "p50": 7.595, "p75": 15.600, "max": 110.0}),
-        "TDM": MappingProxyType({"p25": 3.38, "p50": 13.90, "p75": 30.40, "max": 193.0}),
-    }
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A number of ``quantile(rtt, probs=c(0.25, 0.5, 0.75, 1.0))``, both senders pooled.
+
+    Attributes:
+        arm: Of `ARMS`.
+        name: As R heads the column, such as ``p25``.
+        level: Of the quantile; 1 for the maximum.
+        ms: As printed, milliseconds.
+    """
+
+    arm: str
+    name: str
+    level: float
+    ms: float
+
+    @property
+    def rounding_ms(self) -> float:
+        """Half of the last digit that ping prints: three significant ones from 1 ms on."""
+        return 0.5 * 10.0 ** (math.floor(math.log10(self.ms)) - 2)
+
+    @property
+    def what(self) -> str:
+        """Completes a sentence: ``maximum``, ``25th percentile``."""
+        return "maximum" if self.level == 1.0 else f"{100 * self.level:g}th percentile"
+
+
+RTT = tuple(
+    Printed(arm, "max" if level == 1.0 else f"p{100 * level:g}", level, ms)
+    for arm, row in (("SM", (2.520, 7.595, 15.600, 110.0)), ("TDM", (3.38, 13.90, 30.40, 193.0)))
+    for level, ms in zip((0.25, 0.50, 0.75, 1.0), row, strict=True)
 )
-"""Round-trip times as printed, milliseconds."""
+"""Every printed round-trip time."""
+QUARTILES = tuple(each for each in RTT if each.level < 1.0)
+"""Those that the load is fitted to."""
 
 MEAN_RATIO = 0.546
 """Mean delay of SM over that of TDM. The text says "0.546 %"; it is a ratio (the printed
 quartiles have ratios of 0.75, 0.55 and 0.51)."""
+MEAN_RATIO_ROUNDING = 0.0005

@@ -4,168 +4,150 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dumbbell.claims.legacy import Judged, Verdict
+from dumbbell.claims import Judged, Verdict, facts_of, views_of
+from dumbbell.claims.rules import Agreement, Ordering, Standing
 from dumbbell.formats import ping_text, pingtimes_csv, pingtimes_file_name
-from dumbbell.spec import Experiment, testbed_lines
-from dumbbell.stats import Estimate, replications_for_prediction
-from dumbbell.studies.base import StudyOptions
-from dumbbell.studies.statistical_multiplexing import paired, published
+from dumbbell.stats import Estimate
+from dumbbell.studies.statistical_multiplexing import published
 from dumbbell.studies.statistical_multiplexing.fit import Fit
-from dumbbell.studies.statistical_multiplexing.paired import OnKernel
-from dumbbell.tables import Run
+from dumbbell.tables import Array, Run
 
-KERNEL_CPU_PER_PACKET_S = 80e-6
-"""Measured on one core of a small machine, with sockets, three hosts and two devices."""
-
-ARM_LABELS = {
-    "SM": "SM: one queue of 1 Mbit/s for both streams",
-    "TDM": "TDM: a queue of 500 kbit/s for each stream",
-}
-
-
-BACKEND_PLACES = {"sim": "in the simulator", "kernel": "on the Linux kernel"}
-
-
-def side_by_side(judged: Sequence[Judged]) -> list[Judged]:
-    """The same claim's rows of several backends one after the other, else in the order given."""
-    ids = list(dict.fromkeys(one.claim.id for one in judged))
-    return sorted(judged, key=lambda one: ids.index(one.claim.id))
+AT_FITTED_LOAD = "load and base RTT were fitted to the six quartiles, which are no claims here"
+"""Stands beside the verdicts at the fitted load."""
+PLACES = {"sim": "in the simulator", "kernel": "on the Linux kernel"}
 
 
 def summary(
-    judged: Sequence[Judged],
-    gains: Mapping[int, Estimate],
-    fit: Fit | None,
-    differences: Mapping[str, Estimate],
+    judged: Sequence[Judged], gains: Mapping[str, Mapping[int, Estimate]], fit: Fit | None
 ) -> str:
-    """Who was right, in a paragraph."""
-    sentences = _theory_held(judged)
-    if 2 in gains:
-        two = gains[2]
+    """Who was right, in a paragraph: what a student understands first, then facts counted."""
+    sentences = []
+    two = next((by_streams[2] for by_streams in gains.values() if 2 in by_streams), None)
+    if two is not None:
         sentences.append(
             f"Two slow queues are {two.value:.2f} times slower than one fast queue "
             f"(95 % interval {two.low:.2f} to {two.high:.2f}; theory says 2)."
         )
-    sentences += _agreement(judged, differences)
-    orders = [one for one in judged if one.claim.id.endswith("left-of-tdm")]
-    if orders:
-        decided = [one for one in orders if one.verdict is not Verdict.INCONCLUSIVE]
-        shown = all(one.verdict is Verdict.REPRODUCED for one in decided) and (
-            {one.claim.id for one in decided} == {one.claim.id for one in orders}
-        )
-        sentences.append(
-            "The source's conclusion holds: SM's delays lie left of TDM's."
-            if shown
-            else "The source's conclusion, SM's delays left of TDM's, could not be shown "
-            "everywhere."
-        )
+    sentences += _order(judged)
     if fit:
         load = fit.load_pps
         sentences.append(
-            "Its milliseconds do not follow from its parameters: with headers, fragments and "
-            "pings on the wire, 110 packets/s load the link to 0.986, where delays are some "
-            f"twenty times those printed. About {load.value:.0f} packets/s from each sender "
-            f"({load.low:.0f} to {load.high:.0f}) explain the printed quartiles "
+            "The printed milliseconds do not follow from the printed parameters: with headers, "
+            "fragments and pings on the wire, 110 packets/s load the link to 0.986, where delays "
+            f"are some twenty times those printed. About {load.value:.0f} packets/s from each "
+            f"sender ({load.low:.0f} to {load.high:.0f}) explain the printed quartiles "
             f"{'well' if fit.p_value >= 0.05 else 'best, but not well'} "
             f"(goodness of fit p = {fit.p_value:.2g})."
         )
-    return " ".join(sentences)
+    return " ".join([*sentences, *_theory_held(judged), *_agreement(judged)])
+
+
+def _order(judged: Sequence[Judged]) -> list[str]:
+    verdicts = {one.verdict for one in judged if isinstance(one.claim.rule, Ordering)}
+    if not verdicts:
+        return []
+    if verdicts == {Verdict.REPRODUCED}:
+        return ["The source's conclusion holds: SM's delays lie left of TDM's."]
+    return ["The source's conclusion, SM's delays left of TDM's, could not be shown everywhere."]
 
 
 def _theory_held(judged: Sequence[Judged]) -> list[str]:
+    facts = [each for each in facts_of(views_of(judged)) if each.standing is Standing.THEORY]
+    backends = list(dict.fromkeys(fact.rows[0].backend for fact in facts))
     sentences = []
-    backends = list(dict.fromkeys(one.backend for one in judged))
     for backend in backends:
-        verdicts = [
-            one.verdict
-            for one in judged
-            if one.claim.id.startswith("ideal-") and one.backend == backend
-        ]
-        if verdicts:
-            where = "" if backends == ["sim"] else f" {BACKEND_PLACES[backend]}"
-            right = verdicts.count(Verdict.REPRODUCED)
-            undecided = verdicts.count(Verdict.INCONCLUSIVE)
-            more = f"; {undecided} would take more runs to decide" if undecided else ""
-            sentences.append(
-                f"{right} of {len(verdicts)} claims of queueing theory hold for an ideal "
-                f"source{where}{more}."
-            )
+        verdicts = [fact.verdict for fact in facts if fact.rows[0].backend == backend]
+        right, open_ = (verdicts.count(each) for each in (Verdict.REPRODUCED, Verdict.INCONCLUSIVE))
+        where = "" if backends == ["sim"] else f" {PLACES[backend]}"
+        more = f"; {open_} would take more runs to decide" if open_ else ""
+        sentences.append(
+            f"{right} of {len(verdicts)} facts of queueing theory hold for an ideal "
+            f"source{where}{more}."
+        )
     return sentences
 
 
-def _agreement(judged: Sequence[Judged], differences: Mapping[str, Estimate]) -> list[str]:
-    if not differences:
+def _agreement(judged: Sequence[Judged]) -> list[str]:
+    agree = [one for one in judged if isinstance(one.claim.rule, Agreement)]
+    if not agree:
         return []
-    agree = [one for one in judged if one.claim.id.startswith("agreement-")]
-    farthest = max(max(abs(each.low), abs(each.high)) for each in differences.values())
     if all(one.verdict is Verdict.REPRODUCED for one in agree):
+        ends = [end for one in agree for end in (one.found.low, one.found.high) if end is not None]
+        farthest = max(map(abs, ends))
         return [
             "Given the same arrivals, the Linux kernel's queues and the simulator's keep packets "
             f"equally long: the mean delays differ by at most {1e3 * farthest:.2g} µs."
         ]
     return [
         "Given the same arrivals, the Linux kernel and the simulator could not be shown to agree "
-        f"within {agree[0].claim.margin:g} ms everywhere."
+        "everywhere."
     ]
 
 
-def notes(fit: Fit | None, kernel: OnKernel, options: StudyOptions, interrupted: bool) -> list[str]:
-    """Readings taken and limitations."""
+READINGS = (
+    'The text prints "0.546 % of the mean delay"; it is read as the ratio 0.546. "N times '
+    "the service rate\" is read as Little's law, T = N/lambda. N is per queue: TDM's total "
+    "is m N.",
+    "The nominal load is 0.90 by the printed arithmetic (220 packets/s of 512 bytes over "
+    "1 Mbit/s) and 0.986 on the wire: 42 bytes of headers, IP fragments above 1472 bytes of "
+    "payload, and ten pings a second.",
+    "The thin theory lines are M/G/1 with batches (Pollaczek-Khinchine; a datagram's "
+    "fragments arrive together), stationary, pings counted as Poisson. A run as published "
+    "starts empty and lasts 200 s, which at that load is far from stationary.",
+    "Two terminals are not started in one instant: each ping starts up to 200 ms late, "
+    "uniformly. Nothing else differs between replications but the random traffic.",
+    "The measured kernel shaped by a token bucket; our queue has none, so its bucket's head "
+    "start is taken off every round-trip time: max(0, S - burst/rate).",
+)
+"""How the source is read, and limitations."""
+
+
+def about_fit(fit: Fit) -> str:
+    """What the fit does not say."""
+    predicted = ", ".join(
+        f"{each.arm} {each.name} {ms:.1f}"
+        for each, ms in zip(published.QUARTILES, fit.predicted_ms, strict=True)
+    )
+    return (
+        "The fit has two free parameters and six quartiles; at the best fit they are about "
+        f"{predicted} ms. They chose the load and so are no claims at it; the maxima and the ratio "
+        "of the means are. It is not the cause: a sender that oversleeps 3.7 ms a packet would do "
+        "it, and so would other things."
+    )
+
+
+def about_no_fit(replications: int | None) -> str:
+    """Why there is none."""
+    return (
+        f"With {replications} replications there is no fit of load and base RTT: it takes more "
+        "runs than the six quartiles have covariances to be estimated from."
+    )
+
+
+def about_kernel(
+    packets: float, streams: Sequence[int], ideal_runs: int, runs: int, *, fitted: bool
+) -> list[str]:
+    """What was run on the kernel, and why less.
+
+    Args:
+        packets: Of a replication with the ideal source.
+        streams: Numbers of streams with it.
+        ideal_runs: Replications of each.
+        runs: Replications as published.
+        fitted: Whether a load was fitted.
+    """
     notes = [
-        'The text prints "0.546 % of the mean delay"; it is read as the ratio 0.546. "N times '
-        "the service rate\" is read as Little's law, T = N/lambda. N is per queue: TDM's total "
-        "is m N.",
-        "The nominal load is 0.90 by the printed arithmetic (220 packets/s of 512 bytes over "
-        "1 Mbit/s) and 0.986 on the wire: 42 bytes of headers, IP fragments above 1472 bytes of "
-        "payload, and ten pings a second.",
-        "The thin theory lines are M/G/1 with batches (Pollaczek-Khinchine; a datagram's "
-        "fragments arrive together), stationary, pings counted as Poisson. A run as published "
-        "starts empty and lasts 200 s, which at that load is far from stationary.",
-        "Two terminals are not started in one instant: each ping starts up to 200 ms late, "
-        "uniformly. Nothing else differs between replications but the random traffic.",
-        "The measured kernel shaped by a token bucket; our queue has none, so its bucket's head "
-        "start is taken off every round-trip time: max(0, S - burst/rate).",
+        "On the kernel a packet takes about 80 microseconds of CPU (sockets, three hosts and two "
+        f"devices on one core), so less is run there: {ideal_runs} replications of {packets:g} "
+        f"packets with the ideal source for m = {', '.join(map(str, streams))}, and {runs} runs as "
+        "published of 200 s, the time in which there were pings. Both backends are given the same "
+        "arrivals, so their difference is known far better than either; theory is tested on the "
+        "kernel with the simulator as control variate: the simulator's mean over many "
+        "replications plus the difference in those run on both.",
+        "The ideal source's packets and links are eight times as large on the kernel: no time "
+        "changes, and the 42 bytes that a real frame has at least hardly matter.",
     ]
-    notes += _kernel_notes(fit, kernel, options)
-    if fit:
-        predicted = ", ".join(f"{name} {value:.1f}" for name, value in fit.predicted_ms.items())
-        notes.append(
-            "The fit has two free parameters and six quartiles; at the best fit they are about "
-            f"{predicted} ms. "
-            "Verdicts at the fitted load say whether the fit is consistent, not that it is the "
-            "cause: a sender that oversleeps 3.7 ms a packet would do it, and so would other "
-            "things."
-        )
-    elif "sim" in options.backends and not interrupted:
-        notes.append(
-            f"With {options.replications} replications there is no fit of load and base RTT: it "
-            "takes more runs than the six quartiles have covariances to be estimated from."
-        )
-    if interrupted:
-        notes.insert(0, "Interrupted: only the parts that had finished are here.")
-    return notes
-
-
-def _kernel_notes(fit: Fit | None, kernel: OnKernel, options: StudyOptions) -> list[str]:
-    if not kernel.judged:
-        return []
-    preset = paired.QUICK if options.quick else paired.FULL
-    sizes, as_published = preset.ideal, options.replications or preset.runs
-    notes = [
-        f"On the kernel a packet takes about {1e6 * KERNEL_CPU_PER_PACKET_S:.0f} microseconds of "
-        "CPU, so less is run there: "
-        f"{options.replications or sizes.at_least} replications of {sizes.packets:g} packets with "
-        f"the ideal source for m = {', '.join(map(str, preset.streams))}, and {as_published} "
-        f"runs as published of {paired.PINGED_S:g} s, the time in which there were pings. "
-        "Both backends are given the same arrivals, so their difference is known far better than "
-        "either; theory is tested on the kernel with the simulator as control variate: the "
-        "simulator's mean over many replications plus the difference in those run on both.",
-        f"Where there are fewer than {replications_for_prediction()} runs, prediction intervals "
-        "are Student's, of the logarithms, instead of order statistics.",
-        f"The ideal source's packets and links are {paired.ENLARGED} times as large on the "
-        "kernel: no time changes, and the 42 bytes that a real frame has at least hardly matter.",
-    ]
-    if not fit:
+    if not fitted:
         notes.append(
             "The fit of the load takes thousands of runs and is made in the simulator: "
             "`--backend sim,kernel` does it and runs the kernel at the load it finds."
@@ -173,9 +155,25 @@ def _kernel_notes(fit: Fit | None, kernel: OnKernel, options: StudyOptions) -> l
     return notes
 
 
-def commands(experiments: Mapping[str, Experiment]) -> dict[str, list[tuple[str, str]]]:
-    """Arm to the lines one would type on a testbed."""
-    return {ARM_LABELS[arm]: list(testbed_lines(each)) for arm, each in experiments.items()}
+def fit_facts(fit: Fit | None) -> dict[str, float] | None:
+    """Of the fit, for ``meta.json``."""
+    if fit is None:
+        return None
+    return {
+        "load_pps": fit.load_pps.value,
+        "base_rtt_ms": fit.base_rtt_ms.value,
+        "p_value": fit.p_value,
+    }
+
+
+def run_tables(runs: Mapping[str, Run]) -> dict[str, Mapping[str, Array]]:
+    """The runs' tables, without those that nobody asked to be filled."""
+    return {
+        f"nominal-{arm}-{name}": run.named_columns(name)
+        for arm, run in runs.items()
+        for name, columns in run.tables.items()
+        if len(next(iter(columns.values())))
+    }
 
 
 def ping_files(runs: Mapping[str, Run]) -> dict[str, str]:
@@ -185,9 +183,9 @@ def ping_files(runs: Mapping[str, Run]) -> dict[str, str]:
     ``pingtimes-all.csv`` is what the source's R lines read.
     """
     texts, tables = {}, {}
-    for arm in published.ARMS:
+    for arm, run in runs.items():
         for sender in ("1", "2"):
             name, probe = pingtimes_file_name(sender, arm), f"ping-{sender}"
-            tables[name] = pingtimes_csv(runs[arm], probe, sender=sender, kind=arm)
-            texts[name.removesuffix(".csv") + ".txt"] = ping_text(runs[arm], probe)
-    return texts | tables | {"pingtimes-all.csv": "".join(tables.values())}
+            tables[name] = pingtimes_csv(run, probe, sender=sender, kind=arm)
+            texts[name.removesuffix(".csv") + ".txt"] = ping_text(run, probe)
+    return texts | tables | ({"pingtimes-all.csv": "".join(tables.values())} if runs else {})
