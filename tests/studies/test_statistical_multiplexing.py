@@ -12,7 +12,7 @@ import pytest
 
 from dumbbell.backends import simulate
 from dumbbell.claims import Verdict, counts_of, to_rows, views_of
-from dumbbell.claims.rules import Standing
+from dumbbell.claims.rules import Published, Standing
 from dumbbell.report import Report
 from dumbbell.studies import Interrupted, StudyOptions, get_study
 from dumbbell.studies.statistical_multiplexing import arms, claims, elsewhere, parts, published
@@ -133,7 +133,8 @@ def test_facts_are_counted_and_not_rows(report: Report) -> None:
 
 def test_too_few_runs_decide_no_printed_number(report: Report) -> None:
     decided = {one.claim.id for one in report.judged if one.verdict is not Verdict.INCONCLUSIVE}
-    printed = {row["id"] for row in to_rows(report.judged) if row["rule"] == "published number"}
+    rules = {one.claim.id: one.claim.rule for one in report.judged}
+    printed = {name for name, rule in rules.items() if isinstance(rule, Published)}
     assert FEW < 10
     assert len(printed) == 9 + 3 + 8
     assert not decided & printed

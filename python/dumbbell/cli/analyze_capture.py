@@ -136,9 +136,9 @@ def _places(found: list[tuple[str, CapturedFlows]]) -> Grid:
                     Text(f"{name}, {size}"),
                     str(int(keep.sum())),
                     str(int(flows.pkts[keep].sum())),
-                    shown(median(flows.throughput_bps[keep]) / 1e6),
-                    shown(100 * mean(flows.loss_by_flag[keep])),
-                    shown(100 * mean(flows.loss_by_bytes[keep])),
+                    shown(median(flows.throughput_bps[keep]) / 1e6).text,
+                    shown(100 * mean(flows.loss_by_flag[keep])).text,
+                    shown(100 * mean(flows.loss_by_bytes[keep])).text,
                 )
     if len(found) > MOST_ROWS:
         grid.caption = f"the first {MOST_ROWS} of {len(found)}"
@@ -152,7 +152,8 @@ def _flows(run: Run, name: str, flows: CapturedFlows) -> Grid:
     for head in ("Packets", "MB", "s", "Mbit/s", "Loss %\nby flag", "\nby bytes"):
         grid.add_column(Text(head), justify="right", no_wrap=True)
     for row in order:
-        grid.add_row(Text(run.flow_names[int(flows.flow[row])]), *flow_cells(flows, row))
+        cells = [cell.text for cell in flow_cells(flows, row)]
+        grid.add_row(Text(run.flow_names[int(flows.flow[row])]), *cells)
     if count > len(order):
         grid.caption = f"the {len(order)} largest of {count}"
     return grid

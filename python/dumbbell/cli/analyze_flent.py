@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -351,22 +352,22 @@ def _report(
 
 
 def _value_table(rows: Sequence[Compared], n_runs: int) -> ValueTable:
-    from dumbbell.report import ValueRow, ValueTable
+    from dumbbell.report import Cell, ValueRow, ValueTable
 
-    with_runs = n_runs > 0
-    caption = (
-        f"Simulated: mean over {n_runs} runs. One run: where one more would lie, 95 %."
-        if with_runs
-        else ""
-    )
+    def cells(row: Compared) -> list[Cell | str | None]:
+        measured = Cell(row.measured)
+        if not n_runs:
+            return [measured]
+        if math.isnan(row.simulated):
+            return [measured, None, None]
+        return [measured, Cell(row.simulated, row.low, row.high), "yes" if row.inside else "no"]
+
+    caption = f"Simulated: mean over {n_runs} runs, and where one more would lie, 95 %."
     return ValueTable(
-        "Measured and simulated" if with_runs else "Measured",
-        _HEAD[: 4 if with_runs else 1],
-        [
-            ValueRow(f"{row.series}, {row.statistic}", row.unit, _cells(row, with_runs=with_runs))
-            for row in rows
-        ],
-        caption,
+        "Measured and simulated" if n_runs else "Measured",
+        ("measured", "simulated [one run]", "inside")[: 3 if n_runs else 1],
+        [ValueRow(f"{row.series}, {row.statistic}", row.unit, cells(row)) for row in rows],
+        caption if n_runs else "",
     )
 
 

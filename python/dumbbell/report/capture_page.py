@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dumbbell.metrics.captured import CapturedFlows, captured_flows, captured_places
+from dumbbell.report.cells import Cell
 from dumbbell.report.charts import Curve, Sample, ecdf_chart, line_with_band
 from dumbbell.report.model import Figure, Report, ValueRow, ValueTable
 from dumbbell.tables import Run
@@ -18,7 +19,6 @@ MOST_ROWS = 20
 """Flows of a place that are listed, largest first; the tables have all."""
 MOST_PLACES_DRAWN = 3
 """Curves of more places cannot be told apart; the tables have all."""
-THREE_DIGITS = 999.5
 MOST_POINTS = 120
 """Of a curve over time."""
 _RULES = (
@@ -84,8 +84,8 @@ def sizes(found: CapturedFlows) -> list[tuple[str, np.ndarray[Any, np.dtype[np.b
 
 def _values(places: Sequence[tuple[str, CapturedFlows]]) -> ValueTable:
     rows = {
-        ("Flows", ""): [f"{found.flow.size}" for _, found in places],
-        ("Packets", ""): [f"{int(found.pkts.sum())}" for _, found in places],
+        ("Flows", ""): [Cell(found.flow.size) for _, found in places],
+        ("Packets", ""): [Cell(found.pkts.sum()) for _, found in places],
         ("Median throughput", "Mbit/s"): [
             shown(median(found.throughput_bps) / 1e6) for _, found in places
         ],
@@ -121,8 +121,8 @@ def largest(found: CapturedFlows) -> list[int]:
     return order
 
 
-def flow_cells(found: CapturedFlows, row: int) -> list[str]:
-    """Packets, MB, seconds, Mbit/s, and loss by both rules in per cent, as printed."""
+def flow_cells(found: CapturedFlows, row: int) -> list[Cell]:
+    """Packets, MB, seconds, Mbit/s, and loss by both rules in per cent."""
     numbers = (
         found.bytes[row] / 1e6,
         found.duration_s[row],
@@ -130,7 +130,7 @@ def flow_cells(found: CapturedFlows, row: int) -> list[str]:
         100 * found.loss_by_flag[row],
         100 * found.loss_by_bytes[row],
     )
-    return [str(int(found.pkts[row])), *(shown(float(number)) for number in numbers)]
+    return [Cell(found.pkts[row]), *map(shown, numbers)]
 
 
 def median(values: np.ndarray[Any, Any]) -> float:
@@ -145,11 +145,9 @@ def mean(values: np.ndarray[Any, Any]) -> float:
     return float(known.mean()) if known.size else float("nan")
 
 
-def shown(value: float) -> str:
-    """Three digits, or the whole number; a dash for what is not known."""
-    if not np.isfinite(value):
-        return "-"
-    return f"{value:.3g}" if abs(value) < THREE_DIGITS else f"{value:.0f}"
+def shown(value: float) -> Cell:
+    """Three digits, or the whole number."""
+    return Cell(value, digits=3)
 
 
 def _distributions(places: Sequence[tuple[str, CapturedFlows]]) -> list[Figure]:

@@ -251,6 +251,9 @@ class TcpSettings(_View):
         receive_window_bytes: Most that is offered; 0 for as much as it takes.
         sack: Whether selective acknowledgements are used (RFC 2018).
         timestamps: Whether timestamps are (RFC 7323).
+        rack: Whether losses are found by time (RFC 8985).
+        ecn: Whether ECN is negotiated (RFC 3168).
+        hystart: Whether CUBIC may leave slow start early.
         delayed_ack: Whether acknowledgements wait for a second segment (RFC 1122).
     """
 
@@ -261,6 +264,9 @@ class TcpSettings(_View):
     receive_window_bytes = _Key[int]()
     sack = _Key[bool]()
     timestamps = _Key[bool]()
+    rack = _Key[bool]()
+    ecn = _Key[bool]()
+    hystart = _Key[bool]()
     delayed_ack = _Key[bool]()
 
 

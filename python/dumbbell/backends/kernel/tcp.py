@@ -19,6 +19,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dumbbell.errors import SpecError
+from dumbbell.spec import Resolved
+from dumbbell.spec.resolved import Flow, TcpSettings
 
 BUFFERS = {
     "net/ipv4/tcp_rmem": "4096 131072 6291456",
@@ -34,8 +36,6 @@ _ONLY = {"profile": "linux-6.1", "prr": "rfc6937", "ack_every": 2}
 _DEFAULT_WINDOW_PKTS = 10
 _DEFAULT_MIN_RTO_NS = 200_000_000
 
-_Flow = Mapping[str, Any]
-
 
 def check_tcp(resolved: Mapping[str, Any]) -> None:
     """Refuse settings that the kernel does not have, or has only for a host as a whole.
@@ -44,21 +44,22 @@ def check_tcp(resolved: Mapping[str, Any]) -> None:
         SpecError: It cannot be run on the kernel.
     """
     seen: dict[tuple[str, ...], tuple[str, Any]] = {}
-    for index, flow in _tcp_flows(resolved):
-        tcp, path = flow["tcp"], f"flows[{index}].tcp"
+    for index, flow, settings in _tcp_flows(resolved):
+        # By name, since what is refused is named as a person writes it.
+        tcp, path = settings.mapping, f"flows[{index}].tcp"
         for key, only in _ONLY.items():
             if tcp[key] != only:
                 raise SpecError(f"{path}.{key}", str(tcp[key]), f"{only} on the kernel")
         if tcp["pacing"] is False and tcp["congestion_control"] == "bbr":
             raise SpecError(f"{path}.pacing", "false", "true or auto: bbr paces on the kernel")
         shared: list[tuple[str, tuple[str, ...]]] = [
-            (key, ("host", key, flow[end])) for key in _OF_A_HOST for end in ("from", "to")
+            (key, ("host", key, host)) for key in _OF_A_HOST for host in (flow.from_, flow.to)
         ]
-        shared += [(key, ("way", key, flow["from"], flow["to"])) for key in _OF_A_WAY]
+        shared += [(key, ("way", key, flow.from_, flow.to)) for key in _OF_A_WAY]
         if tcp["congestion_control"] == "cubic":
             shared.append(("hystart", ("all", "hystart")))
         for key, place in shared:
-            other, value = seen.setdefault(place, (flow["name"], tcp[key]))
+            other, value = seen.setdefault(place, (flow.name, tcp[key]))
             if value != tcp[key]:
                 allowed = f"{value} as in {other}: on the kernel flows of one {place[0]} share it"
                 raise SpecError(f"{path}.{_written(key)}", str(tcp[key]), allowed)
@@ -66,16 +67,15 @@ def check_tcp(resolved: Mapping[str, Any]) -> None:
 
 def host_settings(resolved: Mapping[str, Any], host: str) -> dict[str, str]:
     """Files under /proc/sys of one host and their values."""
-    for _, flow in _tcp_flows(resolved):
-        if host in (flow["from"], flow["to"]):
-            tcp = flow["tcp"]
+    for _, flow, tcp in _tcp_flows(resolved):
+        if host in (flow.from_, flow.to):
             return {
-                "net/ipv4/tcp_sack": _bit(tcp["sack"]),
-                "net/ipv4/tcp_timestamps": _bit(tcp["timestamps"]),
-                "net/ipv4/tcp_ecn": _bit(tcp["ecn"]),
-                "net/ipv4/tcp_recovery": _bit(tcp["rack"]),
+                "net/ipv4/tcp_sack": _bit(tcp.sack),
+                "net/ipv4/tcp_timestamps": _bit(tcp.timestamps),
+                "net/ipv4/tcp_ecn": _bit(tcp.ecn),
+                "net/ipv4/tcp_recovery": _bit(tcp.rack),
                 # Tail loss probes, which are part of RACK-TLP (RFC 8985).
-                "net/ipv4/tcp_early_retrans": "3" if tcp["rack"] else "0",
+                "net/ipv4/tcp_early_retrans": "3" if tcp.rack else "0",
             }
     return {}
 
@@ -83,8 +83,7 @@ def host_settings(resolved: Mapping[str, Any], host: str) -> dict[str, str]:
 def common_settings(resolved: Mapping[str, Any]) -> dict[str, str]:
     """Files that hold for the kernel as a whole, and buffers as on an ordinary machine."""
     off = any(
-        not flow["tcp"]["hystart"] and flow["tcp"]["congestion_control"] == "cubic"
-        for _, flow in _tcp_flows(resolved)
+        not tcp.hystart and tcp.congestion_control == "cubic" for _, _, tcp in _tcp_flows(resolved)
     )
     return BUFFERS | ({_HYSTART: "0"} if off else {})
 
@@ -99,15 +98,14 @@ def route_options(resolved: Mapping[str, Any], start: str, end: str, mtu_bytes: 
         mtu_bytes: Of the way, where the first link's is larger: TCP needs no discovery then.
     """
     words = []
-    for _, flow in _tcp_flows(resolved):
-        tcp = flow["tcp"]
-        if (flow["from"], flow["to"]) == (start, end):
-            if tcp["initial_window_pkts"] != _DEFAULT_WINDOW_PKTS:
-                words.append(f"initcwnd {tcp['initial_window_pkts']}")
-            if tcp["min_rto_ns"] != _DEFAULT_MIN_RTO_NS:
-                words.append(f"rto_min {max(1, round(tcp['min_rto_ns'] / 1e6))}ms")
+    for _, flow, tcp in _tcp_flows(resolved):
+        if (flow.from_, flow.to) == (start, end):
+            if tcp.initial_window_pkts != _DEFAULT_WINDOW_PKTS:
+                words.append(f"initcwnd {tcp.initial_window_pkts}")
+            if tcp.min_rto_ns != _DEFAULT_MIN_RTO_NS:
+                words.append(f"rto_min {max(1, round(tcp.min_rto_ns / 1e6))}ms")
             break
-        if (flow["from"], flow["to"]) == (end, start) and not tcp["delayed_ack"]:
+        if (flow.from_, flow.to) == (end, start) and not tcp.delayed_ack:
             words.append("quickack 1")
             break
     if mtu_bytes is not None:
@@ -115,9 +113,10 @@ def route_options(resolved: Mapping[str, Any], start: str, end: str, mtu_bytes: 
     return "".join(f" {word}" for word in words)
 
 
-def _tcp_flows(resolved: Mapping[str, Any]) -> Iterator[tuple[int, _Flow]]:
-    flows = enumerate(resolved["flows"])
-    return ((index, flow) for index, flow in flows if flow["transport"] == "tcp")
+def _tcp_flows(resolved: Mapping[str, Any]) -> Iterator[tuple[int, Flow, TcpSettings]]:
+    for index, flow in enumerate(Resolved(resolved).flows):
+        if flow.tcp is not None:
+            yield index, flow, flow.tcp
 
 
 def _bit(value: bool) -> str:
