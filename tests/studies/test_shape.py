@@ -12,7 +12,8 @@ import pytest
 
 from dumbbell import metrics
 from dumbbell.backends import Cost
-from dumbbell.claims import Claim, Judged, Kind, judge_theory_equals
+from dumbbell.claims import Claim, Judged, Runs, judge
+from dumbbell.claims.rules import Equals
 from dumbbell.errors import RunError, SpecError
 from dumbbell.report import LoadRow, Report, ValueRow, ValueTable
 from dumbbell.spec import Experiment
@@ -100,16 +101,12 @@ class At(Part[Replications[Load, Seen]]):
                 id=f"{self.name}-{arm.pps}",
                 statement="It stays",
                 source="Here",
-                kind=Kind.THEORY_EQUALS,
-                unit="ms",
-                theory=5,
-                margin=5,
+                rule=Equals(value=5.0, margin=5.0, unit="ms"),
             )
-            estimate = found.estimate(arm, "sojourn_ms")
-            yield judge_theory_equals(claim, estimate, backend=self.backend)
+            yield judge(claim, Runs(found.values(arm, "sojourn_ms")), backend=self.backend)
 
     def tables(self, found: Replications[Load, Seen]) -> Iterable[ValueTable]:
-        yield ValueTable(self.name, ["n"], [ValueRow("replications", "1", [str(found.n)])])
+        yield ValueTable(self.name, ["n"], [ValueRow("replications", "1", [found.n])])
 
     def loads(self, found: Replications[Load, Seen]) -> Iterable[LoadRow]:
         return [LoadRow(self.name, arm.pps, arm.pps, "packets/s") for arm in found.arms]
@@ -139,7 +136,7 @@ class Loads(Reproduction):
 def test_a_study_is_a_sequence_of_parts() -> None:
     report = Loads.reproduce(StudyOptions())
     assert [one.claim.id for one in report.judged] == ["light-50", "light-60", "heavy-200"]
-    assert [one.n_replications for one in report.judged] == [6, 6, 2]
+    assert [one.found.n for one in report.judged] == [6, 6, 2]
     assert [table.title for table in report.values] == ["light", "heavy"]
     assert [row.asked for row in report.loads] == [50, 60, 200]
     assert list(report.meta["digests_of_replication_0"]) == ["light 50", "light 60", "heavy 200"]
