@@ -35,9 +35,9 @@ class StatisticalMultiplexing(Reproduction):
         super().__init__(options)
         preset, seed = parts.PRESETS.of(options), options.seed
         self.ideal = [parts.IdealSource(m, preset.ideal) for m in preset.ideal.over]
-        self.nominal = parts.Nominal(preset.nominal)
+        self.nominal = parts.Published("nominal", preset.nominal)
         self.fit = parts.LoadFit(preset.fit)
-        self.fitted = parts.Fitted(preset.fitted, self.fit)
+        self.fitted = parts.Published("fitted", preset.fitted, self.fit)
         self.ideal_on_kernel = [
             parts.IdealOnKernel(m, preset.ideal_on_kernel, preset.controls, seed)
             for m in preset.ideal_on_kernel.over

@@ -47,6 +47,9 @@ LAWS = {"sim": Law.ANY, "kernel": Law.LOG_NORMAL}
 """What is taken for granted of a printed number where there are hundreds of runs, and where there
 are few: its logarithm is about normal."""
 
+AT_FITTED_LOAD = "load and base RTT were fitted to the six quartiles, which are no claims here"
+"""Stands beside the verdicts at the fitted load."""
+
 _THEORY = f"Queueing theory; {published.TEXTBOOK}"
 _TWO_RUNS = Amendment(
     "2026-11-22",
@@ -132,22 +135,19 @@ def ideal(streams: int, means: IdealMeans, backend: str, note: str = "") -> list
     ]
 
 
-def as_published(
-    found: AsPublished, label: str, where: str, backend: str, note: str = "", *, fitted: bool
-) -> Iterator[Judged]:
+def as_published(found: AsPublished, label: str, backend: str, *, fitted: bool) -> Iterator[Judged]:
     """The printed round-trip times, their means' ratio, and the order of the two CDFs.
 
     Quantiles of one run rise and fall together: those of an arm are one fact.
 
     Args:
         found: Runs as published: from empty, first 200 s, two senders pooled.
-        label: Beginning of the claims' ids, such as ``nominal``.
-        where: Completes the sentences, such as ``at the nominal load``.
+        label: Of the load, such as ``nominal``; the claims' ids begin with it.
         backend: Where.
-        note: To stand beside each verdict.
         fitted: Whether the quartiles chose the load; they are no claims then.
     """
-    law = LAWS[backend]
+    law, where = LAWS[backend], f"at the {label} load"
+    note = AT_FITTED_LOAD if fitted else ""
     for printed in published.RTT:
         if fitted and printed in published.QUARTILES:
             continue

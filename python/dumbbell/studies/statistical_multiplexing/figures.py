@@ -52,19 +52,19 @@ def _shown_to(runs: Mapping[str, Run]) -> float:
     return float(np.quantile(ping_rtt_ms(runs["TDM"]), 0.95))
 
 
-def rtt_cdf(found: AsPublished, name: str, where: str, fit: Fit | None) -> Figure:
+def rtt_cdf(found: AsPublished, label: str, fit: Fit | None) -> Figure:
     """RTT CDF of one run as published; colour = type, line style = sender.
 
     Args:
         found: Its first run is drawn.
-        name: File name of the figure.
-        where: Completes the title, such as ``at the nominal load``.
+        label: Of the load, such as ``nominal``.
         fit: Load and base RTT, where they are not the nominal ones.
     """
     runs = _first(found)
     end = _shown_to(runs)
     load_pps = fit.load_pps.value if fit else published.PACKETS_PER_SECOND
     base_rtt_ms = fit.base_rtt_ms.value if fit else 0.0
+    where = f"at the {label} load" + (f" ({load_pps:.1f} packets/s)" if fit else "")
     curves = [_theory_curve(arm, load_pps, base_rtt_ms, end) for arm in published.ARMS]
     chart = ecdf_chart(_samples(runs), x_title="Round trip time (ms)", theory=curves, x_max=end)
     caption = (
@@ -73,7 +73,7 @@ def rtt_cdf(found: AsPublished, name: str, where: str, fit: Fit | None) -> Figur
         "fragments, headers and pings counted), left SM, right TDM, of which a run of 200 s is "
         "one sample: at a load near one it wanders far."
     )
-    return Figure(name, *chart, caption, title=f"Delay CDF, {where}")
+    return Figure(f"rtt-cdf-{label}", *chart, caption, title=f"Delay CDF, {where}")
 
 
 def _law(arm: str, packets_per_second: float) -> theory.MXG1:

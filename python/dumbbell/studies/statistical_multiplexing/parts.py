@@ -30,7 +30,6 @@ from dumbbell.studies.statistical_multiplexing import (
     elsewhere,
     figures,
     published,
-    text,
 )
 from dumbbell.studies.statistical_multiplexing.fit import Fit, fewest_runs, fit_load_and_base_rtt
 from dumbbell.studies.statistical_multiplexing.measures import (
@@ -133,38 +132,6 @@ class IdealSource(Part[Ideal]):
         return claims.ideal(self.streams, claims.IdealMeans.of(found), "sim")
 
 
-class Nominal(Part[AsPublished]):
-    """The testbed's run with the published parameters, against what was printed."""
-
-    name = "nominal load"
-
-    def __init__(self, amount: Amount[str]) -> None:
-        """How much is run."""
-        self.amount = amount
-
-    def run(self, runner: Runner) -> AsPublished:
-        """See `Part`."""
-        published_arms = arms.published_arms(runner.seed)
-        return runner.replicate(published_arms, pinged, self.amount, task=self.name, keep=1)
-
-    def judge(self, found: AsPublished) -> Iterable[Judged]:
-        """Every printed number."""
-        return claims.as_published(found, "nominal", "at the nominal load", "sim", fitted=False)
-
-    def figures(self, found: AsPublished) -> Iterable[Figure]:
-        """The source's own figures."""
-        yield figures.rtt_cdf(found, "rtt-cdf-nominal", "at the nominal load", None)
-        yield figures.queue_length_cdf(first_runs(found), "at the nominal load")
-
-    def loads(self, found: AsPublished) -> Iterable[LoadRow]:
-        """Of the first run."""
-        return loads(first_runs(found))
-
-    def runs(self, found: AsPublished) -> Mapping[str, Run]:
-        """See `Part`."""
-        return labelled("nominal", found)
-
-
 class LoadFit(Part[Fit]):
     """The load and base RTT that explain the printed quartiles."""
 
@@ -208,39 +175,45 @@ def quartile_rows(found: Replications[tuple[float, str], Floats], load: float) -
     return np.column_stack([sm, np.roll(tdm, -1, axis=0)])
 
 
-class Fitted(Part[AsPublished]):
-    """The run as published, at the load that explains what was printed."""
+class Published(Part[AsPublished]):
+    """The testbed's run, against what was printed: with its parameters, or at the fitted load."""
 
-    name = "fitted load"
-
-    def __init__(self, amount: Amount[str], fit: LoadFit) -> None:
-        """How much is run, at whose load."""
-        self.amount, self.fit = amount, fit
+    def __init__(self, label: str, amount: Amount[str], fit: LoadFit | None = None) -> None:
+        """Under which label, how much; at whose load, where it is not the nominal one."""
+        self.name = f"{label} load"  # type: ignore[misc]
+        self.label, self.amount, self.fit = label, amount, fit
 
     def is_wanted(self, options: StudyOptions) -> bool:
-        """Where there is such a load."""
-        return self.fit.is_finished
+        """At the fitted load only where there is one."""
+        return super().is_wanted(options) and (self.fit is None or self.fit.is_finished)
 
     def run(self, runner: Runner) -> AsPublished:
         """See `Part`."""
-        published_arms = arms.published_arms(runner.seed, **self.fit.found.settings)
-        return runner.replicate(published_arms, pinged, self.amount, task=self.name, keep=1)
+        at_load = arms.published_arms(runner.seed, **(self.fit.found.settings if self.fit else {}))
+        return runner.replicate(at_load, pinged, self.amount, task=self.name, keep=1)
 
     def judge(self, found: AsPublished) -> Iterable[Judged]:
-        """What was printed and not used for the fit."""
-        return claims.as_published(
-            found, "fitted", "at the fitted load", "sim", text.AT_FITTED_LOAD, fitted=True
-        )
+        """What was printed and, at the fitted load, not used for the fit."""
+        return claims.as_published(found, self.label, "sim", fitted=self.fit is not None)
 
     def figures(self, found: AsPublished) -> Iterable[Figure]:
-        """The delay CDF."""
-        fit = self.fit.found
-        where = f"at the fitted load ({fit.load_pps.value:.1f} packets/s)"
-        yield figures.rtt_cdf(found, "rtt-cdf-fitted", where, fit)
+        """The source's own figures."""
+        yield figures.rtt_cdf(found, self.label, self.fit.found if self.fit else None)
+        if self.fit is None:
+            yield figures.queue_length_cdf(first_runs(found), f"at the {self.name}")
+
+    def loads(self, found: AsPublished) -> Iterable[LoadRow]:
+        """Of the first run with the published parameters."""
+        return [
+            LoadRow(f"{arm}: {row.what}", row.asked, row.measured, row.unit, row.note)
+            for arm, run in first_runs(found).items()
+            for row in asked_and_measured(run)
+            if self.fit is None
+        ]
 
     def runs(self, found: AsPublished) -> Mapping[str, Run]:
         """See `Part`."""
-        return labelled("fitted", found)
+        return labelled(self.label, found)
 
 
 class Elsewhere(Part[Replications[str, dict[str, float]]]):
@@ -364,14 +337,7 @@ class PublishedOnKernel(OnKernel[AsPublished]):
     def judge(self, found: OnBoth[AsPublished]) -> Iterator[Judged]:
         """What was printed; agreement by pairs."""
         is_fitted = self.fit is not None
-        yield from claims.as_published(
-            found.kernel,
-            self.label,
-            f"at the {self.label} load",
-            "kernel",
-            text.AT_FITTED_LOAD if is_fitted else "",
-            fitted=is_fitted,
-        )
+        yield from claims.as_published(found.kernel, self.label, "kernel", fitted=is_fitted)
         yield from map(claims.agreement, self.compared(found))
 
     def compared(self, found: OnBoth[AsPublished]) -> Iterator[Compared]:
@@ -422,12 +388,3 @@ def first_runs(found: AsPublished) -> dict[str, Run]:
 def labelled(label: str, found: AsPublished) -> dict[str, Run]:
     """First runs under names that are unique in the study."""
     return {f"{label} {arm}": run for arm, run in first_runs(found).items()}
-
-
-def loads(runs: Mapping[str, Run]) -> list[LoadRow]:
-    """Asked beside measured load of the first runs."""
-    return [
-        LoadRow(f"{arm}: {row.what}", row.asked, row.measured, row.unit, row.note)
-        for arm, run in runs.items()
-        for row in asked_and_measured(run)
-    ]

@@ -12,8 +12,6 @@ from dumbbell.studies.statistical_multiplexing import published
 from dumbbell.studies.statistical_multiplexing.fit import Fit
 from dumbbell.tables import Array, Run
 
-AT_FITTED_LOAD = "load and base RTT were fitted to the six quartiles, which are no claims here"
-"""Stands beside the verdicts at the fitted load."""
 PLACES = {"sim": "in the simulator", "kernel": "on the Linux kernel"}
 
 
