@@ -98,7 +98,7 @@ class StatisticalMultiplexing(Reproduction):
     def shown_runs(self) -> dict[str, Run]:
         """Arm to the first run as published; of the kernel where nothing was run here."""
         if self.nominal.is_finished:
-            return parts.first_runs(self.nominal.found)
+            return self.nominal.whole
         if self.nominal_on_kernel.is_finished:
             return parts.first_runs(self.nominal_on_kernel.found.kernel)
         return {}

@@ -48,6 +48,7 @@ from dumbbell.tables import Run
 D = TypeVar("D")
 PACKETS, PACKETS_ON_KERNEL = 1.2e6, 5e4
 """Of a replication with the ideal source; on the kernel each takes some 80 microseconds of CPU."""
+ONE: Amount[str] = Amount(1)
 PRECISION = 0.01
 """Relative half-width of the ideal means' intervals: half of the claims' margin."""
 
@@ -188,8 +189,13 @@ class Published(Part[AsPublished]):
         return super().is_wanted(options) and (self.fit is None or self.fit.is_finished)
 
     def run(self, runner: Runner) -> AsPublished:
-        """See `Part`."""
-        at_load = arms.published_arms(runner.seed, **(self.fit.found.settings if self.fit else {}))
+        """The pinged 200 s of each replication, which is all that was printed; one run whole."""
+        settings = self.fit.found.settings if self.fit else {}
+        whole = arms.published_arms(runner.seed, **settings)
+        self.whole = first_runs(
+            runner.replicate(whole, pinged, ONE, task=self.name, keep=1, fixed=True)
+        )
+        at_load = arms.published_arms(runner.seed, duration_s=arms.PINGED_S, **settings)
         return runner.replicate(at_load, pinged, self.amount, task=self.name, keep=1)
 
     def judge(self, found: AsPublished) -> Iterable[Judged]:
@@ -200,20 +206,20 @@ class Published(Part[AsPublished]):
         """The source's own figures."""
         yield figures.rtt_cdf(found, self.label, self.fit.found if self.fit else None)
         if self.fit is None:
-            yield figures.queue_length_cdf(first_runs(found), f"at the {self.name}")
+            yield figures.queue_length_cdf(self.whole, f"at the {self.name}")
 
     def loads(self, found: AsPublished) -> Iterable[LoadRow]:
         """Of the first run with the published parameters."""
         return [
             LoadRow(f"{arm}: {row.what}", row.asked, row.measured, row.unit, row.note)
-            for arm, run in first_runs(found).items()
+            for arm, run in self.whole.items()
             for row in asked_and_measured(run)
             if self.fit is None
         ]
 
     def runs(self, found: AsPublished) -> Mapping[str, Run]:
-        """See `Part`."""
-        return labelled(self.label, found)
+        """The whole ones."""
+        return {f"{self.label} {arm}": run for arm, run in self.whole.items()}
 
 
 class Elsewhere(Part[Replications[str, dict[str, float]]]):
@@ -360,7 +366,7 @@ class PublishedOnKernel(OnKernel[AsPublished]):
 
     def runs(self, found: OnBoth[AsPublished]) -> Mapping[str, Run]:
         """See `Part`; those in the simulator too where nothing else was run there."""
-        return labelled(self.label, found.kernel)
+        return {f"{self.label} {arm}": run for arm, run in first_runs(found.kernel).items()}
 
 
 def ideal_on_kernel(streams: int, seed: int) -> list[Arm[str]]:
@@ -383,8 +389,3 @@ def gain(found: Ideal) -> Estimate:
 def first_runs(found: AsPublished) -> dict[str, Run]:
     """Arm to the run of replication 0."""
     return {arm: found.run(arm) for arm in found.arms}
-
-
-def labelled(label: str, found: AsPublished) -> dict[str, Run]:
-    """First runs under names that are unique in the study."""
-    return {f"{label} {arm}": run for arm, run in first_runs(found).items()}
