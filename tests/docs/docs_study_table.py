@@ -17,14 +17,15 @@ BEGIN, END = "<!-- numbers -->\n", "<!-- end of numbers -->"
 
 def table(claims: Sequence[Mapping[str, Any]]) -> str:
     lines = [
-        "| claim | published | theory | measured | interval | unit | n | verdict |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| claim | published | theory | elsewhere | measured | interval | unit | n | verdict |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for claim in claims:
         cells = [
             f"`{claim['id']}`",
             _number(claim["published"]),
             _number(claim["theory"]),
+            _number(claim["measured_elsewhere"]),
             _number(claim["measured"]),
             f"{_number(claim['low'])} to {_number(claim['high'])}",
             "" if claim["unit"] == "1" else claim["unit"],
