@@ -89,6 +89,9 @@ impl Estimate {
             let answered = costs.pass(requests, &there, &ways);
             costs.pass(answered, &back, &ways);
         }
+        let changes = experiment.link_ends().flat_map(|(_, _, end)| &end.changes);
+        let end_of_warm_up = u32::from(experiment.warm_up_ns > 0);
+        costs.events += changes.count() as f64 + f64::from(end_of_warm_up);
         let samples = match experiment.sample_interval_ns {
             0 => 0.0,
             interval => experiment.duration_ns as f64 / interval as f64,

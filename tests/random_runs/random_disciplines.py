@@ -1,0 +1,250 @@
+"""Queue disciplines and policers as typed to tc, with random parameters.
+
+The sizes fit short runs: limits are reached, targets exceeded and buckets emptied within a second.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+
+def discipline(draw: random.Random, rate_bps: int) -> str:
+    """One of all disciplines for a link of about such a rate."""
+    if draw.random() < 0.3:
+        return draw.choice(_CLASSFUL)(draw, rate_bps)
+    return leaf(draw, rate_bps)
+
+
+def leaf(draw: random.Random, rate_bps: int) -> str:
+    """One that no other can be put into."""
+    return draw.choice(_LEAVES)(draw, rate_bps)
+
+
+def policer(draw: random.Random, rate_bps: int) -> str:
+    """What follows ``action``."""
+    rate = _rate(draw, rate_bps)
+    words = [f"rate {rate}bit", f"burst {draw.randrange(1600, 30_000)}"]
+    if draw.random() < 0.3:
+        words += [f"peakrate {2 * rate}bit", f"mtu {draw.randrange(1514, 4000)}"]
+    return " ".join(["police", *words, "drop"])
+
+
+# --- parameters -----------------------------------------------------------------------------
+
+
+def _rate(draw: random.Random, around_bps: int) -> int:
+    """A rate near another, in whole bytes per second."""
+    return max(800, 8 * int(around_bps * 2 ** draw.uniform(-2, 1) / 8))
+
+
+def _time(draw: random.Random, least_us: int, most_us: int) -> str:
+    return f"{draw.randrange(least_us, most_us)}us"
+
+
+def _percent(draw: random.Random, most: float) -> str:
+    return f"{draw.uniform(0, most):.3f}%"
+
+
+def _some(draw: random.Random, words: list[str], share: float = 0.4) -> list[str]:
+    """Some of these words, in any order."""
+    kept = [word for word in words if draw.random() < share]
+    draw.shuffle(kept)
+    return kept
+
+
+def _packets(draw: random.Random) -> int:
+    return int(10 ** draw.uniform(0, 3))
+
+
+def _bytes(draw: random.Random) -> int:
+    return int(10 ** draw.uniform(3.2, 5.5))
+
+
+# --- disciplines that hold packets ----------------------------------------------------------
+
+
+def _pfifo(draw: random.Random, _: int) -> str:
+    return " ".join(["pfifo", *_some(draw, [f"limit {_packets(draw)}"], 0.8)])
+
+
+def _pfifo_fast(_: random.Random, __: int) -> str:
+    return "pfifo_fast"
+
+
+def _bfifo(draw: random.Random, _: int) -> str:
+    return " ".join(["bfifo", *_some(draw, [f"limit {_bytes(draw)}"], 0.8)])
+
+
+def _codel_words(draw: random.Random) -> list[str]:
+    return [
+        f"limit {_packets(draw)}",
+        f"target {_time(draw, 1, 20_000)}",
+        f"interval {_time(draw, 1000, 200_000)}",
+        draw.choice(["ecn", "noecn"]),
+        f"ce_threshold {_time(draw, 1, 10_000)}",
+    ]
+
+
+def _codel(draw: random.Random, _: int) -> str:
+    return " ".join(["codel", *_some(draw, _codel_words(draw))])
+
+
+def _fq_codel(draw: random.Random, _: int) -> str:
+    words = [
+        *_codel_words(draw),
+        f"flows {draw.choice([1, 2, 7, 64, 1024])}",
+        f"quantum {draw.randrange(256, 9000)}",
+        f"memory_limit {_bytes(draw)}",
+        f"drop_batch {draw.choice([1, 2, 64])}",
+    ]
+    return " ".join(["fq_codel", *_some(draw, words)])
+
+
+def _pie(draw: random.Random, _: int) -> str:
+    words = [
+        f"limit {_packets(draw)}",
+        f"target {_time(draw, 1, 30_000)}",
+        f"tupdate {_time(draw, 1000, 40_000)}",
+        f"alpha {draw.randrange(1, 33)}",
+        f"beta {draw.randrange(1, 33)}",
+        draw.choice(["ecn", "noecn"]),
+        draw.choice(["bytemode", "nobytemode"]),
+        draw.choice(["dq_rate_estimator", "no_dq_rate_estimator"]),
+        "linux_3_14",
+    ]
+    return " ".join(["pie", *_some(draw, words)])
+
+
+def _red(draw: random.Random, rate_bps: int) -> str:
+    average = draw.randrange(100, 1500)
+    # Where the least is no longer than a packet, no weight lets a burst pass.
+    least = average * draw.randrange(2, 20)
+    most = least * draw.randrange(3, 5)
+    burst = least // average + draw.randrange(1, 20)
+    words = [
+        f"limit {most + (burst + 4) * average + draw.randrange(0, 100_000)}",
+        f"min {least}",
+        f"max {most}",
+        f"avpkt {average}",
+        f"burst {burst}",
+    ]
+    optional = [
+        f"probability {draw.choice(['0.01', '0.1', '0.5', '1'])}",
+        f"bandwidth {_rate(draw, rate_bps)}bit",
+        draw.choice(["ecn", "ecn nodrop"]),
+        "harddrop",
+        "adaptive",
+    ]
+    return " ".join(["red", *words, *_some(draw, optional)])
+
+
+def _netem(draw: random.Random, rate_bps: int) -> str:
+    words = [f"limit {_packets(draw)}"]
+    if draw.random() < 0.6:
+        words.append(_netem_delay(draw))
+    loss = draw.choice(
+        [
+            f"loss {_percent(draw, 20)}",
+            f"loss random {_percent(draw, 20)} {_percent(draw, 100)}",
+            f"loss state {_percent(draw, 10)} 30% 20% 80% 0.5%",
+            f"loss gemodel {_percent(draw, 5)} 30% 70% 1%",
+        ]
+    )
+    if draw.random() < 0.4:
+        words.append(loss)
+        words += _some(draw, ["ecn"]) if loss.split()[1] not in ("state", "gemodel") else []
+    words += _some(draw, [f"duplicate {_percent(draw, 20)}"], 0.3)
+    if draw.random() < 0.4:
+        cells = draw.choice(["", f" {draw.randrange(-20, 50)}", " 10 48 5", " 0 1000"])
+        words.append(f"rate {_rate(draw, rate_bps)}bit{cells}")
+    return " ".join(["netem", *words])
+
+
+def _netem_delay(draw: random.Random) -> str:
+    words = [f"delay {_time(draw, 100, 20_000)}"]
+    if draw.random() < 0.5:
+        words.append(_time(draw, 1, 10_000))
+        words += _some(draw, [_percent(draw, 100)])
+        words += _some(draw, [f"distribution {draw.choice(['normal', 'pareto', 'paretonormal'])}"])
+    if draw.random() < 0.3:
+        words.append(f"reorder {_percent(draw, 50)}")
+        words += _some(draw, [f"gap {draw.randrange(1, 8)}"])
+    return " ".join(words)
+
+
+# --- disciplines that others are put into ---------------------------------------------------
+
+
+def _tbf(draw: random.Random, rate_bps: int) -> str:
+    rate = _rate(draw, rate_bps)
+    limit = draw.choice([f"limit {_bytes(draw)}", f"latency {_time(draw, 5000, 200_000)}"])
+    words = [f"rate {rate}bit", f"burst {draw.randrange(1600, 30_000)}", limit]
+    if draw.random() < 0.3:
+        words += [f"peakrate {2 * rate}bit", f"mtu {draw.randrange(1514, 4000)}"]
+    text = " ".join(["tbf", *words])
+    if draw.random() < 0.5:
+        return text
+    return f"root handle 1: {text}; parent 1:1 handle 10: {leaf(draw, rate)}"
+
+
+def _prio(draw: random.Random, rate_bps: int) -> str:
+    bands = draw.randrange(2, 5)
+    words = [f"root handle 1: prio bands {bands}"]
+    # tc's own map names three bands.
+    if bands == 2 or draw.random() < 0.5:
+        words[0] += " priomap " + " ".join(str(draw.randrange(bands)) for _ in range(16))
+    lines = [
+        f"parent 1:{band} handle {band + 10}: {leaf(draw, rate_bps)}"
+        for band in range(1, bands + 1)
+        if draw.random() < 0.5
+    ]
+    return "; ".join([*words, *lines, *_filters(draw, [f"1:{band + 1}" for band in range(bands)])])
+
+
+def _htb(draw: random.Random, rate_bps: int) -> str:
+    ceil = _rate(draw, rate_bps)
+    leaves = [f"1:{10 * number}" for number in range(1, draw.randrange(2, 5))]
+    default = draw.choice([leaves[-1].split(":")[1], "77", ""])
+    lines = [
+        f"root handle 1: htb{f' default {default}' if default else ''}",
+        f"class add parent 1: classid 1:1 htb rate {ceil}bit",
+    ]
+    for each in leaves:
+        words = [f"rate {max(800, 8 * int(ceil * draw.uniform(0.1, 0.9) / 8))}bit"]
+        words += _some(
+            draw,
+            [
+                f"ceil {ceil}bit",
+                f"prio {draw.randrange(8)}",
+                f"quantum {draw.randrange(1500, 20_000)}",
+                f"burst {draw.randrange(1600, 30_000)}",
+                f"cburst {draw.randrange(1600, 30_000)}",
+            ],
+        )
+        lines.append(f"class add parent 1:1 classid {each} htb {' '.join(words)}")
+    for each in leaves:
+        if draw.random() < 0.5:
+            lines.append(f"parent {each} handle {each.split(':')[1]}: {leaf(draw, rate_bps)}")
+    return "; ".join([*lines, *_filters(draw, leaves)])
+
+
+def _filters(draw: random.Random, classes: list[str]) -> list[str]:
+    chosen = [each for each in classes if draw.random() < 0.4]
+    lines = [
+        f"filter add parent 1: protocol ip prio {number} u32 match ip dsfield "
+        f"{draw.choice(['0x10', '0x28', '0xb8'])} 0xfc flowid {each}"
+        for number, each in enumerate(chosen, 1)
+    ]
+    if draw.random() < 0.2:
+        lines.append(
+            f"filter add parent 1: protocol ip prio 90 matchall flowid {draw.choice(classes)}"
+        )
+    return lines
+
+
+_Maker = Callable[[random.Random, int], str]
+_LEAVES: tuple[_Maker, ...] = (
+    _pfifo, _pfifo_fast, _bfifo, _codel, _fq_codel, _pie, _red, _netem,
+)  # fmt: skip
+_CLASSFUL: tuple[_Maker, ...] = (_tbf, _prio, _htb)
