@@ -44,7 +44,7 @@ the kernel (`fq_codel quantum 7`) or has more digits than are held (`loss 33.333
 
 Units are those of `tc` ([Quantities](experiment-file.md#quantities)), and here alone a number
 without one is taken as `tc` takes it. `ns` most versions of `tc` do not read, and so it is refused.
-`dumbbell run` says where that may not be what was meant: `10Mbps` is 80 Mbit/s, `target 5` is 5
+A run says where that may not be what was meant: `10Mbps` is 80 Mbit/s, `target 5` is 5
 microseconds, `pfifo limit 100kb` is 102400 packets. The column *unit* is that of the resolved
 description. Ranges are those of `tc`; an experiment also refuses any time above 200 days.
 """
