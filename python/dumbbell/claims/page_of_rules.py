@@ -63,6 +63,12 @@ A verdict says what a careful reader may conclude. Each claim of a study has a r
 the study is run; one that was changed after a run says so and when (*amended*). Rules are values in
 `dumbbell.claims.rules`; `judge(claim, evidence)` applies them, and nothing else makes a verdict.
 
+    from dumbbell.claims import Claim, Runs, judge
+    from dumbbell.claims.rules import Equals
+    rule = Equals(value=5.0, margin=0.2, unit="ms")
+    claim = Claim(id="wait", statement="Packets wait 5 ms", source="theory", rule=rule)
+    judge(claim, Runs([5.02, 4.97, 5.05, 4.99, 5.01])).verdict   # reproduced
+
 - **Published** is what the source prints. What others or we measured elsewhere has a column of its
   own, and never counts as published.
 - **Facts are counted, not rows.** Rows that follow from one another (drops and retransmissions of
