@@ -42,7 +42,7 @@ fn no_way_round_without_time_is_accepted() {
         "prio",
         "codel",
         "pie",
-        "red limit 400kb min 1kb max 10kb avpkt 100 burst 30 probability 1",
+        "red limit 400kb min 1kb max 10kb avpkt 100 burst 30 probability 0.5",
         "netem limit 1000",
         "netem loss 1%",
     ] {

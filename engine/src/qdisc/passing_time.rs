@@ -63,7 +63,7 @@ mod tests {
             "codel",
             "fq_codel",
             "pie",
-            "red limit 400kb min 1kb max 10kb avpkt 100 burst 30 probability 1",
+            "red limit 400kb min 1kb max 10kb avpkt 100 burst 30 probability 0.5",
             "prio",
             "netem limit 1000",
             "netem loss 10%",
