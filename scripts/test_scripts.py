@@ -12,6 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 import check_results
+import compare_verdicts
 import dependencies
 import prerequisites
 
@@ -169,3 +170,50 @@ def test_links_between_pages_lead_somewhere(name: str) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
         if "://" not in target:
             assert (page.parent / target).exists(), f"{name} links to {target}"
+
+
+def compared(tmp_path: Path, full: list[Any], quick: list[Any]) -> int:
+    for name, claims in (("full", full), ("quick", quick)):
+        (tmp_path / name).mkdir()
+        write_results(tmp_path / name, a_file(claims))
+    kept = tmp_path / "kept.json"
+    kept.write_text(json.dumps(compare_verdicts.verdicts_in(tmp_path / "full")))
+    return compare_verdicts.main([str(kept), str(tmp_path / "quick")])
+
+
+def some_claims(words: dict[str, str]) -> list[Any]:
+    return [a_claim(id=name, fact=name, verdict=word) for name, word in words.items()]
+
+
+def test_quick_that_decides_as_full_does_passes(tmp_path: Path) -> None:
+    full = {"a": "reproduced", "b": "not reproduced", "c": "inconclusive", "d": "reproduced"}
+    quick = {"a": "reproduced", "b": "inconclusive", "c": "reproduced"}
+    assert compared(tmp_path, some_claims(full), some_claims(quick)) == 0
+
+
+def test_facts_that_quick_decides_otherwise_are_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    full = some_claims(dict.fromkeys("abcd", "reproduced"))
+    quick = some_claims(dict.fromkeys("abc", "not reproduced") | {"d": "reproduced"})
+    assert compared(tmp_path, full, quick) == 1
+    said = capsys.readouterr().out
+    assert "a-study, a: sim/a: quick not reproduced, full reproduced" in said
+    assert "4 facts are decided by both; 3 otherwise, at most 1 may be" in said
+
+
+def test_rows_of_one_fact_count_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [a_claim(id=name, fact="one") for name in "abcd"]
+    otherwise = [each | {"verdict": "not reproduced"} for each in rows]
+    assert compared(tmp_path, rows, otherwise) == 1
+    assert "1 facts are decided by both; 1 otherwise" in capsys.readouterr().out
+
+
+def test_nothing_decided_is_no_agreement(tmp_path: Path) -> None:
+    rows = some_claims({"a": "inconclusive"})
+    assert compared(tmp_path, rows, rows) == 1
+
+
+def test_a_row_that_full_lacks_is_no_first_part(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="quick has sim/b"):
+        compared(tmp_path, some_claims({"a": "reproduced"}), some_claims({"b": "reproduced"}))

@@ -1,4 +1,4 @@
-"""The table of numbers in docs/statistical-multiplexing.md, from the study's claims.json.
+"""The table of numbers on a study's page, from the study's claims.json.
 
 dumbbell reproduce statistical-multiplexing --full --seed 1
 python tests/docs/docs_study_table.py results/statistical-multiplexing/claims.json
