@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 
 import pytest
+from hypothesis import settings
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts what it puts in the background with Ctrl-C ignored, and programs inherit that;
@@ -13,6 +14,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 for _number in (signal.SIGHUP, signal.SIGQUIT):  # likewise, by `&` and `nohup`
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, signal.SIG_DFL)
+
+# A busy machine may take any time over an example; that is no fault of what is tested.
+settings.register_profile("dumbbell", deadline=None)
+settings.load_profile("dumbbell")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -130,7 +130,7 @@ def _red(draw: random.Random, rate_bps: int) -> str:
         f"burst {burst}",
     ]
     optional = [
-        f"probability {draw.choice(['0.01', '0.1', '0.5', '1'])}",
+        f"probability {draw.choice(['0.01', '0.1', '0.5', '0.999'])}",
         f"bandwidth {_rate(draw, rate_bps)}bit",
         draw.choice(["ecn", "ecn nodrop"]),
         "harddrop",
