@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dumbbell.backends.kernel.cache import KernelMissingError
-from dumbbell.claims.legacy import Verdict
-from dumbbell.studies import StudyOptions, get_study
-from dumbbell.studies.queue_size_delay import published
+from dumbbell.claims import Verdict
+from dumbbell.studies import StudyOptions, get_study, queue_size_delay
+from dumbbell.studies.queue_size_delay import PRESETS, published
+from dumbbell.studies.shape import Amount, Presets
 from dumbbell.sweep import Progress
 
 STUDY = "queue-size-delay"
@@ -28,9 +30,10 @@ def test_without_a_kernel_nothing_is_run(monkeypatch: pytest.MonkeyPatch, tmp_pa
 def test_the_real_kernel_agrees_with_the_simulator(
     real_kernel: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sizes = {limit: published.LIMITS[limit] for limit in ("10kb", "80kb")}
-    monkeypatch.setattr(published, "LIMITS", sizes)
-    options = StudyOptions(backends=("kernel",), quick=True, replications=2, seed=5)
+    # Agreement of maxima takes ten runs a side.
+    few = replace(PRESETS.quick, kernel=Amount(10, over=("10kb", published.LARGE)))
+    monkeypatch.setattr(queue_size_delay, "PRESETS", Presets(quick=few, full=PRESETS.full))
+    options = StudyOptions(backends=("kernel",), quick=True, seed=5)
     done = get_study(STUDY).reproduce(options)
     for one in done.judged:
         if one.claim.id.startswith(("peak-ideal-10kb", "peak-ditg", "agreement-ditg-peak")):

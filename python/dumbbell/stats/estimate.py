@@ -107,8 +107,8 @@ class Estimate:
 
     @property
     def is_of_a_parameter(self) -> bool:
-        """Whether it is the interval of a mean, ratio, difference, quantile or share."""
-        return self.kind in _OF_STUDENT
+        """Whether it is the interval of a mean, ratio, quantile and so on, or of a fit."""
+        return self.kind in _OF_STUDENT or self.kind is IntervalKind.PROFILE
 
     def at_level(self, level: float) -> Estimate:
         """The same estimate with its interval at another level, by Student's quantiles.
@@ -123,7 +123,7 @@ class Estimate:
         check_level(level)
         if math.isclose(level, self.level, rel_tol=0.0, abs_tol=1e-12):
             return self
-        if not self.is_of_a_parameter:
+        if self.kind not in _OF_STUDENT:
             raise StatsError(f"a {self.kind.value} interval at {self.level} has no other level")
         if self.n < 2:
             return replace(self, level=level)

@@ -9,28 +9,29 @@ in virtual time, with its own ``tbf``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
-from dumbbell.backends import simulate
+from dumbbell.claims import Judged
 from dumbbell.metrics import asked_and_measured
 from dumbbell.report import Figure, LoadRow, Report, Topology
 from dumbbell.spec import Experiment
 from dumbbell.studies.base import Study, StudyOptions
 from dumbbell.studies.queue_size_delay import (
     arms,
+    claims,
     figures,
-    judging,
     listing,
     measured,
     published,
     text,
 )
-from dumbbell.studies.queue_size_delay.campaigns import Arm, collect
+from dumbbell.studies.queue_size_delay.arms import RANDOM, Behind, Kind
+from dumbbell.studies.queue_size_delay.measures import Many, delays, many
 from dumbbell.studies.reproduction import Reproduction
+from dumbbell.studies.shape import Amount, Part, Preset, Presets, Runner
 from dumbbell.tables import Run
 
-KINDS = ("ideal", "ditg")
 SWEPT = "40kb"
 """The size behind which the load is swept."""
 SHOWN = "200kb"
@@ -39,31 +40,287 @@ INFINITY = 8.0
 """Load that stands for an infinite one."""
 LATE_AT = (1.25, 2.0, 4.0)
 """Loads at which the share of late packets is claimed; near one ten seconds are too few."""
+_ONCE: Amount[str] = Amount(1)
+_ALL = (*published.LIMITS, published.LARGE)
+
+ByArm = Mapping[Behind, Many]
 
 
 @dataclass(frozen=True, slots=True)
-class Preset:
-    """How much is run.
+class HowMuch(Preset):
+    """How much is run; every run is ten seconds of traffic, as published.
 
     Attributes:
-        runs: Replications of each size with the ideal source in the simulator.
-        ditg_runs: With the D-ITG source: at least the 119 that intervals of 98.3 % take.
-        sweep_runs: Replications at each load.
-        rhos: Loads of the sweep; `INFINITY` is added.
-        kernel_runs: Replications of each size and source on the kernel.
+        ideal: Runs of each size with the ideal source in the simulator.
+        ditg: With the D-ITG source: at least the 119 that intervals of 98.3 % take.
+        loads: Runs at each load of the sweep, over these loads.
+        kernel: Runs of each of these sizes and source on the kernel; maxima take ten.
     """
 
-    runs: int
-    ditg_runs: int
-    sweep_runs: int
-    rhos: tuple[float, ...]
-    kernel_runs: int
+    ideal: Amount[str]
+    ditg: Amount[str]
+    loads: Amount[float]
+    kernel: Amount[str]
 
 
-QUICK = Preset(60, 240, 40, (0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0), published.RUNS)
-FULL = Preset(
-    400, 1200, 400, (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0), 20
+PRESETS = Presets(
+    quick=HowMuch(
+        ideal=Amount(60),
+        ditg=Amount(240),
+        loads=Amount(40, over=(0.5, 0.7, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0, INFINITY)),
+        kernel=Amount(10, over=("10kb", "80kb", published.LARGE)),
+    ),
+    full=HowMuch(
+        ideal=Amount(400),
+        ditg=Amount(1200),
+        loads=Amount(
+            400,
+            over=(
+                *(0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0),
+                INFINITY,
+            ),
+        ),
+        kernel=Amount(20, over=_ALL),
+    ),
 )
+
+
+class Sizes(Part[ByArm]):
+    """Every size with both sources, against m/mu and theory."""
+
+    name = "queue sizes"
+
+    def __init__(self, options: StudyOptions, preset: HowMuch, backend: str) -> None:
+        """What is run.
+
+        Args:
+            options: Seed and backends. A simulator that is not asked for is only what the kernel
+                is held against: the same runs, and nothing is judged by itself.
+            preset: How much.
+            backend: Where.
+        """
+        self.backend = backend
+        self.is_asked = backend in options.backends
+        is_whole = backend == "sim" and self.is_asked
+        self.amounts = {
+            kind: amount if is_whole else preset.kernel
+            for kind, amount in ((Kind.IDEAL, preset.ideal), (Kind.DITG, preset.ditg))
+        }
+        self.sizes = _ALL if is_whole else preset.kernel.over
+        self.experiments = arms.behind(RANDOM, self.sizes, options.seed)
+        if is_whole:
+            self.experiments |= arms.behind((Kind.DITG,), published.IN_BITS, options.seed)
+
+    def is_wanted(self, options: StudyOptions) -> bool:
+        """The simulator's are what the kernel's are held against, too."""
+        return self.backend == "sim" or self.backend in options.backends
+
+    def on_kernel(self) -> Iterable[Experiment]:
+        """Every size with both sources."""
+        return self.experiments.values() if self.backend == "kernel" else ()
+
+    def run(self, runner: Runner) -> ByArm:
+        """See `Part`."""
+        found: dict[Behind, Many] = {}
+        for kind, amount in self.amounts.items():
+            done = runner.replicate(
+                {arm: each for arm, each in self.experiments.items() if arm.kind is kind},
+                delays,
+                amount,
+                task=f"{self.name}, {arms.SOURCES[kind]}",
+                backend=self.backend,
+                keep=1,
+            )
+            found |= many(done)
+        return found
+
+    def judge(self, found: ByArm) -> Iterator[Judged]:
+        """What the source says of the eight sizes, and of 2 mb."""
+        if not self.is_asked:
+            return
+        for kind in RANDOM:
+            by_limit = of_kind(found, kind)
+            for limit in self.sizes:
+                if limit != published.LARGE or kind is Kind.IDEAL:
+                    yield claims.judge_peak(by_limit[limit], kind, limit, self.backend)
+            yield claims.judge_order(by_limit, kind, self.backend)
+        if self.backend == "sim":
+            for limit in published.LIMITS:
+                yield claims.judge_ping_law(found[Behind(Kind.IDEAL, limit)], limit)
+            for limit in published.LIMITS:
+                yield claims.judge_measured(found[Behind(Kind.DITG, limit)], limit)
+
+    def loads(self, found: ByArm) -> Iterator[LoadRow]:
+        """Behind 2 mb, where nothing is turned away at first."""
+        for kind in RANDOM:
+            for row in asked_and_measured(found[Behind(kind, published.LARGE)].first):
+                what = f"{arms.SOURCES[kind]}: {row.what}"
+                yield LoadRow(what, row.asked, row.measured, row.unit, row.note)
+
+    def runs(self, found: ByArm) -> Mapping[str, Run]:
+        """Of which digests are kept."""
+        return {f"{arm.kind} {arm.limit}": each.first for arm, each in found.items()}
+
+
+class Agreement(Part[None]):
+    """The same replications on both backends."""
+
+    name = "both backends"
+
+    def __init__(self, kernel: Sizes, sim: Sizes) -> None:
+        """Which are compared."""
+        self.kernel, self.sim = kernel, sim
+
+    def is_wanted(self, options: StudyOptions) -> bool:
+        """Where both were run."""
+        return self.kernel.is_finished and self.sim.is_finished
+
+    def run(self, runner: Runner) -> None:
+        """Nothing more."""
+
+    def judge(self, found: None) -> Iterator[Judged]:
+        """Worst cases and ping peaks."""
+        for kind in RANDOM:
+            kernel, sim = (of_kind(part.found, kind) for part in (self.kernel, self.sim))
+            yield from claims.judge_agreement(kernel, sim, kind)
+
+
+class Loads(Part[Mapping[float, Many]]):
+    """The load swept behind one size."""
+
+    name = "loads"
+
+    def __init__(self, seed: int, amount: Amount[float]) -> None:
+        """What is run."""
+        self.amount = amount
+        self.experiments = {
+            rho: arms.experiment(
+                Kind.IDEAL, SWEPT, seed, packets_per_second=packets_per_second(rho), warm_up_s=2
+            )
+            for rho in amount.over
+        }
+
+    def run(self, runner: Runner) -> Mapping[float, Many]:
+        """See `Part`."""
+        done = runner.replicate(self.experiments, delays, self.amount, task=self.name, keep=1)
+        return many(done)
+
+    def judge(self, found: Mapping[float, Many]) -> Iterator[Judged]:
+        """The worst case, and how many packets see it."""
+        yield claims.judge_as_bad_as_infinity(
+            found[published.RHO], found[INFINITY], INFINITY, SWEPT
+        )
+        for rho in LATE_AT:
+            yield claims.judge_late(found[rho], rho, packets_per_second(rho), SWEPT)
+
+    def figures(self, found: Mapping[float, Many]) -> Iterator[Figure]:
+        """Worst case and late packets against the load."""
+        swept = {rho: each for rho, each in found.items() if rho < INFINITY}
+        yield figures.peak_against_load(swept, SWEPT)
+        yield figures.late_against_load(swept, SWEPT)
+
+
+class Listing(Part[Many]):
+    """The printed first seconds behind 2 mb: at the nominal load, and as fitted."""
+
+    name = "fitted load"
+
+    def __init__(self, seed: int, amount: Amount[str], fit: listing.Fit, sizes: Sizes) -> None:
+        """What is run; ``sizes`` has the nominal load."""
+        self.amount, self.fit, self.sizes = amount, fit, sizes
+        self.experiment = arms.experiment(
+            Kind.IDEAL, published.LARGE, seed, packets_per_second=fit.packets_per_second
+        )
+
+    def run(self, runner: Runner) -> Many:
+        """See `Part`."""
+        one = {"fitted": self.experiment}
+        done = runner.replicate(one, delays, self.amount, task=self.name, keep=1)
+        return many(done)["fitted"]
+
+    def judge(self, found: Many) -> Iterator[Judged]:
+        """Where the listing does not come from, and what was fitted to it."""
+        yield claims.judge_load_as_asked(self.fit)
+        for kind, where in (
+            (Kind.IDEAL, "at the nominal load"),
+            (Kind.DITG, "with what ITGSend sends when asked for that load"),
+        ):
+            yield claims.judge_growth(self.sizes.found[Behind(kind, published.LARGE)], kind, where)
+        yield claims.judge_fit(self.fit)
+
+    def figures(self, found: Many) -> Iterator[Figure]:
+        """The listing over the bands of runs."""
+        nominal = {
+            f"nominal, {arms.SOURCES[kind]}": self.sizes.found[Behind(kind, published.LARGE)]
+            for kind in RANDOM
+        }
+        shown = {**nominal, f"fitted: rho = {self.fit.rho:.2f}": found}
+        yield figures.transient(shown, (published.RHO, self.fit.rho))
+
+
+class MeasuredLarge(Part[Mapping[int, Many]]):
+    """A real kernel's three runs behind 2 mb, each at the rate that its sender logged.
+
+    Behind the small sizes the rate hardly moves the peak; behind 2 mb it decides it.
+    """
+
+    name = "as a real kernel sent"
+
+    def __init__(self, seed: int, amount: Amount[str]) -> None:
+        """What is run."""
+        self.amount = amount
+        asked_us = 1e6 / published.PACKETS_PER_SECOND
+        self.experiments = {
+            number: arms.experiment(
+                Kind.DITG, published.LARGE, seed, oversleep_us=1e6 / pps - asked_us
+            )
+            for number, pps in enumerate(measured.LARGE_SENT_PPS)
+        }
+
+    def run(self, runner: Runner) -> Mapping[int, Many]:
+        """See `Part`."""
+        return many(runner.replicate(self.experiments, delays, self.amount, task=self.name, keep=1))
+
+    def judge(self, found: Mapping[int, Many]) -> Iterator[Judged]:
+        """Each run against ours."""
+        for number, each in found.items():
+            yield claims.judge_measured_large(each, number)
+
+
+class Constant(Part[Mapping[str, Many]]):
+    """Constant gaps and sizes: what the source's own model, D/D/1, says exactly."""
+
+    name = "constant gaps and sizes"
+
+    def __init__(self, seed: int) -> None:
+        """What is run: nothing is random, so once."""
+        self.experiments = {
+            limit: arms.experiment(Kind.CONSTANT, limit, seed, pings=False)
+            for limit in (SWEPT, SHOWN)
+        }
+        self.recorded = {
+            kind: arms.experiment(kind, SHOWN, seed, pings=False, record_packets=True)
+            for kind in (Kind.CONSTANT, Kind.IDEAL)
+        }
+        self.shown: dict[Kind, Run] = {}
+
+    def run(self, runner: Runner) -> Mapping[str, Many]:
+        """See `Part`."""
+        done = runner.replicate(self.experiments, delays, _ONCE, task=self.name, fixed=True, keep=1)
+        recorded = runner.replicate(
+            self.recorded, lambda run: None, _ONCE, task="packet by packet", fixed=True, keep=1
+        )
+        self.shown = {kind: recorded.run(kind) for kind in recorded.arms}
+        return many(done)
+
+    def judge(self, found: Mapping[str, Many]) -> Iterator[Judged]:
+        """Exact numbers."""
+        for limit, each in found.items():
+            yield from claims.judge_constant(each, limit)
+
+    def figures(self, found: Mapping[str, Many]) -> Iterator[Figure]:
+        """The first seconds, beside random gaps and sizes."""
+        yield figures.first_seconds(self.shown[Kind.CONSTANT], self.shown[Kind.IDEAL], SHOWN)
 
 
 class QueueSizeDelay(Reproduction):
@@ -76,251 +333,70 @@ class QueueSizeDelay(Reproduction):
     def __init__(self, options: StudyOptions) -> None:
         """Nothing is run yet; see `Reproduction`."""
         super().__init__(options)
-        self.preset = QUICK if options.quick else FULL
+        seed, preset = options.seed, PRESETS.of(options)
         self.fit = listing.fit_load()
-        self.sim: dict[str, Arm] = {}
-        self.kernel: dict[str, Arm] = {}
-        self.by_rho: dict[float, Arm] = {}
-        self.fitted: Arm | None = None
-        self.constant: Run | None = None
-        self.random: Run | None = None
-
-    def on_kernel(self) -> Iterable[Experiment]:
-        """Every size with both sources."""
-        return _by_size(self.options.seed, KINDS).values()
-
-    def run_all(self) -> None:
-        """In the simulator, then on the kernel."""
-        if "sim" in self.options.backends:
-            self.run_sizes()
-            self.run_loads()
-            self.run_listing()
-            self.run_measured_large()
-            self.run_constant()
-        if "kernel" in self.options.backends:
-            self.run_kernel()
-
-    def run_sizes(self) -> None:
-        """Every size with both sources, against m/mu, theory and a real kernel."""
-        seed = self.options.seed
-        ideal, ditg = _by_size(seed, ("ideal",)), _by_size(seed, ("ditg",))
-        for limit in published.IN_BITS:
-            ditg[f"ditg {limit}"] = arms.experiment("ditg", limit, seed)
-        options, preset = self.options, self.preset
-        self.sim = collect(options, ideal, preset.runs, "queue sizes, ideal source")
-        self.sim |= collect(options, ditg, preset.ditg_runs, "queue sizes, D-ITG source")
-        self.judge_sizes(self.sim, "sim")
-        for limit in published.LIMITS:
-            self.judged.append(judging.judge_ping_law(self.sim[f"ideal {limit}"], limit))
-        for limit in published.LIMITS:
-            self.judged.append(judging.judge_measured(self.sim[f"ditg {limit}"], limit))
-
-    def judge_sizes(self, found: Mapping[str, Arm], backend: str) -> None:
-        """What the source says of the eight sizes, and of 2 mb."""
-        for kind in KINDS:
-            by_limit = _of(found, kind)
-            for limit in published.LIMITS:
-                self.judged.append(judging.judge_peak(by_limit[limit], kind, limit, backend))
-            self.judged.append(judging.judge_order(by_limit, kind, backend))
-        large = found[f"ideal {published.LARGE}"]
-        self.judged.append(judging.judge_peak(large, "ideal", published.LARGE, backend))
-
-    def run_loads(self) -> None:
-        """The load swept behind one size."""
-        rhos = {rho: _packets_per_second(rho) for rho in (*self.preset.rhos, INFINITY)}
-        experiments = {
-            f"{rho:g}": arms.experiment(
-                "ideal", SWEPT, self.options.seed, packets_per_second=pps, warm_up_s=2
-            )
-            for rho, pps in rhos.items()
-        }
-        found = collect(self.options, experiments, self.preset.sweep_runs, "loads")
-        self.by_rho = {rho: found[f"{rho:g}"] for rho in rhos}
-        self.judged.append(
-            judging.judge_as_bad_as_infinity(
-                self.by_rho[published.RHO], self.by_rho[INFINITY], INFINITY, SWEPT
-            )
-        )
-        for rho in LATE_AT:
-            self.judged.append(judging.judge_late(self.by_rho[rho], rho, rhos[rho], SWEPT))
-
-    def run_listing(self) -> None:
-        """The printed first seconds behind 2 mb: at the nominal load, and as fitted."""
-        experiment = arms.experiment(
-            "ideal",
-            published.LARGE,
-            self.options.seed,
-            packets_per_second=self.fit.packets_per_second,
-        )
-        found = collect(self.options, {"fitted": experiment}, self.preset.runs, "fitted load")
-        self.fitted = found["fitted"]
-        self.judged.append(judging.judge_fit(self.fit))
-        for kind, where in (
-            ("ideal", "at the nominal load"),
-            ("ditg", "with what ITGSend sends when asked for that load"),
-        ):
-            arm = self.sim[f"{kind} {published.LARGE}"]
-            self.judged.append(judging.judge_growth(arm, f"growth-{kind}", where))
-        note = "the load was fitted to the listing"
-        self.judged.append(
-            judging.judge_growth(self.fitted, "growth-fitted", "at the fitted load", note)
-        )
-
-    def run_measured_large(self) -> None:
-        """A real kernel's three runs behind 2 mb, each at the rate that its sender logged.
-
-        Behind the small sizes the rate hardly moves the peak; behind 2 mb it decides it.
-        """
-        experiments = {
-            f"run {number}": arms.experiment(
-                "ditg", published.LARGE, self.options.seed, oversleep_us=1e6 / pps - 1e6 / asked
-            )
-            for number, pps in enumerate(measured.LARGE_SENT_PPS, start=1)
-            for asked in (published.PACKETS_PER_SECOND,)
-        }
-        found = collect(self.options, experiments, self.preset.ditg_runs, "as a real kernel sent")
-        for number, arm in enumerate(found.values()):
-            self.judged.append(judging.judge_measured_large(arm, number))
-
-    def run_constant(self) -> None:
-        """Constant gaps and sizes: what the source's own model, D/D/1, says exactly."""
-        seed = self.options.seed
-        experiments = {
-            limit: arms.experiment("constant", limit, seed, pings=False) for limit in (SWEPT, SHOWN)
-        }
-        found = collect(self.options, experiments, 2, "constant gaps and sizes")
-        for limit, arm in found.items():
-            self.judged.append(judging.judge_peak(arm, "constant", limit, "sim"))
-            self.judged.append(judging.judge_constant_loss(arm, limit))
-        self.constant, self.random = (
-            simulate(arms.experiment(kind, SHOWN, seed, pings=False, record_packets=True))
-            for kind in ("constant", "ideal")
-        )
-
-    def run_kernel(self) -> None:
-        """Every size with both sources on the kernel, beside the same replications here."""
-        runs = self.preset.kernel_runs
-        experiments = _by_size(self.options.seed, KINDS)
-        beside = self.sim or collect(self.options, experiments, runs, "queue sizes")
-        self.kernel = collect(self.options, experiments, runs, "queue sizes", "kernel")
-        self.judge_sizes(self.kernel, "kernel")
-        for kind in KINDS:
-            for quantity in ("peak_ms", "ping_peak_ms"):
-                self.judged.append(
-                    judging.judge_agreement(
-                        _of(self.kernel, kind), _of(beside, kind), kind, quantity
-                    )
-                )
-        self.sim = beside
+        self.sim, self.kernel = (Sizes(options, preset, backend) for backend in ("sim", "kernel"))
+        self.parts = [
+            self.sim,
+            Loads(seed, preset.loads),
+            Listing(seed, preset.ideal, self.fit, self.sim),
+            MeasuredLarge(seed, preset.ditg),
+            Constant(seed),
+            self.kernel,
+            Agreement(self.kernel, self.sim),
+        ]
 
     def written(self) -> Report:
         """The report; see `Reproduction`."""
-        ids = list(dict.fromkeys(one.claim.id for one in self.judged))
-        judged = sorted(self.judged, key=lambda one: ids.index(one.claim.id))
-        nominal = {
-            kind: found[f"{kind} {published.LARGE}"].first
-            for kind in KINDS
-            for found in (self.sim or self.kernel,)
-        }
-        return Report(
-            study=self.id,
-            title=self.title,
-            summary=text.summary(judged, self.fit),
+        sizes = self.sim if self.sim.is_asked else self.kernel
+        nominal = {kind: sizes.found[Behind(kind, published.LARGE)].first for kind in RANDOM}
+        kernel_runs = next(iter(self.kernel.found.values())).n if self.kernel.is_finished else 0
+        report = self.collected(
+            summary=text.summary(self.judged, self.fit),
             source=published.SOURCE,
-            topologies=[Topology.of("Client, router, server", arms.experiment("ditg", "2mb", 1))],
-            judged=judged,
-            figures=self.drawn(),
-            loads=[
-                LoadRow(
-                    f"{arms.SOURCES[kind]}: {row.what}", row.asked, row.measured, row.unit, row.note
+            topologies=[
+                Topology.of(
+                    "Client, router, server", arms.experiment(Kind.DITG, published.LARGE, 1)
                 )
-                for kind, run in nominal.items()
-                for row in asked_and_measured(run)
             ],
             commands=text.commands(self.options.seed),
             notes=text.notes(
-                self.sim,
-                next(iter(self.kernel.values())).n if self.kernel else 0,
-                self.interrupted,
+                self.sim.found if self.sim.is_finished else {}, kernel_runs, self.interrupted
             ),
-            meta=self.meta(),
-            provenance=nominal["ideal"].provenance,
+            meta={
+                "experiment": arms.experiment(
+                    Kind.DITG, published.LARGE, self.options.seed
+                ).resolved(),
+                "fitted_rho": self.fit.rho,
+            },
             tables={
                 f"{kind}-{published.LARGE}-{name}": run.named_columns(name)
                 for kind, run in nominal.items()
                 for name in ("flows", "queues", "probes")
             },
         )
+        return replace(report, figures=[*self.by_size(), *report.figures, *self.in_bits()])
 
-    def drawn(self) -> list[Figure]:
-        """Figures of the parts that were finished."""
-        drawn = []
-        ditg, ideal = _of(self.sim, "ditg"), _of(self.sim, "ideal")
-        kernel = _of(self.kernel, "ditg") if self.kernel else None
-        if ditg:
-            drawn.append(figures.peak_against_size(ditg, kernel))
-            drawn.append(figures.peak_over_largest({"ideal": ideal, "ditg": ditg}))
-        if self.by_rho:
-            swept = {rho: arm for rho, arm in self.by_rho.items() if rho < INFINITY}
-            drawn.append(figures.peak_against_load(swept, SWEPT))
-            drawn.append(figures.late_against_load(swept, SWEPT))
-        if self.fitted:
-            shown = {
-                "nominal, ideal source": ideal[published.LARGE],
-                "nominal, D-ITG source": ditg[published.LARGE],
-                f"fitted: rho = {self.fit.rho:.2f}": self.fitted,
-            }
-            drawn.append(figures.transient(shown, (published.RHO, self.fit.rho)))
-        if self.constant and self.random:
-            drawn.append(figures.first_seconds(self.constant, self.random, SHOWN))
-        if f"ditg {next(iter(published.IN_BITS))}" in self.sim:
-            drawn.append(figures.other_reading(ditg))
-        return drawn
+    def by_size(self) -> Iterator[Figure]:
+        """The source's own figure, and what is under it; of both backends."""
+        if self.sim.is_asked and self.sim.is_finished:
+            found = self.sim.found
+            kernel = of_kind(self.kernel.found, Kind.DITG) if self.kernel.is_finished else None
+            yield figures.peak_against_size(of_kind(found, Kind.DITG), kernel)
+            yield figures.peak_over_largest({kind: of_kind(found, kind) for kind in RANDOM})
 
-    def meta(self) -> dict[str, object]:
-        """What is the same whenever the study is repeated with these options."""
-        found = {"sim": self.sim, "kernel": self.kernel}
-        first = {
-            backend: {name: arm.first for name, arm in by_name.items()}
-            for backend, by_name in found.items()
-            if by_name
-        }
-        versions = {
-            backend: next(iter(runs.values())).meta["versions"] for backend, runs in first.items()
-        }
-        lateness = [run.meta["longest_lateness_ns"] for run in first.get("kernel", {}).values()]
-        return {
-            **self.asked(),
-            "versions": next(iter(versions.values())) if len(versions) == 1 else versions,
-            **({"longest_lateness_ns": max(lateness)} if lateness else {}),
-            "experiment": arms.experiment("ditg", "2mb", self.options.seed).resolved(),
-            "digests_of_replication_0": {
-                backend: {name: run.meta["digest"] for name, run in runs.items()}
-                for backend, runs in first.items()
-            },
-            "fitted_rho": self.fit.rho,
-        }
+    def in_bits(self) -> Iterator[Figure]:
+        """The other reading of the sizes."""
+        if self.sim.is_asked and self.sim.is_finished:
+            yield figures.other_reading(of_kind(self.sim.found, Kind.DITG))
 
 
-def _by_size(seed: int, kinds: tuple[str, ...]) -> dict[str, Experiment]:
-    """``KIND LIMIT`` to its experiment."""
-    return {
-        f"{kind} {limit}": arms.experiment(kind, limit, seed)
-        for kind in kinds
-        for limit in (*published.LIMITS, published.LARGE)
-    }
-
-
-def _of(found: Mapping[str, Arm], kind: str) -> dict[str, Arm]:
+def of_kind(found: ByArm, kind: Kind) -> dict[str, Many]:
     """Limit to the runs of one source."""
-    return {
-        name.removeprefix(f"{kind} "): arm
-        for name, arm in found.items()
-        if name.startswith(f"{kind} ")
-    }
+    return {arm.limit: each for arm, each in found.items() if arm.kind is kind}
 
 
-def _packets_per_second(rho: float) -> float:
+def packets_per_second(rho: float) -> float:
     """Of the ideal source; 1.25 as printed means the 2000 packets/s asked."""
     if rho == published.RHO:
         return published.PACKETS_PER_SECOND

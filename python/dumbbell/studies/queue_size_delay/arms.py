@@ -6,6 +6,10 @@ pings (common random numbers).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import product
 from typing import Any
 
 from dumbbell.spec import Experiment
@@ -15,40 +19,73 @@ FLOW, PING, QUEUE = "stream", "ping", "router->server"
 DRAIN_S = 5
 """After the sender's last packet: 2 mb take 2.6 s to leave."""
 
+
+class Kind(StrEnum):
+    """A source of the study."""
+
+    IDEAL = "ideal"
+    """Poisson packets of exponential size, no headers: queueing theory's."""
+    DITG = "ditg"
+    """What ITGSend sends: headers, fragments, sleeps that overshoot."""
+    CONSTANT = "constant"
+    """Constant gaps and sizes: D/D/1."""
+
+
+RANDOM = (Kind.IDEAL, Kind.DITG)
 SOURCES = {
-    "ideal": "ideal source",
-    "ditg": "D-ITG source",
-    "constant": "constant gaps and sizes",
+    Kind.IDEAL: "ideal source",
+    Kind.DITG: "D-ITG source",
+    Kind.CONSTANT: "constant gaps and sizes",
 }
-"""Name of a source to what a reader calls it."""
+"""What a reader calls a source."""
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """An arm: a source behind a queue.
+
+    Attributes:
+        kind: Of the source.
+        limit: Of the queue, as typed to tc.
+    """
+
+    kind: Kind
+    limit: str
+
+
+def behind(kinds: Iterable[Kind], sizes: Iterable[str], seed: int) -> dict[Behind, Experiment]:
+    """The experiments of every source behind every queue, at the nominal load."""
+    return {
+        Behind(kind, limit): experiment(kind, limit, seed)
+        for kind, limit in product(kinds, tuple(sizes))
+    }
 
 
 def source(
-    kind: str, packets_per_second: float, oversleep_us: float = measured.OVERSLEEP_US
+    kind: Kind, packets_per_second: float, oversleep_us: float = measured.OVERSLEEP_US
 ) -> dict[str, Any]:
     """A source of the study.
 
     Args:
-        kind: ``ideal`` (Poisson packets of exponential size, no headers), ``ditg`` (what ITGSend
-            sends: headers, fragments, sleeps that overshoot) or ``constant`` (D/D/1).
+        kind: Which.
         packets_per_second: Asked of it.
         oversleep_us: What each of ITGSend's sleeps overshoots.
     """
     rate, size = f"{packets_per_second!r}pps", f"{published.MEAN_PAYLOAD_BYTES:g}B"
-    if kind == "ditg":
+    if kind is Kind.DITG:
         return {
             "kind": "ditg",
             "gap": f"exponential {rate}",
             "size": f"exponential {size}",
             "oversleep": f"constant {round(1e3 * oversleep_us)}ns",
         }
-    if kind == "constant":
+    if kind is Kind.CONSTANT:
         return {"kind": "cbr", "rate": rate, "size": size, "size_at": "wire"}
     return {"kind": "poisson", "rate": rate, "size": f"exponential {size}"}
 
 
 def experiment(
-    kind: str,
+    kind: Kind,
     limit: str,
     seed: int,
     *,
@@ -61,7 +98,7 @@ def experiment(
     """One run: ten seconds of traffic through a token bucket, a ping a second beside it.
 
     Args:
-        kind: As `source` has it.
+        kind: Of the source.
         limit: As typed to tc, such as ``40kb``.
         seed: All randomness follows from it and the replication.
         packets_per_second: What the sender is asked to send.

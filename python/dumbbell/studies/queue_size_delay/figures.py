@@ -16,9 +16,9 @@ from dumbbell.report import (
 )
 from dumbbell.stats import prediction_quantiles
 from dumbbell.studies.queue_size_delay import limits, listing, measured, published
-from dumbbell.studies.queue_size_delay.arms import QUEUE, SOURCES
-from dumbbell.studies.queue_size_delay.campaigns import LATE, Arm, Floats
+from dumbbell.studies.queue_size_delay.arms import QUEUE, SOURCES, Kind
 from dumbbell.studies.queue_size_delay.limits import largest_delay_ms
+from dumbbell.studies.queue_size_delay.measures import LATE, Floats, Many
 from dumbbell.tables import Run
 
 DEQUEUED = "dequeue"
@@ -30,7 +30,7 @@ def _band(label: str, x: Sequence[float], columns: Sequence[Floats]) -> Curve:
     return Curve(label, x, [e.value for e in each], [e.low for e in each], [e.high for e in each])
 
 
-def _runs(label: str, arms_by_limit: Mapping[str, Arm], style: str = "") -> list[Curve]:
+def _runs(label: str, arms_by_limit: Mapping[str, Many], style: str = "") -> list[Curve]:
     """The first three runs, a point a limit."""
     sizes = [limit for limit in published.LIMITS if limit in arms_by_limit]
     x = [published.LIMITS[limit] / 1024 for limit in sizes]
@@ -40,7 +40,7 @@ def _runs(label: str, arms_by_limit: Mapping[str, Arm], style: str = "") -> list
     ]
 
 
-def peak_against_size(sim: Mapping[str, Arm], kernel: Mapping[str, Arm] | None) -> Figure:
+def peak_against_size(sim: Mapping[str, Many], kernel: Mapping[str, Many] | None) -> Figure:
     """The source's figure: peak delay of three runs against queue size, with m/mu.
 
     Args:
@@ -80,7 +80,7 @@ def peak_against_size(sim: Mapping[str, Arm], kernel: Mapping[str, Arm] | None) 
     return Figure("peak-against-size", *chart, caption, title="Peak delay against queue size")
 
 
-def peak_over_largest(by_kind: Mapping[str, Mapping[str, Arm]]) -> Figure:
+def peak_over_largest(by_kind: Mapping[Kind, Mapping[str, Many]]) -> Figure:
     """Ping peaks in units of m/mu, by source, beside a real kernel's."""
     rows = []
     for limit, size in published.LIMITS.items():
@@ -93,9 +93,11 @@ def peak_over_largest(by_kind: Mapping[str, Mapping[str, Arm]]) -> Figure:
                     predicted.value / largest,
                     predicted.low / largest,
                     predicted.high / largest,
-                    theory=limits.mean_ping_peak_ms(limit) / largest if kind == "ideal" else None,
+                    theory=limits.mean_ping_peak_ms(limit) / largest
+                    if kind is Kind.IDEAL
+                    else None,
                     published=None
-                    if kind == "ideal"
+                    if kind is Kind.IDEAL
                     else float(np.mean(measured.PING_PEAKS_MS[limit])) / largest,
                     style=SOURCES[kind],
                 )
@@ -115,7 +117,7 @@ def peak_over_largest(by_kind: Mapping[str, Mapping[str, Arm]]) -> Figure:
     return Figure("peak-over-largest", *chart, caption, title="How close ten pings come to m/µ")
 
 
-def peak_against_load(by_rho: Mapping[float, Arm], limit: str) -> Figure:
+def peak_against_load(by_rho: Mapping[float, Many], limit: str) -> Figure:
     """Exact worst case and ping peak over m/mu, against the load."""
     rhos = sorted(by_rho)
     largest = largest_delay_ms(published.LIMITS[limit])
@@ -137,7 +139,7 @@ def peak_against_load(by_rho: Mapping[float, Arm], limit: str) -> Figure:
     return Figure("peak-against-load", *chart, caption, title="Worst case against load")
 
 
-def late_against_load(by_rho: Mapping[float, Arm], limit: str) -> Figure:
+def late_against_load(by_rho: Mapping[float, Many], limit: str) -> Figure:
     """Share of packets that find the queue nearly full, against the load."""
     rhos = sorted(by_rho)
     size_bits = 8 * published.MEAN_PAYLOAD_BYTES
@@ -160,7 +162,7 @@ def late_against_load(by_rho: Mapping[float, Arm], limit: str) -> Figure:
     return Figure("late-against-load", *chart, caption, title="How many see a full queue?")
 
 
-def transient(arms_by_label: Mapping[str, Arm], rhos: Sequence[float]) -> Figure:
+def transient(arms_by_label: Mapping[str, Many], rhos: Sequence[float]) -> Figure:
     """The listing for 2 mb, the fluid, and runs at several loads.
 
     Args:
@@ -230,7 +232,7 @@ def first_seconds(constant: Run, random: Run, limit: str) -> Figure:
     return Figure("first-seconds", *chart, caption, title="D/D/1 beside M/M/1")
 
 
-def other_reading(by_limit: Mapping[str, Arm]) -> Figure:
+def other_reading(by_limit: Mapping[str, Many]) -> Figure:
     """Sizes in kbit instead of kb."""
     rows = []
     for limit, size in published.IN_BITS.items():

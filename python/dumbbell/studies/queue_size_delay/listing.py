@@ -18,6 +18,8 @@ from dumbbell.studies.queue_size_delay import published
 
 Floats = NDArray[np.float64]
 
+ROUNDING_MS = 0.55
+"""Half of the last digits of 619 and 26.4, between which the delay grows."""
 FIRST = 3
 """icmp_seq from which the queue is surely busy: before it the sender may not have begun."""
 LIKELIHOOD_DROP = 3.841

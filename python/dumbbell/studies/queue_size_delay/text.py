@@ -6,44 +6,44 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dumbbell.claims.legacy import Judged, Verdict
+from dumbbell.claims import Judged, Verdict, facts_of, views_of
+from dumbbell.claims.rules import Standing
 from dumbbell.spec import testbed_lines
-from dumbbell.studies.queue_size_delay import arms, limits, listing, measured, published
-from dumbbell.studies.queue_size_delay.campaigns import Arm
+from dumbbell.studies.queue_size_delay import arms, claims, limits, listing, measured, published
+from dumbbell.studies.queue_size_delay.arms import Behind, Kind
+from dumbbell.studies.queue_size_delay.measures import Many
 
 
 def summary(judged: Sequence[Judged], fit: listing.Fit) -> str:
     """Who was right, in a paragraph."""
-
-    def count(prefix: str, backend: str = "sim") -> tuple[int, int]:
-        of = [
-            one
-            for one in judged
-            if one.claim.id.startswith(prefix)
-            and published.LARGE not in one.claim.id
-            and one.backend == backend
-        ]
-        return sum(one.verdict is Verdict.REPRODUCED for one in of), len(of)
-
+    facts = {fact.name: fact for fact in facts_of(views_of(judged))}
     sentences = []
-    right, all_peaks = count("peak-")
-    if all_peaks:
+    worst = facts.get(claims.WORST_CASE)
+    if worst and worst.verdict is Verdict.REPRODUCED:
         sentences.append(
-            f"A packet that finds the queue full waits m/mu and nobody waits longer: true of "
-            f"{right} of {all_peaks} worst cases, to within a packet, and already at rho = 1.25."
+            "A packet that finds the queue full waits m/mu, the queue's size over its rate, and "
+            "nobody waits longer: true to within a packet at every size, and already at rho = 1.25."
         )
-    if count("larger-")[1]:
+    elif worst:
+        sentences.append("That the worst case is m/mu does not hold at every size.")
+    if claims.LARGER_LONGER in facts:
         sentences.append("The larger the queue, the longer the delay.")
-    right, of = count("measured-")
-    if of:
+    elsewhere = [view for view in views_of(judged) if view.standing is Standing.ELSEWHERE]
+    if elsewhere:
+        right = sum(view.verdict is Verdict.REPRODUCED for view in elsewhere)
         sentences.append(
-            f"A real kernel's ping peaks lie in our prediction intervals at {right} of {of} sizes."
+            f"Of {len(elsewhere)} ping peaks measured on a real kernel {right} lie where ours do."
         )
-    right, of = count("agreement-", "kernel")
-    if of:
+    agreement = [view for view in views_of(judged) if view.standing is Standing.BACKENDS]
+    if agreement:
+        right = sum(view.verdict is Verdict.REPRODUCED for view in agreement)
         sentences.append(
-            "Given the same arrivals, the Linux kernel in virtual time and the simulator agree"
-            + (" to within a packet." if right == of else f" in {right} of {of} comparisons only.")
+            "Given the same arrivals, the Linux kernel in virtual time and the simulator agree "
+            + (
+                "to within a packet."
+                if right == len(agreement)
+                else f"in {right} of {len(agreement)} comparisons."
+            )
         )
     sentences.append(
         "The delays printed for 2 mb do not follow from rho = 1.25: ten seconds cannot fill such a "
@@ -55,7 +55,7 @@ def summary(judged: Sequence[Judged], fit: listing.Fit) -> str:
     return " ".join(sentences)
 
 
-def notes(sim: Mapping[str, Arm], kernel_runs: int, interrupted: bool) -> list[str]:
+def notes(sim: Mapping[Behind, Many], kernel_runs: int, interrupted: bool) -> list[str]:
     """Readings taken and limitations."""
     in_bits = ", ".join(_in_bits(limit, sim) for limit in published.IN_BITS)
     notes = [
@@ -93,16 +93,16 @@ def notes(sim: Mapping[str, Arm], kernel_runs: int, interrupted: bool) -> list[s
     return notes
 
 
-def _in_bits(limit: str, sim: Mapping[str, Arm]) -> str:
+def _in_bits(limit: str, sim: Mapping[Behind, Many]) -> str:
     largest = limits.largest_delay_ms(published.IN_BITS[limit])
-    arm = sim.get(f"ditg {limit}")
-    peak = f"{np.nanmedian(arm.ping_peak_ms):.2f}" if arm else "?"
+    many = sim.get(Behind(Kind.DITG, limit))
+    peak = f"{np.nanmedian(many.ping_peak_ms):.2f}" if many else "?"
     return f"{limit} {peak} and {largest:.2f} ms (a real kernel: {measured.IN_BITS_MS[limit]:g})"
 
 
 def commands(seed: int) -> dict[str, list[tuple[str, str]]]:
     """What one would type for the printed size and for one of the eight."""
     return {
-        f"queue of {limit}": list(testbed_lines(arms.experiment("ditg", limit, seed)))
+        f"queue of {limit}": list(testbed_lines(arms.experiment(Kind.DITG, limit, seed)))
         for limit in (published.LARGE, "40kb")
     }
