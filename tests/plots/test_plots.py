@@ -137,3 +137,13 @@ def test_a_run_draws_itself_with_the_theme_of_the_page(bulk: Run) -> None:
     assert bulk.plot.delay_cdf().to_dict()["layer"]
     with pytest.raises(NothingToDrawError, match="no transfer was completed"):
         bulk.plot.completion()
+
+
+def test_queues_of_several_runs_stand_below_each_other(bulk: Run) -> None:
+    quiet = ran(LINKS + QUIET)
+    figure = plots.queues_over_time({"bulk": bulk, "nothing waits": quiet, "again": bulk})
+    data = as_polars(figure.data)
+    assert data["what"].unique(maintain_order=True).to_list() == ["bulk", "again"]
+    assert figure.chart.to_dict()["facet"]["row"]["sort"] == ["bulk", "again"]
+    with pytest.raises(NothingToDrawError):
+        plots.queues_over_time({"nothing waits": quiet})

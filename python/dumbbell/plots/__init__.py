@@ -12,6 +12,7 @@ from dumbbell.plots.errors import NothingToDrawError
 from dumbbell.plots.over_time import (
     cwnd_over_time,
     queue_over_time,
+    queues_over_time,
     rtt_over_time,
     throughput_over_time,
 )
@@ -28,6 +29,7 @@ __all__ = [
     "figures_of",
     "ping_cdf",
     "queue_over_time",
+    "queues_over_time",
     "rtt_over_time",
     "run_report",
     "throughput_over_time",

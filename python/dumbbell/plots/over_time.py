@@ -5,7 +5,7 @@ They are drawn from samples, so the description must have a ``sample_interval``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -16,12 +16,15 @@ from numpy.typing import NDArray
 from dumbbell.plots.chosen import MOST_CURVES, bottleneck, drawn_flows, tcp_flows
 from dumbbell.plots.errors import NothingToDrawError
 from dumbbell.report import Curve, Figure, Plot, line_with_band
+from dumbbell.report.figures import as_polars
 from dumbbell.report.sampling import MAX_POINTS
 from dumbbell.report.theme import FIGURE_HEIGHT, FIGURE_WIDTH, OKABE_ITO, zoom
 from dumbbell.tables import Run
 
 Floats = NDArray[np.float64]
 _TIME = "Time (s)"
+PANEL_HEIGHT = 130
+"""Of one of several figures below each other, in CSS pixels."""
 NO_SAMPLES = "the run has no samples: give its description a sample_interval, such as 100ms"
 
 
@@ -234,3 +237,62 @@ def _held_and_dropped(frame: pl.DataFrame) -> alt.LayerChart:
     chart = alt.LayerChart(layer=layers)
     sized: alt.LayerChart = chart.properties(width=FIGURE_WIDTH, height=FIGURE_HEIGHT)
     return sized
+
+
+def queues_over_time(runs: Mapping[str, Run], queue: str | int | None = None) -> Figure:
+    """The queue of several runs, one panel below the other on one clock and one scale.
+
+    Args:
+        runs: With samples, by the name of what was compared.
+        queue: Name or index; of each run the one in which packets waited most when None.
+
+    Raises:
+        NothingToDrawError: No run has samples of a queue in which packets waited.
+    """
+    frames, captions = [], []
+    for name, run in runs.items():
+        try:
+            figure = queue_over_time(run, queue)
+        except NothingToDrawError:
+            continue
+        captions.append(figure.caption)
+        frames.append(
+            as_polars(figure.data).select(
+                pl.lit(name).alias("what"), "t_s", "backlog_pkts", "dropped_pkts"
+            )
+        )
+    if not frames:
+        raise NothingToDrawError("queues over time", "no run has samples of a queue that held any")
+    frame = pl.concat(frames)
+    return Figure(
+        "queues",
+        _panels(frame, [each["what"][0] for each in frames]),
+        frame,
+        caption="The first replication of each. " + captions[0],
+        title="The queue over time",
+    )
+
+
+def _panels(frame: pl.DataFrame, names: Sequence[str]) -> alt.FacetChart:
+    top = 1.06 * float(frame["backlog_pkts"].to_numpy().max() or 1.0)
+    x = alt.X("t_s:Q", title=_TIME, scale=alt.Scale(nice=False))
+    y = alt.Y("backlog_pkts:Q", title="Packets waiting")
+    base = alt.Chart(frame)
+    held = base.mark_area(interpolate="step-before", line={"strokeWidth": 1.2}).encode(x=x, y=y)
+    dropped = (
+        base.transform_filter(alt.datum.dropped_pkts > 0)
+        .mark_tick(orient="vertical", size=12, thickness=1.5, opacity=1, color=OKABE_ITO[1])
+        .encode(x=x, y=alt.datum(top))
+    )
+    layered = alt.layer(held, dropped).properties(width=FIGURE_WIDTH, height=PANEL_HEIGHT)
+    panels: alt.FacetChart = layered.facet(
+        row=alt.Row(
+            "what:N",
+            title=None,
+            sort=list(names),
+            header=alt.Header(
+                labelAngle=0, labelOrient="top", labelAnchor="start", labelFontSize=12
+            ),
+        )
+    )
+    return panels
