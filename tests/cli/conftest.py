@@ -14,7 +14,13 @@ from dumbbell import studies
 from dumbbell.cli import leaving, main
 
 HERE = Path(__file__).parent
-_STUDIES = (cli_studies.TRUE, cli_studies.FALSE, cli_studies.BROKEN, cli_studies.LACKING)
+_STUDIES = (
+    cli_studies.TRUE,
+    cli_studies.FALSE,
+    cli_studies.BROKEN,
+    cli_studies.FAILS_A_CHECK,
+    cli_studies.LACKING,
+)
 
 Result = tuple[int, str, str]
 Dumbbell = Callable[..., Result]

@@ -46,6 +46,15 @@ def test_a_contradiction_of_theory_is_status_one(
     assert (tmp_path / "here" / "index.html").is_file()
 
 
+def test_a_check_that_fails_is_status_one(dumbbell: Dumbbell, only: Callable[..., None]) -> None:
+    """What holds by construction does not: a fault of the laboratory's."""
+    only("fails-a-check")
+    code, out, _ = dumbbell("reproduce", "fails-a-check")
+    assert code == 1
+    assert "fails a check of ours: one-queue" in out
+    assert "contradicts theory" not in out
+
+
 def test_all_writes_an_index_and_outlives_a_failure(
     dumbbell: Dumbbell, only: Callable[..., None], tmp_path: Path
 ) -> None:
