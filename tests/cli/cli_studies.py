@@ -57,6 +57,7 @@ class OneQueue:
             sojourn_ms,
             at_least=options.replications or 10,
             jobs=options.jobs,
+            memory_bytes=options.memory_bytes,
             seed=options.seed,
             task=self.id,
             on_progress=options.on_progress,

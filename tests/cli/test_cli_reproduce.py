@@ -55,6 +55,18 @@ def test_a_check_that_fails_is_status_one(dumbbell: Dumbbell, only: Callable[...
     assert "contradicts theory" not in out
 
 
+def test_what_runs_may_use_can_be_said(dumbbell: Dumbbell, only: Callable[..., None]) -> None:
+    only("md1")
+    code, _, error = dumbbell("reproduce", "md1", "--memory", "100kb")
+    assert code == 2
+    assert "102 kB of free memory" in error
+    assert dumbbell("reproduce", "md1", "--memory", "1gb")[0] == 0
+    assert cli_studies.SEEN[-1].memory_bytes == 2**30
+    code, _, error = dumbbell("reproduce", "md1", "--memory", "lots")
+    assert code == 2
+    assert "--memory: 'lots'" in error
+
+
 def test_all_writes_an_index_and_outlives_a_failure(
     dumbbell: Dumbbell, only: Callable[..., None], tmp_path: Path
 ) -> None:
