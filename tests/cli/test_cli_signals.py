@@ -54,6 +54,7 @@ def test_a_run_is_stopped(work: str, number: signal.Signals, tmp_path: Path) -> 
         stderr=subprocess.PIPE,
     ) as process:
         assert process.stderr is not None
+        assert "minutes: " in process.stderr.readline()
         # Progress is shown once the run is under way.
         assert "long" in process.stderr.readline()
         asked = time.monotonic()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from rich.console import Console
 
-from dumbbell.backends import BatchProgress, get_backend, run_many
+from dumbbell.backends import BatchProgress, Cost, get_backend, run_many
+from dumbbell.backends.guard import LONGEST_S
 from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.memory import memory_bytes
 from dumbbell.cli.noticing import print_notices
@@ -22,6 +25,10 @@ from dumbbell.formats import ping_text, tc_iterate_text
 from dumbbell.spec import Experiment
 from dumbbell.sweep import Interrupted, Progress
 from dumbbell.tables import Run, run_folder, write_parquet
+
+LONG_S = 60.0
+"""A run that is foreseen to take longer is announced."""
+
 
 def run_file(
     file: Path,
@@ -73,12 +80,13 @@ def run_file(
 def run_one(
     experiment: Experiment, replication: int, backend: str, *, may_use_bytes: int | None = None
 ) -> Run:
-    """One run, with progress shown and Ctrl-C heard.
+    """One run, with progress shown and Ctrl-C heard; said first when it takes minutes.
 
     Raises:
         Interrupted: It was stopped.
         RunError: It failed.
     """
+    say_if_long(get_backend(backend).check(experiment.resolved_json()))
     with stopped_by_ctrl_c() as stop, shown_progress() as show:
 
         def tell(progress: BatchProgress) -> None:
@@ -97,6 +105,16 @@ def run_one(
         if stop.is_set():
             raise Interrupted("stopped; nothing was written")
     raise RunError("the run gave no result")
+
+
+def say_if_long(cost: Cost) -> None:
+    """On standard error, where progress is shown too: whether to wait for it is decided now."""
+    if LONG_S < cost.wall_s <= LONGEST_S:
+        minutes = math.ceil(cost.wall_s / 60)
+        print(
+            f"this takes some {minutes} minutes: {cost.events:.2g} events are foreseen",
+            file=sys.stderr,
+        )
 
 
 def _texts(run: Run) -> dict[str, str]:
