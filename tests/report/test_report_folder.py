@@ -35,7 +35,7 @@ def test_a_report_folder_is_complete(report: Report, tmp_path: Path, drawer: Fig
     figures = {
         f"figures/{figure.name}.{suffix}"
         for figure in report.figures
-        for suffix in ("svg", "png", "pdf", "csv")
+        for suffix in ("svg", "csv", "vl.json")
     }
     assert page == tmp_path / "out" / "index.html"
     assert names(tmp_path / "out") == figures | {

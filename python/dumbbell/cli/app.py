@@ -11,6 +11,7 @@ from rich.console import Console
 
 from dumbbell.cli.analyzing import analyze_command
 from dumbbell.cli.ccperf import ccperf_app
+from dumbbell.cli.figures_command import figures_command
 from dumbbell.cli.flent_command import flent_command
 from dumbbell.cli.kernel import kernel_app
 from dumbbell.cli.memory import MEMORY_HELP
@@ -29,6 +30,7 @@ app.add_typer(kernel_app, name="kernel")
 app.add_typer(ccperf_app, name="ccperf")
 app.command("flent")(flent_command)
 app.command("analyze")(analyze_command)
+app.command("figures")(figures_command)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 Replace = Annotated[

@@ -14,7 +14,7 @@ import resource
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -105,7 +105,8 @@ def _parts(request: Request) -> Iterator[tuple[str, Callable[[], bytes]]]:
 
     @cache  # once for all formats: working out the chart is most of the time
     def drawn() -> str:
-        # allowed_base_urls: a chart that names data elsewhere fails instead of fetching it.
+        refuse_addresses(request["spec"])
+        # allowed_base_urls: as above, of addresses that are built while drawing.
         svg = vl_convert.vegalite_to_svg(
             dict(request["spec"]), vl_version=version, allowed_base_urls=[]
         )
@@ -145,6 +146,23 @@ def vega_lite_version(wanted: str) -> str:
     if not same_major:
         raise RuntimeError(f"vl-convert knows Vega-Lite {', '.join(known)}, not {wanted}")
     return wanted if wanted in known else same_major[-1]
+
+
+def refuse_addresses(spec: Any) -> None:
+    """Refuse a chart that names data or pictures elsewhere: a file's would be read.
+
+    Raises:
+        ValueError: It does.
+    """
+    if isinstance(spec, list):
+        for each in spec:
+            refuse_addresses(each)
+    if isinstance(spec, Mapping):
+        if "url" in spec:
+            raise ValueError("it names data elsewhere, which is never fetched")
+        for key, each in spec.items():
+            if key not in ("datasets", "values"):  # rows, of which a column may have any name
+                refuse_addresses(each)
 
 
 def _check_size(svg: str) -> None:

@@ -1,7 +1,11 @@
-"""A figure's files: the same chart as SVG, PNG and PDF, and its data as CSV. No browser."""
+"""A figure's files: the chart as SVG at once, PNG and PDF when asked for, its data as CSV.
+
+No browser is needed. ``NAME.vl.json`` is what the pictures are made from, as Vega-Lite.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +17,9 @@ from dumbbell.errors import DumbbellError
 from dumbbell.printable import printable
 from dumbbell.report.figure_frames import PDF, PNG, SCRIPT, SVG, Request
 from dumbbell.report.figure_process import Drawing, FigureProcesses
+from dumbbell.report.kept_script import keep_script, kept_script
 from dumbbell.report.model import Figure
+from dumbbell.report.numbers import json_safe
 from dumbbell.report.spreadsheets import for_spreadsheets
 from dumbbell.report.theme import themed
 
@@ -23,6 +29,11 @@ if TYPE_CHECKING:
     from dumbbell.report.model import Frame
 
 PICTURES = (SVG, PNG, PDF)
+"""What can be drawn."""
+SPEC = ".vl.json"
+"""Suffix of a figure's specification."""
+MAX_SPEC_BYTES = 1_000_000
+"""A figure whose specification is larger is shown as a picture instead of interactively."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,23 +75,25 @@ class FigureFiles:
         drawn: The figure and its specification.
         pictures: Contents of the files that could be made, by suffix.
         lost: Why the others could not, as part of a sentence; empty when there are all.
+        asked: Suffixes of the pictures that were wanted.
     """
 
     drawn: DrawnFigure
     pictures: Mapping[str, bytes]
     lost: str = ""
+    asked: Sequence[str] = PICTURES
 
     @property
     def missing(self) -> list[str]:
         """Suffixes of the pictures that could not be made."""
-        return [suffix for suffix in PICTURES if suffix not in self.pictures]
+        return [suffix for suffix in self.asked if suffix not in self.pictures]
 
     @property
     def sentence(self) -> str:
         """What is missing and why; empty when nothing is."""
         if not self.missing:
             return ""
-        if len(self.missing) == len(PICTURES):
+        if not self.pictures:
             return f"This figure could not be drawn: {self.lost}."
         names = " and ".join(suffix.removeprefix(".").upper() for suffix in self.missing)
         return f"There is no {names} of this figure: {self.lost}."
@@ -121,7 +134,10 @@ class FigureDrawer:
     def prepare(self) -> None:
         """Have made what takes seconds and every page needs, beside the caller's own work."""
         if self._script is None and _vega_lite() not in _scripts:
-            self._script = self._processes.submit({"vega_lite": _vega_lite()})
+            if kept := kept_script(_vega_lite()):
+                _scripts[_vega_lite()] = kept
+            else:
+                self._script = self._processes.submit({"vega_lite": _vega_lite()})
 
     def script(self) -> str:
         """Vega, Vega-Lite and vega-embed in one JavaScript; empty where it cannot be had."""
@@ -130,15 +146,29 @@ class FigureDrawer:
             self._processes.wait([self._script])
             if made := self._script.parts.get(SCRIPT):
                 _scripts[_vega_lite()] = made.decode("utf-8")
+                keep_script(_vega_lite(), _scripts[_vega_lite()])
+                self._script = None
         return _scripts.get(_vega_lite(), "")
 
-    def files(self, figures: Sequence[DrawnFigure]) -> list[FigureFiles]:
-        """The files of each figure, drawn side by side."""
-        drawings = [self._processes.submit(_request(each, PICTURES)) for each in figures]
+    def files(
+        self, figures: Sequence[DrawnFigure], suffixes: Sequence[str] | None = None
+    ) -> list[FigureFiles]:
+        """The files of each figure, drawn side by side.
+
+        Args:
+            figures: What is drawn.
+            suffixes: Which pictures; when None those that a page needs: SVG, and PNG of what
+                is too large to be drawn by a browser.
+        """
+        asked = [suffixes or at_once(each) for each in figures]
+        drawings = [
+            self._processes.submit(_request(figure.spec, wanted))
+            for figure, wanted in zip(figures, asked, strict=True)
+        ]
         self._processes.wait(drawings)
         return [
-            FigureFiles(figure, drawing.parts, drawing.lost)
-            for figure, drawing in zip(figures, drawings, strict=True)
+            FigureFiles(figure, drawing.parts, drawing.lost, wanted)
+            for figure, drawing, wanted in zip(figures, drawings, asked, strict=True)
         ]
 
     def picture(self, drawn: DrawnFigure, suffix: str) -> bytes:
@@ -147,15 +177,35 @@ class FigureDrawer:
         Raises:
             DrawingError: It could not be drawn.
         """
-        drawing = self._processes.submit(_request(drawn, [suffix]))
+        return self.pictures(drawn.figure.name, drawn.spec, [suffix])[suffix]
+
+    def pictures(
+        self, name: str, spec: Mapping[str, Any], suffixes: Sequence[str]
+    ) -> Mapping[str, bytes]:
+        """The pictures of a specification, by suffix.
+
+        Raises:
+            DrawingError: One could not be drawn.
+        """
+        drawing = self._processes.submit(_request(spec, suffixes))
         self._processes.wait([drawing])
-        if suffix not in drawing.parts:
-            raise DrawingError(f"{drawn.figure.name}{suffix} could not be drawn: {drawing.lost}")
-        return drawing.parts[suffix]
+        for suffix in suffixes:
+            if suffix not in drawing.parts:
+                raise DrawingError(f"{name}{suffix} could not be drawn: {drawing.lost}")
+        return drawing.parts
+
+
+def at_once(drawn: DrawnFigure) -> tuple[str, ...]:
+    """Suffixes of the pictures that a page needs."""
+    return (SVG, PNG) if len(_spec_text(drawn)) > MAX_SPEC_BYTES else (SVG,)
+
+
+def _spec_text(drawn: DrawnFigure) -> str:
+    return json.dumps(json_safe(drawn.spec), ensure_ascii=False, allow_nan=False)
 
 
 def write_figure(files: FigureFiles, folder: Path) -> None:
-    """Write ``NAME.csv`` and the pictures there are, ``NAME.svg``, ``.png`` and ``.pdf``.
+    """Write ``NAME.csv``, ``NAME.vl.json`` and the pictures there are, such as ``NAME.svg``.
 
     Args:
         files: Of a figure.
@@ -164,13 +214,15 @@ def write_figure(files: FigureFiles, folder: Path) -> None:
     figure = files.drawn.figure
     for suffix, content in files.pictures.items():
         (folder / f"{figure.name}{suffix}").write_bytes(content)
+    spec = _spec_text(files.drawn)
+    (folder / f"{figure.name}{SPEC}").write_text(f"{spec}\n", encoding="utf-8")
     # As text, since the errors of a library's own writing do not say that a disk is full.
     csv = for_spreadsheets(as_polars(figure.data)).write_csv()
     (folder / f"{figure.name}.csv").write_text(csv, encoding="utf-8", newline="")
 
 
-def _request(drawn: DrawnFigure, suffixes: Sequence[str]) -> Request:
-    return {"spec": still(drawn.spec), "suffixes": list(suffixes), "vega_lite": _vega_lite()}
+def _request(spec: Mapping[str, Any], suffixes: Sequence[str]) -> Request:
+    return {"spec": still(spec), "suffixes": list(suffixes), "vega_lite": _vega_lite()}
 
 
 def _vega_lite() -> str:

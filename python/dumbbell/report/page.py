@@ -17,7 +17,7 @@ from dumbbell.printable import printable
 from dumbbell.report.claims_section import score_views, shown_and_folded, uncounted_views
 from dumbbell.report.drawing import NARROW, WIDE, topology_svg
 from dumbbell.report.figure_frames import PNG, SVG
-from dumbbell.report.figures import PICTURES, FigureFiles
+from dumbbell.report.figures import MAX_SPEC_BYTES, PICTURES, SPEC, FigureFiles
 from dumbbell.report.model import IndexEntry, LoadRow, Report
 from dumbbell.report.numbers import (
     json_safe,
@@ -26,9 +26,6 @@ from dumbbell.report.numbers import (
     unit_suffix,
 )
 from dumbbell.report.topology import hop_rows
-
-MAX_SPEC_BYTES = 1_000_000
-"""A figure whose specification is larger is shown as a picture instead of interactively."""
 
 _SHOWN_META = 60
 """Longest value of a meta or provenance entry printed on the page; the files have it all."""
@@ -119,7 +116,7 @@ def script_json(value: Any) -> Markup:
 def _figure(files: FigureFiles, *, is_interactive: bool) -> dict[str, Any]:
     figure = files.drawn.figure
     spec, picture = script_json(files.drawn.spec), ""
-    if len(files.missing) == len(PICTURES):
+    if not files.pictures:
         spec = Markup()  # what cannot be drawn here is not left to the reader's browser
     elif not is_interactive or len(spec.encode("utf-8")) > MAX_SPEC_BYTES:
         spec, picture = Markup(), _picture(files)
@@ -131,7 +128,7 @@ def _figure(files: FigureFiles, *, is_interactive: bool) -> dict[str, Any]:
         "spec": spec,
         "picture": picture,
         "missing": files.sentence,
-        "suffixes": [suffix for suffix in PICTURES if suffix not in files.missing],
+        "suffixes": [*(suffix for suffix in PICTURES if suffix in files.pictures), ".csv", SPEC],
     }
 
 

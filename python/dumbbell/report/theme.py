@@ -84,6 +84,14 @@ def themed() -> Iterator[None]:
         yield
 
 
+def look() -> alt.Config:
+    """The theme as a chart's own configuration, for charts that leave these pages."""
+    # Altair's schema has no words for the layout of legends, which Vega-Lite has.
+    legend = {key: value for key, value in _CONFIG["legend"].items() if key != "layout"}
+    config: alt.Config = alt.Config.from_dict({**_CONFIG, "legend": legend})
+    return config
+
+
 def zoom(*encodings: str) -> alt.Parameter:
     """Pan by dragging, zoom by Shift and the wheel, reset by double click.
 

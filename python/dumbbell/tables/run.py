@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -16,6 +17,8 @@ from dumbbell.tables.schema import EVENT_NAMES, PLACE_NAMES, QUANTITY_NAMES, REA
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from dumbbell.plots import RunPlots
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Table: TypeAlias = Mapping[str, Array]
@@ -77,6 +80,14 @@ class Run:
     def probe_names(self) -> list[str]:
         """Names of the probes, in the order of the description."""
         return self._names("probes", "probe_names")
+
+    @property
+    def plot(self) -> RunPlots:
+        """Its figures, one call each, as in ``run.plot.queue()``; see `dumbbell.plots.RunPlots`."""
+        # By name, as pandas loads what draws for it: tables know nothing of figures, and who draws
+        # none loads no plotting library.
+        plots: RunPlots = import_module("dumbbell.plots").RunPlots(self)
+        return plots
 
     def queue(self, queue: str | int) -> int:
         """Index of a queue given by name or index.

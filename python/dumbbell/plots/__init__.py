@@ -1,0 +1,34 @@
+"""Figures of runs, one function each, and the page of a run.
+
+The figures of the published studies lie in the studies. These are for one's own experiments: from
+Python (``run.plot.queue()``), on the page of ``dumbbell run``, and of several runs side by side.
+"""
+
+from __future__ import annotations
+
+from dumbbell.plots.chosen import bottleneck
+from dumbbell.plots.distributions import completion_by_size, delay_cdf, ping_cdf
+from dumbbell.plots.errors import NothingToDrawError
+from dumbbell.plots.over_time import (
+    cwnd_over_time,
+    queue_over_time,
+    rtt_over_time,
+    throughput_over_time,
+)
+from dumbbell.plots.run_page import figures_of, run_report
+from dumbbell.plots.run_plots import RunPlots
+
+__all__ = [
+    "NothingToDrawError",
+    "RunPlots",
+    "bottleneck",
+    "completion_by_size",
+    "cwnd_over_time",
+    "delay_cdf",
+    "figures_of",
+    "ping_cdf",
+    "queue_over_time",
+    "rtt_over_time",
+    "run_report",
+    "throughput_over_time",
+]
