@@ -74,7 +74,7 @@ def go_on(state: State, file: Path, cases: int) -> None:
             count(state, result)
         number = first + BLOCK - 1
         with tempfile.TemporaryDirectory() as folder:
-            kinds = list(Disturbance)
+            kinds = [each for each in Disturbance if each is not Disturbance.STUDY]
             kind = kinds[number // BLOCK % len(kinds)]
             if number % STUDY_EVERY == STUDY_EVERY - 1:
                 kind = Disturbance.STUDY
