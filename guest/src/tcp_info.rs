@@ -144,10 +144,14 @@ mod tests {
             (200, 5000, 8),
             (208, 1448, 8),
         ]);
-        let sample = TcpInfo::new(&bytes).sample();
+        let info = TcpInfo::new(&bytes);
+        let sample = info.sample();
         assert_eq!(sample.srtt, Some(Time::from_ns(20_500_000)));
         assert_eq!(sample.pacing_rate_bps, Some(10_000_000));
         assert_eq!(sample.delivery_rate_bps, Some(8000));
-        assert_eq!(sample.sent_payload_bytes, 3552);
+        assert_eq!(
+            (info.payload_sent(), info.payload_retransmitted()),
+            (5000, 1448)
+        );
     }
 }
