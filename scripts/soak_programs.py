@@ -15,20 +15,24 @@ from typing import Any
 
 from random_checks import as_toml
 from random_descriptions import description
+from soak_patience import Patience
 
 from dumbbell import errors
 from dumbbell.tables import read_parquet
 
 LONGEST_S = 20.0
+"""On a machine of its own, as all limits here."""
 STUDY_S = 300.0
 _OBEYED_S = 5.0
 """Ctrl-C is obeyed within a second; a loaded machine takes longer, a hang much longer."""
+_LOOK_S = 1.0
 _ADDRESSES_BYTES = 2_000_000 * 1024
 _SMALL_DISK_BYTES = 64 * 1024
-_INTERRUPTED = 130
 _STATUSES = {value for name, value in vars(errors).items() if name.startswith("EXIT_")}
 _STUDIES = ("queue-size-delay", "statistical-multiplexing", "traffic-policing")
 _PROGRAM = "from dumbbell.cli import main; import sys; sys.argv[0] = 'dumbbell'; main()"
+_TOLD = _PROGRAM.replace("main()", "print(flush=True); main()")
+"""Says when it begins to listen: until then, Ctrl-C is Python's own, with a traceback."""
 _SIGNS = ("Traceback", "panicked", "RUST_BACKTRACE")
 _NOTES = "what the user wrote\n"
 
@@ -63,9 +67,15 @@ def disturbed(number: int, kind: Disturbance, folder: Path) -> dict[str, Any]:
     return {"number": number, "kind": kind.value, "seconds": took_s, "faults": found}
 
 
-def _start(folder: Path, *words: str, before: tuple[str, ...] = (), **more: Any) -> Any:
+def _start(
+    folder: Path,
+    *words: str,
+    before: tuple[str, ...] = (),
+    program: str = _PROGRAM,
+    **more: Any,
+) -> Any:
     return subprocess.Popen(
-        [*before, sys.executable, "-c", _PROGRAM, *words],
+        [*before, sys.executable, "-c", program, *words],
         cwd=folder,
         text=True,
         stdout=subprocess.PIPE,
@@ -76,12 +86,16 @@ def _start(folder: Path, *words: str, before: tuple[str, ...] = (), **more: Any)
 
 def _ended(process: Any, statuses: set[int], longest_s: float = LONGEST_S) -> list[str]:
     """Waits for the end, and judges it."""
-    try:
-        _, said = process.communicate(timeout=longest_s)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
-        return [f"no end within {longest_s:.0f} s"]
+    patience = Patience(process.pid, longest_s)
+    said = None
+    while said is None:
+        try:
+            _, said = process.communicate(timeout=_LOOK_S)
+        except subprocess.TimeoutExpired:
+            if patience.is_lost():
+                process.kill()
+                process.communicate()
+                return [f"no end within {longest_s:.0f} s"]
     found = [f"says {sign}: {said[-2000:]}" for sign in _SIGNS if sign in said]
     if process.returncode not in statuses:
         found.append(f"status {process.returncode}: {said[-500:]}")
@@ -127,12 +141,11 @@ def _notes(folder: Path) -> list[str]:
 
 def _interrupted(draw: random.Random, folder: Path) -> list[str]:
     number = draw.choice([signal.SIGINT, signal.SIGTERM])
-    process = _start(folder, "run", "case.toml", "--out", "tables")
-    # Before the program is there to obey, Python itself ends with a traceback.
-    time.sleep(draw.uniform(0.8, 1.6))
+    process = _start(folder, "run", "case.toml", "--out", "tables", program=_TOLD)
+    process.stdout.readline()
+    time.sleep(draw.uniform(0.005, 1.6))
     process.send_signal(number)
-    statuses = {0, _INTERRUPTED, 128 + number, -number}
-    return _ended(process, statuses, _OBEYED_S)
+    return _ended(process, {0, errors.EXIT_STOPPED}, _OBEYED_S)
 
 
 def _on_a_full_disk(_: random.Random, folder: Path) -> list[str]:
@@ -169,7 +182,7 @@ def _study(draw: random.Random, folder: Path) -> list[str]:
     if draw.random() < 0.5:
         time.sleep(draw.uniform(1, 10))
         process.send_signal(signal.SIGINT)
-        return _ended(process, {*_STATUSES, _INTERRUPTED}, LONGEST_S)
+        return _ended(process, _STATUSES, LONGEST_S)
     found = _ended(process, {errors.EXIT_DONE, errors.EXIT_CONTRADICTED_OR_FAILED}, STUDY_S)
     claims = folder / "page/claims.json"
     if not found and not json.loads(claims.read_text(encoding="utf-8"))["claims"]:

@@ -413,10 +413,6 @@ impl TcpFlow {
             let sender = totals.add(connection)?;
             sample = (*which == 0).then_some(sender);
         }
-        if let Some(sample) = &mut sample {
-            sample.retransmitted_pkts = totals.retransmitted_pkts;
-            sample.sent_payload_bytes = totals.payload_sent - totals.payload_retransmitted;
-        }
         Ok((totals, sample))
     }
 

@@ -70,7 +70,7 @@ impl<'a> TcpInfo<'a> {
         (unacked + again).saturating_sub(sacked + lost)
     }
 
-    /// A row of samples; counters are those of this connection alone.
+    /// What a row of samples has of the sender.
     pub fn sample(self) -> TcpSample {
         let measured = self.u32(68) > 0;
         let pacing = self.u64(104);
@@ -82,8 +82,6 @@ impl<'a> TcpInfo<'a> {
             srtt: measured.then(|| self.micros(68)),
             rttvar: measured.then(|| self.micros(72)),
             min_rtt: (self.u32(148) != NO_MIN_RTT && measured).then(|| self.micros(148)),
-            retransmitted_pkts: self.retransmitted(),
-            sent_payload_bytes: self.payload_sent() - self.payload_retransmitted(),
             pacing_rate_bps: (pacing != PACING_UNLIMITED).then(|| pacing.saturating_mul(8)),
             delivery_rate_bps: (delivery > 0).then(|| delivery.saturating_mul(8)),
         }
@@ -146,10 +144,14 @@ mod tests {
             (200, 5000, 8),
             (208, 1448, 8),
         ]);
-        let sample = TcpInfo::new(&bytes).sample();
+        let info = TcpInfo::new(&bytes);
+        let sample = info.sample();
         assert_eq!(sample.srtt, Some(Time::from_ns(20_500_000)));
         assert_eq!(sample.pacing_rate_bps, Some(10_000_000));
         assert_eq!(sample.delivery_rate_bps, Some(8000));
-        assert_eq!(sample.sent_payload_bytes, 3552);
+        assert_eq!(
+            (info.payload_sent(), info.payload_retransmitted()),
+            (5000, 1448)
+        );
     }
 }

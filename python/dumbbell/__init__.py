@@ -22,9 +22,13 @@ Names are loaded when first used: importing this package costs next to nothing.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+# As in `typing`, which takes longer to load than all the rest: until the command line listens,
+# Ctrl-C is Python's own, with a traceback.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from dumbbell import (
         backends,
         claims,

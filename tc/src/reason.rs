@@ -17,6 +17,8 @@ pub enum Reason {
     Replaced,
     /// It has more digits than are held here, and than show.
     TooFine,
+    /// `red`: tc finds no weight of the average for it, or one too small for the kernel.
+    NoWeight,
     /// No packet would ever get through.
     DropsAll,
     /// The kernel can do it, this laboratory cannot.
@@ -31,6 +33,9 @@ impl fmt::Display for Reason {
             Reason::Ignored => "tc or the kernel ignores it, as if it were not there",
             Reason::Replaced => "the kernel takes another value in its place",
             Reason::TooFine => "it has more digits than can be held",
+            Reason::NoWeight => {
+                "there is no averaging weight (Wlog) that tc and the kernel can hold"
+            }
             Reason::DropsAll => "every packet would be dropped",
             Reason::NotModelled => "tc takes it, but it is not modelled here",
         })

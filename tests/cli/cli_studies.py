@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dumbbell import metrics
 from dumbbell.backends.kernel import KernelMissingError
 from dumbbell.claims import Claim, Runs, judge
-from dumbbell.claims.rules import Equals
+from dumbbell.claims.rules import Check, Equals
 from dumbbell.errors import RunError
 from dumbbell.report import Report
 from dumbbell.spec import Experiment
@@ -55,6 +57,7 @@ class OneQueue:
             sojourn_ms,
             at_least=options.replications or 10,
             jobs=options.jobs,
+            memory_bytes=options.memory_bytes,
             seed=options.seed,
             task=self.id,
             on_progress=options.on_progress,
@@ -91,10 +94,26 @@ class Lacking(OneQueue):
         raise AssertionError("it was said that it cannot be run")
 
 
+class FailsACheck(OneQueue):
+    """What it claims holds; what holds by construction does not."""
+
+    def reproduce(self, options: StudyOptions) -> Report:
+        report = super().reproduce(options)
+        claim = Claim(
+            id="one-queue",
+            statement="There is one queue",
+            source="dumbbell",
+            rule=Check(value=1.0, because="the description has one", unit="queues"),
+        )
+        failed = judge(claim, Runs([1.0, 1.0, 2.0]))
+        return replace(report, judged=[*report.judged, failed])
+
+
 # rho = 0.2, service 4 ms: T = 4 + 0.2 * 4 / (2 * 0.8) = 4.5 ms (Pollaczek-Khinchine).
 TRUE = OneQueue("md1", 4.5)
 FALSE = OneQueue("md1-wrong", 9.0)
 BROKEN = Broken("broken", 1.0)
+FAILS_A_CHECK = FailsACheck("fails-a-check", 4.5)
 LACKING = Lacking("lacking", 1.0)
 LONG = OneQueue("md1-long", 4.5, "200000s")
 ENDLESS = OneQueue("md1-endless", 4.5, "16000000s")

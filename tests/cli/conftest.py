@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -10,13 +11,28 @@ import cli_studies
 import pytest
 
 from dumbbell import studies
-from dumbbell.cli import main
+from dumbbell.cli import leaving, main
 
 HERE = Path(__file__).parent
-_STUDIES = (cli_studies.TRUE, cli_studies.FALSE, cli_studies.BROKEN, cli_studies.LACKING)
+_STUDIES = (
+    cli_studies.TRUE,
+    cli_studies.FALSE,
+    cli_studies.BROKEN,
+    cli_studies.FAILS_A_CHECK,
+    cli_studies.LACKING,
+)
 
 Result = tuple[int, str, str]
 Dumbbell = Callable[..., Result]
+
+
+@pytest.fixture(autouse=True)
+def signals_as_they_were() -> Iterator[None]:
+    """The command line keeps its handlers to the end of its process."""
+    before = [(number, signal.getsignal(number)) for number in leaving.stop_signals()]
+    yield
+    for number, handler in before:
+        signal.signal(number, handler)
 
 
 @pytest.fixture
@@ -65,7 +81,7 @@ import sys
 sys.path.insert(0, {str(HERE)!r})
 import types, cli_studies
 from dumbbell import studies
-from dumbbell.cli import main
+from dumbbell.cli import leaving, main
 module = types.ModuleType("chosen")
 module.STUDY = cli_studies.{study}
 sys.modules["chosen"] = module

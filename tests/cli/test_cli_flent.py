@@ -46,6 +46,12 @@ def test_a_file_is_not_overwritten_by_another_run(dumbbell: Dumbbell, tmp_path: 
     assert names == [f"{stem}.2.flent.gz", f"{stem}.flent.gz"]
 
 
+def test_what_the_run_may_use_can_be_said(dumbbell: Dumbbell) -> None:
+    code, _, error = dumbbell("flent", "ping", "-l", "2", "--memory", "100kb")
+    assert code == 2
+    assert "102 kB of free memory" in error
+
+
 def test_without_a_plot_there_is_the_summary(dumbbell: Dumbbell, tmp_path: Path) -> None:
     code, out, _ = dumbbell("flent", "tcp_1up", *SHORT)
     assert code == 0

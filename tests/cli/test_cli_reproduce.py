@@ -46,6 +46,27 @@ def test_a_contradiction_of_theory_is_status_one(
     assert (tmp_path / "here" / "index.html").is_file()
 
 
+def test_a_check_that_fails_is_status_one(dumbbell: Dumbbell, only: Callable[..., None]) -> None:
+    """What holds by construction does not: a fault of the laboratory's."""
+    only("fails-a-check")
+    code, out, _ = dumbbell("reproduce", "fails-a-check")
+    assert code == 1
+    assert "fails a check of ours: one-queue" in out
+    assert "contradicts theory" not in out
+
+
+def test_what_runs_may_use_can_be_said(dumbbell: Dumbbell, only: Callable[..., None]) -> None:
+    only("md1")
+    code, _, error = dumbbell("reproduce", "md1", "--memory", "100kb")
+    assert code == 2
+    assert "102 kB of free memory" in error
+    assert dumbbell("reproduce", "md1", "--memory", "1gb")[0] == 0
+    assert cli_studies.SEEN[-1].memory_bytes == 2**30
+    code, _, error = dumbbell("reproduce", "md1", "--memory", "lots")
+    assert code == 2
+    assert "--memory: 'lots'" in error
+
+
 def test_all_writes_an_index_and_outlives_a_failure(
     dumbbell: Dumbbell, only: Callable[..., None], tmp_path: Path
 ) -> None:

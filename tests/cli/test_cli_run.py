@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from dumbbell import metrics
-from dumbbell.backends import simulate
+from dumbbell.backends import Cost, simulate
 from dumbbell.cli.failing import exit_code_of
+from dumbbell.cli.running import say_if_long
 from dumbbell.formats import read_ping
 from dumbbell.spec import Experiment
 from dumbbell.tables import read_parquet
@@ -300,6 +301,21 @@ def test_a_failed_allocation_is_said_in_a_sentence(capsys: pytest.CaptureFixture
     error = capsys.readouterr().err
     assert error.startswith("error: there is not enough memory")
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("wall_s", "said"),
+    [
+        (59.0, ""),
+        (394.4, "this takes some 7 minutes: 2e+09 events are foreseen\n"),
+        (48 * 3600.0, ""),  # is refused
+    ],
+)
+def test_a_run_of_minutes_says_so_first(
+    wall_s: float, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    say_if_long(Cost(1_971_834_946, 1_143_843, wall_s))
+    assert capsys.readouterr() == ("", said)
 
 
 def test_what_a_run_may_use_can_be_said(dumbbell: Dumbbell, lab: str) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from dumbbell.cli.stopping import stop_signals, stopped_by_ctrl_c
+from dumbbell.cli.leaving import stop_signals
+from dumbbell.cli.stopping import stopped_by_ctrl_c
 
 
 @pytest.fixture(autouse=True)

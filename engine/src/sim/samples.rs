@@ -55,8 +55,19 @@ pub struct FlowSample {
     pub dropped_pkts: u64,
     /// Sum of one-way delays, seconds.
     pub delay_sum_s: f64,
-    /// What its TCP sender knows; None for UDP.
+    /// What its TCP sender knows; None for UDP, and while there is no connection.
     pub tcp: Option<TcpSample>,
+    /// What its TCP senders have sent; None for UDP.
+    pub sent: Option<TcpSent>,
+}
+
+/// Sums over all of a flow's connections, those that are closed included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TcpSent {
+    /// Sent again since the start.
+    pub retransmitted_pkts: u64,
+    /// Payload sent for the first time since the start.
+    pub payload_bytes: u64,
 }
 
 /// What a TCP sender knows at an instant, as in Linux's `tcp_info`.
@@ -74,10 +85,6 @@ pub struct TcpSample {
     pub rttvar: Option<Time>,
     /// Least round-trip time.
     pub min_rtt: Option<Time>,
-    /// Sent again since the start.
-    pub retransmitted_pkts: u64,
-    /// Payload sent for the first time since the start.
-    pub sent_payload_bytes: u64,
     /// What it paces with; None when it does not.
     pub pacing_rate_bps: Option<u64>,
     /// Last estimate of the rate of delivery; None before the first.
@@ -128,6 +135,7 @@ impl Samples {
                 dropped_pkts: conversation.counters.dropped_pkts,
                 delay_sum_s: seconds(conversation.delay_total()),
                 tcp: conversation.tcp().and_then(TcpFlow::sample),
+                sent: conversation.tcp().map(TcpFlow::sent),
             });
         }
     }

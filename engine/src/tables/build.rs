@@ -287,20 +287,26 @@ fn queue_samples(world: &World, stop: &AtomicBool) -> Table {
     }
 }
 
+/// A column of what there is not in every row of samples.
+fn or_none<'a>(
+    name: &'static str,
+    rows: impl Iterator<Item = &'a FlowSample>,
+    value: impl Fn(&FlowSample) -> Option<u64>,
+) -> Column {
+    let or_none = |sample| value(sample).map_or(NONE, |known| known as i64);
+    Column {
+        name,
+        values: Values::I64(rows.map(or_none).collect()),
+    }
+}
+
 /// A column of what TCP senders know.
 fn of_tcp<'a>(
     name: &'static str,
     rows: impl Iterator<Item = &'a FlowSample>,
     value: impl Fn(&TcpSample) -> Option<u64>,
 ) -> Column {
-    let or_none = |sample: &FlowSample| {
-        let known = sample.tcp.as_ref().and_then(&value);
-        known.map_or(NONE, |known| known as i64)
-    };
-    Column {
-        name,
-        values: Values::I64(rows.map(or_none).collect()),
-    }
+    or_none(name, rows, |sample| sample.tcp.as_ref().and_then(&value))
 }
 
 fn flow_samples(world: &World, stop: &AtomicBool) -> Table {
@@ -325,11 +331,11 @@ fn flow_samples(world: &World, stop: &AtomicBool) -> Table {
         of_tcp("srtt_ns", rows(), |tcp| ns(tcp.srtt)),
         of_tcp("rttvar_ns", rows(), |tcp| ns(tcp.rttvar)),
         of_tcp("min_rtt_ns", rows(), |tcp| ns(tcp.min_rtt)),
-        of_tcp("retransmitted_pkts", rows(), |tcp| {
-            Some(tcp.retransmitted_pkts)
+        or_none("retransmitted_pkts", rows(), |s| {
+            s.sent.map(|sent| sent.retransmitted_pkts)
         }),
-        of_tcp("sent_payload_bytes", rows(), |tcp| {
-            Some(tcp.sent_payload_bytes)
+        or_none("sent_payload_bytes", rows(), |s| {
+            s.sent.map(|sent| sent.payload_bytes)
         }),
         of_tcp("pacing_rate_bps", rows(), |tcp| tcp.pacing_rate_bps),
         of_tcp("delivery_rate_bps", rows(), |tcp| tcp.delivery_rate_bps),

@@ -20,7 +20,7 @@ use super::{FlowStreams, Generator};
 use crate::capture::frames::Carried;
 use crate::sim::random::Stream;
 use crate::sim::rows::Rows;
-use crate::sim::samples::TcpSample;
+use crate::sim::samples::{TcpSample, TcpSent};
 use crate::sim::time::Time;
 use crate::spec::Source;
 use crate::tcp::receiver::scale_of;
@@ -538,7 +538,6 @@ impl TcpFlow {
     pub fn sample(&self) -> Option<TcpSample> {
         let sender = self.sender()?;
         let (window, round_trip) = (sender.window(), sender.round_trip());
-        let statistics = self.statistics();
         let bits = |bytes_per_s: u64| 8 * bytes_per_s;
         let ssthresh = window.ssthresh_pkts;
         Some(TcpSample {
@@ -548,11 +547,18 @@ impl TcpFlow {
             srtt: round_trip.srtt(),
             rttvar: round_trip.rttvar(),
             min_rtt: round_trip.min_rtt(),
-            retransmitted_pkts: statistics.retransmitted_pkts,
-            sent_payload_bytes: statistics.sent_payload_bytes,
             pacing_rate_bps: sender.pacing_rate_bytes_per_s().map(bits),
             delivery_rate_bps: sender.delivery_rate_bytes_per_s().map(bits),
         })
+    }
+
+    /// What its senders have sent until now.
+    pub fn sent(&self) -> TcpSent {
+        let statistics = self.statistics();
+        TcpSent {
+            retransmitted_pkts: statistics.retransmitted_pkts,
+            payload_bytes: statistics.sent_payload_bytes,
+        }
     }
 }
 

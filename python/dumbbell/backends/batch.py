@@ -106,19 +106,26 @@ def run_many(
     yield from _Runner(source, cancel, on_progress, on_failure).runs()
 
 
-def threads_for(experiments: Iterable[Resolvable], *, backend: str = "sim", jobs: int = 0) -> int:
+def threads_for(
+    experiments: Iterable[Resolvable],
+    *,
+    backend: str = "sim",
+    jobs: int = 0,
+    memory_bytes: int | None = None,
+) -> int:
     """Check experiments before any is run, and say how many may run side by side.
 
     Args:
         experiments: All that will be mixed in one batch.
         backend: Where.
         jobs: As many threads at most; 0 for one a core.
+        memory_bytes: What they may use together, as for `run_many`.
 
     Raises:
         SpecError: One of them is not allowed, would not fit in memory or would take days.
     """
     threads = usable_threads(jobs)
-    source = _Preparer(get_backend(backend), threads, MemoryLimit(), ())
+    source = _Preparer(get_backend(backend), threads, MemoryLimit(memory_bytes), ())
     return min((source.prepared(each).max_threads for each in experiments), default=threads)
 
 

@@ -4,10 +4,16 @@ A :class:`Claim` is a sentence somebody published or that theory implies, togeth
 (:mod:`dumbbell.claims.rules`) by which it will be judged, written before anything is run.
 :func:`judge` applies the rule to evidence (:mod:`dumbbell.claims.evidence`) and returns a
 :class:`Judged`, which nothing else can make. :func:`contradicted` decides the exit status of a
-whole study: does any theory claim fail, beyond a familywise error?
+whole study: does any theory claim fail, beyond a familywise error? So does :func:`failed_checks`:
+does anything fail that holds by construction?
 """
 
-from dumbbell.claims.contradiction import FAMILYWISE_ERROR, contradicted, contradicting
+from dumbbell.claims.contradiction import (
+    FAMILYWISE_ERROR,
+    contradicted,
+    contradicting,
+    failed_checks,
+)
 from dumbbell.claims.decision import Decision, Found, Identified, Missed, Turn
 from dumbbell.claims.evidence import (
     Curves,
@@ -66,6 +72,7 @@ __all__ = [
     "contradicting",
     "counts_of",
     "facts_of",
+    "failed_checks",
     "from_json",
     "judge",
     "not_testable",

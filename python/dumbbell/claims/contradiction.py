@@ -1,11 +1,16 @@
-"""When a measurement contradicts theory: per claim a p-value, per study Holm's procedure."""
+"""When a study's exit status is 1: a measurement contradicts theory, or a check of ours fails.
+
+Of theory: per claim a p-value, per study Holm's procedure. A check is no measurement: one run that
+fails it is a fault of the laboratory.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from dumbbell.claims.rules.base import Standing
-from dumbbell.claims.view import AnyJudged, ClaimView, view_of
+from dumbbell.claims.verdicts import Verdict
+from dumbbell.claims.view import AnyJudged, ClaimView, view_of, views_of
 from dumbbell.stats import holm
 
 FAMILYWISE_ERROR = 0.001
@@ -42,3 +47,8 @@ def contradicting(
 def contradicted(judged: Sequence[AnyJudged], familywise: float = FAMILYWISE_ERROR) -> bool:
     """Whether any theory claim is contradicted (exit status 1). See :func:`contradicting`."""
     return bool(contradicting(judged, familywise))
+
+
+def failed_checks(judged: Sequence[AnyJudged]) -> list[ClaimView]:
+    """The checks of ours that a run fails (exit status 1): what holds by construction does not."""
+    return [view for view in views_of(judged) if view.verdict is Verdict.CHECK_FAILS]

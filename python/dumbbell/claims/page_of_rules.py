@@ -78,7 +78,7 @@ the study is run; one that was changed after a run says so and when (*amended*).
   smaller than the published one. A calibration is a number that chose a parameter. A check holds
   by construction.
 - **Exit status 1** (a contradiction with theory) needs a p-value that Holm's procedure over all
-  claims of theory leaves below 0.1 %.
+  claims of theory leaves below 0.1 %; or a check that fails, which is a fault of ours.
 
 Each table of wrong verdicts below comes from numbers drawn with a known truth: σ is the standard
 deviation of one replication, n the number of replications. *Wrong* is a verdict of agreement on a

@@ -1,8 +1,8 @@
 """The command line: ``dumbbell studies | reproduce | run | flent | analyze | schema``.
 
-Exit status: 0 done; 1 a theory claim is contradicted, or a run failed; 2 bad input; 3 a disk is
-full; 130 stopped by Ctrl-C. An error is one message on standard error, results are on standard
-output.
+Exit status: 0 done; 1 a theory claim is contradicted, a check of ours or a run failed; 2 bad input;
+3 a disk is full; 130 stopped by Ctrl-C. An error is one message on standard error, results are on
+standard output.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from typing import NoReturn
 
+from dumbbell.cli.leaving import leave_at_once_when_asked, leave_when_asked
 from dumbbell.errors import EXIT_STOPPED
 
 __all__ = ["main"]
@@ -18,10 +19,12 @@ __all__ = ["main"]
 def main() -> NoReturn:
     """Run the command line and leave with its exit status."""
     try:
+        leave_when_asked()
         status = _run()
     except KeyboardInterrupt:
-        # Before a command listens itself: while modules are loaded.
+        # Where no command listens itself.
         status = EXIT_STOPPED
+    leave_at_once_when_asked()
     sys.exit(status)
 
 

@@ -14,6 +14,7 @@ from dumbbell.cli.ccperf import ccperf_app
 from dumbbell.cli.figures_command import figures_command
 from dumbbell.cli.flent_command import flent_command
 from dumbbell.cli.kernel import kernel_app
+from dumbbell.cli.memory import MEMORY_HELP
 
 PIPED_WIDTH = 120
 """Columns of tables that no terminal limits."""
@@ -38,6 +39,7 @@ Replace = Annotated[
         "--replace", help="Also where another experiment's result lies; your own files stay."
     ),
 ]
+Memory = Annotated[str | None, typer.Option(help=MEMORY_HELP, metavar="SIZE")]
 Backend = Annotated[str, typer.Option(help="Where to run: sim or kernel.")]
 
 
@@ -88,6 +90,7 @@ def reproduce(
     ] = None,
     seed: Annotated[int, typer.Option(help="All randomness follows from it.")] = 1,
     jobs: Annotated[int, typer.Option(help="Threads; 0 for one a core.")] = 0,
+    memory: Memory = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Folder of the page (results/STUDY; of all, results).", metavar="DIR"),
@@ -100,9 +103,11 @@ def reproduce(
 ) -> None:
     """Run a published experiment again and judge its claims.
 
-    Exit status: 0 done, 1 a theory claim is contradicted or a run failed, 2 bad input.
+    Exit status: 0 done, 1 a theory claim is contradicted, a check or a run failed, 2 bad
+    input.
     """
     from dumbbell.cli import reproducing
+    from dumbbell.cli.memory import memory_bytes
     from dumbbell.studies import StudyOptions
 
     options = StudyOptions(
@@ -111,6 +116,7 @@ def reproduce(
         precision=precision,
         seed=seed,
         jobs=jobs,
+        memory_bytes=memory_bytes(memory),
         quick=quick,
     )
     status = reproducing.reproduce(
@@ -126,10 +132,7 @@ def run(
     backend: Backend = "sim",
     replication: Annotated[int, typer.Option(help="Chooses the random numbers.", min=0)] = 0,
     seed: Annotated[int | None, typer.Option(help="Instead of the file's.")] = None,
-    memory: Annotated[
-        str | None,
-        typer.Option(help="What it may use, such as 2gb; else what is free.", metavar="SIZE"),
-    ] = None,
+    memory: Memory = None,
     out: Annotated[
         Path | None, typer.Option(help="Write the tables to this folder.", metavar="DIR")
     ] = None,

@@ -54,6 +54,7 @@ class FlentOptions:
         backend: Where to run.
         seed: All randomness follows from it.
         replication: Chooses the random numbers.
+        memory_bytes: What the run may use; None for what is free.
         timer_hz: Of the kernel that is modelled.
         irtt: Whether the program irtt measures latency over UDP.
     """
@@ -79,6 +80,7 @@ class FlentOptions:
     backend: str = "sim"
     seed: int = 1
     replication: int = 0
+    memory_bytes: int | None = None
     timer_hz: int = 1000
     irtt: bool = False
 
@@ -221,7 +223,12 @@ def _run(test: FlentTest, experiment: Experiment, options: FlentOptions) -> Flen
     if options.plot:
         _check_plot(test, options.plot)
     with hint_at_instead():
-        run = run_one(experiment, options.replication, options.backend)
+        run = run_one(
+            experiment,
+            options.replication,
+            options.backend,
+            may_use_bytes=options.memory_bytes,
+        )
     return flent_file(run, test, title=options.title, note=options.note, queues=queues)
 
 

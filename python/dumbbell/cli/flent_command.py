@@ -9,6 +9,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from dumbbell.cli.memory import MEMORY_HELP
+
 _FLENT = "Flent's options"
 _NETWORK = "The network"
 _RUN = "How it is run"
@@ -107,6 +109,9 @@ def flent_command(
     replication: Annotated[
         int, typer.Option(help="Chooses the random numbers.", min=0, rich_help_panel=_RUN)
     ] = 0,
+    memory: Annotated[
+        str | None, typer.Option(help=MEMORY_HELP, metavar="SIZE", rich_help_panel=_RUN)
+    ] = None,
     timer_hz: Annotated[
         int, typer.Option(help="Timer ticks a second: 100, 250, 1000.", rich_help_panel=_RUN)
     ] = 1000,
@@ -118,6 +123,7 @@ def flent_command(
     """
     from dumbbell.cli.analyzing import FLENT_ENDS
     from dumbbell.cli.flent import FlentOptions, flent, list_plots, list_tests
+    from dumbbell.cli.memory import memory_bytes
     from dumbbell.spec.flent import Network
 
     console = Console(file=sys.stdout)
@@ -158,6 +164,7 @@ def flent_command(
         backend=backend,
         seed=seed,
         replication=replication,
+        memory_bytes=memory_bytes(memory),
         timer_hz=timer_hz,
         irtt=irtt,
     )

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import signal
 import sys
 from pathlib import Path
-from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -46,7 +44,6 @@ def build(
     from dumbbell.cli.progress import shown_progress
     from dumbbell.sweep import Progress
 
-    _heed_signals()
     try:
         with shown_progress() as show:
             info = build_kernel(
@@ -98,7 +95,6 @@ def test(*, hz: Hz = 1000, as_json: Json = False) -> None:
 
     check_hz(hz)
     found: list[Check | Finding] = list(host_checks())
-    _heed_signals()
     try:
         if all(each.ok for each in found):
             found += self_test(require_kernel(hz).path)
@@ -131,17 +127,6 @@ def _print_info(info: Any, as_json: bool, more: dict[str, Any] | None = None) ->
     print(f"compiler  {info.compiler}")
     if more is not None:
         print(f"guest     {more['guest'] or 'has not been built'}")
-
-
-def _heed_signals() -> None:
-    from dumbbell.cli.stopping import stop_signals
-
-    for number in stop_signals():
-        signal.signal(number, _as_ctrl_c)
-
-
-def _as_ctrl_c(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 def _console() -> Console:

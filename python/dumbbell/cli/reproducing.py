@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from dumbbell.claims import contradicting, to_rows
+from dumbbell.claims import contradicting, failed_checks, to_rows
 from dumbbell.cli.failing import print_error, print_warning
 from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.progress import shown_progress
@@ -124,8 +124,9 @@ def _survived(error: DumbbellError, *, alone: bool) -> DumbbellError:
 
 def _status(written: Iterable[_Written], not_run: Iterable[DumbbellError]) -> int:
     """That of the worst that happened."""
-    against = any(contradicting(each.report.judged) for each in written)
-    of_claims = EXIT_CONTRADICTED_OR_FAILED if against else EXIT_DONE
+    judged = [each.report.judged for each in written]
+    is_wrong = any(contradicting(each) or failed_checks(each) for each in judged)
+    of_claims = EXIT_CONTRADICTED_OR_FAILED if is_wrong else EXIT_DONE
     return max([of_claims, *(why.exit_code for why in not_run)])
 
 
@@ -216,10 +217,13 @@ def _interrupted(
 def _print(done: _Written, console: Console) -> None:
     console.print(claims_table(done.report.judged, title=done.report.title))
     console.print(Text(done.report.summary))
-    against = contradicting(done.report.judged)
-    if against:
-        names = ", ".join(each.id for each in against)
-        console.print(Text(f"contradicts theory: {names}", style="bold red"))
+    for what, found in (
+        ("contradicts theory", contradicting(done.report.judged)),
+        ("fails a check of ours", failed_checks(done.report.judged)),
+    ):
+        if found:
+            names = ", ".join(each.id for each in found)
+            console.print(Text(f"{what}: {names}", style="bold red"))
     console.print(Text(f"page: {done.page}"), soft_wrap=True)
 
 

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import math
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from rich.console import Console
 
-from dumbbell.backends import BatchProgress, get_backend, run_many
+from dumbbell.backends import BatchProgress, Cost, get_backend, run_many
+from dumbbell.backends.guard import LONGEST_S
 from dumbbell.cli.jsonable import json_text
+from dumbbell.cli.memory import memory_bytes
 from dumbbell.cli.noticing import print_notices
 from dumbbell.cli.progress import shown_progress
 from dumbbell.cli.stopping import stopped_by_ctrl_c
 from dumbbell.cli.summary import print_summary, summary_numbers
 from dumbbell.cli.telling import tell
 from dumbbell.cli.waiting import say_if_pipe
-from dumbbell.errors import RunError, SpecError
+from dumbbell.errors import RunError
 from dumbbell.formats import ping_text, tc_iterate_text
 from dumbbell.spec import Experiment
 from dumbbell.sweep import Interrupted, Progress
 from dumbbell.tables import Run, run_folder, write_parquet
-from dumbbell.units import UnitError, parse_size_bytes
+
+LONG_S = 60.0
+"""A run that is foreseen to take longer is announced."""
 
 
 def run_file(
@@ -44,7 +50,7 @@ def run_file(
     experiment = Experiment.from_toml(file)
     if seed is not None:
         experiment = experiment.with_seed(seed)
-    memory_bytes = None if memory is None else _memory_bytes(memory)
+    may_use_bytes = memory_bytes(memory)
     place = None
     if out is not None:
         place = run_folder(
@@ -57,7 +63,7 @@ def run_file(
             tell=tell,
         )
         place.check()
-    run = run_one(experiment, replication, backend, memory_bytes=memory_bytes)
+    run = run_one(experiment, replication, backend, may_use_bytes=may_use_bytes)
     if place is not None:
         write_parquet(run, place, _texts(run))
     notices = experiment.notices()
@@ -71,23 +77,16 @@ def run_file(
             console.print(f"tables: {out}", markup=False, soft_wrap=True)
 
 
-def _memory_bytes(memory: str) -> int:
-    try:
-        return parse_size_bytes(memory)
-    except UnitError as error:
-        allowed = "a size with its unit, such as 500mb or 2gb (of 1024 megabytes)"
-        raise SpecError("--memory", memory, allowed, error.hint) from None
-
-
 def run_one(
-    experiment: Experiment, replication: int, backend: str, *, memory_bytes: int | None = None
+    experiment: Experiment, replication: int, backend: str, *, may_use_bytes: int | None = None
 ) -> Run:
-    """One run, with progress shown and Ctrl-C heard.
+    """One run, with progress shown and Ctrl-C heard; said first when it takes minutes.
 
     Raises:
         Interrupted: It was stopped.
         RunError: It failed.
     """
+    say_if_long(get_backend(backend).check(experiment.resolved_json()))
     with stopped_by_ctrl_c() as stop, shown_progress() as show:
 
         def tell(progress: BatchProgress) -> None:
@@ -97,7 +96,7 @@ def run_one(
             [(experiment, replication)],
             backend=backend,
             jobs=1,
-            memory_bytes=memory_bytes,
+            memory_bytes=may_use_bytes,
             cancel=stop,
             on_progress=tell,
         )
@@ -106,6 +105,16 @@ def run_one(
         if stop.is_set():
             raise Interrupted("stopped; nothing was written")
     raise RunError("the run gave no result")
+
+
+def say_if_long(cost: Cost) -> None:
+    """On standard error, where progress is shown too: whether to wait for it is decided now."""
+    if LONG_S < cost.wall_s <= LONGEST_S:
+        minutes = math.ceil(cost.wall_s / 60)
+        print(
+            f"this takes some {minutes} minutes: {cost.events:.2g} events are foreseen",
+            file=sys.stderr,
+        )
 
 
 def _texts(run: Run) -> dict[str, str]:

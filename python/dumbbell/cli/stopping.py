@@ -11,12 +11,7 @@ import threading
 from collections.abc import Iterator
 from types import FrameType
 
-_ASKING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-
-
-def stop_signals() -> list[signal.Signals]:
-    """Those that ask this process to end: not one that it was started to ignore (`nohup`)."""
-    return [number for number in _ASKING if signal.getsignal(number) is not signal.SIG_IGN]
+from dumbbell.cli.leaving import stop_signals
 
 
 @contextlib.contextmanager

@@ -28,6 +28,7 @@ class StudyOptions:
             None.
         seed: All randomness follows from it.
         jobs: Threads; 0 for one a core. Results do not depend on it.
+        memory_bytes: What runs may use together, at most; None for what is free.
         quick: Few replications, for a first look in seconds.
         on_progress: Called about ten times a second.
         cancel: Set by whoever wants it to stop: the study then reports on the replications that
@@ -39,6 +40,7 @@ class StudyOptions:
     precision: float | None = None
     seed: int = 1
     jobs: int = 0
+    memory_bytes: int | None = None
     quick: bool = False
     on_progress: ProgressCallback | None = field(default=None, compare=False)
     cancel: Cancellation | None = field(default=None, compare=False)

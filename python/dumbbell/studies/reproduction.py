@@ -112,7 +112,12 @@ class Reproduction(ABC):
     def check_backends(self) -> None:
         """Look whether the backends can run what they will be asked to; see `check`."""
         if "kernel" in self.options.backends:
-            threads_for(self.on_kernel(), backend="kernel", jobs=self.options.jobs)
+            threads_for(
+                self.on_kernel(),
+                backend="kernel",
+                jobs=self.options.jobs,
+                memory_bytes=self.options.memory_bytes,
+            )
 
     # --- the report ------------------------------------------------------------------------
 
@@ -227,6 +232,7 @@ def replications(
         measure,
         at_least=at_least,
         jobs=options.jobs,
+        memory_bytes=options.memory_bytes,
         backend=backend,
         task=_named(task, backend),
         on_progress=options.on_progress,
@@ -267,7 +273,12 @@ def every_run(
 
     finished = 0
     for done in run_many(
-        jobs, backend=backend, jobs=options.jobs, cancel=options.cancel, on_progress=tell
+        jobs,
+        backend=backend,
+        jobs=options.jobs,
+        memory_bytes=options.memory_bytes,
+        cancel=options.cancel,
+        on_progress=tell,
     ):
         yield done
         finished += 1

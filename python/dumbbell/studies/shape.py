@@ -242,6 +242,7 @@ class Runner:
             precision=precision,
             precision_of=precision_of,
             jobs=options.jobs,
+            memory_bytes=options.memory_bytes,
             backend=backend,
             keep=keep,
             task=what,

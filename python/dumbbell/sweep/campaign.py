@@ -28,6 +28,7 @@ class ReplicateOptions(TypedDict, Generic[R], total=False):
     precision_of: Sequence[Quantity[R]]
     level: float
     jobs: int
+    memory_bytes: int | None
     backend: str
     seed: int | None
     keep: int
@@ -47,6 +48,7 @@ def replicate(
     precision_of: Sequence[Quantity[R]] = (None,),
     level: float = 0.95,
     jobs: int = 0,
+    memory_bytes: int | None = None,
     backend: str = "sim",
     seed: int | None = None,
     keep: int = 0,
@@ -70,6 +72,7 @@ def replicate(
             the result itself, which must then be a number.
         level: Level of that interval.
         jobs: Threads; 0 for one a core.
+        memory_bytes: What runs may use together, at most; None for what is free.
         backend: Where.
         seed: Replaces the arms' own when given.
         keep: Keep the runs of so many replications.
@@ -95,6 +98,7 @@ def replicate(
         precision_of=precision_of,
         level=level,
         jobs=jobs,
+        memory_bytes=memory_bytes,
         backend=backend,
         seed=seed,
         keep=keep,
@@ -138,7 +142,10 @@ def replicate_groups(
         }
     backend = options.get("backend", "sim")
     experiments = (each for group in groups.values() for each in group.values())
-    threads = threads_for(experiments, backend=backend, jobs=options.get("jobs", 0))
+    memory_bytes = options.get("memory_bytes")
+    threads = threads_for(
+        experiments, backend=backend, jobs=options.get("jobs", 0), memory_bytes=memory_bytes
+    )
     return _Campaign(groups, reduce, rule, options).run(backend, threads)
 
 
@@ -159,6 +166,7 @@ class _Campaign(Generic[A, B, R]):
         self._keep = options.get("keep", 0)
         self._task = options.get("task", "replications")
         self._on_progress = options.get("on_progress")
+        self._memory_bytes = options.get("memory_bytes")
         self._cancel = options.get("cancel")
         self._places = [(arm, key) for arm, group in groups.items() for key in group]
         self._results: dict[int, dict[A, R]] = {}
@@ -206,6 +214,7 @@ class _Campaign(Generic[A, B, R]):
             job_list(),
             backend=backend,
             jobs=threads,
+            memory_bytes=self._memory_bytes,
             cancel=self._cancel,
             on_progress=tell,
             on_failure=self._failed.append,

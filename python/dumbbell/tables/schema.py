@@ -100,6 +100,7 @@ def _real(name: str, unit: str, doc: str) -> Column:
 
 
 _NOT_TCP = "; -1 where not TCP or not known."
+_ALL_CONNECTIONS = ", by connections that are closed too; -1 where not TCP."
 
 
 def _level(name: str, unit: str, doc: str) -> Column:
@@ -237,8 +238,8 @@ _FLOW_SAMPLES = (
     _level("srtt_ns", "ns", "Smoothed round-trip time (RFC 6298)."),
     _level("rttvar_ns", "ns", "Its mean deviation (RFC 6298)."),
     _level("min_rtt_ns", "ns", "Least round-trip time that the sender knows of."),
-    _pkts("retransmitted_pkts", f"Segments sent again so far{_NOT_TCP}"),
-    _bytes("sent_payload_bytes", f"Payload sent for the first time so far{_NOT_TCP}"),
+    _pkts("retransmitted_pkts", f"Segments sent again so far{_ALL_CONNECTIONS}"),
+    _bytes("sent_payload_bytes", f"Payload sent for the first time so far{_ALL_CONNECTIONS}"),
     _level("pacing_rate_bps", "bit/s", "What the sender paces with; -1 also when it does not."),
     _level("delivery_rate_bps", "bit/s", "The sender's last estimate of its rate of delivery."),
 )

@@ -165,6 +165,14 @@ macro_rules! part {
 }
 
 impl QdiscError {
+    /// The same of a value that tc takes, with what is allowed beside the other values.
+    pub(super) fn with_allowed(mut self, words: String) -> Self {
+        if let QdiscError::NotTaken { allowed, .. } = &mut self {
+            *allowed = words;
+        }
+        self
+    }
+
     /// The word or value refused, shortened if long.
     pub fn value(&self) -> &str {
         part!(self, value, UnitError::value, String::as_str)

@@ -8,7 +8,7 @@
 //! | `probability P` (0.02), in units of 10^-9; `bandwidth RATE` (10mbit) | yes |
 //! | `ecn`, `harddrop`, `nodrop` (only with `ecn`) | yes |
 //! | `adaptive`, or `adaptative` (Floyd, Gummadi and Shenker 2001) | yes |
-//! | `burst` too small or too large for a weight, thresholds above 2^31 with it | refused |
+//! | `burst` too small or too large for a weight (Wlog), `max` from 2^30 on | refused |
 //! | `min` equal to `max` | yes |
 //! | `probability 1` and above, a packet sent in less than 1 us (tc makes other numbers of them) | refused |
 //! | a probability of more digits than 10^-9 holds, where the kernel sees them | refused |
@@ -27,6 +27,8 @@ use std::fmt;
 
 /// Entries of the table of idle times (`RED_STAB_SIZE`).
 pub const IDLE_TABLE_SIZE: usize = 256;
+/// With the largest weight of 1/2 the kernel's 32 bits hold no more.
+const MOST_MAX_BYTES: u32 = (1 << 30) - 1;
 /// The kernel's probability of 1, which its 32 bits do not hold.
 const PROBABILITY_ONE: f64 = 4_294_967_296.0;
 /// Shifts of 32 bits and more are none.
@@ -104,7 +106,7 @@ const MAX: Parameter = Parameter {
     unit: "bytes",
     default: Value::Number(100_000),
     default_source: "computed: three times min, or a quarter of limit",
-    range: "at least min",
+    range: "min to 1073741823 bytes",
     effect: "From this average backlog on, every packet is dropped or marked.",
 };
 
@@ -129,7 +131,7 @@ const BURST: Parameter = Parameter {
     unit: "packets",
     default: Value::Number(55),
     default_source: "computed: (2 min + max) / (3 avpkt)",
-    range: "above min / avpkt",
+    range: "from min / avpkt on, while there is a weight that lets them pass",
     effect: "How many packets may come at once before any is dropped: sets the weight of the \
              average.",
 };
@@ -254,24 +256,24 @@ impl Grammar for Red {
         if self.min_bytes == 0 || self.min_bytes > self.max_bytes {
             return refuse(&MIN, self.min_bytes);
         }
+        if self.max_bytes > MOST_MAX_BYTES {
+            return refuse(&MAX, self.max_bytes);
+        }
         let width_bytes = self.max_bytes - self.min_bytes;
         let slope = f64::from(self.probability_ppb) / f64::from(PPB) / f64::from(width_bytes);
         // `tc_red_eval_P`: a byte above the minimum must count.
         let is_steep = width_bytes == 0 || slope * f64::from(1u32 << LARGEST_SHIFT) > 1.0;
         if !(1..PPB).contains(&self.probability_ppb) || !is_steep {
-            return refuse(&PROBABILITY, self.probability_ppb);
+            let probability = probability_text(self.probability_ppb);
+            return Err(Red::DISCIPLINE.out_of_range(&PROBABILITY, probability));
         }
         let bytes_per_second = self.bandwidth_bps / 8;
         let is_whole = is_rate(self.bandwidth_bps);
         if !is_whole || !(1..=u64::from(u32::MAX)).contains(&bytes_per_second) {
             return Err(Red::DISCIPLINE.out_of_range(&BANDWIDTH, self.bandwidth_bps));
         }
-        let Some(weight_log2) = self.weight_log2() else {
-            return refuse(&BURST, self.burst_packets);
-        };
-        // The kernel keeps thresholds with so many bits after the point, in 32 bits in all.
-        if self.max_bytes.leading_zeros() <= u32::from(weight_log2) {
-            return refuse(&MAX, self.max_bytes);
+        if !self.has_weight() {
+            return Err(self.without_weight());
         }
         if self.packet_ticks().is_none() {
             let bandwidth = format_rate(self.bandwidth_bps);
@@ -309,6 +311,48 @@ impl Red {
             self.burst_packets = bytes / packet_bytes;
         }
         Ok(())
+    }
+
+    /// Whether tc finds a weight of the average (`tc_red_eval_ewma`) that the kernel takes: it keeps
+    /// thresholds with -log2 W bits after the point, in 32 bits in all (`red_check_params`).
+    fn has_weight(&self) -> bool {
+        { self.weight_log2() }.is_some_and(|log2| u32::from(log2) < self.max_bytes.leading_zeros())
+    }
+
+    /// Why there is no weight, with the bursts for which there would be one.
+    fn without_weight(&self) -> QdiscError {
+        let refused = |parameter: &Parameter, value: u32, allowed| {
+            let value = format!("{} {value}", parameter.name);
+            (Red::DISCIPLINE.not_taken(parameter, value, Reason::NoWeight)).with_allowed(allowed)
+        };
+        let has_weight = |burst_packets: u32| {
+            let other = Red {
+                burst_packets,
+                ..*self
+            };
+            other.has_weight()
+        };
+        let least = self.min_bytes.div_ceil(self.avpkt_bytes);
+        if !has_weight(least) {
+            let allowed = format!("more than avpkt ({} bytes)", self.avpkt_bytes);
+            return refused(&MIN, self.min_bytes, allowed);
+        }
+        // One packet more asks for a smaller weight, so those that have one lie side by side.
+        let (mut most, mut too_many) = (least, u32::MAX);
+        while too_many - most > 1 {
+            let middle = most + (too_many - most) / 2;
+            match has_weight(middle) {
+                true => most = middle,
+                false => too_many = middle,
+            }
+        }
+        let range = if least == most {
+            format!("{least}")
+        } else {
+            format!("{least} to {most}")
+        };
+        let allowed = format!("{range} with this min, max and avpkt; more with a larger min");
+        refused(&BURST, self.burst_packets, allowed)
     }
 
     /// The averaging weight W as -log2 W: the largest W that lets a burst pass, that is

@@ -289,6 +289,57 @@ fn what_tc_takes_and_would_be_another_is_refused_with_the_reason() {
 }
 
 #[test]
+fn a_burst_without_an_averaging_weight_is_told_from_bad_thresholds() {
+    for (text, value, allowed) in [
+        // The excess of the burst over min equals what the smallest weight lets pass: tc rounds.
+        (
+            "red limit 82346 min 1040 max 4160 avpkt 1040 burst 20",
+            "burst 20",
+            "1 with this min, max and avpkt; more with a larger min",
+        ),
+        (
+            "red limit 60000 min 5000 max 15000 avpkt 1000 burst 4",
+            "burst 4",
+            "5 to 1025 with this min, max and avpkt; more with a larger min",
+        ),
+        (
+            "red limit 60000 min 500 max 15000 avpkt 1000 burst 3",
+            "min 500",
+            "more than avpkt (1000 bytes)",
+        ),
+    ] {
+        let error = refused(text);
+        assert_eq!(error.reason(), Some(Reason::NoWeight), "{error}");
+        assert_eq!(error.value(), value);
+        assert_eq!(error.allowed(), allowed);
+    }
+    let error = refused("red limit 60000 min 5000 max 1gb avpkt 1000 burst 5");
+    assert_eq!((error.value(), error.reason()), ("1073741824", None));
+}
+
+#[test]
+fn the_bursts_that_a_refusal_names_are_taken() {
+    for (min, avpkt) in [(5000, 1000), (1041, 1040), (9000, 600), (100_000, 64)] {
+        let red = |burst: u32| {
+            parse(&format!(
+                "red limit 1mb min {min} max 200000 avpkt {avpkt} burst {burst}"
+            ))
+        };
+        let error = red(1_000_000).expect_err("too many");
+        let range = error.allowed().split(" with").next().expect("a range");
+        let (least, most) = range.split_once(" to ").expect("two ends");
+        let (least, most): (u32, u32) = (least.parse().unwrap(), most.parse().unwrap());
+        for burst in [least, most] {
+            red(burst).unwrap_or_else(|error| panic!("{error}"));
+        }
+        for burst in [least - 1, most + 1] {
+            let error = red(burst).expect_err("outside");
+            assert_eq!(error.reason(), Some(Reason::NoWeight), "{error}");
+        }
+    }
+}
+
+#[test]
 fn what_may_be_meant_otherwise_is_noted() {
     let notes = |text: &str| -> Vec<String> {
         let (_, notices) = parse_noting(text).unwrap_or_else(|error| panic!("{text}: {error}"));

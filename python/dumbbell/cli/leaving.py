@@ -1,0 +1,45 @@
+"""What a signal that asks the command line to end does wherever no command listens itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+from types import FrameType
+
+from dumbbell.errors import EXIT_STOPPED
+
+_ASKING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+_IMPORTING = "<frozen importlib._bootstrap>"
+
+
+def stop_signals() -> list[signal.Signals]:
+    """Those that ask this process to end: not one that it was started to ignore (`nohup`)."""
+    return [number for number in _ASKING if signal.getsignal(number) is not signal.SIG_IGN]
+
+
+def leave_when_asked() -> None:
+    """From now on `stop_signals` raise KeyboardInterrupt, as Ctrl-C does.
+
+    While modules are loaded they end the process at once instead, with status 130: Python runs
+    callbacks of its own there, in which an exception is printed and then lost.
+    """
+    for number in stop_signals():
+        signal.signal(number, _on_signal)
+
+
+def leave_at_once_when_asked() -> None:
+    """From now on `stop_signals` end the process with status 130: all is done but to leave."""
+    for number in stop_signals():
+        signal.signal(number, _leave)
+
+
+def _on_signal(number: int, frame: FrameType | None) -> None:
+    while frame is not None:
+        if frame.f_code.co_filename == _IMPORTING:
+            _leave(number, frame)
+        frame = frame.f_back
+    raise KeyboardInterrupt
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    os._exit(EXIT_STOPPED)

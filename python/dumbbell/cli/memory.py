@@ -1,0 +1,23 @@
+"""The option ``--memory``: what runs may use together."""
+
+from __future__ import annotations
+
+from dumbbell.errors import SpecError
+from dumbbell.units import UnitError, parse_size_bytes
+
+MEMORY_HELP = "What runs may use together, such as 2gb; else what is free."
+
+
+def memory_bytes(asked: str | None) -> int | None:
+    """As many bytes; None for what is free.
+
+    Raises:
+        SpecError: It is no size.
+    """
+    if asked is None:
+        return None
+    try:
+        return parse_size_bytes(asked)
+    except UnitError as error:
+        allowed = "a size with its unit, such as 500mb or 2gb (of 1024 megabytes)"
+        raise SpecError("--memory", asked, allowed, error.hint) from None

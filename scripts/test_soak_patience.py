@@ -1,0 +1,43 @@
+"""A program that hangs is told from one that the machine gave no time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from soak_patience import Patience, cpu_s, hangs
+
+
+@pytest.mark.parametrize(
+    ("silent_s", "worked_s", "is_lost"),
+    [
+        (19.0, 38.0, False),  # two threads, still within its time
+        (21.0, 16.0, True),
+        (21.0, 3.0, False),  # others had the machine
+        (119.0, 14.0, False),
+        (121.0, 0.0, True),  # waits for what never comes
+    ],
+)
+def test_a_limit_of_20_s(silent_s: float, worked_s: float, is_lost: bool) -> None:
+    assert hangs(silent_s, worked_s, 20.0) is is_lost
+
+
+def test_cpu_time_of_another_process_is_seen() -> None:
+    busy = "print(flush=True)\nwhile True: pass"
+    with subprocess.Popen([sys.executable, "-c", busy], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        before_s = cpu_s(process.pid)
+        patience = Patience(process.pid, 0.1)
+        assert not patience.is_lost()
+        while not patience.is_lost():
+            time.sleep(0.05)
+        assert cpu_s(process.pid) > before_s
+        patience.heard()
+        assert not patience.is_lost()
+        process.kill()
