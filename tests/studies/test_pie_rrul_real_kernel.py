@@ -18,7 +18,7 @@ from dumbbell.studies.shape import Amount, Runner
 
 pytestmark = [pytest.mark.kernel, pytest.mark.usefixtures("real_kernel")]
 
-TEST = arms.rrul(6, 1)
+TEST = arms.rrul(10, 1)
 RUNS = 5
 """A side: fewer decide nothing."""
 

@@ -48,60 +48,27 @@ class Quantity:
     fact: str
 
 
-QUANTITIES = MappingProxyType(
-    {
-        "latency-low": Quantity(
-            "Latency, low end of the ellipse",
-            "Latency, low end",
-            "ms",
-            0.5,
-            "latency_low_ms",
-            "latency range",
-        ),
-        "latency-high": Quantity(
-            "Latency, high end of the ellipse",
-            "Latency, high end",
-            "ms",
-            0.5,
-            "latency_high_ms",
-            "latency range",
-        ),
-        "throughput-low": Quantity(
-            "Upload, low end of the ellipse",
-            "Upload, low end",
-            "Mbit/s",
-            0.5,
-            "upload_low_mbps",
-            "upload range",
-        ),
-        "throughput-high": Quantity(
-            "Upload, high end of the ellipse",
-            "Upload, high end",
-            "Mbit/s",
-            0.5,
-            "upload_high_mbps",
-            "upload range",
-        ),
-        "latency": Quantity("Average latency", "Latency", "ms", 0.5, "latency_ms", "latency"),
-        "throughput": Quantity(
-            "Average upload of all", "Upload", "Mbit/s", 0.5, "upload_mbps", "upload"
-        ),
-        "queue-delay": Quantity(
-            "Queue delay", "Queue delay", "ms", 0.5, "queue_delay_ms", "queue delay"
-        ),
-        "download": Quantity(
-            "Download of a flow",
-            "Download a flow",
-            "Mbit/s",
-            0.05,
-            "download_each_mbps",
-            "download",
-        ),
-        "upload": Quantity(
-            "Upload of a flow", "Upload a flow", "Mbit/s", 0.5, "upload_each_mbps", "upload"
-        ),
-    }
-)
+# fmt: off
+QUANTITIES = MappingProxyType({
+    "latency-low": Quantity("Latency, low end of the ellipse", "Latency, low end", "ms", 0.5,
+                            "latency_low_ms", "latency range"),
+    "latency-high": Quantity("Latency, high end of the ellipse", "Latency, high end", "ms", 0.5,
+                             "latency_high_ms", "latency range"),
+    "throughput-low": Quantity("Upload, low end of the ellipse", "Upload, low end", "Mbit/s", 0.5,
+                               "upload_low_mbps", "upload range"),
+    "throughput-high": Quantity("Upload, high end of the ellipse", "Upload, high end", "Mbit/s",
+                                0.5, "upload_high_mbps", "upload range"),
+    "latency": Quantity("Average latency", "Latency", "ms", 0.5, "latency_ms", "latency"),
+    "throughput": Quantity("Average upload of all", "Upload", "Mbit/s", 0.5, "upload_mbps",
+                           "upload"),
+    "queue-delay": Quantity("Queue delay", "Queue delay", "ms", 0.5, "queue_delay_ms",
+                            "queue delay"),
+    "download": Quantity("Download of a flow", "Download a flow", "Mbit/s", 0.05,
+                         "download_each_mbps", "download"),
+    "upload": Quantity("Upload of a flow", "Upload a flow", "Mbit/s", 0.5, "upload_each_mbps",
+                       "upload"),
+})
+# fmt: on
 """Columns in the source's order. The ellipse is that of Flent's plot: two standard deviations of
 latency and of the sum of the uploads."""
 CHOSE_THE_RING = "latency"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from dumbbell.claims import Count, Judged, Verdict, counts_of, facts_of, views_of
 from dumbbell.claims.rules import Agreement, Published, Standing
 from dumbbell.report import Cell, ValueRow, ValueTable
+from dumbbell.report.cells import CellLike
 from dumbbell.spec import testbed_lines
 from dumbbell.stats import Estimate
 from dumbbell.studies.pie_rrul import arms, claims, published
@@ -54,26 +55,12 @@ def observations(by: BySetting, where: str) -> list[ValueTable]:
         by: Of a scenario.
         where: The scenario's title.
     """
-    return [
-        ValueTable(
-            f"Observation table, {varied} varied, {where}",
-            [_column(varied, setting) for setting in settings],
-            [
-                *(
-                    ValueRow(
-                        quantity.short,
-                        quantity.unit,
-                        [_possible(by.mean(setting, quantity.measure), name)
-                         for setting in settings],
-                    )
-                    for name, quantity in published.QUANTITIES.items()
-                ),
-                _drops(by, settings),
-            ],
-            OURS_ALONE,
-        )
-        for varied, settings in _cases(by).items()
-    ]  # fmt: skip
+
+    def cell(row: Row, name: str) -> Estimate:
+        found = by.mean(arms.setting_of(*row), published.QUANTITIES[name].measure)
+        return _possible(found, name)
+
+    return _two_tables(by, cell, where, OURS_ALONE)
 
 
 def beside_printed(
@@ -86,42 +73,38 @@ def beside_printed(
         judged: Verdicts; none where it is a preview.
         where: The scenario's title.
     """
+
+    def cell(row: Row, name: str) -> Cell:
+        one = judged.get((row, name))
+        mark = MARKS.get(one.verdict, "") if one else ""
+        found = by.one_run(arms.setting_of(*row), published.QUANTITIES[name].measure)
+        words = f"({published.TABLES[row][name]:g}) {mark}".strip()
+        return Cell.of(_possible(found, name), words=words)
+
+    return _two_tables(by, cell, where, BESIDE_PRINTED)
+
+
+def _two_tables(
+    by: BySetting, cell: Callable[[Row, str], CellLike], where: str, caption: str
+) -> list[ValueTable]:
     made = []
-    for varied, settings in _cases(by).items():
-        rows = []
-        for name, quantity in published.QUANTITIES.items():
-            cells = []
-            for setting in settings:
-                row = (varied, getattr(setting, f"{varied}_ms"))
-                one = judged.get((row, name))
-                mark = MARKS.get(one.verdict, "") if one else ""
-                found = _possible(by.one_run(setting, quantity.measure), name)
-                print_ = f"({published.TABLES[row][name]:g}) {mark}".strip()
-                cells.append(Cell.of(found, words=print_))
-            rows.append(ValueRow(quantity.short, quantity.unit, cells))
+    for varied in arms.CASES:
+        rows = [row for row in published.TABLES if row[0] == varied]
+        rows = [row for row in rows if arms.setting_of(*row) in by.settings]
+        drops = [cut(by.mean(arms.setting_of(*row), "drops_per_s")) for row in rows]
+        values = [
+            ValueRow(quantity.short, quantity.unit, [cell(row, name) for row in rows])
+            for name, quantity in published.QUANTITIES.items()
+        ]
         made.append(
             ValueTable(
                 f"Observation table, {varied} varied, {where}",
-                [_column(varied, setting) for setting in settings],
-                [*rows, _drops(by, settings)],
-                BESIDE_PRINTED,
+                [f"{varied} {milliseconds} ms" for _, milliseconds in rows],
+                [*values, ValueRow("Drops", "1/s", drops)],
+                caption,
             )
         )
-    return made
-
-
-def _cases(by: BySetting) -> dict[str, list[Setting]]:
-    """What is varied to those of its settings that were run, where there are two."""
-    there = {varied: by.among(settings) for varied, settings in arms.CASES.items()}
-    return {varied: settings for varied, settings in there.items() if settings}
-
-
-def _column(varied: str, setting: Setting) -> str:
-    return f"{varied} {getattr(setting, f'{varied}_ms')} ms"
-
-
-def _drops(by: BySetting, settings: Sequence[Setting]) -> ValueRow:
-    return ValueRow("Drops", "1/s", [cut(by.mean(each, "drops_per_s")) for each in settings])
+    return [table for table in made if table.columns]
 
 
 def _possible(found: Estimate, name: str) -> Estimate:
