@@ -62,7 +62,7 @@ AMENDED = Amendment(
 )
 
 _SERVER = (
-    "the source's downloads leave 1 to 2 % more of the line unused than ours: the server's "
+    "the source's downloads leave some 2 % more of the line unused than ours: the server's "
     "egress is ours, fq_codel before an adapter that is never late"
 )
 _NETPERF = (

@@ -388,8 +388,8 @@ def notes(
         "Ours, not the source's: the server's egress queue (fq_codel, the default of the "
         "distributions of the time), a one-way delay of 0.25 ms for three hosts' stacks, and a "
         f"ring of {arms.RING_BYTES} bytes in the router's driver, fitted to the printed latencies. "
-        "A FIFO of 1000 packets at the server would give 80 ms of latency at any target: downloads "
-        "never meet the router's PIE.",
+        "Downloads never meet the router's PIE. A FIFO of 1000 packets at the server would add a "
+        "millisecond only: TCP small queues keep the queue at a sender short.",
     ]
     if fit:
         found, kb = fit.excess_ms, fit.ring_kb
