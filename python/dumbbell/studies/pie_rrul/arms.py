@@ -42,6 +42,8 @@ LINE = "100mbit"
 BASE_DELAY = "250us"
 """One way, ours: stacks and adapters of three hosts."""
 ROUTER, RING, GATEWAY, SERVER, CLIENT = "router", "ring", "gateway", "server", "client"
+MORE_UPLOAD, MORE_DOWNLOAD = "more-upload", "more-download"
+"""Flows of the additional TCP."""
 
 SCENARIOS = ("alone", "bursts", "tcp")
 SCENARIO_TITLES = {
@@ -85,8 +87,12 @@ def setting_of(varied: str, milliseconds: int) -> Setting:
     return Setting(tupdate_ms=milliseconds)
 
 
-BY_TUPDATE = tuple(setting_of("tupdate", ms) for ms in TUPDATES_MS)
-BY_TARGET = tuple(setting_of("target", ms) for ms in TARGETS_MS)
+CASES = {
+    "tupdate": tuple(setting_of("tupdate", ms) for ms in TUPDATES_MS),
+    "target": tuple(setting_of("target", ms) for ms in TARGETS_MS),
+}
+"""What is varied to its settings: the source's two test cases."""
+BY_TUPDATE, BY_TARGET = CASES["tupdate"], CASES["target"]
 SETTINGS = tuple(dict.fromkeys((*BY_TUPDATE, *BY_TARGET)))
 """The seven distinct ones."""
 
@@ -183,13 +189,16 @@ def _beside(scenario: str, test: FlentTest) -> list[Flow]:
         times = {"start": f"{begins:g}s", "stop": f"{ends:g}s", "start_jitter": "10ms"}
         return [
             Flow(
-                name=f"more-{way}",
-                from_=CLIENT if way == "upload" else SERVER,
-                to=SERVER if way == "upload" else CLIENT,
+                name=name,
+                from_=sender,
+                to=receiver,
                 source={"kind": "greedy"},
                 **times,
             )
-            for way in ("upload", "download")
+            for name, sender, receiver in (
+                (MORE_UPLOAD, CLIENT, SERVER),
+                (MORE_DOWNLOAD, SERVER, CLIENT),
+            )
         ]
     return []
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dumbbell.stats import Estimate, student_interval
 from dumbbell.studies.pie_rrul import arms, published
-from dumbbell.studies.pie_rrul.campaigns import Arm
+from dumbbell.studies.pie_rrul.measures import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,31 +18,36 @@ class Fit:
 
     Attributes:
         excess_ms: Mean over the settings, with Student's interval over them.
-        bytes: That time at the line's rate.
-        packets: The same in full packets.
     """
 
     excess_ms: Estimate
-    bytes: float
-    packets: float
+
+    @property
+    def ring_kb(self) -> Estimate:
+        """That time at the line's rate."""
+        found = self.excess_ms
+        kb_per_ms = published.LINE_MBPS / 8
+        ends = (kb_per_ms * end for end in (found.value, found.low, found.high))
+        value, low, high = ends
+        return replace(found, value=value, low=low, high=high)
+
+    @property
+    def packets(self) -> float:
+        """The same in full packets."""
+        return 1e3 * self.ring_kb.value / published.WIRE_BYTES
 
 
-def fit_ring(without: Mapping[arms.Setting, Arm]) -> Fit:
+def fit_ring(latency_ms: Mapping[arms.Setting, Floats]) -> Fit:
     """The ring that explains the printed latencies.
 
     A ring that is always full adds its bytes at the line's rate to every packet's way, and PIE
     neither sees nor shortens that. So the least squares of one constant are the mean excess.
 
     Args:
-        without: Settings, two or more, to their runs without a ring.
+        latency_ms: Settings, two or more, to the mean latency of each run without a ring.
     """
     printed = {
         arms.setting_of(*row): numbers["latency"] for row, numbers in published.TABLES.items()
     }
-    excess = [
-        printed[setting] - float(np.mean(arm.values["latency_ms"]))
-        for setting, arm in without.items()
-    ]
-    found = student_interval(excess)
-    ring_bytes = found.value * published.LINE_MBPS * 1e3 / 8
-    return Fit(found, ring_bytes, ring_bytes / published.WIRE_BYTES)
+    excess = [printed[setting] - float(np.mean(runs)) for setting, runs in latency_ms.items()]
+    return Fit(student_interval(excess))

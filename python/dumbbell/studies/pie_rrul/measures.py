@@ -1,20 +1,27 @@
-"""From a run of rrul to the numbers and series of the source's plots."""
+"""What a run of rrul is reduced to: the numbers and series of the source's plots."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dumbbell.claims import relative_spread
 from dumbbell.spec.flent import FlentTest
+from dumbbell.stats import Estimate, difference_interval, prediction_interval
 from dumbbell.studies.pie_rrul import arms
+from dumbbell.studies.pie_rrul.arms import Setting
+from dumbbell.sweep import Replications
+from dumbbell.sweep.replications import Quantity
 from dumbbell.tables import NO_INSTANT, Run
 
 Floats = NDArray[np.float64]
 SIGMAS = 2.0
 """Of the ellipse."""
+UPLOADS = 4
+"""Flows that rrul has each way, whatever it is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,50 +63,148 @@ def series(run: Run, test: FlentTest) -> Series:
     )
 
 
-def measured(run: Run, test: FlentTest) -> dict[str, float]:
-    """The numbers of the observation tables, and what the claims need beside them."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """The numbers of a run: those of the observation tables, and what the claims need beside them.
+
+    Attributes:
+        latency_ms: Mean of the steps' latencies.
+        latency_sd_ms: Their standard deviation.
+        latency_udp_ms: Mean over the probes over UDP alone.
+        latency_p99_ms: 99th percentile.
+        latency_spread: 5th to 95th percentile over the median.
+        upload_mbps: Payload of the four uploads together.
+        upload_sd_mbps: Standard deviation of the steps' values.
+        upload_with_more_mbps: The same with an additional TCP flow's.
+        upload_fairness: Jain's index of the four uploads.
+        download_mbps: Payload of the four downloads together.
+        download_spread: 5th to 95th percentile over the median.
+        queue_delay_ms: Mean of what PIE takes its delay for; NaN for another discipline.
+        drops_pkts: Drops of the router's queue.
+        drops_per_s: The same in a second of load.
+    """
+
+    latency_ms: float
+    latency_sd_ms: float
+    latency_udp_ms: float
+    latency_p99_ms: float
+    latency_spread: float
+    upload_mbps: float
+    upload_sd_mbps: float
+    upload_with_more_mbps: float
+    upload_fairness: float
+    download_mbps: float
+    download_spread: float
+    queue_delay_ms: float
+    drops_pkts: float
+    drops_per_s: float
+
+    @property
+    def latency_low_ms(self) -> float:
+        """Lower end of the ellipse."""
+        return self.latency_ms - SIGMAS * self.latency_sd_ms
+
+    @property
+    def latency_high_ms(self) -> float:
+        """Upper end."""
+        return self.latency_ms + SIGMAS * self.latency_sd_ms
+
+    @property
+    def upload_low_mbps(self) -> float:
+        """Lower end of the ellipse."""
+        return self.upload_mbps - SIGMAS * self.upload_sd_mbps
+
+    @property
+    def upload_high_mbps(self) -> float:
+        """Upper end."""
+        return self.upload_mbps + SIGMAS * self.upload_sd_mbps
+
+    @property
+    def upload_each_mbps(self) -> float:
+        """Mean of the four flows."""
+        return self.upload_mbps / UPLOADS
+
+    @property
+    def download_each_mbps(self) -> float:
+        """Mean of the four flows."""
+        return self.download_mbps / UPLOADS
+
+
+def measured(run: Run, test: FlentTest) -> Measured:
+    """The numbers of a run of ``test``."""
     of = series(run, test)
     steps, loaded = _load(test)
     known = of.latency_ms[np.isfinite(of.latency_ms)]
     each = [_payload_mbps(run, stream.flow, test) for stream in test.streams if stream.upload]
-    more = [name for name in run.flow_names if name.startswith("more-upload")]
-    upload, download = float(of.upload_mbps.mean()), float(of.download_mbps.mean())
-    latency, spread = float(known.mean()), SIGMAS * float(known.std(ddof=1))
-    reach = SIGMAS * float(of.upload_mbps.std(ddof=1))
-    return {
-        "latency_ms": latency,
-        "latency_low_ms": latency - spread,
-        "latency_high_ms": latency + spread,
-        "latency_udp_ms": _mean(_latency_ms(run, test, steps, ("udp",))[loaded]),
-        "latency_p95_ms": float(np.quantile(known, 0.95)),
-        "latency_p99_ms": float(np.quantile(known, 0.99)),
-        "upload_mbps": upload,
-        "upload_low_mbps": upload - reach,
-        "upload_high_mbps": upload + reach,
-        "upload_each_mbps": upload / 4,
-        "upload_with_more_mbps": upload + sum(_payload_mbps(run, name, test) for name in more),
-        "upload_fairness": sum(each) ** 2 / (len(each) * sum(x * x for x in each)),
-        "download_mbps": download,
-        "download_each_mbps": download / 4,
-        "download_range_mbps": _spread(of.download_mbps),
-        "latency_range_ms": _spread(known),
-        "queue_delay_ms": _mean(of.queue_delay_ms),
-        "drops_pkts": float(of.drops_pkts.sum()),
-        "drops_per_s": float(of.drops_pkts.sum()) / test.length_s,
-    }
+    more = [name for name in run.flow_names if name.startswith(arms.MORE_UPLOAD)]
+    upload = float(of.upload_mbps.mean())
+    drops = float(of.drops_pkts.sum())
+    return Measured(
+        latency_ms=float(known.mean()),
+        latency_sd_ms=float(known.std(ddof=1)),
+        latency_udp_ms=_mean(_latency_ms(run, test, steps, ("udp",))[loaded]),
+        latency_p99_ms=float(np.quantile(known, 0.99)),
+        latency_spread=relative_spread(known),
+        upload_mbps=upload,
+        upload_sd_mbps=float(of.upload_mbps.std(ddof=1)),
+        upload_with_more_mbps=upload + sum(_payload_mbps(run, name, test) for name in more),
+        upload_fairness=sum(each) ** 2 / (len(each) * sum(x * x for x in each)),
+        download_mbps=float(of.download_mbps.mean()),
+        download_spread=relative_spread(of.download_mbps),
+        queue_delay_ms=_mean(of.queue_delay_ms),
+        drops_pkts=drops,
+        drops_per_s=drops / test.length_s,
+    )
 
 
-def covariance_ellipse(x: Floats, y: Floats, points: int = 73) -> tuple[Floats, Floats]:
-    """The closed curve two standard deviations from the mean of (x, y), as Flent draws it.
+@dataclass(frozen=True)
+class BySetting:
+    """Runs of PIE at several settings of one scenario, of some settings more than of others.
 
-    Its width and height are four standard deviations of x and of y, whatever their correlation.
+    Attributes:
+        groups: Each of other settings; replication k of all of them belongs together.
     """
-    centre = np.array([x.mean(), y.mean()])
-    values, vectors = np.linalg.eigh(np.cov(x, y))
-    angle = np.linspace(0.0, 2.0 * np.pi, points)
-    circle = np.stack([np.cos(angle), np.sin(angle)])
-    curve = SIGMAS * vectors @ (np.sqrt(np.maximum(values, 0.0))[:, None] * circle)
-    return centre[0] + curve[0], centre[1] + curve[1]
+
+    groups: tuple[Replications[Setting, Measured], ...]
+
+    @property
+    def settings(self) -> list[Setting]:
+        """All of them, in the study's order."""
+        there = {setting for group in self.groups for setting in group.arms}
+        return [setting for setting in arms.SETTINGS if setting in there]
+
+    def among(self, settings: Sequence[Setting]) -> list[Setting]:
+        """Those of ``settings`` that were run."""
+        return [setting for setting in settings if setting in self.settings]
+
+    def values(self, setting: Setting, quantity: Quantity[Measured]) -> Floats:
+        """A quantity of each replication of a setting; shape (n,)."""
+        return self._of(setting).values(setting, quantity)
+
+    def columns(self, settings: Sequence[Setting], quantity: Quantity[Measured]) -> list[Floats]:
+        """A quantity at several settings, of the replications that all of them have."""
+        n = min(self._of(setting).n for setting in settings)
+        return [self.values(setting, quantity)[:n] for setting in settings]
+
+    def mean(self, setting: Setting, quantity: Quantity[Measured]) -> Estimate:
+        """Mean over the replications, with its interval."""
+        return self._of(setting).estimate(setting, quantity)
+
+    def one_run(self, setting: Setting, quantity: Quantity[Measured]) -> Estimate:
+        """Where one more run would fall."""
+        return prediction_interval(self.values(setting, quantity))
+
+    def difference(self, a: Setting, b: Setting, quantity: Quantity[Measured]) -> Estimate:
+        """Mean of A less B over the replications that both have."""
+        ours, other = self.columns([a, b], quantity)
+        return difference_interval(ours, other)
+
+    def run(self, setting: Setting) -> Run:
+        """That of replication 0."""
+        return self._of(setting).run(setting)
+
+    def _of(self, setting: Setting) -> Replications[Setting, Measured]:
+        return next(group for group in self.groups if setting in group.results)
 
 
 def router_queue(run: Run) -> str:
@@ -107,12 +212,6 @@ def router_queue(run: Run) -> str:
     back = f"{arms.ROUTER}->{arms.CLIENT}"
     queues = (name for name in run.queue_names if name.startswith(f"{arms.ROUTER}->"))
     return next(name for name in queues if name != back)
-
-
-def differences(values: Mapping[str, Floats], names: tuple[str, ...]) -> Floats:
-    """All differences of two arms, a row a replication: shape (n, pairs)."""
-    pairs = [(a, b) for place, a in enumerate(names) for b in names[place + 1 :]]
-    return np.stack([values[b] - values[a] for a, b in pairs], axis=1)
 
 
 def _load(test: FlentTest) -> tuple[int, NDArray[np.bool_]]:
@@ -166,9 +265,3 @@ def _latency_ms(
 def _mean(values: Floats) -> float:
     known = values[np.isfinite(values)]
     return float(known.mean()) if known.size else float("nan")
-
-
-def _spread(values: Floats) -> float:
-    """5th to 95th percentile."""
-    low, high = np.quantile(values, (0.05, 0.95))
-    return float(high - low)

@@ -35,7 +35,9 @@ class Quantity:
         short: The same for a table.
         unit: Of the number.
         resolution: Half of what one can tell apart in the printed number, in ``unit``.
-        measure: Name of ours, a key of `dumbbell.studies.pie_rrul.measures.measured`.
+        measure: Attribute of `dumbbell.studies.pie_rrul.measures.Measured`.
+        fact: Both ends of an ellipse follow from the mean and one standard deviation, and the
+            upload of a flow is a quarter of that of all: numbers of one fact have this in common.
     """
 
     title: str
@@ -43,33 +45,34 @@ class Quantity:
     unit: str
     resolution: float
     measure: str
+    fact: str
 
 
-QUANTITIES = MappingProxyType(
-    {
-        "latency-low": Quantity(
-            "Latency, low end of the ellipse", "Latency, low end", "ms", 0.5, "latency_low_ms"
-        ),
-        "latency-high": Quantity(
-            "Latency, high end of the ellipse", "Latency, high end", "ms", 0.5, "latency_high_ms"
-        ),
-        "throughput-low": Quantity(
-            "Upload, low end of the ellipse", "Upload, low end", "Mbit/s", 0.5, "upload_low_mbps"
-        ),
-        "throughput-high": Quantity(
-            "Upload, high end of the ellipse", "Upload, high end", "Mbit/s", 0.5, "upload_high_mbps"
-        ),
-        "latency": Quantity("Average latency", "Latency", "ms", 0.5, "latency_ms"),
-        "throughput": Quantity("Average upload of all", "Upload", "Mbit/s", 0.5, "upload_mbps"),
-        "queue-delay": Quantity("Queue delay", "Queue delay", "ms", 0.5, "queue_delay_ms"),
-        "download": Quantity(
-            "Download of a flow", "Download a flow", "Mbit/s", 0.05, "download_each_mbps"
-        ),
-        "upload": Quantity("Upload of a flow", "Upload a flow", "Mbit/s", 0.5, "upload_each_mbps"),
-    }
-)
+# fmt: off
+QUANTITIES = MappingProxyType({
+    "latency-low": Quantity("Latency, low end of the ellipse", "Latency, low end", "ms", 0.5,
+                            "latency_low_ms", "latency range"),
+    "latency-high": Quantity("Latency, high end of the ellipse", "Latency, high end", "ms", 0.5,
+                             "latency_high_ms", "latency range"),
+    "throughput-low": Quantity("Upload, low end of the ellipse", "Upload, low end", "Mbit/s", 0.5,
+                               "upload_low_mbps", "upload range"),
+    "throughput-high": Quantity("Upload, high end of the ellipse", "Upload, high end", "Mbit/s",
+                                0.5, "upload_high_mbps", "upload range"),
+    "latency": Quantity("Average latency", "Latency", "ms", 0.5, "latency_ms", "latency"),
+    "throughput": Quantity("Average upload of all", "Upload", "Mbit/s", 0.5, "upload_mbps",
+                           "upload"),
+    "queue-delay": Quantity("Queue delay", "Queue delay", "ms", 0.5, "queue_delay_ms",
+                            "queue delay"),
+    "download": Quantity("Download of a flow", "Download a flow", "Mbit/s", 0.05,
+                         "download_each_mbps", "download"),
+    "upload": Quantity("Upload of a flow", "Upload a flow", "Mbit/s", 0.5, "upload_each_mbps",
+                       "upload"),
+})
+# fmt: on
 """Columns in the source's order. The ellipse is that of Flent's plot: two standard deviations of
 latency and of the sum of the uploads."""
+CHOSE_THE_RING = "latency"
+"""The quantity whose printed numbers chose the size of the driver's ring: `arms.RING_BYTES`."""
 
 _ROWS: dict[tuple[str, int], tuple[float, ...]] = {
     ("tupdate", 1): (22, 30, 80, 102, 26, 91, 20, 22.34, 24),

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from dumbbell.claims.legacy import Judged, Kind, Verdict
-from dumbbell.report import ValueRow, ValueTable
+from dumbbell.claims import Count, Judged, Verdict, counts_of, facts_of, views_of
+from dumbbell.claims.rules import Agreement, Published, Standing
+from dumbbell.report import Cell, ValueRow, ValueTable
+from dumbbell.report.cells import CellLike
 from dumbbell.spec import testbed_lines
 from dumbbell.stats import Estimate
-from dumbbell.studies.pie_rrul import arms, published
-from dumbbell.studies.pie_rrul.campaigns import Arm
-from dumbbell.studies.pie_rrul.figures import CASES
+from dumbbell.studies.pie_rrul import arms, claims, published
+from dumbbell.studies.pie_rrul.arms import Setting
+from dumbbell.studies.pie_rrul.claims import Row
 from dumbbell.studies.pie_rrul.fit import Fit
+from dumbbell.studies.pie_rrul.measures import BySetting, Measured
+from dumbbell.sweep import Replications
 
-By = Mapping[arms.Setting, Arm]
 AT_GATEWAY = "downloads queue at a gateway"
 SMALL_QUEUES = (
     "Downloads queue at their own sender, where TCP small queues keep the queue below fq_codel's "
@@ -28,173 +32,218 @@ MARKS = {
     Verdict.INCONCLUSIVE: "?",
     Verdict.UNINFORMATIVE: "~",
 }
-
-
-def observations(by: By, scenario: str, judged: Sequence[Judged], backend: str) -> list[ValueTable]:
-    """The source's two tables; in scenario 1 with the printed numbers and their verdicts."""
-    where = arms.SCENARIO_TITLES[scenario] + ("" if backend == "sim" else " (Linux kernel)")
-    printed = scenario == "alone"
-    marks = {one.claim.id: MARKS.get(one.verdict, "") for one in judged if one.backend == backend}
-    made = []
-    for varied, settings in CASES.items():
-        there = {
-            getattr(setting, f"{varied}_ms"): by[setting] for setting in settings if setting in by
-        }
-        if not there:
-            continue
-        rows = [
-            ValueRow(
-                quantity.short,
-                quantity.unit,
-                [
-                    _beside_printed(cell, (varied, ms), name, marks) if printed else cell
-                    for ms, cell in _observed(there, name).items()
-                ],
-            )
-            for name, quantity in published.QUANTITIES.items()
-        ]
-        drops = [interval(arm.one_run("drops_per_s")) for arm in there.values()]
-        made.append(
-            ValueTable(
-                f"Observation table, {varied} varied, {where}",
-                [f"{varied} {ms} ms" for ms in there],
-                [*rows, ValueRow("Drops", "1/s", drops)],
-                _BESIDE_PRINTED if printed else _OURS_ALONE,
-            )
-        )
-    return made
-
-
-_BESIDE_PRINTED = (
-    "What is printed: ours [where one more run would fall, 95 %]. Ends are those of the ellipse. "
-    "✓ reproduced: what is printed lies in the interval, widened by how finely it can be read "
-    "(half a ms or Mbit/s, downloads 0.05); ✗ not reproduced, ~ uninformative. Drops, as tc counts "
-    "them, are not in the source's table."
+BESIDE_PRINTED = (
+    "Ours [where one more run would fall, 95 %], and what is printed. Ends are those of the "
+    "ellipse. ✓ reproduced: what is printed lies in the interval, widened by how finely it can be "
+    "read (half a ms or Mbit/s, downloads 0.05); ✗ not reproduced, ~ uninformative, ? too few "
+    "runs. Latencies have no mark: they chose the ring. Drops, as tc counts them, are not in the "
+    "source's table."
 )
-_OURS_ALONE = (
-    "Ours [where one more run would fall, 95 %]. Ends are those of the ellipse, a Gaussian's: it "
+OURS_ALONE = (
+    "Means of our runs with their 95 % intervals. Ends are those of the ellipse, a Gaussian's: it "
     "goes on where no sample is, below 0 and above the line's rate."
 )
 
 
-def _observed(arms_by_ms: Mapping[int, Arm], name: str) -> dict[int, str]:
-    """Milliseconds of what is varied to the number found there."""
-    measure = published.QUANTITIES[name].measure
-    # The lower end of an ellipse can be below 0, where no sample is.
-    least = -np.inf if name.endswith("-low") else 0.0
-    return {ms: interval(arm.one_run(measure), least=least) for ms, arm in arms_by_ms.items()}
+# --- tables ------------------------------------------------------------------------------------
 
 
-def _beside_printed(cell: str, row: tuple[str, int], name: str, marks: Mapping[str, str]) -> str:
-    """``26: 25.7 [25.1, 26.3] ✓``."""
-    varied, milliseconds = row
-    mark = marks.get(f"{varied}-{milliseconds}-{name}", "")
-    return f"{published.TABLES[row][name]:g}: {cell} {mark}".strip()
-
-
-def interval(one: Estimate, digits: int = 1, *, least: float = 0.0, most: float = np.inf) -> str:
-    """``26.0 [25.1, 26.9]``; a dash for no number.
+def observations(by: BySetting, where: str) -> list[ValueTable]:
+    """The source's two tables as we find them, of what was run.
 
     Args:
-        one: The number, with its interval.
-        digits: After the point.
-        least: What cannot be less: the interval ends there.
-        most: What cannot be more.
+        by: Of a scenario.
+        where: The scenario's title.
     """
-    if not np.isfinite(one.value):
-        return "–"
-    low, high = max(one.low, least), min(one.high, most)
-    text = f"{one.value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
-    return text.replace("-", "−")
+
+    def cell(row: Row, name: str) -> Estimate:
+        found = by.mean(arms.setting_of(*row), published.QUANTITIES[name].measure)
+        return _possible(found, name)
+
+    return _two_tables(by, cell, where, OURS_ALONE)
 
 
-def editions(found: Mapping[str, By]) -> ValueTable:
+def beside_printed(
+    by: BySetting, judged: Mapping[tuple[Row, str], Judged], where: str
+) -> list[ValueTable]:
+    """The source's two tables, what is printed beside ours with its verdict.
+
+    Args:
+        by: Of scenario 1.
+        judged: Verdicts; none where it is a preview.
+        where: The scenario's title.
+    """
+
+    def cell(row: Row, name: str) -> Cell:
+        one = judged.get((row, name))
+        mark = MARKS.get(one.verdict, "") if one else ""
+        found = by.one_run(arms.setting_of(*row), published.QUANTITIES[name].measure)
+        words = f"({published.TABLES[row][name]:g}) {mark}".strip()
+        return Cell.of(_possible(found, name), words=words)
+
+    return _two_tables(by, cell, where, BESIDE_PRINTED)
+
+
+def _two_tables(
+    by: BySetting, cell: Callable[[Row, str], CellLike], where: str, caption: str
+) -> list[ValueTable]:
+    made = []
+    for varied in arms.CASES:
+        rows = [row for row in published.TABLES if row[0] == varied]
+        rows = [row for row in rows if arms.setting_of(*row) in by.settings]
+        drops = [cut(by.mean(arms.setting_of(*row), "drops_per_s")) for row in rows]
+        values = [
+            ValueRow(quantity.short, quantity.unit, [cell(row, name) for row in rows])
+            for name, quantity in published.QUANTITIES.items()
+        ]
+        made.append(
+            ValueTable(
+                f"Observation table, {varied} varied, {where}",
+                [f"{varied} {milliseconds} ms" for _, milliseconds in rows],
+                [*values, ValueRow("Drops", "1/s", drops)],
+                caption,
+            )
+        )
+    return [table for table in made if table.columns]
+
+
+def _possible(found: Estimate, name: str) -> Estimate:
+    # The lower end of an ellipse can be below 0, where no sample is.
+    return found if name.endswith("-low") else cut(found)
+
+
+def cut(found: Estimate, most: float = np.inf) -> Estimate:
+    """The estimate with its interval within 0 and what is possible at most."""
+    return replace(found, low=max(found.low, 0.0), high=min(found.high, most))
+
+
+def clock_table(alone: BySetting, bursts: BySetting) -> ValueTable:
+    """What a slow clock does, without and with bursts: differences from the fastest."""
+    fast, *slow = arms.BY_TUPDATE
+    rows = [
+        ValueRow(
+            f"{title}, {arms.SCENARIO_TITLES[scenario]}",
+            unit,
+            [by.difference(setting, fast, measure) for setting in slow],
+        )
+        for scenario, by in (("alone", alone), ("bursts", bursts))
+        for measure, title, unit in (
+            ("queue_delay_ms", "Queue delay", "ms"),
+            ("latency_ms", "Latency", "ms"),
+            ("upload_mbps", "Upload", "Mbit/s"),
+        )
+    ]
+    return ValueTable(
+        "What a slow clock does",
+        [f"tupdate {setting.tupdate_ms} ms less {fast.tupdate_ms} ms" for setting in slow],
+        rows,
+        "Differences of means, pairs of runs, 95 %. The source asks what bursts change, and "
+        "prints no answer.",
+    )
+
+
+def editions(of_the_time: BySetting, today: Replications[Setting, Measured]) -> ValueTable:
     """PIE of the time beside today's, a row a setting."""
-    settings = [setting for setting in arms.SETTINGS if all(setting in by for by in found.values())]
-    columns = [f"{label}: {what}" for label in found for what in ("delay", "latency", "drops/s")]
-    rows = []
-    for setting in settings:
-        cells = []
-        for by in found.values():
-            arm = by[setting]
-            cells += [
-                interval(arm.one_run(measure))
-                for measure in ("queue_delay_ms", "latency_ms", "drops_per_s")
-            ]
-        rows.append(ValueRow(setting.label, "ms, 1/s", cells))
+    measures = {"delay": "queue_delay_ms", "latency": "latency_ms", "drops/s": "drops_per_s"}
+    rows = [
+        ValueRow(
+            setting.label,
+            "ms, 1/s",
+            [
+                *(of_the_time.mean(setting, measure) for measure in measures.values()),
+                *(today.estimate(setting, measure) for measure in measures.values()),
+            ],
+        )
+        for setting in today.arms
+    ]
     return ValueTable(
         "PIE of the kernel of the time, and today's",
-        columns,
+        [f"{label}: {what}" for label in ("of the time", "today's") for what in measures],
         rows,
-        "No other traffic. Of the time: kernels 3.14 to 5.0, delay from a departure rate. "
+        "No other traffic, means. Of the time: kernels 3.14 to 5.0, delay from a departure rate. "
         "Today's: delay from time stamps, derandomized drops.",
     )
 
 
-def parameters_table(found: Mapping[str, Arm]) -> ValueTable:
-    """What the parameters that are ours do, at the default setting."""
-    names = {
-        "latency_ms": ("Average latency", "ms"),
-        "queue_delay_ms": ("Queue delay", "ms"),
-        "upload_mbps": ("Upload of all", "Mbit/s"),
-        "download_mbps": ("Download of all", "Mbit/s"),
-    }
-    rows = [
-        ValueRow(title, unit, [interval(arm.one_run(measure)) for arm in found.values()])
-        for measure, (title, unit) in names.items()
-    ]
+def parameters_table(columns: Mapping[str, Sequence[Estimate]]) -> ValueTable:
+    """What the parameters that are ours do, at the default setting.
+
+    Args:
+        columns: Label to the means of `PARAMETERS_MEASURES`.
+    """
     return ValueTable(
         "Parameters that are ours: the driver's ring and the server's egress queue",
-        list(found),
-        rows,
-        f"At {arms.Setting().label}; the first column is what all other tables have.",
+        list(columns),
+        [
+            ValueRow(title, unit, list(cells))
+            for (title, unit), *cells in zip(
+                PARAMETERS_MEASURES.values(), *columns.values(), strict=True
+            )
+        ],
+        f"At {Setting().label}, means; the first column is what all other tables have.",
     )
 
 
-def router_tables(found: Sequence[tuple[str, Arm, Arm]]) -> list[ValueTable]:
-    """What should one set on this router? Alone, and under bursts."""
+PARAMETERS_MEASURES = {
+    "latency_ms": ("Average latency", "ms"),
+    "queue_delay_ms": ("Queue delay", "ms"),
+    "upload_mbps": ("Upload of all", "Mbit/s"),
+    "download_mbps": ("Download of all", "Mbit/s"),
+}
+"""Measure to its title and unit."""
+
+
+def router_tables(found: Replications[tuple[str, str], Measured]) -> list[ValueTable]:
+    """What should one set on this router? Alone, and under bursts.
+
+    Args:
+        found: (label, scenario) to its runs.
+    """
     names = {
         "latency_ms": "latency, ms",
         "latency_p99_ms": "latency, 99th percentile, ms",
         "upload_mbps": "upload, Mbit/s",
         "download_mbps": "download, Mbit/s",
     }
-    alone = {
-        label: [*(interval(arm.one_run(measure)) for measure in names),
-                interval(arm.one_run("upload_fairness"), 3, most=1.0)]
-        for label, arm, _ in found
-    }  # fmt: skip
-    bursts = {
-        label: [interval(arm.one_run(measure)) for measure in names] for label, _, arm in found
-    }
+    labels = list(dict.fromkeys(label for label, _ in found.arms))
 
-    def rows(cells: Mapping[str, list[str]]) -> list[ValueRow]:
-        return [ValueRow(label, "–", of) for label, of in cells.items()]
+    def rows(scenario: str, *, fairness: bool) -> list[ValueRow]:
+        made = []
+        for label in labels:
+            arm = (label, scenario)
+            cells = [cut(found.estimate(arm, measure)) for measure in names]
+            if fairness:
+                cells.append(cut(found.estimate(arm, "upload_fairness"), 1.0))
+            made.append(ValueRow(label, "–", cells))
+        return made
 
     return [
         ValueTable(
             "What should one set on this router?",
             [*names.values(), "fairness of the uploads"],
-            rows(alone),
-            "rrul through the router; fairness is Jain's index of the four uploads. Latencies are "
-            "of Flent's four probes.",
+            rows("alone", fairness=True),
+            "Means. rrul through the router; fairness is Jain's index of the four uploads. "
+            "Latencies are of Flent's four probes.",
         ),
         ValueTable(
             "What should one set on this router, with UDP bursts?",
             list(names.values()),
-            rows(bursts),
+            rows("bursts", fairness=False),
             f"The same with bursts of {arms.BURST_MBPS:g} Mbit/s. fq_codel hashes flows to 1024 "
             "queues: in a run in which a probe shares one with a burst, it waits for the burst.",
         ),
     ]
 
 
-def agreement_table(kernel: By, sim: By, where: str, *, why: str = "") -> ValueTable:
+def agreement_table(
+    kernel: BySetting, sim: BySetting, length_s: int, where: str, *, why: str = ""
+) -> ValueTable:
     """Both backends below each other, a column a setting.
 
     Args:
         kernel: Runs there.
         sim: Runs of the same descriptions here.
+        length_s: Of the test on both.
         where: What else the table's title says.
         why: A sentence more in its caption.
     """
@@ -205,105 +254,125 @@ def agreement_table(kernel: By, sim: By, where: str, *, why: str = "") -> ValueT
         "upload_mbps": ("Upload", "Mbit/s"),
         "download_mbps": ("Download", "Mbit/s"),
     }
-    rows = []
-    for measure, (title, unit) in names.items():
-        digits = 0 if unit == "packets" else 1
-        ours = [f"{float(sim[setting].values[measure].mean()):.{digits}f}" for setting in kernel]
-        rows.append(ValueRow(f"{title}, simulator", unit, ours))
-        kernels = [interval(arm.one_run(measure), digits) for arm in kernel.values()]
-        rows.append(ValueRow(f"{title}, kernel", unit, kernels))
+    rows = [
+        ValueRow(
+            f"{title}, {side}",
+            unit,
+            [cut(of.mean(setting, measure)) for setting in kernel.settings],
+        )
+        for measure, (title, unit) in names.items()
+        for side, of in (("simulator", sim), ("kernel", kernel))
+    ]
     return ValueTable(
         f"Simulator and Linux kernel side by side, {where}",
-        [f"{setting.target_ms} / {setting.tupdate_ms} ms" for setting in kernel],
+        [f"{setting.target_ms} / {setting.tupdate_ms} ms" for setting in kernel.settings],
         rows,
-        "A column is target / tupdate. The simulator's mean; the kernel's with the interval in "
-        f"which one more of its runs falls. {why}".strip(),
+        f"A column is target / tupdate. Means of tests of {length_s} s on both, with their 95 % "
+        f"intervals. {why}".strip(),
     )
 
 
-def irtt_table(own: Arm, irtt: Arm, setting: arms.Setting) -> ValueTable:
+def irtt_table(own: Estimate, irtt: Estimate) -> ValueTable:
     """Two programs on one kernel."""
-    row = ValueRow(
-        setting.label, "ms", [interval(arm.one_run("latency_udp_ms"), 2) for arm in (own, irtt)]
-    )
     return ValueTable(
         "Latency over UDP on the Linux kernel: our own prober and irtt",
         ["our own prober", "irtt"],
-        [row],
+        [ValueRow(Setting().label, "ms", [own, irtt])],
         "Mean of the three probes over UDP while the TCP flows send; irtt 0.9 runs as client and "
         "server in the guest. irtt's requests leave at other instants, so no pair of runs is the "
         "same sample path.",
     )
 
 
-def summary(judged: Sequence[Judged], fit: Fit | None) -> str:
-    """Who was right, in a paragraph."""
+# --- words -------------------------------------------------------------------------------------
 
-    def count(prefix: str, *, end: str = "", backend: str = "sim") -> tuple[int, int]:
-        of = [
-            one
-            for one in judged
-            if one.claim.id.startswith(prefix)
-            and one.claim.id.endswith(end)
-            and one.backend == backend
-        ]
-        return sum(one.verdict is Verdict.REPRODUCED for one in of), len(of)
 
-    sentences = []
-    numbers = [
-        one
-        for one in judged
-        if one.claim.kind is Kind.PUBLISHED_NUMBER
-        and not one.claim.id.startswith("nominal-")
-        and one.backend == "sim"
-    ]
-    if numbers:
-        right = sum(one.verdict is Verdict.REPRODUCED for one in numbers)
-        sentences.append(f"{right} of the {len(numbers)} printed numbers are reproduced.")
-    follows = [
-        one.verdict
-        for one in judged
-        if one.claim.id.endswith("-follows-target") or one.claim.id == "target-equal-throughput"
-    ]
-    if follows and all(verdict is Verdict.REPRODUCED for verdict in follows):
-        sentences.append(
-            "Queue delay and latency follow the target, and a smaller one costs no throughput."
-        )
-    alone, of_alone = count("tupdate-hardly-matters-", end="alone")
-    bursts, of_bursts = count("tupdate-hardly-matters-", end="bursts")
-    if of_alone:
-        sentences.append(
-            f"Without other traffic tupdate hardly matters ({alone} of {of_alone} comparisons)"
-            + (f"; under UDP bursts {bursts} of {of_bursts}." if of_bursts else ".")
-        )
-    right, of = count("tick-")
-    if right:
-        sentences.append(
-            "tupdate 1 ms is 4 ms at HZ 250, to the byte: the source's kernel did what all do."
-        )
+def summary(judged: Sequence[Judged], fit: Fit | None, bursts: BySetting | None = None) -> str:
+    """Who was right, in a paragraph: what a student understands first, then facts counted."""
+    facts = {
+        fact.name: fact.verdict
+        for fact in facts_of(views_of(judged))
+        if fact.standing is Standing.SOURCE
+    }
+    sentences = [*_target(facts), *_tupdate(facts, bursts)]
     if fit:
         sentences.append(
             f"The printed latencies are {fit.excess_ms.value:.1f} ms above what follows from the "
-            f"printed parameters: a driver's ring of {fit.bytes / 1000:.0f} kB behind PIE explains "
-            "them, which PIE cannot see."
+            f"printed parameters: a driver's ring of {fit.ring_kb.value:.0f} kB behind PIE "
+            "explains them, which PIE cannot see."
         )
     sentences.append(
         "Four uploads of 24 Mbit/s, as printed, are more than the line carries; their sum is 91, "
         "as the source prints beside them."
     )
-    right, of = count("agreement-", backend="kernel")
-    if of:
-        sentences.append(
-            f"Simulator and Linux kernel agree in {right} of {of} comparisons, within the spread "
-            "of the kernel's own seeds."
+    return " ".join([*sentences, *_counted(judged), *_agreement(judged)])
+
+
+def _target(facts: Mapping[str, Verdict]) -> list[str]:
+    both = [facts.get(name) for name in (claims.FOLLOWS, claims.EQUAL_THROUGHPUT)]
+    if both != [Verdict.REPRODUCED] * 2:
+        return []
+    return ["Queue delay and latency follow the target, and a smaller one costs no throughput."]
+
+
+def _tupdate(facts: Mapping[str, Verdict], bursts: BySetting | None) -> list[str]:
+    said = []
+    both = [facts.get(name) for name in (claims.TUPDATE_DELAY, claims.TUPDATE_THROUGHPUT)]
+    if both == [Verdict.REPRODUCED] * 2:
+        said.append("Without other traffic tupdate hardly matters.")
+    elif None not in both:
+        said.append("That tupdate hardly matters without other traffic could not be shown.")
+    if bursts:
+        fast, slow = (bursts.mean(arms.BY_TUPDATE[end], "queue_delay_ms").value for end in (0, -1))
+        said.append(
+            f"Under bursts of UDP PIE's mean delay is {fast:.0f} ms with the fastest clock and "
+            f"{slow:.0f} ms with the slowest."
         )
-    return " ".join(sentences)
+    return said
+
+
+def printed_count(judged: Sequence[Judged]) -> Count | None:
+    """Facts in the source's tables, counted."""
+    of = [one for one in judged if isinstance(one.claim.rule, Published) and one.claim.family]
+    return next(iter(counts_of(views_of(of))), None)
+
+
+def _counted(judged: Sequence[Judged]) -> list[str]:
+    count = printed_count(judged)
+    if count is None:
+        return []
+    right = count.verdicts.get(Verdict.REPRODUCED, 0)
+    chance = f" ({count.chance_words})" if count.chance_words else ""
+    return [
+        f"Of {count.facts} facts in the source's tables, told by {count.rows} numbers, {right} are "
+        f"reproduced{chance}."
+    ]
+
+
+def _agreement(judged: Sequence[Judged]) -> list[str]:
+    of = [one for one in judged if isinstance(one.claim.rule, Agreement)]
+    if not of:
+        return []
+    right, wrong = (
+        sum(one.verdict is verdict for one in of)
+        for verdict in (Verdict.REPRODUCED, Verdict.NOT_REPRODUCED)
+    )
+    return [
+        f"Simulator and Linux kernel agree in {right} of {len(of)} comparisons and disagree in "
+        f"{wrong}."
+    ]
 
 
 def notes(
-    fit: Fit | None, length_s: int, *, interrupted: bool, without_irtt: bool = False
+    fit: Fit | None, *, kernel_length_s: int | None = None, without_irtt: bool = False
 ) -> list[str]:
-    """Readings taken and limitations."""
+    """Readings taken and limitations.
+
+    Args:
+        fit: Of the ring, where it was made.
+        kernel_length_s: Of tests on the kernel, where there were any.
+        without_irtt: Whether it was wanted and is not installed.
+    """
     test = arms.rrul()
     said = [
         "Test parameters of the printed command that rrul does not read: "
@@ -319,20 +388,24 @@ def notes(
         "Ours, not the source's: the server's egress queue (fq_codel, the default of the "
         "distributions of the time), a one-way delay of 0.25 ms for three hosts' stacks, and a "
         f"ring of {arms.RING_BYTES} bytes in the router's driver, fitted to the printed latencies. "
-        "A FIFO of 1000 packets at the server would give 80 ms of latency at any target: downloads "
-        "never meet the router's PIE.",
+        "Downloads never meet the router's PIE. A FIFO of 1000 packets at the server would add a "
+        "millisecond only: TCP small queues keep the queue at a sender short.",
     ]
     if fit:
+        found, kb = fit.excess_ms, fit.ring_kb
         said.append(
-            f"The fit: printed latency less ours without a ring is {fit.excess_ms.value:.2f} ms "
-            f"({fit.excess_ms.low:.2f} to {fit.excess_ms.high:.2f} over the settings), "
-            f"{fit.bytes / 1000:.1f} kB at 100 Mbit/s, {fit.packets:.0f} full packets. The "
+            f"The fit: printed latency less ours without a ring is {found.value:.2f} ms "
+            f"({found.low:.2f} to {found.high:.2f} over the settings), "
+            f"{kb.value:.1f} kB at 100 Mbit/s, {fit.packets:.0f} full packets. The "
             "source's interface is named enx..., as systemd names USB adapters; Linux's driver of "
             f"USB 2 adapters queued {arms.USB2_RING_PKTS} packets of any size (commit "
             "7ff14c52049e of November 2025 says so and adds byte limits): 5 ms with this mix of "
             "data and acknowledgements, 7.4 ms when all are full. Which adapter it was is not said."
         )
     said += [
+        "What follows from one another is one fact: both ends of a range, the upload of all and "
+        "that of a flow, the row of target 20 ms in both tables. The average latencies chose the "
+        "ring and count only where there is none.",
         "Scenarios 2 and 3 have no numbers. Taken: bursts of "
         f"{arms.BURST_MBPS:g} Mbit/s of UDP payload from the client, {arms.BURST_S:g} s every "
         f"{arms.BURST_EVERY_S:g} s; one more CUBIC flow each way for the whole time.",
@@ -342,19 +415,17 @@ def notes(
         "defaults of 20 and 30 ms belong to. The kernel backend is 6.1: there, and in the "
         "simulator beside it, dq_rate_estimator selects today's estimator of that kind.",
     ]
-    if length_s < published.LENGTH_S:
+    if kernel_length_s is not None:
         said.append(
-            f"Quick: runs are {length_s} s long, not {published.LENGTH_S} as published. The flows' "
-            "slow start weighs more in them, above all in the ends of the ellipses, and where one "
-            "more run would fall is wider."
+            f"On the kernel tests are {kernel_length_s} s long and not {published.LENGTH_S}, and "
+            "so are those in the simulator that they are compared with: equal lengths are enough "
+            "for that. What is printed is not judged there: its numbers are a preview."
         )
     if without_irtt:
         said.append(
             "irtt is not installed here (Debian: apt-get install irtt), so the latency on the "
             "kernel is that of our own prober alone."
         )
-    if interrupted:
-        said.insert(0, "Interrupted: only the parts that had finished are here.")
     return said
 
 

@@ -1,0 +1,469 @@
+"""The claims of the study, each with its rule and margin, written before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dumbbell.claims import (
+    Amendment,
+    Claim,
+    Curves,
+    Family,
+    Fitted,
+    Judged,
+    Pairing,
+    Ratio,
+    Runs,
+    Sides,
+    judge,
+)
+from dumbbell.claims.rules import (
+    Agreement,
+    Calibration,
+    Check,
+    Equivalent,
+    Ordering,
+    Preview,
+    Published,
+    Shortfall,
+    Spread,
+)
+from dumbbell.studies.pie_rrul import arms, published
+from dumbbell.studies.pie_rrul.arms import Setting
+from dumbbell.studies.pie_rrul.fit import Fit
+from dumbbell.studies.pie_rrul.measures import BySetting, Floats, Measured
+from dumbbell.sweep import Replications
+
+Row = tuple[str, int]
+"""Of the source's tables: what was varied, and its milliseconds."""
+TWO_BACKENDS = "One description, two backends"
+TIMER = "Linux: PIE's timer is set in whole ticks (sch_pie.c, usecs_to_jiffies)"
+SAME_MS = 0.001
+"""Two runs that are the same differ by less."""
+VARIES_MBPS = 1.0
+"""What the source's table has for the upload of a flow: 23 at one target, 24 at the others."""
+OF_RATES = Equivalent.of_rates(published.LARGEST_MBPS)
+
+FOLLOWS = "delay follows the target"
+EQUAL_THROUGHPUT = "a smaller target costs no throughput"
+TUPDATE_DELAY, TUPDATE_THROUGHPUT = "tupdate and delay", "tupdate and throughput"
+LIKE_ALONE = "additional TCP makes no difference to PIE"
+"""Facts that several rows tell, or that the summary reads."""
+
+AMENDED = Amendment(
+    when="2026-11-22",
+    what=(
+        "until then the simulator's mean had to lie in the prediction interval of three runs of "
+        "the kernel; downloads came to it when scenario 2 had been seen on both backends"
+    ),
+)
+
+_SERVER = (
+    "the source's downloads leave some 2 % more of the line unused than ours: the server's "
+    "egress is ours, fq_codel before an adapter that is never late"
+)
+_NETPERF = (
+    "printed ends of 99 to 106 Mbit/s are beyond what the line carries "
+    f"({published.LARGEST_MBPS:.1f}): the spread is that of netperf's reports of what its send "
+    "calls took, not of what arrived, and an ellipse goes on where no point is"
+)
+_CONFLICT = (
+    "the source's own conflict: four flows of 24 are 96 Mbit/s, more than its average of 91 "
+    f"and than the line's {published.LARGEST_MBPS:.1f}; a quarter of 91 is 22.75"
+)
+_REASONS = {
+    "throughput-low": _NETPERF,
+    "throughput-high": _NETPERF,
+    "upload": _CONFLICT,
+    "download": _SERVER,
+}
+"""Presumed, where a number is not reproduced."""
+_RING_CHOSEN = "the middle of the range is the mean latency, which chose the ring"
+
+
+# --- what is printed -------------------------------------------------------------------------
+
+
+def row_number(row: Row, name: str) -> Claim[Runs]:
+    """The claim about a number of the source's tables.
+
+    Args:
+        row: Of `published.TABLES`.
+        name: Of `published.QUANTITIES`.
+    """
+    varied, milliseconds = row
+    quantity = published.QUANTITIES[name]
+    return Claim(
+        id=f"{varied}-{milliseconds}-{name}",
+        statement=f"{quantity.title} at {varied} {milliseconds} ms",
+        source=published.SOURCE,
+        rule=_published(published.TABLES[row][name], name),
+        fact=_fact(arms.setting_of(*row), name),
+        family=Family(name, quantity.title, f"{varied} {milliseconds} ms"),
+    )
+
+
+def printed(
+    found: BySetting, backend: str = "sim", shortfalls: tuple[Shortfall, ...] = ()
+) -> dict[tuple[Row, str], Judged]:
+    """Every printed number of the settings that were run, but those that chose the ring.
+
+    Args:
+        found: Scenario 1.
+        backend: Where.
+        shortfalls: What the runs lack of the published one; it is a preview then.
+    """
+    judged = {}
+    for row, numbers in published.TABLES.items():
+        setting = arms.setting_of(*row)
+        if setting not in found.settings:
+            continue
+        for name in numbers:
+            if name == published.CHOSE_THE_RING:
+                continue
+            evidence = Runs(found.values(setting, published.QUANTITIES[name].measure))
+            claim = row_number(row, name)
+            if shortfalls:
+                judged[row, name] = judge(_preview(claim, shortfalls), evidence, backend=backend)
+                continue
+            is_range = name in ("latency-low", "latency-high")
+            judged[row, name] = judge(
+                claim,
+                evidence,
+                backend=backend,
+                note=_RING_CHOSEN if is_range else "",
+                why_not=_REASONS.get(name, ""),
+            )
+    return judged
+
+
+def _preview(claim: Claim[Runs], shortfalls: tuple[Shortfall, ...]) -> Claim[Runs]:
+    family = claim.family
+    return Claim(
+        id=f"preview-{claim.id}",
+        statement=claim.statement,
+        source=claim.source,
+        rule=Preview(of=claim.rule, shortfalls=shortfalls),
+        fact=claim.fact,
+        family=family and Family(f"preview-{family.name}", family.statement, family.label),
+    )
+
+
+def nominal(without: Replications[Setting, Measured]) -> Iterator[Judged]:
+    """The printed latencies without a ring: what follows from the printed parameters alone."""
+    name = "latency"
+    for setting in without.arms:
+        claim = Claim(
+            id=f"nominal-latency-{setting.name}",
+            statement=f"Average latency at {setting.label}, nothing behind PIE but the line",
+            source=published.SOURCE,
+            rule=_published(printed_at(setting, name), name),
+            fact=_fact(setting, name),
+            family=Family(
+                "nominal-latency", "Average latency, nothing behind PIE but the line", setting.label
+            ),
+        )
+        yield judge(
+            claim,
+            Runs(without.values(setting, "latency_ms")),
+            why_not="printed latencies are 6 to 7 ms above the target: not PIE's, which knows its "
+            "own queue",
+        )
+
+
+def ring(fit: Fit, n_replications: int) -> Judged:
+    """The ring that explains the printed latencies; it was chosen by them."""
+    claim = Claim(
+        id="ring",
+        statement="The driver's ring that explains the printed average latencies",
+        source=published.SOURCE,
+        rule=Calibration(
+            parameter="the driver's ring",
+            unit="kB",
+            used="the eight printed average latencies, which are no claims at it",
+        ),
+    )
+    found = fit.ring_kb
+    fitted = Fitted(found.value, found.low, found.high, n=n_replications, kind=found.kind)
+    note = f"interval over the settings; {arms.RING_BYTES / 1000:g} kB are used throughout"
+    return judge(claim, fitted, note=note)
+
+
+def printed_at(setting: Setting, name: str) -> float:
+    """What the source prints of a setting; of the default in both tables the same."""
+    return next(
+        numbers[name]
+        for row, numbers in published.TABLES.items()
+        if arms.setting_of(*row) == setting
+    )
+
+
+def _published(value: float, name: str) -> Published:
+    quantity = published.QUANTITIES[name]
+    return Published(printed=value, rounding=quantity.resolution, unit=quantity.unit)
+
+
+def _fact(setting: Setting, name: str) -> str:
+    return f"{published.QUANTITIES[name].fact} at {setting.label}"
+
+
+# --- what the source concludes ----------------------------------------------------------------
+
+
+def targets(found: BySetting) -> Iterator[Judged]:
+    """What varying the target does, where more than one was run."""
+    settings = found.among(arms.BY_TARGET)
+    yield from _delay_is_target(found, settings)
+    if len(settings) < 2:
+        return
+    # What is behind PIE adds the same to all: the latency's order follows from the queue delay's.
+    for measure, name in (("queue_delay_ms", "queue-delay"), ("latency_ms", "latency")):
+        claim = Claim(
+            id=f"{name}-follows-target",
+            statement=f"The larger the target, the larger the {name.replace('-', ' ')}",
+            source=published.SOURCE,
+            rule=Ordering(over="from each target to the next", unit="ms"),
+            fact=FOLLOWS,
+        )
+        yield judge(claim, Curves.of_steps(found.columns(settings, measure)))
+    equal = Claim(
+        id="target-equal-throughput",
+        statement="A smaller target gives less latency at the same upload",
+        source=published.SOURCE,
+        rule=OF_RATES,
+        fact=EQUAL_THROUGHPUT,
+    )
+    yield judge(equal, Curves.of_all_pairs(found.columns(settings, "upload_mbps")))
+    if len(settings) == len(arms.BY_TARGET):
+        yield _upload_varies(found)
+    yield _download_is_better(found, settings[0], settings[-1])
+
+
+def _delay_is_target(found: BySetting, settings: Sequence[Setting]) -> Iterator[Judged]:
+    for setting in settings:
+        claim = Claim(
+            id=f"delay-is-target-{setting.target_ms}",
+            statement=f"The queue delay that tc prints is the target, {setting.target_ms} ms",
+            source=published.SOURCE,
+            rule=Equivalent.of_delays(),
+            fact=_fact(setting, "queue-delay"),
+            family=Family(
+                "delay-is-target",
+                "The queue delay that tc prints is the target",
+                f"{setting.target_ms} ms",
+            ),
+        )
+        away = found.values(setting, "queue_delay_ms") - setting.target_ms
+        yield judge(claim, Runs(away), note="delay less target")
+
+
+def _upload_varies(found: BySetting) -> Judged:
+    """ "When Target is Varied Upload Speed is Varied"."""
+    claim = Claim(
+        id="upload-varies-with-target",
+        statement="The upload of a flow varies with the target, by 1 Mbit/s in the source's table",
+        source=published.SOURCE,
+        rule=Published(
+            printed=VARIES_MBPS,
+            rounding=published.QUANTITIES["upload"].resolution,
+            unit="Mbit/s",
+        ),
+    )
+    ranges = np.ptp(np.stack(found.columns(arms.BY_TARGET, "upload_each_mbps")), axis=0)
+    return judge(claim, Runs(ranges), note="largest less smallest of the four targets")
+
+
+def _download_is_better(found: BySetting, small: Setting, large: Setting) -> Judged:
+    """ "Download Speed is better"."""
+    claim = Claim(
+        id="download-better-at-small-target",
+        statement=(
+            f"The download of a flow is better at target {small.target_ms} ms than at "
+            f"{large.target_ms} ms"
+        ),
+        source=published.SOURCE,
+        rule=Ordering(over="of the two targets", unit="Mbit/s"),
+    )
+    steps = Curves.of_steps(found.columns([large, small], "download_each_mbps"))
+    return judge(claim, steps, note="the source prints a gain of 0.2")
+
+
+def tupdates(found: BySetting) -> Iterator[Judged]:
+    """Without other traffic tupdate hardly matters, where more than one was run."""
+    settings = found.among(arms.BY_TUPDATE)
+    if len(settings) < 2:
+        return
+    # What is behind PIE adds the same to all: latencies differ as queue delays do.
+    for name, what, measure, rule, fact in (
+        ("latency", "latency", "latency_ms", Equivalent.of_delays(), TUPDATE_DELAY),
+        ("queue-delay", "queue delay", "queue_delay_ms", Equivalent.of_delays(), TUPDATE_DELAY),
+        ("throughput", "upload of all", "upload_mbps", OF_RATES, TUPDATE_THROUGHPUT),
+    ):
+        claim = Claim(
+            id=f"tupdate-hardly-matters-{name}",
+            statement=f"tupdate hardly changes the {what} (no other traffic)",
+            source=published.SOURCE,
+            rule=rule,
+            fact=fact,
+        )
+        yield judge(claim, Curves.of_all_pairs(found.columns(settings, measure)))
+
+
+def tick(one_ms: Floats, four_ms: Floats, remarks: Iterable[str]) -> Judged:
+    """tupdate 1 ms acts as 4 ms where the timer ticks 250 times a second.
+
+    Args:
+        one_ms: Latency with ``tupdate 1ms``, a value a replication.
+        four_ms: With ``tupdate 4ms``, of the same seeds.
+        remarks: To stand beside it.
+    """
+    claim = Claim(
+        id="tick-1-acts-as-4",
+        statement=(
+            f"tupdate 1 ms acts as 4 ms at HZ {published.TIMER_HZ}: pairs of runs differ in "
+            "latency by nothing"
+        ),
+        source=f"{published.SOURCE}; {TIMER}",
+        rule=Check(
+            value=0.0,
+            because="a timer of the kernel is set in whole ticks, and a tick is "
+            f"{1000 / published.TIMER_HZ:g} ms",
+            unit="ms",
+            tolerance=SAME_MS,
+        ),
+    )
+    return judge(claim, Runs(np.abs(one_ms - four_ms)), note="; ".join(remarks))
+
+
+def additional_tcp(alone: BySetting, beside: BySetting) -> Iterator[Judged]:
+    """PIE does as it did without additional TCP, but for latency and downloads, which vary."""
+    for setting in beside.among(alone.settings):
+        for name, what, rule, was, now in (
+            ("queue-delay", "queue delay", Equivalent.of_delays(), "queue_delay_ms",
+             "queue_delay_ms"),
+            ("upload", "upload, all uploads counted", OF_RATES, "upload_mbps",
+             "upload_with_more_mbps"),
+        ):  # fmt: skip
+            claim = Claim(
+                id=f"tcp-like-alone-{name}-{setting.name}",
+                statement=f"Additional TCP makes no difference to PIE: {what} at {setting.label}",
+                source=published.SOURCE,
+                rule=rule,
+                fact=LIKE_ALONE,
+                family=Family(
+                    f"tcp-like-alone-{name}",
+                    f"Additional TCP makes no difference to PIE: {what}",
+                    setting.label,
+                ),
+            )
+            yield judge(claim, _pairs(beside.values(setting, now), alone.values(setting, was)))
+    default = Setting()
+    for name, what, measure in (
+        ("latency", "latency", "latency_spread"),
+        ("download", "the downloads' sum", "download_spread"),
+    ):
+        varies = Claim(
+            id=f"tcp-varies-{name}",
+            statement=f"With additional TCP {what} varies more than without: a ratio above 1",
+            source=published.SOURCE,
+            rule=Spread.more(f"{what} over the steps of 0.2 s of a run"),
+        )
+        spreads = _pairs(beside.values(default, measure), alone.values(default, measure))
+        yield judge(varies, Ratio(spreads.ours, spreads.other))
+
+
+def _pairs(ours: Floats, other: Floats) -> Sides:
+    n = min(ours.size, other.size)
+    return Sides(ours[:n], other[:n], Pairing.SHARED_STREAMS)
+
+
+# --- two instruments ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A quantity on which both backends should agree.
+
+    Attributes:
+        short: For identifiers.
+        what: Completes a sentence.
+        rule: With its margin.
+    """
+
+    short: str
+    what: str
+    rule: Agreement
+
+
+RATES = Agreement(relative=0.02, floor=0.1, unit="Mbit/s")
+DELAYS = Agreement.of_delays_ms(0.05)
+AGREEMENT: Mapping[str, Compared] = {
+    "queue_delay_ms": Compared("queue-delay", "PIE's queue delay", DELAYS),
+    "drops_pkts": Compared(
+        "drops", "drops as tc counts them", Agreement(relative=0.20, floor=1.0, unit="packets")
+    ),
+    "upload_mbps": Compared("upload", "upload of all", RATES),
+    "download_mbps": Compared("download", "download of all", RATES),
+    "latency_ms": Compared("latency", "latency", DELAYS),
+}
+"""Measure to what is compared and how far apart the backends may be."""
+
+
+def agreement(
+    kernel: BySetting, sim: BySetting, setting: Setting, name: str, title: str
+) -> Iterator[Judged]:
+    """The same description on both backends, at one setting.
+
+    Args:
+        kernel: Runs there.
+        sim: Runs here.
+        setting: Which.
+        name: Of the scenario, for identifiers.
+        title: The same for statements.
+    """
+    for measure, of in AGREEMENT.items():
+        claim = Claim(
+            id=f"agreement-{name}-{of.short}-{setting.name}",
+            statement=(
+                f"Simulator and Linux kernel agree on the {of.what} "
+                f"({setting.qdisc(arms.ESTIMATOR)}, {title})"
+            ),
+            source=TWO_BACKENDS,
+            rule=of.rule,
+            family=Family(
+                f"agreement-{name}-{of.short}",
+                f"Simulator and Linux kernel agree on the {of.what} ({title})",
+                setting.label,
+            ),
+            amended=AMENDED,
+        )
+        # PIE's random numbers are the kernel's own there.
+        sides = Sides(
+            sim.values(setting, measure), kernel.values(setting, measure), Pairing.INDEPENDENT
+        )
+        yield judge(claim, sides, backend="kernel", note="simulator less kernel")
+
+
+def irtt(own_ms: Floats, irtt_ms: Floats, qdisc: str) -> Judged:
+    """What irtt measures in the guest is what our own prober measures there.
+
+    Args:
+        own_ms: Latency over UDP by our own prober, a value a run on the kernel.
+        irtt_ms: By irtt, in runs of the same description.
+        qdisc: For the statement.
+    """
+    claim = Claim(
+        id="irtt-agrees",
+        statement=f"irtt finds the latency over UDP that our own prober finds ({qdisc})",
+        source="One kernel, two programs that measure",
+        rule=DELAYS,
+        amended=Amendment(
+            when="2026-11-22",
+            what="until then irtt's mean had to lie in the prediction interval of three runs",
+        ),
+    )
+    sides = Sides(irtt_ms, own_ms, Pairing.INDEPENDENT)
+    return judge(claim, sides, backend="kernel", note="irtt less our own prober")

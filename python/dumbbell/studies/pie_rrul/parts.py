@@ -1,0 +1,505 @@
+"""The parts of the study: each with what it runs, claims and shows.
+
+Scenario 1 comes first, with every printed number; then what it rests on that is ours (the ring,
+the server's egress), the source's other scenarios, and what we add. On the Linux kernel in virtual
+time some of it runs again, each description beside the simulator's own runs of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dumbbell.backends.kernel.programs import irtt_is_installed
+from dumbbell.claims import Judged
+from dumbbell.claims.rules import Shortfall
+from dumbbell.report import Figure, ValueTable
+from dumbbell.spec import Experiment
+from dumbbell.spec.flent import FlentTest
+from dumbbell.stats import Estimate
+from dumbbell.studies.base import StudyOptions
+from dumbbell.studies.pie_rrul import arms, claims, figures, published, text
+from dumbbell.studies.pie_rrul.arms import Setting
+from dumbbell.studies.pie_rrul.fit import Fit, fit_ring
+from dumbbell.studies.pie_rrul.measures import BySetting, Measured, measured
+from dumbbell.studies.shape import Amount, Arm, Part, Preset, Presets, Runner
+from dumbbell.sweep import Replications
+from dumbbell.tables import Run
+
+PUBLISHED_TEST = arms.rrul()
+KERNEL_TEST = arms.rrul(length_s=10, delay_s=1)
+"""A second of it takes the kernel about as long: as published it would be twenty times dearer."""
+Choice = tuple[str, str]
+"""Label of what is set on the router, and the scenario."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes(Preset):
+    """How much is run.
+
+    Attributes:
+        printed: Settings whose printed numbers are judged, which takes ten runs.
+        compared: Settings that are compared with one another.
+        without: Settings without a ring.
+        ours: Runs for the other parameters that are ours.
+        bursts: Settings in scenario 2.
+        tcp: Settings in scenario 3.
+        tick: Runs for the first tick of the timer.
+        today: Settings of today's PIE.
+        router: What else is set on the router.
+        kernel: Settings on the kernel in scenario 1.
+        kernel_bursts: In scenario 2, and in that with a gateway.
+        kernel_tcp: In scenario 3.
+        irtt: With irtt in scenario 1.
+    """
+
+    printed: Amount[Setting]
+    compared: Amount[Setting]
+    kernel: Amount[Setting]
+    without: Amount[Setting] | None = None
+    ours: Amount[str] | None = None
+    bursts: Amount[Setting] | None = None
+    tcp: Amount[Setting] | None = None
+    tick: Amount[str] | None = None
+    today: Amount[Setting] | None = None
+    router: Amount[str] | None = None
+    kernel_bursts: Amount[Setting] | None = None
+    kernel_tcp: Amount[Setting] | None = None
+    irtt: Amount[Setting] | None = None
+
+
+_DEFAULT, _FAST, _SHORT = Setting(), Setting(tupdate_ms=1), Setting(target_ms=5)
+_FEW = (_FAST, _DEFAULT, _SHORT)
+PRESETS = Presets(
+    quick=Sizes(
+        printed=Amount(10, over=(_DEFAULT,)),
+        compared=Amount(3, over=_FEW),
+        kernel=Amount(5, over=(_DEFAULT, _SHORT)),
+    ),
+    full=Sizes(
+        printed=Amount(10, over=arms.SETTINGS),
+        compared=Amount(10, over=arms.SETTINGS),
+        without=Amount(10, over=arms.SETTINGS),
+        ours=Amount(5),
+        bursts=Amount(5, over=arms.SETTINGS),
+        tcp=Amount(5, over=_FEW),
+        tick=Amount(3),
+        today=Amount(3, over=_FEW),
+        router=Amount(3, over=tuple(arms.ROUTER_CHOICES)),
+        kernel=Amount(5, over=(_DEFAULT, _SHORT)),
+        kernel_bursts=Amount(5, over=(_DEFAULT,)),
+        kernel_tcp=Amount(5, over=(_DEFAULT,)),
+        irtt=Amount(5, over=(_DEFAULT,)),
+    ),
+)
+
+
+def experiment(runner: Runner, qdisc: str, scenario: str = "alone", **of: Any) -> Experiment:
+    """An arm with the study's seed, as long as published unless ``test`` says otherwise."""
+    return arms.experiment(qdisc, scenario, seed=runner.seed, **{"test": PUBLISHED_TEST, **of})
+
+
+def run_settings(
+    runner: Runner,
+    amount: Amount[Setting],
+    task: str,
+    *,
+    edition: str = arms.OF_THE_TIME,
+    backend: str = "sim",
+    test: FlentTest | None = None,
+    **of: Any,
+) -> Replications[Setting, Measured]:
+    """Runs of PIE at several settings.
+
+    Args:
+        runner: Runs them.
+        amount: How much, over which settings.
+        task: Name in the progress.
+        edition: Of PIE.
+        backend: Where.
+        test: Flent's, as published when left out.
+        **of: As `arms.experiment`.
+
+    Raises:
+        Interrupted: It was stopped before it was complete.
+        RunError: One failed.
+    """
+    whole = test or PUBLISHED_TEST
+    arms_ = [
+        Arm(each, experiment(runner, each.qdisc(edition), test=whole, **of), each.label)
+        for each in amount.over
+    ]
+    return runner.replicate(
+        arms_,
+        lambda run: measured(run, whole),
+        amount,
+        task=task,
+        backend=backend,
+        complete=True,
+        keep=1,
+    )
+
+
+def run_named(
+    runner: Runner, experiments: Mapping[Any, Experiment], amount: Amount[str], task: str
+) -> Replications[Any, Measured]:
+    """Runs of other arms, as long as published."""
+    return runner.replicate(
+        experiments,
+        lambda run: measured(run, PUBLISHED_TEST),
+        amount,
+        task=task,
+        complete=True,
+        keep=1,
+    )
+
+
+class Alone(Part[BySetting]):
+    """Scenario 1: every printed number, and what the source concludes from them."""
+
+    name = arms.SCENARIO_TITLES["alone"]
+
+    def __init__(self, printed: Amount[Setting], compared: Amount[Setting]) -> None:
+        """What is run: some settings often enough for single numbers, some to be compared."""
+        self.printed = printed
+        more = tuple(each for each in compared.over if each not in printed.over)
+        self.more = Amount(compared.runs, over=more)
+
+    def run(self, runner: Runner) -> BySetting:
+        """See `Part`."""
+        amounts = [self.printed, *([self.more] if self.more.over else [])]
+        return BySetting(tuple(run_settings(runner, each, self.name) for each in amounts))
+
+    def judge(self, found: BySetting) -> Iterator[Judged]:
+        """The printed numbers, and what targets and tupdates do."""
+        yield from claims.printed(self.often(found)).values()
+        yield from claims.targets(found)
+        yield from claims.tupdates(found)
+
+    def often(self, found: BySetting) -> BySetting:
+        """Those that were run often enough for single numbers."""
+        return BySetting(found.groups[:1])
+
+    def tables(self, found: BySetting) -> Iterator[ValueTable]:
+        """What is printed, and ours."""
+        yield from text.beside_printed(found, claims.printed(self.often(found)), self.name)
+
+    def figures(self, found: BySetting) -> Iterable[Figure]:
+        """The source's."""
+        return figures.of_scenario(found, "alone", PUBLISHED_TEST)
+
+    def runs(self, found: BySetting) -> Mapping[str, Run]:
+        """The default setting first."""
+        settings = sorted(found.settings, key=lambda setting: setting != Setting())
+        return {setting.name: found.run(setting) for setting in settings}
+
+
+class WithoutRing(Part[Replications[Setting, Measured]]):
+    """What follows from the printed parameters alone, and the ring that explains the rest."""
+
+    name = "without a ring"
+
+    def __init__(self, amount: Amount[Setting], alone: Alone) -> None:
+        """What is run, and what it is shown beside."""
+        self.amount, self.alone = amount, alone
+
+    def run(self, runner: Runner) -> Replications[Setting, Measured]:
+        """See `Part`."""
+        return run_settings(runner, self.amount, self.name, ring_bytes=0)
+
+    def fit(self, found: Replications[Setting, Measured]) -> Fit:
+        """The ring."""
+        return fit_ring({each: found.values(each, "latency_ms") for each in found.arms})
+
+    def judge(self, found: Replications[Setting, Measured]) -> Iterator[Judged]:
+        """The printed latencies, and the calibration that they made."""
+        yield from claims.nominal(found)
+        yield claims.ring(self.fit(found), found.n)
+
+    def figures(self, found: Replications[Setting, Measured]) -> Iterator[Figure]:
+        """Latency with and without."""
+        yield figures.latency_rows(self.alone.found, found)
+
+
+class Ours(Part[Replications[str, Measured]]):
+    """The other parameters that are ours."""
+
+    name = "parameters that are ours"
+
+    def __init__(self, amount: Amount[str], alone: Alone, without: WithoutRing) -> None:
+        """How much, and beside what."""
+        self.amount, self.alone, self.without = amount, alone, without
+
+    def run(self, runner: Runner) -> Replications[str, Measured]:
+        """See `Part`."""
+        qdisc = Setting().qdisc()
+        full = arms.USB2_RING_PKTS * published.WIRE_BYTES
+        experiments = {
+            f"ring of {arms.USB2_RING_PKTS} full packets": experiment(
+                runner, qdisc, ring_bytes=full
+            ),
+            "server: pfifo limit 1000": experiment(runner, qdisc, server_qdisc=arms.PLAIN_FIFO),
+        }
+        return run_named(runner, experiments, self.amount, self.name)
+
+    def tables(self, found: Replications[str, Measured]) -> Iterator[ValueTable]:
+        """A column a choice."""
+        default, measures = Setting(), text.PARAMETERS_MEASURES
+        columns: dict[str, list[Estimate]] = {
+            f"ring {arms.RING_BYTES} B, server: {arms.SERVER_QDISC}": [
+                self.alone.found.mean(default, measure) for measure in measures
+            ],
+            "no ring": [self.without.found.estimate(default, measure) for measure in measures],
+        }
+        columns |= {
+            arm: [found.estimate(arm, measure) for measure in measures] for arm in found.arms
+        }
+        yield text.parameters_table(columns)
+
+
+class Beside(Part[BySetting]):
+    """Scenario 2 or 3: something else sends, too."""
+
+    def __init__(self, scenario: str, amount: Amount[Setting], alone: Alone) -> None:
+        """Which, how much, and what it is compared with."""
+        self.name = arms.SCENARIO_TITLES[scenario]  # type: ignore[misc]
+        self.scenario, self.amount, self.alone = scenario, amount, alone
+
+    def run(self, runner: Runner) -> BySetting:
+        """See `Part`."""
+        done = run_settings(runner, self.amount, self.name, scenario=self.scenario)
+        return BySetting((done,))
+
+    def judge(self, found: BySetting) -> Iterable[Judged]:
+        """Of scenario 2 the source concludes nothing."""
+        if self.scenario == "tcp":
+            return claims.additional_tcp(self.alone.found, found)
+        return ()
+
+    def tables(self, found: BySetting) -> Iterator[ValueTable]:
+        """As scenario 1's; and what a slow clock does."""
+        yield from text.observations(found, self.name)
+        if self.scenario == "bursts":
+            yield text.clock_table(self.alone.found, found)
+
+    def figures(self, found: BySetting) -> Iterable[Figure]:
+        """The source's."""
+        return figures.of_scenario(found, self.scenario, PUBLISHED_TEST)
+
+
+class Tick(Part[Replications[str, Measured]]):
+    """tupdate 1 ms where the timer ticks every 4 ms, and where it ticks every 1 ms."""
+
+    name = "ticks"
+
+    def __init__(self, amount: Amount[str], alone: Alone) -> None:
+        """How often; the runs of tupdate 1 ms are scenario 1's."""
+        self.amount, self.alone = amount, alone
+
+    def run(self, runner: Runner) -> Replications[str, Measured]:
+        """See `Part`."""
+        four, one = Setting(tupdate_ms=4).qdisc(), Setting(tupdate_ms=1).qdisc()
+        experiments = {
+            "four": experiment(runner, four),
+            "fine": experiment(runner, one, timer_hz=1000),
+        }
+        return run_named(runner, experiments, self.amount, self.name)
+
+    def judge(self, found: Replications[str, Measured]) -> Iterator[Judged]:
+        """The check."""
+        one, alone = Setting(tupdate_ms=1), self.alone.found
+        four_ms, fine_ms = (found.values(arm, "latency_ms") for arm in ("four", "fine"))
+        one_ms = alone.values(one, "latency_ms")[: found.n]
+        same = alone.run(one).meta["digest"] == found.run("four").meta["digest"]
+        apart_ms = abs(fine_ms - four_ms).max()
+        remarks = (
+            f"tables of replication 0 {'are the same bytes' if same else 'differ'}",
+            f"at HZ 1000, where 1 ms is 1 ms, pairs are up to {apart_ms:.2g} ms apart",
+        )
+        yield claims.tick(one_ms, four_ms[: one_ms.size], remarks)
+
+
+class Today(Part[Replications[Setting, Measured]]):
+    """PIE as it is today."""
+
+    name = "today's PIE"
+
+    def __init__(self, amount: Amount[Setting], alone: Alone) -> None:
+        """What is run, and what it is shown beside."""
+        self.amount, self.alone = amount, alone
+
+    def run(self, runner: Runner) -> Replications[Setting, Measured]:
+        """See `Part`."""
+        return run_settings(runner, self.amount, self.name, edition=arms.TODAY)
+
+    def tables(self, found: Replications[Setting, Measured]) -> Iterator[ValueTable]:
+        """Both side by side."""
+        yield text.editions(self.alone.found, found)
+
+
+class Router(Part[Replications[Choice, Measured]]):
+    """What else one could set on this router."""
+
+    name = "what to set"
+
+    def __init__(self, amount: Amount[str]) -> None:
+        """Over which choices, how often."""
+        self.amount = amount
+
+    def run(self, runner: Runner) -> Replications[Choice, Measured]:
+        """See `Part`."""
+        experiments = {
+            (label, scenario): experiment(runner, qdisc, scenario, ring_bytes=ring_bytes)
+            for label in self.amount.over
+            for qdisc, ring_bytes in [arms.ROUTER_CHOICES[label]]
+            for scenario in ("alone", "bursts")
+        }
+        return run_named(runner, experiments, self.amount, self.name)
+
+    def tables(self, found: Replications[Choice, Measured]) -> Iterable[ValueTable]:
+        """Alone and under bursts."""
+        return text.router_tables(found)
+
+    def figures(self, found: Replications[Choice, Measured]) -> Iterator[Figure]:
+        """Latency of all."""
+        yield figures.router(found)
+
+
+@dataclass(frozen=True)
+class OnBoth:
+    """The same descriptions on both backends.
+
+    Attributes:
+        kernel: Runs there.
+        sim: The same replications here.
+    """
+
+    kernel: BySetting
+    sim: BySetting
+
+
+class OnKernel(Part[OnBoth]):
+    """A scenario on the kernel, with its PIE that estimates a departure rate, and the same here."""
+
+    def __init__(self, scenario: str, amount: Amount[Setting], *, gateway: bool = False) -> None:
+        """Which, how much; whether the downloads queue at a gateway: see `arms.links`."""
+        self.scenario, self.amount, self.gateway = scenario, amount, gateway
+        self.where = arms.SCENARIO_TITLES[scenario] + (f", {text.AT_GATEWAY}" if gateway else "")
+        self.name = f"{self.where}, on both backends"  # type: ignore[misc]
+
+    def is_wanted(self, options: StudyOptions) -> bool:
+        """Where the kernel is asked for."""
+        return "kernel" in options.backends
+
+    def on_kernel(self) -> Iterable[Experiment]:
+        """One of them: they differ in numbers only."""
+        yield arms.experiment(
+            self.amount.over[0].qdisc(arms.ESTIMATOR),
+            self.scenario,
+            test=KERNEL_TEST,
+            gateway=self.gateway,
+        )
+
+    def run(self, runner: Runner) -> OnBoth:
+        """See `Part`."""
+        kernel, sim = (
+            BySetting(
+                (
+                    run_settings(
+                        runner,
+                        self.amount,
+                        self.where,
+                        edition=arms.ESTIMATOR,
+                        backend=backend,
+                        test=KERNEL_TEST,
+                        scenario=self.scenario,
+                        gateway=self.gateway,
+                    ),
+                )
+            )
+            for backend in ("kernel", "sim")
+        )
+        return OnBoth(kernel, sim)
+
+    def judge(self, found: OnBoth) -> Iterator[Judged]:
+        """A preview of what is printed; agreement, a setting after the other."""
+        if self.scenario == "alone":
+            yield from claims.printed(found.kernel, "kernel", SHORTER).values()
+        name = f"{self.scenario}-gateway" if self.gateway else self.scenario
+        for setting in found.kernel.settings:
+            yield from claims.agreement(found.kernel, found.sim, setting, name, self.where)
+
+    def tables(self, found: OnBoth) -> Iterator[ValueTable]:
+        """Both below each other; what is printed beside it."""
+        if self.scenario == "alone":
+            where = f"{self.where} (Linux kernel, a preview)"
+            yield from text.beside_printed(found.kernel, {}, where)
+        yield text.agreement_table(
+            found.kernel,
+            found.sim,
+            KERNEL_TEST.length_s,
+            self.where,
+            why=text.SMALL_QUEUES if self.scenario == "bursts" and not self.gateway else "",
+        )
+
+    def figures(self, found: OnBoth) -> Iterator[Figure]:
+        """One run on both."""
+        if self.scenario == "alone":
+            yield figures.backends(found.kernel, found.sim, KERNEL_TEST)
+
+    def runs(self, found: OnBoth) -> Mapping[str, Run]:
+        """Scenario 1's."""
+        if self.scenario != "alone":
+            return {}
+        return {setting.name: found.kernel.run(setting) for setting in found.kernel.settings}
+
+
+SHORTER = (
+    Shortfall(
+        what="length of the test",
+        ours=KERNEL_TEST.length_s,
+        published=PUBLISHED_TEST.length_s,
+        unit="s",
+    ),
+)
+"""What the kernel's runs lack of the published one."""
+
+
+class Irtt(Part[Replications[Setting, Measured]]):
+    """The kernel's default setting again, the latency by irtt where Flent has it."""
+
+    name = "latency by irtt"
+
+    def __init__(self, amount: Amount[Setting], own: OnKernel) -> None:
+        """How often, and what it is compared with."""
+        self.amount, self.own = amount, own
+
+    def is_wanted(self, options: StudyOptions) -> bool:
+        """Where the kernel is asked for and this machine has irtt."""
+        return "kernel" in options.backends and irtt_is_installed()
+
+    def run(self, runner: Runner) -> Replications[Setting, Measured]:
+        """See `Part`."""
+        return run_settings(
+            runner,
+            self.amount,
+            self.name,
+            edition=arms.ESTIMATOR,
+            backend="kernel",
+            test=KERNEL_TEST,
+            irtt=True,
+        )
+
+    def judge(self, found: Replications[Setting, Measured]) -> Iterator[Judged]:
+        """Agreement of two programs."""
+        default, measure = Setting(), "latency_udp_ms"
+        own = self.own.found.kernel.values(default, measure)
+        qdisc = default.qdisc(arms.ESTIMATOR)
+        yield claims.irtt(own, found.values(default, measure), qdisc)
+
+    def tables(self, found: Replications[Setting, Measured]) -> Iterator[ValueTable]:
+        """Both."""
+        default, measure = Setting(), "latency_udp_ms"
+        own = self.own.found.kernel.mean(default, measure)
+        yield text.irtt_table(own, found.estimate(default, measure))
