@@ -72,17 +72,13 @@ def own_peak_bytes() -> int:
 def four_runs(load: str, replications: int, duration_s: float) -> None:
     """The study's runs at one point of its grid; without replications only its imports."""
     from dumbbell.studies import StudyOptions
-    from dumbbell.studies.buffer_sizing import arms, campaigns
+    from dumbbell.studies.buffer_sizing import FourExperiments, arms
+    from dumbbell.studies.shape import Amount, Runner
 
     if replications:
-        campaigns.collect(
-            StudyOptions(jobs=THREADS),
-            arms.Point(load=load),  # type: ignore[arg-type]
-            runs=replications,
-            duration_s=duration_s,
-            keep=1,
-            pooled=campaigns.POOLED,
-        )
+        point = arms.Point(load=load)  # type: ignore[arg-type]
+        amount = Amount(replications, length_s=duration_s, over=arms.cases([point]))
+        FourExperiments(amount).run(Runner(StudyOptions(jobs=THREADS)))
 
 
 def whole_study(duration_s: float) -> None:

@@ -27,13 +27,18 @@ def table(claims: Sequence[Mapping[str, Any]]) -> str:
             _number(claim["theory"]),
             _number(claim["measured_elsewhere"]),
             _number(claim["measured"]),
-            f"{_number(claim['low'])} to {_number(claim['high'])}",
+            _interval(claim["low"], claim["high"]),
             "" if claim["unit"] == "1" else claim["unit"],
             str(claim["n_replications"]),
             claim["verdict"],
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, ""])
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    # Levels that are judged together have an interval each, and the row none.
+    return "" if low is high is None else f"{_number(low)} to {_number(high)}"
 
 
 def kept(page: str) -> str:

@@ -1,38 +1,59 @@
-"""The study of buffer sizing: tree, grid, what is measured, verdicts, report."""
+"""The study of buffer sizing: tree, grid, what is measured, and the report."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
 from dumbbell.backends import simulate
-from dumbbell.claims import view_of
-from dumbbell.claims.legacy import Kind, Verdict
+from dumbbell.claims import Verdict, view_of
+from dumbbell.claims.rules import Standing
+from dumbbell.claims.rules.agreement import LEAST_RUNS
+from dumbbell.claims.rules.intervals import LEAST_FOR_A_BAND
+from dumbbell.claims.rules.prediction import LEAST_FOR_STUDENT
 from dumbbell.metrics import base_rtts_s
 from dumbbell.report import Report
 from dumbbell.report.claims_section import interval_words
 from dumbbell.report.figures import as_polars
-from dumbbell.studies import Interrupted, StudyOptions, get_study
-from dumbbell.studies.buffer_sizing import (
-    all_buffers,
-    arms,
-    beside,
-    judging,
-    measured,
-    published,
+from dumbbell.spec import Resolved
+from dumbbell.studies import Interrupted, StudyOptions, buffer_sizing, get_study
+from dumbbell.studies.buffer_sizing import PRESETS, all_buffers, arms, beside, claims, published
+from dumbbell.studies.buffer_sizing.all_buffers import Cell, Got
+from dumbbell.studies.buffer_sizing.arms import Case, Point
+from dumbbell.studies.buffer_sizing.measures import (
+    Flows,
+    between_groups,
+    compared,
+    flows_of,
 )
-from dumbbell.studies.buffer_sizing.arms import Point
-from dumbbell.studies.buffer_sizing.observations import FURTHER, OBSERVATIONS, Observation
+from dumbbell.studies.shape import Amount, Presets
+from dumbbell.sweep import Progress, Replications
+
+STUDY = "buffer-sizing"
+CELLS = all_buffers.cells((10, 100), (5, 18, 500))
+SHORT = buffer_sizing.Sizes(
+    grid=Amount(3, length_s=12.0, over=arms.cases(arms.LIGHT)),
+    all_buffers=Amount(3, length_s=9.0, over=CELLS),
+    kernel=Amount(LEAST_RUNS, length_s=5.0),
+)
+"""Too short to say anything of the source: what is tested is all but the numbers."""
 
 
 @pytest.fixture(scope="module")
-def report() -> Report:
-    return get_study("buffer-sizing").reproduce(StudyOptions(quick=True, replications=2))
+def shortened() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(buffer_sizing, "PRESETS", Presets(quick=SHORT, full=SHORT))
+        yield
+
+
+@pytest.fixture(scope="module")
+def report(shortened: None) -> Report:
+    return get_study(STUDY).reproduce(StudyOptions())
 
 
 @pytest.mark.parametrize(("hosts", "deep"), [(14, 8), (18, 12)])
@@ -47,19 +68,33 @@ def test_the_tree_has_the_round_trip_times_of_the_text(hosts: int, deep: int) ->
     assert [int((of_hosts == rtt).sum()) for rtt in published.RTT_GROUPS_MS.values()] == [
         2, 4, deep,
     ]  # fmt: skip
-    bottleneck = experiment.resolved()["links"][0]["forward"]
-    assert bottleneck["rate_bps"] == 50_000_000
-    assert bottleneck["qdisc"] == {"kind": "pfifo", "limit_packets": 18}
+    bottleneck = Resolved(experiment.resolved()).queue(arms.BOTTLENECK)
+    assert bottleneck.rate_bps == 50_000_000
+    assert bottleneck.qdisc.mapping == {"kind": "pfifo", "limit_packets": 18}
 
 
 def test_the_grid_has_both_readings_at_every_setting() -> None:
-    for quick in (True, False):
-        grid = arms.grid(quick=quick)
-        assert len(grid) == len(set(grid))
-        assert grid[:2] == (Point("testbed"), Point("ns-2"))
-        for point in grid:
-            assert replace(point, stack="ns-2") in grid
-    assert len(arms.grid(quick=False)) == 10
+    assert len(arms.GRID) == len(set(arms.GRID)) == 10
+    assert arms.GRID[:2] == (Point("testbed"), Point("ns-2"))
+    for point in arms.GRID:
+        assert replace(point, stack="ns-2") in arms.GRID
+    assert {point.stack for point in arms.LIGHT} == set(arms.STACKS)
+    assert Case(Point(), "persistent").is_nominal
+    assert not Case(Point(tail=1.5), "persistent").is_nominal
+
+
+def test_no_preset_judges_what_the_source_did_not_run_so_long() -> None:
+    quick, full = PRESETS.quick, PRESETS.full
+    for preset in (quick, full):
+        assert preset.grid.length_s == published.DURATION_S == 150
+        # As long on both backends, and often enough for an agreement.
+        assert preset.kernel.length_s == beside.DURATION_S
+        assert preset.kernel.runs >= LEAST_RUNS
+    assert set(full.grid.over) == set(arms.cases(arms.GRID))
+    assert full.grid.runs >= LEAST_FOR_STUDENT
+    assert quick.grid.runs >= LEAST_FOR_A_BAND
+    # Whatever quick judges is judged over all points that the claim names.
+    assert set(quick.grid.over) == set(arms.cases(arms.LIGHT))
 
 
 def test_sizes_keep_their_mean_when_the_tail_changes() -> None:
@@ -67,82 +102,25 @@ def test_sizes_keep_their_mean_when_the_tail_changes() -> None:
     assert arms.pareto(1.5, 30_000) == "pareto 1.5 10000B"
 
 
-def test_all_thirteen_observations_are_claims_with_a_rule() -> None:
-    numbers = {int(each.id.split("-")[1]) for each in OBSERVATIONS}
-    assert numbers == set(range(1, 14))
-    ids = [each.id for each in (*OBSERVATIONS, *FURTHER)]
-    assert len(ids) == len(set(ids))
-    # Where testbed and paper disagree, each is judged with its own TCP.
-    apart = {int(each.id.split("-")[1]) for each in OBSERVATIONS if len(each.stacks) == 1}
-    assert apart == {2, 4, 5, 7, 9}
+def test_both_buffers_see_the_same_mice() -> None:
+    runs = arms.both_buffers(Case(Point(), "persistent"), seed=5, duration_s=3)
+    assert [setup.buffer for setup in runs] == ["small", "large"]
+    simulated = [simulate(experiment) for experiment in runs.values()]
+    first, second = (
+        run.column("transfers", "started_ns")[run.column("transfers", "bytes") > 0]
+        for run in simulated
+    )
+    assert len(first) > 60
+    assert np.array_equal(first, second)
 
 
-def _share(**changed: Any) -> Observation:
-    first = OBSERVATIONS[0]
-    assert first.kind is Kind.SHARE
-    return replace(first, quantities=["x"], **changed)
+# --- what a run is reduced to ------------------------------------------------------------------
 
 
-def _judged(of: Observation, by_load: dict[str, list[float]]) -> judging.Verdicts:
-    found = {
-        Point(stack, load): {"x": np.array(values)}  # type: ignore[arg-type]
-        for load, values in by_load.items()
-        for stack in ("testbed", "ns-2")
-    }
-    return judging.judge(of, found)
-
-
-def test_a_claim_holds_over_the_grid_or_depends() -> None:
-    near, far = [0.79, 0.80, 0.81], [0.31, 0.30, 0.29]
-    whole = _judged(_share(), {"light": near, "medium": near}).whole
-    assert whole.verdict is Verdict.REPRODUCED
-    assert whole.claim.statement.startswith("(1) ")
-    split = _judged(_share(), {"light": near, "medium": far})
-    assert split.whole.verdict_text == "depends on load"
-    assert split.points[Point("ns-2", "medium")].verdict is Verdict.NOT_REPRODUCED
-    none = _judged(_share(), {"light": far, "medium": far}).whole
-    assert none.verdict is Verdict.NOT_REPRODUCED
-    wide = _judged(_share(), {"light": [0.5, 0.8, 1.0], "medium": near}).whole
-    assert wide.verdict is Verdict.INCONCLUSIVE
-
-
-def test_an_interval_of_a_share_stays_one() -> None:
-    judged = _judged(_share(), {"light": [0.98, 1.0, 1.0]}).points[Point("testbed", "light")]
-    assert judged.high == 1.0
-
-
-def test_what_no_run_has_is_not_testable() -> None:
-    judged = _judged(_share(), {"light": [0.8, float("nan"), 0.8]})
-    assert judged.whole.verdict is Verdict.NOT_TESTABLE
-    missing = judging.judge(_share(), {Point(): {"y": np.array([1.0])}})
-    assert missing.whole.verdict is Verdict.NOT_TESTABLE
-
-
-def test_only_the_reading_that_a_claim_is_about_judges_it() -> None:
-    near, far = np.array([0.79, 0.80, 0.81]), np.array([0.31, 0.30, 0.29])
-    found = {Point("testbed"): {"x": far}, Point("ns-2"): {"x": near}}
-    judged = judging.judge(_share(stacks=("ns-2",)), found)
-    assert judged.whole.verdict is Verdict.REPRODUCED
-    assert list(judged.points) == [Point("ns-2")]
-
-
-def test_twins_are_compared_replication_by_replication() -> None:
-    name, gap = judging.TWINS
-    found = {
-        Point("testbed"): {name: np.array([0.12, 0.15])},
-        Point("ns-2"): {name: np.array([0.10, 0.11])},
-        Point("testbed", "heavy"): {name: np.array([0.2, 0.2])},
-    }
-    known = judging.with_twins(found)
-    assert known[Point("testbed")][gap] == pytest.approx([0.02, 0.04])
-    assert gap not in known[Point("testbed", "heavy")]
-    assert gap not in known[Point("ns-2")]
-
-
-def _flows(rtt_s: list[float], kbps: list[float]) -> measured.Seen:
+def _flows(rtt_s: list[float], kbps: list[float]) -> Flows:
     count = len(kbps)
     nothing = np.zeros(count)
-    return measured.Seen(
+    return Flows(
         throughput_kbps=np.array(kbps),
         loss=nothing,
         dropped=nothing,
@@ -159,16 +137,16 @@ def _flows(rtt_s: list[float], kbps: list[float]) -> measured.Seen:
 
 def test_steps_are_variance_between_groups() -> None:
     rtt_s = [0.034, 0.034, 0.534, 0.534]
-    assert measured.between_groups(_flows(rtt_s, [900, 900, 60, 60])) == pytest.approx(1)
-    assert measured.between_groups(_flows(rtt_s, [900, 60, 900, 60])) == pytest.approx(0)
-    assert np.isnan(measured.between_groups(_flows(rtt_s[:1], [900])))
+    assert between_groups(_flows(rtt_s, [900, 900, 60, 60])) == pytest.approx(1)
+    assert between_groups(_flows(rtt_s, [900, 60, 900, 60])) == pytest.approx(0)
+    assert np.isnan(between_groups(_flows(rtt_s[:1], [900])))
 
 
 def test_flows_seen_with_one_packet_are_counted_and_left_out() -> None:
     point = Point(load="heavy")
     run = simulate(arms.experiment(point, "closed-loop", 18, seed=3, duration_s=5))
     packets = run.column("transfers", "received_pkts")
-    of = measured.seen(run)
+    of = flows_of(run)
     assert of.left_out == int((packets < 2).sum()) > 0
     assert of.loss.size == int((packets >= 2).sum())
     assert ((of.loss >= 0) & (of.loss < 1)).all()
@@ -177,53 +155,39 @@ def test_flows_seen_with_one_packet_are_counted_and_left_out() -> None:
     assert sent == run.column("flows", "retransmitted_pkts").sum()
 
 
-def test_runs_without_some_flows_have_the_same_numbers_and_decide_nothing() -> None:
+def test_runs_without_some_flows_have_numbers_that_decide_nothing() -> None:
     """In less than a second no user gets 100 kB."""
+    case = Case(Point("testbed", "light"), "closed-loop")
 
-    def numbers(duration_s: float) -> dict[str, float]:
-        runs = {
-            f"{workload} {buffer}": simulate(
-                arms.experiment(
-                    Point(load="light"), workload, packets, seed=2, duration_s=duration_s
-                )
-            )
-            for workload in arms.WORKLOADS
-            for buffer, packets in arms.BUFFERS.items()
-        }
-        return measured.measured(runs, {name: measured.seen(run) for name, run in runs.items()})
+    def ran(duration_s: float) -> buffer_sizing.Compared:
+        runs = arms.both_buffers(case, seed=2, duration_s=duration_s)
+        return compared({setup: simulate(each) for setup, each in runs.items()})
 
-    short, long = numbers(0.9), numbers(12)
-    assert list(short) == list(long)
-    assert short["closed-loop small large flows"] == 0 < long["closed-loop small large flows"]
-    assert np.isnan(short["large better with large"])
-    assert np.isfinite(long["large better with large"])
-    found = {Point(): {name: np.array([long[name], short[name]]) for name in long}}
-    verdicts = {each.whole.claim.id: each.whole.verdict for each in judging.judge_all(found)}
-    assert verdicts["observation-12"] is Verdict.NOT_TESTABLE
-    assert verdicts["observation-10-delay"] is not Verdict.NOT_TESTABLE
-
-
-def test_both_buffers_see_the_same_mice() -> None:
-    started = [
-        simulate(arms.experiment(Point(), "persistent", packets, seed=5, duration_s=3))
-        for packets in (18, 500)
-    ]
-    first, second = (
-        run.column("transfers", "started_ns")[run.column("transfers", "bytes") > 0]
-        for run in started
+    short, long = ran(0.9), ran(12)
+    assert short.small.large.flows == 0 < long.small.large.flows
+    assert np.isnan(short.large_better) and np.isfinite(long.large_better)
+    assert np.isnan(short.loss_gaps).all() and np.isfinite(long.loss_gaps).all()
+    assert not short.flows and not short.runs
+    found = Replications(
+        {Case(point, "closed-loop"): (long, short, long) for point in arms.LIGHT}, 3, ""
     )
-    assert len(first) > 60
-    assert np.array_equal(first, second)
+    verdicts = {one.claim.id: one.verdict for one in claims.judge_directions(found)}
+    assert verdicts["observation-12-closed-loop-light"] is Verdict.NOT_TESTABLE
+    assert verdicts["observation-10-delay-closed-loop-light"] is not Verdict.NOT_TESTABLE
+
+
+# --- the report --------------------------------------------------------------------------------
 
 
 def test_the_report(report: Report) -> None:
     judged = {one.claim.id: one for one in report.judged}
-    assert len(judged) == len(OBSERVATIONS) + len(FURTHER)
-    # The paper's main point, and the steps that the source sees; two runs give wide intervals.
-    for name in ("observation-12", "steps-at-rtt-groups"):
-        measured_there, stated = judged[name].measured, judged[name].claim.published
-        assert measured_there is not None and stated is not None and measured_there > stated + 0.1
-    assert all(one.n_replications in (0, 2) for one in report.judged)
+    headlines = [of for of in claims.OBSERVATIONS if of.is_headline]
+    assert list(judged) == [f"{of.id}-light" for of in headlines]
+    assert all(view_of(one).n_replications == 3 for one in report.judged)
+    # The paper's main point; so few and short runs give wide intervals.
+    for workload in arms.WORKLOADS:
+        value = judged[f"observation-12-{workload}-light"].found.value
+        assert value is not None and value > 0.6
     names = {figure.name for figure in report.figures}
     for workload in arms.WORKLOADS:
         for size in ("large", "small"):
@@ -232,42 +196,100 @@ def test_the_report(report: Report) -> None:
     assert any("14" in note and "18" in note for note in report.notes)
     assert any("534 ms" in note for note in report.notes)
     assert any("netem" in note for note in report.notes)
+    assert any("Only the light load" in note for note in report.notes)
+    assert "at the light load" in report.summary
+
+
+def test_the_runs_that_are_kept_are_the_first_ones(report: Report) -> None:
+    kept = {f"{workload} {buffer}" for workload in arms.WORKLOADS for buffer in arms.BUFFERS}
+    assert set(report.meta["digests_of_replication_0"]) == kept
+    assert len(report.tables) == 2 * len(kept)
+    case = Case(arms.LIGHT[0], "persistent")
+    (first, _) = arms.both_buffers(case, seed=1, duration_s=12).values()
+    digest = simulate(first).meta["digest"]
+    assert report.meta["digests_of_replication_0"]["persistent small"] == digest
+
+
+def test_the_page_says_of_what_an_interval_is(report: Report) -> None:
+    assert {interval_words(view_of(one)) for one in report.judged} == {"95 % intervals, whole grid"}
+
+
+def test_tables_hold_numbers_over_whole_runs(report: Report) -> None:
+    tables = {table.title: table for table in report.values}
+    for point in arms.LIGHT:
+        table = tables[f"The four experiments, {point.stack}'s TCP, light load"]
+        assert "nothing is sampled" in table.caption
+        assert all(cell.value is not None for row in table.rows for cell in row.filled)
+    rows = {row.name: row.filled for row in table.rows}
+    small, large = rows["Mean wait"][:2]
+    assert small.high is not None and large.low is not None and small.high < large.low
+
+
+def test_the_table_of_directions_has_what_each_rule_looks_at(report: Report) -> None:
+    table = next(each for each in report.values if each.title == "Directions over the grid")
+    assert len(table.columns) == len(arms.LIGHT)
+    rows = {row.name: row for row in table.rows}
+    judged = {one.claim.id: one for one in report.judged}
+    first = judged["observation-12-persistent-light"].found.value
+    assert rows["observation-12-persistent"].filled[0].value == first
+    # A reading of TCP that a claim is not about has a dash there.
+    for name, stack in (("observation-04-testbed", "testbed"), ("observation-07-paper", "ns-2")):
+        spoken = [cell.value is not None for cell in rows[name].filled]
+        assert spoken == [point.stack == stack for point in arms.LIGHT]
+    for row in table.rows:
+        for cell in row.filled:
+            if cell.value is not None and cell.low is not None and cell.high is not None:
+                assert cell.low <= cell.value <= cell.high
+
+
+def test_the_table_of_levels_has_what_is_printed_beside_what_a_run_would_print(
+    report: Report,
+) -> None:
+    table = next(each for each in report.values if each.title == "Printed levels over the grid")
+    assert table.is_folded
+    assert table.columns[:2] == ["printed, testbed", "printed, paper"]
+    printed = {row.name: [cell.value for cell in row.filled[:2]] for row in table.rows}
+    assert printed["(2) small flows better with B_s, persistent"] == [0.40, 0.50]
+    assert printed["(7) small flows better with B_l, closed-loop"] == [0.75, None]
+    for row in table.rows:
+        for cell in row.filled[2:]:
+            assert cell.value is not None and cell.low is not None and cell.low <= cell.value
+
+
+def test_the_rules_give_the_buffers_of_the_source(report: Report) -> None:
+    table = next(each for each in report.values if each.title == "Buffers by the two rules")
+    row = next(row for row in table.rows if row.name.startswith("T = 121"))
+    assert [round(row.filled[at].value or 0) for at in (0, -1)] == [500, 18]
+    longest = next(row for row in table.rows if row.name.startswith("T = 534"))
+    assert (longest.filled[0].value or 0) > 2200
 
 
 def test_figures_of_all_buffers_have_intervals_and_say_of_what(report: Report) -> None:
-    wanted = all_buffers.sizes(quick=True)
     for quantity in ("utilization", "loss", "median", "low"):
         figure = next(each for each in report.figures if each.name == f"{quantity}-against-buffer")
         frame = as_polars(figure.data)
-        assert len(frame) == len(wanted.cells)
+        assert len(frame) == len(CELLS)
         assert (frame["low"] <= frame["mean"]).all() and (frame["mean"] <= frame["high"]).all()
         assert (frame["low"] < frame["high"]).sum() > len(frame) / 2
-        for said in ("2 runs of 12 s", "first 5 s", "95 % intervals"):
+        for said in ("3 runs of 9 s", "first 3 s", "95 % intervals"):
             assert said in figure.caption
     shares = as_polars(
         next(each for each in report.figures if each.name.startswith("utilization-ag")).data
     )
     # The rule for many flows: more of them use more of the link with 18 packets.
     at_18 = shares.filter(pl.col("buffer_packets") == 18, pl.col("controller") == "CUBIC")
-    few, many = (at_18.filter(flows=f"{count} flows")["mean"].item() for count in wanted.flows)
+    few, many = (at_18.filter(flows=f"{count} flows")["mean"].item() for count in (10, 100))
     assert few < many - 10
     assert shares["high"].to_numpy().max() <= 100
 
 
-def _all_buffers(low_kbps: list[float]) -> all_buffers.AllBuffers:
-    wanted = all_buffers.Sizes((18, 500), (100,), len(low_kbps), 10, 1)
-    of = {
-        "utilization": np.full(len(low_kbps), 1.0),
-        "loss": np.full(len(low_kbps), 0.01),
-        "median_kbps": np.full(len(low_kbps), 400.0),
-        "low_kbps": np.array(low_kbps),
-    }
-    return all_buffers.AllBuffers(dict.fromkeys(wanted.cells, of), wanted, len(low_kbps))
-
-
 def test_starving_flows_stand_on_the_axis_and_intervals_within_what_can_be() -> None:
     def row(low_kbps: list[float]) -> tuple[float, float, float]:
-        figure = all_buffers.figures(_all_buffers(low_kbps))[-1]
+        of = tuple(Got(1.0, 0.01, 1.0, 400.0, low) for low in low_kbps)
+        found = Replications(
+            dict.fromkeys(all_buffers.cells((100,), (18, 500)), of), len(low_kbps), ""
+        )
+        figure = all_buffers.figures(found, 60.0)[-1]
         first = as_polars(figure.data).row(0, named=True)
         return first["mean"], first["low"], first["high"]
 
@@ -282,87 +304,60 @@ def test_starving_flows_stand_on_the_axis_and_intervals_within_what_can_be() -> 
     assert high / mean == pytest.approx(mean / low) and 1.1 < high / mean < 1.5
 
 
-def test_the_table_over_the_grid_has_what_was_published_beside_each_point(report: Report) -> None:
-    table = next(each for each in report.values if each.title == "Over the grid")
-    points = arms.grid(quick=True)
-    assert len(table.columns) == 1 + len(points)
-    rows = {row.name: row for row in table.rows}
-    first = rows["observation-01"]
-    assert first.cells[0] == "0.8"
-    judged = {one.claim.id: one for one in report.judged}
-    nominal = judged["observation-12"].measured
-    assert nominal is not None
-    assert rows["observation-12"].cells[1].startswith(f"{nominal:.3g}")
-    # Only the reading of TCP that a number is about is judged by it.
-    for name, where in (("observation-02-testbed", "testbed"), ("observation-02-paper", "ns-2")):
-        spoken = [cell != "–" for cell in rows[name].cells[1:]]
-        assert spoken == [point.stack == where for point in points]
-    for row in table.rows:
-        assert 0 not in row.best
-        assert all(row.cells[at][-1].isdigit() for at in row.best)
+def test_a_cell_of_all_buffers_is_measured_after_its_warm_up() -> None:
+    resolved = all_buffers.experiment(Cell("cubic", 10, 18), 1, 60.0).resolved()
+    assert (resolved["duration_ns"], resolved["warm_up_ns"]) == (60e9, 20e9)
 
 
-def test_the_intervals_of_the_table_are_folded_below_it(report: Report) -> None:
-    at = next(index for index, each in enumerate(report.values) if each.title == "Over the grid")
-    table, folded = report.values[at : at + 2]
-    assert folded.is_folded and not table.is_folded
-    assert [row.name for row in folded.rows] == [row.name for row in table.rows]
-    for row, of in zip(table.rows, folded.rows, strict=True):
-        for cell, interval in zip(row.cells[1:], of.cells, strict=True):
-            assert (cell == "–") == (interval == "–")
-            if cell != "–":
-                low, high = map(float, interval.split(" to "))
-                value = float(cell.rstrip(" ✗?~"))
-                assert low <= value <= high or value == pytest.approx(high, rel=0.01)
+# --- stopped, and the kernel -------------------------------------------------------------------
 
 
-def test_the_page_says_of_what_an_interval_is(report: Report) -> None:
-    assert {interval_words(view_of(one)) for one in report.judged} == {"95 % intervals, whole grid"}
-
-
-def test_one_runs_numbers_are_judged_of_runs_as_long_as_the_sources(report: Report) -> None:
-    """A shorter run has a lesser maximum."""
-    greatest = [one for one in report.judged if "lose up to" in one.claim.statement]
-    assert len(greatest) == 4
-    assert {one.verdict for one in greatest} == {Verdict.NOT_TESTABLE}
-    (of,) = (each for each in OBSERVATIONS if each.id == "observation-09-testbed-small")
-    losses = np.linspace(0.85, 0.95, 10)
-    whole = judging.judge_at(of, {of.quantities[0]: losses}, duration_s=150)
-    assert whole.verdict is Verdict.REPRODUCED
-
-
-def test_the_rules_give_the_buffers_of_the_source(report: Report) -> None:
-    table = next(each for each in report.values if each.title == "Buffers by the two rules")
-    row = next(row for row in table.rows if row.name.startswith("T = 121"))
-    assert (row.cells[0], row.cells[-1]) == ("500", "18")
-    longest = next(row for row in table.rows if row.name.startswith("T = 534"))
-    assert float(longest.cells[0]) > 2200
-
-
-def test_stopped_before_the_first_point_it_says_so() -> None:
+def test_stopped_before_anything_was_run_it_says_so(shortened: None) -> None:
     cancel = threading.Event()
     cancel.set()
     with pytest.raises(Interrupted):
-        get_study("buffer-sizing").reproduce(StudyOptions(quick=True, cancel=cancel))
+        get_study(STUDY).reproduce(StudyOptions(quick=True, cancel=cancel))
 
 
-def test_beside_the_kernel_both_backends_get_the_same(pretended_kernel: None) -> None:
-    options = StudyOptions(backends=("kernel",), quick=True, replications=2)
-    made = get_study("buffer-sizing").reproduce(options)
-    assert len(made.judged) == 4 * len(beside.QUANTITIES)
-    assert {one.backend for one in made.judged} == {"kernel"}
+def test_stopped_later_it_reports_on_whole_replications(shortened: None) -> None:
+    cancel = threading.Event()
+
+    def stop(progress: Progress) -> None:
+        # Runs of the next replications are among those that are done.
+        if progress.done >= 3:
+            cancel.set()
+
+    options = StudyOptions(cancel=cancel, on_progress=stop, replications=20)
+    made = get_study(STUDY).reproduce(options)
+    assert not made.meta["complete"]
+    assert 2 <= made.meta["replications"] < 20
+    assert {view_of(one).n_replications for one in made.judged} == {made.meta["replications"]}
+    assert made.notes[0].startswith("Interrupted")
+
+
+def test_beside_the_kernel_both_backends_get_the_same(
+    shortened: None, pretended_kernel: None
+) -> None:
+    made = get_study(STUDY).reproduce(StudyOptions(backends=("kernel",)))
+    assert len(made.judged) == 4 * len(claims.AGREEMENT)
+    views = [view_of(one) for one in made.judged]
+    assert {view.backend for view in views} == {"kernel"}
+    assert {view.standing for view in views} == {Standing.BACKENDS}
     # What is pretended is the simulator: not one packet differs.
-    assert all(one.measured == 0 for one in made.judged)
-    assert "agree in 16 of 16" in made.summary
+    assert all(view.measured == 0 for view in views)
+    assert {view.verdict for view in views} == {Verdict.REPRODUCED}
+    assert "agree in 4 of 4" in made.summary
     table = next(each for each in made.values if "kernel" in each.title)
-    assert [row.cells[0] for row in table.rows] == [row.cells[1] for row in table.rows]
+    assert [row.filled[0] for row in table.rows] == [row.filled[1] for row in table.rows]
+    assert f"{LEAST_RUNS} runs of 5 s" in table.caption
 
 
 def test_a_shortened_run_has_the_studys_own_traffic() -> None:
-    for workload in arms.WORKLOADS:
-        shortened = beside.experiment(workload, 18, seed=1).resolved()
-        whole = arms.experiment(beside.POINT, workload, 18, seed=1, duration_s=150).resolved()
-        assert shortened["duration_ns"] == 1e9 * beside.DURATION_S
-        assert [flow["source"] for flow in shortened["flows"]] == [
+    for setup, experiment in beside.experiments(1, beside.DURATION_S).items():
+        assert setup.case.point == beside.POINT
+        whole = arms.both_buffers(setup.case, seed=1, duration_s=150)[setup].resolved()
+        resolved = experiment.resolved()
+        assert resolved["duration_ns"] == 1e9 * beside.DURATION_S
+        assert [flow["source"] for flow in resolved["flows"]] == [
             flow["source"] for flow in whole["flows"]
         ]

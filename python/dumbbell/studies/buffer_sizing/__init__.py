@@ -7,25 +7,127 @@ over a grid of what their source leaves out; then buffers of all sizes for three
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
+from dumbbell.claims import Judged
 from dumbbell.report import Figure, Report, Topology, ValueTable
-from dumbbell.spec import Experiment, testbed_lines
+from dumbbell.spec import testbed_lines
 from dumbbell.studies.base import Study, StudyOptions
-from dumbbell.studies.buffer_sizing import all_buffers, arms, beside, figures, published, text
-from dumbbell.studies.buffer_sizing.arms import Point
-from dumbbell.studies.buffer_sizing.campaigns import POOLED, Found, collect
-from dumbbell.studies.buffer_sizing.judging import Verdicts, judge_all
-from dumbbell.studies.buffer_sizing.measured import Seen
+from dumbbell.studies.buffer_sizing import (
+    all_buffers,
+    arms,
+    beside,
+    claims,
+    figures,
+    published,
+    text,
+)
+from dumbbell.studies.buffer_sizing.all_buffers import BuffersOfAllSizes, Cell
+from dumbbell.studies.buffer_sizing.arms import Case, Point, Setup
+from dumbbell.studies.buffer_sizing.beside import BesideTheKernel
+from dumbbell.studies.buffer_sizing.measures import Compared, Found, compared
 from dumbbell.studies.reproduction import Reproduction
-from dumbbell.sweep import Interrupted
-from dumbbell.tables import Run
+from dumbbell.studies.shape import Amount, Part, Preset, Presets, Runner
+from dumbbell.tables import Array, Run
 
-_RUNS = 10
-"""Of each point, also in the quick preset: with fewer most verdicts are *inconclusive*."""
-_SHORTENED_RUNS = {True: 3, False: 10}
-_DURATION_S = {True: 20.0, False: float(published.DURATION_S)}
+POOLED = 3
+"""Replications whose flows the CDFs show."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes(Preset):
+    """How much is run.
+
+    Attributes:
+        grid: Replications of each of these cases; printed levels take ten.
+        all_buffers: Of each of these cells.
+        kernel: Of the four experiments, shortened, on both backends; agreement takes five.
+    """
+
+    grid: Amount[Case]
+    all_buffers: Amount[Cell] | None
+    kernel: Amount[str]
+
+
+PRESETS = Presets(
+    quick=Sizes(
+        grid=Amount(3, length_s=published.DURATION_S, over=arms.cases(arms.LIGHT)),
+        all_buffers=None,
+        kernel=Amount(5, length_s=beside.DURATION_S),
+    ),
+    full=Sizes(
+        grid=Amount(10, length_s=published.DURATION_S, over=arms.cases(arms.GRID)),
+        all_buffers=Amount(
+            4,
+            length_s=all_buffers.DURATION_S,
+            over=all_buffers.cells((10, 50, 200, 500), (5, 18, 40, 100, 500, 1000)),
+        ),
+        kernel=Amount(10, length_s=beside.DURATION_S),
+    ),
+)
+
+
+class FourExperiments(Part[Found]):
+    """Both workloads with both buffers, at every point of the grid."""
+
+    name = "the four experiments"
+
+    def __init__(self, amount: Amount[Case]) -> None:
+        """What is run."""
+        self.amount = amount
+        self.length_s = amount.length_s or published.DURATION_S
+        points = list(dict.fromkeys(case.point for case in amount.over))
+        nominal = [point for point in points if Case(point, "persistent").is_nominal]
+        self.shown: Sequence[Point] = nominal or points
+        """Whose flows are drawn, and of which there is a table: the nominal ones, if any."""
+
+    def run(self, runner: Runner) -> Found:
+        """See `Part`."""
+        groups = {
+            case: arms.both_buffers(case, seed=runner.seed, duration_s=self.length_s)
+            for case in self.amount.over
+        }
+        return runner.replicate_groups(groups, self._reduced, self.amount, task=self.name)
+
+    def _reduced(self, runs: Mapping[Setup, Run]) -> Compared:
+        """Single flows and runs take memory, so only those that are shown are kept."""
+        setup, run = next(iter(runs.items()))
+        point = setup.case.point
+        return compared(
+            runs,
+            keep_flows=point in self.shown and run.replication < POOLED,
+            keep_runs=point == self.shown[0] and run.replication == 0,
+        )
+
+    def judge(self, found: Found) -> Iterator[Judged]:
+        """Directions, then levels."""
+        yield from claims.judge_directions(found)
+        yield from claims.judge_levels(found)
+
+    def tables(self, found: Found) -> Iterator[ValueTable]:
+        """Experiments, rules, and the grid."""
+        yield from text.by_experiment(found, self.shown)
+        yield text.rules()
+        yield text.over_the_grid(found)
+        yield text.levels_over_the_grid(found)
+
+    def figures(self, found: Found) -> Iterator[Figure]:
+        """The source's CDFs, and more."""
+        drawn = figures.Drawn.of(found, self.length_s)
+        yield from figures.distributions(drawn)
+        yield from figures.completions(drawn)
+        law = figures.law_of_losses(drawn)
+        if law:
+            yield law
+
+    def runs(self, found: Found) -> Mapping[str, Run]:
+        """The first at the first point that is shown."""
+        return {
+            f"{case.workload} {buffer}": run
+            for case in found.arms
+            for buffer, run in found.first(case).runs.items()
+        }
 
 
 class BufferSizing(Reproduction):
@@ -41,138 +143,44 @@ class BufferSizing(Reproduction):
     def __init__(self, options: StudyOptions) -> None:
         """Nothing is run yet; see `Reproduction`."""
         super().__init__(options)
-        self.found: dict[Point, Found] = {}
-        self.sized: all_buffers.AllBuffers | None = None
-        self.verdicts: list[Verdicts] = []
-        self.beside: beside.Beside | None = None
-
-    def on_kernel(self) -> Iterable[Experiment]:
-        """One of the shortened four: they are alike in what the kernel has to know."""
-        seed, packets = self.options.seed, published.SMALL_PACKETS
-        return [beside.experiment("persistent", packets, seed=seed)]
-
-    def run_all(self) -> None:
-        """The grid in the simulator; the shortened four on both."""
-        if "sim" in self.options.backends:
-            self.run_grid()
-        if "kernel" in self.options.backends:
-            runs = _SHORTENED_RUNS[self.options.quick]
-            self.beside = beside.run_both(self.options, runs)
-
-    @property
-    def has_something_to_report(self) -> bool:
-        """Whether any point was finished: claims are judged over all of them, at the end."""
-        return bool(self.found)
-
-    def run_grid(self) -> None:
-        """The four experiments at every point, and buffers of all sizes."""
-        for point in arms.grid(quick=self.options.quick):
-            self.found[point] = collect(
-                self.options,
-                point,
-                runs=_RUNS,
-                duration_s=self.duration_s,
-                keep=0 if self.found else 1,
-                pooled=POOLED if point == Point(point.stack) else 0,
-            )
-        wanted = all_buffers.sizes(quick=self.options.quick)
-        self.sized = all_buffers.measure(self.options, wanted)
-
-    @property
-    def duration_s(self) -> float:
-        """Of each run."""
-        return _DURATION_S[self.options.quick]
+        preset = PRESETS.of(options)
+        self.four = FourExperiments(preset.grid)
+        self.sized = BuffersOfAllSizes(preset.all_buffers) if preset.all_buffers else None
+        kernel = BesideTheKernel(options.seed, preset.kernel)
+        self.parts = [self.four, *([self.sized] if self.sized else []), kernel]
 
     def written(self) -> Report:
-        """Judge what was found, and report; see `Reproduction`."""
-        runs = self.first_runs()
-        numbers = {point: each.values for point, each in self.found.items()}
-        self.verdicts = judge_all(numbers, duration_s=self.duration_s)
-        agreement = beside.judge(self.beside) if self.beside else []
-        experiment = arms.experiment(
-            Point(),
-            "persistent",
-            published.SMALL_PACKETS,
-            seed=self.options.seed,
-            duration_s=self.duration_s,
-        )
-        return Report(
-            study=self.id,
-            title=self.title,
-            summary=text.summary(self.verdicts, self.sized, agreement),
+        """The report; see `Reproduction`."""
+        found = self.four.found if self.four.is_finished else None
+        sized = self.sized.found if self.sized and self.sized.is_finished else None
+        typed = arms.typed(published.SMALL_PACKETS)
+        return self.collected(
+            summary=text.summary(self.judged, sized),
             source=published.BOTH,
-            topologies=[Topology.of("Tree with 18 source nodes", experiment)],
-            judged=[*(each.whole for each in self.verdicts), *agreement],
-            values=self.tables(),
-            figures=self.drawn(),
+            topologies=[Topology.of("Tree with 18 source nodes", typed)],
             commands={
-                "18 packets; one persistent flow of each source node": list(
-                    testbed_lines(arms.typed(published.SMALL_PACKETS))
-                )
+                "18 packets; one persistent flow of each source node": list(testbed_lines(typed))
             },
-            notes=text.notes(
-                replications=self.replications,
-                duration_s=self.duration_s,
-                interrupted=self.interrupted,
-            ),
-            meta=self.meta(runs),
-            provenance=next(iter(runs.values())).provenance,
-            tables={
-                f"{name.replace(' ', '-')}-{table}": run.named_columns(table)
-                for name, run in runs.items()
-                for table in ("transfers", "queues")
+            notes=text.notes(found, interrupted=self.interrupted),
+            meta={
+                "duration_s": self.four.length_s,
+                "replications": found.n if found else 0,
+                "cases": [
+                    {**case.point.parameters, "workload": case.workload}
+                    for case in (found.arms if found else ())
+                ],
             },
+            tables=self.run_tables(),
         )
 
-    def tables(self) -> list[ValueTable]:
-        """Rules, experiments, the grid, and the kernel."""
-        made = [*text.by_experiment(self.found), text.rules()]
-        if self.found:
-            made.append(text.over_the_grid(self.verdicts, self.found))
-            made.append(text.intervals_over_the_grid(self.verdicts, self.found))
-        if self.beside:
-            made.append(beside.table(self.beside))
-        return made
-
-    def drawn(self) -> list[Figure]:
-        """Figures of the parts that were finished."""
-        flows: dict[tuple[str, str], Sequence[Seen]] = {
-            (point.stack, name): of
-            for point, found in self.found.items()
-            if point == Point(point.stack)
-            for name, of in found.flows.items()
-        }
-        drawn = figures.distributions(flows, self.duration_s)
-        drawn += figures.completions(flows, self.duration_s)
-        law = figures.law_of_losses(flows)
-        if law:
-            drawn.append(law)
-        if self.sized:
-            drawn += all_buffers.figures(self.sized)
-        return drawn
-
-    @property
-    def replications(self) -> int:
-        """Of each point of the grid."""
-        return min((each.n for each in self.found.values()), default=0)
-
-    def first_runs(self) -> Mapping[str, Run]:
-        """``WORKLOAD BUFFER`` to the first run at the nominal point; or one of the kernel."""
-        if self.found:
-            return next(iter(self.found.values())).first
-        if self.beside:
-            return {"shortened": self.beside.first}
-        raise Interrupted("stopped before anything was run")
-
-    def meta(self, runs: Mapping[str, Run]) -> dict[str, Any]:
-        """What is the same whenever the study is repeated with these options."""
+    def run_tables(self) -> dict[str, Mapping[str, Array]]:
+        """Transfers and queues of the runs that were kept."""
+        if not self.four.is_finished:
+            return {}
         return {
-            **self.asked(),
-            "duration_s": self.duration_s,
-            "replications": self.replications,
-            "grid": [point.parameters for point in self.found],
-            "versions": next(iter(runs.values())).meta["versions"],
-            "digests": {name: run.meta["digest"] for name, run in runs.items()},
+            f"{name.replace(' ', '-')}-{table}": run.named_columns(table)
+            for name, run in self.four.runs(self.four.found).items()
+            for table in ("transfers", "queues")
         }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -11,134 +11,115 @@ from typing import Any
 import altair as alt
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from dumbbell.metrics import goodput_bps, loss_ratio, mean_wait_s, utilization_bits
 from dumbbell.report import Figure
 from dumbbell.report.theme import FIGURE_WIDTH
 from dumbbell.spec import Experiment
 from dumbbell.stats import student_interval
-from dumbbell.studies.base import StudyOptions
 from dumbbell.studies.buffer_sizing import arms, published
-from dumbbell.studies.reproduction import every_run
+from dumbbell.studies.shape import Amount, Part, Runner
+from dumbbell.sweep import Replications
 from dumbbell.tables import Run
 
-Floats = NDArray[np.float64]
-Cell = tuple[str, int, int]
-"""Controller, number of flows, buffer in packets."""
 CONTROLLERS: Mapping[str, str] = MappingProxyType({"reno": "Reno", "cubic": "CUBIC", "bbr": "BBR"})
 """As Linux calls them, and as people do."""
-QUANTILES: Mapping[str, float] = MappingProxyType({"median_kbps": 0.5, "low_kbps": 0.05})
-"""Of the flows' goodputs; the lower is what the least favoured get."""
+DURATION_S, WARM_UP_S = 60.0, 20.0
+"""Of a run, and what of it is not measured."""
 STARVED_KBPS = 0.1
 """What less than that is drawn as: a logarithmic axis has no 0."""
 _LARGEST_LOG = 100.0
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class Cell:
     """What is run.
 
     Attributes:
-        buffers: Packets; 18 and 500 are among them.
-        flows: Numbers of flows.
-        runs: Replications of each cell.
-        duration_s: Of a run.
-        warm_up_s: Of it, not measured.
+        controller: As Linux calls it.
+        flows: How many greedy ones.
+        buffer_packets: Of the bottleneck; 18 and 500 are among them.
     """
 
-    buffers: tuple[int, ...]
-    flows: tuple[int, ...]
-    runs: int
-    duration_s: float
-    warm_up_s: float
-
-    @property
-    def cells(self) -> list[Cell]:
-        """Every controller with every number of flows and every buffer."""
-        return [
-            (controller, count, packets)
-            for controller in CONTROLLERS
-            for count in self.flows
-            for packets in self.buffers
-        ]
+    controller: str
+    flows: int
+    buffer_packets: int
 
 
-def sizes(*, quick: bool) -> Sizes:
-    """What a preset runs."""
-    if quick:
-        return Sizes((5, 18, 100, 500), (10, 100), 3, 12, 5)
-    return Sizes((5, 10, 18, 40, 100, 200, 500, 1000), (10, 50, 200, 500), 5, 60, 20)
-
-
-@dataclass(frozen=True, slots=True)
-class AllBuffers:
-    """What was measured.
-
-    Attributes:
-        values: Cell to quantity to a value a replication: ``utilization`` and ``loss`` of the
-            bottleneck (shares), the ``wait_ms`` there, and `QUANTILES` of the flows' goodputs.
-        wanted: What was run.
-        n: Replications of each cell.
-    """
-
-    values: Mapping[Cell, Mapping[str, Floats]]
-    wanted: Sizes
-    n: int
-
-    def mean(self, cell: Cell, quantity: str) -> float:
-        """Mean over the replications."""
-        return float(self.values[cell][quantity].mean())
-
-
-def measure(options: StudyOptions, wanted: Sizes) -> AllBuffers:
-    """Run every cell as often as wanted.
-
-    Raises:
-        Interrupted: It was stopped before it was complete.
-        RunError: A run failed.
-    """
-    runs = options.replications or wanted.runs
-    cells = {cell: experiment(cell, wanted, options.seed) for cell in wanted.cells}
-    jobs = [(cell, replication) for replication in range(runs) for cell in cells]
-
-    numbered = [(cells[cell], replication) for cell, replication in jobs]
-    got = {
-        jobs[place]: what_flows_get(run)
-        for place, run in every_run(options, numbered, task="buffers of all sizes")
-    }
-    values = {
-        cell: {
-            quantity: np.array([got[cell, replication][quantity] for replication in range(runs)])
-            for quantity in got[cell, 0]
-        }
-        for cell in cells
-    }
-    return AllBuffers(values, wanted, runs)
-
-
-def experiment(cell: Cell, wanted: Sizes, seed: int) -> Experiment:
-    """The tree with greedy flows of one controller."""
-    controller, count, packets = cell
-    return arms.network(
-        arms.greedy_flows(count, controller),
-        packets,
-        hosts=published.SOURCES,
-        seed=seed,
-        duration_s=wanted.duration_s,
-        warm_up_s=wanted.warm_up_s,
+def cells(flows: Sequence[int], buffers_packets: Sequence[int]) -> tuple[Cell, ...]:
+    """Every controller with every number of flows and every buffer."""
+    return tuple(
+        Cell(controller, count, packets)
+        for controller in CONTROLLERS
+        for count in flows
+        for packets in buffers_packets
     )
 
 
-def what_flows_get(run: Run) -> dict[str, float]:
-    """The quantities of `AllBuffers`, of one run."""
+@dataclass(frozen=True, slots=True)
+class Got:
+    """What a run is reduced to.
+
+    Attributes:
+        utilization: Of the bottleneck, share of its rate.
+        loss: Of its packets, share.
+        wait_ms: Mean there.
+        median_kbps: Of the flows' goodputs.
+        low_kbps: Their 5th percentile: what the least favoured get.
+    """
+
+    utilization: float
+    loss: float
+    wait_ms: float
+    median_kbps: float
+    low_kbps: float
+
+
+AllBuffers = Replications[Cell, Got]
+
+
+def experiment(cell: Cell, seed: int, duration_s: float) -> Experiment:
+    """The tree with greedy flows of one controller."""
+    return arms.network(
+        arms.greedy_flows(cell.flows, cell.controller),
+        cell.buffer_packets,
+        hosts=published.SOURCES,
+        seed=seed,
+        duration_s=duration_s,
+        warm_up_s=WARM_UP_S * duration_s / DURATION_S,
+    )
+
+
+def got(run: Run) -> Got:
+    """The numbers of a run."""
     flows = np.array([goodput_bps(run, name) for name in run.flow_names]) / 1e3
-    return {
-        "utilization": utilization_bits(run, arms.BOTTLENECK),
-        "loss": loss_ratio(run, arms.BOTTLENECK),
-        "wait_ms": 1e3 * mean_wait_s(run, arms.BOTTLENECK),
-        **{name: float(np.quantile(flows, level)) for name, level in QUANTILES.items()},
-    }
+    return Got(
+        utilization_bits(run, arms.BOTTLENECK),
+        loss_ratio(run, arms.BOTTLENECK),
+        1e3 * mean_wait_s(run, arms.BOTTLENECK),
+        float(np.median(flows)),
+        float(np.quantile(flows, 0.05)),
+    )
+
+
+class BuffersOfAllSizes(Part[AllBuffers]):
+    """No claims: the source has two buffers only."""
+
+    name = "buffers of all sizes"
+
+    def __init__(self, amount: Amount[Cell]) -> None:
+        """What is run."""
+        self.amount = amount
+
+    def run(self, runner: Runner) -> AllBuffers:
+        """See `Part`."""
+        length_s = self.amount.length_s or DURATION_S
+        experiments = {cell: experiment(cell, runner.seed, length_s) for cell in self.amount.over}
+        return runner.replicate(experiments, got, self.amount, task=self.name, complete=True)
+
+    def figures(self, found: AllBuffers) -> Iterator[Figure]:
+        """Utilization, loss, and what the median and the least favoured flows get."""
+        yield from figures(found, self.amount.length_s or DURATION_S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +131,13 @@ class _Drawn:
     y_title: str
     title: str
     caption: str
-    is_logarithmic: bool = False
+    least_flows: float | None = None
+    """Of the flows, the share that gets as much or more; None where it is not about flows."""
+
+    @property
+    def is_logarithmic(self) -> bool:
+        """Whether it is a rate of flows."""
+        return self.least_flows is not None
 
 
 _FIGURES = (
@@ -176,7 +163,7 @@ _FIGURES = (
         "Goodput (kbit/s)",
         "What the median flow gets",
         "Goodput of the median flow: an equal share is 50 Mbit/s over the number of flows.",
-        is_logarithmic=True,
+        least_flows=0.5,
     ),
     _Drawn(
         "low_kbps",
@@ -186,7 +173,7 @@ _FIGURES = (
         "5th percentile of the flows' goodputs. The paper's point: mean numbers hide the flows "
         f"that starve. Those that get less than {STARVED_KBPS:g} kbit/s, or nothing, stand at "
         f"{STARVED_KBPS:g}.",
-        is_logarithmic=True,
+        least_flows=0.95,
     ),
 )
 _PANELS_HEIGHT = 440
@@ -195,61 +182,64 @@ _APART = 1.05
 """Factor by which the buffers of two controllers are drawn apart, so that their bars are."""
 
 
-def figures(found: AllBuffers) -> list[Figure]:
-    """Utilization, loss, and what the median and the least favoured flows get by the buffer."""
-    return [_figure(found, drawn) for drawn in _FIGURES]
+def figures(found: AllBuffers, length_s: float) -> list[Figure]:
+    """Utilization, loss, and what the median and the least favoured flows get by the buffer.
+
+    Args:
+        found: What is drawn.
+        length_s: Of each run, for the captions.
+    """
+    return [_figure(found, drawn, length_s) for drawn in _FIGURES]
 
 
-def _figure(found: AllBuffers, drawn: _Drawn) -> Figure:
-    wanted = found.wanted
+def _figure(found: AllBuffers, drawn: _Drawn, length_s: float) -> Figure:
+    numbers = {controller: at for at, controller in enumerate(CONTROLLERS)}
     rows = [
         {
-            "flows": f"{count} flows",
-            "controller": CONTROLLERS[controller],
-            "buffer_packets": packets,
-            "drawn_at": packets * _APART ** (number - 1),
-            **_ends(found, drawn, (controller, count, packets)),
+            "flows": f"{cell.flows} flows",
+            "controller": CONTROLLERS[cell.controller],
+            "buffer_packets": cell.buffer_packets,
+            "drawn_at": cell.buffer_packets * _APART ** (numbers[cell.controller] - 1),
+            **_ends(found, drawn, cell),
         }
-        for count in wanted.flows
-        for number, controller in enumerate(CONTROLLERS)
-        for packets in wanted.buffers
+        for cell in found.arms
     ]
     mean = "geometric means" if drawn.is_logarithmic else "means"
     caption = (
-        f"{drawn.caption} Points: {mean} of {found.n} runs of {wanted.duration_s:g} s without "
-        f"their first {wanted.warm_up_s:g} s; bars: 95 % intervals of the means. Points of one "
-        "buffer are drawn side by side."
+        f"{drawn.caption} Points: {mean} of {found.n} runs of {length_s:g} s without their first "
+        f"{WARM_UP_S * length_s / DURATION_S:g} s; bars: 95 % intervals of the means. Points of "
+        "one buffer are drawn side by side."
     )
     name = f"{drawn.quantity.removesuffix('_kbps')}-against-buffer"
     frame = pl.DataFrame(rows)
-    return Figure(name, _panels(frame, drawn, wanted), frame, caption, title=drawn.title)
+    return Figure(name, _panels(frame, drawn, found.arms), frame, caption, title=drawn.title)
 
 
 def _ends(found: AllBuffers, drawn: _Drawn, cell: Cell) -> dict[str, float]:
     """Mean and interval, within what the quantity can be."""
-    values = drawn.factor * found.values[cell][drawn.quantity]
-    if not drawn.is_logarithmic:
+    values = drawn.factor * found.values(cell, drawn.quantity)
+    if drawn.least_flows is None:
         of = student_interval(values)
         ends, least, most = (of.value, of.low, of.high), 0.0, drawn.factor
     else:
         of = student_interval(np.log(np.maximum(values, STARVED_KBPS)))
         ends = (math.exp(of.value), math.exp(of.low), math.exp(min(of.high, _LARGEST_LOG)))
-        # All but the flows below the quantile get as much or more.
-        share = 1 - QUANTILES[drawn.quantity]
-        least, most = STARVED_KBPS, published.BOTTLENECK_BPS / 1e3 / (cell[1] * share)
+        least = STARVED_KBPS
+        most = published.BOTTLENECK_BPS / 1e3 / (cell.flows * drawn.least_flows)
     mean, low, high = (min(max(end, least), most) for end in ends)
     return {"mean": mean, "low": low, "high": high}
 
 
-def _panels(frame: pl.DataFrame, drawn: _Drawn, wanted: Sizes) -> alt.FacetChart:
+def _panels(frame: pl.DataFrame, drawn: _Drawn, cells: Sequence[Cell]) -> alt.FacetChart:
     """A panel for each number of flows, one below the other: the same buffer stands in a column."""
-    buffers = wanted.buffers
+    buffers = sorted({cell.buffer_packets for cell in cells})
+    counts = list(dict.fromkeys(cell.flows for cell in cells))
     x = alt.X(
         "drawn_at:Q",
         title="Buffer (packets)",
         scale=alt.Scale(type="log", domain=[buffers[0] / 1.25, buffers[-1] * 1.25], nice=False),
         # Without the count Vega leaves out every second value that it finds too many.
-        axis=alt.Axis(values=list(buffers), tickCount=len(buffers), format="d", labelOverlap=False),
+        axis=alt.Axis(values=buffers, tickCount=len(buffers), format="d", labelOverlap=False),
     )
     # Powers of ten alone: lines between them would hide the points.
     marked = [10.0**power for power in range(-1, 5)] if drawn.is_logarithmic else alt.Undefined
@@ -280,7 +270,7 @@ def _panels(frame: pl.DataFrame, drawn: _Drawn, wanted: Sizes) -> alt.FacetChart
         base.mark_rule(strokeWidth=2).encode(y=low, y2="high:Q"),
         base.mark_point(opacity=1, size=45).encode(y=y, shape=shape, tooltip=tooltip),
     ]
-    height = _PANELS_HEIGHT / len(wanted.flows)
+    height = _PANELS_HEIGHT / len(counts)
     return (
         alt.layer(*layers, data=frame)
         .properties(width=FIGURE_WIDTH, height=height)
@@ -288,7 +278,7 @@ def _panels(frame: pl.DataFrame, drawn: _Drawn, wanted: Sizes) -> alt.FacetChart
             row=alt.Row(
                 "flows:N",
                 title=None,
-                sort=[f"{count} flows" for count in wanted.flows],
+                sort=[f"{count} flows" for count in counts],
                 header=alt.Header(
                     labelOrient="top", labelAnchor="start", labelFontSize=13, labelFontWeight="bold"
                 ),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal
@@ -14,8 +14,12 @@ from dumbbell.studies.buffer_sizing import published
 Stack = Literal["testbed", "ns-2"]
 Load = Literal["light", "medium", "heavy"]
 Workload = Literal["persistent", "closed-loop"]
-WORKLOADS: tuple[Workload, ...] = ("persistent", "closed-loop")
-BUFFERS: Mapping[str, int] = MappingProxyType(
+Buffer = Literal["small", "large"]
+WORKLOADS: Mapping[Workload, str] = MappingProxyType(
+    {"persistent": "persistent flows with mice", "closed-loop": "users in closed loops"}
+)
+"""And what a reader calls them."""
+BUFFERS: Mapping[Buffer, int] = MappingProxyType(
     {"small": published.SMALL_PACKETS, "large": published.LARGE_PACKETS}
 )
 BOTTLENECK = "target2->target1"
@@ -83,19 +87,61 @@ class Point:
         }
 
 
-def grid(*, quick: bool) -> tuple[Point, ...]:
-    """The grid, fixed before anything was judged; the nominal points of both stacks first.
+GRID: tuple[Point, ...] = tuple(
+    replace(each, stack=stack)
+    for each in (
+        Point(),
+        Point(load="light"),
+        Point(load="heavy"),
+        Point(hosts=published.BINARY_TREE_SOURCES),
+        Point(tail=1.5),
+    )
+    for stack in STACKS
+)
+"""Fixed before anything was judged; the nominal points of both stacks first."""
+LIGHT = tuple(point for point in GRID if point.load == "light")
+"""The part of it that takes the least time to run."""
 
-    Args:
-        quick: Two loads of three, without the variations of the tree and of the sizes.
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is run with both buffers.
+
+    Attributes:
+        point: The free parameters.
+        workload: Persistent flows with mice, or users in closed loops.
     """
-    nominal = [Point(stack) for stack in STACKS]
-    loads: tuple[Load, ...] = ("light",) if quick else ("light", "heavy")
-    others = [Point(stack, load) for load in loads for stack in STACKS]
-    if not quick:
-        others += [Point(stack, hosts=14) for stack in STACKS]
-        others += [Point(stack, tail=1.5) for stack in STACKS]
-    return (*nominal, *others)
+
+    point: Point
+    workload: Workload
+
+    @property
+    def is_nominal(self) -> bool:
+        """Whether nothing but the stack differs from the nominal point."""
+        return self.point == Point(self.point.stack)
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """One of the runs of a case."""
+
+    case: Case
+    buffer: Buffer
+
+
+def cases(points: Iterable[Point]) -> tuple[Case, ...]:
+    """Both workloads at each point."""
+    return tuple(Case(point, workload) for point in points for workload in WORKLOADS)
+
+
+def both_buffers(case: Case, *, seed: int, duration_s: float) -> dict[Setup, Experiment]:
+    """The runs of a case: alike but for the buffer, with the same arrivals."""
+    return {
+        Setup(case, buffer): experiment(
+            case.point, case.workload, packets, seed=seed, duration_s=duration_s
+        )
+        for buffer, packets in BUFFERS.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import altair as alt
 import numpy as np
@@ -11,20 +12,52 @@ from numpy.typing import NDArray
 
 from dumbbell.report import Curve, Figure, Sample, ecdf_chart, line_with_band
 from dumbbell.studies.buffer_sizing import arms, published
-from dumbbell.studies.buffer_sizing.measured import SIZES, Seen
+from dumbbell.studies.buffer_sizing.arms import Buffer, Setup
+from dumbbell.studies.buffer_sizing.measures import SIZES, Flows, Found, Size
 from dumbbell.theory import reno_mean_window
 
 Floats = NDArray[np.float64]
-Flows = Mapping[tuple[str, str], Sequence[Seen]]
-"""(reading of TCP, ``WORKLOAD BUFFER``) to the flows of some replications."""
 
-LABELS = {
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """The flows of the first replications of the cases that are drawn.
+
+    Attributes:
+        flows: Of each run's replications.
+        length_s: Of a run, for the captions.
+    """
+
+    flows: Mapping[Setup, Sequence[Flows]]
+    length_s: float
+
+    @classmethod
+    def of(cls, found: Found, length_s: float) -> Drawn:
+        """Those that were kept."""
+        flows = {
+            Setup(case, buffer): [each.flows[buffer] for each in found.of(case) if each.flows]
+            for case in found.arms
+            for buffer in arms.BUFFERS
+        }
+        return cls({setup: of for setup, of in flows.items() if of}, length_s)
+
+    @property
+    def words(self) -> str:
+        """Of what a curve is."""
+        runs = max(map(len, self.flows.values()), default=0)
+        loads = dict.fromkeys(setup.case.point.load for setup in self.flows)
+        return (
+            f"Flows of {runs} runs of {self.length_s:g} s together, at the {' and '.join(loads)} "
+            "load."
+        )
+
+
+LABELS: Mapping[Buffer, str] = {
     "small": f"B_s = {published.SMALL_PACKETS}",
     "large": f"B_l = {published.LARGE_PACKETS}",
 }
 _WIDTHS = (1.5, 3.0)
 """Of the lines: the larger buffer's are thicker, also in print without colour."""
-WORKLOADS = {"persistent": "persistent flows with mice", "closed-loop": "users in closed loops"}
 _CDF_END = 0.97
 """Quantile at which the axis of a CDF ends: the last few flows would squeeze all others."""
 _DRAWN = 1500
@@ -34,32 +67,29 @@ _LEAST_OF_A_BIN = 20
 """Transfers: the median of fewer is an accident."""
 
 
-def _pooled(flows: Sequence[Seen], quantity: str, size: str) -> Floats:
+def _pooled(flows: Sequence[Flows], quantity: str, size: Size) -> Floats:
     parts = [getattr(each, quantity)[each.of(size)] for each in flows]
     values: Floats = np.concatenate(parts)
     return values[np.isfinite(values)]
 
 
-def distributions(flows: Flows, duration_s: float) -> list[Figure]:
-    """CDFs of throughput and loss, by workload and size, as the source's four figures have them.
-
-    Args:
-        flows: What is drawn.
-        duration_s: Of each run, for the captions.
-    """
-    made = []
-    for workload, words in WORKLOADS.items():
+def distributions(drawn: Drawn) -> Iterator[Figure]:
+    """CDFs of throughput and loss, by workload and size, as the source's four figures have them."""
+    for workload, words in arms.WORKLOADS.items():
         for quantity, factor, x_title, what in (
             ("throughput_kbps", 1.0, "Throughput (kbit/s)", "Throughput"),
             ("loss", 100.0, "Loss by the source's rule (%)", "Loss"),
         ):
             for size in SIZES:
+                pooled = {
+                    setup: factor * _pooled(of, quantity, size)
+                    for setup, of in drawn.flows.items()
+                    if setup.case.workload == workload
+                }
                 samples = [
-                    Sample(label, stack, factor * _pooled(of, quantity, size))
-                    for stack in dict.fromkeys(stack for stack, _ in flows)
-                    for buffer, label in LABELS.items()
-                    if (of := flows.get((stack, f"{workload} {buffer}")))
-                    and _pooled(of, quantity, size).size
+                    Sample(LABELS[setup.buffer], setup.case.point.stack, values)
+                    for setup, values in pooled.items()
+                    if values.size
                 ]
                 if not samples:
                     continue
@@ -72,14 +102,12 @@ def distributions(flows: Flows, duration_s: float) -> list[Figure]:
                     x_max=float(np.quantile(everything, _CDF_END)) or None,
                     widths=_WIDTHS,
                 )
-                name = f"{what.lower()}-{workload}-{size}"
-                title = f"{what}: {size} flows, {words}"
                 caption = (
                     f"{_CAPTIONS[what, workload, size]} The axis ends at the {100 * _CDF_END:g}th "
-                    f"percentile of all curves. {_pooled_words(flows, duration_s)}"
+                    f"percentile of all curves. {drawn.words}"
                 )
-                made.append(Figure(name, *plot, caption, title=title))
-    return made
+                title = f"{what}: {size} flows, {words}"
+                yield Figure(f"{what.lower()}-{workload}-{size}", *plot, caption, title=title)
 
 
 _CAPTIONS = {
@@ -107,19 +135,8 @@ _CAPTIONS = {
 }
 
 
-def _pooled_words(flows: Flows, duration_s: float) -> str:
-    runs = max(len(of) for of in flows.values())
-    return f"Flows of {runs} runs of {duration_s:g} s together."
-
-
-def completions(flows: Flows, duration_s: float) -> list[Figure]:
-    """Median completion time and slowdown of users' transfers by their size.
-
-    Args:
-        flows: What is drawn.
-        duration_s: Of each run, for the captions.
-    """
-    made = []
+def completions(drawn: Drawn) -> Iterator[Figure]:
+    """Median completion time and slowdown of users' transfers by their size."""
     for quantity, y_title, title, caption in (
         (
             "completion_s",
@@ -136,13 +153,16 @@ def completions(flows: Flows, duration_s: float) -> list[Figure]:
             "the payload at 50 Mbit/s.",
         ),
     ):
-        curves = []
-        for (stack, name), of in flows.items():
-            workload, buffer = name.split()
-            if workload == "closed-loop":
-                x, y = _by_size(of, quantity)
-                if x.size:
-                    curves.append(Curve(LABELS[buffer], x, y, style=stack))
+        by_size = {
+            setup: _by_size(of, quantity)
+            for setup, of in drawn.flows.items()
+            if setup.case.workload == "closed-loop"
+        }
+        curves = [
+            Curve(LABELS[setup.buffer], x, y, style=setup.case.point.stack)
+            for setup, (x, y) in by_size.items()
+            if x.size
+        ]
         if curves:
             plot = line_with_band(
                 curves,
@@ -156,19 +176,20 @@ def completions(flows: Flows, duration_s: float) -> list[Figure]:
             )
             name = f"{quantity.removesuffix('_s')}-by-size"
             said = (
-                f"{caption} {_pooled_words(flows, duration_s)} Sizes of which fewer than "
-                f"{_LEAST_OF_A_BIN} transfers were completed are left out."
+                f"{caption} {drawn.words} Sizes of which fewer than {_LEAST_OF_A_BIN} transfers "
+                "were completed are left out."
             )
-            made.append(Figure(name, *plot, said, title=title))
-    return made
+            yield Figure(name, *plot, said, title=title)
 
 
-def _by_size(flows: Sequence[Seen], quantity: str) -> tuple[Floats, Floats]:
+def _by_size(flows: Sequence[Flows], quantity: str) -> tuple[Floats, Floats]:
     """Median of a quantity over equal steps of the logarithm of the size."""
     sizes = np.concatenate([each.bytes for each in flows]).astype(float)
     values = np.concatenate([getattr(each, quantity) for each in flows])
     known = np.isfinite(values) & (sizes > 0)
     sizes, values = sizes[known], values[known]
+    if not sizes.size:
+        return sizes, values
     edges = np.geomspace(sizes.min(), sizes.max() * 1.001, _BINS + 1)
     bins = np.digitize(sizes, edges) - 1
     filled = [at for at in range(_BINS) if (bins == at).sum() >= _LEAST_OF_A_BIN]
@@ -177,13 +198,12 @@ def _by_size(flows: Sequence[Seen], quantity: str) -> tuple[Floats, Floats]:
     return x, y
 
 
-def law_of_losses(flows: Flows) -> Figure | None:
+def law_of_losses(drawn: Drawn) -> Figure | None:
     """Throughput of persistent flows against R = 0.87/(T sqrt(p)) with the flow's own losses."""
     rows = []
     ends: list[float] = []
-    for (stack, name), of in flows.items():
-        workload, buffer = name.split()
-        if workload != "persistent":
+    for setup, of in drawn.flows.items():
+        if setup.case.workload != "persistent":
             continue
         for each in of[:1]:
             these = each.is_large & (each.dropped > 0) & (each.bytes < 0)
@@ -195,7 +215,7 @@ def law_of_losses(flows: Flows) -> Figure | None:
                     "predicted_kbps": float(x),
                     "throughput_kbps": float(y),
                     "base_rtt": f"{1e3 * rtt:.0f} ms",
-                    "what": f"{LABELS[buffer]}, {stack}",
+                    "what": f"{LABELS[setup.buffer]}, {setup.case.point.stack}",
                 }
                 for x, y, rtt in zip(
                     predicted,

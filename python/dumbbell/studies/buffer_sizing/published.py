@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
 SOURCE = (
     "Open issues in router buffer sizing, Run My Experiment on GENI, WITest Lab blog, "
     "September 2017"
@@ -24,9 +29,11 @@ DELAYS_MS = {
 """One way, of the link from each kind of node towards the sink."""
 SMALL_PACKETS, LARGE_PACKETS = 18, 500
 """B_s (by the rule for many flows) and B_l (by the rule of thumb), as the source has them."""
-DURATION_S = 150
+DURATION_S = 150.0
 SOURCES = 18
-"""Source nodes by the text; its picture of a binary tree has 2 + 4 + 8 = 14."""
+"""Source nodes by the text."""
+BINARY_TREE_SOURCES = 14
+"""By its picture of a binary tree: 2 + 4 + 8."""
 LARGE_BYTES = 100_000
 """A large flow has more."""
 RTT_GROUPS_MS = {"h1": 34, "h2": 234, "h3": 534}
@@ -35,3 +42,60 @@ LARGE_RTT_MS = 121
 """With which the rule of thumb gives about 500 packets; no node of the tree has it."""
 MANY_FLOWS = 772
 """N of 18 = 500 / sqrt(N)."""
+
+Platform = Literal["testbed", "paper"]
+PLATFORMS: Mapping[Platform, str] = MappingProxyType({"testbed": SOURCE, "paper": PAPER})
+"""Who measured, and where it is printed."""
+
+
+@dataclass(frozen=True, slots=True)
+class PersistentLevels:
+    """What is told of one experiment with persistent flows and mice; shares from 0 to 1.
+
+    Attributes:
+        large_better_with_large: (1) Large flows that get a higher throughput with B_l.
+        small_better_with_small: (2) Small flows that do better with B_s.
+        large_loss: (4) Loss of the persistent flows with B_l, "2 % to 4 %"; ours is the median.
+        small_without_loss_small: (5) Small flows without any loss with B_s.
+        small_without_loss_large: (5) The same with B_l.
+    """
+
+    large_better_with_large: float
+    small_better_with_small: float
+    large_loss: float
+    small_without_loss_small: float
+    small_without_loss_large: float
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedLoopLevels:
+    """What is told of one experiment with users in closed loops; shares from 0 to 1.
+
+    Attributes:
+        large_better_with_large: (6) Large flows that get a higher throughput with B_l.
+        small_better_with_large: (7) Small flows that do; None where only "most" is said.
+        large_without_loss_large: (9) Large flows without any loss with B_l.
+        large_greatest_loss_small: (9) What a large flow loses at most with B_s.
+        small_greatest_loss_small: (9) What a small flow loses at most with B_s.
+    """
+
+    large_better_with_large: float
+    small_better_with_large: float | None
+    large_without_loss_large: float
+    large_greatest_loss_small: float
+    small_greatest_loss_small: float
+
+
+Levels = PersistentLevels | ClosedLoopLevels
+PERSISTENT: Mapping[Platform, PersistentLevels] = MappingProxyType(
+    {
+        "testbed": PersistentLevels(0.80, 0.40, 0.03, 0.25, 0.75),
+        "paper": PersistentLevels(0.80, 0.50, 0.03, 0.40, 0.75),
+    }
+)
+CLOSED_LOOP: Mapping[Platform, ClosedLoopLevels] = MappingProxyType(
+    {
+        "testbed": ClosedLoopLevels(0.775, 0.75, 0.15, 0.25, 0.90),
+        "paper": ClosedLoopLevels(0.775, None, 0.15, 0.15, 0.25),
+    }
+)

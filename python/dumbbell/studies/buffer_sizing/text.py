@@ -2,90 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from dumbbell.claims.legacy import Judged, Verdict
-from dumbbell.report import ValueRow, ValueTable
+from dumbbell.claims import Count, Judged, Verdict, counts_of, views_of
+from dumbbell.claims.rules import Standing
+from dumbbell.claims.rules.prediction import predict
+from dumbbell.report import Cell, ValueRow, ValueTable
 from dumbbell.stats import student_interval
-from dumbbell.studies.buffer_sizing import arms, published
+from dumbbell.studies.buffer_sizing import all_buffers, arms, claims, published
 from dumbbell.studies.buffer_sizing.all_buffers import AllBuffers
-from dumbbell.studies.buffer_sizing.arms import Point
-from dumbbell.studies.buffer_sizing.campaigns import Found
-from dumbbell.studies.buffer_sizing.judging import Verdicts
+from dumbbell.studies.buffer_sizing.arms import Case, Point, Setup
+from dumbbell.studies.buffer_sizing.measures import Compared, Found, Ran
 from dumbbell.theory import many_flows_packets
 
-_MARK = {
-    Verdict.REPRODUCED: "",
-    Verdict.NOT_REPRODUCED: " ✗",
-    Verdict.INCONCLUSIVE: " ?",
-    Verdict.UNINFORMATIVE: " ~",
-    Verdict.NOT_TESTABLE: "",
-    Verdict.DEPENDS_ON: "",
-}
+NOTHING_SAMPLED = "Over whole runs, the first second to the last; nothing is sampled."
+_PREDICTED = 0.95
 
 
-def summary(
-    verdicts: Sequence[Verdicts],
-    sized: AllBuffers | None,
-    agreement: Sequence[Judged],
-) -> str:
-    """Who was right, in a paragraph."""
-    by_id = {each.whole.claim.id: each for each in verdicts}
-    numbers = sorted({name.split("-")[1] for name in by_id if name.startswith("observation-")})
-    holding = [number for number in numbers if _all_hold(by_id, number)]
+def summary(judged: Sequence[Judged], sized: AllBuffers | None) -> str:
+    """Who was right, in a paragraph: what a student understands first, then facts counted."""
+    verdicts = {one.claim.id: one for one in judged}
     said = []
-    if numbers:
-        said.append(
-            f"{len(holding)} of {len(numbers)} observations hold over the whole grid of what the "
-            f"source does not give{_listed(holding)}."
-        )
-    depends = [each.whole for each in verdicts if each.whole.verdict is Verdict.DEPENDS_ON]
-    if depends:
-        on = dict.fromkeys(
-            name for one in depends for name in (one.depends_on or "").split(" and ")
-        )
-        said.append(
-            f"{len(depends)} of {len(verdicts)} claims depend on what the source does not give "
-            f"({', '.join(on)})."
-        )
-    twelve = by_id.get("observation-12")
-    if twelve and twelve.whole.measured is not None:
-        said.append(
-            "With 18 packets most large flows get less "
-            f"({twelve.whole.measured:.0%} at the nominal point)."
-        )
+    for workload, flows in (
+        ("persistent", "persistent flows"),
+        ("closed-loop", "large transfers of users"),
+    ):
+        for span in (claims.WHOLE, claims.LIGHT):
+            one = verdicts.get(f"observation-12-{workload}{span.suffix}")
+            if one and one.found.value is not None:
+                held = {
+                    Verdict.REPRODUCED: "as the source says",
+                    Verdict.NOT_REPRODUCED: "not as the source says",
+                }.get(one.verdict, "which is not so everywhere")
+                where = "at the light load" if span is claims.LIGHT else "at the nominal load"
+                said.append(
+                    f"With 18 packets {one.found.value:.0%} of the {flows} get less than with 500 "
+                    f"{where}, {held}."
+                )
+                break
+    said += [_counted(count) for count in counts_of(views_of(judged))]
     if sized:
         said.append(_who_is_right(sized))
-    if agreement:
-        good = sum(one.verdict is Verdict.REPRODUCED for one in agreement)
-        said.append(
-            f"Simulator and Linux kernel agree in {good} of {len(agreement)} comparisons of "
-            "shortened runs."
+    return " ".join(filter(None, said))
+
+
+def _counted(count: Count) -> str:
+    def of(*verdicts: Verdict) -> int:
+        return sum(count.verdicts.get(verdict, 0) for verdict in verdicts)
+
+    good = of(Verdict.REPRODUCED, Verdict.EXPLAINED_AT)
+    if count.standing is Standing.BACKENDS:
+        return (
+            f"Simulator and Linux kernel agree in {good} of {count.facts} shortened experiments, "
+            f"each by {len(claims.AGREEMENT)} numbers."
         )
-    return " ".join(said)
-
-
-def _all_hold(by_id: Mapping[str, Verdicts], number: str) -> bool:
-    of = [each for name, each in by_id.items() if name.split("-")[1:2] == [number]]
-    return all(each.whole.verdict is Verdict.REPRODUCED for each in of)
-
-
-def _listed(numbers: Sequence[str]) -> str:
-    return f" ({', '.join(str(int(number)) for number in numbers)})" if numbers else ""
+    bad, depends = of(Verdict.NOT_REPRODUCED, Verdict.NOT_EXPLAINED), of(Verdict.DEPENDS_ON)
+    open_ = of(Verdict.INCONCLUSIVE)
+    return (
+        f"Of {count.facts} facts that the source states {good} hold wherever they were looked at, "
+        f"{bad} nowhere, and {depends} depend on what it does not give"
+        f"{f'; {open_} would take more runs to decide' if open_ else ''}."
+    )
 
 
 def _who_is_right(sized: AllBuffers) -> str:
-    most = max(sized.wanted.flows)
-    few, many = (
-        {name: sized.mean(("cubic", most, packets), name) for name in ("utilization", "loss")}
-        for packets in arms.BUFFERS.values()
-    )
+    most = max(cell.flows for cell in sized.arms)
+    few, many = (all_buffers.Cell("cubic", most, packets) for packets in arms.BUFFERS.values())
+    used = [sized.estimate(cell, "utilization").value for cell in (few, many)]
+    lost = [sized.estimate(cell, "loss").value for cell in (few, many)]
     return (
-        f"{most} CUBIC flows use {few['utilization']:.0%} of the bottleneck with 18 packets and "
-        f"{many['utilization']:.0%} with 500, and lose {few['loss']:.1%} and {many['loss']:.1%}: "
-        "the rule for many flows speaks of the first number, the paper of the second."
+        f"{most} CUBIC flows use {used[0]:.0%} of the bottleneck with 18 packets and "
+        f"{used[1]:.0%} with 500, and lose {lost[0]:.1%} and {lost[1]:.1%}: the rule for many "
+        "flows speaks of the first number, the paper of the second."
     )
 
 
@@ -100,7 +91,7 @@ def rules() -> ValueTable:
     for name, rtt_ms in named.items():
         setting = published.BOTTLENECK_BPS, rtt_ms / 1e3, arms.PACKET_BYTES
         sizes = [many_flows_packets(*setting, count) for count in flows]
-        rows.append(ValueRow(name, "packets", [f"{size:.0f}" for size in sizes]))
+        rows.append(ValueRow(name, "packets", [round(size) for size in sizes]))
     columns = [f"N = {count}" if count > 1 else "C T" for count in flows]
     caption = (
         "C T, the rule of thumb, and C T / sqrt(N), the rule for N long flows, with 50 Mbit/s and "
@@ -109,102 +100,119 @@ def rules() -> ValueTable:
     return ValueTable("Buffers by the two rules", columns, rows, caption)
 
 
-def by_experiment(found: Mapping[Point, Found]) -> Iterator[ValueTable]:
-    """What happened in the four experiments at the nominal points."""
-    rows = (
-        ("Utilization", "%", "utilization", 100.0, 1),
-        ("Packets dropped", "%", "drop ratio", 100.0, 2),
-        ("Mean wait", "ms", "mean wait ms", 1.0, 2),
-        ("Flows with a duration", "1", "flows", 1.0, 0),
-        ("Flows without one, left out", "1", "flows without duration", 1.0, 0),
-        ("Large flows, median throughput", "kbit/s", "large throughput", 1.0, 0),
-        ("Small flows, median throughput", "kbit/s", "small throughput", 1.0, 0),
-        ("Large flows, median loss by the source's rule", "%", "large loss", 100.0, 2),
-        ("Large flows, median of packets really dropped", "%", "large dropped", 100.0, 2),
-        ("Small flows without loss", "%", "small without loss", 100.0, 0),
-    )
-    for point, of in found.items():
-        if point != Point(point.stack):
-            continue
-        columns = [
-            f"{workload}, {packets} packets"
+@dataclass(frozen=True, slots=True)
+class _Row:
+    title: str
+    unit: str
+    attribute: str
+    factor: float = 1.0
+    of: str = ""
+
+    def value(self, ran: Ran) -> float:
+        of = getattr(ran, self.of) if self.of else ran
+        return self.factor * float(getattr(of, self.attribute))
+
+
+_ROWS = (
+    _Row("Utilization", "%", "utilization", 100.0),
+    _Row("Packets dropped", "%", "drop_share", 100.0),
+    _Row("Mean wait", "ms", "mean_wait_ms"),
+    _Row("Large flows", "1", "flows", of="large"),
+    _Row("Small flows", "1", "flows", of="small"),
+    _Row("Flows without a duration, left out", "1", "left_out"),
+    _Row("Large flows, median throughput", "kbit/s", "throughput_kbps", of="large"),
+    _Row("Small flows, median throughput", "kbit/s", "throughput_kbps", of="small"),
+    _Row("Large flows, spread of the throughput", "1", "spread", of="large"),
+    _Row("Large flows, median loss by the source's rule", "%", "loss", 100.0, "large"),
+    _Row("Large flows, median of packets really dropped", "%", "dropped", 100.0, "large"),
+    _Row("Small flows without loss", "%", "without_loss", 100.0, "small"),
+    _Row("Small flows, 95th percentile of completion", "s", "late_completion_s", of="small"),
+)
+
+
+def by_experiment(found: Found, points: Sequence[Point]) -> Iterator[ValueTable]:
+    """What happened in the four experiments at some points."""
+    for point in points:
+        setups = [
+            Setup(Case(point, workload), buffer)
             for workload in arms.WORKLOADS
-            for packets in arms.BUFFERS.values()
+            for buffer in arms.BUFFERS
         ]
-        values = []
-        for title, unit, quantity, factor, digits in rows:
-            names = [
-                f"{workload} {buffer} {quantity}"
-                for workload in arms.WORKLOADS
-                for buffer in arms.BUFFERS
-            ]
-            cells = [_with_half_width(of, name, factor, digits) for name in names]
-            values.append(ValueRow(title, unit, cells))
+        setups = [setup for setup in setups if setup.case in found.results]
+        columns = [
+            f"{setup.case.workload}, {arms.BUFFERS[setup.buffer]} packets" for setup in setups
+        ]
+        rows = [
+            ValueRow(row.title, row.unit, [_mean(found, setup, row) for setup in setups])
+            for row in _ROWS
+        ]
         caption = (
-            f"Means of {of.n} runs, and half of their 95 % intervals, with {_tcp(point)}, "
-            f"{_load(point)}."
+            f"{NOTHING_SAMPLED} Means of {found.n} runs, and half of their 95 % intervals, with "
+            f"{_tcp(point)}, {_load(point)}."
         )
-        yield ValueTable(f"The four experiments, {point.stack}'s TCP", columns, values, caption)
+        title = f"The four experiments, {point.stack}'s TCP, {point.load} load"
+        yield ValueTable(title, columns, rows, caption)
 
 
-def over_the_grid(verdicts: Sequence[Verdicts], found: Mapping[Point, Found]) -> ValueTable:
-    """Every claim at every point of the grid."""
-    points = list(found)
+def _mean(found: Found, setup: Setup, row: _Row) -> Cell:
+    def value(of: Compared) -> float:
+        return row.value(getattr(of, setup.buffer))
+
+    values = found.values(setup.case, value)
+    return Cell.of(student_interval(values) if np.isfinite(values).all() else None)
+
+
+def over_the_grid(found: Found) -> ValueTable:
+    """Every direction at every point of the grid that was run."""
+    points = _points(found)
     rows = []
-    for each in verdicts:
-        stated = each.whole.claim.published
-        cells, held = ["–" if stated is None else f"{stated:g}"], set()
-        for point in points:
-            one = each.points.get(point)
-            if one is None or one.measured is None:
-                cells.append("–")
+    for of in claims.OBSERVATIONS:
+        cells, held = [], set()
+        for place, point in enumerate(points):
+            decision = claims.decide_at(of, point, found)
+            if decision is None:
+                cells.append(Cell())
                 continue
-            cells.append(f"{one.measured:.3g}{_MARK[one.verdict]}")
-            if one.verdict is Verdict.REPRODUCED:
-                held.add(len(cells) - 1)
-        rows.append(ValueRow(each.whole.claim.id, each.whole.claim.unit, cells, frozenset(held)))
+            at = decision.found
+            cells.append(Cell(at.value, at.low, at.high))
+            if decision.verdict is Verdict.REPRODUCED:
+                held.add(place)
+        rows.append(ValueRow(of.id, of.rule.unit, cells, frozenset(held)))
     caption = (
-        "What was published, and what was measured at each point. Bold: reproduced there; ✗ not; "
-        "? the runs do not decide; ~ one run says too little; – this point does not speak to it."
+        f"{NOTHING_SAMPLED} What each claim is about, over {found.n} runs at each point, with "
+        "half of the 95 % interval that its rule looks at. Bold: it holds there; a dash: it is not "
+        "about this point. What is about a difference (utilization, delay, loss) is that one."
     )
-    columns = ["published", *(_point(each) for each in points)]
-    return ValueTable("Over the grid", columns, rows, caption)
+    return ValueTable("Directions over the grid", list(map(_point, points)), rows, caption)
 
 
-def intervals_over_the_grid(
-    verdicts: Sequence[Verdicts], found: Mapping[Point, Found]
-) -> ValueTable:
-    """The interval behind every mark of `over_the_grid`, folded below it."""
-    points = list(found)
-    rows = [
-        ValueRow(
-            each.whole.claim.id,
-            each.whole.claim.unit,
-            [_interval(each.points.get(point)) for point in points],
-        )
-        for each in verdicts
-    ]
+def levels_over_the_grid(found: Found) -> ValueTable:
+    """What is printed, and what one run would print at each point of the grid."""
+    points = _points(found)
+    rows = []
+    for workload, experiment in claims.EXPERIMENTS.items():
+        printed = [experiment.levels(platform) for platform in published.PLATFORMS]
+        for field, told in experiment.told.items():
+            cells = [Cell.of(levels.get(field)) for levels in printed]
+            for point in points:
+                case = Case(point, workload)
+                values = experiment.values(found, case, field) if case in found.results else None
+                if values is None or not np.isfinite(values).all():
+                    cells.append(Cell())
+                    continue
+                cells.append(Cell.of(predict(values, told.law, _PREDICTED)))
+            rows.append(ValueRow(f"{told.name}, {workload}", "1", cells))
+    columns = [*(f"printed, {platform}" for platform in published.PLATFORMS), *map(_point, points)]
     caption = (
-        "With 95 %, over the runs of a point: the interval of a mean or a ratio; of a greatest "
-        "loss (observation 9), that in which one more run's would lie; of an ordering, the "
-        "simultaneous band of the smallest difference."
+        f"{NOTHING_SAMPLED} Shares. What one run would print at each point, and half of the "
+        f"{_PREDICTED:.0%} interval in which it lies, from {found.n} runs. Whether one point gives "
+        "all levels of an experiment is judged above."
     )
-    title = "The intervals behind the table"
-    return ValueTable(title, [_point(each) for each in points], rows, caption, is_folded=True)
+    return ValueTable("Printed levels over the grid", columns, rows, caption, is_folded=True)
 
 
-def _interval(one: Judged | None) -> str:
-    if one is None or one.low is None or one.high is None:
-        return "–"
-    return f"{one.low:.3g} to {one.high:.3g}"
-
-
-def _with_half_width(found: Found, name: str, factor: float, digits: int) -> str:
-    values = found.values.get(name)
-    if values is None or not np.isfinite(values).all():
-        return "–"
-    of = student_interval(factor * values)
-    return f"{of.value:.{digits}f} ± {of.half_width:.{digits}f}"
+def _points(found: Found) -> list[Point]:
+    return list(dict.fromkeys(case.point for case in found.arms))
 
 
 def _tcp(point: Point) -> str:
@@ -229,7 +237,7 @@ def _point(point: Point) -> str:
     return ", ".join(parts)
 
 
-def notes(*, replications: int, duration_s: float, interrupted: bool) -> list[str]:
+def notes(found: Found | None, *, interrupted: bool) -> list[str]:
     """Readings taken, traps, limitations."""
     said = [
         "The tree: the text says that there are 18 source nodes, and the picture is of a balanced "
@@ -249,8 +257,8 @@ def notes(*, replications: int, duration_s: float, interrupted: bool) -> list[st
         "1.2, or 1.5 at points of the grid.",
         "Two readings of TCP: the testbed's is what a Linux host does by default (CUBIC, initial "
         "window 10, SACK); ns-2's is NewReno without SACK, with an initial window of 2 and a least "
-        "timeout of 1 s. Numbers on which testbed and paper disagree (2, 4, 5, 7, 9) are judged "
-        "each with its own.",
+        "timeout of 1 s. The levels that the testbed prints are held against the points with the "
+        "first, the paper's against those with the second.",
         "Loss by the source's rule: retransmissions over packets in a capture behind the "
         "bottleneck. Dropped packets are never in such a capture. Here a packet counts whose "
         "payload was sent before and which arrived; no queue behind the bottleneck loses any. "
@@ -261,14 +269,18 @@ def notes(*, replications: int, duration_s: float, interrupted: bool) -> list[st
         "duration; they are counted and left out.",
         "Not the same flows are compared: '80 % do better' is the quantile at which the two CDFs "
         "cross. Both buffers see the same arrivals of mice.",
-        f"{replications} replications a point of the grid, {duration_s:g} s each"
-        + (
-            "."
-            if duration_s == published.DURATION_S
-            else f"; the source's {published.DURATION_S} s in the full preset. Of such short runs "
-            "the greatest losses (observation 9) are not judged: in a longer run they are greater."
-        ),
     ]
+    if found:
+        points = _points(found)
+        said.append(
+            f"{found.n} replications of each of {len(found.arms)} cases at {len(points)} points, "
+            f"{published.DURATION_S:g} s each as the source's, from empty."
+        )
+        if len(points) < len(arms.GRID):
+            said.append(
+                "Only the light load was run: a ninth of 772 flows, or users who ask for half the "
+                "bottleneck. What is printed, and what depends on the load, takes the full preset."
+            )
     if interrupted:
         said.insert(0, "Interrupted: only the parts that had finished are here.")
     return said

@@ -1,0 +1,290 @@
+"""From the runs of both buffers to the numbers that the observations are about."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dumbbell.claims import relative_spread, share_better
+from dumbbell.metrics import (
+    base_rtts_s,
+    completion_time_s,
+    loss_ratio,
+    mean_wait_s,
+    repeated_share,
+    slowdown,
+    throughput_at_receiver_bps,
+    transfer_loss_ratio,
+    utilization_bits,
+)
+from dumbbell.studies.buffer_sizing import arms, published
+from dumbbell.studies.buffer_sizing.arms import Buffer, Case, Setup
+from dumbbell.sweep import Replications
+from dumbbell.tables import Run
+
+Floats = NDArray[np.float64]
+Size = Literal["large", "small"]
+SIZES: tuple[Size, ...] = ("large", "small")
+LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
+"""At which the quantiles of the loss are compared."""
+LATE = 0.95
+"""Of the transfers, when it is about the slow ones."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Flows:
+    """The flows of one run, as the source's capture behind the bottleneck shows them.
+
+    Flows of which fewer than two packets arrived have no duration and are left out.
+
+    Attributes:
+        throughput_kbps: Bits on an Ethernet from the first to the last packet; shape (flows,).
+        loss: By the source's rule: retransmissions over packets there.
+        dropped: What was really dropped, over packets sent whose fate is known.
+        is_large: More than 100 kB arrived.
+        base_rtt_s: Of the flow's path.
+        bytes: Asked for; -1 without an end.
+        completion_s: NaN where it was not completed.
+        slowdown: Completion time over the least that the path allows.
+        end_to_end_kbps: The same bits from the start of the connection to its completion.
+        left_out: Flows without duration.
+        mean_wait_s: At the bottleneck.
+    """
+
+    throughput_kbps: Floats
+    loss: Floats
+    dropped: Floats
+    is_large: NDArray[np.bool_]
+    base_rtt_s: Floats
+    bytes: NDArray[np.int64]
+    completion_s: Floats
+    slowdown: Floats
+    end_to_end_kbps: Floats
+    left_out: int
+    mean_wait_s: float
+
+    def of(self, size: Size) -> NDArray[np.bool_]:
+        """Which flows are large or small."""
+        return self.is_large if size == "large" else ~self.is_large
+
+
+@dataclass(frozen=True, slots=True)
+class OfSize:
+    """Large or small flows of one run; NaN where there are none.
+
+    Attributes:
+        flows: How many.
+        throughput_kbps: Median.
+        spread: 5th to 95th percentile of the throughput, relative to the median.
+        loss: Median, by the source's rule.
+        greatest_loss: Of any flow.
+        without_loss: Share of the flows.
+        dropped: Median of what was really dropped.
+        seen_over_whole: Median throughput at the middlebox over that from end to end, of the
+            flows that were completed.
+        late_completion_s: 95th percentile of the completion times.
+    """
+
+    flows: int
+    throughput_kbps: float = math.nan
+    spread: float = math.nan
+    loss: float = math.nan
+    greatest_loss: float = math.nan
+    without_loss: float = math.nan
+    dropped: float = math.nan
+    seen_over_whole: float = math.nan
+    late_completion_s: float = math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """One run, with one buffer.
+
+    Attributes:
+        utilization: Of the bottleneck, share of its rate.
+        drop_share: Of the packets that came to it.
+        mean_wait_ms: There.
+        left_out: Flows of which fewer than two packets arrived.
+        steps: Share of the variance of the large flows' log throughput between groups of RTT.
+        large: Flows of more than 100 kB.
+        small: The others.
+    """
+
+    utilization: float
+    drop_share: float
+    mean_wait_ms: float
+    left_out: int
+    steps: float
+    large: OfSize
+    small: OfSize
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compared:
+    """One replication of a case: the same arrivals at both buffers.
+
+    Attributes:
+        small: With B_s.
+        large: With B_l.
+        large_better: Share of the large flows that get more with B_l; NaN where there are none.
+        small_better: Of the small flows.
+        loss_gaps: Quantiles of the large flows' loss with B_s less those with B_l, at `LEVELS`.
+        flows: Of each buffer, for the figures; only where asked for.
+        runs: Of each buffer, for the report; only where asked for.
+    """
+
+    small: Ran
+    large: Ran
+    large_better: float
+    small_better: float
+    loss_gaps: Floats
+    flows: Mapping[Buffer, Flows]
+    runs: Mapping[Buffer, Run]
+
+
+Found = Replications[Case, Compared]
+
+
+def compared(
+    runs: Mapping[Setup, Run], *, keep_flows: bool = False, keep_runs: bool = False
+) -> Compared:
+    """The numbers of one replication of a case.
+
+    Args:
+        runs: Of each buffer.
+        keep_flows: Whether the figures need the single flows, 2 MB of each run.
+        keep_runs: Whether the report needs the runs.
+    """
+    by_buffer = {setup.buffer: run for setup, run in runs.items()}
+    flows = {buffer: flows_of(run) for buffer, run in by_buffer.items()}
+    small, large = (_ran(by_buffer[buffer], flows[buffer]) for buffer in arms.BUFFERS)
+    return Compared(
+        small,
+        large,
+        _better_with_large(flows, "large"),
+        _better_with_large(flows, "small"),
+        _loss_gaps(flows),
+        flows if keep_flows else {},
+        by_buffer if keep_runs else {},
+    )
+
+
+def flows_of(run: Run) -> Flows:
+    """The flows of a run."""
+    arrived = run.column("transfers", "received_bytes")
+    packets = run.column("transfers", "received_pkts")
+    # IP packets, and what an Ethernet adds to each.
+    on_wire = (arrived + 14 * packets) / np.maximum(arrived, 1)
+    completion = completion_time_s(run)
+    throughput = throughput_at_receiver_bps(run) * on_wire / 1e3
+    kept = np.isfinite(throughput)
+    flow = run.column("transfers", "flow")
+    whole = 8e-3 * (arrived + 14 * packets) / completion
+    return Flows(
+        throughput_kbps=throughput[kept],
+        loss=repeated_share(run)[kept],
+        dropped=transfer_loss_ratio(run)[kept],
+        is_large=(arrived > published.LARGE_BYTES)[kept],
+        base_rtt_s=base_rtts_s(run)[flow][kept],
+        bytes=run.column("transfers", "bytes")[kept],
+        completion_s=completion[kept],
+        slowdown=slowdown(run)[kept],
+        end_to_end_kbps=whole[kept],
+        left_out=int((~kept).sum()),
+        mean_wait_s=mean_wait_s(run, arms.BOTTLENECK),
+    )
+
+
+def _ran(run: Run, flows: Flows) -> Ran:
+    return Ran(
+        utilization=utilization_bits(run, arms.BOTTLENECK),
+        drop_share=loss_ratio(run, arms.BOTTLENECK),
+        mean_wait_ms=1e3 * flows.mean_wait_s,
+        left_out=flows.left_out,
+        steps=between_groups(flows),
+        large=_of_size(flows, "large"),
+        small=_of_size(flows, "small"),
+    )
+
+
+def _of_size(of: Flows, size: Size) -> OfSize:
+    these = of.of(size)
+    if not these.any():
+        return OfSize(0)
+    throughput, loss = of.throughput_kbps[these], of.loss[these]
+    done = these & np.isfinite(of.completion_s)
+    seen = late = math.nan
+    if done.any():
+        seen = float(np.median(of.throughput_kbps[done] / of.end_to_end_kbps[done]))
+        late = float(np.quantile(of.completion_s[done], LATE))
+    return OfSize(
+        flows=int(these.sum()),
+        throughput_kbps=float(np.median(throughput)),
+        spread=relative_spread(throughput),
+        loss=float(np.median(loss)),
+        greatest_loss=float(loss.max()),
+        without_loss=float((loss == 0).mean()),
+        dropped=float(np.median(of.dropped[these])),
+        seen_over_whole=seen,
+        late_completion_s=late,
+    )
+
+
+def _better_with_large(flows: Mapping[Buffer, Flows], size: Size) -> float:
+    small, large = (
+        of.throughput_kbps[of.of(size)] for of in (flows[buffer] for buffer in arms.BUFFERS)
+    )
+    if not (small.size and large.size):
+        return math.nan
+    return share_better(large, small, better="higher")
+
+
+def _loss_gaps(flows: Mapping[Buffer, Flows]) -> Floats:
+    small, large = (of.loss[of.is_large] for of in (flows[buffer] for buffer in arms.BUFFERS))
+    if not (small.size and large.size):
+        return np.full(len(LEVELS), math.nan)
+    gaps: Floats = np.quantile(small, LEVELS) - np.quantile(large, LEVELS)
+    return gaps
+
+
+def between_groups(of: Flows) -> float:
+    """Share of the variance of the large flows' log throughput that lies between RTT groups.
+
+    1 when flows of one round-trip time all get the same: a CDF of steps. 0 when the groups do not
+    differ. NaN with fewer than two flows.
+    """
+    large = of.is_large
+    logs = np.log(of.throughput_kbps[large])
+    if logs.size < 2 or not logs.var():
+        return math.nan
+    groups = of.base_rtt_s[large]
+    means = {group: logs[groups == group].mean() for group in np.unique(groups)}
+    fitted = np.array([means[group] for group in groups])
+    return float(fitted.var() / logs.var())
+
+
+def persistent_levels(of: Compared) -> published.PersistentLevels:
+    """What one replication with persistent flows would have printed."""
+    return published.PersistentLevels(
+        large_better_with_large=of.large_better,
+        small_better_with_small=1 - of.small_better,
+        large_loss=of.large.large.loss,
+        small_without_loss_small=of.small.small.without_loss,
+        small_without_loss_large=of.large.small.without_loss,
+    )
+
+
+def closed_loop_levels(of: Compared) -> published.ClosedLoopLevels:
+    """What one replication with users in closed loops would have printed."""
+    return published.ClosedLoopLevels(
+        large_better_with_large=of.large_better,
+        small_better_with_large=of.small_better,
+        large_without_loss_large=of.large.large.without_loss,
+        large_greatest_loss_small=of.small.large.greatest_loss,
+        small_greatest_loss_small=of.small.small.greatest_loss,
+    )
