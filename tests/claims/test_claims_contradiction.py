@@ -6,15 +6,28 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dumbbell.claims import contradicted, contradicting, views_of
-from dumbbell.claims.legacy import Claim, Judged, Kind, Verdict, judge_theory_equals
+from dumbbell.claims import Claim, Judged, Runs, contradicted, contradicting, judge, views_of
 from dumbbell.claims.p_values import contradiction_p_value
+from dumbbell.claims.rules import Equals, Published
 from dumbbell.stats import Estimate, IntervalKind, student_interval
 
 
-def judged_with(p_value: float | None, kind: Kind = Kind.THEORY_EQUALS) -> Judged:
-    claim = Claim("c", "s", "t", kind, "ms", theory=1.0, margin=0.1, published=1.0)
-    return Judged(claim, "sim", 2.0, 1.9, 2.1, 20, Verdict.NOT_REPRODUCED, p_value=p_value)
+def sample(n: int = 20) -> np.ndarray:  # type: ignore[type-arg]
+    """Evenly spread, of mean 0 and standard deviation 1."""
+    values = np.linspace(-1.0, 1.0, n)
+    return (values - values.mean()) / values.std(ddof=1)
+
+
+def judged_with(p_value: float) -> Judged:
+    """A claim of theory with that p-value, by numbers as far from the margin as it takes."""
+    n = 20
+    away = stats.t.isf(p_value, n - 1) / np.sqrt(n)
+    claim = Claim(id="c", statement="s", source="t", rule=Equals(value=1.0, margin=0.1, unit="ms"))
+    judged = judge(claim, Runs(1.1 + away + sample(n)))
+    found = views_of([judged])[0].p_value
+    # The other side of the margin adds a little.
+    assert found is not None and p_value <= found <= 1.4 * p_value
+    return judged
 
 
 def test_without_margin_it_is_the_two_sided_t_test() -> None:
@@ -49,28 +62,29 @@ def test_exact_numbers_without_spread() -> None:
 
 
 def test_holm_divides_the_error_among_the_claims() -> None:
-    assert contradicted([judged_with(0.0009)])
-    assert not contradicted([judged_with(0.0009), judged_with(0.5)])
+    assert contradicted([judged_with(0.0008)])
+    assert not contradicted([judged_with(0.0008), judged_with(0.5)])
     assert contradicted([judged_with(0.0004), judged_with(0.5)])
-    both = [judged_with(0.0004), judged_with(0.0009)]
+    both = [judged_with(0.0004), judged_with(0.0008)]
     assert contradicting(both) == views_of(both)  # Holm: the second is tested at the full error
 
 
 def test_only_theory_claims_can_contradict() -> None:
     assert not contradicted([])
-    assert not contradicted([judged_with(1e-12, Kind.PUBLISHED_NUMBER)])
-    assert not contradicted([judged_with(None)])
+    printed = Claim(
+        id="c", statement="s", source="t", rule=Published(printed=100.0, rounding=0.5, unit="ms")
+    )
+    assert not contradicted([judge(printed, Runs(1.0 + sample()))])
+    single = Claim(id="c", statement="s", source="t", rule=Equals(value=1.0, margin=0.1, unit="ms"))
+    assert not contradicted([judge(single, Runs(np.array([9.0])))])
 
 
 def test_true_theories_are_hardly_ever_contradicted_and_false_ones_are() -> None:
     generator = np.random.default_rng(11)
-    claim = Claim("c", "s", "t", Kind.THEORY_EQUALS, "ms", theory=10.0, margin=0.1)
+    claim = Claim(id="c", statement="s", source="t", rule=Equals(value=10.0, margin=0.1, unit="ms"))
 
     def study(mean: float) -> list[Judged]:
-        return [
-            judge_theory_equals(claim, student_interval(generator.normal(mean, 1.0, 15)))
-            for _ in range(5)
-        ]
+        return [judge(claim, Runs(generator.normal(mean, 1.0, 15))) for _ in range(5)]
 
     # At the margin's very edge, the least favourable truth: expect 0.5 of 500 studies.
     assert sum(contradicted(study(10.1)) for _ in range(500)) <= 5

@@ -34,12 +34,11 @@ from dumbbell.claims.model import Amendment, Claim, Family, Judged, judge, not_t
 from dumbbell.claims.quantities import percentile_range, relative_spread, share_better
 from dumbbell.claims.rows import ClaimsFileError, from_json, read_claims, to_json_text, to_rows
 from dumbbell.claims.verdicts import Verdict
-from dumbbell.claims.view import AnyJudged, ClaimView, setting_words, view_of, views_of
+from dumbbell.claims.view import ClaimView, setting_words, view_of, views_of
 
 __all__ = [
     "FAMILYWISE_ERROR",
     "Amendment",
-    "AnyJudged",
     "Claim",
     "ClaimView",
     "ClaimsFileError",

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dumbbell.claims.model import Judged
 from dumbbell.claims.rules.base import Standing
 from dumbbell.claims.verdicts import Verdict
-from dumbbell.claims.view import AnyJudged, ClaimView, view_of, views_of
+from dumbbell.claims.view import ClaimView, view_of, views_of
 from dumbbell.stats import holm
 
 FAMILYWISE_ERROR = 0.001
@@ -18,7 +19,7 @@ FAMILYWISE_ERROR = 0.001
 
 
 def contradicting(
-    judged: Sequence[AnyJudged], familywise: float = FAMILYWISE_ERROR
+    judged: Sequence[Judged], familywise: float = FAMILYWISE_ERROR
 ) -> list[ClaimView]:
     """The theory claims that the measurements contradict at a familywise error.
 
@@ -44,11 +45,11 @@ def contradicting(
     ]
 
 
-def contradicted(judged: Sequence[AnyJudged], familywise: float = FAMILYWISE_ERROR) -> bool:
+def contradicted(judged: Sequence[Judged], familywise: float = FAMILYWISE_ERROR) -> bool:
     """Whether any theory claim is contradicted (exit status 1). See :func:`contradicting`."""
     return bool(contradicting(judged, familywise))
 
 
-def failed_checks(judged: Sequence[AnyJudged]) -> list[ClaimView]:
+def failed_checks(judged: Sequence[Judged]) -> list[ClaimView]:
     """The checks of ours that a run fails (exit status 1): what holds by construction does not."""
     return [view for view in views_of(judged) if view.verdict is Verdict.CHECK_FAILS]

@@ -14,11 +14,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from dumbbell.claims.legacy.rules import Kind
-from dumbbell.claims.model import Amendment, Family
+from dumbbell.claims.model import Amendment, Family, Judged
 from dumbbell.claims.rules.base import Standing
 from dumbbell.claims.verdicts import Verdict
-from dumbbell.claims.view import AnyJudged, ClaimView, views_of
+from dumbbell.claims.view import ClaimView, views_of
 from dumbbell.errors import DumbbellError
 from dumbbell.stats import IntervalKind
 
@@ -59,12 +58,12 @@ class ClaimsFileError(DumbbellError):
     """A ``claims.json`` that cannot be read."""
 
 
-def to_rows(judged: Iterable[AnyJudged]) -> list[dict[str, Any]]:
+def to_rows(judged: Iterable[Judged]) -> list[dict[str, Any]]:
     """One plain dictionary per claim, with exactly :data:`KEYS`."""
     return [_to_row(view) for view in views_of(judged)]
 
 
-def to_json_text(judged: Iterable[AnyJudged]) -> str:
+def to_json_text(judged: Iterable[Judged]) -> str:
     """The text of ``claims.json``, indented, ending in a newline."""
     whole = {"version": VERSION, "claims": to_rows(judged)}
     return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
@@ -167,13 +166,15 @@ def _from_old_row(row: Any) -> ClaimView:
         verdict=verdict,
         depends_on=(words.removeprefix(prefix),) if verdict is Verdict.DEPENDS_ON else (),
         fact=row["id"],
-        standing=Standing.THEORY if row["kind"] == Kind.THEORY_EQUALS else Standing.SOURCE,
+        standing=Standing.THEORY if row["kind"] == _OLD_THEORY else Standing.SOURCE,
         **_common(row),
     )
 
 
 _TEXTS = ("id", "statement", "source", "backend", "unit", "note", "fact")
 _NUMBERS = ("margin", "published", "theory", "measured", "low", "high", "level", "p_value")
+_OLD_THEORY = "theory: equals"
+"""What version 1 called a claim of theory."""
 _OLD_KEYS = frozenset({*_TEXTS, *_NUMBERS, "rule", "kind", "verdict", "n_replications"} - {"fact"})
 
 

@@ -7,16 +7,11 @@ from dataclasses import dataclass, field
 
 from dumbbell.claims.decision import Decision
 from dumbbell.claims.evidence import Setting
-from dumbbell.claims.glyphs import Glyph, Origin, Stated, around_margin, around_print, span_of
-from dumbbell.claims.legacy.model import Judged as OldJudged
-from dumbbell.claims.legacy.rules import Kind
+from dumbbell.claims.glyphs import Glyph, Origin, Stated
 from dumbbell.claims.model import Amendment, Family, Judged
 from dumbbell.claims.rules.base import Standing
 from dumbbell.claims.verdicts import Verdict
 from dumbbell.stats import IntervalKind
-
-AnyJudged = Judged | OldJudged
-"""Until every study is converted: a verdict of either making."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,12 +95,7 @@ class ClaimView:
         return self.standing is not Standing.UNCOUNTED
 
 
-def view_of(judged: AnyJudged) -> ClaimView:
-    """The view of a verdict."""
-    return _old_view(judged) if isinstance(judged, OldJudged) else _view(judged)
-
-
-def views_of(judged: Iterable[AnyJudged]) -> list[ClaimView]:
+def views_of(judged: Iterable[Judged]) -> list[ClaimView]:
     """The views of verdicts, in their order."""
     return [view_of(one) for one in judged]
 
@@ -123,7 +113,8 @@ def _first(stated: Iterable[Stated], origin: Origin) -> float | None:
     return next((each.value for each in stated if each.origin is origin), None)
 
 
-def _view(judged: Judged) -> ClaimView:
+def view_of(judged: Judged) -> ClaimView:
+    """The view of a verdict."""
     claim, decision, rule = judged.claim, judged.decision, judged.claim.rule
     stated = (*rule.stated, *claim.beside)
     found = decision.found
@@ -187,71 +178,3 @@ def decision_words(decision: Decision, unit: str) -> str:
     elif decision.identified:
         parts.append("the printed number tells none of the open choices")
     return "; ".join(parts)
-
-
-_OLD_STANDING = {Kind.THEORY_EQUALS: Standing.THEORY}
-_OLD_INTERVAL = {
-    Kind.SUPREMUM: IntervalKind.EXTREMES,
-    Kind.FREE_PARAMETERS: IntervalKind.WHOLE_GRID,
-    Kind.ORDERING: IntervalKind.BAND,
-    Kind.PUBLISHED_NUMBER: IntervalKind.PREDICTION,
-}
-
-
-def _old_view(judged: OldJudged) -> ClaimView:
-    claim = judged.claim
-    return ClaimView(
-        id=claim.id,
-        statement=claim.statement,
-        source=claim.source,
-        backend=judged.backend,
-        rule=claim.kind.value,
-        words=claim.rule,
-        margin=claim.margin,
-        published=claim.published,
-        theory=claim.theory,
-        measured=judged.measured,
-        low=judged.low,
-        high=judged.high,
-        unit=claim.unit,
-        level=claim.level,
-        interval_kind=_OLD_INTERVAL.get(claim.kind, IntervalKind.MEAN),
-        n_replications=judged.n_replications,
-        verdict=judged.verdict,
-        depends_on=() if judged.depends_on is None else (judged.depends_on,),
-        p_value=judged.p_value,
-        note=judged.note,
-        fact=claim.id,
-        standing=_OLD_STANDING.get(claim.kind, Standing.SOURCE),
-        glyphs=_old_glyphs(judged),
-    )
-
-
-def _old_glyphs(judged: OldJudged) -> tuple[Glyph, ...]:
-    claim = judged.claim
-    marks = tuple(
-        Stated(value, origin)
-        for value, origin in ((claim.published, Origin.PUBLISHED), (claim.theory, Origin.THEORY))
-        if value is not None
-    )
-    if judged.measured is None or judged.low is None or not marks:
-        return ()
-    centre = marks[0].value
-    if claim.margin:
-        reach = around_margin(claim.margin)
-        shaded = (centre - claim.margin, centre + claim.margin)
-    elif claim.kind is Kind.PUBLISHED_NUMBER:
-        reach, shaded = around_print(centre, judged.low, judged.high), None
-    else:
-        reach, shaded = span_of(centre, judged.measured, judged.low, judged.high), None
-    return (
-        Glyph(
-            centre=centre,
-            reach=reach,
-            measured=judged.measured,
-            low=judged.low,
-            high=judged.high,
-            marks=marks,
-            shaded=shaded,
-        ),
-    )

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from dumbbell.claims import AnyJudged, Verdict, facts_of, views_of
+from dumbbell.claims import Judged, Verdict, facts_of, views_of
 from dumbbell.report.cells import Cell, CellLike
 from dumbbell.report.topology import Topology
 
@@ -184,7 +184,7 @@ class Report:
     source: str = ""
     source_url: str = ""
     topologies: Sequence[Topology] = ()
-    judged: Sequence[AnyJudged] = ()
+    judged: Sequence[Judged] = ()
     values: Sequence[ValueTable] = ()
     figures: Sequence[Figure] = ()
     loads: Sequence[LoadRow] = ()
@@ -225,7 +225,7 @@ class IndexEntry:
     study: str
     title: str
     summary: str
-    judged: Sequence[AnyJudged] = ()
+    judged: Sequence[Judged] = ()
     figure: str = ""
     caption: str = ""
     not_run: str = ""
@@ -244,7 +244,7 @@ class IndexEntry:
         )
 
 
-def verdict_counts(judged: Sequence[AnyJudged]) -> dict[Verdict, int]:
+def verdict_counts(judged: Sequence[Judged]) -> dict[Verdict, int]:
     """How many facts got each verdict; verdicts that were not given are left out."""
     counts = dict.fromkeys(Verdict, 0)
     for fact in facts_of(views_of(judged)):

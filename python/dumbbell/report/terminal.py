@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dumbbell.claims import AnyJudged, ClaimView, counts_of, views_of
+from dumbbell.claims import ClaimView, Judged, counts_of, views_of
 from dumbbell.report.badges import (
     BADGES,
     SCORE_ORDER,
@@ -22,7 +22,7 @@ from dumbbell.report.model import IndexEntry, verdict_counts
 from dumbbell.report.numbers import plain, unit_suffix, with_uncertainty
 
 
-def claims_table(judged: Sequence[AnyJudged], *, title: str = "") -> RenderableType:
+def claims_table(judged: Sequence[Judged], *, title: str = "") -> RenderableType:
     """Verdict, claim, published, theory and measured, with a line of counts below.
 
     Where claims were measured on several backends, a column says on which.

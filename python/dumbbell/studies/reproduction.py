@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from dumbbell.backends import BatchProgress, run_many, threads_for
-from dumbbell.errors import RunError
+from dumbbell.backends import threads_for
+from dumbbell.claims import Judged
 from dumbbell.report import Figure, Report
 from dumbbell.spec import Experiment
-from dumbbell.stats import Estimate, student_interval
 from dumbbell.studies.base import StudyOptions
-from dumbbell.studies.shape import LEAST_REPLICATIONS, ON_KERNEL, Part, Runner
-from dumbbell.sweep import Interrupted, Progress, replicate_groups
-from dumbbell.sweep.replications import Floats
+from dumbbell.studies.shape import Part, Runner
+from dumbbell.sweep import Interrupted
 from dumbbell.tables import Run
 
 
@@ -43,8 +40,7 @@ class Reproduction(ABC):
         self.options = options
         self.runner = Runner(options)
         self.parts: Sequence[Part[Any]] = ()
-        # Old and new verdicts, until every study is converted.
-        self.judged: list[Any] = []
+        self.judged: list[Judged] = []
         self.interrupted = False
 
     @classmethod
@@ -125,7 +121,7 @@ class Reproduction(ABC):
         """The parts that were run to their end."""
         return [part for part in self.parts if part.is_finished]
 
-    def judged_in_order(self) -> list[Any]:
+    def judged_in_order(self) -> list[Judged]:
         """The same claim's rows of several backends one after the other."""
         ids = list(dict.fromkeys(one.claim.id for one in self.judged))
         return sorted(self.judged, key=lambda one: ids.index(one.claim.id))
@@ -182,110 +178,3 @@ def _repeatable(runs: Mapping[str, Run]) -> dict[str, Any]:
         **({"longest_lateness_ns": max(late)} if late else {}),
         "digests_of_replication_0": {label: run.meta["digest"] for label, run in runs.items()},
     }
-
-
-# --- what the studies used before there were parts; going away ----------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """Going away: what `replications` gave, by names glued together.
-
-    Attributes:
-        values: Quantity to one value a replication.
-        n: How many.
-        runs: The first ``keep`` replications' runs, arm to run.
-        stopped_because: A sentence for the report.
-        interrupted: Whether somebody stopped it early.
-    """
-
-    values: Mapping[str, Floats]
-    n: int
-    runs: Sequence[Mapping[str, Run]]
-    stopped_because: str
-    interrupted: bool
-
-    def estimate(self, name: str, level: float = 0.95) -> Estimate:
-        """Mean of a quantity with Student's interval over the replications."""
-        return student_interval(self.values[name], level)
-
-
-def replications(
-    options: StudyOptions,
-    arms: Mapping[str, Experiment],
-    measure: Callable[[Mapping[str, Run]], Mapping[str, float]],
-    *,
-    at_least: int,
-    task: str,
-    backend: str = "sim",
-    complete: bool = False,
-    **more: Any,
-) -> Measured:
-    """Going away: use `dumbbell.studies.shape.Runner.replicate`.
-
-    Raises:
-        Interrupted: It was stopped too early.
-        RunError: A replication failed.
-    """
-    done = replicate_groups(
-        {"": arms},
-        measure,
-        at_least=at_least,
-        jobs=options.jobs,
-        memory_bytes=options.memory_bytes,
-        backend=backend,
-        task=_named(task, backend),
-        on_progress=options.on_progress,
-        cancel=options.cancel,
-        **more,
-    )
-    if done.failed:
-        raise RunError(f"{_named(task, backend)}: {done.stopped_because}")
-    if done.interrupted and (complete or done.n < LEAST_REPLICATIONS):
-        raise Interrupted(f"{_named(task, backend)}: {done.stopped_because}")
-    names = done.first("") if done.n else ()
-    kept = [dict(zip(arms, runs, strict=True)) for runs in done.kept[""]]
-    values = {name: done.values("", lambda of, name=name: of[name]) for name in names}  # type: ignore[misc]
-    return Measured(values, done.n, kept, done.stopped_because, done.interrupted)
-
-
-def every_run(
-    options: StudyOptions,
-    jobs: Sequence[tuple[Experiment, int]],
-    *,
-    task: str,
-    backend: str = "sim",
-) -> Iterator[tuple[int, Run]]:
-    """Going away: use `dumbbell.studies.shape.Runner.replicate`.
-
-    Yields:
-        Place in ``jobs`` and run, as they end.
-
-    Raises:
-        Interrupted: After the last that ended, when it was stopped before all had.
-        RunError: A run failed.
-    """
-
-    def tell(progress: BatchProgress) -> None:
-        if options.on_progress:
-            total = float(len(jobs))
-            options.on_progress(Progress(_named(task, backend), progress.done, total, "runs"))
-
-    finished = 0
-    for done in run_many(
-        jobs,
-        backend=backend,
-        jobs=options.jobs,
-        memory_bytes=options.memory_bytes,
-        cancel=options.cancel,
-        on_progress=tell,
-    ):
-        yield done
-        finished += 1
-    if finished < len(jobs):
-        where = _named(task, backend)
-        raise Interrupted(f"stopped after {finished} of {len(jobs)} runs ({where})")
-
-
-def _named(task: str, backend: str) -> str:
-    return f"{task}{ON_KERNEL if backend == 'kernel' else ''}"
