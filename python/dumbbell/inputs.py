@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import select
+import sys
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,7 +20,7 @@ def open_input(path: Path) -> BinaryIO:
     Raises:
         OSError: It cannot be opened.
     """
-    if not path.is_fifo():
+    if sys.platform == "win32" or not path.is_fifo():  # its named pipes are not among the files
         return path.open("rb")
     return io.BufferedReader(_Pipe(path))
 
