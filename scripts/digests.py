@@ -1,7 +1,8 @@
 """Digests of a fixed set of runs, kept by version: what a change of results is seen by.
 
-``digests.py``          says which differ from those kept in tests/golden/digests.json; exit status 1
+``digests.py``          says which differ from those in tests/golden/digests.json; exit status 1
 ``digests.py --write``  keeps them under today's version; refused where that version had others
+``digests.py --tag v1`` says whether a tag is today's version and CHANGELOG.md has it
 
 The set is every example and a short run for each discipline, controller, source and probe of the
 simulator. The same bytes are expected on every machine. Version (Cargo.toml) and CHANGELOG.md move
@@ -55,7 +56,8 @@ SOURCES = {
     "bursts": '{ kind = "bursts", packets = 12, gap = "exponential 5pps", size = "1000B" }',
     "greedy": '{ kind = "greedy" }',
     "sized": '{ kind = "sized", size = "300kB" }',
-    "closed_loop": '{ kind = "closed_loop", size = "exponential 20kB", think = "exponential 5pps" }',
+    "closed_loop": '{ kind = "closed_loop", size = "exponential 20kB", '
+    'think = "exponential 5pps" }',
     "arrivals": '{ kind = "arrivals", gap = "exponential 8pps", size = "exponential 20kB" }',
 }
 """A source of each kind."""
@@ -195,7 +197,7 @@ def faults(
     """
     found = []
     told = sections(changelog)
-    last = next(reversed(by_version))
+    *_, last = by_version
     moved = changed(by_version[last], now)
     if moved and last == version:
         found.append(
@@ -232,8 +234,23 @@ def write(version: str, by_version: ByVersion, now: Digests) -> dict[str, dict[s
     return {each: dict(digests) for each, digests in by_version.items()} | {version: dict(now)}
 
 
+def tag_fault(tag: str, version: str, changelog: str) -> str | None:
+    """What is wrong with a tag of these sources; None when nothing is."""
+    if tag != f"v{version}":
+        return f"the tag is {tag}, and these sources are of version {version} (Cargo.toml)"
+    if version not in sections(changelog):
+        return f"{CHANGELOG} has no section `## {version}`"
+    return None
+
+
 def main(words: list[str]) -> int:
     """Exit status."""
+    if words[:1] == ["--tag"]:
+        changelog = (ROOT / CHANGELOG).read_text(encoding="utf-8")
+        fault = tag_fault(words[1], today(), changelog)
+        if fault:
+            print(fault, file=sys.stderr)
+        return 1 if fault else 0
     now = measured()
     if words == ["--write"]:
         before = kept() if (ROOT / KEPT).is_file() else {}
@@ -254,6 +271,8 @@ def main(words: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] not in ([], ["--write"]):
-        sys.exit(__doc__)
-    sys.exit(main(sys.argv[1:]))
+    match sys.argv[1:]:
+        case [] | ["--write"] | ["--tag", _]:
+            sys.exit(main(sys.argv[1:]))
+        case _:
+            sys.exit(__doc__)

@@ -67,27 +67,24 @@ def test_all_moved() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "by_version", "now", "text", "before", "words"),
+    ("state", "before", "words"),
     [
-        ("1.0", {"1.0": V1}, V2, log(("1.0", V1)), [], "raise the version in Cargo.toml"),
-        ("1.1", {"1.0": V1}, V2, log(("1.0", V1), ("1.1", V2)), [], "out of date"),
-        ("1.0", {"1.0": V1}, V1 | {"new": "d"}, log(("1.0", V1)), [], "out of date"),
-        ("1.1", {"1.0": V1}, V1, log(("1.0", V1)), [], "no section `## 1.1`"),
+        (("1.0", {"1.0": V1}, V2, log(("1.0", V1))), [], "raise the version in Cargo.toml"),
+        (("1.1", {"1.0": V1}, V2, log(("1.0", V1), ("1.1", V2))), [], "out of date"),
+        (("1.0", {"1.0": V1}, V1 | {"new": "d"}, log(("1.0", V1))), [], "out of date"),
+        (("1.1", {"1.0": V1}, V1, log(("1.0", V1))), [], "no section `## 1.1`"),
         # The kept digests were replaced, and neither version nor changelog moved.
-        ("1.0", {"1.0": V2}, V2, log(("1.0", V1)), [], "no line `Digests: "),
+        (("1.0", {"1.0": V2}, V2, log(("1.0", V1))), [], "no line `Digests: "),
         # So was the changelog's line.
-        ("1.0", {"1.0": V2}, V2, log(("1.0", V2)), [{"1.0": V1}], "were others once"),
+        (("1.0", {"1.0": V2}, V2, log(("1.0", V2))), [{"1.0": V1}], "were others once"),
     ],
 )
 def test_what_did_not_move_is_named(
-    version: str,
-    by_version: digests.ByVersion,
-    now: digests.Digests,
-    text: str,
+    state: tuple[str, digests.ByVersion, digests.Digests, str],
     before: list[digests.ByVersion],
     words: str,
 ) -> None:
-    (fault,) = digests.faults(version, by_version, now, text, before)
+    (fault,) = digests.faults(*state, before)
     assert words in fault
 
 
