@@ -103,6 +103,7 @@ def run(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT if status else None,
         encoding="utf-8",
+        errors="replace",
         check=False,
     )
     print(f"  {time.monotonic() - begun:.1f} s", flush=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -51,6 +52,15 @@ def test_a_run_its_folder_its_capture_and_its_page(tmp_path: Path) -> None:
     analyzed = as_on_windows("analyze", str(capture), folder=tmp_path)
     assert analyzed.returncode == 0, analyzed.stderr
     assert "stream" in analyzed.stdout or "UDP" in analyzed.stdout.upper()
+
+
+def test_an_output_that_has_not_every_letter() -> None:
+    """As a file has it that a Windows of Western Europe writes, or one that knows ASCII only."""
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "dumbbell.cli", "studies"]
+    done = subprocess.run(command, env=environment, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"\\xb5" in done.stdout
 
 
 @pytest.mark.parametrize("command", ["info", "build", "test"])
