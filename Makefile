@@ -34,7 +34,7 @@ help:
 	@echo "make reproduce     build, run every study with few replications, write $(OUT)/index.html"
 	@echo "make reproduce FULL=1   the same with all replications"
 	@echo "make test          all checks that take minutes at most"
-	@echo "make test-long     the statistical checks that take longer"
+	@echo "make test-long     the checks that take longer: statistics, faults put in, the wheel"
 	@echo "make kernel        build the Linux kernel in virtual time, the second backend (two: HZ=1000, 250)"
 	@echo "make test-kernel   its checks"
 	@echo "make bench         speed against other simulators (PEERS=1 installs those on PyPI)"

@@ -31,7 +31,7 @@ def test_another_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     (machine,) = ask()  # the other questions could not even be asked on another system
     assert (machine.name, machine.ok) == ("machine", False)
     assert machine.detail == "Linux aarch64, but Linux x86_64 is needed"
-    with pytest.raises(KernelMissingError, match="program for Linux x86_64.*--backend sim"):
+    with pytest.raises(KernelMissingError, match=r"program for Linux x86_64.*--backend sim"):
         require_kernel()
 
 
