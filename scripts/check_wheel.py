@@ -4,7 +4,7 @@
 and what of the system its programs ask for; installs it into an environment of its own, in a folder
 with a space in its name, with the pinned versions; and there, with no compiler on PATH, does what a
 user does: asks for the version, runs an example, analyzes the capture of a run, reproduces a study,
-asks for the kernel and, where the one in virtual time is built, runs the example on it with the
+asks for the kernel and, where the one in virtual time is built, runs on it with the
 guest that the wheel brings. The digests of ``digests.py`` must be those that are kept. Exit status
 1 with the first thing that is not right.
 """
@@ -39,6 +39,7 @@ import dumbbell, dumbbell._engine
 print(dumbbell.__file__, dumbbell._engine.__file__, sep="\\n")
 """
 WHERE_GUEST = "from dumbbell.backends.kernel.programs import guest_program; print(guest_program())"
+OWN = "captured.toml"
 CAPTURED = """
 duration = "5s"
 links = [{ a = "a", b = "b", delay = "5ms", forward = { rate = "2mbit", capture = true } }]
@@ -181,8 +182,9 @@ def check_results(folder: Path) -> None:
     print(f"  {reproduced} of {len(claims)} claims reproduced")
 
 
-def check_capture(user: Installed, capture: Path) -> None:
+def check_capture(user: Installed, result: Path) -> None:
     """A greedy download took the rate of its link."""
+    (capture,) = result.rglob("*.pcapng")
     *_, after = json.loads(user.dumbbell("analyze", str(capture), "--json"))["places"]
     (flow,) = after["flows"]
     print(f"  {after['name']}: {flow['throughput_bps'] / 1e6:.3f} Mbit/s")
@@ -218,7 +220,8 @@ def check_kernel(user: Installed, nowhere: Path) -> None:
         print("SKIPPED: the kernel in virtual time is not built. make kernel")
         return
     user.dumbbell("kernel", "info")
-    user.dumbbell("run", EXAMPLE, "--backend", "kernel", "--out", "on-kernel")
+    user.dumbbell("run", OWN, "--backend", "kernel", "--out", "on-kernel")
+    check_capture(user, user.folder / "on-kernel")
 
 
 def newest(place: Path) -> Path:
@@ -237,10 +240,9 @@ def check(wheel: Path, folder: Path) -> None:
 
     shutil.copy(ROOT / "examples" / EXAMPLE, folder)
     user.dumbbell("run", EXAMPLE, "--out", "simulated")
-    (folder / "captured.toml").write_text(CAPTURED, encoding="utf-8")
-    user.dumbbell("run", "captured.toml", "--out", "captured")
-    (capture,) = (folder / "captured").rglob("*.pcapng")
-    check_capture(user, capture)
+    (folder / OWN).write_text(CAPTURED, encoding="utf-8")
+    user.dumbbell("run", OWN, "--out", "captured")
+    check_capture(user, folder / "captured")
     user.dumbbell("reproduce", STUDY, "--quick", "--out", "study")
     check_results(folder / "study")
     # Not by the checkout's package: a script finds what its environment has.
