@@ -220,7 +220,8 @@ class _Child:
             )
         assert self._process.stderr is not None
         self.log_source: IO[bytes] = self._process.stderr
-        os.set_blocking(self.log_source.fileno(), False)
+        if sys.platform != "win32":  # where none is started
+            os.set_blocking(self.log_source.fileno(), False)
 
     def asked(self, drawing: Drawing, patience_s: float) -> bool:
         """Whether the child took a request; it does not when it has died."""
