@@ -34,7 +34,7 @@ help:
 	@echo "make reproduce     build, run every study with few replications, write $(OUT)/index.html"
 	@echo "make reproduce FULL=1   the same with all replications"
 	@echo "make test          all checks that take minutes at most"
-	@echo "make test-long     the statistical checks that take longer"
+	@echo "make test-long     the checks that take longer: statistics, faults put in, the wheel"
 	@echo "make kernel        build the Linux kernel in virtual time, the second backend (two: HZ=1000, 250)"
 	@echo "make test-kernel   its checks"
 	@echo "make bench         speed against other simulators (PEERS=1 installs those on PyPI)"
@@ -132,6 +132,7 @@ test-long: $(VENV)/.test $(VENV)/.native
 	@if [ -n "$$CI" ] || $(VENV)/bin/dumbbell kernel info >/dev/null 2>&1; then \
 	  $(call step,$(PY) -m pytest -m "long and kernel" tests $(PYTEST_ARGS)); \
 	else echo "SKIPPED: what needs the kernel in virtual time, which is not built. make kernel"; fi
+	@$(MAKE) --no-print-directory test-wheel
 
 # Those that start programs by their paths, also in a kernel where it is built: `.ci/run` runs them
 # in a folder with a space in its name. The guest has to be there, or named by DUMBBELL_GUEST.
@@ -180,16 +181,19 @@ endif
 
 # With the guest inside, so that an installed wheel runs the kernel in virtual time. A checkout uses
 # the guest that cargo built: none may stay between its files.
+# The kernel, and so the guest, is for Linux on x86-64 alone.
 GUEST_IN_WHEEL := python/dumbbell/backends/kernel/dumbbell-guest
 wheel: $(VENV)/.runtime
-	@$(call step,cargo build $(LOCKED) --profile dist -p dumbbell-guest)
 	@trap 'rm -f $(GUEST_IN_WHEEL)' EXIT; \
+	if [ "$$(uname -sm)" = "Linux x86_64" ]; then \
+	  $(call step,cargo build $(LOCKED) --profile dist -p dumbbell-guest) && \
 	  install -m 755 "$${CARGO_TARGET_DIR:-target}/dist/dumbbell-guest" $(GUEST_IN_WHEEL) && \
-	  strip $(GUEST_IN_WHEEL) && \
-	  $(call step,$(PY) -m maturin build --profile dist $(LOCKED) --out dist)
+	  strip $(GUEST_IN_WHEEL) || exit 1; \
+	fi; \
+	$(call step,$(PY) -m maturin build --profile dist $(LOCKED) --out dist)
 
 test-wheel: wheel
-	@$(call step,"$(PYTHON)" scripts/check_wheel.py "$$(ls -t dist/*.whl | head -n 1)")
+	@$(call step,"$(PYTHON)" scripts/check_wheel.py dist)
 
 clean:
 	rm -rf $(VENV) target dist bench/.venv bench/build bench/rust/target

@@ -1,30 +1,80 @@
-"""Checks a wheel as somebody has it who has nothing else of ours.
+"""Checks a wheel as somebody has it who has nothing else of ours, on Linux, macOS or Windows.
 
-``check_wheel.py WHEEL``: installs it into an environment of its own below the folder for temporary
-files, with the pinned versions, and there does what a user does: asks for the version, runs an
-example, reproduces a study and, where the kernel in virtual time is built, runs the example on it
-with the guest that the wheel brings. Exit status 1 with the first thing that does not work.
+``check_wheel.py WHEEL`` (or a folder, of which the newest is taken): looks at its tags, its size
+and what of the system its programs ask for; installs it into an environment of its own, in a folder
+with a space in its name, with the pinned versions; and there, with no compiler on PATH, does what a
+user does: asks for the version, runs an example, analyzes the capture of a run, reproduces a study,
+asks for the kernel and, where the one in virtual time is built, runs on it with the
+guest that the wheel brings. The digests of ``digests.py`` must be those that are kept. Exit status
+1 with the first thing that is not right.
 """
 
 import json
 import os
+import platform
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import venv
+import zipfile
 from collections.abc import Mapping
+from dataclasses import dataclass
+from email.parser import Parser
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 STUDY = "traffic-policing"
 EXAMPLE = "two-queues.toml"
+MOST_BYTES = 12_000_000
+GUEST = "dumbbell/backends/kernel/dumbbell-guest"
+LINUX = re.compile(r"manylinux_2_(\d+)_(x86_64|aarch64)")
+NEEDED_GLIBC = re.compile(rb"GLIBC_2\.(\d+)")
+ELF = b"\x7fELF"
+HAS_KERNEL = (platform.system(), platform.machine()) == ("Linux", "x86_64")
 WHERE = """
 import dumbbell, dumbbell._engine
-from dumbbell.backends.kernel.programs import guest_program
-print(dumbbell.__file__, dumbbell._engine.__file__, guest_program(), sep="\\n")
+print(dumbbell.__file__, dumbbell._engine.__file__, sep="\\n")
 """
+WHERE_GUEST = "from dumbbell.backends.kernel.programs import guest_program; print(guest_program())"
+OWN = "captured.toml"
+CAPTURED = """
+duration = "5s"
+links = [{ a = "a", b = "b", delay = "5ms", forward = { rate = "2mbit", capture = true } }]
+[[flows]]
+name = "download"
+from = "a"
+to = "b"
+source = { kind = "greedy" }
+"""
+
+CAPTURED_BPS = 2e6
+
+
+@dataclass(frozen=True)
+class Installed:
+    """An environment with the wheel in it.
+
+    Attributes:
+        folder: Where things are done; of nothing else.
+        programs: Folder of its programs.
+        environment: Variables to run them with.
+    """
+
+    folder: Path
+    programs: Path
+    environment: Mapping[str, str]
+
+    def python(self, *words: str) -> str:
+        """Output of its Python."""
+        return run([str(self.programs / "python"), *words], self.folder, self.environment)
+
+    def dumbbell(self, *words: str, status: int = 0) -> str:
+        """Output of its dumbbell, with what it said on standard error when it is to fail."""
+        command = [str(self.programs / "dumbbell"), *words]
+        return run(command, self.folder, self.environment, status=status)
 
 
 def fail(reason: str) -> None:
@@ -32,28 +82,35 @@ def fail(reason: str) -> None:
     sys.exit(f"check_wheel: {reason}")
 
 
-def clean_environment() -> dict[str, str]:
-    """This process's, without what would bring in a checkout or another environment."""
-    leaks = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "DUMBBELL_GUEST")
-    return {name: value for name, value in os.environ.items() if name not in leaks}
+def clean_environment(programs: Path | None = None) -> dict[str, str]:
+    """This process's, without what would bring in a checkout, another environment or a compiler."""
+    leaks = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "DUMBBELL_GUEST", "CC", "CXX")
+    kept = {name: value for name, value in os.environ.items() if name not in leaks}
+    if programs is not None:
+        kept["PATH"] = str(programs)
+    return kept
 
 
 def run(
-    command: list[str], folder: Path, environment: Mapping[str, str], may_fail: bool = False
-) -> str | None:
-    """Output of a command, timed; None when it failed and may.
-
-    Standard error goes through.
-    """
+    command: list[str], folder: Path, environment: Mapping[str, str], *, status: int = 0
+) -> str:
+    """Output of a command, timed; of one that is to fail, also its standard error."""
     print("+", Path(command[0]).name, *(shortened(word) for word in command[1:]), flush=True)
     begun = time.monotonic()
     done = subprocess.run(
-        command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=False
+        command,
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT if status else None,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
     )
     print(f"  {time.monotonic() - begun:.1f} s", flush=True)
-    if done.returncode and not may_fail:
+    if done.returncode != status:
         fail(f"exit status {done.returncode}\n{done.stdout[-3000:]}")
-    return None if done.returncode else done.stdout
+    return done.stdout
 
 
 def shortened(word: str) -> str:
@@ -61,14 +118,59 @@ def shortened(word: str) -> str:
     return word.strip().splitlines()[0] if word.strip() else word
 
 
-def installed(wheel: Path, folder: Path, environment: Mapping[str, str]) -> Path:
-    """Install the wheel into a new environment; the folder of its programs."""
+def check_file(wheel: Path) -> None:
+    """Tags, size, and that what is compiled in it runs where its tags say."""
+    size_bytes = wheel.stat().st_size
+    if size_bytes > MOST_BYTES:
+        fail(f"it has {size_bytes / 1e6:.1f} MB")
+    *_, python, abi, systems = wheel.stem.split("-")
+    if (python, abi) != ("cp311", "abi3"):
+        fail(f"it is for {python}-{abi}, not for every Python from 3.11 on")
+    print(f"{wheel.name}: {size_bytes / 1e6:.1f} MB")
+    with zipfile.ZipFile(wheel) as archive:
+        if HAS_KERNEL and GUEST not in archive.namelist():
+            fail("the guest is not in it")
+        if platform.system() == "Linux":
+            programs = {name: archive.read(name) for name in archive.namelist()}
+            check_glibc(systems, programs)
+
+
+def check_glibc(systems: str, files: Mapping[str, bytes]) -> None:
+    """A manylinux tag, and no program or library that asks for a newer glibc than it says.
+
+    maturin sees to that for the native module alone.
+    """
+    found = LINUX.search(systems)
+    if found is None:
+        fail(f"{systems} is no manylinux tag: it is for no other machine")
+        return
+    for name, content in files.items():
+        if content.startswith(ELF):
+            newest = max((int(minor) for minor in NEEDED_GLIBC.findall(content)), default=0)
+            print(f"  {name}: {len(content) / 1e6:.1f} MB, glibc 2.{newest}")
+            if newest > int(found[1]):
+                fail(f"{name} needs glibc 2.{newest}, and the tag says {found[0]}")
+
+
+def extras(wheel: Path) -> list[str]:
+    """The optional parts that a user may ask for."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (each for each in archive.namelist() if each.endswith(".dist-info/METADATA"))
+        metadata = Parser().parsestr(archive.read(name).decode("utf-8"))
+    return [extra for extra in metadata.get_all("Provides-Extra", []) if extra != "test"]
+
+
+def installed(wheel: Path, folder: Path) -> Installed:
+    """Install the wheel into a new environment; see whether its extras could be."""
     venv.create(folder / "environment", with_pip=True)
-    programs = folder / "environment" / "bin"
-    pinned = str(ROOT / "constraints.txt")
-    install = ["-m", "pip", "install", "--quiet", "-c", pinned, str(wheel)]
-    run([str(programs / "python"), *install], folder, environment)
-    return programs
+    programs = folder / "environment" / ("Scripts" if os.name == "nt" else "bin")
+    found = Installed(folder, programs, clean_environment(programs))
+    install = ["-m", "pip", "install", "--quiet", "--only-binary", ":all:"]
+    install += ["-c", str(ROOT / "constraints.txt")]
+    found.python(*install, str(wheel))
+    for extra in extras(wheel):
+        found.python(*install, "--dry-run", f"{wheel}[{extra}]")
+    return found
 
 
 def check_results(folder: Path) -> None:
@@ -80,37 +182,78 @@ def check_results(folder: Path) -> None:
     print(f"  {reproduced} of {len(claims)} claims reproduced")
 
 
-def check(wheel: Path, folder: Path) -> None:
-    """Do what a user does."""
-    environment = clean_environment()
-    programs = installed(wheel, folder, environment)
-    python, dumbbell = str(programs / "python"), str(programs / "dumbbell")
+def check_capture(user: Installed, result: Path) -> None:
+    """A greedy download took the rate of its link."""
+    (capture,) = result.rglob("*.pcapng")
+    *_, after = json.loads(user.dumbbell("analyze", str(capture), "--json"))["places"]
+    (flow,) = after["flows"]
+    print(f"  {after['name']}: {flow['throughput_bps'] / 1e6:.3f} Mbit/s")
+    if abs(flow["throughput_bps"] / CAPTURED_BPS - 1) > 0.01:
+        fail(f"{CAPTURED_BPS / 1e6:g} Mbit/s were expected")
 
-    where = run([python, "-c", WHERE], folder, environment) or ""
-    for path in where.split("\n")[:-1]:
-        if not Path(path).resolve().is_relative_to(folder.resolve()):
+
+def check_whose(user: Installed, version: str) -> None:
+    """It is the wheel that is used, and says so."""
+    paths = user.python("-c", WHERE).splitlines()
+    if HAS_KERNEL:
+        paths += user.python("-c", WHERE_GUEST).splitlines()
+    for path in paths:
+        if not Path(path).resolve().is_relative_to(user.folder.resolve()):
             fail(f"{path} is not the wheel's")
-    version = run([dumbbell, "--version"], folder, environment) or ""
-    print(f"  {version.strip()}")
-    if wheel.name.split("-")[1] not in version:
-        fail(f"it says {version!r}")
+    said = user.dumbbell("--version")
+    print(f"  {said.strip()}")
+    if version not in said:
+        fail(f"it says {said!r}")
 
-    shutil.copy(ROOT / "examples" / EXAMPLE, folder)
-    run([dumbbell, "run", EXAMPLE, "--out", "simulated"], folder, environment)
-    run([dumbbell, "reproduce", STUDY, "--quick", "--out", "study"], folder, environment)
-    check_results(folder / "study")
 
-    information = run([dumbbell, "kernel", "info"], folder, environment, may_fail=True)
-    if information is None:
+def check_kernel(user: Installed, nowhere: Path) -> None:
+    """Without a kernel it says what to do; with one it runs there."""
+    lone = Installed(
+        user.folder, user.programs, {**user.environment, "XDG_CACHE_HOME": str(nowhere)}
+    )
+    said = lone.dumbbell("kernel", "info", status=2)
+    print(f"  {said.strip()}")
+    if ("run `dumbbell kernel build` once" if HAS_KERNEL else "--backend sim") not in said:
+        fail("it does not say what to do")
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    if not HAS_KERNEL or not any((cache / "dumbbell/kernel").glob("*/info.json")):
         print("SKIPPED: the kernel in virtual time is not built. make kernel")
         return
-    on_kernel = ["run", EXAMPLE, "--backend", "kernel", "--out", "on-kernel"]
-    run([dumbbell, *on_kernel], folder, environment)
+    user.dumbbell("kernel", "info")
+    user.dumbbell("run", OWN, "--backend", "kernel", "--out", "on-kernel")
+    check_capture(user, user.folder / "on-kernel")
+
+
+def newest(place: Path) -> Path:
+    """The wheel itself, or the newest of a folder."""
+    wheels = sorted(place.glob("*.whl"), key=lambda path: path.stat().st_mtime)
+    if place.suffix != ".whl" and not wheels:
+        fail(f"{place}: no wheel")
+    return place if place.suffix == ".whl" else wheels[-1]
+
+
+def check(wheel: Path, folder: Path) -> None:
+    """Do what a user does."""
+    check_file(wheel)
+    user = installed(wheel, folder)
+    check_whose(user, wheel.name.split("-")[1])
+
+    shutil.copy(ROOT / "examples" / EXAMPLE, folder)
+    user.dumbbell("run", EXAMPLE, "--out", "simulated")
+    (folder / OWN).write_text(CAPTURED, encoding="utf-8")
+    user.dumbbell("run", OWN, "--out", "captured")
+    check_capture(user, folder / "captured")
+    user.dumbbell("reproduce", STUDY, "--quick", "--out", "study")
+    check_results(folder / "study")
+    # Not by the checkout's package: a script finds what its environment has.
+    print(f"  {user.python(str(ROOT / 'scripts/digests.py')).strip()}")
+    check_kernel(user, folder / "nowhere")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2 or not sys.argv[1].endswith(".whl"):
+    if len(sys.argv) != 2:
         sys.exit(__doc__)
-    with tempfile.TemporaryDirectory(prefix="dumbbell-wheel-") as temporary:
-        check(Path(sys.argv[1]).resolve(), Path(temporary))
+    wheel = newest(Path(sys.argv[1]).resolve())
+    with tempfile.TemporaryDirectory(prefix="dumbbell wheel ") as temporary:
+        check(wheel, Path(temporary))
     print("check_wheel: it works")

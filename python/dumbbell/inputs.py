@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import select
+import sys
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,34 +20,36 @@ def open_input(path: Path) -> BinaryIO:
     Raises:
         OSError: It cannot be opened.
     """
-    if not path.is_fifo():
-        return path.open("rb")
-    return io.BufferedReader(_Pipe(path))
+    if sys.platform != "win32" and path.is_fifo():  # its named pipes are not among the files
+        return io.BufferedReader(_Pipe(path))
+    return path.open("rb")
 
 
-class _Pipe(io.RawIOBase):
-    """The reading end of a named pipe, whether or not anybody has opened the other."""
+if sys.platform != "win32":
 
-    def __init__(self, path: Path) -> None:
-        self._handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-        self._poll = select.poll()
-        self._poll.register(self._handle, select.POLLIN)
+    class _Pipe(io.RawIOBase):
+        """The reading end of a named pipe, whether or not anybody has opened the other."""
 
-    def readable(self) -> bool:
-        return True
+        def __init__(self, path: Path) -> None:
+            self._handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+            self._poll = select.poll()
+            self._poll.register(self._handle, select.POLLIN)
 
-    def fileno(self) -> int:
-        return self._handle
+        def readable(self) -> bool:
+            return True
 
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        while True:
-            self._poll.poll()
-            try:
-                return os.readv(self._handle, [buffer])
-            except BlockingIOError:
-                continue  # another process was faster
+        def fileno(self) -> int:
+            return self._handle
 
-    def close(self) -> None:
-        if not self.closed:
-            os.close(self._handle)
-        super().close()
+        def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+            while True:
+                self._poll.poll()
+                try:
+                    return os.readv(self._handle, [buffer])
+                except BlockingIOError:
+                    continue  # another process was faster
+
+        def close(self) -> None:
+            if not self.closed:
+                os.close(self._handle)
+            super().close()

@@ -32,8 +32,22 @@ def test_importing_loads_nothing_heavy(program: str) -> None:
     assert not loaded.intersection(HEAVY)
 
 
-def test_importing_the_package_alone_loads_not_even_numpy() -> None:
-    assert not modules_after("import dumbbell").intersection(("numpy", "pydantic", "typer"))
+def test_importing_the_package_alone_loads_nothing_but_itself() -> None:
+    outside = modules_after("import sys")
+    loaded = {name for name in modules_after("import dumbbell") - outside if "dumbbell" in name}
+    assert loaded == {"dumbbell"}
+    others = modules_after("import dumbbell") - outside - loaded
+    assert {name.partition(".")[0] for name in others} <= sys.stdlib_module_names
+
+
+def test_asking_for_the_version_loads_no_numbers() -> None:
+    asked = "import sys; sys.argv = ['dumbbell', '--version']; import atexit\n"
+    told = "atexit.register(lambda: print(*sys.modules)); from dumbbell.cli import main; main()"
+    code = asked + told
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    version, loaded = done.stdout.splitlines()
+    assert version == f"dumbbell {dumbbell.__version__}"
+    assert not {*HEAVY, "numpy", "pydantic"}.intersection(loaded.split())
 
 
 def test_a_run_needs_nothing_heavy() -> None:

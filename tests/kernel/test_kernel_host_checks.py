@@ -1,11 +1,17 @@
 from __future__ import annotations
 
 import os
+import platform
 import resource
 
 import pytest
 
-from dumbbell.backends.kernel import HostRefusesError, host_checks
+from dumbbell.backends.kernel import (
+    HostRefusesError,
+    KernelMissingError,
+    host_checks,
+    require_kernel,
+)
 from dumbbell.backends.kernel.host_checks import Check, require_host
 from dumbbell.backends.kernel.host_checks import host_checks as ask
 
@@ -21,9 +27,12 @@ def test_everything_is_asked() -> None:
 
 
 def test_another_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host_checks.platform, "machine", lambda: "aarch64")
-    assert not only("machine").ok
-    assert "x86_64 is needed" in only("machine").detail
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    (machine,) = ask()  # the other questions could not even be asked on another system
+    assert (machine.name, machine.ok) == ("machine", False)
+    assert machine.detail == "Linux aarch64, but Linux x86_64 is needed"
+    with pytest.raises(KernelMissingError, match=r"program for Linux x86_64.*--backend sim"):
+        require_kernel()
 
 
 def test_ptrace_that_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dumbbell.folders.locks import OPEN_FILES_CAN_BE_REMOVED, is_own, lock
 from dumbbell.spec import Resolved
 from dumbbell.tables import RunFile
 
@@ -55,12 +54,14 @@ class CaptureFolder:
         _remove_left()
         self._path = Path(tempfile.mkdtemp(prefix=_PREFIX))
         self._lock = (self._path / _LOCK).open("wb")
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        lock(self._lock, wait=True)
         self.file = self._path / CAPTURE
         """Where the capture is written."""
 
     def remove(self) -> None:
         """Remove it with everything in it."""
+        if not OPEN_FILES_CAN_BE_REMOVED:
+            self._lock.close()
         shutil.rmtree(self._path, ignore_errors=True)
         self._lock.close()
 
@@ -77,7 +78,9 @@ class CaptureFolder:
 def _remove_left() -> None:
     """Remove the folders of processes that were killed: nobody holds their locks."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        with contextlib.suppress(OSError), (folder / _LOCK).open("r+b") as lock:
-            if folder.stat().st_uid == os.getuid():
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with contextlib.suppress(OSError), (folder / _LOCK).open("r+b") as held:
+            if is_own(folder):
+                lock(held)
+                if not OPEN_FILES_CAN_BE_REMOVED:
+                    held.close()
                 shutil.rmtree(folder, ignore_errors=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,6 +62,8 @@ def _meminfo_available() -> int | None:
 
 def _addresses_left() -> int | None:
     """What RLIMIT_AS leaves; None without such a limit."""
+    if sys.platform == "win32":
+        return None
     try:
         import resource
 

@@ -7,6 +7,7 @@ standard output.
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import NoReturn
 
@@ -18,6 +19,7 @@ __all__ = ["main"]
 
 def main() -> NoReturn:
     """Run the command line and leave with its exit status."""
+    _let_every_letter_through()
     try:
         leave_when_asked()
         status = _run()
@@ -26,6 +28,13 @@ def main() -> NoReturn:
         status = EXIT_STOPPED
     leave_at_once_when_asked()
     sys.exit(status)
+
+
+def _let_every_letter_through() -> None:
+    """An output that is not UTF-8 (a file on Windows) gets ``\\u03c3`` for a sigma, no error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() != "utf-8":
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _run() -> int:

@@ -51,9 +51,9 @@ def _console() -> Console:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from dumbbell.backends import package_version
+        from dumbbell import __version__
 
-        print(f"dumbbell {package_version()}")
+        print(f"dumbbell {__version__}")
         raise typer.Exit
 
 

@@ -8,7 +8,11 @@ from types import FrameType
 
 from dumbbell.errors import EXIT_STOPPED
 
-_ASKING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+_ASKING = tuple(
+    signal.Signals[name]
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
+    if name in signal.Signals.__members__  # Windows has the first two
+)
 _IMPORTING = "<frozen importlib._bootstrap>"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import sys
 from pathlib import Path
 
 _AT_FDCWD = -100
@@ -18,6 +19,8 @@ def exchange(one: Path, other: Path) -> bool:
     Raises:
         OSError: It can and failed.
     """
+    if sys.platform != "linux":
+        return False
     renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     if renameat2 is None:
         return False

@@ -17,9 +17,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from dumbbell.folders.locks import is_own
 from dumbbell.folders.manifest import Kind, Manifest, read_manifest
 
 _NO_LINKS = (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
+_LINKS_TO_LINKS = os.link in os.supports_follow_symlinks
 
 
 def carry(old: Path, new: Path, kind: Kind, written: Manifest) -> list[tuple[str, str]]:
@@ -116,7 +118,7 @@ def unreadable(folder: Path, kind: Kind) -> Path | None:
 
 
 def _is_movable(folder: os.DirEntry[str]) -> bool:
-    return os.access(folder.path, os.W_OK) or folder.stat().st_uid == os.geteuid()
+    return os.access(folder.path, os.W_OK) or is_own(Path(folder.path))
 
 
 def _ours(old: Path, kind: Kind, written: Manifest | None) -> Manifest:
@@ -198,11 +200,16 @@ def _link_or_copy(source: Path, target: Path) -> None:
     Of neither a link nor a copy there is nothing here: `retire` moves the file.
     """
     try:
-        os.link(source, target, follow_symlinks=False)
+        if _LINKS_TO_LINKS:
+            os.link(source, target, follow_symlinks=False)
+            return
+        if not source.is_symlink():
+            os.link(source, target)
+            return
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        if source.is_symlink():
-            target.symlink_to(source.readlink())
-        elif source.is_file():
-            shutil.copy2(source, target)
+    if source.is_symlink():
+        target.symlink_to(source.readlink())
+    elif source.is_file():
+        shutil.copy2(source, target)

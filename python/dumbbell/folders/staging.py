@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import hashlib
 import os
 import re
@@ -22,6 +21,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from dumbbell.folders.locks import OPEN_FILES_CAN_BE_REMOVED, is_own, lock
 from dumbbell.folders.undisturbed import undisturbed
 
 NEW, READY, OLD = "new", "ready", "old"
@@ -35,10 +35,10 @@ _EARLIER_STALE_AFTER_S = 3600.0
 class Staging:
     """One such folder, locked."""
 
-    def __init__(self, path: Path, lock: BinaryIO | None) -> None:
+    def __init__(self, path: Path, held: BinaryIO | None) -> None:
         """Hold the lock of ``path``; None where the file system has no locks."""
         self.path = path
-        self._lock = lock
+        self._lock = held
 
     @classmethod
     def beside(cls, target: Path) -> Staging:
@@ -70,24 +70,26 @@ class Staging:
             OSError: The file system has no locks, or no room for the lock's file.
         """
         try:
-            lock = (path / _LOCK).open("ab")
+            held = (path / _LOCK).open("ab")
         except FileNotFoundError:
             return None
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.samestat(os.fstat(lock.fileno()), (path / _LOCK).stat()):
-                return cls(path, lock)
+            lock(held)
+            if os.path.samestat(os.fstat(held.fileno()), (path / _LOCK).stat()):
+                return cls(path, held)
         except (BlockingIOError, FileNotFoundError):
             pass
         except BaseException:
-            lock.close()
+            held.close()
             raise
-        lock.close()
+        held.close()
         return None
 
     def remove(self) -> None:
         """Remove it with what was never put in place; what was there before must be gone."""
         if not any((self.path / name).exists() for name in (READY, OLD)):
+            if self._lock is not None and not OPEN_FILES_CAN_BE_REMOVED:
+                self._lock.close()
             remove_tree(self.path)
         if self._lock is not None:
             self._lock.close()
@@ -161,8 +163,6 @@ def _stem(target: Path) -> str:
 def _matching(folder: Path, pattern: re.Pattern[str]) -> list[Path]:
     with contextlib.suppress(OSError):
         return sorted(
-            path
-            for path in folder.iterdir()
-            if pattern.fullmatch(path.name) and path.lstat().st_uid == os.getuid()
+            path for path in folder.iterdir() if pattern.fullmatch(path.name) and is_own(path)
         )
     return []

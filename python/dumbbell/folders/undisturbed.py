@@ -8,6 +8,13 @@ import threading
 from collections.abc import Iterator
 from types import FrameType
 
+STOPPING = tuple(
+    signal.Signals[name]
+    for name in ("SIGINT", "SIGTERM", "SIGHUP")
+    if name in signal.Signals.__members__
+)
+"""Signals that ask a process to end; Windows has no SIGHUP."""
+
 
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
@@ -20,9 +27,8 @@ def undisturbed() -> Iterator[None]:
     def on_signal(number: int, frame: FrameType | None) -> None:
         came.append(number)
 
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     # A handler that was not set from Python cannot be restored: it stays.
-    before = {number: signal.getsignal(number) for number in numbers}
+    before = {number: signal.getsignal(number) for number in STOPPING}
     for number, handler in before.items():
         if handler is not None:
             signal.signal(number, on_signal)

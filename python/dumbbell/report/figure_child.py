@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import os
 import re
-import resource
 import signal
 import socket
 import sys
@@ -61,9 +60,12 @@ def main(parent: int, handle: int) -> None:
         parent: Process that this one must not outlive.
         handle: Of the socket.
     """
-    _die_with(parent)
-    # A core dump of a JavaScript engine has gigabytes.
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.platform != "win32":
+        import resource
+
+        _die_with(parent)
+        # A core dump of a JavaScript engine has gigabytes.
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with socket.socket(fileno=handle) as there:
         # What the first chart has to load is loaded before anyone waits for it.
         vl_convert.vegalite_to_svg(_SMALLEST_CHART, allowed_base_urls=[])
@@ -81,9 +83,9 @@ def main(parent: int, handle: int) -> None:
 
 def _die_with(parent: int) -> None:
     """Have the kernel end this process with its parent, even while it draws (Linux)."""
-    prctl = getattr(ctypes.CDLL(None), "prctl", None)
-    if prctl is None:
+    if sys.platform != "linux":
         return
+    prctl = ctypes.CDLL(None).prctl
     prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         sys.exit(1)  # it had gone before

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import selectors
 import signal
 import socket
@@ -125,6 +124,10 @@ class FigureProcesses:
 
     def _started(self) -> _Child | None:
         """A new child; without hope of one, all that is queued is lost."""
+        if sys.platform == "win32":
+            # It is handed a socket, and its log is waited for, as Windows does neither.
+            self._give_up("no process to draw in can be started on Windows")
+            return None
         try:
             child = _Child()
         except OSError as error:
@@ -217,7 +220,8 @@ class _Child:
             )
         assert self._process.stderr is not None
         self.log_source: IO[bytes] = self._process.stderr
-        os.set_blocking(self.log_source.fileno(), False)
+        if sys.platform != "win32":  # where none is started
+            os.set_blocking(self.log_source.fileno(), False)
 
     def asked(self, drawing: Drawing, patience_s: float) -> bool:
         """Whether the child took a request; it does not when it has died."""
@@ -275,8 +279,7 @@ class _Child:
         if status is not None and status < 0:
             how = f"by {signal.Signals(-status).name}"
         reason = f"the process that draws ended {how}"
-        is_limited = resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
-        if is_limited and not self.is_ready:
+        if not self.is_ready and _addresses_are_limited():
             return (
                 f"{reason}: the address space is limited (ulimit -v), and its JavaScript engine "
                 "reserves tens of GB of addresses"
@@ -290,6 +293,14 @@ class _Child:
         self._process.wait()
         self.socket.close()
         self.log_source.close()
+
+
+def _addresses_are_limited() -> bool:
+    if sys.platform == "win32":
+        return False
+    import resource
+
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
 def _lose(drawing: Drawing, reason: str) -> None:

@@ -8,7 +8,6 @@ moved into place when it is whole and removed in any case.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -32,10 +31,12 @@ from dumbbell.backends.kernel.cache import (
     KernelInfo,
     cache_folder,
     read_kernel,
+    require_linux,
 )
 from dumbbell.backends.kernel.folders import RunFolder, remove_left_folders
 from dumbbell.backends.kernel.recipe import HZ_CHOICES, Recipe, options_not_taken, the_recipe
 from dumbbell.errors import RunError, SpecError
+from dumbbell.folders.locks import lock
 
 DEFAULT_SOURCE = Path("/usr/src/linux-source-6.1.tar.xz")
 PACKAGES = "linux-source-6.1 gcc make patch xz-utils bc bison flex"
@@ -107,9 +108,11 @@ def build_kernel(
 
     Raises:
         SpecError: An argument that is not allowed.
+        KernelMissingError: This is no machine for it.
         BuildError: Something is missing on this machine, or a step failed.
     """
     check_hz(hz)
+    require_linux()
     jobs = usable_threads(jobs)
     path = _source_path(source)
     _check_tools(path)
@@ -244,10 +247,10 @@ def _key(source: Source, recipe: Recipe, compiler: str, hz: int) -> str:
 @contextlib.contextmanager
 def _locked(file: Path, tell: Progress) -> Iterator[None]:
     """One builder of the same kernel at a time; the lock goes with the process that holds it."""
-    with file.open("w") as lock:
+    with file.open("wb") as held:
         while True:
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock(held)
                 break
             except BlockingIOError:
                 tell("waiting for another build of the same kernel", 0, 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -12,11 +13,13 @@ from dumbbell.errors import EXIT_BAD_INPUT, DumbbellError
 
 KERNEL = "linux"
 INFO = "info.json"
+MACHINE = "Linux x86_64"
+"""User-Mode Linux 6.1 is for no other processor."""
 KEY_DIGITS = 16
 
 
 class KernelMissingError(DumbbellError):
-    """No kernel has been built; the message is one line that says how to."""
+    """There is no kernel; the message is one line that says how to build it, or why not here."""
 
     exit_code = EXIT_BAD_INPUT
 
@@ -104,10 +107,29 @@ def require_kernel(hz: int = HZ_CHOICES[0]) -> KernelInfo:
     Raises:
         KernelMissingError: There is none.
     """
+    require_linux()
     info = find_kernel(hz)
     if info is None:
         raise KernelMissingError(how_to_build(hz))
     return info
+
+
+def this_machine() -> str:
+    """System and processor, as ``Linux x86_64``."""
+    return f"{platform.system()} {platform.machine()}"
+
+
+def require_linux() -> None:
+    """Go on only where the kernel can be built and run.
+
+    Raises:
+        KernelMissingError: This is another system, or another processor.
+    """
+    if this_machine() != MACHINE:
+        raise KernelMissingError(
+            f"the virtual-time kernel is a program for {MACHINE}, and this is {this_machine()}: "
+            "use the simulator here (--backend sim)"
+        )
 
 
 def how_to_build(hz: int = HZ_CHOICES[0]) -> str:

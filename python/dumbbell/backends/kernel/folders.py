@@ -7,12 +7,12 @@ A process that is killed cannot remove its folders; whoever starts next does
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import os
 import shutil
 import tempfile
 from pathlib import Path
 from types import TracebackType
+
+from dumbbell.folders.locks import is_own, lock
 
 PREFIX = "dumbbell-kernel-"
 _LOCK = "lock"
@@ -30,7 +30,7 @@ class RunFolder:
         self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
         try:
             self._lock = (self.path / _LOCK).open("wb")
-            fcntl.flock(self._lock, fcntl.LOCK_EX)
+            lock(self._lock, wait=True)
         except BaseException:
             shutil.rmtree(self.path, ignore_errors=True)
             raise
@@ -57,7 +57,7 @@ class RunFolder:
 def remove_left_folders() -> None:
     """Remove the folders of processes that were killed: nobody holds their locks."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        with contextlib.suppress(OSError), (folder / _LOCK).open("r+b") as lock:
-            if folder.stat().st_uid == os.getuid():
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with contextlib.suppress(OSError), (folder / _LOCK).open("r+b") as held:
+            if is_own(folder):
+                lock(held)
                 shutil.rmtree(folder, ignore_errors=True)

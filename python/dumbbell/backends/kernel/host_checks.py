@@ -6,8 +6,6 @@ Each question is tried as the kernel would do it. The answers say what to change
 from __future__ import annotations
 
 import os
-import platform
-import resource
 import shutil
 import subprocess
 import sys
@@ -15,6 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from dumbbell.backends.kernel.cache import MACHINE, this_machine
 from dumbbell.backends.kernel.launch import HostRefusesError, without_address_randomization
 from dumbbell.backends.memory import available_memory_bytes
 
@@ -68,8 +67,11 @@ def host_checks(memory_mb: int = 256) -> list[Check]:
     Args:
         memory_mb: Memory that a guest is to have.
     """
+    machine = _machine()
+    if not machine.ok:
+        return [machine]  # elsewhere there is nothing to ask the other questions with
     return [
-        _machine(),
+        machine,
         _address_randomization(),
         _ptrace(),
         _memory_file(memory_mb),
@@ -90,9 +92,9 @@ def require_host(checks: Iterable[Check]) -> None:
 
 
 def _machine() -> Check:
-    found = f"{platform.system()} {platform.machine()}"
-    ok = found == "Linux x86_64"
-    return Check("machine", ok, found if ok else f"{found}, but Linux on x86_64 is needed")
+    found = this_machine()
+    ok = found == MACHINE
+    return Check("machine", ok, found if ok else f"{found}, but {MACHINE} is needed")
 
 
 def _address_randomization() -> Check:
@@ -153,6 +155,8 @@ def _memory(memory_mb: int) -> Check:
 
 def _limits(memory_mb: int) -> Check:
     """Limits of the shell that would end the guest half-way."""
+    import resource
+
     wanted: list[tuple[str, int, int, Callable[[int], str]]] = [
         ("ulimit -v", resource.RLIMIT_AS, 4 * memory_mb * _MB, lambda size: f"{size // _MB} MB"),
         ("ulimit -f", resource.RLIMIT_FSIZE, memory_mb * _MB, lambda size: f"{size // _MB} MB"),

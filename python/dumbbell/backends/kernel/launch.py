@@ -12,7 +12,6 @@ import contextlib
 import ctypes
 import os
 import re
-import resource
 import select
 import shutil
 import signal
@@ -21,11 +20,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from dumbbell.backends.kernel.confinement import SYSTEM, Confinement, best_confinement
 from dumbbell.backends.kernel.processor import children_on, reserved_processor
 from dumbbell.errors import RunError
+
+if TYPE_CHECKING:
+    import resource
 
 EPOCH_NS = 1_700_000_000 * 10**9
 """What the guest's wall clock shows when it boots, in nanoseconds: 2023-11-14 22:13:20 UTC."""
@@ -178,6 +180,8 @@ def launch(
                 process = _started(command, held, seen, run_dir)
             # For kernels without our patch, which sets this itself.
             with contextlib.suppress(OSError, ValueError):
+                import resource
+
                 resource.prlimit(process.pid, resource.RLIMIT_CORE, (0, 0))
             ending = _wait(process.pid, began + wall_limit_s, console, cancelled)
         finally:

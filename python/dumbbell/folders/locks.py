@@ -1,0 +1,64 @@
+"""Locks of open files: they end with the process that holds them, however it ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import BinaryIO
+
+if sys.platform == "win32":
+    import errno
+    import msvcrt
+
+    OPEN_FILES_CAN_BE_REMOVED = False
+    """Whether a folder can be removed while this process has a file in it open."""
+
+    _HELD = (errno.EACCES, errno.EDEADLK)
+
+    def lock(file: BinaryIO, *, wait: bool = False) -> None:
+        """Hold the lock of a file until it is closed.
+
+        Raises:
+            BlockingIOError: Another process holds it (and went on for ten seconds with ``wait``).
+            OSError: The file system has no locks.
+        """
+        file.seek(0)  # a lock is of bytes from here, also beyond the end
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+        except OSError as error:
+            if error.errno in _HELD:
+                raise BlockingIOError(error.errno, error.strerror) from None
+            raise
+
+    def is_own(path: Path) -> bool:
+        """Whether a file or folder is this user's; nothing is known of it, but that it is there.
+
+        Raises:
+            OSError: It is not.
+        """
+        path.lstat()
+        return True
+
+else:
+    import fcntl
+
+    OPEN_FILES_CAN_BE_REMOVED = True
+    """Whether a folder can be removed while this process has a file in it open."""
+
+    def lock(file: BinaryIO, *, wait: bool = False) -> None:
+        """Hold the lock of a file until it is closed.
+
+        Raises:
+            BlockingIOError: Another process holds it (not with ``wait``).
+            OSError: The file system has no locks.
+        """
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+
+    def is_own(path: Path) -> bool:
+        """Whether a file or folder is this user's; of a link, the link itself.
+
+        Raises:
+            OSError: It is not there.
+        """
+        return path.lstat().st_uid == os.geteuid()

@@ -1,0 +1,278 @@
+"""Digests of a fixed set of runs, kept by version: what a change of results is seen by.
+
+``digests.py``          says which differ from those in tests/golden/digests.json; exit status 1
+``digests.py --write``  keeps them under today's version; refused where that version had others
+``digests.py --tag v1`` says whether a tag is today's version and CHANGELOG.md has it
+
+The set is every example and a short run for each discipline, controller, source and probe of the
+simulator. The same bytes are expected on every machine. Version (Cargo.toml) and CHANGELOG.md move
+with them: `faults` says where they did not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+KEPT = "tests/golden/digests.json"
+CHANGELOG = "CHANGELOG.md"
+FINGERPRINT_DIGITS = 16
+
+Digests = Mapping[str, str]
+"""SHA-256 of a run's tables, by the name of the run."""
+ByVersion = Mapping[str, Digests]
+"""The oldest version first."""
+
+QUEUES = {
+    "pfifo": "pfifo limit 20",
+    "bfifo": "bfifo limit 20000",
+    "pfifo_fast": "pfifo_fast",
+    "prio": "root handle 1: prio bands 3\nparent 1:2 pfifo limit 10",
+    "tbf": "tbf rate 2mbit burst 5kb limit 30kb",
+    "htb": "root handle 1: htb default 10\n"
+    "class add parent 1: classid 1:1 htb rate 3mbit\n"
+    "class add parent 1:1 classid 1:10 htb rate 1mbit ceil 2mbit",
+    "netem": "netem delay 5ms 1ms loss 1% limit 100",
+    "red": "red limit 60kb min 5kb max 15kb avpkt 1000 burst 10 probability 0.02 bandwidth 3mbit",
+    "codel": "codel target 5ms interval 50ms",
+    "fq_codel": "fq_codel target 5ms interval 50ms",
+    "pie": "pie target 10ms",
+}
+"""A line of tc for each discipline."""
+
+SOURCES = {
+    "poisson": '{ kind = "poisson", rate = "200pps", size = "exponential 512B" }',
+    "cbr": '{ kind = "cbr", rate = "200pps", size = "700B" }',
+    "renewal": '{ kind = "renewal", gap = "uniform 1ms 9ms", size = "uniform 64B 1400B" }',
+    "ditg": '{ kind = "ditg", gap = "exponential 200pps", size = "exponential 512B" }',
+    "replay": '{ kind = "replay", times = ["0s", "5ms", "6ms"], sizes = ["90B", "1kB", "64B"] }',
+    "bursts": '{ kind = "bursts", packets = 12, gap = "exponential 5pps", size = "1000B" }',
+    "greedy": '{ kind = "greedy" }',
+    "sized": '{ kind = "sized", size = "300kB" }',
+    "closed_loop": '{ kind = "closed_loop", size = "exponential 20kB", '
+    'think = "exponential 5pps" }',
+    "arrivals": '{ kind = "arrivals", gap = "exponential 8pps", size = "exponential 20kB" }',
+}
+"""A source of each kind."""
+
+CONTROLLERS = ("reno", "cubic", "bbr")
+PROFILES = ("linux-6.1", "rfc")
+
+_NETWORK = """
+duration = "5s"
+sample_interval = "100ms"
+links = [
+  {{ a = "client", b = "router" }},
+  {{ a = "router", b = "server", delay = "10ms", forward = {{ rate = "3mbit", {end} }} }},
+]
+[[flows]]
+name = "flow"
+from = "client"
+to = "server"
+source = {source}
+{tcp}
+[[flows]]
+name = "beside"
+from = "client"
+to = "server"
+source = {{ kind = "poisson", rate = "60pps", size = "exponential 700B" }}
+[[probes]]
+name = "ping"
+from = "client"
+to = "server"
+interval = "100ms"
+start_jitter = "100ms"
+"""
+
+
+def network(
+    end: str = 'qdisc = "pfifo limit 30"', source: str = SOURCES["greedy"], tcp: str = ""
+) -> str:
+    """A client, a router and a server, as TOML."""
+    return _NETWORK.format(end=end, source=source, tcp=tcp)
+
+
+def descriptions() -> dict[str, str | Path]:
+    """Every run of the set by its name: its file, or its TOML."""
+    runs: dict[str, str | Path] = {
+        f"example {path.stem}": path for path in sorted((ROOT / "examples").glob("*.toml"))
+    }
+    for kind, words in QUEUES.items():
+        runs[f"queue {kind}"] = network(end=f"qdisc = '''{words}'''")
+    runs["policer"] = network(end='police = "police rate 2mbit burst 20kb drop"')
+    for kind, source in SOURCES.items():
+        runs[f"source {kind}"] = network(source=source)
+    for controller in CONTROLLERS:
+        for profile in PROFILES:
+            tcp = f'tcp = {{ congestion_control = "{controller}", profile = "{profile}" }}'
+            runs[f"controller {controller} {profile}"] = network(
+                'qdisc = "pfifo limit 25"', tcp=tcp
+            )
+    runs["ecn"] = network(
+        'qdisc = "codel target 5ms interval 50ms ecn"', tcp="tcp = { ecn = true }"
+    )
+    return runs
+
+
+def measured() -> dict[str, str]:
+    """Digests of the set, by the package that this Python imports."""
+    import dumbbell
+
+    runs = {name: dumbbell.Experiment.from_toml(text) for name, text in descriptions().items()}
+    found = dumbbell.run_many([(experiment, 0) for experiment in runs.values()])
+    by_index = {index: run.meta["digest"] for index, run in found}
+    return {name: by_index[index] for index, name in enumerate(runs)}
+
+
+def kept() -> dict[str, dict[str, str]]:
+    """Those of the versions, as they are kept."""
+    text = (ROOT / KEPT).read_text(encoding="utf-8")
+    return json.loads(text)  # type: ignore[no-any-return]
+
+
+def kept_before() -> list[ByVersion]:
+    """What the file held at every commit there is; empty outside of a clone."""
+    git = ["git", "-C", str(ROOT)]
+    try:
+        log = subprocess.run(
+            [*git, "log", "--format=%H", "--", KEPT], capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return []
+    found = []
+    for commit in log.stdout.split():
+        shown = subprocess.run(
+            [*git, "show", f"{commit}:{KEPT}"], capture_output=True, text=True, check=False
+        )
+        if shown.returncode == 0:
+            found.append(json.loads(shown.stdout))
+    return found
+
+
+def today() -> str:
+    """The version that the sources are of."""
+    cargo = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))
+    return str(cargo["workspace"]["package"]["version"])
+
+
+def changed(before: Digests, now: Digests) -> list[str]:
+    """Runs of both whose digests differ."""
+    return [name for name, digest in now.items() if before.get(name, digest) != digest]
+
+
+def fingerprint(digests: Digests) -> str:
+    """What the changelog has of a version's digests."""
+    text = json.dumps(dict(digests), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:FINGERPRINT_DIGITS]
+
+
+def sections(changelog: str) -> dict[str, str]:
+    """Text of each version's section in a changelog."""
+    parts = re.split(r"^## (\d\S*).*$", changelog, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def faults(
+    version: str,
+    by_version: ByVersion,
+    now: Digests,
+    changelog: str,
+    before: Iterable[ByVersion] = (),
+) -> list[str]:
+    """Where digests, version and changelog did not move together, and what to do.
+
+    Args:
+        version: Of the sources.
+        by_version: What is kept.
+        now: What these sources give.
+        changelog: Text of CHANGELOG.md.
+        before: What was kept at other times.
+    """
+    found = []
+    told = sections(changelog)
+    *_, last = by_version
+    moved = changed(by_version[last], now)
+    if moved and last == version:
+        found.append(
+            f"{len(moved)} digests are not those of version {version} ({', '.join(moved[:5])}): "
+            f"raise the version in Cargo.toml, say in {CHANGELOG} what changed and why, then run "
+            "`python scripts/digests.py --write`"
+        )
+    elif moved or now.keys() != by_version[last].keys():
+        found.append(f"{KEPT} is out of date: run `python scripts/digests.py --write`")
+    if version not in told:
+        found.append(f"{CHANGELOG} has no section `## {version}`")
+    for each, digests in by_version.items():
+        line = f"Digests: {fingerprint(digests)}"
+        if line not in told.get(each, ""):
+            found.append(f"{CHANGELOG}, version {each}: no line `{line}`")
+    for earlier in before:
+        for each in by_version.keys() & earlier.keys():
+            if changed(earlier[each], by_version[each]):
+                found.append(f"the digests of version {each} were others once: raise the version")
+    return list(dict.fromkeys(found))
+
+
+def write(version: str, by_version: ByVersion, now: Digests) -> dict[str, dict[str, str]]:
+    """What is to be kept.
+
+    Raises:
+        ValueError: This version had other digests.
+    """
+    if moved := changed(by_version.get(version, {}), now):
+        raise ValueError(
+            f"version {version} had other digests of {', '.join(moved)}: "
+            "raise the version in Cargo.toml"
+        )
+    return {each: dict(digests) for each, digests in by_version.items()} | {version: dict(now)}
+
+
+def tag_fault(tag: str, version: str, changelog: str) -> str | None:
+    """What is wrong with a tag of these sources; None when nothing is."""
+    if tag != f"v{version}":
+        return f"the tag is {tag}, and these sources are of version {version} (Cargo.toml)"
+    if version not in sections(changelog):
+        return f"{CHANGELOG} has no section `## {version}`"
+    return None
+
+
+def main(words: list[str]) -> int:
+    """Exit status."""
+    if words[:1] == ["--tag"]:
+        changelog = (ROOT / CHANGELOG).read_text(encoding="utf-8")
+        fault = tag_fault(words[1], today(), changelog)
+        if fault:
+            print(fault, file=sys.stderr)
+        return 1 if fault else 0
+    now = measured()
+    if words == ["--write"]:
+        before = kept() if (ROOT / KEPT).is_file() else {}
+        try:
+            content = write(today(), before, now)
+        except ValueError as error:
+            print(error, file=sys.stderr)
+            return 1
+        (ROOT / KEPT).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        print(f"for {CHANGELOG}, version {today()}: Digests: {fingerprint(now)}")
+        return 0
+    last, digests = list(kept().items())[-1]
+    moved = changed(digests, now)
+    for name in moved:
+        print(f"{name}: {now[name]}, version {last} had {digests[name]}", file=sys.stderr)
+    print(f"{len(now) - len(moved)} of {len(now)} digests are those of version {last}")
+    return 1 if moved else 0
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case [] | ["--write"] | ["--tag", _]:
+            sys.exit(main(sys.argv[1:]))
+        case _:
+            sys.exit(__doc__)

@@ -1,0 +1,107 @@
+"""Version and changelog move whenever digests do."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+import digests
+
+from dumbbell import _engine
+from dumbbell.spec import sources
+
+V1 = {"one": "a" * 64, "two": "b" * 64}
+V2 = V1 | {"two": "c" * 64}
+
+
+def log(*versions: tuple[str, dict[str, str]]) -> str:
+    """A changelog with a section for each version."""
+    parts = [f"## {name}\n\nDigests: {digests.fingerprint(each)}\n" for name, each in versions]
+    return "# Changelog\n\n" + "\n".join(parts)
+
+
+def test_digests_version_and_changelog_moved_together() -> None:
+    found = digests.faults(
+        digests.today(),
+        digests.kept(),
+        digests.measured(),
+        (digests.ROOT / digests.CHANGELOG).read_text(encoding="utf-8"),
+        digests.kept_before(),
+    )
+    assert found == []
+
+
+def test_every_part_of_the_simulator_is_in_the_set() -> None:
+    disciplines = {each["name"] for each in json.loads(_engine.disciplines())}
+    assert disciplines == digests.QUEUES.keys()
+    union, _ = get_args(sources.Source)
+    assert {each.model_fields["kind"].default for each in get_args(union)} == digests.SOURCES.keys()
+
+
+def test_every_run_of_the_set_is_another() -> None:
+    *_, last = digests.kept().values()
+    by_digest: dict[str, list[str]] = {}
+    for name, digest in last.items():
+        by_digest.setdefault(digest, []).append(name)
+    assert [names for names in by_digest.values() if len(names) > 1] == []
+
+
+def test_nothing_moved() -> None:
+    assert digests.faults("1.0", {"1.0": V1}, V1, log(("1.0", V1)), [{"1.0": V1}]) == []
+
+
+def test_a_version_may_move_alone() -> None:
+    text = log(("1.0", V1)) + "\n## 1.1\n\nA page.\n"
+    assert digests.faults("1.1", {"1.0": V1}, V1, text) == []
+
+
+def test_all_moved() -> None:
+    both = {"1.0": V1, "1.1": V2}
+    assert digests.faults("1.1", both, V2, log(("1.1", V2), ("1.0", V1)), [{"1.0": V1}]) == []
+
+
+@pytest.mark.parametrize(
+    ("state", "before", "words"),
+    [
+        (("1.0", {"1.0": V1}, V2, log(("1.0", V1))), [], "raise the version in Cargo.toml"),
+        (("1.1", {"1.0": V1}, V2, log(("1.0", V1), ("1.1", V2))), [], "out of date"),
+        (("1.0", {"1.0": V1}, V1 | {"new": "d"}, log(("1.0", V1))), [], "out of date"),
+        (("1.1", {"1.0": V1}, V1, log(("1.0", V1))), [], "no section `## 1.1`"),
+        # The kept digests were replaced, and neither version nor changelog moved.
+        (("1.0", {"1.0": V2}, V2, log(("1.0", V1))), [], "no line `Digests: "),
+        # So was the changelog's line.
+        (("1.0", {"1.0": V2}, V2, log(("1.0", V2))), [{"1.0": V1}], "were others once"),
+    ],
+)
+def test_what_did_not_move_is_named(
+    state: tuple[str, digests.ByVersion, digests.Digests, str],
+    before: list[digests.ByVersion],
+    words: str,
+) -> None:
+    (fault,) = digests.faults(*state, before)
+    assert words in fault
+
+
+def test_digests_of_a_version_are_not_overwritten() -> None:
+    assert digests.write("1.1", {"1.0": V1}, V2) == {"1.0": V1, "1.1": V2}
+    assert digests.write("1.0", {"1.0": V1}, V1 | {"new": "d"}) == {"1.0": V1 | {"new": "d"}}
+    with pytest.raises(ValueError, match=r"version 1\.0 had other digests of two"):
+        digests.write("1.0", {"1.0": V1}, V2)
+
+
+def test_a_changed_result_ends_with_status_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers: dict[str, Callable[[], object]] = {"measured": lambda: V2, "kept": lambda: {"1.0": V1}}
+    for name, answer in answers.items():
+        monkeypatch.setattr(digests, name, answer)
+    assert digests.main([]) == 1
+    said = capsys.readouterr()
+    assert "two: cccc" in said.err
+    assert "1 of 2 digests" in said.out
