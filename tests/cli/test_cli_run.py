@@ -138,6 +138,18 @@ def test_json_has_the_same_numbers_and_nothing_else(dumbbell: Dumbbell, lab: str
     assert summary["notices"] == []
 
 
+def test_a_value_is_set_by_its_path(dumbbell: Dumbbell, lab: str, tmp_path: Path) -> None:
+    arguments = ("--set", "links[router->receiver].forward.rate=2mbit", "--set", "duration=20s")
+    code, out, _ = dumbbell("run", lab, "--json", *arguments)
+    assert code == 0
+    (tmp_path / "other.toml").write_text(LAB.replace("1mbit", "2mbit").replace("60s", "20s"))
+    assert out == dumbbell("run", "other.toml", "--json")[1]
+    code, _, err = dumbbell("run", lab, "--set", "links[router->reciever].forward.rate=2mbit")
+    assert code == 2
+    assert "error: links[router->reciever]: 'router->reciever'" in err
+    assert "did you mean 'router->receiver'?" in err
+
+
 def test_bytes_per_second_are_said(dumbbell: Dumbbell, tmp_path: Path) -> None:
     text = LAB.replace('rate = "1mbit"', 'rate = "1Mbps"').replace('"60s"', '"6s"')
     (tmp_path / "bytes.toml").write_text(text)

@@ -129,6 +129,14 @@ def reproduce(
 def run(
     file: Annotated[Path, typer.Argument(help="An experiment in TOML.", metavar="FILE.toml")],
     *,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="Another value, such as 'links[a->b].forward.qdisc=pie' or duration=10s.",
+            metavar="PATH=VALUE",
+        ),
+    ] = None,
     backend: Backend = "sim",
     replication: Annotated[int, typer.Option(help="Chooses the random numbers.", min=0)] = 0,
     seed: Annotated[int | None, typer.Option(help="Instead of the file's.")] = None,
@@ -144,6 +152,7 @@ def run(
 
     run_file(
         file,
+        settings=settings or (),
         backend=backend,
         replication=replication,
         seed=seed,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from rich.console import Console
@@ -22,7 +22,7 @@ from dumbbell.cli.telling import tell
 from dumbbell.cli.waiting import say_if_pipe
 from dumbbell.errors import RunError
 from dumbbell.formats import ping_text, tc_iterate_text
-from dumbbell.spec import Experiment
+from dumbbell.spec import Experiment, Setting
 from dumbbell.sweep import Interrupted, Progress
 from dumbbell.tables import Run, run_folder, write_parquet
 
@@ -33,6 +33,7 @@ LONG_S = 60.0
 def run_file(
     file: Path,
     *,
+    settings: Iterable[str] = (),
     backend: str,
     replication: int,
     seed: int | None,
@@ -44,10 +45,11 @@ def run_file(
 ) -> None:
     """Run the experiment of a file, print what it did, write its tables with ``out``.
 
-    With ``replace`` also where the run of another experiment lies.
+    With ``replace`` also where the run of another experiment lies. ``settings`` are texts
+    ``PATH=VALUE``.
     """
     say_if_pipe(file)
-    experiment = Experiment.from_toml(file)
+    experiment = Experiment.from_toml(file, [Setting.parse(each) for each in settings])
     if seed is not None:
         experiment = experiment.with_seed(seed)
     may_use_bytes = memory_bytes(memory)
