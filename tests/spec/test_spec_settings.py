@@ -67,6 +67,22 @@ def test_places_are_numbers_or_names() -> None:
     ]
 
 
+def test_equal_flows_are_set_together_or_one_by_one() -> None:
+    document = copy.deepcopy(SMALL)
+    document["flows"][0]["count"] = 3
+    together = applied("flows[stream].start=1s", document=document)
+    assert [each["start"] for each in together["flows"]] == ["1s"]
+    one = applied("flows[stream-2].start=1s", "flows[stream-3].dscp=EF", document=document)
+    flows = Experiment.read(one).resolved()["flows"]
+    assert [(each["name"], each["start_ns"], each["dscp"]) for each in flows] == [
+        ("stream-1", 0, 0),
+        ("stream-2", 10**9, 0),
+        ("stream-3", 0, 46),
+    ]
+    with pytest.raises(SpecError, match=r"flows\[stream-4\]"):
+        applied("flows[stream-4].start=1s", document=document)
+
+
 def test_the_document_stays_as_it_was() -> None:
     before = copy.deepcopy(SMALL)
     table = Setting("flows[0].source", {"kind": "greedy"})

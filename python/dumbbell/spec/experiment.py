@@ -136,7 +136,7 @@ class Experiment(SpecModel):
             "timer_hz": self.timer_hz,
             "hosts": [{"name": name} for name in self.topology.hosts],
             "links": [link.resolved() for link in self.all_links],
-            "flows": [flow.resolved(duration_ns) for flow in self.flows],
+            "flows": [each for flow in self.flows for each in flow.resolved(duration_ns)],
             "probes": [probe.resolved() for probe in self.probes],
         }
 

@@ -2,7 +2,8 @@
 
 A path is what an error message prints (``links[1].forward.qdisc``). In place of a number it may
 have a name: of a flow or probe its own, of a link its hosts (``links[a->b]``, and ``#2`` for a
-parallel one). Tables that a path leads through and that are not there yet are made.
+parallel one). ``flows[download]`` with a ``count`` is all of its flows, ``flows[download-3]`` one
+of them. Tables that a path leads through and that are not there yet are made.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from itertools import pairwise
 from typing import Any
 
 from dumbbell.errors import SpecError
+from dumbbell.spec.fields import MOST_EQUAL_FLOWS
 from dumbbell.spec.refusal import joined, nearest, one_of, shown
 from dumbbell.spec.topology import Topology, hosts_of
 
@@ -124,6 +126,8 @@ class _Place:
         """
         if not isinstance(within, Sequence) or isinstance(within, str):
             raise SpecError(path, shown(within), "a list, where a path goes on with [...]")
+        if isinstance(within, list):
+            self._split_equal_flows(within)
         named = _names(within)
         if self.text.isdecimal() and int(self.text) < len(within):
             return int(self.text)
@@ -134,6 +138,19 @@ class _Place:
             raise SpecError(where, shown(self.text), f"a place in {path}; there is none")
         allowed = [*named, *([] if named else [str(index) for index in range(len(within))])]
         raise SpecError(where, shown(self.text), one_of(allowed), self._hint(named))
+
+    def _split_equal_flows(self, within: list[Any]) -> None:
+        """One flow of several equal ones is set: they are written out, by the names they have."""
+        base, _, number = self.text.rpartition("-")
+        if not number.isdecimal() or self.text in _names(within) or base not in _names(within):
+            return
+        place = _names(within)[base]
+        count = within[place].get("count")
+        if isinstance(count, int) and 1 <= int(number) <= count <= MOST_EQUAL_FLOWS:
+            alike = {key: value for key, value in within[place].items() if key != "count"}
+            within[place : place + 1] = [
+                {**copy.deepcopy(alike), "name": f"{base}-{each}"} for each in range(1, count + 1)
+            ]
 
     def _hint(self, named: Mapping[str, int]) -> str | None:
         a, arrow, b = self.text.partition("->")
