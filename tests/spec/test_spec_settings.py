@@ -144,6 +144,20 @@ def test_a_shape_is_set_by_its_own_keys() -> None:
         Experiment.from_toml(shape, [Setting.parse("links[sender->router-1].rate=5mbit")])
 
 
+plain = st.one_of(
+    st.booleans(),
+    st.integers(-(2**60), 2**60),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(st.characters(min_codepoint=32, exclude_categories=["Cs"], exclude_characters="\x7f")),
+)
+
+
+@given(st.recursive(plain, lambda inner: st.lists(inner) | st.dictionaries(st.text("ab "), inner)))
+def test_what_is_printed_reads_back(value: object) -> None:
+    setting = Setting("flows[x].start", value)
+    assert Setting.parse(str(setting)) == setting
+
+
 @given(st.text(max_size=40))
 def test_any_text_is_a_setting_or_refused(text: str) -> None:
     try:

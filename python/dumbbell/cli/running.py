@@ -13,13 +13,11 @@ from rich.console import Console
 from dumbbell.backends import BatchProgress, Cost, get_backend, run_many
 from dumbbell.backends.guard import LONGEST_S
 from dumbbell.cli.jsonable import json_text
-from dumbbell.cli.memory import memory_bytes
 from dumbbell.cli.noticing import print_notices
 from dumbbell.cli.progress import shown_progress
 from dumbbell.cli.stopping import stopped_by_ctrl_c
 from dumbbell.cli.summary import print_summary, summary_numbers
 from dumbbell.cli.telling import tell
-from dumbbell.cli.waiting import say_if_pipe
 from dumbbell.errors import RunError
 from dumbbell.formats import ping_text, tc_iterate_text
 from dumbbell.spec import Experiment, Setting
@@ -33,11 +31,10 @@ LONG_S = 60.0
 def run_file(
     file: Path,
     *,
-    settings: Iterable[str] = (),
+    settings: Iterable[Setting] = (),
     backend: str,
     replication: int,
-    seed: int | None,
-    memory: str | None,
+    may_use_bytes: int | None,
     out: Path | None,
     replace: bool,
     as_json: bool,
@@ -45,14 +42,9 @@ def run_file(
 ) -> None:
     """Run the experiment of a file, print what it did, write its tables with ``out``.
 
-    With ``replace`` also where the run of another experiment lies. ``settings`` are texts
-    ``PATH=VALUE``.
+    With ``replace`` also where the run of another experiment lies.
     """
-    say_if_pipe(file)
-    experiment = Experiment.from_toml(file, [Setting.parse(each) for each in settings])
-    if seed is not None:
-        experiment = experiment.with_seed(seed)
-    may_use_bytes = memory_bytes(memory)
+    experiment = Experiment.from_toml(file, settings)
     place = None
     if out is not None:
         place = run_folder(

@@ -75,6 +75,17 @@ class Measure:
         """As the metric's."""
         return METRICS[self.metric].unit
 
+    @property
+    def shown_unit(self) -> tuple[str, float]:
+        """The unit of tables, and by what a value is multiplied for it."""
+        if self.unit == "s" and not self.of_transfers:
+            return "ms", 1e3
+        if self.unit == "bit/s":
+            return "Mbit/s", 1e-6
+        if self.unit == "1" and self.metric != "jain_index":
+            return "%", 100.0
+        return ("" if self.unit == "1" else self.unit), 1.0
+
 
 _Take = Callable[[Callable[..., float], Run, Subject], float]
 """How a metric is asked for one number of one subject."""
@@ -106,6 +117,10 @@ def _level_of_flows(q: float) -> _Take:
 
 def _level_of_all(q: float) -> _Take:
     return lambda function, run, subject: float(function(run, q))
+
+
+def _first(subject: Subject) -> int:
+    return subject if isinstance(subject, int) else subject[0]
 
 
 def _measure(
@@ -191,7 +206,7 @@ def _sojourn_times() -> list[Measure]:
         _measure(
             Of.QUEUE,
             "sojourn_quantile_s",
-            f"sojourn time, {percent} %",
+            f"sojourn, {percent} %",
             Scale.TAIL if percent > 95 else Scale.DELAY,
             name=f"sojourn_p{percent}_s",
             take=_level_of_queue(percent / 100),
@@ -203,24 +218,29 @@ def _sojourn_times() -> list[Measure]:
 
 _MEASURES: tuple[Measure, ...] = (
     _measure(Of.NETWORK, "total_goodput_bps", "goodput, all flows", Scale.RATE, take=_whole),
-    _measure(Of.NETWORK, "jain_index", "Jain's index of greedy flows", take=_whole, shown=True),
+    _measure(Of.NETWORK, "jain_index", "Jain's index", take=_whole, shown=True),
     *_completion(Of.NETWORK),
+    _measure(Of.FLOWS, "total_goodput_bps", "goodput, sum", Scale.RATE, shown=True, watched=True),
     _measure(
-        Of.FLOWS, "total_goodput_bps", "goodput together", Scale.RATE, shown=True, watched=True
+        Of.FLOWS,
+        "path_capacity_bps",
+        "capacity of the way",
+        take=lambda function, run, subject: float(function(run, _first(subject))),
     ),
     _measure(Of.FLOWS, "capacity_share", "share of capacity", Scale.SHARE),
     _measure(Of.FLOWS, "jain_index", "Jain's index"),
     _measure(Of.FLOWS, "flow_loss_ratio", "loss", name="loss_ratio", shown=True),
-    _measure(Of.FLOWS, "mean_delay_s", "one-way delay, mean", Scale.DELAY),
-    _measure(Of.FLOWS, "max_delay_s", "one-way delay, most", Scale.TAIL),
+    _measure(Of.FLOWS, "mean_delay_s", "delay, mean", Scale.DELAY),
+    _measure(Of.FLOWS, "max_delay_s", "delay, most", Scale.TAIL),
     *_completion(Of.FLOWS),
     _measure(Of.FLOW, "sending_rate_pps", "datagrams sent"),
     _measure(Of.FLOW, "sending_rate_bps", "sent", Scale.RATE),
     _measure(Of.FLOW, "goodput_bps", "goodput", Scale.RATE, shown=True, watched=True),
+    _measure(Of.FLOW, "path_capacity_bps", "capacity of the way"),
     _measure(Of.FLOW, "capacity_share", "share of capacity", Scale.SHARE),
     _measure(Of.FLOW, "flow_loss_ratio", "loss", name="loss_ratio", shown=True),
-    _measure(Of.FLOW, "mean_delay_s", "one-way delay, mean", Scale.DELAY, shown=True),
-    _measure(Of.FLOW, "max_delay_s", "one-way delay, most", Scale.TAIL),
+    _measure(Of.FLOW, "mean_delay_s", "delay, mean", Scale.DELAY, shown=True),
+    _measure(Of.FLOW, "max_delay_s", "delay, most", Scale.TAIL),
     *_completion(Of.FLOW),
     _measure(Of.PROBE, "echo_requests", "sent", name="sent", take=_probe),
     _measure(
@@ -242,12 +262,10 @@ _MEASURES: tuple[Measure, ...] = (
     _measure(Of.QUEUE, "mark_ratio", "marked"),
     _measure(Of.QUEUE, "mean_system_pkts", "packets in the system, mean"),
     _measure(Of.QUEUE, "mean_backlog_pkts", "backlog, mean"),
-    _measure(
-        Of.QUEUE, "mean_sojourn_s", "sojourn time, mean", Scale.DELAY, shown=True, watched=True
-    ),
+    _measure(Of.QUEUE, "mean_sojourn_s", "sojourn, mean", Scale.DELAY, shown=True, watched=True),
     _measure(Of.QUEUE, "mean_wait_s", "waiting time, mean", Scale.DELAY),
     *_sojourn_times(),
-    _measure(Of.QUEUE, "max_sojourn_s", "sojourn time, most", Scale.TAIL),
+    _measure(Of.QUEUE, "max_sojourn_s", "sojourn, most", Scale.TAIL),
 )
 
 MEASURES: Mapping[tuple[Of, str], Measure] = MappingProxyType(

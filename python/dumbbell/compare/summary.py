@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dumbbell.compare.measures import Of, Subject, measures_of
 from dumbbell.compare.quantity import Quantity
@@ -15,19 +19,29 @@ from dumbbell.spec import Resolved
 from dumbbell.spec.refusal import nearest
 from dumbbell.tables import Run
 
+Floats: TypeAlias = NDArray[np.float64]
 _MEMBER = re.compile(r"(?P<base>.+)-(?P<number>[1-9][0-9]*)")
 _TRANSFERS = frozenset({"sized", "closed_loop", "arrivals"})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Summary:
     """The numbers of a run.
 
     Attributes:
-        values: Quantity to number, in the order of tables; NaN where it is not defined.
+        quantities: What there is, in the order of tables; one object for runs of one description.
+        numbers: The value of each, shape (quantities,); NaN where it is not defined.
+        groups: Name of a group of equal flows to the names of its flows.
     """
 
-    values: Mapping[Quantity, float]
+    quantities: tuple[Quantity, ...]
+    numbers: Floats
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def values(self) -> Mapping[Quantity, float]:
+        """Quantity to number."""
+        return dict(zip(self.quantities, self.numbers.tolist(), strict=True))
 
     def __getitem__(self, quantity: Quantity | str) -> float:
         """A number by its quantity or path.
@@ -66,7 +80,20 @@ def summary_of(run: Run) -> Summary:
     """
     if run.spec is None:
         raise DumbbellError("a summary needs the description, which an imported run has not")
-    return Summary(dict(_numbers(run, Resolved(run.spec))))
+    described = Resolved(run.spec)
+    found = dict(_numbers(run, described))
+    names = run.flow_names
+    groups = {
+        name: tuple(names[index] for index in members)
+        for name, members in equal_flows(described.mapping).items()
+    }
+    return Summary(_shared(tuple(found)), np.array([*found.values()], dtype=np.float64), groups)
+
+
+@lru_cache(maxsize=64)
+def _shared(quantities: tuple[Quantity, ...]) -> tuple[Quantity, ...]:
+    """One object for equal ones: a hundred thousand summaries keep numbers only."""
+    return quantities
 
 
 def equal_flows(spec: Mapping[str, Any]) -> dict[str, list[int]]:

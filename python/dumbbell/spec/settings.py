@@ -9,6 +9,7 @@ of them. Tables that a path leads through and that are not there yet are made.
 from __future__ import annotations
 
 import copy
+import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -54,8 +55,8 @@ class Setting:
         return cls(path.strip(), _value(value.strip()))
 
     def __str__(self) -> str:
-        """``PATH=VALUE``."""
-        return f"{self.path}={self.shown_value}"
+        """``PATH=VALUE``, which `parse` reads back."""
+        return f"{self.path}={_written(self.value)}"
 
     @property
     def shown_value(self) -> str:
@@ -92,6 +93,23 @@ def _value(text: str) -> Any:
     # `inf` is a rate, a date is no value of a description, and a line's end is no TOML of ours.
     is_number = isinstance(value, float) and value - value == 0
     return value if len(parsed) == 1 and (is_number or isinstance(value, _AS_IN_A_FILE)) else text
+
+
+def _written(value: Any) -> str:
+    """A value as a person types it: text as it stands, unless TOML would take it for another."""
+    if isinstance(value, str) and _value(value.strip()) == value:
+        return value
+    return _toml(value)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        pairs = (f"{json.dumps(key)} = {_toml(each)}" for key, each in value.items())
+        return f"{{ {', '.join(pairs)} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(_toml(each) for each in value)}]"
+    # Text, numbers, true and false are written alike in JSON and in TOML.
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _steps(path: str) -> list[str | _Place]:
