@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dumbbell import (
         backends,
         claims,
+        compare,
         errors,
         formats,
         metrics,
@@ -66,6 +67,7 @@ _PACKAGES = frozenset(
     {
         "backends",
         "claims",
+        "compare",
         "errors",
         "formats",
         "metrics",
@@ -89,6 +91,7 @@ __all__ = [
     "__version__",
     "backends",
     "claims",
+    "compare",
     "errors",
     "formats",
     "metrics",

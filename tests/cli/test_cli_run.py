@@ -138,6 +138,50 @@ def test_json_has_the_same_numbers_and_nothing_else(dumbbell: Dumbbell, lab: str
     assert summary["notices"] == []
 
 
+def test_transfers_and_shares_are_said(dumbbell: Dumbbell, tmp_path: Path) -> None:
+    flow = 'from = "sender"\nto = "receiver"\nsource ='
+    web = 'kind = "arrivals", gap = "exponential 2pps", size = "10kb"'
+    text = f"""
+{LAB}
+[[flows]]
+name = "web"
+{flow} {{ {web} }}
+[[flows]]
+name = "bulk-1"
+{flow} {{ kind = "greedy" }}
+[[flows]]
+name = "bulk-2"
+{flow} {{ kind = "greedy" }}
+"""
+    (tmp_path / "web.toml").write_text(text)
+    code, out, _ = dumbbell("run", "web.toml")
+    assert code == 0
+    run = simulate(Experiment.from_toml(text))
+    assert f"Jain's index of the greedy flows' goodputs: {metrics.jain_index(run):#.4g}" in out
+    lines = {line.split()[0]: line.split() for line in out.splitlines() if line.strip()}
+    transfers = [metrics.begun_transfers(run), metrics.completed_transfers(run)]
+    assert lines["web"][1:3] == [str(each) for each in transfers]
+    assert "bulk, together" in out
+    summary = json.loads(dumbbell("run", "web.toml", "--json")[1])
+    assert summary["equal_flows"][0]["flow"] == "bulk"
+    assert summary["network"]["jain_index"] == metrics.jain_index(run)
+    web_numbers = next(each for each in summary["flows"] if each["flow"] == "web")
+    assert web_numbers["mean_completion_time_s"] == metrics.mean_completion_time_s(run, "web")
+    assert summary["flows"][1]["capacity_share"] == metrics.capacity_share(run, 1)
+
+
+def test_a_value_is_set_by_its_path(dumbbell: Dumbbell, lab: str, tmp_path: Path) -> None:
+    arguments = ("--set", "links[router->receiver].forward.rate=2mbit", "--set", "duration=20s")
+    code, out, _ = dumbbell("run", lab, "--json", *arguments)
+    assert code == 0
+    (tmp_path / "other.toml").write_text(LAB.replace("1mbit", "2mbit").replace("60s", "20s"))
+    assert out == dumbbell("run", "other.toml", "--json")[1]
+    code, _, err = dumbbell("run", lab, "--set", "links[router->reciever].forward.rate=2mbit")
+    assert code == 2
+    assert "error: links[router->reciever]: 'router->reciever'" in err
+    assert "did you mean 'router->receiver'?" in err
+
+
 def test_bytes_per_second_are_said(dumbbell: Dumbbell, tmp_path: Path) -> None:
     text = LAB.replace('rate = "1mbit"', 'rate = "1Mbps"').replace('"60s"', '"6s"')
     (tmp_path / "bytes.toml").write_text(text)

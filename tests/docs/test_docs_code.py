@@ -17,6 +17,7 @@ PACKAGES = (
     "metrics",
     "claims",
     "sweep",
+    "compare",
     "spec",
     "tables",
     "formats",

@@ -40,7 +40,6 @@ Replace = Annotated[
     ),
 ]
 Memory = Annotated[str | None, typer.Option(help=MEMORY_HELP, metavar="SIZE")]
-Backend = Annotated[str, typer.Option(help="Where to run: sim or kernel.")]
 
 
 def _console() -> Console:
@@ -127,32 +126,67 @@ def reproduce(
 
 @app.command()
 def run(
-    file: Annotated[Path, typer.Argument(help="An experiment in TOML.", metavar="FILE.toml")],
+    files: Annotated[
+        list[Path], typer.Argument(help="Experiments in TOML.", metavar="FILE.toml...")
+    ],
     *,
-    backend: Backend = "sim",
-    replication: Annotated[int, typer.Option(help="Chooses the random numbers.", min=0)] = 0,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="Another value, such as 'links[a->b].forward.qdisc=pie' or duration=10s; "
+            "several values of one path are compared.",
+            metavar="PATH=VALUE",
+        ),
+    ] = None,
+    replications: Annotated[
+        int | None,
+        typer.Option(help="Runs of each, for intervals; 10 where something is compared.", min=1),
+    ] = None,
+    precision: Annotated[
+        float | None,
+        typer.Option(help="In place of a number: relative half-width to reach, such as 0.05."),
+    ] = None,
+    backend: Annotated[
+        str, typer.Option(help="Where: sim, kernel, or sim,kernel side by side.")
+    ] = "sim",
+    replication: Annotated[
+        int | None, typer.Option(help="Of a single run: chooses the random numbers.", min=0)
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Instead of the file's.")] = None,
+    jobs: Annotated[int, typer.Option(help="Threads; 0 for one a core.")] = 0,
     memory: Memory = None,
     out: Annotated[
-        Path | None, typer.Option(help="Write the tables to this folder.", metavar="DIR")
+        Path | None,
+        typer.Option(help="Write the tables of a single run to this folder.", metavar="DIR"),
     ] = None,
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
-    """Run one experiment and print what happened."""
-    from dumbbell.cli.running import run_file
+    """Run an experiment and print what happened, or compare several.
 
-    run_file(
-        file,
-        backend=backend,
+    Several files, several values of one path, several backends, --replications or --precision
+    make a comparison: numbers with intervals, and what differs.
+
+    Exit status: 0 done, 1 a run failed (the others are reported), 2 bad input.
+    """
+    from dumbbell.cli.asking import Asked, run_asked
+
+    asked = Asked(
+        files=tuple(files),
+        settings=tuple(settings or ()),
+        backends=tuple(dict.fromkeys(backend.split(","))),
+        replications=replications,
+        precision=precision,
         replication=replication,
         seed=seed,
+        jobs=jobs,
         memory=memory,
         out=out,
         replace=replace,
         as_json=as_json,
-        console=_console(),
     )
+    raise typer.Exit(run_asked(asked, _console()))
 
 
 @app.command()

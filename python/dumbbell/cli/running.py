@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from rich.console import Console
@@ -13,16 +13,14 @@ from rich.console import Console
 from dumbbell.backends import BatchProgress, Cost, get_backend, run_many
 from dumbbell.backends.guard import LONGEST_S
 from dumbbell.cli.jsonable import json_text
-from dumbbell.cli.memory import memory_bytes
 from dumbbell.cli.noticing import print_notices
 from dumbbell.cli.progress import shown_progress
 from dumbbell.cli.stopping import stopped_by_ctrl_c
 from dumbbell.cli.summary import print_summary, summary_numbers
 from dumbbell.cli.telling import tell
-from dumbbell.cli.waiting import say_if_pipe
 from dumbbell.errors import RunError
 from dumbbell.formats import ping_text, tc_iterate_text
-from dumbbell.spec import Experiment
+from dumbbell.spec import Experiment, Setting
 from dumbbell.sweep import Interrupted, Progress
 from dumbbell.tables import Run, run_folder, write_parquet
 
@@ -33,10 +31,10 @@ LONG_S = 60.0
 def run_file(
     file: Path,
     *,
+    settings: Iterable[Setting] = (),
     backend: str,
     replication: int,
-    seed: int | None,
-    memory: str | None,
+    may_use_bytes: int | None,
     out: Path | None,
     replace: bool,
     as_json: bool,
@@ -46,11 +44,7 @@ def run_file(
 
     With ``replace`` also where the run of another experiment lies.
     """
-    say_if_pipe(file)
-    experiment = Experiment.from_toml(file)
-    if seed is not None:
-        experiment = experiment.with_seed(seed)
-    may_use_bytes = memory_bytes(memory)
+    experiment = Experiment.from_toml(file, settings)
     place = None
     if out is not None:
         place = run_folder(

@@ -14,69 +14,34 @@ from rich.text import Text
 
 from dumbbell import metrics
 from dumbbell.cli.tables import print_table
+from dumbbell.compare import Of, Summary, summary_of
 from dumbbell.tables import Run
 
-_QUANTILES = (0.5, 0.95, 0.99)
 Cells = Sequence[str]
 
 
-def summary_numbers(run: Run) -> dict[str, Any]:
-    """The run's meta, and its queues, flows and probes as lists of objects with units in names."""
+def summary_numbers(run: Run, summary: Summary | None = None) -> dict[str, Any]:
+    """The run's meta, and its queues, flows and probes as lists of objects with units in names.
+
+    Args:
+        run: What happened.
+        summary: Its numbers, where they are known already.
+    """
+    found = summary or summary_of(run)
     return {
         "meta": dict(run.meta),
         "load": [asdict(each) for each in metrics.asked_and_measured(run)],
-        "queues": [_queue(run, name) for name in run.queue_names],
-        "flows": [_flow(run, name) for name in run.flow_names],
-        "probes": [_probe(run, name) for name in run.probe_names],
+        "network": found.of(Of.NETWORK),
+        "queues": _listed(found, Of.QUEUE),
+        "flows": _listed(found, Of.FLOW),
+        "equal_flows": _listed(found, Of.FLOWS),
+        "probes": _listed(found, Of.PROBE),
     }
 
 
-def _queue(run: Run, name: str) -> dict[str, Any]:
-    p50, p95, p99 = metrics.sojourn_quantile_s(run, name, _QUANTILES).tolist()
-    return {
-        "queue": name,
-        "arrival_rate_pps": metrics.arrival_rate_pps(run, name),
-        "throughput_bps": metrics.throughput_bps(run, name),
-        "utilization": metrics.utilization(run, name),
-        "loss_ratio": metrics.loss_ratio(run, name),
-        "mean_system_pkts": metrics.mean_system_pkts(run, name),
-        "mean_backlog_pkts": metrics.mean_backlog_pkts(run, name),
-        "mean_sojourn_s": metrics.mean_sojourn_s(run, name),
-        "mean_wait_s": metrics.mean_wait_s(run, name),
-        "sojourn_p50_s": p50,
-        "sojourn_p95_s": p95,
-        "sojourn_p99_s": p99,
-        "max_sojourn_s": metrics.max_sojourn_s(run, name),
-    }
-
-
-def _flow(run: Run, name: str) -> dict[str, Any]:
-    return {
-        "flow": name,
-        "sending_rate_pps": metrics.sending_rate_pps(run, name),
-        "sending_rate_bps": metrics.sending_rate_bps(run, name),
-        "goodput_bps": metrics.goodput_bps(run, name),
-        "loss_ratio": metrics.flow_loss_ratio(run, name),
-        "mean_delay_s": metrics.mean_delay_s(run, name),
-        "max_delay_s": metrics.max_delay_s(run, name),
-    }
-
-
-def _probe(run: Run, name: str) -> dict[str, Any]:
-    low, p25, p50, p75, high = metrics.ping_rtt_quantiles_ms(
-        run, (0, 0.25, 0.5, 0.75, 1), [name]
-    ).tolist()
-    return {
-        "probe": name,
-        "sent": len(run.column("probes", "seq", probe=name)),
-        "loss_ratio": metrics.ping_loss_ratio(run, [name]),
-        "mean_rtt_ms": metrics.mean_ping_rtt_ms(run, [name]),
-        "min_rtt_ms": low,
-        "rtt_p25_ms": p25,
-        "rtt_p50_ms": p50,
-        "rtt_p75_ms": p75,
-        "max_rtt_ms": high,
-    }
+def _listed(summary: Summary, of: Of) -> list[dict[str, Any]]:
+    key = "flow" if of is Of.FLOWS else of.value
+    return [{key: name, **summary.of(of, name)} for name in summary.names(of)]
 
 
 def print_summary(run: Run, console: Console) -> None:
@@ -95,12 +60,24 @@ def print_summary(run: Run, console: Console) -> None:
     if unseen:
         names = ", ".join(each["queue"] for each in unseen)
         console.print(Text(f"not known how long packets wait at: {names}", style="dim"))
-    if numbers["flows"]:
-        _print(console, "Flows", _FLOW_HEAD, [_flow_cells(each) for each in numbers["flows"]])
+    _print_flows(numbers, console)
     if numbers["probes"]:
         _print(console, "Probes", _PROBE_HEAD, [_probe_cells(each) for each in numbers["probes"]])
     for note in _own_queue_notes(run):
         console.print(Text(note, style="yellow"), soft_wrap=True)
+
+
+def _print_flows(numbers: dict[str, Any], console: Console) -> None:
+    flows, groups = numbers["flows"], numbers["equal_flows"]
+    rows = [*(_flow_cells(each) for each in flows), *(_group_cells(each) for each in groups)]
+    if rows:
+        _print(console, "Flows", _FLOW_HEAD, rows)
+    jain = numbers["network"]["jain_index"]
+    if not math.isnan(jain):
+        console.print(Text(f"Jain's index of the greedy flows' goodputs: {_n(jain)}"))
+    sending = [each for each in [*flows, *groups] if "begun_transfers" in each]
+    if sending:
+        _print(console, "Transfers", _TRANSFER_HEAD, [_transfer_cells(each) for each in sending])
 
 
 def _own_queue_notes(run: Run) -> Sequence[str]:
@@ -156,8 +133,18 @@ _QUEUE_HEAD = (
     "p99",
     "max",
 )
-_FLOW_HEAD = ("", "sent /s", "sent Mbit/s", "goodput Mbit/s", "lost", "delay ms", "max ms")
-_PROBE_HEAD = ("", "sent", "lost", "mean ms", "min", "p25", "p50", "p75", "max")
+_FLOW_HEAD = (
+    "",
+    "sent /s",
+    "sent Mbit/s",
+    "goodput Mbit/s",
+    "of capacity",
+    "lost",
+    "delay ms",
+    "max ms",
+)
+_TRANSFER_HEAD = ("", "begun", "completed", "completion time s", "p50", "p95", "p99")
+_PROBE_HEAD = ("", "sent", "lost", "mean ms", "min", "p25", "p50", "p75", "p95", "p99", "max")
 
 
 def _queue_cells(each: dict[str, Any]) -> Cells:
@@ -178,16 +165,42 @@ def _flow_cells(each: dict[str, Any]) -> Cells:
         _n(each["sending_rate_pps"]),
         _n(each["sending_rate_bps"] / 1e6),
         _n(each["goodput_bps"] / 1e6),
+        _percent(each["capacity_share"]),
         _percent(each["loss_ratio"]),
         _ms(each["mean_delay_s"]),
         _ms(each["max_delay_s"]),
     )
 
 
+def _group_cells(each: dict[str, Any]) -> Cells:
+    return (
+        f"{each['flow']}, together",
+        "",
+        "",
+        _n(each["total_goodput_bps"] / 1e6),
+        _percent(each["capacity_share"]),
+        _percent(each["loss_ratio"]),
+        _ms(each["mean_delay_s"]),
+        _ms(each["max_delay_s"]),
+    )
+
+
+def _transfer_cells(each: dict[str, Any]) -> Cells:
+    times = [each[f"completion_time_p{percent}_s"] for percent in (50, 95, 99)]
+    return (
+        each["flow"] if "goodput_bps" in each else f"{each['flow']}, together",
+        f"{each['begun_transfers']:.0f}",
+        f"{each['completed_transfers']:.0f}",
+        _n(each["mean_completion_time_s"]),
+        *(_n(time) for time in times),
+    )
+
+
 def _probe_cells(each: dict[str, Any]) -> Cells:
-    keys = ("mean_rtt_ms", "min_rtt_ms", "rtt_p25_ms", "rtt_p50_ms", "rtt_p75_ms", "max_rtt_ms")
+    percents = [f"rtt_p{percent}_ms" for percent in (25, 50, 75, 95, 99)]
+    keys = ("mean_rtt_ms", "min_rtt_ms", *percents, "max_rtt_ms")
     lost = _percent(each["loss_ratio"])
-    return (each["probe"], str(each["sent"]), lost, *(_n(each[key]) for key in keys))
+    return (each["probe"], f"{each['sent']:.0f}", lost, *(_n(each[key]) for key in keys))
 
 
 def _print(console: Console, title: str, head: Cells, rows: Sequence[Cells]) -> None:

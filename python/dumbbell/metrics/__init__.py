@@ -73,6 +73,7 @@ from dumbbell.metrics.load import (
     offered_utilization,
 )
 from dumbbell.metrics.ping import (
+    echo_requests,
     mean_ping_rtt_ms,
     ping_loss_ratio,
     ping_rtt_ms,
@@ -101,9 +102,19 @@ from dumbbell.metrics.queue import (
 )
 from dumbbell.metrics.registry import METRICS, Metric, metrics_markdown
 from dumbbell.metrics.series import batch_means_series, interval_means
+from dumbbell.metrics.sharing import (
+    capacity_share,
+    jain_index,
+    path_capacity_bps,
+    total_goodput_bps,
+)
 from dumbbell.metrics.transfer import (
     base_rtts_s,
+    begun_transfers,
+    completed_transfers,
+    completion_time_quantiles_s,
     completion_time_s,
+    mean_completion_time_s,
     repeated_share,
     slowdown,
     throughput_at_receiver_bps,
@@ -126,15 +137,21 @@ __all__ = [
     "asked_utilization",
     "base_rtts_s",
     "batch_means_series",
+    "begun_transfers",
+    "capacity_share",
+    "completed_transfers",
+    "completion_time_quantiles_s",
     "completion_time_s",
     "convergence_time_l4",
     "cov_cwnd_l4",
     "cov_in_flight_l4",
     "cov_throughput_l4",
+    "echo_requests",
     "flow_completion_time_l4",
     "flow_loss_ratio",
     "goodput_bps",
     "interval_means",
+    "jain_index",
     "jain_index_l4",
     "law_mean",
     "loss_ratio",
@@ -148,6 +165,7 @@ __all__ = [
     "max_sojourn_s",
     "mean_backlog_bytes",
     "mean_backlog_pkts",
+    "mean_completion_time_s",
     "mean_cwnd_l4",
     "mean_delay_s",
     "mean_delivery_rate_l4",
@@ -182,6 +200,7 @@ __all__ = [
     "network_power_of_means_l4",
     "offered_load_bps",
     "offered_utilization",
+    "path_capacity_bps",
     "ping_loss_ratio",
     "ping_rtt_ms",
     "ping_rtt_quantiles_ms",
@@ -196,6 +215,7 @@ __all__ = [
     "sojourn_quantile_s",
     "throughput_at_receiver_bps",
     "throughput_bps",
+    "total_goodput_bps",
     "total_qdisc_drops_l2",
     "total_retransmissions_l4",
     "total_rtos_l4",

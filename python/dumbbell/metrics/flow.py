@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from dumbbell.metrics.path import NS_PER_S, resolved_of
 from dumbbell.metrics.registry import metric
 from dumbbell.tables import Run
@@ -63,24 +67,42 @@ def goodput_bps(run: Run, flow: str | int) -> float:
 
 
 @metric("1", _SECTION)
-def flow_loss_ratio(run: Run, flow: str | int) -> float:
+def flow_loss_ratio(run: Run, flow: str | int | Sequence[str | int]) -> float:
     """Packets dropped or lost anywhere over packets whose fate is known; whole run.
 
-    Packets still on their way at the end are in neither. NaN when no packet's fate is known.
+    Packets still on their way at the end are in neither. Over the packets of all flows together
+    when several are given. NaN when no packet's fate is known.
     """
-    dropped = _one(run, flow, "dropped_pkts")
-    decided = dropped + _one(run, flow, "delivered_pkts")
+    dropped = _sum(run, flow, "dropped_pkts")
+    decided = dropped + _sum(run, flow, "delivered_pkts")
     return dropped / decided if decided else float("nan")
 
 
 @metric("s", _SECTION)
-def mean_delay_s(run: Run, flow: str | int) -> float:
-    """Mean one-way delay of packets made in the measured window and delivered. NaN without any."""
-    return _one(run, flow, "delay_mean_s")
+def mean_delay_s(run: Run, flow: str | int | Sequence[str | int]) -> float:
+    """Mean one-way delay of packets made in the measured window and delivered.
+
+    Over the packets of all flows together when several are given. NaN without any.
+    """
+    flows = _listed(flow)
+    counts = np.array([_one(run, each, "delay_count") for each in flows])
+    means = np.array([_one(run, each, "delay_mean_s") for each in flows])
+    present = counts > 0
+    if not present.any():
+        return float("nan")
+    return float(np.average(means[present], weights=counts[present]))
 
 
 @metric("s", _SECTION)
-def max_delay_s(run: Run, flow: str | int) -> float:
+def max_delay_s(run: Run, flow: str | int | Sequence[str | int]) -> float:
     """Greatest one-way delay of those packets; exact. NaN without any."""
-    longest = _one(run, flow, "delay_max_ns")
+    longest = max(_one(run, each, "delay_max_ns") for each in _listed(flow))
     return longest / NS_PER_S if longest >= 0 else float("nan")
+
+
+def _listed(flow: str | int | Sequence[str | int]) -> Sequence[str | int]:
+    return [flow] if isinstance(flow, str | int) else flow
+
+
+def _sum(run: Run, flow: str | int | Sequence[str | int], column: str) -> float:
+    return sum(_one(run, each, column) for each in _listed(flow))

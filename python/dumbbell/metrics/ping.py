@@ -88,6 +88,12 @@ def ping_loss_ratio(
     return float((rtt == NO_INSTANT).mean()) if len(rtt) else float("nan")
 
 
+@metric("requests", _SECTION)
+def echo_requests(run: Run, probes: Sequence[str | int] | None = None) -> int:
+    """Requests that were sent, answered or not."""
+    return sum(len(run.column("probes", "seq", probe=each)) for each in _probes(run, probes))
+
+
 _NONE = np.empty(0, dtype=np.int64)
 
 

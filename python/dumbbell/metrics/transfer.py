@@ -6,8 +6,11 @@ whole run.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TypeAlias
+
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dumbbell.metrics.path import NS_PER_S, resolved_of
 from dumbbell.metrics.registry import metric
@@ -17,10 +20,17 @@ Floats = NDArray[np.float64]
 _SECTION = "Transfers over TCP"
 
 
-def _column(run: Run, name: str, flow: str | int | None) -> NDArray[np.int64]:
+Flows: TypeAlias = str | int | Sequence[str | int] | None
+"""Some flows; all when None."""
+
+
+def _column(run: Run, name: str, flow: Flows) -> NDArray[np.int64]:
     if flow is None:
         return run.column("transfers", name)
-    return run.column("transfers", name, flow=flow)
+    if isinstance(flow, str | int):
+        return run.column("transfers", name, flow=flow)
+    chosen = np.isin(run.column("transfers", "flow"), [run.flow(each) for each in flow])
+    return run.column("transfers", name)[chosen]
 
 
 def _known(values: NDArray[np.int64]) -> Floats:
@@ -29,7 +39,7 @@ def _known(values: NDArray[np.int64]) -> Floats:
 
 
 @metric("s", _SECTION)
-def completion_time_s(run: Run, flow: str | int | None = None) -> Floats:
+def completion_time_s(run: Run, flow: Flows = None) -> Floats:
     """From the start of a transfer's connection until the receiver had all of it.
 
     NaN where it had not before the end of the run. Shape (transfers,).
@@ -39,8 +49,55 @@ def completion_time_s(run: Run, flow: str | int | None = None) -> Floats:
     return taken
 
 
+@metric("transfers", _SECTION)
+def begun_transfers(run: Run, flow: Flows = None) -> int:
+    """Transfers that were begun; those of greedy flows, which have no end, do not count."""
+    return int((_column(run, "bytes", flow) >= 0).sum())
+
+
+@metric("transfers", _SECTION)
+def completed_transfers(run: Run, flow: Flows = None) -> int:
+    """Transfers that the receiver had all of before the end of the run."""
+    return int(np.isfinite(completion_time_s(run, flow)).sum())
+
+
+@metric("s", _SECTION)
+def mean_completion_time_s(run: Run, flow: Flows = None) -> float:
+    """Mean of `completion_time_s` over the transfers that were completed; NaN without any.
+
+    Transfers that were not, mostly long ones, are left out: see `completed_transfers` beside
+    `begun_transfers`.
+    """
+    taken = _completed(run, flow)
+    return float(taken.mean()) if len(taken) else float("nan")
+
+
+@metric("s", _SECTION)
+def completion_time_quantiles_s(run: Run, q: ArrayLike, flow: Flows = None) -> Floats:
+    """Sample quantiles of `completion_time_s` over the transfers that were completed.
+
+    As R's ``quantile`` (type 7) and NumPy compute them; `mean_completion_time_s` says who is left
+    out.
+
+    Args:
+        run: The run.
+        q: Levels in [0, 1], any shape.
+        flow: Name or index, or several, pooled; all when None.
+
+    Returns:
+        An array of the shape of ``q``; NaN where none was completed.
+    """
+    taken, levels = _completed(run, flow), np.asarray(q, dtype=np.float64)
+    return np.quantile(taken, levels) if len(taken) else np.full(levels.shape, np.nan)
+
+
+def _completed(run: Run, flow: Flows) -> Floats:
+    taken = completion_time_s(run, flow)
+    return taken[np.isfinite(taken)]
+
+
 @metric("1", _SECTION)
-def slowdown(run: Run, flow: str | int | None = None) -> Floats:
+def slowdown(run: Run, flow: Flows = None) -> Floats:
     """Completion time over the least that the path allows.
 
     The least is a handshake (a base round-trip time), the way there (half of one) and the payload
@@ -56,7 +113,7 @@ def slowdown(run: Run, flow: str | int | None = None) -> Floats:
 
 
 @metric("bit/s", _SECTION)
-def throughput_at_receiver_bps(run: Run, flow: str | int | None = None) -> Floats:
+def throughput_at_receiver_bps(run: Run, flow: Flows = None) -> Floats:
     """Bits of a connection's packets over the time between its first and its last, at its receiver.
 
     With IP headers, what was sent again included. Behind the last queue that can lose packets, this
@@ -74,7 +131,7 @@ def throughput_at_receiver_bps(run: Run, flow: str | int | None = None) -> Float
 
 
 @metric("1", _SECTION)
-def repeated_share(run: Run, flow: str | int | None = None) -> Floats:
+def repeated_share(run: Run, flow: Flows = None) -> Floats:
     """Packets of a connection that carry what was sent before, over all of it that arrived.
 
     What a capture behind the queue calls loss when it counts retransmissions over packets (tshark's
@@ -91,7 +148,7 @@ def repeated_share(run: Run, flow: str | int | None = None) -> Floats:
 
 
 @metric("1", _SECTION)
-def transfer_loss_ratio(run: Run, flow: str | int | None = None) -> Floats:
+def transfer_loss_ratio(run: Run, flow: Flows = None) -> Floats:
     """Packets of a connection dropped or lost anywhere over those whose fate is known.
 
     NaN where no packet's fate is known. Shape (transfers,).

@@ -24,6 +24,7 @@ from dumbbell.spec.links import Change, Link, LinkEnd, LinkOptions
 from dumbbell.spec.notices import PlacedNotice
 from dumbbell.spec.render import testbed_lines
 from dumbbell.spec.resolved import Resolved
+from dumbbell.spec.settings import Setting, settings_applied
 from dumbbell.spec.shapes import Chain, Dumbbell, chain, dumbbell
 from dumbbell.spec.sources import (
     Arrivals,
@@ -62,6 +63,7 @@ __all__ = [
     "Renewal",
     "Replay",
     "Resolved",
+    "Setting",
     "Sized",
     "SpecError",
     "Tcp",
@@ -69,5 +71,6 @@ __all__ = [
     "canonical_json",
     "chain",
     "dumbbell",
+    "settings_applied",
     "testbed_lines",
 ]

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from dumbbell.spec.fields import time_ns
+from dumbbell.spec.flows import Flow
 from dumbbell.spec.refusal import Refused, nearest, one_of
 from dumbbell.spec.topology import MOST_LINKS
 
 if TYPE_CHECKING:
     from dumbbell.spec.experiment import Experiment
-    from dumbbell.spec.flows import Flow, Ping
+    from dumbbell.spec.flows import Ping
     from dumbbell.spec.links import Link
 
 
@@ -69,7 +70,11 @@ def _check_host(path: str, host: str, known: Mapping[str, object]) -> None:
 
 
 def _check_names(experiment: Experiment) -> None:
-    named = ((f"{path}.name", sender.name) for path, sender in _senders(experiment))
+    named = [
+        (f"{path}.name", name)
+        for path, sender in _senders(experiment)
+        for name in (sender.names if isinstance(sender, Flow) else (sender.name,))
+    ]
     _check_unique(named, "flow or probe")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
@@ -17,6 +17,7 @@ from dumbbell.spec.fields import Name, PositiveTime, Seed, Time, TimerHz, Title,
 from dumbbell.spec.flows import Flow, Ping
 from dumbbell.spec.links import Link
 from dumbbell.spec.notices import PlacedNotice, notices_in
+from dumbbell.spec.settings import Setting, settings_applied
 from dumbbell.spec.shapes import Shape
 from dumbbell.spec.topology import Interface, Topology, hosts_of
 
@@ -135,7 +136,7 @@ class Experiment(SpecModel):
             "timer_hz": self.timer_hz,
             "hosts": [{"name": name} for name in self.topology.hosts],
             "links": [link.resolved() for link in self.all_links],
-            "flows": [flow.resolved(duration_ns) for flow in self.flows],
+            "flows": [each for flow in self.flows for each in flow.resolved(duration_ns)],
             "probes": [probe.resolved() for probe in self.probes],
         }
 
@@ -197,18 +198,20 @@ class Experiment(SpecModel):
     # --- in and out -----------------------------------------------------------------------
 
     @classmethod
-    def from_toml(cls, source: str | Path) -> Self:
+    def from_toml(cls, source: str | Path, settings: Iterable[Setting] = ()) -> Self:
         """Reads an experiment from a file or from text in TOML.
 
         Args:
             source: A path; or text, which is told from a path by an ``=`` or a line's end in
                 it.
+            settings: Values to put in place of, or beside, those of the file.
 
         Raises:
-            SpecError: It cannot be read, is no TOML, or describes no experiment.
+            SpecError: It cannot be read, is no TOML, or describes no experiment; or a setting's
+                path leads nowhere.
         """
         data, folder = toml_file.load(source)
-        return cls.read(data, {"folder": folder})
+        return cls.read(settings_applied(data, settings), {"folder": folder})
 
     @classmethod
     def from_resolved(cls, resolved: Mapping[str, Any] | str) -> Self:

@@ -30,6 +30,7 @@ time stamps of both of the server's clocks."""
 LARGEST_SEED = 2**64 - 1
 MOST_ECHOES = 2**63 - 1
 MOST_IN_A_BURST = 100_000
+MOST_EQUAL_FLOWS = 10_000
 MOST_BETWEEN_LOSSES_PKTS = 2**63 - 1
 
 NO_POLICER = "none"
@@ -62,6 +63,7 @@ _QDISC_RANGES = {
     "delay_ns": (0, LONGEST_NS, "a delay of at most 200 days"),
     "rate_bps": (0, FASTEST_BPS, "a rate of at most 4tbit"),
 }
+LONGEST_NAME = 63
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _TITLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+,-]{0,99}")
 _WITH_UNIT = r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*[A-Za-z]+\s*$"
@@ -344,6 +346,11 @@ LossEvery = Annotated[
     int,
     BeforeValidator(whole(0, MOST_BETWEEN_LOSSES_PKTS)),
     _schema("integer", "packets", minimum=0, maximum=MOST_BETWEEN_LOSSES_PKTS, examples=[1000]),
+]
+FlowCount = Annotated[
+    int,
+    BeforeValidator(whole(1, MOST_EQUAL_FLOWS)),
+    _schema("integer", "", minimum=1, maximum=MOST_EQUAL_FLOWS, examples=[10]),
 ]
 TIMER_HZ = (100, 250, 1000)
 """Timer frequencies that kernels are built with and that have whole milliseconds between ticks."""

@@ -9,10 +9,12 @@ from pydantic import Field, model_validator
 from dumbbell.spec.base import SpecModel
 from dumbbell.spec.fields import (
     IRTT_PAYLOAD_BYTES,
+    LONGEST_NAME,
     Count,
     Dscp,
     EchoPayload,
     Ecn,
+    FlowCount,
     Name,
     PositiveTime,
     ProbeKind,
@@ -39,6 +41,11 @@ class Flow(SpecModel):
         description="Unique among flows and probes; names its random numbers and its rows.",
         examples=["stream-1"],
     )
+    count: FlowCount | None = Field(
+        default=None,
+        description="So many equal flows, `NAME-1`, `NAME-2` and so on, each with random numbers "
+        "of its own; one flow, `NAME`, when left out.",
+    )
     from_: Name = Field(validation_alias="from", description="Sending host.")
     to: Name = Field(description="Receiving host.", examples=["receiver-1"])
     start: Time = Field(default="0s", description="When it starts.")
@@ -58,6 +65,14 @@ class Flow(SpecModel):
     )
     tcp: Tcp | None = Field(default=None, description="Settings of TCP; a table.")
     source: Source = Field(description="What it sends; a table with a `kind`.")
+
+    @model_validator(mode="after")
+    def _check_last_name(self) -> Self:
+        last = self.names[-1]
+        if len(last) > LONGEST_NAME:
+            allowed = f"at most {LONGEST_NAME} characters with the number behind it, as in {last}"
+            raise Refused(self.name, allowed, path="name")
+        return self
 
     @model_validator(mode="after")
     def _check_transport(self) -> Self:
@@ -88,8 +103,19 @@ class Flow(SpecModel):
             return self.transport
         return "tcp" if self.tcp is not None or "udp" not in self.source.transports else "udp"
 
-    def resolved(self, duration_ns: int) -> dict[str, Any]:
-        """The flow for the resolved description of a run that long."""
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the flows that run: its own, or with ``count`` one with a number for each."""
+        if self.count is None:
+            return (self.name,)
+        return tuple(f"{self.name}-{number}" for number in range(1, self.count + 1))
+
+    def resolved(self, duration_ns: int) -> list[dict[str, Any]]:
+        """The flows for the resolved description of a run that long."""
+        alike = self._resolved(duration_ns)
+        return [{**alike, "name": name} for name in self.names]
+
+    def _resolved(self, duration_ns: int) -> dict[str, Any]:
         source, over_tcp = self.source.resolved(), self.carried_by == "tcp"
         if over_tcp and "size_at" in source:
             source["size_at"] = "payload"

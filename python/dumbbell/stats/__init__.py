@@ -39,6 +39,7 @@ from dumbbell.stats.prediction import (
     prediction_quantiles,
     replications_for_prediction,
 )
+from dumbbell.stats.significance import geometric_interval, paired_p_value
 from dumbbell.stats.stopping import StoppingPoint, StoppingRule
 from dumbbell.stats.warm_up import WarmUpCut, warm_up_cut
 
@@ -70,11 +71,13 @@ __all__ = [
     "ecdf",
     "ecdf_at",
     "equivalence",
+    "geometric_interval",
     "histogram_cdf",
     "histogram_quantile",
     "holm",
     "lag_one",
     "merge_moments",
+    "paired_p_value",
     "prediction_interval",
     "prediction_quantiles",
     "quantile_interval",

@@ -27,6 +27,10 @@ class IntervalKind(StrEnum):
     """Of a fitted parameter, from its profile likelihood."""
     EXTREMES = "extremes"
     """From the smallest to the largest value of all runs: no level is claimed for it."""
+    GEOMETRIC_MEAN = "geometric mean"
+    """Of positive, skewed values: symmetrical on a logarithmic scale."""
+    GEOMETRIC_RATIO = "geometric ratio"
+    """Of how many times as large one side of pairs is."""
     WHOLE_GRID = "whole grid"
     """From the lowest to the highest end of the intervals of all points of a grid."""
 

@@ -29,6 +29,9 @@ RUN = Kind(
     known=frozenset({"meta.json", "provenance.json", *(f"{name}.parquet" for name in SCHEMA)}),
 )
 
+NAMED = frozenset({"transfers"})
+"""Tables whose files have names beside the numbers of flows; `Run.table` has them of any."""
+
 
 def run_folder(
     folder: str | Path,
@@ -106,7 +109,9 @@ def read_parquet(folder: str | Path) -> Run:
         path = source / f"{name}.parquet"
         if path.is_file():
             frame = pl.read_parquet(path)
-            tables[name] = {column: frame[column].to_numpy() for column in frame.columns}
+            # Names that stand beside numbers for other programs are made anew.
+            known = [column.name for column in SCHEMA[name] if column.name in frame.columns]
+            tables[name] = {column: frame[column].to_numpy() for column in known}
     return Run(
         origin=described["origin"],
         replication=described["replication"],
@@ -126,7 +131,8 @@ def _fill(folder: Path, run: Run, files: Mapping[str, str]) -> None:
     import polars as pl
 
     for name, columns in run.tables.items():
-        frame = pl.DataFrame({key: np.asarray(values) for key, values in columns.items()})
+        shown = run.named_columns(name) if name in NAMED else columns
+        frame = pl.DataFrame({key: np.asarray(values) for key, values in shown.items()})
         with file_of_library(folder / f"{name}.parquet") as parquet:
             frame.write_parquet(parquet)
     described = {

@@ -351,7 +351,7 @@ TABLE_DOCS: Mapping[str, str] = MappingProxyType(
         "flow_samples": "A row a flow and sampling instant. Windows, times and rates of TCP are "
         "what the sender knows at the instant, as `ss -i` prints it.",
         "transfers": "A row a connection over TCP, and so a transfer of the sources that are "
-        "`sized`, `arrivals` or a `closed_loop`.",
+        "`sized`, `arrivals` or a `closed_loop`. Its file has each flow's name beside its number.",
         "probes": "A row an echo request, sent at any time of the run.",
         "packets": "A row a packet and event, at links with `record_packets` only.",
         "captured_flows": "A row a connection and direction, as seen at the sending end of a link "

@@ -1,0 +1,103 @@
+"""``dumbbell run``: a single run, or a comparison, by what was asked for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from dumbbell.backends import get_backend
+from dumbbell.cli.memory import memory_bytes
+from dumbbell.cli.waiting import say_if_pipe
+from dumbbell.errors import EXIT_DONE, SpecError
+from dumbbell.spec import Setting
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was typed.
+
+    Attributes:
+        files: Experiments.
+        settings: Texts ``PATH=VALUE``.
+        backends: Names.
+        replications: Of each; None where not said.
+        precision: Relative half-width; None where not said.
+        replication: Of a single run; None where not said.
+        seed: In place of the files'.
+        jobs: Threads; 0 for one a core.
+        memory: A size, as text.
+        out: Folder of the tables of a single run.
+        replace: Whether another experiment's result there may be replaced.
+        as_json: Whether to print JSON.
+    """
+
+    files: tuple[Path, ...]
+    settings: tuple[str, ...]
+    backends: tuple[str, ...]
+    replications: int | None
+    precision: float | None
+    replication: int | None
+    seed: int | None
+    jobs: int
+    memory: str | None
+    out: Path | None
+    replace: bool
+    as_json: bool
+
+
+def run_asked(asked: Asked, console: Console) -> int:
+    """Do it.
+
+    Returns:
+        The exit status.
+
+    Raises:
+        SpecError: It cannot be done, or things were asked for that do not go together.
+    """
+    for name in asked.backends:
+        get_backend(name)
+    settings = [Setting.parse(each) for each in asked.settings]
+    if asked.seed is not None:
+        settings.append(Setting("seed", asked.seed))
+    may_use_bytes = memory_bytes(asked.memory)
+    for file in asked.files:
+        say_if_pipe(file)
+    if _is_comparison(asked, settings):
+        from dumbbell.cli.comparing import compare_files
+
+        _refuse_of_single_runs(asked)
+        return compare_files(asked, settings, may_use_bytes, console)
+    from dumbbell.cli.running import run_file
+
+    run_file(
+        asked.files[0],
+        settings=settings,
+        backend=asked.backends[0],
+        replication=asked.replication or 0,
+        may_use_bytes=may_use_bytes,
+        out=asked.out,
+        replace=asked.replace,
+        as_json=asked.as_json,
+        console=console,
+    )
+    return EXIT_DONE
+
+
+def _is_comparison(asked: Asked, settings: Sequence[Setting]) -> bool:
+    values = Counter(each.path for each in settings)
+    several = max(values.values(), default=1) > 1
+    counted = asked.replications is not None or asked.precision is not None
+    return several or counted or len(asked.files) > 1 or len(asked.backends) > 1
+
+
+def _refuse_of_single_runs(asked: Asked) -> None:
+    if asked.replication is not None:
+        allowed = "a single run; of a comparison --replications says how many there are"
+        raise SpecError("--replication", asked.replication, allowed)
+    if asked.out is not None:
+        allowed = "a single run; a comparison's numbers are printed, by --json all of them"
+        raise SpecError("--out", asked.out, allowed)

@@ -1,0 +1,271 @@
+"""``dumbbell run`` of several experiments, values, backends or replications: a comparison."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from dumbbell.cli.failing import print_error, print_warning
+from dumbbell.cli.jsonable import json_text
+from dumbbell.cli.noticing import print_notices
+from dumbbell.cli.progress import shown_progress
+from dumbbell.cli.stopping import stopped_by_ctrl_c
+from dumbbell.cli.tables import print_table
+from dumbbell.compare import (
+    Arm,
+    Basis,
+    Comparison,
+    Difference,
+    FailedCell,
+    Measured,
+    Outcome,
+    Quantity,
+    cells_of,
+    compare,
+    sentences,
+)
+from dumbbell.compare.judging import LEVEL, BackendAgreement
+from dumbbell.compare.words import digits, with_reach
+from dumbbell.errors import (
+    EXIT_CONTRADICTED_OR_FAILED,
+    EXIT_DONE,
+)
+from dumbbell.spec import Setting
+from dumbbell.sweep import Interrupted
+
+if TYPE_CHECKING:
+    from dumbbell.cli.asking import Asked
+
+_MARKS = {Outcome.DIFFERS: "*", Outcome.SAME: "=", Outcome.OPEN: "?"}
+BESIDE = 3
+"""Up to so many cells have their differences beside their numbers; more have a table of them."""
+
+
+def compare_files(
+    asked: Asked, settings: Sequence[Setting], may_use_bytes: int | None, console: Console
+) -> int:
+    """Compare what was asked for and print what came of it.
+
+    Returns:
+        The exit status: 1 where a cell failed.
+    """
+    cells, refused = cells_of(asked.files, settings)
+    with stopped_by_ctrl_c() as stop, shown_progress() as show:
+        found = compare(
+            cells,
+            backends=asked.backends,
+            replications=asked.replications,
+            precision=asked.precision,
+            failed=refused,
+            jobs=asked.jobs,
+            memory_bytes=may_use_bytes,
+            on_progress=show,
+            cancel=stop,
+        )
+    if asked.as_json:
+        from dumbbell.cli.comparing_json import comparison_json
+
+        print(json_text(comparison_json(found)))
+    else:
+        # Each once, not once a cell.
+        notices = {str(each): each for cell in found.cells for each in cell.experiment.notices()}
+        print_notices(notices.values(), console)
+        print_comparison(found, console)
+    for failed in found.failed:
+        _print_failed(failed)
+    if found.interrupted:
+        return Interrupted.exit_code
+    return EXIT_CONTRADICTED_OR_FAILED if found.failed else EXIT_DONE
+
+
+def _print_failed(failed: FailedCell) -> None:
+    """The error, and the description as what one types to see it again."""
+    where = (
+        failed.label
+        if failed.replication is None
+        else (f"{failed.label} ({failed.backend}, replication {failed.replication})")
+    )
+    print_error(failed.error, of=f"{where}: ")
+    print(f"  again: {failed.command}", file=sys.stderr)
+
+
+def print_comparison(found: Comparison, console: Console) -> None:
+    """Tables, what the marks mean, and what may be said."""
+    console.print(Text(_headline(found)), soft_wrap=True)
+    if found.ensemble is not None:
+        console.print(Text(_declared(found)), soft_wrap=True)
+    if len(found.cells) > 1 or not found.agreements:
+        for backend in found.backends:
+            _print_cells(found, backend, console)
+    for arm in found.arms:
+        if not found.results[arm].precise and found.results[arm].stopped_because:
+            where = _name(found, arm)
+            print_warning(f"{where}: {found.results[arm].stopped_because}")
+    for cell in found.cells:
+        _print_backends(found, cell.label, console)
+    console.print(Text(_legend(found), style="dim"), soft_wrap=True)
+    for sentence in sentences(found):
+        console.print(Text(sentence), soft_wrap=True)
+
+
+def _headline(found: Comparison) -> str:
+    counts = sorted({each.n for each in found.results.values()})
+    n = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    what = "members of an ensemble" if found.ensemble is not None else "replications"
+    said = f"{n} {what} of each"
+    if counts == [1]:
+        said = "one run of each, so there are no intervals (--replications 10)"
+    stopped = "; stopped by hand" if found.interrupted else ""
+    return f"{', '.join(_titles(found))}: {said}{stopped}"
+
+
+def _titles(found: Comparison) -> list[str]:
+    return list(dict.fromkeys(cell.experiment.name for cell in found.cells))
+
+
+def _declared(found: Comparison) -> str:
+    assert found.ensemble is not None
+    which = ", ".join(found.ensemble.because)
+    return (
+        f"Nothing is random in {which}, so replications would all be one run. In their place is an "
+        f"ensemble: {found.ensemble.words}. What stands in brackets is its least and greatest."
+    )
+
+
+def _legend(found: Comparison) -> str:
+    parts = []
+    bases = {
+        found.measured(quantity, arm.cell, arm.backend).basis
+        for arm in found.arms
+        for quantity in found.quantities
+    }
+    if Basis.MEAN in bases or Basis.GEOMETRIC in bases:
+        parts.append(f"±: {100 * LEVEL:g} % interval of the mean, of each number by itself")
+    if Basis.GEOMETRIC in bases:
+        parts.append(
+            "±%: the same of the geometric mean, where values are skewed; ×: times as large"
+        )
+    if Basis.CONSTANT in bases:
+        without = "±" if found.ensemble is None else "brackets"
+        parts.append(f"no {without}: the same in all runs")
+    if found.differences:
+        family = "" if found.ensemble else " (5 % over the whole table, Holm)"
+        parts.append(f"*: differs, =: the same within what matters, ?: not decided{family}")
+    elif found.agreements:
+        parts.append("=: agree within the margin, *: do not, ?: not decided")
+    return ". ".join(parts)
+
+
+def _print_cells(found: Comparison, backend: str, console: Console) -> None:
+    labels = [cell.label for cell in found.cells if Arm(cell.label, backend) in found.results]
+    if not labels:
+        return
+    differences = {
+        (each.quantity, each.cell): each for each in found.differences if each.backend == backend
+    }
+    beside = len(labels) <= BESIDE
+    head: list[str] = []
+    for label in labels:
+        head.append(label)
+        if beside and label != labels[0]:
+            head.append("difference")
+    rows = []
+    for quantity in found.quantities:
+        cells = []
+        for label in labels:
+            cells.append(_measured(quantity, found.measured(quantity, label, backend)))
+            if beside and label != labels[0]:
+                cells.append(_difference(differences[quantity, label]))
+        rows.append((*_named(quantity), *cells))
+    title = backend if len(found.backends) > 1 else ""
+    _print(console, title, ("", "", *head), rows)
+    if not beside:
+        _print(
+            console,
+            f"{title} Less {labels[0]}".strip(),
+            ("", "", *labels[1:]),
+            [
+                (*_named(quantity), *(_difference(differences[quantity, x]) for x in labels[1:]))
+                for quantity in found.quantities
+            ],
+        )
+
+
+def _print_backends(found: Comparison, cell: str, console: Console) -> None:
+    agreements = [each for each in found.agreements if each.cell == cell]
+    if not agreements:
+        return
+    here = [each for each in found.backends if Arm(cell, each) in found.results]
+    rows = []
+    for quantity in found.quantities:
+        numbers = [_measured(quantity, found.measured(quantity, cell, each)) for each in here]
+        own = [each for each in agreements if each.quantity == quantity]
+        told = [text for each in own for text in _agreement(each)]
+        rows.append((*_named(quantity), *numbers, *told))
+    columns = [text for each in here[1:] for text in (f"less {here[0]}", "margin")]
+    title = f"{' and '.join(here)}: {cell}"
+    _print(console, title, ("", "", *here, *columns), rows)
+
+
+def _named(quantity: Quantity) -> tuple[str, str]:
+    return quantity.words, quantity.measure.shown_unit[0]
+
+
+def _measured(quantity: Quantity, number: Measured) -> str:
+    factor = quantity.measure.shown_unit[1]
+    if number.basis is Basis.UNDEFINED:
+        return "-"
+    value = digits(factor * number.value)
+    if not number.has_ends:
+        return value
+    if number.basis is Basis.MEAN:
+        return with_reach(factor * number.value, factor * (number.high - number.value))
+    if number.basis is Basis.GEOMETRIC:
+        return f"{value} {_percent(number)}"
+    return f"{value} [{digits(factor * number.low)}, {digits(factor * number.high)}]"
+
+
+def _difference(each: Difference) -> str:
+    mark, number = _MARKS[each.outcome], each.measured
+    if number.basis is Basis.GEOMETRIC:
+        times = f"×{digits(number.value)}"
+        return f"{times} {_percent(number)} {mark}" if number.has_ends else f"{times} {mark}"
+    text = _measured(each.quantity, number)
+    sign = "+" if number.value > 0 else ""
+    return f"{sign}{text} {mark}" if number.n > 1 else f"{sign}{text}"
+
+
+def _percent(number: Measured) -> str:
+    """Of a geometric mean: up to so much more, or less in the same proportion."""
+    return f"±{digits(100 * (number.high / number.value - 1), 2)} %"
+
+
+def _agreement(each: BackendAgreement) -> tuple[str, str]:
+    text = _measured(each.quantity, each.measured)
+    factor = each.quantity.measure.shown_unit[1]
+    margin = "" if each.margin is None else digits(factor * each.margin)
+    mark = _MARKS[each.outcome] if each.margin is not None else ""
+    return f"{'+' if each.measured.value > 0 else ''}{text} {mark}".rstrip(), margin
+
+
+def _print(
+    console: Console, title: str, head: Sequence[str], rows: Iterable[Sequence[str]]
+) -> None:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), title_justify="left")
+    if title:
+        table.title = Text(title, style="bold")
+    for index, name in enumerate(head):
+        table.add_column(Text(name), justify="left" if index < 2 else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    print_table(table, console)
+
+
+def _name(found: Comparison, arm: Arm) -> str:
+    return arm.cell if len(found.backends) == 1 else f"{arm.cell} ({arm.backend})"

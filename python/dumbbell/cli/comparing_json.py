@@ -1,0 +1,116 @@
+"""A comparison as JSON: every number of every run, and what the table says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dumbbell.compare import (
+    Arm,
+    BackendAgreement,
+    Comparison,
+    Difference,
+    FailedCell,
+    Measured,
+    Quantity,
+    sentences,
+)
+
+
+def comparison_json(found: Comparison) -> dict[str, Any]:
+    """All of a comparison; units stand in the names of quantities and beside them."""
+    return {
+        "cells": [
+            {
+                "cell": cell.label,
+                "file": cell.source,
+                "settings": {each.path: each.value for each in cell.settings},
+                "notices": [each.as_json() for each in cell.experiment.notices()],
+            }
+            for cell in found.cells
+        ],
+        "ensemble": None if found.ensemble is None else found.ensemble.words,
+        "interrupted": found.interrupted,
+        "runs": [_arm(found, arm) for arm in found.arms],
+        "rows": [_row(found, quantity) for quantity in found.quantities],
+        "differences": [_difference(each) for each in found.differences],
+        "agreements": [_agreement(each) for each in found.agreements],
+        "sentences": sentences(found),
+        "failed": [_failed(each) for each in found.failed],
+    }
+
+
+def _arm(found: Comparison, arm: Arm) -> dict[str, Any]:
+    replicates = found.results[arm]
+    quantities = replicates.summaries[0].quantities
+    return {
+        "cell": arm.cell,
+        "backend": arm.backend,
+        "replications": replicates.n,
+        "stopped_because": replicates.stopped_because,
+        "precise": replicates.precise,
+        "values": {each.path: replicates.values(each).tolist() for each in quantities},
+    }
+
+
+def _row(found: Comparison, quantity: Quantity) -> dict[str, Any]:
+    return {
+        "quantity": quantity.path,
+        "words": quantity.words,
+        "unit": quantity.unit,
+        "numbers": [
+            {
+                "cell": arm.cell,
+                "backend": arm.backend,
+                **_measured(found.measured(quantity, arm.cell, arm.backend)),
+            }
+            for arm in found.arms
+        ],
+    }
+
+
+def _measured(number: Measured) -> dict[str, Any]:
+    return {
+        "value": number.value,
+        "low": number.low,
+        "high": number.high,
+        "basis": number.basis.value,
+        "n": number.n,
+    }
+
+
+def _difference(each: Difference) -> dict[str, Any]:
+    return {
+        "quantity": each.quantity.path,
+        "cell": each.cell,
+        "base": each.base,
+        "backend": each.backend,
+        **_measured(each.measured),
+        "margin": each.margin,
+        "p_value": each.p_value,
+        "p_equivalence": each.p_equivalence,
+        "outcome": each.outcome.value,
+    }
+
+
+def _agreement(each: BackendAgreement) -> dict[str, Any]:
+    return {
+        "quantity": each.quantity.path,
+        "cell": each.cell,
+        "backend": each.backend,
+        "other": each.other,
+        **_measured(each.measured),
+        "margin": each.margin,
+        "outcome": each.outcome.value,
+    }
+
+
+def _failed(each: FailedCell) -> dict[str, Any]:
+    return {
+        "cell": each.label,
+        "file": each.source,
+        "settings": {setting.path: setting.value for setting in each.settings},
+        "backend": each.backend or None,
+        "replication": each.replication,
+        "error": str(each.error),
+        "again": each.command,
+    }

@@ -1,0 +1,95 @@
+"""Runs reduced to numbers, and settings compared by them.
+
+A run is reduced to a `Summary` by `summary_of`: one definition of which numbers are said of a run,
+each a `Quantity` with a path (``flow[bulk].goodput_bps``). `compare` runs replications of `Cell`s
+(experiments that differ in a file or in settings) and gives a `Comparison`: a value that says
+everything and prints and draws nothing.
+
+Names are loaded when first used: a single run needs no statistics.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dumbbell.compare.cells import Cell, FailedCell, cells_of
+    from dumbbell.compare.comparison import Comparison, compare
+    from dumbbell.compare.ensemble import Ensemble, ensemble_for
+    from dumbbell.compare.judging import (
+        BackendAgreement,
+        Basis,
+        Difference,
+        Measured,
+        Outcome,
+    )
+    from dumbbell.compare.measures import MEASURES, Measure, Of, Scale, measures_of
+    from dumbbell.compare.quantity import Quantity
+    from dumbbell.compare.replicating import Arm, Replicates
+    from dumbbell.compare.rows import shown_rows
+    from dumbbell.compare.summary import Summary, equal_flows, summary_of
+    from dumbbell.compare.words import sentences
+
+_MODULE_OF = {
+    "Arm": "replicating",
+    "BackendAgreement": "judging",
+    "Basis": "judging",
+    "Cell": "cells",
+    "Comparison": "comparison",
+    "Difference": "judging",
+    "Ensemble": "ensemble",
+    "FailedCell": "cells",
+    "MEASURES": "measures",
+    "Measure": "measures",
+    "Measured": "judging",
+    "Of": "measures",
+    "Outcome": "judging",
+    "Quantity": "quantity",
+    "Replicates": "replicating",
+    "Scale": "measures",
+    "Summary": "summary",
+    "cells_of": "cells",
+    "compare": "comparison",
+    "ensemble_for": "ensemble",
+    "equal_flows": "summary",
+    "measures_of": "measures",
+    "sentences": "words",
+    "shown_rows": "rows",
+    "summary_of": "summary",
+}
+
+__all__ = [
+    "MEASURES",
+    "Arm",
+    "BackendAgreement",
+    "Basis",
+    "Cell",
+    "Comparison",
+    "Difference",
+    "Ensemble",
+    "FailedCell",
+    "Measure",
+    "Measured",
+    "Of",
+    "Outcome",
+    "Quantity",
+    "Replicates",
+    "Scale",
+    "Summary",
+    "cells_of",
+    "compare",
+    "ensemble_for",
+    "equal_flows",
+    "measures_of",
+    "sentences",
+    "shown_rows",
+    "summary_of",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name from its module on first use."""
+    if name in _MODULE_OF:
+        return getattr(import_module(f"dumbbell.compare.{_MODULE_OF[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,133 @@
+"""What is compared: experiments that differ in their file or in some settings."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dumbbell.errors import DumbbellError, SpecError
+from dumbbell.spec import Experiment, Setting, settings_applied
+from dumbbell.spec.toml_file import load
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One side of a comparison.
+
+    Attributes:
+        label: What tells it from the others, in a few words.
+        experiment: What is run.
+        settings: What was put in place of values of its file.
+        source: The file; empty for an experiment made in Python.
+    """
+
+    label: str
+    experiment: Experiment
+    settings: tuple[Setting, ...] = ()
+    source: str = ""
+
+    @property
+    def command(self) -> str:
+        """What one types to run it alone."""
+        return _command(self.source or "FILE.toml", self.settings)
+
+
+@dataclass(frozen=True, slots=True)
+class FailedCell:
+    """A side that could not be described or run.
+
+    Attributes:
+        label: As of a `Cell`.
+        settings: What was put in place of values of its file.
+        source: The file.
+        error: Why.
+        replication: The one that failed; None where none was begun.
+        backend: Where that was; empty where none was begun.
+    """
+
+    label: str
+    settings: tuple[Setting, ...]
+    source: str
+    error: DumbbellError
+    replication: int | None = None
+    backend: str = ""
+
+    @property
+    def command(self) -> str:
+        """What one types to see it fail again."""
+        again = _command(self.source or "FILE.toml", self.settings)
+        if self.replication is not None:
+            again += f" --backend {self.backend} --replication {self.replication}"
+        return again
+
+
+def _command(file: str, settings: Sequence[Setting]) -> str:
+    import shlex
+
+    parts = [part for each in settings for part in ("--set", str(each))]
+    return shlex.join(["dumbbell", "run", file, *parts])
+
+
+def cells_of(
+    files: Sequence[Path], settings: Sequence[Setting]
+) -> tuple[list[Cell], list[FailedCell]]:
+    """The cells of some files, crossed with the settings that have several values.
+
+    Args:
+        files: Experiments in TOML.
+        settings: Those of a path that occurs once hold in every cell; of a path that occurs
+            several times each is a cell, and such paths are crossed, the last one fastest.
+
+    Returns:
+        What can be run, and what is not allowed.
+
+    Raises:
+        SpecError: A file cannot be read, two cells are the same, or none is allowed.
+    """
+    values: dict[str, list[Setting]] = {}
+    for setting in settings:
+        values.setdefault(setting.path, []).append(setting)
+    varied = [path for path, each in values.items() if len(each) > 1]
+    documents = [(file, *load(file)) for file in files]
+    names = _names_of_files(files)
+    cells: list[Cell] = []
+    failed: list[FailedCell] = []
+    labels: Counter[str] = Counter()
+    for (file, document, folder), chosen in _crossed(documents, values):
+        told = [each.shown_value for each in chosen if each.path in varied]
+        own_name = [names[file]] if len(files) > 1 or not told else []
+        label = ": ".join([*own_name, ", ".join(told)] if told else own_name)
+        labels[label] += 1
+        if labels[label] > 1:
+            raise SpecError("--set", label, "values and files that differ from each other")
+        try:
+            described = settings_applied(document, chosen)
+            experiment = Experiment.read(described, {"folder": folder})
+        except SpecError as error:
+            failed.append(FailedCell(label, chosen, str(file), error))
+        else:
+            cells.append(Cell(label, experiment, chosen, str(file)))
+    if not cells:
+        raise failed[0].error
+    return cells, failed
+
+
+_Document = tuple[Path, dict[str, Any], Path]
+
+
+def _crossed(
+    documents: Sequence[_Document], values: dict[str, list[Setting]]
+) -> Iterator[tuple[_Document, tuple[Setting, ...]]]:
+    for document in documents:
+        for chosen in itertools.product(*values.values()):
+            yield document, chosen
+
+
+def _names_of_files(files: Sequence[Path]) -> dict[Path, str]:
+    """What to call each file: its name without the ending, or its path where names are the same."""
+    stems = Counter(file.stem for file in files)
+    return {file: file.stem if stems[file.stem] == 1 else str(file) for file in files}

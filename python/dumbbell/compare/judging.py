@@ -1,0 +1,335 @@
+"""What follows from replications: a number with its interval, a difference with what it means.
+
+The intervals are of one number each, at 95 %. What is *said* of differences holds for all rows of a
+table together: p-values are Holm's, over the rows and the cells.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dumbbell.claims import Pairing, Sides, Verdict
+from dumbbell.claims.rules import Agreement as AgreementRule
+from dumbbell.claims.rules.equivalent import (
+    DELAY_MARGIN_MS,
+    RATE_MARGIN_MBPS,
+    RATE_MARGIN_SHARE,
+)
+from dumbbell.compare.measures import Scale
+from dumbbell.compare.quantity import Quantity
+from dumbbell.compare.summary import Floats
+from dumbbell.stats import (
+    Estimate,
+    difference_interval,
+    equivalence,
+    geometric_interval,
+    holm,
+    paired_p_value,
+    student_interval,
+)
+from dumbbell.stats.estimate import IntervalKind
+
+LEVEL = 0.95
+FAMILYWISE = 0.05
+"""Chance that anything at all is said to differ where nothing does; and likewise to be the same."""
+LEAST_MEMBERS = 5
+"""Of an ensemble, before anything is said of a difference."""
+AGREEMENT_SHARE = 0.05
+"""Relative margin of the agreement of two backends."""
+
+
+class Basis(enum.Enum):
+    """What the two ends beside a number are."""
+
+    MEAN = "mean"
+    """95 % interval of the mean over replications (Student)."""
+    GEOMETRIC = "geometric mean"
+    """The same on a logarithmic scale, of a skewed quantity; of a difference, how many times."""
+    SPREAD = "spread"
+    """Least and greatest of an ensemble."""
+    CONSTANT = "the same in all runs"
+    """No interval: the replications do not differ."""
+    SINGLE = "one run"
+    """No interval: there is one."""
+    UNDEFINED = "not defined"
+    """No number: some run has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A number of an arm, or of a difference.
+
+    Attributes:
+        value: The mean, or the geometric mean; NaN where it is not defined.
+        low: Lower end of what `basis` says; NaN without one.
+        high: Upper end.
+        basis: What the ends are.
+        n: Replications behind it.
+    """
+
+    value: float
+    low: float
+    high: float
+    basis: Basis
+    n: int
+
+    @property
+    def has_ends(self) -> bool:
+        """Whether there is an interval or a spread."""
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
+
+class Outcome(enum.Enum):
+    """What may be said of a difference; the value is the word for it."""
+
+    DIFFERS = "differs"
+    SAME = "the same"
+    OPEN = "not decided"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A cell against the first one, on one backend.
+
+    Attributes:
+        quantity: Of what.
+        cell: Label of the one.
+        base: Label of the other.
+        backend: Where both ran.
+        measured: The cell less the base, pair by pair; of basis ``GEOMETRIC`` the cell over the
+            base.
+        margin: What does not matter, in the quantity's unit; None where nothing says so.
+        p_value: Holm's, of "there is no difference"; NaN where no test was made.
+        p_equivalence: Holm's, of "it is as large as the margin"; NaN where no test was made.
+        outcome: What may be said.
+    """
+
+    quantity: Quantity
+    cell: str
+    base: str
+    backend: str
+    measured: Measured
+    margin: float | None
+    p_value: float = math.nan
+    p_equivalence: float = math.nan
+    outcome: Outcome = Outcome.OPEN
+
+
+@dataclass(frozen=True, slots=True)
+class BackendAgreement:
+    """One backend against another, in one cell.
+
+    Attributes:
+        quantity: Of what.
+        cell: Label.
+        backend: The one.
+        other: What it is compared with.
+        measured: The one less the other, pair by pair.
+        margin: The larger of 5 % of the other and one packet's time or 0.5 ms (of rates, what does
+            not matter); None where nothing says what matters.
+        outcome: ``SAME`` where they agree.
+    """
+
+    quantity: Quantity
+    cell: str
+    backend: str
+    other: str
+    measured: Measured
+    margin: float | None
+    outcome: Outcome
+
+
+def measured(values: Floats, scale: Scale, *, is_ensemble: bool = False) -> Measured:
+    """A number of an arm with what may honestly stand beside it.
+
+    Args:
+        values: One a replication.
+        scale: Of the quantity.
+        is_ensemble: Whether the replications are members of an ensemble.
+    """
+    plain = _without_interval(values)
+    if plain is not None:
+        return plain
+    if is_ensemble:
+        return _spread(values)
+    if scale is Scale.TAIL and (values > 0).all():
+        return _of(geometric_interval(values, LEVEL), Basis.GEOMETRIC)
+    return _of(student_interval(values, LEVEL), Basis.MEAN)
+
+
+def margin_of(quantity: Quantity, capacity_bps: float) -> float | None:
+    """What does not matter, in the quantity's unit.
+
+    Args:
+        quantity: Of what.
+        capacity_bps: The most that is possible, of a rate; infinite where nothing limits it.
+    """
+    match quantity.measure.scale:
+        case Scale.DELAY:
+            return DELAY_MARGIN_MS * (1.0 if quantity.unit == "ms" else 1e-3)
+        case Scale.RATE:
+            return 1e6 * min(RATE_MARGIN_MBPS, RATE_MARGIN_SHARE * capacity_bps / 1e6)
+        case Scale.SHARE:
+            return RATE_MARGIN_SHARE
+        case Scale.TAIL | Scale.OTHER:
+            return None
+
+
+def paired(
+    quantity: Quantity,
+    sides: tuple[str, str, str],
+    ours: Floats,
+    base: Floats,
+    margin: float | None,
+    *,
+    is_ensemble: bool = False,
+) -> Difference:
+    """One difference; what is said of it waits for the others (`judged`).
+
+    Args:
+        quantity: Of what.
+        sides: Labels of the cell and of the base, and the backend.
+        ours: The cell's numbers, one a replication.
+        base: The base's, of the same replications.
+        margin: What does not matter.
+        is_ensemble: Whether replications are members of an ensemble.
+    """
+    cell, against, backend = sides
+    n = min(len(ours), len(base))
+    ours, base = ours[:n], base[:n]
+    differences = ours - base
+    found = Difference(quantity, cell, against, backend, measured(differences, Scale.OTHER), margin)
+    if found.measured.basis is Basis.UNDEFINED or n < 2:
+        return found
+    if not differences.any():
+        return replace(found, outcome=Outcome.SAME)  # a fact, which needs no test
+    if is_ensemble:
+        outcome = _outcome_of_spread(differences, margin)
+        spread = measured(differences, Scale.OTHER, is_ensemble=True)
+        return replace(found, measured=spread, outcome=outcome)
+    if quantity.measure.scale is Scale.TAIL and (ours > 0).all() and (base > 0).all():
+        ratios = ours / base
+        times = _without_interval(ratios) or _of(
+            geometric_interval(ratios, LEVEL, kind=IntervalKind.GEOMETRIC_RATIO), Basis.GEOMETRIC
+        )
+        times = replace(times, basis=Basis.GEOMETRIC)
+        return replace(found, measured=times, p_value=paired_p_value(np.log(ratios)))
+    p_equivalence = math.nan
+    if margin is not None:
+        p_equivalence = equivalence(difference_interval(ours, base, LEVEL), margin).p_value
+    return replace(found, p_value=paired_p_value(differences), p_equivalence=p_equivalence)
+
+
+def judged(differences: Sequence[Difference]) -> list[Difference]:
+    """What may be said of all differences of a table together.
+
+    *The same* where the difference is within the margin (two one-sided tests, each at 2.5 %, as a
+    95 % interval inside the margin); else *differs* where it is not zero at 5 %. Both p-values are
+    adjusted by Holm, so each kind of statement is wrong anywhere in the table in 5 % of tables.
+    """
+    against_zero = _adjusted([each.p_value for each in differences])
+    within = _adjusted([each.p_equivalence for each in differences])
+    found = []
+    for each, p_value, p_equivalence in zip(differences, against_zero, within, strict=True):
+        outcome = each.outcome
+        if p_equivalence <= FAMILYWISE / 2:
+            outcome = Outcome.SAME
+        elif p_value <= FAMILYWISE:
+            outcome = Outcome.DIFFERS
+        found.append(replace(each, p_value=p_value, p_equivalence=p_equivalence, outcome=outcome))
+    return found
+
+
+def agreement(
+    quantity: Quantity,
+    sides: tuple[str, str, str],
+    ours: Floats,
+    other: Floats,
+    *,
+    capacity_bps: float,
+    packet_s: float,
+    is_ensemble: bool = False,
+) -> BackendAgreement:
+    """Whether two backends agree, by the rule for backends (`dumbbell.claims.Agreement`).
+
+    Args:
+        quantity: Of what.
+        sides: Label of the cell, the backend, and the one it is compared with.
+        ours: One number a replication.
+        other: Of the same replications: generators draw the same numbers on both.
+        capacity_bps: The most that is possible, of a rate.
+        packet_s: Time of a packet at the narrowest link.
+        is_ensemble: Whether replications are members of an ensemble.
+    """
+    cell, backend, against = sides
+    n = min(len(ours), len(other))
+    ours, other = ours[:n], other[:n]
+    found = measured(ours - other, Scale.OTHER, is_ensemble=is_ensemble)
+    scale = quantity.measure.scale
+    in_unit = 1e3 if quantity.unit == "ms" else 1.0
+    floor = (
+        max(packet_s, 0.5e-3) * in_unit
+        if scale in (Scale.DELAY, Scale.TAIL)
+        else margin_of(quantity, capacity_bps)
+    )
+    if floor is None or found.basis is Basis.UNDEFINED:
+        return BackendAgreement(quantity, cell, backend, against, found, None, Outcome.OPEN)
+    rule = AgreementRule(
+        relative=AGREEMENT_SHARE, floor=floor, unit=quantity.unit, is_tail=scale is Scale.TAIL
+    )
+    evidence = Sides(ours, other, Pairing.SHARED_STREAMS)
+    margin = rule.margin(evidence)
+    if is_ensemble:
+        outcome = _outcome_of_spread(ours - other, margin)
+    else:
+        outcome = _OUTCOMES.get(rule.decide(evidence).verdict, Outcome.OPEN)
+    return BackendAgreement(quantity, cell, backend, against, found, margin, outcome)
+
+
+_OUTCOMES = {Verdict.REPRODUCED: Outcome.SAME, Verdict.NOT_REPRODUCED: Outcome.DIFFERS}
+
+
+def _without_interval(values: Floats) -> Measured | None:
+    n = len(values)
+    if not n or not np.isfinite(values).all():
+        return Measured(math.nan, math.nan, math.nan, Basis.UNDEFINED, n)
+    value = float(values.mean())
+    if n == 1:
+        return Measured(value, math.nan, math.nan, Basis.SINGLE, n)
+    # Rounding gives equal numbers a spread of some last digits.
+    if float(np.ptp(values)) <= 1e-12 * abs(value):
+        return Measured(value, math.nan, math.nan, Basis.CONSTANT, n)
+    return None
+
+
+def _of(estimate: Estimate, basis: Basis) -> Measured:
+    return Measured(estimate.value, estimate.low, estimate.high, basis, estimate.n)
+
+
+def _spread(values: Floats) -> Measured:
+    low, high = float(values.min()), float(values.max())
+    return Measured(float(values.mean()), low, high, Basis.SPREAD, len(values))
+
+
+def _outcome_of_spread(differences: Floats, margin: float | None) -> Outcome:
+    """Of an ensemble, which is no sample: what holds for each of its members."""
+    if len(differences) < LEAST_MEMBERS:
+        return Outcome.OPEN
+    if margin is not None and bool((abs(differences) <= margin).all()):
+        return Outcome.SAME
+    least = margin or 0.0
+    one_way = (differences > least).all() or (differences < -least).all()
+    return Outcome.DIFFERS if one_way else Outcome.OPEN
+
+
+def _adjusted(p_values: Sequence[float]) -> list[float]:
+    """Holm's, of those that there are."""
+    found = np.array(p_values, dtype=np.float64)
+    there = ~np.isnan(found)
+    found[there] = holm(found[there])
+    return [float(each) for each in found]

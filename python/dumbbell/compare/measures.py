@@ -1,0 +1,279 @@
+"""Which numbers a run is reduced to, for every table, comparison, sweep and export.
+
+Each is a function of `dumbbell.metrics`, taken of one flow, several equal flows together, a queue,
+a probe or the whole network.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from dumbbell.metrics import METRICS
+from dumbbell.tables import Run
+
+Subject = int | Sequence[int]
+"""Index of a flow, queue or probe; of equal flows the indices of all; of the network nothing."""
+
+
+class Of(enum.StrEnum):
+    """What a number is of; the value begins its path."""
+
+    NETWORK = "network"
+    FLOWS = "flows"
+    """Equal flows together: those of a flow with a ``count``."""
+    FLOW = "flow"
+    PROBE = "probe"
+    QUEUE = "queue"
+
+
+class Scale(enum.Enum):
+    """What makes a difference of two such numbers matter, and how they spread."""
+
+    DELAY = "delay"
+    """Differences below 2 ms do not matter."""
+    TAIL = "tail"
+    """A delay whose values are strongly skewed: compared on a logarithmic scale, by ratios."""
+    RATE = "rate"
+    """Differences below 3 Mbit/s or 3 % of what is possible do not matter, whichever is less."""
+    SHARE = "share"
+    """A rate over what is possible."""
+    OTHER = "other"
+    """Nothing was written down of what matters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A number that a summary has.
+
+    Attributes:
+        of: What it is of.
+        name: How a path ends: ``rtt_p95_ms``.
+        metric: The registered function behind it.
+        words: What to call it in a table, without its unit.
+        scale: How it is compared.
+        shown: Whether a comparison's table has it; the others are in its JSON.
+        watched: Whether a precision that is asked for is asked of it.
+        compute: From a run and a subject to the number.
+        of_transfers: Whether only flows that send transfers have it.
+    """
+
+    of: Of
+    name: str
+    metric: str
+    words: str
+    scale: Scale
+    shown: bool
+    watched: bool
+    compute: Callable[[Run, Subject], float]
+    of_transfers: bool = False
+
+    @property
+    def unit(self) -> str:
+        """As the metric's."""
+        return METRICS[self.metric].unit
+
+    @property
+    def shown_unit(self) -> tuple[str, float]:
+        """The unit of tables, and by what a value is multiplied for it."""
+        if self.unit == "s" and not self.of_transfers:
+            return "ms", 1e3
+        if self.unit == "bit/s":
+            return "Mbit/s", 1e-6
+        if self.unit == "1" and self.metric != "jain_index":
+            return "%", 100.0
+        return ("" if self.unit == "1" else self.unit), 1.0
+
+
+_Take = Callable[[Callable[..., float], Run, Subject], float]
+"""How a metric is asked for one number of one subject."""
+
+
+def _plain(function: Callable[..., float], run: Run, subject: Subject) -> float:
+    return float(function(run, subject))
+
+
+def _whole(function: Callable[..., float], run: Run, subject: Subject) -> float:
+    return float(function(run))
+
+
+def _probe(function: Callable[..., float], run: Run, subject: Subject) -> float:
+    return float(function(run, [subject]))
+
+
+def _level_of_queue(q: float) -> _Take:
+    return lambda function, run, subject: float(function(run, subject, q))
+
+
+def _level_of_probe(q: float) -> _Take:
+    return lambda function, run, subject: float(function(run, q, [subject]))
+
+
+def _level_of_flows(q: float) -> _Take:
+    return lambda function, run, subject: float(function(run, q, subject))
+
+
+def _level_of_all(q: float) -> _Take:
+    return lambda function, run, subject: float(function(run, q))
+
+
+def _first(subject: Subject) -> int:
+    return subject if isinstance(subject, int) else subject[0]
+
+
+def _measure(
+    of: Of,
+    metric: str,
+    words: str,
+    scale: Scale = Scale.OTHER,
+    *,
+    name: str = "",
+    take: _Take = _plain,
+    shown: bool = False,
+    watched: bool = False,
+    of_transfers: bool = False,
+) -> Measure:
+    function = METRICS[metric].function
+
+    def compute(run: Run, subject: Subject) -> float:
+        return take(function, run, subject)
+
+    return Measure(of, name or metric, metric, words, scale, shown, watched, compute, of_transfers)
+
+
+def _completion(of: Of) -> list[Measure]:
+    """Of transfers, where there are some."""
+    take, level = (_whole, _level_of_all) if of is Of.NETWORK else (_plain, _level_of_flows)
+    return [
+        _measure(of, "begun_transfers", "transfers begun", take=take, of_transfers=True),
+        _measure(of, "completed_transfers", "transfers completed", take=take, of_transfers=True),
+        _measure(
+            of,
+            "mean_completion_time_s",
+            "completion time, mean",
+            Scale.TAIL,
+            take=take,
+            shown=True,
+            watched=True,
+            of_transfers=True,
+        ),
+        *(
+            _measure(
+                of,
+                "completion_time_quantiles_s",
+                f"completion time, {percent} %",
+                Scale.TAIL,
+                name=f"completion_time_p{percent}_s",
+                take=level(percent / 100),
+                shown=percent != 99,
+                of_transfers=True,
+            )
+            for percent in (50, 95, 99)
+        ),
+    ]
+
+
+def _round_trips() -> list[Measure]:
+    """Of a probe: least, quartiles, tails."""
+    rows = (
+        ("min_rtt_ms", "least", 0.0, Scale.DELAY),
+        ("rtt_p25_ms", "25 %", 0.25, Scale.DELAY),
+        ("rtt_p50_ms", "50 %", 0.5, Scale.DELAY),
+        ("rtt_p75_ms", "75 %", 0.75, Scale.DELAY),
+        ("rtt_p95_ms", "95 %", 0.95, Scale.DELAY),
+        ("rtt_p99_ms", "99 %", 0.99, Scale.TAIL),
+        ("max_rtt_ms", "most", 1.0, Scale.TAIL),
+    )
+    return [
+        _measure(
+            Of.PROBE,
+            "ping_rtt_quantiles_ms",
+            f"round trip, {words}",
+            scale,
+            name=name,
+            take=_level_of_probe(q),
+            shown=name in ("rtt_p95_ms", "rtt_p99_ms"),
+        )
+        for name, words, q, scale in rows
+    ]
+
+
+def _sojourn_times() -> list[Measure]:
+    """Of a queue: median and tails."""
+    return [
+        _measure(
+            Of.QUEUE,
+            "sojourn_quantile_s",
+            f"sojourn, {percent} %",
+            Scale.TAIL if percent > 95 else Scale.DELAY,
+            name=f"sojourn_p{percent}_s",
+            take=_level_of_queue(percent / 100),
+            shown=percent == 95,
+        )
+        for percent in (50, 95, 99)
+    ]
+
+
+_MEASURES: tuple[Measure, ...] = (
+    _measure(Of.NETWORK, "total_goodput_bps", "goodput, all flows", Scale.RATE, take=_whole),
+    _measure(Of.NETWORK, "jain_index", "Jain's index", take=_whole, shown=True),
+    *_completion(Of.NETWORK),
+    _measure(Of.FLOWS, "total_goodput_bps", "goodput, sum", Scale.RATE, shown=True, watched=True),
+    _measure(
+        Of.FLOWS,
+        "path_capacity_bps",
+        "capacity of the way",
+        take=lambda function, run, subject: float(function(run, _first(subject))),
+    ),
+    _measure(Of.FLOWS, "capacity_share", "share of capacity", Scale.SHARE),
+    _measure(Of.FLOWS, "jain_index", "Jain's index"),
+    _measure(Of.FLOWS, "flow_loss_ratio", "loss", name="loss_ratio", shown=True),
+    _measure(Of.FLOWS, "mean_delay_s", "delay, mean", Scale.DELAY),
+    _measure(Of.FLOWS, "max_delay_s", "delay, most", Scale.TAIL),
+    *_completion(Of.FLOWS),
+    _measure(Of.FLOW, "sending_rate_pps", "datagrams sent"),
+    _measure(Of.FLOW, "sending_rate_bps", "sent", Scale.RATE),
+    _measure(Of.FLOW, "goodput_bps", "goodput", Scale.RATE, shown=True, watched=True),
+    _measure(Of.FLOW, "path_capacity_bps", "capacity of the way"),
+    _measure(Of.FLOW, "capacity_share", "share of capacity", Scale.SHARE),
+    _measure(Of.FLOW, "flow_loss_ratio", "loss", name="loss_ratio", shown=True),
+    _measure(Of.FLOW, "mean_delay_s", "delay, mean", Scale.DELAY, shown=True),
+    _measure(Of.FLOW, "max_delay_s", "delay, most", Scale.TAIL),
+    *_completion(Of.FLOW),
+    _measure(Of.PROBE, "echo_requests", "sent", name="sent", take=_probe),
+    _measure(
+        Of.PROBE,
+        "mean_ping_rtt_ms",
+        "round trip, mean",
+        Scale.DELAY,
+        name="mean_rtt_ms",
+        take=_probe,
+        shown=True,
+        watched=True,
+    ),
+    *_round_trips(),
+    _measure(Of.PROBE, "ping_loss_ratio", "loss", name="loss_ratio", take=_probe, shown=True),
+    _measure(Of.QUEUE, "arrival_rate_pps", "arrivals"),
+    _measure(Of.QUEUE, "throughput_bps", "throughput", Scale.RATE),
+    _measure(Of.QUEUE, "utilization", "busy", Scale.SHARE, shown=True),
+    _measure(Of.QUEUE, "loss_ratio", "dropped", shown=True),
+    _measure(Of.QUEUE, "mark_ratio", "marked"),
+    _measure(Of.QUEUE, "mean_system_pkts", "packets in the system, mean"),
+    _measure(Of.QUEUE, "mean_backlog_pkts", "backlog, mean"),
+    _measure(Of.QUEUE, "mean_sojourn_s", "sojourn, mean", Scale.DELAY, shown=True, watched=True),
+    _measure(Of.QUEUE, "mean_wait_s", "waiting time, mean", Scale.DELAY),
+    *_sojourn_times(),
+    _measure(Of.QUEUE, "max_sojourn_s", "sojourn, most", Scale.TAIL),
+)
+
+MEASURES: Mapping[tuple[Of, str], Measure] = MappingProxyType(
+    {(each.of, each.name): each for each in _MEASURES}
+)
+"""What a summary has, by what it is of and name, in the order of tables."""
+
+
+def measures_of(of: Of) -> tuple[Measure, ...]:
+    """The measures of one kind, in the order of tables."""
+    return tuple(each for each in _MEASURES if each.of is of)

@@ -1,0 +1,255 @@
+"""Replications of cells on one or several backends, each run reduced to its summary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dumbbell.backends import BatchProgress, Cancellation, Failure, run_many, threads_for
+from dumbbell.compare.cells import Cell, FailedCell
+from dumbbell.compare.ensemble import Ensemble, Member
+from dumbbell.compare.quantity import Quantity
+from dumbbell.compare.rows import watched_rows
+from dumbbell.compare.summary import Floats, Summary, summary_of
+from dumbbell.errors import DumbbellError, RunError
+from dumbbell.spec import Experiment
+from dumbbell.stats import StoppingPoint, StoppingRule
+from dumbbell.sweep import Progress, ProgressCallback
+from dumbbell.tables import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """A cell on a backend.
+
+    Attributes:
+        cell: Its label.
+        backend: Where it runs.
+    """
+
+    cell: str
+    backend: str
+
+
+@dataclass(frozen=True)
+class Replicates:
+    """Summaries of an arm's replications 0 to n - 1.
+
+    Attributes:
+        summaries: In order of the replications.
+        stopped_because: A sentence; empty where somebody stopped it.
+        precise: Whether the precision that was asked for was reached; True where none was.
+        kept: The runs of the first replications, as many as were asked for.
+    """
+
+    summaries: tuple[Summary, ...]
+    stopped_because: str = ""
+    precise: bool = True
+    kept: tuple[Run, ...] = ()
+
+    @property
+    def n(self) -> int:
+        """How many."""
+        return len(self.summaries)
+
+    def values(self, quantity: Quantity) -> Floats:
+        """A number of each replication, shape (n,); NaN where a run has none."""
+        each = [summary.values.get(quantity, np.nan) for summary in self.summaries]
+        return np.array(each, dtype=np.float64)
+
+
+@dataclass
+class _Arm:
+    """An arm under way."""
+
+    arm: Arm
+    cell: Cell
+    summaries: dict[int, Summary] = field(default_factory=dict)
+    kept: dict[int, Run] = field(default_factory=dict)
+    ended: StoppingPoint | None = None
+    failed: FailedCell | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self.ended is None and self.failed is None
+
+    def prefix(self) -> tuple[Summary, ...]:
+        """What is there without a gap."""
+        found: list[Summary] = []
+        while len(found) in self.summaries:
+            found.append(self.summaries[len(found)])
+        return tuple(found)
+
+    def fail(self, error: DumbbellError, replication: int | None = None) -> None:
+        """Of several failures the first in order of the replications counts."""
+        earlier = self.failed
+        if earlier is not None and (earlier.replication or 0) <= (replication or 0):
+            return
+        cell = self.cell
+        self.failed = FailedCell(
+            cell.label, cell.settings, cell.source, error, replication, self.arm.backend
+        )
+
+
+class Replicating:
+    """Runs arms until each has as many replications, or is as precise, as was asked for."""
+
+    def __init__(
+        self,
+        cells: Sequence[Cell],
+        backends: Sequence[str],
+        rule: StoppingRule,
+        *,
+        ensemble: Ensemble | None = None,
+        jobs: int = 0,
+        memory_bytes: int | None = None,
+        keep: int = 0,
+        on_progress: ProgressCallback | None = None,
+        cancel: Cancellation | None = None,
+    ) -> None:
+        """See `compare`."""
+        self._arms = [
+            _Arm(Arm(cell.label, backend), cell) for backend in backends for cell in cells
+        ]
+        self._rule = rule
+        self._ensemble = ensemble
+        self._jobs = jobs
+        self._memory_bytes = memory_bytes
+        self._keep = keep
+        self._on_progress = on_progress
+        self._cancel = cancel
+        self._done = 0
+        self.interrupted = False
+
+    def run(self) -> None:
+        """Do it; what came of it is in `results` and `failed`.
+
+        Raises:
+            DumbbellError: A backend can run none of the cells, for example a kernel that has not
+                been built.
+        """
+        for arm in self._arms:
+            self._check(arm)
+        for backend in dict.fromkeys(arm.arm.backend for arm in self._arms):
+            failed = [arm.failed for arm in self._arms if arm.arm.backend == backend]
+            if failed[0] is not None and all(failed):
+                raise failed[0].error
+        begun = 0
+        while (look := self._rule.next_look(begun)) is not None:
+            open_arms = [arm for arm in self._arms if arm.is_open]
+            for backend in dict.fromkeys(arm.arm.backend for arm in open_arms):
+                batch = [arm for arm in open_arms if arm.arm.backend == backend]
+                self._run(batch, begun, look)
+                if self._is_cancelled or self.interrupted:
+                    self.interrupted = True
+                    return
+            for arm in open_arms:
+                if arm.failed is None:
+                    arm.ended = self._rule.stopping_point(_watched(arm.prefix()))
+            if not any(arm.is_open for arm in self._arms):
+                return
+            begun = look
+
+    @property
+    def results(self) -> dict[Arm, Replicates]:
+        """Of the arms that did not fail and have a replication."""
+        found: dict[Arm, Replicates] = {}
+        for each in self._arms:
+            summaries = each.prefix()
+            if each.failed is None and summaries:
+                kept = tuple(each.kept[i] for i in range(len(summaries)) if i in each.kept)
+                point = each.ended
+                found[each.arm] = Replicates(
+                    summaries,
+                    stopped_because="" if point is None else point.reason,
+                    precise=point is not None and point.precise,
+                    kept=kept,
+                )
+        return found
+
+    @property
+    def failed(self) -> list[FailedCell]:
+        """Of the arms that did."""
+        return [arm.failed for arm in self._arms if arm.failed is not None]
+
+    @property
+    def _is_cancelled(self) -> bool:
+        return self._cancel is not None and self._cancel.is_set()
+
+    def _check(self, arm: _Arm) -> None:
+        """Whether it can be run at all: before any is, and each for itself."""
+        try:
+            threads_for(
+                [arm.cell.experiment],
+                backend=arm.arm.backend,
+                jobs=self._jobs,
+                memory_bytes=self._memory_bytes,
+            )
+        except DumbbellError as error:
+            arm.fail(error)
+
+    def _run(self, arms: Sequence[_Arm], begun: int, look: int) -> None:
+        places = [(arm, replication) for replication in range(begun, look) for arm in arms]
+        experiments = [arm.cell.experiment for arm in arms]
+        backend, memory_bytes = arms[0].arm.backend, self._memory_bytes
+        threads = threads_for(
+            experiments, backend=backend, jobs=self._jobs, memory_bytes=memory_bytes
+        )
+
+        def jobs() -> Iterator[tuple[Experiment | Member, int]]:
+            for arm, replication in places:
+                yield self._described(arm.cell.experiment, replication), replication
+
+        def on_failure(failure: Failure) -> None:
+            arm, replication = places[failure.index]
+            arm.fail(RunError(failure.message, failure.kind), replication)
+
+        try:
+            running = run_many(
+                jobs(),
+                backend=backend,
+                jobs=threads,
+                memory_bytes=memory_bytes,
+                cancel=self._cancel,
+                on_progress=self._tell(look),
+                on_failure=on_failure,
+            )
+            for index, run in running:
+                arm, replication = places[index]
+                arm.summaries[replication] = summary_of(run)
+                if replication < self._keep:
+                    arm.kept[replication] = run
+        except KeyboardInterrupt:
+            self.interrupted = True
+        self._done += len(places)
+
+    def _described(self, experiment: Experiment, replication: int) -> Experiment | Member:
+        if self._ensemble is None:
+            return experiment
+        return self._ensemble.member(experiment, replication)
+
+    def _tell(self, look: int) -> Callable[[BatchProgress], None] | None:
+        show, begun = self._on_progress, self._done
+        if show is None:
+            return None
+        # As far as is known: an arm that is not precise then goes on.
+        ended = [arm.ended for arm in self._arms if arm.failed is None]
+        total = sum(look if point is None else point.n for point in ended)
+
+        def tell(progress: BatchProgress) -> None:
+            show(Progress("comparison", min(begun + progress.done, total), total, "runs"))
+
+        return tell
+
+
+def _watched(summaries: Sequence[Summary]) -> Mapping[str, Floats]:
+    """What a precision is asked of, by path."""
+    if not summaries:
+        return {"": np.zeros(0)}
+    rows = watched_rows(summaries[0])
+    return {
+        each.path: np.array([summary.values.get(each, np.nan) for summary in summaries])
+        for each in rows
+    } or {"": np.zeros(len(summaries))}

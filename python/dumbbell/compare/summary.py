@@ -1,0 +1,143 @@
+"""A run reduced to the numbers that are said of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dumbbell.compare.measures import Of, Subject, measures_of
+from dumbbell.compare.quantity import Quantity
+from dumbbell.errors import DumbbellError, SpecError
+from dumbbell.spec import Resolved
+from dumbbell.spec.refusal import nearest
+from dumbbell.tables import Run
+
+Floats: TypeAlias = NDArray[np.float64]
+_MEMBER = re.compile(r"(?P<base>.+)-(?P<number>[1-9][0-9]*)")
+_TRANSFERS = frozenset({"sized", "closed_loop", "arrivals"})
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """The numbers of a run.
+
+    Attributes:
+        quantities: What there is, in the order of tables; one object for runs of one description.
+        numbers: The value of each, shape (quantities,); NaN where it is not defined.
+        groups: Name of a group of equal flows to the names of its flows.
+    """
+
+    quantities: tuple[Quantity, ...]
+    numbers: Floats
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def values(self) -> Mapping[Quantity, float]:
+        """Quantity to number."""
+        return dict(zip(self.quantities, self.numbers.tolist(), strict=True))
+
+    def __getitem__(self, quantity: Quantity | str) -> float:
+        """A number by its quantity or path.
+
+        Raises:
+            SpecError: The run has no such number.
+        """
+        wanted = Quantity.parse(quantity) if isinstance(quantity, str) else quantity
+        if wanted not in self.values:
+            paths = [each.path for each in self.values]
+            allowed = "a flow, queue or probe of the run by its name"
+            raise SpecError("quantity", wanted.path, allowed, nearest(wanted.path, paths))
+        return self.values[wanted]
+
+    def names(self, of: Of) -> list[str]:
+        """Names of the flows, groups, queues or probes that it is about."""
+        return list(dict.fromkeys(each.name for each in self.values if each.of is of))
+
+    def of(self, of: Of, name: str = "") -> dict[str, float]:
+        """Measure to number, of one flow, group, queue or probe, or of the network."""
+        return {
+            quantity.metric: value
+            for quantity, value in self.values.items()
+            if quantity.of is of and quantity.name == name
+        }
+
+
+def summary_of(run: Run) -> Summary:
+    """All of a run's numbers.
+
+    Flows that send transfers, and no others, have completion times; equal flows (`equal_flows`) are
+    summed up as well as listed.
+
+    Raises:
+        DumbbellError: The run was imported and has no description.
+    """
+    if run.spec is None:
+        raise DumbbellError("a summary needs the description, which an imported run has not")
+    described = Resolved(run.spec)
+    found = dict(_numbers(run, described))
+    names = run.flow_names
+    groups = {
+        name: tuple(names[index] for index in members)
+        for name, members in equal_flows(described.mapping).items()
+    }
+    return Summary(_shared(tuple(found)), np.array([*found.values()], dtype=np.float64), groups)
+
+
+@lru_cache(maxsize=64)
+def _shared(quantities: tuple[Quantity, ...]) -> tuple[Quantity, ...]:
+    """One object for equal ones: a hundred thousand summaries keep numbers only."""
+    return quantities
+
+
+def equal_flows(spec: Mapping[str, Any]) -> dict[str, list[int]]:
+    """Groups of flows that differ in nothing but the number behind their name.
+
+    Args:
+        spec: A resolved description, in which a flow ``download`` with ``count = 10`` has become
+            ``download-1`` to ``download-10``.
+
+    Returns:
+        ``download`` to the places of its flows; groups of one are none.
+    """
+    groups: dict[tuple[str, str], list[int]] = {}
+    for index, flow in enumerate(spec["flows"]):
+        member = _MEMBER.fullmatch(flow["name"])
+        if member is not None:
+            rest = {key: value for key, value in flow.items() if key != "name"}
+            alike = json.dumps(rest, sort_keys=True)
+            groups.setdefault((member["base"], alike), []).append(index)
+    found: dict[str, list[int]] = {}
+    for (base, _), members in groups.items():
+        if len(members) > 1:
+            found.setdefault(base, members)
+    return found
+
+
+def _numbers(run: Run, described: Resolved) -> Iterator[tuple[Quantity, float]]:
+    kinds = [flow.source.kind for flow in described.flows]
+    for of, name, subject, flows in _subjects(run, described):
+        sends = any(kinds[flow] in _TRANSFERS for flow in flows)
+        for measure in measures_of(of):
+            if sends or not measure.of_transfers:
+                yield Quantity(of, name, measure.name), measure.compute(run, subject)
+
+
+def _subjects(run: Run, described: Resolved) -> Iterator[tuple[Of, str, Subject, Sequence[int]]]:
+    """What there is to measure: kind, name, what a metric takes, and the flows it is about."""
+    flows = range(len(run.flow_names))
+    yield Of.NETWORK, "", (), flows
+    for base, members in equal_flows(described.mapping).items():
+        yield Of.FLOWS, base, members, members
+    for index, name in enumerate(run.flow_names):
+        yield Of.FLOW, name, index, (index,)
+    for index, name in enumerate(run.probe_names):
+        yield Of.PROBE, name, index, ()
+    for index, name in enumerate(run.queue_names):
+        yield Of.QUEUE, name, index, ()

@@ -1,0 +1,120 @@
+"""A comparison in sentences: what differs, what is the same, of what nothing can be said."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from dumbbell.compare.comparison import Comparison
+from dumbbell.compare.judging import BackendAgreement, Basis, Difference, Outcome
+from dumbbell.compare.quantity import Quantity
+
+
+def sentences(comparison: Comparison) -> list[str]:
+    """What may be said of every pair of cells and of backends; nothing of one run."""
+    if all(each.n < 2 for each in comparison.results.values()):
+        return []
+    return [*_of_cells(comparison), *_of_backends(comparison)]
+
+
+def shown_number(quantity: Quantity, value: float) -> str:
+    """A value in the unit of tables."""
+    return digits(value * quantity.measure.shown_unit[1])
+
+
+def digits(value: float, significant: int = 3) -> str:
+    """So many significant digits, and no fewer than those before the point."""
+    if not math.isfinite(value):
+        return "-"
+    if value and (abs(value) >= 1e6 or abs(value) < 1e-3):
+        return f"{value:.{significant - 1}e}"
+    text = f"{value:#.{significant}g}".rstrip(".")
+    return text if "e" not in text else f"{value:.0f}"
+
+
+def with_reach(value: float, reach: float) -> str:
+    """``31.03 ±0.01``: two digits of the reach where four of the value show them."""
+    size = max(abs(value), reach)
+    if not math.isfinite(size) or not 1e-3 <= size < 1e6 or reach <= 0.0:
+        return f"{digits(value)} ±{digits(reach, 2)}"
+    of_reach, of_value = 1 - math.floor(math.log10(reach)), 3 - math.floor(math.log10(size))
+    decimals = max(0, min(of_reach, of_value))
+    # Rounded up where it is less than the last digit: nothing is known better than it is shown.
+    shown = max(reach, 10.0**-decimals)
+    return f"{value:.{decimals}f} ±{shown:.{decimals}f}"
+
+
+def with_unit(quantity: Quantity, value: float) -> str:
+    """A value with the unit of tables."""
+    return f"{shown_number(quantity, value)} {quantity.measure.shown_unit[0]}".rstrip()
+
+
+def _of_cells(comparison: Comparison) -> Iterator[str]:
+    several = len(comparison.backends) > 1
+    pairs = dict.fromkeys((each.backend, each.cell, each.base) for each in comparison.differences)
+    for backend, cell, base in pairs:
+        rows = [
+            each for each in comparison.differences if (each.backend, each.cell) == (backend, cell)
+        ]
+        where = f" ({backend})" if several else ""
+        said = _said(comparison, rows)
+        yield f"{cell} in place of {base}{where}: {said}."
+
+
+def _said(comparison: Comparison, rows: Sequence[Difference]) -> str:
+    parts = []
+    differing = [each for each in rows if each.outcome is Outcome.DIFFERS]
+    if differing:
+        parts.append(", ".join(_change(comparison, each) for each in differing))
+    same = [each for each in rows if each.outcome is Outcome.SAME]
+    if same:
+        parts.append("the same: " + ", ".join(_same(each) for each in same))
+    undecided = [each.quantity.words for each in rows if each.outcome is Outcome.OPEN]
+    if undecided:
+        parts.append("not decided: " + ", ".join(undecided))
+    return "; ".join(parts) or "nothing to compare"
+
+
+def _change(comparison: Comparison, each: Difference) -> str:
+    before, after = (
+        comparison.measured(each.quantity, label, each.backend).value
+        for label in (each.base, each.cell)
+    )
+    first = shown_number(each.quantity, before)
+    return f"{each.quantity.words} from {first} to {with_unit(each.quantity, after)}"
+
+
+def _same(each: Difference) -> str:
+    if each.measured.basis is Basis.CONSTANT and each.measured.value == 0:
+        return f"{each.quantity.words} (in every run)"
+    margin = each.margin or 0.0
+    return f"{each.quantity.words} (within {with_unit(each.quantity, margin)})"
+
+
+def _of_backends(comparison: Comparison) -> Iterator[str]:
+    pairs = dict.fromkeys((each.cell, each.backend, each.other) for each in comparison.agreements)
+    for cell, backend, other in pairs:
+        rows = [
+            each for each in comparison.agreements if (each.cell, each.backend) == (cell, backend)
+        ]
+        parts = []
+        for outcome, words in (
+            (Outcome.SAME, "agree on"),
+            (Outcome.DIFFERS, "disagree on"),
+            (Outcome.OPEN, "not decided:"),
+        ):
+            told = [each for each in rows if each.margin is not None]
+            named = [_named(each) for each in told if each.outcome is outcome]
+            if named:
+                parts.append(f"{words} {', '.join(named)}")
+        free = [each.quantity.words for each in rows if each.margin is None]
+        if free:
+            parts.append(f"without a margin: {', '.join(free)}")
+        yield f"{backend} and {other}, {cell}: {'; '.join(parts)}."
+
+
+def _named(each: BackendAgreement) -> str:
+    if each.margin is None or each.outcome is Outcome.OPEN:
+        return each.quantity.words
+    within = "within" if each.outcome is Outcome.SAME else "by more than"
+    return f"{each.quantity.words} ({within} {with_unit(each.quantity, each.margin)})"

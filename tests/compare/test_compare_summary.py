@@ -1,0 +1,137 @@
+"""A run reduced to numbers with paths."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from dumbbell import metrics
+from dumbbell.backends import simulate
+from dumbbell.compare import MEASURES, Of, Quantity, Summary, equal_flows, summary_of
+from dumbbell.errors import DumbbellError, SpecError
+from dumbbell.metrics import METRICS
+from dumbbell.spec import Experiment
+from dumbbell.tables import Run
+
+HOME = """
+duration = "8s"
+warm_up = "1s"
+[[links]]
+a = "server"
+b = "home"
+delay = "5ms"
+rate = "5mbit"
+[[flows]]
+name = "bulk-1"
+from = "server"
+to = "home"
+source = { kind = "greedy" }
+[[flows]]
+name = "bulk-2"
+from = "server"
+to = "home"
+source = { kind = "greedy" }
+[[flows]]
+name = "web"
+from = "server"
+to = "home"
+source = { kind = "arrivals", gap = "exponential 4pps", size = "20kb" }
+[[probes]]
+name = "ping"
+from = "home"
+to = "server"
+interval = "100ms"
+"""
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    return simulate(Experiment.from_toml(HOME))
+
+
+@pytest.fixture(scope="module")
+def summary(run: Run) -> Summary:
+    return summary_of(run)
+
+
+def test_numbers_are_those_of_the_metrics(run: Run, summary: Summary) -> None:
+    queue = "server->home"
+    expected = {
+        "network.jain_index": metrics.jain_index(run),
+        "network.mean_completion_time_s": metrics.mean_completion_time_s(run),
+        "flows[bulk].total_goodput_bps": metrics.total_goodput_bps(run, ["bulk-1", "bulk-2"]),
+        "flow[bulk-2].goodput_bps": metrics.goodput_bps(run, "bulk-2"),
+        "flow[web].completed_transfers": metrics.completed_transfers(run, "web"),
+        "flow[web].completion_time_p95_s": metrics.completion_time_quantiles_s(run, 0.95, "web"),
+        "probe[ping].sent": 80,
+        "probe[ping].rtt_p99_ms": metrics.ping_rtt_quantiles_ms(run, 0.99, ["ping"]),
+        "probe[ping].loss_ratio": metrics.ping_loss_ratio(run, ["ping"]),
+        f"queue[{queue}].sojourn_p95_s": metrics.sojourn_quantile_s(run, queue, 0.95),
+        f"queue[{queue}].loss_ratio": metrics.loss_ratio(run, queue),
+    }
+    for path, value in expected.items():
+        assert summary[path] == pytest.approx(float(value), nan_ok=False), path
+
+
+def test_only_flows_with_transfers_have_completion_times(summary: Summary) -> None:
+    assert "mean_completion_time_s" in summary.of(Of.FLOW, "web")
+    assert "mean_completion_time_s" not in summary.of(Of.FLOW, "bulk-1")
+    assert "mean_completion_time_s" not in summary.of(Of.FLOWS, "bulk")
+    assert summary.names(Of.FLOWS) == ["bulk"]
+    quiet = Experiment.from_toml('duration = "1s"\nlinks = [{ a = "a", b = "b" }]')
+    found = summary_of(simulate(quiet))
+    assert "mean_completion_time_s" not in found.of(Of.NETWORK)
+    assert math.isnan(found["queue[a->b].mean_sojourn_s"])
+
+
+def test_every_path_reads_back(summary: Summary) -> None:
+    for quantity in summary.values:
+        assert Quantity.parse(quantity.path) == quantity
+        assert quantity.unit == METRICS[quantity.measure.metric].unit
+
+
+@pytest.mark.parametrize("measure", MEASURES.values(), ids=lambda each: f"{each.of}.{each.name}")
+def test_a_name_ends_in_its_unit(measure: object) -> None:
+    suffixes = {"_s": "s", "_ms": "ms", "_bps": "bit/s", "_pps": "/s", "_pkts": "packets"}
+    for suffix, unit in suffixes.items():
+        if measure.name.endswith(suffix):  # type: ignore[attr-defined]
+            assert measure.unit.endswith(unit)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed", "hint"),
+    [
+        ("goodput", "a path such as", None),
+        ("flow.goodput_bps", "a path such as", None),
+        ("network[x].jain_index", "a path such as", None),
+        ("flwo[x].goodput_bps", "one of network", "flow"),
+        ("flow[x].goodput_bsp", "goodput_bps", "goodput_bps"),
+    ],
+)
+def test_a_path_that_is_none(path: str, allowed: str, hint: str | None) -> None:
+    with pytest.raises(SpecError) as caught:
+        Quantity.parse(path)
+    assert allowed in caught.value.allowed
+    assert caught.value.hint == hint
+
+
+def test_a_number_that_the_run_has_not(summary: Summary) -> None:
+    with pytest.raises(SpecError, match=r"did you mean 'flow\[web\]\.goodput_bps'"):
+        summary["flow[wbe].goodput_bps"]
+
+
+def test_equal_flows_differ_in_their_number_alone() -> None:
+    def flow(name: str, start: str = "0s") -> dict[str, object]:
+        source = {"kind": "greedy"}
+        return {"name": name, "from": "a", "to": "b", "start": start, "source": source}
+
+    flows = [flow("x-1"), flow("x-2"), flow("x-3", "1s"), flow("y"), flow("z-1"), flow("x-10")]
+    links = [{"a": "a", "b": "b", "rate": "1mbit"}]
+    spec = Experiment.read({"duration": "5s", "links": links, "flows": flows}).resolved()
+    assert equal_flows(spec) == {"x": [0, 1, 5]}
+
+
+def test_an_imported_run_has_no_summary() -> None:
+    with pytest.raises(DumbbellError, match="imported"):
+        summary_of(Run("imported", 0, None, {}))

@@ -1,0 +1,166 @@
+"""Values put into a description by their paths."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from spec_samples import SMALL
+
+from dumbbell.spec import Experiment, Setting, SpecError, settings_applied
+
+PARALLEL = {"duration": "1s", "links": [{"a": "x", "b": "y"}, {"a": "x", "b": "y"}]}
+
+
+def applied(*texts: str, document: dict[str, Any] = SMALL) -> dict[str, Any]:
+    return settings_applied(document, [Setting.parse(text) for text in texts])
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("seed=7", 7),
+        ("x=0.25", 0.25),
+        ("x=true", True),
+        ('x="10s"', "10s"),
+        ("x=10s", "10s"),
+        ("x=", ""),
+        ("x = fq_codel limit 1000 ", "fq_codel limit 1000"),
+        ("x=[1, 'b']", [1, "b"]),
+        ('x={ kind = "greedy" }', {"kind": "greedy"}),
+        # A rate of a link, not a number; a date is no value of a description.
+        ("x=inf", "inf"),
+        ("x=nan", "nan"),
+        ("x=2026-01-01", "2026-01-01"),
+        ("x=1\ny=2", "1\ny=2"),
+        ("x=a=b", "a=b"),
+    ],
+)
+def test_a_value_is_toml_or_text(text: str, value: object) -> None:
+    found = Setting.parse(text).value
+    assert (found, type(found)) == (value, type(value))
+
+
+def test_places_are_numbers_or_names() -> None:
+    by_number = applied(
+        "links[1].forward.qdisc=pie",
+        "flows[0].start=1s",
+        "flows[0].source.rate=5pps",
+        "probes[0].interval=2s",
+        "duration=20s",
+    )
+    assert by_number == applied(
+        "links[middle->right].forward.qdisc=pie",
+        "flows[stream].start=1s",
+        "flows[stream].source.rate=5pps",
+        "probes[ping].interval=2s",
+        "duration=20s",
+    )
+    assert by_number["links"][1]["forward"] == {"qdisc": "pie"}
+    Experiment.read(by_number)
+    assert applied("links[x->y#2].rate=1mbit", document=PARALLEL)["links"] == [
+        {"a": "x", "b": "y"},
+        {"a": "x", "b": "y", "rate": "1mbit"},
+    ]
+
+
+def test_equal_flows_are_set_together_or_one_by_one() -> None:
+    document = copy.deepcopy(SMALL)
+    document["flows"][0]["count"] = 3
+    together = applied("flows[stream].start=1s", document=document)
+    assert [each["start"] for each in together["flows"]] == ["1s"]
+    one = applied("flows[stream-2].start=1s", "flows[stream-3].dscp=EF", document=document)
+    flows = Experiment.read(one).resolved()["flows"]
+    assert [(each["name"], each["start_ns"], each["dscp"]) for each in flows] == [
+        ("stream-1", 0, 0),
+        ("stream-2", 10**9, 0),
+        ("stream-3", 0, 46),
+    ]
+    with pytest.raises(SpecError, match=r"flows\[stream-4\]"):
+        applied("flows[stream-4].start=1s", document=document)
+
+
+def test_the_document_stays_as_it_was() -> None:
+    before = copy.deepcopy(SMALL)
+    table = Setting("flows[0].source", {"kind": "greedy"})
+    changed = settings_applied(SMALL, [table, Setting("flows[0].source.kind", "sized")])
+    assert before == SMALL
+    assert table.value == {"kind": "greedy"}
+    assert changed["flows"][0]["source"] == {"kind": "sized"}
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "allowed", "hint"),
+    [
+        ("duration", "--set", "PATH=VALUE", None),
+        ("=5", "--set", "PATH=VALUE", None),
+        ("links[0]rate=5", "--set", "a path such as", None),
+        ("links..rate=5", "--set", "a path such as", None),
+        ("[0].rate=5", "--set", "a path such as", None),
+        ("links[].rate=5", "--set", "a path such as", None),
+        ("linsk[0].rate=5mbit", "linsk", "links, flows, probes", "links"),
+        ("links[2].rate=5mbit", "links[2]", "left->middle, middle->right", None),
+        ("links[left->midle].rate=5mbit", "links[left->midle]", "left->middle", "left->middle"),
+        ("links[right->middle].rate=5mbit", "links[right->middle]", "one of", "middle->right"),
+        ("flows[strem].start=1s", "flows[strem]", "one of stream", "stream"),
+        ("duration[0]=1s", "duration", "a list", None),
+        ("duration.unit=s", "duration", "a table", None),
+        ("flows[0].source.size.mean=5B", "flows[0].source.size", "a table", None),
+        ("flows[0].source.times[0]=5s", "flows[0].source.times", "a list", None),
+    ],
+)
+def test_a_path_that_leads_nowhere(text: str, path: str, allowed: str, hint: str | None) -> None:
+    with pytest.raises(SpecError) as caught:
+        applied(text)
+    assert caught.value.path == path
+    assert allowed in caught.value.allowed
+    assert caught.value.hint == hint
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "hint"),
+    [
+        ("durration=5s", "durration", "duration"),
+        ("links[left->middle].forward.qdsc=pie", "links[0].forward.qdsc", "qdisc"),
+        ("flows[stream].tcpp.sack=true", "flows[0].tcpp", "tcp"),
+        ("links[0].forward.qdisc=fq_codell", "links[0].forward.qdisc", "fq_codel"),
+        ("duration=20", "duration", "20s"),
+    ],
+)
+def test_keys_and_values_are_refused_as_those_of_a_file(text: str, path: str, hint: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        Experiment.read(applied(text))
+    assert (caught.value.path, caught.value.hint) == (path, hint)
+
+
+def test_a_shape_is_set_by_its_own_keys() -> None:
+    shape = 'duration = "1s"\n[shape]\nkind = "chain"\nhops = 2\n'
+    found = Experiment.from_toml(shape, [Setting.parse("shape.link.rate=5mbit")])
+    assert found.all_links[1].rate == "5mbit"
+    with pytest.raises(SpecError, match=r"shape\.bottleneck\.qdisc"):
+        Experiment.from_toml(shape, [Setting.parse("links[sender->router-1].rate=5mbit")])
+
+
+plain = st.one_of(
+    st.booleans(),
+    st.integers(-(2**60), 2**60),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(st.characters(min_codepoint=32, exclude_categories=["Cs"], exclude_characters="\x7f")),
+)
+
+
+@given(st.recursive(plain, lambda inner: st.lists(inner) | st.dictionaries(st.text("ab "), inner)))
+def test_what_is_printed_reads_back(value: object) -> None:
+    setting = Setting("flows[x].start", value)
+    assert Setting.parse(str(setting)) == setting
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_a_setting_or_refused(text: str) -> None:
+    try:
+        applied(text)
+    except SpecError as error:
+        assert error.allowed
