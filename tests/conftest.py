@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 
 import pytest
@@ -15,6 +16,8 @@ for _number in (signal.SIGHUP, signal.SIGQUIT):  # likewise, by `&` and `nohup`
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, signal.SIG_DFL)
 
+# Programs that tests start write no page beside what they are asked for, unless they are asked.
+os.environ["DUMBBELL_PAGE"] = "no"
 # A busy machine may take any time over an example; that is no fault of what is tested.
 settings.register_profile("dumbbell", deadline=None)
 settings.load_profile("dumbbell")

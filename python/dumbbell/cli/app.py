@@ -158,7 +158,19 @@ def run(
     memory: Memory = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Write the tables of a single run to this folder.", metavar="DIR"),
+        typer.Option(
+            help="Folder of the tables of a single run, or of a comparison's page "
+            "(results/NAME-compared).",
+            metavar="DIR",
+        ),
+    ] = None,
+    page: Annotated[
+        bool | None,
+        typer.Option(
+            "--page/--no-page",
+            envvar="DUMBBELL_PAGE",
+            help="Also a page, results/NAME/index.html; left out with --json, and --out of a run.",
+        ),
     ] = None,
     replace: Replace = False,
     as_json: Json = False,
@@ -183,6 +195,7 @@ def run(
         jobs=jobs,
         memory=memory,
         out=out,
+        page=page,
         replace=replace,
         as_json=as_json,
     )

@@ -30,7 +30,8 @@ class Asked:
         seed: In place of the files'.
         jobs: Threads; 0 for one a core.
         memory: A size, as text.
-        out: Folder of the tables of a single run.
+        out: Folder of the tables of a single run, or of the page of a comparison.
+        page: Whether to write a page; None where not said.
         replace: Whether another experiment's result there may be replaced.
         as_json: Whether to print JSON.
     """
@@ -45,6 +46,7 @@ class Asked:
     jobs: int
     memory: str | None
     out: Path | None
+    page: bool | None
     replace: bool
     as_json: bool
 
@@ -80,6 +82,7 @@ def run_asked(asked: Asked, console: Console) -> int:
         replication=asked.replication or 0,
         may_use_bytes=may_use_bytes,
         out=asked.out,
+        page=asked.page,
         replace=asked.replace,
         as_json=asked.as_json,
         console=console,
@@ -98,6 +101,3 @@ def _refuse_of_single_runs(asked: Asked) -> None:
     if asked.replication is not None:
         allowed = "a single run; of a comparison --replications says how many there are"
         raise SpecError("--replication", asked.replication, allowed)
-    if asked.out is not None:
-        allowed = "a single run; a comparison's numbers are printed, by --json all of them"
-        raise SpecError("--out", asked.out, allowed)

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from dumbbell.cli.asking import Asked
 
 _MARKS = {Outcome.DIFFERS: "*", Outcome.SAME: "=", Outcome.OPEN: "?"}
+KEPT = 1
+"""Runs of each arm whose packets the page's figures show."""
 BESIDE = 3
 """Up to so many cells have their differences beside their numbers; more have a table of them."""
 
@@ -65,6 +67,7 @@ def compare_files(
             failed=refused,
             jobs=asked.jobs,
             memory_bytes=may_use_bytes,
+            keep=KEPT if _has_page(asked) else 0,
             on_progress=show,
             cancel=stop,
         )
@@ -77,11 +80,35 @@ def compare_files(
         notices = {str(each): each for cell in found.cells for each in cell.experiment.notices()}
         print_notices(notices.values(), console)
         print_comparison(found, console)
+    if _has_page(asked):
+        _write_page(found, asked, console)
     for failed in found.failed:
         _print_failed(failed)
     if found.interrupted:
         return Interrupted.exit_code
     return EXIT_CONTRADICTED_OR_FAILED if found.failed else EXIT_DONE
+
+
+def _has_page(asked: Asked) -> bool:
+    """Who asks for JSON is a program, until they say otherwise."""
+    return asked.page or asked.out is not None or (asked.page is None and not asked.as_json)
+
+
+def _write_page(found: Comparison, asked: Asked, console: Console) -> None:
+    from dumbbell.cli.paging import page_folder, write_page
+    from dumbbell.compare.page import comparison_report
+
+    name = found.cells[0].experiment.name
+    file = asked.files[0]
+    write_page(
+        lambda: comparison_report(found),
+        asked.out or page_folder(name, "-compared"),
+        subject=f"{name} compared",
+        source=file if file.is_file() else None,
+        replace=asked.replace,
+        is_asked_for=asked.page is True or asked.out is not None,
+        console=console,
+    )
 
 
 def _print_failed(failed: FailedCell) -> None:

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -24,6 +25,9 @@ from dumbbell.spec import Experiment, Setting
 from dumbbell.sweep import Interrupted, Progress
 from dumbbell.tables import Run, run_folder, write_parquet
 
+if TYPE_CHECKING:
+    from dumbbell.report import Report
+
 LONG_S = 60.0
 """A run that is foreseen to take longer is announced."""
 
@@ -36,11 +40,12 @@ def run_file(
     replication: int,
     may_use_bytes: int | None,
     out: Path | None,
+    page: bool | None,
     replace: bool,
     as_json: bool,
     console: Console,
 ) -> None:
-    """Run the experiment of a file, print what it did, write its tables with ``out``.
+    """Run the experiment of a file, print what it did, write its page, or its tables with ``out``.
 
     With ``replace`` also where the run of another experiment lies.
     """
@@ -69,6 +74,40 @@ def run_file(
         print_summary(run, console)
         if out is not None:
             console.print(f"tables: {out}", markup=False, soft_wrap=True)
+    # Who asks for JSON or for tables is a program, until they say otherwise.
+    if page or (page is None and not as_json and out is None):
+        _write_page(run, experiment, file, replace=replace, page=page, console=console)
+
+
+def _write_page(
+    run: Run,
+    experiment: Experiment,
+    file: Path,
+    *,
+    replace: bool,
+    page: bool | None,
+    console: Console,
+) -> None:
+    from dumbbell.cli.own_queue import own_queue_notes
+    from dumbbell.cli.paging import page_folder, write_page
+    from dumbbell.plots import run_report
+    from dumbbell.spec import Resolved
+
+    def made() -> Report:
+        notes = [str(each) for each in experiment.notices()]
+        return run_report(
+            run, experiment, [*notes, *own_queue_notes(Resolved(experiment.resolved()))]
+        )
+
+    write_page(
+        made,
+        page_folder(experiment.name),
+        subject=experiment.name,
+        source=file if file.is_file() else None,
+        replace=replace,
+        is_asked_for=page is True,
+        console=console,
+    )
 
 
 def run_one(

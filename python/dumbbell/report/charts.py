@@ -372,7 +372,12 @@ def points_with_interval(
     )
     order = list(dict.fromkeys(row.label for row in rows))
     y_channel = alt.Y("label:N", title=None, sort=order, axis=alt.Axis(labelLimit=260))
-    scale = alt.Scale(type="log" if log_x else "linear", zero=False, padding=_ROOM, nice=False)
+    # Vega warns of a logarithmic scale that is told to leave out zero.
+    scale = (
+        alt.Scale(type="log", padding=_ROOM, nice=False)
+        if log_x
+        else alt.Scale(zero=False, padding=_ROOM, nice=False)
+    )
     measured = [f"{measured_title}, {style}" if style else measured_title for style in styles]
     used = [
         name
