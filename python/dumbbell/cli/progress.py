@@ -86,5 +86,6 @@ class PlainLines:
             return
         self._task, self._last = progress.task, now
         detail = f" ({progress.detail})" if progress.detail else ""
-        amount = f"{progress.done:.3g} of {progress.total:g} {progress.unit}"
+        done = f"{progress.done:.1f}".removesuffix(".0")
+        amount = f"{done} of {progress.total:g} {progress.unit}"
         print(f"{progress.task}: {amount}{detail}", file=self._out, flush=True)
