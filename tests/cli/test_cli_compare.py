@@ -151,6 +151,17 @@ def test_what_does_not_go_together(
     assert message in err
 
 
+def test_what_takes_minutes_says_so_first(
+    dumbbell: Dumbbell, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dumbbell.cli import running
+
+    arguments = ("run", line, "--replications", "4", "--jobs", "1")
+    assert "this takes" not in dumbbell(*arguments)[2]
+    monkeypatch.setattr(running, "LONG_S", 1e-3)
+    assert "this takes some 1 minutes" in dumbbell(*arguments)[2]
+
+
 def test_many_cells_have_a_table_of_differences(dumbbell: Dumbbell, line: str) -> None:
     rates = [f"links[isp->home].rate={each}mbit" for each in (10, 12, 14, 16)]
     arguments = [part for each in rates for part in ("--set", each)]
