@@ -137,7 +137,6 @@ def test_where_nothing_is_random_it_says_so(dumbbell: Dumbbell, line: str, tmp_p
     [
         (("--replications", "2", "--precision", "0.1"), "either --replications or --precision"),
         (("--replications", "2", "--replication", "1"), "error: --replication"),
-        (("--replications", "2", "--out", "there"), "error: --out"),
         (("--backend", "sim,simm"), "did you mean 'sim'?"),
         (("--precision", "-1"), "above 0, such as 0.05"),
         (("--precision", "0.1", "--set", "flows[0].start_jitter=0s"), "nothing is random"),
