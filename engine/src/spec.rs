@@ -266,6 +266,9 @@ pub enum Source {
         size: Law,
         /// From the end of one to the start of the next, and before the first.
         think: Law,
+        /// So many and no more; None for as many as there is time for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        transfers: Option<u32>,
     },
     /// Transfers over TCP that begin whether or not earlier ones are over, each over a
     /// connection of its own.
@@ -274,10 +277,23 @@ pub enum Source {
         gap: Law,
         /// Payload of each.
         size: Law,
+        /// So many and no more; None for as many as there is time for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        transfers: Option<u32>,
     },
 }
 
 impl Source {
+    /// How many transfers it makes at most; `u32::MAX` for as many as there is time for.
+    pub fn most_transfers(&self) -> u32 {
+        match self {
+            Source::ClosedLoop { transfers, .. } | Source::Arrivals { transfers, .. } => {
+                transfers.unwrap_or(u32::MAX)
+            }
+            _ => u32::MAX,
+        }
+    }
+
     /// Whether it decides itself when to send, whatever the network does: the instants and
     /// sizes are those of a `traffic::Generator`.
     pub fn is_open_loop(&self) -> bool {

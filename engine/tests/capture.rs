@@ -78,6 +78,7 @@ fn everything(tcp: Tcp) -> Experiment {
     let transfers = Source::ClosedLoop {
         size: exponential(30_000.0),
         think: exponential(0.1),
+        transfers: None,
     };
     let flows = vec![
         tcp_flow("bulk", "a", "b", Source::Greedy, tcp.clone()),

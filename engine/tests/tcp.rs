@@ -138,6 +138,7 @@ fn closed_loops_transfer_one_after_the_other() {
     let source = Source::ClosedLoop {
         size: constant(50_000.0),
         think: constant(0.5),
+        transfers: None,
     };
     let output = simulate(&dumbbell(vec![tcp_flow(
         "f",
@@ -161,6 +162,35 @@ fn arrivals(gap_s: f64, bytes: f64) -> Source {
     Source::Arrivals {
         gap: constant(gap_s),
         size: constant(bytes),
+        transfers: None,
+    }
+}
+
+/// Those that are begun are the first of those that would be begun without a number.
+#[test]
+fn so_many_transfers_and_no_more() {
+    let closed_loop = Source::ClosedLoop {
+        size: constant(50_000.0),
+        think: constant(0.5),
+        transfers: None,
+    };
+    for source in [closed_loop, arrivals(0.1, 14480.0)] {
+        let begun = |source: &Source| {
+            let flow = tcp_flow("f", "a", "b", source.clone(), Tcp::linux("reno"));
+            let output = simulate(&dumbbell(vec![flow]));
+            let column = |name| output.tables.column_i64("transfers", name).to_vec();
+            (column("started_ns"), column("completed_ns"))
+        };
+        let mut limited = source.clone();
+        if let Source::ClosedLoop { transfers, .. } | Source::Arrivals { transfers, .. } =
+            &mut limited
+        {
+            *transfers = Some(7);
+        }
+        let (all, seven) = (begun(&source).0, begun(&limited));
+        assert!(all.len() > 60);
+        assert_eq!(seven.0, all[..7]);
+        assert!(seven.1.iter().all(|completed| *completed > 0));
     }
 }
 

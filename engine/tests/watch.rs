@@ -116,6 +116,7 @@ fn sources_are_foreseen_by_what_a_run_has_room_for() {
     let arrivals = Source::Arrivals {
         gap: exponential(0.027),
         size: heavy_tail,
+        transfers: None,
     };
     let mut slow_way = link("a", "b", end(0));
     slow_way.reverse.delay_ns = 6 * MS;
@@ -293,6 +294,7 @@ fn transfers_of_any_drawn_size_have_a_size() {
     let arrivals = Source::Arrivals {
         gap: constant(0.01),
         size,
+        transfers: None,
     };
     let flow = tcp_flow("f", "a", "b", arrivals, Tcp::linux("cubic"));
     let mut experiment = experiment(

@@ -127,6 +127,7 @@ pub struct TcpFlow {
     to: SocketAddrV4,
     tokens: Tokens,
     supply: Supply,
+    most_transfers: u32,
     listener: Socket,
     connections: BTreeMap<Which, Connection>,
     closed: Totals,
@@ -147,12 +148,12 @@ impl TcpFlow {
         let supply = match &flow.source {
             Source::Greedy => Supply::Greedy,
             Source::Sized { bytes } => Supply::Sized(*bytes),
-            Source::ClosedLoop { size, think } => Supply::ClosedLoop {
+            Source::ClosedLoop { size, think, .. } => Supply::ClosedLoop {
                 size: size.clone(),
                 think: think.clone(),
                 streams,
             },
-            Source::Arrivals { gap, size } => Supply::Arrivals {
+            Source::Arrivals { gap, size, .. } => Supply::Arrivals {
                 gap: gap.clone(),
                 size: size.clone(),
                 streams,
@@ -166,6 +167,7 @@ impl TcpFlow {
             to,
             tokens,
             supply,
+            most_transfers: flow.source.most_transfers(),
             listener,
             connections: BTreeMap::new(),
             closed: Totals::default(),
@@ -245,13 +247,19 @@ impl TcpFlow {
         if let Some(bytes) = bytes {
             self.connect(poll, bytes, now)?;
         }
+        let is_last = self.is_last();
         Ok(match &mut self.supply {
             Supply::Schedule(generator) => generator.next_gap().map(|gap| now.saturating_add(gap)),
-            Supply::Arrivals { gap, streams, .. } => {
+            Supply::Arrivals { gap, streams, .. } if !is_last => {
                 Some(now.saturating_add(Time::from_seconds(gap.draw(&mut streams.gap))))
             }
             _ => None,
         })
+    }
+
+    /// Whether the transfers that were asked for have all been begun.
+    fn is_last(&self) -> bool {
+        self.record.transfers.len() as u64 >= u64::from(self.most_transfers)
     }
 
     fn connection(&mut self, which: Which) -> Result<&mut Connection, GuestError> {
@@ -387,8 +395,9 @@ impl TcpFlow {
             _ => return Ok(None),
         }
         self.close(which)?;
+        let is_last = self.is_last();
         Ok(match &mut self.supply {
-            Supply::ClosedLoop { think, streams, .. } => {
+            Supply::ClosedLoop { think, streams, .. } if !is_last => {
                 let pause = Time::from_seconds(think.draw(&mut streams.gap));
                 Some(now.saturating_add(pause))
             }

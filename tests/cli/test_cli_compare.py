@@ -137,7 +137,6 @@ def test_where_nothing_is_random_it_says_so(dumbbell: Dumbbell, line: str, tmp_p
     [
         (("--replications", "2", "--precision", "0.1"), "either --replications or --precision"),
         (("--replications", "2", "--replication", "1"), "error: --replication"),
-        (("--replications", "2", "--out", "there"), "error: --out"),
         (("--backend", "sim,simm"), "did you mean 'sim'?"),
         (("--precision", "-1"), "above 0, such as 0.05"),
         (("--precision", "0.1", "--set", "flows[0].start_jitter=0s"), "nothing is random"),
@@ -149,6 +148,17 @@ def test_what_does_not_go_together(
     code, out, err = dumbbell("run", line, *arguments)
     assert (code, out) == (2, "")
     assert message in err
+
+
+def test_what_takes_minutes_says_so_first(
+    dumbbell: Dumbbell, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dumbbell.cli import running
+
+    arguments = ("run", line, "--replications", "4", "--jobs", "1")
+    assert "this takes" not in dumbbell(*arguments)[2]
+    monkeypatch.setattr(running, "LONG_S", 1e-3)
+    assert "this takes some 1 minutes" in dumbbell(*arguments)[2]
 
 
 def test_many_cells_have_a_table_of_differences(dumbbell: Dumbbell, line: str) -> None:

@@ -72,3 +72,37 @@ def test_names_with_numbers_are_unique_and_short() -> None:
     assert Experiment.read(counted(None, name=long)).flows[0].names == (long,)
     with pytest.raises(SpecError, match="at most 63 characters"):
         Experiment.read(counted(10, name=long))
+
+
+WEB = {
+    "arrivals": {"kind": "arrivals", "gap": "exponential 20pps", "size": "1kb"},
+    "closed_loop": {"kind": "closed_loop", "size": "1kb", "think": "exponential 50ms"},
+}
+
+
+@pytest.mark.parametrize("kind", WEB)
+def test_so_many_transfers_and_no_more(kind: str) -> None:
+    """The first of those that there would be; the description reads back, with them or without."""
+    document = counted(None, source=WEB[kind], start="1s")
+    document["links"][0]["delay"] = "1ms"
+    limited = copy.deepcopy(document)
+    limited["flows"][0]["source"] = {**WEB[kind], "transfers": 40}
+    every, forty = Experiment.read(document), Experiment.read(limited)
+    began = simulate(every).column("transfers", "started_ns")
+    run = simulate(forty)
+    assert len(began) > 80
+    assert run.column("transfers", "started_ns").tolist() == began[:40].tolist()
+    assert (run.column("transfers", "completed_ns") > 0).all()
+    for experiment in (every, forty):
+        assert Experiment.from_resolved(experiment.resolved()).resolved() == experiment.resolved()
+    assert "transfers" not in every.resolved()["flows"][0]["source"]
+    # Fewer where the run ends before.
+    limited["flows"][0]["source"]["transfers"] = 10_000
+    assert len(simulate(Experiment.read(limited)).column("transfers", "flow")) == len(began)
+
+
+@pytest.mark.parametrize("transfers", [0, -1, 2.5, "3", 2**32])
+def test_a_number_of_transfers_that_is_none(transfers: object) -> None:
+    with pytest.raises(SpecError) as caught:
+        Experiment.read(counted(None, source={**WEB["arrivals"], "transfers": transfers}))
+    assert caught.value.path == "flows[0].source.transfers"

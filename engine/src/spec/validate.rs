@@ -388,6 +388,12 @@ fn validate_tcp(path: &str, tcp: &Tcp) -> Checked {
     Ok(())
 }
 
+fn transfers(path: &str, source: &Source) -> Checked {
+    let most = source.most_transfers();
+    let allowed = "at least 1 transfer";
+    require(most > 0, &format!("{path}.transfers"), most, allowed)
+}
+
 fn validate_source(path: &str, source: &Source) -> Checked {
     match source {
         Source::Greedy => Ok(()),
@@ -396,11 +402,13 @@ fn validate_source(path: &str, source: &Source) -> Checked {
             let in_range = (1..=LARGEST_TRANSFER_BYTES).contains(bytes);
             require(in_range, &format!("{path}.bytes"), bytes, allowed)
         }
-        Source::ClosedLoop { size, think } => {
+        Source::ClosedLoop { size, think, .. } => {
+            transfers(path, source)?;
             law(&format!("{path}.size"), size)?;
             law(&format!("{path}.think"), think)
         }
-        Source::Arrivals { gap, size } => {
+        Source::Arrivals { gap, size, .. } => {
+            transfers(path, source)?;
             law(&format!("{path}.gap"), gap)?;
             positive_gap(&format!("{path}.gap"), gap)?;
             law(&format!("{path}.size"), size)

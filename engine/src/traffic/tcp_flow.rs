@@ -169,6 +169,8 @@ pub struct TcpFlow {
     /// Of a flow that has any number.
     crowd: Crowd,
     connections: u32,
+    /// No more are begun.
+    most_transfers: u32,
     segments: SegmentStore,
     /// When the source acts next.
     next_action: Time,
@@ -197,7 +199,7 @@ impl TcpFlow {
         let supply = match source {
             Source::Greedy => Supply::Greedy,
             Source::Sized { bytes } => Supply::Sized(*bytes),
-            Source::ClosedLoop { size, think } => {
+            Source::ClosedLoop { size, think, .. } => {
                 let pause = Time::from_seconds(think.draw(&mut streams.gap));
                 first = start.saturating_add(pause);
                 Supply::ClosedLoop {
@@ -206,7 +208,7 @@ impl TcpFlow {
                     streams,
                 }
             }
-            Source::Arrivals { gap, size } => {
+            Source::Arrivals { gap, size, .. } => {
                 let pause = Time::from_seconds(gap.draw(&mut streams.gap));
                 first = start.saturating_add(pause);
                 Supply::Arrivals {
@@ -224,6 +226,7 @@ impl TcpFlow {
             connection: None,
             crowd: Crowd::default(),
             connections: 0,
+            most_transfers: source.most_transfers(),
             segments: SegmentStore::default(),
             next_action: first,
             stop,
@@ -298,11 +301,12 @@ impl TcpFlow {
             connection.to_write += u64::from(generator.next_size());
             writes = 1;
         }
+        let is_last = self.connections >= self.most_transfers;
         self.next_action = match &mut self.supply {
             Supply::Schedule(generator) => generator
                 .next_gap()
                 .map_or(Time::NEVER, |gap| now.saturating_add(gap)),
-            Supply::Arrivals { gap, streams, .. } => {
+            Supply::Arrivals { gap, streams, .. } if !is_last => {
                 now.saturating_add(Time::from_seconds(gap.draw(&mut streams.gap)))
             }
             _ => Time::NEVER,
@@ -374,7 +378,9 @@ impl TcpFlow {
         if let Some(transfer) = self.transfer(connection) {
             transfer.completed = Some(now);
         }
-        if let Supply::ClosedLoop { think, streams, .. } = &mut self.supply {
+        if let Supply::ClosedLoop { think, streams, .. } = &mut self.supply
+            && self.connections < self.most_transfers
+        {
             let pause = Time::from_seconds(think.draw(&mut streams.gap));
             self.next_action = now.saturating_add(pause);
         }

@@ -166,10 +166,12 @@ fn any_tcp_source() -> impl Strategy<Value = Source> {
         (1.0f64..50_000.0).prop_map(|mean| Source::ClosedLoop {
             size: exponential(mean),
             think: exponential(0.02),
+            transfers: (mean > 25_000.0).then_some(3),
         }),
         (1.0f64..50_000.0).prop_map(|mean| Source::Arrivals {
             gap: exponential(0.05),
             size: exponential(mean),
+            transfers: (mean > 25_000.0).then_some(3),
         }),
         (1.0f64..4000.0).prop_map(|mean| Source::Poisson {
             gap: exponential(5e-3),

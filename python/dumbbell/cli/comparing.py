@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -11,15 +12,19 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from dumbbell.backends import get_backend
+from dumbbell.backends.guard import usable_threads
 from dumbbell.cli.failing import print_error, print_warning
 from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.noticing import print_notices
 from dumbbell.cli.progress import shown_progress
+from dumbbell.cli.running import say_minutes
 from dumbbell.cli.stopping import stopped_by_ctrl_c
 from dumbbell.cli.tables import print_table
 from dumbbell.compare import (
     Arm,
     Basis,
+    Cell,
     Comparison,
     Difference,
     FailedCell,
@@ -30,11 +35,13 @@ from dumbbell.compare import (
     compare,
     sentences,
 )
+from dumbbell.compare.comparison import REPLICATIONS
 from dumbbell.compare.judging import LEVEL, BackendAgreement
 from dumbbell.compare.words import digits, with_reach
 from dumbbell.errors import (
     EXIT_CONTRADICTED_OR_FAILED,
     EXIT_DONE,
+    DumbbellError,
 )
 from dumbbell.spec import Setting
 from dumbbell.sweep import Interrupted
@@ -58,6 +65,7 @@ def compare_files(
         The exit status: 1 where a cell failed.
     """
     cells, refused = cells_of(asked.files, settings)
+    _say_if_long(cells, asked)
     with stopped_by_ctrl_c() as stop, shown_progress() as show:
         found = compare(
             cells,
@@ -109,6 +117,20 @@ def _write_page(found: Comparison, asked: Asked, console: Console) -> None:
         is_asked_for=asked.page is True or asked.out is not None,
         console=console,
     )
+
+
+def _say_if_long(cells: Sequence[Cell], asked: Asked) -> None:
+    """Of all runs together; of a precision, of the first replications."""
+    wall_s = events = 0.0
+    for backend in asked.backends:
+        for cell in cells:
+            # What cannot be run is said with the rest.
+            with contextlib.suppress(DumbbellError):
+                cost = get_backend(backend).check(cell.experiment.resolved_json())
+                wall_s += cost.wall_s
+                events += cost.events
+    runs = asked.replications or REPLICATIONS
+    say_minutes(runs * wall_s / usable_threads(asked.jobs), runs * events)
 
 
 def _print_failed(failed: FailedCell) -> None:

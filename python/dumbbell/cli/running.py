@@ -141,12 +141,17 @@ def run_one(
 
 
 def say_if_long(cost: Cost) -> None:
-    """On standard error, where progress is shown too: whether to wait for it is decided now."""
-    if LONG_S < cost.wall_s <= LONGEST_S:
-        minutes = math.ceil(cost.wall_s / 60)
+    """Whether to wait for a run is decided now; one of more than a day is refused."""
+    if cost.wall_s <= LONGEST_S:
+        say_minutes(cost.wall_s, cost.events)
+
+
+def say_minutes(wall_s: float, events: float) -> None:
+    """What takes longer than `LONG_S` is said on standard error, where progress is shown too."""
+    if wall_s > LONG_S:
+        minutes = math.ceil(wall_s / 60)
         print(
-            f"this takes some {minutes} minutes: {cost.events:.2g} events are foreseen",
-            file=sys.stderr,
+            f"this takes some {minutes} minutes: {events:.2g} events are foreseen", file=sys.stderr
         )
 
 

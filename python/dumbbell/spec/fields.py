@@ -31,6 +31,7 @@ LARGEST_SEED = 2**64 - 1
 MOST_ECHOES = 2**63 - 1
 MOST_IN_A_BURST = 100_000
 MOST_EQUAL_FLOWS = 10_000
+MOST_TRANSFERS = 2**32 - 1
 MOST_BETWEEN_LOSSES_PKTS = 2**63 - 1
 
 NO_POLICER = "none"
@@ -346,6 +347,11 @@ LossEvery = Annotated[
     int,
     BeforeValidator(whole(0, MOST_BETWEEN_LOSSES_PKTS)),
     _schema("integer", "packets", minimum=0, maximum=MOST_BETWEEN_LOSSES_PKTS, examples=[1000]),
+]
+TransferCount = Annotated[
+    int,
+    BeforeValidator(whole(1, MOST_TRANSFERS)),
+    _schema("integer", "", minimum=1, maximum=MOST_TRANSFERS, examples=[100]),
 ]
 FlowCount = Annotated[
     int,

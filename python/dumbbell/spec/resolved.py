@@ -207,12 +207,14 @@ class Source(_View):
         size_at: Whether drawn sizes are ``payload`` or those on the ``wire``.
         bytes: Of one transfer; 0 of other kinds.
         packets: Of one burst; 1 of other kinds.
+        transfers: So many at most; 0 for as many as there is time for, and of other kinds.
     """
 
     kind = _Key[str]()
     size_at = _KeyOr[str]("payload")
     bytes = _KeyOr[int](0)
     packets = _KeyOr[int](1)
+    transfers = _KeyOr[int](0)
 
     @property
     def gap(self) -> Law | None:

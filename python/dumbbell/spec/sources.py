@@ -18,6 +18,7 @@ from dumbbell.spec.fields import (
     PositiveTime,
     SizeAt,
     Time,
+    TransferCount,
     TransferSize,
     time_ns,
 )
@@ -32,6 +33,10 @@ _SIZE_AT = (
     "link's overhead are added."
 )
 _SIZE = "Size of a packet, drawn anew for each."
+_TRANSFERS = (
+    "So many, and then the flow is silent; as many as there is time for when left out. Fewer are "
+    "begun where the run, or the flow, ends before."
+)
 
 
 class _Source(Kind):
@@ -290,10 +295,12 @@ class ClosedLoop(_Source):
         description="Time before the first transfer, and from the end of one to the start of "
         "the next, drawn anew for each."
     )
+    transfers: TransferCount | None = Field(default=None, description=_TRANSFERS)
 
     def resolved(self) -> dict[str, Any]:
         """The source for the resolved description."""
-        return {"kind": self.kind, "size": size_law(self.size), "think": gap_law(self.think)}
+        source = {"kind": self.kind, "size": size_law(self.size), "think": gap_law(self.think)}
+        return {**source, **_most(self.transfers)}
 
 
 class Arrivals(_Source):
@@ -308,10 +315,17 @@ class Arrivals(_Source):
         "the next: `exponential 5pps` is a Poisson process of five transfers a second."
     )
     size: SizeLaw = Field(description="Payload of a transfer, drawn anew for each.")
+    transfers: TransferCount | None = Field(default=None, description=_TRANSFERS)
 
     def resolved(self) -> dict[str, Any]:
         """The source for the resolved description."""
-        return {"kind": self.kind, "gap": gap_law(self.gap), "size": size_law(self.size)}
+        source = {"kind": self.kind, "gap": gap_law(self.gap), "size": size_law(self.size)}
+        return {**source, **_most(self.transfers)}
+
+
+def _most(transfers: int | None) -> dict[str, int]:
+    """The key only where it was given: descriptions kept before there was one stay as they are."""
+    return {} if transfers is None else {"transfers": transfers}
 
 
 Source = Annotated[

@@ -237,6 +237,10 @@ _SOURCES: dict[str, Mapping[str, tuple[str, Callable[[Any], Any]]]] = {
 }
 
 
+_OF_TRANSFERS = frozenset({"closed_loop", "arrivals"})
+"""Kinds that may have a number of transfers."""
+
+
 def _only(law: Mapping[str, Any], name: str, parameter: str) -> str:
     """The parameter of the one law a source has."""
     if law.get("law") != name:
@@ -246,7 +250,10 @@ def _only(law: Mapping[str, Any], name: str, parameter: str) -> str:
 
 def _source(source: object, path: str) -> _Table:
     kind = source.get("kind") if isinstance(source, Mapping) else None
-    if not isinstance(kind, str) or kind not in _SOURCES:
+    if not isinstance(source, Mapping) or not isinstance(kind, str) or kind not in _SOURCES:
         kinds = list(_SOURCES)
         raise SpecError(f"{path}.kind", shown(kind), one_of(kinds), nearest(kind, kinds))
-    return _written(source, path, _SOURCES[kind])
+    keys = dict(_SOURCES[kind])
+    if kind in _OF_TRANSFERS and "transfers" in source:
+        keys["transfers"] = ("transfers", _same)
+    return _written(source, path, keys)

@@ -106,19 +106,21 @@ fn sent(flow: &Flow, one: &Connection, active: f64, share_bytes: f64) -> Sent {
     };
     match &flow.source {
         Source::Sized { bytes } => single(most.min(*bytes as f64)),
-        Source::ClosedLoop { size, think } => {
+        Source::ClosedLoop { size, think, .. } => {
             let size = size.mean_below(most.max(1.0)).max(1.0);
             let pause = think.mean_below(active.max(SHORTEST_S));
             let each_s = pause + 2.0 * one.rtt_s + 8.0 * size / one.rate_bps;
-            let transfers = active / each_s + 1.0;
+            let most_transfers = f64::from(flow.source.most_transfers());
+            let transfers = (active / each_s + 1.0).min(most_transfers);
             Sent {
                 transfers,
                 small: transfers,
                 ..single((transfers * size).min(share_bytes.max(most)))
             }
         }
-        Source::Arrivals { gap, size } => {
-            let writes = times(gap, active);
+        Source::Arrivals { gap, size, .. } => {
+            let most_transfers = f64::from(flow.source.most_transfers());
+            let writes = times(gap, active).min(most_transfers);
             // On average half of the time is left for a transfer.
             let most = one.bytes_in(active / 2.0).min(share_bytes);
             let size = size.mean_below(most.max(1.0)).max(1.0);
