@@ -19,6 +19,8 @@ pub enum Reason {
     TooFine,
     /// `red`: tc finds no weight of the average for it, or one too small for the kernel.
     NoWeight,
+    /// `red`: tc divides by the microseconds that an average packet takes, which are none.
+    NoTime,
     /// No packet would ever get through.
     DropsAll,
     /// The kernel can do it, this laboratory cannot.
@@ -35,6 +37,9 @@ impl fmt::Display for Reason {
             Reason::TooFine => "it has more digits than can be held",
             Reason::NoWeight => {
                 "there is no averaging weight (Wlog) that tc and the kernel can hold"
+            }
+            Reason::NoTime => {
+                "an average packet takes less than a microsecond at it, by which tc would divide"
             }
             Reason::DropsAll => "every packet would be dropped",
             Reason::NotModelled => "tc takes it, but it is not modelled here",

@@ -131,7 +131,8 @@ def _red(draw: random.Random, rate_bps: int) -> str:
     ]
     optional = [
         f"probability {draw.choice(['0.01', '0.1', '0.5', '0.999'])}",
-        f"bandwidth {_rate(draw, rate_bps)}bit",
+        # At more an average packet takes no microsecond, by which tc divides.
+        f"bandwidth {min(_rate(draw, rate_bps), 8_000_000 * average)}bit",
         draw.choice(["ecn", "ecn nodrop"]),
         "harddrop",
         "adaptive",

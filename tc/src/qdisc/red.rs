@@ -276,8 +276,7 @@ impl Grammar for Red {
             return Err(self.without_weight());
         }
         if self.packet_ticks().is_none() {
-            let bandwidth = format_rate(self.bandwidth_bps);
-            return Err(Red::DISCIPLINE.not_taken(&BANDWIDTH, bandwidth, Reason::Wraps));
+            return Err(self.without_time());
         }
         if self.idle_table().is_none() {
             return Err(Red::DISCIPLINE.out_of_range(&BANDWIDTH, self.bandwidth_bps));
@@ -317,6 +316,17 @@ impl Red {
     /// thresholds with -log2 W bits after the point, in 32 bits in all (`red_check_params`).
     fn has_weight(&self) -> bool {
         { self.weight_log2() }.is_some_and(|log2| u32::from(log2) < self.max_bytes.leading_zeros())
+    }
+
+    /// Why an average packet has no time in tc's ticks: it is too short, or its time too long.
+    fn without_time(&self) -> QdiscError {
+        let bandwidth = format_rate(self.bandwidth_bps);
+        let fastest_bps = 8_000_000 * u64::from(self.avpkt_bytes);
+        if self.bandwidth_bps <= fastest_bps {
+            return Red::DISCIPLINE.not_taken(&BANDWIDTH, bandwidth, Reason::Wraps);
+        }
+        let allowed = format!("at most avpkt a microsecond, {}", format_rate(fastest_bps));
+        (Red::DISCIPLINE.not_taken(&BANDWIDTH, bandwidth, Reason::NoTime)).with_allowed(allowed)
     }
 
     /// Why there is no weight, with the bursts for which there would be one.

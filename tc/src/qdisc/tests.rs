@@ -278,7 +278,7 @@ fn what_tc_takes_and_would_be_another_is_refused_with_the_reason() {
             "red limit 60kb avpkt 600 probability 0.1234567895",
             Reason::TooFine,
         ),
-        ("red limit 60kb avpkt 600 bandwidth 10gbit", Reason::Wraps),
+        ("red limit 60kb avpkt 600 bandwidth 10gbit", Reason::NoTime),
         ("red limit 60kb avpkt 600 bandwidth 0", Reason::Ignored),
         ("red limit 60kb avpkt 600 min 2gb", Reason::Wraps),
     ] {
@@ -286,6 +286,19 @@ fn what_tc_takes_and_would_be_another_is_refused_with_the_reason() {
         assert_eq!(error.reason(), Some(reason), "{text}: {error}");
         assert!(error.to_string().contains(&reason.to_string()), "{error}");
     }
+}
+
+#[test]
+fn a_bandwidth_at_which_a_packet_takes_no_time_names_the_fastest_that_will_do() {
+    let error = refused("red limit 60kb avpkt 858 bandwidth 8217065680bit");
+    assert_eq!(error.reason(), Some(Reason::NoTime));
+    assert!(
+        error
+            .to_string()
+            .contains("at most avpkt a microsecond, 6864mbit"),
+        "{error}"
+    );
+    assert!(crate::parse_qdisc("red limit 60kb avpkt 858 bandwidth 6864mbit").is_ok());
 }
 
 #[test]
