@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from dumbbell.backends import Cancellation
 from dumbbell.compare.cells import Cell, FailedCell
@@ -27,6 +28,9 @@ from dumbbell.errors import SpecError
 from dumbbell.spec import Resolved
 from dumbbell.stats import StoppingRule
 from dumbbell.sweep import Interrupted, ProgressCallback
+
+if TYPE_CHECKING:
+    from dumbbell.compare.plots import ComparisonPlots
 
 REPLICATIONS = 10
 """Where nothing else is asked for: enough for the agreement of tails (VERDICTS asks for ten)."""
@@ -64,6 +68,13 @@ class Comparison:
     def arms(self) -> tuple[Arm, ...]:
         """Backend after backend, each with its cells."""
         return tuple(self.results)
+
+    @property
+    def plot(self) -> ComparisonPlots:
+        """Its figures, one call each, as in ``comparison.plot.operating_points()``."""
+        from dumbbell.compare.plots import ComparisonPlots
+
+        return ComparisonPlots(self)
 
     def replicates(self, cell: str, backend: str = "") -> Replicates:
         """Replications of a cell; on the first backend when none is named.

@@ -17,12 +17,13 @@ from dumbbell.plots.over_time import (
     throughput_over_time,
 )
 from dumbbell.plots.run_page import figures_of, run_report
-from dumbbell.plots.run_plots import RunPlots
+from dumbbell.plots.run_plots import RunPlots, chart_of
 
 __all__ = [
     "NothingToDrawError",
     "RunPlots",
     "bottleneck",
+    "chart_of",
     "completion_by_size",
     "cwnd_over_time",
     "delay_cdf",

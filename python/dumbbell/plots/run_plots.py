@@ -27,34 +27,34 @@ class RunPlots:
 
     def queue(self, queue: str | int | None = None) -> alt.LayerChart:
         """What a queue held, with its drops; see `dumbbell.plots.queue_over_time`."""
-        return _chart(over_time.queue_over_time(self._run, queue))
+        return chart_of(over_time.queue_over_time(self._run, queue))
 
     def throughput(self, flows: Sequence[str] | None = None) -> alt.LayerChart:
         """What flows got; see `dumbbell.plots.throughput_over_time`."""
-        return _chart(over_time.throughput_over_time(self._run, flows))
+        return chart_of(over_time.throughput_over_time(self._run, flows))
 
     def cwnd(self, flows: Sequence[str] | None = None) -> alt.LayerChart:
         """Congestion windows; see `dumbbell.plots.cwnd_over_time`."""
-        return _chart(over_time.cwnd_over_time(self._run, flows))
+        return chart_of(over_time.cwnd_over_time(self._run, flows))
 
     def rtt(self, probes: Sequence[str] | None = None) -> alt.LayerChart:
         """Pings over time; see `dumbbell.plots.rtt_over_time`."""
-        return _chart(over_time.rtt_over_time(self._run, probes))
+        return chart_of(over_time.rtt_over_time(self._run, probes))
 
     def delay_cdf(self, queue: str | int | None = None) -> alt.LayerChart:
         """Time in a queue; see `dumbbell.plots.delay_cdf`."""
-        return _chart(distributions.delay_cdf(self._run, queue))
+        return chart_of(distributions.delay_cdf(self._run, queue))
 
     def ping_cdf(self) -> alt.LayerChart:
         """Round-trip times; see `dumbbell.plots.ping_cdf`."""
-        return _chart(distributions.ping_cdf(self._run))
+        return chart_of(distributions.ping_cdf(self._run))
 
     def completion(self) -> alt.LayerChart:
         """Completion time by size; see `dumbbell.plots.completion_by_size`."""
-        return _chart(distributions.completion_by_size(self._run))
+        return chart_of(distributions.completion_by_size(self._run))
 
 
-def _chart(figure: Figure) -> alt.LayerChart:
+def chart_of(figure: Figure) -> alt.LayerChart:
     """The chart with the look of the page in it, whatever theme the notebook has."""
     chart: Any = figure.chart
     drawn: alt.LayerChart = chart.copy()
