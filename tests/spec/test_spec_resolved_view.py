@@ -104,10 +104,12 @@ def test_every_attribute_is_a_key_of_the_description(found: Resolved) -> None:
                     known = defaulted.get((kind, name), False)
                     defaulted[kind, name] = known or of.key in view.mapping
     seen = {key for key, there in defaulted.items() if there}
-    # Sources of bursts are the ones with packets.
-    assert set(defaulted) - seen == {(resolved.Source, "packets")}
+    # Sources of bursts are the ones with packets, those of transfers may have a number of them.
+    others = {(resolved.Source, "packets"), (resolved.Source, "transfers")}
+    assert set(defaulted) - seen == others
     bursts = {"kind": "bursts", "packets": 4}
     assert resolved.Source(bursts).packets == 4
+    assert resolved.Source({"kind": "arrivals", "transfers": 9}).transfers == 9
 
 
 def test_queues_by_name(found: Resolved) -> None:
