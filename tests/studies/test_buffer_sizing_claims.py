@@ -258,7 +258,7 @@ def test_a_margin_that_was_changed_says_so() -> None:
 def test_the_summary_says_what_a_student_asks_first() -> None:
     everything = [*claims.judge_directions(found()), *claims.judge_levels(found())]
     said = text.summary(everything, None)
-    assert said.startswith("With 18 packets 80% of the persistent flows get less than with 500 at ")
+    assert said.startswith("With 18 packets 80 % of the persistent flows get less than with 500 ")
     assert f"Of {len(claims.OBSERVATIONS) + 4} facts that the source states" in said
 
 

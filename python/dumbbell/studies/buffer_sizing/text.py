@@ -39,8 +39,8 @@ def summary(judged: Sequence[Judged], sized: AllBuffers | None) -> str:
                 }.get(one.verdict, "which is not so everywhere")
                 where = "at the light load" if span is claims.LIGHT else "at the nominal load"
                 said.append(
-                    f"With 18 packets {one.found.value:.0%} of the {flows} get less than with 500 "
-                    f"{where}, {held}."
+                    f"With 18 packets {100 * one.found.value:.0f} % of the {flows} get less than "
+                    f"with 500 {where}, {held}."
                 )
                 break
     said += [_counted(count) for count in counts_of(views_of(judged))]
@@ -61,11 +61,11 @@ def _counted(count: Count) -> str:
         )
     bad, depends = of(Verdict.NOT_REPRODUCED, Verdict.NOT_EXPLAINED), of(Verdict.DEPENDS_ON)
     open_ = of(Verdict.INCONCLUSIVE)
-    return (
-        f"Of {count.facts} facts that the source states {good} hold wherever they were looked at, "
-        f"{bad} nowhere, and {depends} depend on what it does not give"
-        f"{f'; {open_} would take more runs to decide' if open_ else ''}."
-    )
+    parts = [f"{good} hold wherever they were looked at"]
+    parts += [f"{bad} hold nowhere"] if bad else []
+    parts += [f"{depends} depend on what it does not give"] if depends else []
+    parts += [f"{open_} would take more runs to decide"] if open_ else []
+    return f"Of {count.facts} facts that the source states {', '.join(parts)}."
 
 
 def _who_is_right(sized: AllBuffers) -> str:
@@ -74,9 +74,9 @@ def _who_is_right(sized: AllBuffers) -> str:
     used = [sized.estimate(cell, "utilization").value for cell in (few, many)]
     lost = [sized.estimate(cell, "loss").value for cell in (few, many)]
     return (
-        f"{most} CUBIC flows use {used[0]:.0%} of the bottleneck with 18 packets and "
-        f"{used[1]:.0%} with 500, and lose {lost[0]:.1%} and {lost[1]:.1%}: the rule for many "
-        "flows speaks of the first number, the paper of the second."
+        f"{most} CUBIC flows use {100 * used[0]:.0f} % of the bottleneck with 18 packets and "
+        f"{100 * used[1]:.0f} % with 500, and lose {100 * lost[0]:.1f} and {100 * lost[1]:.1f} %: "
+        "the rule for many flows speaks of the first number, the paper of the second."
     )
 
 
@@ -205,8 +205,8 @@ def levels_over_the_grid(found: Found) -> ValueTable:
     columns = [*(f"printed, {platform}" for platform in published.PLATFORMS), *map(_point, points)]
     caption = (
         f"{NOTHING_SAMPLED} Shares. What one run would print at each point, and half of the "
-        f"{_PREDICTED:.0%} interval in which it lies, from {found.n} runs. Whether one point gives "
-        "all levels of an experiment is judged above."
+        f"{100 * _PREDICTED:.0f} % interval in which it lies, from {found.n} runs. Whether one "
+        "point gives all levels of an experiment is judged above."
     )
     return ValueTable("Printed levels over the grid", columns, rows, caption, is_folded=True)
 
