@@ -143,7 +143,8 @@ class Sizes(Part[ByArm]):
             for limit in self.sizes:
                 if limit != published.LARGE or kind is Kind.IDEAL:
                     yield claims.judge_peak(by_limit[limit], kind, limit, self.backend)
-            yield claims.judge_order(by_limit, kind, self.backend)
+            if len(published.LIMITS.keys() & by_limit.keys()) > 1:
+                yield claims.judge_order(by_limit, kind, self.backend)
         if self.backend == "sim":
             for limit in published.LIMITS:
                 yield claims.judge_ping_law(found[Behind(Kind.IDEAL, limit)], limit)
