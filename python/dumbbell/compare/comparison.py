@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dumbbell.backends import Cancellation
 from dumbbell.compare.cells import Cell, FailedCell
 from dumbbell.compare.ensemble import Ensemble, ensemble_for, packet_time_ns
+from dumbbell.compare.executing import Executor, Threads
 from dumbbell.compare.judging import (
     BackendAgreement,
     Difference,
@@ -117,6 +118,7 @@ def compare(
     failed: Sequence[FailedCell] = (),
     jobs: int = 0,
     memory_bytes: int | None = None,
+    executor: Executor | None = None,
     keep: int = 0,
     on_progress: ProgressCallback | None = None,
     cancel: Cancellation | None = None,
@@ -136,6 +138,7 @@ def compare(
         failed: Cells that were refused before, to be reported with the rest.
         jobs: Threads; 0 for one a core. Results do not depend on it.
         memory_bytes: What the runs may use together.
+        executor: Who does them; None for so many threads with so much memory.
         keep: Keep the runs of so many replications of each cell.
         on_progress: Called about ten times a second.
         cancel: Set it to stop within a second and keep the finished replications.
@@ -158,9 +161,8 @@ def compare(
         cells,
         backends,
         rule,
+        executor=executor or Threads(jobs, memory_bytes),
         ensemble=ensemble,
-        jobs=jobs,
-        memory_bytes=memory_bytes,
         keep=keep,
         on_progress=on_progress,
         cancel=cancel,

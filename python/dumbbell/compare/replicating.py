@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from dumbbell.backends import BatchProgress, Cancellation, Failure, run_many, threads_for
+from dumbbell.backends import Cancellation, run_many
 from dumbbell.compare.cells import Cell, FailedCell
-from dumbbell.compare.ensemble import Ensemble, Member
+from dumbbell.compare.ensemble import Ensemble
+from dumbbell.compare.executing import Executor, FailedTask, FinishedTask, Task, TellDone
 from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.rows import watched_rows
-from dumbbell.compare.summary import Floats, Summary, summary_of
-from dumbbell.errors import DumbbellError, RunError
-from dumbbell.spec import Experiment
+from dumbbell.compare.summary import Floats, Summary
+from dumbbell.errors import DumbbellError
 from dumbbell.stats import StoppingPoint, StoppingRule
 from dumbbell.sweep import Progress, ProgressCallback
 from dumbbell.tables import Run
@@ -102,9 +102,8 @@ class Replicating:
         backends: Sequence[str],
         rule: StoppingRule,
         *,
+        executor: Executor,
         ensemble: Ensemble | None = None,
-        jobs: int = 0,
-        memory_bytes: int | None = None,
         keep: int = 0,
         on_progress: ProgressCallback | None = None,
         cancel: Cancellation | None = None,
@@ -113,10 +112,10 @@ class Replicating:
         self._arms = [
             _Arm(Arm(cell.label, backend), cell) for backend in backends for cell in cells
         ]
+        self._backends = list(backends)
         self._rule = rule
+        self._executor = executor
         self._ensemble = ensemble
-        self._jobs = jobs
-        self._memory_bytes = memory_bytes
         self._keep = keep
         self._on_progress = on_progress
         self._cancel = cancel
@@ -139,12 +138,10 @@ class Replicating:
         begun = 0
         while (look := self._rule.next_look(begun)) is not None:
             open_arms = [arm for arm in self._arms if arm.is_open]
-            for backend in dict.fromkeys(arm.arm.backend for arm in open_arms):
-                batch = [arm for arm in open_arms if arm.arm.backend == backend]
-                self._run(batch, begun, look)
-                if self._is_cancelled or self.interrupted:
-                    self.interrupted = True
-                    return
+            self._run(open_arms, begun, look)
+            if self._is_cancelled or self.interrupted:
+                self.interrupted = True
+                return
             for arm in open_arms:
                 if arm.failed is None:
                     arm.ended = self._rule.stopping_point(_watched(arm.prefix()))
@@ -181,56 +178,42 @@ class Replicating:
     def _check(self, arm: _Arm) -> None:
         """Whether it can be run at all: before any is, and each for itself."""
         try:
-            threads_for(
-                [arm.cell.experiment],
-                backend=arm.arm.backend,
-                jobs=self._jobs,
-                memory_bytes=self._memory_bytes,
-            )
+            self._executor.check(self._task(arm, 0))
         except DumbbellError as error:
             arm.fail(error)
 
+    def _task(self, arm: _Arm, replication: int) -> Task:
+        experiment = arm.cell.experiment
+        if self._ensemble is None:
+            text = experiment.resolved_json()
+        else:
+            text = self._ensemble.member(experiment, replication).text
+        return Task(text, replication, arm.arm.backend)
+
     def _run(self, arms: Sequence[_Arm], begun: int, look: int) -> None:
+        # Replication after replication, so that what was stopped has pairs.
         places = [(arm, replication) for replication in range(begun, look) for arm in arms]
-        experiments = [arm.cell.experiment for arm in arms]
-        backend, memory_bytes = arms[0].arm.backend, self._memory_bytes
-        threads = threads_for(
-            experiments, backend=backend, jobs=self._jobs, memory_bytes=memory_bytes
-        )
-
-        def jobs() -> Iterator[tuple[Experiment | Member, int]]:
-            for arm, replication in places:
-                yield self._described(arm.cell.experiment, replication), replication
-
-        def on_failure(failure: Failure) -> None:
-            arm, replication = places[failure.index]
-            arm.fail(RunError(failure.message, failure.kind), replication)
-
+        places.sort(key=lambda place: self._backends.index(place[0].arm.backend))
+        tasks = [self._task(arm, replication) for arm, replication in places]
+        done = self._executor.run(tasks, cancel=self._cancel, on_progress=self._tell(look))
         try:
-            running = run_many(
-                jobs(),
-                backend=backend,
-                jobs=threads,
-                memory_bytes=memory_bytes,
-                cancel=self._cancel,
-                on_progress=self._tell(look),
-                on_failure=on_failure,
-            )
-            for index, run in running:
-                arm, replication = places[index]
-                arm.summaries[replication] = summary_of(run)
-                if replication < self._keep:
-                    arm.kept[replication] = run
+            for each in done:
+                self._take(each, tasks[each.index], *places[each.index])
         except KeyboardInterrupt:
             self.interrupted = True
         self._done += len(places)
 
-    def _described(self, experiment: Experiment, replication: int) -> Experiment | Member:
-        if self._ensemble is None:
-            return experiment
-        return self._ensemble.member(experiment, replication)
+    def _take(
+        self, each: FinishedTask | FailedTask, task: Task, arm: _Arm, replication: int
+    ) -> None:
+        if isinstance(each, FailedTask):
+            arm.fail(each.error, replication)
+            return
+        arm.summaries[replication] = each.summary
+        if replication < self._keep:
+            arm.kept[replication] = each.run or _run_here(task)
 
-    def _tell(self, look: int) -> Callable[[BatchProgress], None] | None:
+    def _tell(self, look: int) -> TellDone | None:
         show, begun = self._on_progress, self._done
         if show is None:
             return None
@@ -238,10 +221,16 @@ class Replicating:
         ended = [arm.ended for arm in self._arms if arm.failed is None]
         total = sum(look if point is None else point.n for point in ended)
 
-        def tell(progress: BatchProgress) -> None:
-            show(Progress("comparison", min(begun + progress.done, total), total, "runs"))
+        def tell(done: float) -> None:
+            show(Progress("comparison", min(begun + done, total), total, "runs"))
 
         return tell
+
+
+def _run_here(task: Task) -> Run:
+    """What was run elsewhere, once more: it is the same to the byte."""
+    ((_, run),) = run_many([(task, task.replication)], backend=task.backend, jobs=1)
+    return run
 
 
 def _watched(summaries: Sequence[Summary]) -> Mapping[str, Floats]:

@@ -1,0 +1,95 @@
+"""In this process: by the engine's own threads, or one guest a thread for the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dumbbell.backends import BatchProgress, Cancellation, Failure, run_many, threads_for
+from dumbbell.compare.executing.executor import FailedTask, FinishedTask, Task, TellDone
+from dumbbell.compare.summary import summary_of
+from dumbbell.errors import RunError
+
+
+class Threads:
+    """The executor where no other is asked for."""
+
+    def __init__(self, jobs: int = 0, memory_bytes: int | None = None) -> None:
+        """Set it up.
+
+        Args:
+            jobs: Threads; 0 for one a core.
+            memory_bytes: What the runs may use together; None for what there is.
+        """
+        self._jobs = jobs
+        self._memory_bytes = memory_bytes
+
+    def check(self, task: Task) -> None:
+        """See `Executor`."""
+        self._threads([task], task.backend)
+
+    def run(
+        self,
+        tasks: Sequence[Task],
+        *,
+        cancel: Cancellation | None = None,
+        on_progress: TellDone | None = None,
+    ) -> Iterator[FinishedTask | FailedTask]:
+        """See `Executor`. Backend after backend."""
+        done = 0
+        for backend in dict.fromkeys(task.backend for task in tasks):
+            places = [i for i, task in enumerate(tasks) if task.backend == backend]
+            yield from self._run(tasks, places, cancel, _after(on_progress, done))
+            if cancel is not None and cancel.is_set():
+                return
+            done += len(places)
+
+    def _threads(self, tasks: Sequence[Task], backend: str) -> int:
+        return threads_for(
+            {task.description: task for task in tasks}.values(),
+            backend=backend,
+            jobs=self._jobs,
+            memory_bytes=self._memory_bytes,
+        )
+
+    def _run(
+        self,
+        tasks: Sequence[Task],
+        places: Sequence[int],
+        cancel: Cancellation | None,
+        on_progress: TellDone | None,
+    ) -> Iterator[FinishedTask | FailedTask]:
+        here = [tasks[i] for i in places]
+        backend = here[0].backend
+        failures: list[Failure] = []
+
+        def tell(progress: BatchProgress) -> None:
+            if on_progress is not None:
+                on_progress(progress.done)
+
+        running = run_many(
+            ((task, task.replication) for task in here),
+            backend=backend,
+            jobs=self._threads(here, backend),
+            memory_bytes=self._memory_bytes,
+            cancel=cancel,
+            on_progress=tell,
+            on_failure=failures.append,
+        )
+        for index, run in running:
+            yield FinishedTask(places[index], summary_of(run), run)
+            yield from _failed(failures, places)
+        yield from _failed(failures, places)
+
+
+def _failed(failures: list[Failure], places: Sequence[int]) -> Iterator[FailedTask]:
+    """Those not yielded yet."""
+    while failures:
+        failure = failures.pop(0)
+        yield FailedTask(places[failure.index], RunError(failure.message, failure.kind))
+
+
+def _after(on_progress: TellDone | None, done: int) -> TellDone | None:
+    if on_progress is None:
+        return None
+    tell = on_progress
+    return lambda more: tell(done + more)
