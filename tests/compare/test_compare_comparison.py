@@ -150,9 +150,9 @@ def test_a_cell_that_cannot_run_is_reported_and_the_others_finish() -> None:
 
 
 def test_a_replication_that_fails_fails_its_cell(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dumbbell.compare import replicating
+    from dumbbell.compare.executing import threads
 
-    true = replicating.run_many
+    true = threads.run_many
 
     def run_many(listed: Any, *, on_failure: Any, **options: Any) -> Any:
         from dumbbell.backends import Failure
@@ -167,7 +167,7 @@ def test_a_replication_that_fails_fails_its_cell(monkeypatch: pytest.MonkeyPatch
         for place, run in true([job for _, job in kept], **options):
             yield kept[place][0], run
 
-    monkeypatch.setattr(replicating, "run_many", run_many)
+    monkeypatch.setattr(threads, "run_many", run_many)
     found = compare([cell("pfifo"), cell("pie")], replications=3)
     (failed,) = found.failed
     assert (failed.label, failed.replication, failed.backend) == ("pie", 1, "sim")

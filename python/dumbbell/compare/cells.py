@@ -11,6 +11,7 @@ from typing import Any
 
 from dumbbell.errors import DumbbellError, SpecError
 from dumbbell.spec import Experiment, Setting, settings_applied
+from dumbbell.spec.questions import parted
 from dumbbell.spec.toml_file import load
 
 
@@ -105,7 +106,7 @@ def cells_of(
         if labels[label] > 1:
             raise SpecError("--set", label, "values and files that differ from each other")
         try:
-            described = settings_applied(document, chosen)
+            described = settings_applied(parted(document)[0], chosen)
             experiment = Experiment.read(described, {"folder": folder})
         except SpecError as error:
             failed.append(FailedCell(label, chosen, str(file), error))

@@ -17,6 +17,7 @@ from dumbbell.spec.fields import Name, PositiveTime, Seed, Time, TimerHz, Title,
 from dumbbell.spec.flows import Flow, Ping
 from dumbbell.spec.links import Link
 from dumbbell.spec.notices import PlacedNotice, notices_in
+from dumbbell.spec.questions import parted
 from dumbbell.spec.settings import Setting, settings_applied
 from dumbbell.spec.shapes import Shape
 from dumbbell.spec.topology import Interface, Topology, hosts_of
@@ -211,7 +212,8 @@ class Experiment(SpecModel):
                 path leads nowhere.
         """
         data, folder = toml_file.load(source)
-        return cls.read(settings_applied(data, settings), {"folder": folder})
+        described, _ = parted(data)
+        return cls.read(settings_applied(described, settings), {"folder": folder})
 
     @classmethod
     def from_resolved(cls, resolved: Mapping[str, Any] | str) -> Self:
