@@ -18,9 +18,9 @@ from dumbbell.backends.kernel import build as building
 from dumbbell.backends.kernel.build import BuildError, build_kernel
 from dumbbell.backends.kernel.cache import (
     KernelMissingError,
-    cache_folder,
     cached_kernels,
     find_kernel,
+    kernels_folder,
     require_kernel,
 )
 from dumbbell.backends.kernel.recipe import Recipe
@@ -74,7 +74,7 @@ class Bench:
 
     def left(self) -> list[str]:
         """What is in the cache besides locks."""
-        return sorted(path.name for path in cache_folder().iterdir() if path.suffix != ".lock")
+        return sorted(path.name for path in kernels_folder().iterdir() if path.suffix != ".lock")
 
 
 @pytest.fixture
@@ -224,4 +224,4 @@ def test_a_cache_whose_name_make_cannot_live_with(
 
 def test_a_relative_cache_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "here")
-    assert cache_folder() == Path.home() / ".cache/dumbbell/kernel"
+    assert kernels_folder() == Path.home() / ".cache/dumbbell/kernel"

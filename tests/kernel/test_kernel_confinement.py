@@ -91,6 +91,8 @@ def try_to_get_out(
             args=[str(outside), str(run_dir)], confinement=held,
         )  # fmt: skip
     except HostRefusesError as error:
+        if best_confinement().means is held.means:
+            raise
         pytest.skip(f"not offered by this machine: {error}")
 
 
@@ -122,8 +124,11 @@ def test_nothing_holds_a_guest_that_is_not_confined(
 @pytest.mark.kernel
 def test_confinement_changes_no_result(kernel: KernelInfo, monkeypatch: pytest.MonkeyPatch) -> None:
     experiment = Experiment.from_toml(Path(__file__).parents[2] / "examples/chain.toml")
+    best = best_confinement()
+    if "CI" in os.environ:  # a machine of the checks has a way to hold a guest
+        assert best.means is not Means.NOTHING, best
     found = {}
-    for held in (NOT_HELD, best_confinement()):
+    for held in (NOT_HELD, best):
         for module in (kernel_backend, importlib.import_module(launch.__module__)):
             monkeypatch.setattr(module, "best_confinement", lambda held=held: held)
         run = simulate(experiment, backend="kernel")

@@ -23,7 +23,7 @@ from dumbbell.backends import Failure, run_many, simulate
 from dumbbell.backends.base import Job
 from dumbbell.backends.kernel import backend as kernel_backend
 from dumbbell.backends.kernel.backend import kernel_seed
-from dumbbell.backends.kernel.cache import cache_folder, require_kernel
+from dumbbell.backends.kernel.cache import kernels_folder, require_kernel
 from dumbbell.backends.kernel.confinement import SYSTEM
 from dumbbell.backends.kernel.folders import remove_left_folders
 from dumbbell.backends.kernel.job import job
@@ -197,7 +197,7 @@ def dumbbell_run(file: Path, folder: Path) -> subprocess.Popen[str]:
         **os.environ,
         "HOME": str(folder / "home"),
         "TMPDIR": str(folder / "tmp"),
-        "XDG_CACHE_HOME": str(cache_folder().parents[1]),
+        "XDG_CACHE_HOME": str(kernels_folder().parents[1]),
         GUEST_VARIABLE: str(guest_program()),
     }
     words = ["-m", "dumbbell.cli", "run", str(file), "--backend", "kernel", "--out", "out"]
@@ -237,7 +237,7 @@ def test_nothing_is_left_of_a_run_that_is_stopped(
 def test_nothing_is_written_but_the_results(tmp_path: Path) -> None:
     file = tmp_path / "experiment.toml"
     file.write_text(EXPERIMENT, encoding="utf-8")
-    before = sorted(cache_folder().rglob("*"))
+    before = sorted(kernels_folder().rglob("*"))
     process = dumbbell_run(file, tmp_path)
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
@@ -246,7 +246,7 @@ def test_nothing_is_written_but_the_results(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
         ["experiment.toml", "home", "out", "tmp"]
     )
-    assert sorted(cache_folder().rglob("*")) == before
+    assert sorted(kernels_folder().rglob("*")) == before
 
 
 _AS_SOMEBODY = """

@@ -4,6 +4,7 @@
 only that is ever replaced or removed. `replaced_file` does the same for one file.
 """
 
+from dumbbell.folders.cache import cache_folder
 from dumbbell.folders.full_disk import file_of_library, no_room
 from dumbbell.folders.manifest import Kind, Subject
 from dumbbell.folders.result import ResultFolder
@@ -13,6 +14,7 @@ __all__ = [
     "Kind",
     "ResultFolder",
     "Subject",
+    "cache_folder",
     "file_of_library",
     "no_room",
     "replace_file",

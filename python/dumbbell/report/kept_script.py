@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from dumbbell.folders import replace_file
+from dumbbell.folders import cache_folder, replace_file
 
 _SMALLEST_BYTES = 100_000
 """Vega alone has more."""
@@ -32,12 +31,9 @@ def keep_script(vega_lite: str, script: str) -> None:
 
 
 def _file(vega_lite: str) -> Path:
-    """``$XDG_CACHE_HOME/dumbbell/page``, or below ``~/.cache``; named by what made it."""
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    # Relative paths there are to be ignored (XDG Base Directory Specification).
-    root = Path(given) if Path(given).is_absolute() else Path.home() / ".cache"
+    """In the cache, named by what made it."""
     try:
         converter = version("vl-convert-python")
     except PackageNotFoundError:
         converter = "unknown"
-    return root / "dumbbell" / "page" / f"vega-lite-{vega_lite}-by-vl-convert-{converter}.js"
+    return cache_folder() / "page" / f"vega-lite-{vega_lite}-by-vl-convert-{converter}.js"

@@ -29,7 +29,7 @@ from dumbbell.backends.kernel.cache import (
     KERNEL,
     KEY_DIGITS,
     KernelInfo,
-    cache_folder,
+    kernels_folder,
     read_kernel,
     require_linux,
 )
@@ -122,7 +122,7 @@ def build_kernel(
     recipe = the_recipe()
     compiler = _compiler()
     key = _key(found, recipe, compiler, hz)
-    cache = cache_folder()
+    cache = kernels_folder()
     cache.mkdir(parents=True, exist_ok=True)
     with _locked(cache / f"{key}.lock", tell):
         if (ready := read_kernel(cache / key)) is not None:

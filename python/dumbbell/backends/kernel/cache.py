@@ -10,6 +10,7 @@ from pathlib import Path
 
 from dumbbell.backends.kernel.recipe import HZ_CHOICES, the_recipe
 from dumbbell.errors import EXIT_BAD_INPUT, DumbbellError
+from dumbbell.folders import cache_folder
 
 KERNEL = "linux"
 INFO = "info.json"
@@ -63,12 +64,9 @@ class KernelInfo:
         return json.dumps(fields, indent=2, sort_keys=True) + "\n"
 
 
-def cache_folder() -> Path:
-    """``$XDG_CACHE_HOME/dumbbell/kernel``, or below ``~/.cache``. Not made here."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    # The specification of XDG: a relative path is to be ignored.
-    root = Path(base) if Path(base).is_absolute() else Path.home() / ".cache"
-    return root / "dumbbell" / "kernel"
+def kernels_folder() -> Path:
+    """In the cache. Not made here."""
+    return cache_folder() / "kernel"
 
 
 def read_kernel(folder: Path) -> KernelInfo | None:
@@ -85,7 +83,7 @@ def read_kernel(folder: Path) -> KernelInfo | None:
 def cached_kernels() -> list[KernelInfo]:
     """All that are in the cache, the newest first."""
     try:
-        folders = [path for path in cache_folder().iterdir() if len(path.name) == KEY_DIGITS]
+        folders = [path for path in kernels_folder().iterdir() if len(path.name) == KEY_DIGITS]
     except OSError:
         return []
     found = [info for info in map(read_kernel, folders) if info is not None]

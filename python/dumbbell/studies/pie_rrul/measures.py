@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dumbbell.claims import relative_spread
+from dumbbell.metrics.path import resolved_of
 from dumbbell.spec.flent import FlentTest
 from dumbbell.stats import Estimate, difference_interval, prediction_interval
 from dumbbell.studies.pie_rrul import arms
@@ -136,7 +137,7 @@ def measured(run: Run, test: FlentTest) -> Measured:
     steps, loaded = _load(test)
     known = of.latency_ms[np.isfinite(of.latency_ms)]
     each = [_payload_mbps(run, stream.flow, test) for stream in test.streams if stream.upload]
-    more = [name for name in run.flow_names if name.startswith(arms.MORE_UPLOAD)]
+    more = [name for name in run.flow_names if name == arms.MORE_UPLOAD]
     upload = float(of.upload_mbps.mean())
     drops = float(of.drops_pkts.sum())
     return Measured(
@@ -209,9 +210,8 @@ class BySetting:
 
 def router_queue(run: Run) -> str:
     """The router's queue towards the server, whatever stands between them."""
-    back = f"{arms.ROUTER}->{arms.CLIENT}"
-    queues = (name for name in run.queue_names if name.startswith(f"{arms.ROUTER}->"))
-    return next(name for name in queues if name != back)
+    queues = resolved_of(run).queues
+    return next(q.name for q in queues if q.from_ == arms.ROUTER and q.to != arms.CLIENT)
 
 
 def _load(test: FlentTest) -> tuple[int, NDArray[np.bool_]]:

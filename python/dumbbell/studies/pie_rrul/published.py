@@ -38,6 +38,7 @@ class Quantity:
         measure: Attribute of `dumbbell.studies.pie_rrul.measures.Measured`.
         fact: Both ends of an ellipse follow from the mean and one standard deviation, and the
             upload of a flow is a quarter of that of all: numbers of one fact have this in common.
+        may_be_negative: Whether it can be below 0, where no sample is: an ellipse's lower end.
     """
 
     title: str
@@ -46,16 +47,17 @@ class Quantity:
     resolution: float
     measure: str
     fact: str
+    may_be_negative: bool = False
 
 
 # fmt: off
 QUANTITIES = MappingProxyType({
     "latency-low": Quantity("Latency, low end of the ellipse", "Latency, low end", "ms", 0.5,
-                            "latency_low_ms", "latency range"),
+                            "latency_low_ms", "latency range", may_be_negative=True),
     "latency-high": Quantity("Latency, high end of the ellipse", "Latency, high end", "ms", 0.5,
                              "latency_high_ms", "latency range"),
     "throughput-low": Quantity("Upload, low end of the ellipse", "Upload, low end", "Mbit/s", 0.5,
-                               "upload_low_mbps", "upload range"),
+                               "upload_low_mbps", "upload range", may_be_negative=True),
     "throughput-high": Quantity("Upload, high end of the ellipse", "Upload, high end", "Mbit/s",
                                 0.5, "upload_high_mbps", "upload range"),
     "latency": Quantity("Average latency", "Latency", "ms", 0.5, "latency_ms", "latency"),

@@ -108,8 +108,7 @@ def _two_tables(
 
 
 def _possible(found: Estimate, name: str) -> Estimate:
-    # The lower end of an ellipse can be below 0, where no sample is.
-    return found if name.endswith("-low") else cut(found)
+    return found if published.QUANTITIES[name].may_be_negative else cut(found)
 
 
 def cut(found: Estimate, most: float = np.inf) -> Estimate:

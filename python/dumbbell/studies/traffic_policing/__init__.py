@@ -82,6 +82,7 @@ class TheSource(Part[Ran]):
     def __init__(self, amount: Amount[str]) -> None:
         """What is run."""
         self.amount = amount
+        self.rows: list[Judged] = []
 
     def run(self, runner: Runner) -> Ran:
         """See `Part`."""
@@ -90,11 +91,12 @@ class TheSource(Part[Ran]):
 
     def judge(self, found: Ran) -> Iterator[Judged]:
         """The printed numbers."""
-        yield from claims.judge_rows(found)
+        self.rows = list(claims.judge_rows(found))
+        yield from self.rows
 
     def tables(self, found: Ran) -> Iterator[ValueTable]:
         """Which choices the numbers tell of."""
-        yield text.identified(list(claims.judge_rows(found)))
+        yield text.identified(self.rows)
 
 
 class Controllers(Part[Mapping[str, Ran]]):
