@@ -4,9 +4,9 @@
 ``digests.py --write``  keeps them under today's version; refused where that version had others
 ``digests.py --tag v1`` says whether a tag is today's version and CHANGELOG.md has it
 
-The set is every example and a short run for each discipline, controller, source and probe of the
-simulator. The same bytes are expected on every machine. Version (Cargo.toml) and CHANGELOG.md move
-with them: `faults` says where they did not.
+The set (`digest_runs`) has every example and a run for each discipline, controller and source, and
+for what they can be set to. The same bytes are expected on every machine. Version (Cargo.toml) and
+CHANGELOG.md move with them: `faults` says where they did not.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from digest_runs import descriptions
+
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = "tests/golden/digests.json"
 CHANGELOG = "CHANGELOG.md"
@@ -29,96 +31,6 @@ Digests = Mapping[str, str]
 """SHA-256 of a run's tables, by the name of the run."""
 ByVersion = Mapping[str, Digests]
 """The oldest version first."""
-
-QUEUES = {
-    "pfifo": "pfifo limit 20",
-    "bfifo": "bfifo limit 20000",
-    "pfifo_fast": "pfifo_fast",
-    "prio": "root handle 1: prio bands 3\nparent 1:2 pfifo limit 10",
-    "tbf": "tbf rate 2mbit burst 5kb limit 30kb",
-    "htb": "root handle 1: htb default 10\n"
-    "class add parent 1: classid 1:1 htb rate 3mbit\n"
-    "class add parent 1:1 classid 1:10 htb rate 1mbit ceil 2mbit",
-    "netem": "netem delay 5ms 1ms loss 1% limit 100",
-    "red": "red limit 60kb min 5kb max 15kb avpkt 1000 burst 10 probability 0.02 bandwidth 3mbit",
-    "codel": "codel target 5ms interval 50ms",
-    "fq_codel": "fq_codel target 5ms interval 50ms",
-    "pie": "pie target 10ms",
-}
-"""A line of tc for each discipline."""
-
-SOURCES = {
-    "poisson": '{ kind = "poisson", rate = "200pps", size = "exponential 512B" }',
-    "cbr": '{ kind = "cbr", rate = "200pps", size = "700B" }',
-    "renewal": '{ kind = "renewal", gap = "uniform 1ms 9ms", size = "uniform 64B 1400B" }',
-    "ditg": '{ kind = "ditg", gap = "exponential 200pps", size = "exponential 512B" }',
-    "replay": '{ kind = "replay", times = ["0s", "5ms", "6ms"], sizes = ["90B", "1kB", "64B"] }',
-    "bursts": '{ kind = "bursts", packets = 12, gap = "exponential 5pps", size = "1000B" }',
-    "greedy": '{ kind = "greedy" }',
-    "sized": '{ kind = "sized", size = "300kB" }',
-    "closed_loop": '{ kind = "closed_loop", size = "exponential 20kB", '
-    'think = "exponential 5pps" }',
-    "arrivals": '{ kind = "arrivals", gap = "exponential 8pps", size = "exponential 20kB" }',
-}
-"""A source of each kind."""
-
-CONTROLLERS = ("reno", "cubic", "bbr")
-PROFILES = ("linux-6.1", "rfc")
-
-_NETWORK = """
-duration = "5s"
-sample_interval = "100ms"
-links = [
-  {{ a = "client", b = "router" }},
-  {{ a = "router", b = "server", delay = "10ms", forward = {{ rate = "3mbit", {end} }} }},
-]
-[[flows]]
-name = "flow"
-from = "client"
-to = "server"
-source = {source}
-{tcp}
-[[flows]]
-name = "beside"
-from = "client"
-to = "server"
-source = {{ kind = "poisson", rate = "60pps", size = "exponential 700B" }}
-[[probes]]
-name = "ping"
-from = "client"
-to = "server"
-interval = "100ms"
-start_jitter = "100ms"
-"""
-
-
-def network(
-    end: str = 'qdisc = "pfifo limit 30"', source: str = SOURCES["greedy"], tcp: str = ""
-) -> str:
-    """A client, a router and a server, as TOML."""
-    return _NETWORK.format(end=end, source=source, tcp=tcp)
-
-
-def descriptions() -> dict[str, str | Path]:
-    """Every run of the set by its name: its file, or its TOML."""
-    runs: dict[str, str | Path] = {
-        f"example {path.stem}": path for path in sorted((ROOT / "examples").glob("*.toml"))
-    }
-    for kind, words in QUEUES.items():
-        runs[f"queue {kind}"] = network(end=f"qdisc = '''{words}'''")
-    runs["policer"] = network(end='police = "police rate 2mbit burst 20kb drop"')
-    for kind, source in SOURCES.items():
-        runs[f"source {kind}"] = network(source=source)
-    for controller in CONTROLLERS:
-        for profile in PROFILES:
-            tcp = f'tcp = {{ congestion_control = "{controller}", profile = "{profile}" }}'
-            runs[f"controller {controller} {profile}"] = network(
-                'qdisc = "pfifo limit 25"', tcp=tcp
-            )
-    runs["ecn"] = network(
-        'qdisc = "codel target 5ms interval 50ms ecn"', tcp="tcp = { ecn = true }"
-    )
-    return runs
 
 
 def measured() -> dict[str, str]:

@@ -11,6 +11,7 @@ from typing import get_args
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+import digest_runs
 import digests
 
 from dumbbell import _engine
@@ -39,9 +40,11 @@ def test_digests_version_and_changelog_moved_together() -> None:
 
 def test_every_part_of_the_simulator_is_in_the_set() -> None:
     disciplines = {each["name"] for each in json.loads(_engine.disciplines())}
-    assert disciplines == digests.QUEUES.keys()
+    assert disciplines == digest_runs.QUEUES.keys()
     union, _ = get_args(sources.Source)
-    assert {each.model_fields["kind"].default for each in get_args(union)} == digests.SOURCES.keys()
+    assert {
+        each.model_fields["kind"].default for each in get_args(union)
+    } == digest_runs.SOURCES.keys()
 
 
 def test_every_run_of_the_set_is_another() -> None:

@@ -1,0 +1,189 @@
+"""The runs whose digests are kept: short ones that together pass through all of the simulator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+QUEUES = {
+    "pfifo": "pfifo limit 20",
+    "bfifo": "bfifo limit 20000",
+    "pfifo_fast": "pfifo_fast",
+    "prio": "root handle 1: prio bands 3\nparent 1:2 pfifo limit 10",
+    "tbf": "tbf rate 2mbit burst 5kb limit 30kb",
+    "htb": "root handle 1: htb default 10\n"
+    "class add parent 1: classid 1:1 htb rate 3mbit\n"
+    "class add parent 1:1 classid 1:10 htb rate 1mbit ceil 2mbit",
+    "netem": "netem delay 5ms 1ms loss 1% limit 100",
+    "red": "red limit 60kb min 5kb max 15kb avpkt 1000 burst 10 probability 0.02 bandwidth 3mbit",
+    "codel": "codel target 5ms interval 50ms",
+    "fq_codel": "fq_codel target 5ms interval 50ms",
+    "pie": "pie target 10ms",
+}
+"""A line of tc for each discipline."""
+
+SOURCES = {
+    "poisson": '{ kind = "poisson", rate = "200pps", size = "exponential 512B" }',
+    "cbr": '{ kind = "cbr", rate = "200pps", size = "700B" }',
+    "renewal": '{ kind = "renewal", gap = "uniform 1ms 9ms", size = "uniform 64B 1400B" }',
+    "ditg": '{ kind = "ditg", gap = "exponential 200pps", size = "exponential 512B" }',
+    "replay": '{ kind = "replay", times = ["0s", "5ms", "6ms"], sizes = ["90B", "1kB", "64B"] }',
+    "bursts": '{ kind = "bursts", packets = 12, gap = "exponential 5pps", size = "1000B" }',
+    "greedy": '{ kind = "greedy" }',
+    "sized": '{ kind = "sized", size = "300kB" }',
+    "closed_loop": '{ kind = "closed_loop", size = "exponential 20kB", '
+    'think = "exponential 5pps" }',
+    "arrivals": '{ kind = "arrivals", gap = "exponential 8pps", size = "exponential 20kB" }',
+}
+"""A source of each kind."""
+
+SET_OTHERWISE = {
+    "netem reordering": "netem delay 10ms reorder 25% 50% gap 3 limit 100",
+    "netem loss in runs": "netem loss 2% 25% duplicate 1% limit 100",
+    "netem rate": "netem rate 2mbit 10 delay 2ms limit 50",
+    "netem delay of a distribution": "netem delay 10ms 3ms 25% distribution normal limit 200",
+    "netem gemodel": "netem loss gemodel 1% 20% 80% 0.1% limit 100",
+    "netem states": "netem loss state 1% 30% limit 100",
+    "pie bytemode ecn": "pie target 10ms tupdate 8ms alpha 4 beta 30 bytemode ecn",
+    "pie limit": "pie limit 20 target 50ms",
+    "codel ce_threshold": "codel ce_threshold 2ms limit 50 ecn",
+    "fq_codel few flows": "fq_codel flows 2 quantum 300 limit 40 memory_limit 100kb",
+    "red ecn harddrop": "red limit 60kb min 5kb max 15kb avpkt 1000 burst 10 probability 0.1 "
+    "bandwidth 3mbit ecn harddrop",
+    "red adaptive": "red limit 60kb min 5kb max 15kb avpkt 1000 burst 10 probability 0.02 "
+    "bandwidth 3mbit adaptive",
+    "tbf peakrate": "tbf rate 2mbit burst 20kb latency 50ms peakrate 4mbit mtu 1600",
+    "tbf with fq_codel": "root handle 1: tbf rate 2mbit burst 5kb limit 30kb\n"
+    "parent 1:1 fq_codel target 5ms",
+    "htb prio ceil": "root handle 1: htb default 20\n"
+    "class add parent 1: classid 1:10 htb rate 500kbit ceil 3mbit prio 0\n"
+    "class add parent 1: classid 1:20 htb rate 2mbit ceil 2500kbit prio 1 quantum 3000\n"
+    "parent 1:20 codel",
+}
+"""Disciplines as few set them."""
+
+KNOBS = {
+    "reno": (
+        "sack = false",
+        "rack = true",
+        "timestamps = false",
+        "delayed_ack = false",
+        "ack_every = 8",
+        "pacing = true",
+        'prr = "rfc6937"',
+        "initial_window = 3",
+        'min_rto = "50ms"',
+        'send_buffer = "40kb", receive_window = "20kb"',
+    ),
+    "cubic": (
+        "sack = false",
+        "rack = false",
+        "timestamps = false",
+        "delayed_ack = false",
+        "ack_every = 8",
+        "pacing = true",
+        "hystart = false",
+        'prr = "rfc9937"',
+        "initial_window = 30",
+        'min_rto = "50ms"',
+        'send_buffer = "40kb", receive_window = "20kb"',
+    ),
+    "bbr": (
+        "sack = false",
+        "rack = false",
+        "timestamps = false",
+        "ack_every = 8",
+        "initial_window = 3",
+        'min_rto = "50ms"',
+        'send_buffer = "40kb", receive_window = "20kb"',
+    ),
+}
+"""What a TCP flow can be told."""
+
+LINKS = {
+    "loss": 'qdisc = "pfifo limit 30", loss = 0.01',
+    "every hundredth lost": 'qdisc = "pfifo limit 30", loss_every = 100',
+    "changes": 'qdisc = "pfifo limit 30", changes = [{ at = "1s", rate = "1mbit" }, '
+    '{ at = "2s", delay = "40ms" }, { at = "3s", loss = 0.05 }]',
+    "small mtu": 'qdisc = "pfifo limit 30", mtu = "576B"',
+    "overhead": 'qdisc = "pfifo limit 30", overhead = "wire"',
+    "records": 'qdisc = "codel", record_packets = true',
+    "policer and queue": 'police = "police rate 1mbit burst 5kb drop", qdisc = "pfifo limit 9"',
+}
+"""Other links."""
+
+CONTROLLERS = ("reno", "cubic", "bbr")
+PROFILES = ("linux-6.1", "rfc")
+
+_NETWORK = """
+duration = "5s"
+sample_interval = "100ms"
+links = [
+  {{ a = "client", b = "router", forward = {{ {first} }} }},
+  {{ a = "router", b = "server", delay = "10ms", forward = {{ rate = "3mbit", {end} }} }},
+]
+[[flows]]
+name = "flow"
+from = "client"
+to = "server"
+source = {source}
+{tcp}
+[[flows]]
+name = "beside"
+from = "client"
+to = "server"
+source = {{ kind = "poisson", rate = "60pps", size = "exponential 700B" }}
+[[probes]]
+name = "ping"
+from = "client"
+to = "server"
+interval = "100ms"
+start_jitter = "100ms"
+"""
+
+
+def network(
+    end: str = 'qdisc = "pfifo limit 30"',
+    source: str = SOURCES["greedy"],
+    tcp: str = "",
+    first: str = "",
+) -> str:
+    """A client, a router and a server, as TOML; `first` is of the client's own queue."""
+    return _NETWORK.format(end=end, source=source, tcp=tcp, first=first)
+
+
+def descriptions() -> dict[str, str | Path]:
+    """Every run of the set by its name: its file, or its TOML."""
+    runs: dict[str, str | Path] = {
+        f"example {path.stem}": path for path in sorted((ROOT / "examples").glob("*.toml"))
+    }
+    for kind, words in QUEUES.items():
+        runs[f"queue {kind}"] = network(end=f"qdisc = '''{words}'''")
+    runs["policer"] = network(end='police = "police rate 2mbit burst 20kb drop"')
+    for name, words in SET_OTHERWISE.items():
+        runs[f"queue {name}"] = network(end=f"qdisc = '''{words}'''")
+    for name, end in LINKS.items():
+        runs[f"link {name}"] = network(end)
+    for kind, source in SOURCES.items():
+        runs[f"source {kind}"] = network(source=source)
+    for controller in CONTROLLERS:
+        for profile in PROFILES:
+            tcp = f'tcp = {{ congestion_control = "{controller}", profile = "{profile}" }}'
+            runs[f"controller {controller} {profile}"] = network(
+                'qdisc = "pfifo limit 25"', tcp=tcp
+            )
+        profile = "rfc" if controller == "reno" else "linux-6.1"
+        for knob in KNOBS[controller]:
+            tcp = f'congestion_control = "{controller}", profile = "{profile}", {knob}'
+            end = 'qdisc = "pfifo limit 25", loss_every = 300'
+            runs[f"{controller} {knob}"] = network(end, tcp=f"tcp = {{ {tcp} }}")
+    for words in ("true", "false"):
+        end = 'rate = "3mbit", qdisc = "pfifo limit 100"'
+        runs[f"small_queues = {words}"] = network(
+            'qdisc = "pfifo limit 25"', tcp=f"tcp = {{ small_queues = {words} }}", first=end
+        )
+    runs["ecn"] = network(
+        'qdisc = "codel target 5ms interval 50ms ecn"', tcp="tcp = { ecn = true }"
+    )
+    return runs
