@@ -33,7 +33,7 @@ class Patience:
         """Begins now.
 
         Args:
-            pid: Of a child that nobody has waited for yet.
+            pid: Of a child; one that has ended and was waited for never hangs.
             limit_s: How long it may be silent on a machine of its own.
         """
         self._pid = pid
@@ -52,8 +52,14 @@ class Patience:
 
 
 def cpu_s(pid: int) -> float:
-    """CPU time of a process with all its threads, and of its children that have ended (proc(5))."""
-    stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    """CPU time of a process with all its threads, and of its children that have ended (proc(5)).
+
+    0 of a process that is gone: a signal sent to one that has just ended waits for it.
+    """
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
     # The name of the program, in parentheses, may hold anything.
     after_name = stat.rpartition(")")[2].split()
     return sum(int(ticks) for ticks in after_name[11:15]) / _TICKS_PER_S

@@ -41,3 +41,9 @@ def test_cpu_time_of_another_process_is_seen() -> None:
         patience.heard()
         assert not patience.is_lost()
         process.kill()
+
+
+def test_a_process_that_was_waited_for_does_not_hang() -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        process.wait()
+    assert not Patience(process.pid, 0.1).is_lost()
