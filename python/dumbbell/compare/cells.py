@@ -24,12 +24,14 @@ class Cell:
         experiment: What is run.
         settings: What was put in place of values of its file.
         source: The file; empty for an experiment made in Python.
+        place: Where it stands in the grid of a sweep, a number for each parameter.
     """
 
     label: str
     experiment: Experiment
     settings: tuple[Setting, ...] = ()
     source: str = ""
+    place: tuple[int, ...] = ()
 
     @property
     def command(self) -> str:
@@ -48,6 +50,7 @@ class FailedCell:
         error: Why.
         replication: The one that failed; None where none was begun.
         backend: Where that was; empty where none was begun.
+        place: As of a `Cell`.
     """
 
     label: str
@@ -56,6 +59,7 @@ class FailedCell:
     error: DumbbellError
     replication: int | None = None
     backend: str = ""
+    place: tuple[int, ...] = ()
 
     @property
     def command(self) -> str:
