@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +9,7 @@ from rich.console import Console
 
 from dumbbell.backends import get_backend
 from dumbbell.cli.memory import memory_bytes
+from dumbbell.cli.planning import Document, is_comparison, planned_of
 from dumbbell.cli.waiting import say_if_pipe
 from dumbbell.errors import EXIT_DONE, SpecError
 from dumbbell.spec import Setting
@@ -68,16 +67,18 @@ def run_asked(asked: Asked, console: Console) -> int:
     may_use_bytes = memory_bytes(asked.memory)
     for file in asked.files:
         say_if_pipe(file)
-    if _is_comparison(asked, settings):
+    documents = [Document.read(file) for file in asked.files]
+    if is_comparison(asked, settings, documents):
         from dumbbell.cli.comparing import compare_files
 
         _refuse_of_single_runs(asked)
-        return compare_files(asked, settings, may_use_bytes, console)
+        planned = planned_of(asked, settings, documents)
+        return compare_files(asked, planned, may_use_bytes, console)
     from dumbbell.cli.running import run_file
 
     run_file(
         asked.files[0],
-        settings=settings,
+        documents[0].experiment(settings),
         backend=asked.backends[0],
         replication=asked.replication or 0,
         may_use_bytes=may_use_bytes,
@@ -88,13 +89,6 @@ def run_asked(asked: Asked, console: Console) -> int:
         console=console,
     )
     return EXIT_DONE
-
-
-def _is_comparison(asked: Asked, settings: Sequence[Setting]) -> bool:
-    values = Counter(each.path for each in settings)
-    several = max(values.values(), default=1) > 1
-    counted = asked.replications is not None or asked.precision is not None
-    return several or counted or len(asked.files) > 1 or len(asked.backends) > 1
 
 
 def _refuse_of_single_runs(asked: Asked) -> None:
