@@ -95,8 +95,13 @@ def compare_files(
             print_comparison(found, console)
     if _has_page(asked):
         _write_page(found, asked, console)
-    for failed in found.failed:
-        _print_failed(failed)
+    if found.grid is not None:
+        from dumbbell.cli.sweeping import print_failed_cells
+
+        print_failed_cells(found.failed)
+    else:
+        for failed in found.failed:
+            _print_failed(failed)
     if found.interrupted:
         return Interrupted.exit_code
     return EXIT_CONTRADICTED_OR_FAILED if found.failed else EXIT_DONE

@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.text import Text
 
 from dumbbell.cli.comparing import difference_mark, headline, legend, measured_text, print_rows
-from dumbbell.compare import Arm, Cell, Comparison, Quantity, sentences
+from dumbbell.cli.failing import print_error, print_warning
+from dumbbell.compare import Arm, Cell, Comparison, FailedCell, Quantity, sentences
 from dumbbell.compare.axes import Grid
 
 MOST_ROWS = 200
@@ -37,6 +38,20 @@ def print_sweep(found: Comparison, grid: Grid, console: Console) -> None:
     for sentence in sentences(found):
         console.print(Text(sentence), soft_wrap=True)
     _say_imprecise(found)
+
+
+def print_failed_cells(failed: Sequence[FailedCell]) -> None:
+    """Each error once, with how many cells have it and how the first of them is seen again."""
+    alike: dict[str, list[FailedCell]] = {}
+    for each in failed:
+        alike.setdefault(str(each.error), []).append(each)
+    for cells in list(alike.values())[:MOST_NAMED]:
+        first = cells[0]
+        more = f" and {len(cells) - 1} more cells" if len(cells) > 1 else ""
+        print_error(first.error, of=f"{first.label}{more}: ")
+        print(f"  again: {first.command}", file=sys.stderr)
+    if len(alike) > MOST_NAMED:
+        print(f"and {len(alike) - MOST_NAMED} more errors, in --json", file=sys.stderr)
 
 
 def _print_cells(found: Comparison, grid: Grid, backend: str, console: Console) -> None:
@@ -91,10 +106,7 @@ def _legend(found: Comparison, grid: Grid) -> str:
 
 
 def _say_imprecise(found: Comparison) -> None:
-    from dumbbell.cli.failing import print_warning
-    from dumbbell.compare.sweep_page import imprecise
-
-    wanting = imprecise(found)
+    wanting = found.imprecise
     for arm in wanting[:MOST_NAMED]:
         where = arm.cell if len(found.backends) == 1 else f"{arm.cell} ({arm.backend})"
         print_warning(f"{where}: {found.results[arm].stopped_because}")

@@ -77,6 +77,15 @@ class Comparison:
         return tuple(self.results)
 
     @property
+    def imprecise(self) -> tuple[Arm, ...]:
+        """Those that were stopped before they were as precise as was asked."""
+        return tuple(
+            arm
+            for arm, replicates in self.results.items()
+            if not replicates.precise and replicates.stopped_because
+        )
+
+    @property
     def plot(self) -> ComparisonPlots:
         """Its figures, one call each, as in ``comparison.plot.operating_points()``."""
         from dumbbell.compare.plots import ComparisonPlots

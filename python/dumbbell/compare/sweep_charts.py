@@ -18,6 +18,7 @@ FAR_APART = 30.0
 """Values that differ by more of a factor have a logarithmic axis."""
 MOST_LABELS = 12
 """Points of a front, or columns of a heat map, that have words beside or numbers inside."""
+_LOG = alt.Scale(type="log", padding=10, nice=False)
 _MARKS = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 _GAP = 24
 _SEQUENTIAL = "viridis"
@@ -47,9 +48,12 @@ class Measure:
     @property
     def scale(self) -> alt.Scale:
         """From zero where that can be: what is the same must look the same."""
-        if self.is_log:
-            return alt.Scale(type="log", padding=10, nice=False)
-        return alt.Scale(zero=True, padding=10)
+        return _LOG if self.is_log else alt.Scale(zero=True)
+
+    @property
+    def close_scale(self) -> alt.Scale:
+        """As near as the values allow: of points that are to be told apart."""
+        return _LOG if self.is_log else alt.Scale(zero=False, padding=14, nice=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,7 @@ class Named:
                 scheme=alt.SchemeParams(name=_SEQUENTIAL, extent=[0.0, 0.88]),
             )
             return alt.Color(
-                "colour:O", title=self.title, sort=list(self.labels), scale=scale, legend=legend
+                "colour:N", title=self.title, sort=None, scale=scale, legend=legend
             )
         palette = [OKABE_ITO[number % len(OKABE_ITO)] for number in range(len(self.labels))]
         return alt.Color(
@@ -91,7 +95,7 @@ class Named:
         """The mark of each, for those who see no colours; it shares the legend."""
         marks = [_MARKS[number % len(_MARKS)] for number in range(len(self.labels))]
         return alt.Shape(
-            "colour:N" if not self.is_numeric or len(self.labels) <= 2 else "colour:O",
+            "colour:N",
             title=self.title,
             sort=None,
             scale=alt.Scale(domain=list(self.labels), range=marks),
@@ -209,14 +213,14 @@ def pareto(
         colour: As for `lines`.
         panels: As for `lines`.
     """
-    across = alt.X("x:Q", title=x.title, scale=x.scale)
-    upwards = alt.Y("y:Q", title=y.title, scale=y.scale)
+    across = alt.X("x:Q", title=x.title, scale=x.close_scale)
+    upwards = alt.Y("y:Q", title=y.title, scale=y.close_scale)
     paint: dict[str, Any] = {"color": colour.colour() if colour else alt.value(OKABE_ITO[0])}
     front = frame.filter(pl.col("front"))
     base, on_front = alt.Chart(frame), alt.Chart(front)
     bars = base.mark_rule(strokeWidth=1.5, opacity=0.6, clip=True)
-    low_x = alt.X("x_low:Q", title=x.title, scale=x.scale)
-    low_y = alt.Y("y_low:Q", title=y.title, scale=y.scale)
+    low_x = alt.X("x_low:Q", title=x.title, scale=x.close_scale)
+    low_y = alt.Y("y_low:Q", title=y.title, scale=y.close_scale)
     layers = [
         on_front.mark_line(color=BLACK, strokeWidth=1.2, strokeDash=[5, 3], clip=True).encode(
             x=across, y=upwards, order=alt.Order("x:Q")
@@ -248,11 +252,7 @@ def _over(x: Axis) -> alt.X:
     if not x.is_numeric:
         return alt.X("x:N", title=x.title, sort=_ordered(x), axis=_of_steps(x))
     numbers = sorted({each for each in x.coordinates if isinstance(each, float)})
-    scale = (
-        alt.Scale(type="log", padding=10, nice=False)
-        if x.is_log
-        else alt.Scale(zero=False, padding=10, nice=False)
-    )
+    scale = _LOG if x.is_log else alt.Scale(zero=False, padding=10, nice=False)
     if len(numbers) > MOST_LABELS:
         return alt.X("x:Q", title=x.title, scale=scale)
     return alt.X("x:Q", title=x.title, scale=scale, axis=alt.Axis(values=numbers, format=",~g"))

@@ -92,7 +92,7 @@ class _Maker:
         if not frame.height:
             return None
         x = self._axis(plan.x)
-        colour, panels = self._colour(), self._panels()
+        colour, panels = self._colour(frame), self._panels(frame)
         chart = charts.lines(
             frame, x=x, y=charts.Measure.of(plan.y, frame["y"]), colour=colour, panels=panels
         )
@@ -115,7 +115,7 @@ class _Maker:
             x=x,
             y=y,
             shown=charts.Measure.of(plan.shown, frame["shown"]),
-            panels=self._panels(),
+            panels=self._panels(frame),
         )
         n = sorted({each.n for each in self._found.results.values()})
         return Figure(
@@ -137,8 +137,8 @@ class _Maker:
             frame,
             x=charts.Measure.of(plan.x, frame["x"]),
             y=charts.Measure.of(plan.y, frame["y"]),
-            colour=self._colour(),
-            panels=self._panels(),
+            colour=self._colour(frame),
+            panels=self._panels(frame),
         )
         better = {1: "more", -1: "less"}
         panels = " of its panel" if plan.facet is not None else ""
@@ -213,18 +213,22 @@ class _Maker:
     def _axis(self, parameter: Parameter) -> Axis:
         return axis_of(self._grid, parameter, self._found.backends)
 
-    def _colour(self) -> charts.Named | None:
+    def _colour(self, frame: pl.DataFrame) -> charts.Named | None:
+        """Of what is there: a value with which nothing could be run has no place in a legend."""
         if self._plan.colour is None:
             return None
         axis = self._axis(self._plan.colour)
+        there = set(frame["colour"])
         labels = [axis.label(index) for index in range(len(axis.values))]
-        return charts.Named(axis.name, labels, axis.is_numeric)
+        return charts.Named(axis.name, [x for x in labels if x in there], axis.is_numeric)
 
-    def _panels(self) -> Sequence[str]:
+    def _panels(self, frame: pl.DataFrame) -> Sequence[str]:
         if self._plan.facet is None:
             return ()
         axis = self._axis(self._plan.facet)
-        return [_panel(axis, index) for index in range(len(axis.values))]
+        there = set(frame["panel"])
+        panels = [_panel(axis, index) for index in range(len(axis.values))]
+        return [each for each in panels if each in there]
 
     # --- words ----------------------------------------------------------------------------
 

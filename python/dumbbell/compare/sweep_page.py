@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import polars as pl
 
 from dumbbell.compare.axes import Grid
 from dumbbell.compare.comparison import Comparison
+from dumbbell.compare.figures import goodput_of, latency_of
 from dumbbell.compare.judging import Difference
 from dumbbell.compare.page import difference_cell, number_cell
 from dumbbell.compare.quantity import Quantity
@@ -23,6 +25,7 @@ SWEEP = "sweep"
 """What a sweep's page calls its study."""
 MOST_ROWS = 400
 """Cells in the page's table; `tables/runs.parquet` and the figures' data have all."""
+MOST_SAID = 4
 MOST_NOTES = 30
 """Cells that are named for failing, and for not being as precise as was asked."""
 
@@ -30,11 +33,10 @@ MOST_NOTES = 30
 def sweep_report(found: Comparison, grid: Grid) -> Report:
     """The page of a sweep."""
     first = found.cells[0]
-    said = sentences(found)
     return Report(
         study=SWEEP,
         title=_title(found, grid),
-        summary=" ".join(said[:4]) or "Numbers without intervals: one run of each.",
+        summary=_summary(found),
         topologies=[Topology.of(first.label or "as described", first.experiment)],
         values=[
             *(_numbers(found, grid, backend) for backend in found.backends),
@@ -42,10 +44,20 @@ def sweep_report(found: Comparison, grid: Grid) -> Report:
         ],
         figures=list(figures_of_sweep(found)),
         commands={first.label or "as described": list(testbed_lines(first.experiment))},
-        notes=[*said[4:], *_notes(found)],
+        notes=[*sentences(found), *_notes(found)],
         meta=_meta(found, grid),
         tables={"runs": runs_frame(found, grid)},
     )
+
+
+def _summary(found: Comparison) -> str:
+    """What became of latency and of throughput; the notes have the rest."""
+    if all(each.n < 2 for each in found.results.values()):
+        return "One run of each: numbers without intervals. With replications = 10 there are some."
+    rows = tuple(each for each in (latency_of(found), goodput_of(found)) if each is not None)
+    differences = tuple(each for each in found.differences if each.quantity in rows)
+    said = sentences(replace(found, quantities=rows, differences=differences))
+    return " ".join(said[:MOST_SAID]) or "The table has every cell."
 
 
 def runs_frame(found: Comparison, grid: Grid) -> pl.DataFrame:
@@ -178,21 +190,12 @@ def _notes(found: Comparison) -> Iterator[str]:
         yield f"{failed.label} failed: {failed.error} Again: {failed.command}"
     if len(found.failed) > MOST_NOTES:
         yield f"{len(found.failed) - MOST_NOTES} more failed; meta.json names them."
-    wanting = imprecise(found)
+    wanting = found.imprecise
     for arm in wanting[:MOST_NOTES]:
         yield f"{arm.cell}: {found.results[arm].stopped_because}."
     if len(wanting) > MOST_NOTES:
         yield f"{len(wanting) - MOST_NOTES} more are not as precise as was asked."
     yield "Every number of every run, with its parameters: tables/runs.parquet."
-
-
-def imprecise(found: Comparison) -> list[Arm]:
-    """Those that were stopped before they were as precise as was asked."""
-    return [
-        arm
-        for arm, replicates in found.results.items()
-        if not replicates.precise and replicates.stopped_because
-    ]
 
 
 def _meta(found: Comparison, grid: Grid) -> dict[str, Any]:
@@ -216,5 +219,10 @@ def _meta(found: Comparison, grid: Grid) -> dict[str, Any]:
             }
             for cell in found.cells
         ],
-        "failed": [{"label": each.label, "command": each.command} for each in found.failed],
-    }
+    } | _failed(found)
+
+
+def _failed(found: Comparison) -> dict[str, Any]:
+    """Nothing where none did: the page shows what is here."""
+    told = [{"label": each.label, "command": each.command} for each in found.failed]
+    return {"failed_cells": told} if told else {}
