@@ -173,12 +173,17 @@ def run(
         ),
     ] = None,
     replace: Replace = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="How many runs, how long, how much memory; run nothing."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Run an experiment and print what happened, or compare several.
 
     Several files, several values of one path, several backends, --replications or --precision
-    make a comparison: numbers with intervals, and what differs.
+    make a comparison: numbers with intervals, and what differs. A [sweep] in the file, or many
+    values, make a table with a row for each, and figures over them.
 
     Exit status: 0 done, 1 a run failed (the others are reported), 2 bad input.
     """
@@ -198,6 +203,7 @@ def run(
         page=page,
         replace=replace,
         as_json=as_json,
+        dry_run=dry_run,
     )
     raise typer.Exit(run_asked(asked, _console()))
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
 
 from dumbbell.backends import get_backend
 from dumbbell.cli.memory import memory_bytes
+from dumbbell.cli.planning import Document, Planned, is_comparison, planned_of
 from dumbbell.cli.waiting import say_if_pipe
 from dumbbell.errors import EXIT_DONE, SpecError
 from dumbbell.spec import Setting
@@ -34,6 +33,7 @@ class Asked:
         page: Whether to write a page; None where not said.
         replace: Whether another experiment's result there may be replaced.
         as_json: Whether to print JSON.
+        dry_run: Whether to say what would be run, and run nothing.
     """
 
     files: tuple[Path, ...]
@@ -49,6 +49,7 @@ class Asked:
     page: bool | None
     replace: bool
     as_json: bool
+    dry_run: bool = False
 
 
 def run_asked(asked: Asked, console: Console) -> int:
@@ -68,16 +69,23 @@ def run_asked(asked: Asked, console: Console) -> int:
     may_use_bytes = memory_bytes(asked.memory)
     for file in asked.files:
         say_if_pipe(file)
-    if _is_comparison(asked, settings):
+    documents = [Document.read(file) for file in asked.files]
+    if is_comparison(asked, settings, documents):
         from dumbbell.cli.comparing import compare_files
 
         _refuse_of_single_runs(asked)
-        return compare_files(asked, settings, may_use_bytes, console)
+        planned = planned_of(asked, settings, documents)
+        if asked.dry_run:
+            return _dry_run(asked, planned, may_use_bytes, console)
+        return compare_files(asked, planned, may_use_bytes, console)
+    if asked.dry_run:
+        planned = replace(planned_of(asked, settings, documents), replications=1)
+        return _dry_run(asked, planned, may_use_bytes, console)
     from dumbbell.cli.running import run_file
 
     run_file(
         asked.files[0],
-        settings=settings,
+        documents[0].experiment(settings),
         backend=asked.backends[0],
         replication=asked.replication or 0,
         may_use_bytes=may_use_bytes,
@@ -90,11 +98,17 @@ def run_asked(asked: Asked, console: Console) -> int:
     return EXIT_DONE
 
 
-def _is_comparison(asked: Asked, settings: Sequence[Setting]) -> bool:
-    values = Counter(each.path for each in settings)
-    several = max(values.values(), default=1) > 1
-    counted = asked.replications is not None or asked.precision is not None
-    return several or counted or len(asked.files) > 1 or len(asked.backends) > 1
+def _dry_run(asked: Asked, planned: Planned, may_use_bytes: int | None, console: Console) -> int:
+    from dumbbell.cli.dry_run import dry_run
+
+    return dry_run(
+        planned,
+        asked.backends,
+        jobs=asked.jobs,
+        may_use_bytes=may_use_bytes,
+        as_json=asked.as_json,
+        console=console,
+    )
 
 
 def _refuse_of_single_runs(asked: Asked) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rich import box
 from rich.console import Console
@@ -24,14 +24,12 @@ from dumbbell.cli.tables import print_table
 from dumbbell.compare import (
     Arm,
     Basis,
-    Cell,
     Comparison,
     Difference,
     FailedCell,
     Measured,
     Outcome,
     Quantity,
-    cells_of,
     compare,
     sentences,
 )
@@ -43,11 +41,11 @@ from dumbbell.errors import (
     EXIT_DONE,
     DumbbellError,
 )
-from dumbbell.spec import Setting
 from dumbbell.sweep import Interrupted
 
 if TYPE_CHECKING:
     from dumbbell.cli.asking import Asked
+    from dumbbell.cli.planning import Planned
 
 _MARKS = {Outcome.DIFFERS: "*", Outcome.SAME: "=", Outcome.OPEN: "?"}
 KEPT = 1
@@ -57,25 +55,27 @@ BESIDE = 3
 
 
 def compare_files(
-    asked: Asked, settings: Sequence[Setting], may_use_bytes: int | None, console: Console
+    asked: Asked, planned: Planned, may_use_bytes: int | None, console: Console
 ) -> int:
     """Compare what was asked for and print what came of it.
 
     Returns:
         The exit status: 1 where a cell failed.
     """
-    cells, refused = cells_of(asked.files, settings)
-    _say_if_long(cells, asked)
+    cells = planned.cells
+    _say_if_long(planned, asked)
     with stopped_by_ctrl_c() as stop, shown_progress() as show:
         found = compare(
             cells,
             backends=asked.backends,
-            replications=asked.replications,
-            precision=asked.precision,
-            failed=refused,
+            replications=planned.replications,
+            precision=planned.precision,
+            failed=planned.refused,
+            grid=planned.grid,
+            figures=planned.figures,
             jobs=asked.jobs,
             memory_bytes=may_use_bytes,
-            keep=KEPT if _has_page(asked) else 0,
+            keep=KEPT if _has_page(asked) and planned.grid is None else 0,
             on_progress=show,
             cancel=stop,
         )
@@ -87,11 +87,21 @@ def compare_files(
         # Each once, not once a cell.
         notices = {str(each): each for cell in found.cells for each in cell.experiment.notices()}
         print_notices(notices.values(), console)
-        print_comparison(found, console)
+        if found.grid is not None:
+            from dumbbell.cli.sweeping import print_sweep
+
+            print_sweep(found, found.grid, console)
+        else:
+            print_comparison(found, console)
     if _has_page(asked):
         _write_page(found, asked, console)
-    for failed in found.failed:
-        _print_failed(failed)
+    if found.grid is not None:
+        from dumbbell.cli.sweeping import print_failed_cells
+
+        print_failed_cells(found.failed)
+    else:
+        for failed in found.failed:
+            _print_failed(failed)
     if found.interrupted:
         return Interrupted.exit_code
     return EXIT_CONTRADICTED_OR_FAILED if found.failed else EXIT_DONE
@@ -110,8 +120,8 @@ def _write_page(found: Comparison, asked: Asked, console: Console) -> None:
     file = asked.files[0]
     write_page(
         lambda: comparison_report(found),
-        asked.out or page_folder(name, "-compared"),
-        subject=f"{name} compared",
+        asked.out or page_folder(name, "-compared" if found.grid is None else "-swept"),
+        subject=f"{name} compared" if found.grid is None else f"{name} swept",
         source=file if file.is_file() else None,
         replace=asked.replace,
         is_asked_for=asked.page is True or asked.out is not None,
@@ -119,17 +129,17 @@ def _write_page(found: Comparison, asked: Asked, console: Console) -> None:
     )
 
 
-def _say_if_long(cells: Sequence[Cell], asked: Asked) -> None:
+def _say_if_long(planned: Planned, asked: Asked) -> None:
     """Of all runs together; of a precision, of the first replications."""
     wall_s = events = 0.0
     for backend in asked.backends:
-        for cell in cells:
+        for cell in planned.cells:
             # What cannot be run is said with the rest.
             with contextlib.suppress(DumbbellError):
                 cost = get_backend(backend).check(cell.experiment.resolved_json())
                 wall_s += cost.wall_s
                 events += cost.events
-    runs = asked.replications or REPLICATIONS
+    runs = planned.replications or REPLICATIONS
     say_minutes(runs * wall_s / usable_threads(asked.jobs), runs * events)
 
 
@@ -146,7 +156,7 @@ def _print_failed(failed: FailedCell) -> None:
 
 def print_comparison(found: Comparison, console: Console) -> None:
     """Tables, what the marks mean, and what may be said."""
-    console.print(Text(_headline(found)), soft_wrap=True)
+    console.print(Text(headline(found)), soft_wrap=True)
     if found.ensemble is not None:
         console.print(Text(_declared(found)), soft_wrap=True)
     if len(found.cells) > 1 or not found.agreements:
@@ -158,12 +168,13 @@ def print_comparison(found: Comparison, console: Console) -> None:
             print_warning(f"{where}: {found.results[arm].stopped_because}")
     for cell in found.cells:
         _print_backends(found, cell.label, console)
-    console.print(Text(_legend(found), style="dim"), soft_wrap=True)
+    console.print(Text(legend(found), style="dim"), soft_wrap=True)
     for sentence in sentences(found):
         console.print(Text(sentence), soft_wrap=True)
 
 
-def _headline(found: Comparison) -> str:
+def headline(found: Comparison) -> str:
+    """What was compared, and how many runs there were."""
     counts = sorted({each.n for each in found.results.values()})
     n = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     what = "members of an ensemble" if found.ensemble is not None else "replications"
@@ -187,7 +198,8 @@ def _declared(found: Comparison) -> str:
     )
 
 
-def _legend(found: Comparison) -> str:
+def legend(found: Comparison) -> str:
+    """What the marks mean that a table has."""
     parts = []
     bases = {
         found.measured(quantity, arm.cell, arm.backend).basis
@@ -228,7 +240,7 @@ def _print_cells(found: Comparison, backend: str, console: Console) -> None:
     for quantity in found.quantities:
         cells = []
         for label in labels:
-            cells.append(_measured(quantity, found.measured(quantity, label, backend)))
+            cells.append(measured_text(quantity, found.measured(quantity, label, backend)))
             if beside and label != labels[0]:
                 cells.append(_difference(differences[quantity, label]))
         rows.append((*_named(quantity), *cells))
@@ -253,7 +265,7 @@ def _print_backends(found: Comparison, cell: str, console: Console) -> None:
     here = [each for each in found.backends if Arm(cell, each) in found.results]
     rows = []
     for quantity in found.quantities:
-        numbers = [_measured(quantity, found.measured(quantity, cell, each)) for each in here]
+        numbers = [measured_text(quantity, found.measured(quantity, cell, each)) for each in here]
         own = [each for each in agreements if each.quantity == quantity]
         told = [text for each in own for text in _agreement(each)]
         rows.append((*_named(quantity), *numbers, *told))
@@ -266,7 +278,8 @@ def _named(quantity: Quantity) -> tuple[str, str]:
     return quantity.words, quantity.measure.shown_unit[0]
 
 
-def _measured(quantity: Quantity, number: Measured) -> str:
+def measured_text(quantity: Quantity, number: Measured) -> str:
+    """A number with what stands beside it."""
     factor = quantity.measure.shown_unit[1]
     if number.basis is Basis.UNDEFINED:
         return "-"
@@ -280,12 +293,17 @@ def _measured(quantity: Quantity, number: Measured) -> str:
     return f"{value} [{digits(factor * number.low)}, {digits(factor * number.high)}]"
 
 
+def difference_mark(each: Difference) -> str:
+    """What may be said of it, as a sign."""
+    return _MARKS[each.outcome]
+
+
 def _difference(each: Difference) -> str:
     mark, number = _MARKS[each.outcome], each.measured
     if number.basis is Basis.GEOMETRIC:
         times = f"×{digits(number.value)}"
         return f"{times} {_percent(number)} {mark}" if number.has_ends else f"{times} {mark}"
-    text = _measured(each.quantity, number)
+    text = measured_text(each.quantity, number)
     sign = "+" if number.value > 0 else ""
     return f"{sign}{text} {mark}" if number.n > 1 else f"{sign}{text}"
 
@@ -296,7 +314,7 @@ def _percent(number: Measured) -> str:
 
 
 def _agreement(each: BackendAgreement) -> tuple[str, str]:
-    text = _measured(each.quantity, each.measured)
+    text = measured_text(each.quantity, each.measured)
     factor = each.quantity.measure.shown_unit[1]
     margin = "" if each.margin is None else digits(factor * each.margin)
     mark = _MARKS[each.outcome] if each.margin is not None else ""
@@ -306,11 +324,32 @@ def _agreement(each: BackendAgreement) -> tuple[str, str]:
 def _print(
     console: Console, title: str, head: Sequence[str], rows: Iterable[Sequence[str]]
 ) -> None:
+    print_rows(console, title, head, rows, left=[index < 2 for index in range(len(head))])
+
+
+def print_rows(
+    console: Console,
+    title: str,
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    left: Sequence[bool],
+) -> None:
+    """A table, its numbers never cut.
+
+    Args:
+        console: Where to.
+        title: Above it; empty for none.
+        head: Of the columns.
+        rows: Their cells.
+        left: Which columns begin at the left.
+    """
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), title_justify="left")
     if title:
         table.title = Text(title, style="bold")
-    for index, name in enumerate(head):
-        table.add_column(Text(name), justify="left" if index < 2 else "right", no_wrap=True)
+    for name, begins_left in zip(head, left, strict=True):
+        side: Literal["left", "right"] = "left" if begins_left else "right"
+        table.add_column(Text(name, justify=side), justify=side, no_wrap=True)
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     print_table(table, console)

@@ -14,6 +14,7 @@ from dumbbell.compare import (
     Quantity,
     sentences,
 )
+from dumbbell.compare.axes import Grid
 
 
 def comparison_json(found: Comparison) -> dict[str, Any]:
@@ -24,10 +25,12 @@ def comparison_json(found: Comparison) -> dict[str, Any]:
                 "cell": cell.label,
                 "file": cell.source,
                 "settings": {each.path: each.value for each in cell.settings},
+                **_coordinates(found.grid, cell.place),
                 "notices": [each.as_json() for each in cell.experiment.notices()],
             }
             for cell in found.cells
         ],
+        **_sweep(found),
         "ensemble": None if found.ensemble is None else found.ensemble.words,
         "interrupted": found.interrupted,
         "runs": [_arm(found, arm) for arm in found.arms],
@@ -35,8 +38,32 @@ def comparison_json(found: Comparison) -> dict[str, Any]:
         "differences": [_difference(each) for each in found.differences],
         "agreements": [_agreement(each) for each in found.agreements],
         "sentences": sentences(found),
-        "failed": [_failed(each) for each in found.failed],
+        "failed": [_failed(each, found.grid) for each in found.failed],
     }
+
+
+def _sweep(found: Comparison) -> dict[str, Any]:
+    """Of a sweep its parameters, and the cells that are not as precise as was asked."""
+    if found.grid is None:
+        return {}
+    return {
+        "parameters": [
+            {
+                "path": axis.path,
+                "name": axis.name,
+                "unit": axis.unit,
+                "values": list(axis.values),
+                "coordinates": list(axis.coordinates),
+            }
+            for axis in found.grid.axes
+        ],
+        "compared_along": found.grid.axes[found.grid.along].path if found.grid.axes else None,
+        "not_precise": [{"cell": each.cell, "backend": each.backend} for each in found.imprecise],
+    }
+
+
+def _coordinates(grid: Grid | None, place: tuple[int, ...]) -> dict[str, Any]:
+    return {} if grid is None else {"coordinates": grid.coordinates(place)}
 
 
 def _arm(found: Comparison, arm: Arm) -> dict[str, Any]:
@@ -104,11 +131,12 @@ def _agreement(each: BackendAgreement) -> dict[str, Any]:
     }
 
 
-def _failed(each: FailedCell) -> dict[str, Any]:
+def _failed(each: FailedCell, grid: Grid | None) -> dict[str, Any]:
     return {
         "cell": each.label,
         "file": each.source,
         "settings": {setting.path: setting.value for setting in each.settings},
+        **_coordinates(grid, each.place),
         "backend": each.backend or None,
         "replication": each.replication,
         "error": str(each.error),

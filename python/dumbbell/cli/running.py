@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ from dumbbell.cli.summary import print_summary, summary_numbers
 from dumbbell.cli.telling import tell
 from dumbbell.errors import RunError
 from dumbbell.formats import ping_text, tc_iterate_text
-from dumbbell.spec import Experiment, Setting
+from dumbbell.spec import Experiment
 from dumbbell.sweep import Interrupted, Progress
 from dumbbell.tables import Run, run_folder, write_parquet
 
@@ -34,8 +34,8 @@ LONG_S = 60.0
 
 def run_file(
     file: Path,
+    experiment: Experiment,
     *,
-    settings: Iterable[Setting] = (),
     backend: str,
     replication: int,
     may_use_bytes: int | None,
@@ -45,11 +45,10 @@ def run_file(
     as_json: bool,
     console: Console,
 ) -> None:
-    """Run the experiment of a file, print what it did, write its page, or its tables with ``out``.
+    """Run the experiment that a file describes, print what it did, write its page, or its tables with ``out``.
 
     With ``replace`` also where the run of another experiment lies.
     """
-    experiment = Experiment.from_toml(file, settings)
     place = None
     if out is not None:
         place = run_folder(

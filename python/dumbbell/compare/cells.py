@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,10 @@ from dumbbell.errors import DumbbellError, SpecError
 from dumbbell.spec import Experiment, Setting, settings_applied
 from dumbbell.spec.questions import parted
 from dumbbell.spec.toml_file import load
+
+
+Document = tuple[Path, Mapping[str, Any], Path]
+"""A file, what stands in it, and the folder from which paths in it start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +28,14 @@ class Cell:
         experiment: What is run.
         settings: What was put in place of values of its file.
         source: The file; empty for an experiment made in Python.
+        place: Where it stands in the grid of a sweep, a number for each parameter.
     """
 
     label: str
     experiment: Experiment
     settings: tuple[Setting, ...] = ()
     source: str = ""
+    place: tuple[int, ...] = ()
 
     @property
     def command(self) -> str:
@@ -48,6 +54,7 @@ class FailedCell:
         error: Why.
         replication: The one that failed; None where none was begun.
         backend: Where that was; empty where none was begun.
+        place: As of a `Cell`.
     """
 
     label: str
@@ -56,6 +63,7 @@ class FailedCell:
     error: DumbbellError
     replication: int | None = None
     backend: str = ""
+    place: tuple[int, ...] = ()
 
     @property
     def command(self) -> str:
@@ -74,12 +82,13 @@ def _command(file: str, settings: Sequence[Setting]) -> str:
 
 
 def cells_of(
-    files: Sequence[Path], settings: Sequence[Setting]
+    files: Sequence[Path | Document], settings: Sequence[Setting]
 ) -> tuple[list[Cell], list[FailedCell]]:
     """The cells of some files, crossed with the settings that have several values.
 
     Args:
-        files: Experiments in TOML.
+        files: Experiments in TOML; or each with what stands in it and its folder, where it was
+            read before.
         settings: Those of a path that occurs once hold in every cell; of a path that occurs
             several times each is a cell, and such paths are crossed, the last one fastest.
 
@@ -93,8 +102,8 @@ def cells_of(
     for setting in settings:
         values.setdefault(setting.path, []).append(setting)
     varied = [path for path, each in values.items() if len(each) > 1]
-    documents = [(file, *load(file)) for file in files]
-    names = _names_of_files(files)
+    documents = [(each, *load(each)) if isinstance(each, Path) else each for each in files]
+    names = _names_of_files([file for file, _, _ in documents])
     cells: list[Cell] = []
     failed: list[FailedCell] = []
     labels: Counter[str] = Counter()
@@ -117,12 +126,9 @@ def cells_of(
     return cells, failed
 
 
-_Document = tuple[Path, dict[str, Any], Path]
-
-
 def _crossed(
-    documents: Sequence[_Document], values: dict[str, list[Setting]]
-) -> Iterator[tuple[_Document, tuple[Setting, ...]]]:
+    documents: Sequence[Document], values: dict[str, list[Setting]]
+) -> Iterator[tuple[Document, tuple[Setting, ...]]]:
     for document in documents:
         for chosen in itertools.product(*values.values()):
             yield document, chosen

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -24,14 +24,16 @@ from dumbbell.compare.judging import (
 from dumbbell.compare.measures import Of
 from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.replicating import Arm, Replicates, Replicating
-from dumbbell.compare.rows import shown_rows
+from dumbbell.compare.rows import shown_rows, telling_rows
 from dumbbell.errors import SpecError
 from dumbbell.spec import Resolved
 from dumbbell.stats import StoppingRule
 from dumbbell.sweep import Interrupted, ProgressCallback
 
 if TYPE_CHECKING:
+    from dumbbell.compare.axes import Grid
     from dumbbell.compare.plots import ComparisonPlots
+    from dumbbell.compare.sweep_plans import Plan
 
 REPLICATIONS = 10
 """Where nothing else is asked for: enough for the agreement of tails (VERDICTS asks for ten)."""
@@ -53,6 +55,8 @@ class Comparison:
         failed: Cells that could not be described, checked or run.
         ensemble: What stands in for randomness; None where there is randomness, or one run.
         interrupted: Whether somebody stopped it early.
+        grid: How the cells of a sweep lie; None of other comparisons.
+        figures: Those of a sweep that were asked for.
     """
 
     cells: tuple[Cell, ...]
@@ -64,11 +68,22 @@ class Comparison:
     failed: tuple[FailedCell, ...] = ()
     ensemble: Ensemble | None = None
     interrupted: bool = False
+    grid: Grid | None = None
+    figures: tuple[Plan, ...] = ()
 
     @property
     def arms(self) -> tuple[Arm, ...]:
         """Backend after backend, each with its cells."""
         return tuple(self.results)
+
+    @property
+    def imprecise(self) -> tuple[Arm, ...]:
+        """Those that were stopped before they were as precise as was asked."""
+        return tuple(
+            arm
+            for arm, replicates in self.results.items()
+            if not replicates.precise and replicates.stopped_because
+        )
 
     @property
     def plot(self) -> ComparisonPlots:
@@ -120,6 +135,8 @@ def compare(
     memory_bytes: int | None = None,
     executor: Executor | None = None,
     keep: int = 0,
+    grid: Grid | None = None,
+    figures: Sequence[Plan] = (),
     on_progress: ProgressCallback | None = None,
     cancel: Cancellation | None = None,
 ) -> Comparison:
@@ -140,6 +157,9 @@ def compare(
         memory_bytes: What the runs may use together.
         executor: Who does them; None for so many threads with so much memory.
         keep: Keep the runs of so many replications of each cell.
+        grid: How the cells of a sweep lie: each is compared with the one that the grid names, and
+            its rows are those of the grid, or a few that say most.
+        figures: Those of a sweep.
         on_progress: Called about ten times a second.
         cancel: Set it to stop within a second and keep the finished replications.
 
@@ -180,12 +200,21 @@ def compare(
             cells=there,
             backends=tuple(backends),
             results=results,
-            quantities=tuple(shown_rows(each.summaries for each in results.values())),
+            quantities=_rows(results, grid),
+            grid=grid,
+            figures=tuple(figures),
             failed=(*failed, *broken),
             ensemble=ensemble,
             interrupted=running.interrupted,
         )
     )
+
+
+def _rows(results: Mapping[Arm, Replicates], grid: Grid | None) -> tuple[Quantity, ...]:
+    if grid is not None and grid.quantities:
+        return grid.quantities
+    rows = shown_rows(each.summaries for each in results.values())
+    return tuple(rows if grid is None else telling_rows(rows))
 
 
 def _rule(replications: int | None, precision: float | None) -> StoppingRule:
@@ -218,9 +247,7 @@ def _compared(bare: Comparison) -> Comparison:
 def _differences(bare: Comparison) -> Sequence[Difference]:
     found = []
     for backend in bare.backends:
-        here = [each.label for each in bare.cells if Arm(each.label, backend) in bare.results]
-        for cell in here[1:]:
-            base = here[0]
+        for cell, base in _pairs(bare, backend):
             ours, theirs = (bare.results[Arm(label, backend)] for label in (cell, base))
             for quantity in bare.quantities:
                 capacity = min(_capacity_bps(quantity, each) for each in (ours, theirs))
@@ -235,6 +262,18 @@ def _differences(bare: Comparison) -> Sequence[Difference]:
                     )
                 )
     return found
+
+
+def _pairs(bare: Comparison, backend: str) -> Iterator[tuple[str, str]]:
+    """Labels of each cell and of the one that it is compared with, where both ran."""
+    here = [each for each in bare.cells if Arm(each.label, backend) in bare.results]
+    labels = {each.place: each.label for each in here}
+    for cell in here:
+        base = here[0].label
+        if bare.grid is not None:
+            base = labels.get(bare.grid.base_of(cell.place), cell.label)
+        if base != cell.label:
+            yield cell.label, base
 
 
 def _agreements(bare: Comparison) -> Sequence[BackendAgreement]:

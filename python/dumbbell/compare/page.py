@@ -24,6 +24,10 @@ _MARKS = {Outcome.DIFFERS: "≠", Outcome.SAME: "=", Outcome.OPEN: "?"}
 
 def comparison_report(found: Comparison) -> Report:
     """The page of a comparison; its figures are of the runs that were kept."""
+    if found.grid is not None:
+        from dumbbell.compare.sweep_page import sweep_report
+
+        return sweep_report(found, found.grid)
     cells = found.cells[:MOST_SHOWN]
     return Report(
         study=COMPARISON,
@@ -83,7 +87,7 @@ def _numbers(found: Comparison, backend: str) -> ValueTable:
             ValueRow(
                 quantity.words,
                 quantity.measure.shown_unit[0],
-                [_cell(quantity, found.measured(quantity, arm.cell, backend)) for arm in arms],
+                [number_cell(quantity, found.measured(quantity, arm.cell, backend)) for arm in arms],
             )
             for quantity in found.quantities
         ],
@@ -116,7 +120,7 @@ def _differences(found: Comparison) -> Iterator[ValueTable]:
                 ValueRow(
                     quantity.words,
                     quantity.measure.shown_unit[0],
-                    [_difference(by[quantity, cell]) for cell in columns],
+                    [difference_cell(by[quantity, cell]) for cell in columns],
                 )
                 for quantity in found.quantities
             ],
@@ -152,7 +156,8 @@ def _agreements(found: Comparison) -> Iterator[ValueTable]:
         )
 
 
-def _cell(quantity: Quantity, number: Measured) -> Cell:
+def number_cell(quantity: Quantity, number: Measured) -> Cell:
+    """A number as a cell of a page's table."""
     factor = quantity.measure.shown_unit[1]
     if number.basis is Basis.UNDEFINED:
         return Cell(words="–")
@@ -161,7 +166,8 @@ def _cell(quantity: Quantity, number: Measured) -> Cell:
     return Cell(factor * number.value, factor * number.low, factor * number.high)
 
 
-def _difference(each: Difference) -> Cell:
+def difference_cell(each: Difference) -> Cell:
+    """A difference with its mark, the same way."""
     if each.measured.basis is Basis.GEOMETRIC:  # how many times as large
         number, words = each.measured, f"times {_MARKS[each.outcome]}"
         if not number.has_ends:
@@ -171,7 +177,7 @@ def _difference(each: Difference) -> Cell:
 
 
 def _with_mark(quantity: Quantity, number: Measured, outcome: Outcome | None) -> Cell:
-    cell = _cell(quantity, number)
+    cell = number_cell(quantity, number)
     mark = _MARKS[outcome] if outcome is not None and number.n > 1 else ""
     return Cell(cell.value, cell.low, cell.high, f"{cell.words} {mark}".strip(), cell.digits)
 

@@ -89,7 +89,13 @@ class _Arm:
             return
         cell = self.cell
         self.failed = FailedCell(
-            cell.label, cell.settings, cell.source, error, replication, self.arm.backend
+            cell.label,
+            cell.settings,
+            cell.source,
+            error,
+            replication,
+            self.arm.backend,
+            cell.place,
         )
 
 

@@ -12,6 +12,8 @@ from dumbbell.compare.summary import Summary
 SHORTEST_SOJOURN_S = 1e-3
 """Queues in which one packet of a hundred did not spend as long in any run, and that dropped none,
 are left out."""
+MOST_TELLING = 5
+"""Rows of a sweep's table where none of the usual ones is there."""
 _LOSSES = frozenset({"loss_ratio"})
 
 
@@ -42,6 +44,30 @@ def shown_rows(runs: Iterable[Sequence[Summary]]) -> list[Quantity]:
         if not (each.of is Of.FLOW and each.name in members)
         and _says_something(each, first, everything)
     ]
+
+
+def telling_rows(rows: Sequence[Quantity]) -> list[Quantity]:
+    """The few of a table's rows that a line of a sweep's table has room for.
+
+    Throughput, latency, completion times and losses, of the first that has them; what a queue or
+    probe adds to another of its kind is in the JSON.
+    """
+    wanted = (
+        ((Of.FLOWS, "total_goodput_bps"), (Of.FLOW, "goodput_bps")),
+        ((Of.NETWORK, "jain_index"),),
+        ((Of.PROBE, "rtt_p95_ms"), (Of.QUEUE, "sojourn_p95_s")),
+        (
+            (Of.NETWORK, "mean_completion_time_s"),
+            (Of.FLOWS, "mean_completion_time_s"),
+            (Of.FLOW, "mean_completion_time_s"),
+        ),
+        ((Of.QUEUE, "loss_ratio"), (Of.PROBE, "loss_ratio")),
+    )
+    found = []
+    for kinds in wanted:
+        of_kind = [row for kind in kinds for row in rows if (row.of, row.metric) == kind]
+        found += of_kind[:1]
+    return found or list(rows[:MOST_TELLING])
 
 
 def watched_rows(summary: Summary) -> list[Quantity]:

@@ -14,6 +14,10 @@ def sentences(comparison: Comparison) -> list[str]:
     """What may be said of every pair of cells and of backends; nothing of one run."""
     if all(each.n < 2 for each in comparison.results.values()):
         return []
+    if comparison.grid is not None:
+        from dumbbell.compare.sweep_words import sentences_of_sweep
+
+        return [*sentences_of_sweep(comparison, comparison.grid)]
     return [*_of_cells(comparison), *_of_backends(comparison)]
 
 

@@ -20,6 +20,7 @@ from dumbbell.spec.notices import PlacedNotice, notices_in
 from dumbbell.spec.questions import parted
 from dumbbell.spec.settings import Setting, settings_applied
 from dumbbell.spec.shapes import Shape
+from dumbbell.spec.sweep_tables import sweep_schemas
 from dumbbell.spec.topology import Interface, Topology, hosts_of
 
 SCHEMA_VERSION = 1
@@ -239,9 +240,12 @@ class Experiment(SpecModel):
     def json_schema(cls) -> dict[str, Any]:
         """The JSON schema (2020-12) of what a file may hold; ``x-unit`` says what a text is."""
         schema = cls.model_json_schema()
+        keys, tables = sweep_schemas()
         return {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             **schema,
+            "properties": {**schema["properties"], **keys},
+            "$defs": {**schema["$defs"], **tables},
             "title": "dumbbell experiment",
         }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-QUESTIONS: tuple[str, ...] = ()
+QUESTIONS: tuple[str, ...] = ("sweep", "figure")
 """Keys of such tables."""
 
 

@@ -29,6 +29,9 @@ _SECTIONS = {
     "Arrivals": '`source` with `kind = "arrivals"`',
     "Tcp": "`tcp` of a flow",
     "Ping": "`[[probes]]`",
+    "Sweep": "`[sweep]`: paths with their values, and these",
+    "SweptValues": "Values of a path, where a list does not say enough",
+    "Figure": "`[[figure]]`",
 }
 _FIRST = ("kind", "a", "b")
 _WORDS = {"string": "text", "integer": "whole number", "boolean": "true, false"}

@@ -7,6 +7,7 @@ where in the whole description that is, and `to_spec_error` puts both together.
 from __future__ import annotations
 
 import difflib
+import re
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
@@ -119,6 +120,9 @@ def to_spec_error(error: ValidationError, data: object) -> SpecError:
         tags = str(context.get("expected_tags", "")).replace("'", "").split(", ")
         hint = nearest(context.get("tag"), tags)
         return SpecError(path, shown(context.get("tag", "nothing")), allowed, hint)
+    if first["type"] == "literal_error":
+        words = re.findall(r"'([^']*)'", str(context.get("expected", "")))
+        return SpecError(path, shown(first["input"]), one_of(words), nearest(first["input"], words))
     return SpecError(path, shown(first["input"]), allowed, hint)
 
 

@@ -16,6 +16,7 @@
       fitted.autosize = { type: "fit-x", contains: "padding" };
     }
     if ("row" in (fitted.facet ?? {})) fitted.spec.width = Math.max(200, width - BESIDE_PANEL);
+    if ("columns" in fitted) fitPanels(fitted, width);
     if (width < NARROW) {
       fitted.config.legend = { ...fitted.config.legend, columns: longestLabel(fitted) > 18 ? 1 : 2, labelLimit: width - 60,
         layout: { bottom: { anchor: "start", direction: "vertical", margin: 6 } } };
@@ -23,6 +24,15 @@
       shortenLabels(fitted, Math.round(width * 0.36));
     }
     return fitted;
+  }
+
+  // Small panels side by side share the width; on a phone they stand below each other.
+  function fitPanels(fitted, width) {
+    if (width < NARROW) fitted.columns = 1;
+    const spacing = (fitted.spacing ?? 20) * (fitted.columns - 1);
+    const each = Math.max(120, Math.floor((width - BESIDE_PANEL - spacing) / fitted.columns));
+    fitted.spec.height = Math.min(360, Math.round(fitted.spec.height * each / fitted.spec.width));
+    fitted.spec.width = each;
   }
 
   // Legends list their scales' domains: the longest name decides how many stand in a row.

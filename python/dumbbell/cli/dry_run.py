@@ -1,0 +1,225 @@
+"""``dumbbell run --dry-run``: how many runs, how long, how much memory; nothing is run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from dumbbell.backends import Cost, get_backend, threads_for
+from dumbbell.backends.guard import usable_threads
+from dumbbell.cli.jsonable import json_text
+from dumbbell.compare import Cell, FailedCell, ensemble_for
+from dumbbell.compare.comparison import MOST_REPLICATIONS, REPLICATIONS
+from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE, DumbbellError
+
+if TYPE_CHECKING:
+    from dumbbell.cli.planning import Planned
+
+_SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+_TIMES = ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"))
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """What cells will take on a backend.
+
+    Attributes:
+        backend: Which.
+        n_cells: Those that can be run there.
+        least_runs: Of all cells together.
+        most_runs: The same, where a precision that is asked for is not reached; else as many.
+        threads: Side by side.
+        least_cpu_s: Of ``least_runs``, by the backend's estimate.
+        most_cpu_s: Of ``most_runs``.
+        run_bytes: Memory of the largest run.
+        memory_bytes: Of as many of those as there may be at a time, two a thread.
+    """
+
+    backend: str
+    n_cells: int
+    least_runs: int
+    most_runs: int
+    threads: int
+    least_cpu_s: float
+    most_cpu_s: float
+    run_bytes: int
+    memory_bytes: int
+
+    @property
+    def least_wall_s(self) -> float:
+        """Of ``least_runs`` on so many threads."""
+        return self.least_cpu_s / self.threads
+
+    @property
+    def most_wall_s(self) -> float:
+        """Of ``most_runs``."""
+        return self.most_cpu_s / self.threads
+
+
+def dry_run(
+    planned: Planned,
+    backends: Sequence[str],
+    *,
+    jobs: int,
+    may_use_bytes: int | None,
+    as_json: bool,
+    console: Console,
+) -> int:
+    """Say what would be run.
+
+    Returns:
+        The exit status: 1 where a cell would be refused.
+    """
+    refused = list(planned.refused)
+    found = [
+        foreseen(planned, backend, jobs, may_use_bytes, refused) for backend in backends
+    ]
+    if as_json:
+        print(json_text(_as_json(planned, found, refused)))
+    else:
+        for line in _lines(planned, found):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+    from dumbbell.cli.sweeping import print_failed_cells
+
+    print_failed_cells(refused)
+    return EXIT_CONTRADICTED_OR_FAILED if refused else EXIT_DONE
+
+
+def foreseen(
+    planned: Planned,
+    backend: str,
+    jobs: int,
+    may_use_bytes: int | None,
+    refused: list[FailedCell],
+) -> Foreseen:
+    """What the cells will take; those that cannot be run there are put with the refused ones."""
+    fitting: list[tuple[Cell, Cost]] = []
+    threads = usable_threads(jobs)
+    for cell in planned.cells:
+        try:
+            cost = get_backend(backend).check(cell.experiment.resolved_json())
+            may = threads_for(
+                [cell.experiment], backend=backend, jobs=jobs, memory_bytes=may_use_bytes
+            )
+        except DumbbellError as error:
+            refused.append(
+                FailedCell(
+                    cell.label, cell.settings, cell.source, error, None, backend, cell.place
+                )
+            )
+            continue
+        fitting.append((cell, cost))
+        threads = min(threads, may)
+    least, most = _runs_of_each(planned)
+    cpu_s = sum(cost.wall_s for _, cost in fitting)
+    run_bytes = max((cost.memory_bytes for _, cost in fitting), default=0)
+    threads = max(1, min(threads, most * len(fitting)))
+    return Foreseen(
+        backend=backend,
+        n_cells=len(fitting),
+        least_runs=least * len(fitting),
+        most_runs=most * len(fitting),
+        threads=threads,
+        least_cpu_s=least * cpu_s,
+        most_cpu_s=most * cpu_s,
+        run_bytes=run_bytes,
+        memory_bytes=run_bytes * min(2 * threads, most * len(fitting)),
+    )
+
+
+def _runs_of_each(planned: Planned) -> tuple[int, int]:
+    if planned.precision is not None:
+        return REPLICATIONS, MOST_REPLICATIONS
+    n = planned.replications or REPLICATIONS
+    return n, n
+
+
+def _lines(planned: Planned, found: Sequence[Foreseen]) -> Iterator[str]:
+    several, n = len(found) > 1, len(planned.cells) + len(planned.refused)
+    if planned.grid is not None:
+        for axis in planned.grid.axes:
+            yield f"{axis.path}: {_values(axis.labels)} {axis.unit}".rstrip()
+    for each in found:
+        where = f"{each.backend}: " if several else ""
+        of = f" of {n}" if each.n_cells < n else ""
+        cells = f"{each.n_cells}{of} cell{'s' if n != 1 else ''}"
+        runs = _from_to(str(each.least_runs), str(each.most_runs))
+        yield f"{where}{cells}, {runs} run{'s' if each.most_runs != 1 else ''}{_why(planned)}"
+        yield (
+            f"  time: at most about {_from_to(_time(each.least_wall_s), _time(each.most_wall_s))} "
+            f"on {each.threads} thread{'s' if each.threads > 1 else ''}, "
+            f"{_from_to(_time(each.least_cpu_s), _time(each.most_cpu_s))} of CPU"
+        )
+        yield (
+            f"  memory: {_size(each.memory_bytes)} for {each.threads} at a time, and those that "
+            f"wait to be read ({_size(each.run_bytes)} the largest run)"
+        )
+    settled = ensemble_for({cell.label: cell.experiment for cell in planned.cells})
+    if settled is not None and planned.replications != 1:
+        yield (
+            f"Nothing is random in {len(settled.because)} cells: their runs are members of an "
+            "ensemble."
+        )
+    yield "Nothing was run."
+
+
+def _values(labels: Sequence[str]) -> str:
+    shown = labels if len(labels) <= 8 else [*labels[:6], "...", labels[-1]]
+    return ", ".join(shown)
+
+
+def _why(planned: Planned) -> str:
+    if planned.precision is None:
+        return ""
+    return f", until each is within {100 * planned.precision:g} %"
+
+
+def _from_to(least: str, most: str) -> str:
+    return least if least == most else f"{least} to {most}"
+
+
+def _time(time_s: float) -> str:
+    for size, name in _TIMES:
+        if time_s >= 2 * size:
+            return f"{time_s / size:.2g} {name}"
+    return f"{time_s:.2g} s" if time_s >= 1 else "1 s"
+
+
+def _size(size_bytes: float) -> str:
+    for size, name in _SIZES:
+        if size_bytes >= size:
+            return f"{size_bytes / size:.3g} {name}"
+    return f"{size_bytes:.0f} B"
+
+
+def _as_json(
+    planned: Planned, found: Sequence[Foreseen], refused: Sequence[FailedCell]
+) -> dict[str, Any]:
+    return {
+        "cells": len(planned.cells) + len(planned.refused),
+        "replications": planned.replications,
+        "precision": planned.precision,
+        "backends": [
+            {
+                "backend": each.backend,
+                "cells": each.n_cells,
+                "least_runs": each.least_runs,
+                "most_runs": each.most_runs,
+                "threads": each.threads,
+                "least_cpu_s": each.least_cpu_s,
+                "most_cpu_s": each.most_cpu_s,
+                "least_wall_s": each.least_wall_s,
+                "most_wall_s": each.most_wall_s,
+                "run_bytes": each.run_bytes,
+                "memory_bytes": each.memory_bytes,
+            }
+            for each in found
+        ],
+        "refused": [
+            {"cell": each.label, "error": str(each.error), "again": each.command}
+            for each in refused
+        ],
+    }

@@ -1,0 +1,334 @@
+"""What the figures of a sweep show: as asked for, checked before anything is run, or by default."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from dumbbell.compare.axes import BACKEND, Axis, Grid
+from dumbbell.compare.measures import Of, Scale
+from dumbbell.compare.quantity import Quantity
+from dumbbell.compare.summary import equal_flows
+from dumbbell.errors import SpecError
+from dumbbell.spec import Experiment, Resolved
+from dumbbell.spec.refusal import nearest, one_of, shown
+from dumbbell.spec.sweep_tables import FigureTable
+
+MOST_PANELS = 12
+"""More small panels cannot be read."""
+MOST_COLOURS = 8
+"""More curves in one panel cannot be told apart."""
+
+Parameter: TypeAlias = int
+"""Number of an axis of the grid."""
+BACKENDS: Parameter = -1
+"""The axis on which several backends lie."""
+
+_LESS_IS_BETTER = frozenset(
+    {"loss_ratio", "mark_ratio", "mean_backlog_pkts", "mean_system_pkts"}
+)
+_MORE_IS_BETTER = frozenset({"jain_index", "completed_transfers"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawn:
+    """What all kinds have.
+
+    Attributes:
+        colour: The parameter that colours tell apart.
+        facet: The parameter with a panel for each value.
+        where: Parameter to the number of its one value that is drawn.
+        title: Heading; empty for one of its own.
+    """
+
+    colour: Parameter | None = None
+    facet: Parameter | None = None
+    where: Mapping[Parameter, int] = field(default_factory=dict)
+    title: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lines(Drawn):
+    """A quantity over a parameter, with its interval as a band."""
+
+    x: Parameter
+    y: Quantity
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeatMap(Drawn):
+    """A quantity over two parameters."""
+
+    x: Parameter
+    y: Parameter
+    shown: Quantity
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pareto(Drawn):
+    """One quantity against another, and which cells no other beats in both.
+
+    Attributes:
+        x_sign: 1 where more of x is better, -1 where less is.
+        y_sign: The same of y.
+    """
+
+    x: Quantity
+    y: Quantity
+    x_sign: int
+    y_sign: int
+
+
+Plan: TypeAlias = Lines | HeatMap | Pareto
+
+
+class Names:
+    """What a quantity can be of, in some experiments."""
+
+    def __init__(self, experiments: Iterable[Experiment]) -> None:
+        """Look."""
+        self._names: dict[Of, dict[str, None]] = {of: {} for of in Of}
+        self._names[Of.NETWORK][""] = None
+        for experiment in experiments:
+            described = Resolved(experiment.resolved())
+            for of, names in (
+                (Of.FLOWS, equal_flows(described.mapping)),
+                (Of.FLOW, [flow["name"] for flow in described.mapping["flows"]]),
+                (Of.PROBE, [probe["name"] for probe in described.mapping["probes"]]),
+                (Of.QUEUE, experiment.queue_names),
+            ):
+                self._names[of].update(dict.fromkeys(names))
+
+    def check(self, quantity: Quantity, where: str) -> Quantity:
+        """The same quantity.
+
+        Raises:
+            SpecError: It is of a flow, queue or probe that there is not.
+        """
+        known = list(self._names[quantity.of])
+        if quantity.name in known:
+            return quantity
+        paths = [f"{quantity.of.value}[{name}].{quantity.metric}" for name in known]
+        for of, metric in ((Of.FLOW, "goodput_bps"), (Of.FLOWS, "total_goodput_bps")):
+            if not paths and quantity.of in (Of.FLOW, Of.FLOWS):
+                paths = [f"{of.value}[{name}].{metric}" for name in self._names[of]]
+        allowed = one_of(paths) if paths else f"nothing: there is no {quantity.of.value}"
+        raise SpecError(where, quantity.path, allowed, nearest(quantity.path, paths))
+
+
+def check_quantities(grid: Grid, names: Names) -> None:
+    """Whether the quantities of a sweep's tables can be had.
+
+    Raises:
+        SpecError: One cannot.
+    """
+    for number, quantity in enumerate(grid.quantities):
+        names.check(quantity, f"sweep.quantities[{number}]")
+
+
+def plans_of(
+    tables: Sequence[FigureTable], grid: Grid, names: Names, gone: Iterable[str] = ()
+) -> tuple[Plan, ...]:
+    """The figures that are asked for.
+
+    Args:
+        tables: ``[[figure]]``.
+        grid: Of the sweep.
+        names: What there is.
+        gone: Parameters of the file that the command line gave one value: figures do without
+            them, and one over such a parameter is left out.
+
+    Raises:
+        SpecError: One names a parameter or quantity that there is not, or does not say what is
+            to become of a parameter.
+    """
+    left = set(gone)
+    found = []
+    for number, table in enumerate(tables):
+        over = {"pareto": (), "lines": (table.x,), "heatmap": (table.x, table.y)}[table.kind]
+        if not left.intersection(over):
+            found.append(_Asked(table, f"figure[{number}]", grid, names, left).plan())
+    return tuple(found)
+
+
+class _Asked:
+    """One table, and where errors say it is."""
+
+    def __init__(
+        self, table: FigureTable, where: str, grid: Grid, names: Names, gone: set[str]
+    ) -> None:
+        self._table, self._where, self._grid = table, where, grid
+        self._names, self._gone = names, gone
+
+    def plan(self) -> Plan:
+        table = self._table
+        common = {
+            "colour": self._parameter("colour") if table.kind != "heatmap" else None,
+            "facet": self._parameter("facet"),
+        }
+        where, title = self._fixed(), table.title or ""
+        if table.kind == "pareto":
+            x, y = self._quantity("x"), self._quantity("y")
+            return Pareto(
+                x=x, y=y, x_sign=self._sign("x", x), y_sign=self._sign("y", y),
+                **common, where=where, title=title,
+            )  # fmt: skip
+        x_axis = self._needed("x")
+        if table.kind == "heatmap":
+            plan: Plan = HeatMap(
+                x=x_axis, y=self._needed("y"), shown=self._quantity("colour"),
+                **common, where=where, title=title,
+            )  # fmt: skip
+        else:
+            plan = Lines(x=x_axis, y=self._quantity("y"), **common, where=where, title=title)
+        self._check_drawn(plan)
+        return plan
+
+    def _parameter(self, key: str) -> Parameter | None:
+        name = getattr(self._table, key)
+        if name is None or name in self._gone:
+            return None
+        if name == BACKEND:
+            return BACKENDS
+        return self._grid.number(name, f"{self._where}.{key}")
+
+    def _needed(self, key: str) -> Parameter:
+        found = self._parameter(key)
+        assert found is not None
+        return found
+
+    def _quantity(self, key: str) -> Quantity:
+        where, path = f"{self._where}.{key}", getattr(self._table, key)
+        try:
+            found = Quantity.parse(path)
+        except SpecError as error:
+            raise SpecError(where, error.value, error.allowed, error.hint) from None
+        return self._names.check(found, where)
+
+    def _sign(self, key: str, quantity: Quantity) -> int:
+        said = getattr(self._table, f"{key}_better")
+        sign = {"less": -1, "more": 1}.get(said or "") or better_sign(quantity)
+        if sign is None:
+            where = f"{self._where}.{key}_better"
+            raise SpecError(where, "nothing", f"'less' or 'more': {quantity} does not say")
+        return sign
+
+    def _fixed(self) -> dict[Parameter, int]:
+        found = {}
+        for name, value in self._table.where.items():
+            if name in self._gone:
+                continue
+            where = f"{self._where}.where.{name}"
+            number = self._grid.number(name, where)
+            axis = self._grid.axes[number]
+            wanted = shown(value)
+            given = [shown(each) for each in axis.values]
+            labels = [*given, *axis.labels]
+            if wanted not in labels:
+                raise SpecError(where, wanted, one_of(list(axis.labels)), nearest(wanted, labels))
+            found[number] = labels.index(wanted) % len(given)
+        return found
+
+    def _check_drawn(self, plan: Lines | HeatMap) -> None:
+        """Two cells at one place would be drawn over each other."""
+        drawn = _drawn(plan)
+        for dimension in self._grid.dimensions:
+            axis = self._grid.axes[dimension[0]]
+            if len(axis.values) > 1 and not drawn.intersection(dimension):
+                keys = "`facet` or `where`" if isinstance(plan, HeatMap) else (
+                    "`colour`, `facet` or `where`"
+                )  # fmt: skip
+                raise SpecError(
+                    self._where, f"nothing for {axis.name}", f"{axis.name} in {keys}: it varies too"
+                )
+        if plan.facet is not None and plan.facet != BACKENDS:
+            n = len(self._grid.axes[plan.facet].values)
+            if n > MOST_PANELS:
+                where = f"{self._where}.facet"
+                raise SpecError(where, f"{n} panels", f"a parameter of at most {MOST_PANELS} values")
+
+
+def _drawn(plan: Lines | HeatMap) -> set[Parameter]:
+    channels = {plan.x, *plan.where}
+    channels.update(each for each in (plan.colour, plan.facet) if each is not None)
+    if isinstance(plan, HeatMap):
+        channels.add(plan.y)
+    return channels
+
+
+def better_sign(quantity: Quantity) -> int | None:
+    """1 where more is better, -1 where less is; None where nobody can say."""
+    if quantity.metric in _LESS_IS_BETTER:
+        return -1
+    if quantity.metric in _MORE_IS_BETTER:
+        return 1
+    return {Scale.DELAY: -1, Scale.TAIL: -1, Scale.RATE: 1, Scale.SHARE: 1}.get(
+        quantity.measure.scale
+    )
+
+
+def default_plans(
+    grid: Grid, n_backends: int, latency: Quantity | None, goodput: Quantity | None
+) -> list[Plan]:
+    """Figures for a sweep that asks for none: lines or dots, a heat map, what beats what.
+
+    Args:
+        grid: Of the sweep.
+        n_backends: On how many it ran.
+        latency: The row that says most of it; None without one.
+        goodput: The same of throughput.
+    """
+    free = [
+        dimension for dimension in grid.dimensions if len(grid.axes[dimension[0]].values) > 1
+    ]
+    leading = [_leading(grid, dimension) for dimension in free]
+    numeric = sorted(
+        (each for each in leading if grid.axes[each].is_numeric),
+        key=lambda each: -len(grid.axes[each].values),
+    )
+    words = [each for each in leading if each not in numeric]
+    backends = [BACKENDS] if n_backends > 1 else []
+    shown = [each for each in (latency, goodput) if each is not None]
+    found: list[Plan] = []
+    ordered = [*numeric[:1], *words, *numeric[1:]] if numeric else words
+    if ordered:
+        x, *others = ordered
+        colour, facet, where = _shared(grid, [*backends, *others])
+        found += [Lines(x=x, y=each, colour=colour, facet=facet, where=where) for each in shown]
+    if len(numeric) > 1:
+        x, y = numeric[:2]
+        _, facet, where = _shared(grid, [*backends, *words, *numeric[2:]], colours=0)
+        found += [HeatMap(x=x, y=y, shown=each, facet=facet, where=where) for each in shown[:1]]
+    if latency is not None and goodput is not None and ordered:
+        colour, *_ = _shared(grid, [*backends, *words, *numeric])
+        found.append(Pareto(x=latency, y=goodput, x_sign=-1, y_sign=1, colour=colour))
+    return found
+
+
+def _leading(grid: Grid, dimension: Sequence[int]) -> int:
+    """Of axes whose values go together the first with numbers, else the first."""
+    return next((each for each in dimension if grid.axes[each].is_numeric), dimension[0])
+
+
+def _shared(
+    grid: Grid, others: Sequence[Parameter], colours: int = MOST_COLOURS
+) -> tuple[Parameter | None, Parameter | None, dict[Parameter, int]]:
+    """Who has the colours, who the panels, and who is held at its first value."""
+    colour: Parameter | None = None
+    facet: Parameter | None = None
+    where: dict[Parameter, int] = {}
+    for each in others:
+        n = 2 if each == BACKENDS else len(grid.axes[each].values)
+        if colour is None and n <= colours:
+            colour = each
+        elif facet is None and n <= MOST_PANELS:
+            facet = each
+        else:
+            where[each] = 0
+    return colour, facet, where
+
+
+def axis_of(grid: Grid, parameter: Parameter, backends: Sequence[str]) -> Axis:
+    """The axis of a parameter, that of the backends too."""
+    return Axis.of(BACKEND, backends) if parameter == BACKENDS else grid.axes[parameter]

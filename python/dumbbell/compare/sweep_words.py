@@ -1,0 +1,76 @@
+"""A sweep in sentences: a value of a parameter in place of its first one, over all other values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dumbbell.compare.axes import Grid
+from dumbbell.compare.comparison import Comparison
+from dumbbell.compare.judging import Basis, Difference, Outcome
+from dumbbell.compare.words import digits, with_unit
+
+
+def sentences_of_sweep(found: Comparison, grid: Grid) -> Iterator[str]:
+    """What may be said of each value in place of the first, of which numbers and in how many cells.
+
+    Every count is of differences that were judged together (Holm over the whole table).
+    """
+    places = {cell.label: cell.place for cell in found.cells}
+    groups: dict[tuple[str, int], list[Difference]] = {}
+    for each in found.differences:
+        groups.setdefault((each.backend, places[each.cell][grid.along]), []).append(each)
+    axis = grid.axes[grid.along] if grid.axes else None
+    for (backend, index), differences in groups.items():
+        assert axis is not None
+        where = f" ({backend})" if len(found.backends) > 1 else ""
+        n = len({each.cell for each in differences})
+        name = f"{axis.name} " if axis.is_numeric else ""
+        pairs = f", {n} pairs of cells" if n > 1 else ""
+        said = "; ".join(
+            _of_quantity([each for each in differences if each.quantity == quantity])
+            for quantity in found.quantities
+        )
+        yield f"{name}{axis.label(index)} in place of {axis.label(0)}{where}{pairs}: {said}."
+
+
+def _of_quantity(rows: Sequence[Difference]) -> str:
+    """``call: round trip lower in 12 (by 3.1 to 570 ms), not decided in 2``."""
+    parts = []
+    for word, sign in (("higher", 1), ("lower", -1)):
+        some = [
+            each for each in rows if each.outcome is Outcome.DIFFERS and _sign(each) == sign
+        ]
+        if some:
+            parts.append(f"{word}{_in(some, rows)} ({_reach(some)})")
+    for outcome, words in ((Outcome.SAME, "the same"), (Outcome.OPEN, "not decided")):
+        some = [each for each in rows if each.outcome is outcome]
+        if some:
+            parts.append(f"{words}{_in(some, rows)}")
+    return f"{rows[0].quantity.words} {', '.join(parts)}" if rows else ""
+
+
+def _in(some: Sequence[Difference], rows: Sequence[Difference]) -> str:
+    if len(rows) == 1:
+        return ""
+    return " in all" if len(some) == len(rows) else f" in {len(some)}"
+
+
+def _sign(each: Difference) -> int:
+    over = 1.0 if each.measured.basis is Basis.GEOMETRIC else 0.0
+    return 1 if each.measured.value > over else -1
+
+
+def _reach(some: Sequence[Difference]) -> str:
+    """From the least to the greatest; of skewed quantities how many times as large."""
+    quantity = some[0].quantity
+    if all(each.measured.basis is Basis.GEOMETRIC for each in some):
+        times = sorted(each.measured.value for each in some)
+        ends = dict.fromkeys(digits(each) for each in (times[0], times[-1]))
+        return f"{' to '.join(ends)} times"
+    sizes = sorted(
+        abs(each.measured.value) for each in some if each.measured.basis is not Basis.GEOMETRIC
+    )
+    factor = quantity.measure.shown_unit[1]
+    ends = dict.fromkeys(digits(factor * each) for each in (sizes[0], sizes[-1]))
+    unit = with_unit(quantity, 0.0).partition(" ")[2]
+    return f"by {' to '.join(ends)} {unit}".rstrip()
