@@ -17,6 +17,7 @@ from dumbbell.backends.guard import usable_threads
 from dumbbell.cli.failing import print_error, print_warning
 from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.noticing import print_notices
+from dumbbell.cli.paging import page_folder, page_place
 from dumbbell.cli.progress import shown_progress
 from dumbbell.cli.running import say_minutes
 from dumbbell.cli.stopping import stopped_by_ctrl_c
@@ -48,6 +49,7 @@ from dumbbell.sweep import Interrupted
 
 if TYPE_CHECKING:
     from dumbbell.cli.asking import Asked
+    from dumbbell.cli.paging import PagePlace
 
 _MARKS = {Outcome.DIFFERS: "*", Outcome.SAME: "=", Outcome.OPEN: "?"}
 KEPT = 1
@@ -66,30 +68,35 @@ def compare_files(
     """
     cells, refused = cells_of(asked.files, settings)
     _say_if_long(cells, asked)
-    with stopped_by_ctrl_c() as stop, shown_progress() as show:
-        found = compare(
-            cells,
-            backends=asked.backends,
-            replications=asked.replications,
-            precision=asked.precision,
-            failed=refused,
-            jobs=asked.jobs,
-            memory_bytes=may_use_bytes,
-            keep=KEPT if _has_page(asked) else 0,
-            on_progress=show,
-            cancel=stop,
-        )
-    if asked.as_json:
-        from dumbbell.cli.comparing_json import comparison_json
+    with _page(asked, cells) as page:
+        with stopped_by_ctrl_c() as stop, shown_progress() as show:
+            found = compare(
+                cells,
+                backends=asked.backends,
+                replications=asked.replications,
+                precision=asked.precision,
+                failed=refused,
+                jobs=asked.jobs,
+                memory_bytes=may_use_bytes,
+                keep=KEPT if _has_page(asked) else 0,
+                on_progress=show,
+                cancel=stop,
+            )
+        if asked.as_json:
+            from dumbbell.cli.comparing_json import comparison_json
 
-        print(json_text(comparison_json(found)))
-    else:
-        # Each once, not once a cell.
-        notices = {str(each): each for cell in found.cells for each in cell.experiment.notices()}
-        print_notices(notices.values(), console)
-        print_comparison(found, console)
-    if _has_page(asked):
-        _write_page(found, asked, console)
+            print(json_text(comparison_json(found)))
+        else:
+            # Each once, not once a cell.
+            notices = {
+                str(each): each for cell in found.cells for each in cell.experiment.notices()
+            }
+            print_notices(notices.values(), console)
+            print_comparison(found, console)
+        if page is not None:
+            from dumbbell.compare.page import comparison_report
+
+            page.write(comparison_report(found), console)
     for failed in found.failed:
         _print_failed(failed)
     if found.interrupted:
@@ -102,20 +109,19 @@ def _has_page(asked: Asked) -> bool:
     return asked.page or asked.out is not None or (asked.page is None and not asked.as_json)
 
 
-def _write_page(found: Comparison, asked: Asked, console: Console) -> None:
-    from dumbbell.cli.paging import page_folder, write_page
-    from dumbbell.compare.page import comparison_report
-
-    name = found.cells[0].experiment.name
-    file = asked.files[0]
-    write_page(
-        lambda: comparison_report(found),
+def _page(
+    asked: Asked, cells: Sequence[Cell]
+) -> contextlib.AbstractContextManager[PagePlace | None]:
+    """Where the page goes; None where there is none. What draws it gets ready meanwhile."""
+    if not (_has_page(asked) and cells):
+        return contextlib.nullcontext()
+    name, file = cells[0].experiment.name, asked.files[0]
+    return page_place(
         asked.out or page_folder(name, "-compared"),
         subject=f"{name} compared",
         source=file if file.is_file() else None,
         replace=asked.replace,
         is_asked_for=asked.page is True or asked.out is not None,
-        console=console,
     )
 
 
