@@ -21,6 +21,7 @@ from dumbbell.cli.progress import shown_progress
 from dumbbell.cli.stopping import stopped_by_ctrl_c
 from dumbbell.cli.summary import print_summary, summary_numbers
 from dumbbell.cli.telling import tell
+from dumbbell.compare import Summary, summary_of
 from dumbbell.errors import RunError
 from dumbbell.formats import ping_text, tc_iterate_text
 from dumbbell.spec import Experiment, Setting
@@ -83,26 +84,27 @@ def run_file(
         run = run_one(experiment, replication, backend, may_use_bytes=may_use_bytes)
         if place is not None:
             write_parquet(run, place, _texts(run))
-        notices = experiment.notices()
+        notices, summary = experiment.notices(), summary_of(run)
         if as_json:
             said = {"notices": [each.as_json() for each in notices]}
-            print(json_text({**summary_numbers(run), **said}))
+            print(json_text({**summary_numbers(run, summary), **said}))
         else:
             print_notices(notices, console)
-            print_summary(run, console)
+            print_summary(run, console, summary)
             if out is not None:
                 console.print(f"tables: {out}", markup=False, soft_wrap=True)
         if page_to is not None:
-            page_to.write(_report(run, experiment), console)
+            page_to.write(_report(run, experiment, summary), console)
 
 
-def _report(run: Run, experiment: Experiment) -> Report:
+def _report(run: Run, experiment: Experiment, summary: Summary) -> Report:
     from dumbbell.cli.own_queue import own_queue_notes
-    from dumbbell.plots import run_report
+    from dumbbell.compare.run_page import run_report
     from dumbbell.spec import Resolved
 
     notes = [str(each) for each in experiment.notices()]
-    return run_report(run, experiment, [*notes, *own_queue_notes(Resolved(experiment.resolved()))])
+    notes += own_queue_notes(Resolved(experiment.resolved()))
+    return run_report(run, experiment, notes, summary)
 
 
 def run_one(
