@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from dumbbell.backends import simulate
 from dumbbell.cli.app import app
-from dumbbell.plots import run_report
+from dumbbell.compare.run_page import run_report
 from dumbbell.report import write_report
 from dumbbell.spec import Experiment
 

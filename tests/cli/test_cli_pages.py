@@ -55,7 +55,7 @@ def test_a_run_has_a_page_with_its_figures_and_numbers() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert (PAGE.parent / "figures" / "queue.svg").read_bytes().startswith(b"<svg")
     values = json.loads((PAGE.parent / "values.json").read_text(encoding="utf-8"))
-    assert [each["title"] for each in values] == ["Flows", "Queues", "Pings"]
+    assert [each["title"] for each in values] == ["Flows", "Queues", "Pings", "All flows"]
     assert "pfifo limit 20" in page and "No figure over time" not in page
 
 

@@ -7,6 +7,8 @@ import pytest
 
 from dumbbell import metrics, plots
 from dumbbell.backends import simulate
+from dumbbell.compare import summary_of
+from dumbbell.compare.run_page import figures_of, run_report
 from dumbbell.plots import NothingToDrawError
 from dumbbell.report.figures import as_polars
 from dumbbell.spec import Experiment
@@ -108,27 +110,42 @@ def test_without_samples_the_page_says_how_to_get_some() -> None:
     run = ran(text)
     with pytest.raises(NothingToDrawError, match="sample_interval, such as 100ms"):
         plots.queue_over_time(run)
-    report = plots.run_report(run, Experiment.from_toml(text))
+    report = run_report(run, Experiment.from_toml(text))
     assert any("sample_interval" in note for note in report.notes)
     assert {figure.name for figure in report.figures} == {"delay-cdf", "rtt", "ping-cdf"}
 
 
 def test_where_nothing_waits_the_page_says_so() -> None:
     text = LINKS + QUIET
-    report = plots.run_report(ran(text), Experiment.from_toml(text))
+    report = run_report(ran(text), Experiment.from_toml(text))
     assert report.summary.startswith("No packet waited")
     assert "queue" not in {figure.name for figure in report.figures}
 
 
+def test_the_tables_have_the_numbers_of_the_summary(bulk: Run) -> None:
+    report = run_report(bulk, Experiment.from_toml(LINKS + BULK))
+    numbers = summary_of(bulk)
+    (flows,) = (each for each in report.values if each.title == "Flows")
+    goodput = next(row for row in flows.rows if (row.name, row.unit) == ("goodput", "Mbit/s"))
+    paths = [f"flow[{name}].goodput_bps" for name in flows.columns]
+    assert [cell.value for cell in goodput.filled] == [1e-6 * numbers[path] for path in paths]
+    assert not [
+        row.name
+        for table in report.values
+        for row in table.rows
+        if not any(np.isfinite(cell.value or 0.0) for cell in row.filled)
+    ]
+
+
 def test_the_first_figure_is_chosen_by_what_was_run(bulk: Run) -> None:
-    assert next(plots.figures_of(bulk)).name == "queue"
+    assert next(figures_of(bulk)).name == "queue"
     poisson = '{ kind = "poisson", rate = "500pps", size = "exponential 1000B" }'
     random = QUIET.replace('{ kind = "cbr", gap = "100ms", size = "100B" }', poisson)
-    assert next(plots.figures_of(ran(LINKS + random))).name == "delay-cdf"
+    assert next(figures_of(ran(LINKS + random))).name == "delay-cdf"
     short = BULK.replace(
         '{ kind = "greedy" }', '{ kind = "arrivals", gap = "exponential 50ms", size = "10kB" }'
     )
-    assert next(plots.figures_of(ran(LINKS + short))).name == "completion"
+    assert next(figures_of(ran(LINKS + short))).name == "completion"
 
 
 def test_a_run_draws_itself_with_the_theme_of_the_page(bulk: Run) -> None:

@@ -21,7 +21,7 @@ from report_samples import realistic_report, rtt_figure
 
 from dumbbell.report import FigureDrawer, FigureWarning, IndexEntry, write_index, write_report
 from dumbbell.report.charts import Sample, ecdf_chart
-from dumbbell.report.figure_process import FigureProcesses
+from dumbbell.report.figure_process import WORTH_A_PROCESS, FigureProcesses
 from dumbbell.report.figures import PICTURES, DrawnFigure, draw
 from dumbbell.report.model import Figure
 
@@ -144,6 +144,29 @@ def test_a_child_that_was_killed_while_idle_is_replaced(
     until(lambda: ended(pid))
     (drawn,) = drawer.files([draw(rtt_figure())])
     assert not drawn.missing
+
+
+def test_a_child_that_is_started_before_there_is_work_does_the_work() -> None:
+    before = children_of(os.getpid())
+    with FigureProcesses() as processes:
+        processes.start()
+        early = children_of(os.getpid()) - before
+        few = FigureDrawer(processes).files([draw(rtt_figure())] * 3)
+        assert children_of(os.getpid()) - before == early and len(early) == 1
+        many = FigureDrawer(processes).files([draw(rtt_figure())] * (2 * WORTH_A_PROCESS + 1))
+        assert len(children_of(os.getpid()) - before) == min(2, os.cpu_count() or 1)
+    assert [one.missing for one in [*few, *many]] == [[]] * (len(few) + len(many))
+
+
+def test_one_that_dies_before_there_is_work_costs_nothing() -> None:
+    before = children_of(os.getpid())
+    with FigureProcesses() as processes:
+        processes.start()
+        (early,) = children_of(os.getpid()) - before
+        os.kill(early, signal.SIGKILL)
+        until(lambda: ended(early))
+        (files,) = FigureDrawer(processes).files([draw(rtt_figure())])
+    assert not files.missing
 
 
 def test_text_that_nobody_sees_is_shown_escaped(drawer: FigureDrawer) -> None:

@@ -17,6 +17,7 @@ from dumbbell.backends.guard import usable_threads
 from dumbbell.cli.failing import print_error, print_warning
 from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.noticing import print_notices
+from dumbbell.cli.paging import page_folder, page_place
 from dumbbell.cli.progress import shown_progress
 from dumbbell.cli.running import say_minutes
 from dumbbell.cli.stopping import stopped_by_ctrl_c
@@ -45,6 +46,7 @@ from dumbbell.sweep import Interrupted
 
 if TYPE_CHECKING:
     from dumbbell.cli.asking import Asked
+    from dumbbell.cli.paging import PagePlace
     from dumbbell.cli.planning import Planned
 
 _MARKS = {Outcome.DIFFERS: "*", Outcome.SAME: "=", Outcome.OPEN: "?"}
@@ -62,39 +64,14 @@ def compare_files(
     Returns:
         The exit status: 1 where a cell failed.
     """
-    cells = planned.cells
     _say_if_long(planned, asked)
-    with stopped_by_ctrl_c() as stop, shown_progress() as show:
-        found = compare(
-            cells,
-            backends=asked.backends,
-            replications=planned.replications,
-            precision=planned.precision,
-            failed=planned.refused,
-            grid=planned.grid,
-            figures=planned.figures,
-            jobs=asked.jobs,
-            memory_bytes=may_use_bytes,
-            keep=KEPT if _has_page(asked) and planned.grid is None else 0,
-            on_progress=show,
-            cancel=stop,
-        )
-    if asked.as_json:
-        from dumbbell.cli.comparing_json import comparison_json
+    with _page(asked, planned) as page:
+        found = _compared(planned, asked, may_use_bytes)
+        _print_found(found, asked, console)
+        if page is not None:
+            from dumbbell.compare.page import comparison_report
 
-        print(json_text(comparison_json(found)))
-    else:
-        # Each once, not once a cell.
-        notices = {str(each): each for cell in found.cells for each in cell.experiment.notices()}
-        print_notices(notices.values(), console)
-        if found.grid is not None:
-            from dumbbell.cli.sweeping import print_sweep
-
-            print_sweep(found, found.grid, console)
-        else:
-            print_comparison(found, console)
-    if _has_page(asked):
-        _write_page(found, asked, console)
+            page.write(comparison_report(found), console)
     if found.grid is not None:
         from dumbbell.cli.sweeping import print_failed_cells
 
@@ -112,20 +89,53 @@ def _has_page(asked: Asked) -> bool:
     return asked.page or asked.out is not None or (asked.page is None and not asked.as_json)
 
 
-def _write_page(found: Comparison, asked: Asked, console: Console) -> None:
-    from dumbbell.cli.paging import page_folder, write_page
-    from dumbbell.compare.page import comparison_report
+def _compared(planned: Planned, asked: Asked, may_use_bytes: int | None) -> Comparison:
+    with stopped_by_ctrl_c() as stop, shown_progress() as show:
+        return compare(
+            planned.cells,
+            backends=asked.backends,
+            replications=planned.replications,
+            precision=planned.precision,
+            failed=planned.refused,
+            grid=planned.grid,
+            figures=planned.figures,
+            jobs=asked.jobs,
+            memory_bytes=may_use_bytes,
+            keep=KEPT if _has_page(asked) and planned.grid is None else 0,
+            on_progress=show,
+            cancel=stop,
+        )
 
-    name = found.cells[0].experiment.name
-    file = asked.files[0]
-    write_page(
-        lambda: comparison_report(found),
-        asked.out or page_folder(name, "-compared" if found.grid is None else "-swept"),
-        subject=f"{name} compared" if found.grid is None else f"{name} swept",
+
+def _print_found(found: Comparison, asked: Asked, console: Console) -> None:
+    if asked.as_json:
+        from dumbbell.cli.comparing_json import comparison_json
+
+        print(json_text(comparison_json(found)))
+        return
+    # Each once, not once a cell.
+    notices = {str(each): each for cell in found.cells for each in cell.experiment.notices()}
+    print_notices(notices.values(), console)
+    if found.grid is not None:
+        from dumbbell.cli.sweeping import print_sweep
+
+        print_sweep(found, found.grid, console)
+    else:
+        print_comparison(found, console)
+
+
+def _page(asked: Asked, planned: Planned) -> contextlib.AbstractContextManager[PagePlace | None]:
+    """Where the page goes; None where there is none. What draws it gets ready meanwhile."""
+    if not (_has_page(asked) and planned.cells):
+        return contextlib.nullcontext()
+    name, file = planned.cells[0].experiment.name, asked.files[0]
+    what = "compared" if planned.grid is None else "swept"
+    return page_place(
+        asked.out or page_folder(name, f"-{what}"),
+        subject=f"{name} {what}",
         source=file if file.is_file() else None,
         replace=asked.replace,
         is_asked_for=asked.page is True or asked.out is not None,
-        console=console,
     )
 
 

@@ -74,9 +74,7 @@ def dry_run(
         The exit status: 1 where a cell would be refused.
     """
     refused = list(planned.refused)
-    found = [
-        foreseen(planned, backend, jobs, may_use_bytes, refused) for backend in backends
-    ]
+    found = [foreseen(planned, backend, jobs, may_use_bytes, refused) for backend in backends]
     if as_json:
         print(json_text(_as_json(planned, found, refused)))
     else:
@@ -106,9 +104,7 @@ def foreseen(
             )
         except DumbbellError as error:
             refused.append(
-                FailedCell(
-                    cell.label, cell.settings, cell.source, error, None, backend, cell.place
-                )
+                FailedCell(cell.label, cell.settings, cell.source, error, None, backend, cell.place)
             )
             continue
         fitting.append((cell, cost))

@@ -78,9 +78,7 @@ class Planned:
     figures: Sequence[Plan] = ()
 
 
-def is_comparison(
-    asked: Asked, settings: Sequence[Setting], documents: Sequence[Document]
-) -> bool:
+def is_comparison(asked: Asked, settings: Sequence[Setting], documents: Sequence[Document]) -> bool:
     """Whether there is more than one run to be made."""
     sweeps = any("sweep" in each.table for each in documents) and asked.replication is None
     counted = asked.replications is not None or asked.precision is not None
@@ -88,9 +86,7 @@ def is_comparison(
     return several or counted or sweeps
 
 
-def planned_of(
-    asked: Asked, settings: Sequence[Setting], documents: Sequence[Document]
-) -> Planned:
+def planned_of(asked: Asked, settings: Sequence[Setting], documents: Sequence[Document]) -> Planned:
     """The cells of files and settings.
 
     Raises:

@@ -6,6 +6,7 @@ import math
 import re
 import sys
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,10 +16,12 @@ from dumbbell.backends import BatchProgress, Cost, get_backend, run_many
 from dumbbell.backends.guard import LONGEST_S
 from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.noticing import print_notices
+from dumbbell.cli.paging import page_folder, page_place
 from dumbbell.cli.progress import shown_progress
 from dumbbell.cli.stopping import stopped_by_ctrl_c
 from dumbbell.cli.summary import print_summary, summary_numbers
 from dumbbell.cli.telling import tell
+from dumbbell.compare import Summary, summary_of
 from dumbbell.errors import RunError
 from dumbbell.formats import ping_text, tc_iterate_text
 from dumbbell.spec import Experiment
@@ -45,7 +48,7 @@ def run_file(
     as_json: bool,
     console: Console,
 ) -> None:
-    """Run the experiment that a file describes, print what it did, write its page, or its tables with ``out``.
+    """Run an experiment, print what it did, write its page, or its tables with ``out``.
 
     With ``replace`` also where the run of another experiment lies.
     """
@@ -61,52 +64,46 @@ def run_file(
             tell=tell,
         )
         place.check()
-    run = run_one(experiment, replication, backend, may_use_bytes=may_use_bytes)
-    if place is not None:
-        write_parquet(run, place, _texts(run))
-    notices = experiment.notices()
-    if as_json:
-        said = {"notices": [each.as_json() for each in notices]}
-        print(json_text({**summary_numbers(run), **said}))
-    else:
-        print_notices(notices, console)
-        print_summary(run, console)
-        if out is not None:
-            console.print(f"tables: {out}", markup=False, soft_wrap=True)
-    # Who asks for JSON or for tables is a program, until they say otherwise.
-    if page or (page is None and not as_json and out is None):
-        _write_page(run, experiment, file, replace=replace, page=page, console=console)
+    with ExitStack() as stack:
+        # Who asks for JSON or for tables is a program, until they say otherwise.
+        wants_page = page or (page is None and not as_json and out is None)
+        page_to = (
+            stack.enter_context(
+                page_place(
+                    page_folder(experiment.name),
+                    subject=experiment.name,
+                    source=file if file.is_file() else None,
+                    replace=replace,
+                    is_asked_for=page is True,
+                )
+            )
+            if wants_page
+            else None
+        )
+        run = run_one(experiment, replication, backend, may_use_bytes=may_use_bytes)
+        if place is not None:
+            write_parquet(run, place, _texts(run))
+        notices, summary = experiment.notices(), summary_of(run)
+        if as_json:
+            said = {"notices": [each.as_json() for each in notices]}
+            print(json_text({**summary_numbers(run, summary), **said}))
+        else:
+            print_notices(notices, console)
+            print_summary(run, console, summary)
+            if out is not None:
+                console.print(f"tables: {out}", markup=False, soft_wrap=True)
+        if page_to is not None:
+            page_to.write(_report(run, experiment, summary), console)
 
 
-def _write_page(
-    run: Run,
-    experiment: Experiment,
-    file: Path,
-    *,
-    replace: bool,
-    page: bool | None,
-    console: Console,
-) -> None:
+def _report(run: Run, experiment: Experiment, summary: Summary) -> Report:
     from dumbbell.cli.own_queue import own_queue_notes
-    from dumbbell.cli.paging import page_folder, write_page
-    from dumbbell.plots import run_report
+    from dumbbell.compare.run_page import run_report
     from dumbbell.spec import Resolved
 
-    def made() -> Report:
-        notes = [str(each) for each in experiment.notices()]
-        return run_report(
-            run, experiment, [*notes, *own_queue_notes(Resolved(experiment.resolved()))]
-        )
-
-    write_page(
-        made,
-        page_folder(experiment.name),
-        subject=experiment.name,
-        source=file if file.is_file() else None,
-        replace=replace,
-        is_asked_for=page is True,
-        console=console,
-    )
+    notes = [str(each) for each in experiment.notices()]
+    notes += own_queue_notes(Resolved(experiment.resolved()))
+    return run_report(run, experiment, notes, summary)
 
 
 def run_one(

@@ -44,9 +44,9 @@ def _listed(summary: Summary, of: Of) -> list[dict[str, Any]]:
     return [{key: name, **summary.of(of, name)} for name in summary.names(of)]
 
 
-def print_summary(run: Run, console: Console) -> None:
+def print_summary(run: Run, console: Console, summary: Summary | None = None) -> None:
     """The same as tables; queues that nobody waited in are left out."""
-    numbers = summary_numbers(run)
+    numbers = summary_numbers(run, summary)
     console.print(Text(_headline(run)))
     _print_load(numbers["load"], console)
     passed = [each for each in numbers["queues"] if each["arrival_rate_pps"] > 0]

@@ -138,15 +138,12 @@ class Grid:
     def coordinates(self, place: Sequence[int]) -> dict[str, Coordinate]:
         """Path to coordinate."""
         return {
-            axis.path: axis.coordinates[index]
-            for axis, index in zip(self.axes, place, strict=True)
+            axis.path: axis.coordinates[index] for axis, index in zip(self.axes, place, strict=True)
         }
 
     def label(self, place: Sequence[int]) -> str:
         """Its values in a few words."""
-        return ", ".join(
-            axis.label(index) for axis, index in zip(self.axes, place, strict=True)
-        )
+        return ", ".join(axis.label(index) for axis, index in zip(self.axes, place, strict=True))
 
     def number(self, name: str, where: str) -> int:
         """Which axis a name or path means.

@@ -14,7 +14,6 @@ from dumbbell.spec import Experiment, Setting, settings_applied
 from dumbbell.spec.questions import parted
 from dumbbell.spec.toml_file import load
 
-
 Document = tuple[Path, Mapping[str, Any], Path]
 """A file, what stands in it, and the folder from which paths in it start."""
 

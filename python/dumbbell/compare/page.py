@@ -87,7 +87,10 @@ def _numbers(found: Comparison, backend: str) -> ValueTable:
             ValueRow(
                 quantity.words,
                 quantity.measure.shown_unit[0],
-                [number_cell(quantity, found.measured(quantity, arm.cell, backend)) for arm in arms],
+                [
+                    number_cell(quantity, found.measured(quantity, arm.cell, backend))
+                    for arm in arms
+                ],
             )
             for quantity in found.quantities
         ],

@@ -79,9 +79,7 @@ class Named:
                 domain=list(self.labels),
                 scheme=alt.SchemeParams(name=_SEQUENTIAL, extent=[0.0, 0.88]),
             )
-            return alt.Color(
-                "colour:N", title=self.title, sort=None, scale=scale, legend=legend
-            )
+            return alt.Color("colour:N", title=self.title, sort=None, scale=scale, legend=legend)
         palette = [OKABE_ITO[number % len(OKABE_ITO)] for number in range(len(self.labels))]
         return alt.Color(
             "colour:N",
@@ -134,9 +132,7 @@ def lines(
     else:
         if colour is not None:
             channels["xOffset"] = alt.XOffset("colour:N", sort=list(colour.labels))
-        layers = [
-            base.mark_rule(strokeWidth=2, clip=True).encode(y=low, y2="y_high:Q", **channels)
-        ]
+        layers = [base.mark_rule(strokeWidth=2, clip=True).encode(y=low, y2="y_high:Q", **channels)]
     points = base.mark_point(size=55, opacity=1, clip=True)
     shape = {"shape": colour.shape()} if colour else {}
     layers.append(points.encode(y=y_channel, tooltip=tooltip, **shape, **channels))
@@ -158,9 +154,7 @@ def heat_map(
         panels: As for `lines`.
     """
     values = frame["shown"]
-    scale = alt.Scale(
-        scheme=_SEQUENTIAL, **({"type": "log"} if shown.is_log else {"zero": False})
-    )
+    scale = alt.Scale(scheme=_SEQUENTIAL, **({"type": "log"} if shown.is_log else {"zero": False}))
     across = alt.X("x:O", title=x.title, sort=_ordered(x), axis=_of_steps(x))
     upwards = alt.Y("y:O", title=y.title, sort=_ordered(y)[::-1], axis=_of_steps(y))
     colour = alt.Color(

@@ -50,9 +50,9 @@ def plans_for(found: Comparison) -> Sequence[Plan]:
     return default_plans(found.grid, len(found.backends), latency_of(found), goodput_of(found))
 
 
-def figure_of(found: Comparison, plan: Plan, taken: set[str] | frozenset[str] = frozenset()) -> (
-    Figure | None
-):
+def figure_of(
+    found: Comparison, plan: Plan, taken: set[str] | frozenset[str] = frozenset()
+) -> Figure | None:
     """One figure; None where no cell that it shows has its numbers.
 
     Args:

@@ -25,9 +25,7 @@ Parameter: TypeAlias = int
 BACKENDS: Parameter = -1
 """The axis on which several backends lie."""
 
-_LESS_IS_BETTER = frozenset(
-    {"loss_ratio", "mark_ratio", "mean_backlog_pkts", "mean_system_pkts"}
-)
+_LESS_IS_BETTER = frozenset({"loss_ratio", "mark_ratio", "mean_backlog_pkts", "mean_system_pkts"})
 _MORE_IS_BETTER = frozenset({"jain_index", "completed_transfers"})
 
 
@@ -246,7 +244,9 @@ class _Asked:
             n = len(self._grid.axes[plan.facet].values)
             if n > MOST_PANELS:
                 where = f"{self._where}.facet"
-                raise SpecError(where, f"{n} panels", f"a parameter of at most {MOST_PANELS} values")
+                raise SpecError(
+                    where, f"{n} panels", f"a parameter of at most {MOST_PANELS} values"
+                )
 
 
 def _drawn(plan: Lines | HeatMap) -> set[Parameter]:
@@ -279,9 +279,7 @@ def default_plans(
         latency: The row that says most of it; None without one.
         goodput: The same of throughput.
     """
-    free = [
-        dimension for dimension in grid.dimensions if len(grid.axes[dimension[0]].values) > 1
-    ]
+    free = [dimension for dimension in grid.dimensions if len(grid.axes[dimension[0]].values) > 1]
     leading = [_leading(grid, dimension) for dimension in free]
     numeric = sorted(
         (each for each in leading if grid.axes[each].is_numeric),

@@ -37,9 +37,7 @@ def _of_quantity(rows: Sequence[Difference]) -> str:
     """``call: round trip lower in 12 (by 3.1 to 570 ms), not decided in 2``."""
     parts = []
     for word, sign in (("higher", 1), ("lower", -1)):
-        some = [
-            each for each in rows if each.outcome is Outcome.DIFFERS and _sign(each) == sign
-        ]
+        some = [each for each in rows if each.outcome is Outcome.DIFFERS and _sign(each) == sign]
         if some:
             parts.append(f"{word}{_in(some, rows)} ({_reach(some)})")
     for outcome, words in ((Outcome.SAME, "the same"), (Outcome.OPEN, "not decided")):

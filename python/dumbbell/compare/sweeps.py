@@ -176,9 +176,7 @@ def _merged(
 
 def _axis(path: str, table: AxisTable) -> Axis:
     given = table.given()
-    return Axis.of(
-        path, given, text=table.text or "", name=table.name or "", unit=table.unit or ""
-    )
+    return Axis.of(path, given, text=table.text or "", name=table.name or "", unit=table.unit or "")
 
 
 def _retyped(path: str, table: AxisTable, values: Sequence[Any]) -> Axis:

@@ -1,4 +1,4 @@
-"""Figures of runs, one function each, and the page of a run.
+"""Figures of runs, one function each.
 
 The figures of the published studies lie in the studies. These are for one's own experiments: from
 Python (``run.plot.queue()``), on the page of ``dumbbell run``, and of several runs side by side.
@@ -16,7 +16,6 @@ from dumbbell.plots.over_time import (
     rtt_over_time,
     throughput_over_time,
 )
-from dumbbell.plots.run_page import figures_of, run_report
 from dumbbell.plots.run_plots import RunPlots, chart_of
 
 __all__ = [
@@ -27,11 +26,9 @@ __all__ = [
     "completion_by_size",
     "cwnd_over_time",
     "delay_cdf",
-    "figures_of",
     "ping_cdf",
     "queue_over_time",
     "queues_over_time",
     "rtt_over_time",
-    "run_report",
     "throughput_over_time",
 ]

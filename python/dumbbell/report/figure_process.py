@@ -27,6 +27,8 @@ PATIENCE_S = 60.0
 """Longest wait for the next part of a figure; most take a tenth of a second."""
 MOST_PROCESSES = 2
 """A child takes some 300 MB, and a report has a dozen figures."""
+WORTH_A_PROCESS = 8
+"""So many figures are drawn in the time that one more child takes to start."""
 _CHUNK_BYTES = 1 << 20
 _MOST_LOGGED_BYTES = 1 << 14
 _LONGEST_REASON = 300
@@ -58,7 +60,7 @@ class Drawing:
 
 
 class FigureProcesses:
-    """Up to so many children, started when there is work for them, until the context is left.
+    """Children that draw until the context is left: one, and more when many figures wait.
 
     To be used by one thread. Whatever interrupts `wait` (Ctrl-C) ends the children.
     """
@@ -93,6 +95,11 @@ class FigureProcesses:
                 _lose(child.drawing, _STOPPED)
             self._end(child)
 
+    def start(self) -> None:
+        """Start a child that gets ready beside whatever the caller does before it submits."""
+        if not self._children:
+            self._started()
+
     def submit(self, request: Request) -> Drawing:
         """Have something made, beside whatever the caller does until it calls `wait`."""
         drawing = Drawing(request)
@@ -115,12 +122,16 @@ class FigureProcesses:
     def _give_work(self) -> None:
         while self._queued:
             child = next((each for each in self._children if each.drawing is None), None)
-            if child is None and len(self._children) < self._most:
+            if child is None and self._wants_another():
                 child = self._started()
             if child is None:
                 return
             if not child.asked(self._queued.popleft(), self._patience_s):
                 self._mourn(child)
+
+    def _wants_another(self) -> bool:
+        started = len(self._children)
+        return started < self._most and len(self._queued) > WORTH_A_PROCESS * started
 
     def _started(self) -> _Child | None:
         """A new child; without hope of one, all that is queued is lost."""

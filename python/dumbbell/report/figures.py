@@ -6,7 +6,7 @@ No browser is needed. ``NAME.vl.json`` is what the pictures are made from, as Ve
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -48,8 +48,9 @@ def draw(figure: Figure) -> DrawnFigure:
     """Turn a figure's chart into Vega-Lite, with the theme and only text that can be shown."""
     # Altair refuses more than 5000 rows by default; builders thin their data, and what others
     # bring is measured on the page (see dumbbell.report.page) rather than lost after a long run.
+    # Not checked against the schema, which takes as long as drawing: the tests of the builders do.
     with themed(), alt.data_transformers.enable("default", max_rows=None):
-        spec: dict[str, Any] = figure.chart.to_dict()
+        spec: dict[str, Any] = figure.chart.to_dict(validate=False)
     spec["description"] = figure.description or figure.caption
     return DrawnFigure(figure, _shown(spec))
 
@@ -151,24 +152,23 @@ class FigureDrawer:
         return _scripts.get(_vega_lite(), "")
 
     def files(
-        self, figures: Sequence[DrawnFigure], suffixes: Sequence[str] | None = None
+        self, figures: Iterable[DrawnFigure], suffixes: Sequence[str] | None = None
     ) -> list[FigureFiles]:
         """The files of each figure, drawn side by side.
 
         Args:
-            figures: What is drawn.
+            figures: What is drawn; each is begun before the next is asked for.
             suffixes: Which pictures; when None those that a page needs: SVG, and PNG of what
                 is too large to be drawn by a browser.
         """
-        asked = [suffixes or at_once(each) for each in figures]
-        drawings = [
-            self._processes.submit(_request(figure.spec, wanted))
-            for figure, wanted in zip(figures, asked, strict=True)
-        ]
-        self._processes.wait(drawings)
+        begun = []
+        for figure in figures:
+            wanted = suffixes or at_once(figure)
+            begun.append((figure, wanted, self._processes.submit(_request(figure.spec, wanted))))
+        self._processes.wait([drawing for _, _, drawing in begun])
         return [
             FigureFiles(figure, drawing.parts, drawing.lost, wanted)
-            for figure, drawing, wanted in zip(figures, drawings, asked, strict=True)
+            for figure, wanted, drawing in begun
         ]
 
     def picture(self, drawn: DrawnFigure, suffix: str) -> bytes:

@@ -65,7 +65,7 @@ def write_report(
         drawer = drawer or stack.enter_context(FigureDrawer())
         if report.figures:
             drawer.prepare()
-        files = drawer.files([draw(figure) for figure in report.figures])
+        files = drawer.files(draw(figure) for figure in report.figures)
         _write_text(folder / "claims.json", to_json_text(report.judged))
         _write_text(folder / "meta.json", _json_text(report.meta))
         _write_text(folder / "provenance.json", _json_text(report.provenance))

@@ -7,7 +7,6 @@ from dataclasses import replace
 from enum import StrEnum
 
 import numpy as np
-from scipy.special import ndtri, stdtr
 
 from dumbbell.claims.evidence import Floats
 from dumbbell.stats import (
@@ -60,6 +59,8 @@ def predict(
     Raises:
         ValueError: A logarithm of what is not positive.
     """
+    from scipy.special import ndtri  # when used: half a second
+
     match law:
         case Law.ANY:
             found = prediction_quantiles(values, level)
@@ -94,6 +95,8 @@ def prediction_p_value(
     n = values.size
     if law is Law.ANY or n < 2:
         return None
+    from scipy.special import stdtr
+
     of_logs = law is Law.LOG_NORMAL
     x = np.log(values) if of_logs else values
     centre, spread = float(x.mean()), float(x.std(ddof=1)) * math.sqrt(1.0 + 1.0 / n)

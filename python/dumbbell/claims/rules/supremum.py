@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import bdtr, bdtrc
 
 from dumbbell.claims.decision import Decision, Found
 from dumbbell.claims.evidence import Runs
@@ -88,6 +87,8 @@ class Supremum(Rule[Runs]):
 
     def decide(self, evidence: Runs) -> Decision:
         """Passed, or the typical run reaches it, or does not."""
+        from scipy.special import bdtr, bdtrc  # when used: half a second
+
         peaks = evidence.values
         n = evidence.n
         lowest, highest = float(peaks.min()), float(peaks.max())

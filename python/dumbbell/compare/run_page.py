@@ -1,0 +1,164 @@
+"""The page of one run: what was run, one figure that says most, the others, all numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from dumbbell import metrics
+from dumbbell.compare.measures import Of, measures_of
+from dumbbell.compare.quantity import Quantity
+from dumbbell.compare.summary import Summary, summary_of
+from dumbbell.plots import (
+    NothingToDrawError,
+    bottleneck,
+    completion_by_size,
+    cwnd_over_time,
+    delay_cdf,
+    ping_cdf,
+    queue_over_time,
+    rtt_over_time,
+    throughput_over_time,
+)
+from dumbbell.plots.chosen import tcp_flows
+from dumbbell.plots.over_time import NO_SAMPLES
+from dumbbell.report import Cell, Figure, LoadRow, Report, Topology, ValueRow, ValueTable
+from dumbbell.spec import Experiment, testbed_lines
+from dumbbell.tables import Run
+
+RUN = "run"
+"""What a run's page calls its study."""
+MOST_COLUMNS = 12
+"""Flows, queues or probes side by side; the tables have all."""
+
+_MANY_TRANSFERS = 20
+_TITLES: Mapping[Of, str] = {
+    Of.FLOWS: "Equal flows together",
+    Of.FLOW: "Flows",
+    Of.QUEUE: "Queues",
+    Of.PROBE: "Pings",
+    Of.NETWORK: "All flows",
+}
+
+
+def run_report(
+    run: Run, experiment: Experiment, notes: Sequence[str] = (), summary: Summary | None = None
+) -> Report:
+    """The page of a run.
+
+    Args:
+        run: What happened.
+        experiment: What was run.
+        notes: What a reader should know before trusting a number.
+        summary: Its numbers, where they are known already.
+    """
+    numbers = summary or summary_of(run)
+    has_samples = bool(len(run.column("queue_samples", "t_ns")))
+    return Report(
+        study=RUN,
+        title=experiment.name,
+        summary=_words(run, numbers),
+        topologies=[Topology.of(experiment.name, experiment)],
+        values=list(value_tables(numbers)),
+        figures=list(figures_of(run)),
+        loads=[
+            LoadRow(each.what, each.asked, each.measured, each.unit, each.note)
+            for each in metrics.asked_and_measured(run)
+        ],
+        commands={experiment.name: list(testbed_lines(experiment))},
+        notes=[*notes, *([] if has_samples else [f"No figure over time: {NO_SAMPLES}."])],
+        meta={"experiment": experiment.resolved(), **run.meta},
+        provenance=run.provenance,
+    )
+
+
+def figures_of(run: Run) -> Iterator[Figure]:
+    """The figures there can be, the one that says most first.
+
+    Completion times where there are transfers; else the queue with its drops where packets waited;
+    else whatever there is.
+    """
+    drawn: dict[str, Figure] = {}
+    makers: Mapping[str, Callable[[Run], Figure]] = {
+        "queue": queue_over_time,
+        "throughput": throughput_over_time,
+        "cwnd": cwnd_over_time,
+        "delay-cdf": delay_cdf,
+        "completion": completion_by_size,
+        "rtt": rtt_over_time,
+        "ping-cdf": ping_cdf,
+    }
+    for name, make in makers.items():
+        try:
+            drawn[name] = make(run)
+        except NothingToDrawError:
+            continue
+    first = [name for name in _heroes(run) if name in drawn][:1]
+    for name in [*first, *(name for name in drawn if name not in first)]:
+        yield drawn[name]
+
+
+def value_tables(summary: Summary) -> Iterator[ValueTable]:
+    """Every number of a run that is defined: flows, queues, pings and all flows together.
+
+    Queues in which nothing waited and nothing was dropped are left out.
+    """
+    for of, title in _TITLES.items():
+        names = summary.names(of)
+        if of is Of.QUEUE:
+            names = [name for name in names if _is_waited_in(summary.of(of, name))]
+        shown = names[:MOST_COLUMNS]
+        rows = list(_rows(summary, of, shown))
+        if rows:
+            yield ValueTable(
+                title,
+                [name or "total" for name in shown],
+                rows,
+                caption=f"The first {len(shown)} of {len(names)}; the tables have all."
+                if len(names) > len(shown)
+                else "",
+            )
+
+
+def _rows(summary: Summary, of: Of, names: Sequence[str]) -> Iterator[ValueRow]:
+    for measure in measures_of(of):
+        unit, factor = measure.shown_unit
+        values = [summary.values.get(Quantity(of, name, measure.name), math.nan) for name in names]
+        if not all(map(math.isnan, values)):
+            yield ValueRow(measure.words, unit, [Cell(factor * each, digits=4) for each in values])
+
+
+def _is_waited_in(numbers: Mapping[str, float]) -> bool:
+    return numbers["max_sojourn_s"] > 0 or numbers["loss_ratio"] > 0
+
+
+def _heroes(run: Run) -> list[str]:
+    transfers = (
+        int((run.column("transfers", "completed_ns") >= 0).sum())
+        if "transfers" in run.tables
+        else 0
+    )
+    if transfers >= _MANY_TRANSFERS:
+        return ["completion"]
+    # A queue over time tells a story where a window moves it; of random arrivals the law does.
+    return ["queue", "delay-cdf"] if tcp_flows(run) else ["delay-cdf", "queue"]
+
+
+def _words(run: Run, summary: Summary) -> str:
+    queue = bottleneck(run)
+    sentences = []
+    if queue is None:
+        sentences.append("No packet waited in any queue.")
+    else:
+        numbers = summary.of(Of.QUEUE, queue)
+        p50, p95 = (1e3 * numbers[f"sojourn_p{percent}_s"] for percent in (50, 95))
+        sentences.append(
+            f"Packets waited in {queue}: half of them were through within {p50:.3g} ms, 95 % "
+            f"within {p95:.3g} ms, and {100 * numbers['loss_ratio']:.2g} % were dropped."
+        )
+        sentences.append(f"It was busy for {100 * numbers['utilization']:.3g} % of the time.")
+    sentences.append(
+        f"One run, replication {run.replication}: numbers without an interval. With "
+        "--replications 10 there are some."
+    )
+    return " ".join(sentences)
