@@ -1,0 +1,192 @@
+"""From a file with claims to their verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dumbbell.backends import Cancellation
+from dumbbell.claims import Judged, Verdict, judge, not_testable
+from dumbbell.compare.asserting.numbers import LackingError, Numbers
+from dumbbell.compare.asserting.placing import Cells
+from dumbbell.compare.asserting.planning import Plan, Planning, least_replications
+from dumbbell.compare.asserting.tables import CLAIM, Claims
+from dumbbell.compare.cells import Cell, FailedCell, cells_of
+from dumbbell.compare.comparison import REPLICATIONS, Comparison, compare
+from dumbbell.compare.ensemble import ensemble_for
+from dumbbell.compare.executing import Executor
+from dumbbell.errors import SpecError
+from dumbbell.spec import Setting
+from dumbbell.spec.toml_file import load
+from dumbbell.sweep import ProgressCallback
+
+CONTRADICTED = frozenset(
+    {
+        Verdict.NOT_REPRODUCED,
+        Verdict.DEPENDS_ON,
+        Verdict.NOT_EXPLAINED,
+        Verdict.CHECK_FAILS,
+    }
+)
+"""What was run speaks against the claim."""
+UNDECIDED = frozenset(
+    {Verdict.INCONCLUSIVE, Verdict.UNINFORMATIVE, Verdict.NOT_TESTABLE, Verdict.PREVIEW}
+)
+"""It says nothing for it and nothing against it."""
+
+
+@dataclass(frozen=True)
+class Asserted:
+    """What is claimed of a file, before anything has run.
+
+    Attributes:
+        file: With the description and the claims.
+        settings: What was put in place of its values.
+        plans: A claim each, with its rule.
+        cells: What has to be run for them.
+        failed: Cells of its sweep that cannot be described.
+    """
+
+    file: Path
+    settings: tuple[Setting, ...]
+    plans: tuple[Plan, ...]
+    cells: tuple[Cell, ...]
+    failed: tuple[FailedCell, ...] = ()
+
+    @property
+    def replications(self) -> int:
+        """What the rules need, and `REPLICATIONS` at least."""
+        return max([REPLICATIONS, *(least_replications(each.claim.rule) for each in self.plans)])
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Claims with their verdicts.
+
+    Attributes:
+        asserted: What was claimed.
+        comparison: What was run.
+        judged: The verdicts, in the order of the file; on each backend after the other.
+    """
+
+    asserted: Asserted
+    comparison: Comparison
+    judged: tuple[Judged, ...]
+
+    @property
+    def contradicted(self) -> list[Judged]:
+        """Claims that what was run speaks against."""
+        return [each for each in self.judged if each.verdict in CONTRADICTED]
+
+    @property
+    def undecided(self) -> list[Judged]:
+        """Claims of which it says nothing."""
+        return [each for each in self.judged if each.verdict in UNDECIDED]
+
+
+def asserted(
+    file: Path, settings: Sequence[Setting] = (), *, replications: int | None = None
+) -> Asserted:
+    """Read the claims of a file and fix their rules.
+
+    Args:
+        file: A description with ``[[claim]]`` tables, and perhaps a sweep.
+        settings: Values in place of the file's, in every cell.
+        replications: How many there will be; of one nothing stands in for randomness.
+
+    Raises:
+        SpecError: The file or a claim is not allowed, or there is no claim.
+    """
+    document, _ = load(file)
+    if not document.get(CLAIM):
+        allowed = "[[claim]] tables: what is claimed of the experiment (docs/claims-of-your-own.md)"
+        raise SpecError(CLAIM, "nothing", allowed)
+    tables = Claims.read({CLAIM: document[CLAIM]}).claim
+    base, failed = cells_of([file], settings)
+    source = f"claimed in {file.name}"
+    # Which cells there are decides whether an ensemble stands in for randomness, and that decides
+    # the rule of a printed number.
+    places = Cells(file, base, failed)
+    Planning(places, None, source).plans(tables)
+    ensemble = None
+    if replications != 1:
+        ensemble = ensemble_for({each.label: each.experiment for each in places.used})
+    plans = Planning(places, ensemble, source).plans(tables)
+    cells = places.used or tuple(base[:1])
+    return Asserted(file, tuple(settings), tuple(plans), cells, tuple(failed))
+
+
+def check(
+    claims: Asserted,
+    *,
+    backends: Sequence[str] = ("sim",),
+    replications: int | None = None,
+    precision: float | None = None,
+    jobs: int = 0,
+    memory_bytes: int | None = None,
+    executor: Executor | None = None,
+    keep: int = 0,
+    on_progress: ProgressCallback | None = None,
+    cancel: Cancellation | None = None,
+) -> Checked:
+    """Run what the claims need, and judge them.
+
+    Args:
+        claims: Of `asserted`.
+        backends: Where; every claim is judged on each of them.
+        replications: Of each cell; as many as the rules need when None.
+        precision: As `compare` has it, in place of a number.
+        jobs: Threads; 0 for one a core.
+        memory_bytes: What the runs may use together.
+        executor: Who does them.
+        keep: Keep the runs of so many replications, for figures.
+        on_progress: Called about ten times a second.
+        cancel: Set it to stop within a second.
+
+    Raises:
+        SpecError: As `compare`.
+        RunError: Every cell failed.
+        Interrupted: It was stopped before there was anything.
+    """
+    if replications is None and precision is None:
+        replications = claims.replications
+    found = compare(
+        claims.cells,
+        backends=backends,
+        replications=replications,
+        precision=precision,
+        failed=claims.failed,
+        jobs=jobs,
+        memory_bytes=memory_bytes,
+        executor=executor,
+        keep=keep,
+        on_progress=on_progress,
+        cancel=cancel,
+    )
+    return Checked(claims, found, tuple(_judged(claims.plans, found)))
+
+
+def _judged(plans: Sequence[Plan], found: Comparison) -> list[Judged]:
+    first = Numbers(found, found.backends[0])
+    judged = []
+    for backend in found.backends:
+        here = Numbers(found, backend)
+        for plan in plans:
+            if not plan.needs_runs and backend != first.backend:
+                continue
+            if plan.is_of_backends and backend == first.backend:
+                if len(found.backends) == 1:
+                    why = "one backend was run; --backend sim,kernel runs two"
+                    judged.append(not_testable(plan.claim, why, backend=backend))
+                continue
+            judged.append(_one(plan, here, first))
+    return judged
+
+
+def _one(plan: Plan, here: Numbers, first: Numbers) -> Judged:
+    try:
+        evidence = plan.evidence(here, first)
+    except LackingError as error:
+        return not_testable(plan.claim, str(error), backend=here.backend)
+    return judge(plan.claim, evidence, backend=here.backend, note=plan.note)

@@ -1,0 +1,167 @@
+"""The numbers of replications that a claim is judged by, and what must be there for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dumbbell.compare.asserting.amounts import Scale
+from dumbbell.compare.cells import Cell
+from dumbbell.compare.comparison import Comparison
+from dumbbell.compare.measures import Of
+from dumbbell.compare.quantity import Quantity
+from dumbbell.compare.replicating import Arm, Replicates
+from dumbbell.compare.summary import Floats, equal_flows
+from dumbbell.errors import DumbbellError, SpecError
+from dumbbell.spec import Resolved
+from dumbbell.spec.refusal import nearest, one_of
+
+_TRANSFERS = frozenset({"sized", "closed_loop", "arrivals"})
+
+
+class LackingError(DumbbellError):
+    """A cell whose runs failed, or were stopped: nothing can be said of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A quantity in a cell.
+
+    Attributes:
+        quantity: Which; of a group of equal flows ``flow[GROUP].METRIC`` is a number a flow.
+        cell: Where.
+        scale: In which unit its values are.
+    """
+
+    quantity: Quantity
+    cell: Cell
+    scale: Scale
+
+    @classmethod
+    def read(cls, path: str, cell: Cell, where: str, *, of_group: bool = False) -> Number:
+        """From the path of a quantity.
+
+        Args:
+            path: As a person wrote it.
+            cell: Where it is measured.
+            where: Path of the key in the file, for an error.
+            of_group: Whether it is a number of each flow of a group of equal flows.
+
+        Raises:
+            SpecError: It is none, or the cell has no such flow, queue or probe.
+        """
+        try:
+            quantity = Quantity.parse(path)
+        except SpecError as error:
+            raise SpecError(where, error.value, error.allowed, error.hint) from None
+        _check_there(quantity, cell, where, of_group=of_group)
+        return cls(quantity, cell, Scale.of(quantity.measure))
+
+
+class Numbers:
+    """The replications on one backend."""
+
+    def __init__(self, found: Comparison, backend: str) -> None:
+        """Of what was run."""
+        self._found = found
+        self.backend = backend
+
+    def of(self, number: Number, scale: Scale | None = None) -> Floats:
+        """One a replication, shape (n,); NaN where a run has none.
+
+        Raises:
+            LackingError: Its cell has no runs.
+        """
+        factor = (scale or number.scale).factor
+        return factor * self._replicates(number.cell).values(number.quantity)
+
+    def of_flows(self, number: Number) -> Floats:
+        """One a replication and flow of a group, shape (n, flows), in the quantity's own unit.
+
+        Raises:
+            LackingError: Its cell has no runs.
+        """
+        replicates = self._replicates(number.cell)
+        names = replicates.summaries[0].groups[number.quantity.name]
+        metric = number.quantity.metric
+        return np.column_stack(
+            [replicates.values(Quantity(Of.FLOW, name, metric)) for name in names]
+        )
+
+    def _replicates(self, cell: Cell) -> Replicates:
+        arm = Arm(cell.label, self.backend)
+        if arm not in self._found.results:
+            raise LackingError(f"{cell.label or 'the experiment'} has no runs on {self.backend}")
+        return self._found.results[arm]
+
+
+def paired(*columns: Floats) -> list[Floats]:
+    """The replications that all have; where some were stopped early, the first ones."""
+    n = min(len(each) for each in columns)
+    return [each[:n] for each in columns]
+
+
+def capacity_bps(number: Number) -> float:
+    """The most that a flow's way or a queue carries; infinite where nothing limits it."""
+    described = Resolved(number.cell.experiment.resolved())
+    name = number.quantity.name
+    match number.quantity.of:
+        case Of.QUEUE:
+            rates: Sequence[float] = [described.queue(name).own_rate_bps]
+        case Of.FLOW | Of.FLOWS:
+            group = equal_flows(described.mapping).get(name)
+            flow = described.flow(name if group is None else group[0])
+            rates = [queue.own_rate_bps for queue in described.route(flow.from_, flow.to)]
+        case _:
+            rates = []
+    return min((rate for rate in rates if rate), default=math.inf)
+
+
+def _check_there(quantity: Quantity, cell: Cell, where: str, *, of_group: bool) -> None:
+    described = cell.experiment.resolved()
+    groups = equal_flows(described)
+    names = _names(quantity.of, described, cell)
+    if of_group:
+        if quantity.of is not Of.FLOW or quantity.name not in groups:
+            allowed = f"flow[GROUP].METRIC of a group: {one_of(list(groups)) if groups else 'none'}"
+            raise SpecError(where, quantity.path, allowed, nearest(quantity.name, groups))
+        members: Sequence[int] = groups[quantity.name]
+    elif quantity.of is Of.NETWORK:
+        members = range(len(described["flows"]))
+    elif quantity.name not in names:
+        close = nearest(quantity.name, names)
+        hint = quantity.path.replace(f"[{quantity.name}]", f"[{close}]") if close else None
+        if quantity.of is Of.FLOW and quantity.name in groups:
+            hint = f"flow[{quantity.name}-1].{quantity.metric}"
+        raise SpecError(where, quantity.path, f"a name there is: {one_of(names)}", hint)
+    else:
+        members = _members(quantity, described, groups)
+    kinds = {described["flows"][place]["source"]["kind"] for place in members}
+    if quantity.measure.of_transfers and not kinds & _TRANSFERS:
+        raise SpecError(where, quantity.path, "a number of a flow that sends transfers")
+
+
+def _names(of: Of, described: Mapping[str, Any], cell: Cell) -> list[str]:
+    match of:
+        case Of.QUEUE:
+            return cell.experiment.queue_names
+        case Of.PROBE:
+            return [each["name"] for each in described["probes"]]
+        case Of.FLOWS:
+            return list(equal_flows(described))
+        case _:
+            return [each["name"] for each in described["flows"]]
+
+
+def _members(
+    quantity: Quantity, described: Mapping[str, Any], groups: Mapping[str, list[int]]
+) -> Sequence[int]:
+    if quantity.of is Of.FLOWS:
+        return groups[quantity.name]
+    if quantity.of is Of.FLOW:
+        return [i for i, each in enumerate(described["flows"]) if each["name"] == quantity.name]
+    return ()

@@ -1,0 +1,152 @@
+"""Cells that claims are about: chosen from a sweep by the values of their settings, or made.
+
+Two ways of writing the same value (``links[1].qdisc`` and ``links[a->b].qdisc``, ``10mbit`` and
+``10000kbit``) mean the same cell: what a description resolves to is compared, not its text.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dumbbell.compare.cells import Cell, FailedCell
+from dumbbell.errors import SpecError
+from dumbbell.spec import Experiment, Setting, settings_applied
+from dumbbell.spec.questions import parted
+from dumbbell.spec.refusal import joined, nearest
+from dumbbell.spec.toml_file import load
+
+MOST_POINTS = 10_000
+
+
+class Cells:
+    """The cells of a file.
+
+    Where there are several (a sweep), a claim's settings choose one of them. Where there is one,
+    they make another of it, so that a file with claims needs no sweep.
+    """
+
+    def __init__(self, file: Path, base: Sequence[Cell], failed: Sequence[FailedCell] = ()) -> None:
+        """Of what a file describes, as `cells_of` gives it."""
+        document, self._folder = load(file)
+        self._document = parted(document)[0]
+        self._base = list(base)
+        self._failed = list(failed)
+        self._is_sweep = len(base) + len(failed) > 1
+        self._used: dict[str, Cell] = {}
+
+    @property
+    def used(self) -> tuple[Cell, ...]:
+        """Those that claims are about, in the order in which they were asked for."""
+        return tuple(self._used.values())
+
+    def at(self, where: Mapping[str, Any], path: str) -> Cell:
+        """The cell with these values.
+
+        Args:
+            where: Path of a setting to its value.
+            path: Of the table in the file, for an error.
+
+        Raises:
+            SpecError: A path or value is not allowed, or no cell or several have these values.
+        """
+        found = [cell for cell in self._base if self._has(cell, where, path)]
+        if len(found) == 1:
+            (cell,) = found
+        elif self._is_sweep:
+            raise self._none_or_several(found, where, path)
+        else:
+            cell = self._made(where, path)
+        return self._used.setdefault(cell.experiment.resolved_json(), cell)
+
+    def described(self, cell: Cell, where: Mapping[str, Any], path: str) -> Experiment:
+        """A cell's experiment with other values in some places.
+
+        Raises:
+            SpecError: One of them is not allowed.
+        """
+        settings = [Setting(each, value) for each, value in where.items()]
+        try:
+            document = settings_applied(self._document, [*cell.settings, *settings])
+            return Experiment.read(document, {"folder": self._folder})
+        except SpecError as error:
+            raise SpecError(
+                f"{path}: {error.path}" if error.path else path,
+                error.value,
+                error.allowed,
+                error.hint,
+                error.reason,
+            ) from None
+
+    def _has(self, cell: Cell, where: Mapping[str, Any], path: str) -> bool:
+        changed = self.described(cell, where, path)
+        return changed.resolved_json() == cell.experiment.resolved_json()
+
+    def _made(self, where: Mapping[str, Any], path: str) -> Cell:
+        (base,) = self._base
+        settings = tuple(Setting(each, value) for each, value in where.items())
+        experiment = self.described(base, where, path)
+        label = ", ".join(each.shown_value for each in settings)
+        if any(each.label == label for each in self._used.values()):
+            label = ", ".join(map(str, settings))
+        made = Cell(label, experiment, (*base.settings, *settings), base.source)
+        return self._used.get(experiment.resolved_json(), made)
+
+    def _none_or_several(
+        self, found: Sequence[Cell], where: Mapping[str, Any], path: str
+    ) -> SpecError:
+        value = str(dict(where)) if where else "nothing"
+        varied = _varied(self._base)
+        if found:
+            told = {each: values for each, values in _varied(found).items() if len(values) > 1}
+            allowed = f"values that leave one cell of {len(found)}, also of {_listed(told)}"
+            return SpecError(path, value, allowed)
+        given = [str(each) for each in where.values()]
+        words = [each for values in varied.values() for each in values]
+        close = next((word for each in given if (word := nearest(each, words))), None)
+        return SpecError(path, value, f"values of a cell of the sweep: {_listed(varied)}", close)
+
+
+def points_of(where: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The points of a grid: lists of values crossed, the last one fastest; one without lists."""
+    choices = [value if isinstance(value, list) else [value] for value in where.values()]
+    return [dict(zip(where, chosen, strict=True)) for chosen in itertools.product(*choices)]
+
+
+def varied_in(where: Mapping[str, Any]) -> list[str]:
+    """Paths that have several values."""
+    return [path for path, value in where.items() if isinstance(value, list) and len(value) > 1]
+
+
+def first_difference(ours: Any, other: Any, path: str = "") -> tuple[str, Any, Any] | None:
+    """Where two resolved descriptions differ first, and how; None where they are the same."""
+    if isinstance(ours, Mapping) and isinstance(other, Mapping):
+        keys: Iterator[Any] = iter(dict.fromkeys([*ours, *other]))
+        steps = ((joined(path, str(key)), ours.get(key), other.get(key)) for key in keys)
+    elif isinstance(ours, list) and isinstance(other, list) and len(ours) == len(other):
+        pairs = enumerate(zip(ours, other, strict=True))
+        steps = ((joined(path, f"[{place}]"), a, b) for place, (a, b) in pairs)
+    else:
+        return None if ours == other else (path, ours, other)
+    for step, a, b in steps:
+        found = first_difference(a, b, step)
+        if found is not None:
+            return found
+    return None
+
+
+def _varied(cells: Sequence[Cell]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for cell in cells:
+        for setting in cell.settings:
+            values = found.setdefault(setting.path, [])
+            if setting.shown_value not in values:
+                values.append(setting.shown_value)
+    return found
+
+
+def _listed(varied: Mapping[str, Sequence[str]]) -> str:
+    told = [f"{path} ({', '.join(values[:8])})" for path, values in varied.items()]
+    return "; ".join(told[:8]) or "what differs"

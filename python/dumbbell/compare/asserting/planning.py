@@ -1,0 +1,230 @@
+"""From a ``[[claim]]`` table to a claim with its rule, and to the numbers it will be judged by.
+
+All of it is fixed before anything runs. Rules, and the intervals they make, are those of
+`dumbbell.claims`; nothing here makes a verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dumbbell.claims import Amendment, Claim, Grid, GridPoint
+from dumbbell.claims.rules import Agreement, Direction, Published, PublishedInEnsemble, Rule
+from dumbbell.claims.rules import Preview as PreviewRule
+from dumbbell.claims.rules.prediction import Law, least_runs
+from dumbbell.claims.rules.preview import Shortfall
+from dumbbell.compare.asserting.kinds import (
+    Evidence,
+    Place,
+    Planned,
+    calibration_of,
+    planned_at,
+)
+from dumbbell.compare.asserting.numbers import Numbers
+from dumbbell.compare.asserting.placing import (
+    MOST_POINTS,
+    Cells,
+    first_difference,
+    points_of,
+    varied_in,
+)
+from dumbbell.compare.asserting.tables import (
+    AgreementTable,
+    AnyClaim,
+    CalibrationTable,
+    EqualsTable,
+    EquivalentTable,
+    Measuring,
+    OrderingTable,
+    ShareTable,
+    SpreadTable,
+)
+from dumbbell.compare.cells import Cell
+from dumbbell.compare.ensemble import Ensemble
+from dumbbell.errors import SpecError
+from dumbbell.spec.refusal import shown
+
+OVER_GRIDS = (EqualsTable, OrderingTable, EquivalentTable, ShareTable, SpreadTable)
+"""What may be claimed of every point of a grid: a direction. A printed number comes from one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A claim before anything has run.
+
+    Attributes:
+        claim: With its rule.
+        evidence: Makes of the replications on a backend what the rule takes.
+        is_of_backends: Whether it compares two backends.
+        needs_runs: Whether it is about runs at all.
+        note: Beside the verdict.
+    """
+
+    claim: Claim[Any]
+    evidence: Evidence
+    is_of_backends: bool = False
+    needs_runs: bool = True
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A table with the path it has in its file."""
+
+    table: AnyClaim
+    path: str
+    id: str
+
+
+@dataclass
+class Planning:
+    """Makes plans of tables.
+
+    Attributes:
+        cells: From which, or of which, they are.
+        ensemble: What stands in for randomness in all cells, or None.
+        source: Of claims that name none.
+    """
+
+    cells: Cells
+    ensemble: Ensemble | None
+    source: str
+    _ids: dict[str, str] = field(default_factory=dict)
+
+    def plans(self, tables: Sequence[AnyClaim]) -> list[Plan]:
+        """A plan a table.
+
+        Raises:
+            SpecError: A table does not fit the experiment; with its path in the file.
+        """
+        return [self._plan(each) for each in self._named(tables)]
+
+    def _named(self, tables: Sequence[AnyClaim]) -> Iterator[_Named]:
+        for index, table in enumerate(tables):
+            path = f"claim[{index}]"
+            name = table.id or f"claim-{index + 1}"
+            if name in self._ids:
+                allowed = f"a name no other claim has ({self._ids[name]} has it)"
+                raise SpecError(f"{path}.id", name, allowed)
+            self._ids[name] = path
+            yield _Named(table, path, name)
+
+    def _plan(self, named: _Named) -> Plan:
+        table = named.table
+        if isinstance(table, CalibrationTable):
+            rule, fitted = calibration_of(table)
+            return Plan(self._claim(named, rule), lambda ours, other: fitted, needs_runs=False)
+        try:
+            rule, evidence = self._rule(named, table)
+        except ValueError as error:
+            # What a rule refuses of its own numbers.
+            raise SpecError(named.path, named.id, str(error)) from None
+        return Plan(
+            self._claim(named, rule),
+            evidence,
+            is_of_backends=isinstance(table, AgreementTable),
+            note="; ".join(filter(None, (table.note, self._members(rule)))),
+        )
+
+    def _members(self, rule: Rule[Any]) -> str:
+        """Said beside every verdict that rests on an ensemble, but where the rule says so."""
+        if self.ensemble is None or isinstance(rule, PublishedInEnsemble):
+            return ""
+        return f"nothing is random, so its runs are members of an ensemble: {self.ensemble.words}"
+
+    def _rule(self, named: _Named, table: Measuring) -> tuple[Rule[Any], Evidence]:
+        points = points_of(table.where)
+        varied = varied_in(table.where)
+        path = f"{named.path}.where"
+        if varied and not isinstance(table, OVER_GRIDS):
+            value = shown(table.where[varied[0]])
+            allowed = "one value: this kind of claim is about one cell"
+            raise SpecError(f"{path}: {varied[0]}", value, allowed)
+        if len(points) > MOST_POINTS:
+            raise SpecError(path, f"{len(points)} points", f"at most {MOST_POINTS}")
+        planned = [self._at(named, table, point) for point in points]
+        first = planned[0]
+        if not varied:
+            return self._preview(named, table, first), first.evidence
+        settings = [{each: _value(point[each]) for each in varied} for point in points]
+        rule: Rule[Any] = Direction(
+            at_each=first.rule, grid=f"{', '.join(varied)}: {len(points)} points"
+        )
+
+        def evidence(ours: Numbers, other: Numbers) -> Grid[Any]:
+            return Grid(
+                [
+                    GridPoint(setting, each.evidence(ours, other))
+                    for setting, each in zip(settings, planned, strict=True)
+                ]
+            )
+
+        return self._preview(named, table, Planned(rule, evidence, first.cell)), evidence
+
+    def _at(self, named: _Named, table: Measuring, where: Mapping[str, Any]) -> Planned:
+        return planned_at(table, Place(self.cells, where, named.path, self.ensemble))
+
+    def _preview(self, named: _Named, table: Measuring, planned: Planned) -> Rule[Any]:
+        """The rule, or a preview by it where the run has less than the published one."""
+        lacks = tuple(self._shortfalls(named, table, planned.cell))
+        return PreviewRule(of=planned.rule, shortfalls=lacks) if lacks else planned.rule
+
+    def _shortfalls(self, named: _Named, table: Measuring, cell: Cell) -> Iterator[Shortfall]:
+        for path, value in table.as_published.items():
+            where = f"{named.path}.as_published"
+            published = self.cells.described(cell, {path: value}, where)
+            differs = first_difference(cell.experiment.resolved(), published.resolved())
+            if differs is None:
+                continue
+            step, ours, theirs = differs
+            if not (_is_number(ours) and _is_number(theirs)):
+                raise SpecError(f"{where}: {path}", shown(value), "a setting that is a number")
+            unit, factor = _unit_of(step)
+            yield Shortfall(what=path, ours=ours * factor, published=theirs * factor, unit=unit)
+
+    def _claim(self, named: _Named, rule: Rule[Any]) -> Claim[Any]:
+        table = named.table
+        changed = table.amended
+        return Claim(
+            id=named.id,
+            statement=table.statement,
+            source=table.source or self.source,
+            rule=rule,
+            fact=table.fact or "",
+            amended=None if changed is None else Amendment(changed.when, changed.what),
+        )
+
+
+def least_replications(rule: Rule[Any]) -> int:
+    """With fewer a rule concludes nothing."""
+    match rule:
+        case PreviewRule():
+            return least_replications(rule.of)
+        case Direction():
+            return least_replications(rule.at_each)
+        case Published():
+            return least_runs(rule.law, rule.level)
+        case PublishedInEnsemble():
+            return least_runs(Law.ANY, rule.level)
+        case Agreement():
+            return rule.least
+        case _:
+            return rule.least_replications
+
+
+def _value(value: Any) -> float | str:
+    return float(value) if _is_number(value) else shown(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+_UNITS = {"_ns": ("s", 1e-9), "_bps": ("Mbit/s", 1e-6), "_bytes": ("bytes", 1.0)}
+
+
+def _unit_of(path: str) -> tuple[str, float]:
+    """Of a key of a resolved description, whose name ends with its unit."""
+    return next((unit for end, unit in _UNITS.items() if path.endswith(end)), ("1", 1.0))

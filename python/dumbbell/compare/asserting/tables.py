@@ -1,0 +1,359 @@
+"""The ``[[claim]]`` tables of a file, as a person writes them.
+
+Each says of a quantity, in a cell, what a rule of `dumbbell.claims.rules` can judge. The margins
+are part of it, so they stand there before anything runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+
+from dumbbell.claims import Origin, Side
+from dumbbell.claims.rules import Law
+from dumbbell.errors import SpecError
+from dumbbell.spec.base import Kind, SpecModel
+from dumbbell.spec.fields import Title
+from dumbbell.spec.refusal import Refused, nearest, one_of
+
+CLAIM = "claim"
+"""Key of the tables."""
+MOST_CLAIMS = 1000
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise Refused(value, "a sentence")
+    return value.strip()
+
+
+def _word(value: object, words: Sequence[str]) -> str:
+    if not isinstance(value, str) or value not in words:
+        raise Refused(value, one_of(words), nearest(value, words))
+    return value
+
+
+def _amount(value: object) -> str | float:
+    """Text with its unit, or a number; which of them, the quantity says."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise Refused(value, 'a value in the unit of the quantity, such as "20ms", or a number')
+    return value if isinstance(value, str) else float(value)
+
+
+def _level(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
+        raise Refused(value, "a number between 0 and 1, such as 0.95")
+    return float(value)
+
+
+def _settings(value: object) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise Refused(value, 'values by their paths, such as { "links[a->b].qdisc" = "pie" }')
+    return dict(value)
+
+
+def _one_path(value: object) -> dict[str, Any]:
+    values = _settings(value)
+    lists = [each for each in values.values() if isinstance(each, list) and len(each) > 1]
+    if len(values) != 1 or not lists:
+        raise Refused(
+            value,
+            'two or more values of one path, such as { "links[a->b].delay" = ["1ms", "9ms"] }',
+        )
+    return values
+
+
+Sentence = Annotated[str, BeforeValidator(_text), WithJsonSchema({"type": "string"})]
+Amount = Annotated[
+    str | float,
+    BeforeValidator(_amount),
+    WithJsonSchema(
+        {"type": ["string", "number"], "x-unit": "the quantity's", "examples": ["20ms", 0.5]}
+    ),
+]
+Level = Annotated[
+    float,
+    BeforeValidator(_level),
+    WithJsonSchema({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}),
+]
+Path = Annotated[
+    str,
+    BeforeValidator(_text),
+    WithJsonSchema({"type": "string", "examples": ["flow[bulk].goodput_bps"]}),
+]
+_BY_PATH = {"type": "object", "examples": [{"links[a->b].forward.qdisc": "pie"}]}
+Settings = Annotated[dict[str, Any], BeforeValidator(_settings), WithJsonSchema(_BY_PATH)]
+OnePath = Annotated[
+    dict[str, Any],
+    BeforeValidator(_one_path),
+    WithJsonSchema(
+        {
+            "type": "object",
+            "minProperties": 1,
+            "maxProperties": 1,
+            "additionalProperties": {"type": "array", "minItems": 2},
+        }
+    ),
+]
+
+
+def _words(*words: str) -> Any:
+    return BeforeValidator(lambda value: _word(value, words)), WithJsonSchema(
+        {"type": "string", "enum": list(words)}
+    )
+
+
+OriginWord = Annotated[str, *_words("theory", "published", "elsewhere")]
+SideWord = Annotated[str, *_words(*(each.value for each in Side))]
+LawWord = Annotated[str, *_words(*(each.value for each in Law))]
+BetterWord = Annotated[str, *_words("higher", "lower")]
+ORIGINS = {
+    "theory": Origin.THEORY,
+    "published": Origin.PUBLISHED,
+    "elsewhere": Origin.ELSEWHERE,
+}
+
+
+class Other(SpecModel):
+    """What a quantity is held against, where that is not a number: another one, or another cell."""
+
+    quantity: Path | None = Field(default=None, description="Another one; the same if left out.")
+    where: Settings = Field(
+        default_factory=dict, description="What is otherwise there, by path; else the same cell."
+    )
+
+
+def _bound(value: object) -> str | float | Other:
+    if not isinstance(value, Mapping):
+        return _amount(value)
+    try:
+        return Other.read(value)
+    except SpecError as error:
+        raise Refused(
+            error.value, error.allowed, error.hint, path=error.path, reason=error.reason
+        ) from None
+
+
+Bound = Annotated[str | float | Other, BeforeValidator(_bound)]
+
+
+class Amended(SpecModel):
+    """A rule that was changed after a run says so."""
+
+    when: Sentence = Field(description="Date, such as `2026-03-14`.")
+    what: Sentence = Field(description="What was changed and why.")
+
+
+class ClaimTable(Kind):
+    """What all claims have."""
+
+    statement: Sentence = Field(description="The claim, in a sentence.")
+    id: Title | None = Field(
+        default=None, description="Short and unique; `claim-1` and so on if left out."
+    )
+    source: Sentence | None = Field(
+        default=None, description="Who says so; a printed number needs one."
+    )
+    note: Sentence | None = Field(default=None, description="A remark beside the verdict.")
+    fact: Sentence | None = Field(
+        default=None, description="Claims that follow from one another have it in common."
+    )
+    amended: Amended | None = Field(
+        default=None, description="When and how the rule was changed after a run."
+    )
+
+
+class Measuring(ClaimTable):
+    """A claim about a quantity in a cell."""
+
+    quantity: Path = Field(description="Path of a number of a run.")
+    where: Settings = Field(
+        default_factory=dict,
+        description="The cell, by the values of its settings; a list of values is a grid, at every "
+        "point of which the claim must hold.",
+    )
+    as_published: Settings = Field(
+        default_factory=dict,
+        description="What the published run had, by path; a run that has less is a preview.",
+    )
+
+
+class Levelled(Measuring):
+    """A claim that is judged by an interval."""
+
+    level: Level = Field(default=0.95, description="Of the interval.")
+
+
+class EqualsTable(Levelled):
+    """The mean equals a value, give or take a margin."""
+
+    kind: Literal["equals"] = "equals"
+    value: Amount = Field(description="What it should be.")
+    margin: Amount = Field(description="What counts as equal; `2%` is relative to the value.")
+    origin: OriginWord = Field(default="theory", description="Who says so.")
+    divided_by: Other | None = Field(
+        default=None, description="The claim is about the ratio of the means."
+    )
+    less: Other | None = Field(
+        default=None, description="The claim is about the difference of the means."
+    )
+
+
+class PublishedTable(Levelled):
+    """A printed number against what one run as published would print."""
+
+    kind: Literal["published"] = "published"
+    printed: Amount = Field(description="The number.")
+    rounding: Amount | None = Field(
+        default=None, description="What print leaves open; half of the last digit if left out."
+    )
+    law: LawWord = Field(
+        default=Law.NORMAL.value,
+        description="What is taken for granted of what one run prints; `any` needs 39 runs.",
+    )
+    jitter: Amount | None = Field(
+        default=None, description="Standard deviation that the source's instrument has besides."
+    )
+    origin: OriginWord = Field(default="published", description="Where it was printed.")
+    divided_by: Other | None = Field(
+        default=None, description="It is the ratio to this, in one run."
+    )
+    less: Other | None = Field(
+        default=None, description="It is the difference from this, in one run."
+    )
+
+
+class OrderingTable(Levelled):
+    """A quantity is above or below another or a number, or grows from cell to cell."""
+
+    kind: Literal["ordering"] = "ordering"
+    along: OnePath | None = Field(
+        default=None, description="It grows from each value of this path to the next."
+    )
+    above: Bound | None = Field(
+        default=None, description="It is above this value, quantity or cell."
+    )
+    below: Bound | None = Field(
+        default=None, description="It is below this value, quantity or cell."
+    )
+    slack: Amount | None = Field(
+        default=None, description="How far the wrong way still counts as no difference."
+    )
+    origin: OriginWord = Field(default="published", description="Who says so.")
+
+
+class EquivalentTable(Levelled):
+    """Two cells or quantities, or all values of a path, differ by less than what matters."""
+
+    kind: Literal["equivalent"] = "equivalent"
+    to: Other | None = Field(default=None, description="What it is the same as.")
+    along: OnePath | None = Field(
+        default=None, description="It is the same for any two values of this path."
+    )
+    margin: Amount | None = Field(
+        default=None,
+        description="What does not matter; if left out 2 ms of delays, and of rates 3 Mbit/s or "
+        "3 % of what is possible, whichever is less.",
+    )
+    origin: OriginWord = Field(default="published", description="Who says so.")
+
+
+class ShareTable(Levelled):
+    """A share: of the capacity, of packets, or of flows that do better than in another cell."""
+
+    kind: Literal["share"] = "share"
+    value: Amount = Field(description="From 0 to 1.")
+    side: SideWord = Field(default=Side.EQUALS.value, description="Of the value.")
+    margin: Amount | None = Field(default=None, description="Of `equals`.")
+    better_than: Other | None = Field(
+        default=None,
+        description="The share of the flows of a group that do better than there; `quantity` is "
+        "then `flow[GROUP].METRIC`.",
+    )
+    better: BetterWord | None = Field(
+        default=None, description="Which is better; of rates `higher`, of delays `lower`."
+    )
+    origin: OriginWord = Field(default="published", description="Who says so.")
+
+
+class SpreadTable(Levelled):
+    """How much a number varies among the flows of a group, relative to their median."""
+
+    kind: Literal["spread"] = "spread"
+    value: Amount = Field(description="5th to 95th percentile over the median, or a ratio of two.")
+    side: SideWord = Field(default=Side.EQUALS.value, description="Of the value.")
+    margin: Amount | None = Field(default=None, description="Of `equals`.")
+    divided_by: Other | None = Field(default=None, description="It is the ratio to that there.")
+    origin: OriginWord = Field(default="published", description="Who says so.")
+
+
+class SupremumTable(Levelled):
+    """A bound that the greatest of a run comes to within one packet and never passes."""
+
+    kind: Literal["supremum"] = "supremum"
+    bound: Amount = Field(description="The least upper bound.")
+    packet: Amount = Field(description="One packet, in the quantity's unit.")
+    resolution: Amount | None = Field(
+        default=None, description="Of the instrument, allowed above the bound."
+    )
+    origin: OriginWord = Field(default="theory", description="Who says so.")
+
+
+class CheckTable(Measuring):
+    """What holds by construction in every single run: a check, which is counted nowhere."""
+
+    kind: Literal["check"] = "check"
+    value: Amount = Field(description="What each run must give.")
+    side: SideWord = Field(default=Side.EQUALS.value, description="Of the value.")
+    tolerance: Amount | None = Field(default=None, description="What rounding allows.")
+    because: Sentence = Field(description="Why it holds by construction.")
+
+
+class AgreementTable(Levelled):
+    """Two backends agree; judged with ``--backend sim,kernel``."""
+
+    kind: Literal["agreement"] = "agreement"
+    relative: Level = Field(default=0.05, description="Margin, as a share of the other's mean.")
+    floor: Amount | None = Field(
+        default=None,
+        description="The margin is at least this; if left out a packet's time or 0.5 ms of delays, "
+        "and what does not matter of rates.",
+    )
+
+
+class CalibrationTable(ClaimTable):
+    """A parameter that was chosen so that printed numbers come out: shown, counted nowhere."""
+
+    kind: Literal["calibration"] = "calibration"
+    parameter: Sentence = Field(description="What was chosen.")
+    value: float = Field(description="What was taken.")
+    unit: str = Field(default="1", description="Of the value.")
+    used: Sentence = Field(description="The printed numbers that chose it.")
+    nominal: float | None = Field(default=None, description="What the source says of it.")
+
+
+AnyClaim = Annotated[
+    EqualsTable
+    | PublishedTable
+    | OrderingTable
+    | EquivalentTable
+    | ShareTable
+    | SpreadTable
+    | SupremumTable
+    | CheckTable
+    | AgreementTable
+    | CalibrationTable,
+    Field(discriminator="kind"),
+]
+
+
+class Claims(SpecModel):
+    """All claims of a file."""
+
+    claim: Annotated[Sequence[AnyClaim], AfterValidator(tuple)] = Field(
+        default=(),
+        description="What is claimed of it; `dumbbell check` judges that.",
+        max_length=MOST_CLAIMS,
+    )
