@@ -13,6 +13,7 @@ from pydantic import AfterValidator, Field, model_validator
 from dumbbell.errors import SpecError
 from dumbbell.spec import checks, toml_file, unresolve
 from dumbbell.spec.base import SpecModel
+from dumbbell.spec.claim_tables import claim_schemas
 from dumbbell.spec.fields import Name, PositiveTime, Seed, Time, TimerHz, Title, time_ns
 from dumbbell.spec.flows import Flow, Ping
 from dumbbell.spec.links import Link
@@ -240,7 +241,8 @@ class Experiment(SpecModel):
     def json_schema(cls) -> dict[str, Any]:
         """The JSON schema (2020-12) of what a file may hold; ``x-unit`` says what a text is."""
         schema = cls.model_json_schema()
-        keys, tables = sweep_schemas()
+        (sweep_keys, sweep), (claim_keys, claims) = sweep_schemas(), claim_schemas()
+        keys, tables = sweep_keys | claim_keys, sweep | claims
         return {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             **schema,

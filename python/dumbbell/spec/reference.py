@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from dumbbell.spec.claim_tables import common_schema
 from dumbbell.spec.experiment import Experiment
 from dumbbell.spec.laws import LAWS
 
@@ -32,6 +33,19 @@ _SECTIONS = {
     "Sweep": "`[sweep]`: paths with their values, and these",
     "SweptValues": "Values of a path, where a list does not say enough",
     "Figure": "`[[figure]]`",
+    "Claim": "`[[claim]]`, of whatever kind",
+    "EqualsTable": '`[[claim]]` with `kind = "equals"`',
+    "PublishedTable": '`[[claim]]` with `kind = "published"`',
+    "OrderingTable": '`[[claim]]` with `kind = "ordering"`',
+    "EquivalentTable": '`[[claim]]` with `kind = "equivalent"`',
+    "ShareTable": '`[[claim]]` with `kind = "share"`',
+    "SpreadTable": '`[[claim]]` with `kind = "spread"`',
+    "SupremumTable": '`[[claim]]` with `kind = "supremum"`',
+    "CheckTable": '`[[claim]]` with `kind = "check"`',
+    "AgreementTable": '`[[claim]]` with `kind = "agreement"`',
+    "CalibrationTable": '`[[claim]]` with `kind = "calibration"`',
+    "Other": "What a claim's quantity is held against: `divided_by`, `less`, `to`, `above` ...",
+    "Amended": "`amended` of a claim",
 }
 _FIRST = ("kind", "a", "b")
 _WORDS = {"string": "text", "integer": "whole number", "boolean": "true, false"}
@@ -40,9 +54,20 @@ _WORDS = {"string": "text", "integer": "whole number", "boolean": "true, false"}
 def key_tables() -> str:
     """Markdown: for each table of the description its keys, units, defaults and meaning."""
     schema = Experiment.json_schema()
-    tables = {"Experiment": schema, **schema["$defs"]}
-    parts = [_table(title, tables[name]) for name, title in _SECTIONS.items()]
+    common = common_schema()
+    tables = {"Experiment": schema, "Claim": common, **schema["$defs"]}
+    parts = [
+        _table(title, _own(tables[name], common) if name.endswith("Table") else tables[name])
+        for name, title in _SECTIONS.items()
+    ]
     return "\n".join([*parts, _laws()])
+
+
+def _own(table: Mapping[str, Any], common: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Without the keys that are listed once for all."""
+    keys = table["properties"]
+    own = {key: field for key, field in keys.items() if key not in common["properties"]}
+    return {**table, "properties": own}
 
 
 def _table(title: str, table: Mapping[str, Any]) -> str:

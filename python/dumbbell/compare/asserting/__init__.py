@@ -5,6 +5,6 @@
 """
 
 from dumbbell.compare.asserting.asserted import Asserted, Checked, asserted, check
-from dumbbell.compare.asserting.tables import CLAIM, Claims
+from dumbbell.spec.claim_tables import CLAIM, Claims
 
 __all__ = ["CLAIM", "Asserted", "Checked", "Claims", "asserted", "check"]

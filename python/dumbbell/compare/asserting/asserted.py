@@ -11,13 +11,13 @@ from dumbbell.claims import Judged, Verdict, judge, not_testable
 from dumbbell.compare.asserting.numbers import LackingError, Numbers
 from dumbbell.compare.asserting.placing import Cells
 from dumbbell.compare.asserting.planning import Plan, Planning, least_replications
-from dumbbell.compare.asserting.tables import CLAIM, Claims
 from dumbbell.compare.cells import Cell, FailedCell, cells_of
 from dumbbell.compare.comparison import REPLICATIONS, Comparison, compare
 from dumbbell.compare.ensemble import ensemble_for
 from dumbbell.compare.executing import Executor
 from dumbbell.errors import SpecError
 from dumbbell.spec import Setting
+from dumbbell.spec.claim_tables import CLAIM, Claims
 from dumbbell.spec.toml_file import load
 from dumbbell.sweep import ProgressCallback
 

@@ -11,6 +11,7 @@ import numpy as np
 from dumbbell.claims import (
     Curves,
     Fitted,
+    Origin,
     Pairing,
     Ratio,
     Runs,
@@ -35,22 +36,26 @@ from dumbbell.claims.rules import (
     Spread,
     Supremum,
 )
-from dumbbell.compare.asserting import tables
 from dumbbell.compare.asserting.amounts import PURE, Scale
 from dumbbell.compare.asserting.numbers import Number, Numbers, capacity_bps, paired
 from dumbbell.compare.asserting.placing import Cells
-from dumbbell.compare.asserting.tables import ORIGINS, Other
 from dumbbell.compare.cells import Cell
 from dumbbell.compare.ensemble import Ensemble, packet_time_ns
 from dumbbell.compare.judging import margin_of
 from dumbbell.compare.measures import Scale as Spreads
 from dumbbell.compare.summary import Floats
 from dumbbell.errors import SpecError
-from dumbbell.spec import Resolved
+from dumbbell.spec import Resolved, claim_tables
+from dumbbell.spec.claim_tables import Other
 
 Evidence = Callable[[Numbers, Numbers], Any]
 """Of the backend that is judged, and of the one that it may be compared with."""
 LEAST_DELAY_MARGIN_S = 0.5e-3
+ORIGINS: Mapping[str, Origin] = {
+    "theory": Origin.THEORY,
+    "published": Origin.PUBLISHED,
+    "elsewhere": Origin.ELSEWHERE,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +126,7 @@ def planned_at(table: Any, place: Place) -> Planned:
     return _PLANNED[type(table)](table, place)
 
 
-def calibration_of(table: tables.CalibrationTable) -> tuple[Rule[Fitted], Fitted]:
+def calibration_of(table: claim_tables.CalibrationTable) -> tuple[Rule[Fitted], Fitted]:
     """The rule, and what was chosen; it needs no runs."""
     rule = Calibration(
         parameter=table.parameter, unit=table.unit, used=table.used, nominal=table.nominal
@@ -132,7 +137,7 @@ def calibration_of(table: tables.CalibrationTable) -> tuple[Rule[Fitted], Fitted
 # --- a mean, a printed number ------------------------------------------------------------------
 
 
-def _equals(table: tables.EqualsTable, place: Place) -> Planned:
+def _equals(table: claim_tables.EqualsTable, place: Place) -> Planned:
     number, other, scale = _with_other(table, place)
     value = scale.read(table.value, f"{place.path}.value")
     rule = Equals(
@@ -155,7 +160,7 @@ def _equals(table: tables.EqualsTable, place: Place) -> Planned:
     return Planned(rule, evidence, number.cell)
 
 
-def _published(table: tables.PublishedTable, place: Place) -> Planned:
+def _published(table: claim_tables.PublishedTable, place: Place) -> Planned:
     path = place.path
     if not table.source:
         raise SpecError(f"{path}.source", "nothing", "where the number is printed")
@@ -196,7 +201,7 @@ def _published(table: tables.PublishedTable, place: Place) -> Planned:
 
 
 def _with_other(
-    table: tables.EqualsTable | tables.PublishedTable, place: Place
+    table: claim_tables.EqualsTable | claim_tables.PublishedTable, place: Place
 ) -> tuple[Number, Number | None, Scale]:
     """The quantity, what it is divided by or less of, and the scale of the result."""
     if table.divided_by is not None and table.less is not None:
@@ -214,7 +219,7 @@ def _with_other(
 # --- order and sameness ----------------------------------------------------------------------
 
 
-def _ordering(table: tables.OrderingTable, place: Place) -> Planned:
+def _ordering(table: claim_tables.OrderingTable, place: Place) -> Planned:
     given = [key for key in ("along", "above", "below") if getattr(table, key) is not None]
     if len(given) != 1:
         raise SpecError(
@@ -233,7 +238,7 @@ def _ordering(table: tables.OrderingTable, place: Place) -> Planned:
     return Planned(rule, evidence, number.cell)
 
 
-def _order(table: tables.OrderingTable, place: Place, number: Number) -> tuple[str, Evidence]:
+def _order(table: claim_tables.OrderingTable, place: Place, number: Number) -> tuple[str, Evidence]:
     """What the difference is over, in words, and the difference in the claimed direction."""
     if table.along is not None:
         each = place.along(table.quantity, table.along)
@@ -266,7 +271,7 @@ def _order(table: tables.OrderingTable, place: Place, number: Number) -> tuple[s
     return f"of the mean less {shown}" if sign > 0 else f"of {shown} less the mean", beyond
 
 
-def _equivalent(table: tables.EquivalentTable, place: Place) -> Planned:
+def _equivalent(table: claim_tables.EquivalentTable, place: Place) -> Planned:
     if (table.to is None) == (table.along is None):
         raise SpecError(
             place.path, "both" if table.to else "nothing", "one of to (a cell) or along (a path)"
@@ -294,7 +299,7 @@ def _equivalent(table: tables.EquivalentTable, place: Place) -> Planned:
     return Planned(rule, evidence, number.cell)
 
 
-def _margin(table: tables.EquivalentTable, each: list[Number], place: Place) -> float:
+def _margin(table: claim_tables.EquivalentTable, each: list[Number], place: Place) -> float:
     """What the claim says, or else what docs/rules.md says of delays and rates."""
     number = each[0]
     if table.margin is not None:
@@ -309,7 +314,7 @@ def _margin(table: tables.EquivalentTable, each: list[Number], place: Place) -> 
 # --- flows of a group ------------------------------------------------------------------------
 
 
-def _share(table: tables.ShareTable, place: Place) -> Planned:
+def _share(table: claim_tables.ShareTable, place: Place) -> Planned:
     fields = _one_sided(table, place)
     if table.better_than is None:
         number = place.number(table.quantity)
@@ -337,7 +342,7 @@ def _share_of(here: Floats, there: Floats, *, higher: bool) -> float:
     return share_better(here, there, better="higher" if higher else "lower")
 
 
-def _spread(table: tables.SpreadTable, place: Place) -> Planned:
+def _spread(table: claim_tables.SpreadTable, place: Place) -> Planned:
     number = place.number(table.quantity, of_group=True)
     words = f"{number.quantity.measure.words} over the flows {number.quantity.name}"
     rule = Spread(of=words, **_one_sided(table, place))
@@ -360,7 +365,9 @@ def _has_spread(row: Floats) -> bool:
     return bool(np.isfinite(row).all() and np.median(row) > 0)
 
 
-def _one_sided(table: tables.ShareTable | tables.SpreadTable, place: Place) -> dict[str, Any]:
+def _one_sided(
+    table: claim_tables.ShareTable | claim_tables.SpreadTable, place: Place
+) -> dict[str, Any]:
     path = place.path
     margin = None if table.margin is None else PURE.read_margin(table.margin, f"{path}.margin")
     side = Side(table.side)
@@ -379,7 +386,7 @@ def _one_sided(table: tables.ShareTable | tables.SpreadTable, place: Place) -> d
 # --- every single run, two backends ---------------------------------------------------------
 
 
-def _supremum(table: tables.SupremumTable, place: Place) -> Planned:
+def _supremum(table: claim_tables.SupremumTable, place: Place) -> Planned:
     number = place.number(table.quantity)
     scale = number.scale
     rule = Supremum(
@@ -393,7 +400,7 @@ def _supremum(table: tables.SupremumTable, place: Place) -> Planned:
     return Planned(rule, lambda ours, _: Runs(ours.of(number)), number.cell)
 
 
-def _check(table: tables.CheckTable, place: Place) -> Planned:
+def _check(table: claim_tables.CheckTable, place: Place) -> Planned:
     number = place.number(table.quantity)
     scale = number.scale
     rule = Check(
@@ -406,7 +413,7 @@ def _check(table: tables.CheckTable, place: Place) -> Planned:
     return Planned(rule, lambda ours, _: Runs(ours.of(number)), number.cell)
 
 
-def _agreement(table: tables.AgreementTable, place: Place) -> Planned:
+def _agreement(table: claim_tables.AgreementTable, place: Place) -> Planned:
     number = place.number(table.quantity)
     scale = number.scale
     rule = Agreement(
@@ -424,7 +431,7 @@ def _agreement(table: tables.AgreementTable, place: Place) -> Planned:
     return Planned(rule, evidence, number.cell)
 
 
-def _floor(table: tables.AgreementTable, number: Number, place: Place) -> float:
+def _floor(table: claim_tables.AgreementTable, number: Number, place: Place) -> float:
     if table.floor is not None:
         return number.scale.read_margin(table.floor, f"{place.path}.floor")
     if number.quantity.measure.scale in (Spreads.DELAY, Spreads.TAIL):
@@ -453,13 +460,13 @@ def _check_alike(number: Number, other: Number, place: Place, key: str) -> None:
 
 
 _PLANNED: Mapping[type, Callable[[Any, Place], Planned]] = {
-    tables.EqualsTable: _equals,
-    tables.PublishedTable: _published,
-    tables.OrderingTable: _ordering,
-    tables.EquivalentTable: _equivalent,
-    tables.ShareTable: _share,
-    tables.SpreadTable: _spread,
-    tables.SupremumTable: _supremum,
-    tables.CheckTable: _check,
-    tables.AgreementTable: _agreement,
+    claim_tables.EqualsTable: _equals,
+    claim_tables.PublishedTable: _published,
+    claim_tables.OrderingTable: _ordering,
+    claim_tables.EquivalentTable: _equivalent,
+    claim_tables.ShareTable: _share,
+    claim_tables.SpreadTable: _spread,
+    claim_tables.SupremumTable: _supremum,
+    claim_tables.CheckTable: _check,
+    claim_tables.AgreementTable: _agreement,
 }

@@ -30,7 +30,10 @@ from dumbbell.compare.asserting.placing import (
     points_of,
     varied_in,
 )
-from dumbbell.compare.asserting.tables import (
+from dumbbell.compare.cells import Cell
+from dumbbell.compare.ensemble import Ensemble
+from dumbbell.errors import SpecError
+from dumbbell.spec.claim_tables import (
     AgreementTable,
     AnyClaim,
     CalibrationTable,
@@ -41,9 +44,6 @@ from dumbbell.compare.asserting.tables import (
     ShareTable,
     SpreadTable,
 )
-from dumbbell.compare.cells import Cell
-from dumbbell.compare.ensemble import Ensemble
-from dumbbell.errors import SpecError
 from dumbbell.spec.refusal import shown
 
 OVER_GRIDS = (EqualsTable, OrderingTable, EquivalentTable, ShareTable, SpreadTable)

@@ -1,7 +1,8 @@
 """The ``[[claim]]`` tables of a file, as a person writes them.
 
 Each says of a quantity, in a cell, what a rule of `dumbbell.claims.rules` can judge. The margins
-are part of it, so they stand there before anything runs.
+are part of it, so they stand there before anything runs. What paths lead to is looked up by
+`dumbbell.compare.asserting`, which knows the experiment and its numbers.
 """
 
 from __future__ import annotations
@@ -11,8 +12,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from dumbbell.claims import Origin, Side
-from dumbbell.claims.rules import Law
 from dumbbell.errors import SpecError
 from dumbbell.spec.base import Kind, SpecModel
 from dumbbell.spec.fields import Title
@@ -21,6 +20,9 @@ from dumbbell.spec.refusal import Refused, nearest, one_of
 CLAIM = "claim"
 """Key of the tables."""
 MOST_CLAIMS = 1000
+SIDES = ("equals", "at least", "at most")
+LAWS = ("normal", "log-normal", "any")
+ORIGINS = ("theory", "published", "elsewhere")
 
 
 def _text(value: object) -> str:
@@ -65,25 +67,31 @@ def _one_path(value: object) -> dict[str, Any]:
     return values
 
 
-Sentence = Annotated[str, BeforeValidator(_text), WithJsonSchema({"type": "string"})]
+Sentence = Annotated[
+    str, BeforeValidator(_text), WithJsonSchema({"type": "string", "x-unit": "text"})
+]
 Amount = Annotated[
     str | float,
     BeforeValidator(_amount),
-    WithJsonSchema(
-        {"type": ["string", "number"], "x-unit": "the quantity's", "examples": ["20ms", 0.5]}
-    ),
+    WithJsonSchema({"type": ["string", "number"], "x-unit": "value", "examples": ["20ms", 0.5]}),
 ]
 Level = Annotated[
     float,
     BeforeValidator(_level),
-    WithJsonSchema({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}),
+    WithJsonSchema(
+        {"type": "number", "x-unit": "0 to 1", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
+    ),
 ]
 Path = Annotated[
     str,
     BeforeValidator(_text),
-    WithJsonSchema({"type": "string", "examples": ["flow[bulk].goodput_bps"]}),
+    WithJsonSchema({"type": "string", "x-unit": "path", "examples": ["flow[bulk].goodput_bps"]}),
 ]
-_BY_PATH = {"type": "object", "examples": [{"links[a->b].forward.qdisc": "pie"}]}
+_BY_PATH = {
+    "type": "object",
+    "x-unit": "values by path",
+    "examples": [{"links[a->b].forward.qdisc": "pie"}],
+}
 Settings = Annotated[dict[str, Any], BeforeValidator(_settings), WithJsonSchema(_BY_PATH)]
 OnePath = Annotated[
     dict[str, Any],
@@ -91,6 +99,7 @@ OnePath = Annotated[
     WithJsonSchema(
         {
             "type": "object",
+            "x-unit": "values of a path",
             "minProperties": 1,
             "maxProperties": 1,
             "additionalProperties": {"type": "array", "minItems": 2},
@@ -101,19 +110,14 @@ OnePath = Annotated[
 
 def _words(*words: str) -> Any:
     return BeforeValidator(lambda value: _word(value, words)), WithJsonSchema(
-        {"type": "string", "enum": list(words)}
+        {"type": "string", "x-unit": "word", "enum": list(words)}
     )
 
 
-OriginWord = Annotated[str, *_words("theory", "published", "elsewhere")]
-SideWord = Annotated[str, *_words(*(each.value for each in Side))]
-LawWord = Annotated[str, *_words(*(each.value for each in Law))]
+OriginWord = Annotated[str, *_words(*ORIGINS)]
+SideWord = Annotated[str, *_words(*SIDES)]
+LawWord = Annotated[str, *_words(*LAWS)]
 BetterWord = Annotated[str, *_words("higher", "lower")]
-ORIGINS = {
-    "theory": Origin.THEORY,
-    "published": Origin.PUBLISHED,
-    "elsewhere": Origin.ELSEWHERE,
-}
 
 
 class Other(SpecModel):
@@ -189,7 +193,7 @@ class Levelled(Measuring):
 class EqualsTable(Levelled):
     """The mean equals a value, give or take a margin."""
 
-    kind: Literal["equals"] = "equals"
+    kind: Literal["equals"] = Field(default="equals", description="A mean equals a value.")
     value: Amount = Field(description="What it should be.")
     margin: Amount = Field(description="What counts as equal; `2%` is relative to the value.")
     origin: OriginWord = Field(default="theory", description="Who says so.")
@@ -204,13 +208,15 @@ class EqualsTable(Levelled):
 class PublishedTable(Levelled):
     """A printed number against what one run as published would print."""
 
-    kind: Literal["published"] = "published"
+    kind: Literal["published"] = Field(
+        default="published", description="A printed number, and what one run prints."
+    )
     printed: Amount = Field(description="The number.")
     rounding: Amount | None = Field(
         default=None, description="What print leaves open; half of the last digit if left out."
     )
     law: LawWord = Field(
-        default=Law.NORMAL.value,
+        default="normal",
         description="What is taken for granted of what one run prints; `any` needs 39 runs.",
     )
     jitter: Amount | None = Field(
@@ -228,15 +234,19 @@ class PublishedTable(Levelled):
 class OrderingTable(Levelled):
     """A quantity is above or below another or a number, or grows from cell to cell."""
 
-    kind: Literal["ordering"] = "ordering"
+    kind: Literal["ordering"] = Field(default="ordering", description="Above, below, or growing.")
     along: OnePath | None = Field(
         default=None, description="It grows from each value of this path to the next."
     )
     above: Bound | None = Field(
-        default=None, description="It is above this value, quantity or cell."
+        default=None,
+        description="It is above this value, quantity or cell.",
+        json_schema_extra={"x-unit": "value or table"},
     )
     below: Bound | None = Field(
-        default=None, description="It is below this value, quantity or cell."
+        default=None,
+        description="It is below this value, quantity or cell.",
+        json_schema_extra={"x-unit": "value or table"},
     )
     slack: Amount | None = Field(
         default=None, description="How far the wrong way still counts as no difference."
@@ -247,7 +257,9 @@ class OrderingTable(Levelled):
 class EquivalentTable(Levelled):
     """Two cells or quantities, or all values of a path, differ by less than what matters."""
 
-    kind: Literal["equivalent"] = "equivalent"
+    kind: Literal["equivalent"] = Field(
+        default="equivalent", description="The same within a margin."
+    )
     to: Other | None = Field(default=None, description="What it is the same as.")
     along: OnePath | None = Field(
         default=None, description="It is the same for any two values of this path."
@@ -263,9 +275,9 @@ class EquivalentTable(Levelled):
 class ShareTable(Levelled):
     """A share: of the capacity, of packets, or of flows that do better than in another cell."""
 
-    kind: Literal["share"] = "share"
+    kind: Literal["share"] = Field(default="share", description="A share.")
     value: Amount = Field(description="From 0 to 1.")
-    side: SideWord = Field(default=Side.EQUALS.value, description="Of the value.")
+    side: SideWord = Field(default="equals", description="Of the value.")
     margin: Amount | None = Field(default=None, description="Of `equals`.")
     better_than: Other | None = Field(
         default=None,
@@ -281,9 +293,9 @@ class ShareTable(Levelled):
 class SpreadTable(Levelled):
     """How much a number varies among the flows of a group, relative to their median."""
 
-    kind: Literal["spread"] = "spread"
+    kind: Literal["spread"] = Field(default="spread", description="How much flows differ.")
     value: Amount = Field(description="5th to 95th percentile over the median, or a ratio of two.")
-    side: SideWord = Field(default=Side.EQUALS.value, description="Of the value.")
+    side: SideWord = Field(default="equals", description="Of the value.")
     margin: Amount | None = Field(default=None, description="Of `equals`.")
     divided_by: Other | None = Field(default=None, description="It is the ratio to that there.")
     origin: OriginWord = Field(default="published", description="Who says so.")
@@ -292,7 +304,7 @@ class SpreadTable(Levelled):
 class SupremumTable(Levelled):
     """A bound that the greatest of a run comes to within one packet and never passes."""
 
-    kind: Literal["supremum"] = "supremum"
+    kind: Literal["supremum"] = Field(default="supremum", description="A least upper bound.")
     bound: Amount = Field(description="The least upper bound.")
     packet: Amount = Field(description="One packet, in the quantity's unit.")
     resolution: Amount | None = Field(
@@ -304,9 +316,9 @@ class SupremumTable(Levelled):
 class CheckTable(Measuring):
     """What holds by construction in every single run: a check, which is counted nowhere."""
 
-    kind: Literal["check"] = "check"
+    kind: Literal["check"] = Field(default="check", description="It holds by construction.")
     value: Amount = Field(description="What each run must give.")
-    side: SideWord = Field(default=Side.EQUALS.value, description="Of the value.")
+    side: SideWord = Field(default="equals", description="Of the value.")
     tolerance: Amount | None = Field(default=None, description="What rounding allows.")
     because: Sentence = Field(description="Why it holds by construction.")
 
@@ -314,7 +326,7 @@ class CheckTable(Measuring):
 class AgreementTable(Levelled):
     """Two backends agree; judged with ``--backend sim,kernel``."""
 
-    kind: Literal["agreement"] = "agreement"
+    kind: Literal["agreement"] = Field(default="agreement", description="Two backends agree.")
     relative: Level = Field(default=0.05, description="Margin, as a share of the other's mean.")
     floor: Amount | None = Field(
         default=None,
@@ -326,12 +338,18 @@ class AgreementTable(Levelled):
 class CalibrationTable(ClaimTable):
     """A parameter that was chosen so that printed numbers come out: shown, counted nowhere."""
 
-    kind: Literal["calibration"] = "calibration"
+    kind: Literal["calibration"] = Field(
+        default="calibration", description="A number that chose a parameter."
+    )
     parameter: Sentence = Field(description="What was chosen.")
-    value: float = Field(description="What was taken.")
+    value: float = Field(description="What was taken.", json_schema_extra={"x-unit": "number"})
     unit: str = Field(default="1", description="Of the value.")
     used: Sentence = Field(description="The printed numbers that chose it.")
-    nominal: float | None = Field(default=None, description="What the source says of it.")
+    nominal: float | None = Field(
+        default=None,
+        description="What the source says of it.",
+        json_schema_extra={"x-unit": "number"},
+    )
 
 
 AnyClaim = Annotated[
@@ -357,3 +375,16 @@ class Claims(SpecModel):
         description="What is claimed of it; `dumbbell check` judges that.",
         max_length=MOST_CLAIMS,
     )
+
+
+def common_schema() -> dict[str, Any]:
+    """JSON schema of the keys that claims of every kind, or of nearly every one, have."""
+    return Levelled.model_json_schema()
+
+
+def claim_schemas() -> tuple[dict[str, Any], dict[str, Any]]:
+    """JSON schemas: of the key ``claim``, and of the tables that it names."""
+    schema = Claims.model_json_schema(ref_template="#/$defs/{model}")
+    tables = schema["$defs"]
+    key = {**schema["properties"][CLAIM], "x-unit": "list of tables"}
+    return {CLAIM: key}, tables
