@@ -209,6 +209,82 @@ def run(
 
 
 @app.command()
+def check(
+    target: Annotated[
+        Path,
+        typer.Argument(
+            help="An experiment with [[claim]] tables, or a folder that this command wrote.",
+            metavar="FILE.toml|FOLDER",
+        ),
+    ],
+    *,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="Another value, in every cell, such as duration=10s.",
+            metavar="PATH=VALUE",
+        ),
+    ] = None,
+    replications: Annotated[
+        int | None,
+        typer.Option(help="Runs of each cell; as many as the rules need when left out.", min=1),
+    ] = None,
+    precision: Annotated[
+        float | None,
+        typer.Option(help="In place of a number: relative half-width to reach, such as 0.05."),
+    ] = None,
+    backend: Annotated[
+        str | None, typer.Option(help="Where: sim (the default), kernel, or sim,kernel for both.")
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Also what is not decided gives exit status 1.")
+    ] = False,
+    jobs: Annotated[int, typer.Option(help="Threads; 0 for one a core.")] = 0,
+    memory: Memory = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of the page and all it needs (results/NAME-checked).", metavar="DIR"
+        ),
+    ] = None,
+    page: Annotated[
+        bool | None,
+        typer.Option(
+            "--page/--no-page",
+            envvar="DUMBBELL_PAGE",
+            help="Also a page; left out with --json, and of a folder.",
+        ),
+    ] = None,
+    replace: Replace = False,
+    as_json: Json = False,
+) -> None:
+    """Judge the claims of a file; or run a folder again and hold it against what it keeps.
+
+    Exit status of a file: 0 no claim is contradicted, 1 one is, or a run failed; with --strict
+    also where one is not decided. Of a folder: 0 the same numbers and verdicts, 1 not. 2 bad
+    input.
+    """
+    from dumbbell.cli.checking import CheckAsked, run_check
+
+    asked = CheckAsked(
+        target=target,
+        settings=tuple(settings or ()),
+        backends=tuple(dict.fromkeys(backend.split(","))) if backend else (),
+        replications=replications,
+        precision=precision,
+        strict=strict,
+        jobs=jobs,
+        memory=memory,
+        out=out,
+        page=page,
+        replace=replace,
+        as_json=as_json,
+    )
+    raise typer.Exit(run_check(asked, _console()))
+
+
+@app.command()
 def schema() -> None:
     """Print the JSON schema of an experiment's file."""
     from dumbbell.cli.jsonable import json_text

@@ -25,6 +25,7 @@ from dumbbell.cli.tables import print_table
 from dumbbell.compare import (
     Arm,
     Basis,
+    Cell,
     Comparison,
     Difference,
     FailedCell,
@@ -64,7 +65,8 @@ def compare_files(
     Returns:
         The exit status: 1 where a cell failed.
     """
-    _say_if_long(planned, asked)
+    runs = planned.replications or REPLICATIONS
+    say_if_long(planned.cells, asked.backends, runs, asked.jobs)
     with _page(asked, planned) as page:
         found = _compared(planned, asked, may_use_bytes)
         _print_found(found, asked, console)
@@ -78,7 +80,7 @@ def compare_files(
         print_failed_cells(found.failed)
     else:
         for failed in found.failed:
-            _print_failed(failed)
+            print_failed(failed)
     if found.interrupted:
         return Interrupted.exit_code
     return EXIT_CONTRADICTED_OR_FAILED if found.failed else EXIT_DONE
@@ -139,21 +141,22 @@ def _page(asked: Asked, planned: Planned) -> contextlib.AbstractContextManager[P
     )
 
 
-def _say_if_long(planned: Planned, asked: Asked) -> None:
+def say_if_long(
+    cells: Sequence[Cell], backends: Sequence[str], replications: int, jobs: int
+) -> None:
     """Of all runs together; of a precision, of the first replications."""
     wall_s = events = 0.0
-    for backend in asked.backends:
-        for cell in planned.cells:
+    for backend in backends:
+        for cell in cells:
             # What cannot be run is said with the rest.
             with contextlib.suppress(DumbbellError):
                 cost = get_backend(backend).check(cell.experiment.resolved_json())
                 wall_s += cost.wall_s
                 events += cost.events
-    runs = planned.replications or REPLICATIONS
-    say_minutes(runs * wall_s / usable_threads(asked.jobs), runs * events)
+    say_minutes(replications * wall_s / usable_threads(jobs), replications * events)
 
 
-def _print_failed(failed: FailedCell) -> None:
+def print_failed(failed: FailedCell) -> None:
     """The error, and the description as what one types to see it again."""
     where = (
         failed.label

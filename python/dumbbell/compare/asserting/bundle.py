@@ -1,0 +1,320 @@
+"""A folder that holds description, claims and results, and whether running it again gives them.
+
+What a run gave is kept as numbers (``results.json``) and as a digest of each replication's numbers
+(``check.json``): equal digests say that nothing differs in the last bit, and where they differ the
+numbers say by how much.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dumbbell import __version__
+from dumbbell.claims import ClaimsFileError, ClaimView, read_claims, views_of
+from dumbbell.compare.asserting.asserted import Asserted, Checked
+from dumbbell.compare.cells import Cell
+from dumbbell.compare.replicating import Arm, Replicates
+from dumbbell.compare.summary import Summary
+from dumbbell.errors import SpecError
+from dumbbell.spec import Setting
+from dumbbell.spec.questions import parted
+from dumbbell.spec.refusal import shown
+from dumbbell.spec.toml_file import load
+
+DESCRIPTION, KEPT, RESULTS = "experiment.toml", "check.json", "results.json"
+CLAIMS = "claims.json"
+FORMAT = 1
+_KEYS = ("settings", "backends", "replications", "precision", "runs", "dumbbell")
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a folder says of how it was made and of what came of it.
+
+    Attributes:
+        folder: It.
+        version: Of dumbbell, that made it.
+        settings: In place of values of the description.
+        backends: Where it was run.
+        replications: Asked for; None where a precision was.
+        precision: Asked for; None where a number was.
+        digests: Of each replication's numbers, by the digest of a description and the backend.
+        results: The numbers themselves, by the same and then by path; none where there is no file.
+        views: The verdicts.
+    """
+
+    folder: Path
+    version: str
+    settings: tuple[Setting, ...]
+    backends: tuple[str, ...]
+    replications: int | None
+    precision: float | None
+    digests: Mapping[tuple[str, str], Sequence[str]]
+    results: Mapping[tuple[str, str], Mapping[str, Sequence[float | None]]]
+    views: tuple[ClaimView, ...]
+
+    @property
+    def description(self) -> Path:
+        """The file with description and claims."""
+        return self.folder / DESCRIPTION
+
+
+@dataclass(frozen=True, slots=True)
+class Sameness:
+    """What running a folder again gave, held against what it keeps.
+
+    Attributes:
+        runs: How many there are now.
+        differing: Sentences on runs whose numbers differ, or that are not in the folder.
+        verdicts: Sentences on verdicts that differ.
+        version: Of dumbbell where the folder was made, if it is another one.
+    """
+
+    runs: int
+    differing: tuple[str, ...]
+    verdicts: tuple[str, ...]
+    version: str = ""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing differs."""
+        return not self.differing and not self.verdicts
+
+
+def is_bundle(path: Path) -> bool:
+    """Whether it is a folder; whether it holds what it should, `read_bundle` says."""
+    return path.is_dir()
+
+
+def bundle_files(
+    checked: Checked, *, replications: int | None, precision: float | None
+) -> dict[str, str | bytes]:
+    """The files of a folder, besides its page and ``claims.json``, that let it be run again.
+
+    Args:
+        checked: What was run and judged.
+        replications: As asked for, or as many as the rules needed.
+        precision: As asked for.
+    """
+    claims, found = checked.asserted, checked.comparison
+    by_label = {cell.label: cell for cell in found.cells}
+    runs = [
+        {
+            "cell": arm.cell,
+            "backend": arm.backend,
+            "description": _of_description(by_label[arm.cell]),
+            "digests": [digest_of(each) for each in replicates.summaries],
+        }
+        for arm, replicates in found.results.items()
+    ]
+    kept = {
+        "format": FORMAT,
+        "dumbbell": __version__,
+        "settings": [str(each) for each in claims.settings],
+        "backends": list(found.backends),
+        "replications": replications if precision is None else None,
+        "precision": precision,
+        "runs": runs,
+    }
+    return {
+        DESCRIPTION: claims.file.read_bytes(),
+        KEPT: json.dumps(kept, indent=1, ensure_ascii=False) + "\n",
+        RESULTS: _results_text(checked),
+        **dict(_traces(claims)),
+    }
+
+
+def read_bundle(folder: Path) -> Kept:
+    """What a folder says.
+
+    Raises:
+        SpecError: It holds no bundle, or one that is damaged or of a later version.
+    """
+    path = folder / KEPT
+    allowed = "a folder that `dumbbell check FILE` wrote, with experiment.toml and check.json"
+    if not path.is_file() or not (folder / DESCRIPTION).is_file():
+        raise SpecError(str(folder), "no bundle", allowed)
+    content = _json(path)
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise SpecError(str(path), "another format", f"format {FORMAT}: what this version writes")
+    lacking = [key for key in _KEYS if key not in content]
+    if lacking:
+        raise SpecError(str(path), f"no {lacking[0]}", "check.json as it was written")
+    results = _json(folder / RESULTS) if (folder / RESULTS).is_file() else {"runs": []}
+    try:
+        views = tuple(read_claims(folder / CLAIMS)) if (folder / CLAIMS).is_file() else ()
+        return Kept(
+            folder=folder,
+            version=str(content["dumbbell"]),
+            settings=tuple(Setting.parse(each) for each in content["settings"]),
+            backends=tuple(content["backends"]),
+            replications=content["replications"],
+            precision=content["precision"],
+            digests={_key(each): tuple(each["digests"]) for each in content["runs"]},
+            results={_key(each): each["values"] for each in results["runs"]},
+            views=views,
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise SpecError(str(path), shown(str(error)), "check.json as it was written") from None
+    except ClaimsFileError as error:
+        raise SpecError(str(folder / CLAIMS), shown(str(error)), "claims.json as it was") from None
+
+
+def same(kept: Kept, checked: Checked) -> Sameness:
+    """What was found now against what the folder keeps."""
+    found = checked.comparison
+    by_label = {cell.label: cell for cell in found.cells}
+    arms = {
+        (_of_description(by_label[arm.cell]), arm.backend): (arm, replicates)
+        for arm, replicates in found.results.items()
+    }
+    differing = [
+        *_changed_since(kept),
+        *(
+            sentence
+            for key, (arm, replicates) in arms.items()
+            for sentence in _of_arm(kept, key, arm, replicates)
+        ),
+        *(
+            f"a cell on {backend} that the folder has results of was not run: its description "
+            "changed since, or failed"
+            for description, backend in kept.digests
+            if (description, backend) not in arms
+        ),
+    ]
+    return Sameness(
+        runs=sum(each.n for each in found.results.values()),
+        differing=tuple(differing),
+        verdicts=tuple(_of_verdicts(kept.views, views_of(checked.judged))),
+        version=kept.version if kept.version != __version__ else "",
+    )
+
+
+def digest_of(summary: Summary) -> str:
+    """SHA-256 of all numbers of a run, by their paths, to the last bit."""
+    return _digest({each.path: summary.values[each] for each in summary.quantities})
+
+
+def _digest(values: Mapping[str, float | None]) -> str:
+    # `repr` of a float gives it back to the bit; what is not defined is null, whatever its NaN.
+    told = {path: _plain(value) for path, value in values.items()}
+    text = json.dumps(told, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _plain(value: float | None) -> float | str | None:
+    if value is None or math.isnan(value):
+        return None
+    # JSON has no infinity (the capacity of a way that nothing limits).
+    return float(value) if math.isfinite(value) else str(value)
+
+
+def _results_text(checked: Checked) -> str:
+    """Every number of every run: a line a quantity, so that two versions can be compared."""
+    found = checked.comparison
+    by_label = {cell.label: cell for cell in found.cells}
+    parts = []
+    for arm, replicates in found.results.items():
+        head = {
+            "cell": arm.cell,
+            "backend": arm.backend,
+            "description": _of_description(by_label[arm.cell]),
+        }
+        lines = [
+            f"   {json.dumps(each.path)}: "
+            f"{json.dumps([_plain(value) for value in replicates.values(each).tolist()])}"
+            for each in replicates.summaries[0].quantities
+        ]
+        values = ",\n".join(lines)
+        parts.append(
+            f'  {json.dumps(head, ensure_ascii=False)[:-1]}, "values": {{\n{values}\n  }}}}'
+        )
+    runs = ",\n".join(parts)
+    return f'{{"format": {FORMAT}, "runs": [\n{runs}\n]}}\n'
+
+
+def _traces(claims: Asserted) -> Iterator[tuple[str, bytes]]:
+    """Recorded traces that the description names, where they lie beside it."""
+    document, folder = load(claims.file)
+    for flow in parted(document)[0].get("flows", []):
+        source = flow.get("source") if isinstance(flow, Mapping) else None
+        name = source.get("file") if isinstance(source, Mapping) else None
+        if isinstance(name, str) and name == Path(name).name:
+            yield name, (folder / name).read_bytes()
+
+
+def _of_description(cell: Cell) -> str:
+    return hashlib.sha256(cell.experiment.resolved_json().encode()).hexdigest()
+
+
+def _key(run: Mapping[str, Any]) -> tuple[str, str]:
+    return str(run["description"]), str(run["backend"])
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise SpecError(str(path), shown(str(error)), "JSON as it was written") from None
+
+
+def _changed_since(kept: Kept) -> Iterator[str]:
+    """Numbers in the folder that are not those of the digests beside them."""
+    for key, values in kept.results.items():
+        digests = kept.digests.get(key, ())
+        for number, digest in enumerate(digests):
+            one = {path: each[number] for path, each in values.items() if number < len(each)}
+            if _digest({path: _read(each) for path, each in one.items()}) != digest:
+                yield f"{RESULTS} was changed since it was written (replication {number})"
+                return
+
+
+def _read(value: float | str | None) -> float | None:
+    return float(value) if isinstance(value, str) else value
+
+
+def _of_arm(kept: Kept, key: tuple[str, str], arm: Arm, now: Replicates) -> Iterator[str]:
+    where = f"{arm.cell} on {arm.backend}"
+    digests = kept.digests.get(key)
+    if digests is None:
+        yield f"{where}: not in the folder: its description changed since"
+        return
+    if len(digests) != now.n:
+        yield f"{where}: {now.n} runs, where the folder has {len(digests)}"
+    pairs = zip(digests, now.summaries, strict=False)
+    differing = [n for n, (digest, each) in enumerate(pairs) if digest_of(each) != digest]
+    if differing:
+        first = differing[0]
+        told = _first_number(kept.results.get(key, {}), now.summaries[first], first)
+        yield f"{where}: {len(differing)} of {now.n} runs differ, first replication {first}{told}"
+
+
+def _first_number(
+    kept: Mapping[str, Sequence[float | str | None]], now: Summary, replication: int
+) -> str:
+    for quantity, value in now.values.items():
+        before = kept.get(quantity.path, ())
+        if replication >= len(before) or before[replication] != _plain(value):
+            was = before[replication] if replication < len(before) else "nothing"
+            return f": {quantity.path} is {value!r}, kept is {was!r}"
+    return ""
+
+
+def _of_verdicts(kept: Sequence[ClaimView], now: Sequence[ClaimView]) -> Iterator[str]:
+    before = {(each.id, each.backend): each.verdict_text for each in kept}
+    after = {(each.id, each.backend): each.verdict_text for each in now}
+    for (name, backend), verdict in after.items():
+        was = before.get((name, backend))
+        if was is None:
+            yield f"{name} on {backend}: {verdict}; not among the folder's"
+        elif was != verdict:
+            yield f"{name} on {backend}: {verdict}; kept is {was}"
+    for (name, backend), was in before.items():
+        if (name, backend) not in after:
+            yield f"{name} on {backend}: not judged; kept is {was}"

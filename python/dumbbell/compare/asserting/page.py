@@ -1,0 +1,45 @@
+"""The page of a check: what is claimed, with verdicts, above what was run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from dumbbell.claims import counts_of, views_of
+from dumbbell.compare.asserting.asserted import Checked
+from dumbbell.compare.page import comparison_report
+from dumbbell.report import Report
+
+CHECK = "check"
+"""What its page calls its study."""
+
+
+def check_report(checked: Checked, files: Mapping[str, str | bytes]) -> Report:
+    """The page of claims of one's own.
+
+    Args:
+        checked: What was run and judged.
+        files: That let the folder be run again.
+    """
+    found = comparison_report(checked.comparison)
+    name = checked.comparison.cells[0].experiment.name
+    return replace(
+        found,
+        study=CHECK,
+        title=f"{name}: what is claimed of it",
+        summary=summary(checked),
+        judged=checked.judged,
+        files=dict(files),
+    )
+
+
+def summary(checked: Checked) -> str:
+    """How many facts got which verdict, and which are contradicted."""
+    told: dict[str, int] = {}
+    for count in counts_of(views_of(checked.judged)):
+        for verdict, number in count.verdicts.items():
+            told[verdict.value] = told.get(verdict.value, 0) + number
+    counts = ", ".join(f"{number} {verdict}" for verdict, number in told.items())
+    said = f"Facts: {counts}." if counts else "Nothing is counted: previews and checks only."
+    against = ", ".join(each.claim.id for each in checked.contradicted)
+    return f"{said} Contradicted: {against}." if against else said
