@@ -132,7 +132,8 @@ class Planning:
         """Said beside every verdict that rests on an ensemble, but where the rule says so."""
         if self.ensemble is None or isinstance(rule, PublishedInEnsemble):
             return ""
-        return f"nothing is random, so its runs are members of an ensemble: {self.ensemble.words}"
+        which = ", ".join(self.ensemble.because)
+        return f"nothing is random in {which}: members of an ensemble, {self.ensemble.words}"
 
     def _rule(self, named: _Named, table: Measuring) -> tuple[Rule[Any], Evidence]:
         points = points_of(table.where)
