@@ -1,0 +1,491 @@
+"""Claims of one's own: cells, rules, evidence, errors, and what a folder keeps."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dumbbell.claims import Origin, Side, Verdict, view_of
+from dumbbell.claims.rules import (
+    Direction,
+    Equals,
+    Equivalent,
+    Law,
+    Ordering,
+    Preview,
+    Published,
+    PublishedInEnsemble,
+    Share,
+    Spread,
+)
+from dumbbell.compare import Quantity
+from dumbbell.compare.asserting import Checked, asserted, check
+from dumbbell.compare.asserting.amounts import PURE, Scale
+from dumbbell.compare.asserting.bundle import bundle_files, read_bundle, same
+from dumbbell.compare.asserting.kinds import ORIGINS
+from dumbbell.compare.asserting.page import check_report
+from dumbbell.errors import SpecError
+from dumbbell.report import write_report
+from dumbbell.spec import Setting, claim_tables
+
+LINE = """
+name = "line"
+duration = "4s"
+warm_up = "1s"
+[[links]]
+a = "server"
+b = "isp"
+delay = "10ms"
+[[links]]
+a = "isp"
+b = "home"
+rate = "10mbit"
+[[flows]]
+name = "bulk"
+count = 3
+from = "server"
+to = "home"
+{jitter}
+source = {{ kind = "greedy" }}
+[[probes]]
+name = "call"
+from = "home"
+to = "server"
+interval = "50ms"
+"""
+QDISC = "links[isp->home].forward.qdisc"
+
+
+def written(folder: Path, claims: str, *, jitter: str = 'start_jitter = "200ms"') -> Path:
+    file = folder / "line.toml"
+    file.write_text(LINE.format(jitter=jitter) + claims)
+    return file
+
+
+def claim(text: str) -> str:
+    return f'[[claim]]\nstatement = "It is so"\n{text}\n'
+
+
+def run(folder: Path, text: str, replications: int = 4) -> Checked:
+    return check(asserted(written(folder, claim(text))), replications=replications)
+
+
+# --- words and values ----------------------------------------------------------------------------
+
+
+def test_the_words_are_those_of_the_rules() -> None:
+    assert set(claim_tables.SIDES) == {each.value for each in Side}
+    assert set(claim_tables.LAWS) == {each.value for each in Law}
+    assert set(claim_tables.ORIGINS) == set(ORIGINS)
+    assert set(ORIGINS.values()) == set(Origin)
+
+
+@pytest.mark.parametrize(
+    ("scale", "value", "expected"),
+    [
+        (Scale("ms", 1e3), "20ms", 20.0),
+        (Scale("ms", 1e3), "-1.5s", -1500.0),
+        (Scale("ms", 1.0), "250us", 0.25),
+        (Scale("Mbit/s", 1e-6), "9.4mbit", 9.4),
+        (Scale("packets/s", 1.0), "1.5kpps", 1500.0),
+        (Scale("packets", 1.0), 12.0, 12.0),
+        (Scale("%", 100.0), 0.05, 5.0),
+        (PURE, 0.05, 0.05),
+    ],
+)
+def test_values_have_the_unit_of_their_quantity(
+    scale: Scale, value: str | float, expected: float
+) -> None:
+    assert scale.read(value, "claim[0].value") == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("scale", "value", "hint"),
+    [
+        (Scale("ms", 1e3), 20.0, "20ms"),
+        (Scale("Mbit/s", 1e-6), 9.5, "9.5mbit"),
+        (Scale("Mbit/s", 1e-6), "9.4", None),
+        (Scale("%", 100.0), "5%", "0.05"),
+        (Scale("packets", 1.0), "12 packets", None),
+    ],
+)
+def test_a_value_without_its_unit_is_refused(
+    scale: Scale, value: str | float, hint: str | None
+) -> None:
+    with pytest.raises(SpecError) as refused:
+        scale.read(value, "claim[0].value")
+    assert refused.value.path == "claim[0].value"
+    assert refused.value.hint == hint or hint is None
+
+
+@pytest.mark.parametrize(
+    ("scale", "printed", "rounding"),
+    [
+        (Scale("ms", 1e3), "15.60ms", 0.005),
+        (Scale("ms", 1e3), "110ms", 0.5),
+        (Scale("Mbit/s", 1e-6), "9.4mbit", 0.05),
+        (PURE, 0.546, 0.0005),
+        (PURE, 10.0, 0.5),
+    ],
+)
+def test_print_leaves_half_of_its_last_digit_open(
+    scale: Scale, printed: str | float, rounding: float
+) -> None:
+    assert scale.rounding(printed, "claim[0].printed") == pytest.approx(rounding)
+
+
+# --- rules and evidence --------------------------------------------------------------------------
+
+
+def test_a_mean_against_a_value(tmp_path: Path) -> None:
+    text = 'kind = "equals"\nquantity = "queue[isp->home].throughput_bps"\n'
+    checked = run(tmp_path, text + 'value = "10mbit"\nmargin = "2%"')
+    (judged,) = checked.judged
+    rule = judged.claim.rule
+    assert isinstance(rule, Equals)
+    assert (rule.value, rule.unit, rule.origin) == (10.0, "Mbit/s", Origin.THEORY)
+    assert rule.margin == pytest.approx(0.2)
+    values = checked.comparison.replicates("line").values(
+        _quantity("queue[isp->home].throughput_bps")
+    )
+    assert judged.found.value == pytest.approx(values.mean() / 1e6)
+    assert judged.verdict is Verdict.REPRODUCED
+    assert not checked.contradicted and not checked.undecided
+
+
+def test_a_ratio_of_means_and_a_difference(tmp_path: Path) -> None:
+    text = f"""kind = "equals"
+quantity = "probe[call].mean_rtt_ms"
+where = {{ "{QDISC}" = "fq_codel" }}
+divided_by = {{ where = {{ "{QDISC}" = "pfifo" }} }}
+value = 1
+margin = 0.5
+"""
+    more = """[[claim]]
+kind = "equals"
+statement = "The other way"
+quantity = "probe[call].mean_rtt_ms"
+less = { quantity = "probe[call].min_rtt_ms" }
+value = "0ms"
+margin = "1ms"
+"""
+    checked = run(tmp_path, text + more)
+    ratio, difference = checked.judged
+    # The file's own queue is a pfifo: its cell is the same.
+    labels = [each.label for each in checked.comparison.cells]
+    assert labels == ["fq_codel", "line"]
+    above, below = (
+        checked.comparison.replicates(label).values(_quantity("probe[call].mean_rtt_ms"))
+        for label in labels
+    )
+    assert ratio.found.value == pytest.approx(above.mean() / below.mean())
+    assert ratio.verdict is Verdict.NOT_REPRODUCED
+    assert view_of(ratio).unit == "1"
+    assert view_of(difference).unit == "ms"
+    assert [each.claim.id for each in checked.contradicted] == ["claim-1", "claim-2"]
+
+
+def test_an_order_along_values_against_a_cell_and_a_number(tmp_path: Path) -> None:
+    rate = "links[isp->home].rate"
+    text = f"""kind = "ordering"
+quantity = "flows[bulk].total_goodput_bps"
+along = {{ "{rate}" = ["5mbit", "10mbit", "20mbit"] }}
+[[claim]]
+kind = "ordering"
+statement = "Less with fq_codel"
+quantity = "probe[call].mean_rtt_ms"
+where = {{ "{QDISC}" = "fq_codel" }}
+below = {{ where = {{ "{QDISC}" = "pfifo" }} }}
+[[claim]]
+kind = "ordering"
+statement = "Not above the rate"
+quantity = "flows[bulk].total_goodput_bps"
+above = "10mbit"
+"""
+    first, second, third = run(tmp_path, text).judged
+    assert isinstance(first.claim.rule, Ordering)
+    assert first.verdict is second.verdict is Verdict.REPRODUCED
+    assert third.verdict is Verdict.NOT_REPRODUCED
+    # 10000kbit and 10mbit are one cell, and the file's own.
+    assert first.found.value is not None and first.found.value > 4.0
+
+
+def test_the_same_within_what_matters(tmp_path: Path) -> None:
+    text = f"""kind = "equivalent"
+quantity = "flows[bulk].total_goodput_bps"
+where = {{ "{QDISC}" = "fq_codel" }}
+to = {{ where = {{ "{QDISC}" = "pie" }} }}
+[[claim]]
+kind = "equivalent"
+statement = "Delays are not"
+quantity = "probe[call].mean_rtt_ms"
+along = {{ "{QDISC}" = ["pfifo", "fq_codel", "pie"] }}
+"""
+    rates, delays = run(tmp_path, text).judged
+    assert isinstance(rates.claim.rule, Equivalent)
+    # Of 10 Mbit/s 3 % is less than 3 Mbit/s; of delays 2 ms.
+    assert rates.claim.rule.margin == pytest.approx(0.3)
+    assert delays.claim.rule.margin == 2.0  # type: ignore[attr-defined]
+    assert delays.verdict is Verdict.NOT_REPRODUCED
+
+
+def test_flows_of_a_group(tmp_path: Path) -> None:
+    text = f"""kind = "share"
+quantity = "flow[bulk].goodput_bps"
+where = {{ "links[isp->home].rate" = "20mbit" }}
+better_than = {{ where = {{ "links[isp->home].rate" = "5mbit" }} }}
+value = 0.5
+side = "at least"
+[[claim]]
+kind = "spread"
+statement = "Much the same"
+quantity = "flow[bulk].goodput_bps"
+where = {{ "{QDISC}" = "fq_codel" }}
+value = 0.5
+side = "at most"
+"""
+    share, spread = run(tmp_path, text).judged
+    assert isinstance(share.claim.rule, Share) and isinstance(spread.claim.rule, Spread)
+    assert share.found.value == 1.0
+    assert share.verdict is spread.verdict is Verdict.REPRODUCED
+
+
+def test_a_grid_is_a_direction(tmp_path: Path) -> None:
+    text = """kind = "ordering"
+quantity = "flows[bulk].total_goodput_bps"
+where = { "links[isp->home].rate" = ["5mbit", "20mbit"], "links[server->isp].delay" = ["1ms"] }
+above = "8mbit"
+"""
+    (judged,) = run(tmp_path, text).judged
+    rule = judged.claim.rule
+    assert isinstance(rule, Direction)
+    assert view_of(judged).verdict_text == "depends on links[isp->home].rate"
+
+
+def test_a_shorter_run_is_a_preview(tmp_path: Path) -> None:
+    text = """kind = "published"
+source = "A paper"
+quantity = "probe[call].mean_rtt_ms"
+printed = "200ms"
+as_published = { duration = "4s" }
+"""
+    file = written(tmp_path, claim(text))
+    (whole,) = asserted(file).plans
+    assert isinstance(whole.claim.rule, Published)
+    assert whole.claim.rule.rounding == pytest.approx(0.5)
+    (short,) = asserted(file, [Setting("duration", "2s")]).plans
+    assert isinstance(short.claim.rule, Preview)
+    (lack,) = short.claim.rule.shortfalls
+    assert lack.words == "duration 2 s, published 4 s"
+
+
+def test_where_nothing_is_random_print_is_held_against_an_ensemble(tmp_path: Path) -> None:
+    text = 'kind = "published"\nsource = "A paper"\nquantity = "probe[call].mean_rtt_ms"\n'
+    file = written(tmp_path, claim(text + 'printed = "200ms"'), jitter="")
+    claims = asserted(file)
+    rule = claims.plans[0].claim.rule
+    assert isinstance(rule, PublishedInEnsemble)
+    assert claims.replications == 39
+    (judged,) = check(claims, replications=3).judged
+    assert judged.verdict is Verdict.INCONCLUSIVE
+
+
+def test_agreement_needs_two_backends(tmp_path: Path) -> None:
+    text = 'kind = "agreement"\nquantity = "probe[call].mean_rtt_ms"'
+    (judged,) = run(tmp_path, text, 1).judged
+    assert judged.verdict is Verdict.NOT_TESTABLE
+    assert "--backend sim,kernel" in judged.note
+
+
+def test_a_calibration_needs_no_runs_and_counts_nowhere(tmp_path: Path) -> None:
+    text = 'kind = "calibration"\nparameter = "the load"\nvalue = 92\nused = "six quartiles"'
+    checked = run(tmp_path, text, 1)
+    assert checked.judged[0].verdict is Verdict.CALIBRATION
+    assert not checked.contradicted and not checked.undecided
+
+
+# --- errors --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "hint"),
+    [
+        ('kind = "equal"', "claim[0].kind", "equals"),
+        ('kind = "equals"\nquantity = "x"\nvalue = 1\nmargn = 1', "claim[0].margn", "margin"),
+        (
+            'kind = "equals"\nquantity = "probe[cal].mean_rtt_ms"\nvalue = "1ms"\nmargin = "1ms"',
+            "claim[0].quantity",
+            "probe[call].mean_rtt_ms",
+        ),
+        (
+            'kind = "equals"\nquantity = "flow[bulk].goodput_bps"\nvalue = "1mbit"\nmargin = "1%"',
+            "claim[0].quantity",
+            "flow[bulk-1].goodput_bps",
+        ),
+        (
+            'kind = "equals"\nquantity = "probe[call].mean_rtt"\nvalue = "1ms"\nmargin = "1ms"',
+            "claim[0].quantity",
+            "mean_rtt_ms",
+        ),
+        (
+            'kind = "equals"\nquantity = "probe[call].mean_rtt_ms"\nvalue = 20\nmargin = "1ms"',
+            "claim[0].value",
+            "20ms",
+        ),
+        (
+            'kind = "equals"\nquantity = "probe[call].mean_rtt_ms"\nvalue = "1ms"\nmargin = "-1ms"',
+            "claim[0].margin",
+            None,
+        ),
+        (
+            'kind = "published"\nquantity = "probe[call].mean_rtt_ms"\nprinted = "1ms"',
+            "claim[0].source",
+            None,
+        ),
+        (
+            'kind = "ordering"\nquantity = "probe[call].mean_rtt_ms"\nabove = { were = {} }',
+            "claim[0].above.were",
+            "where",
+        ),
+        (
+            'kind = "ordering"\nquantity = "probe[call].mean_rtt_ms"\nabove = "1ms"\n'
+            'where = { "links[isp->hom].qdisc" = "pie" }',
+            "claim[0].where: links[isp->hom]",
+            "isp->home",
+        ),
+        ('kind = "ordering"\nquantity = "probe[call].mean_rtt_ms"', "claim[0]", None),
+        (
+            'kind = "equivalent"\nquantity = "probe[call].loss_ratio"\n'
+            'to = { where = { duration = "3s" } }',
+            "claim[0].margin",
+            None,
+        ),
+        (
+            'kind = "check"\nquantity = "probe[call].mean_rtt_ms"\nvalue = "1ms"\nbecause = "so"\n'
+            'where = { duration = ["2s", "3s"] }',
+            "claim[0].where: duration",
+            None,
+        ),
+        (
+            'kind = "equals"\nquantity = "network.mean_completion_time_s"\nvalue = "1s"\n'
+            'margin = "1s"',
+            "claim[0].quantity",
+            None,
+        ),
+    ],
+)
+def test_a_wrong_claim_says_where_and_what(
+    tmp_path: Path, text: str, path: str, hint: str | None
+) -> None:
+    with pytest.raises(SpecError) as refused:
+        asserted(written(tmp_path, claim(text)))
+    assert refused.value.path == path
+    assert refused.value.hint == hint
+    assert refused.value.allowed
+
+
+def test_a_file_without_claims_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=r"\[\[claim\]\] tables"):
+        asserted(written(tmp_path, ""))
+
+
+def test_of_several_cells_where_has_to_choose_one(tmp_path: Path) -> None:
+    """As a sweep gives them."""
+    text = 'kind = "ordering"\nquantity = "probe[call].mean_rtt_ms"\nabove = "1ms"\n'
+    several = [Setting(QDISC, each) for each in ("pfifo", "pie")]
+    with pytest.raises(SpecError, match="leave one cell of 2"):
+        asserted(written(tmp_path, claim(text)), several)
+    chosen = written(tmp_path, claim(text + 'where = { "links[1].forward.qdisc" = "pie" }'))
+    (cell,) = asserted(chosen, several).cells
+    assert cell.label == "pie"
+    wrong = written(tmp_path, claim(text + f'where = {{ "{QDISC}" = "pie limit 9" }}'))
+    with pytest.raises(SpecError, match="a cell of the sweep"):
+        asserted(wrong, several)
+
+
+# --- a folder ------------------------------------------------------------------------------------
+
+KEPT_CLAIM = f"""kind = "ordering"
+quantity = "probe[call].mean_rtt_ms"
+where = {{ "{QDISC}" = "fq_codel" }}
+below = {{ where = {{ "{QDISC}" = "pfifo" }} }}
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    checked = run(folder, KEPT_CLAIM, 3)
+    files = bundle_files(checked, replications=3, precision=None)
+    write_report(check_report(checked, files), folder / "bundle")
+    return folder / "bundle"
+
+
+@pytest.fixture
+def bundle(made: Path, tmp_path: Path) -> Path:
+    """Elsewhere, as in a fresh clone."""
+    return Path(shutil.copytree(made, tmp_path / "bundle"))
+
+
+def again(folder: Path) -> Checked:
+    kept = read_bundle(folder)
+    return check(asserted(kept.description, kept.settings), replications=kept.replications)
+
+
+def test_a_folder_gives_what_it_keeps(bundle: Path) -> None:
+    found = same(read_bundle(bundle), again(bundle))
+    assert found.is_whole and found.runs == 6
+    results = json.loads((bundle / "results.json").read_text())
+    (values,) = [
+        each["values"]["probe[call].mean_rtt_ms"]
+        for each in results["runs"]
+        if each["cell"] == "line"
+    ]
+    assert len(values) == 3 and np.ptp(values) > 0
+
+
+def test_numbers_that_were_changed_are_found(bundle: Path) -> None:
+    path = bundle / "results.json"
+    content = json.loads(path.read_text())
+    content["runs"][0]["values"]["probe[call].mean_rtt_ms"][1] += 1e-9
+    path.write_text(json.dumps(content))
+    found = same(read_bundle(bundle), again(bundle))
+    assert not found.is_whole
+    assert found.differing == ("results.json was changed since it was written (replication 1)",)
+
+
+def test_a_description_that_was_changed_is_found(bundle: Path) -> None:
+    file = bundle / "experiment.toml"
+    file.write_text(file.read_text().replace('rate = "10mbit"', 'rate = "9mbit"'))
+    found = same(read_bundle(bundle), again(bundle))
+    assert len(found.differing) == 4  # two cells that are new, two that are gone
+    assert all("description changed" in each for each in found.differing)
+
+
+def test_another_verdict_and_another_number_are_found(bundle: Path) -> None:
+    claims = bundle / "claims.json"
+    claims.write_text(
+        claims.read_text().replace('"verdict": "reproduced"', '"verdict": "inconclusive"')
+    )
+    check_file = bundle / "check.json"
+    kept = json.loads(check_file.read_text())
+    kept["runs"][1]["digests"][2] = "0" * 64
+    check_file.write_text(json.dumps(kept))
+    found = same(read_bundle(bundle), again(bundle))
+    assert found.verdicts == ("claim-1 on sim: reproduced; kept is inconclusive",)
+    assert any("1 of 3 runs differ, first replication 2" in each for each in found.differing)
+
+
+@pytest.mark.parametrize("content", ["{}", "[", '{"format": 1}', '{"format": 2}', "[]"])
+def test_a_damaged_folder_is_refused(bundle: Path, content: str) -> None:
+    (bundle / "check.json").write_text(content)
+    with pytest.raises(SpecError, match=r"check\.json"):
+        read_bundle(bundle)
+
+
+def _quantity(path: str) -> Quantity:
+    return Quantity.parse(path)
