@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +31,8 @@ from dumbbell.compare.asserting.amounts import PURE, Scale
 from dumbbell.compare.asserting.bundle import bundle_files, read_bundle, same
 from dumbbell.compare.asserting.kinds import ORIGINS
 from dumbbell.compare.asserting.page import check_report
-from dumbbell.errors import SpecError
+from dumbbell.compare.executing import FailedTask, FinishedTask, Task, Threads
+from dumbbell.errors import RunError, SpecError
 from dumbbell.report import write_report
 from dumbbell.spec import Setting, claim_tables
 
@@ -306,6 +310,32 @@ def test_a_calibration_needs_no_runs_and_counts_nowhere(tmp_path: Path) -> None:
     checked = run(tmp_path, text, 1)
     assert checked.judged[0].verdict is Verdict.CALIBRATION
     assert not checked.contradicted and not checked.undecided
+
+
+@dataclass
+class Failing:
+    """Threads, on which every run of a cell fails whose description has a word in it."""
+
+    word: str
+    threads: Threads = field(default_factory=Threads)
+
+    def check(self, task: Task) -> None:
+        self.threads.check(task)
+
+    def run(self, tasks: Sequence[Task], **options: Any) -> Iterator[FinishedTask | FailedTask]:
+        for each in self.threads.run(tasks, **options):
+            fails = self.word in tasks[each.index].description
+            yield FailedTask(each.index, RunError("it broke")) if fails else each
+
+
+def test_what_a_failed_cell_would_have_told_is_not_testable(tmp_path: Path) -> None:
+    text = 'kind = "ordering"\nquantity = "probe[call].mean_rtt_ms"\nabove = "1ms"\n'
+    other = f'[[claim]]\nstatement = "And there"\n{text}where = {{ "{QDISC}" = "fq_codel" }}\n'
+    claims = asserted(written(tmp_path, claim(text) + other))
+    checked = check(claims, replications=3, executor=Failing('"fq_codel"'))
+    assert [each.verdict for each in checked.judged] == [Verdict.REPRODUCED, Verdict.NOT_TESTABLE]
+    assert "fq_codel has no runs on sim" in checked.judged[1].note
+    assert [str(each.error) for each in checked.comparison.failed] == ["it broke"]
 
 
 # --- errors --------------------------------------------------------------------------------------

@@ -1,0 +1,138 @@
+"""``dumbbell check``: tables, exit statuses, folders."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.programs
+
+Dumbbell = Callable[..., tuple[int, str, str]]
+
+LINE = """
+name = "line"
+duration = "4s"
+[[links]]
+a = "server"
+b = "home"
+delay = "10ms"
+forward = { rate = "10mbit" }
+[[flows]]
+name = "bulk"
+from = "server"
+to = "home"
+start_jitter = "200ms"
+source = { kind = "greedy" }
+[[probes]]
+name = "call"
+from = "home"
+to = "server"
+interval = "50ms"
+"""
+HOLDS = """
+[[claim]]
+id = "waits"
+kind = "ordering"
+statement = "A call waits behind a download"
+quantity = "probe[call].mean_rtt_ms"
+above = "20.1ms"
+"""
+FAILS = """
+[[claim]]
+id = "no-wait"
+kind = "ordering"
+statement = "It does not"
+quantity = "probe[call].mean_rtt_ms"
+below = "20ms"
+"""
+OPEN = """
+[[claim]]
+id = "both"
+kind = "agreement"
+statement = "Two backends agree"
+quantity = "probe[call].mean_rtt_ms"
+"""
+
+
+def written(folder: Path, *claims: str) -> str:
+    (folder / "line.toml").write_text(LINE + "".join(claims))
+    return "line.toml"
+
+
+def test_claims_that_hold(dumbbell: Dumbbell, tmp_path: Path) -> None:
+    code, out, _ = dumbbell("check", written(tmp_path, HOLDS), "--replications", "3", "--no-page")
+    assert code == 0
+    assert "line: 3 replications of one cell" in out
+    assert "✓ reproduced" in out
+    assert "contradicted" not in out
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_claim_that_is_contradicted_gives_1(dumbbell: Dumbbell, tmp_path: Path) -> None:
+    file = written(tmp_path, HOLDS, FAILS)
+    code, out, _ = dumbbell("check", file, "--replications", "3", "--no-page")
+    assert code == 1
+    assert "contradicted: no-wait" in out
+
+
+def test_what_is_open_gives_0_unless_strict(dumbbell: Dumbbell, tmp_path: Path) -> None:
+    arguments = ["check", written(tmp_path, HOLDS, OPEN), "--replications", "3", "--json"]
+    code, out, _ = dumbbell(*arguments)
+    assert code == 0
+    found = json.loads(out)
+    assert found["undecided"] == ["both"] and found["contradicted"] == []
+    assert [each["verdict"] for each in found["claims"]] == ["reproduced", "not testable"]
+    assert dumbbell(*arguments, "--strict")[0] == 1
+
+
+def test_a_wrong_claim_gives_2(dumbbell: Dumbbell, tmp_path: Path) -> None:
+    code, _, err = dumbbell("check", written(tmp_path, HOLDS.replace("20.1ms", "25")))
+    assert code == 2
+    assert "claim[0].above" in err and "a time with its unit" in err
+    code, _, err = dumbbell("check", written(tmp_path))
+    assert code == 2 and "[[claim]] tables" in err
+
+
+def test_run_leaves_claims_alone(dumbbell: Dumbbell, tmp_path: Path) -> None:
+    assert dumbbell("run", written(tmp_path, FAILS), "--no-page")[0] == 0
+
+
+def test_a_folder_is_run_again_anywhere(dumbbell: Dumbbell, tmp_path: Path) -> None:
+    file = written(tmp_path, HOLDS, FAILS)
+    code, out, _ = dumbbell("check", file, "--replications", "3", "--out", "kept")
+    assert code == 1 and "page: kept/index.html" in out
+    assert "A call waits behind a download" in (tmp_path / "kept" / "index.html").read_text()
+    shutil.move(tmp_path / "kept", tmp_path / "clone")
+    before = sorted(path.name for path in (tmp_path / "clone").iterdir())
+    # A claim that is contradicted, and is so again, is the same.
+    code, out, _ = dumbbell("check", "clone")
+    assert code == 0
+    assert "numbers: the same in all 3 runs, by their digests" in out
+    assert "verdicts: the same, all 2" in out
+    assert sorted(path.name for path in (tmp_path / "clone").iterdir()) == before
+    assert dumbbell("check", "clone", "--replications", "4")[0] == 2
+    description = tmp_path / "clone" / "experiment.toml"
+    description.write_text(description.read_text().replace('delay = "10ms"', 'delay = "11ms"'))
+    code, out, _ = dumbbell("check", "clone")
+    assert code == 1
+    assert "numbers: not those of the folder" in out
+    (tmp_path / "clone" / "check.json").unlink()
+    code, _, err = dumbbell("check", "clone")
+    assert code == 2 and "no bundle" in err
+
+
+def test_the_worked_example_is_a_preview_when_it_is_short(
+    dumbbell: Dumbbell, tmp_path: Path
+) -> None:
+    example = Path(__file__).parents[2] / "examples" / "bbr-and-random-loss.toml"
+    assert len(example.read_text().splitlines()) <= 120
+    arguments = ["check", str(example), "--set", "duration=1s", "--replications", "2", "--json"]
+    code, out, _ = dumbbell(*arguments)
+    assert code == 0
+    claims = json.loads(out)["claims"]
+    assert len(claims) == 6
+    assert {each["verdict"] for each in claims} == {"preview"}
