@@ -437,6 +437,34 @@ def test_of_several_cells_where_has_to_choose_one(tmp_path: Path) -> None:
         asserted(wrong, several)
 
 
+SWEEP = f"""
+[sweep]
+replications = 3
+"{QDISC}" = ["pfifo", "fq_codel"]
+"links[isp->home].rate" = ["5mbit", "10mbit"]
+"""
+
+
+def test_cells_of_a_sweep_are_chosen_by_their_settings(tmp_path: Path) -> None:
+    text = f"""kind = "ordering"
+quantity = "probe[call].mean_rtt_ms"
+where = {{ "{QDISC}" = "fq_codel", "links[1].rate" = ["5mbit", "10000kbit"] }}
+below = {{ where = {{ "{QDISC}" = "pfifo" }} }}
+"""
+    claims = asserted(written(tmp_path, SWEEP + claim(text)))
+    assert len(claims.cells) == 4
+    assert {len(cell.place) for cell in claims.cells} == {2}
+    (judged,) = check(claims, replications=3).judged
+    assert isinstance(judged.claim.rule, Direction)
+    assert judged.verdict is Verdict.REPRODUCED
+    with pytest.raises(SpecError, match="leave one cell of 2") as refused:
+        asserted(written(tmp_path, SWEEP + claim(text.replace(', "links[1].rate"', "} #"))))
+    assert refused.value.path == "claim[0].where"
+    with pytest.raises(SpecError, match="a cell of the sweep") as refused:
+        asserted(written(tmp_path, SWEEP + claim(text.replace('"fq_codel"', '"codel"'))))
+    assert refused.value.hint == "fq_codel"
+
+
 # --- a folder ------------------------------------------------------------------------------------
 
 KEPT_CLAIM = f"""kind = "ordering"

@@ -15,6 +15,7 @@ from dumbbell.compare.cells import Cell, FailedCell, cells_of
 from dumbbell.compare.comparison import REPLICATIONS, Comparison, compare
 from dumbbell.compare.ensemble import ensemble_for
 from dumbbell.compare.executing import Executor
+from dumbbell.compare.sweeps import has_sweep, sweep_of
 from dumbbell.errors import SpecError
 from dumbbell.spec import Setting
 from dumbbell.spec.claim_tables import CLAIM, Claims
@@ -46,6 +47,7 @@ class Asserted:
         plans: A claim each, with its rule.
         cells: What has to be run for them.
         failed: Cells of its sweep that cannot be described.
+        at_least: Replications of each cell, as its sweep says or by default.
     """
 
     file: Path
@@ -53,11 +55,12 @@ class Asserted:
     plans: tuple[Plan, ...]
     cells: tuple[Cell, ...]
     failed: tuple[FailedCell, ...] = ()
+    at_least: int = REPLICATIONS
 
     @property
     def replications(self) -> int:
-        """What the rules need, and `REPLICATIONS` at least."""
-        return max([REPLICATIONS, *(least_replications(each.claim.rule) for each in self.plans)])
+        """What the rules need, and `at_least`."""
+        return max([self.at_least, *(least_replications(each.claim.rule) for each in self.plans)])
 
 
 @dataclass(frozen=True)
@@ -103,18 +106,23 @@ def asserted(
         allowed = "[[claim]] tables: what is claimed of the experiment (docs/claims-of-your-own.md)"
         raise SpecError(CLAIM, "nothing", allowed)
     tables = Claims.read({CLAIM: document[CLAIM]}).claim
-    base, failed = cells_of([file], settings)
+    swept = sweep_of(file, settings) if has_sweep(document) else None
+    if swept is None:
+        base, failed = cells_of([file], settings)
+    else:
+        base, failed = [*swept.cells], [*swept.refused]
     source = f"claimed in {file.name}"
     # Which cells there are decides whether an ensemble stands in for randomness, and that decides
     # the rule of a printed number.
-    places = Cells(file, base, failed)
+    places = Cells(file, base, failed, is_sweep=swept is not None)
     Planning(places, None, source).plans(tables)
     ensemble = None
     if replications != 1:
         ensemble = ensemble_for({each.label: each.experiment for each in places.used})
     plans = Planning(places, ensemble, source).plans(tables)
     cells = places.used or tuple(base[:1])
-    return Asserted(file, tuple(settings), tuple(plans), cells, tuple(failed))
+    at_least = (swept.replications if swept is not None else None) or REPLICATIONS
+    return Asserted(file, tuple(settings), tuple(plans), cells, tuple(failed), at_least)
 
 
 def check(

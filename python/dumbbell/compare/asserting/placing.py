@@ -28,13 +28,20 @@ class Cells:
     they make another of it, so that a file with claims needs no sweep.
     """
 
-    def __init__(self, file: Path, base: Sequence[Cell], failed: Sequence[FailedCell] = ()) -> None:
-        """Of what a file describes, as `cells_of` gives it."""
+    def __init__(
+        self,
+        file: Path,
+        base: Sequence[Cell],
+        failed: Sequence[FailedCell] = (),
+        *,
+        is_sweep: bool = False,
+    ) -> None:
+        """Of what a file describes, as `cells_of` or `sweep_of` gives it."""
         document, self._folder = load(file)
         self._document = parted(document)[0]
         self._base = list(base)
         self._failed = list(failed)
-        self._is_sweep = len(base) + len(failed) > 1
+        self._is_sweep = is_sweep or len(base) + len(failed) > 1
         self._used: dict[str, Cell] = {}
 
     @property
