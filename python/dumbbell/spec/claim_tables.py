@@ -372,7 +372,7 @@ class Claims(SpecModel):
 
     claim: Annotated[Sequence[AnyClaim], AfterValidator(tuple)] = Field(
         default=(),
-        description="What is claimed of it; `dumbbell check` judges that.",
+        description="What is claimed of it; `dumbbell check FILE` judges that.",
         max_length=MOST_CLAIMS,
     )
 
