@@ -506,6 +506,28 @@ def test_a_folder_gives_what_it_keeps(bundle: Path) -> None:
     assert len(values) == 3 and np.ptp(values) > 0
 
 
+def test_a_folder_has_the_traces_of_its_description(tmp_path: Path) -> None:
+    (tmp_path / "trace.csv").write_text("time,bytes\n0,500\n0.5,500\n")
+    more = """
+[[flows]]
+name = "recorded"
+from = "server"
+to = "home"
+source = { kind = "replay", file = "trace.csv" }
+"""
+    text = 'kind = "ordering"\nquantity = "probe[call].mean_rtt_ms"\nabove = "1ms"\n'
+    checked = check(asserted(written(tmp_path, more + claim(text))), replications=1)
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    files = bundle_files(checked, replications=1, precision=None)
+    assert set(files) == {"experiment.toml", "check.json", "results.json", "trace.csv"}
+    for name, content in files.items():
+        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    found = same(read_bundle(folder), again(folder))
+    assert not found.differing
+    assert found.verdicts == ("claim-1 on sim: inconclusive; not among the folder's",)
+
+
 def test_numbers_that_were_changed_are_found(bundle: Path) -> None:
     path = bundle / "results.json"
     content = json.loads(path.read_text())
