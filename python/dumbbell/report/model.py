@@ -167,6 +167,8 @@ class Report:
         topologies: What was run, one per arm. Anything with ``resolved()`` may be turned into
             one by :meth:`Topology.of`.
         judged: Every claim with its verdict.
+        rules_file: The file that the rules stand in, where its author wrote them; empty of ours,
+            which are older than the runs.
         values: Tables of measured values.
         figures: In the order shown; the first also stands on the index page.
         loads: Asked against measured load.
@@ -185,6 +187,7 @@ class Report:
     source_url: str = ""
     topologies: Sequence[Topology] = ()
     judged: Sequence[Judged] = ()
+    rules_file: str = ""
     values: Sequence[ValueTable] = ()
     figures: Sequence[Figure] = ()
     loads: Sequence[LoadRow] = ()

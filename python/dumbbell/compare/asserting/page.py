@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from dumbbell.claims import counts_of, views_of
 from dumbbell.compare.asserting.asserted import Checked
@@ -29,6 +30,7 @@ def check_report(checked: Checked, files: Mapping[str, str | bytes]) -> Report:
         title=f"{name}: what is claimed of it",
         summary=summary(checked),
         judged=checked.judged,
+        rules_file=Path(checked.comparison.cells[0].source).name,
         files=dict(files),
     )
 
