@@ -19,7 +19,6 @@ from dumbbell.stats import StoppingPoint, StoppingRule
 from dumbbell.sweep import Progress, ProgressCallback
 from dumbbell.tables import Run
 
-
 MOST_TASKS = 4096
 """Given to an executor at a time: each member of an ensemble is a description of its own, and
 those of a hundred thousand runs would take a gigabyte."""
