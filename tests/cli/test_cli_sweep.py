@@ -66,7 +66,7 @@ def test_a_wrong_cell_is_reported_and_the_rest_is_run(dumbbell: Dumbbell, file: 
     code, out, err = dumbbell("run", file, "--no-page", *arguments)
     assert code == 1
     assert "2 cells" in out
-    assert "fq_codle, 5 ms and 1 more cells: links[1].qdisc: 'fq_codle'" in err
+    assert "fq_codle, 5 ms and 1 more cell: links[1].qdisc: 'fq_codle'" in err
     assert "did you mean 'fq_codel'?" in err
     again = next(each for each in err.splitlines() if "again: " in each)
     assert f"--set '{QDISC}=fq_codle' --set '{DELAY}=5ms'" in again

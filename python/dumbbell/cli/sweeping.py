@@ -47,7 +47,8 @@ def print_failed_cells(failed: Sequence[FailedCell]) -> None:
         alike.setdefault(str(each.error), []).append(each)
     for cells in list(alike.values())[:MOST_NAMED]:
         first = cells[0]
-        more = f" and {len(cells) - 1} more cells" if len(cells) > 1 else ""
+        n = len(cells) - 1
+        more = f" and {n} more cell{'s' if n > 1 else ''}" if n else ""
         print_error(first.error, of=f"{first.label}{more}: ")
         print(f"  again: {first.command}", file=sys.stderr)
     if len(alike) > MOST_NAMED:
