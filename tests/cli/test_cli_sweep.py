@@ -87,7 +87,7 @@ def test_a_cell_that_fails_in_running_costs_itself(dumbbell: Dumbbell, file: str
 
 
 def test_cells_that_are_not_precise_enough_are_named(dumbbell: Dumbbell, file: str) -> None:
-    code, out, err = dumbbell(
+    code, out, _ = dumbbell(
         "run", file, "--json", "--precision", "0.00001", "--set", f"{DELAY}=5ms",
         "--set", "duration=600ms",
     )  # fmt: skip

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from dumbbell.compare import Comparison, Outcome, Sweep, sentences, sweep_of
+from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.sweep_page import runs_frame
 from dumbbell.compare.sweep_plans import HeatMap, Lines, Pareto, better_sign
-from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.sweeps import MOST_CELLS
 from dumbbell.errors import SpecError
 from dumbbell.spec import Setting
