@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 
 from dumbbell.backends import get_backend
 from dumbbell.cli.memory import memory_bytes
-from dumbbell.cli.planning import Document, Planned, is_comparison, planned_of
+from dumbbell.cli.planning import Document, Planned, is_comparison, planned_of, single
 from dumbbell.cli.waiting import say_if_pipe
 from dumbbell.errors import EXIT_DONE, SpecError
 from dumbbell.spec import Setting
@@ -79,7 +79,7 @@ def run_asked(asked: Asked, console: Console) -> int:
             return _dry_run(asked, planned, may_use_bytes, console)
         return compare_files(asked, planned, may_use_bytes, console)
     if asked.dry_run:
-        planned = replace(planned_of(asked, settings, documents), replications=1)
+        planned = single(asked, settings, documents[0])
         return _dry_run(asked, planned, may_use_bytes, console)
     from dumbbell.cli.running import run_file
 

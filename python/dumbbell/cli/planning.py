@@ -78,6 +78,19 @@ class Planned:
     figures: Sequence[Plan] = ()
 
 
+def single(asked: Asked, settings: Sequence[Setting], document: Document) -> Planned:
+    """The one run of a file, with what it asks left out.
+
+    Raises:
+        SpecError: It describes no experiment.
+    """
+    from dumbbell.compare import Cell
+
+    experiment = document.experiment(settings)
+    cell = Cell(experiment.name, experiment, tuple(settings), str(asked.files[0]))
+    return Planned([cell], [], 1, None)
+
+
 def is_comparison(asked: Asked, settings: Sequence[Setting], documents: Sequence[Document]) -> bool:
     """Whether there is more than one run to be made."""
     sweeps = any("sweep" in each.table for each in documents) and asked.replication is None

@@ -47,7 +47,8 @@ def print_failed_cells(failed: Sequence[FailedCell]) -> None:
         alike.setdefault(str(each.error), []).append(each)
     for cells in list(alike.values())[:MOST_NAMED]:
         first = cells[0]
-        more = f" and {len(cells) - 1} more cells" if len(cells) > 1 else ""
+        n = len(cells) - 1
+        more = f" and {n} more cell{'s' if n > 1 else ''}" if n else ""
         print_error(first.error, of=f"{first.label}{more}: ")
         print(f"  again: {first.command}", file=sys.stderr)
     if len(alike) > MOST_NAMED:
@@ -66,7 +67,13 @@ def _print_cells(found: Comparison, grid: Grid, backend: str, console: Console) 
         *(f"{grid.axes[number].name}\n{grid.axes[number].unit}".rstrip() for number in varied),
         *(_headed(quantity) for quantity in found.quantities),
     ]
-    rows = [_row(found, grid, varied, each, backend, marks) for each in cells[:MOST_ROWS]]
+    rows = [
+        [
+            *(grid.axes[number].labels[each.place[number]] for number in varied),
+            *_row(found, each, backend, marks),
+        ]
+        for each in cells[:MOST_ROWS]
+    ]
     if len(found.backends) > 1:
         console.print(Text(backend, style="bold"))
     left = [not grid.axes[number].is_numeric for number in varied]
@@ -76,14 +83,9 @@ def _print_cells(found: Comparison, grid: Grid, backend: str, console: Console) 
 
 
 def _row(
-    found: Comparison,
-    grid: Grid,
-    varied: Sequence[int],
-    cell: Cell,
-    backend: str,
-    marks: dict[tuple[Quantity, str], str],
+    found: Comparison, cell: Cell, backend: str, marks: dict[tuple[Quantity, str], str]
 ) -> list[str]:
-    values = [grid.axes[number].labels[cell.place[number]] for number in varied]
+    values = []
     for quantity in found.quantities:
         text = measured_text(quantity, found.measured(quantity, cell.label, backend))
         # A space where others have a mark, so that the numbers stand below each other.

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dumbbell.compare.axes import Axis, Grid
     from dumbbell.compare.cells import Cell, FailedCell, cells_of
     from dumbbell.compare.comparison import Comparison, compare
     from dumbbell.compare.ensemble import Ensemble, ensemble_for
@@ -29,10 +30,12 @@ if TYPE_CHECKING:
     from dumbbell.compare.replicating import Arm, Replicates
     from dumbbell.compare.rows import shown_rows
     from dumbbell.compare.summary import Summary, equal_flows, summary_of
+    from dumbbell.compare.sweeps import Sweep, sweep_of
     from dumbbell.compare.words import sentences
 
 _MODULE_OF = {
     "Arm": "replicating",
+    "Axis": "axes",
     "BackendAgreement": "judging",
     "Basis": "judging",
     "Cell": "cells",
@@ -40,6 +43,7 @@ _MODULE_OF = {
     "Difference": "judging",
     "Ensemble": "ensemble",
     "FailedCell": "cells",
+    "Grid": "axes",
     "MEASURES": "measures",
     "Measure": "measures",
     "Measured": "judging",
@@ -49,6 +53,7 @@ _MODULE_OF = {
     "Replicates": "replicating",
     "Scale": "measures",
     "Summary": "summary",
+    "Sweep": "sweeps",
     "cells_of": "cells",
     "compare": "comparison",
     "ensemble_for": "ensemble",
@@ -57,11 +62,13 @@ _MODULE_OF = {
     "sentences": "words",
     "shown_rows": "rows",
     "summary_of": "summary",
+    "sweep_of": "sweeps",
 }
 
 __all__ = [
     "MEASURES",
     "Arm",
+    "Axis",
     "BackendAgreement",
     "Basis",
     "Cell",
@@ -69,6 +76,7 @@ __all__ = [
     "Difference",
     "Ensemble",
     "FailedCell",
+    "Grid",
     "Measure",
     "Measured",
     "Of",
@@ -77,6 +85,7 @@ __all__ = [
     "Replicates",
     "Scale",
     "Summary",
+    "Sweep",
     "cells_of",
     "compare",
     "ensemble_for",
@@ -85,6 +94,7 @@ __all__ = [
     "sentences",
     "shown_rows",
     "summary_of",
+    "sweep_of",
 ]
 
 

@@ -202,22 +202,22 @@ def _are_far_apart(coordinates: Sequence[Coordinate]) -> bool:
 _NUMBERS: Sequence[tuple[re.Pattern[str], Callable[[str], float], Sequence[tuple[str, float]]]] = (
     (
         re.compile(r"(ns|us|usecs?|ms|msecs?|s|secs?)$"),
-        lambda text: units.parse_time_ns(text),
+        units.parse_time_ns,
         (("s", 1e9), ("ms", 1e6), ("µs", 1e3)),
     ),
     (
         re.compile(r"pps$"),
-        lambda text: units.parse_packet_rate_pps(text),
+        units.parse_packet_rate_pps,
         (("packets/s", 1.0),),
     ),
     (
         re.compile(r"(bit|bps)$", re.IGNORECASE),
-        lambda text: units.parse_rate_bps(text),
+        units.parse_rate_bps,
         (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3), ("bit/s", 1.0)),
     ),
     (
         re.compile(r"(b|k|m|g)$", re.IGNORECASE),
-        lambda text: units.parse_size_bytes(text),
+        units.parse_size_bytes,
         (("bytes", 1.0),),
     ),
 )

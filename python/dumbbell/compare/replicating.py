@@ -19,6 +19,10 @@ from dumbbell.stats import StoppingPoint, StoppingRule
 from dumbbell.sweep import Progress, ProgressCallback
 from dumbbell.tables import Run
 
+MOST_TASKS = 4096
+"""Given to an executor at a time: each member of an ensemble is a description of its own, and
+those of a hundred thousand runs would take a gigabyte."""
+
 
 @dataclass(frozen=True, slots=True)
 class Arm:
@@ -200,6 +204,12 @@ class Replicating:
         # Replication after replication, so that what was stopped has pairs.
         places = [(arm, replication) for replication in range(begun, look) for arm in arms]
         places.sort(key=lambda place: self._backends.index(place[0].arm.backend))
+        for first in range(0, len(places), MOST_TASKS):
+            self._run_some(places[first : first + MOST_TASKS], look)
+            if self._is_cancelled or self.interrupted:
+                return
+
+    def _run_some(self, places: Sequence[tuple[_Arm, int]], look: int) -> None:
         tasks = [self._task(arm, replication) for arm, replication in places]
         done = self._executor.run(tasks, cancel=self._cancel, on_progress=self._tell(look))
         try:

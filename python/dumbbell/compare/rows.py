@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from dumbbell.compare.measures import Of
 from dumbbell.compare.quantity import Quantity
@@ -103,5 +103,6 @@ def _with_transfers(summary: Summary) -> set[str]:
 
 
 def _is_waited_in(queue: str, summary: Summary) -> bool:
-    numbers: Mapping[str, float] = summary.of(Of.QUEUE, queue)
-    return numbers["sojourn_p99_s"] >= SHORTEST_SOJOURN_S or numbers["loss_ratio"] > 0
+    values = summary.values
+    sojourn_s = values[Quantity(Of.QUEUE, queue, "sojourn_p99_s")]
+    return sojourn_s >= SHORTEST_SOJOURN_S or values[Quantity(Of.QUEUE, queue, "loss_ratio")] > 0

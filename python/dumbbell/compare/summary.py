@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,7 +24,7 @@ _MEMBER = re.compile(r"(?P<base>.+)-(?P<number>[1-9][0-9]*)")
 _TRANSFERS = frozenset({"sized", "closed_loop", "arrivals"})
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Summary:
     """The numbers of a run.
 
@@ -38,10 +38,10 @@ class Summary:
     numbers: Floats
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    @cached_property
+    @property
     def values(self) -> Mapping[Quantity, float]:
-        """Quantity to number."""
-        return dict(zip(self.quantities, self.numbers.tolist(), strict=True))
+        """Quantity to number; a view, which holds nothing of its own."""
+        return _Values(_places(self.quantities), self.numbers)
 
     def __getitem__(self, quantity: Quantity | str) -> float:
         """A number by its quantity or path.
@@ -62,11 +62,47 @@ class Summary:
 
     def of(self, of: Of, name: str = "") -> dict[str, float]:
         """Measure to number, of one flow, group, queue or probe, or of the network."""
+        values = self.values
         return {
-            quantity.metric: value
-            for quantity, value in self.values.items()
+            quantity.metric: values[quantity]
+            for quantity in self.quantities
             if quantity.of is of and quantity.name == name
         }
+
+
+class _Values(Mapping[Quantity, float]):
+    """Numbers by quantity: a hundred thousand summaries keep no dictionaries."""
+
+    __slots__ = ("_numbers", "_places")
+
+    def __init__(self, places: Mapping[Quantity, int], numbers: Floats) -> None:
+        self._places, self._numbers = places, numbers
+
+    def __getitem__(self, quantity: Quantity) -> float:
+        return float(self._numbers[self._places[quantity]])
+
+    def __iter__(self) -> Iterator[Quantity]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+_known_places: dict[int, tuple[tuple[Quantity, ...], dict[Quantity, int]]] = {}
+"""By identity: to hash a hundred quantities for each number of each run takes too long."""
+_MOST_KNOWN = 256
+
+
+def _places(quantities: tuple[Quantity, ...]) -> dict[Quantity, int]:
+    known = _known_places.get(id(quantities))
+    if known is not None and known[0] is quantities:
+        return known[1]
+    if len(_known_places) >= _MOST_KNOWN:
+        _known_places.clear()
+    places = {quantity: index for index, quantity in enumerate(quantities)}
+    # What is kept with its identity cannot be replaced by another object of the same one.
+    _known_places[id(quantities)] = (quantities, places)
+    return places
 
 
 def summary_of(run: Run) -> Summary:
@@ -83,17 +119,20 @@ def summary_of(run: Run) -> Summary:
     described = Resolved(run.spec)
     found = dict(_numbers(run, described))
     names = run.flow_names
-    groups = {
-        name: tuple(names[index] for index in members)
+    groups = tuple(
+        (name, tuple(names[index] for index in members))
         for name, members in equal_flows(described.mapping).items()
-    }
-    return Summary(_shared(tuple(found)), np.array([*found.values()], dtype=np.float64), groups)
+    )
+    quantities, of_names = _shared(tuple(found), groups)
+    return Summary(quantities, np.array([*found.values()], dtype=np.float64), of_names)
 
 
 @lru_cache(maxsize=64)
-def _shared(quantities: tuple[Quantity, ...]) -> tuple[Quantity, ...]:
+def _shared(
+    quantities: tuple[Quantity, ...], groups: tuple[tuple[str, tuple[str, ...]], ...]
+) -> tuple[tuple[Quantity, ...], Mapping[str, tuple[str, ...]]]:
     """One object for equal ones: a hundred thousand summaries keep numbers only."""
-    return quantities
+    return quantities, dict(groups)
 
 
 def equal_flows(spec: Mapping[str, Any]) -> dict[str, list[int]]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import altair as alt
 import polars as pl
@@ -21,7 +22,7 @@ MOST_LABELS = 12
 _LOG = alt.Scale(type="log", padding=10, nice=False)
 _MARKS = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 _GAP = 24
-_SEQUENTIAL = "viridis"
+_SEQUENTIAL: Final = "viridis"
 """Even in lightness, and told apart by people with any colour vision (Smith and van der Walt)."""
 
 
@@ -265,8 +266,6 @@ def _of_steps(axis: Axis) -> alt.Axis:
 
 def _are_light(values: Sequence[float], *, is_log: bool) -> list[bool]:
     """Whether black can be read on the colour of each value: the upper part of the scheme."""
-    import math
-
     on_scale = [math.log(each) if is_log else each for each in values]
     low, high = min(on_scale), max(on_scale)
     return [high > low and (each - low) / (high - low) > 0.55 for each in on_scale]
@@ -286,11 +285,14 @@ def _in_panels(
 ) -> alt.LayerChart | alt.FacetChart:
     """One view, or one for each panel, on common scales."""
     if not panels:
-        chart: alt.LayerChart = alt.layer(*layers).properties(width=FIGURE_WIDTH, height=height)
+        whole: alt.LayerChart = alt.LayerChart(layer=list(layers))
+        chart: alt.LayerChart = whole.properties(width=FIGURE_WIDTH, height=height)
         return chart
     columns = _columns(len(panels))
     width = (FIGURE_WIDTH - _GAP * (columns - 1)) // columns
-    small = alt.layer(*layers).properties(width=width, height=min(height, round(ratio * width)))
+    small: Any = alt.layer(*layers).properties(
+        width=width, height=min(height, round(ratio * width))
+    )
     faceted: alt.FacetChart = small.facet(
         facet=alt.Facet(
             "panel:N",

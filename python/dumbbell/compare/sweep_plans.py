@@ -174,7 +174,7 @@ class _Asked:
             )  # fmt: skip
         x_axis = self._needed("x")
         if table.kind == "heatmap":
-            plan: Plan = HeatMap(
+            plan: Lines | HeatMap = HeatMap(
                 x=x_axis, y=self._needed("y"), shown=self._quantity("colour"),
                 **common, where=where, title=title,
             )  # fmt: skip

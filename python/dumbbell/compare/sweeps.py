@@ -197,9 +197,9 @@ def _grid(table: SweepTable, dimensions: Sequence[Sequence[Axis]], axes: Sequenc
     bare = Grid(tuple(axes), shape, quantities=tuple(quantities))
     words = [number for number, axis in enumerate(axes) if not axis.is_numeric]
     along = words[0] if words else 0
-    swept = {path for path in (*table.crossed, *(p for each in table.zipped for p in each))}
-    if table.compare is not None and not (
-        table.compare in swept and table.compare not in {axis.path for axis in axes}
-    ):
+    there = {axis.path for axis in axes}
+    swept = {*table.crossed, *(path for each in table.zipped for path in each)}
+    # Along a parameter that the command line gave one value nothing can be compared.
+    if table.compare is not None and table.compare not in swept - there:
         along = bare.number(table.compare, "sweep.compare")
     return Grid(tuple(axes), shape, along, tuple(quantities))

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from functools import partial
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
@@ -24,6 +25,7 @@ _MOST_FIGURES = 50
 _NUMBER = re.compile(r"\s*(?P<number>[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*(?P<unit>[A-Za-z]*)\s*")
 _A_LIST = "a list of values, such as [1, 2, 5], or a table with `values` or `from`, `to`, `steps`"
 
+_T = TypeVar("_T")
 Word = Annotated[str, Field(min_length=1, max_length=80)]
 Place = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -93,13 +95,15 @@ class AxisTable(SpecModel):
         else:
             found = [low + (high - low) * share for share in shares]
         found[0], found[-1] = low, high
-        # A range of whole numbers has whole ones, where its distances are whole or a matter of taste.
+        # A range of whole numbers has whole ones, but where its equal distances are not.
         ends_are_whole = isinstance(self.from_, int) and isinstance(self.to, int)
         whole = ends_are_whole and (self.scale == "log" or not (high - low) % (self.steps - 1))
-        numbers = [round(each) if whole else float(f"{each:.4g}") for each in found]
+        # Equal ratios give numbers without end, of which nobody wants all digits.
+        digits = 4 if self.scale == "log" else 10
+        numbers = [round(each) if whole else float(f"{each:.{digits}g}") for each in found]
         if len(set(numbers)) < len(numbers):
             raise Refused(self.steps, "so few that the values differ", path="steps")
-        return [f"{each:g}{unit}" for each in numbers] if unit else list(numbers)
+        return [f"{each:.10g}{unit}" for each in numbers] if unit else list(numbers)
 
 
 def _end(value: int | float | str, key: str) -> tuple[float, str]:
@@ -171,7 +175,8 @@ class SweepTable:
         """
         if not isinstance(data, Mapping):
             raise SpecError("sweep", shown(data), "one table, [sweep]")
-        plain = {key: data[key] for key in _Plain.keys() if key in data}
+        known = _Plain.keys()
+        plain = {key: data[key] for key in known if key in data}
         paths = {key: value for key, value in data.items() if key not in plain and key != "zip"}
         keys = _within("sweep", lambda: _Plain.read(plain))
         crossed = {path: _axis(path, value, ("sweep",)) for path, value in paths.items()}
@@ -271,7 +276,7 @@ def read_figures(data: object) -> tuple[FigureTable, ...]:
         allowed = f"at most {_MOST_FIGURES} tables of their own, [[figure]]"
         raise SpecError("figure", shown(data), allowed)
     return tuple(
-        _within(f"figure[{number}]", lambda each=each: FigureTable.read(each))  # type: ignore[misc]
+        _within(f"figure[{number}]", partial(FigureTable.read, each))
         for number, each in enumerate(data)
     )
 
@@ -311,7 +316,7 @@ def _given(where: str, path: str, table: AxisTable) -> list[Any]:
     return _within(joined(where, path), table.given)
 
 
-def _within(where: str, make: Any) -> Any:
+def _within(where: str, make: Callable[[], _T]) -> _T:
     """What ``make`` gives; its errors say where in the file."""
     try:
         return make()
