@@ -21,17 +21,19 @@ def run_id_of(key: Digest) -> str:
     return key.hex()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class CellName:
     """What a person asked for when a run was made: what results are listed and forgotten by.
 
     Attributes:
         experiment: Its name.
         settings: Path to value, as text, of what was put in place of the file's.
+        is_ensemble: Whether its runs are members of an ensemble, and no replications.
     """
 
     experiment: str
     settings: tuple[tuple[str, str], ...] = ()
+    is_ensemble: bool = False
 
     @property
     def by_path(self) -> Mapping[str, str]:

@@ -112,8 +112,8 @@ class Reader:
             with named_errors(file.path):
                 if file.database.execute(
                     "SELECT 1 FROM asked JOIN cells ON cells.id = asked.cell "
-                    "WHERE key = ? AND experiment = ? AND settings = ?",
-                    (key, cell.experiment, settings),
+                    "WHERE key = ? AND experiment = ? AND settings = ? AND is_ensemble = ?",
+                    (key, cell.experiment, settings, int(cell.is_ensemble)),
                 ).fetchone():
                     return True
         return False
@@ -156,7 +156,7 @@ class Reader:
         }
         yield from sorted(
             found,
-            key=lambda x: (x.cell.experiment, x.cell.settings, x.backend, x.replication, x.key),
+            key=lambda x: (x.cell, x.backend, x.replication, x.key),
         )
 
     def _runs(self) -> dict[Digest, tuple[str, int, str, int]]:
@@ -197,8 +197,10 @@ class Reader:
 
 def _asked(file: _File) -> Iterator[tuple[Digest, CellName]]:
     with named_errors(file.path):
-        rows = file.database.execute("SELECT id, experiment, settings FROM cells").fetchall()
-    cells = {number: _cell(experiment, text, file.path) for number, experiment, text in rows}
+        rows = file.database.execute(
+            "SELECT id, experiment, settings, is_ensemble FROM cells"
+        ).fetchall()
+    cells = {number: _cell(name, text, is_of, file.path) for number, name, text, is_of in rows}
     with named_errors(file.path):
         for key, number in file.database.execute("SELECT key, cell FROM asked"):
             if type(key) is not bytes or len(key) != DIGEST_BYTES or number not in cells:
@@ -206,11 +208,11 @@ def _asked(file: _File) -> Iterator[tuple[Digest, CellName]]:
             yield key, cells[number]
 
 
-def _cell(experiment: object, text: object, path: Path) -> CellName:
+def _cell(experiment: object, text: object, is_ensemble: object, path: Path) -> CellName:
     settings = _mapping(text, path, "a cell's settings")
     if not isinstance(experiment, str) or not all(isinstance(x, str) for x in settings.values()):
         raise corrupt(path, f"a cell {str(experiment)[:40]!r} whose settings are no texts")
-    return CellName(experiment, tuple(settings.items()))
+    return CellName(experiment, tuple(settings.items()), bool(is_ensemble))
 
 
 def _kept(row: tuple[object, object], path: Path) -> KeptTables:

@@ -36,7 +36,8 @@ CREATE TABLE cells (
     id INTEGER PRIMARY KEY,
     experiment TEXT NOT NULL,
     settings TEXT NOT NULL,
-    UNIQUE (experiment, settings)
+    is_ensemble INTEGER NOT NULL,
+    UNIQUE (experiment, settings, is_ensemble)
 )""",
     # Which cells a run is of; it may be in another file of the same store.
     "asked": """\

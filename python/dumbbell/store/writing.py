@@ -240,13 +240,16 @@ class Writer:
 
     def _cell(self, cell: CellName) -> int:
         if cell not in self._cells:
-            names = cell.experiment, _json(dict(cell.settings))
+            names = cell.experiment, _json(dict(cell.settings)), int(cell.is_ensemble)
             self._database.execute(
-                "INSERT OR IGNORE INTO cells (experiment, settings) VALUES (?, ?)", names
+                "INSERT OR IGNORE INTO cells (experiment, settings, is_ensemble) VALUES (?, ?, ?)",
+                names,
             )
             self._cells[cell] = _only(
                 self._database.execute(
-                    "SELECT id FROM cells WHERE experiment = ? AND settings = ?", names
+                    "SELECT id FROM cells "
+                    "WHERE experiment = ? AND settings = ? AND is_ensemble = ?",
+                    names,
                 )
             )
         return self._cells[cell]
