@@ -135,6 +135,13 @@ def test_forgetting_takes_what_nobody_else_asked_for(tmp_path: Path) -> None:
         assert key_of(1) not in reader and key_of(3) not in reader
 
 
+def test_forgetting_gives_room_back(tmp_path: Path) -> None:
+    store = filled(tmp_path, *range(3000))
+    before = (tmp_path / "runs.sqlite").stat().st_size
+    store.forget("line")
+    assert (tmp_path / "runs.sqlite").stat().st_size < before / 4
+
+
 def test_a_writer_notices_what_another_process_forgot(tmp_path: Path) -> None:
     store = Store(tmp_path)
     with store.writer() as writer:

@@ -124,7 +124,7 @@ def export_command(
         if file.suffix == ".csv":
             table.write_csv(stream)
         elif file.suffix == ".json":
-            table.write_json(stream)
+            stream.write(table.write_json().encode())
         else:
             table.write_parquet(stream)
     print(f"{file}: {table.height} runs")
@@ -138,13 +138,16 @@ def forget_command(
     store: Folder = None,
 ) -> None:
     """Remove all runs of an experiment, by its name; what was never named stays."""
-    from dumbbell.compare.results import Selection, selected
+    from dumbbell.spec.refusal import nearest, one_of
 
     place = _store(store or context.obj)
-    # All or none: a name that is mistyped removes nothing of the others.
+    with place.reader() as reader:
+        known = sorted({each.cell.experiment for each in reader.listed()})
+    # All or none: where one name is mistyped the others stay too.
     for name in names:
-        if not selected(place, Selection(name)):
-            raise SpecError("NAME", name, f"an experiment in {place.folder}, which has none")
+        if name not in known:
+            allowed = one_of(known) if known else f"nothing: {place.folder} has no runs"
+            raise SpecError("NAME", name, allowed, nearest(name, known))
     for name in dict.fromkeys(names):
         print(f"{name}: {place.forget(name)} runs forgotten")
 

@@ -153,5 +153,6 @@ def _forget(file: Path, experiment: str, gone: set[Digest]) -> None:
         database.execute("COMMIT")
         # The disk gets its room back, unless another process has the file open just now.
         database.execute("PRAGMA busy_timeout = 0")
+        database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 1)  # VACUUM makes a file of its own
         with contextlib.suppress(sqlite3.OperationalError):
             database.execute("VACUUM")
