@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import sqlite3
@@ -68,14 +69,20 @@ def _name(new: Path, file: Path) -> None:
 
 def _fill(file: Path, *, shared: bool) -> None:
     with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as database:
-        # Kept in the file: whoever opens it uses the same.
-        database.execute(f"PRAGMA journal_mode = {'DELETE' if shared else 'WAL'}")
+        # With a rollback journal, so that all of it is in the file: of a write-ahead log it is not
+        # said where the disk is too full to take it over.
+        database.execute("PRAGMA journal_mode = DELETE")
         database.execute("BEGIN IMMEDIATE")
         database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         for sql in TABLES.values():
             database.execute(sql)
         database.execute("COMMIT")
+        if not shared:
+            # Kept in the file: whoever opens it uses the same.
+            database.execute("PRAGMA journal_mode = WAL")
+    if file.with_name(f"{file.name}-wal").exists():
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(file))
 
 
 def open_to_write(file: Path) -> sqlite3.Connection:
