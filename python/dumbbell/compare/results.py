@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,6 +21,8 @@ from dumbbell.store import CellName, Listed, Store, run_id_of
 
 if TYPE_CHECKING:
     import polars as pl
+
+_NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +178,7 @@ def pivot(
             is_ensemble,
             measured(np.array(found), quantity.measure.scale, is_ensemble=is_ensemble),
         )
-        for (where, backend, is_ensemble), found in sorted(values.items())
+        for (where, backend, is_ensemble), found in sorted(values.items(), key=_by_size)
     ]
 
 
@@ -226,6 +229,18 @@ def _described(runs: Sequence[Listed], paths: Sequence[str]) -> dict[str, pl.Ser
             for path in paths
         },
     }
+
+
+def _by_size(
+    item: tuple[tuple[tuple[str, ...], str, bool], object],
+) -> tuple[list[tuple[str, float]], str, bool]:
+    """Values in the order of their numbers, unit by unit, for who reads the rows."""
+    (values, backend, is_ensemble), _ = item
+    sizes = []
+    for value in values:
+        number = _NUMBER.match(value)
+        sizes.append((value[number.end() :], float(number[0])) if number else (value, 0.0))
+    return sizes, backend, is_ensemble
 
 
 def _check_pivot(runs: Sequence[Listed], by: Sequence[str]) -> None:

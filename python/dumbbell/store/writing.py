@@ -76,14 +76,14 @@ class Writer:
         """Close it."""
         self.close()
 
-    def add(self, content: Content) -> None:
-        """Keep a run; one that is there already stays as it is.
+    def add(self, content: Content, *cells: CellName) -> None:
+        """Keep a run, and what asked for it; one that is there already stays as it is.
 
         Raises:
             OSError: An earlier one could not be written: the disk is full.
             StoreError: Nor for another reason.
         """
-        self._put(content)
+        self._put(content, *(_Asked(content.key, cell) for cell in cells))
 
     def ask(self, key: Digest, cell: CellName) -> None:
         """Keep what a person asked for when they got a run.
@@ -126,17 +126,18 @@ class Writer:
                 self._thread.join()
             self._database.close()
 
-    def _put(self, what: Content | _Asked) -> None:
+    def _put(self, *what: Content | _Asked) -> None:
         self._raise()
         now = int(time.time())
         if not self._commit_after_s:
-            self._commit([(what, now)])
+            self._commit([(each, now) for each in what])
             return
         with self._changed:
             while len(self._waiting) >= _MOST_WAITING and self._error is None:
                 self._changed.wait()
-            self._waiting.append((what, now))
-            if len(self._waiting) in (1, _MOST_WAITING):
+            was_idle = not self._waiting
+            self._waiting.extend((each, now) for each in what)
+            if was_idle or len(self._waiting) >= _MOST_WAITING:
                 self._changed.notify_all()
 
     def _raise(self) -> None:

@@ -249,9 +249,9 @@ class Stored:
         task, version = work.tasks[places[0]], work.identities[places[0]][1]
         numbers = self._layouts.numbers(each.summary)
         content = Content(key, task.backend, task.replication, version, numbers)
-        writer.add(replace(content, run=_tables(each.run)) if self._keep_tables else content)
-        for index in places:
-            writer.ask(key, self._cell(work.tasks[index]))
+        if self._keep_tables:
+            content = replace(content, run=_tables(each.run))
+        writer.add(content, *(self._cell(work.tasks[index]) for index in places))
 
     def _of_others(
         self,
@@ -347,8 +347,7 @@ def keep_run(
     numbers = Layouts().numbers(summary)
     content = Content(key, task.backend, task.replication, version, numbers)
     with store.writer() as writer:
-        writer.add(replace(content, run=_tables(run)) if keep_tables else content)
-        writer.ask(key, name)
+        writer.add(replace(content, run=_tables(run)) if keep_tables else content, name)
 
 
 def _tables(run: Run | None) -> Run | None:
