@@ -94,6 +94,27 @@ def test_whatever_decides_a_result_is_in_its_key(
     assert keys.of(task)[0] != keys.of(replace(task, **changes))[0]  # type: ignore[arg-type]
 
 
+def test_what_a_backend_runs_is_in_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Backend:
+        def __init__(self, **versions: str) -> None:
+            self._versions = versions
+
+        def versions(self, spec: object) -> dict[str, str]:
+            return self._versions
+
+    (cell,) = line_cells(tmp_path)
+    task = Task(cell.experiment.resolved_json(), 0, "kernel")
+
+    def key(**versions: str) -> bytes:
+        monkeypatch.setattr(identity, "get_backend", lambda name: Backend(**versions))
+        return identity.Identities().of(task)[0]
+
+    same = key(kernel_sha256="1", guest_sha256="2", guest_confined_by="landlock")
+    assert same == key(kernel_sha256="1", guest_sha256="2", guest_confined_by="nothing")
+    assert same != key(kernel_sha256="0", guest_sha256="2")
+    assert same != key(kernel_sha256="1", guest_sha256="0")
+
+
 def test_other_code_has_other_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (cell,) = line_cells(tmp_path)
     task = Task(cell.experiment.resolved_json(), 0, "sim")
