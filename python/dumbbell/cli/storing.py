@@ -138,6 +138,7 @@ def stored_run(
     kept = kept_run(store, asked)
     if kept is not None:
         return kept, summary_of(kept)
+    store.check()  # before a long run, not after it
     run = made()
     summary = summary_of(run)
     name = named(experiment, settings)

@@ -80,6 +80,10 @@ class Store:
         self._segments = Segments(self.folder / TABLES_FOLDER)
 
     @property
+    def _own_file(self) -> Path:
+        return self.folder / (OWN_FILE if self.shard is None else self.shard.file)
+
+    @property
     def files(self) -> Sequence[Path]:
         """Those that are there."""
         own = self.folder / OWN_FILE
@@ -103,9 +107,19 @@ class Store:
             StoreError: It cannot be written, or its file is no store.
             OSError: The disk is full.
         """
-        file = self.folder / (OWN_FILE if self.shard is None else self.shard.file)
+        file = self._own_file
         make_database(file, shared=self.shard is not None)
         return Writer(file, self._segments, commit_after_s)
+
+    def check(self) -> None:
+        """Whether what there is of it can be written; nothing is made.
+
+        Raises:
+            StoreError: It cannot, or is no store.
+        """
+        file = self._own_file
+        if file.exists():
+            open_to_write(file).close()
 
     def forget(self, experiment: str) -> int:
         """Remove all runs of the experiments of one name, with their tables.

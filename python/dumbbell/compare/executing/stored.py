@@ -179,13 +179,13 @@ class Stored:
         self._say(work)
         shard = self._store.shard
         own = work.own(shard)
-        failed: list[tuple[Task, DumbbellError]] = []
+        failed: dict[Digest, tuple[Task, DumbbellError]] = {}
         for each in self._done(work, own, cancel, on_progress):
             if isinstance(each, FailedTask):
-                failed.append((tasks[each.index], each.error))
+                failed[work.identities[each.index][0]] = tasks[each.index], each.error
             yield each
         if shard is not None and not (cancel is not None and cancel.is_set()):
-            yield from self._of_others(work, shard, own, failed)
+            yield from self._of_others(work, shard, own, [*failed.values()])
 
     def _known(self, work: _Work, reader: Reader) -> Iterator[FinishedTask]:
         for index, (task, (key, _)) in enumerate(zip(work.tasks, work.identities, strict=True)):
@@ -225,8 +225,9 @@ class Stored:
     ) -> Iterator[FinishedTask | FailedTask]:
         """Those done here, and kept as they end."""
         if not own:
-            # What was asked for is of account for lists alone: a store may be read-only.
-            with contextlib.suppress(StoreError):
+            # What was asked for is of account for lists alone: a store may be read-only, or its
+            # disk full.
+            with contextlib.suppress(StoreError, OSError):
                 if work.unasked:
                     with self._store.writer() as writer:
                         _ask(writer, work.unasked)
@@ -261,7 +262,8 @@ class Stored:
         failed: Sequence[tuple[Task, DumbbellError]],
     ) -> Iterator[FinishedTask]:
         """What other shards have done; without all of it there is nothing to be said."""
-        others = [key for key in work.waiting if key not in set(own)]
+        mine = set(own)
+        others = [key for key in work.waiting if key not in mine]
         with self._store.reader() as reader:
             there = [key for key in others if key in reader]
             missing = len(others) - len(there)
