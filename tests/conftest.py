@@ -18,6 +18,8 @@ for _number in (signal.SIGHUP, signal.SIGQUIT):  # likewise, by `&` and `nohup`
 
 # Programs that tests start write no page beside what they are asked for, unless they are asked.
 os.environ["DUMBBELL_PAGE"] = "no"
+# Nor do they keep or look up what other tests ran.
+os.environ["DUMBBELL_STORE"] = "no"
 # A busy machine may take any time over an example; that is no fault of what is tested.
 settings.register_profile("dumbbell", deadline=None)
 settings.load_profile("dumbbell")

@@ -17,6 +17,7 @@ PACKAGES = (
     "metrics",
     "claims",
     "sweep",
+    "store",
     "compare",
     "spec",
     "tables",

@@ -1,4 +1,4 @@
-"""The command line: ``dumbbell studies | reproduce | run | flent | analyze | schema``.
+"""The command line: ``dumbbell studies | reproduce | run | results | flent | analyze | schema``.
 
 Exit status: 0 done; 1 a theory claim is contradicted, a check of ours or a run failed; 2 bad input;
 3 a disk is full; 130 stopped by Ctrl-C. An error is one message on standard error, results are on

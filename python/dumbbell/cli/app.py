@@ -15,6 +15,8 @@ from dumbbell.cli.figures_command import figures_command
 from dumbbell.cli.flent_command import flent_command
 from dumbbell.cli.kernel import kernel_app
 from dumbbell.cli.memory import MEMORY_HELP
+from dumbbell.cli.results_command import results_app
+from dumbbell.cli.storing import VARIABLE, Storing
 
 PIPED_WIDTH = 120
 """Columns of tables that no terminal limits."""
@@ -28,6 +30,7 @@ app = typer.Typer(
 )
 app.add_typer(kernel_app, name="kernel")
 app.add_typer(ccperf_app, name="ccperf")
+app.add_typer(results_app, name="results")
 app.command("flent")(flent_command)
 app.command("analyze")(analyze_command)
 app.command("figures")(figures_command)
@@ -177,6 +180,27 @@ def run(
         bool,
         typer.Option("--dry-run", help="How many runs, how long, how much memory; run nothing."),
     ] = False,
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            envvar=VARIABLE,
+            help="Folder in which finished runs are kept, so that none is done twice "
+            "(results/.store).",
+            metavar="DIR",
+        ),
+    ] = None,
+    no_store: Annotated[bool, typer.Option("--no-store", help="Keep and look up no runs.")] = False,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on with what was stopped; refused where nothing is."),
+    ] = False,
+    keep_tables: Annotated[
+        bool, typer.Option("--keep-tables", help="Keep the tables of runs too, as Parquet.")
+    ] = False,
+    shard: Annotated[
+        str | None,
+        typer.Option(help="Only this share of the runs, such as 2/8.", metavar="NUMBER/SHARDS"),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Run an experiment and print what happened, or compare several.
@@ -204,6 +228,7 @@ def run(
         replace=replace,
         as_json=as_json,
         dry_run=dry_run,
+        storing=Storing(store, not no_store, resume, keep_tables, shard),
     )
     raise typer.Exit(run_asked(asked, _console()))
 

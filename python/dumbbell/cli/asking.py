@@ -10,6 +10,7 @@ from rich.console import Console
 from dumbbell.backends import get_backend
 from dumbbell.cli.memory import memory_bytes
 from dumbbell.cli.planning import Document, Planned, is_comparison, planned_of, single
+from dumbbell.cli.storing import Storing, say_share
 from dumbbell.cli.waiting import say_if_pipe
 from dumbbell.errors import EXIT_DONE, SpecError
 from dumbbell.spec import Setting
@@ -34,6 +35,7 @@ class Asked:
         replace: Whether another experiment's result there may be replaced.
         as_json: Whether to print JSON.
         dry_run: Whether to say what would be run, and run nothing.
+        storing: What was said about the store.
     """
 
     files: tuple[Path, ...]
@@ -49,6 +51,7 @@ class Asked:
     page: bool | None
     replace: bool
     as_json: bool
+    storing: Storing
     dry_run: bool = False
 
 
@@ -70,14 +73,20 @@ def run_asked(asked: Asked, console: Console) -> int:
     for file in asked.files:
         say_if_pipe(file)
     documents = [Document.read(file) for file in asked.files]
-    if is_comparison(asked, settings, documents):
+    compares = is_comparison(asked, settings, documents)
+    asked.storing.check(is_comparison=compares)
+    if compares:
         from dumbbell.cli.comparing import compare_files
+        from dumbbell.compare.executing import ShareDone
 
         _refuse_of_single_runs(asked)
         planned = planned_of(asked, settings, documents)
         if asked.dry_run:
             return _dry_run(asked, planned, may_use_bytes, console)
-        return compare_files(asked, planned, may_use_bytes, console)
+        try:
+            return compare_files(asked, planned, may_use_bytes, console)
+        except ShareDone as share:
+            return say_share(share, console)
     if asked.dry_run:
         planned = single(asked, settings, documents[0])
         return _dry_run(asked, planned, may_use_bytes, console)
@@ -86,6 +95,8 @@ def run_asked(asked: Asked, console: Console) -> int:
     run_file(
         asked.files[0],
         documents[0].experiment(settings),
+        settings=settings,
+        storing=asked.storing,
         backend=asked.backends[0],
         replication=asked.replication or 0,
         may_use_bytes=may_use_bytes,

@@ -21,6 +21,7 @@ from dumbbell.cli.paging import page_folder, page_place
 from dumbbell.cli.progress import shown_progress
 from dumbbell.cli.running import say_minutes
 from dumbbell.cli.stopping import stopped_by_ctrl_c
+from dumbbell.cli.storing import stored_executor
 from dumbbell.cli.tables import print_table
 from dumbbell.compare import (
     Arm,
@@ -36,6 +37,7 @@ from dumbbell.compare import (
     sentences,
 )
 from dumbbell.compare.comparison import REPLICATIONS
+from dumbbell.compare.executing import Threads
 from dumbbell.compare.judging import LEVEL, BackendAgreement
 from dumbbell.compare.words import digits, with_reach
 from dumbbell.errors import (
@@ -92,6 +94,10 @@ def _has_page(asked: Asked) -> bool:
 
 
 def _compared(planned: Planned, asked: Asked, may_use_bytes: int | None) -> Comparison:
+    keep = KEPT if _has_page(asked) and planned.grid is None else 0
+    executor = stored_executor(
+        asked.storing, Threads(asked.jobs, may_use_bytes), planned.cells, tables_below=keep
+    )
     with stopped_by_ctrl_c() as stop, shown_progress() as show:
         return compare(
             planned.cells,
@@ -101,9 +107,8 @@ def _compared(planned: Planned, asked: Asked, may_use_bytes: int | None) -> Comp
             failed=planned.refused,
             grid=planned.grid,
             figures=planned.figures,
-            jobs=asked.jobs,
-            memory_bytes=may_use_bytes,
-            keep=KEPT if _has_page(asked) and planned.grid is None else 0,
+            executor=executor,
+            keep=keep,
             on_progress=show,
             cancel=stop,
         )

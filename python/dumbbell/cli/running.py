@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,12 +19,13 @@ from dumbbell.cli.noticing import print_notices
 from dumbbell.cli.paging import page_folder, page_place
 from dumbbell.cli.progress import shown_progress
 from dumbbell.cli.stopping import stopped_by_ctrl_c
+from dumbbell.cli.storing import Storing, stored_run
 from dumbbell.cli.summary import print_summary, summary_numbers
 from dumbbell.cli.telling import tell
-from dumbbell.compare import Summary, summary_of
+from dumbbell.compare import Summary
 from dumbbell.errors import RunError
 from dumbbell.formats import ping_text, tc_iterate_text
-from dumbbell.spec import Experiment
+from dumbbell.spec import Experiment, Setting
 from dumbbell.sweep import Interrupted, Progress
 from dumbbell.tables import Run, run_folder, write_parquet
 
@@ -39,6 +40,8 @@ def run_file(
     file: Path,
     experiment: Experiment,
     *,
+    settings: Sequence[Setting] = (),
+    storing: Storing,
     backend: str,
     replication: int,
     may_use_bytes: int | None,
@@ -80,10 +83,16 @@ def run_file(
             if wants_page
             else None
         )
-        run = run_one(experiment, replication, backend, may_use_bytes=may_use_bytes)
+        run, summary = stored_run(
+            storing,
+            experiment,
+            settings,
+            (replication, backend),
+            lambda: run_one(experiment, replication, backend, may_use_bytes=may_use_bytes),
+        )
         if place is not None:
             write_parquet(run, place, _texts(run))
-        notices, summary = experiment.notices(), summary_of(run)
+        notices = experiment.notices()
         if as_json:
             said = {"notices": [each.as_json() for each in notices]}
             print(json_text({**summary_numbers(run, summary), **said}))

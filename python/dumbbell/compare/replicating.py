@@ -198,7 +198,7 @@ class Replicating:
             text = experiment.resolved_json()
         else:
             text = self._ensemble.member(experiment, replication).text
-        return Task(text, replication, arm.arm.backend)
+        return Task(text, replication, arm.arm.backend, arm.cell.label)
 
     def _run(self, arms: Sequence[_Arm], begun: int, look: int) -> None:
         # Replication after replication, so that what was stopped has pairs.

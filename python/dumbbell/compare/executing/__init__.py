@@ -10,6 +10,17 @@ from dumbbell.compare.executing.executor import (
     Task,
     TellDone,
 )
+from dumbbell.compare.executing.stored import ShareDone, Stored, cell_names
 from dumbbell.compare.executing.threads import Threads
 
-__all__ = ["Executor", "FailedTask", "FinishedTask", "Task", "TellDone", "Threads"]
+__all__ = [
+    "Executor",
+    "FailedTask",
+    "FinishedTask",
+    "ShareDone",
+    "Stored",
+    "Task",
+    "TellDone",
+    "Threads",
+    "cell_names",
+]

@@ -23,11 +23,13 @@ class Task:
         description: Canonical resolved JSON. It decides the outcome together with the rest.
         replication: Its number.
         backend: Where it runs.
+        cell: Label of the cell that it is of: for lists, of no account for the outcome.
     """
 
     description: str
     replication: int
     backend: str
+    cell: str = ""
 
     def resolved_json(self) -> str:
         """The description."""

@@ -1,0 +1,94 @@
+"""What decides a task's result, hashed: the key by which it is found again."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import dumbbell
+from dumbbell import _engine
+from dumbbell.backends import get_backend, package_version
+from dumbbell.compare.executing.executor import Task
+
+_FORMAT = "dumbbell result 1"
+_DECIDING = (
+    "backends",
+    "metrics",
+    "spec",
+    "tables",
+    "compare/measures.py",
+    "compare/quantity.py",
+    "compare/summary.py",
+)
+"""The Python code through which a description becomes numbers."""
+_OF_NO_ACCOUNT = frozenset({"guest_confined_by"})
+"""Versions that results do not depend on (docs/architecture.md, "The kernel in virtual time")."""
+
+
+class Identities:
+    """Keys of tasks; what tasks of one description have in common is found once."""
+
+    def __init__(self) -> None:
+        """Know nothing yet."""
+        self._known: dict[tuple[str, str], tuple[str, str]] = {}
+        self._versions: dict[str, str] = {}
+
+    def of(self, task: Task) -> tuple[bytes, str]:
+        """The key of a task's result, and the version part of it.
+
+        Returns:
+            SHA-256 of description, replication, backend and versions; and the versions, as JSON:
+            of dumbbell, of its code (`code_sha256`), and of all that the backend runs.
+
+        Raises:
+            DumbbellError: The backend is not there.
+        """
+        known = self._known.get((task.description, task.backend))
+        if known is None:
+            # One object for equal ones: of a hundred thousand tasks most have the same.
+            version = version_of(task)
+            version = self._versions.setdefault(version, version)
+            known = _digest(task.description), version
+            self._known[task.description, task.backend] = known
+        described, version = known
+        parts = [_FORMAT, described, task.replication, task.backend, version]
+        return hashlib.sha256(json.dumps(parts).encode()).digest(), version
+
+
+def version_of(task: Task) -> str:
+    """What decides its result besides the description, as JSON."""
+    of_backend = get_backend(task.backend).versions(json.loads(task.description))
+    versions = {
+        "dumbbell": package_version(),
+        "code_sha256": code_sha256(),
+        **{name: value for name, value in of_backend.items() if name not in _OF_NO_ACCOUNT},
+    }
+    return json.dumps(versions, sort_keys=True, ensure_ascii=False)
+
+
+@functools.cache
+def code_sha256() -> str:
+    """Hash of the native module and of the Python code between a description and its numbers.
+
+    A version alone would not do: in a clone code changes between versions.
+    """
+    digest = hashlib.sha256()
+    for path in _files():
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def _files() -> Iterator[Path]:
+    assert _engine.__file__ is not None
+    yield Path(_engine.__file__)
+    package = Path(dumbbell.__file__).parent
+    for name in _DECIDING:
+        place = package / name
+        yield from sorted(place.rglob("*.py")) if place.is_dir() else [place]
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

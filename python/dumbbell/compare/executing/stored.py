@@ -1,0 +1,369 @@
+"""An executor that does nothing twice: what a store has comes from there."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from dumbbell.backends import Cancellation
+from dumbbell.backends.captures import asks_for_capture
+from dumbbell.compare.cells import Cell
+from dumbbell.compare.executing.executor import (
+    Executor,
+    FailedTask,
+    FinishedTask,
+    Task,
+    TellDone,
+)
+from dumbbell.compare.executing.identity import Identities
+from dumbbell.compare.executing.kept import Layouts, summary_from
+from dumbbell.compare.summary import Summary
+from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE, DumbbellError
+from dumbbell.spec import Experiment, Setting
+from dumbbell.store import (
+    CellName,
+    Content,
+    Digest,
+    KeptTables,
+    Reader,
+    Shard,
+    Store,
+    StoreError,
+    Writer,
+)
+from dumbbell.tables import Run
+
+
+class ShareDone(DumbbellError):  # noqa: N818 - an end, not an error
+    """A shard has done its share, and the runs of others are not there yet: no result, no fault.
+
+    Attributes:
+        shard: Which.
+        done: Runs that it did now.
+        there: Runs that are in the store.
+        of: All of them.
+        failed: Its tasks that failed, and why.
+    """
+
+    def __init__(
+        self,
+        shard: Shard,
+        done: int,
+        there: int,
+        of: int,
+        failed: Sequence[tuple[Task, DumbbellError]],
+    ) -> None:
+        """See the attributes."""
+        self.shard = shard
+        self.done = done
+        self.there = there
+        self.of = of
+        self.failed = tuple(failed)
+        self.exit_code = EXIT_CONTRADICTED_OR_FAILED if failed else EXIT_DONE
+        super().__init__(f"shard {shard}: {done} runs done; {there} of all {of} are in the store")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCell:
+    """What runs of a cell are listed by.
+
+    Attributes:
+        name: That.
+        description: Of its experiment; a run of another one is a member of an ensemble.
+    """
+
+    name: CellName
+    description: str
+
+    def of(self, task: Task) -> CellName:
+        """What a run is listed by."""
+        return replace(self.name, is_ensemble=task.description != self.description)
+
+
+def named(experiment: Experiment, settings: Sequence[Setting]) -> CellName:
+    """What runs of an experiment with such settings are listed by."""
+    return CellName(
+        experiment.name, tuple((each.path, str(each).partition("=")[2]) for each in settings)
+    )
+
+
+def cell_names(cells: Sequence[Cell]) -> Mapping[str, NamedCell]:
+    """What runs are listed by, by the label of their cell."""
+    return {
+        cell.label: NamedCell(
+            named(cell.experiment, cell.settings), cell.experiment.resolved_json()
+        )
+        for cell in cells
+    }
+
+
+@dataclass
+class _Work:
+    """Tasks sorted out: by key, as several cells may ask for one run."""
+
+    tasks: Sequence[Task]
+    identities: Sequence[tuple[Digest, str]]
+    waiting: dict[Digest, list[int]] = field(default_factory=dict)
+    unasked: list[tuple[Digest, CellName]] = field(default_factory=list)
+    found: int = 0
+
+    def own(self, shard: Shard | None) -> list[Digest]:
+        """Those to be done here. Every shard of the same command counts the same places."""
+        if shard is None:
+            return list(self.waiting)
+        places = enumerate(dict.fromkeys(key for key, _ in self.identities))
+        return [key for place, key in places if shard.has(place) and key in self.waiting]
+
+
+class Stored:
+    """Takes known results from a store, has an executor do the others, and keeps those."""
+
+    def __init__(
+        self,
+        executor: Executor,
+        store: Store,
+        *,
+        cells: Mapping[str, NamedCell] = MappingProxyType({}),
+        tables_below: int = 0,
+        keep_tables: bool = False,
+        resume: bool = False,
+        tell: Callable[[str], None] | None = None,
+    ) -> None:
+        """Set it up.
+
+        Args:
+            executor: Does what is not there.
+            store: Where results are looked for and kept. Of a `Shard` only a share is done, and
+                `run` ends with `ShareDone` while those of others are missing.
+            cells: Label to what a run is listed by; of others the experiment's name.
+            tables_below: Replications below this one are wanted with their tables, and done
+                again where only their numbers were kept.
+            keep_tables: Whether tables are kept too. Captures are not.
+            resume: Whether it is an error that nothing is there yet.
+            tell: Gets a sentence about what was found.
+        """
+        self._executor = executor
+        self._store = store
+        self._cells = dict(cells)
+        self._tables_below = tables_below
+        self._keep_tables = keep_tables
+        self._resume = resume
+        self._tell = tell
+        self._layouts = Layouts()
+        self._identities = Identities()
+
+    def check(self, task: Task) -> None:
+        """See `Executor`."""
+        self._executor.check(task)
+
+    def run(
+        self,
+        tasks: Sequence[Task],
+        *,
+        cancel: Cancellation | None = None,
+        on_progress: TellDone | None = None,
+    ) -> Iterator[FinishedTask | FailedTask]:
+        """See `Executor`. What is there comes first.
+
+        Raises:
+            ShareDone: The share is done, and those of other shards are not.
+            StoreError: The store cannot be used, or there is nothing to resume.
+            OSError: The disk is full. What finished half a second before is there.
+        """
+        work = _Work(tasks, [self._identities.of(task) for task in tasks])
+        with self._store.reader() as reader:
+            yield from self._known(work, reader)
+        self._say(work)
+        shard = self._store.shard
+        own = work.own(shard)
+        failed: dict[Digest, tuple[Task, DumbbellError]] = {}
+        for each in self._done(work, own, cancel, on_progress):
+            if isinstance(each, FailedTask):
+                failed[work.identities[each.index][0]] = tasks[each.index], each.error
+            yield each
+        if shard is not None and not (cancel is not None and cancel.is_set()):
+            yield from self._of_others(work, shard, own, [*failed.values()])
+
+    def _known(self, work: _Work, reader: Reader) -> Iterator[FinishedTask]:
+        for index, (task, (key, _)) in enumerate(zip(work.tasks, work.identities, strict=True)):
+            if key in work.waiting:
+                work.waiting[key].append(index)
+                continue
+            finished = self._finished(reader, index, task, key)
+            if finished is None:
+                work.waiting[key] = [index]
+                continue
+            cell = self._cell(task)
+            if not reader.is_asked(key, cell):
+                work.unasked.append((key, cell))
+            work.found += 1
+            yield finished
+
+    def _finished(self, reader: Reader, index: int, task: Task, key: Digest) -> FinishedTask | None:
+        numbers = reader.numbers(key)
+        if numbers is None:
+            return None
+        run = None
+        wants_run = task.replication < self._tables_below
+        if wants_run or (self._keep_tables and not asks_for_capture(task.description)):
+            kept = reader.kept_tables(key)
+            if kept is None:
+                return None
+            if wants_run:
+                run = run_from(reader, kept, task, key)
+        return FinishedTask(index, summary_from(numbers), run)
+
+    def _done(
+        self,
+        work: _Work,
+        own: Sequence[Digest],
+        cancel: Cancellation | None,
+        on_progress: TellDone | None,
+    ) -> Iterator[FinishedTask | FailedTask]:
+        """Those done here, and kept as they end."""
+        if not own:
+            # What was asked for is of account for lists alone: a store may be read-only, or its
+            # disk full.
+            with contextlib.suppress(StoreError, OSError):
+                if work.unasked:
+                    with self._store.writer() as writer:
+                        _ask(writer, work.unasked)
+            return
+        with self._store.writer() as writer:
+            _ask(writer, work.unasked)
+            mine = [work.tasks[work.waiting[key][0]] for key in own]
+            running = self._executor.run(
+                mine, cancel=cancel, on_progress=_after(on_progress, work.found)
+            )
+            for each in running:
+                key = own[each.index]
+                if isinstance(each, FinishedTask):
+                    self._keep(writer, work, key, each)
+                for index in work.waiting[key]:
+                    yield replace(each, index=index)
+
+    def _keep(self, writer: Writer, work: _Work, key: Digest, each: FinishedTask) -> None:
+        places = work.waiting[key]
+        task, version = work.tasks[places[0]], work.identities[places[0]][1]
+        numbers = self._layouts.numbers(each.summary)
+        content = Content(key, task.backend, task.replication, version, numbers)
+        if self._keep_tables:
+            content = replace(content, run=_tables(each.run))
+        writer.add(content, *(self._cell(work.tasks[index]) for index in places))
+
+    def _of_others(
+        self,
+        work: _Work,
+        shard: Shard,
+        own: Sequence[Digest],
+        failed: Sequence[tuple[Task, DumbbellError]],
+    ) -> Iterator[FinishedTask]:
+        """What other shards have done; without all of it there is nothing to be said."""
+        mine = set(own)
+        others = [key for key in work.waiting if key not in mine]
+        with self._store.reader() as reader:
+            there = [key for key in others if key in reader]
+            missing = len(others) - len(there)
+            if missing:
+                of = len({key for key, _ in work.identities})
+                raise ShareDone(
+                    shard, len(own) - len(failed), of - missing - len(failed), of, failed
+                )
+            for key in others:
+                for index in work.waiting[key]:
+                    numbers = reader.numbers(key)
+                    assert numbers is not None
+                    yield FinishedTask(index, summary_from(numbers))
+
+    def _say(self, work: _Work) -> None:
+        resume, self._resume = self._resume, False
+        tell, self._tell = self._tell, None
+        if work.found and tell is not None:
+            verb = "resumed" if resume else "not repeated"
+            tell(f"{work.found} of {len(work.tasks)} runs are in {self._store.folder}: {verb}")
+        if resume and not work.found:
+            raise self._nothing_to_resume(work)
+
+    def _nothing_to_resume(self, work: _Work) -> StoreError:
+        names = {self._cell(task).experiment for task in work.tasks}
+        with self._store.reader() as reader:
+            there = [each for each in reader.listed() if each.cell.experiment in names]
+        versions = {each.version for each in there}
+        reason = "nothing of this name is there"
+        if there:
+            reason = f"{len(there)} runs of this name are there, of other values or backends"
+            if not versions & {version for _, version in work.identities}:
+                reason = f"{len(there)} runs of this name are there, of another version of dumbbell"
+        allowed = "the same command as the one that was stopped, or without --resume"
+        return StoreError("--resume", self._store.folder, allowed, reason=reason)
+
+    def _cell(self, task: Task) -> CellName:
+        known = self._cells.get(task.cell)
+        if known is None:
+            return CellName(str(json.loads(task.description)["name"]))
+        return known.of(task)
+
+
+def run_from(reader: Reader, kept: KeptTables, task: Task, key: Digest) -> Run:
+    """A run whose tables were kept.
+
+    Raises:
+        StoreError: They are not as they should be.
+    """
+    return Run(
+        origin=kept.origin,
+        replication=task.replication,
+        spec=json.loads(task.description),
+        tables=reader.tables(key, kept),
+        meta=kept.meta,
+        provenance=kept.provenance,
+    )
+
+
+def kept_run(store: Store, task: Task) -> Run | None:
+    """A single run from the store; None where its tables are not there.
+
+    Raises:
+        StoreError: The store cannot be read.
+    """
+    key, _ = Identities().of(task)
+    with store.reader() as reader:
+        kept = reader.kept_tables(key)
+        return None if kept is None else run_from(reader, kept, task, key)
+
+
+def keep_run(
+    store: Store, task: Task, made: tuple[Run, Summary], *, keep_tables: bool, name: CellName
+) -> None:
+    """Keep a single run that was made, with its numbers.
+
+    Raises:
+        StoreError: The store cannot be written.
+        OSError: The disk is full.
+    """
+    key, version = Identities().of(task)
+    run, summary = made
+    numbers = Layouts().numbers(summary)
+    content = Content(key, task.backend, task.replication, version, numbers)
+    with store.writer() as writer:
+        writer.add(replace(content, run=_tables(run)) if keep_tables else content, name)
+
+
+def _tables(run: Run | None) -> Run | None:
+    """What is kept of a run made here; of one with a capture, which is no table, nothing."""
+    return run if run is not None and not run.files else None
+
+
+def _ask(writer: Writer, unasked: Sequence[tuple[Digest, CellName]]) -> None:
+    for key, cell in unasked:
+        writer.ask(key, cell)
+
+
+def _after(on_progress: TellDone | None, done: int) -> TellDone | None:
+    if on_progress is None:
+        return None
+    tell = on_progress
+    return lambda more: tell(done + more)

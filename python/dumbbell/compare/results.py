@@ -1,0 +1,285 @@
+"""What a store has: listed, filtered, set against a setting, and as a frame."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dumbbell.compare.executing.kept import summary_from
+from dumbbell.compare.judging import Measured, measured
+from dumbbell.compare.quantity import Quantity
+from dumbbell.compare.summary import Summary
+from dumbbell.errors import SpecError
+from dumbbell.spec.refusal import nearest, one_of
+from dumbbell.store import CellName, Listed, Store, run_id_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which results are meant.
+
+    Attributes:
+        experiment: Name; empty for all.
+        where: Path to value, as text, that settings have.
+        backend: Where they ran; empty for anywhere.
+    """
+
+    experiment: str = ""
+    where: tuple[tuple[str, str], ...] = ()
+    backend: str = ""
+
+    def has(self, each: Listed) -> bool:
+        """Whether a run is among them."""
+        by_path = each.cell.by_path
+        return (
+            self.experiment in ("", each.cell.experiment)
+            and self.backend in ("", each.backend)
+            and all(by_path.get(path) == value for path, value in self.where)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Runs that differ in their replication alone.
+
+    Attributes:
+        cell: Of what.
+        backend: Where.
+        version: Of dumbbell, with the beginning of the hash of its code.
+        replications: How many there are.
+        first_unix_s: When the first was finished.
+        last_unix_s: When the last was.
+    """
+
+    cell: CellName
+    backend: str
+    version: str
+    replications: int
+    first_unix_s: int
+    last_unix_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class PivotRow:
+    """A quantity at some values.
+
+    Attributes:
+        values: Of the settings asked for; empty where the file's own holds.
+        backend: Where.
+        is_ensemble: Whether the runs are members of an ensemble.
+        measured: The mean with its interval, or the ends of an ensemble.
+    """
+
+    values: tuple[str, ...]
+    backend: str
+    is_ensemble: bool
+    measured: Measured
+
+
+def version_words(version: str) -> str:
+    """``0.4.0 (1a2b3c4)``."""
+    try:
+        said = json.loads(version)
+        return f"{said['dumbbell']} ({str(said['code_sha256'])[:7]})"
+    except (ValueError, KeyError, TypeError):
+        return version[:40]
+
+
+def selected(store: Store, selection: Selection) -> list[Listed]:
+    """The runs that are meant.
+
+    Raises:
+        SpecError: There is none, though the store has others.
+        StoreError: The store cannot be read.
+    """
+    with store.reader() as reader:
+        there = [*reader.listed()]
+    found = [each for each in there if selection.has(each)]
+    if there and not found:
+        _refuse(there, selection)
+    return found
+
+
+def grouped(runs: Iterable[Listed]) -> list[Group]:
+    """Runs counted, in their order."""
+    groups: dict[tuple[CellName, str, str], list[Listed]] = {}
+    for each in runs:
+        groups.setdefault((each.cell, each.backend, each.version), []).append(each)
+    return [
+        Group(
+            cell,
+            backend,
+            version_words(version),
+            len(members),
+            min(each.finished_unix_s for each in members),
+            max(each.finished_unix_s for each in members),
+        )
+        for (cell, backend, version), members in groups.items()
+    ]
+
+
+def of_latest_version(runs: Sequence[Listed]) -> list[Listed]:
+    """Those of the versions that were used last, on each backend; others are other numbers."""
+    latest: dict[str, Listed] = {}
+    for each in runs:
+        before = latest.setdefault(each.backend, each)
+        if each.finished_unix_s > before.finished_unix_s:
+            latest[each.backend] = each
+    return [each for each in runs if each.version == latest[each.backend].version]
+
+
+def pivot(
+    store: Store, runs: Sequence[Listed], quantity: Quantity, by: Sequence[str]
+) -> list[PivotRow]:
+    """A quantity at each value of some settings.
+
+    Args:
+        store: Where the numbers are.
+        runs: Of one experiment and version, that differ in these settings alone.
+        quantity: What.
+        by: Paths of settings.
+
+    Raises:
+        SpecError: Runs differ in another setting too, or none has the quantity or a setting.
+    """
+    _check_pivot(runs, by)
+    values: dict[tuple[tuple[str, ...], str, bool], list[float]] = {}
+    known: set[str] = set()
+    with store.reader() as reader:
+        for each in runs:
+            numbers = reader.numbers(each.key)
+            if numbers is None:
+                continue
+            summary = summary_from(numbers)
+            if quantity not in summary.values:
+                known.update(other.path for other in summary.quantities)
+                continue
+            where = tuple(each.cell.by_path.get(path, "") for path in by)
+            place = where, each.backend, each.cell.is_ensemble
+            values.setdefault(place, []).append(summary.values[quantity])
+    if not values:
+        allowed = "a flow, queue or probe of these runs by its name"
+        raise SpecError("quantity", quantity.path, allowed, nearest(quantity.path, sorted(known)))
+    return [
+        PivotRow(
+            where,
+            backend,
+            is_ensemble,
+            measured(np.array(found), quantity.measure.scale, is_ensemble=is_ensemble),
+        )
+        for (where, backend, is_ensemble), found in sorted(values.items(), key=_by_size)
+    ]
+
+
+def frame(store: Store, runs: Sequence[Listed]) -> pl.DataFrame:
+    """A row a run: what it is of, its settings by path, its numbers by path.
+
+    Null where a run has no such setting or number; NaN where a number is not defined.
+    """
+    import polars as pl
+
+    shapes: dict[int, tuple[Summary, list[Listed], list[np.ndarray]]] = {}
+    with store.reader() as reader:
+        for each in runs:
+            numbers = reader.numbers(each.key)
+            if numbers is not None:
+                summary = summary_from(numbers)
+                shape = shapes.setdefault(id(summary.quantities), (summary, [], []))
+                shape[1].append(each)
+                shape[2].append(summary.numbers)
+    paths = list(dict.fromkeys(path for each in runs for path in each.cell.by_path))
+    frames = []
+    for summary, members, rows in shapes.values():
+        matrix = np.stack(rows)
+        names = [each.path for each in summary.quantities]
+        frames.append(
+            pl.DataFrame(
+                _described(members, paths)
+                | {name: matrix[:, place] for place, name in enumerate(names)}
+            )
+        )
+    return pl.concat(frames, how="diagonal") if frames else pl.DataFrame()
+
+
+def _described(runs: Sequence[Listed], paths: Sequence[str]) -> dict[str, pl.Series]:
+    import polars as pl
+
+    finished = [datetime.datetime.fromtimestamp(x.finished_unix_s, datetime.UTC) for x in runs]
+    return {
+        "run_id": pl.Series([run_id_of(each.key) for each in runs]),
+        "experiment": pl.Series([each.cell.experiment for each in runs]),
+        "backend": pl.Series([each.backend for each in runs]),
+        "replication": pl.Series([each.replication for each in runs], dtype=pl.UInt64),
+        "is_ensemble": pl.Series([each.cell.is_ensemble for each in runs]),
+        "version": pl.Series([version_words(each.version) for each in runs]),
+        "finished": pl.Series(finished),
+        **{
+            path: pl.Series([each.cell.by_path.get(path) for each in runs], dtype=pl.String)
+            for path in paths
+        },
+    }
+
+
+def _by_size(
+    item: tuple[tuple[tuple[str, ...], str, bool], object],
+) -> tuple[list[tuple[str, float]], str, bool]:
+    """Values in the order of their numbers, unit by unit, for who reads the rows."""
+    (values, backend, is_ensemble), _ = item
+    sizes = []
+    for value in values:
+        number = _NUMBER.match(value)
+        sizes.append((value[number.end() :], float(number[0])) if number else (value, 0.0))
+    return sizes, backend, is_ensemble
+
+
+def _check_pivot(runs: Sequence[Listed], by: Sequence[str]) -> None:
+    names = sorted({each.cell.experiment for each in runs})
+    if len(names) > 1:
+        raise SpecError("--name", ", ".join(names), "one experiment: --name NAME")
+    settings = _settings(runs)
+    for path in by:
+        if path not in settings:
+            allowed = one_of(sorted(settings)) if settings else "a setting; these runs have none"
+            raise SpecError("--by", path, allowed, nearest(path, sorted(settings)))
+    varied = [path for path, values in settings.items() if len(values) > 1 and path not in by]
+    if varied:
+        allowed = f"also --by '{varied[0]}', or one value of it: --where '{varied[0]}=VALUE'"
+        reason = f"the runs differ in {', '.join(varied)} too"
+        raise SpecError("--by", ", ".join(by), allowed, reason=reason)
+
+
+def _settings(runs: Sequence[Listed]) -> Mapping[str, set[str | None]]:
+    """Path of each setting to the values it has; None where the file's own holds."""
+    cells = {each.cell for each in runs}
+    paths = sorted({path for cell in cells for path in cell.by_path})
+    return {path: {cell.by_path.get(path) for cell in cells} for path in paths}
+
+
+def _refuse(there: Sequence[Listed], selection: Selection) -> None:
+    names = sorted({each.cell.experiment for each in there})
+    if selection.experiment and selection.experiment not in names:
+        near = nearest(selection.experiment, names)
+        raise SpecError("--name", selection.experiment, one_of(names), near)
+    settings = _settings(there)
+    for path, value in selection.where:
+        if path not in settings:
+            allowed = one_of(sorted(settings)) if settings else "a setting; no run has one"
+            raise SpecError("--where", path, allowed, nearest(path, sorted(settings)))
+        values = sorted(each for each in settings[path] if each is not None)
+        if value not in values:
+            raise SpecError(f"--where {path}", value, one_of(values), nearest(value, values))
+    backends = sorted({each.backend for each in there})
+    if selection.backend and selection.backend not in backends:
+        raise SpecError("--backend", selection.backend, one_of(backends))
+    raise SpecError("--where", dict(selection.where), "values that runs have together")

@@ -1,0 +1,34 @@
+"""Results of runs by content, so that none is done twice.
+
+A `Store` is a folder: rows of numbers in SQLite, and tables of runs in Parquet where they are asked
+for. It knows keys, numbers and tables, and nothing of what they mean. Several processes of one
+machine may write one store; a `Shard` writes a file of its own, for folders that machines share.
+"""
+
+from dumbbell.store.content import (
+    CellName,
+    Content,
+    Digest,
+    KeptTables,
+    Numbers,
+    run_id_of,
+)
+from dumbbell.store.errors import StoreError
+from dumbbell.store.folder import Shard, Store
+from dumbbell.store.reading import Listed, Reader
+from dumbbell.store.writing import Writer
+
+__all__ = [
+    "CellName",
+    "Content",
+    "Digest",
+    "KeptTables",
+    "Listed",
+    "Numbers",
+    "Reader",
+    "Shard",
+    "Store",
+    "StoreError",
+    "Writer",
+    "run_id_of",
+]

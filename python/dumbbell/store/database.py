@@ -1,0 +1,187 @@
+"""Opening and making the SQLite files of a store: hostile until they were looked at."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import sqlite3
+from pathlib import Path
+
+from dumbbell.store.errors import ELSEWHERE, StoreError, corrupt, named_errors
+from dumbbell.store.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES
+
+BUSY_S = 60.0
+"""How long another process may hold the file."""
+LARGEST_VALUE_BYTES = 64 * 2**20
+"""Of one text or blob in it."""
+_LARGEST_SQL_BYTES = 10_000
+
+
+def make_database(file: Path, *, shared: bool) -> None:
+    """Make an empty database, unless there is one: beside its place, then named.
+
+    Args:
+        file: Its place; the folder is made too.
+        shared: Whether its folder is one that machines share. SQLite's write-ahead log needs
+            memory that processes share, which network file systems have not
+            (sqlite.org/wal.html, "Overview"), so there a rollback journal is kept.
+
+    Raises:
+        OSError: It cannot be written.
+        StoreError: As `named_errors`.
+    """
+    if file.exists():
+        return
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except (PermissionError, FileExistsError, NotADirectoryError) as error:
+        raise StoreError(
+            str(file.parent), error.strerror or str(error), "a folder that can be written"
+        ) from error
+    new = file.with_name(f".{file.name}.new-{secrets.token_hex(8)}")
+    try:
+        with named_errors(new):
+            _fill(new, shared=shared)
+        # A second process that makes the store has the first one's.
+        with contextlib.suppress(FileExistsError):
+            _name(new, file)
+    finally:
+        for left in (new, *(new.with_name(f"{new.name}{each}") for each in _BESIDE)):
+            with contextlib.suppress(OSError):
+                left.unlink()
+
+
+_BESIDE = ("-journal", "-wal", "-shm")
+
+
+def _name(new: Path, file: Path) -> None:
+    """Give it its name, unless that is taken."""
+    try:
+        os.link(new, file)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        if not file.exists():
+            new.rename(file)
+
+
+def _fill(file: Path, *, shared: bool) -> None:
+    with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as database:
+        # With a rollback journal, so that all of it is in the file: of a write-ahead log it is not
+        # said where the disk is too full to take it over.
+        database.execute("PRAGMA journal_mode = DELETE")
+        database.execute("BEGIN IMMEDIATE")
+        database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        for sql in TABLES.values():
+            database.execute(sql)
+        database.execute("COMMIT")
+        if not shared:
+            # Kept in the file: whoever opens it uses the same.
+            database.execute("PRAGMA journal_mode = WAL")
+    if file.with_name(f"{file.name}-wal").exists():
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(file))
+
+
+def open_to_write(file: Path) -> sqlite3.Connection:
+    """A connection that may write; any thread may use it, one at a time.
+
+    Raises:
+        StoreError: The file is no store, of another version, or read-only.
+        OSError: It cannot be read.
+    """
+    with named_errors(file):
+        database = _connected(file, "rw")
+        try:
+            _check(database, file)
+            # With a write-ahead log a power failure may cost the last commits, never the rest, and
+            # the death of a process none. A rollback journal needs all of its syncs.
+            (mode,) = database.execute("PRAGMA journal_mode").fetchone()
+            database.execute(f"PRAGMA synchronous = {'NORMAL' if mode == 'wal' else 'FULL'}")
+            database.execute("BEGIN IMMEDIATE")
+            database.execute("ROLLBACK")
+        except BaseException:
+            database.close()
+            raise
+    return database
+
+
+def open_to_read(file: Path) -> sqlite3.Connection:
+    """A connection that only reads, also where nothing can be written.
+
+    Raises:
+        StoreError: The file is no store, or of another version.
+        OSError: It cannot be read.
+    """
+    with named_errors(file):
+        # Whoever may write rolls back what a killed process left half done.
+        for how in ("rw", "ro"):
+            try:
+                return _opened_to_read(file, how)
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF not in _NO_WRITING:
+                    raise
+        # SQLite would make files beside a log that it cannot: without a log nobody is writing.
+        if file.with_name(f"{file.name}-wal").exists():
+            allowed = f"a folder that may be written: its log is not finished; or {ELSEWHERE}"
+            raise StoreError(str(file), "read-only", allowed)
+        return _opened_to_read(file, "ro&immutable=1")
+
+
+_NO_WRITING = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+
+
+def _opened_to_read(file: Path, how: str) -> sqlite3.Connection:
+    database = _connected(file, how)
+    try:
+        _check(database, file)
+        database.execute("PRAGMA query_only = ON")
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _connected(file: Path, how: str) -> sqlite3.Connection:
+    database = sqlite3.connect(
+        f"{file.absolute().as_uri()}?mode={how}",
+        uri=True,
+        timeout=BUSY_S,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_VALUE_BYTES)
+    database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+    database.execute("PRAGMA trusted_schema = OFF")
+    database.execute("PRAGMA cell_size_check = ON")
+    return database
+
+
+def _check(database: sqlite3.Connection, file: Path) -> None:
+    """That it is a store of this version and has its tables, and no trigger or view besides."""
+    (application,) = database.execute("PRAGMA application_id").fetchone()
+    if application != APPLICATION_ID:
+        raise corrupt(file, f"a database of another program (application_id {application})")
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    if version != SCHEMA_VERSION:
+        raise StoreError(
+            str(file),
+            f"a store of version {version}",
+            f"one of version {SCHEMA_VERSION}: the dumbbell that wrote it reads it, and "
+            "'dumbbell results export' there takes its numbers along; or another folder "
+            "(--store DIR)",
+        )
+    found = dict(
+        database.execute(
+            "SELECT name, CASE WHEN length(sql) <= ? AND type = 'table' THEN sql END "
+            "FROM sqlite_schema WHERE sql IS NOT NULL LIMIT 100",
+            (_LARGEST_SQL_BYTES,),
+        ).fetchall()
+    )
+    if found != TABLES:
+        wrong = sorted(found.items() ^ TABLES.items(), key=lambda each: str(each[0]))
+        raise corrupt(
+            file, f"a store whose table {str(wrong[0][0])[:100]!r} is not as it should be"
+        )

@@ -1,0 +1,172 @@
+"""A store: a folder with the files of processes of this machine and of shards."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dumbbell.errors import SpecError
+from dumbbell.store.content import Digest
+from dumbbell.store.database import make_database, open_to_read, open_to_write
+from dumbbell.store.errors import StoreError, named_errors
+from dumbbell.store.reading import Reader
+from dumbbell.store.segments import Segments
+from dumbbell.store.writing import COMMIT_AFTER_S, Writer
+
+OWN_FILE = "runs.sqlite"
+TABLES_FOLDER = "tables"
+MOST_SHARDS = 10_000
+_SHARD_FILES = "shard-*-of-*.sqlite"
+_SHARD = re.compile(r"([0-9]{1,6})/([0-9]{1,6})")
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """A share of some work.
+
+    Attributes:
+        number: Which, from 1.
+        of: How many there are.
+    """
+
+    number: int
+    of: int
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """The share that ``2/8`` means.
+
+        Raises:
+            SpecError: It means none.
+        """
+        match = _SHARD.fullmatch(text)
+        number, of = (int(match[1]), int(match[2])) if match else (0, 0)
+        if not 1 <= number <= of <= MOST_SHARDS:
+            allowed = f"NUMBER/SHARDS, such as 2/8: from 1 to their number, at most {MOST_SHARDS}"
+            raise SpecError("--shard", text, allowed)
+        return cls(number, of)
+
+    def __str__(self) -> str:
+        """``2/8``."""
+        return f"{self.number}/{self.of}"
+
+    @property
+    def file(self) -> str:
+        """Name of its file."""
+        return f"shard-{self.number}-of-{self.of}.sqlite"
+
+    def has(self, place: int) -> bool:
+        """Whether the work at a place, counted from 0, is its own."""
+        return place % self.of == self.number - 1
+
+
+class Store:
+    """A folder of results. It is made when something is written to it."""
+
+    def __init__(self, folder: str | Path, shard: Shard | None = None) -> None:
+        """Name it.
+
+        Args:
+            folder: Where; need not be there.
+            shard: Whose results are written: into a file of its own, without the write-ahead log
+                that network file systems cannot share.
+        """
+        self.folder = Path(folder)
+        self.shard = shard
+        self._segments = Segments(self.folder / TABLES_FOLDER)
+
+    @property
+    def _own_file(self) -> Path:
+        return self.folder / (OWN_FILE if self.shard is None else self.shard.file)
+
+    @property
+    def files(self) -> Sequence[Path]:
+        """Those that are there."""
+        own = self.folder / OWN_FILE
+        shards = sorted(self.folder.glob(_SHARD_FILES))
+        return [*([own] if own.exists() else []), *shards]
+
+    def reader(self) -> Reader:
+        """All that is there; a store that is not has nothing.
+
+        Raises:
+            StoreError: One of its files is no store.
+        """
+        if self.folder.exists() and not self.folder.is_dir():
+            raise StoreError(str(self.folder), "a file", "a folder (--store DIR)")
+        return Reader(self.files, self._segments)
+
+    def writer(self, commit_after_s: float = COMMIT_AFTER_S) -> Writer:
+        """What writes to it; see `Writer`.
+
+        Raises:
+            StoreError: It cannot be written, or its file is no store.
+            OSError: The disk is full.
+        """
+        file = self._own_file
+        make_database(file, shared=self.shard is not None)
+        return Writer(file, self._segments, commit_after_s)
+
+    def check(self) -> None:
+        """Whether what there is of it can be written; nothing is made.
+
+        Raises:
+            StoreError: It cannot, or is no store.
+        """
+        file = self._own_file
+        if file.exists():
+            open_to_write(file).close()
+
+    def forget(self, experiment: str) -> int:
+        """Remove all runs of the experiments of one name, with their tables.
+
+        A run that was also asked for under another name stays.
+
+        Returns:
+            How many were removed.
+
+        Raises:
+            StoreError: A file cannot be written, or is no store.
+        """
+        with self.reader() as reader:
+            listed = [*reader.listed()]
+        kept = {each.key for each in listed if each.cell.experiment != experiment}
+        gone = {each.key for each in listed if each.cell.experiment == experiment} - kept
+        before = self._named_segments()
+        for file in self.files:
+            _forget(file, experiment, gone)
+        after = self._named_segments()
+        self._segments.remove(before - after)
+        self._segments.remove_orphans(after)
+        return len(gone)
+
+    def _named_segments(self) -> set[str]:
+        named: set[str] = set()
+        for file in self.files:
+            with named_errors(file), contextlib.closing(open_to_read(file)) as database:
+                rows = database.execute("SELECT DISTINCT segment FROM kept_tables")
+                named.update(str(segment) for (segment,) in rows)
+        return named
+
+
+def _forget(file: Path, experiment: str, gone: set[Digest]) -> None:
+    with named_errors(file), contextlib.closing(open_to_write(file)) as database:
+        database.execute("BEGIN IMMEDIATE")
+        of_it = "SELECT id FROM cells WHERE experiment = ?"
+        database.execute(f"DELETE FROM asked WHERE cell IN ({of_it})", (experiment,))
+        database.execute("DELETE FROM cells WHERE experiment = ?", (experiment,))
+        keys = [(key,) for key in gone]
+        for table in ("runs", "kept_tables"):
+            database.executemany(f"DELETE FROM {table} WHERE key = ?", keys)
+        for table, column in (("versions", "version"), ("layouts", "layout")):
+            database.execute(f"DELETE FROM {table} WHERE id NOT IN (SELECT {column} FROM runs)")
+        database.execute("COMMIT")
+        # The disk gets its room back, unless another process has the file open just now.
+        database.execute("PRAGMA busy_timeout = 0")
+        database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 1)  # VACUUM makes a file of its own
+        with contextlib.suppress(sqlite3.OperationalError):
+            database.execute("VACUUM")
