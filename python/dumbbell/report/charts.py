@@ -6,6 +6,7 @@ All of them draw with the theme of :mod:`dumbbell.report.theme`, thin their curv
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -340,6 +341,8 @@ def points_with_interval(
     theory_title: str = _THEORY,
     published_title: str = _PUBLISHED,
     log_x: bool = False,
+    coloured: bool = False,
+    break_labels_at: str = "",
 ) -> Plot:
     """Dot plot: measured as a dot on its interval, published as a diamond, theory as a tick.
 
@@ -351,6 +354,10 @@ def points_with_interval(
         theory_title: What the tick is.
         published_title: What the diamond is.
         log_x: Logarithmic axis, for rows of different magnitude.
+        coloured: Whether styles differ in colour as well, as where the same things have colours
+            in the figures beside.
+        break_labels_at: What ends a line of a label, such as ``: ``; long labels are cut on a
+            phone.
 
     Raises:
         ValueError: No rows.
@@ -371,7 +378,7 @@ def points_with_interval(
         schema_overrides=dict.fromkeys(("low", "high", "published", "theory"), pl.Float64),
     )
     order = list(dict.fromkeys(row.label for row in rows))
-    y_channel = alt.Y("label:N", title=None, sort=order, axis=alt.Axis(labelLimit=260))
+    y_channel = alt.Y("label:N", title=None, sort=order, axis=_label_axis(break_labels_at))
     # Vega warns of a logarithmic scale that is told to leave out zero.
     scale = (
         alt.Scale(type="log", padding=_ROOM, nice=False)
@@ -390,7 +397,10 @@ def points_with_interval(
     looks = {
         interval_title: ("#9dbfd6", "stroke"),
         **{
-            name: (theme.OKABE_ITO[0], _MARKS[number % len(_MARKS)])
+            name: (
+                theme.OKABE_ITO[number % len(theme.OKABE_ITO) if coloured else 0],
+                _MARKS[number % len(_MARKS)],
+            )
             for number, name in enumerate(measured)
         },
         published_title: (theme.OKABE_ITO[1], "diamond"),
@@ -465,6 +475,12 @@ def points_with_interval(
     layers[0] = layers[0].add_params(theme.zoom("x"))
     row_height = _ROW_HEIGHT + 12 * (len(styles) - 1)
     return Plot(_layered(layers, row_height * len(order)), frame)
+
+
+def _label_axis(break_at: str) -> alt.Axis:
+    if not break_at:
+        return alt.Axis(labelLimit=260)
+    return alt.Axis(labelLimit=260, labelExpr=f"split(datum.label, {json.dumps(break_at)})")
 
 
 def _ecdf_frame(sample: Sample, x: ArrayLike, share: ArrayLike) -> pl.DataFrame:
