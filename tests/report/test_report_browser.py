@@ -10,7 +10,18 @@ from report_samples import realistic_report
 from report_topologies import dumbbell, tc_words
 
 from browsing import opened, outside
-from dumbbell.report import IndexEntry, Topology, write_index, write_report
+from dumbbell.report import (
+    Curve,
+    Figure,
+    IndexEntry,
+    Report,
+    Sample,
+    Topology,
+    ecdf_chart,
+    line_with_band,
+    write_index,
+    write_report,
+)
 
 pytestmark = pytest.mark.browser
 WIDTHS = {"desktop": 1280, "phone": 360}
@@ -39,6 +50,22 @@ def test_pages_are_quiet_offline_and_fit(
     assert [url for url in seen.requests if not url.startswith(("file:", "data:"))] == []
     assert page.evaluate("document.documentElement.scrollWidth") == width
     assert outside(page, width) == []
+    page.close()
+
+
+def test_figures_with_widths_and_logarithmic_axes_are_quiet(
+    browser: Browser, tmp_path: Path
+) -> None:
+    x = [1.0, 2.0, 4.0]
+    curves = [Curve("a", x, x), Curve("b", x, x[::-1])]
+    samples = [Sample("a", "", x), Sample("b", "", x)]
+    figures = [
+        Figure("log", *line_with_band(curves, x_title="x", y_title="y", log_y=True), caption="-"),
+        Figure("widths", *ecdf_chart(samples, x_title="x", widths=(1.0, 2.5)), caption="-"),
+    ]
+    write_report(Report(study="s", title="t", summary="-", figures=figures), tmp_path)
+    page, seen = opened(browser, tmp_path / "index.html", WIDTHS["desktop"])
+    assert seen.messages == []
     page.close()
 
 

@@ -232,7 +232,7 @@ def line_with_band(
     y_channel = alt.Y(
         "y:Q",
         title=y_title,
-        scale=alt.Scale(type="log" if log_y else "linear", zero=False, padding=_ROOM, nice=False),
+        scale=_room(log_y),
     )
     colour = alt.Color(
         "label:N", title=colour_title or None, sort=None, scale=_colours(labels, black, colours_as)
@@ -379,12 +379,7 @@ def points_with_interval(
     )
     order = list(dict.fromkeys(row.label for row in rows))
     y_channel = alt.Y("label:N", title=None, sort=order, axis=_label_axis(break_labels_at))
-    # Vega warns of a logarithmic scale that is told to leave out zero.
-    scale = (
-        alt.Scale(type="log", padding=_ROOM, nice=False)
-        if log_x
-        else alt.Scale(zero=False, padding=_ROOM, nice=False)
-    )
+    scale = _room(log_x)
     measured = [f"{measured_title}, {style}" if style else measured_title for style in styles]
     used = [
         name
@@ -542,11 +537,12 @@ def _widths_of(
     of = {name: widths[number % len(widths)] for number, name in enumerate(names)}
     # Of a line Vega-Lite lets the theme's width go before strokeWidth, and size before both; but
     # size makes the symbols of a legend tiny. A scale in another order has a legend of its own.
+    # Ordinal, as Vega warns of widths of what has no order.
     shown = alt.Scale(domain=list(of), range=list(of.values()))
     drawn = alt.Scale(domain=[*of][::-1], range=[*of.values()][::-1])
     return {
-        "strokeWidth": alt.StrokeWidth(f"{field}:N", title=title or None, sort=None, scale=shown),
-        "size": alt.Size(f"{field}:N", title=None, sort=None, scale=drawn, legend=None),
+        "strokeWidth": alt.StrokeWidth(f"{field}:O", title=title or None, sort=None, scale=shown),
+        "size": alt.Size(f"{field}:O", title=None, sort=None, scale=drawn, legend=None),
     }
 
 
@@ -558,9 +554,17 @@ def _domain(low: float, high: float | None) -> alt.Scale:
     return alt.Scale() if high is None else alt.Scale(domain=[low, high])
 
 
+def _room(log: bool) -> alt.Scale:
+    """Around all values, without zero."""
+    # Vega warns of a logarithmic scale that is told to leave out zero.
+    if log:
+        return alt.Scale(type="log", padding=_ROOM, nice=False)
+    return alt.Scale(zero=False, padding=_ROOM, nice=False)
+
+
 def _scale(x: np.ndarray[Any, Any], log: bool) -> dict[str, Any]:
     if not log:
-        return {"scale": alt.Scale(zero=False, padding=_ROOM, nice=False)}
+        return {"scale": _room(log=False)}
     powers_of_two = bool((x > 0).all() and (np.log2(x) % 1 == 0).all())
     if not powers_of_two:
         return {"scale": alt.Scale(type="log", padding=_ROOM)}
