@@ -76,6 +76,20 @@ def test_a_data_file_and_a_pictures_name_say_enough(dumbbell: Dumbbell, tmp_path
     assert (tmp_path / "a.txt").read_text(encoding="utf-8") == out
 
 
+def test_several_data_files_are_one_plot(dumbbell: Dumbbell, tmp_path: Path) -> None:
+    for rate in ("10mbit", "20mbit"):
+        dumbbell("flent", "tcp_1down", "-l", "2", "-d", "1", "-t", rate, "--rate", rate)
+    files = sorted(path.name for path in tmp_path.glob("*.flent.gz"))
+    code, out, _ = dumbbell("flent", *files, "-p", "totals", "-o", "both.svg")
+    assert (code, out) == (0, "plot: both.svg\n")
+    drawn = (tmp_path / "both.svg").read_text(encoding="utf-8")
+    assert "Download, 10mbit" in drawn or "1, 10mbit" in drawn
+    assert "20mbit" in drawn
+    words = [word for name in files for word in ("-i", name)]
+    assert dumbbell("flent", *words)[1].count("Summary of tcp_1down") == 2
+    assert dumbbell("flent", *(files * 7), "-o", "more.svg")[0] == 2
+
+
 def test_a_test_too_short_for_a_burst_says_so(dumbbell: Dumbbell) -> None:
     code, out, _ = dumbbell("flent", "bursts", "-l", "5", "-d", "1")
     assert code == 0
@@ -131,7 +145,7 @@ def test_another_controller_where_the_simulator_has_none(dumbbell: Dumbbell) -> 
         (("rull",), "did you mean 'rrul'"),
         (("rrul", "-i", "a.gz"), "or --input FILE"),
         (("rrul", "-p", "elipsis"), "did you mean 'ellipsis'"),
-        (("rrul", "-p", "box_combine"), "Flent's own"),
+        (("rrul", "-p", "box_combine"), "of several files each of these has all"),
         (("rrul", "-p", "totals", "-o", "a.gif"), ".png, .svg or .pdf"),
         (("rrul", "-f", "csv"), "plot, summary"),
         (("rrul", "-D", "nowhere"), "a folder that exists"),

@@ -126,7 +126,7 @@ def test_the_tables_have_the_numbers_of_the_summary(bulk: Run) -> None:
     report = run_report(bulk, Experiment.from_toml(LINKS + BULK))
     numbers = summary_of(bulk)
     (flows,) = (each for each in report.values if each.title == "Flows")
-    goodput = next(row for row in flows.rows if (row.name, row.unit) == ("goodput", "Mbit/s"))
+    goodput = next(row for row in flows.rows if (row.name, row.unit) == ("Goodput", "Mbit/s"))
     paths = [f"flow[{name}].goodput_bps" for name in flows.columns]
     assert [cell.value for cell in goodput.filled] == [1e-6 * numbers[path] for path in paths]
     assert not [

@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser
 from report_samples import realistic_report
 from report_topologies import dumbbell, tc_words
 
-from dumbbell.report import IndexEntry, Topology, write_index, write_report
+from browsing import opened, outside
+from dumbbell.report import (
+    Curve,
+    Figure,
+    IndexEntry,
+    Report,
+    Sample,
+    Topology,
+    ecdf_chart,
+    line_with_band,
+    write_index,
+    write_report,
+)
 
 pytestmark = pytest.mark.browser
 WIDTHS = {"desktop": 1280, "phone": 360}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        reason = "no chromium on PATH: Debian's package 'chromium' has it"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    arguments = ["--disable-gpu", "--disable-background-networking"]
-    if os.geteuid() == 0:
-        arguments.append("--no-sandbox")
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=chromium, args=arguments)
-        yield launched
-        launched.close()
 
 
 @pytest.fixture(scope="module")
@@ -47,25 +38,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@dataclass
-class Seen:
-    """What a page said and asked for."""
-
-    messages: list[str] = field(default_factory=list)
-    requests: list[str] = field(default_factory=list)
-
-
-def opened(browser: Browser, path: Path, width: int) -> tuple[Page, Seen]:
-    page, seen = browser.new_page(viewport={"width": width, "height": 900}), Seen()
-    page.on("console", lambda message: seen.messages.append(f"{message.type}: {message.text}"))
-    page.on("pageerror", lambda error: seen.messages.append(f"error: {error}"))
-    page.on("requestfailed", lambda request: seen.messages.append(f"failed: {request.url[:200]}"))
-    page.on("request", lambda request: seen.requests.append(request.url))
-    page.goto(path.as_uri())
-    page.wait_for_function("document.querySelectorAll('.plot:not(.drawn)').length === 0")
-    return page, seen
-
-
 @pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS.keys())
 @pytest.mark.parametrize("name", ["statistical-multiplexing/index.html", "index.html"])
 def test_pages_are_quiet_offline_and_fit(
@@ -77,16 +49,23 @@ def test_pages_are_quiet_offline_and_fit(
     assert seen.messages == []
     assert [url for url in seen.requests if not url.startswith(("file:", "data:"))] == []
     assert page.evaluate("document.documentElement.scrollWidth") == width
-    outside = page.evaluate(
-        """width => [...document.querySelectorAll('main *, header *')].filter(e => {
-            // What is inside an SVG may reach past its clip path without being seen.
-            if (e.closest('pre, .drawing, thead') || e.ownerSVGElement) return false;
-            const box = e.getBoundingClientRect();
-            return box.width > 0 && box.right > width + 1;
-        }).map(e => e.outerHTML.slice(0, 120))""",
-        width,
-    )
-    assert outside == []
+    assert outside(page, width) == []
+    page.close()
+
+
+def test_figures_with_widths_and_logarithmic_axes_are_quiet(
+    browser: Browser, tmp_path: Path
+) -> None:
+    x = [1.0, 2.0, 4.0]
+    curves = [Curve("a", x, x), Curve("b", x, x[::-1])]
+    samples = [Sample("a", "", x), Sample("b", "", x)]
+    figures = [
+        Figure("log", *line_with_band(curves, x_title="x", y_title="y", log_y=True), caption="-"),
+        Figure("widths", *ecdf_chart(samples, x_title="x", widths=(1.0, 2.5)), caption="-"),
+    ]
+    write_report(Report(study="s", title="t", summary="-", figures=figures), tmp_path)
+    page, seen = opened(browser, tmp_path / "index.html", WIDTHS["desktop"])
+    assert seen.messages == []
     page.close()
 
 

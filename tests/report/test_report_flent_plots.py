@@ -189,10 +189,33 @@ def test_short_lines_keep_every_point(rrul: FlentFile) -> None:
     assert shown["y"].to_list() == [v for v in rrul.results["TCP upload BE"] if v is not None]
 
 
+@pytest.mark.parametrize("name", ["totals", "all_scaled", "ping_cdf", "box_totals", "drops"])
+def test_several_files_are_drawn_over_one_another(
+    rrul: FlentFile, name: str, drawer: FigureDrawer
+) -> None:
+    slower = filed("rrul", flent.Network(rate="10mbit", qdisc="pfifo limit 50", rtts=("10ms",)))
+    drawn = draw_plot({"pie": rrul, "slow": slower}, name)
+    column = "type" if name == "ping_cdf" else "label"
+    labels = drawn.data[column].unique().to_list()
+    of = {title: {each for each in labels if f", {title}" in each} for title in ("pie", "slow")}
+    assert of["slow"] and of["pie"] | of["slow"] == set(labels)
+    files = drawer.files([draw(Figure("plot", drawn.chart, drawn.data, drawn.caption))])
+    assert not files[0].missing
+    if name == "totals":
+        one = draw_plot(slower, name).data.filter(pl.col("label") == "Upload")["y"]
+        both = drawn.data.filter(pl.col("label") == "Upload, slow")["y"]
+        assert both.to_list() == one.to_list()
+
+
+def test_ellipses_of_several_files_are_refused(rrul: FlentFile) -> None:
+    with pytest.raises(SpecError, match="one file"):
+        draw_plot({"a": rrul, "b": rrul}, "ellipsis")
+
+
 def test_what_is_not_there_is_refused(rrul: FlentFile) -> None:
     with pytest.raises(SpecError, match="did you mean 'ellipsis'"):
         draw_plot(rrul, "elipsis")
-    with pytest.raises(SpecError, match="Flent's own"):
+    with pytest.raises(SpecError, match="of several files each"):
         check_plot("rrul", "qq_icmp")
     with pytest.raises(SpecError, match="a plot of ping"):
         check_plot("ping", "totals")

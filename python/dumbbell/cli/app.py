@@ -175,6 +175,14 @@ def run(
             help="Also a page, results/NAME/index.html; left out with --json, and --out of a run.",
         ),
     ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            help="Also in other formats, beside the page or in --out: csv, parquet, sqlite, json; "
+            "of a single run flent, pcapng.",
+            metavar="FORMAT[,...]",
+        ),
+    ] = None,
     replace: Replace = False,
     dry_run: Annotated[
         bool,
@@ -227,6 +235,7 @@ def run(
         page=page,
         replace=replace,
         as_json=as_json,
+        to=to,
         dry_run=dry_run,
         storing=Storing(store, not no_store, resume, keep_tables, shard),
     )

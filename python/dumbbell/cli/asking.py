@@ -34,6 +34,7 @@ class Asked:
         page: Whether to write a page; None where not said.
         replace: Whether another experiment's result there may be replaced.
         as_json: Whether to print JSON.
+        to: Formats to export to besides, as typed; None for none.
         dry_run: Whether to say what would be run, and run nothing.
         storing: What was said about the store.
     """
@@ -52,6 +53,7 @@ class Asked:
     replace: bool
     as_json: bool
     storing: Storing
+    to: str | None = None
     dry_run: bool = False
 
 
@@ -104,6 +106,7 @@ def run_asked(asked: Asked, console: Console) -> int:
         page=asked.page,
         replace=asked.replace,
         as_json=asked.as_json,
+        to=asked.to,
         console=console,
     )
     return EXIT_DONE

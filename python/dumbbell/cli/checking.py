@@ -16,7 +16,7 @@ from dumbbell.cli.comparing import KEPT, print_failed, say_if_long
 from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.memory import memory_bytes
 from dumbbell.cli.noticing import print_notices
-from dumbbell.cli.paging import PagePlace, page_folder, page_place
+from dumbbell.cli.paging import Place, page_folder, result_place
 from dumbbell.cli.progress import shown_progress
 from dumbbell.cli.stopping import stopped_by_ctrl_c
 from dumbbell.cli.waiting import say_if_pipe
@@ -178,30 +178,30 @@ def _has_page(asked: CheckAsked) -> bool:
     return asked.page or asked.out is not None or (asked.page is None and not asked.as_json)
 
 
-def _place(claims: Asserted, asked: CheckAsked) -> AbstractContextManager[PagePlace | None]:
+def _place(claims: Asserted, asked: CheckAsked) -> AbstractContextManager[Place | None]:
     """Where the page goes, if there is to be one."""
     if not _has_page(asked):
         return nullcontext()
     name = claims.cells[0].experiment.name
-    return page_place(
+    return result_place(
         asked.out or page_folder(name, "-checked"),
         subject=f"{name} checked",
         source=claims.file if claims.file.is_file() else None,
         replace=asked.replace,
+        has_page=True,
         is_asked_for=asked.page is True or asked.out is not None,
     )
 
 
-def _write_page(
-    checked: Checked, asked: CheckAsked, place: PagePlace | None, console: Console
-) -> None:
+def _write_page(checked: Checked, asked: CheckAsked, place: Place | None, console: Console) -> None:
     """The page with all that lets it be run again; what was stopped is put over nothing."""
     if place is None or checked.comparison.interrupted:
         return
     replications = asked.replications or checked.asserted.replications
     files = bundle_files(checked, replications=replications, precision=asked.precision)
     # JSON alone stands on standard output.
-    place.write(check_report(checked, files), Console(stderr=True) if asked.as_json else console)
+    out = Console(stderr=True) if asked.as_json else console
+    place.write(check_report(checked, files), {}, out)
 
 
 def _status(checked: Checked, *, strict: bool) -> int:

@@ -17,7 +17,7 @@ from dumbbell.backends.guard import usable_threads
 from dumbbell.cli.failing import print_error, print_warning
 from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.noticing import print_notices
-from dumbbell.cli.paging import page_folder, page_place
+from dumbbell.cli.paging import page_folder, result_place
 from dumbbell.cli.progress import shown_progress
 from dumbbell.cli.running import say_minutes
 from dumbbell.cli.stopping import stopped_by_ctrl_c
@@ -49,8 +49,9 @@ from dumbbell.sweep import Interrupted
 
 if TYPE_CHECKING:
     from dumbbell.cli.asking import Asked
-    from dumbbell.cli.paging import PagePlace
+    from dumbbell.cli.paging import Place
     from dumbbell.cli.planning import Planned
+    from dumbbell.compare.exporting import Format
 
 _MARKS = {Outcome.DIFFERS: "*", Outcome.SAME: "=", Outcome.OPEN: "?"}
 KEPT = 1
@@ -69,13 +70,15 @@ def compare_files(
     """
     runs = planned.replications or REPLICATIONS
     say_if_long(planned.cells, asked.backends, runs, asked.jobs)
-    with _page(asked, planned) as page:
+    with _place(asked, planned) as place:
         found = _compared(planned, asked, may_use_bytes)
         _print_found(found, asked, console)
-        if page is not None:
+        if place is not None:
+            from dumbbell.compare.exporting import exported_comparison
             from dumbbell.compare.page import comparison_report
 
-            page.write(comparison_report(found), console)
+            report = comparison_report(found) if _has_page(asked) else None
+            place.write(report, exported_comparison(found, _formats(asked)), console)
     if found.grid is not None:
         from dumbbell.cli.sweeping import print_failed_cells
 
@@ -131,17 +134,29 @@ def _print_found(found: Comparison, asked: Asked, console: Console) -> None:
         print_comparison(found, console)
 
 
-def _page(asked: Asked, planned: Planned) -> contextlib.AbstractContextManager[PagePlace | None]:
+def _formats(asked: Asked) -> Sequence[Format]:
+    """What ``--to`` asks for; refused before anything is run where it is of single runs."""
+    from dumbbell.compare.exporting import check_comparable, formats_of
+
+    formats = formats_of(asked.to) if asked.to is not None else ()
+    check_comparable(formats)
+    return formats
+
+
+def _place(asked: Asked, planned: Planned) -> contextlib.AbstractContextManager[Place | None]:
     """Where the page goes; None where there is none. What draws it gets ready meanwhile."""
-    if not (_has_page(asked) and planned.cells):
+    formats = _formats(asked)
+    if not planned.cells:
         return contextlib.nullcontext()
     name, file = planned.cells[0].experiment.name, asked.files[0]
     what = "compared" if planned.grid is None else "swept"
-    return page_place(
+    return result_place(
         asked.out or page_folder(name, f"-{what}"),
         subject=f"{name} {what}",
         source=file if file.is_file() else None,
         replace=asked.replace,
+        has_page=bool(_has_page(asked)),
+        has_exports=bool(formats),
         is_asked_for=asked.page is True or asked.out is not None,
     )
 

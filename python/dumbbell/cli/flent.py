@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 PICTURES = (".png", ".svg", ".pdf")
 FORMATS = ("plot", "summary")
 LONGEST_TEXT = 1000
+MOST_FILES = 12
+"""That one plot has over one another."""
+LONGEST_TITLE = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +36,7 @@ class FlentOptions:
 
     Attributes:
         test: Name of the test; empty when a file is read.
-        input: A data file to read instead of running a test.
+        inputs: Data files to read instead of running a test; plots have them over one another.
         plot: Name of a plot, or empty.
         format: One of `FORMATS`, or empty: a plot when one is named or `output` is a picture,
             else the summary.
@@ -60,7 +63,7 @@ class FlentOptions:
     """
 
     test: str = ""
-    input: Path | None = None
+    inputs: Sequence[Path] = ()
     plot: str = ""
     format: str = ""
     output: Path | None = None
@@ -92,11 +95,8 @@ def flent(options: FlentOptions, console: Console) -> None:
         SpecError: Something asked for is not allowed.
     """
     _check(options)
-    if options.input is not None:
-        from dumbbell.formats.flent import read_flent
-
-        say_if_pipe(options.input)
-        _show(read_flent(options.input), options.input, options, console)
+    if options.inputs:
+        _show(read_files(options.inputs), options.inputs[0], options, console)
         return
     test = _test(options)
     experiment = _experiment(test, options)
@@ -110,7 +110,7 @@ def flent(options: FlentOptions, console: Console) -> None:
 
     path = write_flent(file, _free_name(options.data_dir / flent_file_name(file), file))
     console.print(f"data: {path}", markup=False, soft_wrap=True)
-    _show(file, path, options, console)
+    _show({"": file}, path, options, console)
 
 
 def list_tests(console: Console) -> None:
@@ -126,13 +126,13 @@ def list_tests(console: Console) -> None:
 
 def list_plots(options: FlentOptions, console: Console) -> None:
     """The plots of a test, or those that a data file has something for; the default first."""
-    from dumbbell.formats.flent import read_flent
     from dumbbell.report.flent_plots import plot_names, plots_of
     from dumbbell.spec.flent import flent_test
 
     _check(options)
-    if options.input is not None:
-        names = plot_names(read_flent(options.input))
+    if options.inputs:
+        files = read_files(options.inputs)
+        names = list(dict.fromkeys(name for each in files.values() for name in plot_names(each)))
     else:
         some = {"upload_streams": "1", "download_streams": "1"}
         names = plots_of(flent_test(options.test, parameters=some).name)
@@ -141,9 +141,12 @@ def list_plots(options: FlentOptions, console: Console) -> None:
 
 
 def _check(options: FlentOptions) -> None:
-    if bool(options.test) == (options.input is not None):
+    if bool(options.test) == bool(options.inputs):
         found = f"{options.test} and --input" if options.test else "nothing"
         raise SpecError("flent", found, "the name of a test, or --input FILE")
+    if len(options.inputs) > MOST_FILES:
+        allowed = f"at most {MOST_FILES} files, as more curves cannot be told apart"
+        raise SpecError("--input", f"{len(options.inputs)} files", allowed)
     for option, text in (("--title-extra", options.title), ("--note", options.note)):
         if not text.isprintable() or len(text) > LONGEST_TEXT:
             allowed = f"one line of at most {LONGEST_TEXT} printable characters"
@@ -276,15 +279,38 @@ def _free_name(path: Path, file: FlentFile) -> Path:
     raise SpecError("--data-dir", path.parent, "a folder with fewer files of this name")
 
 
-def _show(file: FlentFile, path: Path, options: FlentOptions, console: Console) -> None:
+def read_files(paths: Sequence[Path]) -> dict[str, FlentFile]:
+    """Data files by what tells them apart in a plot: their titles, or names; one has none.
+
+    Raises:
+        SpecError: One is no data file.
+    """
+    from dumbbell.formats.flent import read_flent
+    from dumbbell.printable import printable
+
+    files: dict[str, FlentFile] = {}
+    for path in paths:
+        say_if_pipe(path)
+        file = read_flent(path)
+        stem = path.name.partition(".flent")[0] if ".flent" in path.name else path.stem
+        title = (file.text("TITLE") or printable(stem))[:LONGEST_TITLE]
+        free = (title if n == 1 else f"{title} ({n})" for n in range(1, len(paths) + 1))
+        files[next(each for each in free if each not in files)] = file
+    return files if len(files) > 1 else {"": next(iter(files.values()))}
+
+
+def _show(
+    files: Mapping[str, FlentFile], path: Path, options: FlentOptions, console: Console
+) -> None:
+    file = next(iter(files.values()))
     if _wants_plot(options):
         picture = options.output or _beside(path, options.plot or _default_plot(file))
-        write_plot(file, options.plot or _default_plot(file), picture)
+        write_plot(files, options.plot or _default_plot(file), picture)
         console.print(f"plot: {picture}", markup=False, soft_wrap=True)
         return
     from dumbbell.formats.flent import summary_text
 
-    text = summary_text(file)
+    text = "\n".join(summary_text(each) for each in files.values())
     if options.output is not None:
         replace_file(options.output, text)
     else:
@@ -303,20 +329,21 @@ def _beside(path: Path, plot: str) -> Path:
     return path.with_name(f"{path.name.removesuffix(SUFFIX)}.{plot}.png")
 
 
-def write_plot(file: FlentFile, name: str, target: Path) -> None:
-    """Draw a plot into a PNG, SVG or PDF, by the name's end.
+def write_plot(files: Mapping[str, FlentFile], name: str, target: Path) -> None:
+    """Draw a plot of data files over one another into a PNG, SVG or PDF, by the name's end.
 
     Raises:
-        SpecError: The file has no such plot.
+        SpecError: No file has such a plot.
         DrawingError: It could not be drawn.
     """
     from dumbbell.report.figures import FigureDrawer, draw
     from dumbbell.report.flent_plots import draw_plot
     from dumbbell.report.model import Figure
 
-    drawn = draw_plot(file, name)
-    title = file.text("TITLE")
-    caption = f"{file.text('NAME')}{f', {title}' if title else ''}: {drawn.caption}"
+    drawn = draw_plot(files, name)
+    tests = " and ".join(dict.fromkeys(file.text("NAME") for file in files.values()))
+    title = next(iter(files.values())).text("TITLE") if len(files) == 1 else ""
+    caption = f"{tests}{f', {title}' if title else ''}: {drawn.caption}"
     chart = drawn.chart.properties(title=caption)
     figure = Figure(name, chart, drawn.data, caption)
     with FigureDrawer() as drawer:

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from dumbbell.cli.memory import MEMORY_HELP
+from dumbbell.errors import SpecError
 
 _FLENT = "Flent's options"
 _NETWORK = "The network"
@@ -25,9 +26,13 @@ def _net(*names: str, help: str, metavar: str | None = None) -> Any:
 
 
 def flent_command(
-    test: Annotated[
-        str, typer.Argument(help="Such as rrul, see --list-tests; or a data file to read.")
-    ] = "",
+    tests: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Such as rrul, see --list-tests; or data files, drawn over one another.",
+            metavar="[TEST|FILE...]",
+        ),
+    ] = None,
     *,
     plot: Annotated[str, _own("-p", "--plot", help="Plot to draw, by Flent's name.")] = "",
     format_: Annotated[str, _own("-f", "--format", help="plot or summary.")] = "",
@@ -50,8 +55,8 @@ def flent_command(
         list[str] | None, _own("--test-parameter", help="May be repeated.", metavar="KEY=VALUE")
     ] = None,
     input_: Annotated[
-        Path | None,
-        _own("-i", "--input", help="Read a data file; no test is run.", metavar="FILE"),
+        list[Path] | None,
+        _own("-i", "--input", help="Read a data file, or several; no test is run.", metavar="FILE"),
     ] = None,
     list_: Annotated[bool, _own("--list-tests", help="List the tests and leave.")] = False,
     list_plots_: Annotated[
@@ -130,8 +135,12 @@ def flent_command(
     if list_:
         list_tests(console)
         return
-    if input_ is None and test.endswith(FLENT_ENDS):
-        test, input_ = "", Path(test)
+    words = tests or []
+    inputs = [*(input_ or []), *(Path(each) for each in words if each.endswith(FLENT_ENDS))]
+    names = [each for each in words if not each.endswith(FLENT_ENDS)]
+    if len(names) > 1:
+        raise SpecError("flent", " ".join(names), "one test, or data files")
+    test = names[0] if names else ""
     network = Network(
         rate=rate,
         rate_down=rate_down,
@@ -144,7 +153,7 @@ def flent_command(
     )
     options = FlentOptions(
         test=test,
-        input=input_,
+        inputs=inputs,
         plot=plot,
         format=format_,
         output=output,

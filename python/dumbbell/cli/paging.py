@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from dumbbell.cli.telling import tell
 from dumbbell.errors import SpecError
 
 if TYPE_CHECKING:
-    from dumbbell.folders import ResultFolder
+    from dumbbell.folders import Content, ResultFolder
     from dumbbell.report import Report
     from dumbbell.report.figure_process import FigureProcesses
 
@@ -28,25 +28,47 @@ def page_folder(name: str, suffix: str = "") -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class PagePlace:
-    """A folder that a page can be written to, and the processes that will draw its figures."""
+class Place:
+    """A folder that a result can be written to, and the processes that will draw its figures."""
 
-    place: ResultFolder
+    folder: ResultFolder
     processes: FigureProcesses
 
-    def write(self, report: Report, console: Console) -> None:
-        """Write the page and say where it is."""
+    def write(
+        self, report: Report | None, exports: Mapping[str, Content], console: Console
+    ) -> None:
+        """Write a page, the same in other formats, or both; and say where."""
+        from dumbbell.folders import write_content
         from dumbbell.report import FigureDrawer, write_report
 
-        page = write_report(report, self.place, drawer=FigureDrawer(self.processes), tell=tell)
-        console.print(f"page: {page}", markup=False, soft_wrap=True)
+        if report is None:
+            with self.folder.replaced() as staging:
+                for name, content in exports.items():
+                    write_content(staging / name, content)
+        else:
+            whole = replace(report, files={**report.files, **exports})
+            drawer = FigureDrawer(self.processes)
+            page = write_report(whole, self.folder, drawer=drawer, tell=tell)
+            console.print(f"page: {page}", markup=False, soft_wrap=True)
+        if exports:
+            said = f"exported: {', '.join(exports)} in {self.folder.folder}"
+            # Of a program that reads JSON standard output is the JSON alone.
+            out = console if report is not None else Console(stderr=True)
+            out.print(said, markup=False, soft_wrap=True)
 
 
 @contextmanager
-def page_place(
-    folder: Path, *, subject: str, source: Path | None, replace: bool, is_asked_for: bool
-) -> Iterator[PagePlace | None]:
-    """Context from before the run until its page is written; None where the folder will not do.
+def result_place(
+    folder: Path,
+    *,
+    subject: str,
+    source: Path | None,
+    replace: bool,
+    has_page: bool,
+    has_exports: bool = False,
+    is_asked_for: bool,
+) -> Iterator[Place | None]:
+    """Context from before the run until its result is written; None where there is none to write.
 
     What draws gets ready meanwhile: that takes longer than the drawing.
 
@@ -54,12 +76,18 @@ def page_place(
         folder: Where to.
         subject: What tells its result from that of another experiment, with ``source``.
         source: File of the experiment, where it is one.
-        replace: Whether another experiment's page may be replaced.
+        replace: Whether another experiment's result may be replaced.
+        has_page: Whether there will be a page.
+        has_exports: Whether there will be other formats; then a folder that will not do is an
+            error.
         is_asked_for: Whether a page that cannot be written is an error; else a sentence.
 
     Raises:
-        SpecError: The folder will not do, and the page was asked for.
+        SpecError: The folder will not do, and what goes there was asked for.
     """
+    if not (has_page or has_exports):
+        yield None
+        return
     from dumbbell.report import report_folder
     from dumbbell.report.figure_process import FigureProcesses
 
@@ -67,11 +95,12 @@ def page_place(
     try:
         place.check()
     except SpecError as error:
-        if is_asked_for:
+        if is_asked_for or has_exports:
             raise
         print(f"no page: {folder}: {error.allowed} (--no-page, --out DIR)", file=sys.stderr)
         yield None
         return
     with FigureProcesses() as processes:
-        processes.start()
-        yield PagePlace(place, processes)
+        if has_page:
+            processes.start()
+        yield Place(place, processes)

@@ -16,13 +16,14 @@ from dumbbell.backends import BatchProgress, Cost, get_backend, run_many
 from dumbbell.backends.guard import LONGEST_S
 from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.noticing import print_notices
-from dumbbell.cli.paging import page_folder, page_place
+from dumbbell.cli.paging import page_folder, result_place
 from dumbbell.cli.progress import shown_progress
 from dumbbell.cli.stopping import stopped_by_ctrl_c
 from dumbbell.cli.storing import Storing, stored_run
 from dumbbell.cli.summary import print_summary, summary_numbers
 from dumbbell.cli.telling import tell
 from dumbbell.compare import Summary
+from dumbbell.compare.exporting import check_formats, exported_run, formats_of
 from dumbbell.errors import RunError
 from dumbbell.formats import ping_text, tc_iterate_text
 from dumbbell.spec import Experiment, Setting
@@ -49,12 +50,16 @@ def run_file(
     page: bool | None,
     replace: bool,
     as_json: bool,
+    to: str | None,
     console: Console,
 ) -> None:
-    """Run an experiment, print what it did, write its page, or its tables with ``out``.
+    """Run the experiment that a file describes, print what it did, and write what is wanted.
 
-    With ``replace`` also where the run of another experiment lies.
+    That is its page, or its tables with ``out``, and with ``to`` other formats beside these. With
+    ``replace`` also where the run of another experiment lies.
     """
+    formats = formats_of(to) if to is not None else ()
+    check_formats(formats, experiment)
     place = None
     if out is not None:
         place = run_folder(
@@ -69,19 +74,18 @@ def run_file(
         place.check()
     with ExitStack() as stack:
         # Who asks for JSON or for tables is a program, until they say otherwise.
-        wants_page = page or (page is None and not as_json and out is None)
-        page_to = (
-            stack.enter_context(
-                page_place(
-                    page_folder(experiment.name),
-                    subject=experiment.name,
-                    source=file if file.is_file() else None,
-                    replace=replace,
-                    is_asked_for=page is True,
-                )
+        has_page = page or (page is None and not as_json and out is None)
+        has_exports = bool(formats) and out is None
+        result = stack.enter_context(
+            result_place(
+                page_folder(experiment.name),
+                subject=experiment.name,
+                source=file if file.is_file() else None,
+                replace=replace,
+                has_page=has_page,
+                has_exports=has_exports,
+                is_asked_for=page is True,
             )
-            if wants_page
-            else None
         )
         run, summary = stored_run(
             storing,
@@ -90,9 +94,10 @@ def run_file(
             (replication, backend),
             lambda: run_one(experiment, replication, backend, may_use_bytes=may_use_bytes),
         )
-        if place is not None:
-            write_parquet(run, place, _texts(run))
         notices = experiment.notices()
+        exports = exported_run(run, formats, summary) if formats else {}
+        if place is not None:
+            write_parquet(run, place, {**_texts(run), **exports})
         if as_json:
             said = {"notices": [each.as_json() for each in notices]}
             print(json_text({**summary_numbers(run, summary), **said}))
@@ -101,8 +106,9 @@ def run_file(
             print_summary(run, console, summary)
             if out is not None:
                 console.print(f"tables: {out}", markup=False, soft_wrap=True)
-        if page_to is not None:
-            page_to.write(_report(run, experiment, summary), console)
+        if result is not None:
+            report = _report(run, experiment, summary) if has_page else None
+            result.write(report, exports if has_exports else {}, console)
 
 
 def _report(run: Run, experiment: Experiment, summary: Summary) -> Report:

@@ -186,7 +186,13 @@ def _dots(
     values = [row.measured for row in shown if row.measured > 0]
     wide = bool(values) and max(values) > 30 * min(values) and len(values) == len(shown)
     plot = points_with_interval(
-        shown, x_title=unit or "1", interval_title=ends, measured_title="mean", log_x=wide
+        shown,
+        x_title=f"{title} ({unit})" if unit else title,
+        interval_title=ends,
+        measured_title="mean",
+        log_x=wide,
+        coloured=True,
+        break_labels_at=": ",
     )
     left = f" {len(rows) - len(shown)} more are in the table." if len(rows) > len(shown) else ""
     suffix = "" if unit in ("ms", "Mbit/s") else f"-{unit.replace('/', '-')}"

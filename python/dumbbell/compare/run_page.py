@@ -125,7 +125,8 @@ def _rows(summary: Summary, of: Of, names: Sequence[str]) -> Iterator[ValueRow]:
         unit, factor = measure.shown_unit
         values = [summary.values.get(Quantity(of, name, measure.name), math.nan) for name in names]
         if not all(map(math.isnan, values)):
-            yield ValueRow(measure.words, unit, [Cell(factor * each, digits=4) for each in values])
+            words = measure.words[:1].upper() + measure.words[1:]
+            yield ValueRow(words, unit, [Cell(factor * each, digits=4) for each in values])
 
 
 def _is_waited_in(numbers: Mapping[str, float]) -> bool:

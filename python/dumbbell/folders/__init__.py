@@ -5,12 +5,14 @@ only that is ever replaced or removed. `replaced_file` does the same for one fil
 """
 
 from dumbbell.folders.cache import cache_folder
+from dumbbell.folders.content import Content, write_content
 from dumbbell.folders.full_disk import file_of_library, no_room
 from dumbbell.folders.manifest import Kind, Subject
 from dumbbell.folders.result import ResultFolder
 from dumbbell.folders.single import replace_file, replaced_file
 
 __all__ = [
+    "Content",
     "Kind",
     "ResultFolder",
     "Subject",
@@ -19,4 +21,5 @@ __all__ = [
     "no_room",
     "replace_file",
     "replaced_file",
+    "write_content",
 ]

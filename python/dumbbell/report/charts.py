@@ -6,6 +6,7 @@ All of them draw with the theme of :mod:`dumbbell.report.theme`, thin their curv
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -231,7 +232,7 @@ def line_with_band(
     y_channel = alt.Y(
         "y:Q",
         title=y_title,
-        scale=alt.Scale(type="log" if log_y else "linear", zero=False, padding=_ROOM, nice=False),
+        scale=_room(log_y),
     )
     colour = alt.Color(
         "label:N", title=colour_title or None, sort=None, scale=_colours(labels, black, colours_as)
@@ -340,6 +341,8 @@ def points_with_interval(
     theory_title: str = _THEORY,
     published_title: str = _PUBLISHED,
     log_x: bool = False,
+    coloured: bool = False,
+    break_labels_at: str = "",
 ) -> Plot:
     """Dot plot: measured as a dot on its interval, published as a diamond, theory as a tick.
 
@@ -351,6 +354,10 @@ def points_with_interval(
         theory_title: What the tick is.
         published_title: What the diamond is.
         log_x: Logarithmic axis, for rows of different magnitude.
+        coloured: Whether styles differ in colour as well, as where the same things have colours
+            in the figures beside.
+        break_labels_at: What ends a line of a label, such as ``: ``; long labels are cut on a
+            phone.
 
     Raises:
         ValueError: No rows.
@@ -371,13 +378,8 @@ def points_with_interval(
         schema_overrides=dict.fromkeys(("low", "high", "published", "theory"), pl.Float64),
     )
     order = list(dict.fromkeys(row.label for row in rows))
-    y_channel = alt.Y("label:N", title=None, sort=order, axis=alt.Axis(labelLimit=260))
-    # Vega warns of a logarithmic scale that is told to leave out zero.
-    scale = (
-        alt.Scale(type="log", padding=_ROOM, nice=False)
-        if log_x
-        else alt.Scale(zero=False, padding=_ROOM, nice=False)
-    )
+    y_channel = alt.Y("label:N", title=None, sort=order, axis=_label_axis(break_labels_at))
+    scale = _room(log_x)
     measured = [f"{measured_title}, {style}" if style else measured_title for style in styles]
     used = [
         name
@@ -390,7 +392,10 @@ def points_with_interval(
     looks = {
         interval_title: ("#9dbfd6", "stroke"),
         **{
-            name: (theme.OKABE_ITO[0], _MARKS[number % len(_MARKS)])
+            name: (
+                theme.OKABE_ITO[number % len(theme.OKABE_ITO) if coloured else 0],
+                _MARKS[number % len(_MARKS)],
+            )
             for number, name in enumerate(measured)
         },
         published_title: (theme.OKABE_ITO[1], "diamond"),
@@ -467,6 +472,12 @@ def points_with_interval(
     return Plot(_layered(layers, row_height * len(order)), frame)
 
 
+def _label_axis(break_at: str) -> alt.Axis:
+    if not break_at:
+        return alt.Axis(labelLimit=260)
+    return alt.Axis(labelLimit=260, labelExpr=f"split(datum.label, {json.dumps(break_at)})")
+
+
 def _ecdf_frame(sample: Sample, x: ArrayLike, share: ArrayLike) -> pl.DataFrame:
     columns = pl.DataFrame({"x": np.asarray(x), "share": np.asarray(share)})
     return columns.select(
@@ -526,11 +537,12 @@ def _widths_of(
     of = {name: widths[number % len(widths)] for number, name in enumerate(names)}
     # Of a line Vega-Lite lets the theme's width go before strokeWidth, and size before both; but
     # size makes the symbols of a legend tiny. A scale in another order has a legend of its own.
+    # Ordinal, as Vega warns of widths of what has no order.
     shown = alt.Scale(domain=list(of), range=list(of.values()))
     drawn = alt.Scale(domain=[*of][::-1], range=[*of.values()][::-1])
     return {
-        "strokeWidth": alt.StrokeWidth(f"{field}:N", title=title or None, sort=None, scale=shown),
-        "size": alt.Size(f"{field}:N", title=None, sort=None, scale=drawn, legend=None),
+        "strokeWidth": alt.StrokeWidth(f"{field}:O", title=title or None, sort=None, scale=shown),
+        "size": alt.Size(f"{field}:O", title=None, sort=None, scale=drawn, legend=None),
     }
 
 
@@ -542,9 +554,17 @@ def _domain(low: float, high: float | None) -> alt.Scale:
     return alt.Scale() if high is None else alt.Scale(domain=[low, high])
 
 
+def _room(log: bool) -> alt.Scale:
+    """Around all values, without zero."""
+    # Vega warns of a logarithmic scale that is told to leave out zero.
+    if log:
+        return alt.Scale(type="log", padding=_ROOM, nice=False)
+    return alt.Scale(zero=False, padding=_ROOM, nice=False)
+
+
 def _scale(x: np.ndarray[Any, Any], log: bool) -> dict[str, Any]:
     if not log:
-        return {"scale": alt.Scale(zero=False, padding=_ROOM, nice=False)}
+        return {"scale": _room(log=False)}
     powers_of_two = bool((x > 0).all() and (np.log2(x) % 1 == 0).all())
     if not powers_of_two:
         return {"scale": alt.Scale(type="log", padding=_ROOM)}

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from dumbbell.claims import Judged, Verdict, facts_of, views_of
+from dumbbell.folders import Content
 from dumbbell.report.cells import Cell, CellLike
 from dumbbell.report.topology import Topology
 
@@ -196,7 +197,7 @@ class Report:
     meta: Mapping[str, Any] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
     tables: Mapping[str, Frame] = field(default_factory=dict)
-    files: Mapping[str, str | bytes] = field(default_factory=dict)
+    files: Mapping[str, Content] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse names that are no file names, or two figures of one name."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from dumbbell.claims import to_json_text, to_rows
 from dumbbell.errors import SpecError
-from dumbbell.folders import ResultFolder, file_of_library, replace_file
+from dumbbell.folders import ResultFolder, file_of_library, replace_file, write_content
 from dumbbell.report.figures import FigureDrawer, FigureFiles, as_polars, draw, write_figure
 from dumbbell.report.folder import report_folder
 from dumbbell.report.model import IndexEntry, Report, ValueTable
@@ -83,9 +83,7 @@ def write_report(
             with file_of_library(folder / "tables" / f"{name}.parquet") as file:
                 as_polars(table).write_parquet(file)
         for name, content in report.files.items():
-            (folder / name).write_bytes(
-                content.encode("utf-8") if isinstance(content, str) else content
-            )
+            write_content(folder / name, content)
         # Last, so that even a staging folder never shows a page without its files.
         _write_text(folder / "index.html", page_html(report, files, _script(drawer, files)))
     for sentence in _missing(files):

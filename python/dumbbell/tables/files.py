@@ -18,7 +18,14 @@ from typing import Any
 import numpy as np
 
 from dumbbell.errors import SpecError
-from dumbbell.folders import Kind, ResultFolder, Subject, file_of_library
+from dumbbell.folders import (
+    Content,
+    Kind,
+    ResultFolder,
+    Subject,
+    file_of_library,
+    write_content,
+)
 from dumbbell.tables.run import Origin, Run
 from dumbbell.tables.run_file import RunFile
 from dumbbell.tables.schema import SCHEMA
@@ -67,7 +74,7 @@ def run_folder(
 
 
 def write_parquet(
-    run: Run, folder: str | Path | ResultFolder, files: Mapping[str, str] | None = None
+    run: Run, folder: str | Path | ResultFolder, files: Mapping[str, Content] | None = None
 ) -> Path:
     """Write a run's tables; an earlier run of the same experiment in that folder is replaced.
 
@@ -77,7 +84,7 @@ def write_parquet(
         run: What to write.
         folder: New, empty or an earlier run of the same experiment. Of `run_folder` where more is
             to be said about it.
-        files: Further text files by name, such as ``ping-1.txt``.
+        files: Further files by name, such as ``ping-1.txt``.
 
     Returns:
         The folder.
@@ -127,7 +134,7 @@ def read_parquet(folder: str | Path) -> Run:
     )
 
 
-def _fill(folder: Path, run: Run, files: Mapping[str, str]) -> None:
+def _fill(folder: Path, run: Run, files: Mapping[str, Content]) -> None:
     import polars as pl
 
     for name, columns in run.tables.items():
@@ -143,8 +150,8 @@ def _fill(folder: Path, run: Run, files: Mapping[str, str]) -> None:
     }
     _write(folder / "meta.json", _json_text(described))
     _write(folder / "provenance.json", _json_text(run.provenance))
-    for name, text in files.items():
-        _write(folder / name, text)
+    for name, content in files.items():
+        write_content(folder / name, content)
     for name, file in run.files.items():
         shutil.copyfile(file.path, folder / name)
 

@@ -8,7 +8,7 @@ from dumbbell.errors import SpecError
 from dumbbell.formats.flent import FlentFile
 from dumbbell.report.flent_plots import distributions as spread
 from dumbbell.report.flent_plots import over_time as over
-from dumbbell.report.flent_plots.series import LATENCY, RATE, Drawer, DrawnPlot, no_data
+from dumbbell.report.flent_plots.series import LATENCY, RATE, Drawer, DrawnPlot, Files, no_data
 from dumbbell.spec.refusal import nearest
 
 
@@ -42,25 +42,27 @@ def _check(test: str, name: str, names: Sequence[str]) -> None:
     if name not in names:
         allowed = f"a plot of {test}: {', '.join(names)}"
         if name.endswith("combine") or "_combine_" in name or name.startswith("qq_"):
-            allowed += "; plots of several files together are Flent's own"
+            allowed += "; of several files each of these has all, one over the other"
         raise SpecError("plot", name, allowed, nearest(name, names))
 
 
-def draw_plot(file: FlentFile, name: str) -> DrawnPlot:
-    """Draw one plot of a data file.
+def draw_plot(of: FlentFile | Files, name: str) -> DrawnPlot:
+    """Draw one plot of a data file, or of several over one another.
 
     Args:
-        file: The data.
-        name: One of `plot_names`.
+        of: The data; of several files by the name that their series get in the plot.
+        name: One of `plot_names` of a file.
 
     Raises:
-        SpecError: The test has no such plot, or the file has nothing to show in it.
+        SpecError: The test has no such plot, or no file has anything to show in it.
     """
-    names = plot_names(file)
-    if name not in names and name in plots_of(file.text("NAME")):
+    files = {"": of} if isinstance(of, FlentFile) else of
+    tests = list(dict.fromkeys(file.text("NAME") for file in files.values()))
+    names = list(dict.fromkeys(each for file in files.values() for each in plot_names(file)))
+    if name not in names and any(name in plots_of(test) for test in tests):
         raise no_data(name)
-    _check(file.text("NAME"), name, names)
-    return _DRAWERS[name](file)
+    _check(" and ".join(tests), name, names)
+    return _DRAWERS[name](files)
 
 
 _DRAWERS: Mapping[str, Drawer] = {

@@ -17,7 +17,9 @@ from dumbbell.report.flent_plots.series import (
     RATE,
     Drawer,
     DrawnPlot,
+    Files,
     at_steps,
+    lines_of,
     loaded,
     measured_series,
     no_data,
@@ -26,6 +28,7 @@ from dumbbell.report.flent_plots.series import (
     rate_series,
     raw_lines,
     same_quantiles,
+    titled,
 )
 from dumbbell.report.sampling import thin
 from dumbbell.stats import covariance_ellipse
@@ -39,13 +42,15 @@ _CUT = ("tcp_1up", "tcp_1down", "tcp_nup", "tcp_ndown")
 def cdf(only: str = "") -> Drawer:
     """Latencies without the first and the last delay, when there is no load."""
 
-    def draw(file: FlentFile) -> DrawnPlot:
+    def draw(files: Files) -> DrawnPlot:
         samples = []
-        for series in measured_series(file, f"Ping (ms){only}"):
-            x, y = at_steps(file, series)
-            kept = y if file.text("NAME") == "ping" else loaded(file, x, y)
-            if len(kept):
-                samples.append(Sample(series.removeprefix("Ping (ms) "), "", kept))
+        for title, file in files.items():
+            for series in measured_series(file, f"Ping (ms){only}"):
+                x, y = at_steps(file, series)
+                kept = y if file.text("NAME") == "ping" else loaded(file, x, y)
+                if len(kept):
+                    label = titled(series.removeprefix("Ping (ms) "), title)
+                    samples.append(Sample(label, "", kept))
         if not samples:
             raise no_data("ping_cdf")
         plot = ecdf_chart(samples, x_title=LATENCY, colour_title="Ping (ms)")
@@ -54,9 +59,10 @@ def cdf(only: str = "") -> Drawer:
     return draw
 
 
-def rtt_cdf(file: FlentFile) -> DrawnPlot:
+def rtt_cdf(files: Files) -> DrawnPlot:
     """Round trips as the senders smooth them."""
-    samples = [Sample(line.label, "", line.y) for line in raw_lines(file, "tcp_rtt", "TCP")]
+    lines = lines_of(files, lambda file: raw_lines(file, "tcp_rtt", "TCP"))
+    samples = [Sample(line.label, "", line.y) for line in lines]
     if not samples:
         raise no_data("tcp_rtt_cdf")
     plot = ecdf_chart(samples, x_title="TCP round trip (ms)", colour_title="TCP")
@@ -66,8 +72,8 @@ def rtt_cdf(file: FlentFile) -> DrawnPlot:
 def box(columns: Columns, what: str) -> Drawer:
     """Boxes from the first to the third quartile, whiskers to 1.5 times that, points beyond."""
 
-    def draw(file: FlentFile) -> DrawnPlot:
-        found = {label: y for label, y in columns(file).items() if len(y)}
+    def draw(files: Files) -> DrawnPlot:
+        found = _found(columns, files)
         if not found:
             raise no_data(what)
         each = points_each(len(found))
@@ -87,12 +93,29 @@ def box(columns: Columns, what: str) -> Drawer:
     return draw
 
 
+def _found(columns: Columns, files: Files) -> dict[str, Floats]:
+    """What there is of every file, side by side by what was measured."""
+    of = {title: columns(file) for title, file in files.items()}
+    labels = dict.fromkeys(label for found in of.values() for label in found)
+    return {
+        titled(label, title): found[label]
+        for label in labels
+        for title, found in of.items()
+        if len(found.get(label, ()))
+    }
+
+
+def _label_axis() -> alt.Axis:
+    """What was measured, and below it of which file."""
+    return alt.Axis(labelAngle=0, labelExpr="split(datum.label, ', ')", labelLimit=110)
+
+
 def _boxes(data: pl.DataFrame, labels: list[str], y_title: str) -> alt.Chart:
     chart: alt.Chart = (
         alt.Chart(data)
         .mark_boxplot(size=34, color=theme.OKABE_ITO[0], median={"color": "white"})
         .encode(
-            x=alt.X("label:N", title=None, sort=labels, axis=alt.Axis(labelAngle=0)),
+            x=alt.X("label:N", title=None, sort=labels, axis=_label_axis()),
             y=alt.Y("y:Q", title=y_title, scale=alt.Scale(zero=False)),
         )
         .properties(width=110 * len(labels), height=theme.FIGURE_HEIGHT)
@@ -103,8 +126,8 @@ def _boxes(data: pl.DataFrame, labels: list[str], y_title: str) -> alt.Chart:
 def bar(columns: Columns, what: str, y_title: str = RATE) -> Drawer:
     """Bars of means, with a whisker of a standard deviation to each side."""
 
-    def draw(file: FlentFile) -> DrawnPlot:
-        found = {label: y for label, y in columns(file).items() if len(y)}
+    def draw(files: Files) -> DrawnPlot:
+        found = _found(columns, files)
         if not found:
             raise no_data(what)
         data = pl.DataFrame(
@@ -129,9 +152,7 @@ def bar(columns: Columns, what: str, y_title: str = RATE) -> Drawer:
 
 
 def _bars(data: pl.DataFrame, labels: list[str], y_title: str) -> alt.LayerChart:
-    base = alt.Chart(data).encode(
-        x=alt.X("label:N", title=None, sort=labels, axis=alt.Axis(labelAngle=0))
-    )
+    base = alt.Chart(data).encode(x=alt.X("label:N", title=None, sort=labels, axis=_label_axis()))
     bars = base.mark_bar(size=44, color=theme.OKABE_ITO[0]).encode(y=alt.Y("mean:Q", title=y_title))
     whiskers = base.mark_rule(color=theme.BLACK, strokeWidth=1.5).encode(y="low:Q", y2="high:Q")
     chart: alt.LayerChart = alt.LayerChart(layer=[bars, whiskers]).properties(
@@ -182,7 +203,10 @@ def of_fairness(file: FlentFile) -> dict[str, Floats]:
 def ellipsis(series: str, label: str) -> Drawer:
     """The 2-sigma covariance ellipse of throughput against latency, with the median."""
 
-    def draw(file: FlentFile) -> DrawnPlot:
+    def draw(files: Files) -> DrawnPlot:
+        if len(files) > 1:
+            raise SpecError("plot", "ellipsis", "one file: of several, box_totals has the spread")
+        (file,) = files.values()
         pairs = [
             (ping, rate)
             for ping, rate in zip(

@@ -18,10 +18,12 @@ from dumbbell.report.flent_plots.series import (
     SMOOTHED_STEPS,
     Drawer,
     DrawnPlot,
+    Files,
     Line,
     Lines,
     at_steps,
     fewer,
+    lines_of,
     measured_series,
     no_data,
     ping_series,
@@ -210,18 +212,16 @@ def timed(*parts: Lines, y: str, what: str, scaled: bool = False) -> Drawer:
         what: Shown, in a sentence.
         scaled: Whether the axis ends at the 5th and 95th percentile.
     """
-    return lambda file: _over_time(
-        [line for part in parts for line in part(file)], y, scaled=scaled, what=what
-    )
+    return lambda files: _over_time(lines_of(files, *parts), y, scaled=scaled, what=what)
 
 
 def panels(*of: tuple[Lines, str, str, bool]) -> Drawer:
     """Plots one above the other: lines, title of the axis, name, whether it is scaled."""
 
-    def draw(file: FlentFile) -> DrawnPlot:
+    def draw(files: Files) -> DrawnPlot:
         charts, frames = [], []
         for lines, y_title, what, scaled in of:
-            panel = _over_time(lines(file), y_title, scaled=scaled, what=what)
+            panel = _over_time(lines_of(files, lines), y_title, scaled=scaled, what=what)
             charts.append(panel.chart.properties(height=_PANEL_HEIGHT))
             frames.append(panel.data.with_columns(pl.lit(what).alias("panel")))
         chart = alt.vconcat(*charts).resolve_scale(color="independent", x="shared")
@@ -241,13 +241,14 @@ def all_panels(*, scaled: bool) -> Drawer:
     )
 
 
-def drops(file: FlentFile) -> DrawnPlot:
+def drops(files: Files) -> DrawnPlot:
     """Points where a step had drops or marks."""
     frames = []
+    series = sum(len(file.raw_values) for file in files.values())
     for key, what in (("dropped", "drops"), ("ecn_mark", "ECN marks")):
-        for line in raw_lines(file, key, "qdisc_stats_"):
+        for line in lines_of(files, raw(key, "qdisc_stats_")):
             some = line.y > 0
-            x, y = fewer(line.x[some], line.y[some], points_each(len(file.raw_values)))
+            x, y = fewer(line.x[some], line.y[some], points_each(series))
             frame = pl.DataFrame({"x": x, "y": y})
             frames.append(frame.select(pl.lit(f"{line.label}: {what}").alias("label"), "x", "y"))
     if not frames:
@@ -255,7 +256,8 @@ def drops(file: FlentFile) -> DrawnPlot:
     data = pl.concat(frames)
     labels = data["label"].unique(maintain_order=True).to_list()
     palette = theme.OKABE_ITO * (len(labels) // len(theme.OKABE_ITO) + 1)
-    ends = [0.0, float(file.x_values[-1]) if file.x_values else 1.0]
+    last = [file.x_values[-1] for file in files.values() if file.x_values]
+    ends = [0.0, float(max(last, default=1.0))]
     y_scale = alt.Scale() if labels else alt.Scale(domain=[0.0, 1.0])
     chart = (
         alt.Chart(data)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import altair as alt
 import numpy as np
@@ -55,13 +55,31 @@ class Line:
     average: bool = False
 
 
-Drawer = Callable[[FlentFile], DrawnPlot]
+Files = Mapping[str, FlentFile]
+"""What tells each file's series from those of the others in one plot, to the file; the only one has
+an empty name."""
+Drawer = Callable[[Files], DrawnPlot]
 Lines = Callable[[FlentFile], list[Line]]
 
 
 def no_data(what: str) -> SpecError:
     """What to raise when a file has nothing that a plot would show."""
     return SpecError("plot", what, "a plot that the file has data for")
+
+
+def titled(label: str, title: str) -> str:
+    """A series' label in a plot of several files."""
+    return f"{label}, {title}" if title else label
+
+
+def lines_of(files: Files, *parts: Lines) -> list[Line]:
+    """The lines of every file; of several, averages have colours, as one black tells nothing."""
+    return [
+        replace(line, label=titled(line.label, title), average=line.average and not title)
+        for title, file in files.items()
+        for part in parts
+        for line in part(file)
+    ]
 
 
 def at_steps(file: FlentFile, series: str) -> tuple[Floats, Floats]:

@@ -1,0 +1,219 @@
+"""Runs and comparisons in the formats of others: ``dumbbell run --to csv,sqlite``.
+
+A run's tables have names beside the numbers of flows, queues and probes. The table ``summary`` has
+each number that is said of a run by its path, with its unit.
+"""
+
+from __future__ import annotations
+
+import enum
+import io
+import json
+import math
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from dumbbell.compare.flent_of_run import flent_of_run
+from dumbbell.compare.summary import Summary, summary_of
+from dumbbell.errors import SpecError
+from dumbbell.folders import Content
+from dumbbell.report.numbers import json_safe
+from dumbbell.report.spreadsheets import for_spreadsheets
+from dumbbell.spec import Experiment, Resolved
+from dumbbell.spec.refusal import nearest
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from dumbbell.compare.comparison import Comparison
+    from dumbbell.tables import Run
+
+SUMMARY = "summary"
+"""Name of the table with a run's numbers."""
+NUMBERS = "numbers"
+"""Name of the table with the numbers of all runs of a comparison."""
+CAPTURE = "capture.pcapng"
+
+
+class Format(enum.StrEnum):
+    """What ``--to`` takes."""
+
+    CSV = "csv"
+    PARQUET = "parquet"
+    SQLITE = "sqlite"
+    JSON = "json"
+    FLENT = "flent"
+    PCAPNG = "pcapng"
+
+
+OF_SINGLE_RUNS = (Format.FLENT, Format.PCAPNG)
+
+
+def formats_of(text: str) -> tuple[Format, ...]:
+    """``csv,flent`` as formats, each once.
+
+    Raises:
+        SpecError: One is not known.
+    """
+    known = [each.value for each in Format]
+    found = []
+    for word in text.split(","):
+        name = word.strip().lower()
+        if name not in known:
+            allowed = f"one of {', '.join(known)}, or several with commas"
+            raise SpecError("--to", word.strip(), allowed, nearest(name, known))
+        found.append(Format(name))
+    return tuple(dict.fromkeys(found))
+
+
+def check_formats(formats: Sequence[Format], experiment: Experiment) -> None:
+    """Refuse what a run of the experiment cannot give, before it is run.
+
+    Raises:
+        SpecError: It has no samples for Flent's series, or no capture.
+    """
+    described = Resolved(experiment.resolved())
+    if Format.FLENT in formats and not described.mapping["sample_interval_ns"]:
+        allowed = "an experiment with samples: --set sample_interval=200ms"
+        raise SpecError("--to", Format.FLENT.value, allowed)
+    if Format.PCAPNG in formats and not any(queue.capture for queue in described.queues):
+        allowed = "an experiment with a capture: --set 'links[0].capture=true'"
+        raise SpecError("--to", Format.PCAPNG.value, allowed)
+
+
+def exported_run(
+    run: Run, formats: Sequence[Format], summary: Summary | None = None
+) -> dict[str, Content]:
+    """The files of a run by name.
+
+    Args:
+        run: With a description.
+        formats: Which; see `check_formats`.
+        summary: Its numbers, where they are known already.
+    """
+    tables = {name: run.table(name) for name in run.tables}
+    tables[SUMMARY] = summary_frame(summary or summary_of(run))
+    name = str((run.spec or {}).get("name", "run"))
+    files = dict(_of_tables(tables, formats, name))
+    if Format.JSON in formats:
+        files["run.json"] = _json_text({"meta": run.meta, "tables": _columns(tables)})
+    if Format.FLENT in formats:
+        files[f"{name}.flent.gz"] = flent_of_run(run)
+    if Format.PCAPNG in formats:
+        files[CAPTURE] = run.files[CAPTURE].path
+    return files
+
+
+def exported_comparison(found: Comparison, formats: Sequence[Format]) -> dict[str, Content]:
+    """The files of a comparison by name: the table ``numbers``, of which `numbers_frame` tells.
+
+    Raises:
+        SpecError: A format is one of single runs.
+    """
+    check_comparable(formats)
+    tables = {NUMBERS: numbers_frame(found)}
+    files = dict(_of_tables(tables, formats, found.cells[0].experiment.name))
+    if Format.JSON in formats:
+        files["comparison.json"] = _json_text({"tables": _columns(tables)})
+    return files
+
+
+def check_comparable(formats: Sequence[Format]) -> None:
+    """Refuse what only a single run can give.
+
+    Raises:
+        SpecError: One of the formats is of single runs.
+    """
+    for each in formats:
+        if each in OF_SINGLE_RUNS:
+            others = [one.value for one in Format if one not in OF_SINGLE_RUNS]
+            raise SpecError("--to", each.value, f"{', '.join(others)} of several runs")
+
+
+def summary_frame(summary: Summary) -> pl.DataFrame:
+    """A row a number: ``quantity`` (its path), ``value`` (NaN where undefined) and ``unit``."""
+    import polars as pl
+
+    return pl.DataFrame(
+        {
+            "quantity": [each.path for each in summary.quantities],
+            "value": summary.numbers,
+            "unit": [each.unit for each in summary.quantities],
+        }
+    )
+
+
+def numbers_frame(found: Comparison) -> pl.DataFrame:
+    """A row a number of a run: ``cell``, ``backend``, ``replication``, ``quantity``, ``value``,
+    ``unit``."""
+    import polars as pl
+
+    frames = [
+        summary_frame(summary).select(
+            pl.lit(arm.cell).alias("cell"),
+            pl.lit(arm.backend).alias("backend"),
+            pl.lit(number, dtype=pl.Int64).alias("replication"),
+            pl.all(),
+        )
+        for arm in found.arms
+        for number, summary in enumerate(found.results[arm].summaries)
+    ]
+    return pl.concat(frames)
+
+
+def sqlite_bytes(tables: Mapping[str, pl.DataFrame]) -> bytes:
+    """A database with a table a frame; whole numbers, numbers and texts stay what they are.
+
+    What is not finite is NULL, as SQLite has no such numbers.
+    """
+    with closing(sqlite3.connect(":memory:")) as database:
+        for name, frame in tables.items():
+            columns = ", ".join(
+                f"{_quoted(column)} {_sql_type(frame, column)}" for column in frame.columns
+            )
+            database.execute(f"CREATE TABLE {_quoted(name)} ({columns})")
+            places = ", ".join("?" * frame.width)
+            rows = ([_stored(value) for value in row] for row in frame.iter_rows())
+            database.executemany(f"INSERT INTO {_quoted(name)} VALUES ({places})", rows)
+        database.commit()
+        return database.serialize()
+
+
+def _stored(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _sql_type(frame: pl.DataFrame, column: str) -> str:
+    dtype = frame.schema[column]
+    if dtype.is_integer():
+        return "INTEGER"
+    return "REAL" if dtype.is_float() else "TEXT"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _of_tables(
+    tables: Mapping[str, pl.DataFrame], formats: Sequence[Format], name: str
+) -> Iterator[tuple[str, Content]]:
+    for table, frame in tables.items():
+        if Format.CSV in formats:
+            yield f"{table}.csv", for_spreadsheets(frame).write_csv()
+        if Format.PARQUET in formats:
+            out = io.BytesIO()
+            frame.write_parquet(out)
+            yield f"{table}.parquet", out.getvalue()
+    if Format.SQLITE in formats:
+        yield f"{name}.sqlite", sqlite_bytes(tables)
+
+
+def _columns(tables: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
+    return {name: frame.to_dict(as_series=False) for name, frame in tables.items()}
+
+
+def _json_text(value: Mapping[str, Any]) -> str:
+    text = json.dumps(json_safe(value), ensure_ascii=False, allow_nan=False)
+    return f"{text}\n"

@@ -1,0 +1,22 @@
+"""What a file is to hold: text, bytes, or another file."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TypeAlias
+
+Content: TypeAlias = str | bytes | Path
+"""Text (written as UTF-8, its line ends as they are), bytes, or a file that is copied."""
+
+
+def write_content(path: Path, content: Content) -> None:
+    """Write a file of a folder that is being made.
+
+    Raises:
+        OSError: It cannot be written, or the file that is to be copied not read.
+    """
+    if isinstance(content, Path):
+        shutil.copyfile(content, path)
+    else:
+        path.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)

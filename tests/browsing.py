@@ -1,0 +1,42 @@
+"""Pages as Chromium shows them, for tests of pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page
+
+
+@dataclass
+class Seen:
+    """What a page said and asked for."""
+
+    messages: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+
+def opened(browser: Browser, path: Path, width: int) -> tuple[Page, Seen]:
+    page, seen = browser.new_page(viewport={"width": width, "height": 900}), Seen()
+    page.on("console", lambda message: seen.messages.append(f"{message.type}: {message.text}"))
+    page.on("pageerror", lambda error: seen.messages.append(f"error: {error}"))
+    page.on("requestfailed", lambda request: seen.messages.append(f"failed: {request.url[:200]}"))
+    page.on("request", lambda request: seen.requests.append(request.url))
+    page.goto(path.as_uri())
+    page.wait_for_function("document.querySelectorAll('.plot:not(.drawn)').length === 0")
+    return page, seen
+
+
+def outside(page: Page, width: int) -> list[str]:
+    """Elements that reach past the right edge."""
+    found: list[str] = page.evaluate(
+        """width => [...document.querySelectorAll('main *, header *')].filter(e => {
+            // Tables of values scroll by themselves.
+            // What is inside an SVG may reach past its clip path without being seen.
+            if (e.closest('pre, .drawing, thead, .values') || e.ownerSVGElement) return false;
+            const box = e.getBoundingClientRect();
+            return box.width > 0 && box.right > width + 1;
+        }).map(e => e.outerHTML.slice(0, 120))""",
+        width,
+    )
+    return found

@@ -1,0 +1,98 @@
+"""The pages of a run and of a comparison in Chromium: offline, quiet, on a phone and a desk."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+from typer.testing import CliRunner
+
+from browsing import opened, outside
+from dumbbell.cli.app import app
+
+pytestmark = pytest.mark.browser
+WIDTHS = {"desktop": 1440, "phone": 390}
+RUN = """
+name = "a-run"
+duration = "8s"
+sample_interval = "100ms"
+links = [
+    { a = "server", b = "router" },
+    { a = "router", b = "client", delay = "15ms", rate = "10mbit", qdisc = "pfifo limit 60" },
+]
+[[flows]]
+name = "download"
+from = "server"
+to = "client"
+count = 2
+start_jitter = "200ms"
+source = { kind = "greedy" }
+[[probes]]
+name = "call"
+from = "client"
+to = "server"
+interval = "100ms"
+"""
+TRANSFERS = """
+name = "transfers"
+duration = "8s"
+links = [
+    { a = "server", b = "router" },
+    { a = "router", b = "client", delay = "15ms", rate = "10mbit" },
+]
+[[flows]]
+name = "pages"
+from = "server"
+to = "client"
+source = { kind = "arrivals", gap = "exponential 80ms", size = "exponential 30kB" }
+[[flows]]
+name = "pictures"
+from = "server"
+to = "client"
+source = { kind = "arrivals", gap = "exponential 500ms", size = "pareto 1.3 100kB" }
+"""
+QUEUES = [f"--set=links[router->client].qdisc={each}" for each in ("pfifo limit 60", "fq_codel")]
+PAGES = ("a-run", "transfers", "a-run-compared")
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("pages")
+    (folder / "run.toml").write_text(RUN, encoding="utf-8")
+    (folder / "transfers.toml").write_text(TRANSFERS, encoding="utf-8")
+    here = Path.cwd()
+    os.chdir(folder)
+    try:
+        for words in (["run.toml"], ["transfers.toml"], ["run.toml", *QUEUES, "--replications=3"]):
+            done = CliRunner().invoke(app, ["run", *words, "--page"])
+            assert done.exit_code == 0, done.output
+    finally:
+        os.chdir(here)
+    return folder / "results"
+
+
+@pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS.keys())
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_quiet_offline_and_fits(
+    browser: Browser, results: Path, name: str, width: int
+) -> None:
+    page, seen = opened(browser, results / name / "index.html", width)
+    page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+    page.wait_for_timeout(200)
+    assert seen.messages == []
+    assert [url for url in seen.requests if not url.startswith(("file:", "data:"))] == []
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert outside(page, width) == []
+    assert page.locator(".plot svg.marks").count() == page.locator("figure").count() > 0
+    page.close()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_what_can_be_downloaded_is_there(browser: Browser, results: Path, name: str) -> None:
+    page, _ = opened(browser, results / name / "index.html", WIDTHS["desktop"])
+    links = page.locator("a[download]").evaluate_all("all => all.map(a => a.getAttribute('href'))")
+    assert len(links) >= 3 * page.locator("figure").count()
+    assert [link for link in links if not (results / name / link).stat().st_size] == []
+    page.close()
