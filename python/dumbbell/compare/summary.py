@@ -87,11 +87,11 @@ def summary_of(run: Run) -> Summary:
         name: tuple(names[index] for index in members)
         for name, members in equal_flows(described.mapping).items()
     }
-    return Summary(_shared(tuple(found)), np.array([*found.values()], dtype=np.float64), groups)
+    return Summary(shared(tuple(found)), np.array([*found.values()], dtype=np.float64), groups)
 
 
 @lru_cache(maxsize=64)
-def _shared(quantities: tuple[Quantity, ...]) -> tuple[Quantity, ...]:
+def shared(quantities: tuple[Quantity, ...]) -> tuple[Quantity, ...]:
     """One object for equal ones: a hundred thousand summaries keep numbers only."""
     return quantities
 
