@@ -29,6 +29,7 @@ class Asked:
         seed: In place of the files'.
         jobs: Threads; 0 for one a core.
         memory: A size, as text.
+        cluster: Of a comparison, whose workers run it: an address or ``local``; None for here.
         out: Folder of the tables of a single run, or of the page of a comparison.
         page: Whether to write a page; None where not said.
         replace: Whether another experiment's result there may be replaced.
@@ -45,6 +46,7 @@ class Asked:
     seed: int | None
     jobs: int
     memory: str | None
+    cluster: str | None
     out: Path | None
     page: bool | None
     replace: bool
@@ -78,6 +80,9 @@ def run_asked(asked: Asked, console: Console) -> int:
         if asked.dry_run:
             return _dry_run(asked, planned, may_use_bytes, console)
         return compare_files(asked, planned, may_use_bytes, console)
+    if asked.cluster is not None:
+        allowed = "a comparison: say --replications, --precision or several values to compare"
+        raise SpecError("--cluster", asked.cluster, allowed)
     if asked.dry_run:
         planned = replace(planned_of(asked, settings, documents), replications=1)
         return _dry_run(asked, planned, may_use_bytes, console)

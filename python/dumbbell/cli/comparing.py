@@ -14,6 +14,7 @@ from rich.text import Text
 
 from dumbbell.backends import get_backend
 from dumbbell.backends.guard import usable_threads
+from dumbbell.cli.executing import executor_for
 from dumbbell.cli.failing import print_error, print_warning
 from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.noticing import print_notices
@@ -92,7 +93,12 @@ def _has_page(asked: Asked) -> bool:
 
 
 def _compared(planned: Planned, asked: Asked, may_use_bytes: int | None) -> Comparison:
-    with stopped_by_ctrl_c() as stop, shown_progress() as show:
+    # Whoever waits for a scheduler to answer is stopped at once.
+    with (
+        executor_for(asked.cluster, asked.jobs, may_use_bytes) as executor,
+        stopped_by_ctrl_c() as stop,
+        shown_progress() as show,
+    ):
         return compare(
             planned.cells,
             backends=asked.backends,
@@ -101,8 +107,7 @@ def _compared(planned: Planned, asked: Asked, may_use_bytes: int | None) -> Comp
             failed=planned.refused,
             grid=planned.grid,
             figures=planned.figures,
-            jobs=asked.jobs,
-            memory_bytes=may_use_bytes,
+            executor=executor,
             keep=KEPT if _has_page(asked) and planned.grid is None else 0,
             on_progress=show,
             cancel=stop,

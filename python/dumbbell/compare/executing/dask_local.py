@@ -40,7 +40,9 @@ def local_scheduler(workers: int) -> Iterator[str]:
         cluster = LocalCluster(
             n_workers=0,
             host="127.0.0.1",
-            dashboard_address=None,
+            # On loopback and whatever port is free; of its pages none is served.
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
             silence_logs=logging.CRITICAL,
         )
         leaving.callback(_close, cluster)
