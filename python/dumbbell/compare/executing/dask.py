@@ -160,6 +160,7 @@ class Dask:
 
     def _connected(self) -> Client:
         from distributed import Client
+        from distributed.comm.addressing import get_address_host_port
 
         self._open.enter_context(_quiet())
         address = self._address
@@ -167,8 +168,12 @@ class Dask:
             address = self._open.enter_context(local_scheduler(self._processes))
         allowed = f"{LOCAL}, or the address of a Dask scheduler that runs, as tcp://host:8786"
         try:
+            # A client of what is no address would be left behind half made.
+            get_address_host_port(address)
             client = Client(address, timeout=CONNECT_S, set_as_default=False)
-        except (OSError, ValueError, TypeError, RuntimeError, ImportError) as error:
+        except ValueError as error:
+            raise SpecError("--cluster", address, allowed, reason=str(error)) from None
+        except (OSError, TypeError, RuntimeError, ImportError) as error:
             because = f"nobody answers there ({error})"
             raise SpecError("--cluster", address, allowed, reason=because) from None
         self._open.callback(_leave, client)
