@@ -175,6 +175,7 @@ endif
 	$(PY) bench/rrul.py $(BENCH_ARGS)
 	$(PY) bench/captures.py $(BENCH_ARGS)
 	$(PY) bench/memory.py $(BENCH_ARGS)
+	$(PY) bench/executors.py $(BENCH_ARGS)
 	$(PY) bench/virtual_kernel.py $(BENCH_ARGS)
 
 # --- the rest -------------------------------------------------------------------------------
