@@ -1,10 +1,10 @@
 """``make bench``, executors: the same runs by two threads, two processes, two Dask workers.
 
 Rates are those of the steady state: of n runs the first two, whose end nobody waited for twice, are
-left out, and with them the start of processes, which a row of its own states. Beside rates, which want
-an idle machine, stand ratios of CPU time, which hardly do. Executors take turns
-(A B C, B C A, C A B, ...), so that what else the computer does weighs on all; a ratio is the median
-of the turns' ratios, with an order-statistic interval.
+left out, and with them the start of processes, which a row of its own states. Beside rates, which
+want an idle machine, stand ratios of CPU time, which hardly do. Executors take turns (A B C, B C A,
+...), so that what else the computer does weighs on all; a ratio is the median of the turns' ratios,
+with an order-statistic interval.
 """
 
 from __future__ import annotations

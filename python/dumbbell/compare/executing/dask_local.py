@@ -61,7 +61,7 @@ def _worker(address: str, of: int) -> subprocess.Popen[bytes]:
         stderr=subprocess.DEVNULL,
         # A group of its own: Ctrl-C of the terminal is not for it, and it is ended with what it
         # has started (Dask's nanny starts the worker itself, again where it dies).
-        start_new_session=True,
+        process_group=0,
     )
 
 

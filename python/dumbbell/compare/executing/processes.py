@@ -228,7 +228,7 @@ class _Worker:
             stdout=subprocess.PIPE,
             stderr=self._log,
             # Ctrl-C of the terminal is for whoever started it, who says what is to be done.
-            start_new_session=True,
+            process_group=0,
             env={**os.environ, "PYTHONUTF8": "1"},
         )
         threading.Thread(target=self._listen, args=(heard,), daemon=True).start()
