@@ -176,6 +176,7 @@ endif
 	$(PY) bench/captures.py $(BENCH_ARGS)
 	$(PY) bench/memory.py $(BENCH_ARGS)
 	$(PY) bench/store.py $(BENCH_ARGS)
+	$(PY) bench/executors.py $(BENCH_ARGS)
 	$(PY) bench/virtual_kernel.py $(BENCH_ARGS)
 
 # --- the rest -------------------------------------------------------------------------------

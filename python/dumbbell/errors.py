@@ -67,6 +67,8 @@ class SpecError(DumbbellError):
 class MissingExtraError(DumbbellError, ImportError):
     """Something that needs packages which are installed when they are asked for."""
 
+    exit_code = EXIT_BAD_INPUT
+
     def __init__(self, what: str, extra: str) -> None:
         """Say what to install."""
         super().__init__(f"{what} needs the extra {extra!r}: pip install 'dumbbell[{extra}]'")

@@ -3,12 +3,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
 import dumbbell
 
-HEAVY = ("polars", "scipy", "altair", "pandas", "matplotlib", "vl_convert")
+CLUSTER = ("dask", "distributed", "tornado")
+HEAVY = ("polars", "scipy", "altair", "pandas", "matplotlib", "vl_convert", *CLUSTER)
 
 
 def modules_after(program: str) -> set[str]:
@@ -57,6 +59,19 @@ def test_a_run_needs_nothing_heavy() -> None:
         "{'duration': '1s', 'links': [{'a': 'a', 'b': 'b'}]}))"
     )
     assert not loaded.intersection(HEAVY)
+
+
+def test_a_comparison_here_needs_no_cluster(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text('duration = "1s"\nlinks = [{ a = "a", b = "b" }]\n')
+    asked = ["dumbbell", "run", str(tmp_path / "a.toml"), "--replications", "2", "--no-page"]
+    loaded = modules_after(
+        "import os, sys\n"
+        f"sys.argv = {asked!r}\n"
+        "from dumbbell.cli.app import app\n"
+        "app(standalone_mode=False)\n"
+    )
+    assert "dumbbell.compare.executing" in loaded
+    assert not loaded.intersection(CLUSTER)
 
 
 @pytest.mark.parametrize("name", dumbbell.__all__)

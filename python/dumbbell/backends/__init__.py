@@ -14,7 +14,7 @@ from dumbbell.backends.batch import (
     simulate,
     threads_for,
 )
-from dumbbell.backends.host import host_provenance, package_version
+from dumbbell.backends.host import host_provenance, native_module_sha256, package_version
 from dumbbell.backends.memory import MemoryLimit
 from dumbbell.backends.registry import backend_names, get_backend
 from dumbbell.errors import FailureKind
@@ -35,6 +35,7 @@ __all__ = [
     "backend_names",
     "get_backend",
     "host_provenance",
+    "native_module_sha256",
     "package_version",
     "run_many",
     "simulate",

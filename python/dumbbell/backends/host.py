@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
 import platform
 from datetime import UTC, datetime
@@ -39,6 +40,15 @@ def package_version() -> str:
         from dumbbell import _engine
 
         return _engine.__version__
+
+
+@functools.cache
+def native_module_sha256() -> str:
+    """Of the file that makes the results: what differs in it may give other numbers."""
+    from dumbbell import _engine
+
+    with Path(_engine.__file__).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _cpu_model() -> str:

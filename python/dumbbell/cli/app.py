@@ -159,6 +159,14 @@ def run(
     seed: Annotated[int | None, typer.Option(help="Instead of the file's.")] = None,
     jobs: Annotated[int, typer.Option(help="Threads; 0 for one a core.")] = 0,
     memory: Memory = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            help="Of a comparison: run on the workers of a Dask scheduler, tcp://host:8786, or "
+            "of one on this machine, local.",
+            metavar="ADDRESS|local",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -231,6 +239,7 @@ def run(
         seed=seed,
         jobs=jobs,
         memory=memory,
+        cluster=cluster,
         out=out,
         page=page,
         replace=replace,

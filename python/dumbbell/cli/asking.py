@@ -30,6 +30,7 @@ class Asked:
         seed: In place of the files'.
         jobs: Threads; 0 for one a core.
         memory: A size, as text.
+        cluster: Of a comparison, whose workers run it: an address or ``local``; None for here.
         out: Folder of the tables of a single run, or of the page of a comparison.
         page: Whether to write a page; None where not said.
         replace: Whether another experiment's result there may be replaced.
@@ -48,6 +49,7 @@ class Asked:
     seed: int | None
     jobs: int
     memory: str | None
+    cluster: str | None
     out: Path | None
     page: bool | None
     replace: bool
@@ -89,6 +91,9 @@ def run_asked(asked: Asked, console: Console) -> int:
             return compare_files(asked, planned, may_use_bytes, console)
         except ShareDone as share:
             return say_share(share, console)
+    if asked.cluster is not None:
+        allowed = "a comparison: say --replications, --precision or several values to compare"
+        raise SpecError("--cluster", asked.cluster, allowed)
     if asked.dry_run:
         planned = single(asked, settings, documents[0])
         return _dry_run(asked, planned, may_use_bytes, console)

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from dumbbell.backends import get_backend
 from dumbbell.backends.guard import usable_threads
+from dumbbell.cli.executing import executor_for
 from dumbbell.cli.failing import print_error, print_warning
 from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.noticing import print_notices
@@ -37,7 +38,6 @@ from dumbbell.compare import (
     sentences,
 )
 from dumbbell.compare.comparison import REPLICATIONS
-from dumbbell.compare.executing import Threads
 from dumbbell.compare.judging import LEVEL, BackendAgreement
 from dumbbell.compare.words import digits, with_reach
 from dumbbell.errors import (
@@ -98,10 +98,12 @@ def _has_page(asked: Asked) -> bool:
 
 def _compared(planned: Planned, asked: Asked, may_use_bytes: int | None) -> Comparison:
     keep = KEPT if _has_page(asked) and planned.grid is None else 0
-    executor = stored_executor(
-        asked.storing, Threads(asked.jobs, may_use_bytes), planned.cells, tables_below=keep
-    )
-    with stopped_by_ctrl_c() as stop, shown_progress() as show:
+    # Whoever waits for a scheduler to answer is stopped at once.
+    with (
+        executor_for(asked.cluster, asked.jobs, may_use_bytes) as executor,
+        stopped_by_ctrl_c() as stop,
+        shown_progress() as show,
+    ):
         return compare(
             planned.cells,
             backends=asked.backends,
@@ -110,7 +112,7 @@ def _compared(planned: Planned, asked: Asked, may_use_bytes: int | None) -> Comp
             failed=planned.refused,
             grid=planned.grid,
             figures=planned.figures,
-            executor=executor,
+            executor=stored_executor(asked.storing, executor, planned.cells, tables_below=keep),
             keep=keep,
             on_progress=show,
             cancel=stop,

@@ -227,7 +227,9 @@ class Replicating:
             return
         arm.summaries[replication] = each.summary
         if replication < self._keep:
-            arm.kept[replication] = each.run or _run_here(task)
+            run = each.run or _run_here(task, self._cancel)
+            if run is not None:
+                arm.kept[replication] = run
 
     def _tell(self, look: int) -> TellDone | None:
         show, begun = self._on_progress, self._done
@@ -243,10 +245,10 @@ class Replicating:
         return tell
 
 
-def _run_here(task: Task) -> Run:
-    """What was run elsewhere, once more: it is the same to the byte."""
-    ((_, run),) = run_many([(task, task.replication)], backend=task.backend, jobs=1)
-    return run
+def _run_here(task: Task, cancel: Cancellation | None) -> Run | None:
+    """What was run elsewhere, once more: it is the same to the byte. None where it was stopped."""
+    again = run_many([(task, task.replication)], backend=task.backend, jobs=1, cancel=cancel)
+    return next((run for _, run in again), None)
 
 
 def _watched(summaries: Sequence[Summary]) -> Mapping[str, Floats]:

@@ -123,12 +123,12 @@ def summary_of(run: Run) -> Summary:
         (name, tuple(names[index] for index in members))
         for name, members in equal_flows(described.mapping).items()
     )
-    quantities, of_names = _shared(tuple(found), groups)
+    quantities, of_names = shared(tuple(found), groups)
     return Summary(quantities, np.array([*found.values()], dtype=np.float64), of_names)
 
 
 @lru_cache(maxsize=64)
-def _shared(
+def shared(
     quantities: tuple[Quantity, ...], groups: tuple[tuple[str, tuple[str, ...]], ...]
 ) -> tuple[tuple[Quantity, ...], Mapping[str, tuple[str, ...]]]:
     """One object for equal ones: a hundred thousand summaries keep numbers only."""

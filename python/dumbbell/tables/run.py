@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -60,6 +61,10 @@ class Run:
     @property
     def queue_names(self) -> list[str]:
         """``a->b`` for each direction of each link, ``a->b#2`` for a parallel link."""
+        return list(self._queue_names)
+
+    @cached_property
+    def _queue_names(self) -> list[str]:
         if self.spec is None:
             return list(self.meta.get("queue_names", []))
         seen: Counter[str] = Counter()
@@ -138,10 +143,12 @@ class Run:
         """
         columns = self.columns(table)
         values = _of(columns, column, table)
+        if not equals:
+            return values
         keep = np.ones(values.shape, dtype=bool)
         for key, wanted in equals.items():
             keep &= _of(columns, key, table) == self._code(table, key, wanted)
-        return values[keep] if equals else values
+        return values[keep]
 
     def table(self, name: str) -> pl.DataFrame:
         """A table as a Polars frame; indices and codes get a column of names beside them."""

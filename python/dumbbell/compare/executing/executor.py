@@ -43,11 +43,13 @@ class FinishedTask:
     Attributes:
         index: Its place among the tasks given.
         summary: Its numbers.
+        digest: Hash of its tables' canonical bytes, the same wherever it was done.
         run: Its tables; None where they were made elsewhere and only the numbers came back.
     """
 
     index: int
     summary: Summary
+    digest: str = ""
     run: Run | None = None
 
 
@@ -90,4 +92,5 @@ class Executor(Protocol):
 
         Raises:
             KeyboardInterrupt: After Ctrl-C, once those that had finished were yielded.
+            DumbbellError: Nothing more can be done, for example as a cluster has gone.
         """

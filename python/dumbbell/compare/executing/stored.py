@@ -214,7 +214,7 @@ class Stored:
                 return None
             if wants_run:
                 run = run_from(reader, kept, task, key)
-        return FinishedTask(index, summary_from(numbers), run)
+        return FinishedTask(index, summary_from(numbers), run=run)
 
     def _done(
         self,

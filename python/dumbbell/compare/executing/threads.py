@@ -43,6 +43,14 @@ class Threads:
                 return
             done += len(places)
 
+    def side_by_side(self, tasks: Sequence[Task]) -> int:
+        """How many of these may run at a time."""
+        backends = dict.fromkeys(task.backend for task in tasks)
+        return min(
+            self._threads([task for task in tasks if task.backend == backend], backend)
+            for backend in backends
+        )
+
     def _threads(self, tasks: Sequence[Task], backend: str) -> int:
         return threads_for(
             {task.description: task for task in tasks}.values(),
@@ -76,7 +84,7 @@ class Threads:
             on_failure=failures.append,
         )
         for index, run in running:
-            yield FinishedTask(places[index], summary_of(run), run)
+            yield FinishedTask(places[index], summary_of(run), run.meta["digest"], run)
             yield from _failed(failures, places)
         yield from _failed(failures, places)
 

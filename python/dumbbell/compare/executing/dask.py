@@ -1,0 +1,417 @@
+"""Dask: processes of this machine, or of as many machines as a scheduler has.
+
+Needs the extra ``cluster``. Workers need nothing but dumbbell, of the same version and with the
+same native module; one that has another is refused, as its numbers may be others. Descriptions go
+there and numbers come back by value, as JSON: `dumbbell.compare.executing.wire`.
+
+The scheduler is given batches, and only so many at a time that no worker waits: a hundred thousand
+short runs are a few dozen tasks of its own at any time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import queue
+import time
+import uuid
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from dumbbell.backends import Cancellation, get_backend
+from dumbbell.backends.guard import threads_that_fit, usable_threads
+from dumbbell.compare.executing.batch_size import BatchSize
+from dumbbell.compare.executing.dask_local import local_scheduler
+from dumbbell.compare.executing.executor import FailedTask, FinishedTask, Task, TellDone
+from dumbbell.compare.executing.wire import Receiver, tasks_as_json
+from dumbbell.errors import EXIT_BAD_INPUT, DumbbellError, MissingExtraError, RunError, SpecError
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+LOCAL = "local"
+PATIENCE_S = 300.0
+"""Without any worker: jobs of a cluster start when there is room for them."""
+CONNECT_S = 10.0
+_BACKENDS = ("sim",)
+_BATCH_S = 0.5
+_IN_FLIGHT = 3
+"""Batches a thread: one under way, one at hand, one on its way."""
+_LOOK_S = 2.0
+_POLL_S = 0.1
+_GET_S = 0.5
+_LEAVE_S = 1.0
+
+
+class ClusterError(DumbbellError):
+    """The cluster cannot be used, or cannot be used any more."""
+
+
+class WorkerRefusedError(ClusterError):
+    """A worker that would give other numbers, or none."""
+
+    exit_code = EXIT_BAD_INPUT
+
+
+class Dask:
+    """Runs on the workers of a Dask scheduler; to be used in a ``with``."""
+
+    def __init__(
+        self,
+        address: str = LOCAL,
+        *,
+        jobs: int = 0,
+        memory_bytes: int | None = None,
+        patience_s: float = PATIENCE_S,
+    ) -> None:
+        """Set it up; nothing is connected yet.
+
+        Args:
+            address: Of a scheduler (``tcp://host:8786``, ``tls://host:8786``), or `LOCAL` for
+                processes of this machine.
+            jobs: Of `LOCAL`, processes; 0 for one a core.
+            memory_bytes: Of `LOCAL`, what all runs may use together; else what one run may.
+                None for what Dask lets a worker have.
+            patience_s: How long to wait where there is no worker.
+
+        Raises:
+            MissingExtraError: Dask is not installed.
+        """
+        try:
+            import distributed  # noqa: F401 - said here rather than after minutes
+        except ImportError as error:
+            raise MissingExtraError("--cluster", "cluster") from error
+        self._address = address
+        self._processes = usable_threads(jobs)
+        self._memory_bytes = memory_bytes
+        self._patience_s = patience_s
+        self._open = contextlib.ExitStack()
+        self._client: Client | None = None
+
+    def __enter__(self) -> Self:
+        """Connect.
+
+        Raises:
+            SpecError: The address is none, or nobody answers there.
+        """
+        try:
+            self._client = self._connected()
+        except BaseException:
+            self._open.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the scheduler, or end the processes that were started here."""
+        self._client = None
+        self._open.close()
+
+    def check(self, task: Task) -> None:
+        """See `Executor`. How much memory there is for it is known to the workers only."""
+        if task.backend not in _BACKENDS:
+            allowed = f"{', '.join(_BACKENDS)} on a cluster: its workers hold no kernel"
+            raise SpecError("--backend", task.backend, allowed)
+        cost = get_backend(task.backend).check(task.description)
+        duration = f"{json.loads(task.description)['duration_ns'] / 1e9:g}s"
+        threads_that_fit(cost, 1, duration, available=None)
+
+    def run(
+        self,
+        tasks: Sequence[Task],
+        *,
+        cancel: Cancellation | None = None,
+        on_progress: TellDone | None = None,
+    ) -> Iterator[FinishedTask | FailedTask]:
+        """See `Executor`.
+
+        What a worker had that died is done by another. A task on which as many workers died as
+        the scheduler allows (``distributed.scheduler.allowed-failures``, 3) has failed.
+
+        Raises:
+            ClusterError: The scheduler has gone, or there is no worker.
+            WorkerRefusedError: A worker has another dumbbell, or none.
+        """
+        if self._client is None:
+            raise DumbbellError("Dask(...) is used in a with statement: with Dask(...) as executor")
+        sending = _Sending(self._client, tasks, self._memory_of_a_run())
+        workers = _Workers(self._client, self._patience_s)
+        try:
+            while not sending.is_done:
+                if cancel is not None and cancel.is_set():
+                    yield from sending.finished()
+                    return
+                sending.fill(workers.threads())
+                yield from sending.some(_POLL_S)
+                if on_progress is not None:
+                    on_progress(sending.ended)
+        except KeyboardInterrupt:
+            yield from sending.finished()
+            raise
+        finally:
+            sending.give_up()
+
+    def _memory_of_a_run(self) -> int | None:
+        if self._address != LOCAL or self._memory_bytes is None:
+            return self._memory_bytes
+        return self._memory_bytes // self._processes
+
+    def _connected(self) -> Client:
+        from distributed import Client
+        from distributed.comm.addressing import get_address_host_port
+
+        self._open.enter_context(_quiet())
+        address = self._address
+        if address == LOCAL:
+            address = self._open.enter_context(local_scheduler(self._processes))
+        allowed = f"{LOCAL}, or the address of a Dask scheduler that runs, as tcp://host:8786"
+        try:
+            # A client of what is no address would be left behind half made.
+            get_address_host_port(address)
+            client = Client(address, timeout=CONNECT_S, set_as_default=False)
+        except ValueError as error:
+            raise SpecError("--cluster", address, allowed, reason=str(error)) from None
+        except (OSError, TypeError, RuntimeError, ImportError) as error:
+            because = f"nobody answers there ({error})"
+            raise SpecError("--cluster", address, allowed, reason=because) from None
+        self._open.callback(_leave, client)
+        return client
+
+
+def _leave(client: Client) -> None:
+    with contextlib.suppress(TimeoutError):
+        client.close(timeout=_LEAVE_S)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """What Dask logs of a connection that is lost is said here, in a sentence."""
+    logger = logging.getLogger("distributed")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+class _Workers:
+    """Who is there, and whether they are of use."""
+
+    def __init__(self, client: Client, patience_s: float) -> None:
+        self._client = client
+        self._patience_s = patience_s
+        self._known: frozenset[str] = frozenset()
+        self._threads = 0
+        self._looked_s = self._seen_s = time.monotonic()
+
+    def threads(self) -> int:
+        """Of all of them; looked at every few seconds.
+
+        Raises:
+            ClusterError: There has been none for too long, or the scheduler has gone.
+            WorkerRefusedError: One is not of use.
+        """
+        now_s = time.monotonic()
+        if self._threads and now_s - self._looked_s < _LOOK_S:
+            return self._threads
+        self._looked_s = now_s
+        with _scheduler_of(self._client):
+            there: Mapping[str, int] = self._client.nthreads()
+        new = there.keys() - self._known
+        if new:
+            self._check(sorted(new))
+        self._known = frozenset(there)
+        self._threads = sum(there.values())
+        if self._threads:
+            self._seen_s = now_s
+        elif now_s - self._seen_s > self._patience_s:
+            where = _address(self._client)
+            raise ClusterError(
+                f"the scheduler at {where} has had no worker for {self._patience_s:.0f} s: start "
+                f"some with 'dask worker {where}'"
+            )
+        return self._threads
+
+    def _check(self, new: Sequence[str]) -> None:
+        from dumbbell.compare.executing.on_dask_worker import identity_as_json
+
+        with _scheduler_of(self._client):
+            found = self._client.run(identity_as_json, workers=list(new), on_error="return")
+        for address, said in found.items():
+            if isinstance(said, OSError):
+                continue  # it went while it was asked
+            _refuse_unless_same(address, said)
+
+
+def _refuse_unless_same(address: str, said: object) -> None:
+    from dumbbell.compare.executing.on_dask_worker import Identity, own_identity
+
+    own = own_identity()
+    if said == asdict(own):
+        return
+    what = f"has no dumbbell that can be used ({said})"
+    if isinstance(said, dict):
+        what = f"has {Identity(**said)}"
+    raise WorkerRefusedError(
+        f"the worker {address} {what}, and here is {own}: its numbers might be others. Install "
+        "the same wheel on all machines"
+    )
+
+
+@contextlib.contextmanager
+def _scheduler_of(client: Client) -> Iterator[None]:
+    """What is asked of a scheduler that has gone."""
+    try:
+        yield
+    except OSError as error:
+        raise _gone(client, str(error)) from None
+
+
+def _gone(client: Client, why: str) -> ClusterError:
+    return ClusterError(f"the scheduler at {_address(client)} has gone: {why}")
+
+
+def _address(client: Client) -> str:
+    return "" if client.scheduler is None else str(client.scheduler.address)
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    future: Future[str]
+    indices: tuple[int, ...]
+
+
+class _Sending:
+    """Tasks as batches on their way."""
+
+    def __init__(self, client: Client, tasks: Sequence[Task], memory_bytes: int | None) -> None:
+        from dumbbell.compare.executing.on_dask_worker import own_identity
+
+        self._client = client
+        self._tasks = tasks
+        self._head = {"identity": asdict(own_identity()), "memory_bytes": memory_bytes}
+        self._waiting = deque(range(len(tasks)))
+        self._suspects: deque[int] = deque()
+        self._size = BatchSize(_BATCH_S)
+        self._name = f"dumbbell-{uuid.uuid4().hex}"
+        self._sent = 0
+        self._in_flight: dict[str, _Batch] = {}
+        self._heard: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self.ended = 0
+
+    @property
+    def is_done(self) -> bool:
+        return self.ended == len(self._tasks)
+
+    def fill(self, threads: int) -> None:
+        """Send as much as keeps so many threads busy."""
+        while len(self._in_flight) < _IN_FLIGHT * threads:
+            indices: tuple[int, ...]
+            if self._suspects:
+                indices = (self._suspects.popleft(),)
+            elif self._waiting:
+                size = min(self._size.of(len(self._waiting), threads), len(self._waiting))
+                indices = tuple(self._waiting.popleft() for _ in range(size))
+            else:
+                return
+            self._send(indices)
+
+    def some(self, timeout_s: float) -> Iterator[FinishedTask | FailedTask]:
+        """What ends within a while."""
+        try:
+            key = self._heard.get(timeout=timeout_s)
+        except queue.Empty:
+            if self._client.status not in ("running", "connecting"):
+                raise _gone(self._client, "the connection was closed") from None
+            return
+        yield from self._take(key)
+
+    def finished(self) -> Iterator[FinishedTask | FailedTask]:
+        """What had ended and was not taken yet."""
+        while True:
+            try:
+                key = self._heard.get_nowait()
+            except queue.Empty:
+                return
+            with contextlib.suppress(ClusterError):
+                yield from self._take(key, wait_s=0.0)
+
+    def give_up(self) -> None:
+        """Have the workers stop."""
+        futures = [batch.future for batch in self._in_flight.values()]
+        self._in_flight.clear()
+        if futures:
+            # Of a scheduler that has gone nothing is left to be cancelled.
+            with contextlib.suppress(OSError, RuntimeError, TimeoutError):
+                self._client.cancel(futures, force=True)
+
+    def _send(self, indices: tuple[int, ...]) -> None:
+        from dumbbell.compare.executing.on_dask_worker import do_batch
+
+        text = json.dumps({**self._head, **tasks_as_json(self._tasks[each] for each in indices)})
+        key = f"{self._name}-{self._sent}"
+        self._sent += 1
+        with _scheduler_of(self._client):
+            future = self._client.submit(do_batch, text, key=key, pure=False)
+        self._in_flight[key] = _Batch(future, indices)
+        self._listen(future)
+
+    def _listen(self, future: Future[str]) -> None:
+        key = str(future.key)
+        future.add_done_callback(lambda _: self._heard.put(key))
+
+    def _take(self, key: str, wait_s: float = _GET_S) -> Iterator[FinishedTask | FailedTask]:
+        batch = self._in_flight[key]
+        status = batch.future.status
+        if status in ("pending", "lost"):
+            self._listen(batch.future)  # its worker died with the result: it is made again
+        elif status == "finished":
+            try:
+                text = batch.future.result(timeout=wait_s)
+            except TimeoutError:
+                self._heard.put(key)
+                return
+            yield from self._outcomes(batch, json.loads(text))
+        elif status == "error":
+            yield from self._failed(batch)
+        else:
+            raise _gone(self._client, "what was under way there is lost")
+
+    def _outcomes(self, batch: _Batch, said: Any) -> Iterator[FinishedTask | FailedTask]:
+        if "refused" in said:
+            _refuse_unless_same("that joined later", said["refused"])
+        del self._in_flight[str(batch.future.key)]
+        self._size.took(len(batch.indices), said["took_s"])
+        receiver = Receiver()
+        found = [receiver.outcome(message) for message in said["outcomes"]]
+        for outcome in found:
+            self.ended += 1
+            index = batch.indices[outcome.index]
+            if isinstance(outcome, FailedTask):
+                yield FailedTask(index, outcome.error)
+            else:
+                yield FinishedTask(index, outcome.summary, outcome.digest)
+
+    def _failed(self, batch: _Batch) -> Iterator[FailedTask]:
+        from distributed.scheduler import KilledWorker
+
+        error = batch.future.exception()
+        if not isinstance(error, KilledWorker):
+            # What goes wrong in a task is an outcome: this is Dask's.
+            raise ClusterError(f"a worker could not be given its work: {error}")
+        del self._in_flight[str(batch.future.key)]
+        if len(batch.indices) > 1:
+            # Which of them it was is seen when each has a worker for itself.
+            self._suspects.extend(batch.indices)
+            return
+        self.ended += 1
+        yield FailedTask(
+            batch.indices[0],
+            RunError(
+                f"{error.allowed_failures + 1} workers died while they ran it, the last of them "
+                f"{error.last_worker.address}; their logs may say why"
+            ),
+        )

@@ -1,0 +1,105 @@
+"""Tasks and what came of them as JSON: all that crosses to another process or machine.
+
+Plain text on purpose: whoever reads it gets numbers and names, and runs nothing. Numbers come back
+to the last bit (Python prints a float so that it reads back the same).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from dumbbell.compare.executing.executor import FailedTask, FinishedTask, Task
+from dumbbell.compare.quantity import Quantity
+from dumbbell.compare.summary import Summary, shared
+from dumbbell.errors import DumbbellError, FailureKind, RunError, SpecError
+
+Json: TypeAlias = Mapping[str, Any]
+_SPEC_FIELDS = ("path", "value", "allowed", "hint", "reason")
+
+
+def tasks_as_json(tasks: Iterable[Task]) -> Json:
+    """Tasks, each description once."""
+    descriptions: dict[str, int] = {}
+    rows = [
+        (
+            descriptions.setdefault(task.description, len(descriptions)),
+            task.replication,
+            task.backend,
+        )
+        for task in tasks
+    ]
+    return {"descriptions": list(descriptions), "tasks": rows}
+
+
+def tasks_from_json(message: Json) -> list[Task]:
+    """What `tasks_as_json` was given."""
+    descriptions = message["descriptions"]
+    return [
+        Task(descriptions[place], replication, backend)
+        for place, replication, backend in message["tasks"]
+    ]
+
+
+class Sender:
+    """Makes messages of outcomes; what there is to measure is said once, numbers each time."""
+
+    def __init__(self) -> None:
+        """Begin a stream of messages, to be read in order by one `Receiver`."""
+        self._said: dict[tuple[Any, ...], int] = {}
+
+    def message(self, outcome: FinishedTask | FailedTask) -> Json:
+        """An outcome without its tables."""
+        if isinstance(outcome, FailedTask):
+            return {"index": outcome.index, "error": _error_as_json(outcome.error)}
+        summary = outcome.summary
+        groups = {name: list(members) for name, members in summary.groups.items()}
+        key = (summary.quantities, tuple((name, *members) for name, members in groups.items()))
+        message = {
+            "index": outcome.index,
+            "of": self._said.get(key, len(self._said)),
+            "numbers": summary.numbers.tolist(),
+            "digest": outcome.digest,
+        }
+        if key not in self._said:
+            self._said[key] = len(self._said)
+            message["paths"] = [each.path for each in summary.quantities]
+            message["groups"] = groups
+        return message
+
+
+class Receiver:
+    """Makes outcomes of the messages of one `Sender`."""
+
+    def __init__(self) -> None:
+        """Begin a stream."""
+        self._said: list[tuple[tuple[Quantity, ...], Mapping[str, tuple[str, ...]]]] = []
+
+    def outcome(self, message: Json) -> FinishedTask | FailedTask:
+        """The outcome of a message."""
+        if "error" in message:
+            return FailedTask(message["index"], _error_from_json(message["error"]))
+        if "paths" in message:
+            members = tuple((name, tuple(names)) for name, names in message["groups"].items())
+            quantities = tuple(Quantity.parse(path) for path in message["paths"])
+            self._said.append(shared(quantities, members))
+        quantities, groups = self._said[message["of"]]
+        numbers = np.array(message["numbers"], dtype=np.float64)
+        return FinishedTask(
+            message["index"], Summary(quantities, numbers, groups), message["digest"]
+        )
+
+
+def _error_as_json(error: DumbbellError) -> Json:
+    if isinstance(error, SpecError):
+        return {name: getattr(error, name) for name in _SPEC_FIELDS}
+    kind = error.kind if isinstance(error, RunError) else FailureKind.FAILED
+    return {"message": str(error), "failure": kind.value}
+
+
+def _error_from_json(message: Json) -> DumbbellError:
+    if "message" in message:
+        return RunError(message["message"], FailureKind(message["failure"]))
+    return SpecError(*(message[name] for name in _SPEC_FIELDS))

@@ -1,0 +1,57 @@
+"""What every worker does, in a process of its own or on another machine: tasks one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from dumbbell.backends import Cancellation
+from dumbbell.compare.executing.executor import FailedTask, FinishedTask, Task, TellDone
+from dumbbell.compare.executing.threads import Threads
+from dumbbell.errors import DumbbellError, RunError
+
+
+def outcomes(
+    tasks: Sequence[Task],
+    *,
+    memory_bytes: int | None = None,
+    cancel: Cancellation | None = None,
+    on_progress: TellDone | None = None,
+) -> Iterator[FinishedTask | FailedTask]:
+    """Do tasks on one thread; one that cannot be done costs none of the others.
+
+    Args:
+        tasks: What to do.
+        memory_bytes: What each may use; None for what the machine leaves.
+        cancel: Set it to stop within a second.
+        on_progress: Told a few times a second.
+
+    Yields:
+        Outcomes without tables, each with its place among the tasks. Whatever goes wrong is a
+        `FailedTask`: who waits for a worker on another machine sees no traceback.
+    """
+    left = dict(enumerate(tasks))
+    here = Threads(1, memory_bytes)
+    try:
+        for outcome in here.run(tasks, cancel=cancel, on_progress=on_progress):
+            del left[outcome.index]
+            yield _without_tables(outcome)
+    except Exception as error:
+        if len(tasks) == 1:
+            if left:
+                yield FailedTask(0, _as_ours(error))
+            return
+        # Which one it was is not known.
+        for index, task in left.items():
+            for outcome in outcomes([task], memory_bytes=memory_bytes, cancel=cancel):
+                yield replace(outcome, index=index)
+
+
+def _without_tables(outcome: FinishedTask | FailedTask) -> FinishedTask | FailedTask:
+    return outcome if isinstance(outcome, FailedTask) else replace(outcome, run=None)
+
+
+def _as_ours(error: Exception) -> DumbbellError:
+    if isinstance(error, DumbbellError):
+        return error
+    return RunError(f"{type(error).__name__}: {error}")

@@ -1,0 +1,263 @@
+"""Runs on a Dask cluster: a real scheduler and workers in processes of their own, on loopback."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dask_processes import NO_DUMBBELL, OTHER_MODULE, Cluster, cluster, kill
+from executing_tasks import by_place, done, endless, line, tasks
+
+from dumbbell.compare import Cell, compare
+from dumbbell.compare.executing import FailedTask, Threads, on_dask_worker
+from dumbbell.compare.executing.dask import ClusterError, Dask, WorkerRefusedError
+from dumbbell.errors import MissingExtraError, RunError, SpecError
+
+ENDS_S = 60.0
+"""A second is promised; a loaded machine may take longer, a hang takes minutes."""
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A scheduler and two workers that tests leave as they are."""
+    with cluster(tmp_path_factory.mktemp("cluster")) as made:
+        yield made
+
+
+def test_the_same_numbers_as_by_threads(two: Cluster) -> None:
+    wanted = tasks(25) + tasks(3, duration="1500ms")
+    with Dask(two.address) as executor:
+        for each in wanted:
+            executor.check(each)
+        told: list[float] = []
+        assert done(executor, wanted, on_progress=told.append) == done(Threads(2), wanted)
+        assert told[-1] == 28
+        # More than once, as a comparison does that asks for a precision.
+        assert done(executor, wanted[:2]) == done(Threads(2), wanted[:2])
+        assert done(executor, []) == {}
+
+
+def test_a_comparison_on_a_cluster(two: Cluster) -> None:
+    cells = [
+        Cell(qdisc, line().with_link("server", "home", qdisc=qdisc)) for qdisc in ("pfifo", "pie")
+    ]
+    here = compare(cells, replications=3, keep=1)
+    with Dask(two.address) as executor:
+        there = compare(cells, replications=3, keep=1, executor=executor)
+    for arm in here.arms:
+        ours, theirs = here.results[arm], there.results[arm]
+        assert [a.numbers.tobytes() for a in ours.summaries] == [
+            a.numbers.tobytes() for a in theirs.summaries
+        ]
+        assert [a.meta["digest"] for a in ours.kept] == [a.meta["digest"] for a in theirs.kept]
+
+
+def test_a_task_that_fails_costs_no_other(two: Cluster) -> None:
+    """It needs more memory than each may use; descriptions are checked before, memory is not."""
+    wanted = [*tasks(4), *tasks(1, duration="20000s", sample_interval="1ms"), *tasks(6)[4:]]
+    with Dask(two.address, memory_bytes=200_000_000) as executor:
+        executor.check(wanted[4])
+        found = done(executor, wanted)
+    assert "200 MB of free memory" in found.pop(4)
+    assert list(dict(sorted(found.items())).values()) == list(done(Threads(2), tasks(6)).values())
+
+
+def test_what_a_killed_worker_had_is_done_by_another(tmp_path: Path) -> None:
+    wanted = tasks(120)
+    expected = done(Threads(2), wanted)
+    with cluster(tmp_path, workers=0) as made, Dask(made.address) as executor:
+        victim = made.worker()
+        found = []
+        for each in executor.run(wanted):
+            found.append(each)
+            if len(found) == 10:
+                made.worker()
+            if len(found) == 20:
+                kill(victim)
+    assert by_place(found) == expected
+
+
+@pytest.mark.long
+def test_a_task_on_which_workers_die_has_failed_and_the_others_are_done(tmp_path: Path) -> None:
+    """Four of them by default; whoever has replication 30 kills itself."""
+    dies = """
+import os, signal
+from dumbbell.compare.executing import on_dask_worker
+real = on_dask_worker.outcomes
+def faulty(tasks, **how):
+    if any(task.replication == 30 for task in tasks):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return real(tasks, **how)
+on_dask_worker.outcomes = faulty
+"""
+    wanted = tasks(40)
+    expected = done(Threads(2), wanted)
+    with cluster(tmp_path, workers=0) as made, Dask(made.address) as executor:
+        stop = threading.Event()
+
+        def replace_who_has_died() -> None:
+            there: list[subprocess.Popen[bytes]] = []
+            while not stop.wait(0.1):
+                there = [each for each in there if each.poll() is None]
+                while len(there) < 3:
+                    there.append(made.worker(before=dies))
+
+        starter = threading.Thread(target=replace_who_has_died)
+        starter.start()
+        try:
+            found = done(executor, wanted)
+        finally:
+            stop.set()
+            starter.join()
+    assert "4 workers died while they ran it" in found.pop(30)
+    del expected[30]
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "words"), [(OTHER_MODULE, "native module 000000"), (NO_DUMBBELL, "no dumbbell")]
+)
+def test_a_worker_with_another_dumbbell_is_refused(before: str, words: str, tmp_path: Path) -> None:
+    with cluster(tmp_path, workers=0) as made, Dask(made.address) as executor:
+        made.worker(before)
+        with pytest.raises(WorkerRefusedError, match=f"the worker tcp://.*{words}") as refused:
+            list(executor.run(tasks(3)))
+    assert refused.value.exit_code == 2
+
+
+def test_a_batch_is_refused_by_who_joined_a_moment_ago() -> None:
+    asked = {"identity": {"version": "0.0.1", "native_sha256": "0"}}
+    said = json.loads(on_dask_worker.do_batch(json.dumps(asked)))
+    assert said == {"refused": on_dask_worker.identity_as_json()}
+
+
+def test_without_any_worker(tmp_path: Path) -> None:
+    with (
+        cluster(tmp_path, workers=0) as made,
+        Dask(made.address, patience_s=1.0) as executor,
+        pytest.raises(ClusterError, match="no worker for 1 s: start some with 'dask worker tcp:"),
+    ):
+        list(executor.run(tasks(1)))
+
+
+def test_a_scheduler_that_goes_away(tmp_path: Path) -> None:
+    with cluster(tmp_path, workers=1) as made, Dask(made.address) as executor:
+        running = iter(executor.run([*tasks(1), endless()]))
+        assert next(running).index == 0
+        kill(made.scheduler)
+        asked = time.monotonic()
+        with pytest.raises(ClusterError, match=f"scheduler at {made.address} has gone"):
+            list(running)
+    assert time.monotonic() - asked < ENDS_S
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nowhere", "gopher://127.0.0.1:9"])
+def test_nobody_answers(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import dumbbell.compare.executing.dask as module
+
+    monkeypatch.setattr(module, "CONNECT_S", 0.5)
+    with pytest.raises(SpecError, match=r"as tcp://host:8786") as refused, Dask(address):
+        pass
+    assert refused.value.value == address
+    assert refused.value.exit_code == 2
+
+
+def test_a_wish_to_stop_is_heard_and_no_worker_goes_on(two: Cluster) -> None:
+    stop, found = threading.Event(), []
+    with Dask(two.address) as executor:
+        for each in executor.run([*tasks(1), endless(1), endless(2)], cancel=stop):
+            found.append(each.index)
+            stop.set()
+        assert found == [0]
+        # Both workers are free again: else this would wait for hours.
+        asked = time.monotonic()
+        assert len(done(executor, tasks(8))) == 8
+        assert time.monotonic() - asked < ENDS_S
+
+
+def test_the_kernel_is_not_on_a_cluster(two: Cluster) -> None:
+    task = tasks(1)[0]
+    with Dask(two.address) as executor, pytest.raises(SpecError, match="workers hold no kernel"):
+        executor.check(type(task)(task.description, 0, "kernel"))
+
+
+def test_dask_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *how: Any) -> Any:
+        if name == "distributed":
+            raise ImportError(name)
+        return real(name, *how)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(MissingExtraError, match=r"pip install 'dumbbell\[cluster\]'") as missing:
+        Dask()
+    assert missing.value.exit_code == 2
+
+
+def test_processes_of_this_machine_end_with_the_context() -> None:
+    before = _of_dask()
+    with Dask(jobs=2) as executor:
+        assert done(executor, tasks(6)) == done(Threads(2), tasks(6))
+        assert len(_of_dask() - before) >= 4  # workers, and a nanny of each
+    assert _of_dask() == before
+
+
+SCRIPT = """
+from executing_tasks import endless, tasks
+from dumbbell.compare.executing.dask import Dask
+
+# No ``if __name__ == "__main__"``: none is needed.
+with Dask(jobs=2) as executor:
+    for each in executor.run([*tasks(1), endless(1), endless(2)]):
+        print(each.index, flush=True)
+"""
+
+
+def test_a_script_that_is_killed_leaves_no_worker_behind(tmp_path: Path) -> None:
+    before = _of_dask()
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    with subprocess.Popen(
+        [sys.executable, str(script)],
+        text=True,
+        stdout=subprocess.PIPE,
+        env={"PYTHONPATH": str(Path(__file__).parent)},
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "0\n"
+        assert _of_dask() > before
+        process.kill()
+    until = time.monotonic() + ENDS_S
+    while _of_dask() - before:
+        assert time.monotonic() < until, "a worker is still there"
+        time.sleep(0.2)
+
+
+def _of_dask() -> set[int]:
+    """Processes that this user's Dask workers are, and their nannies."""
+    found = set()
+    for each in Path("/proc").glob("[0-9]*/environ"):
+        with_dask = each.parent / "cmdline"
+        try:
+            if b"dask_worker" in with_dask.read_bytes() or b"DASK_PARENT" in each.read_bytes():
+                found.add(int(each.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def test_outcomes_are_plain(two: Cluster) -> None:
+    """Numbers and names only: no tables, no objects of somebody's making."""
+    with Dask(two.address) as executor:
+        found = list(executor.run(tasks(2)))
+    assert all(not isinstance(each, FailedTask) and each.run is None for each in found)
+    assert not isinstance(found[0], RunError)
