@@ -4,6 +4,9 @@ use crate::errors;
 use dumbbell_tc as tc;
 use pyo3::prelude::*;
 
+/// The handle of the root where none is asked for.
+const FIRST_HANDLE: u16 = 1;
+
 fn unit_error(error: tc::UnitError) -> PyErr {
     errors::unit(
         error.to_string(),
@@ -106,6 +109,16 @@ fn disciplines() -> String {
 }
 
 #[pyfunction]
+fn shown_size(size_bytes: u64) -> String {
+    tc::units::shown::size(size_bytes)
+}
+
+#[pyfunction]
+fn shown_time(time_ns: u64) -> String {
+    tc::units::shown::time_ns(time_ns)
+}
+
+#[pyfunction]
 #[pyo3(signature = (qdisc_json, *, device, parent=None, handle=1, options=""))]
 fn qdisc_lines(
     qdisc_json: &str,
@@ -124,6 +137,13 @@ fn qdisc_lines(
     Ok(qdisc.lines(&attachment))
 }
 
+#[pyfunction]
+#[pyo3(signature = (qdisc_json, *, mtu_bytes))]
+fn shown_qdiscs(qdisc_json: &str, mtu_bytes: u32) -> PyResult<String> {
+    let qdisc = tc::Qdisc::from_json(qdisc_json).map_err(qdisc_error)?;
+    Ok(qdisc.shown_json(tc::qdisc::Device { mtu_bytes }, FIRST_HANDLE))
+}
+
 /// Adds the functions to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parse_size_bytes, module)?)?;
@@ -140,5 +160,8 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parse_qdisc, module)?)?;
     module.add_function(wrap_pyfunction!(render_qdisc, module)?)?;
     module.add_function(wrap_pyfunction!(qdisc_lines, module)?)?;
+    module.add_function(wrap_pyfunction!(shown_qdiscs, module)?)?;
+    module.add_function(wrap_pyfunction!(shown_size, module)?)?;
+    module.add_function(wrap_pyfunction!(shown_time, module)?)?;
     module.add_function(wrap_pyfunction!(disciplines, module)?)
 }

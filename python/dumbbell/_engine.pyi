@@ -41,6 +41,9 @@ __all__ = [
     "rate_notices",
     "render_police",
     "render_qdisc",
+    "shown_qdiscs",
+    "shown_size",
+    "shown_time",
     "simulate",
 ]
 
@@ -163,6 +166,25 @@ def qdisc_lines(
         handle: Its handle, 1 to 65535; those of its children count on from it.
         options: Words before its name, such as ``stab overhead 10``.
     """
+
+def shown_qdiscs(qdisc_json: str, *, mtu_bytes: int) -> str:
+    """What ``tc -d qdisc show`` prints of that JSON's discipline and of those inside it.
+
+    A list in JSON, in the order and with the handles of ``qdisc_lines``. Each has ``kind``,
+    ``handle``, ``parent`` (the class it is in, or null), ``has_every_packet`` (whether all that the
+    root takes goes through it), ``text`` and ``options``: its options as text and as ``tc -j`` has
+    them.
+
+    Args:
+        qdisc_json: As ``parse_qdisc`` gives it.
+        mtu_bytes: Of the device, from which the kernel takes what the words leave out.
+    """
+
+def shown_size(size_bytes: int) -> str:
+    """A size as tc shows it: rounded to ``Kb`` or ``Mb`` where that is near."""
+
+def shown_time(time_ns: int) -> str:
+    """A time as tc shows it: three digits of ``s`` or ``ms``, or whole ``us``."""
 
 def disciplines() -> str:
     """JSON: every discipline known, its usage, its parameters' names, units, defaults, effects."""

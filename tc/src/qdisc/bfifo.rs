@@ -13,9 +13,9 @@
 
 use super::pfifo::DEFAULT_TXQUEUELEN_PACKETS;
 use super::words::Words;
-use super::{Discipline, Grammar, Parameter, QdiscError, Value};
+use super::{Device, Discipline, Grammar, Options, Parameter, QdiscError, Value};
 use crate::reason::Reason;
-use crate::units::format_size;
+use crate::units::{format_size, shown};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -72,6 +72,12 @@ impl Grammar for Bfifo {
             return Err(Bfifo::DISCIPLINE.out_of_range(&LIMIT, 0));
         }
         Ok(())
+    }
+
+    fn options(&self, _: Device) -> Options {
+        let limit = self.limit_bytes;
+        let text = format!("limit {}", shown::size(limit.into()));
+        Options::default().show("limit", limit, &text)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! [`parse`] reads the text, [`Qdisc`]'s `Display` writes it back, [`Qdisc::to_json`] and
 //! [`Qdisc::from_json`] convert to and from the canonical JSON in which every default is filled
-//! in. [`disciplines`] is the table of what there is, from which documentation is made.
+//! in. [`Qdisc::shown`] is what `tc -d qdisc show` prints of it. [`disciplines`] is the table of what there is, from which documentation is made.
 //!
 //! Words are read as iproute2 6.1 reads them: in any order, of one that is repeated the last where
 //! tc takes it again ([`Discipline::once`]), abbreviated where tc knows the beginning
@@ -31,6 +31,7 @@ mod pie;
 mod police;
 mod prio;
 pub mod red;
+mod shown;
 mod tbf;
 mod words;
 
@@ -49,6 +50,7 @@ pub use pie::Pie;
 pub use police::{POLICE, Police, parse_police, parse_police_noting};
 pub use prio::{PRIOMAP, Prio};
 pub use red::Red;
+pub use shown::{Device, Field, Fields, Options, Shown};
 pub use tbf::Tbf;
 
 use crate::nearest::nearest;
@@ -76,6 +78,9 @@ trait Grammar: Sized + fmt::Display {
     /// Whether every value is one that [`Grammar::parse`] can produce. Children are checked
     /// apart.
     fn check(&self) -> Result<(), QdiscError>;
+
+    /// What `tc -d qdisc show` prints of it (`print_opt` in iproute2).
+    fn options(&self, device: Device) -> Options;
 
     /// The disciplines put into its classes, in the order of the classes.
     fn branches(&self) -> Vec<Branch<'_>> {
@@ -127,6 +132,8 @@ trait Grammar: Sized + fmt::Display {
 struct Branch<'a> {
     minor: u16,
     child: &'a Qdisc,
+    /// Whether every packet goes into this class, the only one.
+    takes_every_packet: bool,
 }
 
 /// The enum of all disciplines and what must go through each of them.
@@ -165,6 +172,12 @@ macro_rules! qdiscs {
             fn check_alone(&self) -> Result<(), QdiscError> {
                 match self {
                     $(Qdisc::$kind(discipline) => discipline.check(),)+
+                }
+            }
+
+            fn options(&self, device: Device) -> Options {
+                match self {
+                    $(Qdisc::$kind(discipline) => discipline.options(device),)+
                 }
             }
 

@@ -9,7 +9,7 @@
 //! | `1000p`, as tc prints it (and refuses it) | refused |
 
 use super::words::Words;
-use super::{Discipline, Grammar, Parameter, QdiscError, Value};
+use super::{Device, Discipline, Grammar, Options, Parameter, QdiscError, Value};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -63,6 +63,11 @@ impl Grammar for Pfifo {
             return Err(Pfifo::DISCIPLINE.out_of_range(&LIMIT, 0));
         }
         Ok(())
+    }
+
+    fn options(&self, _: Device) -> Options {
+        let limit = self.limit_packets;
+        Options::default().show("limit", limit, &format!("limit {limit}p"))
     }
 }
 
