@@ -56,6 +56,8 @@ impl Grammar for Bfifo {
         abbreviated: &[],
     };
 
+    const IS_PLAIN_FIFO: bool = true;
+
     fn parse(words: &mut Words) -> Result<Bfifo, QdiscError> {
         let mut limit_bytes = DEFAULT_LIMIT_BYTES;
         while let Some(parameter) = words.parameter()? {

@@ -72,6 +72,10 @@ trait Grammar: Sized + fmt::Display {
     /// Its line in the table.
     const DISCIPLINE: Discipline;
 
+    /// Whether it is a first-in-first-out queue and nothing else, which sends whenever it is asked
+    /// and holds nothing without a transmitter behind it.
+    const IS_PLAIN_FIFO: bool = false;
+
     /// Reads the words after its name; tc's defaults for what is not said.
     fn parse(words: &mut Words) -> Result<Self, QdiscError>;
 
@@ -150,6 +154,9 @@ macro_rules! qdiscs {
 
         static DISCIPLINES: &[Discipline] = &[$($kind::DISCIPLINE),+];
 
+        /// Of each of them.
+        const ARE_PLAIN_FIFOS: &[bool] = &[$($kind::IS_PLAIN_FIFO),+];
+
         /// Reads the words after `discipline`'s name.
         fn parse_words(
             discipline: &'static Discipline,
@@ -166,6 +173,14 @@ macro_rules! qdiscs {
             pub fn discipline(&self) -> &'static Discipline {
                 match self {
                     $(Qdisc::$kind(_) => const { &$kind::DISCIPLINE },)+
+                }
+            }
+
+            /// Whether it is a first-in-first-out queue and nothing else, which sends whenever it
+            /// is asked and holds nothing without a transmitter behind it.
+            pub fn is_plain_fifo(&self) -> bool {
+                match self {
+                    $(Qdisc::$kind(_) => $kind::IS_PLAIN_FIFO,)+
                 }
             }
 
@@ -298,8 +313,8 @@ pub fn disciplines() -> &'static [Discipline] {
     DISCIPLINES
 }
 
-/// The table of [`disciplines`] as JSON, each with its `usage` and the `example` of the shortest
-/// text that is accepted.
+/// The table of [`disciplines`] as JSON, each with its `usage`, the `example` of the shortest text
+/// that is accepted, and whether it `is_plain_fifo` ([`Qdisc::is_plain_fifo`]).
 pub fn disciplines_json() -> String {
     #[derive(Serialize)]
     struct Described {
@@ -307,14 +322,16 @@ pub fn disciplines_json() -> String {
         discipline: &'static Discipline,
         usage: String,
         example: String,
+        is_plain_fifo: bool,
         /// Of one whose classes are added: a class's table.
         class: Option<&'static Discipline>,
     }
-    let described: Vec<Described> = { DISCIPLINES.iter() }
-        .map(|discipline| Described {
+    let described: Vec<Described> = { DISCIPLINES.iter().zip(ARE_PLAIN_FIFOS) }
+        .map(|(discipline, is_plain_fifo)| Described {
             discipline,
             usage: discipline.usage(),
             example: discipline.example(),
+            is_plain_fifo: *is_plain_fifo,
             class: (discipline.name == Htb::DISCIPLINE.name).then_some(&htb::CLASS),
         })
         .collect();

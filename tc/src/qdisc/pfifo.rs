@@ -47,6 +47,8 @@ impl Grammar for Pfifo {
         abbreviated: &[],
     };
 
+    const IS_PLAIN_FIFO: bool = true;
+
     fn parse(words: &mut Words) -> Result<Pfifo, QdiscError> {
         let mut limit_packets = DEFAULT_TXQUEUELEN_PACKETS;
         while let Some(parameter) = words.parameter()? {
