@@ -1,4 +1,4 @@
-//! Units and tc text.
+//! Units, tc text and the names that can stand in a description.
 
 use crate::errors;
 use dumbbell_tc as tc;
@@ -119,6 +119,11 @@ fn shown_time(time_ns: u64) -> String {
 }
 
 #[pyfunction]
+fn congestion_controllers() -> Vec<&'static str> {
+    dumbbell_engine::cca::NAMES.to_vec()
+}
+
+#[pyfunction]
 #[pyo3(signature = (qdisc_json, *, device, parent=None, handle=1, options=""))]
 fn qdisc_lines(
     qdisc_json: &str,
@@ -163,5 +168,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(shown_qdiscs, module)?)?;
     module.add_function(wrap_pyfunction!(shown_size, module)?)?;
     module.add_function(wrap_pyfunction!(shown_time, module)?)?;
+    module.add_function(wrap_pyfunction!(congestion_controllers, module)?)?;
     module.add_function(wrap_pyfunction!(disciplines, module)?)
 }

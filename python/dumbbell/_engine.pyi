@@ -24,6 +24,7 @@ __all__ = [
     "__version__",
     "analyze_capture",
     "check",
+    "congestion_controllers",
     "copy_capture",
     "disciplines",
     "format_rate",
@@ -188,6 +189,9 @@ def shown_time(time_ns: int) -> str:
 
 def disciplines() -> str:
     """JSON: every discipline known, its usage, its parameters' names, units, defaults, effects."""
+
+def congestion_controllers() -> list[str]:
+    """The names of the congestion controllers that the simulator has."""
 
 @final
 class Estimate:
