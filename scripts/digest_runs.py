@@ -99,7 +99,7 @@ KNOBS = {
         'send_buffer = "40kb", receive_window = "20kb"',
     ),
 }
-"""What a TCP flow can be told."""
+"""What a TCP flow can be told, by its controller."""
 
 LINKS = {
     "loss": 'qdisc = "pfifo limit 30", loss = 0.01',
@@ -113,7 +113,7 @@ LINKS = {
 }
 """Other links."""
 
-CONTROLLERS = ("reno", "cubic", "bbr")
+CONTROLLERS = tuple(KNOBS)
 PROFILES = ("linux-6.1", "rfc")
 
 _NETWORK = """

@@ -41,6 +41,7 @@ def test_digests_version_and_changelog_moved_together() -> None:
 def test_every_part_of_the_simulator_is_in_the_set() -> None:
     disciplines = {each["name"] for each in json.loads(_engine.disciplines())}
     assert disciplines == digest_runs.QUEUES.keys()
+    assert set(_engine.congestion_controllers()) == set(digest_runs.CONTROLLERS)
     union, _ = get_args(sources.Source)
     assert {
         each.model_fields["kind"].default for each in get_args(union)

@@ -1,8 +1,11 @@
-//! Units and tc text.
+//! Units, tc text and the names that can stand in a description.
 
 use crate::errors;
 use dumbbell_tc as tc;
 use pyo3::prelude::*;
+
+/// The handle of the root where none is asked for.
+const FIRST_HANDLE: u16 = 1;
 
 fn unit_error(error: tc::UnitError) -> PyErr {
     errors::unit(
@@ -106,6 +109,21 @@ fn disciplines() -> String {
 }
 
 #[pyfunction]
+fn shown_size(size_bytes: u64) -> String {
+    tc::units::shown::size(size_bytes)
+}
+
+#[pyfunction]
+fn shown_time(time_ns: u64) -> String {
+    tc::units::shown::time_ns(time_ns)
+}
+
+#[pyfunction]
+fn congestion_controllers() -> Vec<&'static str> {
+    dumbbell_engine::cca::NAMES.to_vec()
+}
+
+#[pyfunction]
 #[pyo3(signature = (qdisc_json, *, device, parent=None, handle=1, options=""))]
 fn qdisc_lines(
     qdisc_json: &str,
@@ -124,6 +142,13 @@ fn qdisc_lines(
     Ok(qdisc.lines(&attachment))
 }
 
+#[pyfunction]
+#[pyo3(signature = (qdisc_json, *, mtu_bytes))]
+fn shown_qdiscs(qdisc_json: &str, mtu_bytes: u32) -> PyResult<String> {
+    let qdisc = tc::Qdisc::from_json(qdisc_json).map_err(qdisc_error)?;
+    Ok(qdisc.shown_json(tc::qdisc::Device { mtu_bytes }, FIRST_HANDLE))
+}
+
 /// Adds the functions to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parse_size_bytes, module)?)?;
@@ -140,5 +165,9 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parse_qdisc, module)?)?;
     module.add_function(wrap_pyfunction!(render_qdisc, module)?)?;
     module.add_function(wrap_pyfunction!(qdisc_lines, module)?)?;
+    module.add_function(wrap_pyfunction!(shown_qdiscs, module)?)?;
+    module.add_function(wrap_pyfunction!(shown_size, module)?)?;
+    module.add_function(wrap_pyfunction!(shown_time, module)?)?;
+    module.add_function(wrap_pyfunction!(congestion_controllers, module)?)?;
     module.add_function(wrap_pyfunction!(disciplines, module)?)
 }

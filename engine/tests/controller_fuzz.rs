@@ -3,7 +3,9 @@
 //!
 //! `DUMBBELL_FUZZ_CASES=100000 cargo test -p dumbbell-engine --test controller_fuzz` runs longer.
 
-use dumbbell_engine::cca::{Ack, Cca, Knobs, Moment, NAMES, RateSample, RttSample, State, Window};
+use dumbbell_engine::cca::{
+    Ack, Algorithm, Cca, Knobs, Moment, NAMES, RateSample, RttSample, State, Window,
+};
 use dumbbell_engine::sim::random::Stream;
 use dumbbell_engine::sim::time::Time;
 use dumbbell_engine::spec::tcp::Profile;
@@ -98,8 +100,9 @@ impl Sender {
             timer_hz,
             stream: Stream::new(1, 0, name),
         };
+        let algorithm = Algorithm::named(name).expect("a name of the list");
         let mut sender = Sender {
-            cca: Cca::new(name, &knobs, Time::ZERO).expect("a name of the list"),
+            cca: Cca::new(algorithm, &knobs, Time::ZERO),
             window: Window::new(10.min(clamp_pkts), mss_bytes),
             now: Time::ZERO,
             delivered_pkts: 0,

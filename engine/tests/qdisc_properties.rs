@@ -5,7 +5,7 @@
 //! - Time: `NotBefore` is later than now, so that time passes, and an empty queue says so.
 //! - Limits of packets and bytes, and the token bucket's bound on what leaves in any window.
 //!
-//! A further discipline is a line in `DISCIPLINES`.
+//! A further discipline is a line in `DISCIPLINES`; without it a test fails.
 
 use dumbbell_engine::qdisc::{Above, DEFAULT_TIMER_HZ, Dequeued, Events, Qdisc, Setting};
 use dumbbell_engine::sim::packet::{Kind, Packet};
@@ -52,6 +52,15 @@ const DISCIPLINES: &[&str] = &[
      parent 1:10 pfifo limit 3
      parent 1:20 tbf rate 200kbit burst 2kb limit 4kb",
 ];
+
+#[test]
+fn every_discipline_of_the_table_is_here() {
+    let roots = { DISCIPLINES.iter() }.map(|text| dumbbell_tc::parse_qdisc(text).unwrap());
+    let names: Vec<&str> = roots.map(|root| root.discipline().name).collect();
+    for discipline in dumbbell_tc::disciplines() {
+        assert!(names.contains(&discipline.name), "{}", discipline.name);
+    }
+}
 
 fn queue(text: &str) -> Qdisc {
     let setting = Setting {

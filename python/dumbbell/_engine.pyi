@@ -24,6 +24,7 @@ __all__ = [
     "__version__",
     "analyze_capture",
     "check",
+    "congestion_controllers",
     "copy_capture",
     "disciplines",
     "format_rate",
@@ -41,6 +42,9 @@ __all__ = [
     "rate_notices",
     "render_police",
     "render_qdisc",
+    "shown_qdiscs",
+    "shown_size",
+    "shown_time",
     "simulate",
 ]
 
@@ -164,8 +168,30 @@ def qdisc_lines(
         options: Words before its name, such as ``stab overhead 10``.
     """
 
+def shown_qdiscs(qdisc_json: str, *, mtu_bytes: int) -> str:
+    """What ``tc -d qdisc show`` prints of that JSON's discipline and of those inside it.
+
+    A list in JSON, in the order and with the handles of ``qdisc_lines``. Each has ``kind``,
+    ``handle``, ``parent`` (the class it is in, or null), ``has_every_packet`` (whether all that the
+    root takes goes through it), ``text`` and ``options``: its options as text and as ``tc -j`` has
+    them.
+
+    Args:
+        qdisc_json: As ``parse_qdisc`` gives it.
+        mtu_bytes: Of the device, from which the kernel takes what the words leave out.
+    """
+
+def shown_size(size_bytes: int) -> str:
+    """A size as tc shows it: rounded to ``Kb`` or ``Mb`` where that is near."""
+
+def shown_time(time_ns: int) -> str:
+    """A time as tc shows it: three digits of ``s`` or ``ms``, or whole ``us``."""
+
 def disciplines() -> str:
     """JSON: every discipline known, its usage, its parameters' names, units, defaults, effects."""
+
+def congestion_controllers() -> list[str]:
+    """The names of the congestion controllers that the simulator has."""
 
 @final
 class Estimate:

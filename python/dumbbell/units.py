@@ -33,6 +33,8 @@ from dumbbell._engine import (
     parse_rate_bps,
     parse_size_bytes,
     parse_time_ns,
+    shown_size,
+    shown_time,
 )
 from dumbbell._engine import parse_police as _parse_police
 from dumbbell._engine import parse_qdisc as _parse_qdisc
@@ -42,10 +44,12 @@ from dumbbell._engine import qdisc_notices as _qdisc_notices
 from dumbbell._engine import rate_notices as _rate_notices
 from dumbbell._engine import render_police as _render_police
 from dumbbell._engine import render_qdisc as _render_qdisc
+from dumbbell._engine import shown_qdiscs as _shown_qdiscs
 
 __all__ = [
     "Notice",
     "QdiscError",
+    "ShownQdisc",
     "UnitError",
     "format_packet_rate",
     "format_rate",
@@ -67,6 +71,9 @@ __all__ = [
     "rate_notices",
     "render_police",
     "render_qdisc",
+    "shown_qdiscs",
+    "shown_size",
+    "shown_time",
 ]
 
 _NS_PER_S = 10**9
@@ -189,6 +196,40 @@ def qdisc_lines(
     """
     text = json.dumps(dict(qdisc))
     return _qdisc_lines(text, device=device, parent=parent, handle=handle, options=options)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownQdisc:
+    """A discipline in its tree, as ``tc -d qdisc show`` prints it without counters.
+
+    Attributes:
+        kind: What tc calls it.
+        handle: Its own, such as ``1:``.
+        parent: The class it is in, such as ``1:1``; None for the root.
+        has_every_packet: Whether all that the root takes goes through it.
+        text: Its options as text.
+        options: The same as ``tc -j`` has them.
+    """
+
+    kind: str
+    handle: str
+    parent: str | None
+    has_every_packet: bool
+    text: str
+    options: dict[str, Any]
+
+
+def shown_qdiscs(qdisc: Mapping[str, Any], *, mtu_bytes: int) -> list[ShownQdisc]:
+    """A discipline and those inside it, in the order and with the handles of `qdisc_lines`.
+
+    Those that the kernel puts in by itself, such as the bands of a bare prio, tc does not show.
+
+    Args:
+        qdisc: As `parse_qdisc` gives it.
+        mtu_bytes: Of the device, from which the kernel takes what the words leave out.
+    """
+    shown = json.loads(_shown_qdiscs(json.dumps(dict(qdisc)), mtu_bytes=mtu_bytes))
+    return [ShownQdisc(**each) for each in shown]
 
 
 def parse_packet_rate_pps(text: str) -> float:

@@ -1,5 +1,5 @@
-//! Numbers as C's library reads them, which is how tc does: strtod(3) and strtol(3) in the C
-//! locale, of glibc before 2.38 (which reads no `0b101`).
+//! Numbers as C's library reads and prints them, which is how tc does: strtod(3), strtol(3) and
+//! printf(3) in the C locale, of glibc before 2.38 (which reads no `0b101`).
 
 /// The number that `text` begins with, as `strtod`, and the rest: decimal or hexadecimal, with a
 /// sign, `inf` and `nan` too. None where there is none.
@@ -138,9 +138,51 @@ fn after_brackets(text: &str) -> &str {
     rest.strip_prefix(')').unwrap_or(text)
 }
 
+/// `%.*g`: so many significant digits without trailing zeros, the exponent apart where it is
+/// below -4 or has no place among them. For finite numbers; `digits` is at least 1.
+pub(crate) fn general(number: f64, digits: usize) -> String {
+    let most = digits.max(1) - 1;
+    let scientific = format!("{number:.most$e}");
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let power: i32 = exponent.parse().unwrap_or(0);
+    let without_zeros = |text: &str| match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text.to_owned(),
+    };
+    if (-4..=most as i32).contains(&power) {
+        let decimals = (most as i32 - power) as usize;
+        return without_zeros(&format!("{number:.decimals$}"));
+    }
+    let sign = if power < 0 { '-' } else { '+' };
+    format!("{}e{sign}{:02}", without_zeros(mantissa), power.abs())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Each line is what `printf '%.3g'` or `'%.6g'` of the shell says.
+    #[test]
+    fn doubles_as_printf_prints_them() {
+        for (number, digits, text) in [
+            (0.0, 3, "0"),
+            (5.0, 3, "5"),
+            (1.5, 3, "1.5"),
+            (12.345, 3, "12.3"),
+            (0.125, 2, "0.12"), // half way: to even
+            (999.5, 3, "1e+03"),
+            (999.4, 3, "999"),
+            (4294.967, 3, "4.29e+03"),
+            (4.294_967e12, 3, "4.29e+12"),
+            (0.000_123_456_7, 6, "0.000123457"),
+            (0.000_012_345_67, 6, "1.23457e-05"),
+            (99.999_999_9, 6, "100"),
+            (-2.5, 6, "-2.5"),
+            (1e100, 6, "1e+100"),
+        ] {
+            assert_eq!(general(number, digits), text, "{number}");
+        }
+    }
 
     #[test]
     fn doubles_as_strtod_reads_them() {

@@ -30,6 +30,7 @@ macro_rules! refused {
 
 mod error;
 pub mod in_tc;
+pub mod shown;
 
 pub use error::UnitError;
 pub(crate) use error::{did_you_mean, shortened};

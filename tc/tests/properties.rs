@@ -5,10 +5,13 @@ use dumbbell_tc::qdisc::{
     Pfifo, PfifoFast, Pie, Prio, Red, Tbf,
 };
 use dumbbell_tc::{
-    Police, Qdisc, UnitError, format_rate, format_size, format_time, parse_police, parse_qdisc,
-    parse_rate_bps, parse_size_bytes, parse_time_ns, units, units::in_tc,
+    Police, Qdisc, UnitError, disciplines, format_rate, format_size, format_time, parse_police,
+    parse_qdisc, parse_rate_bps, parse_size_bytes, parse_time_ns, units, units::in_tc,
 };
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+use std::collections::BTreeSet;
 
 /// Numbers of every magnitude, many of them round, as people's are.
 fn magnitudes() -> impl Strategy<Value = u64> {
@@ -309,6 +312,19 @@ fn leaves() -> impl Strategy<Value = Qdisc> {
         Just(Qdisc::PfifoFast(PfifoFast {})),
         managed(),
     ]
+}
+
+/// A discipline that the strategies above do not know would be read by no property.
+#[test]
+fn every_discipline_of_the_table_is_drawn() {
+    let mut runner = TestRunner::deterministic();
+    let strategy = qdiscs();
+    let drawn: BTreeSet<&str> = (0..2000)
+        .map(|_| strategy.new_tree(&mut runner).unwrap().current())
+        .map(|qdisc| qdisc.discipline().name)
+        .collect();
+    let table: BTreeSet<&str> = disciplines().iter().map(|each| each.name).collect();
+    assert_eq!(drawn, table);
 }
 
 /// What iproute2 makes of a number and a unit: a double, multiplied, its fraction cut off.

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import shutil
 import subprocess
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
-from docs_pages import ROOT, apply_blocks
+from docs_pages import ROOT, apply_blocks, blocks
 
 from dumbbell.spec import Experiment
 
@@ -66,6 +68,24 @@ def cargo(folder: Path, *arguments: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def copy_of_the_repository(page: Path, folder: Path) -> None:
+    """What the page changes, and what cargo needs to build it."""
+    workspace = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]
+    for crate in workspace["members"]:
+        shutil.copytree(ROOT / crate, folder / crate, ignore=shutil.ignore_patterns("target"))
+    for name in {*WORKSPACE, *(block.file for block in blocks(page) if block.file)}:
+        if (ROOT / name).exists():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
+
+
+def digest_runs_of(folder: Path) -> dict[str, Any]:
+    """The runs by name that such a copy keeps digests of."""
+    module = runpy.run_path(str(folder / "scripts" / "digest_runs.py"))
+    runs: dict[str, Any] = module["descriptions"]()
+    return runs
+
+
 def resolved_with(qdisc: dict[str, str | int]) -> str:
     resolved = Experiment.from_toml(EXPERIMENT).resolved()
     resolved["links"][0]["forward"]["qdisc"] = qdisc
@@ -74,12 +94,9 @@ def resolved_with(qdisc: dict[str, str | int]) -> str:
 
 @pytest.mark.long
 def test_add_a_qdisc(tmp_path: Path) -> None:
-    for name in WORKSPACE:
-        shutil.copy(ROOT / name, tmp_path)
-    workspace = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]
-    for crate in workspace["members"]:
-        shutil.copytree(ROOT / crate, tmp_path / crate, ignore=shutil.ignore_patterns("target"))
+    copy_of_the_repository(PAGE, tmp_path)
     apply_blocks(PAGE, tmp_path)
+    assert "queue pfifo_head_drop" in digest_runs_of(tmp_path)
     cargo(tmp_path, "fmt", "--check", *PURE)
     check = tmp_path / "engine" / "tests" / "howto.rs"
     at_head = resolved_with({"kind": "pfifo_head_drop", "limit_packets": 10})
@@ -89,3 +106,4 @@ def test_add_a_qdisc(tmp_path: Path) -> None:
     cargo(tmp_path, "test", "--locked", "-p", "dumbbell-tc")
     cargo(tmp_path, "test", "--locked", "-p", "dumbbell-engine", "--lib", "qdisc")
     cargo(tmp_path, "test", "--locked", "-p", "dumbbell-engine", "--test", "howto")
+    cargo(tmp_path, "test", "--locked", "-p", "dumbbell-engine", "--test", "qdisc_properties")

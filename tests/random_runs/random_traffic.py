@@ -6,7 +6,9 @@ import math
 import random
 from typing import Any
 
-_CONTROLLERS = ("reno", "cubic", "bbr")
+from dumbbell import _engine
+
+_CONTROLLERS = tuple(_engine.congestion_controllers())
 """Those of the simulator."""
 
 _DSCPS: tuple[int | str, ...] = (0, 0, 0, 63, "EF", "CS1", "AF41")

@@ -6,6 +6,8 @@ DUMBBELL_FAILING=folder    where failing descriptions go, made small
 from __future__ import annotations
 
 import copy
+import itertools
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -18,8 +20,10 @@ from random_checks import as_toml, faults, kept, shrunk
 from random_descriptions import Description, description
 from run_invariants import violations
 
+from dumbbell import _engine
 from dumbbell.backends import simulate
 from dumbbell.spec import Experiment
+from dumbbell.spec.tcp import PROFILES
 from dumbbell.tables import Run
 
 PARTS = 10
@@ -67,14 +71,12 @@ def test_everything_is_drawn() -> None:
         "poisson", "cbr", "renewal", "ditg", "replay", "bursts",
         "greedy", "sized", "closed_loop", "arrivals",
     }  # fmt: skip
-    assert {end["qdisc"]["kind"] for end in ends} == {
-        "pfifo", "pfifo_fast", "bfifo", "prio", "tbf", "htb", "netem",
-        "codel", "fq_codel", "pie", "red",
-    }  # fmt: skip
+    disciplines = {each["name"] for each in json.loads(_engine.disciplines())}
+    assert {end["qdisc"]["kind"] for end in ends} == disciplines
     tcp = {
         (flow["tcp"]["profile"], flow["tcp"]["congestion_control"]) for flow in flows if flow["tcp"]
     }
-    assert len(tcp) == 6
+    assert tcp == set(itertools.product(PROFILES, _engine.congestion_controllers()))
     for key in ("police", "changes", "record_packets", "capture", "capture_flows"):
         assert any(end[key] for end in ends), key
     assert {probe["kind"] for each in resolved for probe in each["probes"]} == {"ping", "udp"}

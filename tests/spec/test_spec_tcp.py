@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from spec_samples import bent
 from dumbbell import _engine
 from dumbbell.errors import SpecError
 from dumbbell.spec import Experiment, testbed_lines
-from dumbbell.spec.tcp import CONGESTION_CONTROLLERS, PROFILES
+from dumbbell.spec.tcp import CONGESTION_CONTROLLERS, LINUX_CONTROLLERS, PROFILES
 
 GREEDY = {"kind": "greedy"}
 POISSON = {"kind": "poisson", "rate": "110pps", "size": "exponential 512B"}
@@ -120,8 +122,47 @@ def test_what_does_not_fit_is_refused(keys: dict[str, Any], path: str, hint: str
     assert refused.value.hint == hint
 
 
-def test_the_controllers_are_those_of_linux() -> None:
-    assert len(set(CONGESTION_CONTROLLERS)) == 17
+def test_the_controllers_are_those_of_linux_and_of_the_simulator() -> None:
+    assert len(set(LINUX_CONTROLLERS)) == len(LINUX_CONTROLLERS) == 17
+    simulated = _engine.congestion_controllers()
+    assert {"reno", "cubic", "bbr"} <= set(simulated)
+    assert set(CONGESTION_CONTROLLERS) == {*LINUX_CONTROLLERS, *simulated}
+
+
+ANOTHER_CONTROLLER = """\
+from dumbbell import _engine
+
+names = _engine.congestion_controllers()
+_engine.congestion_controllers = lambda: [*names, "aimd"]
+
+from dumbbell.backends.kernel.tcp import check_tcp
+from dumbbell.errors import SpecError
+from dumbbell.spec import Experiment
+
+experiment = Experiment.from_toml('''
+duration = "1s"
+links = [{ a = "a", b = "b" }]
+[[flows]]
+name = "f"
+from = "a"
+to = "b"
+source = { kind = "greedy" }
+tcp = { congestion_control = "aimd" }
+''')
+print(experiment.resolved()["flows"][0]["tcp"]["congestion_control"])
+try:
+    check_tcp(experiment.resolved())
+except SpecError as error:
+    print(error.path, error.value)
+"""
+
+
+def test_a_controller_of_the_simulator_alone_needs_no_python() -> None:
+    """In an interpreter of its own: what the engine has is asked once."""
+    done = subprocess.run(
+        [sys.executable, "-c", ANOTHER_CONTROLLER], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split("\n")[:2] == ["aimd", "flows[0].tcp.congestion_control aimd"], done
 
 
 def test_only_known_timer_frequencies() -> None:

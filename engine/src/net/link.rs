@@ -128,7 +128,7 @@ impl Link {
         } else {
             Propagation::Slab(Slab::default())
         };
-        let is_plain_fifo = qdisc::is_plain_fifo(&end.qdisc);
+        let is_plain_fifo = end.qdisc.is_plain_fifo();
         let is_foldable = end.loss == 0.0
             && end.loss_every_pkts == 0
             && end.changes.is_empty()

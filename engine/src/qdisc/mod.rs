@@ -47,12 +47,6 @@ use tbf::Tbf;
 /// what the grammar reads is what the engine runs.
 pub use dumbbell_tc::Qdisc as Config;
 
-/// Whether a discipline is a first-in-first-out queue and nothing else, which sends whenever it
-/// is asked and holds nothing without a transmitter behind it.
-pub fn is_plain_fifo(config: &Config) -> bool {
-    matches!(config, Config::Pfifo(_) | Config::Bfifo(_))
-}
-
 /// What a discipline's file provides.
 pub trait Discipline {
     /// Takes the packet or refuses it.

@@ -2,6 +2,7 @@
 
 use super::random::Stream;
 use super::time::Time;
+use crate::cca::Algorithm;
 use crate::net::link::Link;
 use crate::net::route::{Hop, Routes};
 use crate::qdisc::{Above, Setting};
@@ -144,7 +145,9 @@ impl Builder<'_> {
     ) -> (Conversation, Time) {
         let stop = Time::from_ns(flow.stop_ns);
         let mtu_bytes = self.mtu_bytes(&flow.from, &flow.to);
-        let settings = Settings::new(tcp, mtu_bytes, self.experiment.timer_hz);
+        let algorithm = Algorithm::named(&tcp.congestion_control);
+        let algorithm = algorithm.expect("names of controllers were checked");
+        let settings = Settings::new(tcp, algorithm, mtu_bytes, self.experiment.timer_hz);
         let named = Named {
             seed: self.experiment.seed,
             replication: self.replication,

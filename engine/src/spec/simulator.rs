@@ -53,7 +53,7 @@ impl Experiment {
 
     fn check_tcp(&self, path: &str, flow: &Flow, ways: &Ways) -> Result<(), EngineError> {
         let name = flow.tcp.as_ref().map_or("", |tcp| &tcp.congestion_control);
-        if !cca::NAMES.contains(&name) {
+        if cca::Algorithm::named(name).is_none() {
             let path = format!("{path}.tcp.congestion_control");
             let names = cca::NAMES.join(", ");
             let allowed = format!("{names} in the simulator; others run on the kernel");

@@ -32,11 +32,13 @@ pub mod segment;
 pub mod sender;
 pub mod small_queue;
 
+use crate::cca::Algorithm;
 use crate::sim::random::Stream;
 use crate::sim::time::Time;
 use crate::sim::timer::Clock;
 use crate::spec::tcp::{Profile, Tcp};
 use segment::{HEADER_BYTES, TIMESTAMPS_BYTES};
+use std::sync::Arc;
 
 /// IPv4 header without options, bytes.
 pub const IP_HEADER_BYTES: u32 = 20;
@@ -51,8 +53,10 @@ const STRUCTURE_BYTES: u64 = 768;
 /// What both ends of a flow are told.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The flow's own.
-    pub tcp: Tcp,
+    /// The flow's own, which its connections share.
+    pub tcp: Arc<Tcp>,
+    /// What its `congestion_control` means.
+    pub algorithm: Algorithm,
     /// Payload of a full segment, bytes.
     pub mss_bytes: u32,
     /// How exact timers are.
@@ -65,9 +69,10 @@ pub struct Settings {
 
 impl Settings {
     /// For a path of this MTU, under a kernel of so many timer interrupts a second.
-    pub fn new(tcp: &Tcp, mtu_bytes: u32, timer_hz: u32) -> Settings {
+    pub fn new(tcp: &Tcp, algorithm: Algorithm, mtu_bytes: u32, timer_hz: u32) -> Settings {
         Settings {
-            tcp: tcp.clone(),
+            tcp: Arc::new(tcp.clone()),
+            algorithm,
             mss_bytes: mss_bytes(mtu_bytes, tcp.timestamps),
             clock: match tcp.profile {
                 Profile::Linux61 => Clock::wheel(timer_hz),

@@ -225,14 +225,10 @@ pub struct Sender {
 
 impl Sender {
     /// A sender that has not been opened.
-    ///
-    /// # Panics
-    /// When there is no congestion controller of the name in the settings.
     pub fn new(settings: &Settings, now: Time) -> Sender {
-        let tcp = &settings.tcp;
+        let tcp = &*settings.tcp;
         let knobs = Knobs::from(tcp).on_host(settings.timer_hz, settings.stream.clone());
-        let cca = Cca::new(&tcp.congestion_control, &knobs, now)
-            .expect("names of controllers were checked");
+        let cca = Cca::new(settings.algorithm, &knobs, now);
         let pacing = Pacing::new(tcp.pacing.is_on(cca.wants_pacing()));
         let min_rto = Time::from_ns(tcp.min_rto_ns);
         Sender {

@@ -6,7 +6,7 @@
 //! the window of a controller that does not own it is its threshold at once (an ideal
 //! proportional rate reduction), and what was lost is not sent again: it counts as new data.
 
-use dumbbell_engine::cca::{Ack, Cca, Knobs, Moment, RateSample, State, Window};
+use dumbbell_engine::cca::{Ack, Algorithm, Cca, Knobs, Moment, RateSample, State, Window};
 use dumbbell_engine::sim::random::Stream;
 use dumbbell_engine::sim::time::Time;
 use dumbbell_engine::spec::tcp::Profile;
@@ -76,9 +76,10 @@ impl Bottleneck {
     pub fn new(name: &str, knobs: &Knobs, path: Path) -> Bottleneck {
         // The handshake has taken a round trip, and measured it.
         let now = path.base_rtt;
+        let algorithm = Algorithm::named(name).expect("a controller of this name");
         let mut bottleneck = Bottleneck {
             path,
-            cca: Cca::new(name, knobs, now).expect("a controller of this name"),
+            cca: Cca::new(algorithm, knobs, now),
             window: Window::new(10, MSS_BYTES),
             now,
             flight: VecDeque::new(),

@@ -20,7 +20,7 @@
 
 mod parse;
 
-use dumbbell_engine::cca::State;
+use dumbbell_engine::cca::{Algorithm, State};
 use dumbbell_engine::sim::time::Time;
 use dumbbell_engine::spec::tcp::{Profile, Prr, Tcp};
 use dumbbell_engine::tcp::Settings;
@@ -213,7 +213,9 @@ impl Run {
     }
 
     fn settings(&self) -> Settings {
-        let mut settings = Settings::new(&self.tcp, 1500, 1000);
+        let algorithm = Algorithm::named(&self.tcp.congestion_control);
+        let algorithm = algorithm.expect("a controller of this name");
+        let mut settings = Settings::new(&self.tcp, algorithm, 1500, 1000);
         let options = if self.tcp.timestamps { 12 } else { 0 };
         settings.mss_bytes = self.mss_bytes - options;
         settings

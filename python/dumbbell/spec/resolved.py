@@ -17,11 +17,13 @@ thousand flows costs no more to read than one of two.
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Generic, TypeVar
 
+from dumbbell import _engine
 from dumbbell.errors import SpecError
 from dumbbell.spec.topology import Topology
 
@@ -79,6 +81,13 @@ class Law(_View):
         return float(self.mapping[name])
 
 
+@cache
+def _plain_fifos() -> frozenset[str]:
+    """As the engine has them."""
+    table = json.loads(_engine.disciplines())
+    return frozenset(each["name"] for each in table if each["is_plain_fifo"])
+
+
 class Discipline(_View):
     """A queue discipline, with what several kinds have; None or 0 where this one has no such.
 
@@ -103,7 +112,7 @@ class Discipline(_View):
     @property
     def is_plain_fifo(self) -> bool:
         """Whether it only holds packets back while the transmitter is busy."""
-        return self.kind in ("pfifo", "bfifo")
+        return self.kind in _plain_fifos()
 
 
 class Policer(_View):

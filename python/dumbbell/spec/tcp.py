@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from dumbbell import units
+from dumbbell import _engine, units
 from dumbbell.spec.base import SpecModel
 from dumbbell.spec.fields import (
     Flag,
@@ -20,7 +20,7 @@ from dumbbell.spec.fields import (
 )
 from dumbbell.spec.refusal import Refused, nearest, one_of
 
-CONGESTION_CONTROLLERS = (
+LINUX_CONTROLLERS = (
     "reno",
     "cubic",
     "bbr",
@@ -40,6 +40,11 @@ CONGESTION_CONTROLLERS = (
     "yeah",
 )
 """Those of Linux 6.1 (net/ipv4/tcp_*.c), by the names that TCP_CONGESTION takes; tcp(7)."""
+
+CONGESTION_CONTROLLERS = tuple(
+    dict.fromkeys((*LINUX_CONTROLLERS, *_engine.congestion_controllers()))
+)
+"""Linux's and those that only the simulator has. What a backend has not, it refuses itself."""
 
 PROFILES: dict[str, dict[str, Any]] = {
     "linux-6.1": {

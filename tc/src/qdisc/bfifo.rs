@@ -13,9 +13,9 @@
 
 use super::pfifo::DEFAULT_TXQUEUELEN_PACKETS;
 use super::words::Words;
-use super::{Discipline, Grammar, Parameter, QdiscError, Value};
+use super::{Device, Discipline, Grammar, Options, Parameter, QdiscError, Value};
 use crate::reason::Reason;
-use crate::units::format_size;
+use crate::units::{format_size, shown};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -56,6 +56,8 @@ impl Grammar for Bfifo {
         abbreviated: &[],
     };
 
+    const IS_PLAIN_FIFO: bool = true;
+
     fn parse(words: &mut Words) -> Result<Bfifo, QdiscError> {
         let mut limit_bytes = DEFAULT_LIMIT_BYTES;
         while let Some(parameter) = words.parameter()? {
@@ -72,6 +74,12 @@ impl Grammar for Bfifo {
             return Err(Bfifo::DISCIPLINE.out_of_range(&LIMIT, 0));
         }
         Ok(())
+    }
+
+    fn options(&self, _: Device) -> Options {
+        let limit = self.limit_bytes;
+        let text = format!("limit {}", shown::size(limit.into()));
+        Options::default().show("limit", limit, &text)
     }
 }
 

@@ -9,9 +9,10 @@
 //! | `limit 0`, `target 0`, `interval 0` (tc does not pass them on) | refused |
 
 use super::words::Words;
-use super::{Discipline, Grammar, Parameter, QdiscError, Value};
+use super::{Device, Discipline, Grammar, Options, Parameter, QdiscError, Value};
 use crate::reason::Reason;
 use crate::units::in_tc::format_time_us;
+use crate::units::shown;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -136,6 +137,14 @@ impl Grammar for Codel {
         check_time(discipline, &INTERVAL, self.interval_ns)?;
         check_ce_threshold(discipline, self.ce_threshold_ns)
     }
+
+    fn options(&self, _: Device) -> Options {
+        let limit = self.limit_packets;
+        let options = Options::default().show("limit", limit, &format!("limit {limit}p "));
+        let options = show_time(options, "target", self.target_ns);
+        let options = show_time(options, "interval", self.interval_ns);
+        show_ce_threshold(options, self.ce_threshold_ns).flag("ecn", self.ecn)
+    }
 }
 
 /// The threshold after its word. tc has no other mark for "not given" than the largest number.
@@ -176,6 +185,20 @@ pub(super) fn check_time(
 /// Whole microseconds as tc reads them.
 pub(super) fn time_text(time_ns: u64) -> String {
     format_time_us(time_ns / 1000)
+}
+
+/// Adds a time as tc shows it.
+pub(super) fn show_time(options: Options, word: &'static str, time_ns: u64) -> Options {
+    let text = format!("{word} {} ", shown::time_ns(time_ns));
+    options.show(word, shown::whole_us(time_ns), &text)
+}
+
+/// The same of one that may be left out.
+pub(super) fn show_ce_threshold(options: Options, threshold_ns: Option<u64>) -> Options {
+    match threshold_ns {
+        Some(threshold_ns) => show_time(options, "ce_threshold", threshold_ns),
+        None => options,
+    }
 }
 
 impl fmt::Display for Codel {

@@ -12,12 +12,13 @@
 //! | filters that choose the flow (`tc filter`) | no |
 
 use super::codel::{
-    CE_THRESHOLD, INTERVAL, TARGET, ce_threshold_ns, check_ce_threshold, check_time, time_text,
+    CE_THRESHOLD, INTERVAL, TARGET, ce_threshold_ns, check_ce_threshold, check_time,
+    show_ce_threshold, show_time, time_text,
 };
 use super::words::Words;
-use super::{Discipline, Grammar, Parameter, QdiscError, Value};
+use super::{Device, Discipline, Grammar, Options, Parameter, QdiscError, Value};
 use crate::reason::Reason;
-use crate::units::format_size;
+use crate::units::{format_size, shown};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -208,6 +209,23 @@ impl Grammar for FqCodel {
         check_time(discipline, &TARGET, self.target_ns)?;
         check_time(discipline, &INTERVAL, self.interval_ns)?;
         check_ce_threshold(discipline, self.ce_threshold_ns)
+    }
+
+    fn options(&self, device: Device) -> Options {
+        let (limit, flows) = (self.limit_packets, self.flows);
+        let quantum = self.quantum_bytes.unwrap_or(device.frame_bytes());
+        let options = Options::default()
+            .show("limit", limit, &format!("limit {limit}p "))
+            .show("flows", flows, &format!("flows {flows} "))
+            .show("quantum", quantum, &format!("quantum {quantum} "));
+        let options = show_time(options, "target", self.target_ns);
+        let options = show_time(options, "interval", self.interval_ns);
+        let (memory, batch) = (self.memory_limit_bytes, self.drop_batch_packets);
+        let memory_text = format!("memory_limit {} ", shown::size(memory.into()));
+        show_ce_threshold(options, self.ce_threshold_ns)
+            .show("memory_limit", memory, &memory_text)
+            .flag("ecn", self.ecn)
+            .show("drop_batch", batch, &format!("drop_batch {batch} "))
     }
 }
 

@@ -13,8 +13,8 @@
 
 use super::words::Words;
 use super::{
-    Branch, Discipline, Filter, Grammar, MAX_DEPTH, Parameter, Qdisc, QdiscError, REQUIRED, Value,
-    filter,
+    Branch, Device, Discipline, Filter, Grammar, MAX_DEPTH, Options, Parameter, Qdisc, QdiscError,
+    REQUIRED, Value, filter,
 };
 use crate::c_numbers::Base;
 use crate::notice::Notice;
@@ -259,18 +259,38 @@ impl Grammar for Htb {
         filter::check("htb", &self.filters)
     }
 
+    fn options(&self, _: Device) -> Options {
+        let default = format!("{:#x}", self.default_minor);
+        let (r2q, length) = (self.r2q, self.direct_qlen_packets);
+        let mut options = Options::default()
+            .show("r2q", r2q, &format!("r2q {r2q} "))
+            .show("default", default.clone(), &format!("default {default} "));
+        // How many packets passed unshaped is not known here, but where none can.
+        if !self.may_pass_unshaped() {
+            options = options.show("direct_packets_stat", 0u32, "direct_packets_stat 0 ");
+        }
+        options.show("ver", "3.17".to_owned(), "ver 3.17 ").show(
+            "direct_qlen",
+            length,
+            &format!("direct_qlen {length}"),
+        )
+    }
+
     fn branches(&self) -> Vec<Branch<'_>> {
         let branches = self.classes.iter().filter_map(|class| {
             let child = class.child.as_deref()?;
             let minor = class.minor;
-            Some(Branch { minor, child })
+            Some(Branch {
+                minor,
+                child,
+                takes_every_packet: false,
+            })
         });
         branches.collect()
     }
 
     fn class(&self, minor: u16) -> Option<u16> {
-        let is_leaf = !self.classes.iter().any(|other| other.parent_minor == minor);
-        (self.find(minor).is_some() && is_leaf).then_some(minor)
+        self.is_leaf(minor).then_some(minor)
     }
 
     fn slot(&mut self, minor: u16) -> Option<&mut Option<Box<Qdisc>>> {
@@ -319,6 +339,17 @@ impl Grammar for Htb {
 }
 
 impl Htb {
+    fn is_leaf(&self, minor: u16) -> bool {
+        let mut classes = self.classes.iter();
+        self.find(minor).is_some() && !classes.any(|other| other.parent_minor == minor)
+    }
+
+    /// Whether a packet can reach no leaf (`htb_classify`): by default, or sent to the root.
+    fn may_pass_unshaped(&self) -> bool {
+        let mut filters = self.filters.iter();
+        !self.is_leaf(self.default_minor) || filters.any(|filter| filter.minor == 0)
+    }
+
     fn find(&self, minor: u16) -> Option<&HtbClass> {
         self.classes.iter().find(|class| class.minor == minor)
     }

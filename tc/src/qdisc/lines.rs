@@ -1,6 +1,6 @@
-//! A discipline with its children as the lines one types to tc.
+//! A discipline with its children: which handles they have, and the lines one types to tc.
 
-use super::{Branch, Qdisc};
+use super::Qdisc;
 
 /// Where a discipline is attached.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,21 +33,67 @@ impl Qdisc {
     pub fn lines(&self, attachment: &Attachment) -> Vec<String> {
         let mut writer = Writer {
             device: attachment.device,
-            next_handle: attachment.handle,
             lines: Vec::new(),
         };
-        let place = match attachment.parent {
-            Some(parent) => format!("parent {parent}"),
-            None => "root".to_owned(),
-        };
-        writer.write(self, &place, attachment.options);
+        let root = { attachment.parent }.map_or("root".to_owned(), parent_words);
+        for placed in self.placed(attachment.handle) {
+            match &placed.parent {
+                Some(class) => writer.write(&placed, &parent_words(class), ""),
+                None => writer.write(&placed, &root, attachment.options),
+            }
+        }
         writer.lines
     }
+
+    /// It and what is inside it, each before what is in its classes.
+    pub(super) fn placed(&self, handle: u16) -> Vec<Placed<'_>> {
+        let mut found = Vec::new();
+        self.place(handle, None, true, &mut found);
+        found
+    }
+
+    /// Adds itself and what is inside; the handle that is next.
+    fn place<'a>(
+        &'a self,
+        handle: u16,
+        parent: Option<String>,
+        has_every_packet: bool,
+        found: &mut Vec<Placed<'a>>,
+    ) -> u16 {
+        found.push(Placed {
+            qdisc: self,
+            handle,
+            parent,
+            has_every_packet,
+        });
+        let mut next = handle.wrapping_add(1);
+        for branch in self.branches() {
+            let class = format!("{handle:x}:{:x}", branch.minor);
+            let has_every_packet = has_every_packet && branch.takes_every_packet;
+            next = branch
+                .child
+                .place(next, Some(class), has_every_packet, found);
+        }
+        next
+    }
+}
+
+/// A discipline in its tree.
+pub(super) struct Placed<'a> {
+    pub(super) qdisc: &'a Qdisc,
+    pub(super) handle: u16,
+    /// The class it is in; none for the root of the tree.
+    pub(super) parent: Option<String>,
+    /// Whether every packet that the root takes goes through it.
+    pub(super) has_every_packet: bool,
+}
+
+fn parent_words(class: &str) -> String {
+    format!("parent {class}")
 }
 
 struct Writer<'a> {
     device: Option<&'a str>,
-    next_handle: u16,
     lines: Vec<String>,
 }
 
@@ -63,20 +109,16 @@ impl Writer<'_> {
         self.lines.push(all.join(" "));
     }
 
-    fn write(&mut self, qdisc: &Qdisc, place: &str, options: &str) {
-        let handle = self.next_handle;
-        self.next_handle = self.next_handle.wrapping_add(1);
+    fn write(&mut self, placed: &Placed, place: &str, options: &str) {
+        let Placed { qdisc, handle, .. } = placed;
         let own = format!("handle {handle:x}:");
         self.line("qdisc", &[place, &own, options, &qdisc.words()]);
-        for class in qdisc.class_lines(handle) {
+        for class in qdisc.class_lines(*handle) {
             self.line("class", &[&class]);
         }
         for filter in qdisc.filters() {
-            let words = filter.words(handle);
+            let words = filter.words(*handle);
             self.line("filter", &[&format!("parent {handle:x}:"), &words]);
-        }
-        for Branch { minor, child } in qdisc.branches() {
-            self.write(child, &format!("parent {handle:x}:{minor:x}"), "");
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! [`parse`] reads the text, [`Qdisc`]'s `Display` writes it back, [`Qdisc::to_json`] and
 //! [`Qdisc::from_json`] convert to and from the canonical JSON in which every default is filled
-//! in. [`disciplines`] is the table of what there is, from which documentation is made.
+//! in. [`Qdisc::shown`] is what `tc -d qdisc show` prints of it. [`disciplines`] is the table of what there is, from which documentation is made.
 //!
 //! Words are read as iproute2 6.1 reads them: in any order, of one that is repeated the last where
 //! tc takes it again ([`Discipline::once`]), abbreviated where tc knows the beginning
@@ -31,6 +31,7 @@ mod pie;
 mod police;
 mod prio;
 pub mod red;
+mod shown;
 mod tbf;
 mod words;
 
@@ -49,6 +50,7 @@ pub use pie::Pie;
 pub use police::{POLICE, Police, parse_police, parse_police_noting};
 pub use prio::{PRIOMAP, Prio};
 pub use red::Red;
+pub use shown::{Device, Field, Fields, Options, Shown};
 pub use tbf::Tbf;
 
 use crate::nearest::nearest;
@@ -70,12 +72,19 @@ trait Grammar: Sized + fmt::Display {
     /// Its line in the table.
     const DISCIPLINE: Discipline;
 
+    /// Whether it is a first-in-first-out queue and nothing else, which sends whenever it is asked
+    /// and holds nothing without a transmitter behind it.
+    const IS_PLAIN_FIFO: bool = false;
+
     /// Reads the words after its name; tc's defaults for what is not said.
     fn parse(words: &mut Words) -> Result<Self, QdiscError>;
 
     /// Whether every value is one that [`Grammar::parse`] can produce. Children are checked
     /// apart.
     fn check(&self) -> Result<(), QdiscError>;
+
+    /// What `tc -d qdisc show` prints of it (`print_opt` in iproute2).
+    fn options(&self, device: Device) -> Options;
 
     /// The disciplines put into its classes, in the order of the classes.
     fn branches(&self) -> Vec<Branch<'_>> {
@@ -127,6 +136,8 @@ trait Grammar: Sized + fmt::Display {
 struct Branch<'a> {
     minor: u16,
     child: &'a Qdisc,
+    /// Whether every packet goes into this class, the only one.
+    takes_every_packet: bool,
 }
 
 /// The enum of all disciplines and what must go through each of them.
@@ -142,6 +153,9 @@ macro_rules! qdiscs {
         }
 
         static DISCIPLINES: &[Discipline] = &[$($kind::DISCIPLINE),+];
+
+        /// Of each of them.
+        const ARE_PLAIN_FIFOS: &[bool] = &[$($kind::IS_PLAIN_FIFO),+];
 
         /// Reads the words after `discipline`'s name.
         fn parse_words(
@@ -162,9 +176,23 @@ macro_rules! qdiscs {
                 }
             }
 
+            /// Whether it is a first-in-first-out queue and nothing else, which sends whenever it
+            /// is asked and holds nothing without a transmitter behind it.
+            pub fn is_plain_fifo(&self) -> bool {
+                match self {
+                    $(Qdisc::$kind(_) => $kind::IS_PLAIN_FIFO,)+
+                }
+            }
+
             fn check_alone(&self) -> Result<(), QdiscError> {
                 match self {
                     $(Qdisc::$kind(discipline) => discipline.check(),)+
+                }
+            }
+
+            fn options(&self, device: Device) -> Options {
+                match self {
+                    $(Qdisc::$kind(discipline) => discipline.options(device),)+
                 }
             }
 
@@ -285,8 +313,8 @@ pub fn disciplines() -> &'static [Discipline] {
     DISCIPLINES
 }
 
-/// The table of [`disciplines`] as JSON, each with its `usage` and the `example` of the shortest
-/// text that is accepted.
+/// The table of [`disciplines`] as JSON, each with its `usage`, the `example` of the shortest text
+/// that is accepted, and whether it `is_plain_fifo` ([`Qdisc::is_plain_fifo`]).
 pub fn disciplines_json() -> String {
     #[derive(Serialize)]
     struct Described {
@@ -294,14 +322,16 @@ pub fn disciplines_json() -> String {
         discipline: &'static Discipline,
         usage: String,
         example: String,
+        is_plain_fifo: bool,
         /// Of one whose classes are added: a class's table.
         class: Option<&'static Discipline>,
     }
-    let described: Vec<Described> = { DISCIPLINES.iter() }
-        .map(|discipline| Described {
+    let described: Vec<Described> = { DISCIPLINES.iter().zip(ARE_PLAIN_FIFOS) }
+        .map(|(discipline, is_plain_fifo)| Described {
             discipline,
             usage: discipline.usage(),
             example: discipline.example(),
+            is_plain_fifo: *is_plain_fifo,
             class: (discipline.name == Htb::DISCIPLINE.name).then_some(&htb::CLASS),
         })
         .collect();

@@ -30,12 +30,13 @@
 //! written here then gives the delay's, as 0%.
 
 mod loss;
+mod options;
 mod parameters;
 #[cfg(test)]
 mod tests;
 
 use super::words::Words;
-use super::{Discipline, Grammar, Parameter, QdiscError};
+use super::{Device, Discipline, Grammar, Options, Parameter, QdiscError};
 use crate::reason::Reason;
 use crate::units::format_rate;
 use crate::units::in_tc::{format_percent, format_time_us, is_rate, of_ticks_us};
@@ -234,6 +235,10 @@ impl Grammar for Netem {
         }
         self.check_company()?;
         self.check_rate()
+    }
+
+    fn options(&self, _: Device) -> Options {
+        self.show()
     }
 }
 

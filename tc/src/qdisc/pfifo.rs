@@ -9,7 +9,7 @@
 //! | `1000p`, as tc prints it (and refuses it) | refused |
 
 use super::words::Words;
-use super::{Discipline, Grammar, Parameter, QdiscError, Value};
+use super::{Device, Discipline, Grammar, Options, Parameter, QdiscError, Value};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -47,6 +47,8 @@ impl Grammar for Pfifo {
         abbreviated: &[],
     };
 
+    const IS_PLAIN_FIFO: bool = true;
+
     fn parse(words: &mut Words) -> Result<Pfifo, QdiscError> {
         let mut limit_packets = DEFAULT_TXQUEUELEN_PACKETS;
         while let Some(parameter) = words.parameter()? {
@@ -63,6 +65,11 @@ impl Grammar for Pfifo {
             return Err(Pfifo::DISCIPLINE.out_of_range(&LIMIT, 0));
         }
         Ok(())
+    }
+
+    fn options(&self, _: Device) -> Options {
+        let limit = self.limit_packets;
+        Options::default().show("limit", limit, &format!("limit {limit}p"))
     }
 }
 

@@ -5,8 +5,9 @@
 //! | no parameters: each band holds the interface's txqueuelen | 1000, as Linux gives Ethernet |
 //! | the map from TOS to bands | fixed, as in the kernel |
 
+use super::prio::{DEFAULT_BANDS, PRIOMAP, bands_options};
 use super::words::Words;
-use super::{Discipline, Grammar, QdiscError};
+use super::{Device, Discipline, Grammar, Options, QdiscError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -37,6 +38,11 @@ impl Grammar for PfifoFast {
 
     fn check(&self) -> Result<(), QdiscError> {
         Ok(())
+    }
+
+    /// The kernel describes it as a prio that cannot be changed.
+    fn options(&self, _: Device) -> Options {
+        bands_options(DEFAULT_BANDS, &PRIOMAP)
     }
 }
 

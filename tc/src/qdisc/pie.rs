@@ -10,9 +10,9 @@
 //! | `alpha 0`, `beta 0`, other zeros (tc does not pass them on) | refused |
 //! | `linux_3_14`: not a word of tc; the pie of kernels 3.14 to 5.0 | yes |
 
-use super::codel::{check_time, time_text};
+use super::codel::{check_time, show_time, time_text};
 use super::words::Words;
-use super::{Discipline, Grammar, Parameter, QdiscError, Value};
+use super::{Device, Discipline, Grammar, Options, Parameter, QdiscError, Value};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -200,6 +200,18 @@ impl Grammar for Pie {
         }
         check_time(discipline, &TARGET, self.target_ns)?;
         check_time(discipline, &TUPDATE, self.tupdate_ns)
+    }
+
+    fn options(&self, _: Device) -> Options {
+        let (limit, alpha, beta) = (self.limit_packets, self.alpha, self.beta);
+        let options = Options::default().show("limit", limit, &format!("limit {limit}p "));
+        let options = show_time(options, "target", self.target_ns);
+        show_time(options, "tupdate", self.tupdate_ns)
+            .show("alpha", alpha, &format!("alpha {alpha} "))
+            .show("beta", beta, &format!("beta {beta} "))
+            .flag("ecn", self.ecn)
+            .flag("bytemode", self.bytemode)
+            .flag("dq_rate_estimator", self.dq_rate_estimator)
     }
 }
 

@@ -9,14 +9,17 @@
 //! | filters that name the class | yes, see `Filter` |
 
 use super::words::{Token, Words};
-use super::{Branch, Discipline, Filter, Grammar, Parameter, Qdisc, QdiscError, Value, filter};
+use super::{
+    Branch, Device, Discipline, Field, Filter, Grammar, Options, Parameter, Qdisc, QdiscError,
+    Value, filter,
+};
 use crate::c_numbers::Base;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The kernel's map from a packet's priority to a band (`prio2band`, `sch_generic.c`).
 pub const PRIOMAP: [u8; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
-const DEFAULT_BANDS: u8 = 3;
+pub(super) const DEFAULT_BANDS: u8 = 3;
 
 /// Bands by priority.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,11 +118,19 @@ impl Grammar for Prio {
         filter::check("prio", &self.filters)
     }
 
+    fn options(&self, _: Device) -> Options {
+        bands_options(self.bands, &self.priomap)
+    }
+
     fn branches(&self) -> Vec<Branch<'_>> {
         let bands = (1..).zip(&self.children);
         let branches = bands.filter_map(|(minor, child)| {
             let child = child.as_deref()?;
-            Some(Branch { minor, child })
+            Some(Branch {
+                minor,
+                child,
+                takes_every_packet: false,
+            })
         });
         branches.collect()
     }
@@ -141,6 +152,16 @@ impl Grammar for Prio {
     fn filters_mut(&mut self) -> Option<&mut Vec<Filter>> {
         Some(&mut self.filters)
     }
+}
+
+/// What `q_prio.c` prints.
+pub(super) fn bands_options(bands: u8, priomap: &[u8; 16]) -> Options {
+    let numbers: Vec<String> = priomap.iter().map(u8::to_string).collect();
+    let text = format!("priomap {}", numbers.join(" "));
+    Options::default()
+        .show("bands", u32::from(bands), &format!("bands {bands} "))
+        .show("priomap", Field::Numbers(priomap.to_vec()), &text)
+        .show("multiqueue", Field::Flag(false), "")
 }
 
 impl fmt::Display for Prio {

@@ -18,10 +18,10 @@
 //! from these words ([`Red::weight_log2`], [`Red::idle_table`]) and the kernel keeps only those.
 
 use super::words::{PPB, Words};
-use super::{Discipline, Grammar, Parameter, QdiscError, REQUIRED, Value};
+use super::{Device, Discipline, Field, Grammar, Options, Parameter, QdiscError, REQUIRED, Value};
 use crate::reason::Reason;
 use crate::units::in_tc::{TICK_NS, in_ticks_ns, is_rate};
-use crate::units::{format_rate, format_size};
+use crate::units::{format_rate, format_size, shown};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -285,6 +285,33 @@ impl Grammar for Red {
             return Err(Red::DISCIPLINE.out_of_range(&NODROP, "without ecn"));
         }
         Ok(())
+    }
+
+    /// Without the words that only `-d` adds.
+    fn options(&self, _: Device) -> Options {
+        let mut options = Options::default();
+        for (word, bytes) in [
+            ("limit", self.limit_bytes),
+            ("min", self.min_bytes),
+            ("max", self.max_bytes),
+        ] {
+            let text = format!("{word} {} ", shown::size(bytes.into()));
+            options = options.show(word, bytes, &text);
+        }
+        for (word, is_on) in [
+            ("ecn", self.ecn),
+            ("harddrop", self.harddrop),
+            ("adaptive", self.adaptive),
+            ("nodrop", self.nodrop),
+        ] {
+            let text = if is_on {
+                format!("{word} ")
+            } else {
+                String::new()
+            };
+            options = options.show(word, Field::Flag(is_on), &text);
+        }
+        options
     }
 }
 

@@ -16,9 +16,13 @@
 //! the bytes (`TCA_TBF_BURST`), so no tick shows in what they do.
 
 use super::words::Words;
-use super::{Branch, Discipline, Grammar, Parameter, Qdisc, QdiscError, REQUIRED, Value};
+use super::{
+    Branch, Device, Discipline, Field, Grammar, Options, Parameter, Qdisc, QdiscError, REQUIRED,
+    Value,
+};
 use crate::reason::Reason;
 use crate::units::in_tc::is_rate;
+use crate::units::shown::{self, Bucket};
 use crate::units::{format_rate, format_size};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -195,9 +199,40 @@ impl Grammar for Tbf {
         Ok(())
     }
 
+    fn options(&self, _: Device) -> Options {
+        let rate = self.rate_bps / 8;
+        let bucket = Bucket::of(rate, self.burst_bytes);
+        // After the slash the size of a cell in tables of rates, 1 since kernels have none.
+        let burst = format!("{}/1", shown::size(bucket.bytes()));
+        let mut latency_us = self.latency_us(rate, bucket);
+        let mut options = Options::default()
+            .show("rate", rate, &format!("rate {} ", shown::rate(rate)))
+            .show("burst", burst.clone(), &format!("burst {burst} "))
+            .show("mpu", 0u32, "mpu 0b ");
+        if self.peakrate_bps > 0 {
+            let peakrate = self.peakrate_bps / 8;
+            let bucket = Bucket::of(peakrate, self.mtu_bytes);
+            let mtu = format!("{}/1", shown::size(bucket.bytes()));
+            latency_us = latency_us.max(self.latency_us(peakrate, bucket));
+            options = options
+                .text(&format!("peakrate {} ", shown::rate(peakrate)))
+                .show("mtu", mtu.clone(), &format!("mtu {mtu} "))
+                .text("mpu 0b ");
+        }
+        let latency = format!("lat {} ", shown::time(latency_us));
+        options
+            .show("lat", Field::Number(latency_us as i64), &latency)
+            .show("linklayer", "ethernet".to_owned(), "linklayer ethernet ")
+    }
+
     fn branches(&self) -> Vec<Branch<'_>> {
         let child = self.child.iter();
-        child.map(|child| Branch { minor: 1, child }).collect()
+        let branch = |child| Branch {
+            minor: 1,
+            child,
+            takes_every_packet: true,
+        };
+        child.map(|child| branch(child)).collect()
     }
 
     fn class(&self, minor: u16) -> Option<u16> {
@@ -211,6 +246,12 @@ impl Grammar for Tbf {
 }
 
 impl Tbf {
+    /// The longest wait in microseconds that a bucket allows; below 0 where it holds more than may
+    /// wait.
+    fn latency_us(&self, bytes_per_s: u64, bucket: Bucket) -> f64 {
+        1e6 * (f64::from(self.limit_bytes) / bytes_per_s as f64) - bucket.time_us()
+    }
+
     /// What `latency` means in bytes, as tc computes it: in doubles, without a look at overflow.
     fn limit_of_latency(&self, latency_us: u32) -> Result<u32, QdiscError> {
         let value = || format!("{latency_us}us");

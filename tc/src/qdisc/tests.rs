@@ -3,6 +3,7 @@
 use super::*;
 use crate::reason::Reason;
 
+mod shown;
 mod trees;
 
 fn json(text: &str) -> String {

@@ -2,6 +2,7 @@
 //! step is in `tests/scripts`.
 
 use super::*;
+use crate::cca::Algorithm;
 use crate::spec::Tcp;
 use crate::tcp::receiver::Receiver;
 use proptest::prelude::*;
@@ -104,7 +105,8 @@ impl Pipe {
 fn settings(change: impl FnOnce(&mut crate::spec::Tcp)) -> Settings {
     let mut tcp = Tcp::linux("reno");
     change(&mut tcp);
-    Settings::new(&tcp, 1500, 1000)
+    let algorithm = Algorithm::named(&tcp.congestion_control).unwrap();
+    Settings::new(&tcp, algorithm, 1500, 1000)
 }
 
 fn transfer(settings: &Settings, bytes: u64, is_lost: impl FnMut(u64) -> bool) -> Pipe {

@@ -20,7 +20,9 @@ from typing import Any
 
 from dumbbell.errors import SpecError
 from dumbbell.spec import Resolved
+from dumbbell.spec.refusal import nearest, one_of
 from dumbbell.spec.resolved import Flow, TcpSettings
+from dumbbell.spec.tcp import LINUX_CONTROLLERS
 
 BUFFERS = {
     "net/ipv4/tcp_rmem": "4096 131072 6291456",
@@ -51,6 +53,10 @@ def check_tcp(resolved: Mapping[str, Any]) -> None:
             if tcp[key] != only:
                 value, allowed = str(tcp[key]).lower(), f"{str(only).lower()} on the kernel"
                 raise SpecError(f"{path}.{key}", value, allowed)
+        if (controller := tcp["congestion_control"]) not in LINUX_CONTROLLERS:
+            allowed = one_of(LINUX_CONTROLLERS)
+            hint = nearest(controller, LINUX_CONTROLLERS)
+            raise SpecError(f"{path}.congestion_control", controller, allowed, hint)
         if tcp["pacing"] is False and tcp["congestion_control"] == "bbr":
             raise SpecError(f"{path}.pacing", "false", "true or auto: bbr paces on the kernel")
         shared: list[tuple[str, tuple[str, ...]]] = [

@@ -1,10 +1,12 @@
 //! Which packets netem loses.
 
+use super::options::{correlation_text, share};
 use super::parameters::LOSS;
 use super::{ALL_PPB, Netem};
 use crate::qdisc::words::Words;
-use crate::qdisc::{Grammar, Parameter, QdiscError};
+use crate::qdisc::{Field, Fields, Grammar, Options, Parameter, QdiscError};
 use crate::units::in_tc::format_percent;
+use crate::units::shown;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -110,6 +112,33 @@ impl Loss {
                 ..
             }
         )
+    }
+
+    /// Adds what tc prints of the model.
+    pub(super) fn show(&self, options: Options) -> Options {
+        let (key, model, words): (_, _, &[&'static str]) = match *self {
+            Loss::Random {
+                probability_ppb,
+                correlation_ppb,
+            } => {
+                let correlation = correlation_text(correlation_ppb);
+                let text = format!(" loss {}{correlation}", shown::percent(probability_ppb));
+                let fields = vec![
+                    ("loss", share(probability_ppb)),
+                    ("correlation", share(correlation_ppb)),
+                ];
+                return options.show("loss-random", Field::Fields(Fields(fields)), &text);
+            }
+            Loss::State { .. } => ("loss-state", "state", &["p13", "p31", "p32", "p23", "p14"]),
+            Loss::Gemodel { .. } => ("loss-gemodel", "gemodel", &["p", "r", "1-h", "1-k"]),
+        };
+        let mut text = format!(" loss {model}");
+        let mut fields = Vec::new();
+        for (word, ppb) in words.iter().zip(self.values_ppb()) {
+            text += &format!(" {word} {}", shown::percent(ppb));
+            fields.push((*word, share(ppb)));
+        }
+        options.show(key, Field::Fields(Fields(fields)), &text)
     }
 
     /// In the order in which they are typed.

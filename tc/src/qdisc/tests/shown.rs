@@ -1,0 +1,158 @@
+//! What `tc -d qdisc show` prints, by example; `tests/formats/test_tc.py` of the repository holds
+//! it against the program and the host's kernel.
+
+use super::*;
+
+const ETHERNET: Device = Device { mtu_bytes: 1500 };
+
+/// What is typed, the options as text, and as JSON.
+const EXAMPLES: &[(&str, &str, &str)] = &[
+    ("pfifo limit 50", "limit 50p", r#"{"limit":50}"#),
+    (
+        "pfifo_fast",
+        "bands 3 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1",
+        r#"{"bands":3,"priomap":[1,2,2,2,1,2,0,0,1,1,1,1,1,1,1,1],"multiqueue":false}"#,
+    ),
+    ("bfifo limit 51199", "limit 50Kb", r#"{"limit":51199}"#),
+    (
+        "prio bands 4 priomap 3",
+        "bands 4 priomap 3 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1",
+        r#"{"bands":4,"priomap":[3,2,2,2,1,2,0,0,1,1,1,1,1,1,1,1],"multiqueue":false}"#,
+    ),
+    (
+        "tbf rate 6.55mbit burst 10kb limit 2mb",
+        "rate 6550Kbit burst 10Kb/1 mpu 0b lat 2.55s linklayer ethernet ",
+        r#"{"rate":818750,"burst":"10Kb/1","mpu":0,"lat":2548901,"linklayer":"ethernet"}"#,
+    ),
+    (
+        "tbf rate 1mbit burst 10kb limit 20kb peakrate 2mbit mtu 1514",
+        "rate 1Mbit burst 10Kb/1 mpu 0b peakrate 2Mbit mtu 1514b/1 mpu 0b lat 81.9ms \
+         linklayer ethernet ",
+        r#"{"rate":125000,"burst":"10Kb/1","mpu":0,"mtu":"1514b/1","lat":81920,"linklayer":"ethernet"}"#,
+    ),
+    (
+        "htb default 1f r2q 5",
+        "r2q 5 default 0x1f ver 3.17 direct_qlen 1000",
+        r#"{"r2q":5,"default":"0x1f","ver":"3.17","direct_qlen":1000}"#,
+    ),
+    (
+        "root handle 1: htb default 1; class add parent 1: classid 1:1 htb rate 1mbit",
+        "r2q 10 default 0x1 direct_packets_stat 0 ver 3.17 direct_qlen 1000",
+        r#"{"r2q":10,"default":"0x1","direct_packets_stat":0,"ver":"3.17","direct_qlen":1000}"#,
+    ),
+    (
+        "netem delay 500us 10us 25% loss 0.5% 25% ecn duplicate 1% reorder 25% gap 5",
+        "limit 1000 delay 499us  9us 25% loss 0.5% 25% duplicate 1% reorder 25% ecn  gap 5",
+        r#"{"limit":1000,"delay":{"delay":0.000499,"jitter":9e-6,"correlation":0.25},"loss-random":{"loss":0.005,"correlation":0.25},"duplicate":{"duplicate":0.01,"correlation":0.0},"reorder":{"reorder":0.25,"correlation":0.0},"ecn":true,"gap":5}"#,
+    ),
+    (
+        "netem loss gemodel 1% 10% 70% 0.1% rate 1mbit 20 48 5",
+        "limit 1000 loss gemodel p 1% r 10% 1-h 70% 1-k 0.1% rate 1Mbit packetoverhead 20 \
+         cellsize 48 celloverhead 5",
+        r#"{"limit":1000,"loss-gemodel":{"p":0.01,"r":0.1,"1-h":0.7,"1-k":0.001},"rate":{"rate":125000,"packetoverhead":20,"cellsize":48,"celloverhead":5},"ecn":false,"gap":0}"#,
+    ),
+    (
+        "netem loss state 1%",
+        "limit 1000 loss state p13 1% p31 99% p32 0% p23 100% p14 0%",
+        r#"{"limit":1000,"loss-state":{"p13":0.01,"p31":0.99,"p32":0.0,"p23":1.0,"p14":0.0},"ecn":false,"gap":0}"#,
+    ),
+    (
+        "codel ecn ce_threshold 1ms",
+        "limit 1000p target 5ms interval 100ms ce_threshold 1ms ecn ",
+        r#"{"limit":1000,"target":5000,"interval":100000,"ce_threshold":1000,"ecn":true}"#,
+    ),
+    (
+        "fq_codel",
+        "limit 10240p flows 1024 quantum 1514 target 5ms interval 100ms memory_limit 32Mb ecn \
+         drop_batch 64 ",
+        r#"{"limit":10240,"flows":1024,"quantum":1514,"target":5000,"interval":100000,"memory_limit":33554432,"ecn":true,"drop_batch":64}"#,
+    ),
+    (
+        "pie bytemode",
+        "limit 1000p target 15ms tupdate 15ms alpha 2 beta 20 bytemode ",
+        r#"{"limit":1000,"target":15000,"tupdate":15000,"alpha":2,"beta":20,"bytemode":true}"#,
+    ),
+    (
+        "red limit 400kb avpkt 1000 min 30kb max 90kb ecn nodrop",
+        "limit 400Kb min 30Kb max 90Kb ecn nodrop ",
+        r#"{"limit":409600,"min":30720,"max":92160,"ecn":true,"harddrop":false,"adaptive":false,"nodrop":true}"#,
+    ),
+];
+
+#[test]
+fn options_as_text_and_json() {
+    for (typed, text, json) in EXAMPLES {
+        let shown = parse(typed).unwrap().shown(ETHERNET, 1);
+        assert_eq!(shown[0].text, *text, "{typed}");
+        let options = serde_json::to_string(&shown[0].options).unwrap();
+        assert_eq!(options, *json, "{typed}");
+    }
+}
+
+#[test]
+fn every_discipline_has_an_example() {
+    let shown = EXAMPLES.iter().map(|(typed, ..)| parse(typed).unwrap());
+    let names: Vec<&str> = shown.map(|qdisc| qdisc.discipline().name).collect();
+    for discipline in disciplines() {
+        assert!(names.contains(&discipline.name), "{}", discipline.name);
+    }
+}
+
+#[test]
+fn what_is_inside_has_the_handles_of_the_lines() {
+    let tree = "root handle 1: htb default 20
+        class add parent 1: classid 1:10 htb rate 1mbit
+        class add parent 1: classid 1:20 htb rate 1mbit
+        parent 1:10 handle 5: prio
+        parent 5:1 pfifo limit 3
+        parent 5:3 tbf rate 1mbit burst 10kb limit 10kb
+        parent 1:20 fq_codel";
+    let qdisc = parse(tree).unwrap();
+    let shown = qdisc.shown(Device { mtu_bytes: 9000 }, 0xf);
+    let places: Vec<_> = { shown.iter() }
+        .map(|each| (each.kind, each.handle.as_str(), each.parent.as_deref()))
+        .collect();
+    let expected = [
+        ("htb", "f:", None),
+        ("prio", "10:", Some("f:10")),
+        ("pfifo", "11:", Some("10:1")),
+        ("tbf", "12:", Some("10:3")),
+        ("fq_codel", "13:", Some("f:20")),
+    ];
+    assert_eq!(places, expected);
+    assert!(shown[4].text.contains("quantum 9014 "));
+    let attachment = Attachment {
+        handle: 0xf,
+        ..Attachment::default()
+    };
+    let lines = qdisc.lines(&attachment);
+    let typed = lines.iter().filter(|line| line.starts_with("qdisc"));
+    for ((kind, handle, _), line) in places.iter().zip(typed) {
+        assert!(line.contains(&format!("handle {handle} {kind}")), "{line}");
+    }
+}
+
+#[test]
+fn only_a_single_class_has_every_packet() {
+    let every = |text: &str| -> Vec<bool> {
+        let shown = parse(text).unwrap().shown(ETHERNET, 1);
+        shown.iter().map(|each| each.has_every_packet).collect()
+    };
+    let tbf = "tbf rate 1mbit burst 10kb limit 10kb";
+    assert_eq!(
+        every(&format!("root handle 1: {tbf}; parent 1:1 codel")),
+        [true, true]
+    );
+    let chain = format!("root handle 1: {tbf}; parent 1:1 handle 2: prio; parent 2:1 pfifo");
+    assert_eq!(every(&chain), [true, true, false]);
+    let inside = format!("root handle 1: prio; parent 1:1 handle 2: {tbf}; parent 2:1 pfifo");
+    assert_eq!(every(&inside), [true, false, false]);
+}
+
+#[test]
+fn json_for_other_languages() {
+    assert_eq!(
+        parse("pfifo limit 5").unwrap().shown_json(ETHERNET, 1),
+        r#"[{"kind":"pfifo","handle":"1:","parent":null,"has_every_packet":true,"text":"limit 5p","options":{"limit":5}}]"#
+    );
+}
