@@ -5,7 +5,6 @@
 //! follow: those before that queue from the sending, those after it from the receiving.
 
 use dumbbell_engine::net::route::Routes;
-use dumbbell_engine::qdisc;
 use dumbbell_engine::sim::time::Time;
 use dumbbell_engine::spec::{Experiment, Flow, LinkEnd, ProbeKind, SizeAt, Source, Transport};
 use dumbbell_engine::traffic::datagram;
@@ -27,7 +26,7 @@ pub struct Leg {
 
 /// Whether a queue may hold packets back, or a policer keep them.
 pub fn holds(end: &LinkEnd) -> bool {
-    end.rate_bps > 0 || end.police.is_some() || !qdisc::is_plain_fifo(&end.qdisc)
+    end.rate_bps > 0 || end.police.is_some() || !end.qdisc.is_plain_fifo()
 }
 
 /// Every way in use.
