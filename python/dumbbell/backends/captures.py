@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import shutil
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dumbbell.folders.locks import OPEN_FILES_CAN_BE_REMOVED, is_own, lock
+from dumbbell.folders.temporary import TemporaryFolder, remove_left
 from dumbbell.spec import Resolved
 from dumbbell.tables import RunFile
 
 CAPTURE = "capture.pcapng"
 """Name of a run's capture."""
 _PREFIX = "dumbbell-capture-"
-_LOCK = "lock"
 
 
 def captures(resolved: Mapping[str, Any]) -> bool:
@@ -51,19 +47,14 @@ class CaptureFolder:
         Raises:
             OSError: The folder for temporary files is full or cannot be written.
         """
-        _remove_left()
-        self._path = Path(tempfile.mkdtemp(prefix=_PREFIX))
-        self._lock = (self._path / _LOCK).open("wb")
-        lock(self._lock, wait=True)
-        self.file = self._path / CAPTURE
+        remove_left(_PREFIX)
+        self._folder = TemporaryFolder(_PREFIX)
+        self.file = self._folder.path / CAPTURE
         """Where the capture is written."""
 
     def remove(self) -> None:
         """Remove it with everything in it."""
-        if not OPEN_FILES_CAN_BE_REMOVED:
-            self._lock.close()
-        shutil.rmtree(self._path, ignore_errors=True)
-        self._lock.close()
+        self._folder.remove()
 
     def kept(self) -> tuple[dict[str, RunFile], dict[str, Any]]:
         """The file, which takes the folder with it when nobody holds it, and what meta says.
@@ -73,14 +64,3 @@ class CaptureFolder:
         """
         meta = {"files": {CAPTURE: described(self.file)}}
         return {CAPTURE: RunFile(self.file, self.remove)}, meta
-
-
-def _remove_left() -> None:
-    """Remove the folders of processes that were killed: nobody holds their locks."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        with contextlib.suppress(OSError), (folder / _LOCK).open("r+b") as held:
-            if is_own(folder):
-                lock(held)
-                if not OPEN_FILES_CAN_BE_REMOVED:
-                    held.close()
-                shutil.rmtree(folder, ignore_errors=True)

@@ -62,3 +62,31 @@ else:
             OSError: It is not there.
         """
         return path.lstat().st_uid == os.geteuid()
+
+
+LOCK = "lock"
+"""Name of the file by which a folder is held."""
+
+
+def hold(folder: Path) -> BinaryIO | None:
+    """Hold a folder until what is returned is closed; None when somebody else does or it is gone.
+
+    Raises:
+        OSError: The file system has no locks, or no room for the lock's file.
+    """
+    try:
+        held = (folder / LOCK).open("ab")
+    except FileNotFoundError:
+        return None
+    try:
+        lock(held)
+        # Who held it before may have removed it since it was opened.
+        if os.path.samestat(os.fstat(held.fileno()), (folder / LOCK).stat()):
+            return held
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    except BaseException:
+        held.close()
+        raise
+    held.close()
+    return None

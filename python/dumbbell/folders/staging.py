@@ -21,11 +21,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from dumbbell.folders.locks import OPEN_FILES_CAN_BE_REMOVED, is_own, lock
+from dumbbell.folders.locks import OPEN_FILES_CAN_BE_REMOVED, hold, is_own
 from dumbbell.folders.undisturbed import undisturbed
 
 NEW, READY, OLD = "new", "ready", "old"
-_LOCK = "lock"
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 _LONGEST_NAME = 200
 """Of a target, in bytes: file systems take 255 with what is put around it."""
@@ -69,21 +68,8 @@ class Staging:
         Raises:
             OSError: The file system has no locks, or no room for the lock's file.
         """
-        try:
-            held = (path / _LOCK).open("ab")
-        except FileNotFoundError:
-            return None
-        try:
-            lock(held)
-            if os.path.samestat(os.fstat(held.fileno()), (path / _LOCK).stat()):
-                return cls(path, held)
-        except (BlockingIOError, FileNotFoundError):
-            pass
-        except BaseException:
-            held.close()
-            raise
-        held.close()
-        return None
+        held = hold(path)
+        return None if held is None else cls(path, held)
 
     def remove(self) -> None:
         """Remove it with what was never put in place; what was there before must be gone."""
