@@ -152,3 +152,25 @@ def test_a_signal_when_all_is_done_leaves_without_a_word() -> None:
     )
     assert (done.returncode, done.stderr) == (130, "")
     assert "statistical-multiplexing" in done.stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_after_the_end_changes_no_status(number: signal.Signals) -> None:
+    """Python lets go of our handlers before it lets go of modules, which takes a while."""
+    program = f"""
+import os, sys
+from dumbbell.cli import main
+
+class Last:
+    def __del__(self, kill=os.kill, process=os.getpid()):
+        kill(process, {int(number)})
+
+last = Last()
+sys.argv = ["dumbbell", "studies"]
+main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "pie-rrul" in done.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 from types import FrameType
@@ -29,12 +30,20 @@ def leave_when_asked() -> None:
     """
     for number in stop_signals():
         signal.signal(number, _on_signal)
+    # Registered before what others register, and so called after it.
+    atexit.register(_stay_until_the_end)
 
 
 def leave_at_once_when_asked() -> None:
     """From now on `stop_signals` end the process with status 130: all is done but to leave."""
     for number in stop_signals():
         signal.signal(number, _leave)
+
+
+def _stay_until_the_end() -> None:
+    """Python lets go of its handlers when it ends: a signal would kill what is done already."""
+    for number in stop_signals():
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _on_signal(number: int, frame: FrameType | None) -> None:
