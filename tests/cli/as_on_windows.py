@@ -32,6 +32,7 @@ NO_SIGNALS = ("SIGHUP", "SIGQUIT", "SIGKILL", "SIGSTOP", "SIGCHLD", "SIGPIPE", "
 OTHERS = (
     *(
         "altair",
+        "distributed",
         "jinja2",
         "numpy",
         "polars",
