@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import sqlite3
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -59,10 +60,10 @@ def named_errors(file: Path) -> Iterator[None]:
 
 def _beyond_limit(file: Path) -> OSError | None:
     """Whether a limit on the size of files (``ulimit -f``) leaves no room for another page."""
-    try:
-        import resource
-    except ImportError:  # Windows has no such limit
+    if sys.platform == "win32":  # it has no such limit
         return None
+    import resource
+
     limit, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
     if limit == resource.RLIM_INFINITY:
         return None
