@@ -136,3 +136,20 @@ def test_the_worked_example_is_a_preview_when_it_is_short(
     claims = json.loads(out)["claims"]
     assert len(claims) == 6
     assert {each["verdict"] for each in claims} == {"preview"}
+
+
+def test_a_finished_run_is_not_repeated_but_that_of_a_folder_is(
+    dumbbell: Dumbbell, tmp_path: Path
+) -> None:
+    file = written(tmp_path, HOLDS)
+    options = ("check", file, "--replications", "3", "--store", "kept", "--json")
+    code, first, _ = dumbbell(*options, "--no-page")
+    assert code == 0
+    code, listed, _ = dumbbell("results", "--store", "kept", "--json")
+    assert code == 0
+    assert [each["replications"] for each in json.loads(listed)] == [3]
+    code, again, _ = dumbbell(*options, "--out", "page")
+    assert (code, json.loads(again)) == (0, json.loads(first))
+    code, told, _ = dumbbell("check", "page", "--json")
+    assert code == 0
+    assert json.loads(told)["same"]

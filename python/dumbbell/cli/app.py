@@ -42,6 +42,15 @@ Replace = Annotated[
         "--replace", help="Also where another experiment's result lies; your own files stay."
     ),
 ]
+Store = Annotated[
+    Path | None,
+    typer.Option(
+        envvar=VARIABLE,
+        help="Folder in which finished runs are kept, so that none is done twice (results/.store).",
+        metavar="DIR",
+    ),
+]
+NoStore = Annotated[bool, typer.Option("--no-store", help="Keep and look up no runs.")]
 Memory = Annotated[str | None, typer.Option(help=MEMORY_HELP, metavar="SIZE")]
 
 
@@ -196,16 +205,8 @@ def run(
         bool,
         typer.Option("--dry-run", help="How many runs, how long, how much memory; run nothing."),
     ] = False,
-    store: Annotated[
-        Path | None,
-        typer.Option(
-            envvar=VARIABLE,
-            help="Folder in which finished runs are kept, so that none is done twice "
-            "(results/.store).",
-            metavar="DIR",
-        ),
-    ] = None,
-    no_store: Annotated[bool, typer.Option("--no-store", help="Keep and look up no runs.")] = False,
+    store: Store = None,
+    no_store: NoStore = False,
     resume: Annotated[
         bool,
         typer.Option("--resume", help="Go on with what was stopped; refused where nothing is."),
@@ -300,6 +301,8 @@ def check(
         ),
     ] = None,
     replace: Replace = False,
+    store: Store = None,
+    no_store: NoStore = False,
     as_json: Json = False,
 ) -> None:
     """Judge the claims of a file; or run a folder again and hold it against what it keeps.
@@ -323,6 +326,7 @@ def check(
         page=page,
         replace=replace,
         as_json=as_json,
+        storing=Storing(store, not no_store),
     )
     raise typer.Exit(run_check(asked, _console()))
 

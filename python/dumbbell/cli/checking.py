@@ -19,6 +19,7 @@ from dumbbell.cli.noticing import print_notices
 from dumbbell.cli.paging import Place, page_folder, result_place
 from dumbbell.cli.progress import shown_progress
 from dumbbell.cli.stopping import stopped_by_ctrl_c
+from dumbbell.cli.storing import Storing, stored_executor
 from dumbbell.cli.waiting import say_if_pipe
 from dumbbell.compare.asserting import Asserted, Checked, asserted, check
 from dumbbell.compare.asserting.bundle import (
@@ -30,6 +31,7 @@ from dumbbell.compare.asserting.bundle import (
     same,
 )
 from dumbbell.compare.asserting.page import check_report
+from dumbbell.compare.executing import Threads
 from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE, SpecError
 from dumbbell.report import claims_table
 from dumbbell.spec import Setting
@@ -55,6 +57,7 @@ class CheckAsked:
         page: Whether to write it; None where not said.
         replace: Whether another experiment's result there may be replaced.
         as_json: Whether to print JSON.
+        storing: What was said about the store.
     """
 
     target: Path
@@ -69,6 +72,7 @@ class CheckAsked:
     page: bool | None
     replace: bool
     as_json: bool
+    storing: Storing
 
 
 def run_check(asked: CheckAsked, console: Console) -> int:
@@ -111,6 +115,8 @@ def _run_again(asked: CheckAsked, may_use_bytes: int | None, console: Console) -
         precision=kept.precision,
         # Nothing is put over what a reviewer was given.
         page=bool(asked.out),
+        # What is run again is run.
+        storing=Storing(is_wanted=False),
     )
     with _place(claims, asked) as place:
         checked = _run(claims, asked, may_use_bytes)
@@ -156,15 +162,16 @@ def _settings(asked: CheckAsked) -> list[Setting]:
 def _run(claims: Asserted, asked: CheckAsked, may_use_bytes: int | None) -> Checked:
     runs = asked.replications or claims.replications
     say_if_long(claims.cells, asked.backends, runs, asked.jobs)
+    keep = KEPT if _has_page(asked) else 0
+    threads = Threads(asked.jobs, may_use_bytes)
     with stopped_by_ctrl_c() as stop, shown_progress() as show:
         checked = check(
             claims,
             backends=asked.backends,
             replications=asked.replications,
             precision=asked.precision,
-            jobs=asked.jobs,
-            memory_bytes=may_use_bytes,
-            keep=KEPT if _has_page(asked) else 0,
+            executor=stored_executor(asked.storing, threads, claims.cells, tables_below=keep),
+            keep=keep,
             on_progress=show,
             cancel=stop,
         )
