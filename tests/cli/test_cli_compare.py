@@ -9,37 +9,14 @@ from pathlib import Path
 import pytest
 
 from dumbbell.compare.words import digits, with_reach
+from small_networks import home_line
 
 pytestmark = pytest.mark.programs
 
 Dumbbell = Callable[..., tuple[int, str, str]]
 QDISC = "links[isp->home].qdisc"
 
-LINE = """
-name = "line"
-duration = "5s"
-warm_up = "1s"
-[[links]]
-a = "server"
-b = "isp"
-delay = "10ms"
-[[links]]
-a = "isp"
-b = "home"
-rate = "10mbit"
-[[flows]]
-name = "bulk"
-count = 2
-from = "server"
-to = "home"
-start_jitter = "200ms"
-source = { kind = "greedy" }
-[[probes]]
-name = "call"
-from = "home"
-to = "server"
-interval = "50ms"
-"""
+LINE = home_line("5s", warm_up="1s")
 
 
 @pytest.fixture

@@ -20,27 +20,9 @@ from dumbbell.formats import read_capture
 from dumbbell.formats.flent import read_flent
 from dumbbell.spec import Experiment
 from dumbbell.tables import SCHEMA
+from small_networks import sampled_queue
 
-SPEC = """
-name = "small"
-duration = "2s"
-sample_interval = "100ms"
-links = [
-    { a = "a", b = "router" },
-    { a = "router", b = "b", delay = "5ms", rate = "2mbit", capture = true },
-]
-[[flows]]
-name = "bulk"
-from = "a"
-to = "b"
-start_jitter = "10ms"
-source = { kind = "greedy" }
-[[probes]]
-name = "ping"
-from = "a"
-to = "b"
-interval = "100ms"
-"""
+SPEC = sampled_queue("small", "2s", "capture = true")
 HOME = Path("results/small")
 
 

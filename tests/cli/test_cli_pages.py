@@ -9,27 +9,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from dumbbell.cli.app import app
+from small_networks import sampled_queue
 
-SPEC = """
-name = "a-small-one"
-duration = "2s"
-sample_interval = "100ms"
-links = [
-    { a = "a", b = "router" },
-    { a = "router", b = "b", delay = "5ms", rate = "2mbit", qdisc = "pfifo limit 20" },
-]
-[[flows]]
-name = "bulk"
-from = "a"
-to = "b"
-start_jitter = "10ms"
-source = { kind = "greedy" }
-[[probes]]
-name = "ping"
-from = "a"
-to = "b"
-interval = "100ms"
-"""
+SPEC = sampled_queue("a-small-one", "2s")
 PAGE = Path("results/a-small-one/index.html")
 COMPARED = Path("results/a-small-one-compared/index.html")
 QUEUES = [

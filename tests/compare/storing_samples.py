@@ -11,31 +11,9 @@ from dumbbell.backends import Cancellation
 from dumbbell.compare import Cell, cells_of
 from dumbbell.compare.executing import FailedTask, FinishedTask, Task, TellDone, Threads
 from dumbbell.spec import Setting
+from small_networks import home_line
 
-LINE = """
-name = "line"
-duration = "1s"
-[[links]]
-a = "server"
-b = "isp"
-delay = "10ms"
-[[links]]
-a = "isp"
-b = "home"
-rate = "5mbit"
-[[flows]]
-name = "bulk"
-count = 2
-from = "server"
-to = "home"
-start_jitter = "200ms"
-source = { kind = "greedy" }
-[[probes]]
-name = "call"
-from = "home"
-to = "server"
-interval = "50ms"
-"""
+LINE = home_line("1s", rate="5mbit")
 QDISC = "links[isp->home].qdisc"
 
 

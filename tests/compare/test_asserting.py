@@ -35,38 +35,16 @@ from dumbbell.compare.executing import FailedTask, FinishedTask, Task, Threads
 from dumbbell.errors import RunError, SpecError
 from dumbbell.report import write_report
 from dumbbell.spec import Setting, claim_tables
+from small_networks import home_line
 
-LINE = """
-name = "line"
-duration = "4s"
-warm_up = "1s"
-[[links]]
-a = "server"
-b = "isp"
-delay = "10ms"
-[[links]]
-a = "isp"
-b = "home"
-rate = "10mbit"
-[[flows]]
-name = "bulk"
-count = 3
-from = "server"
-to = "home"
-{jitter}
-source = {{ kind = "greedy" }}
-[[probes]]
-name = "call"
-from = "home"
-to = "server"
-interval = "50ms"
-"""
+JITTER = 'start_jitter = "200ms"'
+LINE = home_line("4s", warm_up="1s", downloads=3)
 QDISC = "links[isp->home].forward.qdisc"
 
 
-def written(folder: Path, claims: str, *, jitter: str = 'start_jitter = "200ms"') -> Path:
+def written(folder: Path, claims: str, *, jitter: str = JITTER) -> Path:
     file = folder / "line.toml"
-    file.write_text(LINE.format(jitter=jitter) + claims)
+    file.write_text(LINE.replace(JITTER, jitter) + claims)
     return file
 
 

@@ -13,31 +13,9 @@ from dumbbell.compare.sweep_plans import HeatMap, Lines, Pareto, better_sign
 from dumbbell.compare.sweeps import MOST_CELLS
 from dumbbell.errors import SpecError
 from dumbbell.spec import Setting
+from small_networks import home_line
 
-LINE = """
-name = "line"
-duration = "2s"
-[[links]]
-a = "server"
-b = "isp"
-delay = "10ms"
-[[links]]
-a = "isp"
-b = "home"
-rate = "10mbit"
-[[flows]]
-name = "bulk"
-count = 2
-from = "server"
-to = "home"
-start_jitter = "200ms"
-source = { kind = "greedy" }
-[[probes]]
-name = "call"
-from = "home"
-to = "server"
-interval = "50ms"
-"""
+LINE = home_line("2s")
 QDISC, DELAY, RATE = "links[isp->home].qdisc", "links[server->isp].delay", "links[isp->home].rate"
 CALL = "probe[call].rtt_p95_ms"
 CROSSED = f"""

@@ -7,26 +7,9 @@ import pytest
 from dumbbell.compare import Cell, Comparison, compare
 from dumbbell.plots import NothingToDrawError
 from dumbbell.spec import Experiment
+from small_networks import sampled_queue
 
-SPEC = """
-duration = "3s"
-sample_interval = "100ms"
-links = [
-    { a = "a", b = "router" },
-    { a = "router", b = "b", delay = "5ms", rate = "2mbit", qdisc = "pfifo limit 20" },
-]
-[[flows]]
-name = "bulk"
-from = "a"
-to = "b"
-start_jitter = "10ms"
-source = { kind = "greedy" }
-[[probes]]
-name = "ping"
-from = "a"
-to = "b"
-interval = "100ms"
-"""
+SPEC = sampled_queue("experiment", "3s")
 
 
 def found(*queues: str, keep: int = 1) -> Comparison:

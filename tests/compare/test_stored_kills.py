@@ -25,7 +25,7 @@ LOST_S = 1.0
 """Results of the last second before a kill may be lost, of none before that."""
 PROGRAM = f"""
 import sys
-sys.path.insert(0, {str(HERE)!r})
+sys.path[:0] = [{str(HERE)!r}, {str(HERE.parent)!r}]
 from pathlib import Path
 from storing_samples import Noting, line_cells
 from dumbbell.compare import compare
