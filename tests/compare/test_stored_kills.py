@@ -58,11 +58,10 @@ def kill_and_resume(folder: Path, kills: int, kind: str) -> None:
     """Kill until so many were killed in the middle of the work; each goes on from the last."""
     draw = random.Random(14)
     whole = numbers(compare(line_cells(folder, "pfifo", "pie"), replications=REPLICATIONS))
-    noting, killed, round_ = Noting(folder / "notes"), 0, 0
+    noting, killed = Noting(folder / "notes"), 0
     longest_s = 1.0
-    while killed < kills:
-        round_ += 1
-        if killed % 5 == 0:
+    while killed < kills or stored_names(folder) >= set(whole):
+        if killed % 5 == 0 or stored_names(folder) >= set(whole):
             # A store of its own, so that there is always something left to do.
             for file in [*(folder / "store").glob("*.sqlite*")]:
                 file.unlink()
@@ -88,7 +87,6 @@ def kill_and_resume(folder: Path, kills: int, kind: str) -> None:
         assert early <= there
     noting.clear()
     missing = set(whole) - stored_names(folder)
-    assert missing
     cells = line_cells(folder, "pfifo", "pie")
     store = Store(folder / "store")
     executor = Stored(noting, store, cells=cell_names(cells), keep_tables=kind == "tables")
