@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import altair as alt
@@ -121,15 +122,14 @@ def _points(frame: pl.DataFrame, x_title: str, y_title: str) -> alt.LayerChart:
     colour = alt.Color(
         "what:N", title=None, sort=None, scale=alt.Scale(domain=names, range=palette)
     )
-    # From zero: what is the same must look the same.
-    scale = alt.Scale(zero=True, padding=12)
-    x = alt.X("latency:Q", title=x_title, scale=scale)
-    y = alt.Y("goodput:Q", title=y_title, scale=scale)
+    x_scale, y_scale = (_from_zero(frame, name) for name in ("latency", "goodput"))
+    x = alt.X("latency:Q", title=x_title, scale=x_scale)
+    y = alt.Y("goodput:Q", title=y_title, scale=y_scale)
     base = alt.Chart(frame)
     layers: list[alt.Chart] = [
         base.mark_rule(strokeWidth=2, clip=True)
         .encode(
-            x=alt.X("latency_low:Q", title=x_title, scale=scale),
+            x=alt.X("latency_low:Q", title=x_title, scale=x_scale),
             x2="latency_high:Q",
             y=y,
             color=colour,
@@ -137,7 +137,7 @@ def _points(frame: pl.DataFrame, x_title: str, y_title: str) -> alt.LayerChart:
         .add_params(zoom()),
         base.mark_rule(strokeWidth=2, clip=True).encode(
             x=x,
-            y=alt.Y("goodput_low:Q", title=y_title, scale=scale),
+            y=alt.Y("goodput_low:Q", title=y_title, scale=y_scale),
             y2="goodput_high:Q",
             color=colour,
         ),
@@ -155,6 +155,13 @@ def _points(frame: pl.DataFrame, x_title: str, y_title: str) -> alt.LayerChart:
     chart = alt.LayerChart(layer=layers)
     sized: alt.LayerChart = chart.properties(width=FIGURE_WIDTH, height=FIGURE_HEIGHT)
     return sized
+
+
+def _from_zero(frame: pl.DataFrame, name: str) -> alt.Scale:
+    """From zero, as what is the same must look the same, to a little above the highest end."""
+    ends = [*frame[name].to_list(), *frame[f"{name}_high"].to_list()]
+    highest = max((each for each in ends if each is not None and math.isfinite(each)), default=0.0)
+    return alt.Scale(domain=[0.0, 1.08 * highest or 1.0], nice=False)
 
 
 def _dots(
