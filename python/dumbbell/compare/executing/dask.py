@@ -295,6 +295,7 @@ class _Sending:
         self._head = {"identity": asdict(own_identity()), "memory_bytes": memory_bytes}
         self._waiting = deque(range(len(tasks)))
         self._suspects: deque[int] = deque()
+        self._tried = ""
         self._size = BatchSize(_BATCH_S)
         self._name = f"dumbbell-{uuid.uuid4().hex}"
         self._sent = 0
@@ -308,16 +309,20 @@ class _Sending:
 
     def fill(self, threads: int) -> None:
         """Send as much as keeps so many threads busy."""
+        if self._suspects or self._tried in self._in_flight:
+            self._try_a_suspect()
+            return
         while len(self._in_flight) < _IN_FLIGHT * threads:
-            indices: tuple[int, ...]
-            if self._suspects:
-                indices = (self._suspects.popleft(),)
-            elif self._waiting:
+            if self._waiting:
                 size = min(self._size.of(len(self._waiting), threads), len(self._waiting))
-                indices = tuple(self._waiting.popleft() for _ in range(size))
+                self._send(tuple(self._waiting.popleft() for _ in range(size)))
             else:
                 return
-            self._send(indices)
+
+    def _try_a_suspect(self) -> None:
+        """One alone: the scheduler holds a death against all that waited for that worker."""
+        if not self._in_flight:
+            self._tried = self._send((self._suspects.popleft(),))
 
     def some(self, timeout_s: float) -> Iterator[FinishedTask | FailedTask]:
         """What ends within a while."""
@@ -348,7 +353,7 @@ class _Sending:
             with contextlib.suppress(OSError, RuntimeError, TimeoutError):
                 self._client.cancel(futures, force=True)
 
-    def _send(self, indices: tuple[int, ...]) -> None:
+    def _send(self, indices: tuple[int, ...]) -> str:
         from dumbbell.compare.executing.on_dask_worker import do_batch
 
         text = json.dumps({**self._head, **tasks_as_json(self._tasks[each] for each in indices)})
@@ -358,6 +363,7 @@ class _Sending:
             future = self._client.submit(do_batch, text, key=key, pure=False)
         self._in_flight[key] = _Batch(future, indices)
         self._listen(future)
+        return key
 
     def _listen(self, future: Future[str]) -> None:
         key = str(future.key)
@@ -403,8 +409,8 @@ class _Sending:
             # What goes wrong in a task is an outcome: this is Dask's.
             raise ClusterError(f"a worker could not be given its work: {error}")
         del self._in_flight[str(batch.future.key)]
-        if len(batch.indices) > 1:
-            # Which of them it was is seen when each has a worker for itself.
+        if str(batch.future.key) != self._tried:
+            # Which of them it was is seen when each is sent alone.
             self._suspects.extend(batch.indices)
             return
         self.ended += 1
