@@ -5,7 +5,7 @@ mod random_network;
 
 use common::*;
 use dumbbell_engine::sim::world::World;
-use dumbbell_engine::spec::{Experiment, Link, Source, Tcp};
+use dumbbell_engine::spec::{Experiment, Link, LinkEnd, Source, Tcp};
 use dumbbell_engine::tables::Tables;
 use proptest::prelude::*;
 use random_network::any_experiment;
@@ -65,6 +65,46 @@ fn a_queue_whose_packets_end_at_a_counting_host_needs_no_departures() {
     let sent = folded.column_i64("flows", "created_pkts")[0] as u64;
     assert_eq!(few, sent + samples + 1);
     assert!(many > few + sent - 20);
+}
+
+/// A flow begins behind a queue that another flow's packets come out of: in the event of their
+/// departure its host hears of its own, too.
+#[test]
+fn a_host_hears_of_a_departure_in_the_event_of_it() {
+    let slow = LinkEnd {
+        overhead_bytes: 0,
+        qdisc: pfifo(6),
+        ..end(200_000)
+    };
+    let one = LinkEnd {
+        qdisc: pfifo(1),
+        ..slow.clone()
+    };
+    let spec = experiment(
+        vec![
+            link("h0", "h1", end(0)),
+            link("h1", "h2", slow),
+            link("h3", "h0", one),
+        ],
+        vec![
+            flow(
+                "f0",
+                "h3",
+                "h2",
+                source(exponential(2.4e-3), constant(1500.0)),
+            ),
+            tcp_flow(
+                "f1",
+                "h1",
+                "h2",
+                Source::Sized { bytes: 157_021 },
+                Tcp::linux("reno"),
+            ),
+        ],
+        vec![ping("p0", "h1", "h0", 7 * MS, 0)],
+    );
+    let ((folded, _), (plain, _)) = both(&spec);
+    assert_eq!(folded.digest(), plain.digest());
 }
 
 /// Constant sizes and gaps make departures and arrivals fall on the same instants, on links

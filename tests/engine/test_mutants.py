@@ -349,16 +349,22 @@ MUTANTS = (
         "if events.notes_delayed & !self.takes_time & false {",
     ),
     Mutant(
+        "hosts act before the departure that they act on",
+        "engine/src/sim/world/tcp.rs",
+        "let is_past = self.current >= departure;",
+        "let is_past = self.current > departure;",
+    ),
+    Mutant(
         "a host never hears of a departure of its instant",
         "engine/src/sim/world/tcp.rs",
-        "let is_past = self.current > departure;",
-        "let is_past = self.current > departure && self.now > Time::NEVER;",
+        "let is_past = self.current >= departure;",
+        "let is_past = self.current >= departure && self.now > Time::NEVER;",
     ),
     Mutant(
         "a host hears of a departure of its instant before it",
         "engine/src/sim/world/tcp.rs",
-        "let is_past = self.current > departure;",
-        "let is_past = self.current > departure || self.now < Time::NEVER;",
+        "let is_past = self.current >= departure;",
+        "let is_past = self.current >= departure || self.now < Time::NEVER;",
     ),
 )
 

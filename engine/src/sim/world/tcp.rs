@@ -72,8 +72,8 @@ impl World {
             && flow.has_small_queues()
         {
             let departure = Turn::new(class::DEPARTURE, conversation.first_link);
-            // Where departures of this link are events nothing is to be caught up with.
-            let is_past = self.current > departure;
+            // In the event of a departure hosts act after it.
+            let is_past = self.current >= departure;
             flow.catch_up_with_host_queue(self.now + Time(u64::from(is_past)));
         }
     }
