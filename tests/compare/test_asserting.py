@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -538,10 +539,65 @@ def test_another_verdict_and_another_number_are_found(bundle: Path) -> None:
     assert any("1 of 3 runs differ, first replication 2" in each for each in found.differing)
 
 
-@pytest.mark.parametrize("content", ["{}", "[", '{"format": 1}', '{"format": 2}', "[]"])
-def test_a_damaged_folder_is_refused(bundle: Path, content: str) -> None:
-    (bundle / "check.json").write_text(content)
-    with pytest.raises(SpecError, match=r"check\.json"):
+HOSTILE = {
+    "empty": "",
+    "no object": "[]",
+    "cut off": "[",
+    "nothing in it": "{}",
+    "another format": '{"format": 2}',
+    "only its format": '{"format": 1}',
+    "nested": "[" * 100_000,
+    "runs of another type": '{"format": 1, "runs": [3]}',
+    "runs without their values": '{"format": 1, "runs": [{}]}',
+    "no text": "\udcff",
+}
+
+
+@pytest.mark.parametrize("file", ["check.json", "results.json"])
+@pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE)
+def test_a_damaged_folder_is_refused(bundle: Path, file: str, content: str) -> None:
+    (bundle / file).write_text(content, errors="surrogateescape")
+    with pytest.raises(SpecError, match=re.escape(file)):
+        read_bundle(bundle)
+
+
+@pytest.mark.parametrize(
+    ("file", "place", "value"),
+    [
+        ("check.json", ("replications",), 0),
+        ("check.json", ("replications",), True),
+        ("check.json", ("replications",), "3"),
+        ("check.json", ("precision",), -0.1),
+        ("check.json", ("backends",), []),
+        ("check.json", ("settings",), [3]),
+        ("check.json", ("runs", 0, "digests"), "0"),
+        ("check.json", ("more",), 1),
+        ("results.json", ("runs", 0, "values"), [1.0]),
+        ("results.json", ("runs", 0, "values", "probe[call].mean_rtt_ms"), ["1.0"]),
+    ],
+)
+def test_a_value_of_another_type_is_refused_with_its_place(
+    bundle: Path, file: str, place: tuple[str | int, ...], value: object
+) -> None:
+    content = json.loads((bundle / file).read_text())
+    *way, last = place
+    part = content
+    for each in way:
+        part = part[each]
+    part[last] = value
+    (bundle / file).write_text(json.dumps(content))
+    with pytest.raises(SpecError) as refused:
+        read_bundle(bundle)
+    assert ".".join(map(str, place)) in str(refused.value)
+
+
+def test_a_file_that_is_too_large_is_not_read(
+    bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dumbbell.compare.asserting.bundle.LARGEST_BYTES", 1 << 20)
+    with (bundle / "results.json").open("ab") as file:
+        file.truncate(2 << 20)
+    with pytest.raises(SpecError, match=r"results\.json.*larger"):
         read_bundle(bundle)
 
 

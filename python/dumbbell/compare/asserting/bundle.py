@@ -13,7 +13,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Literal, TypeAlias, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dumbbell import __version__
 from dumbbell.claims import ClaimsFileError, ClaimView, read_claims, views_of
@@ -22,6 +24,7 @@ from dumbbell.compare.cells import Cell
 from dumbbell.compare.replicating import Arm, Replicates
 from dumbbell.compare.summary import Summary
 from dumbbell.errors import SpecError
+from dumbbell.inputs import open_input
 from dumbbell.spec import Setting
 from dumbbell.spec.questions import parted
 from dumbbell.spec.refusal import shown
@@ -30,7 +33,45 @@ from dumbbell.spec.toml_file import load
 DESCRIPTION, KEPT, RESULTS = "experiment.toml", "check.json", "results.json"
 CLAIMS = "claims.json"
 FORMAT = 1
-_KEYS = ("settings", "backends", "replications", "precision", "runs", "dumbbell")
+LARGEST_BYTES = 256 << 20
+"""Of a file of the folder, which may be a stranger's."""
+
+_Value: TypeAlias = float | Literal["inf", "-inf"] | None
+
+
+class _File(BaseModel):
+    """What is read of a folder: strictly, nothing beside it, nothing of another type."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class _Run(_File):
+    cell: str
+    backend: str
+    description: str
+    digests: list[str]
+
+
+class _Check(_File):
+    format: Literal[1]
+    dumbbell: str
+    settings: list[str]
+    backends: list[str] = Field(min_length=1)
+    replications: int | None = Field(ge=1)
+    precision: float | None = Field(gt=0)
+    runs: list[_Run]
+
+
+class _RunNumbers(_File):
+    cell: str
+    backend: str
+    description: str
+    values: dict[str, list[_Value]]
+
+
+class _Results(_File):
+    format: Literal[1]
+    runs: list[_RunNumbers]
 
 
 @dataclass(frozen=True)
@@ -56,7 +97,7 @@ class Kept:
     replications: int | None
     precision: float | None
     digests: Mapping[tuple[str, str], Sequence[str]]
-    results: Mapping[tuple[str, str], Mapping[str, Sequence[float | None]]]
+    results: Mapping[tuple[str, str], Mapping[str, Sequence[float | str | None]]]
     views: tuple[ClaimView, ...]
 
     @property
@@ -140,30 +181,24 @@ def read_bundle(folder: Path) -> Kept:
     allowed = "a folder that `dumbbell check FILE` wrote, with experiment.toml and check.json"
     if not path.is_file() or not (folder / DESCRIPTION).is_file():
         raise SpecError(str(folder), "no bundle", allowed)
-    content = _json(path)
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise SpecError(str(path), "another format", f"format {FORMAT}: what this version writes")
-    lacking = [key for key in _KEYS if key not in content]
-    if lacking:
-        raise SpecError(str(path), f"no {lacking[0]}", "check.json as it was written")
-    results = _json(folder / RESULTS) if (folder / RESULTS).is_file() else {"runs": []}
+    content = _read_as(_Check, path)
+    results = folder / RESULTS
+    numbers = _read_as(_Results, results).runs if results.is_file() else []
     try:
         views = tuple(read_claims(folder / CLAIMS)) if (folder / CLAIMS).is_file() else ()
-        return Kept(
-            folder=folder,
-            version=str(content["dumbbell"]),
-            settings=tuple(Setting.parse(each) for each in content["settings"]),
-            backends=tuple(content["backends"]),
-            replications=content["replications"],
-            precision=content["precision"],
-            digests={_key(each): tuple(each["digests"]) for each in content["runs"]},
-            results={_key(each): each["values"] for each in results["runs"]},
-            views=views,
-        )
-    except (KeyError, TypeError, AttributeError) as error:
-        raise SpecError(str(path), shown(str(error)), "check.json as it was written") from None
     except ClaimsFileError as error:
         raise SpecError(str(folder / CLAIMS), shown(str(error)), "claims.json as it was") from None
+    return Kept(
+        folder=folder,
+        version=content.dumbbell,
+        settings=tuple(Setting.parse(each) for each in content.settings),
+        backends=tuple(content.backends),
+        replications=content.replications,
+        precision=content.precision,
+        digests={(each.description, each.backend): tuple(each.digests) for each in content.runs},
+        results={(each.description, each.backend): each.values for each in numbers},
+        views=views,
+    )
 
 
 def same(kept: Kept, checked: Checked) -> Sameness:
@@ -253,15 +288,25 @@ def _of_description(cell: Cell) -> str:
     return hashlib.sha256(cell.experiment.resolved_json().encode()).hexdigest()
 
 
-def _key(run: Mapping[str, Any]) -> tuple[str, str]:
-    return str(run["description"]), str(run["backend"])
+_Model = TypeVar("_Model", bound=_File)
 
 
-def _json(path: Path) -> Any:
+def _read_as(model: type[_Model], path: Path) -> _Model:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise SpecError(str(path), shown(str(error)), "JSON as it was written") from None
+        with open_input(path) as file:
+            text = file.read(LARGEST_BYTES + 1)
+    except OSError as error:
+        raise SpecError(str(path), error.strerror or str(error), "a file to read") from None
+    if len(text) > LARGEST_BYTES:
+        raise SpecError(str(path), "a larger file", f"at most {LARGEST_BYTES >> 20} MiB")
+    try:
+        return model.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        where = f"{path}: {place}" if place else str(path)
+        reason = first["msg"]
+        raise SpecError(where, "another file", "what this version writes", reason=reason) from None
 
 
 def _changed_since(kept: Kept) -> Iterator[str]:
