@@ -123,7 +123,7 @@ on_dask_worker.outcomes = faulty
 
 
 @pytest.mark.parametrize(
-    ("before", "words"), [(OTHER_MODULE, "native module 000000"), (NO_DUMBBELL, "no dumbbell")]
+    ("before", "words"), [(OTHER_MODULE, r"\(code [0-9a-f]+\), and"), (NO_DUMBBELL, "no dumbbell")]
 )
 def test_a_worker_with_another_dumbbell_is_refused(before: str, words: str, tmp_path: Path) -> None:
     with cluster(tmp_path, workers=0) as made, Dask(made.address) as executor:
@@ -134,7 +134,7 @@ def test_a_worker_with_another_dumbbell_is_refused(before: str, words: str, tmp_
 
 
 def test_a_batch_is_refused_by_who_joined_a_moment_ago() -> None:
-    asked = {"identity": {"version": "0.0.1", "native_sha256": "0"}}
+    asked = {"identity": {"version": "0.0.1", "code_sha256": "0"}}
     said = json.loads(on_dask_worker.do_batch(json.dumps(asked)))
     assert said == {"refused": on_dask_worker.identity_as_json()}
 

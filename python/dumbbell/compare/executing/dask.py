@@ -1,7 +1,7 @@
 """Dask: processes of this machine, or of as many machines as a scheduler has.
 
 Needs the extra ``cluster``. Workers need nothing but dumbbell, of the same version and with the
-same native module; one that has another is refused, as its numbers may be others. Descriptions go
+same code; one that has another is refused, as its numbers may be others. Descriptions go
 there and numbers come back by value, as JSON: `dumbbell.compare.executing.wire`.
 
 The scheduler is given batches, and only so many at a time that no worker waits: a hundred thousand

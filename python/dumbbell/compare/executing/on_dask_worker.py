@@ -9,7 +9,8 @@ from typing import Any
 
 from distributed import Status, Worker, get_worker
 
-from dumbbell.backends import native_module_sha256, package_version
+from dumbbell.backends import package_version
+from dumbbell.compare.executing.identity import code_sha256
 from dumbbell.compare.executing.wire import Sender, tasks_from_json
 from dumbbell.compare.executing.worker import outcomes
 
@@ -23,20 +24,20 @@ class Identity:
 
     Attributes:
         version: Of dumbbell.
-        native_sha256: Of its native module.
+        code_sha256: Of its native module and of the Python code that makes numbers of runs.
     """
 
     version: str
-    native_sha256: str
+    code_sha256: str
 
     def __str__(self) -> str:
         """For a sentence."""
-        return f"dumbbell {self.version} (native module {self.native_sha256[:12]})"
+        return f"dumbbell {self.version} (code {self.code_sha256[:12]})"
 
 
 def own_identity() -> Identity:
     """Of this process."""
-    return Identity(package_version(), native_module_sha256())
+    return Identity(package_version(), code_sha256())
 
 
 def identity_as_json() -> dict[str, str]:
