@@ -21,7 +21,8 @@ from dumbbell.tables import Run
 
 Floats: TypeAlias = NDArray[np.float64]
 _MEMBER = re.compile(r"(?P<base>.+)-(?P<number>[1-9][0-9]*)")
-_TRANSFERS = frozenset({"sized", "closed_loop", "arrivals"})
+SENDS_TRANSFERS = frozenset({"sized", "closed_loop", "arrivals"})
+"""Kinds of sources whose flows have completion times."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -162,7 +163,7 @@ def equal_flows(spec: Mapping[str, Any]) -> dict[str, list[int]]:
 def _numbers(run: Run, described: Resolved) -> Iterator[tuple[Quantity, float]]:
     kinds = [flow.source.kind for flow in described.flows]
     for of, name, subject, flows in _subjects(run, described):
-        sends = any(kinds[flow] in _TRANSFERS for flow in flows)
+        sends = any(kinds[flow] in SENDS_TRANSFERS for flow in flows)
         for measure in measures_of(of):
             if sends or not measure.of_transfers:
                 yield Quantity(of, name, measure.name), measure.compute(run, subject)

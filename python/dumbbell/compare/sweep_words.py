@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dumbbell.compare.axes import Grid
 from dumbbell.compare.comparison import Comparison
 from dumbbell.compare.judging import Basis, Difference, Outcome
-from dumbbell.compare.words import digits, with_unit
+from dumbbell.compare.words import digits
 
 
 def sentences_of_sweep(found: Comparison, grid: Grid) -> Iterator[str]:
@@ -68,7 +68,6 @@ def _reach(some: Sequence[Difference]) -> str:
     sizes = sorted(
         abs(each.measured.value) for each in some if each.measured.basis is not Basis.GEOMETRIC
     )
-    factor = quantity.measure.shown_unit[1]
+    unit, factor = quantity.measure.shown_unit
     ends = dict.fromkeys(digits(factor * each) for each in (sizes[0], sizes[-1]))
-    unit = with_unit(quantity, 0.0).partition(" ")[2]
     return f"by {' to '.join(ends)} {unit}".rstrip()

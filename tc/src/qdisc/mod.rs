@@ -2,7 +2,8 @@
 //!
 //! [`parse`] reads the text, [`Qdisc`]'s `Display` writes it back, [`Qdisc::to_json`] and
 //! [`Qdisc::from_json`] convert to and from the canonical JSON in which every default is filled
-//! in. [`Qdisc::shown`] is what `tc -d qdisc show` prints of it. [`disciplines`] is the table of what there is, from which documentation is made.
+//! in. [`Qdisc::shown`] is what `tc -d qdisc show` prints of it. [`disciplines`] is the table of
+//! what there is, from which documentation is made.
 //!
 //! Words are read as iproute2 6.1 reads them: in any order, of one that is repeated the last where
 //! tc takes it again ([`Discipline::once`]), abbreviated where tc knows the beginning

@@ -15,12 +15,10 @@ from dumbbell.compare.comparison import Comparison
 from dumbbell.compare.measures import Of
 from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.replicating import Arm, Replicates
-from dumbbell.compare.summary import Floats, equal_flows
+from dumbbell.compare.summary import SENDS_TRANSFERS, Floats, equal_flows
 from dumbbell.errors import DumbbellError, SpecError
 from dumbbell.spec import Resolved
 from dumbbell.spec.refusal import nearest, one_of
-
-_TRANSFERS = frozenset({"sized", "closed_loop", "arrivals"})
 
 
 class LackingError(DumbbellError):
@@ -141,7 +139,7 @@ def _check_there(quantity: Quantity, cell: Cell, where: str, *, of_group: bool) 
     else:
         members = _members(quantity, described, groups)
     kinds = {described["flows"][place]["source"]["kind"] for place in members}
-    if quantity.measure.of_transfers and not kinds & _TRANSFERS:
+    if quantity.measure.of_transfers and not kinds & SENDS_TRANSFERS:
         raise SpecError(where, quantity.path, "a number of a flow that sends transfers")
 
 

@@ -15,6 +15,14 @@ TellDone = Callable[[float], None]
 """Called on the caller's thread with how many tasks are done, parts of those under way included."""
 
 
+def after(on_progress: TellDone | None, done: int) -> TellDone | None:
+    """What tells of tasks that come after others that are done."""
+    if on_progress is None:
+        return None
+    tell = on_progress
+    return lambda more: tell(done + more)
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """A replication: all that a worker, here or on another machine, needs to know of it.
@@ -43,7 +51,8 @@ class FinishedTask:
     Attributes:
         index: Its place among the tasks given.
         summary: Its numbers.
-        digest: Hash of its tables' canonical bytes, the same wherever it was done.
+        digest: Hash of its tables' canonical bytes, the same wherever it was done; empty where its
+            numbers were kept.
         run: Its tables; None where they were made elsewhere and only the numbers came back.
     """
 

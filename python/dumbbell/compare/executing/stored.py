@@ -17,6 +17,7 @@ from dumbbell.compare.executing.executor import (
     FinishedTask,
     Task,
     TellDone,
+    after,
 )
 from dumbbell.compare.executing.identity import Identities
 from dumbbell.compare.executing.kept import Layouts, summary_from
@@ -236,7 +237,7 @@ class Stored:
             _ask(writer, work.unasked)
             mine = [work.tasks[work.waiting[key][0]] for key in own]
             running = self._executor.run(
-                mine, cancel=cancel, on_progress=_after(on_progress, work.found)
+                mine, cancel=cancel, on_progress=after(on_progress, work.found)
             )
             for each in running:
                 key = own[each.index]
@@ -360,10 +361,3 @@ def _tables(run: Run | None) -> Run | None:
 def _ask(writer: Writer, unasked: Sequence[tuple[Digest, CellName]]) -> None:
     for key, cell in unasked:
         writer.ask(key, cell)
-
-
-def _after(on_progress: TellDone | None, done: int) -> TellDone | None:
-    if on_progress is None:
-        return None
-    tell = on_progress
-    return lambda more: tell(done + more)

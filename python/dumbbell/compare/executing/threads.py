@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dumbbell.backends import BatchProgress, Cancellation, Failure, run_many, threads_for
-from dumbbell.compare.executing.executor import FailedTask, FinishedTask, Task, TellDone
+from dumbbell.compare.executing.executor import FailedTask, FinishedTask, Task, TellDone, after
 from dumbbell.compare.summary import summary_of
 from dumbbell.errors import RunError
 
@@ -38,7 +38,7 @@ class Threads:
         done = 0
         for backend in dict.fromkeys(task.backend for task in tasks):
             places = [i for i, task in enumerate(tasks) if task.backend == backend]
-            yield from self._run(tasks, places, cancel, _after(on_progress, done))
+            yield from self._run(tasks, places, cancel, after(on_progress, done))
             if cancel is not None and cancel.is_set():
                 return
             done += len(places)
@@ -94,10 +94,3 @@ def _failed(failures: list[Failure], places: Sequence[int]) -> Iterator[FailedTa
     while failures:
         failure = failures.pop(0)
         yield FailedTask(places[failure.index], RunError(failure.message, failure.kind))
-
-
-def _after(on_progress: TellDone | None, done: int) -> TellDone | None:
-    if on_progress is None:
-        return None
-    tell = on_progress
-    return lambda more: tell(done + more)
