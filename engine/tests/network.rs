@@ -114,6 +114,41 @@ fn a_slower_rate_and_a_shorter_delay_from_a_given_time() {
 }
 
 #[test]
+fn each_delivered_packet_of_the_measured_window_is_in_its_flows_histogram() {
+    let mut forward = end(1_000_000);
+    forward.delay_ns = 3 * MS;
+    // 125 bytes take 1 ms: three come at once, two of which wait, and one alone. A packet before
+    // the end of the warm-up and one that is on its way at the end are not counted.
+    let packets = [
+        (S / 2, 125),
+        (2 * S, 125),
+        (2 * S, 125),
+        (2 * S, 125),
+        (3 * S, 125),
+        (10 * S - MS, 125),
+    ];
+    let mut spec = experiment(
+        vec![link("a", "b", forward)],
+        vec![
+            trace("t", "a", "b", &packets),
+            trace("none", "a", "b", &[(S / 2, 125)]),
+        ],
+        vec![],
+    );
+    spec.warm_up_ns = S;
+    let tables = output(&spec).tables;
+    assert_eq!(tables.column_i64("flow_delays", "pkts"), &[2, 1, 1]);
+    assert_eq!(tables.column_i64("flows", "delay_count"), &[4, 0]);
+    let low = tables.column_f64("flow_delays", "low_ns");
+    let high = tables.column_f64("flow_delays", "high_ns");
+    for (bin, ms) in [4.0, 5.0, 6.0].into_iter().enumerate() {
+        let delay_ns = ms * MS as f64;
+        assert!((low[bin]..high[bin]).contains(&delay_ns), "{ms} ms");
+        assert!(high[bin] - low[bin] <= delay_ns / 128.0, "{ms} ms");
+    }
+}
+
+#[test]
 fn a_shorter_delay_lets_a_later_packet_overtake() {
     let mut forward = end(0);
     forward.delay_ns = 100 * MS;

@@ -9,10 +9,11 @@ use crate::paths::{self, Leg};
 use crate::records::Records;
 use crate::replay::{self, Crossing, Replayed};
 use crate::watched;
+use dumbbell_engine::sim::delays::Delays;
 use dumbbell_engine::sim::time::Time;
 use dumbbell_engine::spec::{Experiment, LinkEnd};
 use dumbbell_engine::tables::{Table, Tables};
-use flows::{Packets, flow_packets};
+use flows::{Packets, flow_delays, flow_packets};
 use rows::{NONE, Rows};
 
 /// Everything that tables are made of.
@@ -28,7 +29,8 @@ pub struct Report<'a> {
     drops: Vec<Option<Vec<(Time, u32)>>>,
     /// By flow.
     flows: Vec<Vec<Packets>>,
-    legs: Vec<Leg>,
+    /// By flow.
+    delays: Vec<Delays>,
 }
 
 impl<'a> Report<'a> {
@@ -46,13 +48,14 @@ impl<'a> Report<'a> {
             *known = true;
             watched[*queue] = true;
         }
+        let warm_up = Time::from_ns(experiment.warm_up_ns);
         let end = Time::from_ns(experiment.duration_ns);
         let drops = drops_of_flows(experiment, &legs, &queues, &watched, end);
         Report {
             drops,
             experiment,
             records,
-            warm_up: Time::from_ns(experiment.warm_up_ns),
+            warm_up,
             end,
             queues: queues
                 .into_iter()
@@ -61,7 +64,7 @@ impl<'a> Report<'a> {
                 })
                 .collect(),
             flows: flow_packets(experiment, records, &legs, end),
-            legs,
+            delays: flow_delays(experiment, records, &legs, (warm_up, end)),
         }
     }
 
@@ -81,6 +84,7 @@ impl<'a> Report<'a> {
             self.flows(),
             self.queues(),
             self.distributions(),
+            self.flow_delays(),
             self.queue_samples(),
             self.flow_samples(),
             self.transfers(),

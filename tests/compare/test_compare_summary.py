@@ -64,6 +64,8 @@ def test_numbers_are_those_of_the_metrics(run: Run, summary: Summary) -> None:
         "flow[bulk-2].goodput_bps": metrics.goodput_bps(run, "bulk-2"),
         "flow[web].completed_transfers": metrics.completed_transfers(run, "web"),
         "flow[web].completion_time_p95_s": metrics.completion_time_quantiles_s(run, 0.95, "web"),
+        "flow[web].delay_p95_s": metrics.delay_quantile_s(run, "web", 0.95),
+        "flows[bulk].delay_p99_s": metrics.delay_quantile_s(run, ["bulk-1", "bulk-2"], 0.99),
         "probe[ping].sent": 80,
         "probe[ping].rtt_p99_ms": metrics.ping_rtt_quantiles_ms(run, 0.99, ["ping"]),
         "probe[ping].loss_ratio": metrics.ping_loss_ratio(run, ["ping"]),

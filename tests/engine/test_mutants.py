@@ -47,6 +47,18 @@ MUTANTS = (
         "self.dropped_pkts += 0;",
     ),
     Mutant(
+        "a flow's delay is missing from its histogram",
+        "engine/src/sim/delays.rs",
+        "self.histogram.record(delay.0);",
+        "self.histogram.record_many(delay.0, 0);",
+    ),
+    Mutant(
+        "a histogram that grows downwards leaves its counts where they were",
+        "engine/src/sim/histogram.rs",
+        "self.counts.splice(0..0, std::iter::repeat_n(0, below));",
+        "self.counts.resize(self.counts.len() + below, 0);",
+    ),
+    Mutant(
         "the IP header is forgotten",
         "engine/src/traffic/datagram.rs",
         "let bytes = (carried + IP_HEADER_BYTES) as u16;",

@@ -7,6 +7,7 @@ correct engine would fail with a probability of one in a thousand.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import one_queue as q
@@ -18,6 +19,7 @@ from dumbbell.stats import (
     batch_means,
     combined_z,
     coverage,
+    histogram_quantile,
     student_interval,
     z_score,
     z_spread,
@@ -75,7 +77,7 @@ def test_mm1k_by_packet_limits_at_four_loads() -> None:
 
 
 @pytest.mark.parametrize("rho", [0.5, 0.9])
-def test_mm1_percentiles_of_sojourn_and_wait(rho: float) -> None:
+def test_mm1_percentiles_of_sojourn_wait_and_a_flows_delay(rho: float) -> None:
     runs = q.tables(q.one_queue(rho, q.EXPONENTIAL, packets=PACKETS[rho]), range(REPLICATIONS))
     law = theory.MM1(rho * q.MU, q.MU)
     for quantity, of_law in ((0, law.T_cdf), (1, law.W_cdf)):
@@ -87,13 +89,40 @@ def test_mm1_percentiles_of_sojourn_and_wait(rho: float) -> None:
             for each in runs:
                 bins = each["distributions"]
                 mine = (bins["queue"] == 0) & (bins["quantity"] == quantity)
-                # Whole bins only: theory is asked at the edge where the last of them ends.
-                below = mine & (bins["high"] <= 1e9 * quantile)
-                edge = float(bins["high"][below].max()) / 1e9
-                share = bins["weight"][below].sum() / bins["weight"][mine].sum()
-                shares.append(share - float(of_law(edge)))
+                ends, weights = bins["high"][mine], bins["weight"][mine]
+                shares.append(_share_less_theory(ends, weights, quantile, of_law))
             estimate = student_interval(shares)
             assert abs(z_score(estimate, 0.0)) < 4.0, (quantity, level, estimate)
+    _check_percentiles_of_a_flows_delay(runs, law)
+
+
+def _check_percentiles_of_a_flows_delay(runs: list[Any], law: theory.MM1) -> None:
+    """There is nothing on its way but the queue."""
+    for level in (0.5, 0.95, 0.99):
+        quantile = float(law.T_quantile(level))
+        bins = [[each["flow_delays"][name] for name in _BINS] for each in runs]
+        shares = [
+            _share_less_theory(high_ns, pkts, quantile, law.T_cdf) for _, high_ns, pkts in bins
+        ]
+        estimate = student_interval(shares)
+        assert abs(z_score(estimate, 0.0)) < 4.0, (level, estimate)
+        # Read as percentiles, with their bins' width of 0.8 %.
+        found = student_interval([histogram_quantile(*each, level) / 1e9 for each in bins])
+        assert abs(found.value - quantile) <= 0.008 * quantile + 4 * found.standard_error
+    for each in runs:
+        assert each["flow_delays"]["pkts"].sum() == each["flows"]["delay_count"][0]
+
+
+_BINS = ("low_ns", "high_ns", "pkts")
+
+
+def _share_less_theory(
+    ends_ns: np.ndarray, weights: np.ndarray, quantile_s: float, of_law: Callable[[float], float]
+) -> float:
+    """Share of the whole bins below a quantile, less theory's at the end of the last of them."""
+    below = ends_ns <= 1e9 * quantile_s
+    edge_s = float(ends_ns[below].max()) / 1e9
+    return float(weights[below].sum() / weights.sum()) - float(of_law(edge_s))
 
 
 def test_intervals_cover_theory_as_often_as_they_say() -> None:

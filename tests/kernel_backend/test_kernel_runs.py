@@ -11,6 +11,7 @@ import pytest
 from kernel_samples import EXPONENTIAL, network, ping
 
 from dumbbell.backends import run_many, simulate
+from dumbbell.metrics import delay_quantile_s
 from dumbbell.spec import Experiment
 from dumbbell.tables import Run, check_schema
 
@@ -125,6 +126,11 @@ def test_behind_two_slow_links_packets_are_seen_at_both() -> None:
             assert found == pytest.approx(expected, rel=1e-3, abs=LATE_NS * 1e-9), (queue, column)
     delays = [run.column("flows", "delay_mean_s")[0] for run in (kernel, simulated)]
     assert delays[0] == pytest.approx(delays[1], rel=1e-3)
+    for run in (kernel, simulated):
+        counted = run.column("flow_delays", "pkts").sum()
+        assert counted == run.column("flows", "delay_count")[0] > 0
+    tails = [delay_quantile_s(run, "stream", [0.5, 0.95, 0.99]) for run in (kernel, simulated)]
+    np.testing.assert_allclose(*tails, rtol=0.01)
 
 
 def test_loss_after_the_queue_is_the_kernels_own_and_repeats() -> None:

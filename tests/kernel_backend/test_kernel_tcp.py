@@ -10,6 +10,7 @@ import pytest
 from kernel_samples import network, ping
 
 from dumbbell.backends import simulate
+from dumbbell.metrics import delay_quantile_s
 from dumbbell.spec import Experiment
 from dumbbell.tables import Run, check_schema
 
@@ -55,6 +56,9 @@ def test_one_cubic_flow_fills_the_link_and_sends_again_what_was_dropped() -> Non
     assert np.all(np.diff(samples) >= 0)
     parts = ("delivered_pkts", "dropped_pkts", "in_network_pkts")
     assert sum(value(run, part) for part in parts) == value(run, "created_pkts")
+    # Of single packets of TCP nothing is known, neither their mean delay nor percentiles.
+    assert value(run, "delay_count") == len(run.column("flow_delays", "pkts")) == 0
+    assert math.isnan(delay_quantile_s(run, "bulk", 0.95))
 
 
 def test_the_queue_of_a_tcp_flow_is_known_packet_by_packet() -> None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 from metrics_samples import by_hand
 
@@ -103,6 +104,31 @@ def test_flows_together_weigh_each_packet_the_same() -> None:
     assert metrics.flow_loss_ratio(run, [0, 1]) == pytest.approx(0.2)
     assert metrics.mean_delay_s(run, [0, 1]) == pytest.approx(0.2)
     assert metrics.max_delay_s(run, [0, 1]) == pytest.approx(0.6)
+
+
+def test_quantiles_of_delays_by_hand() -> None:
+    tables = {
+        "flows": {"flow": [0, 1, 2], "delay_max_ns": [int(3.9e8), int(2e8), -1]},
+        "flow_delays": {
+            "flow": [0, 0, 1],
+            "low_ns": [1e8, 2e8, 1e8],
+            "high_ns": [2e8, 4e8, 2e8],
+            "pkts": [10, 30, 20],
+        },
+    }
+    run = by_hand(tables, spec(GREEDY, GREEDY, GREEDY))
+    quarters = [0, 0.25, 0.625, 1]
+    # The greatest delay is known exactly, the last bin's end lies beyond it.
+    assert metrics.delay_quantile_s(run, "f0", quarters) == pytest.approx([0.1, 0.2, 0.3, 0.39])
+    assert metrics.delay_quantile_s(run, 1, 0.5) == pytest.approx(0.15)
+    assert metrics.delay_quantile_s(run, 1, 0.5).shape == ()
+    # Together the flows have 30 in each bin.
+    assert metrics.delay_quantile_s(run, [0, 1], quarters) == pytest.approx([0.1, 0.15, 0.25, 0.39])
+    assert metrics.delay_quantile_s(run, [2, 1], 0.5) == pytest.approx(0.15)
+    assert np.isnan(metrics.delay_quantile_s(run, "f2", [0.5, 1])).all()
+    # A run of an earlier version has no such table.
+    earlier = Run(run.origin, 0, run.spec, {"flows": run.tables["flows"]})
+    assert math.isnan(metrics.delay_quantile_s(earlier, 0, 0.5))
 
 
 def test_names_stand_beside_numbers_in_a_file_of_transfers(tmp_path: object) -> None:

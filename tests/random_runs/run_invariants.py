@@ -58,7 +58,17 @@ _Columns = Mapping[str, np.ndarray[Any, Any]]
 
 def violations(run: Run) -> list[str]:
     """What does not hold of a run; nothing when all is well."""
-    checks = (_values, _flows, _queues, _queues_and_records, _drops, _samples, _transfers, _probes)
+    checks = (
+        _values,
+        _flows,
+        _delays,
+        _queues,
+        _queues_and_records,
+        _drops,
+        _samples,
+        _transfers,
+        _probes,
+    )
     return [fault for check in checks for fault in check(run)]
 
 
@@ -105,6 +115,22 @@ def _flows(run: Run) -> Iterator[str]:
         ended = flows[f"delivered_{unit}"] + flows[f"dropped_{unit}"] + flows[f"in_network_{unit}"]
         for flow in np.flatnonzero(made != ended):
             yield f"flow {flow}: {made[flow]} {unit} were made, {ended[flow]} are accounted for"
+
+
+def _delays(run: Run) -> Iterator[str]:
+    """A flow's histogram has every packet that has a delay, between the least and the greatest."""
+    flows, bins = run.tables["flows"], run.tables["flow_delays"]
+    counts = np.bincount(bins["flow"], weights=bins["pkts"], minlength=len(flows["flow"]))
+    for flow in np.flatnonzero(counts != flows["delay_count"]):
+        yield f"{flows['delay_count'][flow]} delays of flow {flow}, {counts[flow]} in its histogram"
+    same_flow = np.diff(bins["flow"]) == 0
+    apart = bins["high_ns"][:-1] <= bins["low_ns"][1:]
+    if (np.diff(bins["flow"]) < 0).any() or (same_flow & ~apart).any():
+        yield "flow_delays is not in the order of flows and delays"
+    # Extremes are cut to whole nanoseconds.
+    least, greatest = (flows[f"delay_{which}_ns"][bins["flow"]] for which in ("min", "max"))
+    if (bins["high_ns"] <= least).any() or (bins["low_ns"] >= greatest + 1).any():
+        yield "a bin of flow_delays lies beyond the extremes"
 
 
 def _queues(run: Run) -> Iterator[str]:

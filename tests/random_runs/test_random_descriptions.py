@@ -141,6 +141,9 @@ def _add(table: str, column: str, what: float) -> Callable[[dict[str, Any]], Non
         ("probes", "rtt_ns", 2),
         ("packets", "bytes", -10_000),
         ("distributions", "weight", 1.0),
+        ("flow_delays", "pkts", 1),
+        ("flow_delays", "low_ns", -1e9),
+        ("flow_delays", "high_ns", -1e9),
     ],
 )
 def test_a_wrong_number_is_found(table: str, column: str, what: float) -> None:

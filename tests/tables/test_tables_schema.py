@@ -103,6 +103,12 @@ def test_distributions_weigh_what_the_queue_counted(full_run: Run) -> None:
     assert weight("system") == pytest.approx(4.0, abs=1e-9)
 
 
+def test_flow_delays_hold_every_delivered_packet(full_run: Run) -> None:
+    for flow in range(len(full_run.flow_names)):
+        counted = full_run.column("flow_delays", "pkts", flow=flow).sum()
+        assert counted == full_run.column("flows", "delay_count", flow=flow)[0] > 0
+
+
 def test_the_page_is_current() -> None:
     assert DOCS.read_text(encoding="utf-8") == tables_markdown(), (
         "python -m dumbbell.tables > docs/tables.md"

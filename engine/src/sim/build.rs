@@ -6,7 +6,7 @@ use crate::cca::Algorithm;
 use crate::net::link::Link;
 use crate::net::route::{Hop, Routes};
 use crate::qdisc::{Above, Setting};
-use crate::sim::moments::Moments;
+use crate::sim::delays::Delays;
 use crate::spec::{Experiment, Flow, Probe, SizeAt, Tcp};
 use crate::tcp::Settings;
 use crate::traffic::conversation::{Conversation, Counters, Datagrams, NO_HOST, Sender};
@@ -220,7 +220,7 @@ impl Builder<'_> {
             datagrams: Datagrams::default(),
             first_sent: None,
             last_received: None,
-            delay: Moments::default(),
+            delay: Delays::default(),
             delivered_payload_bytes: 0,
             delay_before_warm_up: 0,
             reassembly: Reassembly::default(),

@@ -2,8 +2,9 @@
 //!
 //! Values below 256 have a bin each; above, every octave [2^k, 2^(k+1)) is cut into 128 equal
 //! bins (the layout of HdrHistogram with 7 bits). The quantile of a bin's middle is thus
-//! within 1/256 of the sample's. Memory reaches to the octave of the greatest value, 1 KiB an
-//! octave: 58 KiB at most, whatever the number of values.
+//! within 1/256 of the sample's. Memory reaches from the octave of the least value to that of the
+//! greatest, 1 KiB an octave: 58 KiB at most, whatever the number of values, and 1 to 4 KiB for
+//! the delays of a flow, none of which is below that of its way.
 
 /// Bins in a row: the relative width of a bin is one over this.
 const BINS: usize = 1 << BINS_LOG2;
@@ -12,8 +13,10 @@ const BINS_LOG2: u32 = 7;
 /// Counts of values by size.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Histogram {
+    /// The bin of the first count: the beginning of the least value's row.
+    first: usize,
     /// Rows of 128 bins: row 0 counts 0..128, row r > 0 the octave that starts at
-    /// 128 times 2^(r - 1), up to row 57. Whole rows, up to the greatest value's.
+    /// 128 times 2^(r - 1), up to row 57. Whole rows, from the least value's to the greatest's.
     counts: Vec<u64>,
 }
 
@@ -47,7 +50,8 @@ impl Histogram {
     #[inline(always)]
     pub fn record(&mut self, value: u64) {
         let bin = place(value);
-        match self.counts.get_mut(bin) {
+        // Below the first bin this wraps, and so is beyond the last.
+        match self.counts.get_mut(bin.wrapping_sub(self.first)) {
             Some(count) => *count += 1,
             None => self.first_of_its_octave(bin, 1),
         }
@@ -57,7 +61,7 @@ impl Histogram {
     pub fn record_many(&mut self, value: u64, count: u64) {
         if count > 0 {
             let bin = place(value);
-            match self.counts.get_mut(bin) {
+            match self.counts.get_mut(bin.wrapping_sub(self.first)) {
                 Some(counted) => *counted += count,
                 None => self.first_of_its_octave(bin, count),
             }
@@ -67,16 +71,32 @@ impl Histogram {
     #[cold]
     #[inline(never)]
     fn first_of_its_octave(&mut self, bin: usize, count: u64) {
-        self.counts.resize((bin / BINS + 1) * BINS, 0);
-        self.counts[bin] = count;
+        let row = bin / BINS * BINS;
+        self.cover(row, row + BINS);
+        self.counts[bin - self.first] = count;
+    }
+
+    /// Makes room for these whole rows.
+    fn cover(&mut self, low: usize, high: usize) {
+        if self.counts.is_empty() {
+            self.first = low;
+        }
+        let below = self.first.saturating_sub(low);
+        let above = high.saturating_sub(self.first + self.counts.len());
+        self.counts.reserve_exact(below + above);
+        self.counts.splice(0..0, std::iter::repeat_n(0, below));
+        self.counts.resize(self.counts.len() + above, 0);
+        self.first -= below;
     }
 
     /// Adds the counts of another.
     pub fn merge(&mut self, other: &Histogram) {
-        if other.counts.len() > self.counts.len() {
-            self.counts.resize(other.counts.len(), 0);
+        if other.counts.is_empty() {
+            return;
         }
-        for (sum, count) in self.counts.iter_mut().zip(&other.counts) {
+        self.cover(other.first, other.first + other.counts.len());
+        let sums = &mut self.counts[other.first - self.first..];
+        for (sum, count) in sums.iter_mut().zip(&other.counts) {
             *sum += count;
         }
     }
@@ -94,7 +114,7 @@ impl Histogram {
     /// The bins that are not empty, in ascending order, as (low, high, count): values v with
     /// low <= v < high. The last bin there is ends at `u64::MAX`, which is counted in it.
     pub fn bins(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
-        let bins = self.counts.iter().enumerate();
+        let bins = (self.first..).zip(&self.counts);
         let used = bins.filter(|(_, count)| **count > 0);
         used.map(|(bin, &count)| {
             let low = low(bin);
@@ -138,7 +158,11 @@ mod tests {
         histogram.record(u64::MAX);
         let bins: Vec<_> = histogram.bins().collect();
         assert_eq!(bins, vec![(255 << 56, u64::MAX, 1)]);
-        assert_eq!(histogram.counts.len(), 58 * BINS);
+        assert_eq!((histogram.first, histogram.counts.len()), (57 * BINS, BINS));
+        histogram.record(0);
+        assert_eq!((histogram.first, histogram.counts.len()), (0, 58 * BINS));
+        let found: Vec<_> = histogram.bins().map(|bin| (bin.0, bin.2)).collect();
+        assert_eq!(found, vec![(0, 1), (255 << 56, 1)]);
     }
 
     #[test]
@@ -149,11 +173,14 @@ mod tests {
     }
 
     #[test]
-    fn memory_reaches_to_the_octave_of_the_greatest_value() {
+    fn memory_reaches_from_the_octave_of_the_least_value_to_the_greatests() {
         let mut histogram = Histogram::default();
         (0..10_000).for_each(|i| histogram.record((1 << 14) + i));
-        // 128..256, 256..512, ..., 2^14..2^15 below which lies row 0.
-        assert_eq!(histogram.counts.len(), (1 + 8) * BINS);
+        assert_eq!(histogram.counts.capacity(), BINS);
+        histogram.record(1 << 13);
+        histogram.record(1 << 16);
+        // 2^13..2^14 to 2^16..2^17.
+        assert_eq!(histogram.counts.capacity(), 4 * BINS);
     }
 
     /// Values spread over all magnitudes.

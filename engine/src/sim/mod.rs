@@ -1,6 +1,7 @@
 //! The event core: time, the two pending-event sets, packets, randomness and statistics.
 
 pub mod build;
+pub mod delays;
 pub mod digest;
 pub mod histogram;
 pub mod moments;

@@ -111,6 +111,7 @@ impl Tables {
             flows(world),
             queues(world),
             distributions(world),
+            flow_delays(world),
             queue_samples(world, stop),
             flow_samples(world, stop),
             transfers(world, stop),
@@ -147,11 +148,11 @@ fn flows(world: &World) -> Table {
         }),
         instants("first_sent_ns", flows, |f| f.first_sent),
         instants("last_received_ns", flows, |f| f.last_received),
-        i64s("delay_count", flows, |f| f.delay.count()),
-        f64s("delay_mean_s", flows, |f| f.delay.mean_seconds()),
-        f64s("delay_sd_s", flows, |f| f.delay.sd_seconds()),
-        instants("delay_min_ns", flows, |f| f.delay.min()),
-        instants("delay_max_ns", flows, |f| f.delay.max()),
+        i64s("delay_count", flows, |f| f.delay.moments().count()),
+        f64s("delay_mean_s", flows, |f| f.delay.moments().mean_seconds()),
+        f64s("delay_sd_s", flows, |f| f.delay.moments().sd_seconds()),
+        instants("delay_min_ns", flows, |f| f.delay.moments().min()),
+        instants("delay_max_ns", flows, |f| f.delay.moments().max()),
         of_senders("retransmitted_pkts", flows, |tcp| tcp.retransmitted_pkts),
         of_senders("rto_count", flows, |tcp| tcp.rto_count),
     ];
@@ -228,11 +229,14 @@ fn queues(world: &World) -> Table {
     }
 }
 
+fn ns(ps: u64) -> f64 {
+    ps as f64 / PS_PER_NS as f64
+}
+
 /// A bin of a distribution: queue, quantity, [low, high), weight.
 type Bin = (i32, i8, f64, f64, f64);
 
 fn delay_bins(bins: &mut Vec<Bin>, queue: i32, quantity: i8, histogram: &Histogram) {
-    let ns = |ps: u64| ps as f64 / PS_PER_NS as f64;
     for (low, high, count) in histogram.bins() {
         bins.push((queue, quantity, ns(low), ns(high), count as f64));
     }
@@ -260,6 +264,23 @@ fn distributions(world: &World) -> Table {
     ];
     Table {
         name: "distributions",
+        columns,
+    }
+}
+
+fn flow_delays(world: &World) -> Table {
+    let flows = (0i64..).zip(&world.conversations[..world.flows]);
+    let bins: Vec<(i64, (u64, u64, u64))> = flows
+        .flat_map(|(flow, of)| of.delay.histogram().bins().map(move |bin| (flow, bin)))
+        .collect();
+    let columns = vec![
+        i32s("flow", &bins, |(flow, _)| *flow),
+        f64s("low_ns", &bins, |(_, (low, _, _))| ns(*low)),
+        f64s("high_ns", &bins, |(_, (_, high, _))| ns(*high)),
+        i64s("pkts", &bins, |(_, (_, _, count))| *count),
+    ];
+    Table {
+        name: "flow_delays",
         columns,
     }
 }

@@ -4,7 +4,7 @@ use super::Generator;
 use super::datagram::Reassembly;
 use super::ping::Ping;
 use super::tcp_flow::TcpFlow;
-use crate::sim::moments::Moments;
+use crate::sim::delays::Delays;
 use crate::sim::packet::Packet;
 use crate::sim::time::Time;
 use crate::spec::SizeAt;
@@ -127,7 +127,7 @@ pub struct Conversation {
     /// Last received in the measured window.
     pub last_received: Option<Time>,
     /// One-way delay of packets made in the measured window.
-    pub delay: Moments,
+    pub delay: Delays,
     /// Payload received since the start of the run, for samples.
     pub delivered_payload_bytes: u64,
     /// Sum of the one-way delays of packets made before the warm-up ended, picoseconds.
@@ -240,7 +240,7 @@ impl Conversation {
 
     /// Sum of all one-way delays since the start of the run, picoseconds.
     pub fn delay_total(&self) -> u128 {
-        self.delay_before_warm_up + self.delay.sum()
+        self.delay_before_warm_up + self.delay.moments().sum()
     }
 
     /// The payload of the datagram that this packet completes, if it does. An ideal packet is

@@ -7,8 +7,8 @@ use crate::messages::Datagram;
 use crate::paths::{self, Leg};
 use crate::records::Records;
 use crate::replay;
-use dumbbell_engine::sim::moments::Moments;
-use dumbbell_engine::sim::time::{PS_PER_S, Time};
+use dumbbell_engine::sim::delays::Delays;
+use dumbbell_engine::sim::time::{PS_PER_NS, PS_PER_S, Time};
 use dumbbell_engine::spec::{Experiment, SizeAt};
 use dumbbell_engine::tables::Table;
 
@@ -67,7 +67,7 @@ impl Report<'_> {
                 sums[what].0 += each.count;
                 sums[what].1 += each.bytes;
             };
-            let delay = self.delay(index);
+            let delay = self.delays[index].moments();
             let mut last = None;
             for each in packets {
                 add(0, each);
@@ -108,18 +108,21 @@ impl Report<'_> {
         rows.table()
     }
 
-    /// One-way delays of a flow's packets that were made in the measured window.
-    fn delay(&self, flow: usize) -> Moments {
-        let leg = self.legs.iter().find(|leg| leg.conversation == flow);
-        let leg = leg.expect("every flow has a way");
-        let journeys = replay::journeys(self.experiment, self.records, leg);
-        let mut delay = Moments::default();
-        for journey in journeys.iter().filter(|each| each.delivered < self.end) {
-            if journey.created >= self.warm_up {
-                delay.push(journey.delivered.saturating_sub(journey.created));
+    pub(super) fn flow_delays(&self) -> Table {
+        let mut rows = Rows::new("flow_delays")
+            .i32(&["flow"])
+            .f64(&["low_ns", "high_ns"])
+            .i64(&["pkts"]);
+        let ns = |ps: u64| ps as f64 / PS_PER_NS as f64;
+        for (flow, delays) in self.delays.iter().enumerate() {
+            for (low, high, count) in delays.histogram().bins() {
+                rows.put(flow as i64)
+                    .real(ns(low))
+                    .real(ns(high))
+                    .count(count);
             }
         }
-        delay
+        rows.table()
     }
 
     pub(super) fn flow_samples(&self) -> Table {
@@ -177,6 +180,28 @@ impl Report<'_> {
         }
         rows.table()
     }
+}
+
+/// One-way delays of each flow's packets that were made in the measured window; none of flows over
+/// TCP, whose packets are not seen.
+pub(super) fn flow_delays(
+    experiment: &Experiment,
+    records: &Records,
+    legs: &[Leg],
+    (warm_up, end): (Time, Time),
+) -> Vec<Delays> {
+    let of_flow = |flow: usize| {
+        let leg = legs.iter().find(|leg| leg.conversation == flow);
+        let leg = leg.expect("every flow has a way");
+        let mut delays = Delays::default();
+        for journey in replay::journeys(experiment, records, leg) {
+            if journey.created >= warm_up && journey.delivered < end {
+                delays.push(journey.delivered.saturating_sub(journey.created));
+            }
+        }
+        delays
+    };
+    (0..experiment.flows.len()).map(of_flow).collect()
 }
 
 pub(super) fn flow_packets(

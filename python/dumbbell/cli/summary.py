@@ -141,8 +141,12 @@ _FLOW_HEAD = (
     "of capacity",
     "lost",
     "delay ms",
-    "max ms",
+    "p50",
+    "p95",
+    "p99",
+    "max",
 )
+_DELAYS = ("mean_delay_s", "delay_p50_s", "delay_p95_s", "delay_p99_s", "max_delay_s")
 _TRANSFER_HEAD = ("", "begun", "completed", "completion time s", "p50", "p95", "p99")
 _PROBE_HEAD = ("", "sent", "lost", "mean ms", "min", "p25", "p50", "p75", "p95", "p99", "max")
 
@@ -167,8 +171,7 @@ def _flow_cells(each: dict[str, Any]) -> Cells:
         _n(each["goodput_bps"] / 1e6),
         _percent(each["capacity_share"]),
         _percent(each["loss_ratio"]),
-        _ms(each["mean_delay_s"]),
-        _ms(each["max_delay_s"]),
+        *(_ms(each[key]) for key in _DELAYS),
     )
 
 
@@ -180,8 +183,7 @@ def _group_cells(each: dict[str, Any]) -> Cells:
         _n(each["total_goodput_bps"] / 1e6),
         _percent(each["capacity_share"]),
         _percent(each["loss_ratio"]),
-        _ms(each["mean_delay_s"]),
-        _ms(each["max_delay_s"]),
+        *(_ms(each[key]) for key in _DELAYS),
     )
 
 

@@ -103,7 +103,7 @@ def _probe(function: Callable[..., float], run: Run, subject: Subject) -> float:
     return float(function(run, [subject]))
 
 
-def _level_of_queue(q: float) -> _Take:
+def _level_of(q: float) -> _Take:
     return lambda function, run, subject: float(function(run, subject, q))
 
 
@@ -200,6 +200,22 @@ def _round_trips() -> list[Measure]:
     ]
 
 
+def _delays(of: Of) -> list[Measure]:
+    """Of a flow, or of equal flows: median and tails."""
+    return [
+        _measure(
+            of,
+            "delay_quantile_s",
+            f"delay, {percent} %",
+            Scale.TAIL if percent > 95 else Scale.DELAY,
+            name=f"delay_p{percent}_s",
+            take=_level_of(percent / 100),
+            shown=of is Of.FLOW and percent == 95,
+        )
+        for percent in (50, 95, 99)
+    ]
+
+
 def _sojourn_times() -> list[Measure]:
     """Of a queue: median and tails."""
     return [
@@ -209,7 +225,7 @@ def _sojourn_times() -> list[Measure]:
             f"sojourn, {percent} %",
             Scale.TAIL if percent > 95 else Scale.DELAY,
             name=f"sojourn_p{percent}_s",
-            take=_level_of_queue(percent / 100),
+            take=_level_of(percent / 100),
             shown=percent == 95,
         )
         for percent in (50, 95, 99)
@@ -231,6 +247,7 @@ _MEASURES: tuple[Measure, ...] = (
     _measure(Of.FLOWS, "jain_index", "Jain's index"),
     _measure(Of.FLOWS, "flow_loss_ratio", "loss", name="loss_ratio", shown=True),
     _measure(Of.FLOWS, "mean_delay_s", "delay, mean", Scale.DELAY),
+    *_delays(Of.FLOWS),
     _measure(Of.FLOWS, "max_delay_s", "delay, most", Scale.TAIL),
     *_completion(Of.FLOWS),
     _measure(Of.FLOW, "sending_rate_pps", "datagrams sent"),
@@ -240,6 +257,7 @@ _MEASURES: tuple[Measure, ...] = (
     _measure(Of.FLOW, "capacity_share", "share of capacity", Scale.SHARE),
     _measure(Of.FLOW, "flow_loss_ratio", "loss", name="loss_ratio", shown=True),
     _measure(Of.FLOW, "mean_delay_s", "delay, mean", Scale.DELAY, shown=True),
+    *_delays(Of.FLOW),
     _measure(Of.FLOW, "max_delay_s", "delay, most", Scale.TAIL),
     *_completion(Of.FLOW),
     _measure(Of.PROBE, "echo_requests", "sent", name="sent", take=_probe),

@@ -55,6 +55,7 @@ from dumbbell.metrics.ccperf.trace import (
     mean_recovery_time_l4,
 )
 from dumbbell.metrics.flow import (
+    delay_quantile_s,
     flow_loss_ratio,
     goodput_bps,
     max_delay_s,
@@ -146,6 +147,7 @@ __all__ = [
     "cov_cwnd_l4",
     "cov_in_flight_l4",
     "cov_throughput_l4",
+    "delay_quantile_s",
     "echo_requests",
     "flow_completion_time_l4",
     "flow_loss_ratio",

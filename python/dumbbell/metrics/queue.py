@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from dumbbell.metrics.bins import Bins, Floats, quantile_of_bins
 from dumbbell.metrics.path import capacity_bits
 from dumbbell.metrics.registry import metric
-from dumbbell.stats import histogram_quantile
 from dumbbell.tables import Run
 
-Floats = NDArray[np.float64]
 _SECTION = "Queues"
 _NS_PER_S = 1e9
 
@@ -136,7 +135,7 @@ def mark_ratio(run: Run, queue: str | int) -> float:
     return _one(run, queue, "marked_pkts") / sent if sent else float("nan")
 
 
-def delay_bins(run: Run, queue: str | int, quantity: str) -> tuple[Floats, Floats, Floats]:
+def delay_bins(run: Run, queue: str | int, quantity: str) -> Bins:
     """Edges (seconds) and weights (packets) of a delay's histogram: low, high, weight."""
 
     def column(name: str) -> Floats:
@@ -160,13 +159,13 @@ def sojourn_quantile_s(run: Run, queue: str | int, q: ArrayLike) -> Floats:
     Returns:
         An array of that shape; NaN without packets.
     """
-    return _quantile(delay_bins(run, queue, "sojourn"), q)
+    return quantile_of_bins(delay_bins(run, queue, "sojourn"), q)
 
 
 @metric("s", _SECTION)
 def wait_quantile_s(run: Run, queue: str | int, q: ArrayLike) -> Floats:
     """Quantiles of packets' waiting times, from bins as `sojourn_quantile_s`."""
-    return _quantile(delay_bins(run, queue, "wait"), q)
+    return quantile_of_bins(delay_bins(run, queue, "wait"), q)
 
 
 @metric("s, 1", _SECTION)
@@ -223,11 +222,3 @@ def queue_length_quantile_pkts(run: Run, queue: str | int, q: ArrayLike) -> Floa
     place = np.searchsorted(share, np.asarray(q, dtype=np.float64) - 1e-12)
     found: Floats = packets[np.minimum(place, len(packets) - 1)]
     return found
-
-
-def _quantile(bins: tuple[Floats, Floats, Floats], q: ArrayLike) -> Floats:
-    low, high, weight = bins
-    levels = np.asarray(q, dtype=np.float64)
-    if not len(weight):
-        return np.full(levels.shape, np.nan)
-    return np.asarray(histogram_quantile(low, high, weight, levels), dtype=np.float64)

@@ -197,6 +197,13 @@ _DISTRIBUTIONS = (
     _real("weight", "packets or s", "Packets with such a delay; seconds at such a number."),
 )
 
+_FLOW_DELAYS = (
+    _FLOW,
+    _real("low_ns", "ns", "Lower end of the bin, inside it. Bins are 1/128 wide, as queues'."),
+    _real("high_ns", "ns", "Upper end, outside it."),
+    _pkts("pkts", "Packets with such a one-way delay; of a flow they are its delay_count."),
+)
+
 _QUEUE_SAMPLES = (
     _AT,
     _QUEUE,
@@ -328,6 +335,7 @@ SCHEMA: Mapping[str, tuple[Column, ...]] = MappingProxyType(
         "flows": _FLOWS,
         "queues": _QUEUES,
         "distributions": _DISTRIBUTIONS,
+        "flow_delays": _FLOW_DELAYS,
         "queue_samples": _QUEUE_SAMPLES,
         "flow_samples": _FLOW_SAMPLES,
         "transfers": _TRANSFERS,
@@ -345,6 +353,8 @@ TABLE_DOCS: Mapping[str, str] = MappingProxyType(
         "measured window.",
         "distributions": "A row a non-empty bin: sojourn and waiting times of the packets that "
         "arrived in the measured window, and the time spent at each number of packets.",
+        "flow_delays": "A row a non-empty bin: one-way delays of each flow's packets, those made "
+        "in the measured window and delivered. In the order of flows, then of delays.",
         "queue_samples": "A row a queue and sampling instant (`sample_interval`). Sums and "
         "integrals run from the start, so two rows give the exact mean between them; only the "
         "levels are samples.",

@@ -23,6 +23,9 @@ use ways::Ways;
 /// Histograms of a queue that packets pass, time at some thousands of numbers of packets, and
 /// their rows of `distributions`.
 const BYTES_PER_QUEUE: f64 = 160.0 * 1024.0;
+/// Histogram of a flow's delays, which are spread over two octaves or three, and its rows of
+/// `flow_delays`.
+const BYTES_PER_FLOW: f64 = 24.0 * 1024.0;
 /// IP and ICMP or UDP headers of a probe.
 const PROBE_HEADER_BYTES: f64 = 28.0;
 
@@ -101,6 +104,7 @@ impl Estimate {
             + experiment.flows.len() as f64 * BYTES_PER_FLOW_SAMPLE as f64;
         let memory = queues * size_of::<Link>() as f64
             + ways.in_use() as f64 * BYTES_PER_QUEUE
+            + experiment.flows.len() as f64 * BYTES_PER_FLOW
             + samples * sampled
             + costs.memory_bytes();
         Estimate {

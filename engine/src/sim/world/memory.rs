@@ -2,6 +2,7 @@
 
 use super::World;
 use crate::net::link::Link;
+use crate::sim::delays::Delays;
 use crate::sim::histogram::Histogram;
 use crate::sim::records::Record;
 use crate::sim::rows::Rows;
@@ -27,7 +28,7 @@ pub const BYTES_PER_ECHO: u64 = (size_of::<Echo>() + 36) as u64;
 pub const BYTES_PER_TRANSFER: u64 = (size_of::<Transfer>() + 100) as u64;
 /// A connection that is not over, its segments apart.
 pub const BYTES_PER_CONNECTION: u64 = 3500;
-/// A row of `distributions`, built and as columns.
+/// A row of `distributions` or `flow_delays`, built and as columns.
 const BYTES_PER_BIN: u64 = 32 + 29;
 /// A connection at a place where flows are counted, with its row of `captured_flows`.
 pub const BYTES_PER_CAPTURED_CONNECTION: u64 = 1500;
@@ -47,6 +48,12 @@ fn histogram_bytes(histogram: &Histogram) -> u64 {
     histogram.rows() * (8 + BYTES_PER_BIN)
 }
 
+/// Of delays that are spread over few octaves, as those of flows are.
+fn delays_bytes(delays: &Delays) -> u64 {
+    let bins = delays.histogram().rows();
+    8 * bins + BYTES_PER_BIN * bins.min(delays.moments().count())
+}
+
 fn link_bytes(link: &Link) -> u64 {
     let statistics = &link.statistics;
     let histograms = [&statistics.sojourn_histogram, &statistics.wait_histogram];
@@ -57,7 +64,8 @@ fn link_bytes(link: &Link) -> u64 {
 
 fn conversation_bytes(conversation: &Conversation) -> u64 {
     let packets = in_network_pkts(&conversation.counters) * BYTES_PER_PACKET;
-    let own = size_of::<Conversation>() as u64 + packets;
+    let delays = delays_bytes(&conversation.delay);
+    let own = size_of::<Conversation>() as u64 + packets + delays;
     own + match &conversation.sender {
         Sender::Udp(_) => 0,
         Sender::Ping(ping) => rows_bytes(&ping.echoes, BYTES_PER_ECHO),
