@@ -112,15 +112,18 @@ def flow_delay_bins(run: Run, flow: str | int | Sequence[str | int]) -> Bins:
     if columns is None:
         return np.empty(0), np.empty(0), np.empty(0)
     # Rows are in the order of flows: to look through all of them for each of thousands takes long.
-    indices = np.array([run.flow(each) for each in _listed(flow)])
+    indices = np.array([run.flow(each) for each in _listed(flow)], columns["flow"].dtype)
     starts = np.searchsorted(columns["flow"], indices, side="left")
     ends = np.searchsorted(columns["flow"], indices, side="right")
-    rows = np.concatenate([np.arange(*span) for span in zip(starts, ends, strict=True)])
-    low_ns = np.asarray(columns["low_ns"][rows], np.float64)
-    high_ns = np.asarray(columns["high_ns"][rows], np.float64)
-    low_ns, first, bins = np.unique(low_ns, return_index=True, return_inverse=True)
-    weight = np.bincount(bins, weights=columns["pkts"][rows]).astype(np.float64)
-    return low_ns / NS_PER_S, high_ns[first] / NS_PER_S, weight
+    spans = [slice(*span) for span in zip(starts, ends, strict=True)]
+    low_ns, high_ns, weight = (
+        np.concatenate([columns[name][rows] for rows in spans]).astype(np.float64)
+        for name in ("low_ns", "high_ns", "pkts")
+    )
+    if len(spans) > 1:
+        low_ns, first, bins = np.unique(low_ns, return_index=True, return_inverse=True)
+        high_ns, weight = high_ns[first], np.bincount(bins, weights=weight).astype(np.float64)
+    return low_ns / NS_PER_S, high_ns / NS_PER_S, weight
 
 
 @metric("s", _SECTION)

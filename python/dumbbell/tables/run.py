@@ -79,6 +79,10 @@ class Run:
     @property
     def flow_names(self) -> list[str]:
         """Names of the flows, in the order of the description."""
+        return list(self._flow_names)
+
+    @cached_property
+    def _flow_names(self) -> list[str]:
         return self._names("flows", "flow_names")
 
     @property
@@ -108,7 +112,7 @@ class Run:
         Raises:
             TableError: There is none.
         """
-        return _index("flow", flow, self.flow_names)
+        return _index("flow", flow, self._flow_names)
 
     def probe(self, probe: str | int) -> int:
         """Index of a probe given by name or index.
