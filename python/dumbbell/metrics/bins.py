@@ -12,12 +12,13 @@ Bins = tuple[Floats, Floats, Floats]
 """Lower and upper edges, and weights; ascending, shape (bins in use,) each."""
 
 
-def quantile_of_bins(bins: Bins, q: ArrayLike) -> Floats:
-    """Quantiles, linear inside a bin.
+def quantile_of_bins(bins: Bins, q: ArrayLike, greatest: float) -> Floats:
+    """Quantiles, linear inside a bin and never beyond the greatest value.
 
     Args:
         bins: What was counted.
         q: Levels in [0, 1], any shape.
+        greatest: Exact greatest value, in the unit of the edges; NaN where it is not known.
 
     Returns:
         An array of that shape, in the unit of the edges; NaN of nothing.
@@ -26,4 +27,5 @@ def quantile_of_bins(bins: Bins, q: ArrayLike) -> Floats:
     levels = np.asarray(q, dtype=np.float64)
     if not len(weight):
         return np.full(levels.shape, np.nan)
-    return np.asarray(histogram_quantile(low, high, weight, levels), dtype=np.float64)
+    found = histogram_quantile(low, high, weight, levels)
+    return np.asarray(np.fmin(found, greatest), dtype=np.float64)

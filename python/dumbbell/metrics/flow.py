@@ -143,8 +143,7 @@ def delay_quantile_s(run: Run, flow: str | int | Sequence[str | int], q: ArrayLi
         An array of that shape; NaN without packets, and where single packets are not known (flows
         over TCP on the kernel, imported runs).
     """
-    found = quantile_of_bins(flow_delay_bins(run, flow), q)
-    return np.asarray(np.minimum(found, max_delay_s(run, flow)), dtype=np.float64)
+    return quantile_of_bins(flow_delay_bins(run, flow), q, max_delay_s(run, flow))
 
 
 def _listed(flow: str | int | Sequence[str | int]) -> Sequence[str | int]:
