@@ -108,6 +108,50 @@ impl Merge for Interval {
     }
 }
 
+/// A number of an interval, and its column's name.
+pub type Number = (&'static str, fn(&Interval) -> i64);
+
+/// Of values that there are none.
+const NONE: i64 = -1;
+
+fn mean(values: &Values) -> i64 {
+    values.mean().unwrap_or(NONE)
+}
+
+fn least(values: &Values) -> i64 {
+    values.mean().map_or(NONE, |_| values.min)
+}
+
+fn greatest(values: &Values) -> i64 {
+    values.mean().map_or(NONE, |_| values.max)
+}
+
+/// What is known of an interval, as columns: those of the table `captured_intervals` behind the
+/// ones that say which it is.
+pub const NUMBERS: [Number; 17] = [
+    ("pkts", |each| each.pkts as i64),
+    ("bytes", |each| each.bytes as i64),
+    ("retransmission_pkts", |each| {
+        each.retransmission_pkts as i64
+    }),
+    ("repeated_pkts", |each| each.repeated_pkts as i64),
+    ("late_pkts", |each| each.late_pkts as i64),
+    ("round_trips", |each| each.round_trip_ns.count as i64),
+    ("round_trip_min_ns", |each| least(&each.round_trip_ns)),
+    ("round_trip_mean_ns", |each| mean(&each.round_trip_ns)),
+    ("round_trip_max_ns", |each| greatest(&each.round_trip_ns)),
+    ("in_flight_pkts", |each| each.in_flight_bytes.count as i64),
+    ("in_flight_min_bytes", |each| least(&each.in_flight_bytes)),
+    ("in_flight_mean_bytes", |each| mean(&each.in_flight_bytes)),
+    ("in_flight_max_bytes", |each| {
+        greatest(&each.in_flight_bytes)
+    }),
+    ("window_pkts", |each| each.window_bytes.count as i64),
+    ("window_min_bytes", |each| least(&each.window_bytes)),
+    ("window_mean_bytes", |each| mean(&each.window_bytes)),
+    ("window_max_bytes", |each| greatest(&each.window_bytes)),
+];
+
 /// A connection over time, from its first packet on.
 #[derive(Debug)]
 pub struct Timeline {

@@ -19,6 +19,16 @@ pub enum WindowScale {
     Shift(u8),
 }
 
+impl WindowScale {
+    /// As in the column `window_scale`.
+    pub fn code(self) -> i64 {
+        match self {
+            WindowScale::NotKnown => -1,
+            WindowScale::Shift(shift) => i64::from(shift),
+        }
+    }
+}
+
 /// What a segment tells; the last two are about the other direction.
 #[derive(Debug, Default)]
 pub(super) struct Told {
