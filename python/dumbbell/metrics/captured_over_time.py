@@ -7,6 +7,7 @@ trip. In flight is RFC 5681's FlightSize (section 2), the window that of RFC 929
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,7 +44,9 @@ class CapturedOverTime:
     Attributes:
         t_s: Middle of each interval, from the first packet of the capture, shape (k,).
         width_s: Length of an interval.
-        rate_bps: Bits of its frames over its length, shape (k,).
+        bytes: Of its frames, shape (k,).
+        rate_bps: Bits of its frames over its length, of the last interval over as much of it as
+            there is, shape (k,).
         sent_again_pkts: Segments that did not advance the sequence (repeated or late), shape (k,).
         retransmission_pkts: Packets that Wireshark marks ``tcp.analysis.retransmission``, shape
             (k,).
@@ -56,6 +59,7 @@ class CapturedOverTime:
 
     t_s: Array
     width_s: float
+    bytes: Array
     rate_bps: Array
     sent_again_pkts: Array
     retransmission_pkts: Array
@@ -74,6 +78,7 @@ def captured_over_time(
     is_reply: bool = False,
     connection: int = 1,
     most: int = 512,
+    least_width_s: float = 0.0,
 ) -> CapturedOverTime | None:
     """A connection as seen at a place.
 
@@ -84,7 +89,8 @@ def captured_over_time(
         flow: Name or index.
         is_reply: Whether the direction is that of who did not speak first.
         connection: Its number in the flow, of TCP from 1.
-        most: Intervals at most; they are put together where there are more.
+        most: Intervals at most; they are put together where there are more,
+        least_width_s: and where they are shorter than this.
 
     Returns:
         None where that connection was not followed.
@@ -106,9 +112,12 @@ def captured_over_time(
     begin, width = int(rows["begin_ns"].min()), int(rows["width_ns"][0])
     index = (rows["begin_ns"] - begin) // width
     count = int(index.max()) + 1
-    together = -(-count // most)
+    together = max(-(-count // most), math.ceil(least_width_s * NS_PER_S / width))
+    last_s = ((count - 1) % together + 1) * width / NS_PER_S
     index, count, width = index // together, -(-count // together), width * together
     width_s = width / NS_PER_S
+    widths_s = np.full(count, width_s)
+    widths_s[-1] = last_s
 
     def summed(name: str) -> Array:
         return np.bincount(index, weights=rows[name], minlength=count)
@@ -133,7 +142,8 @@ def captured_over_time(
     return CapturedOverTime(
         t_s=begin / NS_PER_S + width_s * (np.arange(count) + 0.5),
         width_s=width_s,
-        rate_bps=8 * summed("bytes") / width_s,
+        bytes=summed("bytes"),
+        rate_bps=8 * summed("bytes") / widths_s,
         sent_again_pkts=summed("repeated_pkts") + summed("late_pkts"),
         retransmission_pkts=summed("retransmission_pkts"),
         round_trip_s=spread("round_trip", "ns", "round_trips", 1 / NS_PER_S),
