@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import altair as alt
@@ -40,7 +41,7 @@ _TABLE = "captured_intervals"
 _MEANS = "Lines are means of an interval, bands its extremes."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class SeenPlace:
     """A place of a capture, and the flows seen there.
 
@@ -50,6 +51,7 @@ class SeenPlace:
         queue: Index of the queue or interface.
         place: Its code.
         flows: Each in the direction that carried more bytes.
+        flow_names: Of all flows of the capture.
     """
 
     label: str
@@ -57,10 +59,11 @@ class SeenPlace:
     queue: int
     place: int
     flows: CapturedFlows
+    flow_names: Sequence[str]
 
     def name_of(self, row: int) -> str:
         """What a flow is called."""
-        return self.run.flow_names[int(self.flows.flow[row])]
+        return self.flow_names[int(self.flows.flow[row])]
 
     def over_time(self, row: int, width_s: float) -> CapturedOverTime | None:
         """A flow in intervals of at least that; None where it was not followed."""
@@ -89,13 +92,14 @@ class SeenPlace:
     @property
     def span_s(self) -> float:
         """How long the intervals go on, from the first packet."""
-        if not self.followed():
+        if not self.followed:
             return 0.0
         table = self.run.columns(_TABLE)
         here = (table["queue"] == self.queue) & (table["place"] == self.place)
         end = table["begin_ns"][here] + table["width_ns"][here]
         return float(end.max()) / NS_PER_S
 
+    @cached_property
     def followed(self) -> list[int]:
         """Rows of the flows that were followed, the largest first."""
         if _TABLE not in self.run.tables:
@@ -139,7 +143,7 @@ def without_replies(places: Sequence[SeenPlace]) -> list[str]:
     """A sentence for each place where TCP was seen in one direction only."""
     notes = []
     for seen in places:
-        followed = [seen.over_time(row, 0.0) for row in seen.followed() if seen.is_tcp[row]]
+        followed = [seen.over_time(row, 0.0) for row in seen.followed if seen.is_tcp[row]]
         if followed and not any(each and _has_replies(each) for each in followed):
             notes.append(
                 f"{seen.label}: one direction was captured, without acknowledgements: there are no "
@@ -158,7 +162,7 @@ def not_followed(places: Sequence[SeenPlace]) -> list[str]:
     for seen in places:
         if _TABLE not in seen.run.tables:
             continue
-        followed = set(seen.followed())
+        followed = set(seen.followed)
         order = (-seen.flows.bytes).argsort(kind="stable")[:MOST_CURVES].tolist()
         lost = sum(place not in followed for place in order)
         if lost:
@@ -182,7 +186,7 @@ def _drawn(
     candidates = [
         [
             _Drawn(seen.label, seen.name_of(row), found)
-            for row in seen.followed()[: 4 * MOST_CURVES]
+            for row in seen.followed[: 4 * MOST_CURVES]
             if (found := seen.over_time(row, width_s)) is not None and has(found)
         ]
         for seen in places
@@ -454,7 +458,7 @@ def _which(
     over_tcp = " over TCP" if is_tcp_only else ""
     if total <= shown:
         return f"All {shown} flows{over_tcp}, {direction}." if shown > 1 else ""
-    return (
-        f"The {shown} largest of {total} flows{over_tcp}, {direction}; {_TABLE}.parquet has up to "
-        "128."
-    )
+    which = f"The {shown} largest of {total} flows{over_tcp}"
+    if not_followed(places):
+        which = f"{shown} of {total} flows{over_tcp}, the largest of those that are followed"
+    return f"{which}, {direction}; {_TABLE}.parquet has up to 128."

@@ -79,7 +79,7 @@ def capture_report(runs: Mapping[str, Run]) -> Report:
 
 def seen_places(run: Run, capture: str = "") -> list[SeenPlace]:
     """The places of a capture, called after it where a name is given."""
-    places = captured_places(run)
+    places, names = captured_places(run), run.flow_names
 
     def label(queue: int, place: int) -> str:
         name = place_name(run, queue, place)
@@ -87,7 +87,10 @@ def seen_places(run: Run, capture: str = "") -> list[SeenPlace]:
             return name
         return capture if len(places) == 1 else f"{capture}: {name}"
 
-    return [SeenPlace(label(*place), run, *place, captured_flows(run, *place)) for place in places]
+    return [
+        SeenPlace(label(*place), run, *place, captured_flows(run, *place), names)
+        for place in places
+    ]
 
 
 def _listed(names: Iterable[str]) -> str:
