@@ -4,6 +4,7 @@ use dumbbell_capture::analysis::{Analysis, Counted, copy_view};
 use dumbbell_capture::decode::{ICMPV6, Undecoded};
 use dumbbell_capture::flows::{FlowRow, NUMBERS, Number};
 use dumbbell_capture::frame::{ICMP, TCP, UDP};
+use dumbbell_capture::over_time::{self, Interval};
 use dumbbell_capture::views::{Place, View};
 use dumbbell_capture::{Format, Interface, Reader};
 use numpy::IntoPyArray;
@@ -166,7 +167,57 @@ fn described<'py>(py: Python<'py>, analysis: &Analysis<Source>) -> PyResult<Boun
     found.set_item("columns", columns)?;
     let labels: Vec<String> = rows.iter().map(|(_, row)| label(row)).collect();
     found.set_item("labels", labels)?;
+    let (columns, labels) = intervals(py, analysis)?;
+    found.set_item("interval_columns", columns)?;
+    found.set_item("interval_labels", labels)?;
     Ok(found)
+}
+
+/// A row for each interval in which something was seen, and the flow's name of each.
+fn intervals<'py>(
+    py: Python<'py>,
+    analysis: &Analysis<Source>,
+) -> PyResult<(Bound<'py, PyDict>, Vec<String>)> {
+    const BEFORE: [&str; 6] = [
+        "view",
+        "connection",
+        "is_reply",
+        "window_scale",
+        "begin_ns",
+        "width_ns",
+    ];
+    let mut values = vec![Vec::new(); BEFORE.len() + over_time::NUMBERS.len()];
+    let mut labels = Vec::new();
+    for (view, row, timeline) in analysis.timelines() {
+        let direction = usize::from(row.is_reply);
+        let intervals = &timeline.directions[direction];
+        let name = label(&row);
+        for (index, each) in (0..).zip(&intervals.all) {
+            if *each == Interval::default() {
+                continue;
+            }
+            let since_ns = intervals.width_ns.saturating_mul(index);
+            let which = [
+                view as i64,
+                i64::from(row.connection),
+                i64::from(row.is_reply),
+                timeline.window_scales()[direction].code(),
+                intervals.begin_ns.saturating_add(since_ns),
+                intervals.width_ns,
+            ];
+            let numbers = over_time::NUMBERS.iter().map(|(_, value)| value(each));
+            for (column, value) in values.iter_mut().zip(which.into_iter().chain(numbers)) {
+                column.push(value);
+            }
+            labels.push(name.clone());
+        }
+    }
+    let names = over_time::NUMBERS.iter().map(|(name, _)| *name);
+    let columns = PyDict::new(py);
+    for (name, column) in BEFORE.into_iter().chain(names).zip(values) {
+        columns.set_item(name, column.into_pyarray(py))?;
+    }
+    Ok((columns, labels))
 }
 
 fn view_list<'py>(
@@ -180,7 +231,7 @@ fn view_list<'py>(
         item.set_item("place", view.place.code())?;
         item.set_item("pkts", counted.map_or(0, |counted| counted.pkts))?;
         let series = counted.and_then(|counted| counted.series.as_ref());
-        let bytes = series.map_or(vec![], |series| series.bytes.clone());
+        let bytes = series.map_or(vec![], |series| series.all.clone());
         let bytes: Vec<i64> = bytes.into_iter().map(|bytes| bytes as i64).collect();
         item.set_item("series_bytes", bytes.into_pyarray(py))?;
         item.set_item(

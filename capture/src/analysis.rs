@@ -3,6 +3,8 @@
 use crate::decode::{Undecoded, decode};
 use crate::error::{ReadError, WriteError};
 use crate::flows::{FlowRow, FlowTable};
+use crate::intervals::Intervals;
+use crate::over_time::{Followed, Timeline};
 use crate::views::{View, Views};
 use crate::{Format, Interface, LinkType, PcapWriter, PcapngWriter, Reader, Resolution};
 use std::collections::HashMap;
@@ -10,52 +12,16 @@ use std::io::{Read, Write};
 
 /// Connections that are counted one by one; packets of further ones are counted together.
 pub const MOST_CONNECTIONS: usize = 200_000;
-/// A series has so many intervals at most.
+/// Of the bytes of a view over time, at most.
 const MOST_INTERVALS: usize = 2048;
-const FIRST_WIDTH_NS: i64 = 1_000_000;
-
-/// Bytes by interval of time; the intervals double when there would be too many.
-#[derive(Debug, Clone)]
-pub struct Series {
-    /// Length of an interval.
-    pub width_ns: i64,
-    /// When the first begins.
-    pub begin_ns: i64,
-    /// Frames' bytes in each.
-    pub bytes: Vec<u64>,
-}
-
-impl Series {
-    fn new(begin_ns: i64) -> Series {
-        Series {
-            width_ns: FIRST_WIDTH_NS,
-            begin_ns,
-            bytes: Vec::new(),
-        }
-    }
-
-    fn add(&mut self, at_ns: i64, bytes: u32) {
-        let since = at_ns.saturating_sub(self.begin_ns).max(0);
-        while since / self.width_ns >= MOST_INTERVALS as i64 {
-            let halves = self.bytes.chunks(2);
-            self.bytes = halves.map(|pair| pair.iter().sum()).collect();
-            self.width_ns = self.width_ns.saturating_mul(2);
-        }
-        let index = (since / self.width_ns) as usize;
-        if index >= self.bytes.len() {
-            self.bytes.resize(index + 1, 0);
-        }
-        self.bytes[index] += u64::from(bytes);
-    }
-}
 
 /// What was counted at a view.
 #[derive(Debug)]
 pub struct Counted {
     /// Packets.
     pub pkts: u64,
-    /// Over time; None before the first packet with a time.
-    pub series: Option<Series>,
+    /// Frames' bytes over time; None before the first packet with a time.
+    pub series: Option<Intervals<u64>>,
     flows: FlowTable,
 }
 
@@ -63,6 +29,16 @@ impl Counted {
     /// A row for each direction of each connection.
     pub fn rows(&self) -> impl Iterator<Item = FlowRow> {
         self.flows.rows()
+    }
+
+    /// How many connections there are.
+    pub fn connections(&self) -> usize {
+        self.flows.connections()
+    }
+
+    /// The rows of one connection, counted from 0.
+    pub fn rows_of(&self, connection: usize) -> impl Iterator<Item = FlowRow> {
+        self.flows.rows_of(connection)
     }
 }
 
@@ -72,6 +48,7 @@ pub struct Analysis<R> {
     reader: Reader<R>,
     views: Views,
     counted: Vec<Counted>,
+    followed: Followed,
     connections: usize,
     /// Packets without a time: they are in no flow.
     pub untimed_pkts: u64,
@@ -93,6 +70,7 @@ impl<R: Read> Analysis<R> {
             reader: Reader::new(from)?,
             views: Views::default(),
             counted: Vec::new(),
+            followed: Followed::default(),
             connections: 0,
             untimed_pkts: 0,
             unviewed_pkts: 0,
@@ -150,13 +128,16 @@ impl<R: Read> Analysis<R> {
             let Some(at_ns) = at_ns else {
                 continue;
             };
-            let series = counted.series.get_or_insert_with(|| Series::new(at_ns));
-            series.add(at_ns, bytes);
+            let series = &mut counted.series;
+            let series = series.get_or_insert_with(|| Intervals::new(at_ns, MOST_INTERVALS));
+            *series.at(at_ns) += u64::from(bytes);
             if let Ok(decoded) = &decoded {
                 let before = counted.flows.connections();
                 let room = MOST_CONNECTIONS - self.connections;
                 counted.flows.set_most(before + room);
-                counted.flows.add(at_ns, bytes, decoded);
+                if let Some(entered) = counted.flows.add(at_ns, bytes, decoded) {
+                    self.followed.enter(view, at_ns, bytes, decoded, &entered);
+                }
                 self.connections += counted.flows.connections() - before;
             }
         }
@@ -193,9 +174,31 @@ impl<R: Read> Analysis<R> {
 
     /// The views at which there is an interface, and what was counted there.
     pub fn views(&self) -> impl Iterator<Item = (&View, Option<&Counted>)> {
+        self.indexed_views()
+            .map(|(_, view, counted)| (view, counted))
+    }
+
+    /// The same, with the views' numbers.
+    fn indexed_views(&self) -> impl Iterator<Item = (usize, &View, Option<&Counted>)> {
         let views = self.views.all.iter().enumerate();
         let there = views.filter(|(_, view)| view.is_there);
-        there.map(|(index, view)| (view, self.counted.get(index)))
+        there.map(|(index, view)| (index, view, self.counted.get(index)))
+    }
+
+    /// The connections that were followed over time, of `views` in their order: number of the view
+    /// there, the row of either direction, and what it did.
+    pub fn timelines(&self) -> impl Iterator<Item = (usize, FlowRow, &Timeline)> {
+        let views = self.indexed_views().enumerate();
+        let counted = views.filter_map(|(place, (view, _, counted))| Some((place, view, counted?)));
+        counted.flat_map(move |(place, view, counted)| {
+            let followed = (0..counted.connections())
+                .filter_map(move |index| Some((index, self.followed.timeline(view, index)?)));
+            followed.flat_map(move |(index, timeline)| {
+                counted
+                    .rows_of(index)
+                    .map(move |row| (place, row, timeline))
+            })
+        })
     }
 }
 

@@ -73,6 +73,20 @@ pub struct TcpView {
     pub window: u16,
     /// Payload, by the length in the IP header.
     pub payload_bytes: u32,
+    /// Of a SYN.
+    pub scale: OfferedScale,
+}
+
+/// By how much who sends a SYN would scale its windows (RFC 7323 section 2.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OfferedScale {
+    /// There is no SYN, or its options were cut off.
+    #[default]
+    NotSeen,
+    /// Its options have nothing about it.
+    None,
+    /// So many bits to the left.
+    Shift(u8),
 }
 
 impl TcpView {
@@ -220,12 +234,18 @@ fn transport(
             if header < 20 || length < header {
                 return Err(Undecoded::Malformed);
             }
+            let flags = byte_at(data, 13)?;
+            let is_syn = flags & flags::SYN != 0;
             view = Some(TcpView {
                 seq: u32_at(data, 4)?,
                 ack: u32_at(data, 8)?,
-                flags: byte_at(data, 13)?,
+                flags,
                 window: u16_at(data, 14)?,
                 payload_bytes: (length - header) as u32,
+                scale: match is_syn {
+                    true => offered_scale(data, header),
+                    false => OfferedScale::NotSeen,
+                },
             });
         }
         UDP => {
@@ -250,6 +270,28 @@ fn transport(
         payload_bytes: length.saturating_sub(header) as u32,
         tcp: view,
     })
+}
+
+/// Options: RFC 9293 section 3.1.
+fn offered_scale(data: &[u8], header: usize) -> OfferedScale {
+    const END: u8 = 0;
+    const NOTHING: u8 = 1;
+    const SCALE: u8 = 3;
+    let mut options = data.get(20..header.min(data.len())).unwrap_or_default();
+    loop {
+        options = match *options {
+            [NOTHING, ref rest @ ..] => rest,
+            [END, ..] => return OfferedScale::None,
+            [SCALE, 3, shift, ..] => return OfferedScale::Shift(shift),
+            [] if data.len() >= header => return OfferedScale::None,
+            // What a length below two says cannot be; the others are behind what was kept.
+            [_, length, ..] if length >= 2 => match options.get(usize::from(length)..) {
+                Some(rest) => rest,
+                None => return OfferedScale::NotSeen,
+            },
+            _ => return OfferedScale::NotSeen,
+        };
+    }
 }
 
 fn array_at<const N: usize>(data: &[u8], at: usize) -> Result<[u8; N], Undecoded> {

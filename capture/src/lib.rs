@@ -12,8 +12,8 @@
 //! Kuznetzov (magic 0xa1b2cd34), and compressed files; the last two are named as what they are.
 //!
 //! `frame` makes the frames of simulated packets, `decode` takes frames apart, `flows` counts the
-//! flows of a capture by two rules, `views` says which interfaces are seen together, and
-//! `analysis` does these for a file.
+//! flows of a capture by two rules, `over_time` follows the largest of them in `intervals`, `views`
+//! says which interfaces are seen together, and `analysis` does these for a file.
 //!
 //! A reader holds one packet at a time, however large the file and whatever it says. What was
 //! read before an error stays read; the error says at which byte it is.
@@ -38,7 +38,9 @@ mod error;
 pub mod flows;
 pub mod frame;
 mod input;
+pub mod intervals;
 mod order;
+pub mod over_time;
 mod pcap;
 mod pcapng;
 mod reader;

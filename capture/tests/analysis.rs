@@ -6,7 +6,8 @@ mod common;
 
 use common::{Kept, cases, pcap, pcapng};
 use dumbbell_capture::analysis::{Analysis, CopyError, copy_view};
-use dumbbell_capture::frame::{FrameMaker, Outer, TcpHeader};
+use dumbbell_capture::frame::{FrameMaker, Outer, SynOptions, TcpHeader};
+use dumbbell_capture::over_time::{Interval, MOST_FOLLOWED, MOST_INTERVALS};
 use dumbbell_capture::views::{Place, View};
 use dumbbell_capture::{ByteOrder, Format, Interface, LinkType, PcapngWriter, Reader, Resolution};
 use proptest::prelude::*;
@@ -167,8 +168,8 @@ fn a_series_of_days_has_as_many_intervals_as_one_of_seconds() {
     let analysis = whole(&file);
     let (_, counted) = analysis.views().next().unwrap();
     let series = counted.unwrap().series.as_ref().unwrap();
-    assert!((1024..=2048).contains(&series.bytes.len()));
-    assert_eq!(series.bytes.iter().sum::<u64>(), 4000 * 1054);
+    assert!((1024..=2048).contains(&series.all.len()));
+    assert_eq!(series.all.iter().sum::<u64>(), 4000 * 1054);
 }
 
 /// Reads whatever it is; what it says must hold together.
@@ -193,6 +194,7 @@ fn check(bytes: &[u8]) -> Result<(), TestCaseError> {
             prop_assert!(again <= row.pkts && row.wireshark.retransmission_pkts <= row.pkts);
         }
     }
+    check_over_time(&analysis)?;
     if let Ok(mut reader) = Reader::new(bytes) {
         // What is written may be refused, by name; it is not more than what was read.
         let mut out = Vec::new();
@@ -203,12 +205,104 @@ fn check(bytes: &[u8]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// Intervals have together what the rows have, and nothing in them is beyond what can be.
+fn check_over_time(analysis: &Analysis<&[u8]>) -> Result<(), TestCaseError> {
+    let mut followed = 0;
+    for (view, row, timeline) in analysis.timelines() {
+        followed += usize::from(!row.is_reply);
+        prop_assert!(view < analysis.views().count());
+        let intervals = &timeline.directions[usize::from(row.is_reply)];
+        prop_assert!(intervals.width_ns > 0 && intervals.all.len() <= MOST_INTERVALS);
+        let sum = |of: fn(&Interval) -> u64| intervals.all.iter().map(of).sum::<u64>();
+        prop_assert_eq!(sum(|each| each.pkts), row.pkts);
+        prop_assert_eq!(sum(|each| each.bytes), row.bytes);
+        let flagged = row.wireshark.retransmission_pkts;
+        prop_assert_eq!(sum(|each| each.retransmission_pkts), flagged);
+        prop_assert_eq!(sum(|each| each.repeated_pkts), row.repeats.repeated_pkts);
+        prop_assert_eq!(sum(|each| each.late_pkts), row.repeats.late_pkts);
+        prop_assert!(sum(|each| each.in_flight_bytes.count) <= row.data_pkts);
+        for each in &intervals.all {
+            for (values, most) in [
+                (each.round_trip_ns, i64::MAX),
+                (each.in_flight_bytes, i64::from(i32::MAX)),
+                (each.window_bytes, 65_535 << 14),
+            ] {
+                let mean = values.mean().unwrap_or(0);
+                prop_assert!(0 <= values.min && values.min <= mean);
+                prop_assert!(mean <= values.max && values.max <= most);
+            }
+        }
+    }
+    prop_assert!(followed <= MOST_FOLLOWED);
+    Ok(())
+}
+
+/// Both ends speak, from the handshake on: what is damaged here are their numbers and times.
+fn conversation() -> Vec<Kept> {
+    const SYN: u8 = 0x02;
+    const ACK: u8 = 0x10;
+    let syn = Some(SynOptions {
+        mss: 1460,
+        sack_permitted: true,
+        window_scale: 7,
+    });
+    let segments = [
+        (false, 0, 0, SYN, 0),
+        (true, 0, 1, SYN | ACK, 0),
+        (false, 1, 1, ACK, 1000),
+        (false, 1001, 1, ACK, 1000),
+        (true, 1, 1001, ACK, 0),
+        (false, 1001, 1, ACK, 1000),
+        (true, 1, 2001, ACK, 500),
+        (false, 2001, 501, ACK, 1000),
+        (true, 501, 3001, ACK, 0),
+    ];
+    let packet =
+        |(at_ms, (is_reply, seq, ack, flags, payload)): (i64, (bool, u32, u32, u8, u16))| {
+            let mut addresses = [[10, 0, 0, 1], [10, 0, 0, 2]];
+            let mut ports = [4000, 80];
+            if is_reply {
+                addresses.reverse();
+                ports.reverse();
+            }
+            let is_syn = flags & SYN != 0;
+            let outer = Outer {
+                source_mac: [2; 6],
+                destination_mac: [4; 6],
+                source: addresses[0],
+                destination: addresses[1],
+                traffic_class: 0,
+                identification: 1,
+                ip_bytes: 40 + payload + if is_syn { 20 } else { 0 },
+            };
+            let header = TcpHeader {
+                source_port: ports[0],
+                destination_port: ports[1],
+                seq,
+                ack,
+                flags,
+                window: 500,
+                timestamps: None,
+                sack: &[],
+                syn: syn.filter(|_| is_syn),
+            };
+            Kept {
+                interface: 0,
+                at_ns: Some(7_000_000 * at_ms),
+                original_bytes: 14 + u32::from(outer.ip_bytes),
+                data: FrameMaker::default().tcp(&outer, &header).to_vec(),
+            }
+        };
+    (0..).zip(segments).map(packet).collect()
+}
+
 /// Good files with bytes changed, and cut.
 fn damaged() -> impl Strategy<Value = Vec<u8>> {
     let good = vec![
         queues(),
         pcap(&packets(6), ByteOrder::Little, Resolution::Nanoseconds),
         pcapng(&packets(6), ByteOrder::Big, &[]),
+        pcap(&conversation(), ByteOrder::Little, Resolution::Nanoseconds),
     ];
     let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..12);
     let cut = any::<Option<prop::sample::Index>>();

@@ -93,7 +93,8 @@ def analyze_capture(source: str | BinaryIO) -> dict[str, Any]:
         read, or None; ``untimed_pkts``, ``unviewed_pkts``, ``passed_over_pkts``, ``missed_pkts``
         and ``undecoded_pkts`` (words to packets), what is in no flow; ``views``, a list of places
         (name, place, pkts, series_bytes, series_width_ns, series_begin_ns); ``columns``, those of
-        ``captured_flows`` from ``connection`` on, and ``view``; ``labels``, a name a row.
+        ``captured_flows`` from ``connection`` on, and ``view``; ``labels``, a name a row;
+        ``interval_columns``, those of ``captured_intervals``, and ``interval_labels``.
 
     Raises:
         CaptureError: It is empty, no capture, or its header cannot be read.

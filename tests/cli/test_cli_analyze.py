@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -18,6 +19,7 @@ import pytest
 from dumbbell.backends import simulate
 from dumbbell.spec import Experiment
 
+Dumbbell = Callable[..., tuple[int, str, str]]
 TOML = """
 duration = "3s"
 [[links]]
@@ -57,9 +59,17 @@ def test_it_prints_the_flows_and_writes_a_page(capture: Path, tmp_path: Path) ->
     assert "What is in some.pcapng?" in page
     assert "10.10.1.1:32768 &gt; 10.10.1.2:10000" in page
     figures = {path.stem for path in (tmp_path / "page" / "figures").glob("*.svg")}
-    assert figures == {"throughput", "loss-by-flag", "loss-by-bytes", "rate"}
+    over_time = {f"{each}-over-time" for each in ("throughput", "round-trips", "windows")}
+    assert figures == over_time | {"throughput", "loss-by-flag", "loss-by-bytes", "rate"}
     table = pl.read_parquet(tmp_path / "page" / "tables" / "captured_flows.parquet")
     assert table["flow_name"].unique().to_list() == ["10.10.1.1:32768 > 10.10.1.2:10000"]
+    intervals = pl.read_parquet(tmp_path / "page" / "tables" / "captured_intervals.parquet")
+    assert intervals["pkts"].sum() == table["pkts"].sum()
+    drawn = pl.read_csv(tmp_path / "page" / "figures" / "round-trips-over-time.csv")
+    # 10 ms there and 10 back, and what the sender's stack lets wait at 5 Mbit/s.
+    before = drawn.filter(pl.col("panel") == "a->b before")
+    assert 20 < before["low"].min() < 21
+    assert 25 < before["high"].max() < 50
 
 
 def test_a_view_is_written_and_read_again(capture: Path, tmp_path: Path) -> None:
@@ -114,7 +124,7 @@ def test_json_looks_up_names_once_and_not_once_a_flow(
     names = Run._names
     monkeypatch.setattr(Run, "_names", lambda *words: looks.append(words) or names(*words))
     analyze_capture(
-        tmp_path / "flows.csv", out=None, view=None, write=None, as_json=True, console=Console()
+        [tmp_path / "flows.csv"], out=None, view=None, write=None, as_json=True, console=Console()
     )
     (place,) = json.loads(capsys.readouterr().out)["places"]
     assert len(place["flows"]) == 300
@@ -218,7 +228,7 @@ def test_flows_can_be_told_apart_in_80_columns(capture: Path) -> None:
 
     out = StringIO()
     console = Console(file=out, width=80)
-    analyze_capture(capture, out=None, view=None, write=None, as_json=False, console=console)
+    analyze_capture([capture], out=None, view=None, write=None, as_json=False, console=console)
     lines = out.getvalue().splitlines()
     assert all(len(line) <= 80 for line in lines)
     (at,) = [index for index, line in enumerate(lines) if "10.10.1.1:32768 >" in line][:1]
@@ -236,3 +246,84 @@ def test_what_has_no_flow_is_read_and_said(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, f"{path}: 1 packets that are not IP: in no flow\n")
     assert "1 packets read" in done.stdout
     assert (tmp_path / "page" / "index.html").exists()
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of the same name, in another folder: such are the captures of two runs."""
+    run = simulate(Experiment.from_toml(TOML.replace("10ms", "30ms")))
+    path = tmp_path_factory.mktemp("longer") / "some.pcapng"
+    path.write_bytes(run.files["capture.pcapng"].path.read_bytes())
+    return path
+
+
+def test_several_captures_are_set_side_by_side(
+    dumbbell: Dumbbell, capture: Path, other: Path, tmp_path: Path
+) -> None:
+    words = ("analyze", str(capture), str(other), "--out", "page")
+    code, out, err = dumbbell(*words)
+    assert (code, err) == (0, "")
+    names = [f"{each.parent.name}/some.pcapng" for each in (capture, other)]
+    for name in names:
+        assert f"{name}: pcapng" in out
+        assert f"Flows, {name}: a->b before" in out
+    page = (tmp_path / "page" / "index.html").read_text()
+    assert f"{names[0]} and {names[1]}, side by side" in page
+    drawn = pl.read_csv(tmp_path / "page" / "figures" / "round-trips-over-time.csv")
+    # The same place of each below each other.
+    panels = [f"{name}: a->b {place}" for place in ("before", "after") for name in names]
+    assert drawn["panel"].unique(maintain_order=True).to_list()[:4] == panels
+    longest = [drawn.filter(pl.col("panel") == each)["high"].max() for each in panels[:2]]
+    assert longest[1] == pytest.approx(longest[0] + 40, abs=5)
+    for table in ("captured_flows", "captured_intervals"):
+        rows = pl.read_parquet(tmp_path / "page" / "tables" / f"{table}.parquet")
+        assert rows["capture"].unique(maintain_order=True).to_list() == names
+    # The page of others is not replaced.
+    code, _, err = dumbbell("analyze", str(capture), str(capture), "--out", "page")
+    assert (code, "--replace" in err) == (2, True)
+
+
+def test_numbers_of_several_captures_have_their_names(
+    dumbbell: Dumbbell, capture: Path, other: Path
+) -> None:
+    _, out, _ = dumbbell("analyze", str(capture), str(other), str(capture), "--json")
+    found = json.loads(out)["captures"]
+    assert list(found) == [f"some.pcapng ({number})" for number in (1, 2, 3)]
+    alone = json.loads(dumbbell("analyze", str(other), "--json")[1])
+    assert found["some.pcapng (2)"] == alone
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["a.pcapng", "b.flent.gz"], "files of one kind"),
+        (["a.pcapng"] * 7, "at most 6 captures"),
+        (["a.pcapng", "b.pcap", "--write", "c.pcap"], "one capture at a time"),
+        (["a.pcapng", "b.pcap", "--rtt", "5ms"], "a data file of Flent, not 2 files"),
+        (["a.pcapng", "--replications", "3"], "--replications"),
+        (["a.flent.gz"] * 13, "at most 12 files"),
+        (["a.flent.gz", "b.flent.gz", "--rtt", "5ms"], "one data file, not 2 files"),
+        (["a.flent.gz", "b.flent.gz", "--json"], "a capture, not 2 files"),
+    ],
+)
+def test_what_cannot_be_set_side_by_side_is_refused(
+    dumbbell: Dumbbell, words: list[str], said: str
+) -> None:
+    code, out, err = dumbbell("analyze", *words)
+    assert (code, out) == (2, "")
+    assert said in err
+
+
+def test_a_csv_beside_a_capture_has_no_round_trips(
+    dumbbell: Dumbbell, capture: Path, tmp_path: Path
+) -> None:
+    printed = tmp_path / "fields.csv"
+    line = "{}.{},10.0.0.1,10.0.0.2,1000,80,1514,\n"
+    printed.write_text("".join(line.format(n // 10, n % 10) for n in range(30)))
+    code, _, err = dumbbell("analyze", "fields.csv", str(capture), "--out", "page")
+    assert (code, err) == (0, "")
+    drawn = pl.read_csv(tmp_path / "page" / "figures" / "throughput-over-time.csv")
+    assert not drawn["panel"].str.contains("fields").any()
+    assert dumbbell("analyze", "fields.csv", "--out", "alone")[0] == 0
+    names = {path.stem for path in (tmp_path / "alone" / "figures").glob("*.svg")}
+    assert names == {"throughput", "loss-by-flag", "rate"}

@@ -219,3 +219,32 @@ def test_another_test_than_ours(
     code, out, _ = dumbbell("analyze", "a.flent.gz", "--replications", "0")
     assert code == 0
     assert "TCP upload sum" in out
+
+
+def test_several_measurements_are_set_side_by_side(
+    dumbbell: Dumbbell, measured: list[FlentFile], tmp_path: Path
+) -> None:
+    titled = {"TITLE": "in the loft"}
+    other = dataclasses.replace(measured[1], metadata={**measured[1].metadata, **titled})
+    for name, file in (("a", measured[0]), ("b", other)):
+        write_flent(file, tmp_path / f"{name}.flent.gz")
+    code, out, err = dumbbell("analyze", "a.flent.gz", "b.flent.gz", "--out", "page")
+    assert (code, err) == (0, "")
+    assert "at home: rrul_be, at home: 8 s to server" in out
+    row = next(line for line in out.splitlines() if line.startswith(" TCP upload sum"))
+    means = [
+        sum(values) / len(values)
+        for file in measured[:2]
+        for values in [[v for v in file.results["TCP upload sum"] if v is not None]]
+    ]
+    assert [float(each) for each in row.split()[-2:]] == pytest.approx(means, abs=0.006)
+    page = (tmp_path / "page" / "index.html").read_text(encoding="utf-8")
+    assert "at home and in the loft, side by side" in page
+    # Every plot has the curves of both.
+    drawn = list((tmp_path / "page" / "figures").glob("*.csv"))
+    assert len(drawn) >= 4
+    for path in drawn:
+        text = path.read_text(encoding="utf-8")
+        assert "at home" in text and "in the loft" in text, path.name
+    table = pl.read_parquet(tmp_path / "page" / "tables" / "side_by_side.parquet")
+    assert table["file"].unique(maintain_order=True).to_list() == ["at home", "in the loft"]

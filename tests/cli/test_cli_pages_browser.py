@@ -10,7 +10,9 @@ from playwright.sync_api import Browser
 from typer.testing import CliRunner
 
 from browsing import opened, outside
+from dumbbell.backends import simulate
 from dumbbell.cli.app import app
+from dumbbell.spec import Experiment
 
 pytestmark = pytest.mark.browser
 WIDTHS = {"desktop": 1440, "phone": 390}
@@ -53,8 +55,34 @@ from = "server"
 to = "client"
 source = { kind = "arrivals", gap = "exponential 500ms", size = "pareto 1.3 100kB" }
 """
+CAPTURED = """
+name = "captured"
+duration = "5s"
+[[links]]
+a = "server"
+b = "router"
+[[links]]
+a = "router"
+b = "client"
+delay = "15ms"
+rate = "10mbit"
+qdisc = "pfifo limit 30"
+capture = true
+[[flows]]
+name = "download"
+from = "server"
+to = "client"
+transport = "tcp"
+source = { kind = "greedy" }
+[[flows]]
+name = "pages"
+from = "server"
+to = "client"
+transport = "tcp"
+source = { kind = "arrivals", gap = "exponential 200ms", size = "exponential 30kB" }
+"""
 QUEUES = [f"--set=links[router->client].qdisc={each}" for each in ("pfifo limit 60", "fq_codel")]
-PAGES = ("a-run", "transfers", "a-run-compared")
+PAGES = ("a-run", "transfers", "a-run-compared", "a-capture", "captures")
 
 
 @pytest.fixture(scope="module")
@@ -68,9 +96,22 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for words in (["run.toml"], ["transfers.toml"], ["run.toml", *QUEUES, "--replications=3"]):
             done = CliRunner().invoke(app, ["run", *words, "--page"])
             assert done.exit_code == 0, done.output
+        captures = [_capture(folder, name) for name in ("fifo", "codel")]
+        for page, files in (("a-capture", captures[:1]), ("captures", captures)):
+            words = ["analyze", *map(str, files), "--out", f"results/{page}"]
+            done = CliRunner().invoke(app, words)
+            assert done.exit_code == 0, done.output
     finally:
         os.chdir(here)
     return folder / "results"
+
+
+def _capture(folder: Path, name: str) -> Path:
+    qdisc = {"fifo": "pfifo limit 30", "codel": "fq_codel"}[name]
+    run = simulate(Experiment.from_toml(CAPTURED.replace("pfifo limit 30", qdisc)))
+    path = folder / f"{name}.pcapng"
+    path.write_bytes(run.files["capture.pcapng"].path.read_bytes())
+    return path
 
 
 @pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS.keys())

@@ -14,6 +14,7 @@ use crate::decode::{Decoded, Ends, TcpView, flags};
 use std::collections::HashMap;
 
 pub use seen::Repeats;
+pub(crate) use seen::ahead;
 pub use wireshark::WiresharkFlags;
 
 /// What one direction of a flow did. Times are the capture's.
@@ -41,6 +42,21 @@ pub struct FlowRow {
     pub wireshark: WiresharkFlags,
     /// By ours.
     pub repeats: Repeats,
+}
+
+/// Where a packet belongs, and whether it was sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entered {
+    /// Its connection, counted from 0 in the order of their first packets.
+    pub connection: usize,
+    /// Whether it goes to who spoke first.
+    pub is_reply: bool,
+    /// Whether it has Wireshark's flag `tcp.analysis.retransmission`.
+    pub is_retransmission: bool,
+    /// Whether a byte of it was seen before.
+    pub is_repeated: bool,
+    /// Whether it is below the highest number, and no byte of it was seen before.
+    pub is_late: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -88,13 +104,23 @@ impl FlowTable {
     }
 
     /// Enters a packet of so many bytes from the link's header on. Packets come in the order of
-    /// the capture, whatever their times.
-    pub fn add(&mut self, at_ns: i64, frame_bytes: u32, packet: &Decoded) {
+    /// the capture, whatever their times. None of one that is passed over.
+    pub fn add(&mut self, at_ns: i64, frame_bytes: u32, packet: &Decoded) -> Option<Entered> {
         let Some((index, is_reply)) = self.find(packet) else {
             self.passed_over_pkts += 1;
-            return;
+            return None;
         };
-        self.connections[index].add(at_ns, frame_bytes, packet, is_reply);
+        let connection = &mut self.connections[index];
+        let before = connection.sent_again(is_reply);
+        connection.add(at_ns, frame_bytes, packet, is_reply);
+        let after = connection.sent_again(is_reply);
+        Some(Entered {
+            connection: index,
+            is_reply,
+            is_retransmission: after[0] > before[0],
+            is_repeated: after[1] > before[1],
+            is_late: after[2] > before[2],
+        })
     }
 
     /// The connection a packet belongs to, and whether it goes back.
@@ -136,8 +162,13 @@ impl FlowTable {
 
     /// A row for each direction that was seen, in the order of connections.
     pub fn rows(&self) -> impl Iterator<Item = FlowRow> {
-        let directions = self.connections.iter().flat_map(|each| &each.directions);
-        directions.flatten().map(|direction| {
+        (0..self.connections.len()).flat_map(|index| self.rows_of(index))
+    }
+
+    /// Those of one connection, counted from 0.
+    pub fn rows_of(&self, connection: usize) -> impl Iterator<Item = FlowRow> {
+        let directions = self.connections[connection].directions.iter().flatten();
+        directions.map(|direction| {
             let mut row = direction.row;
             if let Some(tcp) = &direction.tcp {
                 row.wireshark = tcp.wireshark.flags;
@@ -164,6 +195,17 @@ impl Connection {
         let is_opening = tcp.has(flags::SYN) && !tcp.has(flags::ACK);
         let first_seq = self.first_seqs[usize::from(is_reply)];
         is_opening && first_seq.is_some_and(|seq| seq != tcp.seq)
+    }
+
+    /// Retransmissions, repeated and late segments of a direction so far.
+    fn sent_again(&self, is_reply: bool) -> [u64; 3] {
+        let direction = self.directions[usize::from(is_reply)].as_ref();
+        let tcp = direction.and_then(|direction| direction.tcp.as_ref());
+        tcp.map_or([0; 3], |tcp| {
+            let repeats = &tcp.seen.repeats;
+            let flagged = tcp.wireshark.flags.retransmission_pkts;
+            [flagged, repeats.repeated_pkts, repeats.late_pkts]
+        })
     }
 
     fn add(&mut self, at_ns: i64, frame_bytes: u32, packet: &Decoded, is_reply: bool) {

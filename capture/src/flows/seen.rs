@@ -38,7 +38,7 @@ pub(super) struct Seen {
 }
 
 /// How far one sequence number is ahead of another, modulo 2^32 (RFC 9293 section 3.4).
-pub(super) fn ahead(a: u32, b: u32) -> i32 {
+pub(crate) fn ahead(a: u32, b: u32) -> i32 {
     a.wrapping_sub(b) as i32
 }
 

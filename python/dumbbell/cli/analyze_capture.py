@@ -1,8 +1,9 @@
-"""``dumbbell analyze``: the flows of a capture, or of what tshark printed of one."""
+"""``dumbbell analyze``: the flows of captures, or of what tshark printed of some."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,12 @@ from dumbbell.cli.failing import print_warning
 from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.tables import print_table
 from dumbbell.cli.telling import tell
+from dumbbell.cli.told_apart import told_apart
+from dumbbell.cli.waiting import say_if_pipe
 from dumbbell.errors import SpecError
+from dumbbell.folders import ResultFolder
 from dumbbell.formats import read_capture, read_tshark_csv, write_view
-from dumbbell.metrics.captured import CapturedFlows, captured_flows, captured_places
+from dumbbell.metrics.captured import CapturedFlows, captured_places
 from dumbbell.printable import printable
 from dumbbell.report import report_folder, write_report
 from dumbbell.report.capture_page import (
@@ -28,6 +32,7 @@ from dumbbell.report.capture_page import (
     mean,
     median,
     place_name,
+    seen_places,
     shown,
     sizes,
 )
@@ -35,10 +40,12 @@ from dumbbell.tables import Run
 
 MOST_PLACES = 6
 """Places whose flows the terminal shows."""
+MOST_CAPTURES = 6
+"""That one page has side by side."""
 
 
 def analyze_capture(
-    file: Path,
+    files: Sequence[Path],
     *,
     out: Path | None,
     view: str | None,
@@ -47,38 +54,55 @@ def analyze_capture(
     console: Console,
     replace: bool = False,
 ) -> None:
-    """Print the flows of a file; with ``out`` write its page, with ``write`` a view of it.
+    """Print the flows of files; with ``out`` write a page of them, with ``write`` a view of one.
 
     Raises:
-        FormatError: Nothing of the file can be read.
-        SpecError: There is no such view, or the folder holds files that are not ours.
+        FormatError: Nothing of a file can be read.
+        SpecError: There is no such view, the folder holds files that are not ours, or there are
+            too many files.
     """
+    if len(files) > MOST_CAPTURES:
+        allowed = f"at most {MOST_CAPTURES} captures, as more cannot be told apart in a figure"
+        raise SpecError("FILE", f"{len(files)} files", allowed)
+    if write is not None and len(files) > 1:
+        raise SpecError("--write", write, "one capture at a time")
     place = None
     if out is not None:
-        place = report_folder(out, "capture", source=file, replace=replace, tell=tell)
+        place = _folder(files, out, replace=replace)
         place.check()
-    if write is not None and file.is_fifo():
+    if write is not None and files[0].is_fifo():
         raise SpecError("--write", write, "a capture in a file; a pipe is read once")
-    is_csv = file.suffix.lower() == ".csv"
-    run = read_tshark_csv(file) if is_csv else read_capture(file)
-    places = captured_places(run)
-    for problem in run.meta["problems"]:
-        print(printable(f"{file}: {problem}"), file=sys.stderr)
+    runs: dict[str, Run] = {}
+    for name, file in zip(told_apart(files), files, strict=True):
+        say_if_pipe(file)
+        run = runs[name] = read_tshark_csv(file) if _is_csv(file) else read_capture(file)
+        for problem in run.meta["problems"]:
+            print(printable(f"{file}: {problem}"), file=sys.stderr)
     if write is not None:
-        if is_csv:
+        if _is_csv(files[0]):
             raise SpecError("--write", write, "a capture; a CSV has no packets")
-        _write(run, file, write, view)
-    found = [(place_name(run, *place), captured_flows(run, *place)) for place in places]
+        _write(next(iter(runs.values())), files[0], write, view)
     # Before anything is printed: whoever reads that may go away (`| head`).
     page = None
     if place is not None:
-        page = write_report(capture_report(run), place, tell=print_warning)
+        page = write_report(capture_report(runs), place, tell=print_warning)
     if as_json:
-        print(json_text(_numbers(run, found)))
+        print(json_text(_numbers(runs)))
         return
-    _show(run, found, console)
+    _show(runs, console)
     if page is not None:
         console.print(f"page: {page}", markup=False, soft_wrap=True)
+
+
+def _folder(files: Sequence[Path], out: Path, *, replace: bool) -> ResultFolder:
+    if len(files) == 1:
+        return report_folder(out, "capture", source=files[0], replace=replace, tell=tell)
+    name = f"captures {', '.join(told_apart(files))}"
+    return report_folder(out, name, replace=replace, tell=tell)
+
+
+def _is_csv(file: Path) -> bool:
+    return file.suffix.lower() == ".csv"
 
 
 def _write(run: Run, file: Path, target: Path, view: str | None) -> None:
@@ -95,7 +119,14 @@ def _write(run: Run, file: Path, target: Path, view: str | None) -> None:
     print(f"{target}: {pkts} packets", file=sys.stderr)
 
 
-def _numbers(run: Run, found: list[tuple[str, CapturedFlows]]) -> dict[str, Any]:
+def _numbers(runs: Mapping[str, Run]) -> dict[str, Any]:
+    """Of one capture, or of several by name."""
+    if len(runs) == 1:
+        return _numbers_of(next(iter(runs.values())))
+    return {"captures": {name: _numbers_of(run) for name, run in runs.items()}}
+
+
+def _numbers_of(run: Run) -> dict[str, Any]:
     flow_names = run.flow_names  # a new list at each look
     return {
         "source": run.meta["source"],
@@ -103,7 +134,7 @@ def _numbers(run: Run, found: list[tuple[str, CapturedFlows]]) -> dict[str, Any]
         "problems": run.meta["problems"],
         "places": [
             {
-                "name": name,
+                "name": seen.label,
                 "flows": [
                     {
                         "flow": flow_names[index],
@@ -117,25 +148,34 @@ def _numbers(run: Run, found: list[tuple[str, CapturedFlows]]) -> dict[str, Any]
                     for row, index in enumerate(flows.flow.tolist())
                 ],
             }
-            for name, flows in found
+            for seen, flows in ((seen, seen.flows) for seen in seen_places(run))
         ],
     }
 
 
-def _show(run: Run, found: list[tuple[str, CapturedFlows]], console: Console) -> None:
-    read = run.meta["read"]
-    source = printable(run.meta["source"])
-    console.print(Text(f"{source}: {read['format']}, {read['pkts']} packets read"))
+def _show(runs: Mapping[str, Run], console: Console) -> None:
+    is_one = len(runs) == 1
+    for name, run in runs.items():
+        read = run.meta["read"]
+        source = printable(run.meta["source"]) if is_one else name
+        console.print(Text(f"{source}: {read['format']}, {read['pkts']} packets read"))
+    found = [
+        (seen.label, run, seen.flows)
+        for name, run in runs.items()
+        for seen in seen_places(run, "" if is_one else name)
+    ]
     if not found:
         return
-    print_table(_places(found), console)
-    for name, flows in found[:MOST_PLACES]:
+    print_table(_places([(name, flows) for name, _, flows in found]), console)
+    most = max(1, MOST_PLACES // len(runs))
+    shown = [each for run in runs.values() for each in [e for e in found if e[1] is run][:most]]
+    for name, run, flows in shown:
         print_table(_flows(run, name, flows), console)
         if flows.without_duration:
             count = flows.without_duration
             console.print(Text(f"{name}: {count} flows of one instant have no throughput"))
-    if len(found) > MOST_PLACES:
-        console.print(Text(f"the flows of the first {MOST_PLACES} of {len(found)} places"))
+    if len(found) > len(shown):
+        console.print(Text(f"the flows of {len(shown)} of {len(found)} places"))
 
 
 def _places(found: list[tuple[str, CapturedFlows]]) -> Grid:

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from dumbbell.spec import Experiment
 
 FEWEST_REPLICATIONS = 2
-_FIGURES = ("all_scaled", "totals", "ellipsis", "ping", "tcp_cwnd", "drops", "delay", "backlog")
+DEFAULT_REPLICATIONS = 5
+FIGURES = ("all_scaled", "totals", "ellipsis", "ping", "tcp_cwnd", "drops", "delay", "backlog")
+"""Plots that a page has beside its test's default one, where a file has something for them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +46,7 @@ class Beside:
     """
 
     network: Mapping[str, str]
-    replications: int = 5
+    replications: int = DEFAULT_REPLICATIONS
     seed: int = 1
     timer_hz: int | None = None
     jobs: int = 0
@@ -115,7 +117,7 @@ def analyze_flent(
     notes = same.notes if same is not None else []
     experiment = same.experiment if same is not None else None
     rows = compare(file, runs)
-    console.print(Text(_headline(file)))
+    console.print(Text(headline(file)))
     for note in notes:
         console.print(Text(note), soft_wrap=True)
     print_table(_grid(rows, with_runs=bool(runs)), console)
@@ -143,17 +145,18 @@ def compare(file: FlentFile, runs: Sequence[FlentFile]) -> list[Compared]:
         ours = [np.array(series_values(run, row.series)) for run in runs]
         theirs = np.array(series_values(file, row.series))
         for name in ("mean", "95 %") if row.unit == "ms" else ("mean",):
-            found = [_statistic(name, values) for values in ours if len(values)]
+            found = [statistic_of(name, values) for values in ours if len(values)]
             low = high = simulated = float("nan")
             if len(found) >= FEWEST_REPLICATIONS:
                 interval = prediction_interval(found)
                 low, high, simulated = max(interval.low, 0.0), interval.high, interval.value
-            measured = _statistic(name, theirs)
+            measured = statistic_of(name, theirs)
             rows.append(Compared(row.series, name, row.unit, measured, simulated, low, high))
     return rows
 
 
-def _statistic(name: str, values: np.ndarray[Any, np.dtype[np.float64]]) -> float:
+def statistic_of(name: str, values: np.ndarray[Any, np.dtype[np.float64]]) -> float:
+    """``mean``, or ``95 %``: the 95th percentile; of one value or more."""
     return float(values.mean() if name == "mean" else np.percentile(values, 95))
 
 
@@ -184,7 +187,7 @@ def _simulated(same: SameTest, beside: Beside) -> list[FlentFile]:
     return [files[number] for number in sorted(files)]
 
 
-def _headline(file: FlentFile) -> str:
+def headline(file: FlentFile) -> str:
     """What was measured, as far as the file says it."""
     length_s, host = file.number("LENGTH"), file.text("HOST")
     how = _joined(" ", f"{length_s:g} s" if length_s else "", f"to {host}" if host else "")
@@ -234,7 +237,7 @@ def _report(
 
     run = imported_run(file)
     inside, known = sum(row.inside for row in rows), sum(row.low == row.low for row in rows)
-    summary = f"{_headline(file)}."
+    summary = f"{headline(file)}."
     topologies = [Topology.of("Simulated", experiment)] if experiment is not None else []
     if runs:
         summary += (
@@ -290,7 +293,7 @@ def _figures(file: FlentFile, runs: Sequence[FlentFile]) -> list[Figure]:
 
     figures = []
     names = plot_names(file)
-    for name in names[:1] + [each for each in _FIGURES if each in names[1:]]:
+    for name in names[:1] + [each for each in FIGURES if each in names[1:]]:
         try:
             plot = draw_plot(file, name)
         except SpecError:

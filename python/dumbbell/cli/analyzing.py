@@ -1,9 +1,9 @@
-"""``dumbbell analyze FILE``: what a file of somebody's measurement says, by its kind."""
+"""``dumbbell analyze FILE...``: what files of somebody's measurements say, by their kind."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -19,11 +19,12 @@ PIPED_WIDTH = 120
 
 
 def analyze_command(
-    file: Annotated[
-        Path,
+    files: Annotated[
+        list[Path],
         typer.Argument(
-            help="A data file of Flent, a capture (pcapng, pcap), or a CSV of tshark's fields.",
-            metavar="FILE",
+            help="Data files of Flent; or captures (pcapng, pcap) and CSVs of tshark's fields. "
+            "Several of a kind are set side by side.",
+            metavar="FILE...",
         ),
     ],
     *,
@@ -48,8 +49,14 @@ def analyze_command(
         typer.Option(help="Another controller: westwood=reno.", metavar="NAME=OTHER"),
     ] = None,
     replications: Annotated[
-        int, typer.Option(help="Simulated runs to set it beside; 0 for none.", min=0, max=10_000)
-    ] = 5,
+        int | None,
+        typer.Option(
+            help="Simulated runs to set one measurement beside; 0 for none.",
+            min=0,
+            max=10_000,
+            show_default="5",
+        ),
+    ] = None,
     timer_hz: Annotated[
         int | None,
         typer.Option(help="Timer ticks a second: 100, 250, 1000; the file's, else 1000."),
@@ -66,13 +73,14 @@ def analyze_command(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Of a capture: print JSON.")] = False,
 ) -> None:
-    """Print what a measurement says.
+    """Print what measurements say.
 
     Of Flent's, its numbers beside those of simulated runs of the same test; of a capture,
-    throughput and loss of each flow. Exit status: 0 something was read (what was not is named on
-    standard error), 2 nothing was.
+    throughput and loss of each flow. Several files of one kind are set side by side, and their
+    figures over one another or on common axes. Exit status: 0 something was read of each (what was
+    not is named on standard error), 2 nothing was of one.
     """
-    given = {
+    network = {
         "rate": rate,
         "rate_down": rate_down,
         "qdisc": qdisc,
@@ -82,14 +90,13 @@ def analyze_command(
     }
     console = Console(file=sys.stdout)
     console = console if console.is_terminal else Console(file=sys.stdout, width=PIPED_WIDTH)
-    say_if_pipe(file)
-    if not file.name.endswith(FLENT_ENDS):
+    simulated = {**network, "instead": instead or None, "timer_hz": timer_hz}
+    if not _all_of_flent(files):
         from dumbbell.cli.analyze_capture import analyze_capture
 
-        typed = {"rtt" if name == "rtts" else name: value for name, value in given.items()}
-        _refuse({**typed, "instead": instead or None}, file, "a data file of Flent")
+        _refuse({**simulated, "replications": replications}, files, "a data file of Flent")
         analyze_capture(
-            file,
+            files,
             out=out,
             replace=replace,
             view=view,
@@ -98,28 +105,56 @@ def analyze_command(
             console=console,
         )
         return
-    from dumbbell.cli.analyze_flent import Beside, analyze_flent
+    _refuse({"view": view, "write": write, "json": as_json or None}, files, "a capture")
+    if len(files) > 1:
+        from dumbbell.cli.analyze_flents import analyze_flents
+
+        _refuse({**simulated, "replications": replications or None}, files, "one data file")
+        analyze_flents(files, out=out, replace=replace, console=console)
+        return
+    from dumbbell.cli.analyze_flent import DEFAULT_REPLICATIONS, Beside, analyze_flent
     from dumbbell.cli.flent import pairs
 
-    _refuse({"view": view, "write": write, "json": as_json or None}, file, "a capture")
+    say_if_pipe(files[0])
     beside = Beside(
-        network={key: value for key, value in given.items() if value is not None},
-        replications=replications,
+        network={key: value for key, value in network.items() if value is not None},
+        replications=DEFAULT_REPLICATIONS if replications is None else replications,
         seed=seed,
         timer_hz=timer_hz,
         jobs=jobs,
         instead=pairs("--instead", instead or []),
     )
-    analyze_flent(file, beside=beside, out=out, replace=replace, console=console)
+    analyze_flent(files[0], beside=beside, out=out, replace=replace, console=console)
 
 
-def _refuse(options: Mapping[str, object], file: Path, allowed: str) -> None:
+def _all_of_flent(files: Sequence[Path]) -> bool:
+    """Whether they are Flent's, or all captures.
+
+    Raises:
+        SpecError: Some are and some are not: they have nothing in common to be set side by side.
+    """
+    is_flent = {file: file.name.endswith(FLENT_ENDS) for file in files}
+    kinds = set(is_flent.values())
+    if len(kinds) > 1:
+        of_flent, other = (
+            next(file for file in files if is_flent[file] is which) for which in (True, False)
+        )
+        raise SpecError(
+            "FILE",
+            f"{of_flent} and {other}",
+            "files of one kind: data files of Flent, or captures; analyze them one by one",
+        )
+    return kinds == {True}
+
+
+def _refuse(options: Mapping[str, object], files: Sequence[Path], allowed: str) -> None:
     """Options that this kind of file does not have.
 
     Raises:
         SpecError: One of them was given.
     """
+    found = files[0].name if len(files) == 1 else f"{len(files)} files"
     for name, value in options.items():
         if value is not None:
             option = {"rtts": "rtt"}.get(name, name).replace("_", "-")
-            raise SpecError(f"--{option}", value, f"{allowed}, not {file.name}")
+            raise SpecError(f"--{option}", value, f"{allowed}, not {found}")

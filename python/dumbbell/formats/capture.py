@@ -1,4 +1,4 @@
-"""Captures as an imported `Run` with the table ``captured_flows``.
+"""Captures as an imported `Run` with ``captured_flows`` and ``captured_intervals``.
 
 A capture is read by the crate ``capture``: pcapng and pcap, packet by packet, in memory that does
 not depend on the file. What cannot be read is named in the run's meta, and what could be is kept.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -26,6 +26,8 @@ SERIES = "series"
 """In ``meta``: per view the interval in ns, the first instant, and the bytes of each interval."""
 NOT_KNOWN = -1
 """In columns that an import does not tell."""
+_NAMES = tuple(column.name for column in SCHEMA["captured_flows"])
+_Columns: TypeAlias = dict[str, Any]
 
 
 def read_capture(source: str | Path) -> Run:
@@ -36,7 +38,8 @@ def read_capture(source: str | Path) -> Run:
 
     Returns:
         An imported run with the table ``captured_flows``: a row for each direction of each
-        connection and each interface, or place at a queue that interfaces are named after.
+        connection and each interface, or place at a queue that interfaces are named after; and
+        ``captured_intervals``: the connections with the most bytes over time, at most 128.
         Times count from the first packet, ``meta["t0_epoch_ns"]`` is its Unix time.
         ``meta["read"]`` says how much was read, ``meta["problems"]`` what was not, in words.
 
@@ -65,16 +68,20 @@ def read_capture(source: str | Path) -> Run:
     place_of = {name: index for index, name in enumerate(queues)}
     queue_of = np.array([place_of[name] for name in view_names], dtype=np.int64)
     places = np.array([view["place"] for view in views], dtype=np.int64)
-    which = columns.pop("view")
-    values = {
-        **columns,
-        "queue": queue_of[which],
-        "place": places[which],
-        "flow": np.array([flow_of[label] for label in labels], dtype=np.int64),
-        "probe": np.full(which.shape, NOT_KNOWN),
-        "first_ns": columns["first_ns"] - t0,
-        "last_ns": columns["last_ns"] - t0,
-    }
+
+    def placed(columns: dict[str, Any], labels: list[str], times: tuple[str, ...]) -> _Columns:
+        which = columns.pop("view")
+        return {
+            **columns,
+            "queue": queue_of[which],
+            "place": places[which],
+            "flow": np.array([flow_of[label] for label in labels], dtype=np.int64),
+            **{name: columns[name] - t0 for name in times},
+        }
+
+    values = placed(columns, labels, ("first_ns", "last_ns"))
+    values["probe"] = np.full(len(labels), NOT_KNOWN)
+    intervals = placed(dict(found["interval_columns"]), found["interval_labels"], ("begin_ns",))
     series = [
         {
             "queue": queues[index],
@@ -95,6 +102,7 @@ def read_capture(source: str | Path) -> Run:
         series=series,
         read=read,
         problems=_problems(found),
+        intervals=intervals,
     )
 
 
@@ -164,13 +172,18 @@ def imported(
     series: list[dict[str, Any]],
     read: Mapping[str, Any],
     problems: list[str],
+    intervals: _Columns | None = None,
 ) -> Run:
     """The run of a file: columns that ``values`` does not have are not known."""
-    rows = len(values["queue"])
-    unknown = np.full(rows, NOT_KNOWN)
-    columns = {
-        column.name: np.asarray(values.get(column.name, unknown)).astype(column.numpy)
-        for column in SCHEMA["captured_flows"]
+    unknown = np.full(len(values["queue"]), NOT_KNOWN)
+    found = {"captured_flows": {**dict.fromkeys(_NAMES, unknown), **values}}
+    if intervals is not None:
+        found["captured_intervals"] = intervals
+    tables = {
+        table: {
+            each.name: np.asarray(columns[each.name]).astype(each.numpy) for each in SCHEMA[table]
+        }
+        for table, columns in found.items()
     }
     meta = {
         "queue_names": queues,
@@ -181,4 +194,4 @@ def imported(
         "problems": problems,
         SERIES: series,
     }
-    return Run("imported", 0, None, {"captured_flows": columns}, meta)
+    return Run("imported", 0, None, tables, meta)

@@ -25,6 +25,7 @@ class CapturedFlows:
     Attributes:
         flow: Index of the flow in the run, shape (n,).
         connection: Number of the connection in its flow, shape (n,).
+        is_reply: 1 where that direction is the one of who did not speak first, shape (n,).
         pkts: Packets, shape (n,).
         bytes: Bytes of their frames, shape (n,).
         payload_bytes: Payload; -1 where it is not known, shape (n,).
@@ -38,6 +39,7 @@ class CapturedFlows:
 
     flow: Array
     connection: Array
+    is_reply: Array
     pkts: Array
     bytes: Array
     payload_bytes: Array
@@ -93,6 +95,7 @@ def captured_flows(
     return CapturedFlows(
         flow=rows["flow"],
         connection=rows["connection"],
+        is_reply=rows["is_reply"],
         pkts=rows["pkts"],
         bytes=rows["bytes"],
         payload_bytes=rows["payload_bytes"],

@@ -1,16 +1,25 @@
-"""The page of a capture: throughput and loss of its flows as CDFs, and bytes over time."""
+"""The page of a capture, or of several: flows over time, and their throughput and loss as CDFs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
+import polars as pl
 
+from dumbbell.formats.capture import SERIES
 from dumbbell.metrics.captured import CapturedFlows, captured_flows, captured_places
 from dumbbell.printable import printable
+from dumbbell.report.capture_over_time import (
+    SeenPlace,
+    figures_over_time,
+    not_followed,
+    without_replies,
+)
 from dumbbell.report.cells import Cell
-from dumbbell.report.charts import Curve, Sample, ecdf_chart, line_with_band
+from dumbbell.report.charts import Curve, Plot, Sample, ecdf_chart, line_with_band
 from dumbbell.report.model import Figure, Report, ValueRow, ValueTable
 from dumbbell.tables import Run
 
@@ -20,6 +29,8 @@ MOST_ROWS = 20
 """Flows of a place that are listed, largest first; the tables have all."""
 MOST_PLACES_DRAWN = 3
 """Curves of more places cannot be told apart; the tables have all."""
+MOST_PANELS = 6
+"""Places of several captures together."""
 MOST_POINTS = 120
 """Of a curve over time."""
 _RULES = (
@@ -29,46 +40,115 @@ _RULES = (
 )
 
 
-def capture_report(run: Run) -> Report:
-    """The page of an imported run with ``captured_flows``.
+def capture_report(runs: Mapping[str, Run]) -> Report:
+    """The page of a capture, or of several side by side on common axes.
 
     Args:
-        run: As `dumbbell.formats.read_capture` or ``read_tshark_csv`` gives it.
+        runs: As `dumbbell.formats.read_capture` or ``read_tshark_csv`` gives them, by what tells
+            them apart.
 
     Raises:
-        TableError: The run has no such table.
+        TableError: A run has no ``captured_flows``.
+        ValueError: There is none.
     """
+    if not runs:
+        raise ValueError("a page needs a capture")
+    is_one = len(runs) == 1
     places = [
-        (place_name(run, *place), captured_flows(run, *place)) for place in captured_places(run)
+        seen for name, run in runs.items() for seen in seen_places(run, "" if is_one else name)
     ]
-    source = str(run.meta.get("source", ""))
-    flows = len(run.flow_names)
-    read = run.meta.get("read", {})
-    summary = (
-        f"{source}: {read.get('pkts', 0)} packets read, {flows} flows at {len(places)} "
-        f"{'place' if len(places) == 1 else 'places'}."
-    )
-    notes = [_RULES, *run.meta.get("problems", [])]
-    if len(places) > MOST_PLACES_DRAWN:
-        notes.append(
-            f"Figures and lists have the first {MOST_PLACES_DRAWN} places, the tables all."
-        )
-    for name, found in places:
-        if found.without_duration:
-            notes.append(
-                f"{name}: {found.without_duration} flows of one instant have no duration and are "
-                "not among the throughputs."
-            )
+    most = max(1, MOST_PLACES_DRAWN if is_one else MOST_PANELS // len(runs))
+    # The same place of each capture below each other.
+    of_each = [[seen for seen in places if seen.run is run][:most] for run in runs.values()]
+    drawn = [seen for together in zip_longest(*of_each) for seen in together if seen is not None]
     return Report(
-        study="capture",
-        title=f"What is in {source}?",
-        summary=summary,
-        values=[_values(places), *(_largest(run, *each) for each in places[:MOST_PLACES_DRAWN])],
-        figures=[*_distributions(places[:MOST_PLACES_DRAWN]), *_over_time(run)],
-        notes=notes,
-        meta={key: value for key, value in run.meta.items() if key != "series"},
-        tables={"captured_flows": run.named_columns("captured_flows")},
+        study="capture" if is_one else "captures",
+        title=f"What is in {next(iter(runs))}?" if is_one else f"{_listed(runs)}, side by side",
+        summary=" ".join(_read(name, run) for name, run in runs.items()),
+        values=[_values(places), *(_largest(seen, is_folded=not is_one) for seen in drawn)],
+        figures=[
+            *figures_over_time(drawn),
+            *_distributions(drawn, is_one=is_one),
+            *_rates(drawn, most),
+        ],
+        notes=[_RULES, *_notes(runs, places, drawn)],
+        meta=_meta(runs),
+        tables=_tables(runs),
     )
+
+
+def seen_places(run: Run, capture: str = "") -> list[SeenPlace]:
+    """The places of a capture, called after it where a name is given."""
+    places, names = captured_places(run), run.flow_names
+
+    def label(queue: int, place: int) -> str:
+        name = place_name(run, queue, place)
+        if not capture:
+            return name
+        return capture if len(places) == 1 else f"{capture}: {name}"
+
+    return [
+        SeenPlace(label(*place), run, *place, captured_flows(run, *place), names)
+        for place in places
+    ]
+
+
+def _listed(names: Iterable[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}"
+
+
+def _read(name: str, run: Run) -> str:
+    flows, places = len(run.flow_names), len(captured_places(run))
+    pkts = run.meta.get("read", {}).get("pkts", 0)
+    return (
+        f"{name}: {pkts} packets read, {flows} flows at {places} "
+        f"{'place' if places == 1 else 'places'}."
+    )
+
+
+def _notes(
+    runs: Mapping[str, Run], places: Sequence[SeenPlace], drawn: Sequence[SeenPlace]
+) -> list[str]:
+    notes = []
+    for name, run in runs.items():
+        before = f"{name}: " if len(runs) > 1 else ""
+        notes += [f"{before}{problem}" for problem in run.meta.get("problems", [])]
+    if len(places) > len(drawn):
+        words = f"the first {len(drawn) // len(runs)} places of each" if len(runs) > 1 else ""
+        words = words or f"the first {len(drawn)} places"
+        notes.append(f"Figures and lists have {words}, the tables all.")
+    for seen in places:
+        if seen.flows.without_duration:
+            notes.append(
+                f"{seen.label}: {seen.flows.without_duration} flows of one instant have no "
+                "duration and are not among the throughputs."
+            )
+    return [*notes, *without_replies(drawn), *not_followed(drawn)]
+
+
+def _meta(runs: Mapping[str, Run]) -> dict[str, Any]:
+    said = {
+        name: {key: value for key, value in run.meta.items() if key != SERIES}
+        for name, run in runs.items()
+    }
+    return next(iter(said.values())) if len(said) == 1 else said
+
+
+def _tables(runs: Mapping[str, Run]) -> dict[str, pl.DataFrame]:
+    """Of several captures with a column that says which."""
+    tables = {}
+    for table in ("captured_flows", "captured_intervals"):
+        frames = [
+            pl.DataFrame(run.named_columns(table)).select(
+                *([pl.lit(name).alias("capture")] if len(runs) > 1 else []), pl.all()
+            )
+            for name, run in runs.items()
+            if table in run.tables
+        ]
+        if frames:
+            tables[table] = pl.concat(frames)
+    return tables
 
 
 def place_name(run: Run, queue: int, place: int) -> str:
@@ -83,37 +163,37 @@ def sizes(found: CapturedFlows) -> list[tuple[str, np.ndarray[Any, np.dtype[np.b
     return [("> 100 KB", is_large), ("<= 100 KB", ~is_large)]
 
 
-def _values(places: Sequence[tuple[str, CapturedFlows]]) -> ValueTable:
+def _values(places: Sequence[SeenPlace]) -> ValueTable:
+    all_found = [seen.flows for seen in places]
     rows = {
-        ("Flows", ""): [Cell(found.flow.size) for _, found in places],
-        ("Packets", ""): [Cell(found.pkts.sum()) for _, found in places],
+        ("Flows", ""): [Cell(found.flow.size) for found in all_found],
+        ("Packets", ""): [Cell(found.pkts.sum()) for found in all_found],
         ("Median throughput", "Mbit/s"): [
-            shown(median(found.throughput_bps) / 1e6) for _, found in places
+            shown(median(found.throughput_bps) / 1e6) for found in all_found
         ],
         ("Mean loss of a flow by flag", "%"): [
-            shown(100 * mean(found.loss_by_flag)) for _, found in places
+            shown(100 * mean(found.loss_by_flag)) for found in all_found
         ],
         ("Mean loss of a flow by bytes", "%"): [
-            shown(100 * mean(found.loss_by_bytes)) for _, found in places
+            shown(100 * mean(found.loss_by_bytes)) for found in all_found
         ],
     }
     return ValueTable(
         title="Flows",
-        columns=[name for name, _ in places],
+        columns=[seen.label for seen in places],
         rows=[ValueRow(name, unit, cells) for (name, unit), cells in rows.items()],
         caption="Each flow in the direction that carried more bytes.",
     )
 
 
-def _largest(run: Run, place: str, found: CapturedFlows) -> ValueTable:
+def _largest(seen: SeenPlace, *, is_folded: bool) -> ValueTable:
+    found = seen.flows
     columns = ["Packets", "MB", "s", "Mbit/s", "Loss by flag, %", "Loss by bytes, %"]
-    rows = [
-        ValueRow(run.flow_names[int(found.flow[row])], "", flow_cells(found, row))
-        for row in largest(found)
-    ]
-    title = f"Flows, {place}"
+    rows = [ValueRow(seen.name_of(row), "", flow_cells(found, row)) for row in largest(found)]
+    title = f"Flows, {seen.label}"
     caption = f"The {len(rows)} largest of {found.flow.size}; captured_flows.parquet has all."
-    return ValueTable(title, columns, rows, caption if len(rows) < found.flow.size else "")
+    caption = caption if len(rows) < found.flow.size else ""
+    return ValueTable(title, columns, rows, caption, is_folded)
 
 
 def largest(found: CapturedFlows) -> list[int]:
@@ -151,7 +231,8 @@ def shown(value: float) -> Cell:
     return Cell(value, digits=3)
 
 
-def _distributions(places: Sequence[tuple[str, CapturedFlows]]) -> list[Figure]:
+def _distributions(places: Sequence[SeenPlace], *, is_one: bool) -> list[Figure]:
+    """Colours tell sizes apart and lines places; of several captures the other way round."""
     what: Mapping[str, tuple[str, str, str]] = {
         "throughput": ("Throughput of a flow (Mbit/s)", "throughput_bps", "Throughput of flows"),
         "loss-by-flag": ("Loss of a flow by flag (%)", "loss_by_flag", "Loss by Wireshark's flag"),
@@ -161,34 +242,51 @@ def _distributions(places: Sequence[tuple[str, CapturedFlows]]) -> list[Figure]:
     for name, (title, attribute, heading) in what.items():
         factor = 1e-6 if name == "throughput" else 100.0
         samples = []
-        for place, found in places:
-            values = getattr(found, attribute)
-            for size, keep in sizes(found):
+        for seen in places:
+            values = getattr(seen.flows, attribute)
+            for size, keep in sizes(seen.flows):
                 known = values[keep & ~np.isnan(values)]
                 if known.size:
-                    samples.append(Sample(size, place, known * factor))
+                    keys = (size, seen.label) if is_one else (seen.label, size)
+                    samples.append(Sample(*keys, known * factor))
         if samples:
-            plot = ecdf_chart(samples, x_title=title, colour_title="Size", dash_title="Place")
+            titles = ("Size", "Place") if is_one else ("Place", "Size")
+            plot = ecdf_chart(samples, x_title=title, colour_title=titles[0], dash_title=titles[1])
             caption = f"{heading}: the share of flows at or below a value, large and small apart."
-            figures.append(Figure(name, *plot, caption=caption, title=heading))
+            figures.append(Figure(name, *_with_long_names(plot), caption=caption, title=heading))
     return figures
 
 
-def _over_time(run: Run) -> list[Figure]:
+def _rates(drawn: Sequence[SeenPlace], most: int) -> list[Figure]:
+    """Of the places drawn, and of those where no flow was seen but packets were."""
     curves = []
-    for each in run.meta.get("series", [])[:MOST_PLACES_DRAWN]:
-        counts = np.array(each["bytes"], dtype=float)
-        together = -(-counts.size // MOST_POINTS) or 1
-        # The last interval is left out where it is not whole.
-        counts = counts[: counts.size // together * together].reshape(-1, together).sum(axis=1)
-        width_s = together * each["width_ns"] / 1e9
-        rate = counts * 8e-6 / width_s
-        if rate.size > 1:
-            at = each["begin_ns"] / 1e9 + width_s * (np.arange(rate.size) + 0.5)
-            name = {0: f"{each['queue']} before", 1: f"{each['queue']} after"}
-            curves.append(Curve(name.get(each["place"], each["queue"]), at, rate))
+    runs = list({id(seen.run): seen.run for seen in drawn}.values())
+    labels = {(id(seen.run), seen.queue, seen.place): seen.label for seen in drawn}
+    for run in runs:
+        for each in run.meta.get(SERIES, [])[:most]:
+            counts = np.array(each["bytes"], dtype=float)
+            together = -(-counts.size // MOST_POINTS) or 1
+            # The last interval is left out where it is not whole.
+            counts = counts[: counts.size // together * together].reshape(-1, together).sum(axis=1)
+            width_s = together * each["width_ns"] / 1e9
+            rate = counts * 8e-6 / width_s
+            if rate.size > 1:
+                at = each["begin_ns"] / 1e9 + width_s * (np.arange(rate.size) + 0.5)
+                queue = run.queue_names.index(each["queue"])
+                name = labels.get((id(run), queue, each["place"]))
+                name = name or place_name(run, queue, each["place"])
+                curves.append(Curve(name, at, rate))
     if not curves:
         return []
-    plot = line_with_band(curves, x_title="Time (s)", y_title="Rate (Mbit/s)")
+    plot = line_with_band(curves, x_title="Time (s)", y_title="Rate (Mbit/s)", points=False)
     caption = "Bits of all frames seen at a place, both directions, in equal intervals."
-    return [Figure("rate", *plot, caption=caption, title="Rate over time")]
+    return [
+        Figure(
+            "rate", *_with_long_names(plot), caption=caption, title="Rate of everything over time"
+        )
+    ]
+
+
+def _with_long_names(plot: Plot) -> Plot:
+    """Names of places stand below each other: beside each other they leave the page."""
+    return Plot(plot.chart.configure_legend(columns=1), plot.data)

@@ -7,6 +7,7 @@ from dumbbell.tables.run import Array, Origin, Run, Table, check_schema
 from dumbbell.tables.run_file import RunFile
 from dumbbell.tables.schema import (
     EVENT_NAMES,
+    IMPORTED_ONLY,
     NO_INSTANT,
     QUANTITY_NAMES,
     REASON_NAMES,
@@ -18,6 +19,7 @@ from dumbbell.tables.schema import (
 
 __all__ = [
     "EVENT_NAMES",
+    "IMPORTED_ONLY",
     "NO_INSTANT",
     "QUANTITY_NAMES",
     "REASON_NAMES",

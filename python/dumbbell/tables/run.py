@@ -28,6 +28,7 @@ Origin = Literal["simulated", "kernel", "imported"]
 _CODES: Mapping[tuple[str, str], Mapping[int, str]] = {
     ("distributions", "quantity"): QUANTITY_NAMES,
     ("captured_flows", "place"): PLACE_NAMES,
+    ("captured_intervals", "place"): PLACE_NAMES,
     ("packets", "event"): EVENT_NAMES,
     ("packets", "reason"): REASON_NAMES,
 }

@@ -49,7 +49,7 @@ QUANTITY_NAMES: Mapping[int, str] = MappingProxyType({0: "sojourn", 1: "wait", 2
 """Codes of ``distributions.quantity``."""
 
 PLACE_NAMES: Mapping[int, str] = MappingProxyType({-1: "", 0: "before", 1: "after"})
-"""Codes of ``captured_flows.place``."""
+"""Codes of ``place`` in what is captured."""
 
 Kind = Literal["identity", "exact", "sampled"]
 
@@ -330,6 +330,55 @@ _CAPTURED_FLOWS = (
     _bytes("new_bytes", "Sequence numbers seen for the first time: payload, SYN and FIN."),
 )
 
+_NO_VALUE = "; -1 without one."
+
+
+def _spread(name: str, unit: str, what: str) -> tuple[Column, ...]:
+    """Least, mean and greatest of the values in an interval."""
+    words = {"min": "Least", "mean": "Mean, rounded down,", "max": "Greatest"}
+    return tuple(
+        Column(f"{name}_{key}_{unit}", "int64", unit, "exact", f"{word} {what}{_NO_VALUE}")
+        for key, word in words.items()
+    )
+
+
+_CAPTURED_INTERVALS = (
+    _id("queue", "As in captured_flows."),
+    _id("place", "As in captured_flows.", "int8"),
+    _id("flow", "Flow it belongs to."),
+    _id("connection", "Number of the connection in its flow, from 1.", "int64"),
+    _id("is_reply", "1 for the direction of who did not speak first, else 0.", "int8"),
+    _id(
+        "window_scale",
+        "Shift of the windows that this direction is offered; 0 where the ends agreed on none, -1 "
+        "where their handshake was not captured.",
+        "int8",
+    ),
+    _id("begin_ns", "When the interval begins, from the first packet.", "int64", "ns"),
+    _id("width_ns", "How long it is, the same for all of a direction.", "int64", "ns"),
+    _pkts("pkts", "Packets seen."),
+    _bytes("bytes", "Their frames, as captured."),
+    _pkts("retransmission_pkts", f"{_WIRESHARK} `tcp.analysis.retransmission`."),
+    _pkts("repeated_pkts", "As in captured_flows."),
+    _pkts("late_pkts", "As in captured_flows."),
+    Column(
+        "round_trips",
+        "int64",
+        "samples",
+        "exact",
+        "Acknowledgements of a segment's end, of none that may answer a repair (Karn's algorithm).",
+    ),
+    *_spread(
+        "round_trip", "ns", "time from the segment to its acknowledgement, seen at this place"
+    ),
+    _pkts("in_flight_pkts", "Packets with payload, at which the bytes in flight are known."),
+    *_spread(
+        "in_flight", "bytes", "difference of the highest number sent and the highest acknowledged"
+    ),
+    _pkts("window_pkts", "Packets of the other direction that offer a window."),
+    *_spread("window", "bytes", "window offered, as scaled by window_scale"),
+)
+
 SCHEMA: Mapping[str, tuple[Column, ...]] = MappingProxyType(
     {
         "flows": _FLOWS,
@@ -342,9 +391,13 @@ SCHEMA: Mapping[str, tuple[Column, ...]] = MappingProxyType(
         "probes": _PROBES,
         "packets": _PACKETS,
         "captured_flows": _CAPTURED_FLOWS,
+        "captured_intervals": _CAPTURED_INTERVALS,
     }
 )
 """Table name to its columns, in order."""
+
+IMPORTED_ONLY = frozenset({"captured_intervals"})
+"""Tables that no backend makes."""
 
 TABLE_DOCS: Mapping[str, str] = MappingProxyType(
     {
@@ -366,6 +419,10 @@ TABLE_DOCS: Mapping[str, str] = MappingProxyType(
         "packets": "A row a packet and event, at links with `record_packets` only.",
         "captured_flows": "A row a connection and direction, as seen at the sending end of a link "
         "with `capture_flows`, before and after its queue, or in an imported capture. See "
+        "[captures](captures.md).",
+        "captured_intervals": "A row an interval in which something was seen of a direction of a "
+        "connection, in an imported capture only: at most 512 of the same width. Of many "
+        "connections those with the most bytes are followed, at most 128. See "
         "[captures](captures.md).",
     }
 )

@@ -1,0 +1,207 @@
+//! Connections over time: bytes, round trips, what is in flight, the window, what was sent again.
+//!
+//! | quantity | of | when | source |
+//! | --- | --- | --- | --- |
+//! | round trip | from a segment to the first acknowledgement of its end, at the place of the capture | the acknowledgement | as `tcp.analysis.ack_rtt`; without samples of repairs, below |
+//! | in flight | from the highest number acknowledged to the highest sent | a segment with payload | RFC 5681 section 2, FlightSize; as `tcp.analysis.bytes_in_flight` without SACK |
+//! | window | what the receiver offers, scaled where both ends agreed on it in the captured handshake | its segment, RST left out | RFC 9293 section 3.8.6, RFC 7323 section 2; as `tcp.window_size` |
+//! | sent again | Wireshark's flag, and repeated and late segments by our rule | the segment | `flows` |
+//!
+//! No round trip is taken from an acknowledgement that may answer a repair (Karn's algorithm, RFC
+//! 6298 section 3): one above the beginning of a segment that came below the highest number sent,
+//! and not above what was the highest then. tcptrace leaves out the same, as ambiguous and
+//! post-loss acknowledgements.
+//!
+//! Memory has a bound: so many connections are followed at a time and each has so many intervals.
+//! When there would be more, those with the fewest bytes, altogether and lately, are given up.
+
+mod followed;
+mod tcp;
+
+use crate::decode::Decoded;
+use crate::flows::Entered;
+use crate::intervals::{Intervals, Merge};
+use tcp::Conversation;
+
+pub use followed::{Followed, MOST_FOLLOWED};
+pub use tcp::WindowScale;
+
+/// Intervals of a direction, at most.
+pub const MOST_INTERVALS: usize = 512;
+
+/// Values in an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Values {
+    /// How many; with none, the others say nothing.
+    pub count: u64,
+    sum: i128,
+    /// The least.
+    pub min: i64,
+    /// The greatest.
+    pub max: i64,
+}
+
+impl Values {
+    fn add(&mut self, value: i64) {
+        self.merge(Values {
+            count: 1,
+            sum: i128::from(value),
+            min: value,
+            max: value,
+        });
+    }
+
+    /// Rounded down; None of none.
+    pub fn mean(&self) -> Option<i64> {
+        let mean = self.sum.checked_div(i128::from(self.count))?;
+        i64::try_from(mean).ok()
+    }
+}
+
+impl Merge for Values {
+    fn merge(&mut self, later: Values) {
+        if later.count == 0 {
+            return;
+        }
+        if self.count == 0 {
+            *self = later;
+            return;
+        }
+        self.count += later.count;
+        self.sum += later.sum;
+        self.min = self.min.min(later.min);
+        self.max = self.max.max(later.max);
+    }
+}
+
+/// What one direction of a connection did in an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Interval {
+    /// Packets.
+    pub pkts: u64,
+    /// Their bytes from the link's header on.
+    pub bytes: u64,
+    /// With Wireshark's flag.
+    pub retransmission_pkts: u64,
+    /// Of which a byte was seen before.
+    pub repeated_pkts: u64,
+    /// Below the highest number, of which none was.
+    pub late_pkts: u64,
+    /// Nanoseconds; of segments of this direction, when they were acknowledged.
+    pub round_trip_ns: Values,
+    /// At each segment with payload.
+    pub in_flight_bytes: Values,
+    /// Offered to this direction by its receiver.
+    pub window_bytes: Values,
+}
+
+impl Merge for Interval {
+    fn merge(&mut self, later: Interval) {
+        self.pkts += later.pkts;
+        self.bytes += later.bytes;
+        self.retransmission_pkts += later.retransmission_pkts;
+        self.repeated_pkts += later.repeated_pkts;
+        self.late_pkts += later.late_pkts;
+        self.round_trip_ns.merge(later.round_trip_ns);
+        self.in_flight_bytes.merge(later.in_flight_bytes);
+        self.window_bytes.merge(later.window_bytes);
+    }
+}
+
+/// A number of an interval, and its column's name.
+pub type Number = (&'static str, fn(&Interval) -> i64);
+
+/// Of values that there are none.
+const NONE: i64 = -1;
+
+fn mean(values: &Values) -> i64 {
+    values.mean().unwrap_or(NONE)
+}
+
+fn least(values: &Values) -> i64 {
+    values.mean().map_or(NONE, |_| values.min)
+}
+
+fn greatest(values: &Values) -> i64 {
+    values.mean().map_or(NONE, |_| values.max)
+}
+
+/// What is known of an interval, as columns: those of the table `captured_intervals` behind the
+/// ones that say which it is.
+pub const NUMBERS: [Number; 17] = [
+    ("pkts", |each| each.pkts as i64),
+    ("bytes", |each| each.bytes as i64),
+    ("retransmission_pkts", |each| {
+        each.retransmission_pkts as i64
+    }),
+    ("repeated_pkts", |each| each.repeated_pkts as i64),
+    ("late_pkts", |each| each.late_pkts as i64),
+    ("round_trips", |each| each.round_trip_ns.count as i64),
+    ("round_trip_min_ns", |each| least(&each.round_trip_ns)),
+    ("round_trip_mean_ns", |each| mean(&each.round_trip_ns)),
+    ("round_trip_max_ns", |each| greatest(&each.round_trip_ns)),
+    ("in_flight_pkts", |each| each.in_flight_bytes.count as i64),
+    ("in_flight_min_bytes", |each| least(&each.in_flight_bytes)),
+    ("in_flight_mean_bytes", |each| mean(&each.in_flight_bytes)),
+    ("in_flight_max_bytes", |each| {
+        greatest(&each.in_flight_bytes)
+    }),
+    ("window_pkts", |each| each.window_bytes.count as i64),
+    ("window_min_bytes", |each| least(&each.window_bytes)),
+    ("window_mean_bytes", |each| mean(&each.window_bytes)),
+    ("window_max_bytes", |each| greatest(&each.window_bytes)),
+];
+
+/// A connection over time, from its first packet on.
+#[derive(Debug)]
+pub struct Timeline {
+    /// Of who spoke first, and of the other.
+    pub directions: [Intervals<Interval>; 2],
+    bytes: u64,
+    bytes_lately: u64,
+    conversation: Conversation,
+}
+
+impl Timeline {
+    fn new(begin_ns: i64) -> Timeline {
+        let intervals = || Intervals::new(begin_ns, MOST_INTERVALS);
+        Timeline {
+            directions: [intervals(), intervals()],
+            bytes: 0,
+            bytes_lately: 0,
+            conversation: Conversation::default(),
+        }
+    }
+
+    fn enter(&mut self, at_ns: i64, frame_bytes: u32, packet: &Decoded, entered: &Entered) {
+        let bytes = u64::from(frame_bytes);
+        self.bytes += bytes;
+        self.bytes_lately += bytes;
+        let forward = usize::from(entered.is_reply);
+        let interval = self.directions[forward].at(at_ns);
+        interval.pkts += 1;
+        interval.bytes += bytes;
+        interval.retransmission_pkts += u64::from(entered.is_retransmission);
+        interval.repeated_pkts += u64::from(entered.is_repeated);
+        interval.late_pkts += u64::from(entered.is_late);
+        let Some(tcp) = &packet.tcp else {
+            return;
+        };
+        let found = self.conversation.enter(at_ns, tcp, entered.is_reply);
+        if let Some(in_flight) = found.in_flight_bytes {
+            interval.in_flight_bytes.add(in_flight);
+        }
+        let backward = &mut self.directions[1 - forward];
+        if let Some(window) = found.window_bytes {
+            backward.at(at_ns).window_bytes.add(window);
+        }
+        if let Some(round_trip_ns) = found.round_trip_ns {
+            backward.at(at_ns).round_trip_ns.add(round_trip_ns);
+        }
+    }
+
+    /// How windows are scaled: of what is offered to who spoke first, and to the other.
+    pub fn window_scales(&self) -> [WindowScale; 2] {
+        [1, 0].map(|receiver| self.conversation.scale_of(receiver))
+    }
+}
