@@ -231,3 +231,17 @@ def test_memory_is_what_the_least_of_the_limits_leaves(
     assert memory.available_memory_bytes() == 1500
     assert memory.MemoryLimit(700).of_new_runs_bytes() == 700
     assert memory.MemoryLimit(1700).of_new_runs_bytes() == 1500
+
+
+def test_short_runs_do_not_ask_the_machine_for_its_memory_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks = []
+    monkeypatch.setattr(memory, "available_memory_bytes", lambda: looks.append(1) or 10**9)
+    limit = memory.MemoryLimit()
+    assert [limit.of_new_runs_bytes() for _ in range(1000)] == [10**9] * 1000
+    assert len(looks) < 500  # one in 0.1 s; a thousand before
+    monkeypatch.setattr(memory, "LOOKED_AT_S", 0.0)
+    before = len(looks)
+    limit.left_bytes()
+    assert len(looks) == before + 1

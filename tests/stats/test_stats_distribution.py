@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dumbbell.stats import (
@@ -93,6 +93,7 @@ def test_log_linear_bins_are_as_good_as_their_width() -> None:
         (lambda: weighted_quantile([1.0], [1.0], 1.1), "quantile levels"),
         (lambda: histogram_quantile([0.0, 1.0], [2.0, 3.0], [1.0, 1.0], 0.5), "overlap"),
         (lambda: histogram_quantile([0.0, 0.0], [2.0, 3.0], [1.0, 1.0], 0.5), "overlap"),
+        (lambda: histogram_quantile([1.0, 0.0], [3.0, 2.0], [1.0, 1.0], 0.5), "overlap"),
         (lambda: histogram_quantile([0.0], [0.0], [1.0], 0.5), "upper edge"),
         (lambda: cdf_crossings([], [1.0]), "a has 0 values"),
         (lambda: crossing_interval([[1.0]], []), "paired"),
@@ -101,6 +102,30 @@ def test_log_linear_bins_are_as_good_as_their_width() -> None:
 def test_refusals(make: object, words: str) -> None:
     with pytest.raises(StatsError, match=words):
         make()  # type: ignore[operator]
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 9)), min_size=1, max_size=20))
+def test_bins_in_order_are_what_they_are_in_any(bins: list[tuple[int, int]]) -> None:
+    assume(any(weight for _, weight in bins))
+    levels = [0.0, 0.2, 0.5, 0.9, 1.0]
+    found = []
+    for order in (bins, sorted(bins), list({low: 1 for low, _ in sorted(bins)}.items())):
+        low = np.array([low for low, _ in order], dtype=np.float64)
+        weight = np.array([weight for _, weight in order], dtype=np.float64)
+        found.append(histogram_quantile(low, low + 1.0, weight, levels))
+    assert np.array_equal(found[0], found[1])
+    once = sorted({low for low, _ in bins})
+    assert found[2] == pytest.approx(
+        [
+            once[min(int(q * len(once) - 1e-9), len(once) - 1)] + _inside(q, len(once))
+            for q in levels
+        ]
+    )
+
+
+def _inside(q: float, n: int) -> float:
+    """Of n bins of equal weight, one wide: how far into its own bin a level lies."""
+    return q * n - min(int(q * n - 1e-9), n - 1)
 
 
 def test_crossing_by_hand() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from pathlib import Path
 
 _CGROUP = Path("/sys/fs/cgroup")
@@ -17,7 +19,11 @@ _SHARE_OF_ADDRESSES = 0.5
 it than they use (Polars, which writes Parquet, 900 MB on two cores), and so does each thread."""
 
 
-@dataclass(frozen=True, slots=True)
+LOOKED_AT_S = 0.1
+"""Between two looks: one takes as long as a short run."""
+
+
+@dataclass(slots=True)
 class MemoryLimit:
     """What runs may use together.
 
@@ -26,10 +32,18 @@ class MemoryLimit:
     """
 
     asked_bytes: int | None = None
+    _left_bytes: int | None = field(default=None, init=False, repr=False, compare=False)
+    _looked_s: float = field(default=-math.inf, init=False, repr=False, compare=False)
 
     def left_bytes(self) -> int | None:
-        """What the machine leaves now beside what is in use; None when it does not say."""
-        return available_memory_bytes()
+        """What the machine left `LOOKED_AT_S` ago at most, beside what was in use.
+
+        None when it does not say.
+        """
+        now_s = time.monotonic()
+        if now_s - self._looked_s >= LOOKED_AT_S:
+            self._looked_s, self._left_bytes = now_s, available_memory_bytes()
+        return self._left_bytes
 
     def of_new_runs_bytes(self) -> int | None:
         """What runs that are not begun may use together; None when nobody says."""

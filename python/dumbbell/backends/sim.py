@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -19,8 +18,6 @@ EVENTS_PER_S = 5e6
 
 WALL_S_PER_BYTE = 1e-9
 """Memory that is touched for the first time takes time too."""
-MEMORY_LOOKED_AT_S = 0.1
-"""Between two looks at how much memory the machine leaves."""
 
 _KINDS: Final[Mapping[_engine.RunFailure, FailureKind]] = {
     _engine.RunFailure.CANCELLED: FailureKind.CANCELLED,
@@ -76,7 +73,6 @@ class _SimulatorBatch:
             triples, threads=threads, cancel=cancel, memory_bytes=memory.asked_bytes
         )
         self._memory = memory
-        self._look_at_memory_s = 0.0
 
     def _with_captures(self, jobs: Iterator[Job]) -> Iterator[tuple[str, int, str | None]]:
         for index, job in enumerate(jobs):
@@ -88,10 +84,6 @@ class _SimulatorBatch:
 
     def _look_at_memory(self) -> None:
         """Tell the runs what is left: others use memory too, and so do tables that are kept."""
-        now_s = time.monotonic()
-        if now_s < self._look_at_memory_s:
-            return
-        self._look_at_memory_s = now_s + MEMORY_LOOKED_AT_S
         left_bytes = self._memory.left_bytes()
         if left_bytes is not None:
             self._stream.set_memory_left(left_bytes)

@@ -148,12 +148,11 @@ class Run:
         """
         columns = self.columns(table)
         values = _of(columns, column, table)
-        if not equals:
-            return values
-        keep = np.ones(values.shape, dtype=bool)
+        keep = None
         for key, wanted in equals.items():
-            keep &= _of(columns, key, table) == self._code(table, key, wanted)
-        return values[keep]
+            here = _of(columns, key, table) == self._code(table, key, wanted)
+            keep = here if keep is None else keep & here
+        return values if keep is None else values[keep]
 
     def table(self, name: str) -> pl.DataFrame:
         """A table as a Polars frame; indices and codes get a column of names beside them."""
@@ -200,9 +199,13 @@ class Run:
         return dict(enumerate(lists[key])) if key in lists else None
 
     def _code(self, table: str, key: str, wanted: str | int) -> int:
-        if key in ("queue", "flow", "probe"):
-            find = {"queue": self.queue, "flow": self.flow, "probe": self.probe}[key]
-            return find(wanted)
+        match key:
+            case "queue":
+                return self.queue(wanted)
+            case "flow":
+                return self.flow(wanted)
+            case "probe":
+                return self.probe(wanted)
         if isinstance(wanted, str):
             names = _CODES.get((table, key), {})
             codes = {name: code for code, name in names.items()}
