@@ -3,36 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from small_networks import home_line
+
 pytestmark = pytest.mark.programs
 
 Dumbbell = Callable[..., tuple[int, str, str]]
 
-LINE = """
-name = "line"
-duration = "4s"
-[[links]]
-a = "server"
-b = "home"
-delay = "10ms"
-forward = { rate = "10mbit" }
-[[flows]]
-name = "bulk"
-from = "server"
-to = "home"
-start_jitter = "200ms"
-source = { kind = "greedy" }
-[[probes]]
-name = "call"
-from = "home"
-to = "server"
-interval = "50ms"
-"""
+LINE = home_line("4s", downloads=1)
 HOLDS = """
 [[claim]]
 id = "waits"
@@ -153,3 +137,72 @@ def test_a_finished_run_is_not_repeated_but_that_of_a_folder_is(
     code, told, _ = dumbbell("check", "page", "--json")
     assert code == 0
     assert json.loads(told)["same"]
+
+
+def test_the_workers_of_a_cluster_give_the_same_verdicts(
+    dumbbell: Dumbbell, tmp_path: Path
+) -> None:
+    pytest.importorskip("distributed")
+    file = written(tmp_path, HOLDS, FAILS)
+    options = ["check", file, "--replications", "3", "--json"]
+    code, here, _ = dumbbell(*options)
+    assert code == 1
+    code, there, err = dumbbell(*options, "--cluster", "local", "--jobs", "2", "--out", "page")
+    assert (code, json.loads(there)) == (1, json.loads(here))
+    assert "of 3 runs" in err
+    # And a folder may be run again there.
+    code, told, _ = dumbbell("check", "page", "--cluster", "local", "--jobs", "1", "--json")
+    assert (code, json.loads(told)["same"]) == (0, True)
+    code, _, err = dumbbell("check", file, "--cluster", "nowhere")
+    assert code == 2 and "tcp://host:8786" in err
+
+
+def test_shards_check_what_none_of_them_has_run_alone(dumbbell: Dumbbell, tmp_path: Path) -> None:
+    file = written(tmp_path, HOLDS)
+    options = ["check", file, "--replications", "4", "--no-page"]
+    code, plain, _ = dumbbell(*options)
+    assert code == 0
+    code, out, _ = dumbbell(*options, "--store", "kept", "--shard", "1/2")
+    assert (code, "shard 1/2: 2 runs done; 2 of all 4" in out) == (0, True)
+    code, out, _ = dumbbell(*options, "--store", "kept", "--shard", "2/2")
+    assert (code, out) == (0, plain)
+    code, out, err = dumbbell(*options, "--store", "kept", "--resume")
+    assert (code, out) == (0, plain)
+    assert "4 of 4 runs are in kept: resumed" in err
+    code, _, err = dumbbell(*options, "--store", "none", "--resume")
+    assert code == 2 and "nothing of this name is there" in err
+
+
+def test_a_dry_run_of_claims_runs_nothing(dumbbell: Dumbbell, tmp_path: Path) -> None:
+    file = written(tmp_path, HOLDS, OPEN)
+    code, out, _ = dumbbell("check", file, "--dry-run", "--store", "kept")
+    assert code == 0
+    assert "1 cell, 10 runs" in out and "Nothing was run." in out
+    assert not (tmp_path / "results").exists() and not (tmp_path / "kept").exists()
+
+
+def test_what_a_folder_is_not_asked(dumbbell: Dumbbell, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    for words in (["--resume"], ["--shard", "1/2"], ["--keep-tables"]):
+        code, _, err = dumbbell("check", "folder", *words)
+        assert code == 2 and f"error: {words[0]}" in err and "is run again" in err
+    os.mkfifo(tmp_path / "pipe")
+    code, _, err = dumbbell("check", "pipe")
+    assert code == 2 and "a copy of it" in err
+
+
+def test_the_precision_of_a_sweep_is_taken(dumbbell: Dumbbell, tmp_path: Path) -> None:
+    sweep = '[sweep]\nprecision = 0.4\n"links[isp->home].rate" = ["10mbit", "20mbit"]\n'
+    where = 'where = { "links[isp->home].rate" = "20mbit" }\n'
+    file = written(tmp_path, sweep, HOLDS, where)
+    code, out, _ = dumbbell("check", file, "--dry-run", "--json")
+    assert (code, json.loads(out)["precision"]) == (0, 0.4)
+    code, out, err = dumbbell("check", file, "--out", "page", "--json")
+    assert code == 0, err
+    kept = json.loads((tmp_path / "page" / "check.json").read_text())
+    assert (kept["precision"], kept["replications"]) == (0.4, None)
+    assert [len(each["digests"]) for each in kept["runs"]] == [10]
+    assert json.loads(dumbbell("check", "page", "--json")[1])["same"]
+    # What is typed stands in its place.
+    code, out, _ = dumbbell("check", file, "--dry-run", "--json", "--replications", "3")
+    assert json.loads(out)["precision"] is None

@@ -127,6 +127,31 @@ def test_a_dry_run_says_what_would_be_run_and_runs_nothing(
     assert code == 0 and "1 cell, 1 run\n" in out
 
 
+def test_a_dry_run_knows_what_is_there(dumbbell: Dumbbell, file: str) -> None:
+    once = ["run", file, "--store", "kept", "--no-page"]
+    assert dumbbell(*once, "--set", f"{DELAY}=5ms")[0] == 0
+    code, out, _ = dumbbell(*once, "--dry-run", "--replications", "3")
+    assert code == 0
+    assert "4 cells, 12 runs" in out
+    assert "4 of them are in kept: 8 would be done" in out
+    code, out, _ = dumbbell(*once, "--dry-run", "--json")
+    (some,) = json.loads(out)["backends"]
+    assert (some["most_runs"], some["runs_in_store"], some["most_runs_left"]) == (8, 4, 4)
+    (whole,) = json.loads(dumbbell("run", file, "--dry-run", "--json")[1])["backends"]
+    assert 2 * some["most_cpu_s"] == pytest.approx(whole["most_cpu_s"], rel=0.01)
+    code, out, _ = dumbbell(*once, "--dry-run", "--set", f"{DELAY}=5ms")
+    assert "4 of them are in kept: 0 would be done" in out
+    assert "time:" not in out and "memory:" not in out
+    # Of a precision there may be fewer, or more.
+    code, out, _ = dumbbell(*once, "--dry-run", "--json", "--precision", "0.1")
+    (some,) = json.loads(out)["backends"]
+    assert (some["least_runs_left"], some["most_runs_left"]) == (40 - 4, 800 - 4)
+    # What shows packets needs their tables, and these were not kept.
+    one = ["run", file, "--store", "kept", "--dry-run", "--replication", "0", "--set"]
+    code, out, _ = dumbbell(*one, f"{DELAY}=5ms")
+    assert "1 cell, 1 run\n" in out and "kept" not in out
+
+
 def test_two_files_and_a_sweep_do_not_go_together(dumbbell: Dumbbell, file: str) -> None:
     code, _, err = dumbbell("run", file, file)
     assert code == 2

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dumbbell.compare import Comparison, Outcome, Sweep, sentences, sweep_of
+from dumbbell.compare.judging import BackendAgreement
 from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.sweep_page import runs_frame
 from dumbbell.compare.sweep_plans import HeatMap, Lines, Pareto, better_sign
@@ -169,6 +171,33 @@ def test_compare_names_another_parameter() -> None:
     made = sweep(CROSSED.replace("replications = 4", f'replications = 2\ncompare = "{DELAY}"'))
     bases = {(each.cell, each.base) for each in made.run().differences}
     assert ("fq_codel, 40 ms", "fq_codel, 5 ms") in bases
+
+
+def test_it_says_in_how_many_cells_backends_agree(found: Comparison) -> None:
+    delay, goodput = found.quantities
+    labels = [cell.label for cell in found.cells]
+    (number,) = {found.measured(delay, labels[0])}
+
+    def beside(quantity: Quantity, outcomes: str, margin: float | None) -> list[BackendAgreement]:
+        of = {"=": Outcome.SAME, "*": Outcome.DIFFERS, "?": Outcome.OPEN}
+        return [
+            BackendAgreement(quantity, label, "kernel", "sim", number, margin, of[each])
+            for label, each in zip(labels, outcomes, strict=True)
+        ]
+
+    both = replace(found, backends=("sim", "kernel"))
+    agreements = (*beside(delay, "==*?", 0.001), *beside(goodput, "====", 1e5))
+    (said,) = [
+        each
+        for each in sentences(replace(both, agreements=agreements))
+        if each.startswith("kernel and sim")
+    ]
+    assert said == (
+        "kernel and sim, 4 cells: call: round trip, 95 % agree in 2, disagree in 1, "
+        "not decided in 1; bulk: goodput, sum agree in all."
+    )
+    free = replace(both, quantities=(delay,), agreements=tuple(beside(delay, "????", None)))
+    assert sentences(free)[-1].endswith("4 cells: call: round trip, 95 % without a margin in all.")
 
 
 def test_a_wrong_cell_costs_itself() -> None:

@@ -12,7 +12,7 @@ import pytest
 from storing_samples import QDISC, Noting, line_cells, name_of
 
 from dumbbell.backends import Cancellation
-from dumbbell.compare import Comparison, compare
+from dumbbell.compare import Comparison, compare, replicating
 from dumbbell.compare.executing import (
     Executor,
     FailedTask,
@@ -291,3 +291,21 @@ def test_a_store_that_may_only_be_read_is_enough_where_nothing_is_missing(
     assert numbers(first) == numbers(again)
     with pytest.raises(StoreError, match="may be written"):
         compare(cells, replications=3, executor=Stored(Threads(), store))
+
+
+def test_a_shard_does_its_share_of_all_parts_of_many_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Thousands are given to an executor part by part.
+    monkeypatch.setattr(replicating, "MOST_TASKS", 4)
+    cells = line_cells(tmp_path, "pfifo", "pie")
+
+    def of_shard(number: int) -> Comparison:
+        executor = Stored(Threads(), Store(tmp_path / "store", Shard(number, 2)))
+        return compare(cells, replications=6, executor=executor)
+
+    with pytest.raises(ShareDone) as ended:
+        of_shard(1)
+    share = ended.value
+    assert (share.done, share.there, share.of, share.failed) == (6, 6, 12, ())
+    assert numbers(of_shard(2)) == numbers(compare(cells, replications=6))

@@ -14,9 +14,26 @@ from dumbbell.cli.ccperf import ccperf_app
 from dumbbell.cli.figures_command import figures_command
 from dumbbell.cli.flent_command import flent_command
 from dumbbell.cli.kernel import kernel_app
-from dumbbell.cli.memory import MEMORY_HELP
+from dumbbell.cli.options import (
+    DEFAULT_BACKENDS,
+    Backend,
+    Cluster,
+    DryRun,
+    Jobs,
+    Json,
+    KeepTables,
+    Memory,
+    NoStore,
+    Page,
+    Precision,
+    Replace,
+    Resume,
+    Shard,
+    Store,
+    names_of,
+)
 from dumbbell.cli.results_command import results_app
-from dumbbell.cli.storing import VARIABLE, Storing
+from dumbbell.cli.storing import Storing
 
 PIPED_WIDTH = 120
 """Columns of tables that no terminal limits."""
@@ -34,24 +51,6 @@ app.add_typer(results_app, name="results")
 app.command("flent")(flent_command)
 app.command("analyze")(analyze_command)
 app.command("figures")(figures_command)
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
-Replace = Annotated[
-    bool,
-    typer.Option(
-        "--replace", help="Also where another experiment's result lies; your own files stay."
-    ),
-]
-Store = Annotated[
-    Path | None,
-    typer.Option(
-        envvar=VARIABLE,
-        help="Folder in which finished runs are kept, so that none is done twice (results/.store).",
-        metavar="DIR",
-    ),
-]
-NoStore = Annotated[bool, typer.Option("--no-store", help="Keep and look up no runs.")]
-Memory = Annotated[str | None, typer.Option(help=MEMORY_HELP, metavar="SIZE")]
 
 
 def _console() -> Console:
@@ -122,7 +121,7 @@ def reproduce(
     from dumbbell.studies import StudyOptions
 
     options = StudyOptions(
-        backends=tuple(dict.fromkeys(",".join(backend or ["sim"]).split(","))),
+        backends=names_of(",".join(backend or ())) or DEFAULT_BACKENDS,
         replications=replications,
         precision=precision,
         seed=seed,
@@ -155,27 +154,15 @@ def run(
         int | None,
         typer.Option(help="Runs of each, for intervals; 10 where something is compared.", min=1),
     ] = None,
-    precision: Annotated[
-        float | None,
-        typer.Option(help="In place of a number: relative half-width to reach, such as 0.05."),
-    ] = None,
-    backend: Annotated[
-        str, typer.Option(help="Where: sim, kernel, or sim,kernel side by side.")
-    ] = "sim",
+    precision: Precision = None,
+    backend: Backend = None,
     replication: Annotated[
         int | None, typer.Option(help="Of a single run: chooses the random numbers.", min=0)
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Instead of the file's.")] = None,
-    jobs: Annotated[int, typer.Option(help="Threads; 0 for one a core.")] = 0,
+    jobs: Jobs = 0,
     memory: Memory = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            help="Of a comparison: run on the workers of a Dask scheduler, tcp://host:8786, or "
-            "of one on this machine, local.",
-            metavar="ADDRESS|local",
-        ),
-    ] = None,
+    cluster: Cluster = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -184,14 +171,7 @@ def run(
             metavar="DIR",
         ),
     ] = None,
-    page: Annotated[
-        bool | None,
-        typer.Option(
-            "--page/--no-page",
-            envvar="DUMBBELL_PAGE",
-            help="Also a page, results/NAME/index.html; left out with --json, and --out of a run.",
-        ),
-    ] = None,
+    page: Page = None,
     to: Annotated[
         str | None,
         typer.Option(
@@ -201,23 +181,12 @@ def run(
         ),
     ] = None,
     replace: Replace = False,
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="How many runs, how long, how much memory; run nothing."),
-    ] = False,
+    dry_run: DryRun = False,
     store: Store = None,
     no_store: NoStore = False,
-    resume: Annotated[
-        bool,
-        typer.Option("--resume", help="Go on with what was stopped; refused where nothing is."),
-    ] = False,
-    keep_tables: Annotated[
-        bool, typer.Option("--keep-tables", help="Keep the tables of runs too, as Parquet.")
-    ] = False,
-    shard: Annotated[
-        str | None,
-        typer.Option(help="Only this share of the runs, such as 2/8.", metavar="NUMBER/SHARDS"),
-    ] = None,
+    resume: Resume = False,
+    keep_tables: KeepTables = False,
+    shard: Shard = None,
     as_json: Json = False,
 ) -> None:
     """Run an experiment and print what happened, or compare several.
@@ -233,7 +202,7 @@ def run(
     asked = Asked(
         files=tuple(files),
         settings=tuple(settings or ()),
-        backends=tuple(dict.fromkeys(backend.split(","))),
+        backends=names_of(backend) or DEFAULT_BACKENDS,
         replications=replications,
         precision=precision,
         replication=replication,
@@ -274,35 +243,28 @@ def check(
         int | None,
         typer.Option(help="Runs of each cell; as many as the rules need when left out.", min=1),
     ] = None,
-    precision: Annotated[
-        float | None,
-        typer.Option(help="In place of a number: relative half-width to reach, such as 0.05."),
-    ] = None,
-    backend: Annotated[
-        str | None, typer.Option(help="Where: sim (the default), kernel, or sim,kernel for both.")
-    ] = None,
+    precision: Precision = None,
+    backend: Backend = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Also what is not decided gives exit status 1.")
     ] = False,
-    jobs: Annotated[int, typer.Option(help="Threads; 0 for one a core.")] = 0,
+    jobs: Jobs = 0,
     memory: Memory = None,
+    cluster: Cluster = None,
     out: Annotated[
         Path | None,
         typer.Option(
             help="Folder of the page and all it needs (results/NAME-checked).", metavar="DIR"
         ),
     ] = None,
-    page: Annotated[
-        bool | None,
-        typer.Option(
-            "--page/--no-page",
-            envvar="DUMBBELL_PAGE",
-            help="Also a page; left out with --json, and of a folder.",
-        ),
-    ] = None,
+    page: Page = None,
     replace: Replace = False,
+    dry_run: DryRun = False,
     store: Store = None,
     no_store: NoStore = False,
+    resume: Resume = False,
+    keep_tables: KeepTables = False,
+    shard: Shard = None,
     as_json: Json = False,
 ) -> None:
     """Judge the claims of a file; or run a folder again and hold it against what it keeps.
@@ -316,17 +278,19 @@ def check(
     asked = CheckAsked(
         target=target,
         settings=tuple(settings or ()),
-        backends=tuple(dict.fromkeys(backend.split(","))) if backend else (),
+        backends=names_of(backend),
         replications=replications,
         precision=precision,
         strict=strict,
         jobs=jobs,
         memory=memory,
+        cluster=cluster,
         out=out,
         page=page,
         replace=replace,
         as_json=as_json,
-        storing=Storing(store, not no_store),
+        dry_run=dry_run,
+        storing=Storing(store, not no_store, resume, keep_tables, shard),
     )
     raise typer.Exit(run_check(asked, _console()))
 

@@ -86,7 +86,10 @@ def run_asked(asked: Asked, console: Console) -> int:
         _refuse_of_single_runs(asked)
         planned = planned_of(asked, settings, documents)
         if asked.dry_run:
-            return _dry_run(asked, planned, may_use_bytes, console)
+            from dumbbell.cli.comparing import kept_runs
+
+            below = kept_runs(asked, planned)
+            return _dry_run(asked, planned, below, may_use_bytes, console)
         try:
             return compare_files(asked, planned, may_use_bytes, console)
         except ShareDone as share:
@@ -96,7 +99,9 @@ def run_asked(asked: Asked, console: Console) -> int:
         raise SpecError("--cluster", asked.cluster, allowed)
     if asked.dry_run:
         planned = single(asked, settings, documents[0])
-        return _dry_run(asked, planned, may_use_bytes, console)
+        # More is shown of a single run than its numbers.
+        every = planned.first + 1
+        return _dry_run(asked, planned, every, may_use_bytes, console)
     from dumbbell.cli.running import run_file
 
     run_file(
@@ -117,7 +122,13 @@ def run_asked(asked: Asked, console: Console) -> int:
     return EXIT_DONE
 
 
-def _dry_run(asked: Asked, planned: Planned, may_use_bytes: int | None, console: Console) -> int:
+def _dry_run(
+    asked: Asked,
+    planned: Planned,
+    tables_below: int,
+    may_use_bytes: int | None,
+    console: Console,
+) -> int:
     from dumbbell.cli.dry_run import dry_run
 
     return dry_run(
@@ -125,6 +136,8 @@ def _dry_run(asked: Asked, planned: Planned, may_use_bytes: int | None, console:
         asked.backends,
         jobs=asked.jobs,
         may_use_bytes=may_use_bytes,
+        storing=asked.storing,
+        tables_below=tables_below,
         as_json=asked.as_json,
         console=console,
     )

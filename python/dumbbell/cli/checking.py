@@ -13,14 +13,17 @@ from rich.text import Text
 from dumbbell.backends import get_backend
 from dumbbell.claims import to_rows
 from dumbbell.cli.comparing import KEPT, print_failed, say_if_long
+from dumbbell.cli.dry_run import dry_run
+from dumbbell.cli.executing import executor_for
 from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.memory import memory_bytes
 from dumbbell.cli.noticing import print_notices
-from dumbbell.cli.paging import Place, page_folder, result_place
+from dumbbell.cli.options import DEFAULT_BACKENDS
+from dumbbell.cli.paging import Place, has_page, page_folder, result_place
+from dumbbell.cli.planning import Planned
 from dumbbell.cli.progress import shown_progress
 from dumbbell.cli.stopping import stopped_by_ctrl_c
-from dumbbell.cli.storing import Storing, stored_executor
-from dumbbell.cli.waiting import say_if_pipe
+from dumbbell.cli.storing import Storing, say_share, stored_executor
 from dumbbell.compare.asserting import Asserted, Checked, asserted, check
 from dumbbell.compare.asserting.bundle import (
     Kept,
@@ -31,7 +34,7 @@ from dumbbell.compare.asserting.bundle import (
     same,
 )
 from dumbbell.compare.asserting.page import check_report
-from dumbbell.compare.executing import Threads
+from dumbbell.compare.executing import ShareDone
 from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE, SpecError
 from dumbbell.report import claims_table
 from dumbbell.spec import Setting
@@ -53,10 +56,12 @@ class CheckAsked:
         strict: Whether what is not decided counts as what is contradicted.
         jobs: Threads; 0 for one a core.
         memory: A size, as text.
+        cluster: Whose workers run it: an address or ``local``; None for here.
         out: Folder of the page; None where not said.
         page: Whether to write it; None where not said.
         replace: Whether another experiment's result there may be replaced.
         as_json: Whether to print JSON.
+        dry_run: Whether to say what would be run, and run nothing.
         storing: What was said about the store.
     """
 
@@ -68,10 +73,12 @@ class CheckAsked:
     strict: bool
     jobs: int
     memory: str | None
+    cluster: str | None
     out: Path | None
     page: bool | None
     replace: bool
     as_json: bool
+    dry_run: bool
     storing: Storing
 
 
@@ -89,18 +96,62 @@ def run_check(asked: CheckAsked, console: Console) -> int:
     may_use_bytes = memory_bytes(asked.memory)
     if is_bundle(asked.target):
         return _run_again(asked, may_use_bytes, console)
-    say_if_pipe(asked.target)
+    if asked.target.is_fifo():
+        allowed = "a file: the folder of the result has a copy of it"
+        raise SpecError(str(asked.target), "a pipe", allowed)
+    asked.storing.check(is_comparison=True)
     settings = _settings(asked)
     claims = asserted(asked.target, settings, replications=asked.replications)
-    asked = replace(asked, backends=asked.backends or ("sim",))
+    asked = _with_defaults(asked, claims)
+    if asked.dry_run:
+        return _dry_run(claims, asked, may_use_bytes, console)
     with _place(claims, asked) as place:
-        checked = _run(claims, asked, may_use_bytes)
+        try:
+            checked = _run(claims, asked, may_use_bytes)
+        except ShareDone as share:
+            return say_share(share, console)
         if asked.as_json:
             print(json_text(_json(checked)))
         else:
             _print(checked, console)
         _write_page(checked, asked, place, console)
     return _status(checked, strict=asked.strict)
+
+
+def _with_defaults(asked: CheckAsked, claims: Asserted) -> CheckAsked:
+    """With what the file says where nothing was typed."""
+    replications, precision = asked.replications, asked.precision
+    if replications is None and precision is None:
+        precision = claims.precision
+        replications = claims.replications if precision is None else None
+    return replace(
+        asked,
+        backends=asked.backends or DEFAULT_BACKENDS,
+        replications=replications,
+        precision=precision,
+    )
+
+
+def _dry_run(
+    claims: Asserted, asked: CheckAsked, may_use_bytes: int | None, console: Console
+) -> int:
+    planned = Planned(
+        claims.cells,
+        claims.failed,
+        asked.replications,
+        asked.precision,
+        at_least=claims.before_precision,
+    )
+    return dry_run(
+        planned,
+        asked.backends,
+        jobs=asked.jobs,
+        may_use_bytes=may_use_bytes,
+        storing=asked.storing,
+        tables_below=_kept_runs(asked),
+        as_json=asked.as_json,
+        console=console,
+    )
 
 
 def _run_again(asked: CheckAsked, may_use_bytes: int | None, console: Console) -> int:
@@ -118,6 +169,8 @@ def _run_again(asked: CheckAsked, may_use_bytes: int | None, console: Console) -
         # What is run again is run.
         storing=Storing(is_wanted=False),
     )
+    if asked.dry_run:
+        return _dry_run(claims, asked, may_use_bytes, console)
     with _place(claims, asked) as place:
         checked = _run(claims, asked, may_use_bytes)
         if checked.comparison.interrupted:
@@ -142,11 +195,20 @@ def _refuse_what_the_folder_says(asked: CheckAsked) -> None:
         "--replications": asked.replications,
         "--precision": asked.precision,
     }
+    of_a_store = {
+        "--resume": asked.storing.resume,
+        "--keep-tables": asked.storing.keep_tables,
+        "--shard": asked.storing.shard,
+    }
+    file = asked.target / "experiment.toml"
     for option, value in given.items():
         if value:
             shown = ", ".join(value) if isinstance(value, tuple) else value
-            allowed = f"nothing: the folder says it; or {asked.target / 'experiment.toml'}"
-            raise SpecError(option, shown, allowed)
+            raise SpecError(option, shown, f"nothing: the folder says it; or {file}")
+    for option, said in of_a_store.items():
+        if said:
+            allowed = f"nothing: a folder is run again, whatever a store has; or {file}"
+            raise SpecError(option, said if isinstance(said, str) else "", allowed)
 
 
 def _settings(asked: CheckAsked) -> list[Setting]:
@@ -162,15 +224,19 @@ def _settings(asked: CheckAsked) -> list[Setting]:
 def _run(claims: Asserted, asked: CheckAsked, may_use_bytes: int | None) -> Checked:
     runs = asked.replications or claims.replications
     say_if_long(claims.cells, asked.backends, runs, asked.jobs)
-    keep = KEPT if _has_page(asked) else 0
-    threads = Threads(asked.jobs, may_use_bytes)
-    with stopped_by_ctrl_c() as stop, shown_progress() as show:
+    keep = _kept_runs(asked)
+    # Whoever waits for a scheduler to answer is stopped at once.
+    with (
+        executor_for(asked.cluster, asked.jobs, may_use_bytes) as executor,
+        stopped_by_ctrl_c() as stop,
+        shown_progress() as show,
+    ):
         checked = check(
             claims,
             backends=asked.backends,
             replications=asked.replications,
             precision=asked.precision,
-            executor=stored_executor(asked.storing, threads, claims.cells, tables_below=keep),
+            executor=stored_executor(asked.storing, executor, claims.cells, tables_below=keep),
             keep=keep,
             on_progress=show,
             cancel=stop,
@@ -181,8 +247,11 @@ def _run(claims: Asserted, asked: CheckAsked, may_use_bytes: int | None) -> Chec
 
 
 def _has_page(asked: CheckAsked) -> bool:
-    """Who asks for JSON is a program, until they say otherwise."""
-    return asked.page or asked.out is not None or (asked.page is None and not asked.as_json)
+    return has_page(asked.page, asked.out, as_json=asked.as_json)
+
+
+def _kept_runs(asked: CheckAsked) -> int:
+    return KEPT if _has_page(asked) else 0
 
 
 def _place(claims: Asserted, asked: CheckAsked) -> AbstractContextManager[Place | None]:
@@ -204,8 +273,7 @@ def _write_page(checked: Checked, asked: CheckAsked, place: Place | None, consol
     """The page with all that lets it be run again; what was stopped is put over nothing."""
     if place is None or checked.comparison.interrupted:
         return
-    replications = asked.replications or checked.asserted.replications
-    files = bundle_files(checked, replications=replications, precision=asked.precision)
+    files = bundle_files(checked, replications=asked.replications, precision=asked.precision)
     # JSON alone stands on standard output.
     out = Console(stderr=True) if asked.as_json else console
     place.write(check_report(checked, files), {}, out)

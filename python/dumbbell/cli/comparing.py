@@ -18,7 +18,7 @@ from dumbbell.cli.executing import executor_for
 from dumbbell.cli.failing import print_error, print_warning
 from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.noticing import print_notices
-from dumbbell.cli.paging import page_folder, result_place
+from dumbbell.cli.paging import has_page, page_folder, result_place
 from dumbbell.cli.progress import shown_progress
 from dumbbell.cli.running import say_minutes
 from dumbbell.cli.stopping import stopped_by_ctrl_c
@@ -92,12 +92,16 @@ def compare_files(
 
 
 def _has_page(asked: Asked) -> bool:
-    """Who asks for JSON is a program, until they say otherwise."""
-    return asked.page or asked.out is not None or (asked.page is None and not asked.as_json)
+    return has_page(asked.page, asked.out, as_json=asked.as_json)
+
+
+def kept_runs(asked: Asked, planned: Planned) -> int:
+    """Runs of each arm that the page shows packet by packet."""
+    return KEPT if _has_page(asked) and planned.grid is None else 0
 
 
 def _compared(planned: Planned, asked: Asked, may_use_bytes: int | None) -> Comparison:
-    keep = KEPT if _has_page(asked) and planned.grid is None else 0
+    keep = kept_runs(asked, planned)
     # Whoever waits for a scheduler to answer is stopped at once.
     with (
         executor_for(asked.cluster, asked.jobs, may_use_bytes) as executor,
@@ -250,7 +254,7 @@ def legend(found: Comparison) -> str:
     if Basis.CONSTANT in bases:
         without = "±" if found.ensemble is None else "brackets"
         parts.append(f"no {without}: the same in all runs")
-    if found.differences:
+    if any(each.measured.n > 1 for each in found.differences):
         family = "" if found.ensemble else " (5 % over the whole table, Holm)"
         parts.append(f"*: differs, =: the same within what matters, ?: not decided{family}")
     elif found.agreements:

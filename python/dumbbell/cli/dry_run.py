@@ -11,8 +11,11 @@ from rich.console import Console
 from dumbbell.backends import Cost, get_backend, threads_for
 from dumbbell.backends.guard import usable_threads
 from dumbbell.cli.jsonable import json_text
+from dumbbell.cli.storing import Storing, stored_executor
 from dumbbell.compare import Cell, FailedCell, ensemble_for
 from dumbbell.compare.comparison import MOST_REPLICATIONS, REPLICATIONS
+from dumbbell.compare.executing import Stored, Threads
+from dumbbell.compare.replicating import task_of
 from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE, DumbbellError
 
 if TYPE_CHECKING:
@@ -31,9 +34,11 @@ class Foreseen:
         n_cells: Those that can be run there.
         least_runs: Of all cells together.
         most_runs: The same, where a precision that is asked for is not reached; else as many.
+        least_left: Of ``least_runs``, those that are not in the store.
+        most_left: Of ``most_runs``.
         threads: Side by side.
-        least_cpu_s: Of ``least_runs``, by the backend's estimate.
-        most_cpu_s: Of ``most_runs``.
+        least_cpu_s: Of ``least_left``, by the backend's estimate.
+        most_cpu_s: Of ``most_left``.
         run_bytes: Memory of the largest run.
         memory_bytes: Of as many of those as there may be at a time, two a thread.
     """
@@ -42,6 +47,8 @@ class Foreseen:
     n_cells: int
     least_runs: int
     most_runs: int
+    least_left: int
+    most_left: int
     threads: int
     least_cpu_s: float
     most_cpu_s: float
@@ -50,13 +57,18 @@ class Foreseen:
 
     @property
     def least_wall_s(self) -> float:
-        """Of ``least_runs`` on so many threads."""
+        """Of ``least_left`` on so many threads."""
         return self.least_cpu_s / self.threads
 
     @property
     def most_wall_s(self) -> float:
-        """Of ``most_runs``."""
+        """Of ``most_left``."""
         return self.most_cpu_s / self.threads
+
+    @property
+    def stored(self) -> int:
+        """Runs that are in the store."""
+        return self.most_runs - self.most_left
 
 
 def dry_run(
@@ -65,20 +77,36 @@ def dry_run(
     *,
     jobs: int,
     may_use_bytes: int | None,
+    storing: Storing,
+    tables_below: int,
     as_json: bool,
     console: Console,
 ) -> int:
     """Say what would be run.
 
+    Args:
+        planned: What was asked for.
+        backends: Where.
+        jobs: Threads; 0 for one a core.
+        may_use_bytes: What the runs may use together.
+        storing: What was typed about the store.
+        tables_below: Replications whose tables would be shown, as of `stored_executor`.
+        as_json: Whether to print JSON.
+        console: Where to, else.
+
     Returns:
         The exit status: 1 where a cell would be refused.
     """
     refused = list(planned.refused)
-    found = [foreseen(planned, backend, jobs, may_use_bytes, refused) for backend in backends]
+    store = _Store(planned, storing, jobs, may_use_bytes, tables_below)
+    found = [
+        _foreseen(planned, backend, store, jobs=jobs, may_use_bytes=may_use_bytes, refused=refused)
+        for backend in backends
+    ]
     if as_json:
         print(json_text(_as_json(planned, found, refused)))
     else:
-        for line in _lines(planned, found):
+        for line in _lines(planned, found, store):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
     from dumbbell.cli.sweeping import print_failed_cells
 
@@ -86,15 +114,51 @@ def dry_run(
     return EXIT_CONTRADICTED_OR_FAILED if refused else EXIT_DONE
 
 
-def foreseen(
+class _Store:
+    """What of a plan is there already."""
+
+    def __init__(
+        self,
+        planned: Planned,
+        storing: Storing,
+        jobs: int,
+        may_use_bytes: int | None,
+        tables_below: int,
+    ) -> None:
+        self._first = planned.first
+        self.least, self.most = _runs_of_each(planned)
+        # One run, which was perhaps asked for by its number, is no member of anything.
+        self.ensemble = (
+            ensemble_for({cell.label: cell.experiment for cell in planned.cells})
+            if self.most > 1
+            else None
+        )
+        threads = Threads(jobs, may_use_bytes)
+        executor = stored_executor(storing, threads, planned.cells, tables_below=tables_below)
+        self._stored = executor if isinstance(executor, Stored) else None
+        self.folder = None if self._stored is None else self._stored.place
+
+    def left(self, cell: Cell, backend: str) -> tuple[int, int]:
+        """Runs of a cell that would be done: of the least that there are to be, and of the most."""
+        if self._stored is None:
+            return self.least, self.most
+        numbers = range(self._first, self._first + self.most)
+        tasks = (task_of(cell, number, backend, self.ensemble) for number in numbers)
+        there = [*self._stored.there(tasks)]
+        return self.least - sum(there[: self.least]), self.most - sum(there)
+
+
+def _foreseen(
     planned: Planned,
     backend: str,
+    store: _Store,
+    *,
     jobs: int,
     may_use_bytes: int | None,
     refused: list[FailedCell],
 ) -> Foreseen:
     """What the cells will take; those that cannot be run there are put with the refused ones."""
-    fitting: list[tuple[Cell, Cost]] = []
+    fitting: list[tuple[Cost, int, int]] = []
     threads = usable_threads(jobs)
     for cell in planned.cells:
         try:
@@ -107,33 +171,35 @@ def foreseen(
                 FailedCell(cell.label, cell.settings, cell.source, error, None, backend, cell.place)
             )
             continue
-        fitting.append((cell, cost))
+        fitting.append((cost, *store.left(cell, backend)))
         threads = min(threads, may)
-    least, most = _runs_of_each(planned)
-    cpu_s = sum(cost.wall_s for _, cost in fitting)
-    run_bytes = max((cost.memory_bytes for _, cost in fitting), default=0)
-    threads = max(1, min(threads, most * len(fitting)))
+    most_left = sum(most for _, _, most in fitting)
+    run_bytes = max((cost.memory_bytes for cost, _, most in fitting if most), default=0)
+    threads = max(1, min(threads, most_left))
     return Foreseen(
         backend=backend,
         n_cells=len(fitting),
-        least_runs=least * len(fitting),
-        most_runs=most * len(fitting),
+        least_runs=store.least * len(fitting),
+        most_runs=store.most * len(fitting),
+        least_left=sum(least for _, least, _ in fitting),
+        most_left=most_left,
         threads=threads,
-        least_cpu_s=least * cpu_s,
-        most_cpu_s=most * cpu_s,
+        least_cpu_s=sum(least * cost.wall_s for cost, least, _ in fitting),
+        most_cpu_s=sum(most * cost.wall_s for cost, _, most in fitting),
         run_bytes=run_bytes,
-        memory_bytes=run_bytes * min(2 * threads, most * len(fitting)),
+        memory_bytes=run_bytes * min(2 * threads, most_left),
     )
 
 
 def _runs_of_each(planned: Planned) -> tuple[int, int]:
     if planned.precision is not None:
-        return REPLICATIONS, MOST_REPLICATIONS
+        least = planned.at_least or REPLICATIONS
+        return least, max(least, MOST_REPLICATIONS)
     n = planned.replications or REPLICATIONS
     return n, n
 
 
-def _lines(planned: Planned, found: Sequence[Foreseen]) -> Iterator[str]:
+def _lines(planned: Planned, found: Sequence[Foreseen], store: _Store) -> Iterator[str]:
     several, n = len(found) > 1, len(planned.cells) + len(planned.refused)
     if planned.grid is not None:
         for axis in planned.grid.axes:
@@ -144,6 +210,12 @@ def _lines(planned: Planned, found: Sequence[Foreseen]) -> Iterator[str]:
         cells = f"{each.n_cells}{of} cell{'s' if n != 1 else ''}"
         runs = _from_to(str(each.least_runs), str(each.most_runs))
         yield f"{where}{cells}, {runs} run{'s' if each.most_runs != 1 else ''}{_why(planned)}"
+        if each.stored:
+            are = "is" if each.stored == 1 else "are"
+            left = _from_to(str(each.least_left), str(each.most_left))
+            yield f"  {each.stored} of them {are} in {store.folder}: {left} would be done"
+        if not each.most_left:
+            continue
         yield (
             f"  time: at most about {_from_to(_time(each.least_wall_s), _time(each.most_wall_s))} "
             f"on {each.threads} thread{'s' if each.threads > 1 else ''}, "
@@ -153,11 +225,11 @@ def _lines(planned: Planned, found: Sequence[Foreseen]) -> Iterator[str]:
             f"  memory: {_size(each.memory_bytes)} for {each.threads} at a time, and those that "
             f"wait to be read ({_size(each.run_bytes)} the largest run)"
         )
-    settled = ensemble_for({cell.label: cell.experiment for cell in planned.cells})
-    if settled is not None and planned.replications != 1:
+    if store.ensemble is not None:
+        n = len(store.ensemble.because)
         yield (
-            f"Nothing is random in {len(settled.because)} cells: their runs are members of an "
-            "ensemble."
+            f"Nothing is random in {n} cell{'s' if n > 1 else ''}: {'their' if n > 1 else 'its'} "
+            "runs are members of an ensemble."
         )
     yield "Nothing was run."
 
@@ -204,6 +276,9 @@ def _as_json(
                 "cells": each.n_cells,
                 "least_runs": each.least_runs,
                 "most_runs": each.most_runs,
+                "runs_in_store": each.stored,
+                "least_runs_left": each.least_left,
+                "most_runs_left": each.most_left,
                 "threads": each.threads,
                 "least_cpu_s": each.least_cpu_s,
                 "most_cpu_s": each.most_cpu_s,

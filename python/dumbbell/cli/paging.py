@@ -27,6 +27,11 @@ def page_folder(name: str, suffix: str = "") -> Path:
     return RESULTS / f"{name}{suffix}"
 
 
+def has_page(page: bool | None, out: Path | None, *, as_json: bool) -> bool:
+    """Whether several runs have one: who asks for JSON is a program, until they say otherwise."""
+    return page or out is not None or (page is None and not as_json)
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A folder that a result can be written to, and the processes that will draw its figures."""

@@ -68,6 +68,8 @@ class Planned:
         precision: In place of a number; None where nobody said.
         grid: How the cells of a sweep lie; None of other comparisons.
         figures: Those of a sweep.
+        at_least: Of each, before a precision is looked at; None for as many as usual.
+        first: The first replication.
     """
 
     cells: Sequence[Cell]
@@ -76,6 +78,8 @@ class Planned:
     precision: float | None
     grid: Grid | None = None
     figures: Sequence[Plan] = ()
+    at_least: int | None = None
+    first: int = 0
 
 
 def single(asked: Asked, settings: Sequence[Setting], document: Document) -> Planned:
@@ -88,7 +92,7 @@ def single(asked: Asked, settings: Sequence[Setting], document: Document) -> Pla
 
     experiment = document.experiment(settings)
     cell = Cell(experiment.name, experiment, tuple(settings), str(asked.files[0]))
-    return Planned([cell], [], 1, None)
+    return Planned([cell], [], 1, None, first=asked.replication or 0)
 
 
 def is_comparison(asked: Asked, settings: Sequence[Setting], documents: Sequence[Document]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rich.console import Console
 from rich.text import Text
@@ -100,8 +101,9 @@ def _headed(quantity: Quantity) -> str:
 
 
 def _legend(found: Comparison, grid: Grid) -> str:
-    if not found.differences:
-        return legend(found)
+    if all(each.measured.n < 2 for each in found.differences):
+        # Of backends there are sentences, and no marks.
+        return legend(replace(found, agreements=()))
     axis = grid.axes[grid.along]
     base = f"{axis.name} {axis.label(0)}" if axis.is_numeric else axis.label(0)
     return f"{legend(found)}: from {base}, all else equal"

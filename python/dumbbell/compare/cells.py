@@ -52,7 +52,7 @@ class FailedCell:
         source: The file.
         error: Why.
         replication: The one that failed; None where none was begun.
-        backend: Where that was; empty where none was begun.
+        backend: Where that was; empty where it could not be described.
         place: As of a `Cell`.
     """
 
@@ -68,8 +68,10 @@ class FailedCell:
     def command(self) -> str:
         """What one types to see it fail again."""
         again = _command(self.source or "FILE.toml", self.settings)
+        if self.backend:
+            again += f" --backend {self.backend}"
         if self.replication is not None:
-            again += f" --backend {self.backend} --replication {self.replication}"
+            again += f" --replication {self.replication}"
         return again
 
 

@@ -130,6 +130,7 @@ def compare(
     backends: Sequence[str] = ("sim",),
     replications: int | None = None,
     precision: float | None = None,
+    at_least: int = REPLICATIONS,
     failed: Sequence[FailedCell] = (),
     jobs: int = 0,
     memory_bytes: int | None = None,
@@ -152,6 +153,7 @@ def compare(
         precision: In place of a number: until the 95 % intervals of rates, mean delays and mean
             completion times are within this share of their means (0.05 is 5 %), in each cell for
             itself; at most `MOST_REPLICATIONS`.
+        at_least: Replications before a precision is looked at.
         failed: Cells that were refused before, to be reported with the rest.
         jobs: Threads; 0 for one a core. Results do not depend on it.
         memory_bytes: What the runs may use together.
@@ -169,7 +171,7 @@ def compare(
         StatsError: The number or the precision makes no rule.
         Interrupted: It was stopped before every cell had one replication.
     """
-    rule = _rule(replications, precision)
+    rule = _rule(replications, precision, at_least)
     ensemble = None
     if rule.at_least > 1:
         ensemble = ensemble_for({each.label: each.experiment for each in cells})
@@ -217,7 +219,7 @@ def _rows(results: Mapping[Arm, Replicates], grid: Grid | None) -> tuple[Quantit
     return tuple(rows if grid is None else telling_rows(rows))
 
 
-def _rule(replications: int | None, precision: float | None) -> StoppingRule:
+def _rule(replications: int | None, precision: float | None, at_least: int) -> StoppingRule:
     if precision is None:
         n = REPLICATIONS if replications is None else replications
         return StoppingRule(at_least=n, at_most=n, batch=n)
@@ -228,8 +230,8 @@ def _rule(replications: int | None, precision: float | None) -> StoppingRule:
         allowed = "either --replications or --precision"
         raise SpecError("--precision", precision, allowed)
     return StoppingRule(
-        at_least=REPLICATIONS,
-        at_most=MOST_REPLICATIONS,
+        at_least=at_least,
+        at_most=max(at_least, MOST_REPLICATIONS),
         batch=REPLICATIONS,
         relative_half_width=precision,
     )

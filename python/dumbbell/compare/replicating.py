@@ -10,7 +10,14 @@ import numpy as np
 from dumbbell.backends import Cancellation, run_many
 from dumbbell.compare.cells import Cell, FailedCell
 from dumbbell.compare.ensemble import Ensemble
-from dumbbell.compare.executing import Executor, FailedTask, FinishedTask, Task, TellDone
+from dumbbell.compare.executing import (
+    Executor,
+    FailedTask,
+    FinishedTask,
+    ShareDone,
+    Task,
+    TellDone,
+)
 from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.rows import watched_rows
 from dumbbell.compare.summary import Floats, Summary
@@ -62,6 +69,16 @@ class Replicates:
         """A number of each replication, shape (n,); NaN where a run has none."""
         each = [summary.values.get(quantity, np.nan) for summary in self.summaries]
         return np.array(each, dtype=np.float64)
+
+
+def task_of(cell: Cell, replication: int, backend: str, ensemble: Ensemble | None) -> Task:
+    """A replication of a cell on a backend; of an ensemble a member of it."""
+    experiment = cell.experiment
+    if ensemble is None:
+        text = experiment.resolved_json()
+    else:
+        text = ensemble.member(experiment, replication).text
+    return Task(text, replication, backend, cell.label)
 
 
 @dataclass
@@ -193,21 +210,25 @@ class Replicating:
             arm.fail(error)
 
     def _task(self, arm: _Arm, replication: int) -> Task:
-        experiment = arm.cell.experiment
-        if self._ensemble is None:
-            text = experiment.resolved_json()
-        else:
-            text = self._ensemble.member(experiment, replication).text
-        return Task(text, replication, arm.arm.backend, arm.cell.label)
+        return task_of(arm.cell, replication, arm.arm.backend, self._ensemble)
 
     def _run(self, arms: Sequence[_Arm], begun: int, look: int) -> None:
         # Replication after replication, so that what was stopped has pairs.
         places = [(arm, replication) for replication in range(begun, look) for arm in arms]
         places.sort(key=lambda place: self._backends.index(place[0].arm.backend))
+        shares: list[ShareDone] = []
+        whole = 0
         for first in range(0, len(places), MOST_TASKS):
-            self._run_some(places[first : first + MOST_TASKS], look)
+            some = places[first : first + MOST_TASKS]
+            try:
+                self._run_some(some, look)
+                whole += len(some)
+            except ShareDone as share:
+                shares.append(share)
             if self._is_cancelled or self.interrupted:
                 return
+        if shares:
+            raise ShareDone.of_parts(shares, whole)
 
     def _run_some(self, places: Sequence[tuple[_Arm, int]], look: int) -> None:
         tasks = [self._task(arm, replication) for arm, replication in places]
@@ -217,7 +238,8 @@ class Replicating:
                 self._take(each, tasks[each.index], *places[each.index])
         except KeyboardInterrupt:
             self.interrupted = True
-        self._done += len(places)
+        finally:
+            self._done += len(places)
 
     def _take(
         self, each: FinishedTask | FailedTask, task: Task, arm: _Arm, replication: int

@@ -15,7 +15,7 @@ from dumbbell.compare.cells import Cell, FailedCell, cells_of
 from dumbbell.compare.comparison import REPLICATIONS, Comparison, compare
 from dumbbell.compare.ensemble import ensemble_for
 from dumbbell.compare.executing import Executor
-from dumbbell.compare.sweeps import has_sweep, sweep_of
+from dumbbell.compare.sweeps import has_sweep, sweep_of_document
 from dumbbell.errors import SpecError
 from dumbbell.spec import Setting
 from dumbbell.spec.claim_tables import CLAIM, Claims
@@ -48,6 +48,7 @@ class Asserted:
         cells: What has to be run for them.
         failed: Cells of its sweep that cannot be described.
         at_least: Replications of each cell, as its sweep says or by default.
+        precision: In place of that number, as its sweep says; None where it does not.
     """
 
     file: Path
@@ -56,11 +57,21 @@ class Asserted:
     cells: tuple[Cell, ...]
     failed: tuple[FailedCell, ...] = ()
     at_least: int = REPLICATIONS
+    precision: float | None = None
 
     @property
     def replications(self) -> int:
         """What the rules need, and `at_least`."""
-        return max([self.at_least, *(least_replications(each.claim.rule) for each in self.plans)])
+        return max(self.at_least, self._needed)
+
+    @property
+    def before_precision(self) -> int:
+        """Of each cell before a precision is looked at: what is usual, and what the rules need."""
+        return max(REPLICATIONS, self._needed)
+
+    @property
+    def _needed(self) -> int:
+        return max((least_replications(each.claim.rule) for each in self.plans), default=1)
 
 
 @dataclass(frozen=True)
@@ -101,20 +112,21 @@ def asserted(
     Raises:
         SpecError: The file or a claim is not allowed, or there is no claim.
     """
-    document, _ = load(file)
+    document, folder = load(file)
     if not document.get(CLAIM):
         allowed = "[[claim]] tables: what is claimed of the experiment (docs/claims-of-your-own.md)"
         raise SpecError(CLAIM, "nothing", allowed)
     tables = Claims.read({CLAIM: document[CLAIM]}).claim
-    swept = sweep_of(file, settings) if has_sweep(document) else None
-    if swept is None:
-        base, failed = cells_of([file], settings)
-    else:
+    swept = None
+    if has_sweep(document):
+        swept = sweep_of_document(document, folder, str(file), settings)
         base, failed = [*swept.cells], [*swept.refused]
+    else:
+        base, failed = cells_of([(file, document, folder)], settings)
     source = f"claimed in {file.name}"
     # Which cells there are decides whether an ensemble stands in for randomness, and that decides
     # the rule of a printed number.
-    places = Cells(file, base, failed, is_sweep=swept is not None)
+    places = Cells(document, folder, base, failed, is_sweep=swept is not None)
     Planning(places, None, source).plans(tables)
     ensemble = None
     if replications != 1:
@@ -122,7 +134,8 @@ def asserted(
     plans = Planning(places, ensemble, source).plans(tables)
     cells = places.used or tuple(base[:1])
     at_least = (swept.replications if swept is not None else None) or REPLICATIONS
-    return Asserted(file, tuple(settings), tuple(plans), cells, tuple(failed), at_least)
+    precision = None if swept is None else swept.precision
+    return Asserted(file, tuple(settings), tuple(plans), cells, tuple(failed), at_least, precision)
 
 
 def check(
@@ -143,8 +156,8 @@ def check(
     Args:
         claims: Of `asserted`.
         backends: Where; every claim is judged on each of them.
-        replications: Of each cell; as many as the rules need when None.
-        precision: As `compare` has it, in place of a number.
+        replications: Of each cell; what the file says, or as many as the rules need, when None.
+        precision: As `compare` has it, in place of a number; the rules get as many as they need.
         jobs: Threads; 0 for one a core.
         memory_bytes: What the runs may use together.
         executor: Who does them.
@@ -158,12 +171,14 @@ def check(
         Interrupted: It was stopped before there was anything.
     """
     if replications is None and precision is None:
-        replications = claims.replications
+        precision = claims.precision
+        replications = None if precision is not None else claims.replications
     found = compare(
         claims.cells,
         backends=backends,
         replications=replications,
         precision=precision,
+        at_least=claims.before_precision,
         failed=claims.failed,
         jobs=jobs,
         memory_bytes=memory_bytes,

@@ -16,7 +16,6 @@ from dumbbell.errors import SpecError
 from dumbbell.spec import Experiment, Setting, settings_applied
 from dumbbell.spec.questions import parted
 from dumbbell.spec.refusal import joined, nearest
-from dumbbell.spec.toml_file import load
 
 MOST_POINTS = 10_000
 
@@ -30,14 +29,23 @@ class Cells:
 
     def __init__(
         self,
-        file: Path,
+        document: Mapping[str, Any],
+        folder: Path,
         base: Sequence[Cell],
         failed: Sequence[FailedCell] = (),
         *,
         is_sweep: bool = False,
     ) -> None:
-        """Of what a file describes, as `cells_of` or `sweep_of` gives it."""
-        document, self._folder = load(file)
+        """Of what a file describes, as `cells_of` or `sweep_of_document` gives it.
+
+        Args:
+            document: What stands in it.
+            folder: From which paths in it start.
+            base: Its cells.
+            failed: Those that cannot be described.
+            is_sweep: Whether it has a sweep.
+        """
+        self._folder = folder
         self._document = parted(document)[0]
         self._base = list(base)
         self._failed = list(failed)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import MappingProxyType
 
 from dumbbell.backends import Cancellation
@@ -65,6 +66,17 @@ class ShareDone(DumbbellError):  # noqa: N818 - an end, not an error
         self.failed = tuple(failed)
         self.exit_code = EXIT_CONTRADICTED_OR_FAILED if failed else EXIT_DONE
         super().__init__(f"shard {shard}: {done} runs done; {there} of all {of} are in the store")
+
+    @classmethod
+    def of_parts(cls, parts: Sequence[ShareDone], whole: int) -> ShareDone:
+        """Of tasks that were done part by part, with how many are in parts that are all there."""
+        return cls(
+            parts[0].shard,
+            sum(each.done for each in parts),
+            whole + sum(each.there for each in parts),
+            whole + sum(each.of for each in parts),
+            [one for each in parts for one in each.failed],
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +168,26 @@ class Stored:
         self._layouts = Layouts()
         self._identities = Identities()
 
+    @property
+    def place(self) -> Path:
+        """Folder of the store."""
+        return self._store.folder
+
     def check(self, task: Task) -> None:
         """See `Executor`."""
         self._executor.check(task)
+
+    def there(self, tasks: Iterable[Task]) -> Iterator[bool]:
+        """Of each task, in their order, whether `run` would take it from the store.
+
+        Raises:
+            StoreError: The store cannot be read.
+        """
+        with self._store.reader() as reader:
+            for task in tasks:
+                key, _ = self._identities.of(task)
+                needs_tables = self._shows_tables(task) or self._must_keep_tables(task)
+                yield key in reader and not (needs_tables and reader.kept_tables(key) is None)
 
     def run(
         self,
@@ -208,14 +237,19 @@ class Stored:
         if numbers is None:
             return None
         run = None
-        wants_run = task.replication < self._tables_below
-        if wants_run or (self._keep_tables and not asks_for_capture(task.description)):
+        if self._shows_tables(task) or self._must_keep_tables(task):
             kept = reader.kept_tables(key)
             if kept is None:
                 return None
-            if wants_run:
+            if self._shows_tables(task):
                 run = run_from(reader, kept, task, key)
         return FinishedTask(index, summary_from(numbers), run=run)
+
+    def _shows_tables(self, task: Task) -> bool:
+        return task.replication < self._tables_below
+
+    def _must_keep_tables(self, task: Task) -> bool:
+        return self._keep_tables and not asks_for_capture(task.description)
 
     def _done(
         self,
@@ -292,11 +326,13 @@ class Stored:
         names = {self._cell(task).experiment for task in work.tasks}
         with self._store.reader() as reader:
             there = [each for each in reader.listed() if each.cell.experiment in names]
-        versions = {each.version for each in there}
+        backends = {task.backend for task in work.tasks}
+        # What a backend runs is part of its version: another one's says nothing.
+        versions = {each.version for each in there if each.backend in backends}
         reason = "nothing of this name is there"
         if there:
             reason = f"{len(there)} runs of this name are there, of other values or backends"
-            if not versions & {version for _, version in work.identities}:
+            if versions and not versions & {version for _, version in work.identities}:
                 reason = f"{len(there)} runs of this name are there, of another version of dumbbell"
         allowed = "the same command as the one that was stopped, or without --resume"
         return StoreError("--resume", self._store.folder, allowed, reason=reason)
