@@ -17,9 +17,19 @@ from dask_processes import NO_DUMBBELL, OTHER_MODULE, Cluster, cluster, kill
 from executing_tasks import by_place, done, endless, line, tasks
 
 from dumbbell.compare import Cell, compare
-from dumbbell.compare.executing import FailedTask, Threads, on_dask_worker
+from dumbbell.compare.executing import (
+    FailedTask,
+    FinishedTask,
+    Stored,
+    Threads,
+    on_dask_worker,
+    tables_on_wire,
+)
 from dumbbell.compare.executing.dask import ClusterError, Dask, WorkerRefusedError
+from dumbbell.compare.executing.stored import kept_run
+from dumbbell.compare.executing.wire import Receiver, Sender
 from dumbbell.errors import MissingExtraError, RunError, SpecError
+from dumbbell.store import Store
 
 ENDS_S = 60.0
 """A second is promised; a loaded machine may take longer, a hang takes minutes."""
@@ -67,7 +77,9 @@ def test_a_task_that_fails_costs_no_other(two: Cluster) -> None:
         executor.check(wanted[4])
         found = done(executor, wanted)
     assert "200 MB of free memory" in found.pop(4)
-    assert list(dict(sorted(found.items())).values()) == list(done(Threads(2), tasks(6)).values())
+    # In order of their places: which ends first is an accident.
+    expected = done(Threads(2), tasks(6))
+    assert [found[place] for place in sorted(found)] == [expected[n] for n in range(6)]
 
 
 def test_what_a_killed_worker_had_is_done_by_another(tmp_path: Path) -> None:
@@ -253,6 +265,52 @@ def _of_dask() -> set[int]:
         except OSError:
             continue
     return found
+
+
+def test_tables_come_back_where_they_are_asked_for(two: Cluster, tmp_path: Path) -> None:
+    wanted = tasks(3)
+    with Dask(two.address, with_tables=True) as executor:
+        found = {each.index: each for each in executor.run(wanted)}
+        stored = Stored(executor, Store(tmp_path), keep_tables=True)
+        assert len(list(stored.run(wanted))) == 3
+        assert all(stored.there(wanted))
+    for each in Threads().run(wanted):
+        there = found[each.index]
+        assert isinstance(each, FinishedTask) and isinstance(there, FinishedTask)
+        assert each.run is not None and there.run is not None
+        kept = kept_run(Store(tmp_path), wanted[each.index])
+        assert kept is not None
+        for run in (there.run, kept):
+            assert (run.spec, run.meta) == (each.run.spec, each.run.meta)
+            assert run.tables.keys() == each.run.tables.keys()
+            for name, columns in each.run.tables.items():
+                for column, values in columns.items():
+                    other = run.tables[name][column]
+                    assert (other.dtype, other.tobytes()) == (values.dtype, values.tobytes())
+
+
+def test_tables_that_are_not_sent_back_are_no_kept_tables(two: Cluster, tmp_path: Path) -> None:
+    with Dask(two.address) as executor:
+        stored = Stored(executor, Store(tmp_path), keep_tables=True)
+        with pytest.raises(SpecError, match="gives tables back"):
+            list(stored.run(tasks(1)))
+
+
+def test_tables_that_are_too_large_or_none_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    (task,) = tasks(1)
+    (each,) = Threads().run([task])
+    assert isinstance(each, FinishedTask) and each.run is not None
+    message: Any = json.loads(json.dumps(Sender().message(each)))
+    queues = message["run"]["tables"]["queues"]
+    for name, wrong in (("queue", "!"), ("queue", "AAAA"), ("queue", queues["sojourn_mean_s"])):
+        broken = {**message["run"], "tables": {"queues": {**queues, name: wrong}}}
+        with pytest.raises(RunError, match="tables that are none"):
+            Receiver().outcome({**message, "run": broken}, [task])
+    with pytest.raises(RunError, match="tables that are none"):
+        Receiver().outcome({**message, "run": {**broken, "tables": {"quues": {}}}}, [task])
+    monkeypatch.setattr(tables_on_wire, "LARGEST_BYTES", 1000)
+    failed = Receiver().outcome(Sender().message(each))
+    assert isinstance(failed, FailedTask) and "leave --keep-tables" in str(failed.error)
 
 
 def test_outcomes_are_plain(two: Cluster) -> None:

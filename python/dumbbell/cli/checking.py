@@ -227,7 +227,12 @@ def _run(claims: Asserted, asked: CheckAsked, may_use_bytes: int | None) -> Chec
     keep = _kept_runs(asked)
     # Whoever waits for a scheduler to answer is stopped at once.
     with (
-        executor_for(asked.cluster, asked.jobs, may_use_bytes) as executor,
+        executor_for(
+            asked.cluster,
+            asked.jobs,
+            may_use_bytes,
+            with_tables=asked.storing.keep_tables,
+        ) as executor,
         stopped_by_ctrl_c() as stop,
         shown_progress() as show,
     ):

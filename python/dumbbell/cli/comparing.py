@@ -104,7 +104,12 @@ def _compared(planned: Planned, asked: Asked, may_use_bytes: int | None) -> Comp
     keep = kept_runs(asked, planned)
     # Whoever waits for a scheduler to answer is stopped at once.
     with (
-        executor_for(asked.cluster, asked.jobs, may_use_bytes) as executor,
+        executor_for(
+            asked.cluster,
+            asked.jobs,
+            may_use_bytes,
+            with_tables=asked.storing.keep_tables,
+        ) as executor,
         stopped_by_ctrl_c() as stop,
         shown_progress() as show,
     ):

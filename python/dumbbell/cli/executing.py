@@ -10,13 +10,16 @@ from dumbbell.errors import SpecError
 
 
 @contextlib.contextmanager
-def executor_for(cluster: str | None, jobs: int, may_use_bytes: int | None) -> Iterator[Executor]:
+def executor_for(
+    cluster: str | None, jobs: int, may_use_bytes: int | None, *, with_tables: bool = False
+) -> Iterator[Executor]:
     """The executor that was asked for, for as long as the context lasts.
 
     Args:
         cluster: Address of a Dask scheduler or ``local``; None for this process.
         jobs: Threads, or processes of ``local``; 0 for one a core.
         may_use_bytes: What the runs may use together; on somebody's cluster, each.
+        with_tables: Whether tables come back from a cluster, to be kept here.
 
     Raises:
         MissingExtraError: Dask is asked for and not installed.
@@ -29,5 +32,5 @@ def executor_for(cluster: str | None, jobs: int, may_use_bytes: int | None) -> I
 
     if jobs and cluster != LOCAL:
         raise SpecError("--jobs", jobs, "without --cluster ADDRESS: its workers say how many")
-    with Dask(cluster, jobs=jobs, memory_bytes=may_use_bytes) as executor:
+    with Dask(cluster, jobs=jobs, memory_bytes=may_use_bytes, with_tables=with_tables) as executor:
         yield executor

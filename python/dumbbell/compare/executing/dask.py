@@ -18,7 +18,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from dumbbell.backends import Cancellation, get_backend
@@ -65,6 +65,7 @@ class Dask:
         *,
         jobs: int = 0,
         memory_bytes: int | None = None,
+        with_tables: bool = False,
         patience_s: float = PATIENCE_S,
     ) -> None:
         """Set it up; nothing is connected yet.
@@ -75,6 +76,8 @@ class Dask:
             jobs: Of `LOCAL`, processes; 0 for one a core.
             memory_bytes: Of `LOCAL`, what all runs may use together; else what one run may.
                 None for what Dask lets a worker have.
+            with_tables: Whether the tables of runs come back, as `FinishedTask.run`; captures do
+                not.
             patience_s: How long to wait where there is no worker.
 
         Raises:
@@ -87,6 +90,7 @@ class Dask:
         self._address = address
         self._processes = usable_threads(jobs)
         self._memory_bytes = memory_bytes
+        self._with_tables = with_tables
         self._patience_s = patience_s
         self._open = contextlib.ExitStack()
         self._client: Client | None = None
@@ -136,7 +140,8 @@ class Dask:
         """
         if self._client is None:
             raise DumbbellError("Dask(...) is used in a with statement: with Dask(...) as executor")
-        sending = _Sending(self._client, tasks, self._memory_of_a_run())
+        asked = {"memory_bytes": self._memory_of_a_run(), "with_tables": self._with_tables}
+        sending = _Sending(self._client, tasks, asked)
         workers = _Workers(self._client, self._patience_s)
         try:
             while not sending.is_done:
@@ -287,12 +292,12 @@ class _Batch:
 class _Sending:
     """Tasks as batches on their way."""
 
-    def __init__(self, client: Client, tasks: Sequence[Task], memory_bytes: int | None) -> None:
+    def __init__(self, client: Client, tasks: Sequence[Task], asked: Mapping[str, Any]) -> None:
         from dumbbell.compare.executing.on_dask_worker import own_identity
 
         self._client = client
         self._tasks = tasks
-        self._head = {"identity": asdict(own_identity()), "memory_bytes": memory_bytes}
+        self._head = {"identity": asdict(own_identity()), **asked}
         self._waiting = deque(range(len(tasks)))
         self._suspects: deque[int] = deque()
         self._tried = ""
@@ -392,14 +397,15 @@ class _Sending:
         del self._in_flight[str(batch.future.key)]
         self._size.took(len(batch.indices), said["took_s"])
         receiver = Receiver()
-        found = [receiver.outcome(message) for message in said["outcomes"]]
+        own = [self._tasks[index] for index in batch.indices]
+        found = [receiver.outcome(message, own) for message in said["outcomes"]]
         for outcome in found:
             self.ended += 1
             index = batch.indices[outcome.index]
             if isinstance(outcome, FailedTask):
                 yield FailedTask(index, outcome.error)
             else:
-                yield FinishedTask(index, outcome.summary, outcome.digest)
+                yield replace(outcome, index=index)
 
     def _failed(self, batch: _Batch) -> Iterator[FailedTask]:
         from distributed.scheduler import KilledWorker

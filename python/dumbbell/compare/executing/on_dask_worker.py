@@ -49,7 +49,8 @@ def do_batch(text: str) -> str:
     """Do a batch of tasks on the worker's thread that this is called on.
 
     Args:
-        text: JSON: tasks, the identity that is asked for and how much memory a task may use.
+        text: JSON: tasks, the identity that is asked for, how much memory a task may use, and
+            whether tables are to come back.
 
     Returns:
         JSON: outcomes and the time they took in seconds; or, where the identity is another,
@@ -65,6 +66,7 @@ def do_batch(text: str) -> str:
     done = outcomes(
         tasks_from_json(asked),
         memory_bytes=asked["memory_bytes"] or _memory_bytes(worker),
+        with_tables=asked["with_tables"],
         cancel=_Released(worker),
     )
     messages: list[Any] = [sender.message(each) for each in done]

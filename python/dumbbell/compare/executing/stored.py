@@ -23,7 +23,7 @@ from dumbbell.compare.executing.executor import (
 from dumbbell.compare.executing.identity import Identities
 from dumbbell.compare.executing.kept import Layouts, summary_from
 from dumbbell.compare.summary import Summary
-from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE, DumbbellError
+from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE, DumbbellError, SpecError
 from dumbbell.spec import Experiment, Setting
 from dumbbell.store import (
     CellName,
@@ -285,7 +285,10 @@ class Stored:
         task, version = work.tasks[places[0]], work.identities[places[0]][1]
         numbers = self._layouts.numbers(each.summary)
         content = Content(key, task.backend, task.replication, version, numbers)
-        if self._keep_tables:
+        if self._must_keep_tables(task):
+            if each.run is None:
+                allowed = "an executor that gives tables back: Threads, or Dask with_tables"
+                raise SpecError("keep_tables", type(self._executor).__name__, allowed)
             content = replace(content, run=_tables(each.run))
         writer.add(content, *(self._cell(work.tasks[index]) for index in places))
 

@@ -6,12 +6,13 @@ to the last bit (Python prints a float so that it reads back the same).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from dumbbell.compare.executing.executor import FailedTask, FinishedTask, Task
+from dumbbell.compare.executing.tables_on_wire import run_as_json, run_from_json
 from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.summary import Summary, shared
 from dumbbell.errors import DumbbellError, FailureKind, RunError, SpecError
@@ -51,18 +52,24 @@ class Sender:
         self._said: dict[tuple[Any, ...], int] = {}
 
     def message(self, outcome: FinishedTask | FailedTask) -> Json:
-        """An outcome without its tables."""
+        """An outcome; where its tables cannot be sent it is one that failed."""
         if isinstance(outcome, FailedTask):
             return {"index": outcome.index, "error": _error_as_json(outcome.error)}
+        try:
+            run = None if outcome.run is None else run_as_json(outcome.run)
+        except RunError as error:
+            return {"index": outcome.index, "error": _error_as_json(error)}
         summary = outcome.summary
         groups = {name: list(members) for name, members in summary.groups.items()}
         key = (summary.quantities, tuple((name, *members) for name, members in groups.items()))
-        message = {
+        message: dict[str, Any] = {
             "index": outcome.index,
             "of": self._said.get(key, len(self._said)),
             "numbers": summary.numbers.tolist(),
             "digest": outcome.digest,
         }
+        if run is not None:
+            message["run"] = run
         if key not in self._said:
             self._said[key] = len(self._said)
             message["paths"] = [each.path for each in summary.quantities]
@@ -77,8 +84,12 @@ class Receiver:
         """Begin a stream."""
         self._said: list[tuple[tuple[Quantity, ...], Mapping[str, tuple[str, ...]]]] = []
 
-    def outcome(self, message: Json) -> FinishedTask | FailedTask:
-        """The outcome of a message."""
+    def outcome(self, message: Json, tasks: Sequence[Task] = ()) -> FinishedTask | FailedTask:
+        """The outcome of a message; where it may have tables, of one of these tasks.
+
+        Raises:
+            RunError: It has tables that are none.
+        """
         if "error" in message:
             return FailedTask(message["index"], _error_from_json(message["error"]))
         if "paths" in message:
@@ -87,9 +98,9 @@ class Receiver:
             self._said.append(shared(quantities, members))
         quantities, groups = self._said[message["of"]]
         numbers = np.array(message["numbers"], dtype=np.float64)
-        return FinishedTask(
-            message["index"], Summary(quantities, numbers, groups), message["digest"]
-        )
+        index = message["index"]
+        run = run_from_json(message["run"], tasks[index]) if "run" in message else None
+        return FinishedTask(index, Summary(quantities, numbers, groups), message["digest"], run)
 
 
 def _error_as_json(error: DumbbellError) -> Json:

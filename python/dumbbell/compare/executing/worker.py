@@ -15,6 +15,7 @@ def outcomes(
     tasks: Sequence[Task],
     *,
     memory_bytes: int | None = None,
+    with_tables: bool = False,
     cancel: Cancellation | None = None,
     on_progress: TellDone | None = None,
 ) -> Iterator[FinishedTask | FailedTask]:
@@ -23,11 +24,12 @@ def outcomes(
     Args:
         tasks: What to do.
         memory_bytes: What each may use; None for what the machine leaves.
+        with_tables: Whether outcomes have their tables.
         cancel: Set it to stop within a second.
         on_progress: Told a few times a second.
 
     Yields:
-        Outcomes without tables, each with its place among the tasks. Whatever goes wrong is a
+        Outcomes, each with its place among the tasks. Whatever goes wrong is a
         `FailedTask`: who waits for a worker on another machine sees no traceback.
     """
     left = dict(enumerate(tasks))
@@ -35,7 +37,7 @@ def outcomes(
     try:
         for outcome in here.run(tasks, cancel=cancel, on_progress=on_progress):
             del left[outcome.index]
-            yield _without_tables(outcome)
+            yield outcome if with_tables else _without_tables(outcome)
     except Exception as error:
         if len(tasks) == 1:
             if left:
@@ -43,7 +45,10 @@ def outcomes(
             return
         # Which one it was is not known.
         for index, task in left.items():
-            for outcome in outcomes([task], memory_bytes=memory_bytes, cancel=cancel):
+            alone = outcomes(
+                [task], memory_bytes=memory_bytes, with_tables=with_tables, cancel=cancel
+            )
+            for outcome in alone:
                 yield replace(outcome, index=index)
 
 
