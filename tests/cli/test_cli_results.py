@@ -14,6 +14,7 @@ import pytest
 from test_cli_compare import LINE, QDISC
 from test_cli_full_disk import can_mount
 
+from dumbbell.compare.words import with_reach
 from dumbbell.errors import EXIT_BAD_INPUT, EXIT_NO_ROOM
 
 pytestmark = pytest.mark.programs
@@ -104,7 +105,11 @@ def test_a_quantity_is_set_against_a_setting(stored: Dumbbell, line: str) -> Non
         assert {key: found[key] for key in ("value", "low", "high", "n")} == {
             key: number[key] for key in ("value", "low", "high", "n")
         }
-    assert "call: round trip, mean ms" in stored(*asked)[1]
+    shown = stored(*asked)[1]
+    assert "call: round trip, mean ms" in shown and "±: 95 % interval of the mean" in shown
+    # As a comparison has it: so many digits that the interval can be read.
+    (text,) = [each for each in shown.splitlines() if each.split()[:1] == ["pie"]]
+    assert with_reach(pie["value"], pie["high"] - pie["value"]) in text
     for wrong, said in (
         (("results", "pivot", "probe[cal].mean_rtt_ms", "--by", QDISC), f"did you mean '{MEAN}'?"),
         (("results", "pivot", MEAN, "--by", "links"), "one of duration"),

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 from test_compare_sweeps import CALL, CROSSED, DELAY, QDISC, sweep
 
-from dumbbell.compare import Comparison
+from dumbbell.compare import Comparison, sweep_charts
+from dumbbell.compare.axes import Axis
 from dumbbell.compare.page import comparison_report
 from dumbbell.compare.sweep_figures import figures_of_sweep
 from dumbbell.errors import SpecError
@@ -134,3 +135,31 @@ def test_the_page_has_a_row_for_each_cell_and_names_what_failed(found: Compariso
     assert any("nothing, 5 ms failed" in note for note in report.notes)
     assert report.tables["runs"].height == 12  # type: ignore[union-attr]
     assert "in place of pfifo limit 200" in report.summary
+
+
+def test_labels_of_axes_and_legends_are_plain_numbers() -> None:
+    """A scale that chooses the digits itself writes 20 as 2e+1, and 12.9 as 13."""
+    import vl_convert
+
+    delays, rates = Axis.of(DELAY, ["1ms", "2ms"]), Axis.of("rate", [1.5, 12.92])
+    frame = pl.DataFrame(
+        {
+            "x": [1.0, 2.0, 1.0, 2.0],
+            "y": [1.5, 1.5, 12.92, 12.92],
+            "shown": [3.0, 20.0, 41.0, 62.0],
+            "shown_low": [3.0, 20.0, 41.0, 62.0],
+            "shown_high": [3.0, 20.0, 41.0, 62.0],
+            "cell": ["a", "b", "c", "d"],
+        }
+    )
+    heat = sweep_charts.heat_map(
+        frame, x=delays, y=rates, shown=sweep_charts.Measure("round trip", is_log=False), panels=()
+    )
+    drawn = vl_convert.vegalite_to_svg(heat.to_dict())
+    assert ">20</text>" in drawn and "e+" not in drawn
+    points = frame.rename({"y": "x", "x": "y"}).with_columns(y_low="y", y_high="y")
+    lines = sweep_charts.lines(
+        points, x=rates, y=sweep_charts.Measure("y", is_log=False), colour=None, panels=()
+    )
+    drawn = vl_convert.vegalite_to_svg(lines.to_dict())
+    assert ">12.92</text>" in drawn

@@ -199,33 +199,31 @@ def _print_groups(groups: Sequence[Group], store: Store) -> None:
 
 
 def _print_pivot(rows: Sequence[PivotRow], quantity: Quantity, by: Sequence[str]) -> None:
+    from dumbbell.cli.comparing import measured_text
     from dumbbell.cli.tables import print_table
     from dumbbell.compare.judging import Basis
-    from dumbbell.compare.words import digits
 
-    unit, factor = quantity.measure.shown_unit
+    unit, _ = quantity.measure.shown_unit
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     for path in (*by, "backend"):
         table.add_column(Text(path), no_wrap=True)
     named = f"{quantity.words}{f' {unit}' if unit else ''}"
-    for head in (named, "from", "to", "runs"):
+    for head in (named, "runs"):
         table.add_column(Text(head), justify="right", no_wrap=True)
     for row in rows:
-        number = row.measured
-        value = "-" if number.basis is Basis.UNDEFINED else digits(factor * number.value)
-        ends = [
-            digits(factor * each) if number.has_ends else "" for each in (number.low, number.high)
-        ]
-        table.add_row(
-            *(Text(each) for each in (*row.values, row.backend, value, *ends, str(number.n)))
-        )
+        value, n = measured_text(quantity, row.measured), str(row.measured.n)
+        table.add_row(*(Text(each) for each in (*row.values, row.backend, value, n)))
     console = _console()
     print_table(table, console)
-    ensembles = any(row.is_ensemble for row in rows)
-    legend = "from, to: 95 % interval of the mean"
-    if ensembles:
-        legend += "; of an ensemble, its least and greatest"
-    console.print(Text(legend, style="dim"), soft_wrap=True)
+    legends = {
+        Basis.MEAN: "±: 95 % interval of the mean",
+        Basis.GEOMETRIC: "±%: 95 % interval of the geometric mean, as values are skewed",
+        Basis.SPREAD: "in brackets: the least and the greatest of an ensemble",
+    }
+    bases = {row.measured.basis for row in rows}
+    told = "; ".join(words for basis, words in legends.items() if basis in bases)
+    if told:
+        console.print(Text(told, style="dim"), soft_wrap=True)
 
 
 def _group_json(group: Group) -> dict[str, object]:

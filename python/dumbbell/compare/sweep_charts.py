@@ -22,6 +22,8 @@ MOST_LABELS = 12
 _LOG = alt.Scale(type="log", padding=10, nice=False)
 _MARKS = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 _GAP = 24
+NUMBERS: Final = ",.6~g"
+"""Of labels, in d3's words. Without its digits a scale chooses them by its step: 20 as "2e+1"."""
 _SEQUENTIAL: Final = "viridis"
 """Even in lightness, and told apart by people with any colour vision (Smith and van der Walt)."""
 
@@ -162,7 +164,7 @@ def heat_map(
         "shown:Q",
         title=shown.title,
         scale=scale,
-        legend=alt.Legend(gradientLength=260, format="~g", titleLimit=400),
+        legend=alt.Legend(gradientLength=260, format=NUMBERS, titleLimit=400),
     )
     with_text = frame.with_columns(
         pl.Series("text", [digits(each) for each in values]),
@@ -250,7 +252,7 @@ def _over(x: Axis) -> alt.X:
     scale = _LOG if x.is_log else alt.Scale(zero=False, padding=10, nice=False)
     if len(numbers) > MOST_LABELS:
         return alt.X("x:Q", title=x.title, scale=scale)
-    return alt.X("x:Q", title=x.title, scale=scale, axis=alt.Axis(values=numbers, format=",~g"))
+    return alt.X("x:Q", title=x.title, scale=scale, axis=alt.Axis(values=numbers, format=NUMBERS))
 
 
 def _ordered(axis: Axis) -> list[Any]:

@@ -572,7 +572,7 @@ def _scale(x: np.ndarray[Any, Any], log: bool) -> dict[str, Any]:
     return {
         # Without "nice" the padding is all the room there is: 2 to 16 does not begin at 1.
         "scale": alt.Scale(type="log", base=2, padding=_ROOM, nice=False),
-        "axis": alt.Axis(values=ticks, format=",~g"),
+        "axis": alt.Axis(values=ticks, format=",.6~g"),
     }
 
 
