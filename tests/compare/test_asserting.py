@@ -379,6 +379,20 @@ def test_what_a_failed_cell_would_have_told_is_not_testable(tmp_path: Path) -> N
             "claim[0].where: duration",
             None,
         ),
+        *(
+            (
+                f'kind = "ordering"\nquantity = "probe[call].mean_rtt_ms"\nabove = {wrong}',
+                "claim[0].above",
+                None,
+            )
+            for wrong in ("nan", "-inf", "1" + 400 * "0", "true")
+        ),
+        (
+            'kind = "ordering"\nquantity = "probe[call].mean_rtt_ms"\nabove = "1ms"\n'
+            "where = { seed = [] }",
+            "claim[0].where.seed",
+            None,
+        ),
         (
             'kind = "equals"\nquantity = "network.mean_completion_time_s"\nvalue = "1s"\n'
             'margin = "1s"',

@@ -111,6 +111,11 @@ def test_the_command_line_overrides_and_adds() -> None:
          f'"{DELAY}" = ["1ms", "2ms"]', f"20000 cells.*at most {MOST_CELLS} cells"),
         (f'[sweep]\nquantities = ["probe[cal].rtt_p95_ms"]\n"{DELAY}" = ["5ms"]',
          r"sweep.quantities\[0\]: .*did you mean 'probe\[call\].rtt_p95_ms'"),
+        ('[sweep]\n"" = [1, 2]', "a path such as"),
+        ("[sweep]\nreplications = 0", "sweep.replications: '0'.* at least 1"),
+        (f'[sweep]\n"{DELAY}" = []', "a list of at least 1"),
+        (f'[sweep]\n"{DELAY}" = {{ from = nan, to = 3, steps = 3 }}',
+         r"delay.from: 'nan'.*; a finite number"),
         (f'[sweep]\ncompare = "qdsc"\n"{QDISC}" = ["pie"]', "sweep.compare.*did you mean 'qdisc'"),
     ],
 )  # fmt: skip

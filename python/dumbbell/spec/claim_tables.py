@@ -22,6 +22,8 @@ CLAIM = "claim"
 MOST_CLAIMS = 1000
 SIDES = ("equals", "at least", "at most")
 LAWS = ("normal", "log-normal", "any")
+_LARGEST = 1e300
+"""Of a number; neither infinite nor one that a float cannot hold is below it."""
 ORIGINS = ("theory", "published", "elsewhere")
 
 
@@ -39,9 +41,12 @@ def _word(value: object, words: Sequence[str]) -> str:
 
 def _amount(value: object) -> str | float:
     """Text with its unit, or a number; which of them, the quantity says."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
+    if isinstance(value, str):
+        return value
+    # Of what is no number nothing is below anything.
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < _LARGEST:
         raise Refused(value, 'a value in the unit of the quantity, such as "20ms", or a number')
-    return value if isinstance(value, str) else float(value)
+    return float(value)
 
 
 def _level(value: object) -> float:
@@ -53,6 +58,9 @@ def _level(value: object) -> float:
 def _settings(value: object) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise Refused(value, 'values by their paths, such as { "links[a->b].qdisc" = "pie" }')
+    for path, each in value.items():
+        if each == []:
+            raise Refused(each, "at least one value", path=path)
     return dict(value)
 
 

@@ -22,15 +22,34 @@ _short.maxstring = _short.maxother = _short.maxlong = _LONGEST_VALUE
 _short.maxlevel = 2
 
 _ALLOWED = {
-    "model_type": "a table, such as { key = value }",
-    "model_attributes_type": "a table, such as { key = value }",
+    "model_type": "a table, such as {{ key = value }}",
+    "model_attributes_type": "a table, such as {{ key = value }}",
     "list_type": "a list, such as [a, b]",
     "is_instance_of": "a list, such as [a, b]",
     "sequence_str": "a list, such as [a, b]",
     "union_tag_not_found": "a table with a key {discriminator}",
     "union_tag_invalid": "one of {expected_tags}",
     "extra_forbidden": "no such key",
+    "greater_than": "a number above {gt}",
+    "greater_than_equal": "a number of at least {ge}",
+    "less_than": "a number below {lt}",
+    "less_than_equal": "a number of at most {le}",
+    "finite_number": "a finite number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_parsing_size": "a whole number",
+    "int_from_float": "a whole number",
+    "string_type": "text",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "too_short": "a list of at least {min_length}",
+    "too_long": "a list of at most {max_length}",
+    "string_too_short": "text of at least {min_length} characters",
+    "string_too_long": "text of at most {max_length} characters",
 }
+"""What pydantic's kinds of errors allow; in braces what it says of them."""
 
 
 class Refused(ValueError):  # noqa: N818  pydantic collects it; people see a SpecError
@@ -112,11 +131,11 @@ def to_spec_error(error: ValidationError, data: object) -> SpecError:
         return SpecError(where, cause.value, cause.allowed, cause.hint, cause.reason)
     if first["type"] == "missing":
         return SpecError(path, "nothing", "this key is required")
-    allowed = _ALLOWED.get(first["type"], first["msg"])
+    known = _ALLOWED.get(first["type"])
+    allowed = first["msg"] if known is None else known.format(**context)
     hint = None
     if first["type"].startswith("union_tag"):
         path = joined(path, "kind")
-        allowed = allowed.format(**context)
         tags = str(context.get("expected_tags", "")).replace("'", "").split(", ")
         hint = nearest(context.get("tag"), tags)
         return SpecError(path, shown(context.get("tag", "nothing")), allowed, hint)
@@ -132,10 +151,16 @@ def raise_spec_error(error: ValidationError, data: object) -> NoReturn:
 
 
 def _path_of(location: Sequence[int | str], data: object) -> str:
-    """Pydantic's location as a path; the tag it adds for a table with a ``kind`` is left out."""
+    """Pydantic's location as a path.
+
+    Tags are left out that it adds: for a table with a ``kind``, and for the member of a union, as
+    in ``from.int``, behind a value that has no parts.
+    """
     path = ""
     current = data
     for step in location:
+        if isinstance(current, str | int | float):
+            break
         if isinstance(step, str) and step == _get(current, "kind") and _get(current, step) is None:
             continue
         path = joined(path, f"[{step}]" if isinstance(step, int) else step)

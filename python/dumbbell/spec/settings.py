@@ -125,7 +125,7 @@ def _steps(path: str) -> list[str | _Place]:
             break
         end = match.end()
         steps.append(match["key"] or _Place(match["place"]))
-    if end != len(path) or not isinstance(steps[0], str):
+    if end != len(path) or not steps or not isinstance(steps[0], str):
         raise SpecError("--set", shown(path), f"a path such as {_EXAMPLES}")
     return steps
 
