@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,33 +81,44 @@ def run_asked(asked: Asked, console: Console) -> int:
     compares = is_comparison(asked, settings, documents)
     asked.storing.check(is_comparison=compares)
     if compares:
-        from dumbbell.cli.comparing import compare_files
-        from dumbbell.compare.executing import ShareDone
+        return _compare(asked, planned_of(asked, settings, documents), may_use_bytes, console)
+    return _run_one(asked, settings, documents[0], may_use_bytes, console)
 
-        _refuse_of_single_runs(asked)
-        planned = planned_of(asked, settings, documents)
-        if asked.dry_run:
-            from dumbbell.cli.comparing import kept_runs
 
-            below = kept_runs(asked, planned)
-            return _dry_run(asked, planned, below, may_use_bytes, console)
-        try:
-            return compare_files(asked, planned, may_use_bytes, console)
-        except ShareDone as share:
-            return say_share(share, console)
+def _compare(asked: Asked, planned: Planned, may_use_bytes: int | None, console: Console) -> int:
+    from dumbbell.cli.comparing import compare_files, kept_runs
+    from dumbbell.compare.executing import ShareDone
+
+    if asked.replication is not None:
+        allowed = "a single run; of a comparison --replications says how many there are"
+        raise SpecError("--replication", asked.replication, allowed)
+    if asked.dry_run:
+        return _dry_run(asked, planned, kept_runs(asked, planned), may_use_bytes, console)
+    try:
+        return compare_files(asked, planned, may_use_bytes, console)
+    except ShareDone as share:
+        return say_share(share, console)
+
+
+def _run_one(
+    asked: Asked,
+    settings: Sequence[Setting],
+    document: Document,
+    may_use_bytes: int | None,
+    console: Console,
+) -> int:
     if asked.cluster is not None:
         allowed = "a comparison: say --replications, --precision or several values to compare"
         raise SpecError("--cluster", asked.cluster, allowed)
     if asked.dry_run:
-        planned = single(asked, settings, documents[0])
+        planned = single(asked, settings, document)
         # More is shown of a single run than its numbers.
-        every = planned.first + 1
-        return _dry_run(asked, planned, every, may_use_bytes, console)
+        return _dry_run(asked, planned, planned.first + 1, may_use_bytes, console)
     from dumbbell.cli.running import run_file
 
     run_file(
         asked.files[0],
-        documents[0].experiment(settings),
+        document.experiment(settings),
         settings=settings,
         storing=asked.storing,
         backend=asked.backends[0],
@@ -141,9 +153,3 @@ def _dry_run(
         as_json=asked.as_json,
         console=console,
     )
-
-
-def _refuse_of_single_runs(asked: Asked) -> None:
-    if asked.replication is not None:
-        allowed = "a single run; of a comparison --replications says how many there are"
-        raise SpecError("--replication", asked.replication, allowed)
