@@ -62,7 +62,7 @@ def test_widths_are_of_the_lines_and_of_the_legend_beside_the_colour(
         curves = [Curve(name, [1, 2], [y, 2]) for name, y in (("small", 1), ("large", 3))]
         plot = line_with_band(curves, x_title="x", y_title="y", widths=(1.25, 3.5))
     svg = drawer.picture(draw(Figure("plot", plot.chart, plot.data, "Caption.")), ".svg").decode()
-    for width, colour in zip(("1.25", "3.5"), theme.OKABE_ITO, strict=False):
+    for width, colour in zip(("1.25", "3.5"), theme.SERIES, strict=False):
         # One line and one symbol of the legend.
         assert svg.count(f'stroke="{colour}" stroke-width="{width}"') == 2
 
@@ -103,13 +103,13 @@ def scales(spec: Any) -> list[dict[str, Any]]:
 def test_colour_is_type_line_style_is_sender_and_theory_is_thin_and_black() -> None:
     spec = draw(rtt_figure()).spec
     colour = {name: value for s in scales(spec) for name, value in zip(s["domain"], s["range"])}  # noqa: B905
-    assert colour["SM"] == theme.OKABE_ITO[0]
-    assert colour["TDM"] == theme.OKABE_ITO[1]
+    assert colour["SM"] == theme.SERIES[0]
+    assert colour["TDM"] == theme.SERIES[1]
     assert colour["theory (M/G/1)"] == theme.BLACK
     assert colour["1"] != colour["2"]
     lines = [layer["mark"] for layer in spec["layer"] if layer["mark"]["type"] == "line"]
     assert [mark.get("strokeWidth") for mark in lines] == [None, 1]
-    assert spec["config"]["range"]["category"] == list(theme.OKABE_ITO)
+    assert spec["config"]["range"]["category"] == list(theme.SERIES)
 
 
 def test_single_runs_may_have_the_colour_of_their_band() -> None:
@@ -121,11 +121,11 @@ def test_single_runs_may_have_the_colour_of_their_band() -> None:
         runs=[Curve("its runs", x, x), Curve("others", x, x, style="kernel")],
         colours_as={"its runs": "band"},
     ).chart
-    colours = [scale for scale in scales(chart.to_dict()) if theme.OKABE_ITO[0] in scale["range"]]
+    colours = [scale for scale in scales(chart.to_dict()) if theme.SERIES[0] in scale["range"]]
     assert colours
     for scale in colours:
         assert scale["domain"] == ["band", "its runs", "others"]
-        assert scale["range"] == [theme.OKABE_ITO[place] for place in (0, 0, 1)]
+        assert scale["range"] == [theme.SERIES[place] for place in (0, 0, 1)]
 
 
 def test_a_million_values_make_a_small_figure() -> None:

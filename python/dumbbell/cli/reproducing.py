@@ -92,7 +92,8 @@ def reproduce(
             drawer.prepare()
         for each in [study for study in targets if study not in not_run]:
             try:
-                done = _one(studies[each], changed(options, cancel=stop), targets[each], drawer)
+                asked = changed(options, cancel=stop)
+                done = _one(studies[each], asked, targets[each], drawer, has_index=name == ALL)
             except DumbbellError as error:
                 # One study's failure is no reason to lose the others.
                 not_run[each] = _survived(error, alone=name != ALL)
@@ -186,7 +187,12 @@ def _not_run_entry(study: Study, why: DumbbellError) -> IndexEntry:
 
 
 def _one(
-    study: Study, options: StudyOptions, target: ResultFolder, drawer: FigureDrawer
+    study: Study,
+    options: StudyOptions,
+    target: ResultFolder,
+    drawer: FigureDrawer,
+    *,
+    has_index: bool,
 ) -> _Written:
     began = time.monotonic(), time.process_time()
     with shown_progress() as show:
@@ -198,7 +204,7 @@ def _one(
         "cpu_s": time.process_time() - began[1],
     }
     report = changed(report, provenance={**report.provenance, **times})
-    page = write_report(report, target, drawer=drawer, tell=print_warning)
+    page = write_report(report, target, drawer=drawer, tell=print_warning, has_index=has_index)
     return _Written(report, page)
 
 

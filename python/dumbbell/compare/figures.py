@@ -15,7 +15,7 @@ from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.replicating import Arm
 from dumbbell.plots import NothingToDrawError, delay_cdf, ping_cdf, queues_over_time
 from dumbbell.report import Figure, IntervalRow, points_with_interval
-from dumbbell.report.theme import FIGURE_HEIGHT, FIGURE_WIDTH, OKABE_ITO, zoom
+from dumbbell.report.theme import FIGURE_HEIGHT, FIGURE_WIDTH, SERIES, zoom
 from dumbbell.tables import Run
 
 MOST_STYLES = 4
@@ -118,7 +118,7 @@ def operating_points(found: Comparison) -> Figure | None:
 
 def _points(frame: pl.DataFrame, x_title: str, y_title: str) -> alt.LayerChart:
     names = frame["what"].to_list()
-    palette = [OKABE_ITO[number % len(OKABE_ITO)] for number in range(len(names))]
+    palette = [SERIES[number % len(SERIES)] for number in range(len(names))]
     colour = alt.Color(
         "what:N", title=None, sort=None, scale=alt.Scale(domain=names, range=palette)
     )

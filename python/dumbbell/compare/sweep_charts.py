@@ -13,7 +13,7 @@ import polars as pl
 from dumbbell.compare.axes import Axis
 from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.words import digits
-from dumbbell.report.theme import BLACK, FIGURE_HEIGHT, FIGURE_WIDTH, OKABE_ITO, zoom
+from dumbbell.report.theme import BLACK, FIGURE_HEIGHT, FIGURE_WIDTH, SERIES, zoom
 
 FAR_APART = 30.0
 """Values that differ by more of a factor have a logarithmic axis."""
@@ -83,7 +83,7 @@ class Named:
                 scheme=alt.SchemeParams(name=_SEQUENTIAL, extent=[0.0, 0.88]),
             )
             return alt.Color("colour:N", title=self.title, sort=None, scale=scale, legend=legend)
-        palette = [OKABE_ITO[number % len(OKABE_ITO)] for number in range(len(self.labels))]
+        palette = [SERIES[number % len(SERIES)] for number in range(len(self.labels))]
         return alt.Color(
             "colour:N",
             title=self.title,
@@ -120,7 +120,7 @@ def lines(
     low = alt.Y("y_low:Q", title=y.title, scale=y.scale)
     base = alt.Chart(frame)
     channels: dict[str, Any] = {"x": _over(x)}
-    channels["color"] = colour.colour() if colour else alt.value(OKABE_ITO[0])
+    channels["color"] = colour.colour() if colour else alt.value(SERIES[0])
     tooltip = [
         alt.Tooltip("cell:N", title=" "),
         alt.Tooltip("y:Q", title=y.title, format=",.4~g"),
@@ -186,7 +186,7 @@ def heat_map(
         layers.append(
             base.mark_text(fontSize=11).encode(
                 text="text:N",
-                color=alt.condition("datum.is_light", alt.value(BLACK), alt.value("white")),
+                color=alt.condition("datum.is_light", alt.value("black"), alt.value("white")),
             )
         )
     height = max(90, min(FIGURE_HEIGHT, 44 * len(y.values)))
@@ -212,7 +212,7 @@ def pareto(
     """
     across = alt.X("x:Q", title=x.title, scale=x.close_scale)
     upwards = alt.Y("y:Q", title=y.title, scale=y.close_scale)
-    paint: dict[str, Any] = {"color": colour.colour() if colour else alt.value(OKABE_ITO[0])}
+    paint: dict[str, Any] = {"color": colour.colour() if colour else alt.value(SERIES[0])}
     front = frame.filter(pl.col("front"))
     base, on_front = alt.Chart(frame), alt.Chart(front)
     bars = base.mark_rule(strokeWidth=1.5, opacity=0.6, clip=True)

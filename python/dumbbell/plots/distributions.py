@@ -13,7 +13,7 @@ from dumbbell import metrics
 from dumbbell.plots.chosen import MOST_CURVES, bottleneck
 from dumbbell.plots.errors import NothingToDrawError
 from dumbbell.report import Figure, Sample, ecdf_chart
-from dumbbell.report.theme import FIGURE_HEIGHT, FIGURE_WIDTH, OKABE_ITO, zoom
+from dumbbell.report.theme import FIGURE_HEIGHT, FIGURE_WIDTH, SERIES, zoom
 from dumbbell.tables import Run
 
 MOST_TRANSFERS = 2000
@@ -122,7 +122,7 @@ def completion_by_size(run: Run) -> Figure:
     colour = (
         alt.Color("flow:N", title="Flow", sort=None, scale=alt.Scale(domain=shown))
         if len(shown) <= MOST_CURVES
-        else alt.value(OKABE_ITO[0])
+        else alt.value(SERIES[0])
     )
     chart: alt.Chart = (
         alt.Chart(frame)

@@ -18,7 +18,7 @@ from dumbbell.plots.errors import NothingToDrawError
 from dumbbell.report import Curve, Figure, Plot, line_with_band
 from dumbbell.report.figures import as_polars
 from dumbbell.report.sampling import MAX_POINTS
-from dumbbell.report.theme import FIGURE_HEIGHT, FIGURE_WIDTH, OKABE_ITO, zoom
+from dumbbell.report.theme import FIGURE_HEIGHT, FIGURE_WIDTH, SERIES, zoom
 from dumbbell.tables import Run
 
 Floats = NDArray[np.float64]
@@ -206,7 +206,7 @@ def _held_and_dropped(frame: pl.DataFrame) -> alt.LayerChart:
     names = ["waiting", "dropped"]
     colour = alt.Color(
         "what:N", title=None, sort=None,
-        scale=alt.Scale(domain=names, range=[OKABE_ITO[0], OKABE_ITO[1]]),
+        scale=alt.Scale(domain=names, range=[SERIES[0], SERIES[1]]),
     )  # fmt: skip
     x = alt.X("t_s:Q", title=_TIME, scale=alt.Scale(nice=False))
     tooltip: list[Any] = [
@@ -281,7 +281,7 @@ def _panels(frame: pl.DataFrame, names: Sequence[str]) -> alt.FacetChart:
     held = base.mark_area(interpolate="step-before", line={"strokeWidth": 1.2}).encode(x=x, y=y)
     dropped = (
         base.transform_filter(alt.datum.dropped_pkts > 0)
-        .mark_tick(orient="vertical", size=12, thickness=1.5, opacity=1, color=OKABE_ITO[1])
+        .mark_tick(orient="vertical", size=12, thickness=1.5, opacity=1, color=SERIES[1])
         .encode(x=x, y=alt.datum(top))
     )
     layered = alt.layer(held, dropped).properties(width=FIGURE_WIDTH, height=PANEL_HEIGHT)

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dumbbell.report.advice import Advice
     from dumbbell.report.cells import Cell
     from dumbbell.report.charts import (
         Curve,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from dumbbell.report.write import FigureWarning, check_index, write_index, write_report
 
 _MODULE_OF = {
+    "Advice": "advice",
     "Cell": "cells",
     "Curve": "charts",
     "IntervalRow": "charts",
@@ -63,6 +65,7 @@ _MODULE_OF = {
 }
 
 __all__ = [
+    "Advice",
     "Cell",
     "Curve",
     "Figure",

@@ -17,6 +17,14 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from dumbbell.report import theme
+from dumbbell.report.direct_labels import (
+    MOST,
+    Distribution,
+    LineEnd,
+    Scale,
+    at_line_ends,
+    beside_distributions,
+)
 from dumbbell.report.sampling import ecdf_points, thin
 
 _HOVER_LEVELS = np.linspace(0.0, 1.0, 41)[1:-1]
@@ -106,10 +114,13 @@ def ecdf_chart(
     colour_title: str = "Type",
     dash_title: str = "Sender",
     theory: Sequence[Curve] = (),
+    published: Sequence[Curve] = (),
     x_max: float | None = None,
     widths: Sequence[float] = (),
 ) -> Plot:
     """Empirical distribution functions: colour = type, line style = sender, theory thin black.
+
+    Each type has its name beside its curve, where there are few; else there is a legend.
 
     Args:
         samples: In legend order.
@@ -118,6 +129,8 @@ def ecdf_chart(
         colour_title: Heading of the colour legend.
         dash_title: Heading of the line style legend, shown when there are several senders.
         theory: F(x) curves; those of one label share a legend entry.
+        published: Points (x, F) that somebody published, as diamonds: of a type that is drawn in
+            its colour, else black.
         x_max: Right end of the axis at first sight; None for everything.
         widths: Of the lines by type, in CSS pixels, where print without colour must tell them
             apart too; all alike when empty.
@@ -140,11 +153,13 @@ def ecdf_chart(
     types = list(dict.fromkeys(sample.type for sample in samples))
     senders = list(dict.fromkeys(sample.sender for sample in samples))
     theories = list(dict.fromkeys(curve.label for curve in theory))
+    is_direct = len(types) + len(theories) <= MOST
     x_channel = alt.X("x:Q", title=x_title, scale=_domain(0.0, x_max))
     y_channel = alt.Y("share:Q", title=y_title, scale=alt.Scale(domain=[0, 1]))
     colour = alt.Color(
         "type:N", title=colour_title, sort=None, scale=_colours(types, theories)
-    ).legend(symbolType="stroke")
+    )
+    colour = colour.legend(None) if is_direct else colour.legend(symbolType="stroke")
     dash = _dash_of(senders, "sender", dash_title)
     layers: list[alt.Chart] = [
         alt.Chart(measured)
@@ -154,7 +169,7 @@ def ecdf_chart(
             y=y_channel,
             color=colour,
             strokeDash=dash,
-            **_widths_of(types, widths, "type", colour_title),
+            **_widths_of(types, widths, "type", colour_title, is_direct=is_direct),
             detail="sender:N",
         )
         .add_params(theme.zoom("x"))
@@ -168,6 +183,14 @@ def ecdf_chart(
             .mark_line(strokeWidth=1, clip=True)
             .encode(x=x_channel, y=y_channel, color=colour, detail="curve:N")
         )
+    if published:
+        frames.append(_published_points(published))
+        layers += _published_layers(frames[-1], types, x_channel, y_channel)
+    if is_direct:
+        named = _distributions(samples, theory)
+        end = x_max or max(float(np.nanmax(curve.x)) for curve in named)
+        scale = Scale(0.0, end, theme.FIGURE_WIDTH)
+        layers += beside_distributions(named, scale, theme.FIGURE_HEIGHT, x_channel, y_channel)
     layers.append(
         _hover_points(hover).encode(
             x=x_channel,
@@ -181,6 +204,58 @@ def ecdf_chart(
         )
     )
     return Plot(_layered(layers), pl.concat(frames, how="vertical"))
+
+
+def _published_points(published: Sequence[Curve]) -> pl.DataFrame:
+    points = _curve_frame(published).rename({"label": "type", "y": "share"})
+    return points.select("type", pl.lit(_PUBLISHED).alias("sender"), "x", "share")
+
+
+def _published_layers(
+    points: pl.DataFrame, types: Sequence[str], x_channel: alt.X, y_channel: alt.Y
+) -> list[alt.Chart]:
+    """Diamonds in the colour of what they are about, with a dark edge; the highest is named."""
+    inks = {name: theme.SERIES[place % len(theme.SERIES)] for place, name in enumerate(types)}
+    highest = points.sort("share").tail(1).with_columns(pl.lit(_PUBLISHED).alias("said"))
+    layers = [
+        alt.Chart(points.filter(pl.col("type") == name))
+        .mark_point(
+            shape="diamond", size=130, filled=True, clip=True, opacity=1, strokeWidth=1.5,
+            fill=inks.get(name, theme.BLACK), stroke=theme.BLACK,
+        )
+        .encode(
+            x=x_channel, y=y_channel,
+            tooltip=[alt.Tooltip("type:N", title=_PUBLISHED), alt.Tooltip("x:Q", format=",.4~g"),
+                     alt.Tooltip("share:Q", format=".0%")],
+        )
+        for name in dict.fromkeys(points["type"])
+    ]  # fmt: skip
+    named = alt.Chart(highest).encode(x=x_channel, y=y_channel, text="said:N")
+    for look in ({"stroke": theme.PAPER, "strokeWidth": 4}, {}):
+        layers.append(
+            named.mark_text(align="left", baseline="top", dx=8, dy=5, color=theme.BLACK, clip=False,
+                            fontSize=12, **look)
+        )  # fmt: skip
+    return layers
+
+
+def _distributions(samples: Sequence[Sample], theory: Sequence[Curve]) -> list[Distribution]:
+    """What is named beside its curve; another curve of a name is only in the way."""
+    named: list[Distribution] = []
+    types = list(dict.fromkeys(sample.type for sample in samples))
+    inks = {name: theme.WRITTEN[place % len(theme.WRITTEN)] for place, name in enumerate(types)}
+    seen: set[str] = set()
+    for sample in samples:
+        x, share = ecdf_points(sample.values, sample.weights)
+        label = "" if sample.type in seen else sample.type
+        seen.add(sample.type)
+        named.append(Distribution(label, inks[sample.type], x, share))
+    for curve in theory:
+        label = "" if curve.label in seen else curve.label
+        seen.add(curve.label)
+        x, share = np.asarray(curve.x, float), np.asarray(curve.y, float)
+        named.append(Distribution(label, theme.BLACK, x, share))
+    return named
 
 
 def line_with_band(
@@ -200,6 +275,8 @@ def line_with_band(
     widths: Sequence[float] = (),
 ) -> Plot:
     """Curves with bands, theory as thin black lines, published numbers as black diamonds.
+
+    Each label stands at the right end of its curve, where there are few; else there is a legend.
 
     Args:
         curves: Measured curves in legend order; bands are drawn where they have edges.
@@ -234,9 +311,11 @@ def line_with_band(
         title=y_title,
         scale=_room(log_y),
     )
-    colour = alt.Color(
-        "label:N", title=colour_title or None, sort=None, scale=_colours(labels, black, colours_as)
-    ).legend(symbolType=alt.Undefined if published or runs else "stroke")
+    is_direct = len({*labels, *black}) <= MOST
+    colour_scale = _colours(labels, black, colours_as)
+    colour = alt.Color("label:N", title=colour_title or None, sort=None, scale=colour_scale)
+    symbol = alt.Undefined if published or runs else "stroke"
+    colour = colour.legend(None) if is_direct else colour.legend(symbolType=symbol)
     # Shape has the colour's field, title and domain, so that Vega merges the two legends: lines
     # are strokes there and published points diamonds.
     shapes = {curve.label: "circle" for curve in runs}
@@ -249,6 +328,7 @@ def line_with_band(
             domain=[*labels, *black],
             range=[shapes.get(label, "stroke") for label in [*labels, *black]],
         ),
+        legend=None if is_direct else alt.Undefined,
     )
     tooltip = [
         alt.Tooltip("label:N", title=colour_title or "curve"),
@@ -263,7 +343,7 @@ def line_with_band(
             y=y_channel,
             color=colour,
             strokeDash=_dash_of(styles, "style", style_title),
-            **_widths_of(labels, widths, "label", colour_title),
+            **_widths_of(labels, widths, "label", colour_title, is_direct=is_direct),
             detail="curve:N",
         )
         .add_params(theme.zoom())
@@ -329,7 +409,32 @@ def line_with_band(
             layers.append(marks.encode(color=colour, x=x_channel, y=y_channel, tooltip=tooltip))
     else:
         layers.append(_hover_points(measured).encode(x=x_channel, y=y_channel, tooltip=tooltip))
+    if is_direct:
+        ends = _line_ends(pl.concat(frames, how="vertical"), black, colour_scale, log_y=log_y)
+        layers += at_line_ends(ends, theme.FIGURE_HEIGHT)
     return Plot(_layered(layers), pl.concat(frames, how="vertical"))
+
+
+def _line_ends(
+    points: pl.DataFrame, black: Sequence[str], colours: alt.Scale, *, log_y: bool
+) -> list[LineEnd]:
+    """Where each label's curve ends on the right."""
+    written = dict(zip(theme.SERIES, theme.WRITTEN, strict=True))
+    ink = dict(zip(colours["domain"], colours["range"], strict=True))
+    known = np.concatenate([points[name].drop_nulls().to_numpy() for name in ("y", "low", "high")])
+    known = known[np.isfinite(known) & ((known > 0) | (not log_y))]
+    if not known.size:
+        return []
+    scale = Scale(float(known.min()), float(known.max()), theme.FIGURE_HEIGHT, _ROOM, log_y)
+    found = points.filter(pl.col("y").is_finite())
+    ends = []
+    for label in dict.fromkeys(found["label"]):
+        of = found.filter(pl.col("label") == label)
+        first = of.filter(pl.col("curve") == of["curve"][0]).sort("x")
+        y_px = theme.FIGURE_HEIGHT - float(scale.px(first["y"].tail(1).to_numpy())[0])
+        colour = theme.BLACK if label in black else written.get(ink[label], theme.BLACK)
+        ends.append(LineEnd(label, colour, y_px))
+    return ends
 
 
 def points_with_interval(
@@ -390,15 +495,15 @@ def points_with_interval(
         if frame[column].null_count() < frame.height
     ]  # fmt: skip
     looks = {
-        interval_title: ("#9dbfd6", "stroke"),
+        interval_title: (theme.INTERVAL, "stroke"),
         **{
             name: (
-                theme.OKABE_ITO[number % len(theme.OKABE_ITO) if coloured else 0],
+                theme.SERIES[number % len(theme.SERIES) if coloured else 0],
                 _MARKS[number % len(_MARKS)],
             )
             for number, name in enumerate(measured)
         },
-        published_title: (theme.OKABE_ITO[1], "diamond"),
+        published_title: (theme.SERIES[1], "diamond"),
         theory_title: (theme.BLACK, "stroke"),
     }
     shapes = {name: shape for name, (_, shape) in looks.items()}
@@ -512,7 +617,7 @@ def _curve_frame(curves: Sequence[Curve]) -> pl.DataFrame:
 def _colours(
     coloured: Sequence[str], black: Sequence[str], same: Mapping[str, str] | None = None
 ) -> alt.Scale:
-    palette, same = theme.OKABE_ITO, same or {}
+    palette, same = theme.SERIES, same or {}
     own = [label for label in coloured if label not in same]
     colour = {label: palette[number % len(palette)] for number, label in enumerate(own)}
     colours = [colour[same.get(label, label)] for label in coloured]
@@ -529,7 +634,7 @@ def _dash_of(names: Sequence[str], field: str, title: str) -> Any:
 
 
 def _widths_of(
-    names: Sequence[str], widths: Sequence[float], field: str, title: str
+    names: Sequence[str], widths: Sequence[float], field: str, title: str, *, is_direct: bool
 ) -> dict[str, Any]:
     """Line width by the column of the colour, where it is asked for."""
     if not widths:
@@ -541,7 +646,13 @@ def _widths_of(
     shown = alt.Scale(domain=list(of), range=list(of.values()))
     drawn = alt.Scale(domain=[*of][::-1], range=[*of.values()][::-1])
     return {
-        "strokeWidth": alt.StrokeWidth(f"{field}:O", title=title or None, sort=None, scale=shown),
+        "strokeWidth": alt.StrokeWidth(
+            f"{field}:O",
+            title=title or None,
+            sort=None,
+            scale=shown,
+            legend=None if is_direct else alt.Undefined,
+        ),
         "size": alt.Size(f"{field}:O", title=None, sort=None, scale=drawn, legend=None),
     }
 

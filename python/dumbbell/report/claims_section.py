@@ -9,7 +9,6 @@ from typing import Any
 from markupsafe import Markup
 
 from dumbbell.claims import ClaimView, Verdict, counts_of
-from dumbbell.claims.rules import RuleName
 from dumbbell.report.badges import (
     BADGES,
     SCORE_ORDER,
@@ -28,9 +27,6 @@ _KIND_WORDS = {
     IntervalKind.WHOLE_GRID: "intervals, whole grid",
     IntervalKind.PROFILE: "profile interval",
 }
-MANY_NUMBERS = 24
-"""So many printed numbers that agree stand among the other claims; more are folded below them."""
-_PRINTED = (RuleName.PUBLISHED, RuleName.ENSEMBLE, "published single number")
 _UNCOUNTED = (
     (
         (Verdict.PREVIEW,),
@@ -97,19 +93,19 @@ def _label(claim: ClaimView) -> str:
 def shown_and_folded(
     claims: Sequence[ClaimView],
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Rows to read first, and printed numbers that agree, where there are very many of them.
+    """Rows to read first, and those that were reproduced, which a page folds.
 
-    No disagreement is ever folded away, nor anything that is not a single printed number.
+    A family stands with the first where any of its members was not reproduced: no disagreement is
+    ever folded away.
     """
-    numbers = [
-        one
-        for one in claims
-        if one.rule in _PRINTED and one.verdict is Verdict.REPRODUCED and one.family is None
-    ]
-    if len(numbers) <= MANY_NUMBERS:
-        return claim_rows(claims), []
-    folded = {id(one) for one in numbers}
-    return claim_rows([one for one in claims if id(one) not in folded]), claim_rows(numbers)
+    rows = claim_rows(claims)
+    folded = [row for row in rows if _is_reproduced(row)]
+    return [row for row in rows if not _is_reproduced(row)], folded
+
+
+def _is_reproduced(row: Mapping[str, Any]) -> bool:
+    members = row["members"] or [row]
+    return all(member["is_reproduced"] for member in members)
 
 
 def uncounted_views(claims: Sequence[ClaimView]) -> list[dict[str, Any]]:
@@ -118,7 +114,9 @@ def uncounted_views(claims: Sequence[ClaimView]) -> list[dict[str, Any]]:
     for verdicts, title, hint in _UNCOUNTED:
         own = [one for one in claims if not one.counts and one.verdict in verdicts]
         if own:
-            groups.append({"title": title, "hint": hint, "claims": claim_rows(own)})
+            fails = any(one.verdict is Verdict.CHECK_FAILS for one in own)
+            group = {"title": title, "hint": hint, "claims": claim_rows(own), "is_open": fails}
+            groups.append(group)
     return groups
 
 
@@ -142,6 +140,7 @@ def claim_view(claim: ClaimView) -> dict[str, Any]:
         "n": claim.n_replications,
         "note": claim.note,
         "verdict": claim.verdict_text,
+        "is_reproduced": claim.verdict is Verdict.REPRODUCED,
         "symbol": badge.symbol,
         "css": badge.css,
         "amended": claim.amended,

@@ -1,5 +1,7 @@
 """A figure's files: the chart as SVG at once, PNG and PDF when asked for, its data as CSV.
 
+A page also has the drawing for a phone; see `dumbbell.report.narrow`.
+
 No browser is needed. ``NAME.vl.json`` is what the pictures are made from, as Vega-Lite.
 """
 
@@ -7,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,6 +21,7 @@ from dumbbell.report.figure_frames import PDF, PNG, SCRIPT, SVG, Request
 from dumbbell.report.figure_process import Drawing, FigureProcesses
 from dumbbell.report.kept_script import keep_script, kept_script
 from dumbbell.report.model import Figure
+from dumbbell.report.narrow import narrow
 from dumbbell.report.numbers import json_safe
 from dumbbell.report.spreadsheets import for_spreadsheets
 from dumbbell.report.theme import themed
@@ -77,12 +80,14 @@ class FigureFiles:
         pictures: Contents of the files that could be made, by suffix.
         lost: Why the others could not, as part of a sentence; empty when there are all.
         asked: Suffixes of the pictures that were wanted.
+        narrow: The figure as a phone shows it, as SVG; empty where it could not be drawn.
     """
 
     drawn: DrawnFigure
     pictures: Mapping[str, bytes]
     lost: str = ""
     asked: Sequence[str] = PICTURES
+    narrow: bytes = b""
 
     @property
     def missing(self) -> list[str]:
@@ -152,23 +157,43 @@ class FigureDrawer:
         return _scripts.get(_vega_lite(), "")
 
     def files(
-        self, figures: Iterable[DrawnFigure], suffixes: Sequence[str] | None = None
+        self,
+        figures: Iterable[DrawnFigure],
+        suffixes: Sequence[str] | None = None,
+        *,
+        shared: str = "",
     ) -> list[FigureFiles]:
         """The files of each figure, drawn side by side.
 
         Args:
             figures: What is drawn; each is begun before the next is asked for.
             suffixes: Which pictures; when None those that a page needs: SVG, and PNG of what
-                is too large to be drawn by a browser.
+                is too large to be drawn by a browser; and the drawing for a phone.
+            shared: Name of the figure that is shown where somebody links to the page: PNG too.
         """
         begun = []
         for figure in figures:
-            wanted = suffixes or at_once(figure)
+            wanted = suffixes or at_once(figure, is_shared=figure.figure.name == shared)
             begun.append((figure, wanted, self._processes.submit(_request(figure.spec, wanted))))
         self._processes.wait([drawing for _, _, drawing in begun])
-        return [
+        made = [
             FigureFiles(figure, drawing.parts, drawing.lost, wanted)
             for figure, wanted, drawing in begun
+        ]
+        return made if suffixes else self._with_narrow(made)
+
+    def _with_narrow(self, made: Iterable[FigureFiles]) -> list[FigureFiles]:
+        """With the drawings for a phone of those that could be drawn at all."""
+        begun = []
+        for files in made:
+            phone = None
+            if files.pictures and is_small(files.drawn):
+                phone = self._processes.submit(_request(narrow(files.drawn.spec), [SVG]))
+            begun.append((files, phone))
+        self._processes.wait([phone for _, phone in begun if phone])
+        return [
+            replace(files, narrow=phone.parts.get(SVG, b"")) if phone else files
+            for files, phone in begun
         ]
 
     def picture(self, drawn: DrawnFigure, suffix: str) -> bytes:
@@ -195,9 +220,14 @@ class FigureDrawer:
         return drawing.parts
 
 
-def at_once(drawn: DrawnFigure) -> tuple[str, ...]:
-    """Suffixes of the pictures that a page needs."""
-    return (SVG, PNG) if len(_spec_text(drawn)) > MAX_SPEC_BYTES else (SVG,)
+def at_once(drawn: DrawnFigure, *, is_shared: bool = False) -> tuple[str, ...]:
+    """Suffixes of the pictures that a page needs; few programs show an SVG in a link's preview."""
+    return (SVG, PNG) if is_shared or not is_small(drawn) else (SVG,)
+
+
+def is_small(drawn: DrawnFigure) -> bool:
+    """Whether a page can hold it as a drawing, and draw it again; else it is a picture."""
+    return len(_spec_text(drawn)) <= MAX_SPEC_BYTES
 
 
 def _spec_text(drawn: DrawnFigure) -> str:

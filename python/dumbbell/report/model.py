@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from dumbbell.claims import Judged, Verdict, facts_of, views_of
 from dumbbell.folders import Content
+from dumbbell.report.advice import Advice
 from dumbbell.report.cells import Cell, CellLike
 from dumbbell.report.topology import Topology
 
@@ -62,6 +63,8 @@ class Figure:
         caption: What to see in it, in a sentence or two.
         title: Heading above the figure.
         description: Text for those who cannot see it; the caption when left empty.
+        family: Heading of what it is one of; figures of one family that follow one another stand
+            side by side as small panels, each under its title.
     """
 
     name: str
@@ -70,6 +73,7 @@ class Figure:
     caption: str
     title: str = ""
     description: str = ""
+    family: str = ""
 
     def __post_init__(self) -> None:
         """Refuse a name that is no file name."""
@@ -117,12 +121,14 @@ class ValueRow:
         cells: One a column: estimates and numbers, which the page prints as far as they are
             known, or words.
         best: Which of them are the best, shown bold.
+        code: What the source or a file calls it, where that is no name for a reader.
     """
 
     name: str
     unit: str
     cells: Sequence[CellLike]
     best: frozenset[int] = frozenset()
+    code: str = ""
 
     @property
     def filled(self) -> list[Cell]:
@@ -163,6 +169,11 @@ class Report:
         study: Identifier, such as ``statistical-multiplexing``.
         title: Title of the page, as a question where there is one.
         summary: Who was right, in one paragraph of plain text.
+        answer: The answer to the title's question in one sentence; where there is one the page is
+            an explanation: the answer, the `hero`, what was done, then the evidence.
+        done: What was done, in a paragraph.
+        hero: Name of the figure that stands under the answer; the first when left empty.
+        advice: What one should set, as far as it was measured.
         source: Citation of what is reproduced; empty when nothing is.
         source_url: Where to read it, or empty.
         topologies: What was run, one per arm. Anything with ``resolved()`` may be turned into
@@ -171,7 +182,7 @@ class Report:
         rules_file: The file that the rules stand in, where its author wrote them; empty of ours,
             which are older than the runs.
         values: Tables of measured values.
-        figures: In the order shown; the first also stands on the index page.
+        figures: In the order shown; the `hero` also stands on the index page.
         loads: Asked against measured load.
         commands: Per arm the ``(host, command)`` lines of a testbed.
         notes: Limitations and readings taken, one paragraph each.
@@ -184,6 +195,10 @@ class Report:
     study: str
     title: str
     summary: str
+    answer: str = ""
+    done: str = ""
+    hero: str = ""
+    advice: Sequence[Advice] = ()
     source: str = ""
     source_url: str = ""
     topologies: Sequence[Topology] = ()
@@ -208,8 +223,16 @@ class Report:
         names = [figure.name for figure in self.figures]
         if len(set(names)) != len(names):
             raise ValueError(f"figures must have different names, not {', '.join(names)}")
+        if self.hero and self.hero not in names:
+            raise ValueError(f"hero {self.hero!r} is none of the figures: {', '.join(names)}")
         if self.source_url and not self.source_url.startswith(("https://", "http://")):
             raise ValueError(f"source_url {self.source_url!r}: an http or https address")
+
+    @property
+    def shown_first(self) -> Figure | None:
+        """The hero, or the first figure; None where there are none."""
+        named = [figure for figure in self.figures if figure.name == self.hero]
+        return next(iter([*named, *self.figures]), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,6 +246,8 @@ class IndexEntry:
         judged: Its claims with verdicts.
         figure: Name of the figure to show, or empty for none.
         caption: Text for that figure.
+        answer: Its answer in one sentence.
+        advice: What one should set.
         not_run: Why there is no page; empty where there is one.
     """
 
@@ -232,12 +257,14 @@ class IndexEntry:
     judged: Sequence[Judged] = ()
     figure: str = ""
     caption: str = ""
+    answer: str = ""
+    advice: Sequence[Advice] = ()
     not_run: str = ""
 
     @classmethod
     def of(cls, report: Report) -> IndexEntry:
         """The entry of a report written to the folder named after its study."""
-        first = report.figures[0] if report.figures else None
+        first = report.shown_first
         return cls(
             study=report.study,
             title=report.title,
@@ -245,6 +272,8 @@ class IndexEntry:
             judged=report.judged,
             figure=first.name if first else "",
             caption=first.caption if first else "",
+            answer=report.answer,
+            advice=report.advice,
         )
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from types import MappingProxyType
 from typing import Any
 
 import jinja2
@@ -16,39 +16,64 @@ from dumbbell.claims import facts_of, views_of
 from dumbbell.printable import printable
 from dumbbell.report.claims_section import score_views, shown_and_folded, uncounted_views
 from dumbbell.report.drawing import NARROW, WIDE, topology_svg
-from dumbbell.report.figure_frames import PNG, SVG
-from dumbbell.report.figures import MAX_SPEC_BYTES, PICTURES, SPEC, FigureFiles
+from dumbbell.report.figure_frames import PNG
+from dumbbell.report.figure_views import figure_view, in_families
+from dumbbell.report.figures import FigureFiles
+from dumbbell.report.glossary import Explainer
 from dumbbell.report.model import IndexEntry, LoadRow, Report
-from dumbbell.report.numbers import (
-    json_safe,
-    plain,
-    signed_percent,
-    unit_suffix,
-)
+from dumbbell.report.numbers import json_safe, plain, signed_percent, unit_suffix
+from dumbbell.report.palette import style_sheet
 from dumbbell.report.topology import hop_rows
 
 _SHOWN_META = 60
 """Longest value of a meta or provenance entry printed on the page; the files have it all."""
 
 
+NO_DRAWINGS: Mapping[str, Markup] = MappingProxyType({})
+_STYLES = ("style.css", "claims.css", "layout.css")
 _UNIT_SUFFIXES = ("s", "ms", "ns", "bytes", "mbps", "pkts")
 
 
-def page_html(report: Report, figures: Sequence[FigureFiles], script: str) -> str:
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Where else a page leads; each is empty where there is nothing.
+
+    Attributes:
+        index: Address of the page above several studies.
+        docs: Address of the documentation's page on the study.
+    """
+
+    index: str = ""
+    docs: str = ""
+
+
+NO_LINKS = Links()
+
+
+def page_html(
+    report: Report, figures: Sequence[FigureFiles], script: str, links: Links = NO_LINKS
+) -> str:
     """The self-contained page of a report.
 
     Args:
         report: What to show.
         figures: Its figures, in order, with the files that could be drawn.
-        script: What draws them in a browser; where it is empty pictures are shown instead.
+        script: What draws them again in a browser, to be pointed at; where it is empty the
+            drawings stay as they are.
+        links: Where else it leads.
     """
-    shown = [_figure(one, is_interactive=bool(script)) for one in figures]
+    shown = [figure_view(one, is_interactive=bool(script)) for one in figures]
+    hero = _hero(report, shown)
     interactive = any(figure["spec"] for figure in shown)
     views = views_of(report.judged)
     claims, agreeing = shown_and_folded([view for view in views if view.counts])
     template = _environment().get_template("page.html.j2")
     return template.render(
         report=report,
+        links=links,
+        marked=Explainer().marked if report.answer else _unmarked,
+        hero=hero,
+        preview=_preview(hero, figures),
         claims=claims,
         agreeing=agreeing,
         has_elsewhere=any(view.elsewhere is not None for view in views),
@@ -65,7 +90,7 @@ def page_html(report: Report, figures: Sequence[FigureFiles], script: str) -> st
             for topology in report.topologies
         ],
         values=report.values,
-        figures=shown,
+        figures=in_families([figure for figure in shown if figure is not hero]),
         loads=[_load(row) for row in report.loads],
         load_warnings=[row.what for row in report.loads if row.differs],
         commands=commands_by_host(report.commands),
@@ -75,20 +100,47 @@ def page_html(report: Report, figures: Sequence[FigureFiles], script: str) -> st
     )
 
 
-def index_html(entries: Sequence[IndexEntry]) -> str:
-    """The page that lists every study, its verdicts and one figure each."""
+def index_html(entries: Sequence[IndexEntry], drawings: Mapping[str, Markup] = NO_DRAWINGS) -> str:
+    """The page that lists every study, its answer, what to set, and one figure each.
+
+    Args:
+        entries: The studies.
+        drawings: Study to its figure, as SVG for a page.
+    """
     template = _environment().get_template("index.html.j2")
+    pictured = [entry for entry in entries if entry.study in drawings]
     return template.render(
         entries=[
             {
                 "entry": entry,
+                "drawing": drawings.get(entry.study, ""),
                 "scores": score_views(views_of(entry.judged)),
             }
             for entry in entries
         ],
+        advice=[(entry, each) for entry in entries for each in entry.advice],
+        preview=f"{pictured[0].study}/figures/{pictured[0].figure}.png" if pictured else "",
         facts=sum(len(facts_of(views_of(entry.judged))) for entry in entries),
         not_run=sum(bool(entry.not_run) for entry in entries),
     )
+
+
+def _hero(report: Report, shown: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """The figure under the answer, on a page that has one."""
+    first = report.shown_first
+    if not report.answer or first is None:
+        return None
+    return next((figure for figure in shown if figure["name"] == first.name), None)
+
+
+def _preview(hero: Mapping[str, Any] | None, figures: Sequence[FigureFiles]) -> str:
+    """Address of the picture that is shown where somebody links to the page."""
+    files = [one for one in figures if hero and one.drawn.figure.name == hero["name"]]
+    return f"figures/{files[0].drawn.figure.name}{PNG}" if files and PNG in files[0].pictures else ""
+
+
+def _unmarked(text: str) -> tuple[str, list[Markup]]:
+    return text, []
 
 
 def commands_by_host(
@@ -103,40 +155,6 @@ def commands_by_host(
         blocks = [{"host": host, "text": "\n".join(typed)} for host, typed in hosts.items()]
         arms.append({"arm": arm, "hosts": blocks})
     return arms
-
-
-def script_json(value: Any) -> Markup:
-    """JSON that may stand in a script element: no ``<``, ``>`` or ``&`` is left in it."""
-    text = json.dumps(json_safe(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return Markup(text)
-
-
-def _figure(files: FigureFiles, *, is_interactive: bool) -> dict[str, Any]:
-    figure = files.drawn.figure
-    spec, picture = script_json(files.drawn.spec), ""
-    if not files.pictures:
-        spec = Markup()  # what cannot be drawn here is not left to the reader's browser
-    elif not is_interactive or len(spec.encode("utf-8")) > MAX_SPEC_BYTES:
-        spec, picture = Markup(), _picture(files)
-    return {
-        "name": figure.name,
-        "title": figure.title,
-        "caption": figure.caption,
-        "description": figure.description or figure.caption,
-        "spec": spec,
-        "picture": picture,
-        "missing": files.sentence,
-        "suffixes": [*(suffix for suffix in PICTURES if suffix in files.pictures), ".csv", SPEC],
-    }
-
-
-def _picture(files: FigureFiles) -> str:
-    """The figure as an address that holds it."""
-    kind, suffix = ("png", PNG) if PNG in files.pictures else ("svg+xml", SVG)
-    content = base64.b64encode(files.pictures[suffix]).decode("ascii")
-    return f"data:image/{kind};base64,{content}"
 
 
 def _load(row: LoadRow) -> dict[str, Any]:
@@ -190,8 +208,9 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    # The style sheet and the script are ours and contain no user's text.
-    environment.globals["style"] = Markup(_template("style.css"))
+    # The style sheets and the script are ours and contain no user's text.
+    styles = [style_sheet(), *map(_template, _STYLES)]
+    environment.globals["style"] = Markup("\n".join(styles))
     environment.globals["script"] = Markup(_template("page.js"))
     return environment
 

@@ -1,9 +1,4 @@
-"""The common look of every figure: colours, sizes, grid, and how one zooms.
-
-Colours are Okabe and Ito's, told apart by people with any common colour vision deficiency
-(Okabe and Ito, "Color Universal Design", 2008), in an order that keeps neighbours apart in
-lightness as well; their yellow is left out because it cannot be seen on white.
-"""
+"""The common look of every figure: colours, sizes, grid, and how one zooms."""
 
 from __future__ import annotations
 
@@ -13,9 +8,14 @@ from typing import Any
 
 import altair as alt
 
-BLACK = "#1b1b1b"
-OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-"""Blue, vermillion, bluish green, reddish purple, orange, sky blue."""
+from dumbbell.report import palette
+
+BLACK = palette.INK.light
+SERIES = tuple(colour.light for colour in palette.SERIES)
+WRITTEN = tuple(colour.light for colour in palette.WRITTEN)
+"""Of a label beside its line: the same hues, dark enough to be read."""
+PAPER = palette.PAPER.light
+INTERVAL = palette.INTERVAL.light
 
 DASHES: tuple[tuple[int, ...], ...] = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (10, 4), (4, 4))
 """Line styles, the solid one first."""
@@ -25,17 +25,19 @@ FIGURE_WIDTH = 640
 FIGURE_HEIGHT = 360
 
 FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"
-_GREY = "#595959"
-_GRID = "#e3e3e3"
+_GREY = palette.AXIS.light
+_GRID = palette.RULE.light
 
 _CONFIG: dict[str, Any] = {
-    "background": "white",
+    "background": palette.PAPER.light,
     "font": FONT,
     "padding": 6,
     "view": {"continuousWidth": FIGURE_WIDTH, "continuousHeight": FIGURE_HEIGHT, "stroke": None},
     "axis": {
         "domainColor": _GREY,
         "gridColor": _GRID,
+        # Seen as well as any other line, and still behind what is measured.
+        "gridDash": [1, 5],
         "labelColor": BLACK,
         "labelFontSize": 12,
         "labelOverlap": True,
@@ -54,8 +56,10 @@ _CONFIG: dict[str, Any] = {
         "labelColor": BLACK,
         "labelFontSize": 12,
         "labelLimit": 320,
-        "layout": {"bottom": {"anchor": "start", "direction": "horizontal", "margin": 28}},
-        "orient": "bottom",
+        # Above the plot, where reading begins.
+        "layout": {"top": {"anchor": "start", "direction": "horizontal", "margin": 28}},
+        "offset": 10,
+        "orient": "top",
         "symbolOpacity": 1,
         "symbolSize": 110,
         "symbolStrokeWidth": 2.5,
@@ -67,7 +71,7 @@ _CONFIG: dict[str, Any] = {
     "line": {"strokeWidth": 2},
     "area": {"opacity": 0.2},
     "point": {"filled": True, "size": 70},
-    "range": {"category": list(OKABE_ITO), "ordinal": list(OKABE_ITO)},
+    "range": {"category": list(SERIES), "ordinal": list(SERIES)},
 }
 
 

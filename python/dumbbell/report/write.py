@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -10,14 +11,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from dumbbell.claims import to_json_text, to_rows
 from dumbbell.errors import SpecError
 from dumbbell.folders import ResultFolder, file_of_library, replace_file, write_content
+from dumbbell.report.figure_frames import SVG
 from dumbbell.report.figures import FigureDrawer, FigureFiles, as_polars, draw, write_figure
 from dumbbell.report.folder import report_folder
+from dumbbell.report.inline_svg import inline_svg
 from dumbbell.report.model import IndexEntry, Report, ValueTable
 from dumbbell.report.numbers import json_safe
-from dumbbell.report.page import index_html, page_html
+from dumbbell.report.page import Links, index_html, page_html
 
 INDEX_MARKER = ".dumbbell-index"
 """A file of this name says that the index beside it is ours to replace."""
@@ -34,6 +39,7 @@ def write_report(
     *,
     drawer: FigureDrawer | None = None,
     tell: Callable[[str], None] | None = None,
+    has_index: bool = False,
 ) -> Path:
     """Write a report's folder; an earlier report there is replaced in one step.
 
@@ -51,6 +57,8 @@ def write_report(
             where more is to be said about it.
         drawer: Where figures are drawn; one of its own when None.
         tell: What to do with a sentence on figures that are missing; a `FigureWarning` when None.
+        has_index: Whether an index will stand in the folder above; the page leads to one that is
+            there already in any case.
 
     Returns:
         Path of the page.
@@ -65,7 +73,7 @@ def write_report(
         drawer = drawer or stack.enter_context(FigureDrawer())
         if report.figures:
             drawer.prepare()
-        files = drawer.files(draw(figure) for figure in report.figures)
+        files = drawer.files(map(draw, report.figures), shared=_shared(report))
         _write_text(folder / "claims.json", to_json_text(report.judged))
         _write_text(folder / "meta.json", _json_text(report.meta))
         _write_text(folder / "provenance.json", _json_text(report.provenance))
@@ -85,7 +93,9 @@ def write_report(
         for name, content in report.files.items():
             write_content(folder / name, content)
         # Last, so that even a staging folder never shows a page without its files.
-        _write_text(folder / "index.html", page_html(report, files, _script(drawer, files)))
+        links = links_of(report.study, place.folder, has_index=has_index)
+        page = page_html(report, files, _script(drawer, files), links)
+        _write_text(folder / "index.html", page)
     for sentence in _missing(files):
         (tell or _warn)(sentence)
     return place.folder / "index.html"
@@ -133,8 +143,39 @@ def write_index(entries: Sequence[IndexEntry], out_dir: str | Path) -> Path:
     ]
     replace_file(target / INDEX_MARKER, "".join(f"{name}\n" for name in _INDEX))
     replace_file(target / "index.json", _json_text(summary))
-    replace_file(target / "index.html", index_html(entries))
+    drawings = {entry.study: _drawing(entry, target) for entry in entries if entry.figure}
+    replace_file(target / "index.html", index_html(entries, drawings))
     return target / "index.html"
+
+
+def links_of(study: str, folder: Path, *, has_index: bool = False) -> Links:
+    """Where the page of a study leads: the index above it, and the documentation's page.
+
+    The documentation is that of a checkout of dumbbell's source which the folder lies in; a wheel
+    has none.
+    """
+    above = folder.absolute().parent
+    checkout = Path(__file__).resolve().parents[3]
+    docs = checkout / "docs" / f"{study}.md"
+    is_inside = folder.resolve().is_relative_to(checkout)
+    return Links(
+        index="../index.html" if has_index or (above / INDEX_MARKER).is_file() else "",
+        docs=Path(os.path.relpath(docs, folder.resolve())).as_posix()
+        if is_inside and docs.is_file()
+        else "",
+    )
+
+
+def _shared(report: Report) -> str:
+    """Name of the figure that is shown where somebody links to an explanation."""
+    first = report.shown_first
+    return first.name if report.answer and first else ""
+
+
+def _drawing(entry: IndexEntry, folder: Path) -> Markup:
+    """A study's figure as part of the index."""
+    svg = (folder / entry.study / "figures" / f"{entry.figure}{SVG}").read_bytes()
+    return inline_svg(svg, prefix=entry.study, css="chart", description=entry.caption)
 
 
 def _values(table: ValueTable) -> dict[str, Any]:

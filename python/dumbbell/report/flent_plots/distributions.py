@@ -113,7 +113,7 @@ def _label_axis() -> alt.Axis:
 def _boxes(data: pl.DataFrame, labels: list[str], y_title: str) -> alt.Chart:
     chart: alt.Chart = (
         alt.Chart(data)
-        .mark_boxplot(size=34, color=theme.OKABE_ITO[0], median={"color": "white"})
+        .mark_boxplot(size=34, color=theme.SERIES[0], median={"color": "white"})
         .encode(
             x=alt.X("label:N", title=None, sort=labels, axis=_label_axis()),
             y=alt.Y("y:Q", title=y_title, scale=alt.Scale(zero=False)),
@@ -153,7 +153,7 @@ def bar(columns: Columns, what: str, y_title: str = RATE) -> Drawer:
 
 def _bars(data: pl.DataFrame, labels: list[str], y_title: str) -> alt.LayerChart:
     base = alt.Chart(data).encode(x=alt.X("label:N", title=None, sort=labels, axis=_label_axis()))
-    bars = base.mark_bar(size=44, color=theme.OKABE_ITO[0]).encode(y=alt.Y("mean:Q", title=y_title))
+    bars = base.mark_bar(size=44, color=theme.SERIES[0]).encode(y=alt.Y("mean:Q", title=y_title))
     whiskers = base.mark_rule(color=theme.BLACK, strokeWidth=1.5).encode(y="low:Q", y2="high:Q")
     chart: alt.LayerChart = alt.LayerChart(layer=[bars, whiskers]).properties(
         width=110 * len(labels), height=theme.FIGURE_HEIGHT
@@ -237,7 +237,7 @@ def ellipsis(series: str, label: str) -> Drawer:
 
 def _ellipse_chart(data: pl.DataFrame, y_title: str) -> alt.LayerChart:
     kinds = ["two standard deviations", "samples", "median"]
-    colours = alt.Scale(domain=kinds, range=[theme.OKABE_ITO[0], theme.OKABE_ITO[1], theme.BLACK])
+    colours = alt.Scale(domain=kinds, range=[theme.SERIES[0], theme.SERIES[1], theme.BLACK])
     base = alt.Chart(data).encode(
         x=alt.X("x:Q", title=f"{LATENCY}, average", scale=alt.Scale(zero=False)),
         y=alt.Y("y:Q", title=y_title, scale=alt.Scale(zero=False)),

@@ -87,13 +87,13 @@ def _scale(lines: Sequence[Line], scaled: bool) -> alt.Scale:
 def _colours_and_dashes(lines: Sequence[Line]) -> tuple[alt.Color, Any]:
     """Where there are more series than colours, those that share one differ in their dashes."""
     labels = [line.label for line in lines]
-    colours = iter(theme.OKABE_ITO * len(labels))
+    colours = iter(theme.SERIES * len(labels))
     of = [theme.BLACK if line.average else next(colours) for line in lines]
     colour = alt.Color(
         "label:N", title=None, sort=None, scale=alt.Scale(domain=labels, range=of)
     ).legend(symbolType="stroke")
     rounds = [
-        0 if line.average else place // len(theme.OKABE_ITO) for place, line in enumerate(lines)
+        0 if line.average else place // len(theme.SERIES) for place, line in enumerate(lines)
     ]
     if not max(rounds):
         return colour, alt.Undefined
@@ -255,7 +255,7 @@ def drops(files: Files) -> DrawnPlot:
         raise no_data("drops")
     data = pl.concat(frames)
     labels = data["label"].unique(maintain_order=True).to_list()
-    palette = theme.OKABE_ITO * (len(labels) // len(theme.OKABE_ITO) + 1)
+    palette = theme.SERIES * (len(labels) // len(theme.SERIES) + 1)
     last = [file.x_values[-1] for file in files.values() if file.x_values]
     ends = [0.0, float(max(last, default=1.0))]
     y_scale = alt.Scale() if labels else alt.Scale(domain=[0.0, 1.0])

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dumbbell.report import Curve, Figure, Sample, ecdf_chart, line_with_band
+from dumbbell.report import Curve, Figure, Sample, ecdf_chart, line_with_band, theme
 from dumbbell.studies.buffer_sizing import arms, published
 from dumbbell.studies.buffer_sizing.arms import Buffer, Setup
 from dumbbell.studies.buffer_sizing.measures import SIZES, Flows, Found, Size
@@ -248,7 +248,7 @@ def law_of_losses(drawn: Drawn) -> Figure | None:
             ],
         )
     )
-    chart = alt.layer(points, alt.Chart(diagonal).mark_line(color="black").encode(x=x, y=y))
+    chart = alt.layer(points, alt.Chart(diagonal).mark_line(color=theme.BLACK).encode(x=x, y=y))
     caption = (
         "Each point is a persistent flow of one run, p its own dropped packets, and T its base "
         "round-trip time and the mean wait at the bottleneck. On the line the law holds. Where "

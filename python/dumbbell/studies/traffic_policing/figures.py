@@ -10,6 +10,7 @@ import polars as pl
 
 from dumbbell.metrics.ccperf import TcpSeries, tcp_series
 from dumbbell.report import Curve, Figure, Sample, ecdf_chart, line_with_band
+from dumbbell.report.palette import MAGENTA
 from dumbbell.studies.traffic_policing import arms
 from dumbbell.studies.traffic_policing.measures import Floats, Ran
 from dumbbell.tables import Run
@@ -22,7 +23,6 @@ SIMULATOR, KERNEL = "simulator", "Linux kernel"
 """Styles: what is the same but where it ran has one colour."""
 Runs = Mapping[tuple[str, str], Run]
 """(controller, style) to its run; the style is empty for the simulator."""
-MAGENTA = "#D6009A"
 
 
 def _series(runs: Runs) -> dict[tuple[str, str], TcpSeries]:
@@ -128,7 +128,7 @@ def operating_points(ran: Mapping[tuple[str, str], Ran]) -> Figure:
     shape = alt.Shape("where:N", title=None, sort=None, scale=scale)
     single = alt.Chart(frame.filter(pl.col("kind") == "flow, one run"))
     joint = alt.Chart(frame.filter(pl.col("kind") != "flow, one run"))
-    star = alt.Chart(optimum).mark_point(shape=_STAR, size=260, filled=True, color=MAGENTA)
+    star = alt.Chart(optimum).mark_point(shape=_STAR, size=260, filled=True, color=MAGENTA.light)
     chart = alt.layer(
         single.mark_point(opacity=0.45, size=40).encode(
             x=x, y=y, color=colour, shape=shape, tooltip=tooltip

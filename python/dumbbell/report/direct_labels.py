@@ -1,0 +1,218 @@
+"""Labels beside what they name, in place of a legend somewhere else.
+
+Where a label goes is decided in pixels of the figure as it is exported; the same place is a good
+one on a phone, where only the width is another.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import altair as alt
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dumbbell.report import theme
+
+MOST = 8
+"""Labels that find room beside the lines of a figure; of more there is a legend."""
+LINE_LENGTH = 18
+"""Characters after which a label goes on in a second line: a phone has no room for more."""
+_FONT_PX, _LINE_PX, _CHARACTER_PX = 12, 14, 6.7
+_GAP_PX = 6
+_HALO_PX = 4
+_LEVELS = np.linspace(0.12, 0.92, 33)
+"""Of a distribution: where a label may stand."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class LineEnd:
+    """A line that is to have its name at the right end.
+
+    Attributes:
+        label: Its name.
+        ink: Colour of the text.
+        y_px: Height of its right end, from the top of the plot.
+    """
+
+    label: str
+    ink: str
+    y_px: float
+
+    @property
+    def lines(self) -> list[str]:
+        """The label in lines that fit beside a plot."""
+        return textwrap.wrap(self.label, LINE_LENGTH) or [""]
+
+    @property
+    def height_px(self) -> float:
+        """Of its lines together."""
+        return _LINE_PX * len(self.lines) + 2
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """An axis as a figure draws it.
+
+    Attributes:
+        low: Value at one end.
+        high: Value at the other.
+        length_px: Between the ends.
+        padding_px: Room beyond either end, inside the plot.
+        log: Whether it is logarithmic.
+    """
+
+    low: float
+    high: float
+    length_px: float
+    padding_px: float = 0.0
+    log: bool = False
+
+    def px(self, values: Floats) -> Floats:
+        """Distance from the lower end."""
+        low, high, at = self.low, self.high, np.asarray(values, float)
+        if self.log:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                low, high, at = np.log(low), np.log(high), np.log(at)
+        span = (high - low) or 1.0
+        return self.padding_px + (at - low) / span * (self.length_px - 2 * self.padding_px)
+
+
+def at_line_ends(ends: Sequence[LineEnd], height_px: float) -> list[alt.Chart]:
+    """Layers with the labels in the right margin, each near its line and none over another."""
+    ordered = sorted(ends, key=lambda end: end.y_px)
+    tops = _apart([end.y_px for end in ordered], [end.height_px for end in ordered], height_px)
+    return [
+        alt.Chart(pl.DataFrame({"label": [end.label]}))
+        .mark_text(
+            align="left",
+            baseline="middle",
+            clip=False,
+            color=end.ink,
+            dx=_GAP_PX,
+            fontSize=_FONT_PX,
+            lineBreak="\n",
+            lineHeight=_LINE_PX,
+            # The anchor is that of the first line.
+            dy=-_LINE_PX * (len(end.lines) - 1) / 2,
+        )
+        .encode(x=alt.value("width"), y=alt.value(round(y, 1)), text=alt.value(_text(end)))
+        for end, y in zip(ordered, tops, strict=True)
+    ]
+
+
+def _text(end: LineEnd) -> str:
+    return "\n".join(end.lines)
+
+
+def _apart(wanted: Sequence[float], heights: Sequence[float], length_px: float) -> list[float]:
+    """Middles near those wanted, in their order, that do not overlap."""
+    middles = [min(max(y, h / 2), length_px - h / 2) for y, h in zip(wanted, heights, strict=True)]
+    for place, (above, below) in enumerate(pairwise(heights)):
+        middles[place + 1] = max(middles[place + 1], middles[place] + (above + below) / 2)
+    limit = length_px
+    for place in reversed(range(len(middles))):
+        middles[place] = min(middles[place], limit - heights[place] / 2)
+        limit = middles[place] - heights[place] / 2
+    return middles
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """A distribution function that is to have its name beside it.
+
+    Attributes:
+        label: Its name; an empty one is only an obstacle for the others.
+        ink: Colour of the text.
+        x: Values, ascending, shape (k,).
+        share: F(x), shape (k,).
+    """
+
+    label: str
+    ink: str
+    x: Floats
+    share: Floats
+
+    def at(self, level: float) -> float:
+        """The value at which the function reaches a level."""
+        place = min(int(np.searchsorted(self.share, level)), self.x.size - 1)
+        return float(self.x[place])
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    free_px: float
+    x: float
+    level: float
+    is_right: bool
+
+
+def beside_distributions(
+    curves: Sequence[Distribution],
+    x_scale: Scale,
+    height_px: float,
+    x_channel: alt.X,
+    y_channel: alt.Y,
+) -> list[alt.Chart]:
+    """Layers with each label where there is most room to the left or right of its curve."""
+    layers: list[alt.Chart] = []
+    taken: list[float] = []
+    for curve in curves:
+        if not curve.label:
+            continue
+        place = _roomiest(curve, curves, x_scale, taken, height_px)
+        taken.append(place.level)
+        frame = pl.DataFrame({"x": [place.x], "share": [place.level], "label": [curve.label]})
+        for halo in (True, False):
+            look = {"stroke": theme.PAPER, "strokeWidth": _HALO_PX} if halo else {}
+            layers.append(
+                alt.Chart(frame)
+                .mark_text(
+                    align="left" if place.is_right else "right",
+                    baseline="middle",
+                    clip=False,
+                    color=curve.ink,
+                    dx=_GAP_PX if place.is_right else -_GAP_PX,
+                    fontSize=_FONT_PX,
+                    **look,
+                )
+                .encode(x=x_channel, y=y_channel, text="label:N")
+            )
+    return layers
+
+
+def _roomiest(
+    curve: Distribution,
+    curves: Sequence[Distribution],
+    x_scale: Scale,
+    taken: Sequence[float],
+    height_px: float,
+) -> _Place:
+    """Where the label is farthest from other curves, and not beside another label."""
+    half_line = 0.5 * _LINE_PX / height_px
+    wanted = len(curve.label) * _CHARACTER_PX + 2 * _GAP_PX
+    best = None
+    for level in _LEVELS:
+        if any(abs(level - other) < 2.4 * half_line for other in taken):
+            continue
+        beside = [level - half_line, level, level + half_line]
+        own = x_scale.px(np.array([curve.at(each) for each in beside]))
+        others = x_scale.px(
+            np.array([each.at(at) for each in curves if each is not curve for at in beside])
+        )
+        if not 0 <= own[1] <= x_scale.length_px:
+            continue
+        right = np.min(others[others > own.min()], initial=x_scale.length_px) - own.max()
+        left = own.min() - np.max(others[others < own.max()], initial=0.0)
+        for free, is_right in ((right, True), (left, False)):
+            # More room than the label takes is no better.
+            place = _Place(min(free, 1.3 * wanted), curve.at(level), float(level), is_right)
+            if best is None or place.free_px > best.free_px:
+                best = place
+    return best or _Place(0.0, curve.at(0.5), 0.5, True)
