@@ -24,6 +24,7 @@ from dumbbell.report.direct_labels import (
     Scale,
     at_line_ends,
     beside_distributions,
+    places_beside,
 )
 from dumbbell.report.sampling import ecdf_points, thin
 
@@ -31,6 +32,8 @@ _HOVER_LEVELS = np.linspace(0.0, 1.0, 41)[1:-1]
 _ROOM = 12
 """Pixels between the outermost points and the frame, so that no mark is cut in half."""
 _ROW_HEIGHT = 34
+_BELOW_POINT = 0.04
+"""Of the axis of shares: where the word stands that names a published point."""
 _PUBLISHED, _THEORY, _MEASURED = "published", "theory", "measured"
 _MARKS = ("circle", "square", "triangle-up", "cross")
 _EVERY = pl.lit(True)
@@ -153,7 +156,11 @@ def ecdf_chart(
     types = list(dict.fromkeys(sample.type for sample in samples))
     senders = list(dict.fromkeys(sample.sender for sample in samples))
     theories = list(dict.fromkeys(curve.label for curve in theory))
-    is_direct = len(types) + len(theories) <= MOST
+    named = _distributions(samples, theory)
+    end = x_max or max(float(np.nanmax(curve.x)) for curve in named)
+    taken = [float(np.max(each.y)) - _BELOW_POINT for each in published]
+    places = places_beside(named, Scale(0.0, end, theme.FIGURE_WIDTH), theme.FIGURE_HEIGHT, taken)
+    is_direct = places is not None and len(places) <= MOST
     x_channel = alt.X("x:Q", title=x_title, scale=_domain(0.0, x_max))
     y_channel = alt.Y("share:Q", title=y_title, scale=alt.Scale(domain=[0, 1]))
     colour = alt.Color(
@@ -186,11 +193,8 @@ def ecdf_chart(
     if published:
         frames.append(_published_points(published))
         layers += _published_layers(frames[-1], types, x_channel, y_channel)
-    if is_direct:
-        named = _distributions(samples, theory)
-        end = x_max or max(float(np.nanmax(curve.x)) for curve in named)
-        scale = Scale(0.0, end, theme.FIGURE_WIDTH)
-        layers += beside_distributions(named, scale, theme.FIGURE_HEIGHT, x_channel, y_channel)
+    if places is not None and is_direct:
+        layers += beside_distributions(places, x_channel, y_channel)
     layers.append(
         _hover_points(hover).encode(
             x=x_channel,
@@ -540,7 +544,7 @@ def points_with_interval(
     if interval_title in used:
         layers.append(
             layer(interval_title, "low")
-            .mark_rule(strokeWidth=9, strokeCap="butt", clip=True)
+            .mark_rule(strokeWidth=6, strokeCap="butt", clip=True)
             .encode(
                 x=x_of("low"),
                 x2="high:Q",
@@ -562,7 +566,7 @@ def points_with_interval(
             of_style = _EVERY if style is None else pl.col("style") == style
             layers.append(
                 layer(name, column, of_style)
-                .mark_point(size=size, opacity=1, clip=True)
+                .mark_point(size=size, opacity=1, clip=True, stroke=theme.PAPER, strokeWidth=1)
                 .encode(
                     x=x_of(column),
                     y=y_channel,

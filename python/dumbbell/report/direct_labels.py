@@ -25,6 +25,10 @@ LINE_LENGTH = 18
 _FONT_PX, _LINE_PX, _CHARACTER_PX = 12, 14, 6.7
 _GAP_PX = 6
 _HALO_PX = 4
+_BUNDLE_PX = 6
+"""Curves that are no farther apart look like one."""
+_STEEP_PX = 14
+"""How far a curve may run sideways over the height of a label beside it."""
 _LEVELS = np.linspace(0.12, 0.92, 33)
 """Of a distribution: where a label may stand."""
 
@@ -146,29 +150,59 @@ class Distribution:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class Place:
+    """Where a label of a distribution stands.
+
+    Attributes:
+        label: The label.
+        ink: Its colour.
+        free_px: Room up to the next curve, at most a little more than the label takes.
+        x: Value of the curve there.
+        level: F(x).
+        is_right: Whether it stands on the right of its curve.
+    """
+
+    label: str
+    ink: str
     free_px: float
     x: float
     level: float
     is_right: bool
 
 
-def beside_distributions(
+def places_beside(
     curves: Sequence[Distribution],
     x_scale: Scale,
     height_px: float,
-    x_channel: alt.X,
-    y_channel: alt.Y,
-) -> list[alt.Chart]:
-    """Layers with each label where there is most room to the left or right of its curve."""
-    layers: list[alt.Chart] = []
-    taken: list[float] = []
+    taken: Sequence[float] = (),
+) -> list[Place] | None:
+    """Where each label stands, to the left or right of its curve; None where one has no room.
+
+    Args:
+        curves: Those with a label, and those that are only in the way.
+        x_scale: As it is drawn.
+        height_px: Of the plot.
+        taken: Levels at which other words stand.
+    """
+    places: list[Place] = []
     for curve in curves:
         if not curve.label:
             continue
-        place = _roomiest(curve, curves, x_scale, taken, height_px)
-        taken.append(place.level)
-        frame = pl.DataFrame({"x": [place.x], "share": [place.level], "label": [curve.label]})
+        beside = [*taken, *(each.level for each in places)]
+        place = _roomiest(curve, curves, x_scale, beside, height_px)
+        if place.free_px < _width_px(curve.label):
+            return None
+        places.append(place)
+    return places
+
+
+def beside_distributions(
+    places: Sequence[Place], x_channel: alt.X, y_channel: alt.Y
+) -> list[alt.Chart]:
+    """Layers with the labels, each with a halo that keeps it apart from what it crosses."""
+    layers: list[alt.Chart] = []
+    for place in places:
+        frame = pl.DataFrame({"x": [place.x], "share": [place.level], "label": [place.label]})
         for halo in (True, False):
             look = {"stroke": theme.PAPER, "strokeWidth": _HALO_PX} if halo else {}
             layers.append(
@@ -177,7 +211,7 @@ def beside_distributions(
                     align="left" if place.is_right else "right",
                     baseline="middle",
                     clip=False,
-                    color=curve.ink,
+                    color=place.ink,
                     dx=_GAP_PX if place.is_right else -_GAP_PX,
                     fontSize=_FONT_PX,
                     **look,
@@ -187,16 +221,20 @@ def beside_distributions(
     return layers
 
 
+def _width_px(label: str) -> float:
+    return len(label) * _CHARACTER_PX + 2 * _GAP_PX
+
+
 def _roomiest(
     curve: Distribution,
     curves: Sequence[Distribution],
     x_scale: Scale,
     taken: Sequence[float],
     height_px: float,
-) -> _Place:
+) -> Place:
     """Where the label is farthest from other curves, and not beside another label."""
     half_line = 0.5 * _LINE_PX / height_px
-    wanted = len(curve.label) * _CHARACTER_PX + 2 * _GAP_PX
+    wanted = _width_px(curve.label)
     best = None
     for level in _LEVELS:
         if any(abs(level - other) < 2.4 * half_line for other in taken):
@@ -206,13 +244,16 @@ def _roomiest(
         others = x_scale.px(
             np.array([each.at(at) for each in curves if each is not curve for at in beside])
         )
-        if not 0 <= own[1] <= x_scale.length_px:
+        if not 0 <= own[1] <= x_scale.length_px or np.ptp(own) > _STEEP_PX:
             continue
+        # A curve of the same bundle is named beside all of it.
+        others = others[(others < own.min() - _BUNDLE_PX) | (others > own.max() + _BUNDLE_PX)]
         right = np.min(others[others > own.min()], initial=x_scale.length_px) - own.max()
         left = own.min() - np.max(others[others < own.max()], initial=0.0)
         for free, is_right in ((right, True), (left, False)):
             # More room than the label takes is no better.
-            place = _Place(min(free, 1.3 * wanted), curve.at(level), float(level), is_right)
+            room = min(float(free), 1.3 * wanted)
+            place = Place(curve.label, curve.ink, room, curve.at(level), float(level), is_right)
             if best is None or place.free_px > best.free_px:
                 best = place
-    return best or _Place(0.0, curve.at(0.5), 0.5, True)
+    return best or Place(curve.label, curve.ink, 0.0, curve.at(0.5), 0.5, True)

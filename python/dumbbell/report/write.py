@@ -26,6 +26,8 @@ from dumbbell.report.page import Links, index_html, page_html
 
 INDEX_MARKER = ".dumbbell-index"
 """A file of this name says that the index beside it is ours to replace."""
+_NARROW = f"-narrow{SVG}"
+"""Of the figure that the index shows."""
 _INDEX = ("index.json", "index.html")
 
 
@@ -85,6 +87,8 @@ def write_report(
             (folder / "figures").mkdir()
         for one in files:
             write_figure(one, folder / "figures")
+            if one.narrow and one.drawn.figure.name == _shared(report):
+                (folder / "figures" / f"{_shared(report)}{_NARROW}").write_bytes(one.narrow)
         if report.tables:
             (folder / "tables").mkdir()
         for name, table in report.tables.items():
@@ -174,8 +178,10 @@ def _shared(report: Report) -> str:
 
 def _drawing(entry: IndexEntry, folder: Path) -> Markup:
     """A study's figure as part of the index."""
-    svg = (folder / entry.study / "figures" / f"{entry.figure}{SVG}").read_bytes()
-    return inline_svg(svg, prefix=entry.study, css="chart", description=entry.caption)
+    figures = folder / entry.study / "figures"
+    narrow = figures / f"{entry.figure}{_NARROW}"
+    drawn = narrow if narrow.is_file() else figures / f"{entry.figure}{SVG}"
+    return inline_svg(drawn.read_bytes(), prefix=entry.study, css="chart", description=entry.caption)
 
 
 def _values(table: ValueTable) -> dict[str, Any]:

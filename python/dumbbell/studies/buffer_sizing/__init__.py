@@ -156,7 +156,11 @@ class BufferSizing(Reproduction):
         typed = arms.typed(published.SMALL_PACKETS)
         return self.collected(
             summary=text.summary(self.judged, sized),
+            answer=text.answer(self.judged),
+            done=text.DONE,
+            advice=text.advice(found, self.four.shown[0]),
             source=published.BOTH,
+            source_url=published.SOURCE_URL,
             topologies=[Topology.of("Tree with 18 source nodes", typed)],
             commands={
                 "18 packets; one persistent flow of each source node": list(testbed_lines(typed))

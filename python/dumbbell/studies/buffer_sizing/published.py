@@ -11,6 +11,7 @@ SOURCE = (
     "Open issues in router buffer sizing, Run My Experiment on GENI, WITest Lab blog, "
     "September 2017"
 )
+SOURCE_URL = "https://witestlab.poly.edu/blog/"
 PAPER = (
     'A. Dhamdhere and C. Dovrolis, "Open issues in router buffer sizing", SIGCOMM Computer '
     "Communication Review 36(1), 2006, figures by ns-2"

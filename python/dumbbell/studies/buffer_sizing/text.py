@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,16 +10,84 @@ import numpy as np
 from dumbbell.claims import Count, Judged, Verdict, counts_of, views_of
 from dumbbell.claims.rules import Standing
 from dumbbell.claims.rules.prediction import predict
-from dumbbell.report import Cell, ValueRow, ValueTable
+from dumbbell.report import Advice, Cell, ValueRow, ValueTable
 from dumbbell.stats import student_interval
 from dumbbell.studies.buffer_sizing import all_buffers, arms, claims, published
 from dumbbell.studies.buffer_sizing.all_buffers import AllBuffers
-from dumbbell.studies.buffer_sizing.arms import Case, Point, Setup
+from dumbbell.studies.buffer_sizing.arms import Buffer, Case, Point, Setup
 from dumbbell.studies.buffer_sizing.measures import Compared, Found, Ran
 from dumbbell.theory import many_flows_packets
 
 NOTHING_SAMPLED = "Over whole runs, the first second to the last; nothing is sampled."
 _PREDICTED = 0.95
+
+
+DONE = (
+    "A tree of 18 source nodes sends through one bottleneck of 50 Mbit/s, once with a buffer of "
+    "18 packets, as the rule for many flows has it, and once with 500, as the rule of thumb has "
+    "it. Two kinds of traffic are tried with both: persistent flows among mice, and users in a "
+    "closed loop who ask, wait and think. How many flows there were, how large and by which TCP "
+    "the source does not say, so every observation is looked at over a grid of what it leaves out."
+)
+
+
+def answer(judged: Sequence[Judged]) -> str:
+    """The answer in one sentence, at the nominal load where that was run."""
+    found = {one.claim.id: one for one in judged}
+    for span in (claims.WHOLE, claims.LIGHT):
+        harmed = found.get(f"observation-12-persistent{span.suffix}")
+        waits = found.get(f"observation-10-delay-persistent{span.suffix}")
+        if harmed and harmed.found.value is not None:
+            shorter = ""
+            if waits and waits.found.value is not None:
+                shorter = f"; in return the queue is {waits.found.value:.0f} ms shorter"
+            return (
+                f"Small buffers harm long flows: with 18 packets instead of 500 "
+                f"{100 * harmed.found.value:.0f} % of the persistent flows get less throughput"
+                f"{shorter}."
+            )
+    return "Whether small buffers harm individual flows these runs do not decide."
+
+
+def advice(found: Found | None, point: Point) -> list[Advice]:
+    """For long flows and for short waits, where the two buffers differ clearly.
+
+    Args:
+        found: The four experiments.
+        point: The one that is shown.
+    """
+    if found is None:
+        return []
+    given = []
+    for workload, of in (("persistent", "persistent flows"), ("closed-loop", "users' transfers")):
+        case = Case(point, workload)
+        if case not in found.results:
+            continue
+        rates, waits = (
+            {
+                buffer: student_interval(found.values(case, _of_buffer(row, buffer)))
+                for buffer in arms.BUFFERS
+            }
+            for row in (_LARGE_THROUGHPUT, _WAIT)
+        )
+        if rates["large"].low > rates["small"].high:
+            given.append(
+                Advice(
+                    wish=f"Large {of} are to be fast ({point.load} load, {point.stack}'s TCP)",
+                    setting=f"pfifo limit {arms.BUFFERS['large']}",
+                    is_typed=True,
+                    because=f"Their median throughput is {rates['large'].value:.0f} kbit/s with "
+                    f"{arms.BUFFERS['large']} packets and {rates['small'].value:.0f} with "
+                    f"{arms.BUFFERS['small']}. The price is the wait: on average "
+                    f"{waits['large'].value:.0f} ms instead of {waits['small'].value:.1f} ms.",
+                    figure=f"throughput-{workload}-large",
+                )
+            )
+    return given
+
+
+def _of_buffer(row: _Row, buffer: Buffer) -> Callable[[Compared], float]:
+    return lambda of: row.value(getattr(of, buffer))
 
 
 def summary(judged: Sequence[Judged], sized: AllBuffers | None) -> str:
@@ -113,14 +181,18 @@ class _Row:
         return self.factor * float(getattr(of, self.attribute))
 
 
+_WAIT = _Row("Mean wait", "ms", "mean_wait_ms")
+_LARGE_THROUGHPUT = _Row(
+    "Large flows, median throughput", "kbit/s", "throughput_kbps", of="large"
+)
 _ROWS = (
     _Row("Utilization", "%", "utilization", 100.0),
     _Row("Packets dropped", "%", "drop_share", 100.0),
-    _Row("Mean wait", "ms", "mean_wait_ms"),
+    _WAIT,
     _Row("Large flows", "1", "flows", of="large"),
     _Row("Small flows", "1", "flows", of="small"),
     _Row("Flows without a duration, left out", "1", "left_out"),
-    _Row("Large flows, median throughput", "kbit/s", "throughput_kbps", of="large"),
+    _LARGE_THROUGHPUT,
     _Row("Small flows, median throughput", "kbit/s", "throughput_kbps", of="small"),
     _Row("Large flows, spread of the throughput", "1", "spread", of="large"),
     _Row("Large flows, median loss by the source's rule", "%", "loss", 100.0, "large"),

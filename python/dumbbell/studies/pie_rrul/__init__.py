@@ -13,7 +13,7 @@ from typing import Any
 
 from dumbbell.backends.kernel.programs import irtt_is_installed
 from dumbbell.formats.flent import flent_bytes, flent_file
-from dumbbell.report import Report, Topology
+from dumbbell.report import Advice, Report, Topology
 from dumbbell.spec.flent import FlentTest
 from dumbbell.studies.base import Study, StudyOptions
 from dumbbell.studies.pie_rrul import arms, parts, published, text
@@ -38,6 +38,7 @@ class PieRrul(Reproduction):
         self.on_both = parts.OnKernel("alone", self.sizes.kernel)
         self.without: parts.WithoutRing | None = None
         self.bursts: parts.Beside | None = None
+        self.router: parts.Router | None = None
         self.parts = [self.alone, *self.in_simulator(), *self.on_kernel_too()]
 
     def in_simulator(self) -> Iterator[Part[Any]]:
@@ -58,7 +59,8 @@ class PieRrul(Reproduction):
         if sizes.today:
             yield parts.Today(sizes.today, alone)
         if sizes.router:
-            yield parts.Router(sizes.router)
+            self.router = parts.Router(sizes.router)
+            yield self.router
 
     def on_kernel_too(self) -> Iterator[Part[Any]]:
         """What the preset has for the kernel."""
@@ -91,6 +93,10 @@ class PieRrul(Reproduction):
         default = by.run(by.settings[0] if Setting() not in by.settings else Setting())
         return self.collected(
             summary=text.summary(self.judged, fit, bursts),
+            answer=text.answer(by),
+            done=text.DONE,
+            hero=text.figures_name(by) if self.alone.is_finished else "",
+            advice=[*text.advice(by), *self.router_advice()],
             source=published.SOURCE,
             topologies=[Topology.of("Client, router, server", arms.experiment(Setting().qdisc()))],
             commands=text.commands(),
@@ -108,6 +114,12 @@ class PieRrul(Reproduction):
             },
             files=flent_files(by, test),
         )
+
+    def router_advice(self) -> list[Advice]:
+        """Of what else was tried on this router, where it was."""
+        if self.router is None or not self.router.is_finished:
+            return []
+        return self.router.advice(self.router.found)
 
     def shown(self) -> tuple[BySetting, FlentTest]:
         """Scenario 1, wherever it ran, and Flent's test there."""

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import altair as alt
 import numpy as np
 import polars as pl
 
 from dumbbell.report import Curve, Figure, IntervalRow, line_with_band, points_with_interval
-from dumbbell.report.theme import zoom
+from dumbbell.report.direct_labels import LineEnd, Scale, at_line_ends
+from dumbbell.report.theme import BLACK, FIGURE_HEIGHT, FIGURE_WIDTH, SERIES, WRITTEN, zoom
 from dumbbell.spec.flent import FlentTest
 from dumbbell.stats import covariance_ellipse, prediction_interval
-from dumbbell.studies.pie_rrul import arms
+from dumbbell.studies.pie_rrul import arms, published
 from dumbbell.studies.pie_rrul.claims import printed_at
 from dumbbell.studies.pie_rrul.measures import (
     SIGMAS,
@@ -28,6 +30,7 @@ from dumbbell.sweep import Replications
 KERNEL = "Linux kernel"
 SIMULATOR = "simulator"
 _MEAN_OVER_S = 1.0
+_ROOM_PX = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +56,30 @@ def of_scenario(by: BySetting, scenario: str, test: FlentTest) -> list[Figure]:
     With few settings only the ellipsis and the queue delay: drawing costs more than running.
     """
     where = arms.SCENARIO_TITLES[scenario]
+    # The source prints numbers of the first scenario only.
+    is_printed = scenario == "alone" and test.length_s == published.LENGTH_S
     if set(by.settings) < set(arms.SETTINGS):
         few = {setting.label: series(by.run(setting), test) for setting in by.settings}
-        name, what = f"{scenario}-few", f"of some settings, {where}"
-        return [_ellipses(few, f"ellipsis-{name}", f"Ellipsis {what}"), _delay(few, name, what)]
+        printed = {each.label: each for each in by.settings} if is_printed else {}
+        name, family = f"{scenario}-few", f"Some settings, {where}"
+        return [
+            _ellipses(few, f"ellipsis-{name}", "Ellipsis", family, printed),
+            _delay(few, name, family, printed),
+        ]
     made = []
     for varied, settings in arms.CASES.items():
-        found = {
-            f"{varied} {getattr(setting, f'{varied}_ms')} ms": series(by.run(setting), test)
-            for setting in settings
+        labels = {
+            f"{varied} {getattr(setting, f'{varied}_ms')} ms": setting for setting in settings
         }
-        made += _all(found, f"{scenario}-{varied}", f"{varied} varied, {where}")
+        found = {label: series(by.run(setting), test) for label, setting in labels.items()}
+        family = f"{varied} varied, {where}"
+        made += _all(found, f"{scenario}-{varied}", family, labels if is_printed else {})
     return made
 
 
-def _all(found: Mapping[str, Series], name: str, what: str) -> list[Figure]:
+def _all(
+    found: Mapping[str, Series], name: str, family: str, printed: Mapping[str, arms.Setting]
+) -> list[Figure]:
     ways = [
         line
         for label, of in found.items()
@@ -77,50 +89,81 @@ def _all(found: Mapping[str, Series], name: str, what: str) -> list[Figure]:
         )
     ]
     return [
-        _ellipses(found, f"ellipsis-{name}", f"Ellipsis, {what}"),
+        _ellipses(found, f"ellipsis-{name}", "Ellipsis", family, printed),
         _over_time(
             ways,
             f"totals-{name}",
-            f"Totals, {what}",
+            "Totals",
             "Sum of the flows (Mbit/s)",
             "Payload received each second, the four uploads and the four downloads.",
+            family,
+            _printed_levels(printed, "throughput"),
         ),
         _over_time(
             [_Line(label, of.t_s, of.latency_ms) for label, of in found.items()],
             f"latency-{name}",
-            f"Totals: latency, {what}",
+            "Totals: latency",
             "Latency (ms)",
             "Mean of Flent's four latency probes, over each second.",
+            family,
+            _printed_levels(printed, "latency"),
         ),
         _over_time(
             [_Line(label, of.t_s, of.drops_pkts / 0.2) for label, of in found.items()],
             f"drops-{name}",
-            f"Packet drops, {what}",
+            "Packet drops",
             "Drops (packets/s)",
             "Drops of the router's queue as tc counts them, over each second.",
+            family,
         ),
-        _delay(found, name, what),
+        _delay(found, name, family, printed),
     ]
 
 
-def _delay(found: Mapping[str, Series], name: str, what: str) -> Figure:
+def _delay(
+    found: Mapping[str, Series], name: str, family: str, printed: Mapping[str, arms.Setting]
+) -> Figure:
     return _over_time(
         [_Line(label, of.t_s, of.queue_delay_ms) for label, of in found.items()],
         f"delay-{name}",
-        f"Queue delay, {what}",
+        "Queue delay",
         "Queue delay (ms)",
         "What PIE takes its delay for, as tc -s qdisc prints it; mean over each second.",
+        family,
+        _printed_levels(printed, "queue-delay"),
     )
 
 
-def _over_time(lines: Iterable[_Line], name: str, title: str, y: str, caption: str) -> Figure:
+def _printed_levels(printed: Mapping[str, arms.Setting], name: str) -> list[float]:
+    """The averages that the source's tables have for these settings, each once."""
+    return sorted({printed_at(setting, name) for setting in printed.values()})
+
+
+def _over_time(
+    lines: Iterable[_Line],
+    name: str,
+    title: str,
+    y: str,
+    caption: str,
+    family: str = "",
+    printed: Sequence[float] = (),
+) -> Figure:
     curves = []
     for line in lines:
         known = np.isfinite(line.values)
         at, mean = _each_second(line.t_s[known], line.values[known])
         curves.append(Curve(line.label, at, mean, style=line.style))
-    plot = line_with_band(curves, x_title="Time (s)", y_title=y, points=False)
-    return Figure(name, *plot, caption, title=title)
+    ends = [min(float(np.min(each.x)) for each in curves), max(float(np.max(c.x)) for c in curves)]
+    plot = line_with_band(
+        curves,
+        x_title="Time (s)",
+        y_title=y,
+        theory=[Curve("printed average", ends, [level, level]) for level in printed],
+        points=False,
+    )
+    if printed:
+        caption = f"{caption} Thin lines are the averages that the source prints."
+    return Figure(name, *plot, caption, title=title, family=family)
 
 
 def _each_second(t_s: Floats, values: Floats) -> tuple[Floats, Floats]:
@@ -130,22 +173,30 @@ def _each_second(t_s: Floats, values: Floats) -> tuple[Floats, Floats]:
     return at * _MEAN_OVER_S, np.array([values[second == each].mean() for each in at])
 
 
-def _ellipses(found: Mapping[str, Series], name: str, title: str) -> Figure:
-    """Upload against latency: Flent's covariance ellipse, and the point of the means."""
-    rows = []
-    for label, of in found.items():
-        known = np.isfinite(of.latency_ms)
-        x, y = of.latency_ms[known], of.upload_mbps[known]
-        outline = covariance_ellipse(x, y, SIGMAS).outline()
-        for place, (across, up) in enumerate(zip(*outline, strict=True)):
-            rows.append({"label": label, "kind": "ellipse", "place": place, "x": across, "y": up})
-        rows.append({"label": label, "kind": "mean", "place": 0, "x": x.mean(), "y": y.mean()})
-    frame = pl.DataFrame(rows)
-    axis = alt.Scale(zero=False, padding=12)
+def _ellipses(
+    found: Mapping[str, Series],
+    name: str,
+    title: str,
+    family: str,
+    printed: Mapping[str, arms.Setting],
+) -> Figure:
+    """Upload against latency: Flent's covariance ellipse, the point of the means, and the source's.
+
+    Args:
+        found: Label to what was measured.
+        name: Of the figure.
+        title: Of the figure.
+        family: What it is one of.
+        printed: Label to the setting of which the source prints averages and ranges.
+    """
+    frame = pl.DataFrame([row for label, of in found.items() for row in _outline(label, of)])
+    axis = alt.Scale(zero=False, padding=_ROOM_PX, nice=False)
+    inks = dict(zip(found, SERIES, strict=False))
+    colours = alt.Scale(domain=list(inks), range=list(inks.values()))
     channels = {
         "x": alt.X("x:Q", title="Latency (ms)", scale=axis),
         "y": alt.Y("y:Q", title="Sum of the uploads (Mbit/s)", scale=axis),
-        "color": alt.Color("label:N", title=None, sort=None),
+        "color": alt.Color("label:N", sort=None, scale=colours, legend=None),
     }
     tooltip = [
         alt.Tooltip("label:N", title="setting"),
@@ -154,15 +205,78 @@ def _ellipses(found: Mapping[str, Series], name: str, title: str) -> Figure:
     ]
     edge = alt.Chart(frame.filter(pl.col("kind") == "ellipse")).mark_line(clip=True)
     middle = alt.Chart(frame.filter(pl.col("kind") == "mean")).mark_point(opacity=1, size=90)
-    chart = alt.layer(
+    layers = [
         edge.encode(**channels, order="place:Q").add_params(zoom()),
         middle.encode(**channels, tooltip=tooltip),
+    ]
+    heights = frame["y"].to_list()
+    if printed:
+        table = _printed_table(printed)
+        layers += _printed_crosses(table, channels)
+        heights += [*table["upload_low"], *table["upload_high"]]
+    scale = Scale(min(heights), max(heights), FIGURE_HEIGHT, _ROOM_PX)
+    means = frame.filter(pl.col("kind") == "mean")
+    layers += at_line_ends(
+        [
+            LineEnd(label, ink, FIGURE_HEIGHT - float(scale.px(np.array([y]))[0]))
+            for label, ink, y in zip(means["label"], WRITTEN, means["y"], strict=False)
+        ],
+        FIGURE_HEIGHT,
     )
+    chart = alt.layer(*layers).properties(width=FIGURE_WIDTH, height=FIGURE_HEIGHT)
     caption = (
         "Two standard deviations of the steps' values around their mean, as Flent draws it. The "
         "source read its ranges off the edges."
     )
-    return Figure(name, chart, frame, caption, title=title)
+    if printed:
+        caption += (
+            " Diamonds are the averages that it prints, the crosses through them the ranges."
+        )
+    return Figure(name, chart, frame, caption, title=title, family=family)
+
+
+def _outline(label: str, of: Series) -> list[dict[str, Any]]:
+    """Points of the ellipse in order, and the point of the means."""
+    known = np.isfinite(of.latency_ms)
+    x, y = of.latency_ms[known], of.upload_mbps[known]
+    outline = covariance_ellipse(x, y, SIGMAS).outline()
+    rows = [
+        {"label": label, "kind": "ellipse", "place": place, "x": across, "y": up}
+        for place, (across, up) in enumerate(zip(*outline, strict=True))
+    ]
+    return [*rows, {"label": label, "kind": "mean", "place": 0, "x": x.mean(), "y": y.mean()}]
+
+
+def _printed_table(printed: Mapping[str, arms.Setting]) -> pl.DataFrame:
+    names = {
+        "x": "latency",
+        "y": "throughput",
+        "latency_low": "latency-low",
+        "latency_high": "latency-high",
+        "upload_low": "throughput-low",
+        "upload_high": "throughput-high",
+    }
+    rows = [
+        {"label": label}
+        | {column: float(printed_at(setting, name)) for column, name in names.items()}
+        for label, setting in printed.items()
+    ]
+    return pl.DataFrame(rows)
+
+
+def _printed_crosses(table: pl.DataFrame, channels: Mapping[str, Any]) -> list[alt.Chart]:
+    """Averages as diamonds, ranges as a dashed cross, in the colour of the setting."""
+    base = alt.Chart(table)
+    x_title, y_title = "Latency (ms)", "Sum of the uploads (Mbit/s)"
+    wide = {**channels, "x": alt.X("latency_low:Q", title=x_title)}
+    high = {**channels, "y": alt.Y("upload_low:Q", title=y_title)}
+    return [
+        base.mark_rule(strokeDash=[4, 3], strokeWidth=1.5).encode(**wide, x2="latency_high:Q"),
+        base.mark_rule(strokeDash=[4, 3], strokeWidth=1.5).encode(**high, y2="upload_high:Q"),
+        base.mark_point(shape="diamond", size=130, opacity=1, stroke=BLACK, strokeWidth=1.5).encode(
+            **channels
+        ),
+    ]
 
 
 def latency_rows(by: BySetting, without: Replications[arms.Setting, Measured]) -> Figure:

@@ -14,7 +14,7 @@ from typing import Any
 from dumbbell.backends.kernel.programs import irtt_is_installed
 from dumbbell.claims import Judged
 from dumbbell.claims.rules import Shortfall
-from dumbbell.report import Figure, ValueTable
+from dumbbell.report import Advice, Figure, ValueTable
 from dumbbell.spec import Experiment
 from dumbbell.spec.flent import FlentTest
 from dumbbell.stats import Estimate
@@ -314,8 +314,9 @@ class Tick(Part[Replications[str, Measured]]):
         same = alone.run(one).meta["digest"] == found.run("four").meta["digest"]
         apart_ms = abs(fine_ms - four_ms).max()
         remarks = (
-            f"tables of replication 0 {'are the same bytes' if same else 'differ'}",
-            f"at HZ 1000, where 1 ms is 1 ms, pairs are up to {apart_ms:.2g} ms apart",
+            f"the first run of both is {'the same in every number' if same else 'not the same'}",
+            "where the timer ticks 1000 times a second, so that 1 ms is 1 ms, latencies are up to "
+            f"{apart_ms:.2g} ms away from these",
         )
         yield claims.tick(one_ms, four_ms[: one_ms.size], remarks)
 
@@ -364,6 +365,10 @@ class Router(Part[Replications[Choice, Measured]]):
     def figures(self, found: Replications[Choice, Measured]) -> Iterator[Figure]:
         """Latency of all."""
         yield figures.router(found)
+
+    def advice(self, found: Replications[Choice, Measured]) -> list[Advice]:
+        """What to set, of these choices."""
+        return text.router_advice(found)
 
 
 @dataclass(frozen=True)

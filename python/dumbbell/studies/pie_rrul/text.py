@@ -9,7 +9,7 @@ import numpy as np
 
 from dumbbell.claims import Count, Judged, Verdict, counts_of, facts_of, views_of
 from dumbbell.claims.rules import Agreement, Published, Standing
-from dumbbell.report import Cell, ValueRow, ValueTable
+from dumbbell.report import Advice, Cell, ValueRow, ValueTable
 from dumbbell.report.cells import CellLike
 from dumbbell.spec import testbed_lines
 from dumbbell.stats import Estimate
@@ -284,6 +284,106 @@ def irtt_table(own: Estimate, irtt: Estimate) -> ValueTable:
 
 
 # --- words -------------------------------------------------------------------------------------
+
+
+DONE = (
+    "A router with PIE stands in front of a line of 100 Mbit/s, and Flent's test rrul loads it "
+    "with four uploads and four downloads for a minute while it measures latency. Target and "
+    "tupdate are changed one at a time, as in the published tables, and every printed number is "
+    "held against repeated runs; then once more with bursts of UDP and with additional TCP beside."
+)
+
+
+def answer(by: BySetting) -> str:
+    """The answer in one sentence.
+
+    Args:
+        by: Scenario 1, wherever it ran.
+    """
+    targets = [setting for setting in arms.BY_TARGET if setting in by.settings]
+    clocks = [setting for setting in arms.BY_TUPDATE if setting in by.settings]
+    if len(targets) < 2:
+        return "What PIE's target does these runs do not say: only one was run."
+    small, large = targets[0], targets[-1]
+    waits, rates = (
+        [by.mean(setting, measure).value for setting in (small, large)]
+        for measure in ("queue_delay_ms", "upload_mbps")
+    )
+    clock = ""
+    if len(clocks) > 1:
+        slowest, fastest = clocks[-1], clocks[0]
+        apart = abs(by.difference(slowest, fastest, "queue_delay_ms").value)
+        clock = (
+            f", while tupdate from {fastest.tupdate_ms} to {slowest.tupdate_ms} ms moves it by "
+            f"{apart:.1f} ms"
+        )
+    return (
+        f"PIE's target is the delay that one gets: with target {small.target_ms} ms packets wait "
+        f"{waits[0]:.1f} ms and with {large.target_ms} ms {waits[1]:.1f} ms, at "
+        f"{rates[0]:.0f} and {rates[1]:.0f} Mbit/s of uploads{clock}."
+    )
+
+
+def advice(by: BySetting) -> list[Advice]:
+    """The smallest target that costs no throughput beyond the margin of the claims."""
+    targets = [setting for setting in arms.BY_TARGET if setting in by.settings]
+    if len(targets) < 2:
+        return []
+    large = targets[-1]
+    for small in targets[:-1]:
+        lost = by.difference(large, small, "upload_mbps")
+        if lost.high is None or lost.high > claims.OF_RATES.margin:
+            continue
+        waits = [by.mean(each, "latency_ms").value for each in (small, large)]
+        return [
+            Advice(
+                wish="PIE is to keep latency short without losing throughput",
+                setting=small.qdisc(arms.TODAY),
+                is_typed=True,
+                because=f"With PIE of the kernel of the time latency was {waits[0]:.1f} ms, with target {large.target_ms} ms "
+                f"{waits[1]:.1f} ms, and the uploads lost at most {max(lost.high, 0.0):.2g} Mbit/s "
+                f"(95 %) of {by.mean(large, 'upload_mbps').value:.0f}.",
+                figure=figures_name(by),
+            )
+        ]
+    return []
+
+
+def figures_name(by: BySetting) -> str:
+    """Of the ellipses over the targets."""
+    return "ellipsis-alone-few" if set(by.settings) < set(arms.SETTINGS) else ELLIPSES_BY_TARGET
+
+
+ELLIPSES_BY_TARGET = "ellipsis-alone-target"
+
+
+def router_advice(found: Replications[tuple[str, str], Measured]) -> list[Advice]:
+    """Of all choices that were tried, the one with the shortest latency, alone and with bursts."""
+    given = []
+    for scenario, wish in (
+        ("alone", "Short latency on a busy line, with nothing else in the way"),
+        ("bursts", "Short latency although bursts of UDP fill the line"),
+    ):
+        mean = {
+            label: found.estimate((label, where), "latency_p99_ms")
+            for label, where in found.arms
+            if where == scenario
+        }
+        if len(mean) < 2:
+            continue
+        best, second = sorted(mean, key=lambda label: mean[label].value)[:2]
+        upload = found.estimate((best, scenario), "upload_mbps").value
+        given.append(
+            Advice(
+                wish=wish,
+                setting=best,
+                because=f"Of {len(mean)} choices it has the shortest 99th percentile of latency, "
+                f"{mean[best].value:.1f} ms, with {upload:.0f} Mbit/s of uploads; next is {second} "
+                f"with {mean[second].value:.1f} ms.",
+                figure="router",
+            )
+        )
+    return given
 
 
 def summary(judged: Sequence[Judged], fit: Fit | None, bursts: BySetting | None = None) -> str:

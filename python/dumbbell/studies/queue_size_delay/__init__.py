@@ -352,9 +352,14 @@ class QueueSizeDelay(Reproduction):
         sizes = self.sim if self.sim.is_asked else self.kernel
         nominal = {kind: sizes.found[Behind(kind, published.LARGE)].first for kind in RANDOM}
         kernel_runs = next(iter(self.kernel.found.values())).n if self.kernel.is_finished else 0
+        by_limit = of_kind(sizes.found, Kind.DITG)
         report = self.collected(
             summary=text.summary(self.judged, self.fit),
+            answer=text.answer(self.judged, by_limit),
+            done=text.DONE,
+            advice=text.advice(by_limit),
             source=published.SOURCE,
+            source_url=published.SOURCE_URL,
             topologies=[
                 Topology.of(
                     "Client, router, server", arms.experiment(Kind.DITG, published.LARGE, 1)

@@ -14,6 +14,8 @@ SOURCE = (
     "WITest Lab blog, February 2016"
 )
 
+SOURCE_URL = "https://witestlab.poly.edu/blog/"
+
 PACKETS_PER_SECOND = 2000.0
 """``-E 2000``."""
 MEAN_PAYLOAD_BYTES = 512.0

@@ -8,10 +8,69 @@ import numpy as np
 
 from dumbbell.claims import Judged, Verdict, facts_of, views_of
 from dumbbell.claims.rules import Standing
+from dumbbell.report import Advice
 from dumbbell.spec import testbed_lines
 from dumbbell.studies.queue_size_delay import arms, claims, limits, listing, measured, published
 from dumbbell.studies.queue_size_delay.arms import Behind, Kind
 from dumbbell.studies.queue_size_delay.measures import Many
+
+
+DONE = (
+    f"A sender gives a router {published.RHO:g} times what its token bucket lets through, so that "
+    "the queue fills and what does not fit is dropped. Behind eight sizes of the queue, and one "
+    "that ten seconds cannot fill, every packet's delay is measured, and ten pings beside it as "
+    "in the published experiment. Then the load is changed behind one size, and the traffic is "
+    "made constant, for which the delay of every packet is known exactly."
+)
+ACCEPTED_MS = 60.0
+"""A delay that a conversation does not suffer from; the advice is for it."""
+
+
+def answer(judged: Sequence[Judged], by_limit: Mapping[str, Many]) -> str:
+    """The answer in one sentence.
+
+    Args:
+        judged: Verdicts.
+        by_limit: Limit to the runs behind it, of the published source.
+    """
+    largest = max(published.LIMITS, key=lambda limit: published.LIMITS[limit])
+    if largest not in by_limit:
+        return "How long a full buffer makes one wait these runs do not say."
+    peak_ms = float(np.median(by_limit[largest].peak_ms))
+    rule_ms = limits.largest_delay_ms(published.LIMITS[largest])
+    facts = {fact.name: fact.verdict for fact in facts_of(views_of(judged))}
+    held = facts.get(claims.WORST_CASE) is Verdict.REPRODUCED
+    return (
+        "A full buffer makes a packet wait for its size over the rate of the line"
+        f"{'' if held else ', but not at every size'}: behind {largest} at "
+        f"{published.RATE_BPS / 1e6:g} Mbit/s the longest wait was {peak_ms:.0f} ms, and the rule "
+        f"says {rule_ms:.0f} ms."
+    )
+
+
+def advice(by_limit: Mapping[str, Many]) -> list[Advice]:
+    """The largest of the measured sizes that keeps a delay, and what the next larger one does."""
+    worst_ms = {
+        limit: float(np.max(by_limit[limit].peak_ms))
+        for limit in sorted(published.LIMITS, key=lambda each: published.LIMITS[each])
+        if limit in by_limit
+    }
+    kept = [limit for limit, ms in worst_ms.items() if ms <= ACCEPTED_MS]
+    above = [limit for limit, ms in worst_ms.items() if ms > ACCEPTED_MS]
+    if not (kept and above):
+        return []
+    limit, runs = kept[-1], by_limit[kept[-1]].n
+    return [
+        Advice(
+            wish=f"No packet is to wait longer than {ACCEPTED_MS:g} ms, whatever is sent",
+            setting=f"tbf rate {published.RATE_BPS / 1e6:g}mbit burst 10kb limit {limit}",
+            is_typed=True,
+            because=f"Behind {limit} no packet of {runs} runs waited longer than "
+            f"{worst_ms[limit]:.1f} ms, behind {above[0]} one waited {worst_ms[above[0]]:.1f} ms. "
+            "At another rate: the limit is the delay that one accepts, times the rate.",
+            figure="peak-against-size",
+        )
+    ]
 
 
 def summary(judged: Sequence[Judged], fit: listing.Fit) -> str:

@@ -62,7 +62,12 @@ class StatisticalMultiplexing(Reproduction):
         shown = self.shown_runs()
         return self.collected(
             summary=text.summary(self.judged, self.gains(), fit),
+            answer=text.answer(self.judged, self.gains()),
+            done=text.DONE,
+            hero=self.hero(),
+            advice=text.advice(self.gains()),
             source=published.SOURCE,
+            source_url=published.SOURCE_URL,
             topologies=[Topology.of(arm.what, arm.experiment) for arm in both],
             commands={arm.what: list(testbed_lines(arm.experiment)) for arm in both},
             notes=self.notes(fit),
@@ -73,6 +78,13 @@ class StatisticalMultiplexing(Reproduction):
             tables=text.run_tables(shown),
             files=text.ping_files(shown),
         )
+
+    def hero(self) -> str:
+        """The delays where they can be held against what was printed; empty where not run."""
+        for part in (self.fitted, self.nominal):
+            if part.is_finished:
+                return f"rtt-cdf-{part.label}"
+        return ""
 
     def notes(self, fit: Fit | None) -> list[str]:
         """Readings taken and limitations."""

@@ -66,14 +66,30 @@ def rtt_cdf(found: AsPublished, label: str, fit: Fit | None) -> Figure:
     base_rtt_ms = fit.base_rtt_ms.value if fit else 0.0
     where = f"at the {label} load" + (f" ({load_pps:.1f} packets/s)" if fit else "")
     curves = [_theory_curve(arm, load_pps, base_rtt_ms, end) for arm in published.ARMS]
-    chart = ecdf_chart(_samples(runs), x_title="Round trip time (ms)", theory=curves, x_max=end)
+    chart = ecdf_chart(
+        _samples(runs),
+        x_title="Round trip time (ms)",
+        theory=curves,
+        published=printed_quartiles(),
+        x_max=end,
+    )
     caption = (
         f"Round-trip times of one run as published, {where}: 1000 pings of each sender in the "
-        "first 200 s, starting from an empty queue. Thin lines: stationary theory (batches of IP "
+        "first 200 s, starting from an empty queue. Diamonds: the quartiles that the source "
+        "prints. Thin lines: stationary theory (batches of IP "
         "fragments, headers and pings counted), left SM, right TDM, of which a run of 200 s is "
         "one sample: at a load near one it wanders far."
     )
     return Figure(f"rtt-cdf-{label}", *chart, caption, title=f"Delay CDF, {where}")
+
+
+def printed_quartiles() -> list[Curve]:
+    """What the source prints, as points of the distributions."""
+    return [
+        Curve(arm, [each.ms for each in of], [each.level for each in of])
+        for arm in published.ARMS
+        if (of := [each for each in published.QUARTILES if each.arm == arm])
+    ]
 
 
 def _law(arm: str, packets_per_second: float) -> theory.MXG1:
@@ -128,6 +144,7 @@ def rtt_cdf_on_both(sim: AsPublished, kernel: AsPublished) -> Figure:
         x_title="Round trip time (ms)",
         dash_title="Backend",
         theory=[_theory_curve(arm, load_pps, 0.0, end) for arm in published.ARMS],
+        published=printed_quartiles(),
         x_max=end,
     )
     caption = (
@@ -209,12 +226,15 @@ def gain(factors: Mapping[str, Mapping[int, Estimate]]) -> Figure:
         x_title="Streams m",
         y_title="T_TDM / T_SM",
         theory=[Curve("theory: m", streams, streams)],
+        published=[Curve("published, as printed", [2], [1 / published.MEAN_RATIO])],
         log_x=True,
         log_y=True,
     )
     caption = (
         "Mean time in the system with separate queues over that with one shared queue, ideal "
-        "source, stationary, 110 packets/s and 500 kbit/s per stream."
+        "source, stationary, 110 packets/s and 500 kbit/s per stream. The source prints a ratio of "
+        f"the means of {published.MEAN_RATIO:g}, of one run that was not stationary: the diamond "
+        "is one over it."
     )
     if len(factors) > 1:
         caption += f" Rings are the {STYLES['kernel']}'s, where it was run."

@@ -14,6 +14,7 @@ SOURCE = (
     "F. Fund, Statistical multiplexing gain in queues (one fast server or many slow servers), "
     "Run My Experiment on GENI, WITest Lab blog, February 2016"
 )
+SOURCE_URL = "https://witestlab.poly.edu/blog/"
 TEXTBOOK = "Bertsekas and Gallager, Data Networks, 2nd ed., example 3.9"
 
 PACKETS_PER_SECOND = 110.0

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dumbbell.claims import Judged, Verdict, facts_of, views_of
 from dumbbell.claims.rules import Agreement, Ordering, Standing
 from dumbbell.formats import ping_text, pingtimes_csv, pingtimes_file_name
+from dumbbell.report import Advice
 from dumbbell.stats import Estimate
 from dumbbell.studies.statistical_multiplexing import published
 from dumbbell.studies.statistical_multiplexing.fit import Fit
@@ -15,12 +16,56 @@ from dumbbell.tables import Array, Run
 PLACES = {"sim": "in the simulator", "kernel": "on the Linux kernel"}
 
 
+DONE = (
+    "Two streams of packets share a router: either both go through one queue at the whole rate "
+    "(SM), or each has a queue of its own at half of it (TDM). First the streams come from an "
+    "ideal source, for which theory is exact. Then the published run is done again, with the "
+    "traffic of D-ITG and with pings, and held against the milliseconds that were printed. As "
+    "those do not follow from the load that was typed, the load that explains them is looked for, "
+    "and the run is done once more at that load."
+)
+
+
+def answer(judged: Sequence[Judged], gains: Mapping[str, Mapping[int, Estimate]]) -> str:
+    """The answer in one sentence."""
+    two = gain_of(2, gains)
+    if two is not None:
+        return (
+            f"With a slow queue for each of two streams packets take {two.value:.2f} times as long "
+            "as with one fast queue for both, although the line is the same (theory says 2 times)."
+        )
+    return next(iter(_order(judged)), "Which of the two is faster these runs do not decide.")
+
+
+def gain_of(streams: int, gains: Mapping[str, Mapping[int, Estimate]]) -> Estimate | None:
+    """The multiplexing gain of so many streams on the first backend that has it."""
+    return next((found[streams] for found in gains.values() if streams in found), None)
+
+
+def advice(gains: Mapping[str, Mapping[int, Estimate]]) -> list[Advice]:
+    """What to set, where the gain is clearly above one."""
+    streams = max((m for found in gains.values() for m in found), default=0)
+    gain = gain_of(streams, gains)
+    if gain is None or gain.low is None or gain.low <= 1:
+        return []
+    return [
+        Advice(
+            wish=f"{streams} streams share a line, and their packets are to get through soon",
+            setting="One queue for all of them at the whole rate, no fixed share for each",
+            because=f"With a share for each packets took {gain.value:.2f} times as long at the "
+            f"same load (95 % interval {gain.low:.2f} to {gain.high:.2f}). A fixed share protects "
+            "a stream from the others; this is its price.",
+            figure="gain-against-streams",
+        )
+    ]
+
+
 def summary(
     judged: Sequence[Judged], gains: Mapping[str, Mapping[int, Estimate]], fit: Fit | None
 ) -> str:
     """Who was right, in a paragraph: what a student understands first, then facts counted."""
     sentences = []
-    two = next((by_streams[2] for by_streams in gains.values() if 2 in by_streams), None)
+    two = gain_of(2, gains)
     if two is not None:
         sentences.append(
             f"Two slow queues are {two.value:.2f} times slower than one fast queue "

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dumbbell.claims import Judged
-from dumbbell.report import Figure, Report, Topology, ValueTable
+from dumbbell.claims import Judged, Verdict
+from dumbbell.report import Advice, Figure, Report, Topology, ValueTable
 from dumbbell.spec import Experiment
 from dumbbell.spec.ccperf import Policing
 from dumbbell.studies.base import Study, StudyOptions
@@ -165,9 +165,10 @@ class Shown(Part[Mapping[tuple[str, str], Run]]):
 
     name = "one run of each controller"
 
-    def __init__(self, ensembles: Sequence[Controllers]) -> None:
-        """Whose first members are shown."""
+    def __init__(self, ensembles: Sequence[Controllers], source: TheSource) -> None:
+        """Whose first members are shown, and what was judged of the printed rows."""
         self.ensembles = ensembles
+        self.source = source
         self.policed: dict[str, Rows] = {}
         self.by_interval: dict[str, Rows] = {}
 
@@ -205,20 +206,26 @@ class Shown(Part[Mapping[tuple[str, str], Run]]):
         yield text.values(
             {_column(*key): rows_of(run) for key, run in found.items()},
             "Through the shaper (tbf with a queue of 20 packets)",
-            f"{caption} The best value of each row is bold, the published one apart.",
-            with_source=True,
+            f"{caption} The best value of each row is bold, the published one apart. Whether a "
+            "printed number agrees is judged over all that the source leaves open, not by the one "
+            "run in the next column.",
+            verdicts=self.verdicts(),
         )
         yield text.values(
             self.policed,
             "Through a policer (no queue: what has no token is dropped)",
             caption,
-            with_source=False,
         )
         if self.by_interval:
             yield text.sampled_otherwise(self.by_interval)
 
+    def verdicts(self) -> dict[str, Verdict]:
+        """Printed row to its verdict, of those that were judged."""
+        return {one.claim.id.replace("-", "_"): one.verdict for one in self.source.rows}
+
     def figures(self, found: Mapping[tuple[str, str], Run]) -> Iterator[Figure]:
-        """Over time, operating points, distributions."""
+        """The beginning, the whole run over time, operating points, distributions."""
+        yield figures.cliff(found)
         yield from figures.over_time(found)
         ran = {
             (name, KERNEL if ensemble.backend == "kernel" else ""): members
@@ -301,8 +308,20 @@ class TrafficPolicing(Reproduction):
         self.source = TheSource(preset.source)
         simulated = Controllers(preset.linux, "sim")
         kernel = Controllers(preset.kernel, "kernel", beside=simulated)
-        self.shown = Shown([simulated, kernel])
+        self.shown = Shown([simulated, kernel], self.source)
         self.parts = [self.source, simulated, kernel, self.shown, Swept(preset.swept)]
+
+    def linux(self) -> Mapping[str, Ran]:
+        """Linux's controllers, wherever they were run."""
+        return next((each.found for each in self.shown.ensembles if each.is_finished), {})
+
+    def advice(self) -> list[Advice]:
+        """From one run of each of Linux's controllers through the queue and the policer."""
+        if not self.shown.is_finished:
+            return []
+        shaped = {_column(*key): rows_of(run) for key, run in self.shown.found.items()}
+        linux = {name: rows for name, rows in shaped.items() if name != arms.SOURCE_ARM}
+        return text.advice(linux, self.shown.policed)
 
     def written(self) -> Report:
         """The report; see `Reproduction`."""
@@ -310,7 +329,12 @@ class TrafficPolicing(Reproduction):
         nominal = next(iter(self.shown.found.values())) if self.shown.is_finished else None
         return self.collected(
             summary=text.summary(self.judged, source),
+            answer=text.answer(source, self.linux()),
+            done=text.DONE,
+            hero="cliff" if nominal else "",
+            advice=self.advice(),
             source=published.SOURCE,
+            source_url=published.SOURCE_URL,
             topologies=[Topology.of("Policed dumbbell", arms.source().experiment())],
             commands=text.commands(),
             notes=text.notes(source.n if source else 0, self.interrupted),

@@ -22,6 +22,7 @@ from dumbbell.claims.rules import Agreement, Calibration, Check, Equals, Publish
 from dumbbell.metrics.ccperf import ROWS
 from dumbbell.studies.traffic_policing import published
 from dumbbell.studies.traffic_policing.bucket import STEADY_FROM_S
+from dumbbell.studies.traffic_policing.titles import title_of
 from dumbbell.studies.traffic_policing.measures import Ran
 
 BUCKET = "Token bucket: what leaves in a time t is at most min(peak rate t + mtu, rate t + burst)"
@@ -87,7 +88,7 @@ def judge_rows(source: Ran) -> Iterator[Judged]:
 def _lifetime(printed: float) -> Claim[Runs]:
     return Claim(
         id="flow-completion-time-l4",
-        statement="flow_completion_time_l4 is the time at which the flow is told to stop",
+        statement="The lifetime of the flow is the time at which it is told to stop",
         source=published.SOURCE,
         rule=Check(
             value=printed,
@@ -101,7 +102,7 @@ def _lifetime(printed: float) -> Claim[Runs]:
 def _judge_row(source: Ran, name: str, printed: float) -> Judged:
     claim = Claim(
         id=name.replace("_", "-"),
-        statement=f"{name} of a NewReno flow through the policed bottleneck",
+        statement=f"{title_of(name)} ({name}), of a NewReno flow through the token bucket",
         source=published.SOURCE,
         rule=PublishedInEnsemble(
             printed=printed,
@@ -129,6 +130,10 @@ def _judge_row(source: Ran, name: str, printed: float) -> Judged:
     )
 
 
+_NEVER_ABOVE = "In no span of time does more leave than the {} and its {} allow"
+_ALL_USED = "In some span of time the whole burst is used, to the last packet that fits"
+
+
 def judge_bucket(ran: Ran, label: str, backend: str) -> Iterator[Judged]:
     """Both buckets are never passed, and the first is used to the last packet."""
     late = 0.0 if backend == "sim" else LATE_BYTES
@@ -136,13 +141,13 @@ def judge_bucket(ran: Ran, label: str, backend: str) -> Iterator[Judged]:
     burst = [each.rate_bytes - each.burst_bytes for each in ran.excesses]
     peak = [each.peak_bytes - each.peak_bound_bytes for each in ran.excesses]
     for name, what, beyond, side, value, rounding in (
-        ("burst", "policing rate at most the burst", burst, Side.AT_MOST, 0.0, 0.0),
-        ("peak", "peak rate at most the second bucket", peak, Side.AT_MOST, 0.0, late),
-        ("use", "policing rate all but a packet", burst, Side.AT_LEAST, -PACKET_BYTES, 0.0),
+        ("burst", _NEVER_ABOVE.format("policing rate", "burst"), burst, Side.AT_MOST, 0.0, 0.0),
+        ("peak", _NEVER_ABOVE.format("peak rate", "bucket"), peak, Side.AT_MOST, 0.0, late),
+        ("use", _ALL_USED, burst, Side.AT_LEAST, -PACKET_BYTES, 0.0),
     ):
         claim = Claim(
             id=f"bucket-{name}-{label}",
-            statement=f"The bucket's promise ({label}): beyond the {what} leaves in some time",
+            statement=f"{what} ({label})",
             source=BUCKET,
             rule=Check(
                 value=value,
@@ -176,7 +181,7 @@ def judge_agreement(kernel: Ran, sim: Ran, controller: str) -> Iterator[Judged]:
     for name, rule in AGREEMENT.items():
         claim = Claim(
             id=f"agreement-{controller}-{name.replace('_', '-')}",
-            statement=f"Simulator and Linux kernel agree on {name} ({controller})",
+            statement=f"Simulator and Linux kernel agree: {title_of(name)} ({controller})",
             source=TWO_BACKENDS,
             rule=rule,
         )

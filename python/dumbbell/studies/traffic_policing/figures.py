@@ -11,7 +11,8 @@ import polars as pl
 from dumbbell.metrics.ccperf import TcpSeries, tcp_series
 from dumbbell.report import Curve, Figure, Sample, ecdf_chart, line_with_band
 from dumbbell.report.palette import MAGENTA
-from dumbbell.studies.traffic_policing import arms
+from dumbbell.report.theme import BLACK
+from dumbbell.studies.traffic_policing import arms, published
 from dumbbell.studies.traffic_policing.measures import Floats, Ran
 from dumbbell.tables import Run
 
@@ -19,6 +20,11 @@ RATE_MBPS = 4.0
 BASE_RTT_MS = 15.0
 OPTIMUM_MBPS = (RATE_MBPS + 8e-6 * 125_000 / 15) * 1448 / 1502
 """Payload of all tokens of 15 s, the full bucket's included: no flow gets more."""
+STOP_S, QUEUE_PKTS, WIRE_BYTES = 15.0, 20, 1502
+CLIFF_S = 4.0
+"""Of the run, in the figure of its beginning."""
+_NOMINAL = {"burst": 125.0, "rate": RATE_MBPS, "rtt": BASE_RTT_MS}
+"""Sweep to the value of the published run, in the axis's unit."""
 SIMULATOR, KERNEL = "simulator", "Linux kernel"
 """Styles: what is the same but where it ran has one colour."""
 Runs = Mapping[tuple[str, str], Run]
@@ -45,12 +51,13 @@ def over_time(runs: Runs) -> list[Figure]:
     """In flight, smoothed round-trip time and throughput against time."""
     series = _series(runs)
     made = []
-    for name, title, y_title, pick, caption in (
+    for name, title, y_title, pick, row, caption in (
         (
             "in-flight",
             "Segments in flight",
             "Segments in flight",
             _in_flight_pkts,
+            "mean_in_flight_l4",
             "Slow start runs into the empty bucket in the first second; then every one "
             "fills the queue of 20 packets and loses some, over and over, but BBR, which finds the "
             "policing rate and keeps the queue short.",
@@ -60,6 +67,7 @@ def over_time(runs: Runs) -> list[Figure]:
             "Smoothed round-trip time",
             "Smoothed RTT (ms)",
             _srtt_ms,
+            "mean_srtt_l4",
             "15 ms while there are tokens, then what the queue adds: 20 packets at 4 Mbit/s are "
             "60 ms.",
         ),
@@ -68,6 +76,7 @@ def over_time(runs: Runs) -> list[Figure]:
             "Throughput",
             "Throughput (Mbit/s)",
             _throughput_mbps,
+            "mean_throughput_l4",
             "The cliff: what the full bucket let through in the first intervals, then the policing "
             "rate; a timeout shows as a gap.",
         ),
@@ -77,10 +86,45 @@ def over_time(runs: Runs) -> list[Figure]:
             values = pick(each)
             known = np.isfinite(values)
             curves.append(Curve(label, each.t_s[known], values[known], style=style or SIMULATOR))
-        plot = line_with_band(curves, x_title="Time (s)", y_title=y_title, points=False)
-        text = f"{caption} Samples every 100 ms."
-        made.append(Figure(f"{name}-over-time", *plot, text, title=f"{title} over time"))
+        level = published.VALUES[row]
+        plot = line_with_band(
+            curves,
+            x_title="Time (s)",
+            y_title=y_title,
+            theory=[Curve(f"published mean {level:g}", [0.0, STOP_S], [level, level])],
+            points=False,
+        )
+        text = f"{caption} Samples every 100 ms; the thin line is the mean that the source prints."
+        made.append(
+            Figure(f"{name}-over-time", *plot, text, title=title, family="The whole run over time")
+        )
     return made
+
+
+def cliff(runs: Runs) -> Figure:
+    """The first seconds of the first flow: what it has under way, and what the path can hold."""
+    (label, style), run = next(iter(runs.items()))
+    of = tcp_series(run, arms.FLOW)
+    shown = np.isfinite(of.in_flight_pkts) & (of.t_s <= CLIFF_S)
+    room_pkts = QUEUE_PKTS + 1e3 * RATE_MBPS * BASE_RTT_MS / 8 / WIRE_BYTES
+    mean = published.VALUES["mean_in_flight_l4"]
+    plot = line_with_band(
+        [Curve(label, of.t_s[shown], of.in_flight_pkts[shown], style=style or SIMULATOR)],
+        x_title="Time (s)",
+        y_title="Segments in flight",
+        theory=[
+            Curve(f"line and queue hold {room_pkts:.0f}", [0.0, CLIFF_S], [room_pkts] * 2),
+            Curve(f"published mean of 15 s: {mean:g}", [0.0, CLIFF_S], [mean] * 2),
+        ],
+        points=False,
+    )
+    caption = (
+        "While the bucket has tokens the flow goes on at the peak rate and slow start doubles its "
+        "window. When it is empty the line is suddenly much slower and most of the window does "
+        "not fit: that is the cliff. From then on the window swings around what the line and "
+        f"the queue of {QUEUE_PKTS} packets hold."
+    )
+    return Figure("cliff", *plot, caption, title="The cliff")
 
 
 def operating_points(ran: Mapping[tuple[str, str], Ran]) -> Figure:
@@ -109,6 +153,13 @@ def operating_points(ran: Mapping[tuple[str, str], Ran]) -> Figure:
         for x, y in zip(across, up, strict=True)
     ]
     frame = pl.DataFrame(rows)
+    printed = pl.DataFrame(
+        {
+            "srtt_ms": [published.VALUES["mean_srtt_l4"]],
+            "throughput_mbps": [published.VALUES["mean_throughput_l4"]],
+            "what": ["published"],
+        }
+    )
     optimum = pl.DataFrame({"srtt_ms": [BASE_RTT_MS], "throughput_mbps": [OPTIMUM_MBPS]})
     x = alt.X("srtt_ms:Q", title="Mean smoothed RTT (ms)", scale=alt.Scale(zero=False, padding=20))
     y = alt.Y(
@@ -137,11 +188,17 @@ def operating_points(ran: Mapping[tuple[str, str], Ran]) -> Figure:
             x=x, y=y, color=colour, shape=shape, tooltip=tooltip
         ),
         star.encode(x=x, y=y),
+        alt.Chart(printed)
+        .mark_point(shape="diamond", size=160, filled=True, color=BLACK, opacity=1)
+        .encode(x=x, y=y),
+        alt.Chart(printed)
+        .mark_text(align="left", dx=9, fontSize=12, color=BLACK)
+        .encode(x=x, y=y, text="what:N"),
     )
     caption = (
         "Each small mark is a run of the ensemble; each large one the joint operating point "
         "(aggregate throughput, mean smoothed RTT over the flows; with one flow the mean of its "
-        "runs). The magenta star is the optimum: the payload of all tokens, no queue. All use the "
+        "runs). The diamond is what the source prints, the magenta star the optimum: the payload of all tokens, no queue. All use the "
         "tokens; they differ in the queue they keep."
     )
     title = "Operating point"
@@ -182,7 +239,7 @@ def distributions(runs: Runs) -> list[Figure]:
             samples, x_title=x_title, colour_title="Controller", dash_title="Where", x_max=x_max
         )
         caption = "Over the samples of the run with the source's own settings, every 100 ms."
-        made.append(Figure(name, *plot, caption, title=title))
+        made.append(Figure(name, *plot, caption, title=title, family="How often which value"))
     return made
 
 
@@ -205,16 +262,29 @@ def sweep(of: arms.Sweep, by_arm: Mapping[str, Sequence[Ran]]) -> list[Figure]:
                 [edge(each) for each in at] for edge in (np.median, np.min, np.max)
             )
             curves.append(Curve(label, of.x, middle, low, high))
-        plot = line_with_band(curves, x_title=of.title, y_title=y_title, log_x=True)
+        printed = Curve("published", [_NOMINAL[of.name]], [_PRINTED[row]])
+        plot = line_with_band(
+            curves, x_title=of.title, y_title=y_title, published=[printed], log_x=True
+        )
         caption = f"{_CAPTIONS[of.name, row]} {_BAND}"
         made.append(
-            Figure(f"{short}-against-{of.name}", *plot, caption, title=f"{title}: {of.name}")
+            Figure(
+                f"{short}-against-{of.name}",
+                *plot,
+                caption,
+                title=f"{title} against the {of.title.partition(' (')[0].lower()}",
+                family="What the bucket's burst, its rate and the path's length do",
+            )
         )
     return made
 
 
 _BAND = "Median and range of runs of 15 s that differ by jitter."
 _LOSSES, _USE = "total_retransmissions_l4", "mean_utilization_policing_bw_l4"
+_PRINTED = {
+    _LOSSES: published.VALUES[_LOSSES],
+    _USE: published.VALUES["mean_throughput_l4"] / RATE_MBPS,
+}
 _CAPTIONS = {
     ("burst", _LOSSES): "The longer the tokens last, the larger the window when they run out: up "
     "to some 100 kB every controller loses more. Beyond, slow start has ended by itself, but BBR "

@@ -6,6 +6,8 @@ from types import MappingProxyType
 
 SOURCE = 'CCPerf, "Traffic Policing Experiment", experiment 56 of benchmark TcpNewReno (ccperf.net)'
 
+SOURCE_URL = "https://ccperf.net/"
+
 COMMAND = MappingProxyType(
     {
         "--experiment-name": "traffic_policing",

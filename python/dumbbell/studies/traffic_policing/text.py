@@ -5,14 +5,106 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from dumbbell.claims import Identified, Judged, Verdict, counts_of, views_of
 from dumbbell.claims.rules import Standing
 from dumbbell.metrics.ccperf import ROWS
-from dumbbell.report import ValueRow, ValueTable
+from dumbbell.report import Advice, ValueRow, ValueTable
+from dumbbell.report.badges import BADGES
+from dumbbell.report.cells import CellLike
 from dumbbell.spec import testbed_lines
 from dumbbell.spec.ccperf import NO_EFFECT
 from dumbbell.studies.traffic_policing import arms, claims, published
 from dumbbell.studies.traffic_policing.measures import Ran, Rows
+from dumbbell.studies.traffic_policing.titles import title_of
+
+
+DONE = (
+    "A greedy TCP flow goes through a token bucket that lets a burst pass at the peak rate and "
+    "after that only the policing rate, with a queue of 20 packets for what has no token. The "
+    "published run is repeated with every choice that its page leaves open, and each row of its "
+    "table is held against all of them. Then Linux's controllers take the same way, once through "
+    "the queue and once through a policer without one, and the burst, the policing rate and the "
+    "length of the path are changed one at a time."
+)
+
+
+def answer(source: Ran | None, linux: Mapping[str, Ran]) -> str:
+    """The answer in one sentence.
+
+    Args:
+        source: The published flow over what its page leaves open.
+        linux: Controller to its members, where the flow of the source was not run.
+    """
+    ran = source or next(iter(linux.values()), None)
+    if ran is None:
+        return "What happens when the tokens run out these runs do not say."
+    lost, queue, rate = (
+        float(np.nanmedian(ran.row(name)))
+        for name in ("total_qdisc_drops_l2", "mean_qdisc_length_l2", "mean_throughput_l4")
+    )
+    return (
+        "When the tokens run out, most of what a greedy flow has under way no longer fits: it "
+        f"loses some {lost:.0f} packets in 15 s and goes on at {rate:.1f} Mbit/s, about the "
+        f"policing rate, behind a queue of {queue:.0f} packets of the 20 that it holds."
+    )
+
+
+def advice(shaped: Mapping[str, Rows], policed: Mapping[str, Rows]) -> list[Advice]:
+    """Shaping or policing, where the runs of both decide it.
+
+    Args:
+        shaped: Controller to its rows through the queue.
+        policed: The same through a policer.
+    """
+    both = [name for name in shaped if name in policed]
+    if not both:
+        return []
+    given = []
+    rates, lost, waits = (
+        [(shaped[name][row], policed[name][row]) for name in both]
+        for row in (_THROUGHPUT, _LOST, _SRTT)
+    )
+    who = _listed(both)
+    if all(queue < none for queue, none in lost):
+        given.append(
+            Advice(
+                wish="A flow above its contracted rate is to lose little",
+                setting="A shaper with a queue (tbf with a limit), not a policer",
+                because=f"Flows of {who} had to send {_span(lost, 0, 0)} segments again in 15 s through the "
+                f"queue of 20 packets, and {_span(lost, 1, 0)} where what had no token was "
+                "dropped.",
+                figure="operating-point",
+            )
+        )
+    if all(none < queue for queue, none in waits):
+        given.append(
+            Advice(
+                wish="Delay is to stay short behind a contracted rate",
+                setting="A policer, or a shaper with a shorter queue",
+                because=f"The mean round-trip time of {who} was {_span(waits, 1, 0)} ms through "
+                f"the policer and {_span(waits, 0, 0)} ms through the queue of 20 packets, of "
+                f"which 15 ms are the path's own; they got {_span(rates, 1, 2)} and "
+                f"{_span(rates, 0, 2)} Mbit/s.",
+                figure="operating-point",
+            )
+        )
+    return given
+
+
+_THROUGHPUT, _LOST, _SRTT = "mean_throughput_l4", "total_retransmissions_l4", "mean_srtt_l4"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _span(pairs: Sequence[tuple[float, float]], which: int, decimals: int) -> str:
+    """From the least to the greatest of one side of the pairs."""
+    values = [pair[which] for pair in pairs]
+    shown = [f"{each:.{decimals}f}" for each in (min(values), max(values))]
+    return " to ".join(dict.fromkeys(shown))
 
 
 def summary(judged: Sequence[Judged], source: Ran | None) -> str:
@@ -78,7 +170,10 @@ def notes(members: int, interrupted: bool) -> list[str]:
 
 
 def values(
-    by_arm: Mapping[str, Rows], title: str, caption: str, *, with_source: bool
+    by_arm: Mapping[str, Rows],
+    title: str,
+    caption: str,
+    verdicts: Mapping[str, Verdict] | None = None,
 ) -> ValueTable:
     """The source's table, a column a controller; the best value of each row bold.
 
@@ -86,16 +181,27 @@ def values(
         by_arm: Column to its rows.
         title: Heading.
         caption: Under it.
-        with_source: Whether the first column is to be the published one; it is never the best.
+        verdicts: Row to its verdict, where the first column is to be the published one and the
+            second whether it was reproduced; neither is ever the best.
     """
     rows = []
     for name, row in ROWS.items():
         numbers = [of[name] for of in by_arm.values()]
-        before = [published.VALUES.get(name)] if with_source else []
-        best = {place + len(before) for place in best_of(numbers, row.better)}
-        rows.append(ValueRow(name, row.unit, [*before, *map(_cell, numbers)], frozenset(best)))
-    columns = [*(["published"] if with_source else []), *by_arm]
+        before: list[CellLike] = []
+        if verdicts is not None:
+            before = [published.VALUES.get(name), _agrees(verdicts.get(name))]
+        best = frozenset(place + len(before) for place in best_of(numbers, row.better))
+        cells = [*before, *map(_cell, numbers)]
+        rows.append(ValueRow(title_of(name), row.unit, cells, best, code=name))
+    columns = [*(["published", "agrees"] if verdicts is not None else []), *by_arm]
     return ValueTable(title, columns, rows, caption)
+
+
+def _agrees(verdict: Verdict | None) -> str:
+    """Of a printed number with what the whole ensemble gave."""
+    if verdict is None:
+        return "–"
+    return f"{BADGES[verdict].symbol} {verdict.value}"
 
 
 def _cell(value: float) -> float | None:
@@ -110,7 +216,8 @@ def identified(judged: Sequence[Judged]) -> ValueTable:
         told = {each.parameter: each for each in one.decision.identified if each.is_told}
         if told:
             cells = [_agreeing(told.get(name)) for name in names]
-            rows.append(ValueRow(one.claim.id.replace("-", "_"), "", cells))
+            row = one.claim.id.replace("-", "_")
+            rows.append(ValueRow(title_of(row), "", cells, code=row))
     return ValueTable(
         "What the printed numbers tell of the open choices",
         names,
@@ -130,7 +237,8 @@ def sampled_otherwise(by_interval: Mapping[str, Rows]) -> ValueTable:
     for name, row in ROWS.items():
         numbers = [of[name] for of in by_interval.values()]
         if name in published.VALUES and len({f"{number:.3g}" for number in numbers}) > 1:
-            rows.append(ValueRow(name, row.unit, [published.VALUES[name], *map(_cell, numbers)]))
+            cells = [published.VALUES[name], *map(_cell, numbers)]
+            rows.append(ValueRow(title_of(name), row.unit, cells, code=name))
     return ValueTable(
         "The same run, sampled otherwise",
         ["published", *(f"every {interval}" for interval in by_interval)],
