@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Locator, Page
 
 
 @dataclass
@@ -16,15 +17,37 @@ class Seen:
     requests: list[str] = field(default_factory=list)
 
 
-def opened(browser: Browser, path: Path, width: int) -> tuple[Page, Seen]:
-    page, seen = browser.new_page(viewport={"width": width, "height": 900}), Seen()
+def opened(
+    browser: Browser,
+    path: Path,
+    width: int,
+    height: int = 900,
+    *,
+    scheme: Literal["light", "dark"] = "light",
+    has_script: bool = True,
+) -> tuple[Page, Seen]:
+    page = browser.new_page(
+        viewport={"width": width, "height": height},
+        color_scheme=scheme,
+        java_script_enabled=has_script,
+    )
+    seen = Seen()
     page.on("console", lambda message: seen.messages.append(f"{message.type}: {message.text}"))
     page.on("pageerror", lambda error: seen.messages.append(f"error: {error}"))
     page.on("requestfailed", lambda request: seen.messages.append(f"failed: {request.url[:200]}"))
     page.on("request", lambda request: seen.requests.append(request.url))
     page.goto(path.as_uri())
-    page.wait_for_function("document.querySelectorAll('.plot:not(.drawn)').length === 0")
     return page, seen
+
+
+def brought_to_life(page: Page, figure: str) -> Locator:
+    """The figure of that name after somebody pointed at it: drawn again, with values and zoom."""
+    plot = page.locator(f"#figure-{figure} .plot")
+    plot.scroll_into_view_if_needed()
+    plot.hover(force=True)
+    live = page.locator(f"#figure-{figure} .plot.live.drawn svg.marks")
+    live.wait_for(timeout=20_000)
+    return live
 
 
 def outside(page: Page, width: int) -> list[str]:

@@ -126,7 +126,7 @@ def test_a_page_is_quiet_offline_and_fits(
     assert [url for url in seen.requests if not url.startswith(("file:", "data:"))] == []
     assert page.evaluate("document.documentElement.scrollWidth") == width
     assert outside(page, width) == []
-    assert page.locator(".plot svg.marks").count() == page.locator("figure").count() > 0
+    assert page.locator(".plot svg.chart:visible").count() == page.locator("figure").count() > 0
     page.close()
 
 

@@ -1,4 +1,4 @@
-"""The pages in Chromium: quiet console, no request beyond files, no sideways scrolling."""
+"""The pages in Chromium: quiet, offline, without a script, on a phone, in the dark."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from playwright.sync_api import Browser
 from report_samples import realistic_report
 from report_topologies import dumbbell, tc_words
 
-from browsing import opened, outside
+from browsing import brought_to_life, opened, outside
 from dumbbell.report import (
+    Advice,
     Curve,
     Figure,
     IndexEntry,
@@ -25,6 +26,7 @@ from dumbbell.report import (
 
 pytestmark = pytest.mark.browser
 WIDTHS = {"desktop": 1280, "phone": 360}
+STUDY = "statistical-multiplexing/index.html"
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +34,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     report = realistic_report()
     wide = Topology.from_resolved("Sixteen senders", dumbbell(16), tc_words())
-    report = realistic_report(topologies=[*report.topologies, wide])
+    report = realistic_report(
+        answer="One fast queue is twice as fast as two slow ones, as the delay's CDF shows.",
+        done="Two streams share a router, first one queue, then one queue each.",
+        hero="rtt-cdf",
+        advice=[Advice(wish="Soon", setting="One queue", because="It was twice as fast.")],
+        topologies=[*report.topologies, wide],
+    )
     write_report(report, folder / report.study)
     write_index([IndexEntry.of(report)], folder)
     return folder
@@ -65,32 +73,115 @@ def test_figures_with_widths_and_logarithmic_axes_are_quiet(
     ]
     write_report(Report(study="s", title="t", summary="-", figures=figures), tmp_path)
     page, seen = opened(browser, tmp_path / "index.html", WIDTHS["desktop"])
+    for figure in figures:
+        brought_to_life(page, figure.name)
     assert seen.messages == []
     page.close()
 
 
 @pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS.keys())
 def test_figures_are_drawn_at_a_readable_size(browser: Browser, site: Path, width: int) -> None:
-    page, _ = opened(browser, site / "statistical-multiplexing/index.html", width)
-    plots = page.locator(".plot svg.marks")
-    assert plots.count() == 3
+    page, _ = opened(browser, site / STUDY, width, has_script=False)
+    drawings = page.locator(".plot svg.chart:visible")
+    assert drawings.count() == 3
     for number in range(3):
-        box = plots.nth(number).bounding_box()
+        box = drawings.nth(number).bounding_box()
         assert box is not None
         assert width * 0.5 < box["width"] <= width
+    page.close()
+    page, _ = opened(browser, site / STUDY, width)
     smallest = page.evaluate(
         """() => Math.min(...[...document.querySelectorAll('.plot svg text, svg.topology text')]
-            .filter(e => e.getBoundingClientRect().width > 0)
+            .filter(e => e.getBoundingClientRect().width > 0 && e.textContent.trim())
             .map(e => e.getBoundingClientRect().height))"""
     )
     assert smallest >= 8
     page.close()
 
 
+@pytest.mark.parametrize(
+    ("width", "height", "screens"), [(1440, 900, 1.5), (390, 844, 2.0)], ids=["desktop", "phone"]
+)
+def test_the_first_figure_is_near_the_top(
+    browser: Browser, site: Path, width: int, height: int, screens: float
+) -> None:
+    page, _ = opened(browser, site / STUDY, width, height)
+    box = page.locator("#hero svg.chart:visible").bounding_box()
+    assert box is not None
+    assert box["y"] <= screens * height
+    page.close()
+
+
+def test_without_a_script_folds_open_and_figures_are_there(browser: Browser, site: Path) -> None:
+    page, seen = opened(browser, site / STUDY, WIDTHS["desktop"], has_script=False)
+    row = page.locator("#claim-same-n")
+    assert not row.is_visible()
+    assert page.locator("#claim-published-max").is_visible()  # it was not reproduced
+    page.locator("details.agreeing > summary").click()
+    assert row.is_visible()
+    assert page.locator("#figure-quartiles svg.chart:visible").count() == 1
+    assert seen.messages == []
+    page.close()
+
+
+INK_OF_MARKS = """() => [...document.querySelectorAll('#hero svg.chart')]
+    .filter(e => e.getBoundingClientRect().width > 0)
+    .flatMap(e => [...e.querySelectorAll('path[stroke], line[stroke], text[fill], rect[fill]')])
+    .flatMap(e => [getComputedStyle(e).stroke, getComputedStyle(e).fill])
+    .filter(colour => colour.startsWith('rgb('))"""
+
+
+def test_figures_and_text_follow_the_mode(browser: Browser, site: Path) -> None:
+    seen_in = {}
+    for scheme in ("light", "dark"):
+        page, _ = opened(browser, site / STUDY, WIDTHS["desktop"], scheme=scheme)  # type: ignore[arg-type]
+        ground, ink = page.evaluate(
+            "() => [getComputedStyle(document.body).backgroundColor,"
+            " getComputedStyle(document.body).color]"
+        )
+        seen_in[scheme] = (ground, ink, {*page.evaluate(INK_OF_MARKS)})
+        page.close()
+    assert seen_in["light"][:2] == ("rgb(255, 255, 255)", "rgb(27, 27, 27)")
+    assert seen_in["dark"][:2] == ("rgb(21, 24, 28)", "rgb(232, 234, 237)")
+    # No colour of a figure is the same in both.
+    assert seen_in["light"][2] and not seen_in["light"][2] & seen_in["dark"][2]
+
+
+def test_on_a_wide_screen_captions_and_terms_stand_in_the_margin(
+    browser: Browser, site: Path
+) -> None:
+    page, _ = opened(browser, site / STUDY, 1440)
+    for beside, wanted in (
+        ("#hero", ".hero figcaption"),
+        ("header .answer", "header aside.terms"),
+        ("#figure-factor .drawn-figure", "#figure-factor figcaption"),
+    ):
+        main, margin = (page.locator(name).bounding_box() for name in (beside, wanted))
+        assert main is not None and margin is not None
+        assert margin["x"] >= main["x"] + main["width"]
+        assert margin["x"] + margin["width"] <= 1440
+    page.close()
+
+
+@pytest.mark.parametrize("width", [390, 820])
+def test_no_legend_or_label_is_cut_off(browser: Browser, site: Path, width: int) -> None:
+    page, _ = opened(browser, site / STUDY, width)
+    cut = page.evaluate(
+        """() => [...document.querySelectorAll('.plot svg.chart')]
+            .filter(e => e.getBoundingClientRect().width > 0)
+            .flatMap(svg => [...svg.querySelectorAll('text')].filter(text => {
+                const [box, all] = [text.getBoundingClientRect(), svg.getBoundingClientRect()];
+                return box.width > 0 && (box.right > all.right + 1 || box.left < all.left - 1);
+            }).map(text => text.textContent))"""
+    )
+    assert cut == []
+    page.close()
+
+
 def test_hovering_shows_values(browser: Browser, site: Path) -> None:
     page, _ = opened(browser, site / "statistical-multiplexing/index.html", WIDTHS["desktop"])
-    points = page.locator("#figure-quartiles svg.marks path[aria-roledescription='point']")
-    points.first.hover(force=True)
+    live = brought_to_life(page, "quartiles")
+    live.locator("path[aria-roledescription='point']").first.hover(force=True)
     tooltip = page.locator("#vg-tooltip-element.visible")
     tooltip.wait_for(timeout=20_000)
     assert "measured" in tooltip.inner_text()
@@ -99,7 +190,7 @@ def test_hovering_shows_values(browser: Browser, site: Path) -> None:
 
 def test_shift_and_wheel_zoom_and_the_bare_wheel_scrolls(browser: Browser, site: Path) -> None:
     page, _ = opened(browser, site / "statistical-multiplexing/index.html", WIDTHS["desktop"])
-    figure = page.locator("#figure-rtt-cdf svg.marks")
+    figure = brought_to_life(page, "rtt-cdf")
     figure.scroll_into_view_if_needed()
     figure.hover(position={"x": 300, "y": 150}, force=True)
     before = page.locator("#figure-rtt-cdf svg.marks text").all_text_contents()
@@ -124,11 +215,12 @@ def test_claims_become_cards_on_a_phone(browser: Browser, site: Path) -> None:
         page.close()
 
 
-def test_turning_the_phone_redraws_the_figures(browser: Browser, site: Path) -> None:
-    page, seen = opened(browser, site / "statistical-multiplexing/index.html", WIDTHS["phone"])
+def test_turning_the_phone_shows_the_other_drawing(browser: Browser, site: Path) -> None:
+    page, seen = opened(browser, site / STUDY, WIDTHS["phone"])
+    brought_to_life(page, "factor")
     page.set_viewport_size({"width": 740, "height": 360})
-    page.wait_for_timeout(500)
-    box = page.locator(".plot svg.marks").first.bounding_box()
+    page.locator("#figure-factor svg.chart.wide").wait_for()
+    box = page.locator("#figure-factor svg.chart:visible").bounding_box()
     assert box is not None
     assert box["width"] > 500
     assert seen.messages == []
@@ -137,6 +229,7 @@ def test_turning_the_phone_redraws_the_figures(browser: Browser, site: Path) -> 
 
 def test_commands_are_copied(browser: Browser, site: Path) -> None:
     page, _ = opened(browser, site / "statistical-multiplexing/index.html", WIDTHS["desktop"])
+    page.locator("#commands summary").first.click()
     button = page.locator(".host-commands .copy").first
     button.click()
     page.wait_for_function("document.querySelector('.copy').textContent === 'copied'")

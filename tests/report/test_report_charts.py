@@ -15,6 +15,7 @@ from report_samples import dots_figure, factor_figure, rtt_figure
 
 from dumbbell.report import theme
 from dumbbell.report.charts import Curve, Sample, ecdf_chart, line_with_band, points_with_interval
+from dumbbell.report.direct_labels import MOST
 from dumbbell.report.figure_child import vega_lite_version
 from dumbbell.report.figures import PICTURES, FigureDrawer, as_polars, draw, write_figure
 from dumbbell.report.model import Figure
@@ -50,21 +51,24 @@ def test_the_same_figure_gives_the_same_bytes(tmp_path: Path, drawer: FigureDraw
         assert one == two
 
 
+@pytest.mark.parametrize("has_legend", [False, True], ids=["labels", "legend"])
 @pytest.mark.parametrize("builder", ["ecdf", "line"])
 def test_widths_are_of_the_lines_and_of_the_legend_beside_the_colour(
-    builder: str, drawer: FigureDrawer
+    builder: str, has_legend: bool, drawer: FigureDrawer
 ) -> None:
     """The theme has a width of its own, which Vega-Lite lets go before that of an encoding."""
+    names = ["small", "large", *(f"one more of them {k}" for k in range(MOST * has_legend))]
     if builder == "ecdf":
-        samples = [Sample(name, "", [1.0, 2.0]) for name in ("small", "large")]
+        samples = [Sample(name, "", [1.0, 2.0]) for name in names]
         plot = ecdf_chart(samples, x_title="x", widths=(1.25, 3.5))
     else:
-        curves = [Curve(name, [1, 2], [y, 2]) for name, y in (("small", 1), ("large", 3))]
+        curves = [Curve(name, [1, 2], [y, 2]) for y, name in enumerate(names)]
         plot = line_with_band(curves, x_title="x", y_title="y", widths=(1.25, 3.5))
     svg = drawer.picture(draw(Figure("plot", plot.chart, plot.data, "Caption.")), ".svg").decode()
-    for width, colour in zip(("1.25", "3.5"), theme.SERIES, strict=False):
-        # One line and one symbol of the legend.
-        assert svg.count(f'stroke="{colour}" stroke-width="{width}"') == 2
+    shown = zip(("1.25",) if has_legend else ("1.25", "3.5"), theme.SERIES, strict=False)
+    for width, colour in shown:
+        # One line, and one symbol of a legend.
+        assert svg.count(f'stroke="{colour}" stroke-width="{width}"') == 1 + has_legend
 
 
 def test_a_picture_has_nothing_that_only_a_pointer_finds(drawer: FigureDrawer) -> None:

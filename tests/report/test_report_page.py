@@ -32,24 +32,28 @@ from dumbbell.claims import (
     Claim,
     Curves,
     Family,
+    Runs,
     Verdict,
     judge,
     views_of,
 )
 from dumbbell.claims.rules import Ordering
-from dumbbell.report import FigureDrawer, claims_table, overview_table
+from dumbbell.report import Advice, FigureDrawer, claims_table, overview_table
 from dumbbell.report.badges import BADGES, SCORE_ORDER, sorted_claims
-from dumbbell.report.claims_section import MANY_NUMBERS, claim_rows, interval_words
-from dumbbell.report.figures import PICTURES, FigureFiles, draw
+from dumbbell.report.claims_section import claim_rows, interval_words
+from dumbbell.report.figure_views import script_json
+from dumbbell.report.figures import PICTURES, SVG, FigureFiles, draw
+from dumbbell.report.glossary import TERMS, Explainer, Term
 from dumbbell.report.glyphs import glyph_svg
 from dumbbell.report.model import Figure, IndexEntry, Report
 from dumbbell.report.page import (
+    Links,
     commands_by_host,
     index_html,
     page_html,
-    script_json,
 )
 
+DRAWING = b'<svg width="10" height="5" viewBox="0 0 10 5"><path stroke="#0072b2"/></svg>'
 EVIL = "</script><script>alert('x')</script><img src=x onerror=alert(1)>\"'&"
 
 
@@ -89,11 +93,14 @@ def read(page: str) -> Reader:
     return reader
 
 
+LINKS = Links(index="../index.html", docs="../../docs/x.md")
+
+
 def page_of(report: Report) -> str:
-    """With pictures and a script that nobody looks at."""
-    pictures = dict.fromkeys(PICTURES, b"picture")
-    files = [FigureFiles(draw(figure), pictures) for figure in report.figures]
-    return page_html(report, files, "window.vegaEmbed={};")
+    """With drawings and a script that nobody looks at."""
+    pictures = dict.fromkeys(PICTURES, b"picture") | {SVG: DRAWING}
+    files = [FigureFiles(draw(one), pictures, narrow=DRAWING) for one in report.figures]
+    return page_html(report, files, "window.vegaEmbed={};", LINKS)
 
 
 @pytest.fixture(scope="module")
@@ -189,7 +196,8 @@ def test_every_text_is_escaped() -> None:
     assert "".join(reader.text).count(EVIL) > 20
     data = re.search(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)
     assert data is not None
-    assert json.loads(data[1])["title"] == EVIL
+    both = json.loads(data[1])
+    assert both["wide"]["title"] == both["narrow"]["title"] == EVIL
 
 
 def test_script_json_is_json_without_markup() -> None:
@@ -211,6 +219,78 @@ def test_a_huge_figure_becomes_a_picture(drawer: FigureDrawer) -> None:
     page = page_html(report, drawer.files([draw(figure) for figure in report.figures]), "script")
     assert len(page) < 500_000
     assert 'src="data:image/png;base64,' in page
+
+
+def explained() -> Report:
+    """As a study's: with an answer, a hero that is not its first figure, and advice."""
+    return realistic_report(
+        answer="One fast queue is twice as fast as two slow ones: see the CDF.",
+        done="Two streams share a router with a token bucket, then the bucket is taken away.",
+        hero="factor",
+        advice=[Advice(wish="Be quick", setting="pfifo <limit 5>", because="It was 5 ms.",
+                       is_typed=True, figure="factor")],
+    )  # fmt: skip
+
+
+def test_an_explanation_goes_from_the_answer_to_the_evidence() -> None:
+    page = page_of(explained())
+    order = [
+        page.index(wanted)
+        for wanted in (
+            'class="answer"', 'id="hero"', 'id="done"', 'id="topology"', 'id="advice"',
+            'id="evidence"', 'id="figures"', 'id="claims"', 'id="load"', 'id="commands"',
+            'id="notes"', 'id="provenance"',
+        )
+    ]  # fmt: skip
+    assert order == sorted(order)
+    assert page.count('id="figure-factor"') == 1
+    assert page.index('id="figure-factor"') < page.index('id="figure-rtt-cdf"')
+    assert "pfifo &lt;limit 5&gt;" in page
+    assert 'href="#figure-factor"' in page
+
+
+def test_an_explanation_links_to_index_source_documentation_and_its_parts() -> None:
+    page = page_of(explained())
+    reader = read(page)
+    hrefs = [attributes["href"] for tag, attributes in reader.tags if tag == "a"]
+    assert {"../index.html", "../../docs/x.md", "https://witestlab.poly.edu/blog/"} <= {*hrefs}
+    ids = {attributes["id"] for _, attributes in reader.tags if "id" in attributes}
+    assert {href[1:] for href in hrefs if href and href.startswith("#")} <= ids
+
+
+def test_a_link_to_an_explanation_has_a_description_and_a_picture() -> None:
+    metas = [attributes for tag, attributes in read(page_of(explained())).tags if tag == "meta"]
+    found = {each.get("property") or each.get("name"): each.get("content") for each in metas}
+    assert found["description"] == found["og:description"] == explained().answer
+    assert found["og:title"] == explained().title
+    assert found["og:image"] == "figures/factor.png"
+    assert found["og:image:alt"]
+
+
+def test_a_term_is_explained_once_and_where_it_is_first_used() -> None:
+    page = page_of(explained())
+    bucket = next(term for term in TERMS if term.word == "token bucket")
+    assert page.count(bucket.meaning) == 1
+    assert page.count("<dfn>token bucket</dfn>") == 1
+    assert page.index("<dfn>CDF</dfn>") < page.index('id="hero"') < page.index(bucket.meaning)
+    assert "<dfn>" not in page_of(realistic_report())  # pages of runs are not lessons
+
+
+def test_terms_are_whole_words_and_their_texts_are_escaped() -> None:
+    explainer = Explainer([Term("load", "a <b>"), Term("overload", "x")])
+    shown, notes = explainer.marked("An overload & a <load>, again a load.")
+    assert shown == "An <dfn>overload</dfn> &amp; a &lt;<dfn>load</dfn>&gt;, again a load."
+    assert [str(note).count("<b>") for note in notes] == [1, 1]
+    assert "a &lt;b&gt;" in notes[1]
+
+
+def test_figures_of_a_family_stand_together() -> None:
+    of = realistic_report().figures
+    family = [dataclasses.replace(one, family="All sizes") for one in of[:2]]
+    page = page_of(realistic_report(figures=[*family, of[2]]))
+    panels = page[page.index('<div class="multiples">') :].split("<h3>How", maxsplit=1)[0]
+    assert panels.split('id="figure-quartiles"')[0].count("<h4>") == 2
+    assert page.count("All sizes") == 1
 
 
 def test_every_verdict_has_its_own_symbol_and_class() -> None:
@@ -245,7 +325,7 @@ def test_the_index_is_escaped_and_counts() -> None:
     entry = IndexEntry.of(realistic_report())
     page = index_html([entry, dataclasses.replace(entry, title=EVIL, summary=EVIL, figure="")])
     reader = read(page)
-    assert "".join(reader.text).count(EVIL) == 2
+    assert "".join(reader.text).count(EVIL) == 3  # its title in the list of contents too
     assert "2 studies, 18 facts." in " ".join(reader.text)
     assert " ".join(reader.text).count("3 reproduced") == 2
 
@@ -319,7 +399,7 @@ def test_a_family_is_one_row_and_stands_where_its_worst_member_does() -> None:
 def test_headlines_count_facts_and_what_is_only_shown_stands_below() -> None:
     page = page_of(realistic_report(judged=further_claims(), figures=()))
     text = " ".join(" ".join(read(page).text).split())
-    head = text[: text.index("Disagreements first")]
+    head = text[: text.index("In the small drawings")]
     assert "What the source says 3 facts in 4 rows" in head
     assert "Theory 5 facts" in head
     assert "Measured elsewhere 1 fact" in head
@@ -338,20 +418,40 @@ def test_columns_are_headed_by_what_stands_in_them() -> None:
     assert "Every rule was written before the run." not in plain  # one row was amended
 
 
-def test_no_disagreement_is_folded_away() -> None:
-    """Very many printed numbers that agree are folded; the one that does not stands first."""
+def folds(page: str) -> list[str]:
+    """What is inside each of the claims' folds."""
+    section = page[page.index('<section id="claims">') :].split("</section>", maxsplit=1)[0]
+    return re.findall(r'<details class="(?:agreeing|uncounted)"[^>]*>.*?</table>', section, re.S)
+
+
+def test_what_was_reproduced_is_folded_and_no_disagreement_ever_is() -> None:
     agreeing = [
         judge(claim(f"n{k}", f"Number {k}.", printed(20.0)), prediction(20.0, 2.0))
-        for k in range(MANY_NUMBERS + 1)
+        for k in range(3)
     ]
-    one = judge(claim("wrong", "The wrong one.", printed(20.0)), prediction(40.0, 2.0))
-    page = page_html(realistic_report(judged=[*agreeing, one]), [], "")
-    fold = page[page.index(f"{MANY_NUMBERS + 1} more printed numbers") :].split("</details>")[0]
-    assert fold.count('id="claim-n') == MANY_NUMBERS + 1
+    wrong = judge(claim("wrong", "The wrong one.", printed(20.0)), prediction(40.0, 2.0))
+    page = page_html(realistic_report(judged=[*agreeing, wrong], figures=()), [], "")
+    (fold,) = folds(page)
+    assert fold.count('id="claim-n') == 3
+    assert "3 claims" in fold
     assert "The wrong one." not in fold
-    assert "The wrong one." in page
-    few = page_html(realistic_report(judged=[*agreeing[1:], one]), [], "")
-    assert "more printed numbers" not in few
+    assert page.index("The wrong one.") < page.index("3 claims")
+
+
+def test_a_family_is_folded_only_when_all_of_it_was_reproduced() -> None:
+    page = page_html(realistic_report(judged=further_claims(), figures=()), [], "")
+    assert not any('id="family' in fold or "factor-m8" in fold for fold in folds(page))
+    right = [one for one in further_claims() if one.claim.id != "factor-m8"]
+    page = page_html(realistic_report(judged=right, figures=()), [], "")
+    assert any("factor-m16" in fold for fold in folds(page))
+
+
+def test_a_check_that_fails_is_not_folded() -> None:
+    bucket = next(one.claim for one in further_claims() if one.claim.id == "bucket")
+    for value, is_open in ((-3.0, False), (9.0, True)):
+        checked = judge(bucket, Runs([value]))
+        page = page_html(realistic_report(judged=[checked], figures=()), [], "")
+        assert ('<details class="uncounted" open>' in page) is is_open
 
 
 def test_in_a_drawing_equal_values_stand_at_equal_places() -> None:

@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import altair as alt
 import numpy as np
@@ -204,7 +205,7 @@ def beside_distributions(
     for place in places:
         frame = pl.DataFrame({"x": [place.x], "share": [place.level], "label": [place.label]})
         for halo in (True, False):
-            look = {"stroke": theme.PAPER, "strokeWidth": _HALO_PX} if halo else {}
+            look: dict[str, Any] = {"stroke": theme.PAPER, "strokeWidth": _HALO_PX} if halo else {}
             layers.append(
                 alt.Chart(frame)
                 .mark_text(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+
 from markupsafe import Markup
 
 from dumbbell.printable import printable

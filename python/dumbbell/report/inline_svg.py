@@ -1,4 +1,4 @@
-"""A drawn figure as part of a page: it needs no script, follows the page's mode, and is read aloud."""
+"""A drawn figure as part of a page: no script, the colours of the page's mode, read aloud."""
 
 from __future__ import annotations
 

@@ -69,7 +69,9 @@ def _longest_name(node: Any) -> int:
     if not isinstance(node, dict):
         return 0
     domain = node.get("domain")
-    own = [len(name) for name in domain if isinstance(name, str)] if isinstance(domain, list) else []
+    own = (
+        [len(name) for name in domain if isinstance(name, str)] if isinstance(domain, list) else []
+    )
     return max([*own, *(_longest_name(each) for each in node.values())], default=0)
 
 

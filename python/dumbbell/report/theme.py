@@ -31,8 +31,8 @@ _GRID = palette.RULE.light
 _CONFIG: dict[str, Any] = {
     "background": palette.PAPER.light,
     "font": FONT,
-    # On the right, room for labels in a font wider than the one they were laid out with.
-    "padding": {"left": 6, "top": 6, "right": 20, "bottom": 6},
+    # Room for labels in a font wider than the one that they were laid out with.
+    "padding": {"left": 16, "top": 6, "right": 20, "bottom": 6},
     "view": {"continuousWidth": FIGURE_WIDTH, "continuousHeight": FIGURE_HEIGHT, "stroke": None},
     "axis": {
         "domainColor": _GREY,

@@ -181,7 +181,9 @@ def _drawing(entry: IndexEntry, folder: Path) -> Markup:
     figures = folder / entry.study / "figures"
     narrow = figures / f"{entry.figure}{_NARROW}"
     drawn = narrow if narrow.is_file() else figures / f"{entry.figure}{SVG}"
-    return inline_svg(drawn.read_bytes(), prefix=entry.study, css="chart", description=entry.caption)
+    return inline_svg(
+        drawn.read_bytes(), prefix=entry.study, css="chart", description=entry.caption
+    )
 
 
 def _values(table: ValueTable) -> dict[str, Any]:

@@ -92,9 +92,7 @@ def _colours_and_dashes(lines: Sequence[Line]) -> tuple[alt.Color, Any]:
     colour = alt.Color(
         "label:N", title=None, sort=None, scale=alt.Scale(domain=labels, range=of)
     ).legend(symbolType="stroke")
-    rounds = [
-        0 if line.average else place // len(theme.SERIES) for place, line in enumerate(lines)
-    ]
+    rounds = [0 if line.average else place // len(theme.SERIES) for place, line in enumerate(lines)]
     if not max(rounds):
         return colour, alt.Undefined
     dashes = [list(theme.DASHES[turn % len(theme.DASHES)]) for turn in rounds]

@@ -14,7 +14,7 @@ from dumbbell.report import Advice, Cell, ValueRow, ValueTable
 from dumbbell.stats import student_interval
 from dumbbell.studies.buffer_sizing import all_buffers, arms, claims, published
 from dumbbell.studies.buffer_sizing.all_buffers import AllBuffers
-from dumbbell.studies.buffer_sizing.arms import Buffer, Case, Point, Setup
+from dumbbell.studies.buffer_sizing.arms import Buffer, Case, Point, Setup, Workload
 from dumbbell.studies.buffer_sizing.measures import Compared, Found, Ran
 from dumbbell.theory import many_flows_packets
 
@@ -59,7 +59,11 @@ def advice(found: Found | None, point: Point) -> list[Advice]:
     if found is None:
         return []
     given = []
-    for workload, of in (("persistent", "persistent flows"), ("closed-loop", "users' transfers")):
+    kinds: dict[Workload, str] = {
+        "persistent": "persistent flows",
+        "closed-loop": "transfers of users",
+    }
+    for workload, of in kinds.items():
         case = Case(point, workload)
         if case not in found.results:
             continue
@@ -182,9 +186,7 @@ class _Row:
 
 
 _WAIT = _Row("Mean wait", "ms", "mean_wait_ms")
-_LARGE_THROUGHPUT = _Row(
-    "Large flows, median throughput", "kbit/s", "throughput_kbps", of="large"
-)
+_LARGE_THROUGHPUT = _Row("Large flows, median throughput", "kbit/s", "throughput_kbps", of="large")
 _ROWS = (
     _Row("Utilization", "%", "utilization", 100.0),
     _Row("Packets dropped", "%", "drop_share", 100.0),

@@ -96,8 +96,8 @@ def _all(
             "Totals",
             "Sum of the flows (Mbit/s)",
             "Payload received each second, the four uploads and the four downloads.",
-            family,
-            _printed_levels(printed, "throughput"),
+            family=family,
+            printed=_printed_levels(printed, "throughput"),
         ),
         _over_time(
             [_Line(label, of.t_s, of.latency_ms) for label, of in found.items()],
@@ -105,8 +105,8 @@ def _all(
             "Totals: latency",
             "Latency (ms)",
             "Mean of Flent's four latency probes, over each second.",
-            family,
-            _printed_levels(printed, "latency"),
+            family=family,
+            printed=_printed_levels(printed, "latency"),
         ),
         _over_time(
             [_Line(label, of.t_s, of.drops_pkts / 0.2) for label, of in found.items()],
@@ -114,7 +114,7 @@ def _all(
             "Packet drops",
             "Drops (packets/s)",
             "Drops of the router's queue as tc counts them, over each second.",
-            family,
+            family=family,
         ),
         _delay(found, name, family, printed),
     ]
@@ -129,8 +129,8 @@ def _delay(
         "Queue delay",
         "Queue delay (ms)",
         "What PIE takes its delay for, as tc -s qdisc prints it; mean over each second.",
-        family,
-        _printed_levels(printed, "queue-delay"),
+        family=family,
+        printed=_printed_levels(printed, "queue-delay"),
     )
 
 
@@ -145,6 +145,7 @@ def _over_time(
     title: str,
     y: str,
     caption: str,
+    *,
     family: str = "",
     printed: Sequence[float] = (),
 ) -> Figure:
@@ -229,9 +230,7 @@ def _ellipses(
         "source read its ranges off the edges."
     )
     if printed:
-        caption += (
-            " Diamonds are the averages that it prints, the crosses through them the ranges."
-        )
+        caption += " Diamonds are the averages that it prints, the crosses through them the ranges."
     return Figure(name, chart, frame, caption, title=title, family=family)
 
 

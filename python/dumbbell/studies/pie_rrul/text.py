@@ -340,9 +340,10 @@ def advice(by: BySetting) -> list[Advice]:
                 wish="PIE is to keep latency short without losing throughput",
                 setting=small.qdisc(arms.TODAY),
                 is_typed=True,
-                because=f"With PIE of the kernel of the time latency was {waits[0]:.1f} ms, with target {large.target_ms} ms "
-                f"{waits[1]:.1f} ms, and the uploads lost at most {max(lost.high, 0.0):.2g} Mbit/s "
-                f"(95 %) of {by.mean(large, 'upload_mbps').value:.0f}.",
+                because="With PIE of the kernel of the time latency was "
+                f"{waits[0]:.1f} ms, with target {large.target_ms} ms {waits[1]:.1f} ms, and the "
+                f"uploads lost at most {max(lost.high, 0.0):.2g} Mbit/s (95 %) of "
+                f"{by.mean(large, 'upload_mbps').value:.0f}.",
                 figure=figures_name(by),
             )
         ]

@@ -14,7 +14,6 @@ from dumbbell.studies.queue_size_delay import arms, claims, limits, listing, mea
 from dumbbell.studies.queue_size_delay.arms import Behind, Kind
 from dumbbell.studies.queue_size_delay.measures import Many
 
-
 DONE = (
     f"A sender gives a router {published.RHO:g} times what its token bucket lets through, so that "
     "the queue fills and what does not fit is dropped. Behind eight sizes of the queue, and one "

@@ -163,6 +163,11 @@ def as_published(found: AsPublished, label: str, backend: str, *, fitted: bool) 
                 jitter=HOST_JITTER_MS,
             ),
             fact=f"{label}-{printed.arm.lower()}-delays",
+            family=Family(
+                f"{label}-printed",
+                f"Printed round-trip times, {where}",
+                f"{printed.arm} {printed.what}",
+            ),
         )
         yield judge(claim, Runs(one_run_ms(found, printed)), backend=backend, note=note)
     ratio = Claim(
@@ -246,6 +251,12 @@ def measured_elsewhere(arm: str, shaper: elsewhere.Shaper, means_ms: Floats) -> 
                 unit="ms",
                 law=Law.ANY,
                 origin=Origin.ELSEWHERE,
+            ),
+            family=Family(
+                f"kernel-{shaper.name}",
+                f"Mean round-trip time of a run on a real kernel, {shaper.name} of "
+                f"{shaper.burst_bytes} bytes",
+                f"{arm}, run {number}",
             ),
         )
         yield judge(claim, Runs(means_ms))

@@ -10,6 +10,7 @@ from dumbbell.claims import (
     Amendment,
     Claim,
     Ensemble,
+    Family,
     Fitted,
     Judged,
     Pairing,
@@ -22,8 +23,8 @@ from dumbbell.claims.rules import Agreement, Calibration, Check, Equals, Publish
 from dumbbell.metrics.ccperf import ROWS
 from dumbbell.studies.traffic_policing import published
 from dumbbell.studies.traffic_policing.bucket import STEADY_FROM_S
-from dumbbell.studies.traffic_policing.titles import title_of
 from dumbbell.studies.traffic_policing.measures import Ran
+from dumbbell.studies.traffic_policing.titles import title_of
 
 BUCKET = "Token bucket: what leaves in a time t is at most min(peak rate t + mtu, rate t + burst)"
 TWO_BACKENDS = "One description, two backends"
@@ -157,20 +158,25 @@ def judge_bucket(ran: Ran, label: str, backend: str) -> Iterator[Judged]:
                 side=side,
                 tolerance=ROUNDING_BYTES + rounding,
             ),
+            family=Family(f"bucket-{name}", what, label),
         )
         yield judge(claim, Runs(beyond), backend=backend)
+
+
+_AFTER_CLIFF = (
+    "Once the tokens have run out the bottleneck sends at the policing rate, from "
+    f"{STEADY_FROM_S:g} s on"
+)
 
 
 def judge_after_cliff(ran: Ran, label: str, backend: str) -> Judged:
     """The cliff's foot: tokens gone, the bottleneck sends at the policing rate."""
     claim = Claim(
         id=f"after-the-cliff-{label}",
-        statement=(
-            "Once the tokens have run out the bottleneck sends at the policing rate "
-            f"({label}, from {STEADY_FROM_S:g} s on)"
-        ),
+        statement=f"{_AFTER_CLIFF} ({label})",
         source=published.SOURCE,
         rule=Equals(value=RATE_MBPS, margin=STEADY_MARGIN_MBPS, unit="Mbit/s"),
+        family=Family("after-the-cliff", _AFTER_CLIFF, label),
     )
     return judge(claim, Runs(ran.values(lambda of: of.after_cliff_mbps)), backend=backend)
 
@@ -184,6 +190,11 @@ def judge_agreement(kernel: Ran, sim: Ran, controller: str) -> Iterator[Judged]:
             statement=f"Simulator and Linux kernel agree: {title_of(name)} ({controller})",
             source=TWO_BACKENDS,
             rule=rule,
+            family=Family(
+                f"agreement-{name}",
+                f"Simulator and Linux kernel agree: {title_of(name)}",
+                controller,
+            ),
         )
         # Member k is the same experiment on both.
         sides = Sides(sim.row(name)[:n], kernel.row(name)[:n], Pairing.SHARED_STREAMS)

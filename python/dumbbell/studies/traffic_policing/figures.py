@@ -198,8 +198,9 @@ def operating_points(ran: Mapping[tuple[str, str], Ran]) -> Figure:
     caption = (
         "Each small mark is a run of the ensemble; each large one the joint operating point "
         "(aggregate throughput, mean smoothed RTT over the flows; with one flow the mean of its "
-        "runs). The diamond is what the source prints, the magenta star the optimum: the payload of all tokens, no queue. All use the "
-        "tokens; they differ in the queue they keep."
+        "runs). The diamond is what the source prints, the magenta star the "
+        "optimum: the payload of all tokens, no queue. All use the tokens; they differ in the "
+        "queue they keep."
     )
     title = "Operating point"
     return Figure("operating-point", chart, frame, caption, title=title)

@@ -19,7 +19,6 @@ from dumbbell.studies.traffic_policing import arms, claims, published
 from dumbbell.studies.traffic_policing.measures import Ran, Rows
 from dumbbell.studies.traffic_policing.titles import title_of
 
-
 DONE = (
     "A greedy TCP flow goes through a token bucket that lets a burst pass at the peak rate and "
     "after that only the policing rate, with a queue of 20 packets for what has no token. The "
@@ -72,9 +71,9 @@ def advice(shaped: Mapping[str, Rows], policed: Mapping[str, Rows]) -> list[Advi
             Advice(
                 wish="A flow above its contracted rate is to lose little",
                 setting="A shaper with a queue (tbf with a limit), not a policer",
-                because=f"Flows of {who} had to send {_span(lost, 0, 0)} segments again in 15 s through the "
-                f"queue of 20 packets, and {_span(lost, 1, 0)} where what had no token was "
-                "dropped.",
+                because=f"Flows of {who} had to send {_span(lost, 0, 0)} segments again in 15 s "
+                f"through the queue of 20 packets, and {_span(lost, 1, 0)} where what had no "
+                "token was dropped.",
                 figure="operating-point",
             )
         )
