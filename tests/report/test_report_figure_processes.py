@@ -260,7 +260,7 @@ def test_missing_figures_are_said_on_the_page_and_to_the_caller(
         write_report(report, tmp_path / report.study, drawer=drawer)
     page = (tmp_path / report.study / "index.html").read_text(encoding="utf-8")
     assert "This figure could not be drawn: it would have" in page
-    assert page.count('class="plot"') == 1
+    assert page.count('<div class="plot drawn"') == 1
     # The overview shows no picture that is not there.
     index = write_index([IndexEntry.of(report)], tmp_path).read_text(encoding="utf-8")
     assert "wide.svg" not in index and "A caption." not in index

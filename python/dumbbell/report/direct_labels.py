@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from dumbbell.printable import printable
 from dumbbell.report import theme
 
 MOST = 8
@@ -53,7 +54,7 @@ class LineEnd:
     @property
     def lines(self) -> list[str]:
         """The label in lines that fit beside a plot."""
-        return textwrap.wrap(self.label, LINE_LENGTH) or [""]
+        return textwrap.wrap(printable(self.label), LINE_LENGTH) or [""]
 
     @property
     def height_px(self) -> float:
@@ -94,7 +95,7 @@ def at_line_ends(ends: Sequence[LineEnd], height_px: float) -> list[alt.Chart]:
     ordered = sorted(ends, key=lambda end: end.y_px)
     tops = _apart([end.y_px for end in ordered], [end.height_px for end in ordered], height_px)
     return [
-        alt.Chart(pl.DataFrame({"label": [end.label]}))
+        alt.Chart(pl.DataFrame({"label": ["\n".join(end.lines)]}))
         .mark_text(
             align="left",
             baseline="middle",
@@ -107,13 +108,9 @@ def at_line_ends(ends: Sequence[LineEnd], height_px: float) -> list[alt.Chart]:
             # The anchor is that of the first line.
             dy=-_LINE_PX * (len(end.lines) - 1) / 2,
         )
-        .encode(x=alt.value("width"), y=alt.value(round(y, 1)), text=alt.value(_text(end)))
+        .encode(x=alt.value("width"), y=alt.value(round(y, 1)), text=alt.value("\n".join(end.lines)))
         for end, y in zip(ordered, tops, strict=True)
     ]
-
-
-def _text(end: LineEnd) -> str:
-    return "\n".join(end.lines)
 
 
 def _apart(wanted: Sequence[float], heights: Sequence[float], length_px: float) -> list[float]:
@@ -203,7 +200,8 @@ def beside_distributions(
     """Layers with the labels, each with a halo that keeps it apart from what it crosses."""
     layers: list[alt.Chart] = []
     for place in places:
-        frame = pl.DataFrame({"x": [place.x], "share": [place.level], "label": [place.label]})
+        words = printable(place.label)
+        frame = pl.DataFrame({"x": [place.x], "share": [place.level], "label": [words]})
         for halo in (True, False):
             look: dict[str, Any] = {"stroke": theme.PAPER, "strokeWidth": _HALO_PX} if halo else {}
             layers.append(

@@ -38,7 +38,7 @@ PNG_SCALE = 2.0
 """Pixels per CSS pixel of a PNG: sharp on a projector and in a paper's two columns."""
 LARGEST_PX = 16_000
 """Of width and height, in CSS pixels. A PNG takes 16 bytes of memory for each."""
-_SIZE = re.compile(r'<svg [^>]*?width="([0-9.e+]+)" height="([0-9.e+]+)"')
+_SIZE = re.compile(r'<svg [^>]*?width="([0-9.e+]+|Infinity)" height="([0-9.e+]+|Infinity)"')
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """All but ``Char`` of XML 1.0, section 2.2. Of a title's text ``\\x1b`` Vega makes a control."""
 _PR_SET_PDEATHSIG = 1
