@@ -13,7 +13,7 @@ from dumbbell.backends import simulate
 from dumbbell.claims import Judged, Verdict, counts_of, views_of
 from dumbbell.claims.rules import PublishedInEnsemble, Standing
 from dumbbell.metrics.ccperf import ROWS
-from dumbbell.report import Report, write_report
+from dumbbell.report import Report, ValueRow, write_report
 from dumbbell.spec.ccperf import SOURCE_SETTINGS
 from dumbbell.studies import StudyOptions, get_study
 from dumbbell.studies.shape import Runner
@@ -179,14 +179,21 @@ def test_nothing_contradicts_theory(report: Report) -> None:
     assert [one.verdict for one in cliffs] == [Verdict.REPRODUCED] * 4
 
 
+def row_words(row: ValueRow) -> tuple[float | None, str]:
+    """What is printed, and whether it agrees."""
+    printed, agrees = row.filled[:2]
+    return printed.value, agrees.words
+
+
 def test_the_best_value_of_a_row_is_bold(report: Report, tmp_path: Path) -> None:
     page = write_report(report, tmp_path / "page").read_text(encoding="utf-8")
     table = next(each for each in report.values if each.title.startswith("Through the shaper"))
-    assert table.columns[:2] == ["published", arms.SOURCE_ARM]
-    power = next(row for row in table.rows if row.name == "mean_network_power_l4")
+    assert table.columns[:3] == ["published", "agrees", arms.SOURCE_ARM]
+    power = next(row for row in table.rows if row.code == "mean_network_power_l4")
+    assert row_words(power) == (74.09, "✓ reproduced")
     (best,) = power.best
     cells = power.filled
-    numbers = [cell.value for cell in cells[1:] if cell.value is not None]
+    numbers = [cell.value for cell in cells[2:] if cell.value is not None]
     assert cells[best].value == max(numbers)
     assert re.search(rf"<strong>{re.escape(cells[best].text)}</strong>", page)
 

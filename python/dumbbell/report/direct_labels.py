@@ -108,7 +108,9 @@ def at_line_ends(ends: Sequence[LineEnd], height_px: float) -> list[alt.Chart]:
             # The anchor is that of the first line.
             dy=-_LINE_PX * (len(end.lines) - 1) / 2,
         )
-        .encode(x=alt.value("width"), y=alt.value(round(y, 1)), text=alt.value("\n".join(end.lines)))
+        .encode(
+            x=alt.value("width"), y=alt.value(round(y, 1)), text=alt.value("\n".join(end.lines))
+        )
         for end, y in zip(ordered, tops, strict=True)
     ]
 
