@@ -407,7 +407,7 @@ def _time() -> alt.X:
 
 
 def _colour(names: Sequence[str], symbol: str | None = None) -> alt.Color:
-    scale = alt.Scale(domain=list(names), range=list(theme.OKABE_ITO[: len(names)]))
+    scale = alt.Scale(domain=list(names), range=list(theme.SERIES[: len(names)]))
     colour = alt.Color("flow:N", title="Flow", sort=None, scale=scale)
     # Names of flows are long: one below the other, on a phone too.
     return colour.legend(symbolType=symbol, columns=1, labelLimit=560) if symbol else colour
