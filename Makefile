@@ -27,7 +27,7 @@ else
 PRESET := --quick
 endif
 
-.PHONY: help guest kernel test-kernel reproduce test test-rust test-wasm test-python test-long test-programs bench wheel test-wheel clean \
+.PHONY: help guest lab lab-module kernel test-kernel reproduce test test-rust test-wasm test-python test-long test-programs bench wheel test-wheel clean \
 	prerequisites FORCE
 
 help:
@@ -35,6 +35,7 @@ help:
 	@echo "make reproduce FULL=1   the same with all replications"
 	@echo "make test          all checks that take minutes at most"
 	@echo "make test-long     the checks that take longer: statistics, faults put in, the wheel"
+	@echo "make lab           the laboratory, a page that runs the simulator: $(OUT)/laboratory.html"
 	@echo "make kernel        build the Linux kernel in virtual time, the second backend (two: HZ=1000, 250)"
 	@echo "make test-kernel   its checks"
 	@echo "make bench         speed against other simulators (PEERS=1 installs those on PyPI)"
@@ -84,6 +85,19 @@ reproduce: $(VENV)/.native
 	  if [ "$(OUT)/index.html" -nt $(VENV)/.reproducing ]; then $(PY) -c \
 	    'import pathlib, sys; print("\nThe page:", pathlib.Path(sys.argv[1]).resolve().as_uri())' \
 	    "$(OUT)/index.html"; fi; exit $$status
+
+# The simulator as a page runs it. It lies in the package, where an installed wheel has it too.
+LAB_MODULE := python/dumbbell/lab/engine.wasm
+LAB_BUILT = $${CARGO_TARGET_DIR:-target}/$(WASM)/lab/dumbbell_lab.wasm
+HAS_WASM = test -d "$$(rustc --print target-libdir --target $(WASM))"
+lab-module: | prerequisites
+	@$(HAS_WASM) 2>/dev/null || { \
+	  echo "the Rust target $(WASM) is not installed: rustup target add $(WASM)" >&2; exit 1; }
+	@$(call step,cargo build $(LOCKED) --profile lab -p dumbbell-lab --target $(WASM))
+	@cmp -s "$(LAB_BUILT)" $(LAB_MODULE) || install -m 644 "$(LAB_BUILT)" $(LAB_MODULE)
+
+lab: lab-module $(VENV)/.native
+	@$(VENV)/bin/dumbbell lab --output "$(OUT)/laboratory.html" $(LAB_ARGS)
 
 # --- checks ---------------------------------------------------------------------------------
 
