@@ -97,7 +97,7 @@ lab-module: | prerequisites
 	@cmp -s "$(LAB_BUILT)" $(LAB_MODULE) || install -m 644 "$(LAB_BUILT)" $(LAB_MODULE)
 
 lab: lab-module $(VENV)/.native
-	@$(VENV)/bin/dumbbell lab --output "$(OUT)/laboratory.html" $(LAB_ARGS)
+	@$(VENV)/bin/dumbbell lab --no-open --output "$(OUT)/laboratory.html"
 
 # --- checks ---------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""A change in the laboratory is what it would be in a file: Python resolves the file to the same."""
+"""A change in the laboratory is what it would be in a file, which Python resolves to the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,3 @@
-// @ts-check
 // The simulator: the WebAssembly module of the crate `lab`, see lab/src/interface.rs and request.rs.
 
 /**
