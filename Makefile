@@ -84,7 +84,10 @@ reproduce: $(VENV)/.native
 	  $(VENV)/bin/dumbbell reproduce all $(PRESET) --out "$(OUT)" || status=$$?; \
 	  if [ "$(OUT)/index.html" -nt $(VENV)/.reproducing ]; then $(PY) -c \
 	    'import pathlib, sys; print("\nThe page:", pathlib.Path(sys.argv[1]).resolve().as_uri())' \
-	    "$(OUT)/index.html"; fi; exit $$status
+	    "$(OUT)/index.html"; \
+	    if $(HAS_WASM) 2>/dev/null; then $(MAKE) --no-print-directory lab; \
+	    else echo "SKIPPED: the laboratory, a page that runs the simulator." \
+	      "rustup target add $(WASM), then make lab"; fi; fi; exit $$status
 
 # The simulator as a page runs it. It lies in the package, where an installed wheel has it too.
 LAB_MODULE := python/dumbbell/lab/engine.wasm
@@ -125,9 +128,9 @@ test-rust: $(VENV)/.runtime
 	@$(call optional,clippy,rustup component add clippy,cargo clippy --version,cargo clippy $(LOCKED) --manifest-path bench/rust/Cargo.toml --target-dir target -- -D warnings)
 	@$(call step,cargo test $(LOCKED) $(PURE) --all-features)
 
-# The engine is pure: it compiles where there is no operating system.
+# The engine is pure: it compiles where there is no operating system, and pages run it.
 test-wasm: | prerequisites
-	@$(call optional,the Rust target $(WASM),rustup target add $(WASM),test -d "$$(rustc --print target-libdir --target $(WASM))",cargo build $(LOCKED) -p dumbbell-engine --target $(WASM))
+	@$(call optional,the Rust target $(WASM),rustup target add $(WASM),$(HAS_WASM),$(MAKE) --no-print-directory lab-module)
 
 # The guest is what holds a kernel to its files: the launcher's tests need it.
 test-python: $(VENV)/.test $(VENV)/.native
@@ -206,6 +209,8 @@ wheel: $(VENV)/.runtime
 	  install -m 755 "$${CARGO_TARGET_DIR:-target}/dist/dumbbell-guest" $(GUEST_IN_WHEEL) && \
 	  strip $(GUEST_IN_WHEEL) || exit 1; \
 	fi; \
+	if $(HAS_WASM) 2>/dev/null; then $(MAKE) --no-print-directory lab-module || exit 1; \
+	else rm -f $(LAB_MODULE); echo "without the laboratory: rustup target add $(WASM)"; fi; \
 	$(call step,$(PY) -m maturin build --profile dist $(LOCKED) --out dist)
 
 test-wheel: wheel

@@ -26,8 +26,8 @@ def lab_command(
 ) -> None:
     """Write the laboratory: one page that runs the simulator while you move its sliders.
 
-    It needs no server and no network. Exit status: 0 done, 1 the simulator's module was not
-    built, 2 bad input.
+    It needs no server and no network. Exit status: 0 done, 2 bad input, or the simulator's
+    module was not built.
     """
     from dumbbell.lab import LabExperiment, write_laboratory
     from dumbbell.spec import Experiment

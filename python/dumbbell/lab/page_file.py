@@ -12,7 +12,7 @@ from pathlib import Path
 from string import Template
 
 from dumbbell import _engine
-from dumbbell.errors import DumbbellError
+from dumbbell.errors import EXIT_BAD_INPUT, DumbbellError
 from dumbbell.folders import replace_file
 from dumbbell.lab.experiments import LabExperiment
 from dumbbell.lab.presets import presets
@@ -39,6 +39,8 @@ _EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) (\w+))
 
 class NoModuleError(DumbbellError):
     """The simulator's module was not built."""
+
+    exit_code = EXIT_BAD_INPUT
 
 
 def _file(name: str) -> str:
