@@ -3,13 +3,12 @@
 use crate::changes::{Change, Changed, changed};
 use crate::numbers::{column, groups, numbers};
 use crate::problem::Problem;
-use crate::request::{Answer, Quantity, Request};
+use crate::request::{Answer, Request};
 use crate::{tc_lines, written};
 use dumbbell_engine::net::route::Routes;
 use dumbbell_engine::run::{Account, Budget, Estimate, GoingRun, Monitor};
 use dumbbell_engine::spec::Experiment;
 use dumbbell_engine::tables::Tables;
-use dumbbell_tc as tc;
 use serde_json::Value;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -68,10 +67,6 @@ impl Laboratory {
                 text: written::toml(experiment),
             }),
             Request::Tc { queue } => self.lines(queue),
-            Request::Read { quantity, text } => read(quantity, &text),
-            Request::Write { quantity, number } => Ok(Answer::Text {
-                text: write(quantity, number),
-            }),
             Request::Begin {
                 replication,
                 record,
@@ -241,22 +236,4 @@ fn ways(experiment: &Experiment) -> Vec<Vec<u32>> {
     flows
         .map(|flow| way(&flow.from, &flow.to).unwrap_or_default())
         .collect()
-}
-
-fn read(quantity: Quantity, text: &str) -> Result<Answer, Problem> {
-    let number = match quantity {
-        Quantity::Rate => tc::parse_rate_bps(text),
-        Quantity::Size => tc::parse_size_bytes(text),
-        Quantity::Time => tc::parse_time_ns(text),
-    };
-    let number = number.map_err(|error| Problem::of_unit(&error))?;
-    Ok(Answer::Read { number })
-}
-
-fn write(quantity: Quantity, number: u64) -> String {
-    match quantity {
-        Quantity::Rate => tc::format_rate(number),
-        Quantity::Size => tc::format_size(number),
-        Quantity::Time => tc::format_time(number),
-    }
 }

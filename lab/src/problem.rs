@@ -1,7 +1,7 @@
 //! What is wrong with a request, with the parts that a page shows beside a field.
 
 use dumbbell_engine::EngineError;
-use dumbbell_tc::{QdiscError, UnitError};
+use dumbbell_tc::QdiscError;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -41,15 +41,6 @@ impl Problem {
             hint: error.hint().map(str::to_owned),
             reason: error.reason().map(|reason| reason.to_string()),
             ..Problem::new(path, error.value(), error.allowed())
-        }
-    }
-
-    /// What the units of tc say of a text.
-    pub fn of_unit(error: &UnitError) -> Problem {
-        Problem {
-            hint: error.hint().map(str::to_owned),
-            reason: error.reason().map(|reason| reason.to_string()),
-            ..Problem::new("", error.value(), error.allowed())
         }
     }
 

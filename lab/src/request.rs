@@ -26,20 +26,6 @@ pub enum Request {
         /// The number of the queue: forward is `2 i`, reverse `2 i + 1`.
         queue: usize,
     },
-    /// A text with its unit as a number: `Read`.
-    Read {
-        /// What it is.
-        quantity: Quantity,
-        /// Such as `10mbit`.
-        text: String,
-    },
-    /// A number as text with its unit: `Text`.
-    Write {
-        /// What it is.
-        quantity: Quantity,
-        /// In bit/s, bytes or nanoseconds.
-        number: u64,
-    },
     /// Begins a run of the description; the one before is let go. The answer is `Begun`.
     Begin {
         /// Chooses the random numbers.
@@ -58,18 +44,6 @@ pub enum Request {
         /// The number of the queue that numbers are made of.
         queue: usize,
     },
-}
-
-/// Quantities with a unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Quantity {
-    /// bit/s.
-    Rate,
-    /// Bytes.
-    Size,
-    /// Nanoseconds.
-    Time,
 }
 
 /// What is answered, unless there is a problem.
@@ -118,11 +92,6 @@ pub enum Answer {
     Text {
         /// Itself.
         text: String,
-    },
-    /// A number.
-    Read {
-        /// Itself.
-        number: u64,
     },
     /// Lines for two interfaces.
     Lines {

@@ -200,7 +200,6 @@ def test_what_is_refused_says_where(
         {"do": "begin", "replication": 0},
         {"do": "finish", "queue": 0},
         {"do": "tc", "queue": 99},
-        {"do": "read", "quantity": "rate", "text": "10 apples"},
         {"do": "change", "changes": [{"path": "a" * 10_000, "value": 1}]},
     ],
     ids=lambda request: str(request)[:40],

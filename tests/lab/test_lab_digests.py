@@ -16,9 +16,13 @@ import dumbbell
 from dumbbell.compare import summary_of
 
 sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.insert(0, str(ROOT / "tests" / "random_runs"))
 from digest_runs import QUEUES, descriptions, network
+from random_descriptions import description
 
 PIECES = 5000
+FIRST = 70_000
+"""Numbers of random descriptions that no other test draws."""
 FEW = (
     *(f"example {name}" for name in ("chain", "cubic-and-bbr", "home-line", "mm1", "two-queues")),
     *(f"queue {kind}" for kind in QUEUES),
@@ -60,6 +64,15 @@ def test_digests_of_twenty_descriptions(module: Path) -> None:
 @pytest.mark.long
 def test_digests_of_all_kept_descriptions(module: Path) -> None:
     _check_digests(module, descriptions())
+
+
+@pytest.mark.long
+def test_digests_of_random_descriptions(module: Path) -> None:
+    drawn = (description(number) for number in range(FIRST, FIRST + 200))
+    experiments = [dumbbell.Experiment.read(each) for each in drawn]
+    answers = _runs(module, experiments)
+    for index, run in dumbbell.run_many([(each, 0) for each in experiments]):
+        assert answers[index]["digest"] == run.meta["digest"], index
 
 
 def test_numbers_are_those_of_metrics(module: Path) -> None:

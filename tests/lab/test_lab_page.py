@@ -87,7 +87,7 @@ def _moved(control: str, share: float) -> str:
     """What a person does to a slider, in the page's language."""
     return (
         f"(() => {{ const slider = document.getElementById('control-{control}');"
-        f" slider.value = String(Math.round(1000 * {share}));"
+        f" slider.value = String(Math.round(Number(slider.max) * {share}));"
         " slider.dispatchEvent(new Event('input', { bubbles: true }));"
         " slider.dispatchEvent(new Event('change', { bubbles: true })); })()"
     )
@@ -160,6 +160,16 @@ def test_every_preset_runs(opener: Any, name: str) -> None:
     )
     _check_equal(seen)
     assert seen.messages == []
+
+
+def test_flows_that_are_not_there_at_first_can_be_added(opener: Any) -> None:
+    seen = opener()
+    assert "mice" not in seen.toml()
+    seen.after(_typed("count-mice", "2"))
+    assert 'name = "mice"\ncount = 2' in seen.toml()
+    seen.after(_typed("count-download", "0"))
+    assert "greedy" not in seen.toml()
+    _check_equal(seen)
 
 
 def test_the_keyboard_moves_a_slider(opener: Any) -> None:

@@ -32,6 +32,12 @@ to = "home"
 start_jitter = "1s"
 source = { kind = "greedy" }
 
+[[flows]]
+name = "mice"
+from = "server"
+to = "home"
+source = { kind = "arrivals", gap = "exponential 10pps", size = "exponential 30kB" }
+
 [[probes]]
 name = "call"
 from = "home"
@@ -114,6 +120,14 @@ start_jitter = "100ms"
 source = { kind = "greedy" }
 tcp = { congestion_control = "bbr" }
 
+[[flows]]
+name = "reno"
+from = "sender"
+to = "receiver"
+start_jitter = "100ms"
+source = { kind = "greedy" }
+tcp = { congestion_control = "reno" }
+
 [[probes]]
 name = "ping"
 from = "sender"
@@ -194,6 +208,9 @@ to = "receiver"
 source = { kind = "poisson", rate = "195pps", size = "exponential 512B" }
 """
 
+_ABSENT = {"bufferbloat": "mice", "bbr-against-cubic": "reno"}
+"""Flows that are not there until somebody wants some."""
+
 _CHOICE = (
     (
         "Bufferbloat",
@@ -239,5 +256,7 @@ def presets() -> tuple[LabExperiment, ...]:
     found = []
     for title, question, toml in _CHOICE:
         experiment = Experiment.from_toml(toml)
-        found.append(LabExperiment(experiment.name, title, question, experiment))
+        absent = _ABSENT.get(experiment.name)
+        changes = {} if absent is None else {f"flows[{absent}].count": 0}
+        found.append(LabExperiment(experiment.name, title, question, experiment, changes=changes))
     return tuple(found)

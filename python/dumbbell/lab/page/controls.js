@@ -15,7 +15,7 @@ const GAPS = /** @type {Record<string, string>} */ ({ exponential: "mean", const
  * @typedef {{id: string, label: string, kind: "slider" | "text" | "select" | "number",
  *   paths: string[], read: (described: any) => number | string | null,
  *   changes: (value: any, described: any) => [string, string | number | boolean][],
- *   least?: number, most?: number, isLog?: boolean, words?: (value: any, described: any) => string,
+ *   least?: number, most?: number, digits?: number, words?: (value: any, described: any) => string,
  *   options?: string[]}} Control
  */
 
@@ -33,9 +33,9 @@ export function endOf(described, queue) {
 function rate(queue) {
   const path = `${endPath(queue)}.rate_bps`;
   return {
-    id: "rate", label: "Rate of the link", kind: "slider", paths: [path], ...RATE, isLog: true,
+    id: "rate", label: "Rate of the link", kind: "slider", paths: [path], ...RATE,
     read: (described) => endOf(described, queue).rate_bps || null,
-    changes: (value) => [[path, Math.round(value / 1000) * 1000]],
+    changes: (value) => [[path, Math.round(value)]],
     words: rateText,
   };
 }
@@ -54,7 +54,7 @@ function roundTrip(queue) {
   const link = `links[${queue >> 1}]`;
   const paths = [`${link}.forward.delay_ns`, `${link}.reverse.delay_ns`];
   return {
-    id: "round-trip", label: "Round-trip time without queues", kind: "slider", paths, isLog: true,
+    id: "round-trip", label: "Round-trip time without queues", kind: "slider", paths,
     ...ROUND_TRIP_MS,
     read: (described) => {
       const { forward, reverse } = described.resolved.links[queue >> 1];
@@ -74,7 +74,7 @@ function buffer(queue) {
   const path = `${endPath(queue)}.qdisc`;
   const kindOf = (/** @type {any} */ described) => BUFFER[endOf(described, queue).qdisc.kind];
   return {
-    id: "buffer", label: "Buffer", kind: "slider", paths: [], isLog: true, least: 1, most: 5000,
+    id: "buffer", label: "Buffer", kind: "slider", paths: [], least: 1, most: 5000,
     read: (described) => {
       const kind = kindOf(described);
       return kind ? endOf(described, queue).qdisc[kind.key] : null;
@@ -141,8 +141,8 @@ function packetRate(first, name, key) {
   const size = first.source.size;
   const bytes = size?.mean ?? size?.value;
   return {
-    id: `rate-${name}`, label: `${name}: how often`, kind: "slider", paths: [path], isLog: true,
-    least: 1 / first.source.gap[key] / 20, most: (1 / first.source.gap[key]) * 5,
+    id: `rate-${name}`, label: `${name}: how often`, kind: "slider", paths: [path],
+    least: 1 / first.source.gap[key] / 20, most: (1 / first.source.gap[key]) * 5, digits: 3,
     read: (described) => {
       const flow = members(described, name)[0];
       return flow ? 1 / flow.source.gap[key] : null;
@@ -160,7 +160,7 @@ function packetRate(first, name, key) {
  * @param {number} most @returns {Control} */
 function seconds(id, label, path, key, most) {
   return {
-    id, label, kind: "slider", paths: [path], isLog: true, least: most / 1000, most,
+    id, label, kind: "slider", paths: [path], least: most / 1000, most,
     read: (described) => described.resolved[key] / NS_PER_S,
     changes: (s) => [[path, Math.round(s * 1000) * 1_000_000]], words: timeText,
   };

@@ -1,7 +1,5 @@
 // Controls as fields of a form, each with its label, what it says and what is wrong beside it.
 
-const STEPS = 1000;
-
 /** @param {string} name @param {Record<string, string>} attributes @param {(Node | string)[]} inside */
 export function element(name, attributes = {}, ...inside) {
   const made = document.createElement(name);
@@ -10,17 +8,38 @@ export function element(name, attributes = {}, ...inside) {
   return made;
 }
 
-/** From a control's range to steps of a slider and back. @param {any} control */
-function scaleOf({ least, most, isLog }) {
-  const [from, to] = isLog ? [Math.log(least), Math.log(most)] : [least, most];
-  return {
-    step: (/** @type {number} */ value) =>
-      Math.round(((isLog ? Math.log(Math.min(most, Math.max(least, value))) : value) - from) / (to - from) * STEPS),
-    value: (/** @type {number} */ step) => {
-      const at = from + (step / STEPS) * (to - from);
-      return isLog ? Math.exp(at) : at;
-    },
-  };
+/** A piece of a line, as it is drawn in figures. @param {string} colour @param {number[]} dash */
+export function sample(colour, dash) {
+  const space = "http://www.w3.org/2000/svg";
+  const picture = document.createElementNS(space, "svg");
+  const line = document.createElementNS(space, "line");
+  const all = { x1: "0", x2: "30", y1: "5", y2: "5", stroke: colour, "stroke-width": "3" };
+  for (const [key, value] of Object.entries({ ...all, "stroke-dasharray": dash.join(" ") })) {
+    line.setAttribute(key, value);
+  }
+  picture.setAttribute("aria-hidden", "true");
+  picture.append(line);
+  return picture;
+}
+
+/** Round numbers, on a logarithmic scale near enough: those with so many digits.
+ * @param {number} least @param {number} most @param {number} digits @returns {number[]} */
+export function roundNumbers(least, most, digits) {
+  const found = [];
+  for (let power = Math.floor(Math.log10(least)) - digits + 1; 10 ** power <= most; power++) {
+    for (let n = 10 ** (digits - 1); n < 10 ** digits; n++) {
+      const value = Number(`${n}e${power}`);
+      if (value >= least * 0.9999 && value <= most * 1.0001) found.push(value);
+    }
+  }
+  return found;
+}
+
+/** Place of the number that is nearest. @param {number[]} sorted @param {number} value */
+function nearest(sorted, value) {
+  const above = sorted.findIndex((each) => each >= value);
+  if (above < 0) return sorted.length - 1;
+  return above > 0 && value - sorted[above - 1] < sorted[above] - value ? above - 1 : above;
 }
 
 /** @param {import("./controls.js").Control} control */
@@ -32,7 +51,7 @@ function inputOf(control) {
     return element("select", shared, ...options);
   }
   if (control.kind === "slider") {
-    return element("input", { ...shared, type: "range", min: "0", max: String(STEPS), step: "1" });
+    return element("input", { ...shared, type: "range", min: "0", step: "1" });
   }
   if (control.kind === "number") {
     const { least = 0, most = 1 } = control;
@@ -50,6 +69,13 @@ export class Field {
   constructor(control, changed) {
     this.control = control;
     this.input = /** @type {HTMLInputElement} */ (inputOf(control));
+    /** Of a slider. @type {number[]} */
+    this.values = [];
+    if (control.kind === "slider") {
+      const { least = 1, most = 1, digits = 2 } = control;
+      this.values = roundNumbers(least, most, digits);
+      this.input.max = String(this.values.length - 1);
+    }
     this.output = element("output", { for: this.input.id });
     this.problem = element("p", { class: "problem", id: `${this.input.id}-problem`, role: "status" });
     const label = element("label", { for: this.input.id }, control.label);
@@ -61,7 +87,7 @@ export class Field {
 
   /** @returns {any} */
   value() {
-    if (this.control.kind === "slider") return scaleOf(this.control).value(Number(this.input.value));
+    if (this.control.kind === "slider") return this.values[Number(this.input.value)];
     return this.control.kind === "number" ? Number(this.input.value) : this.input.value;
   }
 
@@ -72,12 +98,8 @@ export class Field {
     this.tell("");
     if (value === null) return void (this.output.textContent = "");
     if (this.control.kind === "slider") {
-      const { least, most } = this.control;
-      const { step } = scaleOf(this.control);
-      // A value beyond the slider's range stays what it is until the slider is moved.
-      if (document.activeElement !== this.input || Number(value) < Number(least) || Number(value) > Number(most)) {
-        this.input.value = String(step(Number(value)));
-      }
+      // A value between two of the slider's stays what it is until the slider is moved.
+      this.input.value = String(nearest(this.values, Number(value)));
       const words = this.control.words?.(value, described) ?? String(value);
       this.output.textContent = words;
       this.input.setAttribute("aria-valuetext", words);

@@ -6,7 +6,7 @@ import { sensible } from "./words.js";
 
 /** Colour and dash of a group by its place. @param {number} place */
 export function look(place) {
-  return { colour: colour(`--flow-${(place % 6) + 1}`), dash: DASHES[Math.floor(place / 6) % DASHES.length] };
+  return { colour: colour(`--flow-${(place % 6) + 1}`), dash: DASHES[place % DASHES.length] };
 }
 
 const GHOST = { dash: [], width: 1.4 };
@@ -38,9 +38,10 @@ function inWords(id, y) {
 
 /** Draws all; each canvas says in words what it shows.
  * @param {Record<string, HTMLCanvasElement>} canvases
- * @param {Shown} now @param {Shown | null} before @param {number | null} cursor_s
+ * @param {{now: Shown, before: Shown | null, cursor_s: number,
+ *   lookOf: (name: string) => {colour: string, dash: number[]}}} what
  * @returns {(pixel: number) => number} seconds under a pixel of a figure over time */
-export function drawAll(canvases, now, before, cursor_s) {
+export function drawAll(canvases, { now, before, cursor_s, lookOf }) {
   let toSeconds = (/** @type {number} */ pixel) => pixel;
   for (const [id, canvas] of Object.entries(canvases)) {
     const isCdf = id === "cdf";
@@ -49,9 +50,9 @@ export function drawAll(canvases, now, before, cursor_s) {
     const ghost = colour("--ghost");
     const ends = [...lines, ...earlier].map(({ x }) => (x.length ? x[x.length - 1] : 0));
     const found = draw(canvas, {
-      lines: lines.map((line, place) => ({
+      lines: lines.map((line) => ({
         ...line,
-        ...(isCdf || id === "queue" ? { colour: colour("--text"), dash: [] } : look(place)),
+        ...(isCdf || id === "queue" ? { colour: colour("--text"), dash: [] } : lookOf(line.name)),
         steps: isCdf,
       })),
       ghosts: earlier.map((line) => ({ ...line, ...GHOST, colour: ghost, steps: isCdf })),

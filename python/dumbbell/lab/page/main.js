@@ -1,6 +1,6 @@
 // The page: what is changed goes to the simulator, what it says is drawn.
 import { controlsOf, endOf } from "./controls.js";
-import { Field, element } from "./fields.js";
+import { Field, element, sample } from "./fields.js";
 import { drawAll, look } from "./figures.js";
 import { interval } from "./intervals.js";
 import { Bench } from "./orders.js";
@@ -48,6 +48,7 @@ class Page {
     this.changes = new Map();
     /** @type {Field[]} */
     this.fields = [];
+    /** @type {string[]} of groups of equal flows */ this.names = [];
     /** @type {any} */ this.base = null;
     /** @type {any} */ this.described = null;
     /** @type {any} */ this.now = null;
@@ -162,21 +163,22 @@ class Page {
   }
 
   /** @param {any} message */
-  #describe({ described, texts }) {
+  #describe({ base, described, texts }) {
     described.bottleneck_bps = endOf(described, this.opened.queue)?.rate_bps;
     this.described = described;
-    if (!this.base) this.#build(described);
+    if (!this.base) this.#build(base);
     $("notices").textContent = described.notices.join(" ");
     for (const field of this.fields) field.show(described);
     this.#take(texts);
   }
 
-  /** The form, once for an experiment. @param {any} described */
-  #build(described) {
-    this.base = described;
+  /** The form, once for an experiment. @param {any} base as it is before anything is changed */
+  #build(base) {
+    this.base = base;
+    this.names = [...new Set(base.groups)];
     const { queue } = this.opened;
-    $("queue-name").textContent = described.queues[queue];
-    const groups = controlsOf(described, queue, this.experiments.controllers);
+    $("queue-name").textContent = base.queues[queue];
+    const groups = controlsOf(base, queue, this.experiments.controllers);
     this.fields = [];
     for (const [place, controls] of Object.entries(groups)) {
       const fields = controls.map((control) => new Field(control, (...words) => this.#changed(...words)));
@@ -186,14 +188,17 @@ class Page {
     this.#legend();
   }
 
+  /** What a group of flows looks like, however many there are now. @param {string} name */
+  #look(name) {
+    const place = this.names.indexOf(name);
+    return look(place < 0 ? this.names.indexOf(name.replace(/-\d+$/, "")) : place);
+  }
+
   #legend() {
-    const names = /** @type {string[]} */ ([...new Set(this.base.groups)]);
     $("legend").replaceChildren(
-      ...names.map((name, place) => {
-        const line = element("i");
-        line.style.borderTopColor = look(place).colour;
-        line.style.borderTopStyle = place % 2 ? "dashed" : "solid";
-        return element("span", {}, line, name);
+      ...this.names.map((name) => {
+        const { colour, dash } = this.#look(name);
+        return element("span", {}, sample(colour, dash), name);
       }),
       element("span", { class: "quiet" }, "grey: the run before"),
     );
@@ -237,7 +242,12 @@ class Page {
 
   #redraw() {
     if (!this.now) return;
-    this.toSeconds = drawAll(this.canvases, this.now, this.before, this.#moment_s());
+    this.toSeconds = drawAll(this.canvases, {
+      now: this.now,
+      before: this.before,
+      cursor_s: this.#moment_s(),
+      lookOf: (name) => this.#look(name),
+    });
     this.stage.draw();
     if (this.base) this.#legend();
   }
@@ -323,12 +333,8 @@ class Page {
 
   /** @param {any} message */
   #seen(message) {
-    if (message.kind !== "packets" || !this.described) return;
-    const names = [...new Set(this.base.groups)];
-    const ofFlow = this.described.groups.map((/** @type {string} */ group) => {
-      const place = names.indexOf(group);
-      return look(place < 0 ? names.indexOf(group.replace(/-\d+$/, "")) : place).colour;
-    });
+    if (message.kind !== "packets" || !this.base) return;
+    const ofFlow = this.described.groups.map((/** @type {string} */ group) => this.#look(group).colour);
     const quiet = getComputedStyle(document.documentElement).getPropertyValue("--quiet");
     const { qdisc } = endOf(this.described, this.opened.queue);
     this.stage.show(message.packets, (flow) => ofFlow[flow] ?? quiet, qdisc.limit_packets ?? 0);

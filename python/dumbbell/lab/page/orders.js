@@ -1,10 +1,10 @@
 // A simulator in a worker: orders go to it, what it says comes back.
 //
-// orders:  run {resolved|null, changes, queue, replication}; look {..., from_ns, until_ns, margin_ns};
-//          replicate {resolved, changes, queue, replications}; read {quantity, text}
-// answers: ready; described {described, texts}; soFar {now_ns, series};
+// orders:  run {resolved, changes, queue, replication}; look {..., from_ns, until_ns, margin_ns};
+//          replicate {resolved, changes, queue, replications}
+// answers: ready; described {base, described, texts}; soFar {now_ns, series};
 //          done {digest, events, numbers, series}; packets {packets};
-//          replicated {replication, numbers}; read {number}; problem {parts}; fault {text}
+//          replicated {replication, numbers}; problem {parts}; fault {text}
 
 /** A request that is not answered for so long has hung: the worker is made anew. */
 const PATIENCE_MS = 8000;
@@ -41,7 +41,7 @@ export class Bench {
     // One that never worked would not work the next time.
     if (message.kind === "fault" && this.isReady) this.#again();
     // What was asked before is of no interest any more.
-    if (message.id === this.id || message.kind === "read") this.hear(message);
+    if (message.id === this.id) this.hear(message);
   }
 
   #again() {
@@ -52,7 +52,7 @@ export class Bench {
 
   /** @param {string} kind @param {object} order @returns {number} its number */
   send(kind, order) {
-    if (kind !== "read") this.id += 1;
+    this.id += 1;
     clearTimeout(this.patience);
     this.patience = window.setTimeout(() => {
       this.#again();

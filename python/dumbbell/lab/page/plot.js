@@ -39,6 +39,11 @@ export function ticks(most, count = 4) {
   return Array.from({ length: Math.floor(most / step + 1e-9) + 1 }, (_, i) => i * step);
 }
 
+/** Ticks are round numbers: no digit of theirs is more than they have. @param {number} value */
+function tickText(value) {
+  return sensible(value, 3).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+}
+
 /** @param {Line[]} lines */
 function highest(lines) {
   let most = 0;
@@ -95,12 +100,12 @@ function axes(pen, figure, { yMost, across, down, right, bottom }) {
     pen.moveTo(MARGIN.left, down(y));
     pen.lineTo(right, down(y));
     pen.stroke();
-    pen.fillText(sensible(y, 2).replace(/\.0+$/, ""), MARGIN.left - 5, down(y));
+    pen.fillText(tickText(y), MARGIN.left - 5, down(y));
   }
   pen.textAlign = "center";
   pen.textBaseline = "top";
   const last = ticks(figure.xMost);
-  for (const x of last) pen.fillText(sensible(x, 2).replace(/\.0+$/, ""), across(x), bottom + 4);
+  for (const x of last) pen.fillText(tickText(x), across(x), bottom + 4);
   pen.textAlign = "right";
   pen.fillText(figure.xTitle, right, bottom + 17);
 }

@@ -54,14 +54,14 @@ function goOn(engine) {
 
 /** @param {Engine} engine @param {any} order */
 function describe(engine, order) {
-  if (order.resolved) engine.ask({ do: "load", resolved: order.resolved });
-  return engine.ask({ do: "change", changes: order.changes });
+  const base = engine.ask({ do: "load", resolved: order.resolved });
+  return { base, described: engine.ask({ do: "change", changes: order.changes }) };
 }
 
 /** @param {Engine} engine @param {any} order */
 async function run(engine, order) {
-  const described = describe(engine, order);
-  say({ kind: "described", id: order.id, described, texts: textsOf(engine, order.queue) });
+  const { base, described } = describe(engine, order);
+  say({ kind: "described", id: order.id, base, described, texts: textsOf(engine, order.queue) });
   engine.ask({ do: "begin", replication: order.replication });
   let shown = performance.now();
   while (goOn(engine)) {
@@ -117,12 +117,6 @@ async function replicate(engine, order) {
 
 const WORK = { run, look, replicate };
 
-/** Answers a question about text at once. @param {Engine} engine @param {any} order */
-function read(engine, order) {
-  const { quantity, text } = order;
-  say({ kind: "read", id: order.id, number: engine.ask({ do: "read", quantity, text }).number });
-}
-
 /** @param {any} order @param {unknown} error */
 function fail(order, error) {
   if (error instanceof Problem) say({ kind: "problem", id: order.id, parts: error.parts });
@@ -134,10 +128,9 @@ onmessage = async ({ data: order }) => {
   try {
     if (order.kind === "module") loading = Engine.from(order.bytes);
     // Of orders that came before the module only the last is followed.
-    else if (order.kind !== "read") current = order.id;
+    else current = order.id;
     const engine = await loading;
     if (order.kind === "module") say({ kind: "ready", id: order.id });
-    else if (order.kind === "read") read(engine, order);
     else if (current === order.id) await WORK[/** @type {keyof typeof WORK} */ (order.kind)](engine, order);
   } catch (error) {
     fail(order, error);
