@@ -194,6 +194,7 @@ endif
 	$(PY) bench/memory.py $(BENCH_ARGS)
 	$(PY) bench/store.py $(BENCH_ARGS)
 	$(PY) bench/executors.py $(BENCH_ARGS)
+	$(PY) bench/lab.py $(BENCH_ARGS)
 	$(PY) bench/virtual_kernel.py $(BENCH_ARGS)
 
 # --- the rest -------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ import gzip
 import json
 import re
 from collections.abc import Sequence
-from importlib import resources
 from pathlib import Path
 from string import Template
 
@@ -18,6 +17,7 @@ from dumbbell.lab.experiments import LabExperiment
 from dumbbell.lab.presets import presets
 
 MODULE = "engine.wasm"
+SOURCES = Path(__file__).parent / "page"
 SCRIPT = (
     "words.js",
     "intervals.js",
@@ -44,7 +44,7 @@ class NoModuleError(DumbbellError):
 
 
 def _file(name: str) -> str:
-    return (resources.files(__package__) / "page" / name).read_text(encoding="utf-8")
+    return (SOURCES / name).read_text(encoding="utf-8")
 
 
 def _joined(names: Sequence[str]) -> str:
@@ -68,7 +68,7 @@ def _with_constants(text: str) -> str:
 
 
 def _module() -> str:
-    place = resources.files(__package__) / MODULE
+    place = SOURCES.parent / MODULE
     if not place.is_file():
         raise NoModuleError(
             "the laboratory's simulator was not built with this installation: in a clone of the "

@@ -4,6 +4,7 @@ import { Field, element, sample } from "./fields.js";
 import { drawAll, look } from "./figures.js";
 import { interval } from "./intervals.js";
 import { Bench } from "./orders.js";
+import { colour, forgetColours } from "./plot.js";
 import { Stage } from "./stage.js";
 import { BadLink, decoded, encoded } from "./state.js";
 import { sensible, shownAs, timeText } from "./words.js";
@@ -15,6 +16,8 @@ const REPLICATIONS = 30;
 const QUIET_MS = 900;
 /** Replications begin when nothing was changed for so long, ms. */
 const IDLE_MS = 400;
+/** Packets are looked at when the moment, or the experiment, has stayed the same so long, ms. */
+const LOOK_MS = 150;
 /** Packets that a window of the slow motion has, about, and its bounds in seconds. */
 const WINDOW = { packets: 250, least_s: 0.001, most_s: 20 };
 /** Packets are recorded from so long before the window on: those that wait were sent before. */
@@ -82,7 +85,12 @@ class Page {
     }
     window.addEventListener("hashchange", () => this.start());
     new ResizeObserver(() => this.#redraw()).observe(this.canvases.queue);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#redraw());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+      forgetColours();
+      this.#redraw();
+      if (this.base) this.#legend();
+      this.#watch();
+    });
     this.#play(!matchMedia("(prefers-reduced-motion: reduce)").matches);
   }
 
@@ -197,8 +205,8 @@ class Page {
   #legend() {
     $("legend").replaceChildren(
       ...this.names.map((name) => {
-        const { colour, dash } = this.#look(name);
-        return element("span", {}, sample(colour, dash), name);
+        const { colour: ink, dash } = this.#look(name);
+        return element("span", {}, sample(ink, dash), name);
       }),
       element("span", { class: "quiet" }, "grey: the run before"),
     );
@@ -249,7 +257,6 @@ class Page {
       lookOf: (name) => this.#look(name),
     });
     this.stage.draw();
-    if (this.base) this.#legend();
   }
 
   /** @param {any} message */
@@ -263,7 +270,9 @@ class Page {
     $("events").textContent = message.events.toLocaleString("en");
     this.replications = {};
     this.#table();
-    this.#watch();
+    // While a slider moves, the processor is the run's.
+    clearTimeout(this.moving);
+    this.moving = window.setTimeout(() => this.#watch(), LOOK_MS);
     this.idle = window.setTimeout(() => {
       this.back.send("replicate", { ...this.#order(), replications: REPLICATIONS });
     }, IDLE_MS);
@@ -312,7 +321,7 @@ class Page {
     $("moment-words").textContent = timeText(this.#moment_s());
     this.#redraw();
     clearTimeout(this.moving);
-    this.moving = window.setTimeout(() => this.#watch(), 150);
+    this.moving = window.setTimeout(() => this.#watch(), LOOK_MS);
   }
 
   /** Asks for packets at the moment that is chosen. */
@@ -335,9 +344,8 @@ class Page {
   #seen(message) {
     if (message.kind !== "packets" || !this.base) return;
     const ofFlow = this.described.groups.map((/** @type {string} */ group) => this.#look(group).colour);
-    const quiet = getComputedStyle(document.documentElement).getPropertyValue("--quiet");
     const { qdisc } = endOf(this.described, this.opened.queue);
-    this.stage.show(message.packets, (flow) => ofFlow[flow] ?? quiet, qdisc.limit_packets ?? 0);
+    this.stage.show(message.packets, (flow) => ofFlow[flow] ?? colour("--quiet"), qdisc.limit_packets ?? 0);
     $("stage").setAttribute("aria-label", this.stage.words());
   }
 

@@ -13,9 +13,22 @@ export const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3], [12, 5], [4, 4]];
  *   cursor?: number | null}} Figure
  */
 
-/** @param {string} name of a custom property of the style sheet */
+/** @type {Map<string, string>} */
+const colours = new Map();
+
+/** To be asked for again: light has become dark, or dark light. */
+export function forgetColours() {
+  colours.clear();
+}
+
+/** @param {string} name of a custom property of the style sheet @returns {string} */
 export function colour(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  let known = colours.get(name);
+  if (known === undefined) {
+    known = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+    colours.set(name, known);
+  }
+  return known;
 }
 
 /** A canvas as sharp as the screen. @param {HTMLCanvasElement} canvas */
