@@ -63,6 +63,9 @@ fn of_queue(tables: &Tables, queue: usize, path: &str, to: &mut Vec<Number>) {
     let arrived = one("arrived_pkts");
     let measured_s = one("measured_s");
     let sojourns = one("sojourn_count");
+    // Bins are wider than the distance to the greatest value, which is exact.
+    let greatest = one("sojourn_max_ns") / NS_PER_S;
+    let p95 = sojourn_quantile_s(tables, queue, 0.95).min(greatest);
     let own = [
         ("utilization", one("busy_s") / measured_s),
         ("throughput_bps", 8.0 * one("departed_bytes") / measured_s),
@@ -70,7 +73,7 @@ fn of_queue(tables: &Tables, queue: usize, path: &str, to: &mut Vec<Number>) {
         ("mean_system_pkts", one("system_mean_pkts")),
         ("mean_backlog_pkts", one("backlog_mean_pkts")),
         ("mean_sojourn_s", when(sojourns, one("sojourn_mean_s"))),
-        ("sojourn_p95_s", sojourn_quantile_s(tables, queue, 0.95)),
+        ("sojourn_p95_s", when(sojourns, p95)),
     ];
     for (name, value) in own {
         add(to, format!("{path}.{name}"), value);
