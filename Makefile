@@ -27,7 +27,7 @@ else
 PRESET := --quick
 endif
 
-.PHONY: help guest kernel test-kernel reproduce test test-rust test-wasm test-python test-long test-programs bench wheel test-wheel clean \
+.PHONY: help guest lab lab-module kernel test-kernel reproduce test test-rust test-wasm test-python test-long test-programs bench wheel test-wheel clean \
 	prerequisites FORCE
 
 help:
@@ -35,6 +35,7 @@ help:
 	@echo "make reproduce FULL=1   the same with all replications"
 	@echo "make test          all checks that take minutes at most"
 	@echo "make test-long     the checks that take longer: statistics, faults put in, the wheel"
+	@echo "make lab           the laboratory, a page that runs the simulator: $(OUT)/laboratory.html"
 	@echo "make kernel        build the Linux kernel in virtual time, the second backend (two: HZ=1000, 250)"
 	@echo "make test-kernel   its checks"
 	@echo "make bench         speed against other simulators (PEERS=1 installs those on PyPI)"
@@ -83,7 +84,23 @@ reproduce: $(VENV)/.native
 	  $(VENV)/bin/dumbbell reproduce all $(PRESET) --out "$(OUT)" || status=$$?; \
 	  if [ "$(OUT)/index.html" -nt $(VENV)/.reproducing ]; then $(PY) -c \
 	    'import pathlib, sys; print("\nThe page:", pathlib.Path(sys.argv[1]).resolve().as_uri())' \
-	    "$(OUT)/index.html"; fi; exit $$status
+	    "$(OUT)/index.html"; \
+	    if $(HAS_WASM) 2>/dev/null; then $(MAKE) --no-print-directory lab; \
+	    else echo "SKIPPED: the laboratory, a page that runs the simulator." \
+	      "rustup target add $(WASM), then make lab"; fi; fi; exit $$status
+
+# The simulator as a page runs it. It lies in the package, where an installed wheel has it too.
+LAB_MODULE := python/dumbbell/lab/engine.wasm
+LAB_BUILT = $${CARGO_TARGET_DIR:-target}/$(WASM)/lab/dumbbell_lab.wasm
+HAS_WASM = test -d "$$(rustc --print target-libdir --target $(WASM))"
+lab-module: | prerequisites
+	@$(HAS_WASM) 2>/dev/null || { \
+	  echo "the Rust target $(WASM) is not installed: rustup target add $(WASM)" >&2; exit 1; }
+	@$(call step,cargo build $(LOCKED) --profile lab -p dumbbell-lab --target $(WASM))
+	@cmp -s "$(LAB_BUILT)" $(LAB_MODULE) || install -m 644 "$(LAB_BUILT)" $(LAB_MODULE)
+
+lab: lab-module $(VENV)/.native
+	@$(VENV)/bin/dumbbell lab --no-open --output "$(OUT)/laboratory.html"
 
 # --- checks ---------------------------------------------------------------------------------
 
@@ -111,9 +128,9 @@ test-rust: $(VENV)/.runtime
 	@$(call optional,clippy,rustup component add clippy,cargo clippy --version,cargo clippy $(LOCKED) --manifest-path bench/rust/Cargo.toml --target-dir target -- -D warnings)
 	@$(call step,cargo test $(LOCKED) $(PURE) --all-features)
 
-# The engine is pure: it compiles where there is no operating system.
+# The engine is pure: it compiles where there is no operating system, and pages run it.
 test-wasm: | prerequisites
-	@$(call optional,the Rust target $(WASM),rustup target add $(WASM),test -d "$$(rustc --print target-libdir --target $(WASM))",cargo build $(LOCKED) -p dumbbell-engine --target $(WASM))
+	@$(call optional,the Rust target $(WASM),rustup target add $(WASM),$(HAS_WASM),$(MAKE) --no-print-directory lab-module)
 
 # The guest is what holds a kernel to its files: the launcher's tests need it.
 test-python: $(VENV)/.test $(VENV)/.native
@@ -177,6 +194,7 @@ endif
 	$(PY) bench/memory.py $(BENCH_ARGS)
 	$(PY) bench/store.py $(BENCH_ARGS)
 	$(PY) bench/executors.py $(BENCH_ARGS)
+	$(PY) bench/lab.py $(BENCH_ARGS)
 	$(PY) bench/virtual_kernel.py $(BENCH_ARGS)
 
 # --- the rest -------------------------------------------------------------------------------
@@ -192,6 +210,8 @@ wheel: $(VENV)/.runtime
 	  install -m 755 "$${CARGO_TARGET_DIR:-target}/dist/dumbbell-guest" $(GUEST_IN_WHEEL) && \
 	  strip $(GUEST_IN_WHEEL) || exit 1; \
 	fi; \
+	if $(HAS_WASM) 2>/dev/null; then $(MAKE) --no-print-directory lab-module || exit 1; \
+	else rm -f $(LAB_MODULE); echo "without the laboratory: rustup target add $(WASM)"; fi; \
 	$(call step,$(PY) -m maturin build --profile dist $(LOCKED) --out dist)
 
 test-wheel: wheel

@@ -30,6 +30,7 @@ STUDY = "traffic-policing"
 EXAMPLE = "two-queues.toml"
 MOST_BYTES = 12_000_000
 GUEST = "dumbbell/backends/kernel/dumbbell-guest"
+LABORATORY = "dumbbell/lab/engine.wasm"
 LINUX = re.compile(r"manylinux_2_(\d+)_(x86_64|aarch64)")
 NEEDED_GLIBC = re.compile(rb"GLIBC_2\.(\d+)")
 ELF = b"\x7fELF"
@@ -130,6 +131,8 @@ def check_file(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         if HAS_KERNEL and GUEST not in archive.namelist():
             fail("the guest is not in it")
+        if LABORATORY not in archive.namelist():
+            fail("the laboratory's module is not in it")
         if platform.system() == "Linux":
             programs = {name: archive.read(name) for name in archive.namelist()}
             check_glibc(systems, programs)
@@ -243,6 +246,7 @@ def check(wheel: Path, folder: Path) -> None:
     (folder / OWN).write_text(CAPTURED, encoding="utf-8")
     user.dumbbell("run", OWN, "--out", "captured")
     check_capture(user, folder / "captured")
+    user.dumbbell("lab", EXAMPLE, "--no-open", "--output", "laboratory.html")
     user.dumbbell("reproduce", STUDY, "--quick", "--out", "study")
     check_results(folder / "study")
     # Not by the checkout's package: a script finds what its environment has.

@@ -20,9 +20,10 @@ PROGRAM = b"\x7fELF ... GLIBC_2.2.5 GLIBC_2.14 GLIBC_2.27"
 
 
 def a_wheel(folder: Path, files: dict[str, bytes] | None = None, name: str = NAME) -> Path:
-    """A wheel with the guest and these files."""
+    """A wheel with the guest, the laboratory's module and these files."""
+    brought = {check_wheel.GUEST: PROGRAM, check_wheel.LABORATORY: b""}
     with zipfile.ZipFile(folder / name, "w") as archive:
-        for path, content in ({check_wheel.GUEST: PROGRAM} | (files or {})).items():
+        for path, content in (brought | (files or {})).items():
             archive.writestr(path, content)
     return folder / name
 
@@ -52,6 +53,13 @@ def test_a_wheel_without_the_guest(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     wheel = a_wheel(tmp_path)
     monkeypatch.setattr(check_wheel, "GUEST", "elsewhere")
     with pytest.raises(SystemExit, match="the guest is not in it"):
+        check_wheel.check_file(wheel)
+
+
+def test_a_wheel_without_the_laboratory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wheel = a_wheel(tmp_path)
+    monkeypatch.setattr(check_wheel, "LABORATORY", "elsewhere")
+    with pytest.raises(SystemExit, match="the laboratory's module is not in it"):
         check_wheel.check_file(wheel)
 
 

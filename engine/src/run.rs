@@ -1,22 +1,19 @@
 //! One run: from a resolved description to its tables.
 
-use crate::capture::{Capture, Output};
+use crate::capture::Output;
 use crate::error::EngineError;
-use crate::sim::world::World;
 use crate::spec::Experiment;
 use crate::tables::Tables;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use watch::{Bounds, Watch};
 
 mod estimate;
+mod going;
 mod memory;
 mod watch;
 
 pub use estimate::Estimate;
+pub use going::GoingRun;
 pub use memory::{Account, Budget, OverBudget};
-
-/// Events between two looks at whether to stop: about a tenth of a millisecond.
-const EVENTS_BETWEEN_LOOKS: u64 = 4096;
 
 /// What came of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,57 +65,7 @@ pub fn run_captured(
     monitor: &Monitor,
     output: Option<Output>,
 ) -> Result<RunOutput, EngineError> {
-    experiment.check_simulator()?;
-    let expected = Estimate::of(experiment);
-    let mut watch = Watch::new(monitor, Bounds::of(expected));
-    watch.check_cancel()?;
-    let mut world = World::new(experiment, replication);
-    world.capture = Capture::new(experiment, output)?;
-    drive(&mut world, &mut watch)?;
-    world.finish();
-    watch.count_memory(&world)?;
-    world.check_conservation().map_err(EngineError::Internal)?;
-    let mut tables = Tables::until(&world, &monitor.cancel);
-    if let Some(capture) = &mut world.capture {
-        capture.finish(world.end)?;
-        tables.0.extend(capture.table());
-    }
-    let events = world.events;
-    drop(world);
-    // From here on there are only the tables, until somebody takes them.
-    let _ = monitor.memory.set(tables.memory_bytes());
-    let digest = tables.digest_until(&monitor.cancel);
-    watch.check_cancel()?;
-    Ok(RunOutput {
-        digest,
-        tables,
-        events,
-        memory_bytes: watch.most_memory_bytes(),
-        expected,
-    })
-}
-
-/// Does what happens until the end of the run.
-fn drive(world: &mut World, watch: &mut Watch) -> Result<(), EngineError> {
-    loop {
-        let is_going = steps(world, EVENTS_BETWEEN_LOOKS);
-        watch.look(world)?;
-        if let Some(error) = { world.capture.as_mut() }.and_then(|capture| capture.failure()) {
-            return Err(error);
-        }
-        if !is_going {
-            return Ok(());
-        }
-    }
-}
-
-/// Does at least so many events. Returns whether there is more to do.
-fn steps(world: &mut World, count: u64) -> bool {
-    let until = world.events + count;
-    while world.events < until {
-        if !world.step() {
-            return false;
-        }
-    }
-    true
+    let mut run = GoingRun::captured(experiment, replication, monitor, output)?;
+    run.go_to_the_end()?;
+    run.finish()
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use dumbbell_engine::run::{Monitor, RunOutput, run};
+use dumbbell_engine::run::{GoingRun, Monitor, RunOutput, run};
 use dumbbell_engine::spec::{Experiment, Source, Tcp};
 
 fn busy() -> Experiment {
@@ -88,4 +88,47 @@ fn equal_on_one_thread_and_on_four() {
         found
     };
     assert_eq!(digests(1), digests(4));
+}
+
+#[test]
+fn pieces_of_a_run_and_looks_at_it_change_nothing() {
+    let spec = busy();
+    let whole = output(&spec, 3);
+    for piece in [1, 5_000, 1 << 40] {
+        let monitor = Monitor::default();
+        let mut going = GoingRun::new(&spec, 3, &monitor).unwrap();
+        let mut samples = 0;
+        while going.advance(piece).unwrap() {
+            let so_far = going.tables_so_far();
+            let times = so_far.column_i64("queue_samples", "t_ns");
+            assert!(times.len() >= samples, "at {} ns", going.now_ns());
+            samples = times.len();
+            let all = whole.tables.column_i64("queue_samples", "t_ns");
+            assert_eq!(times, &all[..samples]);
+        }
+        assert_eq!(going.finish().unwrap().digest, whole.digest);
+    }
+}
+
+#[test]
+fn records_that_were_forgotten_are_missing_and_nothing_else() {
+    let mut spec = busy();
+    spec.links[0].forward.record_packets = true;
+    let whole = output(&spec, 0);
+    let monitor = Monitor::default();
+    let mut going = GoingRun::new(&spec, 0, &monitor).unwrap();
+    going.advance(5_000).unwrap();
+    going.forget_records();
+    let from_ns = going.now_ns();
+    while going.advance(5_000).unwrap() {}
+    let rest = going.finish().unwrap();
+    let all = whole.tables.column_i64("packets", "t_ns");
+    let kept = rest.tables.column_i64("packets", "t_ns");
+    assert!(!kept.is_empty() && kept.len() < all.len());
+    assert_eq!(kept, &all[all.len() - kept.len()..]);
+    assert!(kept[0] >= from_ns as i64);
+    assert_eq!(
+        rest.tables.column_i64("flows", "delivered_pkts"),
+        whole.tables.column_i64("flows", "delivered_pkts")
+    );
 }

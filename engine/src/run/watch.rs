@@ -6,6 +6,7 @@ use super::{Monitor, OverBudget};
 use crate::error::EngineError;
 use crate::sim::time::Time;
 use crate::sim::world::World;
+use std::ops::Deref;
 use std::sync::atomic::Ordering;
 
 /// So many times the events foreseen are done, at most.
@@ -40,8 +41,8 @@ impl Bounds {
 
 /// Who watches one run.
 #[derive(Debug)]
-pub struct Watch<'a> {
-    monitor: &'a Monitor,
+pub struct Watch<M> {
+    monitor: M,
     bounds: Bounds,
     /// The instant of the last look, and the events up to the first look in it.
     instant: (Time, u64),
@@ -50,9 +51,9 @@ pub struct Watch<'a> {
     most_memory_bytes: u64,
 }
 
-impl<'a> Watch<'a> {
+impl<M: Deref<Target = Monitor>> Watch<M> {
     /// Over a run with these bounds.
-    pub fn new(monitor: &'a Monitor, bounds: Bounds) -> Watch<'a> {
+    pub fn new(monitor: M, bounds: Bounds) -> Watch<M> {
         Watch {
             monitor,
             bounds,
@@ -122,6 +123,11 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
+    /// How the run is watched and stopped from outside.
+    pub fn monitor(&self) -> &Monitor {
+        &self.monitor
+    }
+
     /// The most that the run has counted.
     pub fn most_memory_bytes(&self) -> u64 {
         self.most_memory_bytes
@@ -131,7 +137,7 @@ impl<'a> Watch<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::drive;
+    use crate::run::going::drive;
     use crate::spec::Experiment;
     use std::sync::atomic::AtomicBool;
 

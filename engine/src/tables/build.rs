@@ -105,6 +105,17 @@ impl Tables {
         Tables::until(world, &AtomicBool::new(false))
     }
 
+    /// Those tables of a run that is not over that mean the same before its end.
+    pub fn so_far(world: &World) -> Tables {
+        let never = AtomicBool::new(false);
+        Tables(vec![
+            distributions(world),
+            queue_samples(world, &never),
+            flow_samples(world, &never),
+            packets(world, &never),
+        ])
+    }
+
     /// The same, given up soon after `stop` is set: then they are of no use.
     pub fn until(world: &World, stop: &AtomicBool) -> Tables {
         Tables(vec![

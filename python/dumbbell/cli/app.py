@@ -14,6 +14,7 @@ from dumbbell.cli.ccperf import ccperf_app
 from dumbbell.cli.figures_command import figures_command
 from dumbbell.cli.flent_command import flent_command
 from dumbbell.cli.kernel import kernel_app
+from dumbbell.cli.lab_command import lab_command
 from dumbbell.cli.options import (
     DEFAULT_BACKENDS,
     Backend,
@@ -51,6 +52,7 @@ app.add_typer(results_app, name="results")
 app.command("flent")(flent_command)
 app.command("analyze")(analyze_command)
 app.command("figures")(figures_command)
+app.command("lab")(lab_command)
 
 
 def _console() -> Console:

@@ -1,0 +1,175 @@
+"""``make bench``, the laboratory: how soon its page answers, and how fast its simulator is.
+
+In Chromium, each preset, at two widths: a slider is moved, and from there on it is timed until
+the first picture (a preview where the run is long) and until the run's last one; the medians count.
+Then frames of the slow motion a second, and the longest task of the main thread in between.
+Then so many changes in a row, and what JavaScript's heap has grown by. Under Node the same run as
+the native module does, in turns: its speed as a share of the native one. What is not there
+(Chromium, Node, the page's module) is left out, and said.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from paired import median_interval
+from run import RESULTS, machine
+
+from dumbbell.backends import simulate
+from dumbbell.lab import presets, write_laboratory
+from dumbbell.lab.page_file import MODULE, SOURCES
+from dumbbell.spec import Experiment
+
+ROOT = Path(__file__).resolve().parents[1]
+WIDTHS = (1440, 390)
+GOALS = {"first_ms": 100, "whole_ms": 2000, "frames_per_s": 20, "task_ms": 50}
+GOAL_SPEED = 0.4
+GOAL_GROWTH_BYTES = 5e6
+MOVE = """async (changes) => {
+  const page = window.laboratory, hear = page.front.hear, first = [], whole = [], tasks = [];
+  const watch = new PerformanceObserver((list) =>
+    tasks.push(...list.getEntries().map((each) => each.duration)));
+  watch.observe({ entryTypes: ['longtask'] });
+  const name = document.getElementById('control-rate') ? 'rate' : 'round-trip';
+  const slider = document.getElementById('control-' + name), middle = Math.round(slider.max * 0.6);
+  let began = 0, isDrawn = false;
+  page.front.hear = (message) => {
+    hear(message);
+    const passed = performance.now() - began;
+    if (!isDrawn && (message.kind === 'soFar' || message.kind === 'done')) first.push(passed);
+    isDrawn ||= message.kind === 'soFar' || message.kind === 'done';
+    if (message.kind === 'done') whole.push(passed);
+  };
+  for (let i = 0; i < changes; i++) {
+    const done = page.done;
+    [began, isDrawn] = [performance.now(), false];
+    slider.value = String(middle + (i % 40));
+    slider.dispatchEvent(new Event('input', { bubbles: true }));
+    while (page.done === done) await new Promise((resolve) => setTimeout(resolve, 3));
+  }
+  const frames = page.stage.frames, from = performance.now();
+  await new Promise((resolve) => setTimeout(resolve, 2000));
+  const frames_per_s = ((page.stage.frames - frames) / (performance.now() - from)) * 1000;
+  page.front.hear = hear;
+  watch.disconnect();
+  const middleOf = (values) => values.sort((a, b) => a - b)[values.length >> 1];
+  return { first_ms: middleOf(first), whole_ms: middleOf(whole), frames_per_s,
+    task_ms: Math.max(0, ...tasks) };
+}"""
+
+
+def _chromium(playwright: Any) -> Any:
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    flags = ["--disable-gpu", "--no-sandbox", "--js-flags=--expose-gc"]
+    return playwright.chromium.launch(executable_path=path, args=flags)
+
+
+def _ready(page: Any) -> None:
+    while not page.evaluate("window.laboratory && laboratory.done > 0"):
+        page.wait_for_timeout(50)
+
+
+def answers(place: Path, changes: int, many: int) -> dict[str, Any]:
+    """Rows by width and preset, and what the heap grew by over many changes."""
+    from playwright.sync_api import sync_playwright
+
+    rows: dict[str, Any] = {}
+    with sync_playwright() as playwright:
+        browser = _chromium(playwright)
+        for width in WIDTHS:
+            page = browser.new_page(viewport={"width": width, "height": 900})
+            page.goto(place.as_uri())
+            for preset in presets():
+                _ready(page)
+                page.evaluate(f"laboratory.done = 0; laboratory.open({preset.id!r})")
+                _ready(page)
+                rows[f"{width} {preset.id}"] = page.evaluate(MOVE, changes)
+            if width == WIDTHS[0]:
+                before = page.evaluate("gc(), performance.memory.usedJSHeapSize")
+                page.evaluate(MOVE, many)
+                after = page.evaluate("gc(), performance.memory.usedJSHeapSize")
+                rows["growth_bytes"] = after - before
+            page.close()
+        browser.close()
+    return rows
+
+
+def speeds(pairs: int) -> list[float]:
+    """Events a second in WebAssembly over those of the native module, a pair after the other."""
+    experiment = Experiment.from_toml(ROOT / "examples/cubic-and-bbr.toml")
+    script = f"""
+import {{ readFileSync }} from "node:fs";
+import {{ Engine }} from {json.dumps((SOURCES / "engine.js").as_uri())};
+const engine = await Engine.from(readFileSync({str(SOURCES.parent / MODULE)!r}));
+engine.ask({{ do: "load", resolved: {experiment.resolved_json()} }});
+const once = (replication) => {{
+  engine.ask({{ do: "begin", replication }});
+  while (engine.advance(1e9));
+  engine.ask({{ do: "finish", queue: 0 }});
+}};
+for (let i = 0; i < 5; i++) once(i);
+const began = performance.now();
+for (let i = 0; i < 20; i++) once(i);
+console.log((performance.now() - began) / 1000);
+"""
+    found = []
+    for _ in range(pairs):
+        words = ["node", "--input-type=module", "-"]
+        done = subprocess.run(words, input=script, capture_output=True, text=True, check=True)
+        began = time.perf_counter()
+        for replication in range(20):
+            simulate(experiment, replication)
+        found.append((time.perf_counter() - began) / float(done.stdout))
+    return found
+
+
+def is_met(row: dict[str, float]) -> bool:
+    """Whether a preset's row keeps the goals."""
+    return all(
+        row[name] >= goal if name == "frames_per_s" else row[name] <= goal
+        for name, goal in GOALS.items()
+    )
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Measures, prints."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--changes", type=int, default=50, help="of a slider, for each preset")
+    parser.add_argument("--many", type=int, default=500, help="changes, for memory")
+    parser.add_argument("--pairs", type=int, default=6, help="how often speed is measured")
+    given = parser.parse_known_args(words)[0]
+    lacks = [name for name in ("node", "chromium") if shutil.which(name) is None]
+    lacks += [] if (SOURCES.parent / MODULE).is_file() else ["the module (make lab)"]
+    if lacks:
+        print(f"laboratory: left out, as {' and '.join(lacks)} is not there")
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "laboratory.html"
+        write_laboratory(place)
+        rows = answers(place, given.changes, given.many)
+    growth = rows.pop("growth_bytes")
+    for name, row in rows.items():
+        shown = ", ".join(f"{key} {value:.0f}" for key, value in row.items())
+        print(f"laboratory {name}: {shown}: {'met' if is_met(row) else 'missed'}")
+    print(f"laboratory, {given.many} changes: heap {growth / 1e6:+.1f} MB")
+    share = median_interval(speeds(given.pairs))
+    print(f"laboratory, speed in WebAssembly: x{share} of native, goal at least {GOAL_SPEED}")
+    RESULTS.mkdir(exist_ok=True)
+    content = {"machine": machine(), "goals": GOALS, "rows": rows, "growth_bytes": growth}
+    content |= {"goal_speed": GOAL_SPEED, "speed": share.median}
+    text = json.dumps(content, indent=1) + "\n"
+    (RESULTS / "lab.json").write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,159 @@
+//! A run that its caller drives, in pieces as small as it likes: what happens does not depend on
+//! where they end.
+
+use super::watch::{Bounds, Watch};
+use super::{Estimate, Monitor, RunOutput};
+use crate::capture::{Capture, Output};
+use crate::error::EngineError;
+use crate::sim::records::Records;
+use crate::sim::world::World;
+use crate::spec::Experiment;
+use crate::tables::Tables;
+use std::ops::Deref;
+
+/// Events between two looks at whether to stop: about a tenth of a millisecond.
+const EVENTS_BETWEEN_LOOKS: u64 = 4096;
+
+/// A run that has begun and whose tables have not been made.
+#[derive(Debug)]
+pub struct GoingRun<M> {
+    world: World,
+    watch: Watch<M>,
+    expected: Estimate,
+}
+
+impl<M: Deref<Target = Monitor>> GoingRun<M> {
+    /// Begins one replication of a checked description. One that asks for a capture has none.
+    ///
+    /// # Errors
+    /// It is none that can be simulated, or it was stopped before.
+    pub fn new(experiment: &Experiment, replication: u64, monitor: M) -> Result<Self, EngineError> {
+        GoingRun::captured(experiment, replication, monitor, None)
+    }
+
+    /// The same, with somewhere to write the capture.
+    pub(super) fn captured(
+        experiment: &Experiment,
+        replication: u64,
+        monitor: M,
+        output: Option<Output>,
+    ) -> Result<Self, EngineError> {
+        experiment.check_simulator()?;
+        let expected = Estimate::of(experiment);
+        let watch = Watch::new(monitor, Bounds::of(expected));
+        watch.check_cancel()?;
+        let mut world = World::new(experiment, replication);
+        world.capture = Capture::new(experiment, output)?;
+        Ok(GoingRun {
+            world,
+            watch,
+            expected,
+        })
+    }
+
+    /// What was foreseen.
+    pub fn expected(&self) -> Estimate {
+        self.expected
+    }
+
+    /// The instant of the last event, nanoseconds.
+    pub fn now_ns(&self) -> u64 {
+        self.world.now.as_ns()
+    }
+
+    /// Does so many events, or a few thousand more. Returns whether there are more to do.
+    ///
+    /// # Errors
+    /// It was stopped, or is beyond its bounds.
+    pub fn advance(&mut self, events: u64) -> Result<bool, EngineError> {
+        let until = self.world.events.saturating_add(events);
+        while self.world.events < until {
+            if !drive_once(&mut self.world, &mut self.watch)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Does all events.
+    pub(super) fn go_to_the_end(&mut self) -> Result<(), EngineError> {
+        drive(&mut self.world, &mut self.watch)
+    }
+
+    /// Samples, histograms and records so far. Of links whose departures make no events, what left
+    /// after the last sample is not in the histograms yet.
+    pub fn tables_so_far(&self) -> Tables {
+        Tables::so_far(&self.world)
+    }
+
+    /// Lets go of the records of packets so far: for one who wants only those of a window.
+    pub fn forget_records(&mut self) {
+        self.world.records = Records::default();
+    }
+
+    /// The tables of a run that has come to its end.
+    ///
+    /// # Errors
+    /// It was stopped, or there is a fault in the simulator.
+    pub fn finish(self) -> Result<RunOutput, EngineError> {
+        let GoingRun {
+            mut world,
+            mut watch,
+            expected,
+        } = self;
+        world.finish();
+        watch.count_memory(&world)?;
+        world.check_conservation().map_err(EngineError::Internal)?;
+        let mut tables = Tables::until(&world, &watch.monitor().cancel);
+        if let Some(capture) = &mut world.capture {
+            capture.finish(world.end)?;
+            tables.0.extend(capture.table());
+        }
+        let events = world.events;
+        drop(world);
+        // From here on there are only the tables, until somebody takes them.
+        let _ = watch.monitor().memory.set(tables.memory_bytes());
+        let digest = tables.digest_until(&watch.monitor().cancel);
+        watch.check_cancel()?;
+        Ok(RunOutput {
+            digest,
+            tables,
+            events,
+            memory_bytes: watch.most_memory_bytes(),
+            expected,
+        })
+    }
+}
+
+/// Does what happens until the end of the run.
+pub(super) fn drive<M>(world: &mut World, watch: &mut Watch<M>) -> Result<(), EngineError>
+where
+    M: Deref<Target = Monitor>,
+{
+    while drive_once(world, watch)? {}
+    Ok(())
+}
+
+/// Does some events and looks at the run. Returns whether there is more to do.
+fn drive_once<M>(world: &mut World, watch: &mut Watch<M>) -> Result<bool, EngineError>
+where
+    M: Deref<Target = Monitor>,
+{
+    let is_going = steps(world, EVENTS_BETWEEN_LOOKS);
+    watch.look(world)?;
+    if let Some(error) = { world.capture.as_mut() }.and_then(|capture| capture.failure()) {
+        return Err(error);
+    }
+    Ok(is_going)
+}
+
+/// Does at least so many events. Returns whether there is more to do.
+fn steps(world: &mut World, count: u64) -> bool {
+    let until = world.events + count;
+    while world.events < until {
+        if !world.step() {
+            return false;
+        }
+    }
+    true
+}

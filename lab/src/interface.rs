@@ -1,0 +1,81 @@
+//! What JavaScript calls. Text and columns lie in two buffers whose places it asks for; nothing here
+//! follows a pointer, and the only unsafe thing is to give these functions their names.
+//!
+//! A request is written to `input(length)` as UTF-8, then one function is called, then its answer is
+//! read: `output_length()` bytes at `output()`. Both places hold until the next call.
+#![expect(unsafe_code, reason = "names for the linker")]
+
+use crate::laboratory::{Advanced, Laboratory};
+use std::cell::RefCell;
+
+thread_local! {
+    static INPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    static OUTPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    static LABORATORY: RefCell<Laboratory> = RefCell::default();
+}
+
+/// Says where a request of so many bytes is to be written.
+#[unsafe(no_mangle)]
+pub extern "C" fn input(length: usize) -> *mut u8 {
+    INPUT.with_borrow_mut(|input| {
+        input.clear();
+        input.resize(length, 0);
+        input.as_mut_ptr()
+    })
+}
+
+/// Where the answer lies.
+#[unsafe(no_mangle)]
+pub extern "C" fn output() -> *const u8 {
+    OUTPUT.with_borrow(|output| output.as_ptr())
+}
+
+/// Bytes of the answer.
+#[unsafe(no_mangle)]
+pub extern "C" fn output_length() -> usize {
+    OUTPUT.with_borrow(Vec::len)
+}
+
+fn answer(bytes: Vec<u8>) {
+    OUTPUT.set(bytes);
+}
+
+/// To be called once, before anything else: a fault of the simulator leaves its message as answer.
+#[unsafe(no_mangle)]
+pub extern "C" fn begin() {
+    std::panic::set_hook(Box::new(|fault| answer(fault.to_string().into_bytes())));
+}
+
+/// Does what the request says; the answer is JSON (`request::Request`).
+#[unsafe(no_mangle)]
+pub extern "C" fn ask() {
+    let text = INPUT.take();
+    let said = LABORATORY.with_borrow_mut(|laboratory| laboratory.answer(&text));
+    answer(said.into_bytes());
+}
+
+/// Goes on with the run by so many events: 0 there is more to do, 1 it is at its end, 2 it failed
+/// and the answer says why.
+#[unsafe(no_mangle)]
+pub extern "C" fn advance(events: u32) -> u32 {
+    let advanced = LABORATORY.with_borrow_mut(|laboratory| laboratory.advance(events));
+    match advanced {
+        Advanced::Going => 0,
+        Advanced::AtItsEnd => 1,
+        Advanced::Failed(problem) => {
+            answer(problem.to_json().into_bytes());
+            2
+        }
+    }
+}
+
+/// The values of a column, `TABLE.COLUMN` as the request; the answer is numbers of eight bytes
+/// (IEEE 754, little-endian). Whole numbers are exact below 2^53. 0 where there is no such column.
+#[unsafe(no_mangle)]
+pub extern "C" fn column() -> u32 {
+    let name = INPUT.take();
+    let values = LABORATORY.with_borrow(|laboratory| laboratory.column(&name));
+    let is_there = values.is_some();
+    answer(values.unwrap_or_default());
+    u32::from(is_there)
+}

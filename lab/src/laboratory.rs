@@ -1,0 +1,239 @@
+//! What a page has in its hands: a description, changes to it, and one run at a time.
+
+use crate::changes::{Change, Changed, changed};
+use crate::numbers::{column, groups, numbers};
+use crate::problem::Problem;
+use crate::request::{Answer, Request};
+use crate::{tc_lines, written};
+use dumbbell_engine::net::route::Routes;
+use dumbbell_engine::run::{Account, Budget, Estimate, GoingRun, Monitor};
+use dumbbell_engine::spec::Experiment;
+use dumbbell_engine::tables::Tables;
+use serde_json::Value;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A tab may take no more for a run.
+const MOST_MEMORY_BYTES: u64 = 512 << 20;
+/// A run of more takes minutes in a browser.
+const MOST_EVENTS: u64 = 300_000_000;
+/// A request larger than this is no description that anybody waits for.
+const LARGEST_REQUEST: usize = 8 << 20;
+
+/// How far a run is after a piece of it.
+#[derive(Debug)]
+pub enum Advanced {
+    /// There is more to do.
+    Going,
+    /// There is not.
+    AtItsEnd,
+    /// It is over, without tables.
+    Failed(Problem),
+}
+
+/// Everything that lasts from one request to the next.
+#[derive(Debug, Default)]
+pub struct Laboratory {
+    base: Value,
+    current: Option<Changed>,
+    run: Option<GoingRun<Rc<Monitor>>>,
+    tables: Tables,
+}
+
+impl Laboratory {
+    /// Answers a request; both are JSON.
+    pub fn answer(&mut self, request: &[u8]) -> String {
+        match self.answered(request) {
+            Ok(answer) => serde_json::json!(answer).to_string(),
+            Err(problem) => problem.to_json(),
+        }
+    }
+
+    fn answered(&mut self, request: &[u8]) -> Result<Answer, Problem> {
+        if request.len() > LARGEST_REQUEST {
+            let allowed = format!("at most {LARGEST_REQUEST} bytes");
+            return Err(Problem::new(
+                "",
+                format!("{} bytes", request.len()),
+                allowed,
+            ));
+        }
+        let request: Request = serde_json::from_slice(request)
+            .map_err(|error| Problem::new("", error, "a request of the laboratory"))?;
+        match request {
+            Request::Load { resolved } => self.load(resolved),
+            Request::Change { changes } => self.change(&changes),
+            Request::Toml => self.described(|experiment| Answer::Text {
+                text: written::toml(experiment),
+            }),
+            Request::Tc { queue } => self.lines(queue),
+            Request::Begin {
+                replication,
+                record,
+            } => self.begin(replication, record),
+            Request::Peek => self.peek(),
+            Request::Forget => self.forget(),
+            Request::Finish { queue } => self.finish(queue),
+        }
+    }
+
+    fn load(&mut self, resolved: Value) -> Result<Answer, Problem> {
+        let found = changed(&resolved, &[])?;
+        self.base = resolved;
+        Ok(self.describe(found, Vec::new()))
+    }
+
+    fn change(&mut self, changes: &[Change]) -> Result<Answer, Problem> {
+        let found = changed(&self.base, changes)?;
+        let notices = changes.iter().flat_map(Change::notices).collect();
+        Ok(self.describe(found, notices))
+    }
+
+    fn describe(&mut self, found: Changed, notices: Vec<String>) -> Answer {
+        let experiment = &found.experiment;
+        let ends = || experiment.link_ends().map(|(_, _, end)| end);
+        let answer = Answer::Described {
+            notices,
+            qdiscs: ends().map(|end| end.qdisc.to_string()).collect(),
+            polices: (ends().map(|end| end.police.map(|police| police.to_string()))).collect(),
+            resolved: found.resolved.clone(),
+            queues: experiment.queue_names(),
+            groups: groups(&experiment.flows),
+            ways: ways(experiment),
+        };
+        self.current = Some(found);
+        answer
+    }
+
+    fn experiment(&self) -> Result<&Experiment, Problem> {
+        let nothing = || Problem::new("", "nothing", "a description to be loaded first");
+        let current = self.current.as_ref().ok_or_else(nothing)?;
+        Ok(&current.experiment)
+    }
+
+    fn described(&self, answer: impl Fn(&Experiment) -> Answer) -> Result<Answer, Problem> {
+        Ok(answer(self.experiment()?))
+    }
+
+    fn lines(&self, queue: usize) -> Result<Answer, Problem> {
+        let found = self.experiment()?.link_ends().nth(queue);
+        let (_, _, end) = found.ok_or_else(|| Problem::new("", queue, "the number of a queue"))?;
+        Ok(Answer::Lines {
+            queue: tc_lines::at_the_queue(end, "eth0"),
+            far_end: tc_lines::at_the_far_end(end, "eth0"),
+        })
+    }
+
+    fn begin(&mut self, replication: u64, record: Option<usize>) -> Result<Answer, Problem> {
+        self.run = None;
+        self.tables = Tables::default();
+        let mut experiment = self.experiment()?.clone();
+        if let Some(queue) = record {
+            record_only(&mut experiment, queue);
+        }
+        let expected = Estimate::of(&experiment);
+        if expected.events > MOST_EVENTS || expected.memory_bytes > MOST_MEMORY_BYTES {
+            let value = format!(
+                "{} events and {} MB are foreseen",
+                expected.events,
+                expected.memory_bytes / 1_000_000
+            );
+            let allowed =
+                "less traffic, a lower rate or a shorter run; `dumbbell run` takes this one";
+            return Err(Problem::new("duration_ns", value, allowed));
+        }
+        let budget = Arc::new(Budget::new(MOST_MEMORY_BYTES, 1));
+        let monitor = Monitor {
+            memory: Account::of(budget),
+            ..Monitor::default()
+        };
+        self.run = Some(GoingRun::new(&experiment, replication, Rc::new(monitor))?);
+        Ok(Answer::Begun {
+            expected_events: expected.events,
+            expected_memory_bytes: expected.memory_bytes,
+        })
+    }
+
+    /// Goes on with the run by so many events.
+    pub fn advance(&mut self, events: u32) -> Advanced {
+        let Some(run) = &mut self.run else {
+            return Advanced::Failed(no_run());
+        };
+        match run.advance(u64::from(events)) {
+            Ok(true) => Advanced::Going,
+            Ok(false) => Advanced::AtItsEnd,
+            Err(error) => {
+                self.run = None;
+                Advanced::Failed(error.into())
+            }
+        }
+    }
+
+    fn peek(&mut self) -> Result<Answer, Problem> {
+        let run = self.run.as_ref().ok_or_else(no_run)?;
+        self.tables = run.tables_so_far();
+        let now_ns = run.now_ns();
+        Ok(Answer::Peeked { now_ns })
+    }
+
+    fn forget(&mut self) -> Result<Answer, Problem> {
+        let run = self.run.as_mut().ok_or_else(no_run)?;
+        run.forget_records();
+        let now_ns = run.now_ns();
+        Ok(Answer::Peeked { now_ns })
+    }
+
+    fn finish(&mut self, queue: usize) -> Result<Answer, Problem> {
+        let output = self.run.take().ok_or_else(no_run)?.finish()?;
+        self.tables = output.tables;
+        let numbers = numbers(self.experiment()?, &self.tables, queue);
+        Ok(Answer::Finished {
+            digest: output.digest,
+            events: output.events,
+            numbers,
+        })
+    }
+
+    /// The values of a column, `TABLE.COLUMN`, as bytes.
+    pub fn column(&self, name: &[u8]) -> Option<Vec<u8>> {
+        let (table, name) = str::from_utf8(name).ok()?.split_once('.')?;
+        let values = column(&self.tables, table, name)?;
+        Some(values.into_iter().flat_map(f64::to_le_bytes).collect())
+    }
+}
+
+fn no_run() -> Problem {
+    Problem::new("", "nothing", "a run that has begun")
+}
+
+/// Records of one queue and nothing else that takes memory.
+fn record_only(experiment: &mut Experiment, queue: usize) {
+    let ends = experiment.links.iter_mut();
+    let ends = ends.flat_map(|link| [&mut link.forward, &mut link.reverse]);
+    for (place, end) in ends.enumerate() {
+        end.record_packets = place == queue;
+        end.capture = false;
+        end.capture_flows = false;
+    }
+    experiment.sample_interval_ns = 0;
+}
+
+/// The queues that each flow's packets pass.
+fn ways(experiment: &Experiment) -> Vec<Vec<u32>> {
+    let hosts = experiment.host_indices();
+    let hops = experiment.hops();
+    let ends = experiment
+        .flows
+        .iter()
+        .flat_map(|flow| [&flow.from, &flow.to]);
+    let index = |name: &String| hosts.get(name.as_str()).copied();
+    let routes = Routes::new(experiment.hosts.len(), &hops, ends.filter_map(index));
+    let way = |from: &String, to: &String| {
+        let (from, to) = (index(from)?, index(to)?);
+        routes.path(&hops, routes.row(to), from, to)
+    };
+    let flows = experiment.flows.iter();
+    flows
+        .map(|flow| way(&flow.from, &flow.to).unwrap_or_default())
+        .collect()
+}

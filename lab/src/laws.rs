@@ -1,0 +1,37 @@
+//! Laws of gaps and sizes as a file has them: `exponential 512B`.
+
+use dumbbell_engine::traffic::law::Law;
+
+/// What a law is drawn for.
+#[derive(Debug, Clone, Copy)]
+pub enum Drawn {
+    /// A time in seconds.
+    Gap,
+    /// A size in bytes.
+    Size,
+}
+
+impl Drawn {
+    /// A quantity with its unit: the shortest decimal that gives the number back.
+    pub fn quantity(self, value: f64) -> String {
+        match self {
+            Drawn::Gap => format!("{value}s"),
+            Drawn::Size => format!("{value}B"),
+        }
+    }
+
+    /// The short form of a law.
+    pub fn text(self, law: &Law) -> String {
+        let quantity = |value: &f64| self.quantity(*value);
+        match law {
+            Law::Exponential { mean } => format!("exponential {}", quantity(mean)),
+            Law::Constant { value } => format!("constant {}", quantity(value)),
+            Law::Uniform { low, high } => format!("uniform {} {}", quantity(low), quantity(high)),
+            Law::Pareto { shape, scale } => format!("pareto {shape} {}", quantity(scale)),
+            Law::Normal { mean, sd } => format!("normal {} {}", quantity(mean), quantity(sd)),
+            Law::Lognormal { mu, sigma } => format!("lognormal {mu} {sigma}"),
+            Law::Gamma { shape, scale } => format!("gamma {shape} {}", quantity(scale)),
+            Law::Weibull { shape, scale } => format!("weibull {shape} {}", quantity(scale)),
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Numbers of a run that is over, by the paths and definitions of `dumbbell.metrics`.
+
+use crate::changes::number_of;
+use dumbbell_engine::spec::{Experiment, Flow, Source};
+use dumbbell_engine::tables::{Tables, Values};
+use serde::Serialize;
+
+/// Seconds and nanoseconds.
+const NS_PER_S: f64 = 1e9;
+/// `distributions.quantity` of a sojourn time.
+const SOJOURN: f64 = 0.0;
+
+/// A number with its path, such as `queue[a->b].loss_ratio`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Number {
+    /// What it is.
+    pub path: String,
+    /// None where it is not defined.
+    pub value: Option<f64>,
+}
+
+/// A column as numbers; empty where there is none of that name.
+pub fn column(tables: &Tables, table: &str, name: &str) -> Option<Vec<f64>> {
+    let table = tables.0.iter().find(|each| each.name == table)?;
+    let column = table.columns.iter().find(|each| each.name == name)?;
+    Some(match &column.values {
+        Values::I64(values) => values.iter().map(|value| *value as f64).collect(),
+        Values::I32(values) => values.iter().map(|value| f64::from(*value)).collect(),
+        Values::I8(values) => values.iter().map(|value| f64::from(*value)).collect(),
+        Values::F64(values) => values.clone(),
+    })
+}
+
+/// What a run is reduced to: a queue's numbers, goodputs of flows, round trips of probes.
+///
+/// # Arguments
+/// `queue` is the number of the queue that is looked at.
+pub fn numbers(experiment: &Experiment, tables: &Tables, queue: usize) -> Vec<Number> {
+    let names = experiment.queue_names();
+    let mut found = Vec::new();
+    if let Some(name) = names.get(queue) {
+        of_queue(tables, queue, &format!("queue[{name}]"), &mut found);
+    }
+    of_flows(experiment, tables, &mut found);
+    of_probes(experiment, tables, &mut found);
+    found
+}
+
+fn add(to: &mut Vec<Number>, path: String, value: f64) {
+    let value = value.is_finite().then_some(value);
+    to.push(Number { path, value });
+}
+
+fn of_queue(tables: &Tables, queue: usize, path: &str, to: &mut Vec<Number>) {
+    let one = |name: &str| {
+        let values = column(tables, "queues", name);
+        values.and_then(|values| values.get(queue).copied())
+    };
+    let one = |name: &str| one(name).unwrap_or(f64::NAN);
+    let causes = ["dropped_overlimit_pkts", "dropped_aqm_pkts", "policed_pkts"];
+    let dropped: f64 = causes.map(one).iter().sum();
+    let when = |count: f64, value: f64| if count > 0.0 { value } else { f64::NAN };
+    let arrived = one("arrived_pkts");
+    let measured_s = one("measured_s");
+    let sojourns = one("sojourn_count");
+    // Bins are wider than the distance to the greatest value, which is exact.
+    let greatest = one("sojourn_max_ns") / NS_PER_S;
+    let p95 = sojourn_quantile_s(tables, queue, 0.95).min(greatest);
+    let own = [
+        ("utilization", one("busy_s") / measured_s),
+        ("throughput_bps", 8.0 * one("departed_bytes") / measured_s),
+        ("loss_ratio", when(arrived, dropped / arrived)),
+        ("mean_system_pkts", one("system_mean_pkts")),
+        ("mean_backlog_pkts", one("backlog_mean_pkts")),
+        ("mean_sojourn_s", when(sojourns, one("sojourn_mean_s"))),
+        ("sojourn_p95_s", when(sojourns, p95)),
+    ];
+    for (name, value) in own {
+        add(to, format!("{path}.{name}"), value);
+    }
+}
+
+/// Linear inside a bin (`dumbbell.stats.histogram_quantile`).
+fn sojourn_quantile_s(tables: &Tables, queue: usize, q: f64) -> f64 {
+    let of = |name| column(tables, "distributions", name).unwrap_or_default();
+    let (queues, kinds) = (of("queue"), of("quantity"));
+    let (low, high, weight) = (of("low"), of("high"), of("weight"));
+    let is_own = |row: &usize| queues[*row] == queue as f64 && kinds[*row] == SOJOURN;
+    let rows: Vec<_> = (0..queues.len()).filter(is_own).collect();
+    let total: f64 = rows.iter().map(|row| weight[*row]).sum();
+    let mut before = 0.0;
+    for row in rows {
+        if before + weight[row] >= q * total {
+            let share = ((q * total - before) / weight[row]).clamp(0.0, 1.0);
+            return (low[row] + share * (high[row] - low[row])) / NS_PER_S;
+        }
+        before += weight[row];
+    }
+    f64::NAN
+}
+
+/// For each flow the name that it has together with equal ones, such as `download` of `download-1`
+/// and `download-2`; its own where there are none (`dumbbell.compare.equal_flows`).
+pub fn groups(flows: &[Flow]) -> Vec<String> {
+    let mut kinds: Vec<(&str, Vec<usize>)> = Vec::new();
+    for (index, flow) in flows.iter().enumerate() {
+        let Some(base) = base_of(&flow.name) else {
+            continue;
+        };
+        let is_alike = |members: &[usize]| is_equal_but_for_name(flow, &flows[members[0]]);
+        let mut known = kinds.iter_mut();
+        match known.find(|(name, members)| *name == base && is_alike(members)) {
+            Some((_, members)) => members.push(index),
+            None => kinds.push((base, vec![index])),
+        }
+    }
+    let mut names: Vec<String> = flows.iter().map(|flow| flow.name.clone()).collect();
+    let mut taken: Vec<&str> = Vec::new();
+    for (base, members) in kinds {
+        if members.len() > 1 && !taken.contains(&base) {
+            taken.push(base);
+            members
+                .into_iter()
+                .for_each(|index| names[index] = base.to_owned());
+        }
+    }
+    names
+}
+
+fn base_of(name: &str) -> Option<&str> {
+    let base = &name[..name.rfind('-')?];
+    (!base.is_empty() && number_of(name, base).is_some()).then_some(base)
+}
+
+/// Whether two flows differ in nothing but their names.
+pub fn is_equal_but_for_name(one: &Flow, other: &Flow) -> bool {
+    let same_name = Flow {
+        name: other.name.clone(),
+        ..one.clone()
+    };
+    same_name == *other
+}
+
+fn goodput_bps(experiment: &Experiment, received_bytes: f64, flow: &Flow) -> f64 {
+    let start = experiment.warm_up_ns.max(flow.start_ns);
+    let stop = experiment.duration_ns.min(flow.stop_ns);
+    match stop.saturating_sub(start) {
+        0 => f64::NAN,
+        on_ns => 8.0 * received_bytes / (on_ns as f64 / NS_PER_S),
+    }
+}
+
+fn of_flows(experiment: &Experiment, tables: &Tables, to: &mut Vec<Number>) {
+    let flows = &experiment.flows;
+    let received = column(tables, "flows", "received_payload_bytes").unwrap_or_default();
+    let goodput = |index: usize| goodput_bps(experiment, received[index], &flows[index]);
+    let mut sums: Vec<(String, bool, f64)> = Vec::new();
+    for (index, group) in groups(flows).into_iter().enumerate() {
+        let is_one = group == flows[index].name;
+        let known = sums.iter_mut();
+        match known.into_iter().find(|(name, _, _)| *name == group) {
+            Some((_, _, sum)) => *sum += goodput(index),
+            None => sums.push((group, is_one, goodput(index))),
+        }
+    }
+    for (name, is_one, sum) in sums {
+        let path = match is_one {
+            true => format!("flow[{name}].goodput_bps"),
+            false => format!("flows[{name}].total_goodput_bps"),
+        };
+        add(to, path, sum);
+    }
+    let greedy = (0..flows.len()).filter(|index| flows[*index].source == Source::Greedy);
+    let shares: Vec<f64> = greedy.map(goodput).collect();
+    if shares.len() > 1 {
+        let (sum, squares) = (shares.iter().sum::<f64>(), shares.iter().map(|x| x * x));
+        let jain = sum * sum / (shares.len() as f64 * squares.sum::<f64>());
+        add(to, "network.jain_index".into(), jain);
+    }
+}
+
+fn of_probes(experiment: &Experiment, tables: &Tables, to: &mut Vec<Number>) {
+    let of = |name| column(tables, "probes", name).unwrap_or_default();
+    let (probes, round_trips_ns) = (of("probe"), of("rtt_ns"));
+    for (index, probe) in experiment.probes.iter().enumerate() {
+        let rows = probes.iter().zip(&round_trips_ns);
+        let answered = rows.filter(|(probe, rtt)| **probe == index as f64 && **rtt >= 0.0);
+        let answered: Vec<f64> = answered.map(|(_, rtt)| rtt / 1e6).collect();
+        let mean = answered.iter().sum::<f64>() / answered.len() as f64;
+        add(to, format!("probe[{}].mean_rtt_ms", probe.name), mean);
+    }
+}

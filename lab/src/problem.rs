@@ -1,0 +1,83 @@
+//! What is wrong with a request, with the parts that a page shows beside a field.
+
+use dumbbell_engine::EngineError;
+use dumbbell_tc::QdiscError;
+use serde::Serialize;
+use serde_json::Value;
+
+/// Longest value that is shown again.
+const MOST_SHOWN: usize = 120;
+
+/// Why something was refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// Where, as a path of the description; empty for the whole of it.
+    pub path: String,
+    /// What was found there.
+    pub value: String,
+    /// What is allowed, or what to do.
+    pub allowed: String,
+    /// The nearest word that is allowed.
+    pub hint: Option<String>,
+    /// Why, where tc would take it.
+    pub reason: Option<String>,
+}
+
+impl Problem {
+    /// At a path, with what is allowed there.
+    pub fn new(path: impl Into<String>, value: impl ToString, allowed: impl Into<String>) -> Self {
+        Problem {
+            path: path.into(),
+            value: shortened(&value.to_string()),
+            allowed: allowed.into(),
+            hint: None,
+            reason: None,
+        }
+    }
+
+    /// What the grammar of tc says of a text.
+    pub fn of_qdisc(path: &str, error: &QdiscError) -> Problem {
+        Problem {
+            hint: error.hint().map(str::to_owned),
+            reason: error.reason().map(|reason| reason.to_string()),
+            ..Problem::new(path, error.value(), error.allowed())
+        }
+    }
+
+    /// As JSON, `{"problem": {...}}`.
+    pub fn to_json(&self) -> String {
+        serde_json::json!({ "problem": self }).to_string()
+    }
+}
+
+impl From<EngineError> for Problem {
+    fn from(error: EngineError) -> Problem {
+        match error {
+            EngineError::Spec {
+                path,
+                value,
+                allowed,
+                hint,
+            } => Problem {
+                hint,
+                ..Problem::new(path, value, allowed)
+            },
+            other => Problem::new("", "the run", other.to_string()),
+        }
+    }
+}
+
+/// A value as it is shown to a person.
+pub fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => shortened(text),
+        other => shortened(&other.to_string()),
+    }
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(MOST_SHOWN) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,419 @@
+//! A description as a person writes it: a file in TOML that resolves to it again. What a file need
+//! not say, since it is the default, is left out; equal flows are written once, with a `count`.
+
+use crate::changes::number_of;
+use crate::laws::Drawn;
+use crate::numbers::is_equal_but_for_name;
+use dumbbell_engine::qdisc;
+use dumbbell_engine::spec::tcp::Profile;
+use dumbbell_engine::spec::{
+    Change, Ecn, Experiment, Flow, Host, Link, LinkEnd, Probe, ProbeKind, SizeAt, Source, Tcp,
+    Transport,
+};
+use dumbbell_engine::traffic::law::Law;
+use dumbbell_tc as tc;
+use serde::Serialize;
+use std::fmt::Write;
+
+/// What a link end has that says nothing (`dumbbell schema`).
+const DEFAULT_QDISC: &str = "pfifo limit 1000";
+const DEFAULT_MTU_BYTES: u32 = 1500;
+const DEFAULT_OVERHEAD_BYTES: u32 = 14;
+const DEFAULT_PAYLOAD_BYTES: u32 = 56;
+const DEFAULT_TIMER_HZ: u32 = 1000;
+
+/// Keys with their values in TOML.
+#[derive(Debug, Default, PartialEq)]
+struct Table(Vec<(&'static str, String)>);
+
+impl Table {
+    fn add(&mut self, key: &'static str, value: String) {
+        self.0.push((key, value));
+    }
+
+    fn text(&mut self, key: &'static str, value: &str) {
+        self.add(key, quoted(value));
+    }
+
+    /// A value unless it is the default.
+    fn unless<T: PartialEq>(
+        &mut self,
+        key: &'static str,
+        value: &T,
+        default: &T,
+        written: impl Fn(&T) -> String,
+    ) {
+        if value != default {
+            self.add(key, written(value));
+        }
+    }
+
+    fn inline(&self) -> String {
+        if self.0.is_empty() {
+            return "{}".to_owned();
+        }
+        let pairs = self.0.iter().map(|(key, value)| format!("{key} = {value}"));
+        format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
+    }
+
+    fn lines(&self, to: &mut String) {
+        for (key, value) in &self.0 {
+            let _ = writeln!(to, "{key} = {value}");
+        }
+    }
+}
+
+/// A basic string (TOML 1.0, "String"): escapes are those of JSON, and DEL.
+fn quoted(text: &str) -> String {
+    let json = serde_json::Value::from(text).to_string();
+    json.replace('\u{7f}', "\\u007f")
+}
+
+fn list(items: impl IntoIterator<Item = String>) -> String {
+    let items: Vec<_> = items.into_iter().collect();
+    format!("[{}]", items.join(", "))
+}
+
+fn time(ns: &u64) -> String {
+    quoted(&tc::format_time(*ns))
+}
+
+fn rate(bps: &u64) -> String {
+    match bps {
+        0 => quoted("inf"),
+        bps => quoted(&tc::format_rate(*bps)),
+    }
+}
+
+fn size(bytes: u64) -> String {
+    quoted(&tc::format_size(bytes))
+}
+
+fn size_u32(bytes: &u32) -> String {
+    size(u64::from(*bytes))
+}
+
+/// A number or word of TOML, which are those of JSON.
+fn plain<T: Serialize>(value: &T) -> String {
+    serde_json::json!(value).to_string()
+}
+
+/// The text of a discipline.
+pub fn qdisc_text(config: &qdisc::Config) -> String {
+    config.to_string()
+}
+
+/// The file.
+pub fn toml(experiment: &Experiment) -> String {
+    let mut text = String::new();
+    head(experiment).lines(&mut text);
+    for each in &experiment.links {
+        text.push_str("\n[[links]]\n");
+        link(each).lines(&mut text);
+    }
+    for (name, count, each) in groups(&experiment.flows) {
+        text.push_str("\n[[flows]]\n");
+        flow(name, count, each, experiment.duration_ns).lines(&mut text);
+    }
+    for each in &experiment.probes {
+        text.push_str("\n[[probes]]\n");
+        probe(each).lines(&mut text);
+    }
+    text
+}
+
+fn head(experiment: &Experiment) -> Table {
+    let mut table = Table::default();
+    table.text("name", &experiment.name);
+    table.unless("seed", &experiment.seed, &1, plain);
+    table.add("duration", time(&experiment.duration_ns));
+    table.unless("warm_up", &experiment.warm_up_ns, &0, time);
+    table.unless("sample_interval", &experiment.sample_interval_ns, &0, time);
+    table.unless("timer_hz", &experiment.timer_hz, &DEFAULT_TIMER_HZ, plain);
+    if host_names(&experiment.hosts) != hosts_of(&experiment.links) {
+        let names = host_names(&experiment.hosts).into_iter().map(quoted);
+        table.add("hosts", list(names));
+    }
+    table
+}
+
+fn host_names(hosts: &[Host]) -> Vec<&str> {
+    hosts.iter().map(|host| host.name.as_str()).collect()
+}
+
+/// Hosts in the order in which links name them: what a file without `hosts` has.
+fn hosts_of(links: &[Link]) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for name in links.iter().flat_map(|link| [&link.a, &link.b]) {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+fn link(link: &Link) -> Table {
+    let mut table = Table::default();
+    table.text("a", &link.a);
+    table.text("b", &link.b);
+    let (forward, reverse) = (end(&link.forward), end(&link.reverse));
+    let both = Table(
+        (forward.0.iter())
+            .filter(|pair| reverse.0.contains(pair))
+            .cloned()
+            .collect(),
+    );
+    let own = |end: Table| {
+        Table(
+            (end.0.into_iter())
+                .filter(|pair| !both.0.contains(pair))
+                .collect(),
+        )
+    };
+    // What one direction has and the other has by default cannot stand at the link.
+    for (key, direction) in [("forward", own(forward)), ("reverse", own(reverse))] {
+        if !direction.0.is_empty() {
+            table.add(key, direction.inline());
+        }
+    }
+    table.0.splice(2..2, both.0);
+    table
+}
+
+fn end(end: &LinkEnd) -> Table {
+    let mut table = Table::default();
+    table.unless("rate", &end.rate_bps, &0, rate);
+    table.unless("delay", &end.delay_ns, &0, time);
+    table.unless("mtu", &end.mtu_bytes, &DEFAULT_MTU_BYTES, size_u32);
+    let overhead = (end.overhead_bytes, DEFAULT_OVERHEAD_BYTES);
+    table.unless("overhead", &overhead.0, &overhead.1, size_u32);
+    table.unless("loss", &end.loss, &0.0, plain);
+    table.unless("loss_every", &end.loss_every_pkts, &0, plain);
+    if let Some(police) = &end.police {
+        table.text("police", &police.to_string());
+    }
+    let words = qdisc_text(&end.qdisc);
+    if words != DEFAULT_QDISC {
+        table.text("qdisc", &words);
+    }
+    if !end.changes.is_empty() {
+        let changes = end.changes.iter().map(|each| change(each).inline());
+        table.add("changes", list(changes));
+    }
+    table.unless("record_packets", &end.record_packets, &false, plain);
+    table.unless("capture", &end.capture, &false, plain);
+    table.unless("capture_flows", &end.capture_flows, &false, plain);
+    table
+}
+
+fn change(change: &Change) -> Table {
+    let mut table = Table::default();
+    table.add("at", time(&change.at_ns));
+    if let Some(bps) = &change.rate_bps {
+        table.add("rate", rate(bps));
+    }
+    if let Some(ns) = &change.delay_ns {
+        table.add("delay", time(ns));
+    }
+    if let Some(loss) = &change.loss {
+        table.add("loss", plain(loss));
+    }
+    table
+}
+
+/// Flows, of equal ones that a `count` would name so the first: name, count and what they are.
+fn groups(flows: &[Flow]) -> Vec<(&str, Option<usize>, &Flow)> {
+    let mut found = Vec::new();
+    let mut rest = flows;
+    while let Some(first) = rest.first() {
+        let members = members_from(rest);
+        match first.name.strip_suffix("-1") {
+            Some(base) if members > 1 => found.push((base, Some(members), first)),
+            _ => found.push((first.name.as_str(), None, first)),
+        }
+        rest = &rest[members..];
+    }
+    found
+}
+
+/// How many at the beginning are NAME-1, NAME-2 and so on, and otherwise equal; 1 at least.
+fn members_from(flows: &[Flow]) -> usize {
+    let first = &flows[0];
+    let Some(base) = first
+        .name
+        .strip_suffix("-1")
+        .filter(|base| !base.is_empty())
+    else {
+        return 1;
+    };
+    let is_next = |(number, flow): &(u64, &Flow)| {
+        number_of(&flow.name, base) == Some(*number) && is_equal_but_for_name(flow, first)
+    };
+    (1..).zip(flows).take_while(is_next).count().max(1)
+}
+
+fn flow(name: &str, count: Option<usize>, flow: &Flow, duration_ns: u64) -> Table {
+    let mut table = Table::default();
+    table.text("name", name);
+    if let Some(count) = count {
+        table.add("count", count.to_string());
+    }
+    table.text("from", &flow.from);
+    table.text("to", &flow.to);
+    table.unless("start", &flow.start_ns, &0, time);
+    table.unless("stop", &flow.stop_ns, &duration_ns, time);
+    table.unless("start_jitter", &flow.start_jitter_ns, &0, time);
+    table.unless("dscp", &flow.dscp, &0, plain);
+    table.unless("ecn", &flow.ecn, &Ecn::NotEct, plain);
+    if flow.transport == Transport::Tcp && flow.source.is_open_loop() {
+        table.add("transport", plain(&flow.transport));
+    }
+    if let Some(settings) = &flow.tcp {
+        let settings = tcp(settings);
+        if !settings.0.is_empty() {
+            table.add("tcp", settings.inline());
+        }
+    }
+    table.add("source", source(&flow.source, flow.transport).inline());
+    table
+}
+
+fn tcp(tcp: &Tcp) -> Table {
+    let defaults = match tcp.profile {
+        Profile::Linux61 => Tcp::linux("cubic"),
+        Profile::Rfc => Tcp::rfc("cubic"),
+    };
+    let mut table = Table::default();
+    table.unless("profile", &tcp.profile, &Profile::Linux61, plain);
+    let controllers = (&tcp.congestion_control, &defaults.congestion_control);
+    table.unless("congestion_control", controllers.0, controllers.1, plain);
+    let windows = (tcp.initial_window_pkts, defaults.initial_window_pkts);
+    table.unless("initial_window", &windows.0, &windows.1, plain);
+    table.unless("sack", &tcp.sack, &defaults.sack, plain);
+    table.unless("rack", &tcp.rack, &defaults.rack, plain);
+    table.unless("timestamps", &tcp.timestamps, &defaults.timestamps, plain);
+    let delayed = (tcp.delayed_ack, defaults.delayed_ack);
+    table.unless("delayed_ack", &delayed.0, &delayed.1, plain);
+    table.unless("ack_every", &tcp.ack_every, &defaults.ack_every, plain);
+    table.unless("ecn", &tcp.ecn, &defaults.ecn, plain);
+    table.unless("pacing", &tcp.pacing, &defaults.pacing, plain);
+    table.unless("hystart", &tcp.hystart, &defaults.hystart, plain);
+    table.unless("prr", &tcp.prr, &defaults.prr, plain);
+    let small_queues = (tcp.small_queues, defaults.small_queues);
+    table.unless("small_queues", &small_queues.0, &small_queues.1, plain);
+    table.unless("min_rto", &tcp.min_rto_ns, &defaults.min_rto_ns, time);
+    let bytes = |bytes: &u64| size(*bytes);
+    table.unless("send_buffer", &tcp.send_buffer_bytes, &0, bytes);
+    table.unless("receive_window", &tcp.receive_window_bytes, &0, bytes);
+    table
+}
+
+fn source(source: &Source, transport: Transport) -> Table {
+    let mut table = Table::default();
+    let law = |drawn: Drawn, law: &Law| quoted(&drawn.text(law));
+    let mut spaced = |kind, gap: (&'static str, String), drawn: &Law, size_at: &SizeAt| {
+        table.text("kind", kind);
+        table.add(gap.0, gap.1);
+        table.add("size", law(Drawn::Size, drawn));
+        // Over TCP it is always the payload.
+        let default = match transport {
+            Transport::Udp => SizeAt::Wire,
+            Transport::Tcp => SizeAt::Payload,
+        };
+        table.unless("size_at", size_at, &default, plain);
+    };
+    let gap_law = |gap: &Law| ("gap", law(Drawn::Gap, gap));
+    match source {
+        Source::Poisson { gap, size, size_at } => {
+            spaced("poisson", ("gap", mean_gap(gap)), size, size_at);
+        }
+        Source::Cbr { gap, size, size_at } => spaced("cbr", ("gap", mean_gap(gap)), size, size_at),
+        Source::Renewal { gap, size, size_at } => spaced("renewal", gap_law(gap), size, size_at),
+        Source::Bursts {
+            packets,
+            gap,
+            size,
+            size_at,
+        } => {
+            spaced("bursts", gap_law(gap), size, size_at);
+            table.add("packets", packets.to_string());
+        }
+        Source::Ditg {
+            gap,
+            size,
+            oversleep,
+        } => {
+            table.text("kind", "ditg");
+            table.add("gap", law(Drawn::Gap, gap));
+            table.add("size", law(Drawn::Size, size));
+            if let Some(oversleep) = oversleep {
+                table.add("oversleep", law(Drawn::Gap, oversleep));
+            }
+        }
+        Source::Replay {
+            times_ns,
+            sizes_bytes,
+            size_at,
+        } => {
+            table.text("kind", "replay");
+            table.add("times", list(times_ns.iter().map(time)));
+            table.add("sizes", list(sizes_bytes.iter().map(size_u32)));
+            table.add("size_at", plain(size_at));
+        }
+        Source::Greedy => table.text("kind", "greedy"),
+        Source::Sized { bytes } => {
+            table.text("kind", "sized");
+            table.add("size", size(*bytes));
+        }
+        Source::ClosedLoop {
+            size,
+            think,
+            transfers,
+        } => {
+            table.text("kind", "closed_loop");
+            table.add("size", law(Drawn::Size, size));
+            table.add("think", law(Drawn::Gap, think));
+            table.unless("transfers", transfers, &None, plain);
+        }
+        Source::Arrivals {
+            gap,
+            size,
+            transfers,
+        } => {
+            table.text("kind", "arrivals");
+            table.add("gap", law(Drawn::Gap, gap));
+            table.add("size", law(Drawn::Size, size));
+            table.unless("transfers", transfers, &None, plain);
+        }
+    }
+    table
+}
+
+/// The only parameter of the law that a Poisson source or one of constant rate has.
+fn mean_gap(gap: &Law) -> String {
+    match gap {
+        Law::Exponential { mean: value } | Law::Constant { value } => {
+            quoted(&Drawn::Gap.quantity(*value))
+        }
+        other => quoted(&Drawn::Gap.text(other)),
+    }
+}
+
+fn probe(probe: &Probe) -> Table {
+    let mut table = Table::default();
+    table.text("name", &probe.name);
+    table.unless("kind", &probe.kind, &ProbeKind::Ping, plain);
+    table.text("from", &probe.from);
+    table.text("to", &probe.to);
+    table.add("interval", time(&probe.interval_ns));
+    table.unless("count", &probe.count, &0, plain);
+    let default = match probe.kind {
+        ProbeKind::Irtt => 0, // written always: 60 bytes when left out
+        ProbeKind::Ping | ProbeKind::Udp => DEFAULT_PAYLOAD_BYTES,
+    };
+    table.unless("payload", &probe.payload_bytes, &default, size_u32);
+    table.unless("start", &probe.start_ns, &0, time);
+    table.unless("start_jitter", &probe.start_jitter_ns, &0, time);
+    table.unless("dscp", &probe.dscp, &0, plain);
+    table
+}

@@ -1,0 +1,43 @@
+"""``dumbbell lab``: the laboratory, a page with the simulator inside."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+PLACE = Path("results/laboratory.html")
+
+
+def lab_command(
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="An experiment to begin with.", metavar="FILE.toml"),
+    ] = None,
+    *,
+    output: Annotated[
+        Path, typer.Option(help="Where the page is written.", metavar="PATH")
+    ] = PLACE,
+    opens: Annotated[
+        bool, typer.Option("--open/--no-open", help="Open it in a browser; with --no-open do not.")
+    ] = True,
+) -> None:
+    """Write the laboratory: one page that runs the simulator while you move its sliders.
+
+    It needs no server and no network. Exit status: 0 done, 2 bad input, or the simulator's
+    module was not built.
+    """
+    from dumbbell.lab import LabExperiment, write_laboratory
+    from dumbbell.spec import Experiment
+
+    begun = []
+    if file is not None:
+        experiment = Experiment.from_toml(file)
+        question = f"What {file.name} describes; every change can be taken back."
+        begun.append(LabExperiment("file", experiment.name, question, experiment))
+    write_laboratory(output, begun)
+    print(f"The laboratory: {output.resolve().as_uri()}")
+    if opens:
+        webbrowser.open(output.resolve().as_uri())

@@ -1,0 +1,190 @@
+// What can be changed in an experiment, found in its description.
+import { rateText, sensible, timeText } from "./words.js";
+
+const NS_PER_S = 1e9;
+const RATE = { least: 1e5, most: 1e9 };
+const ROUND_TRIP_MS = { least: 0.2, most: 500 };
+const BUFFER = /** @type {Record<string, any>} */ ({
+  pfifo: { key: "limit_packets", least: 1, most: 5000, unit: "packets" },
+  bfifo: { key: "limit_bytes", least: 1600, most: 8e6, unit: "bytes" },
+});
+const MOST_FLOWS = 100;
+const GAPS = /** @type {Record<string, string>} */ ({ exponential: "mean", constant: "value" });
+
+/**
+ * @typedef {{id: string, label: string, kind: "slider" | "text" | "select" | "number",
+ *   paths: string[], read: (described: any) => number | string | null,
+ *   changes: (value: any, described: any) => [string, string | number | boolean][],
+ *   least?: number, most?: number, digits?: number, words?: (value: any, described: any) => string,
+ *   options?: string[]}} Control
+ */
+
+/** @param {number} queue */
+export function endPath(queue) {
+  return `links[${queue >> 1}].${queue & 1 ? "reverse" : "forward"}`;
+}
+
+/** @param {any} described @param {number} queue */
+export function endOf(described, queue) {
+  return described.resolved.links[queue >> 1][queue & 1 ? "reverse" : "forward"];
+}
+
+/** @param {number} queue @returns {Control} */
+function rate(queue) {
+  const path = `${endPath(queue)}.rate_bps`;
+  return {
+    id: "rate", label: "Rate of the link", kind: "slider", paths: [path], ...RATE,
+    read: (described) => endOf(described, queue).rate_bps || null,
+    changes: (value) => [[path, Math.round(value)]],
+    words: rateText,
+  };
+}
+
+/** Delays of the other links on the first flow's way, there and back, ns.
+ * @param {any} described @param {number} queue */
+function othersNs(described, queue) {
+  const links = new Set((described.ways[0] ?? []).map((/** @type {number} */ each) => each >> 1));
+  links.delete(queue >> 1);
+  const both = (/** @type {any} */ link) => link.forward.delay_ns + link.reverse.delay_ns;
+  return [...links].reduce((sum, link) => sum + both(described.resolved.links[link]), 0);
+}
+
+/** @param {number} queue @returns {Control} */
+function roundTrip(queue) {
+  const link = `links[${queue >> 1}]`;
+  const paths = [`${link}.forward.delay_ns`, `${link}.reverse.delay_ns`];
+  return {
+    id: "round-trip", label: "Round-trip time without queues", kind: "slider", paths,
+    ...ROUND_TRIP_MS,
+    read: (described) => {
+      const { forward, reverse } = described.resolved.links[queue >> 1];
+      return (othersNs(described, queue) + forward.delay_ns + reverse.delay_ns) / 1e6;
+    },
+    changes: (ms, described) => {
+      const own_us = Math.max(0, ms * 1000 - othersNs(described, queue) / 1000);
+      const half_ns = Math.max(1, Math.round(own_us / 2)) * 1000;
+      return paths.map((path) => [path, half_ns]);
+    },
+    words: (ms) => timeText(ms / 1000),
+  };
+}
+
+/** @param {number} queue @returns {Control} */
+function buffer(queue) {
+  const path = `${endPath(queue)}.qdisc`;
+  const kindOf = (/** @type {any} */ described) => BUFFER[endOf(described, queue).qdisc.kind];
+  return {
+    id: "buffer", label: "Buffer", kind: "slider", paths: [], least: 1, most: 5000,
+    read: (described) => {
+      const kind = kindOf(described);
+      return kind ? endOf(described, queue).qdisc[kind.key] : null;
+    },
+    changes: (value, described) => {
+      const words = endOf(described, queue).qdisc.kind;
+      return [[path, `${words} limit ${Math.round(value)}`]];
+    },
+    words: (value, described) => `${Math.round(value)} ${kindOf(described)?.unit ?? ""}`,
+  };
+}
+
+/** @param {number} queue @returns {Control} */
+function discipline(queue) {
+  const path = `${endPath(queue)}.qdisc`;
+  return {
+    id: "qdisc", label: "Discipline, as typed to tc", kind: "text", paths: [path],
+    read: (described) => described.qdiscs[queue], changes: (text) => [[path, text]],
+  };
+}
+
+/** @param {number} queue @returns {Control} */
+function policer(queue) {
+  const path = `${endPath(queue)}.police`;
+  return {
+    id: "police", label: "Policer before the queue, or none", kind: "text", paths: [path],
+    read: (described) => described.polices[queue] ?? "none", changes: (text) => [[path, text]],
+  };
+}
+
+/** @param {any} described @param {string} name of a group */
+function members(described, name) {
+  return described.resolved.flows.filter((/** @type {any} */ _, /** @type {number} */ i) =>
+    described.groups[i] === name || described.resolved.flows[i].name.replace(/-\d+$/, "") === name);
+}
+
+/** Controls of equal flows. @param {any} base @param {string} name @param {string[]} controllers
+ * @returns {Control[]} */
+function ofGroup(base, name, controllers) {
+  const [first] = members(base, name);
+  const count = `flows[${name}].count`;
+  /** @type {Control[]} */
+  const found = [{
+    id: `count-${name}`, label: `${name}: how many`, kind: "number", paths: [count], least: 0,
+    most: MOST_FLOWS, read: (described) => members(described, name).length,
+    changes: (value) => [[count, Math.round(value)]],
+  }];
+  if (first.tcp) {
+    const path = `flows[${name}].tcp.congestion_control`;
+    found.push({
+      id: `controller-${name}`, label: `${name}: congestion control`, kind: "select", paths: [path],
+      options: controllers, changes: (value) => [[path, value]],
+      read: (described) => members(described, name)[0]?.tcp.congestion_control ?? null,
+    });
+  }
+  const law = first.source.gap?.law;
+  if (law in GAPS) found.push(packetRate(first, name, GAPS[law]));
+  return found;
+}
+
+/** @param {any} first @param {string} name @param {string} key @returns {Control} */
+function packetRate(first, name, key) {
+  const path = `flows[${name}].source.gap.${key}`;
+  const size = first.source.size;
+  const bytes = size?.mean ?? size?.value;
+  return {
+    id: `rate-${name}`, label: `${name}: how often`, kind: "slider", paths: [path],
+    least: 1 / first.source.gap[key] / 20, most: (1 / first.source.gap[key]) * 5, digits: 3,
+    read: (described) => {
+      const flow = members(described, name)[0];
+      return flow ? 1 / flow.source.gap[key] : null;
+    },
+    changes: (pps) => [[path, Number((1 / pps).toPrecision(6))]],
+    words: (pps, described) => {
+      const bps = described.bottleneck_bps;
+      const load = bps && bytes ? `, load ${sensible((pps * bytes * 8) / bps, 3)}` : "";
+      return `${sensible(pps)} /s${load}`;
+    },
+  };
+}
+
+/** @param {string} id @param {string} label @param {string} path @param {string} key
+ * @param {number} most @returns {Control} */
+function seconds(id, label, path, key, most) {
+  return {
+    id, label, kind: "slider", paths: [path], least: most / 1000, most,
+    read: (described) => described.resolved[key] / NS_PER_S,
+    changes: (s) => [[path, Math.round(s * 1000) * 1_000_000]], words: timeText,
+  };
+}
+
+/**
+ * @param {any} base as loaded
+ * @param {number} queue that is looked at
+ * @param {string[]} controllers
+ * @returns {{link: Control[], traffic: Control[], run: Control[]}}
+ */
+export function controlsOf(base, queue, controllers) {
+  const names = [...new Set(base.groups)].slice(0, 12);
+  const link = [roundTrip(queue), buffer(queue), discipline(queue), policer(queue)];
+  const run = [
+    seconds("duration", "Length of the run", "duration_ns", "duration_ns", 1000),
+    /** @type {Control} */ ({
+      id: "seed", label: "Seed", kind: "number", paths: ["seed"], least: 0, most: 2 ** 31,
+      read: (described) => described.resolved.seed, changes: (value) => [["seed", Math.round(value)]],
+    }),
+  ];
+  return {
+    link: endOf(base, queue).rate_bps ? [rate(queue), ...link] : link,
+    traffic: names.flatMap((name) => ofGroup(base, /** @type {string} */ (name), controllers)),
+    run,
+  };
+}

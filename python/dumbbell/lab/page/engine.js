@@ -1,0 +1,91 @@
+// The simulator: the WebAssembly module of the crate `lab`, see lab/src/interface.rs and request.rs.
+
+/**
+ * What was wrong: where, what was found, what is allowed.
+ * @typedef {{path: string, value: string, allowed: string, hint: string | null,
+ *   reason: string | null}} ProblemParts
+ */
+
+/** A request was refused. */
+export class Problem extends Error {
+  /** @param {ProblemParts} parts */
+  constructor(parts) {
+    super(`${parts.path || "experiment"}: ${parts.value}; ${parts.allowed}`);
+    this.parts = parts;
+  }
+}
+
+/** The simulator itself failed; it has to be made anew. */
+export class Fault extends Error {}
+
+const Advanced = { going: 0, atItsEnd: 1 };
+
+/** One simulator, with one description and one run at a time. */
+export class Engine {
+  /** @param {BufferSource} bytes of the module
+   * @returns {Promise<Engine>} */
+  static async from(bytes) {
+    const { instance } = await WebAssembly.instantiate(bytes, {});
+    return new Engine(/** @type {any} */ (instance.exports));
+  }
+
+  /** @param {any} exports */
+  constructor(exports) {
+    this.exports = exports;
+    this.exports.begin();
+  }
+
+  /** @param {string} text */
+  #put(text) {
+    const bytes = new TextEncoder().encode(text);
+    const at = this.exports.input(bytes.length);
+    new Uint8Array(this.exports.memory.buffer, at, bytes.length).set(bytes);
+  }
+
+  /** @returns {Uint8Array} a copy */
+  #output() {
+    const { memory, output, output_length } = this.exports;
+    return new Uint8Array(memory.buffer, output(), output_length()).slice();
+  }
+
+  #text() {
+    return new TextDecoder().decode(this.#output());
+  }
+
+  /**
+   * @template T
+   * @param {() => T} call
+   * @returns {T}
+   */
+  #guarded(call) {
+    try {
+      return call();
+    } catch (error) {
+      throw new Fault(`${error}: ${this.#text()}`);
+    }
+  }
+
+  /** @param {object} request @returns {any} */
+  ask(request) {
+    this.#put(JSON.stringify(request));
+    this.#guarded(() => this.exports.ask());
+    const answer = JSON.parse(this.#text());
+    if (answer.problem) throw new Problem(answer.problem);
+    return answer;
+  }
+
+  /** @param {number} events @returns {boolean} whether there is more to do */
+  advance(events) {
+    const advanced = this.#guarded(() => this.exports.advance(events));
+    if (advanced === Advanced.going) return true;
+    if (advanced === Advanced.atItsEnd) return false;
+    throw new Problem(JSON.parse(this.#text()).problem);
+  }
+
+  /** @param {string} name `TABLE.COLUMN` @returns {Float64Array} */
+  column(name) {
+    this.#put(name);
+    if (this.exports.column() === 0) throw new Fault(`there is no column ${name}`);
+    return new Float64Array(this.#output().buffer);
+  }
+}

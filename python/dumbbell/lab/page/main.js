@@ -1,0 +1,387 @@
+// The page: what is changed goes to the simulator, what it says is drawn.
+import { controlsOf, endOf } from "./controls.js";
+import { Field, element, sample } from "./fields.js";
+import { drawAll, look } from "./figures.js";
+import { interval } from "./intervals.js";
+import { Bench } from "./orders.js";
+import { colour, forgetColours } from "./plot.js";
+import { Stage } from "./stage.js";
+import { BadLink, decoded, encoded } from "./state.js";
+import { sensible, shownAs, timeText } from "./words.js";
+
+const NS_PER_S = 1e9;
+/** Runs whose mean is shown. */
+const REPLICATIONS = 30;
+/** After so long without a change the next one is compared with what is there, ms. */
+const QUIET_MS = 900;
+/** Replications begin when nothing was changed for so long, ms. */
+const IDLE_MS = 400;
+/** Packets are looked at when the moment, or the experiment, has stayed the same so long, ms. */
+const LOOK_MS = 150;
+/** Packets that a window of the slow motion has, about, and its bounds in seconds. */
+const WINDOW = { packets: 250, least_s: 0.001, most_s: 20 };
+/** Packets are recorded from so long before the window on: those that wait were sent before. */
+const MARGIN_NS = 3e9;
+
+const $ = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
+const text = (/** @type {string} */ id) => $(id).textContent;
+
+/** @param {string} base64 of gzipped bytes */
+async function unpacked(base64) {
+  const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** The page with its simulators. */
+class Page {
+  /** @param {any} experiments @param {Uint8Array} module */
+  constructor(experiments, module) {
+    this.experiments = experiments;
+    this.front = new Bench(text("worker"), module, (message) => this.#heard(message));
+    this.back = new Bench(text("worker"), module, (message) => this.#replicated(message));
+    this.lens = new Bench(text("worker"), module, (message) => this.#seen(message));
+    this.stage = new Stage($("stage"), (words) => ($("stage-words").textContent = words));
+    this.canvases = Object.fromEntries(
+      [...document.querySelectorAll("canvas[data-figure]")].map((canvas) => [
+        /** @type {HTMLElement} */ (canvas).dataset.figure, canvas,
+      ]),
+    );
+    /** @type {Map<string, string | number | boolean>} */
+    this.changes = new Map();
+    /** @type {Field[]} */
+    this.fields = [];
+    /** @type {string[]} of groups of equal flows */ this.names = [];
+    /** @type {any} */ this.base = null;
+    /** @type {any} */ this.described = null;
+    /** @type {any} */ this.now = null;
+    /** @type {any} */ this.before = null;
+    /** @type {any} */ this.lastDone = null;
+    /** @type {Record<string, number[]>} */ this.replications = {};
+    this.isDirty = false;
+    this.touched_ms = -Infinity;
+    this.done = 0;
+    this.#wire();
+  }
+
+  #wire() {
+    for (const { id, title } of this.experiments.experiments) {
+      $("preset").append(element("option", { value: id }, title));
+    }
+    $("preset").addEventListener("change", () => this.open($("preset").value));
+    $("undo").addEventListener("click", () => this.open($("preset").value));
+    $("controls").addEventListener("submit", (/** @type {Event} */ event) => event.preventDefault());
+    $("play").addEventListener("click", () => this.#play(!this.stage.isPlaying));
+    $("speed").addEventListener("change", () => (this.stage.speed = Number($("speed").value)));
+    $("moment").addEventListener("input", () => this.#moved());
+    $("save").addEventListener("click", () => this.#save());
+    for (const id of ["queue", "goodput", "cwnd"]) {
+      this.canvases[id].addEventListener("click", (/** @type {MouseEvent} */ event) => {
+        if (!this.now) return;
+        const share = (this.toSeconds?.(event.offsetX) ?? 0) / this.now.duration_s;
+        $("moment").value = String(Math.round(1000 * Math.min(1, Math.max(0, share))));
+        this.#moved();
+      });
+    }
+    window.addEventListener("hashchange", () => this.start());
+    new ResizeObserver(() => this.#redraw()).observe(this.canvases.queue);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+      forgetColours();
+      this.#redraw();
+      if (this.base) this.#legend();
+      this.#watch();
+    });
+    this.#play(!matchMedia("(prefers-reduced-motion: reduce)").matches);
+  }
+
+  /** Opens what the address asks for, else what the page was made for. */
+  start() {
+    const ids = this.experiments.experiments.map((/** @type {any} */ each) => each.id);
+    try {
+      const state = decoded(location.hash, ids);
+      if (state) return this.open(state.preset ?? ids[0], state.changes, state.own);
+    } catch (error) {
+      if (!(error instanceof BadLink)) throw error;
+      this.open(ids[0]);
+      this.#say(`${error.message}; here is what the page begins with.`);
+      return;
+    }
+    this.open(ids[0]);
+  }
+
+  /**
+   * @param {string} id of an experiment of the page
+   * @param {[string, string | number | boolean][]} changes
+   * @param {{resolved: object, queue: number} | null} own another in its place
+   */
+  open(id, changes = [], own = null) {
+    const found = this.experiments.experiments.find((/** @type {any} */ each) => each.id === id);
+    this.opened = { ...found, ...own, isOwn: own !== null || id === "file" };
+    $("preset").value = id;
+    $("question").textContent = own ? "An experiment that a link brought." : found.question;
+    this.changes = new Map([...Object.entries(own ? {} : found.changes), ...changes]);
+    this.base = this.described = this.lastDone = this.before = null;
+    this.#say("");
+    this.#run();
+  }
+
+  /** @param {import("./controls.js").Control} control @param {any} value @param {boolean} isOver */
+  #changed(control, value, isOver) {
+    const known = this.described ?? this.base;
+    if (!known) return;
+    this.#say("");
+    const now = performance.now();
+    if (now - this.touched_ms > QUIET_MS) this.before = this.lastDone;
+    this.touched_ms = now;
+    for (const [path, to] of control.changes(value, known)) {
+      this.changes.set(path, to);
+    }
+    if (isOver) this.touched_ms = now - QUIET_MS / 2;
+    if (this.isDirty) return;
+    this.isDirty = true;
+    requestAnimationFrame(() => this.#run());
+  }
+
+  #order() {
+    // Flows are counted last: a path into a group of none leads nowhere.
+    const rank = (/** @type {string} */ path) => Number(path.endsWith(".count"));
+    const changes = [...this.changes].sort(([one], [other]) => rank(one) - rank(other));
+    return {
+      resolved: this.opened.resolved,
+      changes: changes.map(([path, value]) => ({ path, value })),
+      queue: this.opened.queue,
+      replication: 0,
+    };
+  }
+
+  #run() {
+    this.isDirty = false;
+    clearTimeout(this.idle);
+    this.asked_ms = performance.now();
+    this.front.send("run", this.#order());
+  }
+
+  /** @param {any} message */
+  #heard(message) {
+    if (message.kind === "described") this.#describe(message);
+    else if (message.kind === "soFar") this.#show(message, message.now_ns);
+    else if (message.kind === "done") this.#finish(message);
+    else if (message.kind === "problem") this.#problem(message.parts);
+    else if (message.kind === "fault") this.#say(`${message.text}. Take the last change back.`);
+  }
+
+  /** @param {any} message */
+  #describe({ base, described, texts }) {
+    described.bottleneck_bps = endOf(described, this.opened.queue)?.rate_bps;
+    this.described = described;
+    if (!this.base) this.#build(base);
+    $("notices").textContent = described.notices.join(" ");
+    for (const field of this.fields) field.show(described);
+    this.#take(texts);
+  }
+
+  /** The form, once for an experiment. @param {any} base as it is before anything is changed */
+  #build(base) {
+    this.base = base;
+    this.names = [...new Set(base.groups)];
+    const { queue } = this.opened;
+    $("queue-name").textContent = base.queues[queue];
+    const groups = controlsOf(base, queue, this.experiments.controllers);
+    this.fields = [];
+    for (const [place, controls] of Object.entries(groups)) {
+      const fields = controls.map((control) => new Field(control, (...words) => this.#changed(...words)));
+      $(`${place}-fields`).replaceChildren(...fields.map((field) => field.element));
+      this.fields.push(...fields);
+    }
+    this.#legend();
+  }
+
+  /** What a group of flows looks like, however many there are now. @param {string} name */
+  #look(name) {
+    const place = this.names.indexOf(name);
+    return look(place < 0 ? this.names.indexOf(name.replace(/-\d+$/, "")) : place);
+  }
+
+  #legend() {
+    $("legend").replaceChildren(
+      ...this.names.map((name) => {
+        const { colour: ink, dash } = this.#look(name);
+        return element("span", {}, sample(ink, dash), name);
+      }),
+      element("span", { class: "quiet" }, "grey: the run before"),
+    );
+  }
+
+  /** @param {any} parts of what was wrong */
+  #problem({ path, value, allowed, hint, reason }) {
+    const sentence = [
+      `${value}: not possible here`,
+      reason ? `, as ${reason}` : "",
+      `. Allowed: ${allowed}.`,
+      hint ? ` Did you mean ${hint}?` : "",
+    ].join("");
+    if (!this.base) {
+      // What a link brought is nothing to go on with.
+      this.open(this.experiments.experiments[0].id);
+      return this.#say(`This link's experiment cannot be run: ${path || "experiment"}: ${sentence}`);
+    }
+    const field = this.fields.find(({ control }) => control.paths.some((each) => path.startsWith(each)));
+    if (field) field.tell(sentence);
+    else this.#say(`${path || "This experiment"}: ${sentence}`);
+  }
+
+  /** @param {string} words nothing hides it */
+  #say(words) {
+    $("message").textContent = words;
+    $("message").hidden = words === "";
+  }
+
+  /** @param {any} message @param {number | null} now_ns where it is a part of a run */
+  #show({ series }, now_ns) {
+    const duration_s = this.described.resolved.duration_ns / NS_PER_S;
+    this.now = { series, duration_s };
+    $("preview").hidden = now_ns === null;
+    if (now_ns !== null) {
+      $("preview").textContent = `preview: the first ${timeText(now_ns / NS_PER_S)} of ${timeText(duration_s)}`;
+    }
+    this.#redraw();
+    this.drawn_ms = performance.now() - (this.asked_ms ?? 0);
+  }
+
+  #redraw() {
+    if (!this.now) return;
+    this.toSeconds = drawAll(this.canvases, {
+      now: this.now,
+      before: this.before,
+      cursor_s: this.#moment_s(),
+      lookOf: (name) => this.#look(name),
+    });
+    this.stage.draw();
+  }
+
+  /** @param {any} message */
+  #finish(message) {
+    this.#show(message, null);
+    this.finished_ms = performance.now() - (this.asked_ms ?? 0);
+    this.lastDone = { ...this.now, numbers: message.numbers };
+    this.now = this.lastDone;
+    this.done += 1;
+    $("digest").textContent = message.digest;
+    $("events").textContent = message.events.toLocaleString("en");
+    this.replications = {};
+    this.#table();
+    // While a slider moves, the processor is the run's.
+    clearTimeout(this.moving);
+    this.moving = window.setTimeout(() => this.#watch(), LOOK_MS);
+    this.idle = window.setTimeout(() => {
+      this.back.send("replicate", { ...this.#order(), replications: REPLICATIONS });
+    }, IDLE_MS);
+  }
+
+  #table() {
+    const before = new Map(
+      (this.before?.numbers ?? []).map((/** @type {any} */ each) => [each.path, each.value]),
+    );
+    const rows = this.lastDone.numbers.map((/** @type {any} */ { path, value }) => {
+      const { words, factor, unit } = shownAs(path);
+      const shown = (/** @type {number | null | undefined} */ each) =>
+        each === null || each === undefined ? "–" : `${sensible(each * factor)} ${unit}`;
+      const { mean, half } = interval(this.replications[path] ?? []);
+      const known = Number.isFinite(half);
+      const cells = [
+        shown(value),
+        shown(before.get(path)),
+        known ? `${sensible(mean * factor)} ± ${sensible(half * factor, 2)} ${unit}` : "–",
+      ].map((each) => element("td", {}, each));
+      return element("tr", { "data-path": path, "data-value": String(value) },
+        element("th", { scope: "row" }, words), ...cells);
+    });
+    $("numbers").replaceChildren(...rows);
+    const counts = Object.values(this.replications).map((values) => values.length);
+    $("replications").textContent = String(Math.max(0, ...counts));
+  }
+
+  /** @param {any} message */
+  #replicated(message) {
+    if (message.kind !== "replicated" || !this.lastDone) return;
+    for (const { path, value } of message.numbers) {
+      if (value !== null) (this.replications[path] ??= []).push(value);
+    }
+    this.#table();
+  }
+
+  // --- the slow motion --------------------------------------------------------------------
+
+  #moment_s() {
+    if (!this.described) return 0;
+    return ((Number($("moment").value) / 1000) * this.described.resolved.duration_ns) / NS_PER_S;
+  }
+
+  #moved() {
+    $("moment-words").textContent = timeText(this.#moment_s());
+    this.#redraw();
+    clearTimeout(this.moving);
+    this.moving = window.setTimeout(() => this.#watch(), LOOK_MS);
+  }
+
+  /** Asks for packets at the moment that is chosen. */
+  #watch() {
+    if (!this.lastDone) return;
+    $("moment-words").textContent = timeText(this.#moment_s());
+    const byEnd = (/** @type {string} */ end) =>
+      this.lastDone.numbers.find((/** @type {any} */ each) => each.path.endsWith(end))?.value ?? 0;
+    const pps = byEnd(".mean_system_pkts") / byEnd(".mean_sojourn_s");
+    const wanted_s = Number.isFinite(pps) && pps > 0 ? WINDOW.packets / pps : 1;
+    const window_s = Math.min(WINDOW.most_s, Math.max(WINDOW.least_s, wanted_s));
+    const { duration_ns } = this.described.resolved;
+    const from_ns = Math.max(0, Math.min(this.#moment_s() * NS_PER_S, duration_ns - window_s * NS_PER_S));
+    this.lens.send("look", {
+      ...this.#order(), from_ns, until_ns: from_ns + window_s * NS_PER_S, margin_ns: MARGIN_NS,
+    });
+  }
+
+  /** @param {any} message */
+  #seen(message) {
+    if (message.kind !== "packets" || !this.base) return;
+    const ofFlow = this.described.groups.map((/** @type {string} */ group) => this.#look(group).colour);
+    const { qdisc } = endOf(this.described, this.opened.queue);
+    this.stage.show(message.packets, (flow) => ofFlow[flow] ?? colour("--quiet"), qdisc.limit_packets ?? 0);
+    $("stage").setAttribute("aria-label", this.stage.words());
+  }
+
+  /** @param {boolean} isPlaying */
+  #play(isPlaying) {
+    this.stage.play(isPlaying);
+    $("play").textContent = isPlaying ? "Pause" : "Play";
+    $("play").setAttribute("aria-pressed", String(isPlaying));
+  }
+
+  // --- what one takes along ---------------------------------------------------------------
+
+  /** @param {any} texts */
+  #take({ toml, tc }) {
+    $("toml").value = toml;
+    const name = `${this.described.resolved.name.replace(/[^\w-]+/g, "-") || "experiment"}.toml`;
+    this.file = name;
+    $("command").value = `dumbbell run ${name}`;
+    const lines = [
+      ...tc.queue,
+      ...(tc.far_end.length ? ["", "# at the far end of the link, with an ifb", ...tc.far_end] : []),
+    ];
+    $("tc").value = lines.map((line) => (line === "" || line.startsWith("#") ? line : `tc ${line}`)).join("\n");
+    const { isOwn, id, resolved, queue } = this.opened;
+    const state = isOwn ? { preset: null, own: { resolved, queue } } : { preset: id, own: null };
+    $("link").value = location.href.split("#")[0] + encoded({ ...state, changes: [...this.changes] });
+  }
+
+  #save() {
+    const url = URL.createObjectURL(new Blob([$("toml").value], { type: "application/toml" }));
+    element("a", { href: url, download: this.file ?? "experiment.toml" }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 10_000);
+  }
+}
+
+const page = new Page(JSON.parse(text("experiments")), await unpacked(text("module")));
+page.start();
+// For tests and benchmarks.
+/** @type {any} */ (window).laboratory = page;

@@ -1,0 +1,64 @@
+// A simulator in a worker: orders go to it, what it says comes back.
+//
+// orders:  run {resolved, changes, queue, replication}; look {..., from_ns, until_ns, margin_ns};
+//          replicate {resolved, changes, queue, replications}
+// answers: ready; described {base, described, texts}; soFar {now_ns, series};
+//          done {digest, events, numbers, series}; packets {packets};
+//          replicated {replication, numbers}; problem {parts}; fault {text}
+
+/** A request that is not answered for so long has hung: the worker is made anew. */
+const PATIENCE_MS = 8000;
+
+/** One worker with its simulator. */
+export class Bench {
+  /**
+   * @param {string} source of the worker
+   * @param {Uint8Array} module
+   * @param {(message: any) => void} hear
+   */
+  constructor(source, module, hear) {
+    this.url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+    this.module = module;
+    this.hear = hear;
+    this.id = 0;
+    this.patience = 0;
+    this.isReady = false;
+    this.#start();
+  }
+
+  #start() {
+    this.isReady = false;
+    this.worker = new Worker(this.url);
+    this.worker.onmessage = ({ data }) => this.#heard(data);
+    this.worker.onerror = (event) => this.#heard({ kind: "fault", id: this.id, text: event.message });
+    this.worker.postMessage({ kind: "module", id: 0, bytes: this.module });
+  }
+
+  /** @param {any} message */
+  #heard(message) {
+    clearTimeout(this.patience);
+    if (message.kind === "ready") this.isReady = true;
+    // One that never worked would not work the next time.
+    if (message.kind === "fault" && this.isReady) this.#again();
+    // What was asked before is of no interest any more.
+    if (message.id === this.id) this.hear(message);
+  }
+
+  #again() {
+    clearTimeout(this.patience);
+    this.worker?.terminate();
+    this.#start();
+  }
+
+  /** @param {string} kind @param {object} order @returns {number} its number */
+  send(kind, order) {
+    this.id += 1;
+    clearTimeout(this.patience);
+    this.patience = window.setTimeout(() => {
+      this.#again();
+      this.hear({ kind: "fault", id: this.id, text: "the simulator did not answer" });
+    }, PATIENCE_MS);
+    this.worker?.postMessage({ kind, id: this.id, ...order });
+    return this.id;
+  }
+}

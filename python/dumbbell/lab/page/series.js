@@ -1,0 +1,129 @@
+// Columns of a run made into what is drawn.
+
+/** Points of a line, at most: more than a figure has pixels. */
+const MOST_POINTS = 700;
+const NS_PER_S = 1e9;
+/** `packets.event` */
+export const Event = { enqueue: 0, dequeue: 1, drop: 2, mark: 3, lost: 4 };
+const SOJOURN = 0;
+const NONE = -1;
+
+/** Every so many-th sample of a table with so many rows an instant.
+ * @param {number} rows @param {number} perInstant */
+function instants(rows, perInstant) {
+  const all = perInstant ? Math.floor(rows / perInstant) : 0;
+  const step = Math.max(1, Math.ceil(all / MOST_POINTS));
+  return Array.from({ length: Math.floor(all / step) }, (_, i) => (i + 1) * step - 1);
+}
+
+/** @param {import("./engine.js").Engine} engine @param {number} queues @param {number} queue */
+function queueSeries(engine, queues, queue) {
+  const times = engine.column("queue_samples.t_ns");
+  const at = instants(times.length, queues);
+  const pick = (/** @type {string} */ name) => {
+    const values = engine.column(`queue_samples.${name}`);
+    return Float64Array.from(at, (i) => values[i * queues + queue]);
+  };
+  return {
+    t_s: Float64Array.from(at, (i) => times[i * queues] / NS_PER_S),
+    system_pkts: pick("system_pkts"),
+    backlog_pkts: pick("backlog_pkts"),
+    dropped_pkts: pick("dropped_pkts"),
+  };
+}
+
+/** Goodput and window of each group: sums and means over its flows.
+ * @param {import("./engine.js").Engine} engine @param {string[]} groups */
+function groupSeries(engine, groups) {
+  const names = [...new Set(groups)];
+  const times = engine.column("flow_samples.t_ns");
+  const delivered = engine.column("flow_samples.delivered_payload_bytes");
+  const cwnd = engine.column("flow_samples.cwnd_pkts");
+  const flows = groups.length;
+  const at = instants(times.length, flows);
+  const t_s = Float64Array.from(at, (i) => times[i * flows] / NS_PER_S);
+  const found = names.map((name) => {
+    const members = groups.flatMap((group, flow) => (group === name ? [flow] : []));
+    const sum = (/** @type {number} */ i) =>
+      members.reduce((total, flow) => total + delivered[i * flows + flow], 0);
+    const goodput_bps = new Float64Array(at.length);
+    const cwnd_pkts = new Float64Array(at.length).fill(NaN);
+    let [before, since] = [0, 0];
+    at.forEach((i, point) => {
+      const bytes = sum(i);
+      goodput_bps[point] = (8 * (bytes - before)) / (t_s[point] - since);
+      [before, since] = [bytes, t_s[point]];
+      const known = members.map((flow) => cwnd[i * flows + flow]).filter((each) => each !== NONE);
+      if (known.length) cwnd_pkts[point] = known.reduce((a, b) => a + b) / known.length;
+    });
+    return { name, flows: members.length, goodput_bps, cwnd_pkts };
+  });
+  return { t_s, groups: found };
+}
+
+/** @param {import("./engine.js").Engine} engine @param {number} queue */
+function sojournCdf(engine, queue) {
+  const [queues, kinds, high, weight] = ["queue", "quantity", "high", "weight"].map((name) =>
+    engine.column(`distributions.${name}`),
+  );
+  const rows = [...queues.keys()].filter((i) => queues[i] === queue && kinds[i] === SOJOURN);
+  const total = rows.reduce((sum, row) => sum + weight[row], 0);
+  let below = 0;
+  const share = rows.map((row) => (below += weight[row]) / total);
+  return {
+    delay_s: Float64Array.from(rows, (row) => high[row] / NS_PER_S),
+    share: Float64Array.from(share),
+  };
+}
+
+/**
+ * @param {import("./engine.js").Engine} engine
+ * @param {{queues: string[], groups: string[]}} described
+ * @param {number} queue
+ */
+export function seriesOf(engine, described, queue) {
+  return {
+    queue: queueSeries(engine, described.queues.length, queue),
+    flows: groupSeries(engine, described.groups),
+    cdf: sojournCdf(engine, queue),
+  };
+}
+
+/** Each packet that was in the queue, or was refused by it, in a window.
+ * @param {import("./engine.js").Engine} engine
+ * @param {{from_ns: number, until_ns: number}} window @param {number} most */
+export function packetsOf(engine, { from_ns, until_ns }, most) {
+  const [times, events, flows, probes, numbers, bytes] = [
+    "t_ns", "event", "flow", "probe", "seq", "bytes",
+  ].map((name) => engine.column(`packets.${name}`));
+  /** @type {Map<string, number[]>} places of packets that are in the queue */
+  const inside = new Map();
+  /** @type {{in_ns: number, out_ns: number, flow: number, bytes: number, drop: boolean}[]} */
+  const packets = [];
+  for (let i = 0; i < times.length && packets.length < most; i++) {
+    const key = `${flows[i]} ${probes[i]} ${numbers[i]}`;
+    const event = events[i];
+    const packet = { in_ns: times[i], out_ns: Infinity, flow: flows[i], bytes: bytes[i], drop: false };
+    if (event === Event.enqueue) {
+      inside.set(key, [...(inside.get(key) ?? []), packets.length]);
+      packets.push(packet);
+      continue;
+    }
+    if (event === Event.mark) continue;
+    const place = inside.get(key)?.shift();
+    // What a discipline drops later has been in the queue; what it refuses has not.
+    if (place !== undefined) packets[place].out_ns = times[i];
+    if (event === Event.drop) packets.push({ ...packet, out_ns: times[i], drop: true });
+  }
+  const seen = packets.filter((each) => each.out_ns >= from_ns && each.in_ns <= until_ns);
+  const column = (/** @type {(each: any) => number} */ of) => Float64Array.from(seen, of);
+  return {
+    from_ns,
+    until_ns,
+    in_ns: column((each) => each.in_ns),
+    out_ns: column((each) => each.out_ns),
+    flow: column((each) => each.flow),
+    bytes: column((each) => each.bytes),
+    drop: column((each) => Number(each.drop)),
+  };
+}

@@ -1,0 +1,69 @@
+// What a link carries: which experiment, and what was changed in it.
+
+/** Longest text behind the # that is read. */
+const LONGEST = 200_000;
+const MOST_CHANGES = 200;
+const PREFIX = "#s=";
+
+/**
+ * @typedef {string | number | boolean} Value
+ * @typedef {{preset: string | null, own: {resolved: object, queue: number} | null,
+ *   changes: [string, Value][]}} State
+ */
+
+/** A link's state could not be read. */
+export class BadLink extends Error {}
+
+/** @param {State} state @returns {string} what follows the page's address */
+export function encoded(state) {
+  const bytes = new TextEncoder().encode(JSON.stringify({ v: 1, ...state }));
+  let text = "";
+  for (let i = 0; i < bytes.length; i += 4096) {
+    text += String.fromCharCode(...bytes.subarray(i, i + 4096));
+  }
+  return PREFIX + btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+/** @param {string} text @returns {unknown} */
+function parsed(text) {
+  try {
+    const letters = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+    const bytes = Uint8Array.from(letters, (letter) => letter.charCodeAt(0));
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    throw new BadLink("this link is damaged: it cannot be read");
+  }
+}
+
+/** @param {unknown} pair @returns {pair is [string, Value]} */
+function isChange(pair) {
+  if (!Array.isArray(pair) || pair.length !== 2 || typeof pair[0] !== "string") return false;
+  return ["string", "number", "boolean"].includes(typeof pair[1]);
+}
+
+/**
+ * @param {string} hash of an address
+ * @param {string[]} presets that there are
+ * @returns {State | null} null where there is none
+ * @throws {BadLink}
+ */
+export function decoded(hash, presets) {
+  if (!hash.startsWith(PREFIX)) return null;
+  if (hash.length > LONGEST) throw new BadLink("this link is too long to be one of ours");
+  const found = parsed(hash.slice(PREFIX.length));
+  if (found === null || typeof found !== "object" || Array.isArray(found)) {
+    throw new BadLink("this link holds something else than an experiment");
+  }
+  const { v, preset, own, changes } = /** @type {any} */ (found);
+  if (v !== 1) throw new BadLink("this link was made by another version of the page");
+  if (!Array.isArray(changes) || changes.length > MOST_CHANGES || !changes.every(isChange)) {
+    throw new BadLink("this link holds changes that are none");
+  }
+  if (typeof preset === "string" && presets.includes(preset)) {
+    return { preset, own: null, changes };
+  }
+  if (preset === null && own && typeof own.resolved === "object" && Number.isInteger(own.queue)) {
+    return { preset: null, own, changes };
+  }
+  throw new BadLink("this link names an experiment that this page has not");
+}

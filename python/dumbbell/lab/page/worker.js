@@ -1,0 +1,138 @@
+// One simulator in a thread of its own. It is told what to run and says what it sees; a new order
+// ends the one before. Messages are described in orders.js.
+import { Engine, Fault, Problem } from "./engine.js";
+import { seriesOf, packetsOf } from "./series.js";
+
+/** Events between two looks at the clock. */
+const EVENTS_A_PIECE = 5000;
+/** Longest time without hearing orders, ms. */
+const PIECE_MS = 10;
+/** From one picture of a run that goes on to the next, ms. */
+const PICTURE_MS = 45;
+/** Packets that a lens shows at most. */
+const MOST_PACKETS = 6000;
+
+/** @type {Promise<Engine>} */
+let loading = Promise.reject(new Fault("there is no module yet"));
+loading.catch(() => undefined);
+/** Number of the order that is worked on. */
+let current = 0;
+
+const channel = new MessageChannel();
+/** @type {(() => void)[]} */
+const waiting = [];
+channel.port1.onmessage = () => waiting.shift()?.();
+
+/** Lets orders that have come in be heard. */
+function turn() {
+  return new Promise((resolve) => {
+    waiting.push(() => resolve(undefined));
+    channel.port2.postMessage(0);
+  });
+}
+
+/** Every buffer of an object's arrays, to be handed over. @param {any} value @returns {any[]} */
+function buffers(value) {
+  if (ArrayBuffer.isView(value)) return [value.buffer];
+  if (value === null || typeof value !== "object") return [];
+  return Object.values(value).flatMap(buffers);
+}
+
+/** @param {any} message */
+function say(message) {
+  postMessage(message, buffers(message));
+}
+
+/** Goes on for some milliseconds. @param {Engine} engine @returns {boolean} whether there is more */
+function goOn(engine) {
+  const until = performance.now() + PIECE_MS;
+  do {
+    if (!engine.advance(EVENTS_A_PIECE)) return false;
+  } while (performance.now() < until);
+  return true;
+}
+
+/** @param {Engine} engine @param {any} order */
+function describe(engine, order) {
+  const base = engine.ask({ do: "load", resolved: order.resolved });
+  return { base, described: engine.ask({ do: "change", changes: order.changes }) };
+}
+
+/** @param {Engine} engine @param {any} order */
+async function run(engine, order) {
+  const { base, described } = describe(engine, order);
+  say({ kind: "described", id: order.id, base, described, texts: textsOf(engine, order.queue) });
+  engine.ask({ do: "begin", replication: order.replication });
+  let shown = performance.now();
+  while (goOn(engine)) {
+    if (performance.now() - shown >= PICTURE_MS) {
+      const { now_ns } = engine.ask({ do: "peek" });
+      const series = seriesOf(engine, described, order.queue);
+      say({ kind: "soFar", id: order.id, now_ns, series });
+      shown = performance.now();
+    }
+    await turn();
+    if (current !== order.id) return;
+  }
+  const { digest, events, numbers } = engine.ask({ do: "finish", queue: order.queue });
+  const series = seriesOf(engine, described, order.queue);
+  say({ kind: "done", id: order.id, digest, events, numbers, series });
+}
+
+/** What one takes along. @param {Engine} engine @param {number} queue */
+function textsOf(engine, queue) {
+  return { toml: engine.ask({ do: "toml" }).text, tc: engine.ask({ do: "tc", queue }) };
+}
+
+/** Packets of a queue between two instants. @param {Engine} engine @param {any} order */
+async function look(engine, order) {
+  describe(engine, order);
+  engine.ask({ do: "begin", replication: order.replication, record: order.queue });
+  let isGoing = true;
+  for (let now_ns = 0; isGoing && now_ns < order.until_ns; ) {
+    isGoing = engine.advance(EVENTS_A_PIECE);
+    now_ns = engine.ask({ do: now_ns < order.from_ns - order.margin_ns ? "forget" : "peek" }).now_ns;
+    await turn();
+    if (current !== order.id) return;
+  }
+  if (!isGoing) engine.ask({ do: "finish", queue: order.queue });
+  say({ kind: "packets", id: order.id, packets: packetsOf(engine, order, MOST_PACKETS) });
+}
+
+/** One replication after the other. @param {Engine} engine @param {any} order */
+async function replicate(engine, order) {
+  describe(engine, order);
+  for (let replication = 0; replication < order.replications; replication++) {
+    engine.ask({ do: "begin", replication });
+    while (goOn(engine)) {
+      await turn();
+      if (current !== order.id) return;
+    }
+    const { numbers } = engine.ask({ do: "finish", queue: order.queue });
+    say({ kind: "replicated", id: order.id, replication, numbers });
+    await turn();
+    if (current !== order.id) return;
+  }
+}
+
+const WORK = { run, look, replicate };
+
+/** @param {any} order @param {unknown} error */
+function fail(order, error) {
+  if (error instanceof Problem) say({ kind: "problem", id: order.id, parts: error.parts });
+  else if (error instanceof Fault) say({ kind: "fault", id: order.id, text: error.message });
+  else say({ kind: "fault", id: order.id, text: String(error) });
+}
+
+onmessage = async ({ data: order }) => {
+  try {
+    if (order.kind === "module") loading = Engine.from(order.bytes);
+    // Of orders that came before the module only the last is followed.
+    else current = order.id;
+    const engine = await loading;
+    if (order.kind === "module") say({ kind: "ready", id: order.id });
+    else if (current === order.id) await WORK[/** @type {keyof typeof WORK} */ (order.kind)](engine, order);
+  } catch (error) {
+    fail(order, error);
+  }
+};

@@ -1,0 +1,262 @@
+"""The experiments that every page of the laboratory has."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from dumbbell.lab.experiments import LabExperiment
+from dumbbell.spec import Experiment
+
+_BUFFERBLOAT = """
+name = "bufferbloat"
+duration = "30s"
+warm_up = "2s"
+sample_interval = "100ms"
+
+[[links]]
+a = "server"
+b = "router"
+
+[[links]]
+a = "router"
+b = "home"
+delay = "15ms"
+rate = "20mbit"
+qdisc = "pfifo limit 1000"
+
+[[flows]]
+name = "download"
+count = 2
+from = "server"
+to = "home"
+start_jitter = "1s"
+source = { kind = "greedy" }
+
+[[flows]]
+name = "mice"
+from = "server"
+to = "home"
+source = { kind = "arrivals", gap = "exponential 10pps", size = "exponential 30kB" }
+
+[[probes]]
+name = "call"
+from = "home"
+to = "server"
+interval = "100ms"
+"""
+
+_UNFAIR = """
+name = "rtt-unfairness"
+duration = "60s"
+warm_up = "10s"
+sample_interval = "200ms"
+
+[[links]]
+a = "near"
+b = "router"
+delay = "2ms"
+
+[[links]]
+a = "far"
+b = "router"
+delay = "60ms"
+
+[[links]]
+a = "router"
+b = "receiver"
+delay = "5ms"
+[links.forward]
+rate = "20mbit"
+qdisc = "pfifo limit 60"
+
+[[flows]]
+name = "near"
+from = "near"
+to = "receiver"
+start_jitter = "100ms"
+source = { kind = "greedy" }
+tcp = { congestion_control = "reno" }
+
+[[flows]]
+name = "far"
+from = "far"
+to = "receiver"
+start_jitter = "100ms"
+source = { kind = "greedy" }
+tcp = { congestion_control = "reno" }
+"""
+
+_BBR = """
+name = "bbr-against-cubic"
+duration = "30s"
+warm_up = "5s"
+sample_interval = "100ms"
+
+[[links]]
+a = "sender"
+b = "router"
+
+[[links]]
+a = "router"
+b = "receiver"
+delay = "20ms"
+[links.forward]
+rate = "10mbit"
+qdisc = "pfifo limit 34"
+
+[[flows]]
+name = "cubic"
+from = "sender"
+to = "receiver"
+start_jitter = "100ms"
+source = { kind = "greedy" }
+tcp = { congestion_control = "cubic" }
+
+[[flows]]
+name = "bbr"
+from = "sender"
+to = "receiver"
+start_jitter = "100ms"
+source = { kind = "greedy" }
+tcp = { congestion_control = "bbr" }
+
+[[flows]]
+name = "reno"
+from = "sender"
+to = "receiver"
+start_jitter = "100ms"
+source = { kind = "greedy" }
+tcp = { congestion_control = "reno" }
+
+[[probes]]
+name = "ping"
+from = "sender"
+to = "receiver"
+interval = "200ms"
+"""
+
+_INCAST = """
+name = "incast"
+duration = "2s"
+sample_interval = "5ms"
+
+[[links]]
+a = "workers"
+b = "switch"
+
+[[links]]
+a = "switch"
+b = "client"
+delay = "50us"
+[links.forward]
+rate = "1gbit"
+qdisc = "pfifo limit 64"
+
+[[flows]]
+name = "answer"
+count = 24
+from = "workers"
+to = "client"
+start = "100ms"
+start_jitter = "50us"
+source = { kind = "sized", size = "256kb" }
+"""
+
+_POLICING = """
+name = "policing"
+duration = "20s"
+warm_up = "4s"
+sample_interval = "50ms"
+
+[[links]]
+a = "sender"
+b = "router"
+
+[[links]]
+a = "router"
+b = "receiver"
+delay = "20ms"
+[links.forward]
+rate = "100mbit"
+police = "police rate 10mbit burst 20kb drop"
+qdisc = "pfifo limit 1000"
+
+[[flows]]
+name = "upload"
+from = "sender"
+to = "receiver"
+source = { kind = "greedy" }
+"""
+
+_MM1 = """
+name = "mm1"
+duration = "300s"
+warm_up = "20s"
+sample_interval = "1s"
+
+[[links]]
+a = "sender"
+b = "receiver"
+[links.forward]
+rate = "1mbit"
+qdisc = "pfifo limit 1000000"
+
+[[flows]]
+name = "stream"
+from = "sender"
+to = "receiver"
+source = { kind = "poisson", rate = "195pps", size = "exponential 512B" }
+"""
+
+_ABSENT = {"bufferbloat": "mice", "bbr-against-cubic": "reno"}
+"""Flows that are not there until somebody wants some."""
+
+_CHOICE = (
+    (
+        "Bufferbloat",
+        "A download fills the buffer and a call waits behind it. Make the buffer smaller, then "
+        "type fq_codel in its place: what happens to the call, and what to the download?",
+        _BUFFERBLOAT,
+    ),
+    (
+        "Round-trip times that differ",
+        "Two Reno flows share a link, one near and one far. Who gets more, and does it depend on "
+        "the buffer? Try CUBIC for both.",
+        _UNFAIR,
+    ),
+    (
+        "BBR against CUBIC",
+        "Who wins depends on the buffer. Move it from 5 packets to 500 and find where it flips.",
+        _BBR,
+    ),
+    (
+        "Incast",
+        "Many workers answer at the same moment. How many fit into the switch's buffer before "
+        "retransmission timeouts set in?",
+        _INCAST,
+    ),
+    (
+        "Policing",
+        "A policer holds no packets: it drops. Change its burst from 5kb to 500kb and watch the "
+        "window; then write none and put tbf rate 10mbit burst 20kb latency 50ms into the queue.",
+        _POLICING,
+    ),
+    (
+        "The M/M/1 queue",
+        "Poisson arrivals at load 0.8. Push how often packets come until the load is 0.95: the "
+        "mean time goes as 1 / (1 - load).",
+        _MM1,
+    ),
+)
+
+
+@cache
+def presets() -> tuple[LabExperiment, ...]:
+    """What the page offers, the first one first."""
+    found = []
+    for title, question, toml in _CHOICE:
+        experiment = Experiment.from_toml(toml)
+        absent = _ABSENT.get(experiment.name)
+        changes = {} if absent is None else {f"flows[{absent}].count": 0}
+        found.append(LabExperiment(experiment.name, title, question, experiment, changes=changes))
+    return tuple(found)

@@ -1,0 +1,147 @@
+"""The simulator in WebAssembly gives what the native one gives, to the bit."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab_module import ROOT, asked
+
+import dumbbell
+from dumbbell.compare import summary_of
+
+sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.insert(0, str(ROOT / "tests" / "random_runs"))
+from digest_runs import QUEUES, descriptions, network
+from random_descriptions import description
+
+PIECES = 5000
+FIRST = 70_000
+"""Numbers of random descriptions that no other test draws."""
+FEW = (
+    *(f"example {name}" for name in ("chain", "cubic-and-bbr", "home-line", "mm1", "two-queues")),
+    *(f"queue {kind}" for kind in QUEUES),
+    "source bursts",
+    "source arrivals",
+    "controller bbr linux-6.1",
+    "link records",
+)
+"""Twenty."""
+
+
+def _experiments(names: Iterable[str]) -> dict[str, dumbbell.Experiment]:
+    texts = descriptions()
+    return {name: dumbbell.Experiment.from_toml(texts[name]) for name in names}
+
+
+def _runs(module: Path, experiments: Iterable[dumbbell.Experiment]) -> list[dict[str, Any]]:
+    requests: list[dict[str, Any]] = []
+    for experiment in experiments:
+        requests.append({"do": "load", "resolved": json.loads(experiment.resolved_json())})
+        requests.append({"run": 0, "replication": 0, "pieces": PIECES})
+    return asked(module, requests)[1::2]
+
+
+def _check_digests(module: Path, names: Iterable[str]) -> None:
+    experiments = _experiments(names)
+    answers = _runs(module, experiments.values())
+    native = dict(dumbbell.run_many([(each, 0) for each in experiments.values()]))
+    for index, (name, answer) in enumerate(zip(experiments, answers, strict=True)):
+        assert answer["digest"] == native[index].meta["digest"], name
+        assert answer["events"] == native[index].meta["events"], name
+
+
+def test_digests_of_twenty_descriptions(module: Path) -> None:
+    assert len(FEW) == 20
+    _check_digests(module, FEW)
+
+
+@pytest.mark.long
+def test_digests_of_all_kept_descriptions(module: Path) -> None:
+    _check_digests(module, descriptions())
+
+
+@pytest.mark.long
+def test_digests_of_random_descriptions(module: Path) -> None:
+    drawn = (description(number) for number in range(FIRST, FIRST + 200))
+    experiments = [dumbbell.Experiment.read(each) for each in drawn]
+    answers = _runs(module, experiments)
+    for index, run in dumbbell.run_many([(each, 0) for each in experiments]):
+        assert answers[index]["digest"] == run.meta["digest"], index
+
+
+def test_numbers_are_those_of_metrics(module: Path) -> None:
+    names = ["example cubic-and-bbr", "queue pie", "source poisson", "example home-line"]
+    experiments = _experiments(names)
+    requests: list[dict[str, Any]] = []
+    queues = [experiment.route(*_ends(experiment))[-1] for experiment in experiments.values()]
+    for experiment, queue in zip(experiments.values(), queues, strict=True):
+        number = experiment.queue_names.index(queue)
+        requests.append({"do": "load", "resolved": experiment.resolved()})
+        requests.append({"run": number, "replication": 1, "pieces": PIECES})
+    for experiment, answer in zip(experiments.values(), asked(module, requests)[1::2], strict=True):
+        summary = summary_of(dumbbell.simulate(experiment, replication=1))
+        expected = {quantity.path: value for quantity, value in summary.values.items()}
+        assert len(answer["numbers"]) >= 9
+        for number in answer["numbers"]:
+            found = math.nan if number["value"] is None else number["value"]
+            assert found == pytest.approx(expected[number["path"]], rel=1e-12, nan_ok=True), number
+
+
+def _ends(experiment: dumbbell.Experiment) -> tuple[str, str]:
+    flow = experiment.flows[0]
+    return flow.from_, flow.to
+
+
+def test_pieces_of_a_run_do_not_matter(module: Path) -> None:
+    experiment = dumbbell.Experiment.from_toml(network())
+    load = {"do": "load", "resolved": experiment.resolved()}
+    runs = [{"run": 0, "replication": 3, "pieces": pieces} for pieces in (1, 100, 10_000, 2**31)]
+    digests = {answer["digest"] for answer in asked(module, [load, *runs])[1:]}
+    assert len(digests) == 1
+
+
+def test_what_is_peeked_at_is_the_beginning_of_what_comes_of_it(module: Path) -> None:
+    (experiment,) = _experiments(["example home-line"]).values()
+    columns = {"columns": ["queue_samples.t_ns", "queue_samples.system_pkts"]}
+    requests = [
+        {"do": "load", "resolved": experiment.resolved()},
+        {"do": "begin", "replication": 0},
+        {"advance": 50_000},
+        {"do": "peek"},
+        columns,
+        {"advance": 2**31},
+        {"do": "finish", "queue": 2},
+        columns,
+    ]
+    _, _, going, peeked, first, ended, _, last = asked(module, requests)
+    assert going["isGoing"]
+    assert not ended["isGoing"]
+    assert 5e9 < peeked["now_ns"] < 55e9
+    for so_far, whole in zip(first["columns"], last["columns"], strict=True):
+        assert 100 < len(so_far) < len(whole)
+        assert so_far == whole[: len(so_far)]
+
+
+def test_records_of_a_window_of_one_queue(module: Path) -> None:
+    (experiment,) = _experiments(["example cubic-and-bbr"]).values()
+    requests = [
+        {"do": "load", "resolved": experiment.resolved()},
+        {"do": "begin", "replication": 0, "record": 2},
+        {"advance": 20_000},
+        {"do": "forget"},
+        {"advance": 10_000},
+        {"do": "peek"},
+        {"columns": ["packets.t_ns", "packets.queue"]},
+    ]
+    *_, forgotten, _, peeked, columns = asked(module, requests)
+    times, queues = columns["columns"]
+    assert len(times) > 1000
+    assert set(queues) == {2}
+    assert forgotten["now_ns"] <= min(times)
+    assert max(times) <= peeked["now_ns"]
