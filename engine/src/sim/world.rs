@@ -19,7 +19,7 @@ use crate::capture::Capture;
 use crate::net::chains;
 use crate::net::link::{Link, Passage};
 use crate::net::propagation::Propagation;
-use crate::net::route::Routes;
+use crate::net::route::{Routes, Row};
 use crate::sim::records::Records;
 use crate::sim::ring::Ring;
 use crate::sim::samples::Samples;
@@ -361,7 +361,7 @@ impl World {
 
     /// The host a packet is for, and the row of the routes that leads there.
     #[inline(always)]
-    fn goal(&self, packet: &Packet) -> (u32, usize) {
+    fn goal(&self, packet: &Packet) -> (u32, Row) {
         let conversation = &self.conversations[packet.conversation as usize];
         if packet.is_reply() {
             (conversation.source, conversation.row_back)

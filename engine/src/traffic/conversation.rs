@@ -4,6 +4,7 @@ use super::Generator;
 use super::datagram::Reassembly;
 use super::ping::Ping;
 use super::tcp_flow::TcpFlow;
+use crate::net::route::Row;
 use crate::sim::delays::Delays;
 use crate::sim::packet::Packet;
 use crate::sim::time::Time;
@@ -103,9 +104,9 @@ pub struct Conversation {
     /// The link its packets take first.
     pub first_link: u32,
     /// Row of the routes to the destination.
-    pub row_out: usize,
+    pub row_out: Row,
     /// Row of the routes back.
-    pub row_back: usize,
+    pub row_back: Row,
     /// DSCP and ECN of its packets.
     pub traffic_class: u8,
     /// What the sizes of its datagrams mean.
