@@ -165,6 +165,11 @@ impl World {
                 link.arrival_leaf = new_leaf(class::ARRIVAL, component);
             }
         }
+        let link_leaves = turns.len();
+        let mut new_leaf = |class, component| {
+            turns.push(Turn::new(class, component).0);
+            turns.len() - 1
+        };
         let sources = 0..conversations.len() as u32;
         let source_leaves = sources.map(|component| new_leaf(class::SOURCE, component));
         let first_source_leaf = source_leaves.min().unwrap_or(0);
@@ -175,7 +180,7 @@ impl World {
             end: Time::from_ns(experiment.duration_ns),
             flows: experiment.flows.len(),
             current: Turn::new(class::CHANGE, 0),
-            tournament: Tournament::new(&turns),
+            tournament: Tournament::new(&turns, link_leaves),
             first_source_leaf,
             wheel: Wheel::default(),
             wheel_due: Time::NEVER,
@@ -377,7 +382,7 @@ impl World {
             self.deliver(packet, host);
         } else {
             let link = self.routes.next(row, host) as usize;
-            self.offer(link, packet);
+            self.forward(link, packet);
         }
     }
 }
