@@ -340,6 +340,14 @@ impl Link {
         Some(left)
     }
 
+    /// Whether `depart_before` has anything to do.
+    #[inline(always)]
+    pub fn has_departure_before(&self, bound: Time) -> bool {
+        self.folded
+            .as_ref()
+            .is_some_and(|folded| folded.has_departure_before(bound))
+    }
+
     /// Packets in the queue and in transmission, and the backlog.
     #[inline(always)]
     pub fn level(&self) -> Level {
