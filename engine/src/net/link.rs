@@ -11,7 +11,6 @@ use super::folded::{Departed, FoldedFifo};
 use super::link_statistics::{Level, LinkStatistics};
 use super::policer::Policer;
 use super::propagation::{Propagation, Slab};
-use crate::capture;
 use crate::qdisc::{self, Dequeued, DropReason, Events, Qdisc, Setting};
 use crate::sim::packet::Packet;
 use crate::sim::random::Stream;
@@ -122,7 +121,7 @@ impl Link {
         loss_stream: Stream,
         setting: &Setting,
     ) -> Link {
-        let is_captured = capture::is_at_queue(end);
+        let is_captured = end.is_captured();
         let propagation = if end.changes.is_empty() {
             Propagation::Ring(Ring::default())
         } else {

@@ -69,24 +69,23 @@ impl Bracket {
 
     #[inline(always)]
     fn set(&mut self, leaf: usize, time: Time) {
-        let node = self.first_leaf + leaf;
-        let turn = self.pairs[node / 2][node % 2].turn;
-        self.replace(leaf, Node { time, turn });
+        self.replace(leaf, |Node { turn, .. }| Node { time, turn });
     }
 
     #[inline(always)]
-    fn replace(&mut self, leaf: usize, new: Node) {
+    fn replace(&mut self, leaf: usize, new: impl FnOnce(Node) -> Node) {
         let mut node = self.first_leaf + leaf;
-        let mut winner = new;
+        let (mut pair, mut side) = (&mut self.pairs[node / 2], node % 2);
+        let mut winner = new(pair[side]);
         // Only the siblings along the way are read; the winner so far stays in registers.
         loop {
-            let (pair, side) = (&mut self.pairs[node / 2], node % 2);
             pair[side] = winner;
             winner = winner.or_earlier(pair[1 - side]);
             node /= 2;
             if node <= 1 {
                 break;
             }
+            (pair, side) = (&mut self.pairs[node / 2], node % 2);
         }
         self.winner = winner;
     }
@@ -141,7 +140,7 @@ impl Tournament {
         self.seldom.set(leaf, time);
         let winner = self.seldom.winner;
         if (winner.time, winner.turn) != (before.time, before.turn) {
-            self.often.replace(self.often_leaves, winner);
+            self.often.replace(self.often_leaves, |_| winner);
         }
     }
 

@@ -126,7 +126,9 @@ impl World {
         let mut built = super::build::Built::new(experiment, replication);
         built.links.iter_mut().for_each(Link::fold);
         let hops = experiment.hops();
-        chains::join(&mut built.links, &built.conversations, &built.routes, &hops);
+        let conversations = built.conversations.iter();
+        let ways = conversations.flat_map(|each| each.ways(&built.routes, &hops));
+        chains::join(&mut built.links, ways);
         World::of(built, experiment)
     }
 
