@@ -107,6 +107,13 @@ pub struct LinkEnd {
     pub capture_flows: bool,
 }
 
+impl LinkEnd {
+    /// Whether its packets are looked at as they come to the queue and leave it.
+    pub fn is_captured(&self) -> bool {
+        self.capture || self.capture_flows
+    }
+}
+
 /// New values of a link from a given time on; null keeps the old one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

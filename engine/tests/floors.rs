@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// Files of `sim` that know nothing of what is simulated.
 const CORE: &[&str] = &[
+    "delays",
     "histogram",
     "moments",
     "packet",
@@ -48,10 +49,10 @@ const FLOORS: &[Floor] = &[
     floor("qdisc", &["core"], &[]),
     floor("cca", &["core", "spec"], &[]),
     floor("tcp", &["cca", "core", "spec"], &[]),
-    floor("net", &["core", "qdisc", "spec"], &["capture", "traffic"]),
+    floor("net", &["core", "qdisc", "spec"], &[]),
     floor(
         "traffic",
-        &["cca", "core", "spec", "tcp"],
+        &["cca", "core", "net", "spec", "tcp"],
         &["capture", "world"],
     ),
     floor(

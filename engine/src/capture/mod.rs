@@ -86,11 +86,6 @@ impl fmt::Debug for Capture {
     }
 }
 
-/// Whether a queue's packets are looked at as they come and go.
-pub fn is_at_queue(end: &LinkEnd) -> bool {
-    end.capture || end.capture_flows
-}
-
 impl Capture {
     /// A capture of the queues that ask for one; none where no queue does.
     ///
@@ -101,7 +96,7 @@ impl Capture {
         output: Option<Output>,
     ) -> Result<Option<Box<Capture>>, EngineError> {
         let ends = || experiment.link_ends().map(|(_, _, end)| end);
-        if !ends().any(is_at_queue) {
+        if !ends().any(LinkEnd::is_captured) {
             return Ok(None);
         }
         let mut capture = Capture {

@@ -7,9 +7,7 @@
 //! (`net/folded.rs`, `sim/world/chained.rs`).
 
 use super::link::Link;
-use super::route::{Hop, Routes};
 use crate::sim::time::Time;
-use crate::traffic::conversation::{Conversation, Sender};
 
 /// The place of a link in a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,30 +40,21 @@ impl Neighbour {
     }
 }
 
-/// Joins links to chains wherever the paths of the conversations allow it.
-pub fn join(links: &mut [Link], conversations: &[Conversation], routes: &Routes, hops: &[Hop]) {
+/// Joins links to chains wherever all ways that packets take, there and back, allow it.
+pub fn join(links: &mut [Link], ways: impl Iterator<Item = Vec<u32>>) {
     let mut before = vec![Neighbour::Unknown; links.len()];
     let mut after = before.clone();
-    for conversation in conversations {
-        let (source, destination) = (conversation.source, conversation.destination);
-        let mut ways = vec![(conversation.row_out, source, destination)];
-        // Nobody answers datagrams.
-        if !matches!(conversation.sender, Sender::Udp(_)) {
-            ways.push((conversation.row_back, destination, source));
-        }
-        for (row, from, to) in ways {
-            let path = routes.path(hops, row, from, to).unwrap_or_default();
-            let Some((first, last)) = path.first().zip(path.last()) else {
-                continue;
-            };
-            // Hosts send into it, or take what comes out.
-            before[*first as usize].add(Neighbour::Several);
-            after[*last as usize].add(Neighbour::Several);
-            for pair in path.windows(2) {
-                let (feeder, fed) = (pair[0] as usize, pair[1] as usize);
-                before[fed].add(Neighbour::Only(feeder));
-                after[feeder].add(Neighbour::Only(fed));
-            }
+    for way in ways {
+        let Some((first, last)) = way.first().zip(way.last()) else {
+            continue;
+        };
+        // Hosts send into it, or take what comes out.
+        before[*first as usize].add(Neighbour::Several);
+        after[*last as usize].add(Neighbour::Several);
+        for pair in way.windows(2) {
+            let (feeder, fed) = (pair[0] as usize, pair[1] as usize);
+            before[fed].add(Neighbour::Only(feeder));
+            after[feeder].add(Neighbour::Only(fed));
         }
     }
     let is_chained = |fed: usize| {

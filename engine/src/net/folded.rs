@@ -140,6 +140,12 @@ impl FoldedFifo {
         })
     }
 
+    /// Whether a packet leaves before `bound` that has not been said to have left.
+    #[inline(always)]
+    pub fn has_departure_before(&self, bound: Time) -> bool {
+        self.next_departure < bound
+    }
+
     /// Takes out the first packet on the way, if it left before `bound`, and says when it did.
     #[inline(always)]
     pub fn take_out(&mut self, bound: Time) -> Option<(Time, Packet)> {

@@ -11,7 +11,6 @@ use super::folded::{Departed, FoldedFifo};
 use super::link_statistics::{Level, LinkStatistics};
 use super::policer::Policer;
 use super::propagation::{Propagation, Slab};
-use crate::capture;
 use crate::qdisc::{self, Dequeued, DropReason, Events, Qdisc, Setting};
 use crate::sim::packet::Packet;
 use crate::sim::random::Stream;
@@ -122,7 +121,7 @@ impl Link {
         loss_stream: Stream,
         setting: &Setting,
     ) -> Link {
-        let is_captured = capture::is_at_queue(end);
+        let is_captured = end.is_captured();
         let propagation = if end.changes.is_empty() {
             Propagation::Ring(Ring::default())
         } else {
@@ -338,6 +337,14 @@ impl Link {
             .departed(bytes, arrived, left.service, at, warm_up);
         self.statistics.levels.fall(at, folded.level());
         Some(left)
+    }
+
+    /// Whether `depart_before` has anything to do.
+    #[inline(always)]
+    pub fn has_departure_before(&self, bound: Time) -> bool {
+        self.folded
+            .as_ref()
+            .is_some_and(|folded| folded.has_departure_before(bound))
     }
 
     /// Packets in the queue and in transmission, and the backlog.

@@ -3,8 +3,6 @@
 //! Paths are shortest in hops. Where several are, the one over the link that stands earlier
 //! in the description is taken, at every hop: routes do not depend on names or on hashing.
 
-use std::collections::VecDeque;
-
 /// A directed link end, as routing sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Hop {
@@ -17,53 +15,125 @@ pub struct Hop {
 /// No link leads there.
 pub const UNREACHABLE: u32 = u32::MAX;
 
+/// The links that enter each host.
+struct Entering {
+    /// Where those of a host begin; one more at the end.
+    starts: Vec<usize>,
+    /// Each link with the host it leaves; of one host in the order of the description.
+    links: Vec<(u32, u32)>,
+}
+
+impl Entering {
+    fn new(hosts: usize, hops: &[Hop]) -> Entering {
+        let mut starts = vec![0; hosts + 1];
+        for hop in hops {
+            starts[hop.to as usize + 1] += 1;
+        }
+        for host in 0..hosts {
+            starts[host + 1] += starts[host];
+        }
+        let mut free = starts.clone();
+        let mut links = vec![(0, 0); hops.len()];
+        for (link, hop) in (0..).zip(hops) {
+            let place = &mut free[hop.to as usize];
+            links[*place] = (link, hop.from);
+            *place += 1;
+        }
+        Entering { starts, links }
+    }
+
+    fn of(&self, host: u32) -> &[(u32, u32)] {
+        let host = host as usize;
+        &self.links[self.starts[host]..self.starts[host + 1]]
+    }
+
+    /// The host that all of them come from, and the first of them.
+    fn only_neighbour(&self, host: u32) -> Option<(u32, u32)> {
+        let (first, others) = self.of(host).split_first()?;
+        let (link, from) = *first;
+        others
+            .iter()
+            .all(|(_, other)| *other == from)
+            .then_some((from, link))
+    }
+}
+
+/// How a destination is reached: to be passed to `Routes::next`.
+///
+/// What goes to a host with one neighbour goes as if to that one, and then over one link more. So
+/// there are tables for the routers of a network and none for its many ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    slot: u32,
+    /// The neighbour, or a host that is none.
+    last_host: u32,
+    last_link: u32,
+}
+
 /// The next link at each host towards each destination that anything is sent to.
 #[derive(Debug, Clone, Default)]
 pub struct Routes {
-    hosts: usize,
-    slot_of_destination: Vec<Option<u32>>,
+    rows: Vec<Option<Row>>,
+    /// Host by host, since packets of many conversations meet at one.
     next: Vec<u32>,
+    slots: usize,
 }
 
 impl Routes {
     /// Routes over `hops` to each of `destinations`.
     pub fn new(hosts: usize, hops: &[Hop], destinations: impl IntoIterator<Item = u32>) -> Routes {
-        let mut entering = vec![Vec::new(); hosts];
-        for (link, hop) in hops.iter().enumerate() {
-            entering[hop.to as usize].push(link as u32);
-        }
-        let mut routes = Routes {
-            hosts,
-            slot_of_destination: vec![None; hosts],
-            next: Vec::new(),
-        };
+        let entering = Entering::new(hosts, hops);
+        let mut rows = vec![None; hosts];
+        let mut slot_of_target = vec![None; hosts];
+        let mut targets = Vec::new();
         for destination in destinations {
-            let slot = routes.next.len() / hosts;
-            let known = &mut routes.slot_of_destination[destination as usize];
-            if known.is_none() {
-                *known = Some(slot as u32);
-                routes
-                    .next
-                    .extend(towards(destination, hosts, hops, &entering));
+            let row = &mut rows[destination as usize];
+            if row.is_some() {
+                continue;
             }
+            let neighbour = entering.only_neighbour(destination);
+            let (target, last_host, last_link) = match neighbour {
+                Some((host, link)) => (host, host, link),
+                None => (destination, u32::MAX, UNREACHABLE),
+            };
+            let slot = *slot_of_target[target as usize].get_or_insert_with(|| {
+                targets.push(target);
+                targets.len() as u32 - 1
+            });
+            *row = Some(Row {
+                slot,
+                last_host,
+                last_link,
+            });
         }
-        routes
+        let slots = targets.len();
+        let mut next = vec![UNREACHABLE; hosts * slots];
+        let mut search = Search::new(hosts);
+        for (slot, target) in targets.into_iter().enumerate() {
+            search.towards(target, &entering, |host, link| {
+                let best = &mut next[host as usize * slots + slot];
+                *best = link.min(*best);
+            });
+        }
+        Routes { rows, next, slots }
     }
 
-    /// Where the row of a destination starts; to be passed to `next`.
-    pub fn row(&self, destination: u32) -> usize {
-        let slot = self.slot_of_destination[destination as usize];
-        slot.expect("routes were made for every destination") as usize * self.hosts
+    /// The row of a destination.
+    pub fn row(&self, destination: u32) -> Row {
+        self.rows[destination as usize].expect("routes were made for every destination")
     }
 
-    /// The link to take at `host`, or `UNREACHABLE`.
+    /// The link to take at `host`, which is not the destination; or `UNREACHABLE`.
     #[inline]
-    pub fn next(&self, row: usize, host: u32) -> u32 {
-        self.next[row + host as usize]
+    pub fn next(&self, row: Row, host: u32) -> u32 {
+        if host == row.last_host {
+            return row.last_link;
+        }
+        self.next[host as usize * self.slots + row.slot as usize]
     }
 
     /// The links from `from` to the destination of `row`; None when it cannot be reached.
-    pub fn path(&self, hops: &[Hop], row: usize, from: u32, destination: u32) -> Option<Vec<u32>> {
+    pub fn path(&self, hops: &[Hop], row: Row, from: u32, destination: u32) -> Option<Vec<u32>> {
         let mut path = Vec::new();
         let mut host = from;
         while host != destination {
@@ -78,25 +148,42 @@ impl Routes {
     }
 }
 
-/// Breadth first from the destination; a host takes the earliest link to a host one hop nearer.
-fn towards(destination: u32, hosts: usize, hops: &[Hop], entering: &[Vec<u32>]) -> Vec<u32> {
-    let mut distance = vec![u32::MAX; hosts];
-    let mut next = vec![UNREACHABLE; hosts];
-    distance[destination as usize] = 0;
-    let mut queue = VecDeque::from([destination]);
-    while let Some(host) = queue.pop_front() {
-        for &link in &entering[host as usize] {
-            let from = hops[link as usize].from as usize;
-            if distance[from] == u32::MAX {
-                distance[from] = distance[host as usize] + 1;
-                queue.push_back(from as u32);
-            }
-            if distance[from] == distance[host as usize] + 1 {
-                next[from] = next[from].min(link);
+/// Breadth first from a destination; what it needs is used again.
+struct Search {
+    distance: Vec<u32>,
+    queue: Vec<u32>,
+}
+
+impl Search {
+    fn new(hosts: usize) -> Search {
+        Search {
+            distance: vec![u32::MAX; hosts],
+            queue: Vec::with_capacity(hosts),
+        }
+    }
+
+    /// Calls `found` for each link that leads a host one hop nearer.
+    fn towards(&mut self, target: u32, entering: &Entering, mut found: impl FnMut(u32, u32)) {
+        self.distance.fill(u32::MAX);
+        self.queue.clear();
+        self.distance[target as usize] = 0;
+        self.queue.push(target);
+        let mut done = 0;
+        while let Some(&host) = self.queue.get(done) {
+            done += 1;
+            let nearer = self.distance[host as usize] + 1;
+            for &(link, from) in entering.of(host) {
+                let distance = &mut self.distance[from as usize];
+                if *distance == u32::MAX {
+                    *distance = nearer;
+                    self.queue.push(from);
+                }
+                if *distance == nearer {
+                    found(from, link);
+                }
             }
         }
     }
-    next
 }
 
 #[cfg(test)]
@@ -118,6 +205,20 @@ mod tests {
         assert_eq!(routes.path(&hops, row, 0, 2), Some(vec![0, 2]));
         assert_eq!(routes.path(&hops, row, 3, 2), Some(vec![5]));
         assert_eq!(routes.path(&hops, row, 2, 2), Some(vec![]));
+    }
+
+    /// A host with one neighbour has no table of its own, and is no way to anywhere.
+    #[test]
+    fn ends_share_the_table_of_their_neighbour() {
+        let hops = both_ways(&[(0, 1), (1, 2), (1, 3), (3, 1), (0, 2)]);
+        let routes = Routes::new(4, &hops, [3, 1, 0]);
+        assert_eq!(routes.slots, 2);
+        let path = |from, to| routes.path(&hops, routes.row(to), from, to);
+        assert_eq!(path(0, 3), Some(vec![0, 4]));
+        assert_eq!(path(2, 3), Some(vec![3, 4]));
+        assert_eq!(path(3, 1), Some(vec![5]));
+        assert_eq!(path(3, 0), Some(vec![5, 1]));
+        assert_eq!(path(3, 3), Some(vec![]));
     }
 
     #[test]

@@ -14,7 +14,12 @@ use crate::traffic::datagram::Reassembly;
 use crate::traffic::ping::Ping;
 use crate::traffic::tcp_flow::{Named, TcpFlow};
 use crate::traffic::{FlowStreams, Generator};
+use std::cell::RefCell;
 use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Settings of flows that a flow's are compared with, the latest first.
+const MOST_COMPARED: usize = 16;
 
 /// The parts of a network before anything has happened.
 pub struct Built {
@@ -36,6 +41,8 @@ struct Builder<'a> {
     routes: Routes,
     /// Of each directed link.
     mtus_bytes: Vec<u32>,
+    /// What TCP is told, each kind once: flows that are told alike read the same lines of memory.
+    tcps: RefCell<Vec<Arc<Tcp>>>,
 }
 
 impl Built {
@@ -63,6 +70,7 @@ impl Built {
                 .link_ends()
                 .map(|(_, _, end)| end.mtu_bytes)
                 .collect(),
+            tcps: RefCell::default(),
         };
         let flows = experiment.flows.iter().map(|flow| builder.flow(flow));
         let probes = experiment.probes.iter().map(|probe| builder.probe(probe));
@@ -147,6 +155,7 @@ impl Builder<'_> {
         let mtu_bytes = self.mtu_bytes(&flow.from, &flow.to);
         let algorithm = Algorithm::named(&tcp.congestion_control);
         let algorithm = algorithm.expect("names of controllers were checked");
+        let tcp = self.shared(tcp);
         let settings = Settings::new(tcp, algorithm, mtu_bytes, self.experiment.timer_hz);
         let named = Named {
             seed: self.experiment.seed,
@@ -161,6 +170,21 @@ impl Builder<'_> {
             self.conversation(&flow.from, &flow.to, class, stop, sender),
             first,
         )
+    }
+
+    fn shared(&self, tcp: &Tcp) -> Arc<Tcp> {
+        let mut tcps = self.tcps.borrow_mut();
+        if let Some(known) = tcps
+            .iter()
+            .rev()
+            .take(MOST_COMPARED)
+            .find(|known| ***known == *tcp)
+        {
+            return known.clone();
+        }
+        let new = Arc::new(tcp.clone());
+        tcps.push(new.clone());
+        new
     }
 
     fn host(&self, name: &str) -> u32 {

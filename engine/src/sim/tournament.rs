@@ -1,9 +1,13 @@
 //! The pending events of components that have one each: transmitters, propagation rings, sources.
 //!
-//! A winner tree over a fixed number of leaves. Each leaf has a turn, a number that says who
+//! Winner trees over a fixed number of leaves. Each leaf has a turn, a number that says who
 //! goes first of those with events at the same time, so the order of events depends neither on
 //! when they were scheduled nor on which others exist. Setting a leaf costs one comparison a
 //! level and has no branch to mispredict.
+//!
+//! Links have another event with nearly every packet and are few; flows have a timer that moves
+//! seldom and may be many. So flows play among themselves, and only their winner against the
+//! links: what a link's event costs does not grow with the number of flows.
 
 use super::time::Time;
 use std::hint::select_unpredictable;
@@ -35,9 +39,9 @@ const NOBODY: Node = Node {
     turn: u64::MAX,
 };
 
-/// A winner tree of the next event of each component.
+/// One winner tree.
 #[derive(Debug, Clone)]
-pub struct Tournament {
+struct Bracket {
     /// A complete binary tree: the children of node `i` are `2i` and `2i + 1`, and node `i` is
     /// side `i % 2` of pair `i / 2`, since a node plays against its sibling only.
     pairs: Vec<[Node; 2]>,
@@ -46,16 +50,16 @@ pub struct Tournament {
     first_leaf: usize,
 }
 
-impl Tournament {
+impl Bracket {
     /// A tree of a leaf for each of these turns, with nothing pending.
-    pub fn new(turns: &[u64]) -> Tournament {
+    fn new(turns: impl ExactSizeIterator<Item = u64>) -> Bracket {
         let first_leaf = turns.len().next_power_of_two().max(2);
-        let mut tree = Tournament {
+        let mut tree = Bracket {
             pairs: vec![[NOBODY; 2]; first_leaf],
             winner: NOBODY,
             first_leaf,
         };
-        for (leaf, &turn) in turns.iter().enumerate() {
+        for (leaf, turn) in turns.enumerate() {
             let node = first_leaf + leaf;
             tree.pairs[node / 2][node % 2].turn = turn;
             tree.set(leaf, Time::NEVER);
@@ -63,13 +67,16 @@ impl Tournament {
         tree
     }
 
-    /// Says when the component's next event is; `Time::NEVER` for none.
     #[inline(always)]
-    pub fn set(&mut self, leaf: usize, time: Time) {
+    fn set(&mut self, leaf: usize, time: Time) {
+        self.replace(leaf, |Node { turn, .. }| Node { time, turn });
+    }
+
+    #[inline(always)]
+    fn replace(&mut self, leaf: usize, new: impl FnOnce(Node) -> Node) {
         let mut node = self.first_leaf + leaf;
         let (mut pair, mut side) = (&mut self.pairs[node / 2], node % 2);
-        let turn = pair[side].turn;
-        let mut winner = Node { time, turn };
+        let mut winner = new(pair[side]);
         // Only the siblings along the way are read; the winner so far stays in registers.
         loop {
             pair[side] = winner;
@@ -82,11 +89,65 @@ impl Tournament {
         }
         self.winner = winner;
     }
+}
+
+/// The next event of each component.
+#[derive(Debug, Clone)]
+pub struct Tournament {
+    /// Those that are set often; behind them, the winner of the others.
+    often: Bracket,
+    often_leaves: usize,
+    seldom: Bracket,
+}
+
+impl Tournament {
+    /// A leaf for each of these turns, with nothing pending. The first `often` of them are set more
+    /// often than the others.
+    pub fn new(turns: &[u64], often: usize) -> Tournament {
+        // A tree for a few, or one that is hardly smaller, is not worth another level.
+        let often = if 2 * often < turns.len() && turns.len() > 4 {
+            often
+        } else {
+            turns.len()
+        };
+        let (first, others) = turns.split_at(often);
+        let winner_of_others = [u64::MAX];
+        let leaves: Vec<u64> = first.iter().chain(&winner_of_others).copied().collect();
+        Tournament {
+            often: Bracket::new(
+                leaves[..often + usize::from(!others.is_empty())]
+                    .iter()
+                    .copied(),
+            ),
+            often_leaves: often,
+            seldom: Bracket::new(others.iter().copied()),
+        }
+    }
+
+    /// Says when the component's next event is; `Time::NEVER` for none.
+    #[inline(always)]
+    pub fn set(&mut self, leaf: usize, time: Time) {
+        if leaf < self.often_leaves {
+            self.often.set(leaf, time);
+        } else {
+            self.set_seldom(leaf - self.often_leaves, time);
+        }
+    }
+
+    #[inline(never)]
+    fn set_seldom(&mut self, leaf: usize, time: Time) {
+        let before = self.seldom.winner;
+        self.seldom.set(leaf, time);
+        let winner = self.seldom.winner;
+        if (winner.time, winner.turn) != (before.time, before.turn) {
+            self.often.replace(self.often_leaves, |_| winner);
+        }
+    }
 
     /// The earliest event and its turn; the time is `NEVER` when nothing is pending.
     #[inline(always)]
     pub fn first(&self) -> (Time, u64) {
-        (self.winner.time, self.winner.turn)
+        (self.often.winner.time, self.often.winner.turn)
     }
 }
 
@@ -97,28 +158,34 @@ mod tests {
 
     #[test]
     fn of_equal_times_the_lower_turn_is_first() {
-        let mut tree = Tournament::new(&[10, 20, 30, 40, 50]);
-        tree.set(4, Time(7));
-        tree.set(2, Time(7));
-        assert_eq!(tree.first(), (Time(7), 30));
-        tree.set(2, Time::NEVER);
-        assert_eq!(tree.first(), (Time(7), 50));
-        tree.set(4, Time::NEVER);
-        assert_eq!(tree.first().0, Time::NEVER);
+        for often in 0..=5 {
+            let mut tree = Tournament::new(&[10, 20, 30, 40, 50], often);
+            tree.set(4, Time(7));
+            tree.set(2, Time(7));
+            assert_eq!(tree.first(), (Time(7), 30));
+            tree.set(2, Time::NEVER);
+            assert_eq!(tree.first(), (Time(7), 50));
+            tree.set(1, Time(7));
+            assert_eq!(tree.first(), (Time(7), 20));
+            tree.set(1, Time::NEVER);
+            tree.set(4, Time::NEVER);
+            assert_eq!(tree.first().0, Time::NEVER);
+        }
     }
 
     #[test]
     fn without_leaves_nothing_is_pending() {
-        assert_eq!(Tournament::new(&[]).first().0, Time::NEVER);
+        assert_eq!(Tournament::new(&[], 0).first().0, Time::NEVER);
     }
 
     proptest! {
         #[test]
         fn the_first_is_the_least_by_time_then_turn(
             turns in prop::collection::vec(any::<u64>(), 1..40),
+            often in any::<prop::sample::Index>(),
             settings in prop::collection::vec((any::<prop::sample::Index>(), 0u64..20), 1..200),
         ) {
-            let mut tree = Tournament::new(&turns);
+            let mut tree = Tournament::new(&turns, often.index(turns.len()));
             let mut model = vec![Time::NEVER; turns.len()];
             for (index, time) in settings {
                 let leaf = index.index(turns.len());

@@ -19,7 +19,7 @@ use crate::capture::Capture;
 use crate::net::chains;
 use crate::net::link::{Link, Passage};
 use crate::net::propagation::Propagation;
-use crate::net::route::Routes;
+use crate::net::route::{Routes, Row};
 use crate::sim::records::Records;
 use crate::sim::ring::Ring;
 use crate::sim::samples::Samples;
@@ -126,7 +126,9 @@ impl World {
         let mut built = super::build::Built::new(experiment, replication);
         built.links.iter_mut().for_each(Link::fold);
         let hops = experiment.hops();
-        chains::join(&mut built.links, &built.conversations, &built.routes, &hops);
+        let conversations = built.conversations.iter();
+        let ways = conversations.flat_map(|each| each.ways(&built.routes, &hops));
+        chains::join(&mut built.links, ways);
         World::of(built, experiment)
     }
 
@@ -165,6 +167,11 @@ impl World {
                 link.arrival_leaf = new_leaf(class::ARRIVAL, component);
             }
         }
+        let link_leaves = turns.len();
+        let mut new_leaf = |class, component| {
+            turns.push(Turn::new(class, component).0);
+            turns.len() - 1
+        };
         let sources = 0..conversations.len() as u32;
         let source_leaves = sources.map(|component| new_leaf(class::SOURCE, component));
         let first_source_leaf = source_leaves.min().unwrap_or(0);
@@ -175,7 +182,7 @@ impl World {
             end: Time::from_ns(experiment.duration_ns),
             flows: experiment.flows.len(),
             current: Turn::new(class::CHANGE, 0),
-            tournament: Tournament::new(&turns),
+            tournament: Tournament::new(&turns, link_leaves),
             first_source_leaf,
             wheel: Wheel::default(),
             wheel_due: Time::NEVER,
@@ -361,7 +368,7 @@ impl World {
 
     /// The host a packet is for, and the row of the routes that leads there.
     #[inline(always)]
-    fn goal(&self, packet: &Packet) -> (u32, usize) {
+    fn goal(&self, packet: &Packet) -> (u32, Row) {
         let conversation = &self.conversations[packet.conversation as usize];
         if packet.is_reply() {
             (conversation.source, conversation.row_back)
@@ -377,7 +384,7 @@ impl World {
             self.deliver(packet, host);
         } else {
             let link = self.routes.next(row, host) as usize;
-            self.offer(link, packet);
+            self.forward(link, packet);
         }
     }
 }

@@ -2,7 +2,7 @@
 //! this is apart from the checks of the description itself.
 
 use super::{Experiment, Flow, LinkEnd, ProbeKind, Transport};
-use crate::capture::{self, addresses};
+use crate::capture::addresses;
 use crate::cca;
 use crate::error::EngineError;
 use crate::net::route::{Hop, Routes};
@@ -15,10 +15,7 @@ const LEAST_TCP_MTU: u32 = IP_HEADER_BYTES + segment::LARGEST_HEADER_BYTES + 1;
 impl Experiment {
     /// Refuses what a simulated network cannot have.
     pub fn check_simulator(&self) -> Result<(), EngineError> {
-        if self
-            .link_ends()
-            .any(|(_, _, end)| capture::is_at_queue(end))
-        {
+        if self.link_ends().any(|(_, _, end)| end.is_captured()) {
             let most = [
                 ("flows", self.flows.len(), addresses::MOST_FLOWS),
                 ("probes", self.probes.len(), addresses::MOST_PROBES),

@@ -53,7 +53,7 @@ const STRUCTURE_BYTES: u64 = 768;
 /// What both ends of a flow are told.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The flow's own, which its connections share.
+    /// Shared by all connections that are told alike.
     pub tcp: Arc<Tcp>,
     /// What its `congestion_control` means.
     pub algorithm: Algorithm,
@@ -69,15 +69,15 @@ pub struct Settings {
 
 impl Settings {
     /// For a path of this MTU, under a kernel of so many timer interrupts a second.
-    pub fn new(tcp: &Tcp, algorithm: Algorithm, mtu_bytes: u32, timer_hz: u32) -> Settings {
+    pub fn new(tcp: Arc<Tcp>, algorithm: Algorithm, mtu_bytes: u32, timer_hz: u32) -> Settings {
         Settings {
-            tcp: Arc::new(tcp.clone()),
             algorithm,
             mss_bytes: mss_bytes(mtu_bytes, tcp.timestamps),
             clock: match tcp.profile {
                 Profile::Linux61 => Clock::wheel(timer_hz),
                 Profile::Rfc => Clock::Exact,
             },
+            tcp,
             timer_hz,
             stream: Stream::new(0, 0, "connection"),
         }

@@ -76,6 +76,8 @@ pub struct SmallQueue {
     held_bytes: u64,
     /// Of what is held: packets that leave at instants that are known, the first to leave first.
     leaving: VecDeque<(Time, u64)>,
+    /// When the first of them does, or `NEVER`: asked with every event of the flow.
+    first_leaves: Time,
     /// The sender would have sent more.
     is_throttled: bool,
     /// When it is to be woken, for what left at an instant that was not known before.
@@ -89,6 +91,7 @@ impl SmallQueue {
             is_on,
             held_bytes: 0,
             leaving: VecDeque::new(),
+            first_leaves: Time::NEVER,
             is_throttled: false,
             woken: Time::NEVER,
         }
@@ -126,20 +129,24 @@ impl SmallQueue {
     pub fn leave_at(&mut self, truesize_bytes: u64, at: Time) {
         debug_assert!(self.leaving.back().is_none_or(|(last, _)| *last <= at));
         self.leaving.push_back((at, truesize_bytes));
+        self.first_leaves = self.first_leaves.min(at);
     }
 
     /// Takes off what is gone before `bound`. Returns whether the sender may go on by it.
     #[inline]
     pub fn catch_up(&mut self, bound: Time) -> bool {
-        let mut wakes = false;
+        self.first_leaves < bound && self.take_off(bound)
+    }
+
+    fn take_off(&mut self, bound: Time) -> bool {
         while let Some(&(at, truesize_bytes)) = self.leaving.front()
             && at < bound
         {
             self.leaving.pop_front();
             self.held_bytes -= truesize_bytes;
-            wakes |= std::mem::take(&mut self.is_throttled);
         }
-        wakes
+        self.first_leaves = self.leaving.front().map_or(Time::NEVER, |(at, _)| *at);
+        std::mem::take(&mut self.is_throttled)
     }
 
     /// Whether the packet may be sent. If not, the sender is woken when one has gone.
@@ -165,8 +172,7 @@ impl SmallQueue {
         if !self.is_throttled {
             return self.woken;
         }
-        let first = self.leaving.front().map_or(Time::NEVER, |(at, _)| *at);
-        first.min(self.woken)
+        self.first_leaves.min(self.woken)
     }
 
     /// It is `now`, and the sender is awake.

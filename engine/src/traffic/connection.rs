@@ -1,9 +1,10 @@
 //! One connection of a flow: a sender, a receiver, and what is still to be written.
 
+use super::segment_store::{SegmentStore, Tag};
 use crate::sim::time::Time;
-use crate::tcp::segment::Segment;
+use crate::tcp::segment::{Flags, Segment};
 use crate::tcp::sender::{Phase, Sender, Statistics};
-use crate::tcp::{Settings, receiver::Receiver};
+use crate::tcp::{IP_HEADER_BYTES, Settings, receiver::Receiver};
 
 /// What is written without end.
 pub const UNLIMITED: u64 = u64::MAX;
@@ -16,24 +17,65 @@ pub struct Connection {
     /// At the sending host.
     pub sender: Sender,
     /// At the receiving host.
-    pub receiver: Receiver,
+    receiver: Receiver,
+    /// When its timer is due, and whether anything has happened to it since it last had nothing to
+    /// send: half of a connection's events are the sender's alone.
+    receiver_due: Time,
+    is_receiver_asked: bool,
     /// Not yet handed to the sender.
     pub to_write: u64,
     /// Of the transfer; None for one without an end.
     bytes: Option<u64>,
 }
 
-/// A segment that a connection sends.
+/// A segment that a connection sends, written where it stays until its packet arrives.
 #[derive(Debug, Clone, Copy)]
 pub struct Sent {
-    /// The segment.
-    pub segment: Segment,
-    /// By the receiver.
-    pub is_reply: bool,
-    /// Whether what it carries had been sent before.
-    pub is_again: bool,
+    /// Where it lies.
+    pub place: u32,
+    /// Low 32 bits of its sequence number, or for the receiver's of what it acknowledges.
+    pub number: u32,
+    /// Bytes with the IP header.
+    pub bytes: u16,
+    /// ECN-capable: ECT(0).
+    pub is_ecn_capable: bool,
+    /// Whether it has sequence numbers, and not those of the handshake.
+    pub carries_data: bool,
     /// Payload that is sent for the first time.
     pub new_payload_bytes: u32,
+    /// Of which connection, by whom, and whether again.
+    pub tag: Tag,
+}
+
+impl Sent {
+    #[inline]
+    fn new(
+        segment: &Segment,
+        tag: Tag,
+        new_payload_bytes: u32,
+        segments: &mut SegmentStore,
+    ) -> Sent {
+        let number = if tag.is_reply {
+            segment.ack
+        } else {
+            segment.seq
+        };
+        Sent {
+            place: segments.put(segment, tag),
+            number: number as u32,
+            bytes: ip_bytes(segment) as u16,
+            is_ecn_capable: segment.flags.has(Flags::ECT),
+            carries_data: !segment.flags.has(Flags::SYN) && segment.end() > segment.seq,
+            new_payload_bytes,
+            tag,
+        }
+    }
+}
+
+/// Bytes of a segment with the IP header.
+#[inline]
+pub fn ip_bytes(segment: &Segment) -> u32 {
+    IP_HEADER_BYTES + segment.header_bytes() + segment.payload_bytes
 }
 
 impl Connection {
@@ -51,6 +93,8 @@ impl Connection {
             number,
             sender,
             receiver: Receiver::new(settings),
+            receiver_due: Time::NEVER,
+            is_receiver_asked: false,
             to_write,
             bytes,
         }
@@ -59,13 +103,17 @@ impl Connection {
     /// When one of its timers is due.
     #[inline]
     pub fn due(&self) -> Time {
-        self.sender.next_timer().min(self.receiver.next_timer())
+        debug_assert!(self.is_receiver_asked || self.receiver_due == self.receiver.next_timer());
+        self.sender.next_timer().min(self.receiver_due)
     }
 
     /// Does what is due.
     pub fn on_timer(&mut self, now: Time) {
         self.sender.on_timer(now);
-        self.receiver.on_timer(now);
+        if self.receiver_due <= now {
+            self.receiver.on_timer(now);
+            self.is_receiver_asked = true;
+        }
         self.fill(now);
     }
 
@@ -79,6 +127,7 @@ impl Connection {
         }
         let before = self.receiver.received_payload_bytes();
         self.receiver.on_segment(segment, now);
+        self.is_receiver_asked = true;
         let received = self.receiver.received_payload_bytes();
         let is_complete = received > before && self.bytes == Some(received);
         if is_complete {
@@ -87,27 +136,46 @@ impl Connection {
         (received - before, is_complete)
     }
 
-    /// The next segment to be sent now; call until None.
-    pub fn poll(&mut self, now: Time) -> Option<Sent> {
+    /// The next segment to be sent now, kept in `segments`; call until None.
+    #[inline]
+    pub fn poll(&mut self, now: Time, segments: &mut SegmentStore) -> Option<Sent> {
+        let sent = self.poll_sender(now, segments);
+        if sent.is_some() || !(self.is_receiver_asked || self.receiver_due <= now) {
+            return sent;
+        }
+        let sent = self.poll_receiver(now, segments);
+        self.is_receiver_asked = sent.is_some();
+        self.receiver_due = self.receiver.next_timer();
+        sent
+    }
+
+    #[inline]
+    fn poll_sender(&mut self, now: Time, segments: &mut SegmentStore) -> Option<Sent> {
+        if self.sender.is_quiet(now) {
+            return None;
+        }
         let before = self.sender.statistics();
         let (again, payload) = (before.retransmitted_pkts, before.sent_payload_bytes);
-        if let Some(segment) = self.sender.poll_transmit(now) {
-            let after = self.sender.statistics();
-            let new = after.sent_payload_bytes - payload;
-            return Some(Sent {
-                segment,
-                is_reply: false,
-                is_again: after.retransmitted_pkts > again,
-                new_payload_bytes: new as u32,
-            });
-        }
-        let segment = self.receiver.poll_transmit(now)?;
-        Some(Sent {
-            segment,
-            is_reply: true,
+        let segment = &self.sender.poll_transmit(now);
+        let segment = segment.as_ref()?;
+        let after = self.sender.statistics();
+        let new = after.sent_payload_bytes - payload;
+        let tag = Tag {
+            connection: self.number,
+            is_again: after.retransmitted_pkts > again,
+            is_reply: false,
+        };
+        Some(Sent::new(segment, tag, new as u32, segments))
+    }
+
+    fn poll_receiver(&mut self, now: Time, segments: &mut SegmentStore) -> Option<Sent> {
+        let segment = &self.receiver.poll_transmit(now);
+        let tag = Tag {
+            connection: self.number,
             is_again: false,
-            new_payload_bytes: 0,
-        })
+            is_reply: true,
+        };
+        Some(Sent::new(segment.as_ref()?, tag, 0, segments))
     }
 
     /// Hands the sender what its buffer takes. As a program that waits until it may write

@@ -4,6 +4,7 @@ use super::Generator;
 use super::datagram::Reassembly;
 use super::ping::Ping;
 use super::tcp_flow::TcpFlow;
+use crate::net::route::{Hop, Routes, Row};
 use crate::sim::delays::Delays;
 use crate::sim::packet::Packet;
 use crate::sim::time::Time;
@@ -103,9 +104,9 @@ pub struct Conversation {
     /// The link its packets take first.
     pub first_link: u32,
     /// Row of the routes to the destination.
-    pub row_out: usize,
+    pub row_out: Row,
     /// Row of the routes back.
-    pub row_back: usize,
+    pub row_back: Row,
     /// DSCP and ECN of its packets.
     pub traffic_class: u8,
     /// What the sizes of its datagrams mean.
@@ -137,6 +138,18 @@ pub struct Conversation {
 }
 
 impl Conversation {
+    /// The links that its packets take there, and those that what is answered takes back.
+    pub fn ways(&self, routes: &Routes, hops: &[Hop]) -> Vec<Vec<u32>> {
+        let mut ways = vec![(self.row_out, self.source, self.destination)];
+        // Nobody answers datagrams.
+        if !matches!(self.sender, Sender::Udp(_)) {
+            ways.push((self.row_back, self.destination, self.source));
+        }
+        ways.into_iter()
+            .filter_map(|(row, from, to)| routes.path(hops, row, from, to))
+            .collect()
+    }
+
     /// Whether a packet of it that reaches this host needs nothing but counting.
     #[inline(always)]
     pub fn counts_at(&self, host: u32) -> bool {

@@ -2,6 +2,7 @@
 //! earlier ones are over.
 
 use super::connection::{Connection, Sent};
+use super::segment_store::SegmentStore;
 use crate::sim::time::Time;
 use crate::tcp::segment::Segment;
 use crate::tcp::sender::{Sender, Statistics};
@@ -121,16 +122,21 @@ impl Crowd {
         member.connection.on_segment(segment, is_reply, now)
     }
 
-    /// The next segment to be sent now and the number of its connection; call until None.
-    /// What connections that are over have counted is added to `gone`.
-    pub fn poll(&mut self, now: Time, gone: &mut Statistics) -> Option<(u32, Sent)> {
+    /// The next segment to be sent now, kept in `segments`; call until None. What connections that
+    /// are over have counted is added to `gone`.
+    pub fn poll(
+        &mut self,
+        now: Time,
+        segments: &mut SegmentStore,
+        gone: &mut Statistics,
+    ) -> Option<Sent> {
         while let Some(&number) = self.ready.last() {
             let Some(member) = self.members.get_mut(&number) else {
                 self.ready.pop();
                 continue;
             };
-            if let Some(sent) = member.connection.poll(now) {
-                return Some((number, sent));
+            if let Some(sent) = member.connection.poll(now, segments) {
+                return Some(sent);
             }
             self.ready.pop();
             if member.connection.is_finished() {

@@ -5,7 +5,7 @@
 
 use crate::tcp::segment::{Flags, SackBlocks, Segment, Timestamps};
 
-/// In place of SACK blocks.
+/// In place of a place.
 const NONE: u32 = u32::MAX;
 
 /// Of `Stored::bits`: it carries timestamps.
@@ -43,7 +43,7 @@ struct Stored {
     /// Place of the SACK blocks, or `NONE`.
     sack: u32,
     connection: u32,
-    /// How many packets carry it: queues may copy packets.
+    /// How many packets carry it: queues may copy packets. Of a free place, the next free one.
     packets: u32,
     payload_bytes: u16,
     /// Counts the flow's segments.
@@ -55,13 +55,27 @@ struct Stored {
 const _: () = assert!(size_of::<Stored>() == 48);
 
 /// The segments of a flow, each with its tag.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct SegmentStore {
     places: Vec<Stored>,
-    free: Vec<u32>,
+    /// The free place that is taken next, or `NONE`: of those in no use the one left last, whose
+    /// line may still be near.
+    free: u32,
     sacks: Vec<SackBlocks>,
     free_sacks: Vec<u32>,
     next_number: u16,
+}
+
+impl Default for SegmentStore {
+    fn default() -> SegmentStore {
+        SegmentStore {
+            places: Vec::new(),
+            free: NONE,
+            sacks: Vec::new(),
+            free_sacks: Vec::new(),
+            next_number: 0,
+        }
+    }
 }
 
 impl SegmentStore {
@@ -85,8 +99,10 @@ impl SegmentStore {
         debug_assert_eq!(u32::from(stored.payload_bytes), segment.payload_bytes);
         debug_assert_eq!(u64::from(stored.window_bytes), segment.window_bytes);
         self.next_number = self.next_number.wrapping_add(1);
-        if let Some(place) = self.free.pop() {
-            self.places[place as usize] = stored;
+        let place = self.free;
+        if let Some(free) = self.places.get_mut(place as usize) {
+            self.free = free.packets;
+            *free = stored;
             return place;
         }
         self.places.push(stored);
@@ -115,24 +131,43 @@ impl SegmentStore {
         self.places[place as usize].packets += 1;
     }
 
-    /// A packet that carries the segment is gone: the segment and its tag.
-    pub fn take(&mut self, place: u32) -> (Segment, Tag) {
-        let found = self.get(place);
+    /// A packet that carries the segment is gone: the segment.
+    #[inline]
+    pub fn take(&mut self, place: u32) -> Segment {
+        let segment = self.get(place);
+        self.discard(place);
+        segment
+    }
+
+    /// A packet that carries the segment is gone, and nobody reads it.
+    #[inline]
+    pub fn discard(&mut self, place: u32) {
         let stored = &mut self.places[place as usize];
         stored.packets -= 1;
         if stored.packets == 0 {
-            self.free.push(place);
             if stored.sack != NONE {
                 self.free_sacks.push(stored.sack);
             }
+            stored.packets = self.free;
+            self.free = place;
         }
-        found
     }
 
-    /// The segment at a place and its tag, which stay there.
+    /// The tag of the segment at a place.
     #[inline]
-    pub fn get(&self, place: u32) -> (Segment, Tag) {
-        let stored = self.places[place as usize];
+    pub fn tag(&self, place: u32) -> Tag {
+        let stored = &self.places[place as usize];
+        Tag {
+            connection: stored.connection,
+            is_again: stored.bits & AGAIN != 0,
+            is_reply: stored.bits & REPLY != 0,
+        }
+    }
+
+    /// The segment at a place, which stays there.
+    #[inline]
+    pub fn get(&self, place: u32) -> Segment {
+        let stored = &self.places[place as usize];
         let mut segment = Segment {
             seq: stored.seq,
             ack: stored.ack,
@@ -145,12 +180,7 @@ impl SegmentStore {
         if stored.sack != NONE {
             segment.sack = self.sacks[stored.sack as usize];
         }
-        let tag = Tag {
-            connection: stored.connection,
-            is_again: stored.bits & AGAIN != 0,
-            is_reply: stored.bits & REPLY != 0,
-        };
-        (segment, tag)
+        segment
     }
 
     /// Its packet is in the queue of the sender's host. Returns the connection and the payload.
@@ -218,7 +248,8 @@ mod tests {
         for segment in [segment(1, 0), segment(2, 3), bare] {
             for connection in 0..6 {
                 let place = store.put(&segment, tag(connection));
-                assert_eq!(store.take(place), (segment, tag(connection)));
+                assert_eq!(store.tag(place), tag(connection));
+                assert_eq!(store.take(place), segment);
             }
         }
     }
@@ -229,12 +260,13 @@ mod tests {
         let place = store.put(&segment(1, 2), tag(1));
         store.share(place);
         let other = store.put(&segment(2, 1), tag(1));
-        assert_eq!(store.take(place).0.seq, 1);
+        assert_eq!(store.take(place).seq, 1);
         assert_ne!(store.put(&segment(3, 1), tag(1)), place);
-        assert_eq!(store.take(place).0, segment(1, 2));
+        assert_eq!(store.take(place), segment(1, 2));
         assert_eq!(store.put(&segment(4, 1), tag(2)), place);
-        assert_eq!(store.take(other).0, segment(2, 1));
-        assert_eq!(store.take(place), (segment(4, 1), tag(2)));
+        assert_eq!(store.take(other), segment(2, 1));
+        assert_eq!(store.tag(place), tag(2));
+        assert_eq!(store.take(place), segment(4, 1));
         // Three of them had SACK blocks at the same time.
         assert_eq!(store.sacks.len(), 3);
     }

@@ -12,10 +12,10 @@
 //! off: nothing more is sent, and no reset either. Small segments are not held back (the
 //! application sets `TCP_NODELAY`).
 
-use super::connection::{Connection, Sent, UNLIMITED};
+use super::connection::{Connection, Sent, UNLIMITED, ip_bytes};
 use super::conversation::Counters;
 use super::crowd::Crowd;
-use super::segment_store::{SegmentStore, Tag};
+use super::segment_store::SegmentStore;
 use super::{FlowStreams, Generator};
 use crate::capture::frames::Carried;
 use crate::sim::random::Stream;
@@ -23,10 +23,10 @@ use crate::sim::rows::Rows;
 use crate::sim::samples::{TcpSample, TcpSent};
 use crate::sim::time::Time;
 use crate::spec::Source;
+use crate::tcp::Settings;
 use crate::tcp::receiver::scale_of;
-use crate::tcp::segment::{Flags, Segment, TIMESTAMPS_BYTES};
+use crate::tcp::segment::{Flags, TIMESTAMPS_BYTES};
 use crate::tcp::sender::{Sender, Statistics};
-use crate::tcp::{IP_HEADER_BYTES, Settings};
 use crate::traffic::law::Law;
 use dumbbell_capture::frame::SynOptions;
 
@@ -119,25 +119,6 @@ impl Transfer {
         self.first_received.get_or_insert(now);
         self.last_received = Some(now);
     }
-}
-
-/// A packet to be sent.
-#[derive(Debug, Clone, Copy)]
-pub struct Outgoing {
-    /// Bytes with the IP header.
-    pub bytes: u16,
-    /// Low 32 bits of its sequence number, or for the receiver's of what it acknowledges.
-    pub number: u32,
-    /// Which segment it carries.
-    pub place: u32,
-    /// From the receiver to the sender.
-    pub is_reply: bool,
-    /// ECN-capable: ECT(0).
-    pub is_ecn_capable: bool,
-    /// Payload that is sent for the first time.
-    pub new_payload_bytes: u32,
-    /// Whether its sender has an account of what lies in the queue of its host.
-    pub is_on_account: bool,
 }
 
 /// Names the random numbers of a flow's connections: `flow/NAME/connection/NUMBER`.
@@ -345,12 +326,13 @@ impl TcpFlow {
     /// A packet of it arrives. Returns the payload that has come in order by it. Call `poll`
     /// afterwards.
     pub fn on_packet(&mut self, place: u32, is_reply: bool, is_marked: bool, now: Time) -> u64 {
-        let (mut segment, tag) = self.segments.take(place);
+        let tag = self.segments.tag(place);
+        let mut segment = self.segments.take(place);
         if is_marked {
             segment.flags |= Flags::CE;
         }
         if !is_reply && let Some(transfer) = self.transfer(tag.connection) {
-            transfer.received(bytes_of(&segment), tag.is_again, now);
+            transfer.received(ip_bytes(&segment), tag.is_again, now);
         }
         let (payload, is_complete) = match &mut self.connection {
             // Others are of a connection that is gone.
@@ -387,43 +369,23 @@ impl TcpFlow {
     }
 
     /// The next packet to be sent now; call until None.
-    pub fn poll(&mut self, now: Time) -> Option<Outgoing> {
-        let (connection, sent) = match &mut self.connection {
-            Some(connection) => (connection.number, connection.poll(now)?),
-            None => self.crowd.poll(now, &mut self.gone)?,
+    pub fn poll(&mut self, now: Time) -> Option<Sent> {
+        let sent = match &mut self.connection {
+            Some(connection) => connection.poll(now, &mut self.segments)?,
+            None => self.crowd.poll(now, &mut self.segments, &mut self.gone)?,
         };
-        Some(self.outgoing(connection, &sent))
+        if !sent.tag.is_reply
+            && let Some(transfer) = self.transfer(sent.tag.connection)
+        {
+            transfer.created(sent.tag.is_again);
+        }
+        Some(sent)
     }
 
-    fn outgoing(&mut self, connection: u32, sent: &Sent) -> Outgoing {
-        let segment = &sent.segment;
-        if !sent.is_reply
-            && let Some(transfer) = self.transfer(connection)
-        {
-            transfer.created(sent.is_again);
-        }
-        let tag = Tag {
-            connection,
-            is_again: sent.is_again,
-            is_reply: sent.is_reply,
-        };
-        let number = if sent.is_reply {
-            segment.ack
-        } else {
-            segment.seq
-        };
-        Outgoing {
-            bytes: bytes_of(segment) as u16,
-            number: number as u32,
-            place: self.segments.put(segment, tag),
-            is_reply: sent.is_reply,
-            is_ecn_capable: segment.flags.has(Flags::ECT),
-            is_on_account: self.has_small_queues()
-                && !sent.is_reply
-                && !segment.flags.has(Flags::SYN)
-                && segment.end() > segment.seq,
-            new_payload_bytes: sent.new_payload_bytes,
-        }
+    /// Whether its sender has an account of a packet while that is in the queue of its host.
+    #[inline]
+    pub fn is_on_account(&self, sent: &Sent) -> bool {
+        self.has_small_queues() && !sent.tag.is_reply && sent.carries_data
     }
 
     /// Whether its senders leave little in the queue of their host.
@@ -483,7 +445,8 @@ impl TcpFlow {
 
     /// A packet of it was lost.
     pub fn on_drop(&mut self, place: u32) {
-        let (_, tag) = self.segments.take(place);
+        let tag = self.segments.tag(place);
+        self.segments.discard(place);
         if !tag.is_reply
             && let Some(transfer) = self.transfer(tag.connection)
         {
@@ -493,7 +456,7 @@ impl TcpFlow {
 
     /// What a packet of it carries.
     pub fn carried_by(&self, place: u32) -> Carried {
-        let (segment, tag) = self.segments.get(place);
+        let (segment, tag) = (self.segments.get(place), self.segments.tag(place));
         let tcp = &self.settings.tcp;
         Carried {
             segment,
@@ -566,10 +529,4 @@ impl TcpFlow {
             payload_bytes: statistics.sent_payload_bytes,
         }
     }
-}
-
-/// With the IP header.
-#[inline]
-fn bytes_of(segment: &Segment) -> u32 {
-    IP_HEADER_BYTES + segment.header_bytes() + segment.payload_bytes
 }

@@ -215,7 +215,8 @@ impl Run {
     fn settings(&self) -> Settings {
         let algorithm = Algorithm::named(&self.tcp.congestion_control);
         let algorithm = algorithm.expect("a controller of this name");
-        let mut settings = Settings::new(&self.tcp, algorithm, 1500, 1000);
+        let mut settings =
+            Settings::new(std::sync::Arc::new(self.tcp.clone()), algorithm, 1500, 1000);
         let options = if self.tcp.timestamps { 12 } else { 0 };
         settings.mss_bytes = self.mss_bytes - options;
         settings

@@ -5,7 +5,7 @@
 //! no queue in it refuses a packet when it is empty.
 
 use super::World;
-use super::folded::catch_up;
+use super::folded::catch_up_apart;
 use crate::net::link::Passage;
 use crate::net::propagation::Propagation;
 use crate::sim::packet::Packet;
@@ -81,7 +81,7 @@ impl World {
         let [from, link] = links.expect("a link does not feed itself");
         while let Some((at, packet)) = from.out_before(bound) {
             if link.passage() == Passage::Folded {
-                catch_up(
+                catch_up_apart(
                     link,
                     at + Time(u64::from(is_past)),
                     self.warm_up,

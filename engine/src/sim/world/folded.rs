@@ -10,15 +10,13 @@ use crate::traffic::conversation::Conversation;
 impl World {
     /// Offers a packet to a link that it passes in this instant, and to those after it that are
     /// like it.
-    #[inline]
+    #[inline(never)]
     pub(super) fn offer_at_once(&mut self, index: usize, packet: Packet) {
         let mut index = index;
         loop {
             let link = &mut self.links[index];
-            match link.passage() {
-                Passage::AtOnce => {}
-                Passage::Folded => return self.offer_folded(index, packet),
-                Passage::Queued => return self.offer_queued(index, packet),
+            if link.passage() != Passage::AtOnce {
+                return self.forward(index, packet);
             }
             let bytes = packet.wire_bytes(link.overhead_bytes);
             link.statistics.passed(bytes, self.now, self.warm_up);
@@ -74,7 +72,7 @@ impl World {
     #[inline]
     pub(super) fn catch_up(&mut self, index: usize, bound: Time) {
         let link = &mut self.links[index];
-        catch_up(
+        catch_up_apart(
             link,
             bound,
             self.warm_up,
@@ -91,9 +89,34 @@ impl World {
     }
 }
 
+/// As `catch_up`, in one copy for all who do not offer a packet; more often than not there is
+/// nothing to do.
+#[inline(always)]
+pub(super) fn catch_up_apart(
+    link: &mut Link,
+    bound: Time,
+    warm_up: Time,
+    conversations: &mut [Conversation],
+    arriving: &mut Ring<(Packet, u32)>,
+) {
+    #[inline(never)]
+    fn apart(
+        link: &mut Link,
+        bound: Time,
+        warm_up: Time,
+        conversations: &mut [Conversation],
+        arriving: &mut Ring<(Packet, u32)>,
+    ) {
+        catch_up(link, bound, warm_up, conversations, arriving);
+    }
+    if link.has_departure_before(bound) {
+        apart(link, bound, warm_up, conversations, arriving);
+    }
+}
+
 /// Does what the departures of a folded link before `bound` do.
 #[inline(always)]
-pub(super) fn catch_up(
+fn catch_up(
     link: &mut Link,
     bound: Time,
     warm_up: Time,

@@ -61,7 +61,7 @@ impl World {
         let conversation = &mut self.conversations[index];
         let packet = conversation.create(packet);
         let link = conversation.first_link as usize;
-        self.offer(link, packet);
+        self.forward(link, packet);
     }
 
     #[inline]

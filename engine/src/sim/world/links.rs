@@ -13,12 +13,24 @@ use crate::sim::time::Time;
 const SENT_A_STEP: u32 = 65_536;
 
 impl World {
-    #[inline(always)]
-    pub(super) fn offer(&mut self, index: usize, packet: Packet) {
+    /// Offers a packet to a link, whatever that does with it. What a folded link does is long and
+    /// wanted everywhere: there is one copy of it for all but `offer`, as code that does not fit
+    /// the cache of instructions costs more than a call.
+    #[inline(never)]
+    pub(super) fn forward(&mut self, index: usize, packet: Packet) {
         match self.links[index].passage() {
             Passage::AtOnce => self.offer_at_once(index, packet),
             Passage::Folded => self.offer_folded(index, packet),
             Passage::Queued => self.offer_queued(index, packet),
+        }
+    }
+
+    /// As `forward`, for sources of ideal packets, of which a run may do little else.
+    #[inline(always)]
+    pub(super) fn offer(&mut self, index: usize, packet: Packet) {
+        match self.links[index].passage() {
+            Passage::Folded => self.offer_folded(index, packet),
+            Passage::AtOnce | Passage::Queued => self.forward(index, packet),
         }
     }
 

@@ -3,8 +3,8 @@
 use super::{Turn, World, class};
 use crate::sim::packet::{Kind, Packet};
 use crate::sim::time::Time;
+use crate::traffic::connection::Sent;
 use crate::traffic::conversation::Sender;
-use crate::traffic::tcp_flow::Outgoing;
 
 impl World {
     /// A timer of a flow may be due, or its source acts.
@@ -46,9 +46,9 @@ impl World {
     fn send_tcp(&mut self, index: usize) {
         let now = self.now;
         while let Sender::Tcp(flow) = &mut self.conversations[index].sender
-            && let Some(outgoing) = flow.poll(now)
+            && let Some(sent) = flow.poll(now)
         {
-            self.send_segment(index, outgoing);
+            self.send_segment(index, &sent);
         }
         self.rearm_tcp(index);
     }
@@ -106,42 +106,33 @@ impl World {
         }
     }
 
-    fn send_segment(&mut self, index: usize, outgoing: Outgoing) {
+    fn send_segment(&mut self, index: usize, sent: &Sent) {
         let (now, warm_up) = (self.now, self.warm_up);
         let conversation = &mut self.conversations[index];
-        let new = Packet::new(
-            Kind::Tcp,
-            index as u32,
-            outgoing.number,
-            outgoing.bytes,
-            now,
-        );
-        let mut packet = if outgoing.is_reply {
-            new.into_reply()
-        } else {
-            new
-        };
+        let mut packet = Packet::new(Kind::Tcp, index as u32, sent.number, sent.bytes, now);
         packet.traffic_class = conversation.traffic_class;
-        let packet = packet.with_segment(outgoing.place, outgoing.is_ecn_capable);
-        conversation.counters_of(&packet).created(&packet);
-        if outgoing.is_reply {
+        let mut packet = packet.with_segment(sent.place, sent.is_ecn_capable);
+        if sent.tag.is_reply {
+            packet = packet.into_reply();
+            conversation.counters_of(&packet).created(&packet);
             let link = self
                 .routes
                 .next(conversation.row_back, conversation.destination);
-            self.offer(link as usize, packet);
+            self.forward(link as usize, packet);
             return;
         }
+        conversation.counters.created(&packet);
         if now >= warm_up {
             conversation.first_sent.get_or_insert(now);
-            conversation.datagrams.sent_payload_bytes += u64::from(outgoing.new_payload_bytes);
+            conversation.datagrams.sent_payload_bytes += u64::from(sent.new_payload_bytes);
         }
         let link = conversation.first_link as usize;
-        if outgoing.is_on_account
-            && self.links[link].has_small_queues
+        if self.links[link].has_small_queues
             && let Sender::Tcp(flow) = &mut conversation.sender
+            && flow.is_on_account(sent)
         {
-            flow.enter_host_queue(outgoing.place);
+            flow.enter_host_queue(sent.place);
         }
-        self.offer(link, packet);
+        self.forward(link, packet);
     }
 }

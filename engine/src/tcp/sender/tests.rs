@@ -106,7 +106,7 @@ fn settings(change: impl FnOnce(&mut crate::spec::Tcp)) -> Settings {
     let mut tcp = Tcp::linux("reno");
     change(&mut tcp);
     let algorithm = Algorithm::named(&tcp.congestion_control).unwrap();
-    Settings::new(&tcp, algorithm, 1500, 1000)
+    Settings::new(std::sync::Arc::new(tcp), algorithm, 1500, 1000)
 }
 
 fn transfer(settings: &Settings, bytes: u64, is_lost: impl FnMut(u64) -> bool) -> Pipe {

@@ -21,14 +21,19 @@ impl Sender {
     /// The next segment to be sent now; call until None.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        match self.quiet {
-            Quiet::No => self.poll_news(now),
-            Quiet::Idle => None,
-            Quiet::Limited => {
-                self.used_since = now;
-                None
-            }
+        if self.is_quiet(now) {
+            return None;
         }
+        self.poll_news(now)
+    }
+
+    /// Whether `poll_transmit` has nothing to give, since nothing has happened.
+    #[inline]
+    pub fn is_quiet(&mut self, now: Time) -> bool {
+        if self.quiet == Quiet::Limited {
+            self.used_since = now;
+        }
+        self.quiet != Quiet::No
     }
 
     fn poll_news(&mut self, now: Time) -> Option<Segment> {

@@ -1,0 +1,147 @@
+"""Digests of every arm of the quick presets, one run each.
+
+``preset_digests.py``          says which differ from those in tests/golden/preset_digests.json;
+                               exit status 1
+``preset_digests.py --write``  keeps today's; refused where this version had others
+
+What `digests.py` runs is short and made to pass through everything; these are the networks that
+the studies print numbers of, at full length: replication 0 of each, seeds as the studies have them.
+A change of the engine that is to change speed alone is held to both. Takes half a minute of CPU
+time, and a study that was changed asks for ``--write`` too.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypedDict
+
+import digests
+
+from dumbbell.studies import STUDIES, StudyOptions
+from dumbbell.studies.reproduction import Reproduction
+from dumbbell.studies.shape import Amount, Runner
+from dumbbell.studies.statistical_multiplexing import published
+from dumbbell.studies.statistical_multiplexing.fit import fewest_runs
+from dumbbell.studies.statistical_multiplexing.parts import LoadFit
+from dumbbell.sweep import Replications, replicate_groups
+from dumbbell.tables import Run
+
+KEPT = Path(__file__).resolve().parents[1] / "tests/golden/preset_digests.json"
+DIGITS = digests.FINGERPRINT_DIGITS
+"""Of each digest that are kept: the rest tells nothing more."""
+RUNS = {LoadFit.name: fewest_runs(len(published.QUARTILES))}
+"""Replications of a task that makes nothing of one; the digest is that of the first."""
+
+
+class Kept(TypedDict):
+    """What the file holds."""
+
+    version: str
+    digests: dict[str, str]
+    """By study, task and arm."""
+
+
+class Once(Runner):
+    """Makes one replication of whatever it is asked for, and notes digests."""
+
+    def __init__(self, options: StudyOptions, study: str) -> None:
+        """Of one study; nothing is run yet."""
+        super().__init__(options)
+        self.study = study
+        self.noted: dict[str, str] = {}
+
+    def replicate_groups(
+        self,
+        groups: Mapping[Any, Mapping[Any, Any]],
+        reduce: Callable[[Mapping[Any, Run]], Any],
+        amount: Amount[Any],
+        *,
+        task: str,
+        **more: Any,
+    ) -> Replications[Any, Any]:
+        """See `Runner`."""
+        runs = RUNS.get(task, 1)
+        done = replicate_groups(groups, reduce, at_least=runs, task=task, keep=1)
+        if done.n < runs:
+            raise RuntimeError(f"{self.study}, {task}: {done.stopped_because}")
+        for arm, (kept,) in done.kept.items():
+            for key, run in zip(groups[arm], kept, strict=True):
+                name = f"{self.study} / {task} / {arm}" + (f" / {key}" if key != arm else "")
+                self.noted[self._free(name)] = run.meta["digest"][:DIGITS]
+        return done
+
+    def _free(self, name: str) -> str:
+        """A task may run its arms once more at another length."""
+
+        def numbered() -> Iterator[str]:
+            yield name
+            yield from (f"{name} ({times})" for times in range(2, sys.maxsize))
+
+        return next(each for each in numbered() if each not in self.noted)
+
+
+def measured() -> dict[str, str]:
+    """Digests of the arms of every study, by the package that this Python imports.
+
+    The parts run as in ``dumbbell reproduce all --quick``; nothing is judged.
+    """
+    options = StudyOptions(quick=True)
+    found: dict[str, str] = {}
+    for name in STUDIES:
+        study = STUDIES[name]
+        assert isinstance(study, type) and issubclass(study, Reproduction)
+        runner = Once(options, name)
+        for part in study(options).parts:
+            if part.is_wanted(options):
+                part.finish(runner)
+        found |= runner.noted
+    return found
+
+
+def kept() -> Kept:
+    """What was kept last."""
+    return json.loads(KEPT.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+
+
+def differing(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """Runs whose digests differ, and those that only one of them has."""
+    names = dict.fromkeys([*before, *now])
+    return [name for name in names if before.get(name) != now.get(name)]
+
+
+def main(words: list[str]) -> int:
+    """Exit status."""
+    now, version = measured(), digests.today()
+    before = kept() if KEPT.is_file() else Kept(version="", digests={})
+    if words == ["--write"]:
+        moved = digests.changed(before["digests"], now)
+        if moved and before["version"] == version:
+            print(
+                f"version {version} had other digests of {', '.join(moved)}: "
+                "raise the version in Cargo.toml",
+                file=sys.stderr,
+            )
+            return 1
+        KEPT.write_text(
+            json.dumps(Kept(version=version, digests=now), indent=1, ensure_ascii=False) + "\n",
+            encoding="utf-8",
+        )
+        print(f"{len(now)} digests kept as those of version {version}")
+        return 0
+    moved = differing(before["digests"], now)
+    for name in moved:
+        old, new = (each.get(name, "none") for each in (before["digests"], now))
+        print(f"{name}: {new}, version {before['version']} had {old}", file=sys.stderr)
+    print(f"{len(now)} runs, {len(moved)} digests not those of version {before['version']}")
+    return 1 if moved else 0
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case [] | ["--write"]:
+            sys.exit(main(sys.argv[1:]))
+        case _:
+            sys.exit(__doc__)
