@@ -207,6 +207,10 @@ pub struct Sender {
     small_end: u64,
     /// Whether small segments wait (Nagle, RFC 896 with Minshall's change).
     nagle: bool,
+    /// Whether the window is reduced after a pause (`tcp_slow_start_after_idle`).
+    restarts_after_idle: bool,
+    /// Whether tail loss probes are sent (`tcp_early_retrans`).
+    probes: bool,
 
     quiet: Quiet,
     /// Segments sent since `poll_transmit` last gave None.
@@ -276,6 +280,8 @@ impl Sender {
             cwr_due: false,
             small_end: 0,
             nagle: true,
+            restarts_after_idle: true,
+            probes: true,
             quiet: Quiet::No,
             burst_pkts: 0,
             had_data: false,
@@ -295,6 +301,24 @@ impl Sender {
     pub fn without_nagle(mut self) -> Sender {
         self.nagle = false;
         self
+    }
+
+    /// Keeps its window through pauses (`tcp_slow_start_after_idle` = 0).
+    pub fn without_idle_restart(mut self) -> Sender {
+        self.restarts_after_idle = false;
+        self
+    }
+
+    /// Sends no tail loss probes (`tcp_early_retrans` = 0).
+    pub fn without_probes(mut self) -> Sender {
+        self.probes = false;
+        self
+    }
+
+    /// From now on small segments wait, or do not (`TCP_NODELAY`).
+    pub fn set_nagle(&mut self, nagle: bool) {
+        self.quiet = Quiet::No;
+        self.nagle = nagle;
     }
 
     /// Opens the connection.
@@ -562,6 +586,16 @@ impl Sender {
     /// Whether a packet has ever arrived after a later one, as far as SACK blocks show.
     pub fn has_seen_reordering(&self) -> bool {
         self.reordering_seen
+    }
+
+    /// Segments that must arrive after one before it is taken for lost (`reordering`).
+    pub fn reordering_pkts(&self) -> u32 {
+        self.reordering_pkts
+    }
+
+    /// Segments delivered, those SACKed included (`delivered`).
+    pub fn delivered_pkts(&self) -> u64 {
+        self.rate.delivered_pkts
     }
 
     /// Counters.

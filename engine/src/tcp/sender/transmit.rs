@@ -394,7 +394,11 @@ impl Sender {
 
     /// A window that nothing was sent with for a while says nothing about the path any more.
     pub(super) fn restart_after_idle(&mut self, now: Time) {
-        if self.board.packets_out() > 0 || self.cca.owns_recovery() || self.last_sent.is_none() {
+        if !self.restarts_after_idle
+            || self.board.packets_out() > 0
+            || self.cca.owns_recovery()
+            || self.last_sent.is_none()
+        {
             return;
         }
         let tick = self.settings.clock.last_tick(now);
