@@ -30,6 +30,9 @@ pub const OWN_MSS_BYTES: u32 = 1460;
 /// Largest window without scaling.
 const UNSCALED_BYTES: u32 = 65_535;
 
+/// Packets that may be sent and not compared: more is no test.
+pub const MOST_SENT: usize = 100_000;
+
 /// What a socket has set before its connection.
 #[derive(Debug, Clone)]
 pub struct Setup {
@@ -85,12 +88,12 @@ pub struct Endpoint {
     syns: Vec<Time>,
     /// One past the last sequence number sent.
     sent_end: u64,
-    /// The next expected, when there is no receiver.
-    peer_next: u64,
     /// The last timestamp of the other end.
     peer_timestamp_ms: u32,
     last_ack: u64,
     last_window: u64,
+    /// When data came last; before, when it opened.
+    last_data: Time,
     /// The application has closed it, and reads no more.
     is_orphan: bool,
     /// Its FIN went out after the other end's had come.
@@ -121,10 +124,10 @@ impl Endpoint {
             receiver: None,
             syns: Vec::new(),
             sent_end: 0,
-            peer_next: 0,
             peer_timestamp_ms: 0,
             last_ack: 0,
             last_window: 0,
+            last_data: Time::ZERO,
             is_orphan: false,
             is_last_to_close: false,
             is_closing: false,
@@ -179,7 +182,6 @@ impl Endpoint {
             agreed.scale_out = self.setup.knobs.window_scale.unwrap_or(0);
         }
         self.peer_timestamp_ms = timestamps.unwrap_or(0);
-        self.peer_next = syn.end();
     }
 
     fn settings(&self) -> Settings {
@@ -199,7 +201,11 @@ impl Endpoint {
     /// Windows are whole numbers of its own segments.
     fn receiver_settings(&self) -> Settings {
         let mut settings = self.settings();
-        let options = if self.agreed.timestamps { TIMESTAMPS_BYTES } else { 0 };
+        let options = if self.agreed.timestamps {
+            TIMESTAMPS_BYTES
+        } else {
+            0
+        };
         settings.mss_bytes = self.setup.mss_bytes - options;
         settings
     }
@@ -311,6 +317,7 @@ impl Endpoint {
         (self.sender, self.receiver) = (Some(sender), Some(receiver));
         self.sent_end = 1;
         self.last_ack = 1;
+        self.last_data = now;
         self.last_window = segment.window_bytes;
         self.state = State::Open;
     }
@@ -340,6 +347,7 @@ impl Endpoint {
         sender.poll_transmit(now);
         self.sender = Some(sender);
         self.last_ack = 1;
+        self.last_data = now;
         self.last_window = answer.window_bytes;
         self.state = State::Open;
         self.give(&answer, ecn, packet, now);
@@ -398,6 +406,12 @@ impl Endpoint {
         }
         self.last_ack = self.last_ack.max(segment.ack);
         self.last_window = segment.window_bytes;
+        if segment.payload_bytes > 0 {
+            self.last_data = now;
+        }
+        if let Some(stamps) = segment.timestamps {
+            self.peer_timestamp_ms = stamps.value_ms;
+        }
         if let Some(receiver) = &mut self.receiver {
             receiver.on_segment(&segment_of(packet, ecn, self.agreed.scale_in), now);
             if self.setup.knobs.application_reads {
@@ -415,7 +429,11 @@ impl Endpoint {
         if matches!(self.state, State::Reset | State::Refused | State::Gone) {
             return;
         }
-        while let Some(mut segment) = self.sender.as_mut().and_then(|one| one.poll_transmit(now)) {
+        while self.sent.len() < MOST_SENT {
+            let polled = self.sender.as_mut().and_then(|one| one.poll_transmit(now));
+            let Some(mut segment) = polled else {
+                break;
+            };
             let is_syn = segment.flags.has(Flags::SYN);
             if is_syn {
                 segment.window_bytes = u64::from(UNSCALED_BYTES / self.own_payload_bytes())
@@ -428,8 +446,14 @@ impl Endpoint {
             self.sent_end = self.sent_end.max(segment.end());
             self.enter_segment(&segment, now);
         }
-        while let Some(mut segment) = self.receiver.as_mut().and_then(|one| one.poll_transmit(now))
-        {
+        while self.sent.len() < MOST_SENT {
+            let polled = self
+                .receiver
+                .as_mut()
+                .and_then(|one| one.poll_transmit(now));
+            let Some(mut segment) = polled else {
+                break;
+            };
             if segment.flags.has(Flags::SYN) {
                 self.syns.push(now);
                 self.sent_end = 1;
@@ -441,7 +465,11 @@ impl Endpoint {
     }
 
     fn own_payload_bytes(&self) -> u32 {
-        let options = if self.agreed.timestamps { TIMESTAMPS_BYTES } else { 0 };
+        let options = if self.agreed.timestamps {
+            TIMESTAMPS_BYTES
+        } else {
+            0
+        };
         (self.setup.mss_bytes - options).max(1)
     }
 
@@ -481,7 +509,8 @@ impl Endpoint {
     fn stamped(&self, mut packet: TcpPacket, now: Time) -> TcpPacket {
         if self.agreed.timestamps && packet.ack.is_some() && self.state != State::SynSent {
             let (value, echo) = (timestamp_ms(now), self.peer_timestamp_ms);
-            packet.options = Some(vec![TcpOption::Timestamps { value, echo }]);
+            let stamps = TcpOption::Timestamps { value, echo };
+            packet.options = Some(vec![TcpOption::Nop, TcpOption::Nop, stamps]);
         }
         packet
     }
@@ -620,13 +649,22 @@ impl Endpoint {
 
     /// Largest segment as sent, without options, bytes.
     pub fn mss_bytes(&self) -> u32 {
-        let options = if self.agreed.timestamps { TIMESTAMPS_BYTES } else { 0 };
+        let options = if self.agreed.timestamps {
+            TIMESTAMPS_BYTES
+        } else {
+            0
+        };
         self.agreed.mss_bytes - options
     }
 
     /// Largest segment as told to the other end, without options, bytes.
     pub fn told_mss_bytes(&self) -> u32 {
         self.own_payload_bytes()
+    }
+
+    /// When data came last; before, when it opened.
+    pub fn last_data(&self) -> Time {
+        self.last_data
     }
 
     /// Payload that has come in order.

@@ -94,13 +94,36 @@ fn options_of(segment: &Segment, syn_options: &[TcpOption]) -> Vec<TcpOption> {
         echo: stamps.echo_ms,
     });
     if segment.flags.has(Flags::SYN) {
-        options.extend_from_slice(syn_options);
+        return laid_out(syn_options, timestamps);
     }
-    options.extend(timestamps);
+    if let Some(timestamps) = timestamps {
+        options.extend([TcpOption::Nop, TcpOption::Nop, timestamps]);
+    }
     let blocks = segment.sack.as_slice();
-    if !blocks.is_empty() && !segment.flags.has(Flags::SYN) {
+    if !blocks.is_empty() {
         let blocks = blocks.iter().map(|block| (block.start, block.end));
+        options.extend([TcpOption::Nop, TcpOption::Nop]);
         options.push(TcpOption::Sack(blocks.collect()));
+    }
+    options
+}
+
+/// The options of a SYN, in Linux's order and with its padding (`tcp_options_write`).
+fn laid_out(agreed: &[TcpOption], timestamps: Option<TcpOption>) -> Vec<TcpOption> {
+    let of = |wanted: fn(&TcpOption) -> bool| agreed.iter().find(|option| wanted(option)).cloned();
+    let sack = of(|option| *option == TcpOption::SackPermitted);
+    let mut options: Vec<TcpOption> = of(|option| matches!(option, TcpOption::Mss(_)))
+        .into_iter()
+        .collect();
+    if sack.is_none() || timestamps.is_none() {
+        let is_padded = sack.is_some() || timestamps.is_some();
+        let padding = if is_padded { 2 } else { 0 };
+        options.extend(std::iter::repeat_n(TcpOption::Nop, padding));
+    }
+    options.extend(sack);
+    options.extend(timestamps);
+    if let Some(scale) = of(|option| matches!(option, TcpOption::WindowScale(_))) {
+        options.extend([TcpOption::Nop, scale]);
     }
     options
 }

@@ -98,7 +98,10 @@ fn term(cursor: &mut Cursor, depth: usize) -> Result<Expression, SyntaxError> {
         Some(Word::Name(name)) => {
             cursor.next();
             if cursor.takes('(') {
-                return Ok(Expression::Applied(name.clone(), list(cursor, ')', depth + 1)?));
+                return Ok(Expression::Applied(
+                    name.clone(),
+                    list(cursor, ')', depth + 1)?,
+                ));
             }
             return Ok(Expression::Name(name.clone()));
         }

@@ -1,7 +1,7 @@
 //! `%{ assert tcpi_snd_cwnd == 10, tcpi_snd_cwnd }%`: comparisons, read and never executed.
 //!
-//! Of Python this reads `assert CONDITION[, MESSAGE]` and `print(...)`, which says nothing about
-//! TCP. A condition has names, numbers, `+ - * / // % & |`, comparisons (chained ones too),
+//! Of Python this reads `assert CONDITION[, MESSAGE]`, `name = VALUE`, `name += VALUE`, `name -=
+//! VALUE`, and `print(...)`, which says nothing about TCP. A condition has names, numbers, `+ - * / // % & |`, comparisons (chained ones too),
 //! `and`, `or`, `not` and parentheses. Anything else makes the whole snippet `Action::Python`.
 
 use super::script::Action;
@@ -10,11 +10,28 @@ use super::{Mistake, Place, SyntaxError};
 /// How deep a condition may be nested.
 const DEEPEST: usize = 16;
 
+/// One line of a snippet.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Statement {
+    /// `assert`
+    Assert(Condition),
+    /// `name = value`; the name is the script's own from then on.
+    Assign(String, Formula),
+}
+
+impl Statement {
+    /// What is computed.
+    pub fn formula(&self) -> &Formula {
+        match self {
+            Statement::Assert(condition) => &condition.formula,
+            Statement::Assign(_, formula) => formula,
+        }
+    }
+}
+
 /// One assertion.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition {
-    /// Where the snippet that it stands in begins.
-    pub place: Place,
     /// As written.
     pub source: String,
     /// What must be other than zero.
@@ -167,35 +184,75 @@ impl Comparison {
 
 /// What a snippet says. `place` is where it begins.
 pub(super) fn read(code: &str, place: Place) -> Result<Action, SyntaxError> {
-    let mut conditions = Vec::new();
+    let mut found = Vec::new();
     for statement in statements(code) {
         let statement = statement.trim();
         if statement.is_empty() || statement.starts_with("print") {
             continue;
         }
-        let Some(rest) = statement.strip_prefix("assert") else {
-            return Ok(Action::Python);
-        };
-        let source = before_message(rest).trim();
-        let Some(words) = words(source) else {
-            return Ok(Action::Python);
-        };
-        let mut reader = Reader {
-            words: &words,
-            at: 0,
-            place,
-        };
-        let formula = reader.any(0)?;
-        if reader.at < words.len() {
-            return Err(reader.unexpected("the end of an assertion, or an operator"));
+        if let Some(rest) = statement.strip_prefix("assert") {
+            let source = before_message(rest).trim();
+            let Some(formula) = formula(source, place)? else {
+                return Ok(Action::Python);
+            };
+            let source = source.split_whitespace().collect::<Vec<_>>().join(" ");
+            found.push(Statement::Assert(Condition { source, formula }));
+            continue;
         }
-        conditions.push(Condition {
-            place,
-            source: source.split_whitespace().collect::<Vec<_>>().join(" "),
-            formula,
-        });
+        match assignment(statement, place)? {
+            Some(assignment) => found.push(assignment),
+            None => return Ok(Action::Python),
+        }
     }
-    Ok(Action::Assert(conditions))
+    Ok(Action::Assert(found))
+}
+
+/// None: there is something in it that no condition has.
+fn formula(source: &str, place: Place) -> Result<Option<Formula>, SyntaxError> {
+    let Some(words) = words(source) else {
+        return Ok(None);
+    };
+    let mut reader = Reader {
+        words: &words,
+        at: 0,
+        place,
+    };
+    let formula = reader.any(0)?;
+    if reader.at < words.len() {
+        return Err(reader.unexpected("the end of an assertion, or an operator"));
+    }
+    Ok(Some(formula))
+}
+
+/// `cwnd = 10`, `cwnd += 1`
+fn assignment(statement: &str, place: Place) -> Result<Option<Statement>, SyntaxError> {
+    let Some((left, right)) = statement.split_once('=') else {
+        return Ok(None);
+    };
+    let (name, arithmetic) = if let Some(name) = left.strip_suffix('+') {
+        (name, Some(Arithmetic::Plus))
+    } else if let Some(name) = left.strip_suffix('-') {
+        (name, Some(Arithmetic::Minus))
+    } else {
+        (left, None)
+    };
+    let name = name.trim();
+    let is_name = !name.is_empty()
+        && !name.starts_with(|letter: char| letter.is_ascii_digit())
+        && name
+            .chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+    if !is_name || name.starts_with("tcpi_") || right.starts_with('=') {
+        return Ok(None);
+    }
+    let Some(mut formula) = formula(right.trim(), place)? else {
+        return Ok(None);
+    };
+    if let Some(arithmetic) = arithmetic {
+        let before = Formula::Name(name.to_owned());
+        formula = Formula::Binary(arithmetic, Box::new(before), Box::new(formula));
+    }
+    Ok(Some(Statement::Assign(name.to_owned(), formula)))
 }
 
 /// Statements end with lines and semicolons, except in parentheses and texts; a backslash before
@@ -351,7 +408,10 @@ impl Reader<'_> {
     fn compared(&mut self, depth: usize) -> Result<Formula, SyntaxError> {
         if depth == DEEPEST {
             let (what, most) = ("parentheses in each other", DEEPEST);
-            return Err(SyntaxError::new(self.place, Mistake::TooMuch { what, most }));
+            return Err(SyntaxError::new(
+                self.place,
+                Mistake::TooMuch { what, most },
+            ));
         }
         if self.takes_name("not") {
             return Ok(Formula::Not(Box::new(self.compared(depth + 1)?)));
@@ -392,7 +452,10 @@ impl Reader<'_> {
             terms += 1;
             if terms > 4 * DEEPEST {
                 let (what, most) = ("terms in an assertion", 4 * DEEPEST);
-                return Err(SyntaxError::new(self.place, Mistake::TooMuch { what, most }));
+                return Err(SyntaxError::new(
+                    self.place,
+                    Mistake::TooMuch { what, most },
+                ));
             }
             let right = part(self, depth)?;
             left = Formula::Binary(*arithmetic, Box::new(left), Box::new(right));
@@ -422,7 +485,10 @@ impl Reader<'_> {
     fn atom(&mut self, depth: usize) -> Result<Formula, SyntaxError> {
         if depth == DEEPEST {
             let (what, most) = ("parentheses in each other", DEEPEST);
-            return Err(SyntaxError::new(self.place, Mistake::TooMuch { what, most }));
+            return Err(SyntaxError::new(
+                self.place,
+                Mistake::TooMuch { what, most },
+            ));
         }
         if self.takes("-") {
             return Ok(Formula::Minus(Box::new(self.atom(depth + 1)?)));
@@ -453,13 +519,13 @@ mod tests {
     use super::*;
 
     fn holds(code: &str) -> Vec<bool> {
-        let Ok(Action::Assert(conditions)) = read(code, Place { line: 1, column: 1 }) else {
+        let Ok(Action::Assert(statements)) = read(code, Place { line: 1, column: 1 }) else {
             panic!("{code}");
         };
         let field = |name: &str| (name == "x").then_some(10.0);
-        conditions
+        statements
             .iter()
-            .map(|condition| condition.formula.value(&field).unwrap() != 0.0)
+            .map(|statement| statement.formula().value(&field).unwrap() != 0.0)
             .collect()
     }
 
@@ -468,9 +534,13 @@ mod tests {
         assert_eq!(holds("assert x == 10, x"), [true]);
         assert_eq!(holds("assert 9 <= x < 10 or not x, 'a;b' % x"), [false]);
         assert_eq!(holds("assert x % 3 == 1 and (x - 1) / 2 == 4.5"), [true]);
-        assert_eq!(holds("assert x & 6 == 2 # no\nassert x // 3 > 3"), [true, false]);
+        assert_eq!(
+            holds("assert x & 6 == 2 # no\nassert x // 3 > 3"),
+            [true, false]
+        );
         assert_eq!(holds("assert x == 10; \\\n assert x > 10"), [true, false]);
         assert_eq!(holds("print(x)"), [false; 0]);
+        assert_eq!(holds("x -= 10; y = x; assert x"), [false, true, true]);
     }
 
     #[test]

@@ -8,8 +8,12 @@ use super::{Mistake, SyntaxError};
 
 /// Events of a script at most.
 const MOST_EVENTS: usize = 100_000;
-/// The latest time of a script: a day.
-const LATEST_S: f64 = 86_400.0;
+/// The longest time of an event: a day.
+const LONGEST_S: f64 = 86_400.0;
+/// The longest script: 100 days, which the engine's clock can count.
+const LONGEST_SCRIPT_US: u64 = 100 * 86_400 * 1_000_000;
+/// How long a packet that may come at any time takes at most: the longest timeout and a little.
+const ANY_TIME_US: u64 = 130 * 1_000_000;
 
 /// Reads a script.
 pub fn parse(text: &str) -> Result<Script, SyntaxError> {
@@ -25,12 +29,25 @@ pub fn parse(text: &str) -> Result<Script, SyntaxError> {
         cursor.next();
     }
     let mut events = Vec::new();
+    let mut latest_us = 0_u64;
     while cursor.peek().is_some() {
         if events.len() == MOST_EVENTS {
             let (what, most) = ("events", MOST_EVENTS);
             return Err(cursor.error(Mistake::TooMuch { what, most }));
         }
-        events.push(event(&mut cursor)?);
+        let event = event(&mut cursor)?;
+        latest_us = match event.when {
+            When::At(us) | When::AtBetween(_, us) => us.max(latest_us),
+            When::After(us) | When::AfterBetween(_, us) => us + latest_us,
+            When::Any => ANY_TIME_US + latest_us,
+        };
+        if latest_us > LONGEST_SCRIPT_US {
+            let value = format!("{} s", latest_us / 1_000_000);
+            let allowed = "a script lasts 100 days at most";
+            let mistake = Mistake::OutOfRange { value, allowed };
+            return Err(SyntaxError::new(event.place, mistake));
+        }
+        events.push(event);
     }
     Ok(Script { settings, events })
 }
@@ -99,7 +116,7 @@ fn time(cursor: &mut Cursor) -> Result<u64, SyntaxError> {
         Some(Word::Decimal(value)) => *value,
         _ => return Err(cursor.unexpected("a time, seconds")),
     };
-    if !(0.0..=LATEST_S).contains(&seconds) {
+    if !(0.0..=LONGEST_S).contains(&seconds) {
         let (value, allowed) = (seconds.to_string(), "0 to 86400 s");
         return Err(cursor.error(Mistake::OutOfRange { value, allowed }));
     }

@@ -119,12 +119,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// Bytes to one past this mark.
-    fn end_of(
-        &self,
-        from: usize,
-        mark: &str,
-        what: &'static str,
-    ) -> Result<usize, SyntaxError> {
+    fn end_of(&self, from: usize, mark: &str, what: &'static str) -> Result<usize, SyntaxError> {
         let found = self.rest()[from..].find(mark);
         found
             .map(|index| from + index + mark.len())
@@ -226,7 +221,9 @@ impl<'a> Lexer<'a> {
         let end = self.span(0, |letter| letter.is_ascii_digit() || letter == '.');
         let text = &self.rest()[..end];
         let is_address = text.split('.').count() == 4
-            && text.split('.').all(|part| !part.is_empty() && part.len() <= 3);
+            && text
+                .split('.')
+                .all(|part| !part.is_empty() && part.len() <= 3);
         if is_address { end } else { 0 }
     }
 }

@@ -8,9 +8,7 @@ use super::{Mistake, SyntaxError};
 const U32: u64 = u32::MAX as u64;
 const U16: u64 = u16::MAX as u64;
 /// What else than a segment a packet line may begin with.
-const OTHER_PACKETS: [&str; 8] = [
-    "icmp", "udp", "ipv4", "ipv6", "gre", "GREv0", "mpls", "psp",
-];
+const OTHER_PACKETS: [&str; 8] = ["icmp", "udp", "ipv4", "ipv6", "gre", "GREv0", "mpls", "psp"];
 
 pub(super) fn packet(cursor: &mut Cursor, direction: Direction) -> Result<Packet, SyntaxError> {
     let mut packet = Packet {
@@ -171,14 +169,10 @@ fn flags(cursor: &mut Cursor) -> Result<TcpFlags, SyntaxError> {
 
 /// AE, CWR and ECE as a number (draft-ietf-tcpm-accurate-ecn, section 3.1).
 fn ace_flags(ace: u32) -> TcpFlags {
-    [
-        (4, TcpFlags::AE),
-        (2, TcpFlags::CWR),
-        (1, TcpFlags::ECE),
-    ]
-    .iter()
-    .filter(|(bit, _)| ace & bit != 0)
-    .fold(TcpFlags::default(), |flags, (_, flag)| flags.with(*flag))
+    [(4, TcpFlags::AE), (2, TcpFlags::CWR), (1, TcpFlags::ECE)]
+        .iter()
+        .filter(|(bit, _)| ace & bit != 0)
+        .fold(TcpFlags::default(), |flags, (_, flag)| flags.with(*flag))
 }
 
 fn options(

@@ -1,7 +1,7 @@
 //! What a script says.
 
 use super::Place;
-use super::conditions::Condition;
+use super::conditions::Statement;
 
 /// A script.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,7 +57,7 @@ pub enum Action {
     /// A line for a shell; never run.
     Shell(String),
     /// Assertions.
-    Assert(Vec<Condition>),
+    Assert(Vec<Statement>),
     /// Python that is more than assertions: not read further.
     Python,
     /// A packet.

@@ -32,7 +32,7 @@ pub const CONSTANTS: [(&str, f64); 27] = [
 ];
 
 /// Fields of `tcp_info` that a connection of the engine has.
-pub const FIELDS: [&str; 21] = [
+pub const FIELDS: [&str; 22] = [
     "tcpi_state",
     "tcpi_ca_state",
     "tcpi_options",
@@ -41,6 +41,7 @@ pub const FIELDS: [&str; 21] = [
     "tcpi_rto",
     "tcpi_snd_mss",
     "tcpi_advmss",
+    "tcpi_last_data_recv",
     "tcpi_unacked",
     "tcpi_sacked",
     "tcpi_lost",

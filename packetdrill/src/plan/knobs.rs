@@ -1,6 +1,6 @@
 //! What can be set.
 
-use dumbbell_engine::spec::tcp::{Pacing, PacingWord, Profile, Tcp};
+use dumbbell_engine::spec::tcp::{Profile, Tcp};
 
 /// Initial send buffer of `common/defaults.sh`, bytes of memory.
 const DEFAULTS_SEND_MEMORY_BYTES: u64 = 256 << 10;
@@ -68,8 +68,6 @@ pub enum Knob {
     SendMemory(u64),
     /// `initcwnd` of the route, packets.
     InitialWindow(u32),
-    /// Whether the host paces every flow (its queue discipline is fq).
-    Pacing(bool),
     /// The profile `rfc`.
     ProfileRfc,
     /// Data stay in the queue of the host from here on.
@@ -121,8 +119,6 @@ impl Knobs {
             }
             Knob::SendMemory(bytes) => self.send_memory_bytes = *bytes,
             Knob::InitialWindow(pkts) => self.tcp.initial_window_pkts = *pkts,
-            Knob::Pacing(true) => self.tcp.pacing = Pacing::Switch(true),
-            Knob::Pacing(false) => self.tcp.pacing = Pacing::Word(PacingWord::Auto),
             Knob::ProfileRfc => {
                 let name = self.tcp.congestion_control.clone();
                 self.tcp = Tcp {
@@ -144,7 +140,6 @@ impl Knobs {
         self.tcp.rack = true;
         self.tcp.timestamps = true;
         self.tcp.congestion_control = "cubic".into();
-        self.tcp.pacing = Pacing::Word(PacingWord::Auto);
         self.ecn = Ecn::Off;
         self.restarts_after_idle = false;
         self.probes = true;

@@ -7,7 +7,7 @@ pub mod operations;
 mod shell;
 
 use crate::language::Place;
-use crate::language::conditions::Condition;
+use crate::language::conditions::Statement;
 use crate::language::script::{
     Action, Body, Direction, EcnMark, Event, Packet, Script, Setting, TcpFlags, TcpOption,
     TcpPacket, When,
@@ -16,9 +16,13 @@ use crate::run::Options;
 use crate::verdict::Missing;
 use knobs::{Knob, Knobs};
 use operations::Call;
+use std::collections::BTreeSet;
 
 /// How far a time may be off, unless the script says (packetdrill's default), microseconds.
 const TOLERANCE_US: u64 = 4_000;
+
+/// A minute.
+const LARGEST_TOLERANCE_US: u64 = 60_000_000;
 
 /// A script that can be run.
 #[derive(Debug, Clone)]
@@ -59,8 +63,8 @@ pub enum Act {
     Inject(TcpPacket, EcnMark),
     /// A segment is to be sent. Without a mark, any will do.
     Expect(TcpPacket, Option<EcnMark>),
-    /// All must hold.
-    Assert(Vec<Condition>),
+    /// All must hold, one after the other.
+    Assert(Vec<Statement>),
     /// The program calls the kernel.
     Call(Call),
 }
@@ -82,8 +86,9 @@ pub fn plan(script: &Script, options: &Options) -> Result<Plan, Missing> {
             missing.push(Missing::new(setting.place, name));
         }
     }
+    let mut own_names = BTreeSet::new();
     for event in &script.events {
-        match act(event) {
+        match act(event, &mut own_names) {
             Ok(act) => plan.steps.push(Step {
                 place: event.place,
                 when: event.when,
@@ -104,7 +109,7 @@ impl Plan {
     fn apply(&mut self, setting: &Setting) -> bool {
         let number = setting.value.as_ref().and_then(|value| value.parse().ok());
         match (setting.name.as_str(), number) {
-            ("tolerance_usecs", Some(us)) => self.tolerance_us = us,
+            ("tolerance_usecs", Some(us)) if us <= LARGEST_TOLERANCE_US => self.tolerance_us = us,
             ("tcp_ts_tick_usecs", tick @ Some(_)) => self.timestamp_tick_us = tick,
             ("strict_segments", _) => self.is_strict = true,
             ("mss", Some(_)) => {
@@ -124,18 +129,22 @@ impl Plan {
 }
 
 /// The error names what is missing.
-fn act(event: &Event) -> Result<Act, String> {
+fn act(event: &Event, own_names: &mut BTreeSet<String>) -> Result<Act, String> {
     match &event.action {
         Action::Shell(line) => shell::knobs(line).map(Act::Turn),
         Action::Python => Err("Python other than assertions".into()),
-        Action::Assert(conditions) => {
-            let mut names = conditions
-                .iter()
-                .flat_map(|condition| condition.formula.names());
-            match names.find(|name| !fields::is_known(name)) {
-                Some(name) => Err((*name).to_owned()),
-                None => Ok(Act::Assert(conditions.clone())),
+        Action::Assert(statements) => {
+            for statement in statements {
+                let names = statement.formula().names();
+                let is_known = |name: &str| fields::is_known(name) || own_names.contains(name);
+                if let Some(name) = names.into_iter().find(|name| !is_known(name)) {
+                    return Err(name.to_owned());
+                }
+                if let Statement::Assign(name, _) = statement {
+                    own_names.insert(name.clone());
+                }
             }
+            Ok(Act::Assert(statements.clone()))
         }
         Action::Packet(packet) => {
             let segment = segment(packet)?;

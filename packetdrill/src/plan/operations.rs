@@ -3,6 +3,9 @@
 use crate::language::script::{self, Expression};
 use dumbbell_engine::cca::Algorithm;
 
+/// What one call reads or writes at most.
+const MOST_BYTES: u64 = u32::MAX as u64;
+
 /// A call, and what it must return.
 #[derive(Debug, Clone)]
 pub struct Call {
@@ -108,7 +111,9 @@ fn number(call: &script::Call, index: usize) -> Result<i64, String> {
 }
 
 fn bytes(call: &script::Call, index: usize) -> Result<u64, String> {
-    u64::try_from(number(call, index)?).map_err(|_| format!("arguments of {}", call.name))
+    let bytes = u64::try_from(number(call, index)?).ok();
+    let bytes = bytes.filter(|bytes| *bytes <= MOST_BYTES);
+    bytes.ok_or_else(|| format!("arguments of {}", call.name))
 }
 
 fn name(call: &script::Call, index: usize) -> &str {
@@ -126,6 +131,11 @@ fn operation(call: &script::Call) -> Result<Operation, String> {
         "listen" => Operation::Listen(fd()?),
         "accept" => Operation::Accept(fd()?),
         "connect" => Operation::Connect(fd()?),
+        "read" | "recv" | "recvfrom" | "write" | "send" | "sendto"
+            if call.arguments.get(1) != Some(&Expression::Whatever) =>
+        {
+            return Err("the address of a buffer".into());
+        }
         "read" => Operation::Read(fd()?, bytes(call, 2)?),
         "recv" | "recvfrom" => {
             flags(call, 3, &[])?;
@@ -231,6 +241,9 @@ fn message_bytes(call: &script::Call) -> Result<u64, String> {
                     };
                     let bytes = u64::try_from(*bytes).map_err(|_| unknown())?;
                     sum = sum.saturating_add(bytes);
+                    if sum > MOST_BYTES {
+                        return Err(unknown());
+                    }
                 }
             }
             _ => {}
@@ -266,11 +279,13 @@ fn socket_option(call: &script::Call) -> Result<SocketOption, String> {
         None => option.to_owned(),
     };
     let positive = || {
-        let value = value.and_then(|value| u64::try_from(value).ok());
-        value.ok_or_else(unsupported)
+        let value = value.and_then(|value| u32::try_from(value).ok());
+        value.map(u64::from).ok_or_else(unsupported)
     };
     Ok(match option {
-        "SO_REUSEADDR" | "SO_REUSEPORT" | "SO_ZEROCOPY" | "IP_TOS" => SocketOption::Neutral,
+        "SO_REUSEADDR" | "SO_REUSEPORT" | "SO_ZEROCOPY" | "IP_TOS" | "IP_MTU_DISCOVER" => {
+            SocketOption::Neutral
+        }
         "SO_SNDBUF" => SocketOption::SendBuffer(positive()?),
         "SO_ERROR" => SocketOption::Error(value.ok_or_else(unsupported)?),
         "TCP_NODELAY" => SocketOption::NoDelay(positive()? != 0),

@@ -34,6 +34,9 @@ const WITHOUT_EFFECT: [&str; 16] = [
     "enabled",
 ];
 
+/// What makes CUBIC leave slow start.
+const HYSTART_DETECT: &str = "/sys/module/tcp_cubic/parameters/hystart_detect";
+
 /// What the lines set. The error names what is not known.
 pub(super) fn knobs(text: &str) -> Result<Vec<Knob>, String> {
     let joined = text.replace("\\\n", " ");
@@ -65,7 +68,10 @@ fn command_words(command: &str) -> Vec<String> {
     let mut words = words.into_iter().filter(|word| !word.is_empty());
     while let Some(word) = words.next() {
         match word.as_str() {
-            ">" | "&>" | "2>" | ">>" => drop(words.next()),
+            ">" | "&>" | "2>" | ">>" => match words.next() {
+                Some(file) if file == HYSTART_DETECT => kept.push(file),
+                _ => {}
+            },
             _ if word.starts_with("2>") || word.starts_with(">/") || word.starts_with("&>/") => {}
             _ => kept.push(word),
         }
@@ -101,16 +107,23 @@ fn command_knobs(words: &[String]) -> Result<Vec<Knob>, String> {
             Some(found) => Ok(found),
             None => unknown(),
         },
-        ("tc", ["qdisc", "add" | "change" | "replace", "dev", _, "root", "fq"]) => {
-            Ok(vec![Knob::Pacing(true)])
-        }
-        ("tc", ["qdisc", "add" | "change" | "replace", "dev", _, "root", "pfifo"]) => {
-            Ok(vec![Knob::Pacing(false)])
-        }
+        (
+            "tc",
+            [
+                "qdisc",
+                "add" | "change" | "replace",
+                "dev",
+                _,
+                "root",
+                "pfifo",
+            ],
+        ) => Ok(Vec::new()),
         ("dumbbell", own) => match own_knob(own) {
             Some(knob) => Ok(vec![knob]),
             None => unknown(),
         },
+        // The train and the delay, as is the default.
+        ("echo", ["3", HYSTART_DETECT]) => Ok(Vec::new()),
         (name, []) if name.starts_with("sysctl_restore_") => Ok(Vec::new()),
         _ => unknown(),
     }
@@ -200,13 +213,19 @@ mod tests {
             Knob::SendMemory(50_000),
         ];
         assert_eq!(knobs(text).unwrap(), expected);
-        assert_eq!(knobs("ip tcp_metrics flush all > /dev/null 2>&1"), Ok(vec![]));
+        assert_eq!(
+            knobs("ip tcp_metrics flush all > /dev/null 2>&1"),
+            Ok(vec![])
+        );
     }
 
     #[test]
     fn what_is_not_is_named() {
         assert_eq!(knobs("rm -rf /"), Err("shell line `rm -rf /`".into()));
-        assert_eq!(knobs("sysctl -q net.ipv4.tcp_frto=0"), Err("tcp_frto=0".into()));
+        assert_eq!(
+            knobs("sysctl -q net.ipv4.tcp_frto=0"),
+            Err("tcp_frto=0".into())
+        );
         let limited = "tc qdisc add dev tun0 root pfifo limit 0";
         assert_eq!(knobs(limited), Err(format!("shell line `{limited}`")));
     }

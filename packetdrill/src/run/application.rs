@@ -8,6 +8,9 @@ use crate::plan::operations::{Call, Operation, SocketOption};
 use crate::verdict::Difference;
 use dumbbell_engine::sim::time::Time;
 
+/// Memory of a packet beside its payload, bytes, as the engine's senders reckon.
+const STRUCTURE_BYTES: u64 = 768;
+
 /// What a socket is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
@@ -55,6 +58,8 @@ pub(super) struct Application {
 enum Outcome {
     Returns(i64),
     Fails(&'static str),
+    /// A value to be looked at: the one there is, and the one that is wanted.
+    Finds(u64, u64),
     /// Later, perhaps.
     Waits,
 }
@@ -143,6 +148,15 @@ impl Run<'_> {
                 self.application.waiting = Some(waiting);
                 return Ok(());
             }
+            Outcome::Finds(found, wanted) if found != wanted => {
+                self.place = Some(waiting.place);
+                return Err(Difference::Call {
+                    name: call.name,
+                    expected: format!("[{wanted}]"),
+                    found: format!("[{found}]"),
+                });
+            }
+            Outcome::Finds(..) => (0, None),
             Outcome::Returns(value) => (value, None),
             Outcome::Fails(error) => (-1, Some(error)),
         };
@@ -206,19 +220,12 @@ impl Run<'_> {
             }
             Operation::Set(fd, option) => self.set(*fd, option),
             Operation::Get(fd, option) => self.get(*fd, option),
-            Operation::Readable(_, wanted) => self.tells(self.unread_bytes(), *wanted),
+            Operation::Readable(_, wanted) => Outcome::Finds(self.unread_bytes(), *wanted),
             Operation::Unacknowledged(_, wanted) => {
                 let sender = self.connection.as_ref().and_then(Endpoint::sender);
                 let bytes = sender.map_or(0, |sender| sender.unacknowledged_bytes());
-                self.tells(bytes, *wanted)
+                Outcome::Finds(bytes, *wanted)
             }
-        }
-    }
-
-    fn tells(&self, found: u64, wanted: u64) -> Outcome {
-        match found == wanted {
-            true => Outcome::Returns(0),
-            false => Outcome::Returns(found as i64),
         }
     }
 
@@ -434,12 +441,15 @@ impl Run<'_> {
             SocketOption::NoDelay(on) => (u64::from(socket.nodelay), u64::from(*on)),
             SocketOption::LargestSegment(bytes) => {
                 let found = mss_bytes.filter(|_| socket.role == Role::Connected);
-                (u64::from(found.unwrap_or(socket.mss_bytes)), u64::from(*bytes))
+                (
+                    u64::from(found.unwrap_or(socket.mss_bytes)),
+                    u64::from(*bytes),
+                )
             }
             SocketOption::Error(wanted) => (u64::from(refused), u64::from(*wanted != 0)),
             SocketOption::Neutral | SocketOption::CongestionControl(_) => (0, 0),
         };
-        self.tells(found.0, found.1)
+        Outcome::Finds(found.0, found.1)
     }
 }
 
@@ -454,13 +464,16 @@ fn room_bytes(connection: &Endpoint, socket: &Socket, initial_bytes: u64) -> u64
             let initial = initial_bytes.saturating_sub(sender.unacknowledged_bytes());
             sender.room_bytes().max(initial)
         }
-        Some(asked) => (2 * asked).saturating_sub(memory_bytes(connection)),
+        Some(asked) => {
+            let free = (2 * asked).saturating_sub(memory_bytes(connection));
+            let mss_bytes = u64::from(connection.mss_bytes());
+            free.div_ceil(mss_bytes + STRUCTURE_BYTES) * mss_bytes
+        }
     }
 }
 
 /// Memory of what was written and not acknowledged.
 fn memory_bytes(connection: &Endpoint) -> u64 {
-    const STRUCTURE_BYTES: u64 = 768;
     let Some(sender) = connection.sender() else {
         return 0;
     };

@@ -103,9 +103,7 @@ impl Run<'_> {
         let number = |options: &[TcpOption]| options.iter().filter(counts).count();
         number(expected) == number(found)
             && expected.iter().filter(counts).all(|option| match option {
-                TcpOption::Timestamps { value, echo } => {
-                    self.has_timestamps(found, *value, *echo)
-                }
+                TcpOption::Timestamps { value, echo } => self.has_timestamps(found, *value, *echo),
                 other => found.contains(other),
             })
     }
@@ -124,9 +122,10 @@ impl Run<'_> {
             .timestamp_shift
             .get_or_insert(found_value.wrapping_sub(value));
         let off = found_value.wrapping_sub(shift).abs_diff(value);
-        let is_timely = self.plan.timestamp_tick_us.is_none_or(|tick_us| {
-            u64::from(off).saturating_mul(tick_us) <= self.plan.tolerance_us
-        });
+        let is_timely = self
+            .plan
+            .timestamp_tick_us
+            .is_none_or(|tick_us| u64::from(off).saturating_mul(tick_us) <= self.plan.tolerance_us);
         is_timely && found_echo == echo
     }
 }

@@ -4,18 +4,18 @@ mod application;
 mod compare;
 mod tcp_info;
 
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, MOST_SENT};
 use crate::language::Place;
-use crate::language::conditions::Condition;
+use crate::language::conditions::Statement;
 use crate::language::script::{EcnMark, TcpOption, TcpPacket, When};
 use crate::plan::knobs::{Knob, Knobs};
-use crate::plan::{Act, Plan, Step};
+use crate::plan::{self, Act, Plan, Step};
 use crate::segments::{Sent, shown};
 use crate::verdict::{Difference, Failure, Verdict};
 use application::Application;
 use dumbbell_engine::sim::time::Time;
 use dumbbell_engine::spec::tcp::Profile;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Timers that may be due in one run at most; a script of a day with a timer each millisecond has
 /// more than it needs.
@@ -49,7 +49,10 @@ pub fn run(plan: &Plan) -> Verdict {
         }
         run.place = None;
     }
-    let end = plan.steps.last().map_or(Place::default(), |step| step.place);
+    let end = plan
+        .steps
+        .last()
+        .map_or(Place::default(), |step| step.place);
     match run.finish() {
         Ok(()) => Verdict::Passed,
         Err(difference) => failed(run.place.unwrap_or(end), difference),
@@ -79,6 +82,8 @@ pub(crate) struct Run<'a> {
     /// What timestamps of the script are behind those of the engine.
     timestamp_shift: Option<u32>,
     keeps_host_queue: bool,
+    /// Names that the script has given values to.
+    own_values: BTreeMap<String, f64>,
     timers: u64,
     /// Where what differs is, if not in the present step.
     place: Option<Place>,
@@ -95,6 +100,7 @@ impl<'a> Run<'a> {
             last_event: Time::ZERO,
             timestamp_shift: None,
             keeps_host_queue: false,
+            own_values: BTreeMap::new(),
             timers: 0,
             place: None,
         }
@@ -131,7 +137,7 @@ impl<'a> Run<'a> {
             Act::Expect(..) => {}
             Act::Turn(knobs) => knobs.iter().try_for_each(|knob| self.turn(knob))?,
             Act::Inject(packet, mark) => self.inject(packet, *mark),
-            Act::Assert(conditions) => self.assert(conditions)?,
+            Act::Assert(statements) => self.assert(statements)?,
             Act::Call(call) => self.call(call, returns, step.place)?,
         }
         self.application_goes_on()
@@ -180,7 +186,9 @@ impl<'a> Run<'a> {
     }
 
     fn sent(&mut self) -> Option<&mut VecDeque<Sent>> {
-        self.connection.as_mut().map(|connection| &mut connection.sent)
+        self.connection
+            .as_mut()
+            .map(|connection| &mut connection.sent)
     }
 
     fn first_sent(&self) -> Option<&Sent> {
@@ -189,12 +197,17 @@ impl<'a> Run<'a> {
 
     fn unexpected(&self) -> Result<(), Difference> {
         match self.first_sent() {
-            Some(sent) if self.plan.is_exact => Err(Difference::Packet {
+            Some(sent) if self.plan.is_exact || self.has_too_much() => Err(Difference::Packet {
                 expected: None,
                 found: Some(shown(Some(sent.at), &sent.packet, Some(sent.ecn))),
             }),
             _ => Ok(()),
         }
+    }
+
+    fn has_too_much(&self) -> bool {
+        let sent = self.connection.as_ref().map_or(0, |one| one.sent.len());
+        sent >= MOST_SENT
     }
 
     /// Whether a timer was due by then. What is due is done, and the application goes on.
@@ -228,21 +241,30 @@ impl<'a> Run<'a> {
         self.check_waiting()
     }
 
-    fn assert(&self, conditions: &[Condition]) -> Result<(), Difference> {
-        let field = |name: &str| tcp_info::value(self.connection.as_ref(), name);
-        for condition in conditions {
-            if condition.formula.value(&field) != Ok(0.0) {
-                continue;
+    fn assert(&mut self, statements: &[Statement]) -> Result<(), Difference> {
+        for statement in statements {
+            let value_of = |name: &str| {
+                let own = self.own_values.get(name).copied();
+                own.or_else(|| tcp_info::value(self.connection.as_ref(), name, self.now))
+            };
+            let value = statement.formula().value(&value_of).unwrap_or(f64::NAN);
+            match statement {
+                Statement::Assign(name, _) => {
+                    self.own_values.insert(name.clone(), value);
+                }
+                Statement::Assert(condition) if value == 0.0 || !value.is_finite() => {
+                    let names = condition.formula.names().into_iter();
+                    let fields = names.filter(|name| plan::fields::constant(name).is_none());
+                    let found = fields
+                        .map(|name| (name.to_owned(), value_of(name).unwrap_or(f64::NAN)))
+                        .collect();
+                    return Err(Difference::Assertion {
+                        expected: condition.source.clone(),
+                        found,
+                    });
+                }
+                Statement::Assert(_) => {}
             }
-            let names = condition.formula.names();
-            let fields = names.into_iter().filter(|name| name.starts_with("tcpi_"));
-            let found = fields
-                .map(|name| (name.to_owned(), field(name).unwrap_or(f64::NAN)))
-                .collect();
-            return Err(Difference::Assertion {
-                expected: condition.source.clone(),
-                found,
-            });
         }
         Ok(())
     }

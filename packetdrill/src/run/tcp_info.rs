@@ -6,7 +6,7 @@ use dumbbell_engine::cca;
 use dumbbell_engine::sim::time::Time;
 
 /// A field or a constant.
-pub(super) fn value(connection: Option<&Endpoint>, name: &str) -> Option<f64> {
+pub(super) fn value(connection: Option<&Endpoint>, name: &str, now: Time) -> Option<f64> {
     if let Some(value) = constant(name) {
         return Some(value);
     }
@@ -21,6 +21,10 @@ pub(super) fn value(connection: Option<&Endpoint>, name: &str) -> Option<f64> {
         "tcpi_snd_wscale" => Some(u64::from(connection.scales().0)),
         "tcpi_rcv_wscale" => Some(u64::from(connection.scales().1)),
         "tcpi_snd_mss" => Some(u64::from(connection.mss_bytes())),
+        "tcpi_last_data_recv" => {
+            let since = now.saturating_sub(connection.last_data());
+            Some(since.as_ns() / 1_000_000)
+        }
         "tcpi_advmss" => Some(u64::from(connection.told_mss_bytes())),
         _ => None,
     };

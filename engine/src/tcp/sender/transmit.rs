@@ -367,7 +367,8 @@ impl Sender {
         }
         self.used_pkts = self.used_pkts.max(out);
         let unused = now.saturating_sub(self.used_since);
-        if unused >= self.timers.rto && !self.cca.owns_recovery() && self.settings.is_linux() {
+        let may_shrink = self.restarts_after_idle && self.settings.is_linux();
+        if unused >= self.timers.rto && !self.cca.owns_recovery() && may_shrink {
             self.shrink_unused(now);
         }
     }
