@@ -19,19 +19,15 @@ mod run;
 mod segments;
 mod verdict;
 
-pub use language::{Place, SyntaxError};
+pub use language::{Mistake, Place, SyntaxError};
 pub use run::Options;
-pub use verdict::{Difference, Failure, Report, Verdict};
+pub use verdict::{Difference, Failure, Missing, Verdict};
 
 /// Reads a script and runs it.
-pub fn check(text: &str, options: &Options) -> Result<Report, SyntaxError> {
+pub fn check(text: &str, options: &Options) -> Result<Verdict, SyntaxError> {
     let script = language::parse(text)?;
     Ok(match plan::plan(&script, options) {
-        Ok(plan) => Report {
-            verdict: run::run(&plan),
-        },
-        Err(missing) => Report {
-            verdict: Verdict::Unsupported(missing),
-        },
+        Ok(plan) => run::run(&plan),
+        Err(missing) => Verdict::Unsupported(missing),
     })
 }

@@ -3,14 +3,6 @@
 use crate::language::Place;
 use serde::Serialize;
 
-/// What came of a script.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Report {
-    /// Passed, failed or unsupported.
-    #[serde(flatten)]
-    pub verdict: Verdict,
-}
-
 /// Passed, failed or unsupported.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "verdict", rename_all = "lowercase")]

@@ -1,6 +1,6 @@
 //! Every script in `scripts`, and what is known to differ.
 
-use dumbbell_packetdrill::{Options, Report, Verdict, check};
+use dumbbell_packetdrill::{Options, Verdict, check};
 use std::fs;
 use std::path::Path;
 
@@ -20,7 +20,7 @@ fn scripts(folder: &str) -> Vec<(String, String)> {
 }
 
 /// Stricter than packetdrill: nothing may be sent that the script does not expect.
-fn run(text: &str) -> Report {
+fn run(text: &str) -> Verdict {
     let options = Options {
         is_exact: true,
         ..Options::default()
@@ -41,7 +41,7 @@ fn every_script_passes() {
     assert!(scripts.len() >= 56, "{} scripts", scripts.len());
     for (name, text) in scripts {
         assert!(names_its_source(&text), "{name}");
-        assert_eq!(run(&text).verdict, Verdict::Passed, "{name}");
+        assert_eq!(run(&text), Verdict::Passed, "{name}");
     }
 }
 
@@ -53,7 +53,7 @@ fn what_is_known_to_differ_still_does() {
     assert_eq!(scripts.len(), 6);
     for (name, text) in scripts {
         assert!(names_its_source(&text), "{name}");
-        let verdict = run(&text).verdict;
+        let verdict = run(&text);
         assert!(matches!(verdict, Verdict::Failed(_)), "{name}: {verdict:?}");
     }
 }
@@ -71,7 +71,7 @@ const HANDSHAKE: &str = "`sysctl -q net.ipv4.tcp_timestamps=0`\n\
 /// A test that cannot fail is none: each of these says something that does not happen.
 #[test]
 fn a_wrong_script_fails() {
-    let verdict = |rest: &str| run(&format!("{HANDSHAKE}{rest}")).verdict;
+    let verdict = |rest: &str| run(&format!("{HANDSHAKE}{rest}"));
     assert_eq!(verdict("+0 > P. 1:1001(1000) ack 1"), Verdict::Passed);
     for wrong in [
         "",
@@ -105,8 +105,8 @@ fn a_wrong_script_fails() {
 /// What packetdrill would not notice, this does not either unless it is told to.
 #[test]
 fn what_nobody_expects_is_left() {
-    let report = check(HANDSHAKE, &Options::default()).unwrap();
-    assert_eq!(report.verdict, Verdict::Passed);
+    let verdict = check(HANDSHAKE, &Options::default()).unwrap();
+    assert_eq!(verdict, Verdict::Passed);
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn what_is_missing_is_named() {
         ("+0 `touch /tmp/here`", "shell line `touch /tmp/here`"),
         ("+0 `sysctl -q net.ipv4.tcp_frto=0`", "tcp_frto=0"),
     ] {
-        let Verdict::Unsupported(missing) = run(&format!("{HANDSHAKE}{line}")).verdict else {
+        let Verdict::Unsupported(missing) = run(&format!("{HANDSHAKE}{line}")) else {
             panic!("{line}");
         };
         assert_eq!(missing.missing, [name], "{line}");
@@ -146,7 +146,7 @@ fn what_is_missing_is_named() {
 #[test]
 fn the_first_difference_is_shown_as_tcpdump_would() {
     let wrong = format!("{HANDSHAKE}  +0 > P. 1:1001(1000) ack 1 <nop,nop,sack 3:4>");
-    let Verdict::Failed(failure) = run(&wrong).verdict else {
+    let Verdict::Failed(failure) = run(&wrong) else {
         panic!("it passes");
     };
     assert_eq!((failure.line, failure.column), (10, 3));

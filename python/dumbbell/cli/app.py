@@ -32,6 +32,7 @@ from dumbbell.cli.options import (
     Store,
     names_of,
 )
+from dumbbell.cli.packetdrill_command import packetdrill_command
 from dumbbell.cli.results_command import results_app
 from dumbbell.cli.storing import Storing
 
@@ -51,6 +52,7 @@ app.add_typer(results_app, name="results")
 app.command("flent")(flent_command)
 app.command("analyze")(analyze_command)
 app.command("figures")(figures_command)
+app.command("packetdrill")(packetdrill_command)
 
 
 def _console() -> Console:
