@@ -13,6 +13,7 @@
 //! | what is sent when | `transmit` |
 //! | which segments carry PSH | `pushes` |
 //! | the queue of its own host | `host_queue` |
+//! | what only packet scripts set and see | `switches` |
 //!
 //! What is not here: urgent data, Fast Open, path MTU discovery and its probes, segmentation
 //! offload, resets, timing out of a connection (a segment is sent again for ever), and that Linux
@@ -23,6 +24,7 @@ mod host_queue;
 mod pushes;
 mod recovery;
 mod sack;
+mod switches;
 #[cfg(test)]
 mod tests;
 mod timers;
@@ -303,24 +305,6 @@ impl Sender {
         self
     }
 
-    /// Keeps its window through pauses (`tcp_slow_start_after_idle` = 0).
-    pub fn without_idle_restart(mut self) -> Sender {
-        self.restarts_after_idle = false;
-        self
-    }
-
-    /// Sends no tail loss probes (`tcp_early_retrans` = 0).
-    pub fn without_probes(mut self) -> Sender {
-        self.probes = false;
-        self
-    }
-
-    /// From now on small segments wait, or do not (`TCP_NODELAY`).
-    pub fn set_nagle(&mut self, nagle: bool) {
-        self.quiet = Quiet::No;
-        self.nagle = nagle;
-    }
-
     /// Opens the connection.
     pub fn connect(&mut self, now: Time) {
         self.quiet = Quiet::No;
@@ -586,16 +570,6 @@ impl Sender {
     /// Whether a packet has ever arrived after a later one, as far as SACK blocks show.
     pub fn has_seen_reordering(&self) -> bool {
         self.reordering_seen
-    }
-
-    /// Segments that must arrive after one before it is taken for lost (`reordering`).
-    pub fn reordering_pkts(&self) -> u32 {
-        self.reordering_pkts
-    }
-
-    /// Segments delivered, those SACKed included (`delivered`).
-    pub fn delivered_pkts(&self) -> u64 {
-        self.rate.delivered_pkts
     }
 
     /// Counters.

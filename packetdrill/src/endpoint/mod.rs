@@ -8,6 +8,9 @@
 //! made when it is over, from the same times. What neither half has is here: which acknowledgement
 //! is acceptable (RFC 9293 section 3.10.7.4), resets, and the end of a connection.
 
+mod application;
+mod opening;
+
 use crate::language::script::{EcnMark, TcpFlags, TcpOption, TcpPacket};
 use crate::plan::knobs::{Ecn, Knobs};
 use crate::segments::{Sent, mark_of, packet_of, segment_of};
@@ -15,7 +18,7 @@ use dumbbell_engine::cca::Algorithm;
 use dumbbell_engine::sim::time::Time;
 use dumbbell_engine::tcp::receiver::Receiver;
 use dumbbell_engine::tcp::segment::{Flags, Segment, TIMESTAMPS_BYTES};
-use dumbbell_engine::tcp::sender::{Phase, Sender};
+use dumbbell_engine::tcp::sender::Sender;
 use dumbbell_engine::tcp::{Settings, timestamp_ms};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -23,8 +26,6 @@ use std::sync::Arc;
 const MTU_BYTES: u32 = 1500;
 /// Timer interrupts a second of the kernels that scripts are written for.
 const TIMER_HZ: u32 = 1000;
-/// Largest segment of a host that names none (RFC 9293 section 3.7.1).
-const UNNAMED_MSS_BYTES: u32 = 536;
 /// Largest segment of this host: the MTU without headers.
 pub const OWN_MSS_BYTES: u32 = 1460;
 /// Largest window without scaling.
@@ -158,32 +159,6 @@ impl Endpoint {
         endpoint
     }
 
-    /// The options of the other end's SYN narrow those of its own.
-    fn agree(&mut self, syn: &TcpPacket) {
-        let mut mss_bytes = UNNAMED_MSS_BYTES;
-        let (mut sack, mut timestamps, mut scale) = (false, None, None);
-        for option in syn.options.iter().flatten() {
-            match option {
-                TcpOption::Mss(bytes) => mss_bytes = u32::from(*bytes),
-                TcpOption::SackPermitted => sack = true,
-                TcpOption::Timestamps { value, .. } => timestamps = Some(*value),
-                TcpOption::WindowScale(shift) => scale = Some((*shift).min(14)),
-                _ => {}
-            }
-        }
-        let agreed = &mut self.agreed;
-        agreed.sack &= sack;
-        agreed.timestamps &= timestamps.is_some();
-        // Not less than what options could take all of.
-        agreed.mss_bytes = mss_bytes.clamp(64, self.setup.mss_bytes);
-        agreed.is_scaled &= scale.is_some();
-        if let (true, Some(scale)) = (agreed.is_scaled, scale) {
-            agreed.scale_in = scale;
-            agreed.scale_out = self.setup.knobs.window_scale.unwrap_or(0);
-        }
-        self.peer_timestamp_ms = timestamps.unwrap_or(0);
-    }
-
     fn settings(&self) -> Settings {
         let knobs = &self.setup.knobs;
         let mut tcp = knobs.tcp.clone();
@@ -208,34 +183,6 @@ impl Endpoint {
         };
         settings.mss_bytes = self.setup.mss_bytes - options;
         settings
-    }
-
-    /// The sender of an open connection, as if it had opened it with the SYN or SYN-ACK: `answer`
-    /// is what ended the handshake.
-    fn opened_sender(&self, answer: &Segment, now: Time) -> Sender {
-        let first = self.syns.first().copied().unwrap_or(now);
-        let mut sender = Sender::new(&self.settings(), first);
-        if self.setup.nodelay {
-            sender = sender.without_nagle();
-        }
-        if !self.setup.knobs.restarts_after_idle {
-            sender = sender.without_idle_restart();
-        }
-        if !self.setup.knobs.probes {
-            sender = sender.without_probes();
-        }
-        sender.connect(first);
-        for sent in &self.syns {
-            sender.poll_transmit(*sent);
-        }
-        let mut answer = *answer;
-        answer.flags = Flags::SYN | Flags::ACK;
-        if self.agreed.ecn {
-            answer.flags |= Flags::ECE;
-        }
-        (answer.seq, answer.ack, answer.payload_bytes) = (0, 1, 0);
-        sender.on_segment(&answer, now);
-        sender
     }
 
     /// A packet arrives. Times that it echoes count as the engine's do.
@@ -271,86 +218,6 @@ impl Endpoint {
             urgent: None,
             options: Some(Vec::new()),
         });
-    }
-
-    /// RFC 9293 section 3.10.7.3: SYN-SENT.
-    fn on_answer(&mut self, packet: &TcpPacket, now: Time) {
-        let has_ack = packet.flags.has(TcpFlags::ACK);
-        if has_ack && packet.ack != Some(1) {
-            self.refuse(packet);
-            return;
-        }
-        if packet.flags.has(TcpFlags::RST) {
-            if has_ack {
-                self.state = State::Refused;
-            }
-            return;
-        }
-        if !packet.flags.has(TcpFlags::SYN.with(TcpFlags::ACK)) {
-            return;
-        }
-        let accepts_ecn = packet.flags.has(TcpFlags::ECE) && !packet.flags.has(TcpFlags::CWR);
-        self.agreed.ecn &= accepts_ecn;
-        self.agree(packet);
-        let segment = segment_of(packet, EcnMark::None, 0);
-        let mut sender = self.opened_sender(&segment, now);
-        let mut syn = segment;
-        syn.flags = Flags::SYN;
-        if self.agreed.ecn {
-            syn.flags |= Flags::ECE | Flags::CWR;
-        }
-        let first = self.syns.last().copied().unwrap_or(now);
-        let mut receiver = Receiver::new(&self.receiver_settings()).for_both_directions();
-        receiver.on_segment(&syn, first);
-        receiver.poll_transmit(first);
-        let open = Segment {
-            seq: 1,
-            ack: 1,
-            timestamps: segment.timestamps,
-            flags: Flags::ACK,
-            ..Segment::default()
-        };
-        receiver.on_segment(&open, now);
-        if self.is_closing {
-            sender.close();
-        }
-        (self.sender, self.receiver) = (Some(sender), Some(receiver));
-        self.sent_end = 1;
-        self.last_ack = 1;
-        self.last_data = now;
-        self.last_window = segment.window_bytes;
-        self.state = State::Open;
-    }
-
-    /// RFC 9293 section 3.10.7.4: SYN-RECEIVED.
-    fn on_third(&mut self, packet: &TcpPacket, ecn: EcnMark, now: Time) {
-        if packet.flags.has(TcpFlags::RST) {
-            self.state = State::Reset;
-            return;
-        }
-        if packet.flags.has(TcpFlags::SYN) {
-            if let Some(receiver) = &mut self.receiver {
-                receiver.on_segment(&segment_of(packet, ecn, 0), now);
-            }
-            return;
-        }
-        if !packet.flags.has(TcpFlags::ACK) {
-            return;
-        }
-        if packet.ack != Some(1) {
-            self.refuse(packet);
-            return;
-        }
-        let answer = segment_of(packet, EcnMark::None, self.agreed.scale_in);
-        let mut sender = self.opened_sender(&answer, now);
-        // The acknowledgement that ends a handshake of this side's.
-        sender.poll_transmit(now);
-        self.sender = Some(sender);
-        self.last_ack = 1;
-        self.last_data = now;
-        self.last_window = answer.window_bytes;
-        self.state = State::Open;
-        self.give(&answer, ecn, packet, now);
     }
 
     fn on_open(&mut self, packet: &TcpPacket, ecn: EcnMark, now: Time) {
@@ -534,171 +401,5 @@ impl Endpoint {
             receiver.on_timer(now);
         }
         self.poll(now);
-    }
-}
-
-/// What the application does.
-impl Endpoint {
-    /// Writes.
-    pub fn write(&mut self, bytes: u64, now: Time) {
-        if let Some(sender) = &mut self.sender {
-            sender.write(bytes, now);
-        }
-        self.poll(now);
-    }
-
-    /// Reads so many bytes at most; how many there were.
-    pub fn read(&mut self, bytes: u64, now: Time) -> u64 {
-        let receiver = self.receiver.as_mut();
-        let taken = receiver.map_or(0, |receiver| receiver.read(bytes, now));
-        self.poll(now);
-        taken
-    }
-
-    /// Writes no more: FIN, when everything has been sent.
-    pub fn shut_down(&mut self, now: Time) {
-        self.is_closing = true;
-        self.is_last_to_close |= self.has_peer_finished();
-        if let (State::Open, Some(sender)) = (self.state, &mut self.sender) {
-            sender.close();
-        }
-        self.poll(now);
-    }
-
-    /// Has done with it. What was not read makes it a reset (RFC 2525 section 2.17).
-    pub fn close(&mut self, unread_bytes: u64, now: Time) {
-        self.is_orphan = true;
-        match self.state {
-            State::SynSent => self.state = State::Gone,
-            State::SynReceived => {
-                self.state = State::Gone;
-                self.reset_with((TcpFlags::RST, 1, None));
-            }
-            State::Open if unread_bytes > 0 => {
-                self.state = State::Gone;
-                let flags = TcpFlags::RST.with(TcpFlags::ACK);
-                self.reset_with((flags, self.sent_end, Some(self.received_end())));
-            }
-            State::Open if !self.is_closing => self.shut_down(now),
-            State::Open | State::Reset | State::Refused | State::Gone => {}
-        }
-        self.poll(now);
-    }
-
-    /// `TCP_NODELAY` of an open connection.
-    pub fn set_nodelay(&mut self, on: bool, now: Time) {
-        self.setup.nodelay = on;
-        if let (State::Open, Some(sender)) = (self.state, &mut self.sender) {
-            sender.set_nagle(!on);
-        }
-        self.poll(now);
-    }
-
-    /// Whether the application reads what comes by itself.
-    pub fn set_reading(&mut self, on: bool, now: Time) {
-        self.setup.knobs.application_reads = on;
-        if on {
-            self.read(u64::MAX, now);
-        }
-    }
-
-    /// From here on the host keeps data in its queue.
-    pub fn keep_in_host_queue(&mut self) {
-        self.host_queue = Some(VecDeque::new());
-    }
-
-    /// The first packets of the host's queue are gone; false if there were fewer.
-    pub fn leave_host_queue(&mut self, pkts: u64, now: Time) -> bool {
-        for _ in 0..pkts {
-            let first = self.host_queue.as_mut().and_then(VecDeque::pop_front);
-            let (Some(payload_bytes), Some(sender)) = (first, &mut self.sender) else {
-                return false;
-            };
-            if sender.leave_host_queue(payload_bytes, now) {
-                self.on_timer(now);
-            }
-        }
-        true
-    }
-}
-
-/// What can be seen of it.
-impl Endpoint {
-    /// How far it is.
-    pub fn state(&self) -> State {
-        self.state
-    }
-
-    /// The half that sends.
-    pub fn sender(&self) -> Option<&Sender> {
-        self.sender.as_ref()
-    }
-
-    /// Settings that were agreed on, as `TCPI_OPT_` bits.
-    pub fn option_bits(&self) -> u8 {
-        u8::from(self.agreed.timestamps)
-            | u8::from(self.agreed.sack) << 1
-            | u8::from(self.agreed.is_scaled) << 2
-            | u8::from(self.agreed.ecn) << 3
-    }
-
-    /// Shifts of windows: those that arrive, its own.
-    pub fn scales(&self) -> (u8, u8) {
-        (self.agreed.scale_in, self.agreed.scale_out)
-    }
-
-    /// Largest segment as sent, without options, bytes.
-    pub fn mss_bytes(&self) -> u32 {
-        let options = if self.agreed.timestamps {
-            TIMESTAMPS_BYTES
-        } else {
-            0
-        };
-        self.agreed.mss_bytes - options
-    }
-
-    /// Largest segment as told to the other end, without options, bytes.
-    pub fn told_mss_bytes(&self) -> u32 {
-        self.own_payload_bytes()
-    }
-
-    /// When data came last; before, when it opened.
-    pub fn last_data(&self) -> Time {
-        self.last_data
-    }
-
-    /// Payload that has come in order.
-    pub fn received_bytes(&self) -> u64 {
-        let receiver = self.receiver.as_ref();
-        receiver.map_or(0, Receiver::received_payload_bytes)
-    }
-
-    fn received_end(&self) -> u64 {
-        1 + self.received_bytes() + u64::from(self.has_peer_finished())
-    }
-
-    /// Whether the other end's FIN has come.
-    pub fn has_peer_finished(&self) -> bool {
-        self.receiver.as_ref().is_some_and(Receiver::is_complete)
-    }
-
-    /// Whether the application has closed its direction.
-    pub fn is_closing(&self) -> bool {
-        self.is_closing
-    }
-
-    /// Whether its FIN has been acknowledged.
-    pub fn is_finished(&self) -> bool {
-        let phase = self.sender.as_ref().map(Sender::phase);
-        phase == Some(Phase::Finished)
-    }
-
-    /// Whether its own FIN came after the other's: then it has no TIME-WAIT.
-    pub fn is_last_to_close(&self) -> bool {
-        self.is_last_to_close
-    }
-
-    fn is_closed(&self) -> bool {
-        self.is_last_to_close && self.is_finished()
     }
 }
