@@ -3,6 +3,7 @@
 mod batch;
 mod captures;
 mod errors;
+mod packet_scripts;
 mod text;
 
 use dumbbell_engine::run::Estimate as EngineEstimate;
@@ -65,6 +66,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     text::register(module)?;
     batch::register(module)?;
     captures::register(module)?;
+    packet_scripts::register(module)?;
     module.add_class::<Estimate>()?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(golden_stream, module)?)

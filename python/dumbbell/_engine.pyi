@@ -24,6 +24,7 @@ __all__ = [
     "__version__",
     "analyze_capture",
     "check",
+    "check_packet_script",
     "congestion_controllers",
     "copy_capture",
     "disciplines",
@@ -190,6 +191,19 @@ def shown_time(time_ns: int) -> str:
 
 def disciplines() -> str:
     """JSON: every discipline known, its usage, its parameters' names, units, defaults, effects."""
+
+def check_packet_script(text: str, profile: str) -> str:
+    """Run a script of packetdrill's language against the TCP of the simulator.
+
+    Returns:
+        JSON. ``verdict`` is ``passed``; ``failed``, with ``line``, ``column`` and a ``difference``
+        whose ``kind`` is ``packet``, ``call`` or ``assertion``, with what was ``expected`` and
+        ``found``; ``unsupported``, with ``line``, ``column`` and ``missing``, names; or
+        ``malformed``, with ``line``, ``column`` and ``mistake``.
+
+    Raises:
+        SpecInvalid: The profile is not ``linux-6.1`` or ``rfc``.
+    """
 
 def congestion_controllers() -> list[str]:
     """The names of the congestion controllers that the simulator has."""

@@ -81,6 +81,8 @@ pub struct Receiver {
     is_reading: bool,
     /// Bytes the application has read.
     read: u64,
+    /// Whether it closes its own end when everything has come.
+    closes_at_end: bool,
 }
 
 impl Receiver {
@@ -109,8 +111,17 @@ impl Receiver {
             early: None,
             is_reading: true,
             read: 1,
+            closes_at_end: true,
             settings: settings.clone(),
         }
+    }
+
+    /// Leaves closing its own end, and reading, to an application that has both directions: what
+    /// it sends goes out by a `Sender` of its own.
+    pub fn for_both_directions(mut self) -> Receiver {
+        self.closes_at_end = false;
+        self.is_reading = false;
+        self
     }
 
     /// A segment arrives. Call `poll_transmit` afterwards.
@@ -237,7 +248,7 @@ impl Receiver {
             self.window
                 .grow(segment.payload_bytes, self.unread_bytes(), &self.data);
         }
-        if self.data.is_complete() && self.phase == Phase::Established {
+        if self.closes_at_end && self.data.is_complete() && self.phase == Phase::Established {
             self.phase = Phase::Closing;
             self.repeated = Repeated {
                 due: now,
@@ -333,6 +344,34 @@ impl Receiver {
         if is_reading {
             self.read_all(now);
         }
+    }
+
+    /// The application reads so many bytes at most. Returns how many there were.
+    pub fn read(&mut self, bytes: u64, now: Time) -> u64 {
+        let unread = (1 + self.data.payload_bytes()).saturating_sub(self.read);
+        let taken = bytes.min(unread);
+        if taken == 0 {
+            return 0;
+        }
+        self.read += taken;
+        self.window.adjust(self.read, now);
+        if taken == unread {
+            self.acknowledging
+                .on_read(self.data.next() - self.acknowledged);
+        }
+        let offered = self.window.offered(self.data.next(), self.acknowledged);
+        self.must_ack |= self.window.has_opened(offered, &self.data);
+        taken
+    }
+
+    /// Puts what it would acknowledge now on a segment that its end sends anyway.
+    pub fn acknowledge_on(&mut self, segment: &mut Segment, now: Time) {
+        let own = self.acknowledgement(segment.seq, segment.flags, now);
+        self.must_ack = false;
+        *segment = Segment {
+            payload_bytes: segment.payload_bytes,
+            ..own
+        };
     }
 
     /// The next segment to be sent now; call until None.

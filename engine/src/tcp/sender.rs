@@ -13,6 +13,7 @@
 //! | what is sent when | `transmit` |
 //! | which segments carry PSH | `pushes` |
 //! | the queue of its own host | `host_queue` |
+//! | what only packet scripts set and see | `switches` |
 //!
 //! What is not here: urgent data, Fast Open, path MTU discovery and its probes, segmentation
 //! offload, resets, timing out of a connection (a segment is sent again for ever), and that Linux
@@ -23,6 +24,7 @@ mod host_queue;
 mod pushes;
 mod recovery;
 mod sack;
+mod switches;
 #[cfg(test)]
 mod tests;
 mod timers;
@@ -207,6 +209,10 @@ pub struct Sender {
     small_end: u64,
     /// Whether small segments wait (Nagle, RFC 896 with Minshall's change).
     nagle: bool,
+    /// Whether the window is reduced after a pause (`tcp_slow_start_after_idle`).
+    restarts_after_idle: bool,
+    /// Whether tail loss probes are sent (`tcp_early_retrans`).
+    probes: bool,
 
     quiet: Quiet,
     /// Segments sent since `poll_transmit` last gave None.
@@ -276,6 +282,8 @@ impl Sender {
             cwr_due: false,
             small_end: 0,
             nagle: true,
+            restarts_after_idle: true,
+            probes: true,
             quiet: Quiet::No,
             burst_pkts: 0,
             had_data: false,

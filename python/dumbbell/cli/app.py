@@ -33,6 +33,7 @@ from dumbbell.cli.options import (
     Store,
     names_of,
 )
+from dumbbell.cli.packetdrill_command import packetdrill_command
 from dumbbell.cli.results_command import results_app
 from dumbbell.cli.storing import Storing
 
@@ -53,6 +54,7 @@ app.command("flent")(flent_command)
 app.command("analyze")(analyze_command)
 app.command("figures")(figures_command)
 app.command("lab")(lab_command)
+app.command("packetdrill")(packetdrill_command)
 
 
 def _console() -> Console:

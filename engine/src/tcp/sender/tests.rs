@@ -1,5 +1,5 @@
 //! A sender and a receiver over a pipe: everything arrives, whatever is lost. Behaviour step by
-//! step is in `tests/scripts`.
+//! step is in `packetdrill/scripts`.
 
 use super::*;
 use crate::cca::Algorithm;

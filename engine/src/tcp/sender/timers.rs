@@ -250,7 +250,7 @@ impl Sender {
     /// timeout would start now.
     pub(super) fn schedule_probe(&mut self, advances: bool, now: Time) -> bool {
         let is_calm = matches!(self.state, State::Open | State::Cwr);
-        if !self.is_rack() || self.board.packets_out() == 0 || !is_calm {
+        if !self.probes || !self.is_rack() || self.board.packets_out() == 0 || !is_calm {
             return false;
         }
         let srtt_8us = self.rtt.srtt_8us();

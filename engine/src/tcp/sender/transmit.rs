@@ -372,7 +372,8 @@ impl Sender {
         }
         self.used_pkts = self.used_pkts.max(out);
         let unused = now.saturating_sub(self.used_since);
-        if unused >= self.timers.rto && !self.cca.owns_recovery() && self.settings.is_linux() {
+        let may_shrink = self.restarts_after_idle && self.settings.is_linux();
+        if unused >= self.timers.rto && !self.cca.owns_recovery() && may_shrink {
             self.shrink_unused(now);
         }
     }
@@ -399,7 +400,11 @@ impl Sender {
 
     /// A window that nothing was sent with for a while says nothing about the path any more.
     pub(super) fn restart_after_idle(&mut self, now: Time) {
-        if self.board.packets_out() > 0 || self.cca.owns_recovery() || self.last_sent.is_none() {
+        if !self.restarts_after_idle
+            || self.board.packets_out() > 0
+            || self.cca.owns_recovery()
+            || self.last_sent.is_none()
+        {
             return;
         }
         let tick = self.settings.clock.last_tick(now);

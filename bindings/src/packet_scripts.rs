@@ -1,0 +1,44 @@
+//! Packet scripts.
+
+use crate::errors;
+use dumbbell_engine::spec::tcp::Profile;
+use dumbbell_packetdrill::{Options, SyntaxError, Verdict, check};
+use pyo3::prelude::*;
+use serde_json::json;
+
+#[pyfunction]
+#[pyo3(signature = (text, profile))]
+fn check_packet_script(py: Python<'_>, text: &str, profile: &str) -> PyResult<String> {
+    let profile = match profile {
+        "linux-6.1" => Profile::Linux61,
+        "rfc" => Profile::Rfc,
+        other => {
+            let allowed = "linux-6.1 or rfc";
+            return Err(errors::spec_invalid("profile", other, allowed, None));
+        }
+    };
+    let options = Options {
+        profile,
+        ..Options::default()
+    };
+    let verdict = py.detach(|| check(text, &options));
+    Ok(as_json(verdict))
+}
+
+fn as_json(checked: Result<Verdict, SyntaxError>) -> String {
+    match checked {
+        Ok(verdict) => json!(verdict).to_string(),
+        Err(error) => json!({
+            "verdict": "malformed",
+            "line": error.place.line,
+            "column": error.place.column,
+            "mistake": error.mistake.to_string(),
+        })
+        .to_string(),
+    }
+}
+
+/// Adds the function to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(check_packet_script, module)?)
+}

@@ -1,0 +1,175 @@
+//! What an application does with a connection, and what it sees of it.
+
+use super::{Endpoint, State};
+use crate::language::script::TcpFlags;
+use dumbbell_engine::sim::time::Time;
+use dumbbell_engine::tcp::receiver::Receiver;
+use dumbbell_engine::tcp::segment::TIMESTAMPS_BYTES;
+use dumbbell_engine::tcp::sender::{Phase, Sender};
+use std::collections::VecDeque;
+
+/// What the application does.
+impl Endpoint {
+    /// Writes.
+    pub fn write(&mut self, bytes: u64, now: Time) {
+        if let Some(sender) = &mut self.sender {
+            sender.write(bytes, now);
+        }
+        self.poll(now);
+    }
+
+    /// Reads so many bytes at most; how many there were.
+    pub fn read(&mut self, bytes: u64, now: Time) -> u64 {
+        let receiver = self.receiver.as_mut();
+        let taken = receiver.map_or(0, |receiver| receiver.read(bytes, now));
+        self.poll(now);
+        taken
+    }
+
+    /// Writes no more: FIN, when everything has been sent.
+    pub fn shut_down(&mut self, now: Time) {
+        self.is_closing = true;
+        self.is_last_to_close |= self.has_peer_finished();
+        if let (State::Open, Some(sender)) = (self.state, &mut self.sender) {
+            sender.close();
+        }
+        self.poll(now);
+    }
+
+    /// Has done with it. What was not read makes it a reset (RFC 2525 section 2.17).
+    pub fn close(&mut self, unread_bytes: u64, now: Time) {
+        self.is_orphan = true;
+        match self.state {
+            State::SynSent => self.state = State::Gone,
+            State::SynReceived => {
+                self.state = State::Gone;
+                self.reset_with((TcpFlags::RST, 1, None));
+            }
+            State::Open if unread_bytes > 0 => {
+                self.state = State::Gone;
+                let flags = TcpFlags::RST.with(TcpFlags::ACK);
+                self.reset_with((flags, self.sent_end, Some(self.received_end())));
+            }
+            State::Open if !self.is_closing => self.shut_down(now),
+            State::Open | State::Reset | State::Refused | State::Gone => {}
+        }
+        self.poll(now);
+    }
+
+    /// `TCP_NODELAY` of an open connection.
+    pub fn set_nodelay(&mut self, on: bool, now: Time) {
+        self.setup.nodelay = on;
+        if let (State::Open, Some(sender)) = (self.state, &mut self.sender) {
+            sender.set_nagle(!on);
+        }
+        self.poll(now);
+    }
+
+    /// Whether the application reads what comes by itself.
+    pub fn set_reading(&mut self, on: bool, now: Time) {
+        self.setup.knobs.application_reads = on;
+        if on {
+            self.read(u64::MAX, now);
+        }
+    }
+
+    /// From here on the host keeps data in its queue.
+    pub fn keep_in_host_queue(&mut self) {
+        self.host_queue = Some(VecDeque::new());
+    }
+
+    /// The first packets of the host's queue are gone; false if there were fewer.
+    pub fn leave_host_queue(&mut self, pkts: u64, now: Time) -> bool {
+        for _ in 0..pkts {
+            let first = self.host_queue.as_mut().and_then(VecDeque::pop_front);
+            let (Some(payload_bytes), Some(sender)) = (first, &mut self.sender) else {
+                return false;
+            };
+            if sender.leave_host_queue(payload_bytes, now) {
+                self.on_timer(now);
+            }
+        }
+        true
+    }
+}
+
+/// What can be seen of it.
+impl Endpoint {
+    /// How far it is.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// The half that sends.
+    pub fn sender(&self) -> Option<&Sender> {
+        self.sender.as_ref()
+    }
+
+    /// Settings that were agreed on, as `TCPI_OPT_` bits.
+    pub fn option_bits(&self) -> u8 {
+        u8::from(self.agreed.timestamps)
+            | u8::from(self.agreed.sack) << 1
+            | u8::from(self.agreed.is_scaled) << 2
+            | u8::from(self.agreed.ecn) << 3
+    }
+
+    /// Shifts of windows: those that arrive, its own.
+    pub fn scales(&self) -> (u8, u8) {
+        (self.agreed.scale_in, self.agreed.scale_out)
+    }
+
+    /// Largest segment as sent, without options, bytes.
+    pub fn mss_bytes(&self) -> u32 {
+        let options = if self.agreed.timestamps {
+            TIMESTAMPS_BYTES
+        } else {
+            0
+        };
+        self.agreed.mss_bytes - options
+    }
+
+    /// Largest segment as told to the other end, without options, bytes.
+    pub fn told_mss_bytes(&self) -> u32 {
+        self.own_payload_bytes()
+    }
+
+    /// When data came last; before, when it opened.
+    pub fn last_data(&self) -> Time {
+        self.last_data
+    }
+
+    /// Payload that has come in order.
+    pub fn received_bytes(&self) -> u64 {
+        let receiver = self.receiver.as_ref();
+        receiver.map_or(0, Receiver::received_payload_bytes)
+    }
+
+    pub(super) fn received_end(&self) -> u64 {
+        1 + self.received_bytes() + u64::from(self.has_peer_finished())
+    }
+
+    /// Whether the other end's FIN has come.
+    pub fn has_peer_finished(&self) -> bool {
+        self.receiver.as_ref().is_some_and(Receiver::is_complete)
+    }
+
+    /// Whether the application has closed its direction.
+    pub fn is_closing(&self) -> bool {
+        self.is_closing
+    }
+
+    /// Whether its FIN has been acknowledged.
+    pub fn is_finished(&self) -> bool {
+        let phase = self.sender.as_ref().map(Sender::phase);
+        phase == Some(Phase::Finished)
+    }
+
+    /// Whether its own FIN came after the other's: then it has no TIME-WAIT.
+    pub fn is_last_to_close(&self) -> bool {
+        self.is_last_to_close
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_last_to_close && self.is_finished()
+    }
+}

@@ -1,0 +1,404 @@
+//! A connection with both directions, opened from either side, out of the engine's two halves.
+//!
+//! The engine's flows carry data one way: a `Sender` opens, a `Receiver` answers. Here each
+//! connection has one of each. What arrives goes to both, the payload to the receiver only; what
+//! the sender sends takes the receiver's acknowledgement with it.
+//!
+//! Until the handshake has said which options hold, only the half that opens exists; the other is
+//! made when it is over, from the same times. What neither half has is here: which acknowledgement
+//! is acceptable (RFC 9293 section 3.10.7.4), resets, and the end of a connection.
+
+mod application;
+mod opening;
+
+use crate::language::script::{EcnMark, TcpFlags, TcpOption, TcpPacket};
+use crate::plan::knobs::{Ecn, Knobs};
+use crate::segments::{Sent, mark_of, packet_of, segment_of};
+use dumbbell_engine::cca::Algorithm;
+use dumbbell_engine::sim::time::Time;
+use dumbbell_engine::tcp::receiver::Receiver;
+use dumbbell_engine::tcp::segment::{Flags, Segment, TIMESTAMPS_BYTES};
+use dumbbell_engine::tcp::sender::Sender;
+use dumbbell_engine::tcp::{Settings, timestamp_ms};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+const MTU_BYTES: u32 = 1500;
+/// Timer interrupts a second of the kernels that scripts are written for.
+const TIMER_HZ: u32 = 1000;
+/// Largest segment of this host: the MTU without headers.
+pub const OWN_MSS_BYTES: u32 = 1460;
+/// Largest window without scaling.
+const UNSCALED_BYTES: u32 = 65_535;
+
+/// Packets that may be sent and not compared: more is no test.
+pub const MOST_SENT: usize = 100_000;
+
+/// What a socket has set before its connection.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// Of the host.
+    pub knobs: Knobs,
+    /// `TCP_NODELAY`
+    pub nodelay: bool,
+    /// Largest segment of its own (`TCP_MAXSEG`), bytes.
+    pub mss_bytes: u32,
+}
+
+/// How far a connection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Its SYN is out.
+    SynSent,
+    /// Its SYN-ACK is out.
+    SynReceived,
+    /// Data may flow.
+    Open,
+    /// The other end has reset it.
+    Reset,
+    /// The other end has refused it.
+    Refused,
+    /// It has reset it itself, or was closed before it was open: nothing knows of it any more.
+    Gone,
+}
+
+/// What both ends can do.
+#[derive(Debug, Clone, Copy)]
+struct Agreed {
+    sack: bool,
+    timestamps: bool,
+    ecn: bool,
+    /// Payload and options of a full segment, bytes.
+    mss_bytes: u32,
+    /// Shift of windows that arrive.
+    scale_in: u8,
+    /// Shift of its own.
+    scale_out: u8,
+    is_scaled: bool,
+}
+
+/// A connection.
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    setup: Setup,
+    state: State,
+    agreed: Agreed,
+    sender: Option<Sender>,
+    receiver: Option<Receiver>,
+    /// When its SYN or SYN-ACK was sent.
+    syns: Vec<Time>,
+    /// One past the last sequence number sent.
+    sent_end: u64,
+    /// The last timestamp of the other end.
+    peer_timestamp_ms: u32,
+    last_ack: u64,
+    last_window: u64,
+    /// When data came last; before, when it opened.
+    last_data: Time,
+    /// The application has closed it, and reads no more.
+    is_orphan: bool,
+    /// Its FIN went out after the other end's had come.
+    is_last_to_close: bool,
+    is_closing: bool,
+    host_queue: Option<VecDeque<u32>>,
+    resets: VecDeque<TcpPacket>,
+    /// What has been sent and not yet compared.
+    pub sent: VecDeque<Sent>,
+}
+
+impl Endpoint {
+    fn new(setup: &Setup, state: State) -> Endpoint {
+        let tcp = &setup.knobs.tcp;
+        Endpoint {
+            agreed: Agreed {
+                sack: tcp.sack,
+                timestamps: tcp.timestamps,
+                ecn: setup.knobs.ecn == Ecn::On,
+                mss_bytes: setup.mss_bytes,
+                scale_in: 0,
+                scale_out: 0,
+                is_scaled: setup.knobs.window_scale.is_some(),
+            },
+            setup: setup.clone(),
+            state,
+            sender: None,
+            receiver: None,
+            syns: Vec::new(),
+            sent_end: 0,
+            peer_timestamp_ms: 0,
+            last_ack: 0,
+            last_window: 0,
+            last_data: Time::ZERO,
+            is_orphan: false,
+            is_last_to_close: false,
+            is_closing: false,
+            host_queue: None,
+            resets: VecDeque::new(),
+            sent: VecDeque::new(),
+        }
+    }
+
+    /// One that opens.
+    pub fn connect(setup: &Setup, now: Time) -> Endpoint {
+        let mut endpoint = Endpoint::new(setup, State::SynSent);
+        let mut sender = Sender::new(&endpoint.settings(), now);
+        sender.connect(now);
+        endpoint.sender = Some(sender);
+        endpoint
+    }
+
+    /// One that answers a SYN.
+    pub fn answer(setup: &Setup, syn: &TcpPacket, now: Time) -> Endpoint {
+        let mut endpoint = Endpoint::new(setup, State::SynReceived);
+        let offers_ecn = syn.flags.has(TcpFlags::ECE.with(TcpFlags::CWR));
+        endpoint.agreed.ecn = setup.knobs.ecn != Ecn::Off && offers_ecn;
+        endpoint.agree(syn);
+        let mut receiver = Receiver::new(&endpoint.receiver_settings()).for_both_directions();
+        receiver.on_segment(&segment_of(syn, EcnMark::None, 0), now);
+        endpoint.receiver = Some(receiver);
+        endpoint
+    }
+
+    fn settings(&self) -> Settings {
+        let knobs = &self.setup.knobs;
+        let mut tcp = knobs.tcp.clone();
+        tcp.sack = self.agreed.sack;
+        tcp.timestamps = self.agreed.timestamps;
+        tcp.ecn = self.agreed.ecn;
+        let algorithm = Algorithm::named(&tcp.congestion_control).unwrap_or(Algorithm::Cubic);
+        let options = if tcp.timestamps { TIMESTAMPS_BYTES } else { 0 };
+        let mut settings = Settings::new(Arc::new(tcp), algorithm, MTU_BYTES, TIMER_HZ);
+        settings.mss_bytes = self.agreed.mss_bytes - options;
+        settings
+    }
+
+    /// Windows are whole numbers of its own segments.
+    fn receiver_settings(&self) -> Settings {
+        let mut settings = self.settings();
+        let options = if self.agreed.timestamps {
+            TIMESTAMPS_BYTES
+        } else {
+            0
+        };
+        settings.mss_bytes = self.setup.mss_bytes - options;
+        settings
+    }
+
+    /// A packet arrives. Times that it echoes count as the engine's do.
+    pub fn on_packet(&mut self, packet: &TcpPacket, ecn: EcnMark, now: Time) {
+        match self.state {
+            State::SynSent => self.on_answer(packet, now),
+            State::SynReceived => self.on_third(packet, ecn, now),
+            State::Open => self.on_open(packet, ecn, now),
+            State::Reset | State::Refused | State::Gone => self.refuse(packet),
+        }
+        self.poll(now);
+    }
+
+    /// There is no such connection (RFC 9293 section 3.10.7.1).
+    fn refuse(&mut self, packet: &TcpPacket) {
+        if packet.flags.has(TcpFlags::RST) {
+            return;
+        }
+        let reset = match packet.ack {
+            Some(ack) => (TcpFlags::RST, ack, None),
+            None => (TcpFlags::RST.with(TcpFlags::ACK), 0, Some(packet.end())),
+        };
+        self.reset_with(reset);
+    }
+
+    fn reset_with(&mut self, (flags, seq, ack): (TcpFlags, u64, Option<u64>)) {
+        self.resets.push_back(TcpPacket {
+            flags,
+            seq,
+            payload_bytes: 0,
+            ack,
+            window: Some(0),
+            urgent: None,
+            options: Some(Vec::new()),
+        });
+    }
+
+    fn on_open(&mut self, packet: &TcpPacket, ecn: EcnMark, now: Time) {
+        let segment = segment_of(packet, ecn, self.agreed.scale_in);
+        if packet.flags.has(TcpFlags::RST) {
+            if packet.seq == self.received_end() {
+                self.state = State::Reset;
+            }
+            return;
+        }
+        if packet.flags.has(TcpFlags::SYN) {
+            // A challenge (RFC 5961 section 4).
+            if let Some(sender) = &mut self.sender {
+                sender.on_segment(&segment, now);
+            }
+            return;
+        }
+        if self.is_closed() {
+            self.state = State::Gone;
+            self.refuse(packet);
+            return;
+        }
+        let is_acceptable = packet.flags.has(TcpFlags::ACK) && segment.ack <= self.sent_end;
+        if !is_acceptable {
+            return;
+        }
+        if self.is_orphan && segment.payload_bytes > 0 && segment.end() > self.received_end() {
+            // Nobody is there to read it (RFC 2525 section 2.17).
+            self.state = State::Gone;
+            self.reset_with((TcpFlags::RST, segment.ack, None));
+            return;
+        }
+        self.give(&segment, ecn, packet, now);
+    }
+
+    /// To both halves: the sender hears of the acknowledgement, the receiver of everything.
+    fn give(&mut self, segment: &Segment, ecn: EcnMark, packet: &TcpPacket, now: Time) {
+        let carries = segment.end() > segment.seq;
+        let is_news = segment.ack > self.last_ack
+            || segment.window_bytes != self.last_window
+            || !segment.sack.is_empty()
+            || packet.flags.has(TcpFlags::ECE);
+        // A segment with data is no duplicate acknowledgement (RFC 5681 section 2).
+        if let Some(sender) = &mut self.sender
+            && (is_news || !carries)
+        {
+            let acknowledgement = Segment {
+                payload_bytes: 0,
+                flags: segment.flags.without(Flags::FIN),
+                ..*segment
+            };
+            sender.on_segment(&acknowledgement, now);
+        }
+        self.last_ack = self.last_ack.max(segment.ack);
+        self.last_window = segment.window_bytes;
+        if segment.payload_bytes > 0 {
+            self.last_data = now;
+        }
+        if let Some(stamps) = segment.timestamps {
+            self.peer_timestamp_ms = stamps.value_ms;
+        }
+        if let Some(receiver) = &mut self.receiver {
+            receiver.on_segment(&segment_of(packet, ecn, self.agreed.scale_in), now);
+            if self.setup.knobs.application_reads {
+                receiver.read(u64::MAX, now);
+            }
+        }
+    }
+
+    /// Sends what can be sent now.
+    pub fn poll(&mut self, now: Time) {
+        while let Some(packet) = self.resets.pop_front() {
+            let packet = self.stamped(packet, now);
+            self.enter(packet, EcnMark::None, now);
+        }
+        if matches!(self.state, State::Reset | State::Refused | State::Gone) {
+            return;
+        }
+        while self.sent.len() < MOST_SENT {
+            let polled = self.sender.as_mut().and_then(|one| one.poll_transmit(now));
+            let Some(mut segment) = polled else {
+                break;
+            };
+            let is_syn = segment.flags.has(Flags::SYN);
+            if is_syn {
+                segment.window_bytes = u64::from(UNSCALED_BYTES / self.own_payload_bytes())
+                    * u64::from(self.own_payload_bytes());
+                self.syns.push(now);
+            } else if let Some(receiver) = &mut self.receiver {
+                receiver.acknowledge_on(&mut segment, now);
+            }
+            self.hold(&segment);
+            self.sent_end = self.sent_end.max(segment.end());
+            self.enter_segment(&segment, now);
+        }
+        while self.sent.len() < MOST_SENT {
+            let polled = self
+                .receiver
+                .as_mut()
+                .and_then(|one| one.poll_transmit(now));
+            let Some(mut segment) = polled else {
+                break;
+            };
+            if segment.flags.has(Flags::SYN) {
+                self.syns.push(now);
+                self.sent_end = 1;
+            } else {
+                segment.seq = self.sent_end;
+            }
+            self.enter_segment(&segment, now);
+        }
+    }
+
+    fn own_payload_bytes(&self) -> u32 {
+        let options = if self.agreed.timestamps {
+            TIMESTAMPS_BYTES
+        } else {
+            0
+        };
+        (self.setup.mss_bytes - options).max(1)
+    }
+
+    /// Where the host keeps data in its queue.
+    fn hold(&mut self, segment: &Segment) {
+        if let (Some(sender), Some(queue)) = (&mut self.sender, &mut self.host_queue)
+            && segment.payload_bytes > 0
+        {
+            sender.enter_host_queue(segment.payload_bytes);
+            queue.push_back(segment.payload_bytes);
+        }
+    }
+
+    fn enter_segment(&mut self, segment: &Segment, now: Time) {
+        let is_syn = segment.flags.has(Flags::SYN);
+        let scale = if is_syn { 0 } else { self.agreed.scale_out };
+        let packet = packet_of(segment, scale, &self.syn_options());
+        self.enter(packet, mark_of(segment), now);
+    }
+
+    fn enter(&mut self, packet: TcpPacket, ecn: EcnMark, at: Time) {
+        self.sent.push_back(Sent { at, packet, ecn });
+    }
+
+    fn syn_options(&self) -> Vec<TcpOption> {
+        let mut options = vec![TcpOption::Mss(self.setup.mss_bytes as u16)];
+        if self.agreed.sack {
+            options.push(TcpOption::SackPermitted);
+        }
+        if let (true, Some(scale)) = (self.agreed.is_scaled, self.setup.knobs.window_scale) {
+            options.push(TcpOption::WindowScale(scale));
+        }
+        options
+    }
+
+    /// With the timestamps option, where the connection has it.
+    fn stamped(&self, mut packet: TcpPacket, now: Time) -> TcpPacket {
+        if self.agreed.timestamps && packet.ack.is_some() && self.state != State::SynSent {
+            let (value, echo) = (timestamp_ms(now), self.peer_timestamp_ms);
+            let stamps = TcpOption::Timestamps { value, echo };
+            packet.options = Some(vec![TcpOption::Nop, TcpOption::Nop, stamps]);
+        }
+        packet
+    }
+
+    /// When something may be due.
+    pub fn next_timer(&self) -> Time {
+        if matches!(self.state, State::Reset | State::Refused | State::Gone) {
+            return Time::NEVER;
+        }
+        let sender = self.sender.as_ref().map_or(Time::NEVER, Sender::next_timer);
+        let receiver = self.receiver.as_ref();
+        sender.min(receiver.map_or(Time::NEVER, Receiver::next_timer))
+    }
+
+    /// It is `now`.
+    pub fn on_timer(&mut self, now: Time) {
+        if let Some(sender) = &mut self.sender {
+            sender.on_timer(now);
+        }
+        if let Some(receiver) = &mut self.receiver {
+            receiver.on_timer(now);
+        }
+        self.poll(now);
+    }
+}

@@ -1,0 +1,148 @@
+//! The handshake: what both ends can do, and the halves that are made when it is over.
+
+use super::{Endpoint, State};
+use crate::language::script::{EcnMark, TcpFlags, TcpOption, TcpPacket};
+use crate::segments::segment_of;
+use dumbbell_engine::sim::time::Time;
+use dumbbell_engine::tcp::receiver::Receiver;
+use dumbbell_engine::tcp::segment::{Flags, Segment};
+use dumbbell_engine::tcp::sender::Sender;
+
+/// Largest segment of a host that names none (RFC 9293 section 3.7.1).
+const UNNAMED_MSS_BYTES: u32 = 536;
+
+impl Endpoint {
+    /// The options of the other end's SYN narrow those of its own.
+    pub(super) fn agree(&mut self, syn: &TcpPacket) {
+        let mut mss_bytes = UNNAMED_MSS_BYTES;
+        let (mut sack, mut timestamps, mut scale) = (false, None, None);
+        for option in syn.options.iter().flatten() {
+            match option {
+                TcpOption::Mss(bytes) => mss_bytes = u32::from(*bytes),
+                TcpOption::SackPermitted => sack = true,
+                TcpOption::Timestamps { value, .. } => timestamps = Some(*value),
+                TcpOption::WindowScale(shift) => scale = Some((*shift).min(14)),
+                _ => {}
+            }
+        }
+        let agreed = &mut self.agreed;
+        agreed.sack &= sack;
+        agreed.timestamps &= timestamps.is_some();
+        // Not less than what options could take all of.
+        agreed.mss_bytes = mss_bytes.clamp(64, self.setup.mss_bytes);
+        agreed.is_scaled &= scale.is_some();
+        if let (true, Some(scale)) = (agreed.is_scaled, scale) {
+            agreed.scale_in = scale;
+            agreed.scale_out = self.setup.knobs.window_scale.unwrap_or(0);
+        }
+        self.peer_timestamp_ms = timestamps.unwrap_or(0);
+    }
+
+    /// The sender of an open connection, as if it had opened it with the SYN or SYN-ACK: `answer`
+    /// is what ended the handshake.
+    pub(super) fn opened_sender(&self, answer: &Segment, now: Time) -> Sender {
+        let first = self.syns.first().copied().unwrap_or(now);
+        let mut sender = Sender::new(&self.settings(), first);
+        if self.setup.nodelay {
+            sender = sender.without_nagle();
+        }
+        if !self.setup.knobs.restarts_after_idle {
+            sender = sender.without_idle_restart();
+        }
+        if !self.setup.knobs.probes {
+            sender = sender.without_probes();
+        }
+        sender.connect(first);
+        for sent in &self.syns {
+            sender.poll_transmit(*sent);
+        }
+        let mut answer = *answer;
+        answer.flags = Flags::SYN | Flags::ACK;
+        if self.agreed.ecn {
+            answer.flags |= Flags::ECE;
+        }
+        (answer.seq, answer.ack, answer.payload_bytes) = (0, 1, 0);
+        sender.on_segment(&answer, now);
+        sender
+    }
+
+    /// RFC 9293 section 3.10.7.3: SYN-SENT.
+    pub(super) fn on_answer(&mut self, packet: &TcpPacket, now: Time) {
+        let has_ack = packet.flags.has(TcpFlags::ACK);
+        if has_ack && packet.ack != Some(1) {
+            self.refuse(packet);
+            return;
+        }
+        if packet.flags.has(TcpFlags::RST) {
+            if has_ack {
+                self.state = State::Refused;
+            }
+            return;
+        }
+        if !packet.flags.has(TcpFlags::SYN.with(TcpFlags::ACK)) {
+            return;
+        }
+        let accepts_ecn = packet.flags.has(TcpFlags::ECE) && !packet.flags.has(TcpFlags::CWR);
+        self.agreed.ecn &= accepts_ecn;
+        self.agree(packet);
+        let segment = segment_of(packet, EcnMark::None, 0);
+        let mut sender = self.opened_sender(&segment, now);
+        let mut syn = segment;
+        syn.flags = Flags::SYN;
+        if self.agreed.ecn {
+            syn.flags |= Flags::ECE | Flags::CWR;
+        }
+        let first = self.syns.last().copied().unwrap_or(now);
+        let mut receiver = Receiver::new(&self.receiver_settings()).for_both_directions();
+        receiver.on_segment(&syn, first);
+        receiver.poll_transmit(first);
+        let open = Segment {
+            seq: 1,
+            ack: 1,
+            timestamps: segment.timestamps,
+            flags: Flags::ACK,
+            ..Segment::default()
+        };
+        receiver.on_segment(&open, now);
+        if self.is_closing {
+            sender.close();
+        }
+        (self.sender, self.receiver) = (Some(sender), Some(receiver));
+        self.sent_end = 1;
+        self.last_ack = 1;
+        self.last_data = now;
+        self.last_window = segment.window_bytes;
+        self.state = State::Open;
+    }
+
+    /// RFC 9293 section 3.10.7.4: SYN-RECEIVED.
+    pub(super) fn on_third(&mut self, packet: &TcpPacket, ecn: EcnMark, now: Time) {
+        if packet.flags.has(TcpFlags::RST) {
+            self.state = State::Reset;
+            return;
+        }
+        if packet.flags.has(TcpFlags::SYN) {
+            if let Some(receiver) = &mut self.receiver {
+                receiver.on_segment(&segment_of(packet, ecn, 0), now);
+            }
+            return;
+        }
+        if !packet.flags.has(TcpFlags::ACK) {
+            return;
+        }
+        if packet.ack != Some(1) {
+            self.refuse(packet);
+            return;
+        }
+        let answer = segment_of(packet, EcnMark::None, self.agreed.scale_in);
+        let mut sender = self.opened_sender(&answer, now);
+        // The acknowledgement that ends a handshake of this side's.
+        sender.poll_transmit(now);
+        self.sender = Some(sender);
+        self.last_ack = 1;
+        self.last_data = now;
+        self.last_window = answer.window_bytes;
+        self.state = State::Open;
+        self.give(&answer, ecn, packet, now);
+    }
+}

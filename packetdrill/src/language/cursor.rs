@@ -1,0 +1,101 @@
+//! Going through the words of a script.
+
+use super::lexer::{Token, Word};
+use super::{Mistake, Place, SyntaxError};
+
+/// Where the reading is.
+pub(super) struct Cursor<'a> {
+    tokens: &'a [Token],
+    at: usize,
+    end: Place,
+}
+
+impl<'a> Cursor<'a> {
+    pub(super) fn new(tokens: &'a [Token]) -> Cursor<'a> {
+        let end = tokens.last().map_or(Place { line: 1, column: 1 }, |last| {
+            let width = last.source.chars().count() as u32;
+            Place {
+                line: last.place.line,
+                column: last.place.column + width,
+            }
+        });
+        Cursor { tokens, at: 0, end }
+    }
+
+    pub(super) fn peek(&self) -> Option<&'a Word> {
+        self.tokens.get(self.at).map(|token| &token.word)
+    }
+
+    pub(super) fn peek_second(&self) -> Option<&'a Word> {
+        self.tokens.get(self.at + 1).map(|token| &token.word)
+    }
+
+    pub(super) fn place(&self) -> Place {
+        self.tokens
+            .get(self.at)
+            .map_or(self.end, |token| token.place)
+    }
+
+    pub(super) fn next(&mut self) -> Option<&'a Word> {
+        let word = self.peek();
+        self.at += usize::from(word.is_some());
+        word
+    }
+
+    /// Takes this sign, if it is next.
+    pub(super) fn takes(&mut self, sign: char) -> bool {
+        let is_next = self.peek() == Some(&Word::Sign(sign));
+        self.at += usize::from(is_next);
+        is_next
+    }
+
+    /// Takes this name, if it is next.
+    pub(super) fn takes_name(&mut self, name: &str) -> bool {
+        let is_next = matches!(self.peek(), Some(Word::Name(found)) if found == name);
+        self.at += usize::from(is_next);
+        is_next
+    }
+
+    pub(super) fn expect(&mut self, sign: char, what: &'static str) -> Result<(), SyntaxError> {
+        if self.takes(sign) {
+            return Ok(());
+        }
+        Err(self.unexpected(what))
+    }
+
+    /// A number from 0 to `most`.
+    pub(super) fn number(&mut self, most: u64, allowed: &'static str) -> Result<u64, SyntaxError> {
+        match self.peek() {
+            Some(Word::Integer(value)) => {
+                let number = u64::try_from(*value).ok().filter(|value| *value <= most);
+                let Some(number) = number else {
+                    let value = value.to_string();
+                    return Err(self.error(Mistake::OutOfRange { value, allowed }));
+                };
+                self.at += 1;
+                Ok(number)
+            }
+            _ => Err(self.unexpected("a number")),
+        }
+    }
+
+    /// Leaves out what is left of this line.
+    pub(super) fn skip_line(&mut self) {
+        let line = self.place().line;
+        while self.at < self.tokens.len() && self.place().line == line {
+            self.at += 1;
+        }
+    }
+
+    pub(super) fn error(&self, mistake: Mistake) -> SyntaxError {
+        SyntaxError::new(self.place(), mistake)
+    }
+
+    pub(super) fn unexpected(&self, expected: &'static str) -> SyntaxError {
+        let found = match self.tokens.get(self.at) {
+            Some(token) => token.source.chars().take(40).collect(),
+            None => "the end".to_owned(),
+        };
+        self.error(Mistake::Unexpected { expected, found })
+    }
+}

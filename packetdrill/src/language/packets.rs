@@ -1,0 +1,250 @@
+//! Packets.
+
+use super::cursor::Cursor;
+use super::lexer::Word;
+use super::script::{Body, Direction, EcnMark, Packet, TcpFlags, TcpOption, TcpPacket};
+use super::{Mistake, SyntaxError};
+
+const U32: u64 = u32::MAX as u64;
+const U16: u64 = u16::MAX as u64;
+/// What else than a segment a packet line may begin with.
+const OTHER_PACKETS: [&str; 8] = ["icmp", "udp", "ipv4", "ipv6", "gre", "GREv0", "mpls", "psp"];
+
+pub(super) fn packet(cursor: &mut Cursor, direction: Direction) -> Result<Packet, SyntaxError> {
+    let mut packet = Packet {
+        direction,
+        ecn: None,
+        other_ip: None,
+        ports: None,
+        body: Body::Other(String::new()),
+    };
+    if let Some(other) = other_packet(cursor) {
+        packet.body = Body::Other(other);
+        return Ok(packet);
+    }
+    if matches!(cursor.peek(), Some(Word::Sign('[' | '('))) {
+        ip_header(cursor, &mut packet)?;
+    }
+    if let Some(other) = other_packet(cursor) {
+        packet.body = Body::Other(other);
+        return Ok(packet);
+    }
+    // A number before the flags is a port, or the ACE field of a flag word such as `5.`.
+    if matches!(cursor.peek(), Some(Word::Integer(_)))
+        && cursor.peek_second() == Some(&Word::Sign('>'))
+    {
+        let from = cursor.number(U16, "a port: 0 to 65535")? as u16;
+        cursor.next();
+        packet.ports = Some((from, cursor.number(U16, "a port: 0 to 65535")? as u16));
+    }
+    packet.body = Body::Tcp(segment(cursor, direction)?);
+    Ok(packet)
+}
+
+/// What is no segment is left out to the end of its line.
+fn other_packet(cursor: &mut Cursor) -> Option<String> {
+    match cursor.peek() {
+        Some(Word::Name(name)) if OTHER_PACKETS.contains(&name.as_str()) => {
+            let name = name.clone();
+            cursor.skip_line();
+            Some(name)
+        }
+        _ => None,
+    }
+}
+
+/// `[ect0]`, `(tos 0x10)`, `[ce,flowlabel 0x1]`
+fn ip_header(cursor: &mut Cursor, packet: &mut Packet) -> Result<(), SyntaxError> {
+    let end = if cursor.takes('[') {
+        ']'
+    } else {
+        cursor.next();
+        ')'
+    };
+    while !cursor.takes(end) {
+        let Some(Word::Name(name)) = cursor.peek() else {
+            return Err(cursor.unexpected("ect0, ect1, ect01, ce, noecn, tos, ttl or flowlabel"));
+        };
+        let mark = match name.as_str() {
+            "noecn" => Some(EcnMark::None),
+            "ect0" => Some(EcnMark::Ect0),
+            "ect1" => Some(EcnMark::Ect1),
+            "ect01" => Some(EcnMark::Ect01),
+            "ce" => Some(EcnMark::Ce),
+            "tos" | "ttl" | "flowlabel" => None,
+            _ => {
+                let expected = "ect0, ect1, ect01, ce, noecn, tos, ttl or flowlabel";
+                return Err(cursor.unexpected(expected));
+            }
+        };
+        cursor.next();
+        if mark.is_some() {
+            packet.ecn = mark;
+        } else {
+            packet.other_ip = Some(name.clone());
+            cursor.number(U32, "0 to 4294967295")?;
+        }
+        cursor.takes(',');
+    }
+    Ok(())
+}
+
+fn segment(cursor: &mut Cursor, direction: Direction) -> Result<TcpPacket, SyntaxError> {
+    let flags = flags(cursor)?;
+    let at_range = cursor.place();
+    let seq = cursor.number(U32, "a sequence number: 0 to 4294967295")?;
+    cursor.expect(':', ": between the sequence numbers")?;
+    let end = cursor.number(U32, "a sequence number: 0 to 4294967295")?;
+    cursor.expect('(', "( and the bytes of payload")?;
+    let payload_bytes = cursor.number(U16, "bytes of payload: 0 to 65535")?;
+    cursor.expect(')', ") after the bytes of payload")?;
+    if seq + payload_bytes != end {
+        let mistake = Mistake::Inconsistent {
+            start: seq,
+            end,
+            payload: payload_bytes,
+        };
+        return Err(SyntaxError::new(at_range, mistake));
+    }
+    let mut packet = TcpPacket {
+        flags,
+        seq,
+        payload_bytes,
+        ack: None,
+        window: None,
+        urgent: None,
+        options: Some(Vec::new()),
+    };
+    if cursor.takes_name("ack") {
+        packet.ack = Some(cursor.number(U32, "a sequence number: 0 to 4294967295")?);
+    }
+    if cursor.takes_name("win") {
+        packet.window = Some(cursor.number(U16, "a window: 0 to 65535")?);
+    }
+    if cursor.takes_name("urg") {
+        packet.urgent = Some(cursor.number(U16, "an urgent pointer: 0 to 65535")?);
+    }
+    if cursor.takes('<') {
+        packet.options = options(cursor, direction)?;
+    }
+    Ok(packet)
+}
+
+/// `S.`, `.`, `-`, `FP.`, `SEWA`, `P5.`: letters, the ACE field as a digit, a point for ACK.
+fn flags(cursor: &mut Cursor) -> Result<TcpFlags, SyntaxError> {
+    const FLAGS: &str = "flags: of F S R P . U E W A, or -";
+    if cursor.takes('-') {
+        return Ok(TcpFlags::default());
+    }
+    let mut flags = TcpFlags::default();
+    let mut is_empty = true;
+    match cursor.peek() {
+        Some(Word::Name(letters)) => {
+            for letter in letters.chars() {
+                let known = TcpFlags::LETTERS.iter().find(|(_, known)| *known == letter);
+                flags = match (known, letter.to_digit(8)) {
+                    (Some((flag, _)), _) => flags.with(*flag),
+                    (None, Some(ace)) => flags.with(ace_flags(ace)),
+                    (None, None) => return Err(cursor.unexpected(FLAGS)),
+                };
+            }
+            cursor.next();
+            is_empty = false;
+        }
+        Some(Word::Integer(ace @ 0..=7)) => {
+            flags = ace_flags(*ace as u32);
+            cursor.next();
+            is_empty = false;
+        }
+        _ => {}
+    }
+    if cursor.takes('.') {
+        return Ok(flags.with(TcpFlags::ACK));
+    }
+    match is_empty {
+        true => Err(cursor.unexpected(FLAGS)),
+        false => Ok(flags),
+    }
+}
+
+/// AE, CWR and ECE as a number (draft-ietf-tcpm-accurate-ecn, section 3.1).
+fn ace_flags(ace: u32) -> TcpFlags {
+    [(4, TcpFlags::AE), (2, TcpFlags::CWR), (1, TcpFlags::ECE)]
+        .iter()
+        .filter(|(bit, _)| ace & bit != 0)
+        .fold(TcpFlags::default(), |flags, (_, flag)| flags.with(*flag))
+}
+
+fn options(
+    cursor: &mut Cursor,
+    direction: Direction,
+) -> Result<Option<Vec<TcpOption>>, SyntaxError> {
+    if cursor.peek() == Some(&Word::Ellipsis) {
+        if direction == Direction::In {
+            return Err(cursor.unexpected("options: <...> is only for packets that are sent"));
+        }
+        cursor.next();
+        cursor.expect('>', "> after the options")?;
+        return Ok(None);
+    }
+    let mut found = Vec::new();
+    if cursor.takes('>') {
+        return Ok(Some(found));
+    }
+    loop {
+        found.push(option(cursor)?);
+        if cursor.takes('>') {
+            return Ok(Some(found));
+        }
+        cursor.expect(',', "a comma or > after an option")?;
+    }
+}
+
+fn option(cursor: &mut Cursor) -> Result<TcpOption, SyntaxError> {
+    let Some(Word::Name(name)) = cursor.peek() else {
+        return Err(cursor.unexpected("an option: mss, wscale, sackOK, TS, sack, nop, eol ..."));
+    };
+    cursor.next();
+    Ok(match name.as_str() {
+        "nop" => TcpOption::Nop,
+        "eol" => TcpOption::End,
+        "sackOK" => TcpOption::SackPermitted,
+        "mss" => TcpOption::Mss(cursor.number(U16, "an MSS: 0 to 65535")? as u16),
+        "wscale" => TcpOption::WindowScale(cursor.number(255, "a shift: 0 to 255")? as u8),
+        "TS" => {
+            if !cursor.takes_name("val") {
+                return Err(cursor.unexpected("val and a timestamp"));
+            }
+            let value = cursor.number(U32, "a timestamp: 0 to 4294967295")? as u32;
+            if !cursor.takes_name("ecr") {
+                return Err(cursor.unexpected("ecr and a timestamp"));
+            }
+            let echo = cursor.number(U32, "a timestamp: 0 to 4294967295")? as u32;
+            TcpOption::Timestamps { value, echo }
+        }
+        "sack" => TcpOption::Sack(sack_blocks(cursor)?),
+        "FO" | "FOEXP" | "md5" | "ECN" | "exp" => {
+            // Their values are hexadecimal, words, or nothing.
+            while !matches!(cursor.peek(), None | Some(Word::Sign(',' | '>'))) {
+                cursor.next();
+            }
+            TcpOption::Other(name.clone())
+        }
+        _ => return Err(cursor.unexpected("an option: mss, wscale, sackOK, TS, sack, nop, eol")),
+    })
+}
+
+fn sack_blocks(cursor: &mut Cursor) -> Result<Vec<(u64, u64)>, SyntaxError> {
+    let mut blocks = Vec::new();
+    while matches!(cursor.peek(), Some(Word::Integer(_))) {
+        if blocks.len() == 4 {
+            let (what, most) = ("SACK blocks", 4);
+            return Err(cursor.error(Mistake::TooMuch { what, most }));
+        }
+        let start = cursor.number(U32, "a sequence number: 0 to 4294967295")?;
+        cursor.expect(':', ": between the sequence numbers")?;
+        let end = cursor.number(U32, "a sequence number: 0 to 4294967295")?;
+        blocks.push((start, end));
+    }
+    Ok(blocks)
+}

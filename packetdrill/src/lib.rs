@@ -1,0 +1,33 @@
+//! packetdrill's scripts (N. Cardwell et al., "packetdrill: Scriptable Network Stack Testing",
+//! USENIX ATC 2013), run against the TCP of the engine.
+//!
+//! | part | folder or file |
+//! | --- | --- |
+//! | the language | `language` |
+//! | what a script needs, and what the engine does not model | `plan` |
+//! | a connection with both directions, opened from either side | `endpoint` |
+//! | running a plan | `run` |
+//! | what came of it | `verdict` |
+//!
+//! Pure: no files, no commands, no clock. A script is parsed, planned and run; no line of it is
+//! ever executed.
+
+mod endpoint;
+pub mod language;
+mod plan;
+mod run;
+mod segments;
+mod verdict;
+
+pub use language::{Mistake, Place, SyntaxError};
+pub use run::Options;
+pub use verdict::{Difference, Failure, Missing, Verdict};
+
+/// Reads a script and runs it.
+pub fn check(text: &str, options: &Options) -> Result<Verdict, SyntaxError> {
+    let script = language::parse(text)?;
+    Ok(match plan::plan(&script, options) {
+        Ok(plan) => run::run(&plan),
+        Err(missing) => Verdict::Unsupported(missing),
+    })
+}

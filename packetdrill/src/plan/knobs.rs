@@ -1,0 +1,149 @@
+//! What can be set.
+
+use dumbbell_engine::spec::tcp::{Profile, Tcp};
+
+/// Initial send buffer of `common/defaults.sh`, bytes of memory.
+const DEFAULTS_SEND_MEMORY_BYTES: u64 = 256 << 10;
+/// Largest receive buffer of `common/defaults.sh`, bytes of memory.
+const DEFAULTS_RECEIVE_MEMORY_BYTES: u64 = 15 << 20;
+/// Largest receive buffer of a Linux with enough memory, bytes.
+const RECEIVE_MEMORY_BYTES: u64 = 6 << 20;
+/// Initial send buffer of Linux, bytes of memory.
+const SEND_MEMORY_BYTES: u64 = 16 << 10;
+
+/// When ECN is used (`tcp_ecn`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ecn {
+    /// Never.
+    Off,
+    /// Offered and accepted.
+    On,
+    /// Accepted.
+    Passive,
+}
+
+/// Settings of the host.
+#[derive(Debug, Clone)]
+pub struct Knobs {
+    /// What the engine calls them.
+    pub tcp: Tcp,
+    /// `tcp_ecn`.
+    pub ecn: Ecn,
+    /// `tcp_slow_start_after_idle`.
+    pub restarts_after_idle: bool,
+    /// `tcp_early_retrans`.
+    pub probes: bool,
+    /// Shift of the own windows, if they are scaled.
+    pub window_scale: Option<u8>,
+    /// Initial send buffer, bytes of memory (`tcp_wmem`).
+    pub send_memory_bytes: u64,
+    /// Whether the application reads what comes by itself.
+    pub application_reads: bool,
+}
+
+/// One setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Knob {
+    /// All that `common/defaults.sh` sets.
+    Defaults,
+    /// `tcp_sack`
+    Sack(bool),
+    /// `tcp_recovery`
+    Rack(bool),
+    /// `tcp_early_retrans`
+    Probes(bool),
+    /// `tcp_timestamps`
+    Timestamps(bool),
+    /// `tcp_ecn`
+    Ecn(Ecn),
+    /// `tcp_congestion_control`
+    CongestionControl(String),
+    /// `tcp_slow_start_after_idle`
+    RestartsAfterIdle(bool),
+    /// `tcp_window_scaling`
+    WindowScaling(bool),
+    /// `tcp_rmem`, the largest.
+    ReceiveMemory(u64),
+    /// `tcp_wmem`, the initial one.
+    SendMemory(u64),
+    /// `initcwnd` of the route, packets.
+    InitialWindow(u32),
+    /// The profile `rfc`.
+    ProfileRfc,
+    /// Data stay in the queue of the host from here on.
+    HostQueueKeeps,
+    /// So many packets, the first, are gone from there.
+    HostQueueLoses(u64),
+    /// The application reads by itself, or not.
+    ApplicationReads(bool),
+}
+
+fn scale_of(memory_bytes: u64) -> u8 {
+    memory_bytes.max(1).ilog2().saturating_sub(15).min(14) as u8
+}
+
+impl Knobs {
+    /// Those of a fresh host.
+    pub fn of(profile: Profile) -> Knobs {
+        Knobs {
+            tcp: match profile {
+                Profile::Linux61 => Tcp::linux("cubic"),
+                Profile::Rfc => Tcp::rfc("cubic"),
+            },
+            ecn: Ecn::Passive,
+            restarts_after_idle: true,
+            probes: true,
+            window_scale: Some(scale_of(RECEIVE_MEMORY_BYTES)),
+            send_memory_bytes: SEND_MEMORY_BYTES,
+            application_reads: false,
+        }
+    }
+
+    /// Changes one. What concerns the host's queue changes nothing here.
+    pub fn turn(&mut self, knob: &Knob) {
+        match knob {
+            Knob::Defaults => self.set_defaults(),
+            Knob::Sack(on) => self.tcp.sack = *on,
+            Knob::Rack(on) => self.tcp.rack = *on,
+            Knob::Probes(on) => self.probes = *on,
+            Knob::Timestamps(on) => self.tcp.timestamps = *on,
+            Knob::Ecn(ecn) => self.ecn = *ecn,
+            Knob::CongestionControl(name) => self.tcp.congestion_control.clone_from(name),
+            Knob::RestartsAfterIdle(on) => self.restarts_after_idle = *on,
+            Knob::WindowScaling(on) => {
+                let scale = self.window_scale.unwrap_or(scale_of(RECEIVE_MEMORY_BYTES));
+                self.window_scale = on.then_some(scale);
+            }
+            Knob::ReceiveMemory(bytes) => {
+                self.window_scale = self.window_scale.map(|_| scale_of(*bytes));
+            }
+            Knob::SendMemory(bytes) => self.send_memory_bytes = *bytes,
+            Knob::InitialWindow(pkts) => self.tcp.initial_window_pkts = *pkts,
+            Knob::ProfileRfc => {
+                let name = self.tcp.congestion_control.clone();
+                self.tcp = Tcp {
+                    small_queues: self.tcp.small_queues,
+                    timestamps: self.tcp.timestamps,
+                    sack: self.tcp.sack,
+                    initial_window_pkts: self.tcp.initial_window_pkts,
+                    ..Tcp::rfc(&name)
+                };
+            }
+            Knob::ApplicationReads(on) => self.application_reads = *on,
+            Knob::HostQueueKeeps | Knob::HostQueueLoses(_) => {}
+        }
+    }
+
+    /// As Google's `gtests/net/common/defaults.sh` and the kernel's copy of it say.
+    fn set_defaults(&mut self) {
+        self.tcp.sack = true;
+        self.tcp.rack = true;
+        self.tcp.timestamps = true;
+        self.tcp.congestion_control = "cubic".into();
+        self.ecn = Ecn::Off;
+        self.restarts_after_idle = false;
+        self.probes = true;
+        self.window_scale = Some(scale_of(DEFAULTS_RECEIVE_MEMORY_BYTES));
+        self.send_memory_bytes = DEFAULTS_SEND_MEMORY_BYTES;
+    }
+}

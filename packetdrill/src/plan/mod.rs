@@ -1,0 +1,191 @@
+//! What a script needs: its settings, calls and packets as types, and the names of what the engine
+//! does not model.
+
+pub mod fields;
+pub mod knobs;
+pub mod operations;
+mod shell;
+
+use crate::language::Place;
+use crate::language::conditions::Statement;
+use crate::language::script::{
+    Action, Body, Direction, EcnMark, Event, Packet, Script, Setting, TcpFlags, TcpOption,
+    TcpPacket, When,
+};
+use crate::run::Options;
+use crate::verdict::Missing;
+use knobs::{Knob, Knobs};
+use operations::Call;
+use std::collections::BTreeSet;
+
+/// How far a time may be off, unless the script says (packetdrill's default), microseconds.
+const TOLERANCE_US: u64 = 4_000;
+
+/// A minute.
+const LARGEST_TOLERANCE_US: u64 = 60_000_000;
+
+/// A script that can be run.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Before the first step.
+    pub knobs: Knobs,
+    /// How far a time may be off, microseconds.
+    pub tolerance_us: u64,
+    /// Whether a large segment of the script is one segment, not several together.
+    pub is_strict: bool,
+    /// Whether a packet that nobody expects makes it fail at once.
+    pub is_exact: bool,
+    /// What timestamps count, if they are to be compared: microseconds a tick.
+    pub timestamp_tick_us: Option<u64>,
+    /// What happens.
+    pub steps: Vec<Step>,
+}
+
+/// Something happens.
+#[derive(Debug, Clone)]
+pub struct Step {
+    /// Where the script says so.
+    pub place: Place,
+    /// When.
+    pub when: When,
+    /// A system call that waits returns then: microseconds from where `when` counts.
+    pub returns_us: Option<u64>,
+    /// What.
+    pub act: Act,
+}
+
+/// What happens.
+#[derive(Debug, Clone)]
+pub enum Act {
+    /// Settings change.
+    Turn(Vec<Knob>),
+    /// A segment arrives.
+    Inject(TcpPacket, EcnMark),
+    /// A segment is to be sent. Without a mark, any will do.
+    Expect(TcpPacket, Option<EcnMark>),
+    /// All must hold, one after the other.
+    Assert(Vec<Statement>),
+    /// The program calls the kernel.
+    Call(Call),
+}
+
+/// What a script needs, or the first thing that is missing, with the number of others.
+pub fn plan(script: &Script, options: &Options) -> Result<Plan, Missing> {
+    let mut plan = Plan {
+        knobs: Knobs::of(options.profile),
+        tolerance_us: TOLERANCE_US,
+        is_strict: false,
+        is_exact: options.is_exact,
+        timestamp_tick_us: None,
+        steps: Vec::new(),
+    };
+    let mut missing: Vec<Missing> = Vec::new();
+    for setting in &script.settings {
+        if !plan.apply(setting) {
+            let name = format!("--{}", setting.name);
+            missing.push(Missing::new(setting.place, name));
+        }
+    }
+    let mut own_names = BTreeSet::new();
+    for event in &script.events {
+        match act(event, &mut own_names) {
+            Ok(act) => plan.steps.push(Step {
+                place: event.place,
+                when: event.when,
+                returns_us: event.returns_us,
+                act,
+            }),
+            Err(name) => missing.push(Missing::new(event.place, name)),
+        }
+    }
+    match missing.into_iter().reduce(Missing::with) {
+        Some(missing) => Err(missing),
+        None => Ok(plan),
+    }
+}
+
+impl Plan {
+    /// Whether the engine can do as this option says.
+    fn apply(&mut self, setting: &Setting) -> bool {
+        let number = setting.value.as_ref().and_then(|value| value.parse().ok());
+        match (setting.name.as_str(), number) {
+            ("tolerance_usecs", Some(us)) if us <= LARGEST_TOLERANCE_US => self.tolerance_us = us,
+            ("tcp_ts_tick_usecs", tick @ Some(_)) => self.timestamp_tick_us = tick,
+            ("strict_segments", _) => self.is_strict = true,
+            ("mss", Some(_)) => {
+                // A large packet arrives here as it would after being put together again.
+            }
+            ("ip_version", _) => return setting.value.as_deref() == Some("ipv4"),
+            // One connection, whose addresses and names are nobody's concern.
+            (
+                "local_ip" | "remote_ip" | "gateway_ip" | "netmask_ip" | "bind_port"
+                | "connect_port" | "speed" | "verbose" | "v" | "non_fatal" | "init_scripts",
+                _,
+            ) => {}
+            _ => return false,
+        }
+        true
+    }
+}
+
+/// The error names what is missing.
+fn act(event: &Event, own_names: &mut BTreeSet<String>) -> Result<Act, String> {
+    match &event.action {
+        Action::Shell(line) => shell::knobs(line).map(Act::Turn),
+        Action::Python => Err("Python other than assertions".into()),
+        Action::Assert(statements) => {
+            for statement in statements {
+                let names = statement.formula().names();
+                let is_known = |name: &str| fields::is_known(name) || own_names.contains(name);
+                if let Some(name) = names.into_iter().find(|name| !is_known(name)) {
+                    return Err(name.to_owned());
+                }
+                if let Statement::Assign(name, _) = statement {
+                    own_names.insert(name.clone());
+                }
+            }
+            Ok(Act::Assert(statements.clone()))
+        }
+        Action::Packet(packet) => {
+            let segment = segment(packet)?;
+            Ok(match packet.direction {
+                Direction::In => Act::Inject(segment, packet.ecn.unwrap_or(EcnMark::None)),
+                Direction::Out => Act::Expect(segment, packet.ecn),
+            })
+        }
+        Action::Call(call) => operations::call(call, event.returns_us.is_some()).map(Act::Call),
+    }
+}
+
+fn segment(packet: &Packet) -> Result<TcpPacket, String> {
+    if let Some(name) = &packet.other_ip {
+        return Err(format!("{name} in a packet"));
+    }
+    if packet.ports.is_some() {
+        return Err("several connections".into());
+    }
+    let segment = match &packet.body {
+        Body::Tcp(segment) => segment,
+        Body::Other(name) => return Err(format!("{name} packets")),
+    };
+    if segment.urgent.is_some() || segment.flags.has(TcpFlags::URG) {
+        return Err("urgent data".into());
+    }
+    if segment.flags.has(TcpFlags::AE) {
+        return Err("accurate ECN".into());
+    }
+    if segment.flags.has(TcpFlags::SYN) && segment.payload_bytes > 0 {
+        return Err("data in a SYN (Fast Open)".into());
+    }
+    for option in segment.options.iter().flatten() {
+        if let TcpOption::Other(name) = option {
+            return Err(match name.as_str() {
+                "FO" | "FOEXP" => "Fast Open".into(),
+                "md5" => "TCP MD5".into(),
+                "ECN" => "accurate ECN".into(),
+                other => format!("option {other}"),
+            });
+        }
+    }
+    Ok(segment.clone())
+}

@@ -1,0 +1,311 @@
+//! System calls that the application of a script can make here.
+
+use crate::language::script::{self, Expression};
+use dumbbell_engine::cca::Algorithm;
+
+/// What one call reads or writes at most.
+const MOST_BYTES: u64 = u32::MAX as u64;
+
+/// A call, and what it must return.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// What is done.
+    pub operation: Operation,
+    /// What it returns; None if the script does not care.
+    pub returns: Option<i64>,
+    /// Name of its error.
+    pub error: Option<String>,
+    /// As the script has it, for messages.
+    pub name: String,
+}
+
+/// What an application does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Operation {
+    /// `socket`
+    Socket,
+    /// `bind`: to one address or another.
+    Bind(i64),
+    /// `listen`
+    Listen(i64),
+    /// `accept`
+    Accept(i64),
+    /// `connect`
+    Connect(i64),
+    /// `read`, `recv` ...: of this socket, so many bytes.
+    Read(i64, u64),
+    /// `write`, `send` ...
+    Write(i64, u64),
+    /// `close`
+    Close(i64),
+    /// `shutdown`
+    Shutdown {
+        /// Of this socket.
+        fd: i64,
+        /// It reads no more.
+        reads: bool,
+        /// It writes no more.
+        writes: bool,
+    },
+    /// `fcntl`: whether calls do not wait, if that is set.
+    Fcntl(i64, Option<bool>),
+    /// `setsockopt`
+    Set(i64, SocketOption),
+    /// `getsockopt`: what it must find.
+    Get(i64, SocketOption),
+    /// `ioctl(SIOCINQ)`: bytes that can be read.
+    Readable(i64, u64),
+    /// `ioctl(SIOCOUTQ)`: bytes not acknowledged.
+    Unacknowledged(i64, u64),
+}
+
+/// An option of a socket, with its value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SocketOption {
+    /// Changes nothing here (`SO_REUSEADDR` ...).
+    Neutral,
+    /// `SO_SNDBUF`, bytes.
+    SendBuffer(u64),
+    /// `SO_ERROR`
+    Error(i64),
+    /// `TCP_NODELAY`
+    NoDelay(bool),
+    /// `TCP_MAXSEG`, bytes.
+    LargestSegment(u32),
+    /// `TCP_CONGESTION`
+    CongestionControl(String),
+}
+
+/// The error names what is not modelled.
+pub(super) fn call(call: &script::Call, waits: bool) -> Result<Call, String> {
+    let operation = operation(call)?;
+    let may_wait = matches!(
+        operation,
+        Operation::Accept(_)
+            | Operation::Connect(_)
+            | Operation::Read(..)
+            | Operation::Write(..)
+            | Operation::Close(_)
+    );
+    if waits && !may_wait {
+        return Err(format!("{} that waits", call.name));
+    }
+    let returns = match &call.returns {
+        Some(Expression::Number(value)) => Some(*value),
+        None | Some(Expression::Whatever) => None,
+        Some(_) => return Err(format!("what {} returns", call.name)),
+    };
+    Ok(Call {
+        operation,
+        returns,
+        error: call.error.clone(),
+        name: call.name.clone(),
+    })
+}
+
+fn number(call: &script::Call, index: usize) -> Result<i64, String> {
+    match call.arguments.get(index) {
+        Some(Expression::Number(value)) => Ok(*value),
+        _ => Err(format!("arguments of {}", call.name)),
+    }
+}
+
+fn bytes(call: &script::Call, index: usize) -> Result<u64, String> {
+    let bytes = u64::try_from(number(call, index)?).ok();
+    let bytes = bytes.filter(|bytes| *bytes <= MOST_BYTES);
+    bytes.ok_or_else(|| format!("arguments of {}", call.name))
+}
+
+fn name(call: &script::Call, index: usize) -> &str {
+    match call.arguments.get(index) {
+        Some(Expression::Name(name)) => name,
+        _ => "",
+    }
+}
+
+fn operation(call: &script::Call) -> Result<Operation, String> {
+    let fd = || number(call, 0);
+    Ok(match call.name.as_str() {
+        "socket" => socket(call)?,
+        "bind" => Operation::Bind(fd()?),
+        "listen" => Operation::Listen(fd()?),
+        "accept" => Operation::Accept(fd()?),
+        "connect" => Operation::Connect(fd()?),
+        "read" | "recv" | "recvfrom" | "write" | "send" | "sendto"
+            if call.arguments.get(1) != Some(&Expression::Whatever) =>
+        {
+            return Err("the address of a buffer".into());
+        }
+        "read" => Operation::Read(fd()?, bytes(call, 2)?),
+        "recv" | "recvfrom" => {
+            flags(call, 3, &[])?;
+            Operation::Read(fd()?, bytes(call, 2)?)
+        }
+        "recvmsg" => {
+            flags(call, 2, &[])?;
+            Operation::Read(fd()?, message_bytes(call)?)
+        }
+        "write" => Operation::Write(fd()?, bytes(call, 2)?),
+        "send" | "sendto" => {
+            flags(call, 3, &["MSG_NOSIGNAL"])?;
+            Operation::Write(fd()?, bytes(call, 2)?)
+        }
+        "sendmsg" => {
+            flags(call, 2, &["MSG_NOSIGNAL"])?;
+            Operation::Write(fd()?, message_bytes(call)?)
+        }
+        "close" => Operation::Close(fd()?),
+        "shutdown" => match name(call, 1) {
+            "SHUT_RD" => shutdown(fd()?, true, false),
+            "SHUT_WR" => shutdown(fd()?, false, true),
+            "SHUT_RDWR" => shutdown(fd()?, true, true),
+            _ => return Err("arguments of shutdown".into()),
+        },
+        "fcntl" => Operation::Fcntl(fd()?, set_nonblocking(call)),
+        "setsockopt" => Operation::Set(fd()?, socket_option(call)?),
+        "getsockopt" => Operation::Get(fd()?, socket_option(call)?),
+        "ioctl" => {
+            let wanted = match call.arguments.get(2) {
+                Some(Expression::List(inner)) => match inner.as_slice() {
+                    [Expression::Number(value)] => u64::try_from(*value).ok(),
+                    _ => None,
+                },
+                _ => None,
+            };
+            match (name(call, 1), wanted) {
+                ("SIOCINQ", Some(wanted)) => Operation::Readable(fd()?, wanted),
+                ("SIOCOUTQ", Some(wanted)) => Operation::Unacknowledged(fd()?, wanted),
+                (other, _) => return Err(format!("ioctl {other}")),
+            }
+        }
+        other => return Err(other.to_owned()),
+    })
+}
+
+fn socket(call: &script::Call) -> Result<Operation, String> {
+    match (call.arguments.first(), name(call, 1)) {
+        (Some(Expression::Whatever), "SOCK_STREAM") => Ok(Operation::Socket),
+        (Some(Expression::Name(family)), "SOCK_STREAM") if family == "AF_INET" => {
+            Ok(Operation::Socket)
+        }
+        (Some(Expression::Name(family)), _) if family != "AF_INET" => Err(family.clone()),
+        (_, kind) => Err(format!("socket {kind}")),
+    }
+}
+
+fn shutdown(fd: i64, reads: bool, writes: bool) -> Operation {
+    Operation::Shutdown { fd, reads, writes }
+}
+
+/// `MSG_` flags: none but these.
+fn flags(call: &script::Call, index: usize, known: &[&str]) -> Result<(), String> {
+    let refuse = |flag: &Expression| match flag {
+        Expression::Name(name) if known.contains(&name.as_str()) => Ok(()),
+        Expression::Name(name) => Err(name.clone()),
+        Expression::Number(0) | Expression::Whatever => Ok(()),
+        _ => Err(format!("flags of {}", call.name)),
+    };
+    match call.arguments.get(index) {
+        None => Ok(()),
+        Some(Expression::Either(flags)) => flags.iter().try_for_each(refuse),
+        Some(flag) => refuse(flag),
+    }
+}
+
+/// Bytes of all parts of a `msghdr`.
+fn message_bytes(call: &script::Call) -> Result<u64, String> {
+    let unknown = || format!("arguments of {}", call.name);
+    let Some(Expression::Structure(parts)) = call.arguments.get(1) else {
+        return Err(unknown());
+    };
+    let mut sum = 0_u64;
+    for part in parts {
+        let Expression::Field(left, right) = part else {
+            continue;
+        };
+        match left.as_ref() {
+            Expression::Name(name) if name == "msg_control" => {
+                return Err("control messages".into());
+            }
+            Expression::Applied(name, _) if name == "msg_iov" => {
+                let Expression::List(buffers) = right.as_ref() else {
+                    return Err(unknown());
+                };
+                for buffer in buffers {
+                    let Expression::Structure(buffer) = buffer else {
+                        return Err(unknown());
+                    };
+                    let [Expression::Whatever, Expression::Number(bytes)] = buffer.as_slice()
+                    else {
+                        return Err(unknown());
+                    };
+                    let bytes = u64::try_from(*bytes).map_err(|_| unknown())?;
+                    sum = sum.saturating_add(bytes);
+                    if sum > MOST_BYTES {
+                        return Err(unknown());
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(sum)
+}
+
+fn set_nonblocking(call: &script::Call) -> Option<bool> {
+    if name(call, 1) != "F_SETFL" {
+        return None;
+    }
+    let is_nonblocking =
+        |flag: &Expression| matches!(flag, Expression::Name(name) if name == "O_NONBLOCK");
+    Some(match call.arguments.get(2) {
+        Some(Expression::Either(flags)) => flags.iter().any(is_nonblocking),
+        Some(flag) => is_nonblocking(flag),
+        None => false,
+    })
+}
+
+fn socket_option(call: &script::Call) -> Result<SocketOption, String> {
+    let option = name(call, 2);
+    let value = match call.arguments.get(3) {
+        Some(Expression::List(inner)) => match inner.as_slice() {
+            [Expression::Number(value)] => Some(*value),
+            _ => None,
+        },
+        _ => None,
+    };
+    let unsupported = || match value {
+        Some(value) => format!("{option}={value}"),
+        None => option.to_owned(),
+    };
+    let positive = || {
+        let value = value.and_then(|value| u32::try_from(value).ok());
+        value.map(u64::from).ok_or_else(unsupported)
+    };
+    Ok(match option {
+        "SO_REUSEADDR" | "SO_REUSEPORT" | "SO_ZEROCOPY" | "IP_TOS" | "IP_MTU_DISCOVER" => {
+            SocketOption::Neutral
+        }
+        "SO_SNDBUF" => SocketOption::SendBuffer(positive()?),
+        "SO_ERROR" => SocketOption::Error(value.ok_or_else(unsupported)?),
+        "TCP_NODELAY" => SocketOption::NoDelay(positive()? != 0),
+        "TCP_MAXSEG" => {
+            let bytes = u32::try_from(positive()?).map_err(|_| unsupported())?;
+            if !(88..=1460).contains(&bytes) {
+                return Err(unsupported());
+            }
+            SocketOption::LargestSegment(bytes)
+        }
+        "TCP_CONGESTION" => match call.arguments.get(3) {
+            Some(Expression::Text(name)) if Algorithm::named(name).is_some() => {
+                SocketOption::CongestionControl(name.clone())
+            }
+            _ => return Err(unsupported()),
+        },
+        "TCP_NOTSENT_LOWAT" if value == Some(0) && call.name == "getsockopt" => {
+            SocketOption::Neutral
+        }
+        "" => return Err(format!("arguments of {}", call.name)),
+        _ => return Err(unsupported()),
+    })
+}

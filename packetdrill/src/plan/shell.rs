@@ -1,0 +1,232 @@
+//! Lines for a shell: never run. Those that are known set something, the others are named.
+
+use super::knobs::{Ecn, Knob};
+use dumbbell_engine::cca::Algorithm;
+
+/// Settings whose default is all there is, with that.
+const FIXED: [(&str, &[&str]); 7] = [
+    ("tcp_reordering", &["3"]),
+    ("tcp_frto", &["1", "2"]),
+    ("tcp_dsack", &["1"]),
+    ("tcp_pacing_ss_ratio", &["200"]),
+    ("tcp_pacing_ca_ratio", &["120"]),
+    ("tcp_notsent_lowat", &["4294967295", "-1"]),
+    ("tcp_mtu_probing", &["0"]),
+];
+/// Settings that change nothing here: sizes of TSO packets (segments are compared one by one or
+/// together, whichever the script has), Fast Open (named where it is used), retries.
+const WITHOUT_EFFECT: [&str; 16] = [
+    "tcp_fack",
+    "tcp_tso_win_divisor",
+    "tcp_min_tso_segs",
+    "tcp_tso_rtt_log",
+    "tcp_fastopen",
+    "tcp_fastopen_key",
+    "tcp_fastopen_blackhole_timeout_sec",
+    "tcp_syncookies",
+    "tcp_syn_retries",
+    "tcp_synack_retries",
+    "tcp_retries1",
+    "tcp_retries2",
+    "tcp_no_metrics_save",
+    "tcp_autocorking",
+    "tcp_mem",
+    "enabled",
+];
+
+/// What makes CUBIC leave slow start.
+const HYSTART_DETECT: &str = "/sys/module/tcp_cubic/parameters/hystart_detect";
+
+/// What the lines set. The error names what is not known.
+pub(super) fn knobs(text: &str) -> Result<Vec<Knob>, String> {
+    let joined = text.replace("\\\n", " ");
+    let mut found = Vec::new();
+    for line in joined.lines() {
+        let line = line.split('#').next().unwrap_or("");
+        for command in line.split([';']).flat_map(|part| part.split("&&")) {
+            let words = command_words(command);
+            if !words.is_empty() {
+                found.extend(command_knobs(&words)?);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Without redirections, which say where output goes. A text in quotes stays together.
+fn command_words(command: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut is_quoted = false;
+    for letter in command.chars() {
+        match letter {
+            '"' | '\'' => is_quoted = !is_quoted,
+            _ if letter.is_whitespace() && !is_quoted => words.push(String::new()),
+            _ => words.last_mut().expect("one at least").push(letter),
+        }
+    }
+    let mut kept = Vec::new();
+    let mut words = words.into_iter().filter(|word| !word.is_empty());
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            ">" | "&>" | "2>" | ">>" => match words.next() {
+                Some(file) if file == HYSTART_DETECT => kept.push(file),
+                _ => {}
+            },
+            _ if word.starts_with("2>") || word.starts_with(">/") || word.starts_with("&>/") => {}
+            _ => kept.push(word),
+        }
+    }
+    kept
+}
+
+fn command_knobs(words: &[String]) -> Result<Vec<Knob>, String> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let unknown = || {
+        let line: String = words.join(" ").chars().take(60).collect();
+        Err(format!("shell line `{line}`"))
+    };
+    let program = words[0].rsplit('/').next().unwrap_or("");
+    match (program, &words[1..]) {
+        ("defaults.sh", []) => Ok(vec![Knob::Defaults]),
+        ("sysctl" | "set_sysctls.py", arguments) => {
+            let mut found = Vec::new();
+            for argument in arguments.iter().filter(|word| !word.starts_with('-')) {
+                let Some((name, value)) = argument.split_once('=') else {
+                    return unknown();
+                };
+                let name = name.rsplit(['.', '/']).next().unwrap_or("");
+                found.extend(sysctl(name, value.trim())?);
+            }
+            Ok(found)
+        }
+        ("ip", ["tcp_metrics", "flush", ..]) | ("ethtool", ["-K", ..]) | ("true", _) => {
+            Ok(Vec::new())
+        }
+        ("nstat", []) => Ok(Vec::new()),
+        ("ip", ["route", "add" | "change" | "replace", route @ ..]) => match route_knobs(route) {
+            Some(found) => Ok(found),
+            None => unknown(),
+        },
+        (
+            "tc",
+            [
+                "qdisc",
+                "add" | "change" | "replace",
+                "dev",
+                _,
+                "root",
+                "pfifo",
+            ],
+        ) => Ok(Vec::new()),
+        ("dumbbell", own) => match own_knob(own) {
+            Some(knob) => Ok(vec![knob]),
+            None => unknown(),
+        },
+        // The train and the delay, as is the default.
+        ("echo", ["3", HYSTART_DETECT]) => Ok(Vec::new()),
+        (name, []) if name.starts_with("sysctl_restore_") => Ok(Vec::new()),
+        _ => unknown(),
+    }
+}
+
+/// `initcwnd N` of a route; what names the way there changes nothing.
+fn route_knobs(words: &[&str]) -> Option<Vec<Knob>> {
+    let at = words.iter().position(|word| *word == "initcwnd");
+    let known = |word: &&str| !matches!(*word, "mtu" | "ssthresh" | "rto_min" | "quickack");
+    if !words.iter().all(known) {
+        return None;
+    }
+    match at {
+        Some(at) => {
+            let pkts = words.get(at + 1)?.parse().ok().filter(|pkts| *pkts > 0)?;
+            Some(vec![Knob::InitialWindow(pkts)])
+        }
+        None => None,
+    }
+}
+
+/// What packetdrill has no words for.
+fn own_knob(words: &[&str]) -> Option<Knob> {
+    Some(match words {
+        ["profile", "rfc"] => Knob::ProfileRfc,
+        ["host-queue", "keeps"] => Knob::HostQueueKeeps,
+        ["host-queue", "loses", pkts] => Knob::HostQueueLoses(pkts.parse().ok()?),
+        ["application", "reads"] => Knob::ApplicationReads(true),
+        ["application", "rests"] => Knob::ApplicationReads(false),
+        _ => return None,
+    })
+}
+
+fn sysctl(name: &str, value: &str) -> Result<Option<Knob>, String> {
+    let unsupported = || Err(format!("{name}={value}"));
+    if WITHOUT_EFFECT.contains(&name) {
+        return Ok(None);
+    }
+    if let Some((_, allowed)) = FIXED.iter().find(|(fixed, _)| *fixed == name) {
+        return match allowed.contains(&value) {
+            true => Ok(None),
+            false => unsupported(),
+        };
+    }
+    let on = value != "0";
+    Ok(Some(match (name, value) {
+        ("tcp_sack", _) => Knob::Sack(on),
+        ("tcp_recovery", "0" | "1") => Knob::Rack(on),
+        ("tcp_early_retrans", "0" | "3" | "4") => Knob::Probes(on),
+        ("tcp_timestamps", "0" | "1" | "2") => Knob::Timestamps(on),
+        ("tcp_ecn", "0") => Knob::Ecn(Ecn::Off),
+        ("tcp_ecn", "1") => Knob::Ecn(Ecn::On),
+        ("tcp_ecn", "2") => Knob::Ecn(Ecn::Passive),
+        ("tcp_slow_start_after_idle", _) => Knob::RestartsAfterIdle(on),
+        ("tcp_window_scaling", _) => Knob::WindowScaling(on),
+        ("tcp_congestion_control", name) if Algorithm::named(name).is_some() => {
+            Knob::CongestionControl(name.to_owned())
+        }
+        ("tcp_rmem", sizes) => match size(sizes, 2) {
+            Some(bytes) => Knob::ReceiveMemory(bytes),
+            None => return unsupported(),
+        },
+        ("tcp_wmem", sizes) => match size(sizes, 1) {
+            Some(bytes) => Knob::SendMemory(bytes),
+            None => return unsupported(),
+        },
+        _ => return unsupported(),
+    }))
+}
+
+/// One of the three sizes of a buffer.
+fn size(sizes: &str, index: usize) -> Option<u64> {
+    sizes.split_whitespace().nth(index)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_known_sets_something() {
+        let text = "../common/defaults.sh\n../common/set_sysctls.py \\\n \
+            /proc/sys/net/ipv4/tcp_timestamps=0 /proc/sys/net/ipv4/tcp_wmem=\"4096 50000 4194304\"";
+        let expected = [
+            Knob::Defaults,
+            Knob::Timestamps(false),
+            Knob::SendMemory(50_000),
+        ];
+        assert_eq!(knobs(text).unwrap(), expected);
+        assert_eq!(
+            knobs("ip tcp_metrics flush all > /dev/null 2>&1"),
+            Ok(vec![])
+        );
+    }
+
+    #[test]
+    fn what_is_not_is_named() {
+        assert_eq!(knobs("rm -rf /"), Err("shell line `rm -rf /`".into()));
+        assert_eq!(
+            knobs("sysctl -q net.ipv4.tcp_frto=0"),
+            Err("tcp_frto=0".into())
+        );
+        let limited = "tc qdisc add dev tun0 root pfifo limit 0";
+        assert_eq!(knobs(limited), Err(format!("shell line `{limited}`")));
+    }
+}

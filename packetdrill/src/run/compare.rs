@@ -1,0 +1,144 @@
+//! What is sent, against what is expected.
+
+use super::{Run, us};
+use crate::endpoint::Endpoint;
+use crate::language::script::{EcnMark, TcpFlags, TcpOption, TcpPacket};
+use crate::segments::{Sent, shown};
+use crate::verdict::Difference;
+use dumbbell_engine::sim::time::Time;
+
+impl Run<'_> {
+    /// A packet is to be sent in this time. Returns when it was.
+    pub(super) fn expect(
+        &mut self,
+        expected: &TcpPacket,
+        mark: Option<EcnMark>,
+        from: Time,
+        to: Time,
+    ) -> Result<Time, Difference> {
+        let tolerance = us(self.plan.tolerance_us);
+        let latest = to.saturating_add(tolerance);
+        let missing = |found: Option<&Sent>| Difference::Packet {
+            expected: Some(shown((to != Time::NEVER).then_some(from), expected, mark)),
+            found: found.map(|sent| shown(Some(sent.at), &sent.packet, Some(sent.ecn))),
+        };
+        let Some(mut found) = self.next_sent(latest)? else {
+            return Err(missing(None));
+        };
+        while found.packet.payload_bytes < expected.payload_bytes && !self.plan.is_strict {
+            let Some(next) = self.next_of(&found, latest)? else {
+                break;
+            };
+            found = together(&found, &next);
+        }
+        let is_timely = found.at.saturating_add(tolerance) >= from && found.at <= latest;
+        if is_timely && self.matches(expected, mark, &found) {
+            return Ok(found.at);
+        }
+        Err(missing(Some(&found)))
+    }
+
+    /// The next packet that is sent until then.
+    fn next_sent(&mut self, latest: Time) -> Result<Option<Sent>, Difference> {
+        loop {
+            if let Some(sent) = self.sent().and_then(std::collections::VecDeque::pop_front) {
+                return Ok(Some(sent));
+            }
+            if !self.step_timer(latest)? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// The next packet, if the kernel's segmentation offload would have sent it with this one.
+    fn next_of(&mut self, first: &Sent, latest: Time) -> Result<Option<Sent>, Difference> {
+        while self.first_sent().is_none() {
+            if !self.step_timer(latest)? {
+                return Ok(None);
+            }
+        }
+        let fits = self.first_sent().is_some_and(|next| {
+            next.packet.seq == first.packet.end()
+                && next.packet.payload_bytes > 0
+                && next.packet.ack == first.packet.ack
+                && next.ecn == first.ecn
+        });
+        Ok(match fits {
+            true => self.sent().and_then(std::collections::VecDeque::pop_front),
+            false => None,
+        })
+    }
+
+    fn matches(&mut self, expected: &TcpPacket, mark: Option<EcnMark>, found: &Sent) -> bool {
+        let packet = &found.packet;
+        let is_marked = mark.is_none_or(|mark| match mark {
+            EcnMark::Ect01 => matches!(found.ecn, EcnMark::Ect0 | EcnMark::Ect1),
+            mark => mark == found.ecn,
+        });
+        // Where the kernel cuts a stream into packets for offload, and so which of them ends with a
+        // push, is not modelled.
+        let ignored = match expected.payload_bytes > u64::from(self.mss_bytes()) {
+            true => TcpFlags::PSH,
+            false => TcpFlags::default(),
+        };
+        is_marked
+            && expected.flags.without(ignored) == packet.flags.without(ignored)
+            && expected.seq == packet.seq
+            && expected.payload_bytes == packet.payload_bytes
+            && (expected.ack.is_none() || expected.ack == packet.ack)
+            && (expected.window.is_none() || expected.window == packet.window)
+            && self.has_options(expected, packet)
+    }
+
+    fn mss_bytes(&self) -> u32 {
+        self.connection.as_ref().map_or(0, Endpoint::mss_bytes)
+    }
+
+    /// Padding does not count, nor the order of different options.
+    fn has_options(&mut self, expected: &TcpPacket, found: &TcpPacket) -> bool {
+        let (Some(expected), Some(found)) = (&expected.options, &found.options) else {
+            return true;
+        };
+        let counts = |option: &&TcpOption| !matches!(option, TcpOption::Nop | TcpOption::End);
+        let number = |options: &[TcpOption]| options.iter().filter(counts).count();
+        number(expected) == number(found)
+            && expected.iter().filter(counts).all(|option| match option {
+                TcpOption::Timestamps { value, echo } => self.has_timestamps(found, *value, *echo),
+                other => found.contains(other),
+            })
+    }
+
+    /// The first one tells how far the clocks of script and engine are apart. Values are compared
+    /// where the script says what they count (`--tcp_ts_tick_usecs`), echoes always.
+    fn has_timestamps(&mut self, found: &[TcpOption], value: u32, echo: u32) -> bool {
+        let stamps = found.iter().find_map(|option| match option {
+            TcpOption::Timestamps { value, echo } => Some((*value, *echo)),
+            _ => None,
+        });
+        let Some((found_value, found_echo)) = stamps else {
+            return false;
+        };
+        let shift = *self
+            .timestamp_shift
+            .get_or_insert(found_value.wrapping_sub(value));
+        let off = found_value.wrapping_sub(shift).abs_diff(value);
+        let is_timely = self
+            .plan
+            .timestamp_tick_us
+            .is_none_or(|tick_us| u64::from(off).saturating_mul(tick_us) <= self.plan.tolerance_us);
+        is_timely && found_echo == echo
+    }
+}
+
+/// As one packet: what the last of them says besides its first byte.
+fn together(first: &Sent, next: &Sent) -> Sent {
+    let mut packet = next.packet.clone();
+    packet.seq = first.packet.seq;
+    packet.payload_bytes += first.packet.payload_bytes;
+    packet.flags = packet.flags.with(first.packet.flags.without(TcpFlags::PSH));
+    Sent {
+        at: first.at,
+        packet,
+        ecn: first.ecn,
+    }
+}

@@ -1,0 +1,279 @@
+//! Running a plan: time passes, packets arrive, what is sent is compared.
+
+mod application;
+mod compare;
+mod tcp_info;
+
+use crate::endpoint::{Endpoint, MOST_SENT};
+use crate::language::Place;
+use crate::language::conditions::Statement;
+use crate::language::script::{EcnMark, TcpOption, TcpPacket, When};
+use crate::plan::knobs::{Knob, Knobs};
+use crate::plan::{self, Act, Plan, Step};
+use crate::segments::{Sent, shown};
+use crate::verdict::{Difference, Failure, Verdict};
+use application::Application;
+use dumbbell_engine::sim::time::Time;
+use dumbbell_engine::spec::tcp::Profile;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Timers that may be due in one run at most; a script of a day with a timer each millisecond has
+/// more than it needs.
+const MOST_TIMERS: u64 = 20_000_000;
+
+/// How scripts are run.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Whose behaviour is required.
+    pub profile: Profile,
+    /// Whether a packet that nobody expects makes a script fail at once. packetdrill itself finds
+    /// it when it compares the next one that is expected, or never.
+    pub is_exact: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            profile: Profile::Linux61,
+            is_exact: false,
+        }
+    }
+}
+
+/// Runs a plan.
+pub fn run(plan: &Plan) -> Verdict {
+    let mut run = Run::new(plan);
+    for step in &plan.steps {
+        if let Err(difference) = run.step(step) {
+            return failed(run.place.unwrap_or(step.place), difference);
+        }
+        run.place = None;
+    }
+    let end = plan
+        .steps
+        .last()
+        .map_or(Place::default(), |step| step.place);
+    match run.finish() {
+        Ok(()) => Verdict::Passed,
+        Err(difference) => failed(run.place.unwrap_or(end), difference),
+    }
+}
+
+fn failed(place: Place, difference: Difference) -> Verdict {
+    Verdict::Failed(Failure {
+        line: place.line,
+        column: place.column,
+        difference,
+    })
+}
+
+pub(crate) fn us(us: u64) -> Time {
+    Time::from_ns(us.saturating_mul(1000))
+}
+
+pub(crate) struct Run<'a> {
+    plan: &'a Plan,
+    knobs: Knobs,
+    application: Application,
+    connection: Option<Endpoint>,
+    now: Time,
+    /// Where the times of the next event count from.
+    last_event: Time,
+    /// What timestamps of the script are behind those of the engine.
+    timestamp_shift: Option<u32>,
+    keeps_host_queue: bool,
+    /// Names that the script has given values to.
+    own_values: BTreeMap<String, f64>,
+    timers: u64,
+    /// Where what differs is, if not in the present step.
+    place: Option<Place>,
+}
+
+impl<'a> Run<'a> {
+    fn new(plan: &'a Plan) -> Run<'a> {
+        Run {
+            plan,
+            knobs: plan.knobs.clone(),
+            application: Application::default(),
+            connection: None,
+            now: Time::ZERO,
+            last_event: Time::ZERO,
+            timestamp_shift: None,
+            keeps_host_queue: false,
+            own_values: BTreeMap::new(),
+            timers: 0,
+            place: None,
+        }
+    }
+
+    fn step(&mut self, step: &Step) -> Result<(), Difference> {
+        let base = self.last_event;
+        let (from, to) = match step.when {
+            When::At(at) => (us(at), us(at)),
+            When::After(span) => (base + us(span), base + us(span)),
+            When::AtBetween(first, last) => (us(first), us(last)),
+            When::AfterBetween(first, last) => (base + us(first), base + us(last)),
+            When::Any => (base, Time::NEVER),
+        };
+        if let Act::Expect(packet, mark) = &step.act {
+            let at = self.expect(packet, *mark, from, to)?;
+            self.last_event = match step.when {
+                When::At(_) | When::After(_) => from,
+                _ => at,
+            };
+            return Ok(());
+        }
+        // Assertions are about now, whatever has been sent and not yet compared.
+        let is_idle = matches!(&step.act, Act::Assert(_)) && from <= self.now;
+        if !is_idle {
+            self.advance(from)?;
+        }
+        self.last_event = from;
+        let returns = step.returns_us.map(|span| match step.when {
+            When::At(_) => us(span),
+            _ => base + us(span),
+        });
+        match &step.act {
+            Act::Expect(..) => {}
+            Act::Turn(knobs) => knobs.iter().try_for_each(|knob| self.turn(knob))?,
+            Act::Inject(packet, mark) => self.inject(packet, *mark),
+            Act::Assert(statements) => self.assert(statements)?,
+            Act::Call(call) => self.call(call, returns, step.place)?,
+        }
+        self.application_goes_on()
+    }
+
+    fn turn(&mut self, knob: &Knob) -> Result<(), Difference> {
+        self.knobs.turn(knob);
+        let now = self.now;
+        match (knob, &mut self.connection) {
+            (Knob::HostQueueKeeps, connection) => {
+                self.keeps_host_queue = true;
+                if let Some(connection) = connection {
+                    connection.keep_in_host_queue();
+                }
+            }
+            (Knob::HostQueueLoses(pkts), connection) => {
+                let has_left = connection
+                    .as_mut()
+                    .is_some_and(|one| one.leave_host_queue(*pkts, now));
+                if !has_left {
+                    return Err(Difference::Call {
+                        name: "host-queue loses".into(),
+                        expected: format!("{pkts} packets in the queue of the host"),
+                        found: "fewer".into(),
+                    });
+                }
+            }
+            (Knob::ApplicationReads(on), Some(connection)) => connection.set_reading(*on, now),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A packet arrives, with timestamps as the engine counts them.
+    fn inject(&mut self, packet: &TcpPacket, mark: EcnMark) {
+        let mut packet = packet.clone();
+        let shift = self.timestamp_shift.unwrap_or(0);
+        for option in packet.options.iter_mut().flatten() {
+            if let TcpOption::Timestamps { echo, .. } = option
+                && *echo != 0
+            {
+                *echo = echo.wrapping_add(shift);
+            }
+        }
+        self.arrive(&packet, mark);
+    }
+
+    fn sent(&mut self) -> Option<&mut VecDeque<Sent>> {
+        self.connection
+            .as_mut()
+            .map(|connection| &mut connection.sent)
+    }
+
+    fn first_sent(&self) -> Option<&Sent> {
+        self.connection.as_ref().and_then(|one| one.sent.front())
+    }
+
+    fn unexpected(&self) -> Result<(), Difference> {
+        match self.first_sent() {
+            Some(sent) if self.plan.is_exact || self.has_too_much() => Err(Difference::Packet {
+                expected: None,
+                found: Some(shown(Some(sent.at), &sent.packet, Some(sent.ecn))),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn has_too_much(&self) -> bool {
+        let sent = self.connection.as_ref().map_or(0, |one| one.sent.len());
+        sent >= MOST_SENT
+    }
+
+    /// Whether a timer was due by then. What is due is done, and the application goes on.
+    fn step_timer(&mut self, latest: Time) -> Result<bool, Difference> {
+        let timer = self
+            .connection
+            .as_ref()
+            .map_or(Time::NEVER, Endpoint::next_timer);
+        if timer == Time::NEVER || timer > latest || self.timers == MOST_TIMERS {
+            return Ok(false);
+        }
+        self.timers += 1;
+        self.now = timer.max(self.now);
+        let now = self.now;
+        if let Some(connection) = &mut self.connection {
+            connection.on_timer(now);
+        }
+        self.application_goes_on()?;
+        Ok(true)
+    }
+
+    /// Lets time pass.
+    fn advance(&mut self, to: Time) -> Result<(), Difference> {
+        loop {
+            self.unexpected()?;
+            if !self.step_timer(to)? {
+                break;
+            }
+        }
+        self.now = to.max(self.now);
+        self.check_waiting()
+    }
+
+    fn assert(&mut self, statements: &[Statement]) -> Result<(), Difference> {
+        for statement in statements {
+            let value_of = |name: &str| {
+                let own = self.own_values.get(name).copied();
+                own.or_else(|| tcp_info::value(self.connection.as_ref(), name, self.now))
+            };
+            let value = statement.formula().value(&value_of).unwrap_or(f64::NAN);
+            match statement {
+                Statement::Assign(name, _) => {
+                    self.own_values.insert(name.clone(), value);
+                }
+                Statement::Assert(condition) if value == 0.0 || !value.is_finite() => {
+                    let names = condition.formula.names().into_iter();
+                    let fields = names.filter(|name| plan::fields::constant(name).is_none());
+                    let found = fields
+                        .map(|name| (name.to_owned(), value_of(name).unwrap_or(f64::NAN)))
+                        .collect();
+                    return Err(Difference::Assertion {
+                        expected: condition.source.clone(),
+                        found,
+                    });
+                }
+                Statement::Assert(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Nothing may be left that nobody expected, and no call that waits.
+    fn finish(&mut self) -> Result<(), Difference> {
+        if let Some(until) = self.application.waits_until() {
+            self.advance(until + us(self.plan.tolerance_us + 1))?;
+        }
+        self.unexpected()
+    }
+}

@@ -1,0 +1,90 @@
+//! `tcp_info`: what an application sees of a connection.
+
+use crate::endpoint::{Endpoint, State};
+use crate::plan::fields::constant;
+use dumbbell_engine::cca;
+use dumbbell_engine::sim::time::Time;
+
+/// A field or a constant.
+pub(super) fn value(connection: Option<&Endpoint>, name: &str, now: Time) -> Option<f64> {
+    if let Some(value) = constant(name) {
+        return Some(value);
+    }
+    let Some(connection) = connection else {
+        return Some(0.0);
+    };
+    if name == "tcpi_state" {
+        return constant(state(connection));
+    }
+    let of_connection = match name {
+        "tcpi_options" => Some(u64::from(connection.option_bits())),
+        "tcpi_snd_wscale" => Some(u64::from(connection.scales().0)),
+        "tcpi_rcv_wscale" => Some(u64::from(connection.scales().1)),
+        "tcpi_snd_mss" => Some(u64::from(connection.mss_bytes())),
+        "tcpi_last_data_recv" => {
+            let since = now.saturating_sub(connection.last_data());
+            Some(since.as_ns() / 1_000_000)
+        }
+        "tcpi_advmss" => Some(u64::from(connection.told_mss_bytes())),
+        _ => None,
+    };
+    let found = match of_connection {
+        Some(value) => value,
+        None => of_sender(connection, name)?,
+    };
+    Some(found as f64)
+}
+
+fn of_sender(connection: &Endpoint, name: &str) -> Option<u64> {
+    let us = |time: Time| time.as_ns() / 1000;
+    let Some(sender) = connection.sender() else {
+        return Some(0);
+    };
+    let (board, window, rtt) = (sender.board(), sender.window(), sender.round_trip());
+    Some(match name {
+        "tcpi_snd_cwnd" => u64::from(window.cwnd_pkts),
+        "tcpi_snd_ssthresh" => u64::from(window.ssthresh_pkts),
+        "tcpi_unacked" => u64::from(board.packets_out()),
+        "tcpi_sacked" => u64::from(board.sacked_out()),
+        "tcpi_lost" => u64::from(board.lost_out()),
+        "tcpi_retrans" => u64::from(board.retrans_out()),
+        "tcpi_total_retrans" => sender.statistics().retransmitted_pkts,
+        "tcpi_rto" => us(sender.rto()),
+        "tcpi_rtt" => rtt.srtt().map_or(0, us),
+        "tcpi_rttvar" => rtt.rttvar().map_or(0, us),
+        "tcpi_min_rtt" => rtt.min_rtt().map_or(0, us),
+        "tcpi_reordering" => u64::from(sender.reordering_pkts()),
+        "tcpi_reord_seen" => u64::from(sender.has_seen_reordering()),
+        "tcpi_delivered" => sender.delivered_pkts(),
+        "tcpi_ca_state" => match sender.state() {
+            cca::State::Open => 0,
+            cca::State::Disorder => 1,
+            cca::State::Cwr => 2,
+            cca::State::Recovery => 3,
+            cca::State::Loss => 4,
+        },
+        _ => return None,
+    })
+}
+
+/// RFC 9293 section 3.3.2, by the kernel's names.
+fn state(connection: &Endpoint) -> &'static str {
+    let (closing, heard) = (connection.is_closing(), connection.has_peer_finished());
+    match connection.state() {
+        State::SynSent => "TCP_SYN_SENT",
+        State::SynReceived => "TCP_SYN_RECV",
+        State::Reset | State::Refused | State::Gone => "TCP_CLOSE",
+        State::Open => match (closing, heard, connection.is_finished()) {
+            (false, false, _) => "TCP_ESTABLISHED",
+            (false, true, _) => "TCP_CLOSE_WAIT",
+            (true, false, false) => "TCP_FIN_WAIT1",
+            (true, false, true) => "TCP_FIN_WAIT2",
+            (true, true, _) if connection.is_last_to_close() => match connection.is_finished() {
+                true => "TCP_CLOSE",
+                false => "TCP_LAST_ACK",
+            },
+            (true, true, false) => "TCP_CLOSING",
+            (true, true, true) => "TCP_TIME_WAIT",
+        },
+    }
+}
