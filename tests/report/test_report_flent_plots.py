@@ -201,6 +201,10 @@ def test_several_files_are_drawn_over_one_another(
     assert of["slow"] and of["pie"] | of["slow"] == set(labels)
     files = drawer.files([draw(Figure("plot", drawn.chart, drawn.data, drawn.caption))])
     assert not files[0].missing
+    if name == "all_scaled":
+        # Each panel has a legend of its own, and there is none beside those.
+        legends = re.findall(r"Symbol legend[^\"]*", files[0].pictures[".svg"].decode())
+        assert len(legends) == 3
     if name == "totals":
         one = draw_plot(slower, name).data.filter(pl.col("label") == "Upload")["y"]
         both = drawn.data.filter(pl.col("label") == "Upload, slow")["y"]

@@ -222,7 +222,9 @@ def panels(*of: tuple[Lines, str, str, bool]) -> Drawer:
             panel = _over_time(lines_of(files, lines), y_title, scaled=scaled, what=what)
             charts.append(panel.chart.properties(height=_PANEL_HEIGHT))
             frames.append(panel.data.with_columns(pl.lit(what).alias("panel")))
-        chart = alt.vconcat(*charts).resolve_scale(color="independent", x="shared")
+        chart = alt.vconcat(*charts).resolve_scale(
+            color="independent", strokeDash="independent", x="shared"
+        )
         names = ", ".join(what for _, _, what, _ in of[:-1])
         caption = f"{names} and {of[-1][2]}"
         return DrawnPlot(chart, pl.concat(frames), caption[:1].upper() + caption[1:])
