@@ -21,6 +21,7 @@ from dumbbell.report.figures import draw
 from dumbbell.report.flent_plots import check_plot, draw_plot, plot_names, plots_of
 from dumbbell.report.flent_plots.series import MOST_POINTS
 from dumbbell.report.model import Figure
+from dumbbell.report.narrow import NARROW_PX
 from dumbbell.spec import flent
 
 STREAMS = {"upload_streams": "8", "download_streams": "2", "burst_bandwidth": "30M"}
@@ -205,6 +206,8 @@ def test_several_files_are_drawn_over_one_another(
         # Each panel has a legend of its own, and there is none beside those.
         legends = re.findall(r"Symbol legend[^\"]*", files[0].pictures[".svg"].decode())
         assert len(legends) == 3
+        phone = re.search(rb'width="([0-9.]+)"', files[0].narrow)
+        assert phone and float(phone[1]) <= NARROW_PX + 1
     if name == "totals":
         one = draw_plot(slower, name).data.filter(pl.col("label") == "Upload")["y"]
         both = drawn.data.filter(pl.col("label") == "Upload, slow")["y"]

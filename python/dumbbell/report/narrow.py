@@ -13,6 +13,8 @@ _LABELS_PX = 125
 """Of the names on a vertical axis."""
 _BESIDE_PANEL_PX = 70
 """An axis with its title."""
+_BESIDE_ROW_PX = 90
+"""Of a panel that is a plot of its own, with more ticks; and the figure's margins."""
 _LEGEND_MARGIN_PX = 40
 _LONG = 16
 """Characters of a legend's name from which on each has a line of its own."""
@@ -49,6 +51,8 @@ def _fit(spec: Spec) -> None:
         spec["autosize"] = {"type": "fit-x", "contains": "padding"}
     elif "columns" in spec or "row" in spec.get("facet", {}):
         _fit_panels(spec)
+    for panel in spec.get("vconcat", ()):
+        panel["width"] = NARROW_PX - _BESIDE_ROW_PX
 
 
 def _fit_panels(spec: Spec) -> None:
