@@ -111,7 +111,7 @@ def _report(files: Mapping[str, FlentFile], rows: Sequence[_Row]) -> Report:
         if not math.isnan(value)
     ]
     return Report(
-        study="flents",
+        study="flent-files",
         title=f"{', '.join(first)} and {last}, side by side",
         summary=" ".join(f"{name}: {headline(file)}." for name, file in files.items()),
         values=[table],
