@@ -288,19 +288,32 @@ def _value_table(rows: Sequence[Compared], n_runs: int) -> ValueTable:
 
 def _figures(file: FlentFile, runs: Sequence[FlentFile]) -> list[Figure]:
     """The measurement's own plots, and distributions beside the simulated ones."""
+    return _beside_figures(file, runs) + drawn_plots(file, said=", measured")
+
+
+def drawn_plots(of: FlentFile | Mapping[str, FlentFile], *, said: str = "") -> list[Figure]:
+    """Of a file or of several by name: each one's default plot, then those of `FIGURES`.
+
+    Args:
+        of: The file; several are drawn over one another.
+        said: At the end of each caption.
+    """
     from dumbbell.report import Figure
     from dumbbell.report.flent_plots import draw_plot, plot_names
 
+    files = of.values() if isinstance(of, Mapping) else [of]
+    of_each = [plot_names(file) for file in files]
+    known = {name for names in of_each for name in names}
+    wanted = [names[0] for names in of_each] + [name for name in FIGURES if name in known]
     figures = []
-    names = plot_names(file)
-    for name in names[:1] + [each for each in FIGURES if each in names[1:]]:
+    for name in dict.fromkeys(wanted):
         try:
-            plot = draw_plot(file, name)
+            plot = draw_plot(of, name)
         except SpecError:
             continue  # a file need not have what its test has
-        caption = f"{plot.caption}, measured"
+        caption = f"{plot.caption}{said}"
         figures.append(Figure(name.replace("_", "-"), plot.chart, plot.data, caption, caption))
-    return _beside_figures(file, runs) + figures
+    return figures
 
 
 def _beside_figures(file: FlentFile, runs: Sequence[FlentFile]) -> list[Figure]:

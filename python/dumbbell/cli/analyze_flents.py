@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from dumbbell.cli.analyze_flent import FIGURES, headline, statistic_of
+from dumbbell.cli.analyze_flent import drawn_plots, headline, statistic_of
 from dumbbell.cli.failing import print_warning
 from dumbbell.cli.flent import MOST_FILES, read_files
 from dumbbell.cli.tables import print_table
@@ -23,7 +23,7 @@ from dumbbell.errors import SpecError
 
 if TYPE_CHECKING:
     from dumbbell.formats.flent import FlentFile
-    from dumbbell.report import Figure, Report
+    from dumbbell.report import Report
 
 _Row = tuple[str, str, str, list[float]]
 """Series, statistic, unit, and the value in each file; NaN in those without that series."""
@@ -115,7 +115,7 @@ def _report(files: Mapping[str, FlentFile], rows: Sequence[_Row]) -> Report:
         title=f"{', '.join(first)} and {last}, side by side",
         summary=" ".join(f"{name}: {headline(file)}." for name, file in files.items()),
         values=[table],
-        figures=_figures(files),
+        figures=drawn_plots(files),
         meta={
             "measurements": {
                 name: {key: file.text(key) for key in ("NAME", "TITLE", "TIME", "HOST")}
@@ -124,23 +124,3 @@ def _report(files: Mapping[str, FlentFile], rows: Sequence[_Row]) -> Report:
         },
         tables={"side_by_side": pl.DataFrame(long)},
     )
-
-
-def _figures(files: Mapping[str, FlentFile]) -> list[Figure]:
-    """The plots that Flent would overlay: each file's default one, and those of a page."""
-    from dumbbell.report import Figure
-    from dumbbell.report.flent_plots import draw_plot, plot_names
-
-    of_each = [plot_names(file) for file in files.values()]
-    known = {name for names in of_each for name in names}
-    wanted = [names[0] for names in of_each] + [name for name in FIGURES if name in known]
-    figures = []
-    for name in dict.fromkeys(wanted):
-        try:
-            plot = draw_plot(files, name)
-        except SpecError:
-            continue  # a file need not have what its test has
-        figures.append(
-            Figure(name.replace("_", "-"), plot.chart, plot.data, plot.caption, plot.caption)
-        )
-    return figures

@@ -10,12 +10,12 @@ from typing import Annotated, Any, TypeGuard
 
 import typer
 
+from dumbbell.cli.options import Json
 from dumbbell.errors import EXIT_BAD_INPUT, EXIT_CONTRADICTED_OR_FAILED, SpecError
 
 LARGEST_BYTES = 1 << 20
 """Bytes of a script at most, as the reader of the language has it."""
 
-PROFILES = ("linux-6.1", "rfc")
 _SUFFIX = ".pkt"
 _COUNTED = ("passed", "failed", "unsupported")
 
@@ -28,14 +28,17 @@ def packetdrill_command(
     *,
     profile: Annotated[
         str, typer.Option(help="Whose behaviour is required: linux-6.1 or rfc.")
-    ] = PROFILES[0],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")] = False,
+    ] = "linux-6.1",
+    as_json: Json = False,
 ) -> None:
     """Run packetdrill's scripts against the TCP of the simulator."""
     from dumbbell._engine import check_packet_script
+    from dumbbell.spec.refusal import nearest, one_of
+    from dumbbell.spec.tcp import PROFILES
 
     if profile not in PROFILES:
-        raise SpecError("--profile", profile, " or ".join(PROFILES))
+        words = list(PROFILES)
+        raise SpecError("--profile", profile, one_of(words), nearest(profile, words))
     scripts = {path: _text(path) for path in _paths(files)}
     reports = []
     for path, text in scripts.items():

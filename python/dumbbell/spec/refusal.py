@@ -30,6 +30,7 @@ _ALLOWED = {
     "union_tag_not_found": "a table with a key {discriminator}",
     "union_tag_invalid": "one of {expected_tags}",
     "extra_forbidden": "no such key",
+    "json_invalid": "JSON ({error})",
     "greater_than": "a number above {gt}",
     "greater_than_equal": "a number of at least {ge}",
     "less_than": "a number below {lt}",
@@ -140,7 +141,8 @@ def to_spec_error(error: ValidationError, data: object) -> SpecError:
         hint = nearest(context.get("tag"), tags)
         return SpecError(path, shown(context.get("tag", "nothing")), allowed, hint)
     if first["type"] == "literal_error":
-        words = re.findall(r"'([^']*)'", str(context.get("expected", "")))
+        expected = str(context.get("expected", ""))
+        words = re.findall(r"'([^']*)'", expected) or [expected]  # numbers have no quotes
         return SpecError(path, shown(first["input"]), one_of(words), nearest(first["input"], words))
     return SpecError(path, shown(first["input"]), allowed, hint)
 

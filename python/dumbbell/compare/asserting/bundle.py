@@ -27,7 +27,7 @@ from dumbbell.errors import SpecError
 from dumbbell.inputs import open_input
 from dumbbell.spec import Setting
 from dumbbell.spec.questions import parted
-from dumbbell.spec.refusal import shown
+from dumbbell.spec.refusal import shown, to_spec_error
 from dumbbell.spec.toml_file import load
 
 DESCRIPTION, KEPT, RESULTS = "experiment.toml", "check.json", "results.json"
@@ -300,13 +300,11 @@ def _read_as(model: type[_Model], path: Path) -> _Model:
     if len(text) > LARGEST_BYTES:
         raise SpecError(str(path), "a larger file", f"at most {LARGEST_BYTES >> 20} MiB")
     try:
-        return model.model_validate_json(text)
+        return model.model_validate_json(text.decode(errors="replace"))
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        where = f"{path}: {place}" if place else str(path)
-        reason = first["msg"]
-        raise SpecError(where, "another file", "what this version writes", reason=reason) from None
+        found = to_spec_error(error, None)
+        where = f"{path}: {found.path}" if found.path else str(path)
+        raise SpecError(where, found.value, found.allowed, found.hint, found.reason) from None
 
 
 def _changed_since(kept: Kept) -> Iterator[str]:
