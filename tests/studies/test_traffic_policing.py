@@ -135,8 +135,7 @@ def test_a_number_far_from_every_member_is_not_reproduced(nominal: Ran) -> None:
     count = 40
     far = {**nominal.results[0].rows, "mean_cwnd_l4": 46.0}
     ran = Ran(arms.members_of_source(1)[:count], [replace(nominal.results[0], rows=far)] * count)
-    verdicts = {one.claim.id: one.verdict for one in claims.judge_rows(ran)}
-    assert verdicts["mean-cwnd-l4"] is Verdict.NOT_REPRODUCED
+    assert claims.judge_rows(ran)["mean_cwnd_l4"].verdict is Verdict.NOT_REPRODUCED
 
 
 def test_headlines_count_facts(report: Report) -> None:

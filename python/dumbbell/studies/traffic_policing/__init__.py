@@ -82,7 +82,7 @@ class TheSource(Part[Ran]):
     def __init__(self, amount: Amount[str]) -> None:
         """What is run."""
         self.amount = amount
-        self.rows: list[Judged] = []
+        self.rows: Mapping[str, Judged] = {}
 
     def run(self, runner: Runner) -> Ran:
         """See `Part`."""
@@ -91,8 +91,8 @@ class TheSource(Part[Ran]):
 
     def judge(self, found: Ran) -> Iterator[Judged]:
         """The printed numbers."""
-        self.rows = list(claims.judge_rows(found))
-        yield from self.rows
+        self.rows = claims.judge_rows(found)
+        yield from self.rows.values()
 
     def tables(self, found: Ran) -> Iterator[ValueTable]:
         """Which choices the numbers tell of."""
@@ -155,6 +155,26 @@ class Controllers(Part[Mapping[str, Ran]]):
             yield claims.judge_after_cliff(ran, label, self.backend)
             if self.beside:
                 yield from claims.judge_agreement(ran, self.beside.found[name], name)
+
+
+class Policed(Part[Mapping[str, Ran]]):
+    """The members of Linux's controllers once more, through a policer without a queue."""
+
+    name = "a policer in place of the queue"
+
+    def __init__(self, amount: Amount[str]) -> None:
+        """As many as through the queue, in the simulator."""
+        self.amount = amount
+
+    def run(self, runner: Runner) -> Mapping[str, Ran]:
+        """See `Part`."""
+        members = arms.jittered(runner.options.replications or self.amount.runs)
+        return {
+            name: run_members(
+                runner, arms.policed(arms.linux(name)), members, f"{self.name}: {name}"
+            )
+            for name in arms.LINUX
+        }
 
 
 class Shown(Part[Mapping[tuple[str, str], Run]]):
@@ -221,7 +241,7 @@ class Shown(Part[Mapping[tuple[str, str], Run]]):
 
     def verdicts(self) -> dict[str, Verdict]:
         """Printed row to its verdict, of those that were judged."""
-        return {one.claim.id.replace("-", "_"): one.verdict for one in self.source.rows}
+        return {row: one.verdict for row, one in self.source.rows.items()}
 
     def figures(self, found: Mapping[tuple[str, str], Run]) -> Iterator[Figure]:
         """The beginning, the whole run over time, operating points, distributions."""
@@ -309,19 +329,25 @@ class TrafficPolicing(Reproduction):
         simulated = Controllers(preset.linux, "sim")
         kernel = Controllers(preset.kernel, "kernel", beside=simulated)
         self.shown = Shown([simulated, kernel], self.source)
-        self.parts = [self.source, simulated, kernel, self.shown, Swept(preset.swept)]
+        self.simulated, self.policed = simulated, Policed(preset.linux)
+        self.parts = [
+            self.source,
+            simulated,
+            self.policed,
+            kernel,
+            self.shown,
+            Swept(preset.swept),
+        ]
 
     def linux(self) -> Mapping[str, Ran]:
         """Linux's controllers, wherever they were run."""
         return next((each.found for each in self.shown.ensembles if each.is_finished), {})
 
     def advice(self) -> list[Advice]:
-        """From one run of each of Linux's controllers through the queue and the policer."""
-        if not self.shown.is_finished:
+        """From Linux's controllers through the queue and through the policer, member by member."""
+        if not (self.simulated.is_finished and self.policed.is_finished):
             return []
-        shaped = {_column(*key): rows_of(run) for key, run in self.shown.found.items()}
-        linux = {name: rows for name, rows in shaped.items() if name != arms.SOURCE_ARM}
-        return text.advice(linux, self.shown.policed)
+        return text.advice(self.simulated.found, self.policed.found)
 
     def written(self) -> Report:
         """The report; see `Reproduction`."""

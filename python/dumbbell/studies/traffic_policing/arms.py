@@ -18,7 +18,7 @@ SOURCE_ARM = "NewReno (rfc)"
 LINUX = ("reno", "cubic", "bbr")
 """Controllers of Linux 6.1 that the simulator has too."""
 POLICE_BURST_BYTES = 125_000
-_PACKET_BYTES = 1502
+PACKET_BYTES = 1502
 _PACKET_NS = 3_004_000
 """Of a full packet at the policing rate, PPP's two bytes included."""
 
@@ -136,7 +136,7 @@ class Member:
             rtt_ns=2 * round(flow.rtt_ns * self.jitter.rtt_factor / 2),
             start_ns=flow.start_ns + self.jitter.start_ns,
         )
-        burst = policing.burst_bytes + self.jitter.burst_packets * _PACKET_BYTES
+        burst = policing.burst_bytes + self.jitter.burst_packets * PACKET_BYTES
         return replace(policing, flows=(moved,), burst_bytes=burst).experiment()
 
 
@@ -192,13 +192,15 @@ class Sweep:
 
     Attributes:
         name: Short.
-        title: Of the axis, with its unit.
+        quantity: Of the axis.
+        unit: Of the axis.
         x: The values on the axis.
         changes: What each changes: fields of `Policing`, and ``rtt_ns`` of its flows.
     """
 
     name: str
-    title: str
+    quantity: str
+    unit: str
     x: tuple[float, ...]
     changes: tuple[Mapping[str, int], ...]
 
@@ -209,19 +211,22 @@ _RTTS_MS = (2, 5, 10, 15, 30, 60, 120, 240)
 SWEEPS = (
     Sweep(
         "burst",
-        "Burst of the bucket (kB)",
+        "Burst of the bucket",
+        "kB",
         tuple(burst / 1e3 for burst in _BURSTS_BYTES),
         tuple({"burst_bytes": burst} for burst in _BURSTS_BYTES),
     ),
     Sweep(
         "rate",
-        "Policing rate (Mbit/s)",
+        "Policing rate",
+        "Mbit/s",
         _RATES_MBPS,
         tuple({"policing_rate_bps": rate * 10**6} for rate in _RATES_MBPS),
     ),
     Sweep(
         "rtt",
-        "Base round-trip time (ms)",
+        "Base round-trip time",
+        "ms",
         _RTTS_MS,
         tuple({"rtt_ns": rtt * 10**6} for rtt in _RTTS_MS),
     ),

@@ -34,7 +34,6 @@ ROUNDING_BYTES = 4.0
 """Instants are whole nanoseconds, and Linux's cost of a packet is cut off to them."""
 LATE_BYTES = 125.0
 """At 1 Gbit/s in the microsecond by which a host on the kernel notes instants late."""
-RATE_MBPS = 4.0
 STEADY_MARGIN_MBPS = 0.04
 """One per cent: eight packets over twelve seconds are less."""
 DECLARED = (
@@ -74,30 +73,35 @@ SEND_BUFFER = Claim(
 )
 
 
-def judge_rows(source: Ran) -> Iterator[Judged]:
-    """Every printed number; one that chose a parameter or holds by construction apart."""
-    for name, printed in published.VALUES.items():
-        match name:
-            case "mean_sending_rate_l7":
-                yield judge(SEND_BUFFER, Fitted(published.SEND_BUFFER_MB))
-            case "flow_completion_time_l4":
-                yield judge(_lifetime(printed), Runs(source.row(name)))
-            case _:
-                yield _judge_row(source, name, printed)
+def judge_rows(source: Ran) -> dict[str, Judged]:
+    """Row to what is judged of its printed number.
+
+    One that chose a parameter or holds by construction is judged apart.
+    """
+    apart = {
+        "mean_sending_rate_l7": lambda: judge(SEND_BUFFER, Fitted(published.SEND_BUFFER_MB)),
+        "flow_completion_time_l4": lambda: _lifetime(source),
+    }
+    return {
+        row: apart[row]() if row in apart else _judge_row(source, row, printed)
+        for row, printed in published.VALUES.items()
+    }
 
 
-def _lifetime(printed: float) -> Claim[Runs]:
-    return Claim(
+def _lifetime(source: Ran) -> Judged:
+    row = "flow_completion_time_l4"
+    claim = Claim(
         id="flow-completion-time-l4",
         statement="The lifetime of the flow is the time at which it is told to stop",
         source=published.SOURCE,
         rule=Check(
-            value=printed,
+            value=published.VALUES[row],
             because="the flow is greedy and its options say when it stops",
             unit="s",
             tolerance=published.ROUNDING,
         ),
     )
+    return judge(claim, Runs(source.row(row)))
 
 
 def _judge_row(source: Ran, name: str, printed: float) -> Judged:
@@ -175,7 +179,7 @@ def judge_after_cliff(ran: Ran, label: str, backend: str) -> Judged:
         id=f"after-the-cliff-{label}",
         statement=f"{_AFTER_CLIFF} ({label})",
         source=published.SOURCE,
-        rule=Equals(value=RATE_MBPS, margin=STEADY_MARGIN_MBPS, unit="Mbit/s"),
+        rule=Equals(value=published.RATE_MBPS, margin=STEADY_MARGIN_MBPS, unit="Mbit/s"),
         family=Family("after-the-cliff", _AFTER_CLIFF, label),
     )
     return judge(claim, Runs(ran.values(lambda of: of.after_cliff_mbps)), backend=backend)

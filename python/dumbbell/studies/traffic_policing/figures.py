@@ -14,13 +14,17 @@ from dumbbell.report.palette import MAGENTA
 from dumbbell.report.theme import BLACK
 from dumbbell.studies.traffic_policing import arms, published
 from dumbbell.studies.traffic_policing.measures import Floats, Ran
+from dumbbell.studies.traffic_policing.published import BASE_RTT_MS, QUEUE_PKTS, RATE_MBPS, STOP_S
 from dumbbell.tables import Run
 
-RATE_MBPS = 4.0
-BASE_RTT_MS = 15.0
-OPTIMUM_MBPS = (RATE_MBPS + 8e-6 * 125_000 / 15) * 1448 / 1502
-"""Payload of all tokens of 15 s, the full bucket's included: no flow gets more."""
-STOP_S, QUEUE_PKTS, WIRE_BYTES = 15.0, 20, 1502
+HEADERS_BYTES = 54
+"""IP's 20, TCP's 32 with time stamps, PPP's 2."""
+OPTIMUM_MBPS = (
+    (RATE_MBPS + 8e-6 * arms.POLICE_BURST_BYTES / STOP_S)
+    * (arms.PACKET_BYTES - HEADERS_BYTES)
+    / arms.PACKET_BYTES
+)
+"""Payload of all tokens of a run, the full bucket's included: no flow gets more."""
 CLIFF_S = 4.0
 """Of the run, in the figure of its beginning."""
 _NOMINAL = {"burst": 125.0, "rate": RATE_MBPS, "rtt": BASE_RTT_MS}
@@ -106,7 +110,7 @@ def cliff(runs: Runs) -> Figure:
     (label, style), run = next(iter(runs.items()))
     of = tcp_series(run, arms.FLOW)
     shown = np.isfinite(of.in_flight_pkts) & (of.t_s <= CLIFF_S)
-    room_pkts = QUEUE_PKTS + 1e3 * RATE_MBPS * BASE_RTT_MS / 8 / WIRE_BYTES
+    room_pkts = QUEUE_PKTS + 1e3 * RATE_MBPS * BASE_RTT_MS / 8 / arms.PACKET_BYTES
     mean = published.VALUES["mean_in_flight_l4"]
     plot = line_with_band(
         [Curve(label, of.t_s[shown], of.in_flight_pkts[shown], style=style or SIMULATOR)],
@@ -265,7 +269,11 @@ def sweep(of: arms.Sweep, by_arm: Mapping[str, Sequence[Ran]]) -> list[Figure]:
             curves.append(Curve(label, of.x, middle, low, high))
         printed = Curve("published", [_NOMINAL[of.name]], [_PRINTED[row]])
         plot = line_with_band(
-            curves, x_title=of.title, y_title=y_title, published=[printed], log_x=True
+            curves,
+            x_title=f"{of.quantity} ({of.unit})",
+            y_title=y_title,
+            published=[printed],
+            log_x=True,
         )
         caption = f"{_CAPTIONS[of.name, row]} {_BAND}"
         made.append(
@@ -273,7 +281,7 @@ def sweep(of: arms.Sweep, by_arm: Mapping[str, Sequence[Ran]]) -> list[Figure]:
                 f"{short}-against-{of.name}",
                 *plot,
                 caption,
-                title=f"{title} against the {of.title.partition(' (')[0].lower()}",
+                title=f"{title} against the {of.quantity.lower()}",
                 family="What the bucket's burst, its rate and the path's length do",
             )
         )

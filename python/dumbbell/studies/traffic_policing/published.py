@@ -35,6 +35,9 @@ COMMAND = MappingProxyType(
 )
 """The options of its command, as printed."""
 
+RATE_MBPS, BASE_RTT_MS, STOP_S, QUEUE_PKTS = 4.0, 15.0, 15.0, 20
+"""The policing rate, the path's round trip, the flow's end and the queue of that command."""
+
 VALUES = MappingProxyType(
     {
         "cov_in_flight_l4": 0.55,

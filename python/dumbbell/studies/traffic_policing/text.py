@@ -16,7 +16,7 @@ from dumbbell.report.cells import CellLike
 from dumbbell.spec import testbed_lines
 from dumbbell.spec.ccperf import NO_EFFECT
 from dumbbell.studies.traffic_policing import arms, claims, published
-from dumbbell.studies.traffic_policing.measures import Ran, Rows
+from dumbbell.studies.traffic_policing.measures import Floats, Ran, Rows
 from dumbbell.studies.traffic_policing.titles import title_of
 
 DONE = (
@@ -30,7 +30,7 @@ DONE = (
 
 
 def answer(source: Ran | None, linux: Mapping[str, Ran]) -> str:
-    """The answer in one sentence.
+    """The answer in one sentence: from the least to the greatest of the members.
 
     Args:
         source: The published flow over what its page leaves open.
@@ -40,52 +40,57 @@ def answer(source: Ran | None, linux: Mapping[str, Ran]) -> str:
     if ran is None:
         return "What happens when the tokens run out these runs do not say."
     lost, queue, rate = (
-        float(np.nanmedian(ran.row(name)))
-        for name in ("total_qdisc_drops_l2", "mean_qdisc_length_l2", "mean_throughput_l4")
+        _span(ran.row(name), decimals)
+        for name, decimals in (
+            ("total_qdisc_drops_l2", 0),
+            ("mean_qdisc_length_l2", 0),
+            ("mean_throughput_l4", 1),
+        )
     )
+    runs = f"{ran.n} runs over what the source leaves open" if source else f"{ran.n} runs"
     return (
-        "When the tokens run out, most of what a greedy flow has under way no longer fits: it "
-        f"loses some {lost:.0f} packets in 15 s and goes on at {rate:.1f} Mbit/s, about the "
-        f"policing rate, behind a queue of {queue:.0f} packets of the 20 that it holds."
+        f"When the tokens run out a greedy flow loses {lost} packets in {published.STOP_S:g} s and "
+        f"goes on at {rate} Mbit/s, where the bucket lets {published.RATE_MBPS:g} pass, behind a "
+        f"queue of {queue} packets of the {published.QUEUE_PKTS} that it holds ({runs})."
     )
 
 
-def advice(shaped: Mapping[str, Rows], policed: Mapping[str, Rows]) -> list[Advice]:
-    """Shaping or policing, where the runs of both decide it.
+def advice(shaped: Mapping[str, Ran], policed: Mapping[str, Ran]) -> list[Advice]:
+    """Shaping or policing, where every member of every controller says the same.
 
     Args:
-        shaped: Controller to its rows through the queue.
-        policed: The same through a policer.
+        shaped: Controller to its members through the queue.
+        policed: The same members through a policer.
     """
-    both = [name for name in shaped if name in policed]
+    both = [name for name in policed if name in shaped]
     if not both:
         return []
-    given = []
     rates, lost, waits = (
-        [(shaped[name][row], policed[name][row]) for name in both]
+        tuple(np.concatenate([of[name].row(row) for name in both]) for of in (shaped, policed))
         for row in (_THROUGHPUT, _LOST, _SRTT)
     )
-    who = _listed(both)
-    if all(queue < none for queue, none in lost):
+    who = f"{_listed(both)}, {policed[both[0]].n} runs each"
+    given = []
+    if (lost[0] < lost[1]).all():
         given.append(
             Advice(
                 wish="A flow above its contracted rate is to lose little",
                 setting="A shaper with a queue (tbf with a limit), not a policer",
-                because=f"Flows of {who} had to send {_span(lost, 0, 0)} segments again in 15 s "
-                f"through the queue of 20 packets, and {_span(lost, 1, 0)} where what had no "
-                "token was dropped.",
+                because=f"Flows of {who}, had to send {_span(lost[0], 0)} segments again in "
+                f"{published.STOP_S:g} s through the queue of {published.QUEUE_PKTS} packets, and "
+                f"{_span(lost[1], 0)} where what had no token was dropped.",
                 figure="operating-point",
             )
         )
-    if all(none < queue for queue, none in waits):
+    if (waits[1] < waits[0]).all():
         given.append(
             Advice(
                 wish="Delay is to stay short behind a contracted rate",
                 setting="A policer, or a shaper with a shorter queue",
-                because=f"The mean round-trip time of {who} was {_span(waits, 1, 0)} ms through "
-                f"the policer and {_span(waits, 0, 0)} ms through the queue of 20 packets, of "
-                f"which 15 ms are the path's own; they got {_span(rates, 1, 2)} and "
-                f"{_span(rates, 0, 2)} Mbit/s.",
+                because=f"The mean round-trip time of {who}, was {_span(waits[1], 0)} ms through "
+                f"the policer and {_span(waits[0], 0)} ms through the queue of "
+                f"{published.QUEUE_PKTS} packets, of which {published.BASE_RTT_MS:g} ms are the "
+                f"path's own; they got {_span(rates[1], 2)} and {_span(rates[0], 2)} Mbit/s.",
                 figure="operating-point",
             )
         )
@@ -99,18 +104,17 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def _span(pairs: Sequence[tuple[float, float]], which: int, decimals: int) -> str:
-    """From the least to the greatest of one side of the pairs."""
-    values = [pair[which] for pair in pairs]
-    shown = [f"{each:.{decimals}f}" for each in (min(values), max(values))]
-    return " to ".join(dict.fromkeys(shown))
+def _span(values: Floats, decimals: int) -> str:
+    """From the least to the greatest."""
+    ends = (f"{end:.{decimals}f}" for end in (np.nanmin(values), np.nanmax(values)))
+    return " to ".join(dict.fromkeys(ends))
 
 
 def summary(judged: Sequence[Judged], source: Ran | None) -> str:
     """Who was right, in a paragraph."""
     sentences = [
-        "When the tokens run out a greedy flow loses most of a window at once; after that it gets "
-        "the policing rate, behind a queue that is nearly always full."
+        "When the tokens run out a greedy flow gets about the policing rate, and its packets wait "
+        "for tokens in the queue."
     ]
     if source:
         first = source.results[0].rows
@@ -207,15 +211,18 @@ def _cell(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def identified(judged: Sequence[Judged]) -> ValueTable:
-    """What each printed number tells of the choices that the source leaves open."""
+def identified(judged: Mapping[str, Judged]) -> ValueTable:
+    """What each printed number tells of the choices that the source leaves open.
+
+    Args:
+        judged: Row to what was judged of it.
+    """
     names = list(arms.NS3_DEFAULTS.setting)
     rows = []
-    for one in judged:
+    for row, one in judged.items():
         told = {each.parameter: each for each in one.decision.identified if each.is_told}
         if told:
             cells = [_agreeing(told.get(name)) for name in names]
-            row = one.claim.id.replace("-", "_")
             rows.append(ValueRow(title_of(row), "", cells, code=row))
     return ValueTable(
         "What the printed numbers tell of the open choices",
