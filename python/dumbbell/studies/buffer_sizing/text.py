@@ -32,21 +32,46 @@ DONE = (
 
 
 def answer(judged: Sequence[Judged]) -> str:
-    """The answer in one sentence, at the nominal load where that was run."""
+    """The answer in one sentence: the verdict over the whole grid, or over what was run of it."""
     found = {one.claim.id: one for one in judged}
-    for span in (claims.WHOLE, claims.LIGHT):
+    for span, where in ((claims.WHOLE, ""), (claims.LIGHT, " at the light load")):
         harmed = found.get(f"observation-12-persistent{span.suffix}")
+        if harmed is None or harmed.verdict not in _HARM:
+            continue
         waits = found.get(f"observation-10-delay-persistent{span.suffix}")
-        if harmed and harmed.found.value is not None:
-            shorter = ""
-            if waits and waits.found.value is not None:
-                shorter = f"; in return the queue is {waits.found.value:.0f} ms shorter"
-            return (
-                f"Small buffers harm long flows: with 18 packets instead of 500 "
-                f"{100 * harmed.found.value:.0f} % of the persistent flows get less throughput"
-                f"{shorter}."
-            )
+        return (
+            f"{_HARM[harmed.verdict]}{where}: with 18 packets instead of 500, "
+            f"{_ranged(harmed, '%', 100)} of the persistent flows get less throughput"
+            f"{_in_return(waits)}."
+        )
     return "Whether small buffers harm individual flows these runs do not decide."
+
+
+_HARM = {
+    Verdict.REPRODUCED: "Small buffers harm long flows",
+    Verdict.NOT_REPRODUCED: "Small buffers do not harm most long flows",
+    Verdict.DEPENDS_ON: "Whether small buffers harm long flows depends on what the source leaves "
+    "open",
+}
+"""What is said of observation 12, where it is decided."""
+
+
+def _in_return(waits: Judged | None) -> str:
+    """What the small buffer gives, where that is as the source says."""
+    if waits is None or waits.verdict is not Verdict.REPRODUCED:
+        return ""
+    return f"; in return packets wait {_ranged(waits, 'ms')} less"
+
+
+def _ranged(judged: Judged, unit: str, factor: float = 1.0) -> str:
+    """The number with the interval over all points of the grid, where it has one."""
+    found = judged.found
+    if found.value is None:
+        return "some"
+    shown = f"{factor * found.value:.0f} {unit}"
+    if found.low is None or found.high is None:
+        return shown
+    return f"{shown} ({factor * found.low:.0f} to {factor * found.high:.0f})"
 
 
 def advice(found: Found | None, point: Point) -> list[Advice]:

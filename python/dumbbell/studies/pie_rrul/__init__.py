@@ -93,7 +93,7 @@ class PieRrul(Reproduction):
         default = by.run(by.settings[0] if Setting() not in by.settings else Setting())
         return self.collected(
             summary=text.summary(self.judged, fit, bursts),
-            answer=text.answer(by),
+            answer=text.answer(by, self.judged),
             done=text.DONE,
             hero=text.figures_name(by) if self.alone.is_finished else "",
             advice=[*text.advice(by), *self.router_advice()],
@@ -119,7 +119,7 @@ class PieRrul(Reproduction):
         """Of what else was tried on this router, where it was."""
         if self.router is None or not self.router.is_finished:
             return []
-        return self.router.advice(self.router.found)
+        return text.router_advice(self.router.found)
 
     def shown(self) -> tuple[BySetting, FlentTest]:
         """Scenario 1, wherever it ran, and Flent's test there."""

@@ -221,14 +221,29 @@ def _burst(number: int, start_s: float) -> Flow:
     )
 
 
-ROUTER_CHOICES: dict[str, tuple[str, int]] = {
-    "pfifo limit 1000": (PLAIN_FIFO, RING_BYTES),
-    "pfifo limit 100": ("pfifo limit 100", RING_BYTES),
-    "codel": ("codel", RING_BYTES),
-    "pie of the time": (Setting().qdisc(), RING_BYTES),
-    "pie of the time, target 5ms": (Setting(target_ms=5).qdisc(), RING_BYTES),
-    "pie": ("pie", RING_BYTES),
-    "fq_codel": ("fq_codel", RING_BYTES),
-    "fq_codel, no ring": ("fq_codel", 0),
+@dataclass(frozen=True, slots=True)
+class RouterChoice:
+    """What one could set on this router.
+
+    Attributes:
+        qdisc: As typed to tc.
+        ring_bytes: What the driver holds behind it; nobody sets that by tc.
+        is_todays: Whether a kernel of today has it.
+    """
+
+    qdisc: str
+    ring_bytes: int = RING_BYTES
+    is_todays: bool = True
+
+
+ROUTER_CHOICES: dict[str, RouterChoice] = {
+    "pfifo limit 1000": RouterChoice(PLAIN_FIFO),
+    "pfifo limit 100": RouterChoice("pfifo limit 100"),
+    "codel": RouterChoice("codel"),
+    "pie of the time": RouterChoice(Setting().qdisc(), is_todays=False),
+    "pie of the time, target 5ms": RouterChoice(Setting(target_ms=5).qdisc(), is_todays=False),
+    "pie": RouterChoice("pie"),
+    "fq_codel": RouterChoice("fq_codel"),
+    "fq_codel, no ring": RouterChoice("fq_codel", ring_bytes=0),
 }
-"""What one could set on this router: label to its discipline and the driver's ring."""
+"""Label to what is set."""

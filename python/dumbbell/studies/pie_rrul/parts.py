@@ -14,7 +14,7 @@ from typing import Any
 from dumbbell.backends.kernel.programs import irtt_is_installed
 from dumbbell.claims import Judged
 from dumbbell.claims.rules import Shortfall
-from dumbbell.report import Advice, Figure, ValueTable
+from dumbbell.report import Figure, ValueTable
 from dumbbell.spec import Experiment
 from dumbbell.spec.flent import FlentTest
 from dumbbell.stats import Estimate
@@ -351,9 +351,11 @@ class Router(Part[Replications[Choice, Measured]]):
     def run(self, runner: Runner) -> Replications[Choice, Measured]:
         """See `Part`."""
         experiments = {
-            (label, scenario): experiment(runner, qdisc, scenario, ring_bytes=ring_bytes)
+            (label, scenario): experiment(
+                runner, choice.qdisc, scenario, ring_bytes=choice.ring_bytes
+            )
             for label in self.amount.over
-            for qdisc, ring_bytes in [arms.ROUTER_CHOICES[label]]
+            for choice in [arms.ROUTER_CHOICES[label]]
             for scenario in ("alone", "bursts")
         }
         return run_named(runner, experiments, self.amount, self.name)
@@ -365,10 +367,6 @@ class Router(Part[Replications[Choice, Measured]]):
     def figures(self, found: Replications[Choice, Measured]) -> Iterator[Figure]:
         """Latency of all."""
         yield figures.router(found)
-
-    def advice(self, found: Replications[Choice, Measured]) -> list[Advice]:
-        """What to set, of these choices."""
-        return text.router_advice(found)
 
 
 @dataclass(frozen=True)

@@ -294,34 +294,38 @@ DONE = (
 )
 
 
-def answer(by: BySetting) -> str:
+def answer(by: BySetting, judged: Sequence[Judged]) -> str:
     """The answer in one sentence.
 
     Args:
         by: Scenario 1, wherever it ran.
+        judged: Verdicts.
     """
     targets = [setting for setting in arms.BY_TARGET if setting in by.settings]
     clocks = [setting for setting in arms.BY_TUPDATE if setting in by.settings]
     if len(targets) < 2:
         return "What PIE's target does these runs do not say: only one was run."
     small, large = targets[0], targets[-1]
-    waits, rates = (
-        [by.mean(setting, measure).value for setting in (small, large)]
-        for measure in ("queue_delay_ms", "upload_mbps")
-    )
+    waits = [_interval(by.mean(setting, "queue_delay_ms")) for setting in (small, large)]
     clock = ""
     if len(clocks) > 1:
         slowest, fastest = clocks[-1], clocks[0]
-        apart = abs(by.difference(slowest, fastest, "queue_delay_ms").value)
+        apart = _interval(by.difference(slowest, fastest, "queue_delay_ms"))
         clock = (
-            f", while tupdate from {fastest.tupdate_ms} to {slowest.tupdate_ms} ms moves it by "
-            f"{apart:.1f} ms"
+            f"; tupdate {slowest.tupdate_ms} ms instead of {fastest.tupdate_ms} ms changes it by "
+            f"{apart} ms"
         )
+    facts = {fact.name: fact.verdict for fact in facts_of(views_of(judged))}
+    follows = facts.get(claims.FOLLOWS) is Verdict.REPRODUCED
+    said = "The delay that one gets follows PIE's target: with" if follows else "With PIE's"
     return (
-        f"PIE's target is the delay that one gets: with target {small.target_ms} ms packets wait "
-        f"{waits[0]:.1f} ms and with {large.target_ms} ms {waits[1]:.1f} ms, at "
-        f"{rates[0]:.0f} and {rates[1]:.0f} Mbit/s of uploads{clock}."
+        f"{said} target {small.target_ms} ms the queue delay is {waits[0]} ms and with "
+        f"{large.target_ms} ms {waits[1]} ms{clock} (means, 95 %)."
     )
+
+
+def _interval(found: Estimate) -> str:
+    return f"{found.value:.1f} [{found.low:.1f}, {found.high:.1f}]"
 
 
 def advice(by: BySetting) -> list[Advice]:
@@ -332,7 +336,7 @@ def advice(by: BySetting) -> list[Advice]:
     large = targets[-1]
     for small in targets[:-1]:
         lost = by.difference(large, small, "upload_mbps")
-        if lost.high is None or lost.high > claims.OF_RATES.margin:
+        if lost.high > claims.OF_RATES.margin:
             continue
         waits = [by.mean(each, "latency_ms").value for each in (small, large)]
         return [
@@ -340,7 +344,7 @@ def advice(by: BySetting) -> list[Advice]:
                 wish="PIE is to keep latency short without losing throughput",
                 setting=small.qdisc(arms.TODAY),
                 is_typed=True,
-                because="With PIE of the kernel of the time latency was "
+                because="Measured with PIE of the kernel of the time (3.14 to 5.0): latency was "
                 f"{waits[0]:.1f} ms, with target {large.target_ms} ms {waits[1]:.1f} ms, and the "
                 f"uploads lost at most {max(lost.high, 0.0):.2g} Mbit/s (95 %) of "
                 f"{by.mean(large, 'upload_mbps').value:.0f}.",
@@ -359,32 +363,47 @@ ELLIPSES_BY_TARGET = "ellipsis-alone-target"
 
 
 def router_advice(found: Replications[tuple[str, str], Measured]) -> list[Advice]:
-    """Of all choices that were tried, the one with the shortest latency, alone and with bursts."""
+    """The choice with the shortest latency, alone and with bursts, where the runs decide it.
+
+    Only what one can set: disciplines of today's kernels, in front of the same ring. The one with
+    the least 99th percentile is advised where the interval of its paired difference from the next
+    is above zero.
+    """
     given = []
     for scenario, wish in (
         ("alone", "Short latency on a busy line, with nothing else in the way"),
         ("bursts", "Short latency although bursts of UDP fill the line"),
     ):
-        mean = {
-            label: found.estimate((label, where), "latency_p99_ms")
-            for label, where in found.arms
-            if where == scenario
-        }
-        if len(mean) < 2:
+        labels = [label for label, where in found.arms if where == scenario and _can_set(label)]
+        if len(labels) < 2:
             continue
-        best, second = sorted(mean, key=lambda label: mean[label].value)[:2]
+        mean = {label: found.estimate((label, scenario), _P99) for label in labels}
+        best, second = sorted(labels, key=lambda label: mean[label].value)[:2]
+        longer = found.difference((second, scenario), (best, scenario), _P99)
+        if not longer.low > 0:
+            continue
         upload = found.estimate((best, scenario), "upload_mbps").value
         given.append(
             Advice(
                 wish=wish,
-                setting=best,
-                because=f"Of {len(mean)} choices it has the shortest 99th percentile of latency, "
-                f"{mean[best].value:.1f} ms, with {upload:.0f} Mbit/s of uploads; next is {second} "
-                f"with {mean[second].value:.1f} ms.",
+                setting=arms.ROUTER_CHOICES[best].qdisc,
+                is_typed=True,
+                because=f"Of {len(labels)} choices it has the shortest 99th percentile of latency, "
+                f"{mean[best].value:.1f} ms, with {upload:.0f} Mbit/s of uploads; with {second}, "
+                f"the next, it is {longer.value:.1f} ms longer (95 % interval {longer.low:.1f} to "
+                f"{longer.high:.1f}, {found.n} runs).",
                 figure="router",
             )
         )
     return given
+
+
+_P99 = "latency_p99_ms"
+
+
+def _can_set(label: str) -> bool:
+    choice = arms.ROUTER_CHOICES[label]
+    return choice.is_todays and choice.ring_bytes == arms.RING_BYTES
 
 
 def summary(judged: Sequence[Judged], fit: Fit | None, bursts: BySetting | None = None) -> str:

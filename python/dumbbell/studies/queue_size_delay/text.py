@@ -12,7 +12,7 @@ from dumbbell.report import Advice
 from dumbbell.spec import testbed_lines
 from dumbbell.studies.queue_size_delay import arms, claims, limits, listing, measured, published
 from dumbbell.studies.queue_size_delay.arms import Behind, Kind
-from dumbbell.studies.queue_size_delay.measures import Many
+from dumbbell.studies.queue_size_delay.measures import Floats, Many
 
 DONE = (
     f"A sender gives a router {published.RHO:g} times what its token bucket lets through, so that "
@@ -35,16 +35,38 @@ def answer(judged: Sequence[Judged], by_limit: Mapping[str, Many]) -> str:
     largest = max(published.LIMITS, key=lambda limit: published.LIMITS[limit])
     if largest not in by_limit:
         return "How long a full buffer makes one wait these runs do not say."
-    peak_ms = float(np.median(by_limit[largest].peak_ms))
+    peaks_ms = by_limit[largest].peak_ms
     rule_ms = limits.largest_delay_ms(published.LIMITS[largest])
-    facts = {fact.name: fact.verdict for fact in facts_of(views_of(judged))}
-    held = facts.get(claims.WORST_CASE) is Verdict.REPRODUCED
-    return (
-        "A full buffer makes a packet wait for its size over the rate of the line"
-        f"{'' if held else ', but not at every size'}: behind {largest} at "
-        f"{published.RATE_BPS / 1e6:g} Mbit/s the longest wait was {peak_ms:.0f} ms, and the rule "
-        f"says {rule_ms:.0f} ms."
+    said = _WORST_CASE.get(
+        _worst_case(judged),
+        "Whether a full buffer makes a packet wait for its "
+        "size over the rate of the line these runs do not decide",
     )
+    return (
+        f"{said}: behind {largest} at {published.RATE_BPS / 1e6:g} Mbit/s the longest wait of a "
+        f"run was {_span(peaks_ms)} ms ({peaks_ms.size} runs), and the rule says {rule_ms:.0f} ms."
+    )
+
+
+def _worst_case(judged: Sequence[Judged]) -> Verdict | None:
+    """Of the rule m/mu over all sizes; None where it was not judged."""
+    facts = {fact.name: fact.verdict for fact in facts_of(views_of(judged))}
+    return facts.get(claims.WORST_CASE)
+
+
+_WORST_CASE: dict[Verdict | None, str] = {
+    Verdict.REPRODUCED: "A full buffer makes a packet wait for its size over the rate of the line",
+    Verdict.DEPENDS_ON: "A full buffer makes a packet wait for its size over the rate of the line, "
+    "but not at every size",
+    Verdict.NOT_REPRODUCED: "A full buffer does not always make a packet wait for its size over "
+    "the rate of the line",
+}
+
+
+def _span(values: Floats) -> str:
+    """From the least to the greatest."""
+    ends = (f"{end:.0f}" for end in (values.min(), values.max()))
+    return " to ".join(dict.fromkeys(ends))
 
 
 def advice(by_limit: Mapping[str, Many]) -> list[Advice]:
@@ -76,15 +98,18 @@ def summary(judged: Sequence[Judged], fit: listing.Fit) -> str:
     """Who was right, in a paragraph."""
     facts = {fact.name: fact for fact in facts_of(views_of(judged))}
     sentences = []
-    worst = facts.get(claims.WORST_CASE)
-    if worst and worst.verdict is Verdict.REPRODUCED:
+    worst = _worst_case(judged)
+    if worst is Verdict.REPRODUCED:
         sentences.append(
             "A packet that finds the queue full waits m/mu, the queue's size over its rate, and "
             "nobody waits longer: true to within a packet at every size, and already at rho = 1.25."
         )
-    elif worst:
+    elif worst in (Verdict.NOT_REPRODUCED, Verdict.DEPENDS_ON):
         sentences.append("That the worst case is m/mu does not hold at every size.")
-    if claims.LARGER_LONGER in facts:
+    elif worst:
+        sentences.append("Whether the worst case is m/mu at every size these runs do not decide.")
+    larger = facts.get(claims.LARGER_LONGER)
+    if larger and larger.verdict is Verdict.REPRODUCED:
         sentences.append("The larger the queue, the longer the delay.")
     elsewhere = [view for view in views_of(judged) if view.standing is Standing.ELSEWHERE]
     if elsewhere:

@@ -32,7 +32,8 @@ def answer(judged: Sequence[Judged], gains: Mapping[str, Mapping[int, Estimate]]
     if two is not None:
         return (
             f"With a slow queue for each of two streams packets take {two.value:.2f} times as long "
-            "as with one fast queue for both, although the line is the same (theory says 2 times)."
+            f"(95 % interval {two.low:.2f} to {two.high:.2f}) as with one fast queue for both, "
+            "although the line is the same; theory says 2 times."
         )
     return next(iter(_order(judged)), "Which of the two is faster these runs do not decide.")
 
@@ -46,7 +47,7 @@ def advice(gains: Mapping[str, Mapping[int, Estimate]]) -> list[Advice]:
     """What to set, where the gain is clearly above one."""
     streams = max((m for found in gains.values() for m in found), default=0)
     gain = gain_of(streams, gains)
-    if gain is None or gain.low is None or gain.low <= 1:
+    if gain is None or not gain.low > 1:
         return []
     return [
         Advice(
