@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dumbbell.inputs import open_input
-from dumbbell.printable import printable
+from dumbbell.printable import listed, printable
 
 
 @pytest.mark.parametrize(
@@ -59,3 +59,10 @@ def test_a_pipe_is_read_to_its_end(tmp_path: Path, before: bool) -> None:
             writer.start()
         assert file.read() == content
     writer.join()
+
+
+@pytest.mark.parametrize(
+    ("names", "said"), [(["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")]
+)
+def test_names_are_listed_as_one_says_them(names: list[str], said: str) -> None:
+    assert listed(names) == said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from unicodedata import category
 
 _NOT_SEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
@@ -33,3 +34,13 @@ def _is_seen(character: str) -> bool:
     code = ord(character)
     is_character = code & _PLANE_ENDS != _PLANE_ENDS and code not in _NO_CHARACTERS
     return is_character and category(character) not in _NOT_SEEN
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names as one says them: ``a``, ``a and b``, ``a, b and c``.
+
+    Raises:
+        ValueError: There is none.
+    """
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last

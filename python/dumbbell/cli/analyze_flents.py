@@ -20,6 +20,7 @@ from dumbbell.cli.tables import print_table
 from dumbbell.cli.telling import tell
 from dumbbell.cli.told_apart import told_apart
 from dumbbell.errors import SpecError
+from dumbbell.printable import listed
 
 if TYPE_CHECKING:
     from dumbbell.formats.flent import FlentFile
@@ -90,7 +91,6 @@ def _report(files: Mapping[str, FlentFile], rows: Sequence[_Row]) -> Report:
 
     from dumbbell.report import Cell, Report, ValueRow, ValueTable
 
-    *first, last = files
     table = ValueTable(
         "Side by side",
         list(files),
@@ -112,7 +112,7 @@ def _report(files: Mapping[str, FlentFile], rows: Sequence[_Row]) -> Report:
     ]
     return Report(
         study="flent-files",
-        title=f"{', '.join(first)} and {last}, side by side",
+        title=f"{listed(files)}, side by side",
         summary=" ".join(f"{name}: {headline(file)}." for name, file in files.items()),
         values=[table],
         figures=drawn_plots(files),

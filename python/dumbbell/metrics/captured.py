@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dumbbell.tables import Array, Run
+from dumbbell.tables import Array, Run, place_code
 
 NS_PER_S = 1e9
 TCP = 6
@@ -73,16 +73,15 @@ def captured_flows(
     Args:
         run: With the table ``captured_flows``; an imported one will do.
         queue: Name or index.
-        place: ``before``, ``after`` or a code.
+        place: ``before``, ``after``, ``""`` or a code.
         protocol: IANA's number, such as 6 for TCP; None for all.
 
     Raises:
         TableError: The run has no such table or queue.
+        ValueError: No place is called so.
     """
     table = run.columns("captured_flows")
-    names = {"before": 0, "after": 1, "": -1}
-    code = names[place] if isinstance(place, str) else place
-    keep = (table["queue"] == run.queue(queue)) & (table["place"] == code)
+    keep = (table["queue"] == run.queue(queue)) & (table["place"] == place_code(place))
     if protocol is not None:
         keep &= table["protocol"] == protocol
     rows = {name: values[keep] for name, values in table.items()}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dumbbell.tables import Array, Run
+from dumbbell.tables import Array, Run, place_code
 
 NS_PER_S = 1e9
 
@@ -97,13 +97,12 @@ def captured_over_time(
 
     Raises:
         TableError: The run has no such table, queue or flow.
-        ValueError: ``most`` is not positive.
+        ValueError: ``most`` is not positive, or no place is called so.
     """
     if most < 1:
         raise ValueError(f"most is {most}; at least 1")
     table = run.columns("captured_intervals")
-    code = {"before": 0, "after": 1, "": -1}[place] if isinstance(place, str) else place
-    keep = (table["queue"] == run.queue(queue)) & (table["place"] == code)
+    keep = (table["queue"] == run.queue(queue)) & (table["place"] == place_code(place))
     keep &= (table["flow"] == run.flow(flow)) & (table["is_reply"] == is_reply)
     keep &= table["connection"] == connection
     if not keep.any():

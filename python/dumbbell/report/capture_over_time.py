@@ -143,8 +143,9 @@ def without_replies(places: Sequence[SeenPlace]) -> list[str]:
     """A sentence for each place where TCP was seen in one direction only."""
     notes = []
     for seen in places:
-        followed = [seen.over_time(row, 0.0) for row in seen.followed if seen.is_tcp[row]]
-        if followed and not any(each and _has_replies(each) for each in followed):
+        tcp = [row for row in seen.followed if seen.is_tcp[row]]
+        followed = (seen.over_time(row, 0.0) for row in tcp)
+        if tcp and not any(each and _has_replies(each) for each in followed):
             notes.append(
                 f"{seen.label}: one direction was captured, without acknowledgements: there are no "
                 "round trips, bytes in flight or windows."
@@ -168,7 +169,8 @@ def not_followed(places: Sequence[SeenPlace]) -> list[str]:
         if lost:
             notes.append(
                 f"{seen.label}: {lost} of the {len(order)} largest flows are not among those that "
-                "are followed over time: when they began, 128 others had more bytes."
+                "are followed over time: they were given up while others had more bytes, "
+                "altogether and of late."
             )
     return notes
 

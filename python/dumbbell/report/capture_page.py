@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -11,7 +11,7 @@ import polars as pl
 
 from dumbbell.formats.capture import SERIES
 from dumbbell.metrics.captured import CapturedFlows, captured_flows, captured_places
-from dumbbell.printable import printable
+from dumbbell.printable import listed, printable
 from dumbbell.report.capture_over_time import (
     SeenPlace,
     figures_over_time,
@@ -63,15 +63,15 @@ def capture_report(runs: Mapping[str, Run]) -> Report:
     drawn = [seen for together in zip_longest(*of_each) for seen in together if seen is not None]
     return Report(
         study="capture" if is_one else "captures",
-        title=f"What is in {next(iter(runs))}?" if is_one else f"{_listed(runs)}, side by side",
+        title=f"What is in {next(iter(runs))}?" if is_one else f"{listed(runs)}, side by side",
         summary=" ".join(_read(name, run) for name, run in runs.items()),
         values=[_values(places), *(_largest(seen, is_folded=not is_one) for seen in drawn)],
         figures=[
             *figures_over_time(drawn),
             *_distributions(drawn, is_one=is_one),
-            *_rates(drawn, most),
+            *_rates(runs, most),
         ],
-        notes=[_RULES, *_notes(runs, places, drawn)],
+        notes=[_RULES, *_notes(runs, places, drawn, most)],
         meta=_meta(runs),
         tables=_tables(runs),
     )
@@ -80,22 +80,24 @@ def capture_report(runs: Mapping[str, Run]) -> Report:
 def seen_places(run: Run, capture: str = "") -> list[SeenPlace]:
     """The places of a capture, called after it where a name is given."""
     places, names = captured_places(run), run.flow_names
-
-    def label(queue: int, place: int) -> str:
-        name = place_name(run, queue, place)
-        if not capture:
-            return name
-        return capture if len(places) == 1 else f"{capture}: {name}"
-
     return [
-        SeenPlace(label(*place), run, *place, captured_flows(run, *place), names)
+        SeenPlace(
+            _label(run, *place, capture, is_only=len(places) == 1),
+            run,
+            *place,
+            captured_flows(run, *place),
+            names,
+        )
         for place in places
     ]
 
 
-def _listed(names: Iterable[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}"
+def _label(run: Run, queue: int, place: int, capture: str, *, is_only: bool) -> str:
+    """What a place is called: after its capture too, where there are several."""
+    name = place_name(run, queue, place)
+    if not capture:
+        return name
+    return capture if is_only else f"{capture}: {name}"
 
 
 def _read(name: str, run: Run) -> str:
@@ -108,16 +110,15 @@ def _read(name: str, run: Run) -> str:
 
 
 def _notes(
-    runs: Mapping[str, Run], places: Sequence[SeenPlace], drawn: Sequence[SeenPlace]
+    runs: Mapping[str, Run], places: Sequence[SeenPlace], drawn: Sequence[SeenPlace], most: int
 ) -> list[str]:
     notes = []
     for name, run in runs.items():
         before = f"{name}: " if len(runs) > 1 else ""
         notes += [f"{before}{problem}" for problem in run.meta.get("problems", [])]
     if len(places) > len(drawn):
-        words = f"the first {len(drawn) // len(runs)} places of each" if len(runs) > 1 else ""
-        words = words or f"the first {len(drawn)} places"
-        notes.append(f"Figures and lists have {words}, the tables all.")
+        of = " of each capture" if len(runs) > 1 else ""
+        notes.append(f"Figures and lists have the first {most} places{of}, the tables all.")
     for seen in places:
         if seen.flows.without_duration:
             notes.append(
@@ -257,13 +258,12 @@ def _distributions(places: Sequence[SeenPlace], *, is_one: bool) -> list[Figure]
     return figures
 
 
-def _rates(drawn: Sequence[SeenPlace], most: int) -> list[Figure]:
-    """Of the places drawn, and of those where no flow was seen but packets were."""
+def _rates(runs: Mapping[str, Run], most: int) -> list[Figure]:
+    """Of the first places of each capture: of those, too, where packets were seen but no flow."""
     curves = []
-    runs = list({id(seen.run): seen.run for seen in drawn}.values())
-    labels = {(id(seen.run), seen.queue, seen.place): seen.label for seen in drawn}
-    for run in runs:
-        for each in run.meta.get(SERIES, [])[:most]:
+    for capture, run in runs.items():
+        series = run.meta.get(SERIES, [])
+        for each in series[:most]:
             counts = np.array(each["bytes"], dtype=float)
             together = -(-counts.size // MOST_POINTS) or 1
             # The last interval is left out where it is not whole.
@@ -273,8 +273,8 @@ def _rates(drawn: Sequence[SeenPlace], most: int) -> list[Figure]:
             if rate.size > 1:
                 at = each["begin_ns"] / 1e9 + width_s * (np.arange(rate.size) + 0.5)
                 queue = run.queue_names.index(each["queue"])
-                name = labels.get((id(run), queue, each["place"]))
-                name = name or place_name(run, queue, each["place"])
+                before = capture if len(runs) > 1 else ""
+                name = _label(run, queue, each["place"], before, is_only=len(series) == 1)
                 curves.append(Curve(name, at, rate))
     if not curves:
         return []

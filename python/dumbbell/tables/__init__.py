@@ -15,6 +15,7 @@ from dumbbell.tables.schema import (
     TABLE_DOCS,
     Column,
     empty_table,
+    place_code,
 )
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "TableError",
     "check_schema",
     "empty_table",
+    "place_code",
     "read_parquet",
     "run_folder",
     "tables_markdown",

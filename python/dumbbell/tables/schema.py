@@ -51,6 +51,22 @@ QUANTITY_NAMES: Mapping[int, str] = MappingProxyType({0: "sojourn", 1: "wait", 2
 PLACE_NAMES: Mapping[int, str] = MappingProxyType({-1: "", 0: "before", 1: "after"})
 """Codes of ``place`` in what is captured."""
 
+
+def place_code(place: str | int) -> int:
+    """The code of a place, given by its name or as it is.
+
+    Raises:
+        ValueError: No place is called so.
+    """
+    if isinstance(place, int):
+        return place
+    for code, name in PLACE_NAMES.items():
+        if name == place:
+            return code
+    names = ", ".join(repr(name) for name in PLACE_NAMES.values())
+    raise ValueError(f"place is {place!r}; it is one of {names}")
+
+
 Kind = Literal["identity", "exact", "sampled"]
 
 
