@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from dumbbell.cli.consoles import standard_output
 from dumbbell.cli.waiting import say_if_pipe
 from dumbbell.errors import SpecError
 
 FLENT_ENDS = (".flent.gz", ".flent", ".flnt", ".flent.bz2", ".json.gz", ".json", ".json.bz2")
 """Flent's, and those of netperf-wrapper, which it was before."""
-PIPED_WIDTH = 120
 
 
 def analyze_command(
@@ -88,8 +86,7 @@ def analyze_command(
         "rtts": rtt,
         "overhead": overhead,
     }
-    console = Console(file=sys.stdout)
-    console = console if console.is_terminal else Console(file=sys.stdout, width=PIPED_WIDTH)
+    console = standard_output()
     simulated = {**network, "instead": instead or None, "timer_hz": timer_hz}
     if not _all_of_flent(files):
         from dumbbell.cli.analyze_capture import analyze_capture

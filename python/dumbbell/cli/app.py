@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from dumbbell.cli.analyzing import analyze_command
 from dumbbell.cli.ccperf import ccperf_app
+from dumbbell.cli.consoles import standard_output
 from dumbbell.cli.figures_command import figures_command
 from dumbbell.cli.flent_command import flent_command
 from dumbbell.cli.kernel import kernel_app
@@ -37,9 +36,6 @@ from dumbbell.cli.packetdrill_command import packetdrill_command
 from dumbbell.cli.results_command import results_app
 from dumbbell.cli.storing import Storing
 
-PIPED_WIDTH = 120
-"""Columns of tables that no terminal limits."""
-
 app = typer.Typer(
     name="dumbbell",
     help="A laboratory for queues and congestion control at a bottleneck link.",
@@ -55,12 +51,6 @@ app.command("analyze")(analyze_command)
 app.command("figures")(figures_command)
 app.command("lab")(lab_command)
 app.command("packetdrill")(packetdrill_command)
-
-
-def _console() -> Console:
-    """Standard output; wide enough for tables when no terminal says otherwise."""
-    console = Console(file=sys.stdout)
-    return console if console.is_terminal else Console(file=sys.stdout, width=PIPED_WIDTH)
 
 
 def _version(wanted: bool) -> None:
@@ -85,7 +75,7 @@ def studies(as_json: Json = False) -> None:
     """List the published experiments that can be reproduced."""
     from dumbbell.cli.reproducing import list_studies
 
-    list_studies(_console(), as_json=as_json)
+    list_studies(standard_output(), as_json=as_json)
 
 
 @app.command()
@@ -134,7 +124,7 @@ def reproduce(
         quick=quick,
     )
     status = reproducing.reproduce(
-        study, options, out=out, replace=replace, as_json=as_json, console=_console()
+        study, options, out=out, replace=replace, as_json=as_json, console=standard_output()
     )
     raise typer.Exit(status)
 
@@ -222,7 +212,7 @@ def run(
         dry_run=dry_run,
         storing=Storing(store, not no_store, resume, keep_tables, shard),
     )
-    raise typer.Exit(run_asked(asked, _console()))
+    raise typer.Exit(run_asked(asked, standard_output()))
 
 
 @app.command()
@@ -296,7 +286,7 @@ def check(
         dry_run=dry_run,
         storing=Storing(store, not no_store, resume, keep_tables, shard),
     )
-    raise typer.Exit(run_check(asked, _console()))
+    raise typer.Exit(run_check(asked, standard_output()))
 
 
 @app.command()

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from dumbbell.cli.consoles import standard_output
 from dumbbell.cli.tables import print_table
 
 if TYPE_CHECKING:
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from dumbbell.metrics.ccperf import Table
     from dumbbell.tables import Run
 
-PIPED_WIDTH = 120
 _TITLES = {"flow": "Flow metrics", "link": "Link metrics", "network": "Network metrics"}
 
 ccperf_app = typer.Typer(
@@ -50,8 +48,7 @@ def traffic_policing(context: typer.Context) -> None:
     policing, without_effect = read_command(options)
     run = simulate(policing.experiment())
     found = tables(run)
-    console = Console(file=sys.stdout)
-    console = console if console.is_terminal else Console(file=sys.stdout, width=PIPED_WIDTH)
+    console = standard_output()
     for name, why in without_effect.items():
         console.print(Text(f"{name} has no effect: {why}", style="yellow"))
     console.print(Text(f"Samples are taken every {_interval_s(run):g} s."))

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from dumbbell.cli.consoles import standard_output
+
 STOPPED = 130
-PIPED_WIDTH = 120
 
 kernel_app = typer.Typer(
     help="The real Linux kernel in virtual time: build it once, see it, try it.",
@@ -109,7 +109,7 @@ def test(*, hz: Hz = 1000, as_json: Json = False) -> None:
         table = Table(box=None, pad_edge=False, show_header=False)
         for each in found:
             table.add_row("ok" if each.ok else "WRONG", each.name, each.detail)
-        _console().print(table, markup=False)
+        standard_output().print(table, markup=False)
     raise typer.Exit(0 if all(each.ok for each in found) else 1)
 
 
@@ -127,8 +127,3 @@ def _print_info(info: Any, as_json: bool, more: dict[str, Any] | None = None) ->
     print(f"compiler  {info.compiler}")
     if more is not None:
         print(f"guest     {more['guest'] or 'has not been built'}")
-
-
-def _console() -> Console:
-    console = Console(file=sys.stdout)
-    return console if console.is_terminal else Console(file=sys.stdout, width=PIPED_WIDTH)

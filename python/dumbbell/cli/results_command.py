@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from dumbbell.cli.consoles import standard_output
 from dumbbell.cli.storing import DEFAULT, NONE, VARIABLE
 from dumbbell.errors import SpecError
 
@@ -192,7 +192,7 @@ def _print_groups(groups: Sequence[Group], store: Store) -> None:
         runs = f"{each.replications}{' (ensemble)' if each.cell.is_ensemble else ''}"
         cells = (each.cell.experiment, settings, each.backend, runs, _date(each.last_unix_s))
         table.add_row(*(Text(cell) for cell in (*cells, each.version)))
-    console = _console()
+    console = standard_output()
     print_table(table, console)
     total = sum(each.replications for each in groups)
     console.print(Text(f"{total} runs in {store.folder}"), soft_wrap=True)
@@ -213,7 +213,7 @@ def _print_pivot(rows: Sequence[PivotRow], quantity: Quantity, by: Sequence[str]
     for row in rows:
         value, n = measured_text(quantity, row.measured), str(row.measured.n)
         table.add_row(*(Text(each) for each in (*row.values, row.backend, value, n)))
-    console = _console()
+    console = standard_output()
     print_table(table, console)
     legends = {
         Basis.MEAN: "±: 95 % interval of the mean",
@@ -254,9 +254,3 @@ def _row_json(row: PivotRow, by: Sequence[str]) -> dict[str, object]:
 
 def _date(unix_s: int) -> str:
     return datetime.datetime.fromtimestamp(unix_s, datetime.UTC).isoformat(timespec="seconds")
-
-
-def _console() -> Console:
-    from dumbbell.cli.app import _console as standard_output
-
-    return standard_output()

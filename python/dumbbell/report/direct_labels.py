@@ -93,7 +93,7 @@ class Scale:
 def at_line_ends(ends: Sequence[LineEnd], height_px: float) -> list[alt.Chart]:
     """Layers with the labels in the right margin, each near its line and none over another."""
     ordered = sorted(ends, key=lambda end: end.y_px)
-    tops = _apart([end.y_px for end in ordered], [end.height_px for end in ordered], height_px)
+    middles = _apart([end.y_px for end in ordered], [end.height_px for end in ordered], height_px)
     return [
         alt.Chart(pl.DataFrame({"label": ["\n".join(end.lines)]}))
         .mark_text(
@@ -111,7 +111,7 @@ def at_line_ends(ends: Sequence[LineEnd], height_px: float) -> list[alt.Chart]:
         .encode(
             x=alt.value("width"), y=alt.value(round(y, 1)), text=alt.value("\n".join(end.lines))
         )
-        for end, y in zip(ordered, tops, strict=True)
+        for end, y in zip(ordered, middles, strict=True)
     ]
 
 

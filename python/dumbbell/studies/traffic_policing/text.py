@@ -10,6 +10,7 @@ import numpy as np
 from dumbbell.claims import Identified, Judged, Verdict, counts_of, views_of
 from dumbbell.claims.rules import Standing
 from dumbbell.metrics.ccperf import ROWS
+from dumbbell.printable import listed
 from dumbbell.report import Advice, ValueRow, ValueTable
 from dumbbell.report.badges import BADGES
 from dumbbell.report.cells import CellLike
@@ -69,7 +70,7 @@ def advice(shaped: Mapping[str, Ran], policed: Mapping[str, Ran]) -> list[Advice
         tuple(np.concatenate([of[name].row(row) for name in both]) for of in (shaped, policed))
         for row in (_THROUGHPUT, _LOST, _SRTT)
     )
-    who = f"{_listed(both)}, {policed[both[0]].n} runs each"
+    who = f"{listed(both)}, {policed[both[0]].n} runs each"
     given = []
     if (lost[0] < lost[1]).all():
         given.append(
@@ -98,10 +99,6 @@ def advice(shaped: Mapping[str, Ran], policed: Mapping[str, Ran]) -> list[Advice
 
 
 _THROUGHPUT, _LOST, _SRTT = "mean_throughput_l4", "total_retransmissions_l4", "mean_srtt_l4"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _span(values: Floats, decimals: int) -> str:
