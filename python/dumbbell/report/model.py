@@ -122,6 +122,7 @@ class ValueRow:
             known, or words.
         best: Which of them are the best, shown bold.
         code: What the source or a file calls it, where that is no name for a reader.
+        is_code: Whether the name itself is such: an id, or what one types.
     """
 
     name: str
@@ -129,6 +130,7 @@ class ValueRow:
     cells: Sequence[CellLike]
     best: frozenset[int] = frozenset()
     code: str = ""
+    is_code: bool = False
 
     @property
     def filled(self) -> list[Cell]:

@@ -276,7 +276,7 @@ def over_the_grid(found: Found) -> ValueTable:
             cells.append(Cell(at.value, at.low, at.high))
             if decision.verdict is Verdict.REPRODUCED:
                 held.add(place)
-        rows.append(ValueRow(of.id, of.rule.unit, cells, frozenset(held)))
+        rows.append(ValueRow(of.id, of.rule.unit, cells, frozenset(held), is_code=True))
     caption = (
         f"{NOTHING_SAMPLED} What each claim is about, over {found.n} runs at each point, with "
         "half of the 95 % interval that its rule looks at. Bold: it holds there; a dash: it is not "

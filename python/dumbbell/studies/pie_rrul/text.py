@@ -213,7 +213,7 @@ def router_tables(found: Replications[tuple[str, str], Measured]) -> list[ValueT
             cells = [cut(found.estimate(arm, measure)) for measure in names]
             if fairness:
                 cells.append(cut(found.estimate(arm, "upload_fairness"), 1.0))
-            made.append(ValueRow(label, "–", cells))
+            made.append(ValueRow(label, "–", cells, is_code=True))
         return made
 
     return [
