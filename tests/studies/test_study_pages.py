@@ -203,7 +203,8 @@ def test_the_target_advised_costs_no_throughput() -> None:
     assert "11.0 ms" in advice.because
     assert pie_text.advice(Found(lost_mbps=20.0)) == []  # type: ignore[arg-type]
     answer = pie_text.answer(Found(lost_mbps=0.1), [])  # type: ignore[arg-type]
-    assert answer.startswith("With PIE's target 5 ms the queue delay is 5.0 [5.0, 5.0] ms")
+    assert answer.startswith("With PIE's target 5 ms packets wait 5.0 ms in the queue")
+    assert "\u00b10.01 ms at most" in answer
     rising = Curves.of_steps([np.full(4, 5.0), np.full(4, 20.0)])
     claim = Claim(
         id="queue-delay-follows-target",

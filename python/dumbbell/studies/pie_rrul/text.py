@@ -306,26 +306,26 @@ def answer(by: BySetting, judged: Sequence[Judged]) -> str:
     if len(targets) < 2:
         return "What PIE's target does these runs do not say: only one was run."
     small, large = targets[0], targets[-1]
-    waits = [_interval(by.mean(setting, "queue_delay_ms")) for setting in (small, large)]
+    waits = [by.mean(setting, "queue_delay_ms") for setting in (small, large)]
     clock = ""
+    known = list(waits)
     if len(clocks) > 1:
         slowest, fastest = clocks[-1], clocks[0]
-        apart = _interval(by.difference(slowest, fastest, "queue_delay_ms"))
+        apart = by.difference(slowest, fastest, "queue_delay_ms")
+        known.append(apart)
         clock = (
-            f"; tupdate {slowest.tupdate_ms} ms instead of {fastest.tupdate_ms} ms changes it by "
-            f"{apart} ms"
+            f"; tupdate {slowest.tupdate_ms} instead of {fastest.tupdate_ms} ms changes that by "
+            f"{apart.value:.1f} ms"
         )
     facts = {fact.name: fact.verdict for fact in facts_of(views_of(judged))}
     follows = facts.get(claims.FOLLOWS) is Verdict.REPRODUCED
     said = "The delay that one gets follows PIE's target: with" if follows else "With PIE's"
+    within = max((each.high - each.low) / 2 for each in known)
     return (
-        f"{said} target {small.target_ms} ms the queue delay is {waits[0]} ms and with "
-        f"{large.target_ms} ms {waits[1]} ms{clock} (means, 95 %)."
+        f"{said} target {small.target_ms} ms packets wait {waits[0].value:.1f} ms in the queue and "
+        f"with {large.target_ms} ms {waits[1].value:.1f} ms{clock} (means, "
+        f"95 % intervals \u00b1{within:.1g} ms at most)."
     )
-
-
-def _interval(found: Estimate) -> str:
-    return f"{found.value:.1f} [{found.low:.1f}, {found.high:.1f}]"
 
 
 def advice(by: BySetting) -> list[Advice]:
