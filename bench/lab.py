@@ -26,7 +26,8 @@ from run import RESULTS, machine
 
 from dumbbell.backends import simulate
 from dumbbell.lab import presets, write_laboratory
-from dumbbell.lab.page_file import MODULE, SOURCES
+from dumbbell.lab.modules import MODULE
+from dumbbell.lab.page_file import SOURCES
 from dumbbell.spec import Experiment
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dumbbell import Experiment, SpecError
-from dumbbell.lab import LabExperiment, bottleneck_of, page_file, page_text, presets
+from dumbbell.lab import LabExperiment, bottleneck_of, modules, page_file, page_text, presets
 
 MOST_BYTES = 2_000_000
 LEAST_CONTRAST = {"graphics": 3.0, "text": 4.5}
@@ -35,8 +35,8 @@ def test_a_hostile_name_stays_inside_its_element(module: Path) -> None:
 def test_without_the_module_it_says_what_to_do(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(page_file, "MODULE", "nothing.wasm")
-    with pytest.raises(page_file.NoModuleError, match="make lab"):
+    monkeypatch.setattr(modules, "MODULE", "nothing.wasm")
+    with pytest.raises(modules.NoModuleError, match="make lab"):
         page_text()
 
 

@@ -19,6 +19,7 @@ from dumbbell.cli.progress import shown_progress
 from dumbbell.cli.stopping import stopped_by_ctrl_c
 from dumbbell.cli.telling import tell
 from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE, DumbbellError, RunError
+from dumbbell.lab import LIVE, live_text, write_live
 from dumbbell.report import (
     FigureDrawer,
     IndexEntry,
@@ -86,6 +87,7 @@ def reproduce(
     for each, lack in not_run.items():
         print_error(lack, f"{each} is not run: ")
     written: list[_Written] = []
+    results = (out or DEFAULT_FOLDER) if name == ALL or out is None else None
     with stopped_by_ctrl_c() as stop, FigureDrawer() as drawer:
         if options.quick:
             # In a campaign of hours the memory is better left to the runs.
@@ -93,7 +95,9 @@ def reproduce(
         for each in [study for study in targets if study not in not_run]:
             try:
                 asked = changed(options, cancel=stop)
-                done = _one(studies[each], asked, targets[each], drawer, has_index=name == ALL)
+                done = _one(
+                    studies[each], asked, targets[each], drawer, results, has_index=name == ALL
+                )
             except DumbbellError as error:
                 # One study's failure is no reason to lose the others.
                 not_run[each] = _survived(error, alone=name != ALL)
@@ -113,6 +117,22 @@ def reproduce(
     if as_json:
         print(json_text([each.as_json() for each in written]))
     return Interrupted.exit_code if stop.is_set() else _status(written, not_run.values())
+
+
+def _with_bundle(report: Report, results: Path | None) -> tuple[Report, str]:
+    """The report, and the address of what runs its live figure; empty where it has none.
+
+    Args:
+        report: Of a study.
+        results: Folder above the studies' pages, for one bundle there; in the page's own folder
+            when None, as the folder above may be anybody's.
+    """
+    if report.live is None:
+        return report, ""
+    if results is None:
+        return changed(report, files={**report.files, LIVE: live_text()}), LIVE
+    write_live(results)
+    return report, f"../{LIVE}"
 
 
 def _survived(error: DumbbellError, *, alone: bool) -> DumbbellError:
@@ -191,6 +211,7 @@ def _one(
     options: StudyOptions,
     target: ResultFolder,
     drawer: FigureDrawer,
+    results: Path | None,
     *,
     has_index: bool,
 ) -> _Written:
@@ -204,7 +225,10 @@ def _one(
         "cpu_s": time.process_time() - began[1],
     }
     report = changed(report, provenance={**report.provenance, **times})
-    page = write_report(report, target, drawer=drawer, tell=print_warning, has_index=has_index)
+    report, live = _with_bundle(report, results)
+    page = write_report(
+        report, target, drawer=drawer, tell=print_warning, has_index=has_index, live=live
+    )
     return _Written(report, page)
 
 

@@ -1,10 +1,21 @@
 """The laboratory: one page with the simulator inside, which answers while a slider moves.
 
-`write_laboratory` writes it, with the experiments of `presets` and perhaps one of a file.
+`write_laboratory` writes it, with the experiments of `presets` and perhaps one of a file;
+`write_live` writes the bundle that makes the figures of studies' pages live.
 """
 
 from dumbbell.lab.experiments import LabExperiment, bottleneck_of
+from dumbbell.lab.live_file import LIVE, live_text, write_live
 from dumbbell.lab.page_file import page_text, write_laboratory
 from dumbbell.lab.presets import presets
 
-__all__ = ["LabExperiment", "bottleneck_of", "page_text", "presets", "write_laboratory"]
+__all__ = [
+    "LIVE",
+    "LabExperiment",
+    "bottleneck_of",
+    "live_text",
+    "page_text",
+    "presets",
+    "write_laboratory",
+    "write_live",
+]

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
 import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from string import Template
 
 from dumbbell import _engine
-from dumbbell.errors import EXIT_BAD_INPUT, DumbbellError
 from dumbbell.folders import replace_file
+from dumbbell.lab import modules
 from dumbbell.lab.experiments import LabExperiment
 from dumbbell.lab.presets import presets
 
-MODULE = "engine.wasm"
 SOURCES = Path(__file__).parent / "page"
 SCRIPT = (
     "words.js",
@@ -33,49 +29,13 @@ SCRIPT = (
 """Of the page, each after those that it imports from."""
 WORKER = ("engine.js", "series.js", "worker.js")
 
-_IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([a-z]+)\.js";$', re.MULTILINE)
-_EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) (\w+))", re.MULTILINE)
-
-
-class NoModuleError(DumbbellError):
-    """The simulator's module was not built."""
-
-    exit_code = EXIT_BAD_INPUT
-
 
 def _file(name: str) -> str:
     return (SOURCES / name).read_text(encoding="utf-8")
 
 
 def _joined(names: Sequence[str]) -> str:
-    """Modules as one script, each in a scope of its own; the last exports nothing."""
-    *imported, last = names
-    scopes = [_scope(name) for name in imported]
-    return "\n".join([*scopes, _with_constants(_file(last))])
-
-
-def _scope(name: str) -> str:
-    """A module as a constant that has what it exports."""
-    text = _with_constants(_file(name))
-    exported = ", ".join(_EXPORT.findall(text))
-    inside = _EXPORT.sub("", text)
-    return f"const module_{Path(name).stem} = (() => {{\n{inside}\nreturn {{ {exported} }};\n}})();"
-
-
-def _with_constants(text: str) -> str:
-    """A module whose imports are taken from the constants of `_scope`."""
-    return _IMPORT.sub(r"const \1 = module_\2;", text)
-
-
-def _module() -> str:
-    place = SOURCES.parent / MODULE
-    if not place.is_file():
-        raise NoModuleError(
-            "the laboratory's simulator was not built with this installation: in a clone of the "
-            "sources, rustup target add wasm32-unknown-unknown, then make lab"
-        )
-    # No time stamp: the same sources give the same page.
-    return base64.b64encode(gzip.compress(place.read_bytes(), mtime=0)).decode("ascii")
+    return modules.joined([SOURCES / name for name in names])
 
 
 def _json(value: object) -> str:
@@ -99,7 +59,7 @@ def page_text(experiments: Sequence[LabExperiment] = ()) -> str:
     return Template(_file("page.html")).substitute(
         style=_file("style.css"),
         experiments=_json({"experiments": offered, "controllers": controllers}),
-        module=_module(),
+        module=modules.packed_module(),
         worker=_joined(WORKER),
         script=_joined(SCRIPT),
     )

@@ -12,6 +12,7 @@ from dumbbell.claims import Judged, Verdict, facts_of, views_of
 from dumbbell.folders import Content
 from dumbbell.report.advice import Advice
 from dumbbell.report.cells import Cell, CellLike
+from dumbbell.report.live import LiveHero
 from dumbbell.report.topology import Topology
 
 if TYPE_CHECKING:
@@ -175,6 +176,7 @@ class Report:
             an explanation: the answer, the `hero`, what was done, then the evidence.
         done: What was done, in a paragraph.
         hero: Name of the figure that stands under the answer; the first when left empty.
+        live: What the reader can move and run again in the page, above the `hero`.
         advice: What one should set, as far as it was measured.
         source: Citation of what is reproduced; empty when nothing is.
         source_url: Where to read it, or empty.
@@ -200,6 +202,7 @@ class Report:
     answer: str = ""
     done: str = ""
     hero: str = ""
+    live: LiveHero | None = None
     advice: Sequence[Advice] = ()
     source: str = ""
     source_url: str = ""

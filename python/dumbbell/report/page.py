@@ -17,7 +17,7 @@ from dumbbell.printable import printable
 from dumbbell.report.claims_section import score_views, shown_and_folded, uncounted_views
 from dumbbell.report.drawing import NARROW, WIDE, topology_svg
 from dumbbell.report.figure_frames import PNG
-from dumbbell.report.figure_views import figure_view, in_families
+from dumbbell.report.figure_views import figure_view, in_families, script_json
 from dumbbell.report.figures import FigureFiles
 from dumbbell.report.glossary import Explainer
 from dumbbell.report.model import IndexEntry, LoadRow, Report
@@ -41,10 +41,12 @@ class Links:
     Attributes:
         index: Address of the page above several studies.
         docs: Address of the documentation's page on the study.
+        live: Address of the bundle that runs live figures (`dumbbell.lab.write_live`).
     """
 
     index: str = ""
     docs: str = ""
+    live: str = ""
 
 
 NO_LINKS = Links()
@@ -73,6 +75,7 @@ def page_html(
         links=links,
         marked=Explainer().marked if report.answer else _unmarked,
         hero=hero,
+        live=script_json(report.live.as_json()) if report.live and links.live else "",
         preview=_preview(hero, figures),
         claims=claims,
         agreeing=agreeing,

@@ -42,6 +42,7 @@ def write_report(
     drawer: FigureDrawer | None = None,
     tell: Callable[[str], None] | None = None,
     has_index: bool = False,
+    live: str = "",
 ) -> Path:
     """Write a report's folder; an earlier report there is replaced in one step.
 
@@ -61,6 +62,8 @@ def write_report(
         tell: What to do with a sentence on figures that are missing; a `FigureWarning` when None.
         has_index: Whether an index will stand in the folder above; the page leads to one that is
             there already in any case.
+        live: Address of the bundle that runs live figures, such as ``../live.js``; there must be
+            one (`dumbbell.lab.write_live`). Without it the page has drawn figures alone.
 
     Returns:
         Path of the page.
@@ -98,6 +101,7 @@ def write_report(
             write_content(folder / name, content)
         # Last, so that even a staging folder never shows a page without its files.
         links = links_of(report.study, place.folder, has_index=has_index)
+        links = replace(links, live=live)
         page = page_html(report, files, _script(drawer, files), links)
         _write_text(folder / "index.html", page)
     for sentence in _missing(files):

@@ -17,7 +17,14 @@ from dumbbell.spec import testbed_lines
 from dumbbell.stats import Estimate
 from dumbbell.studies.base import Study, StudyOptions
 from dumbbell.studies.reproduction import Reproduction
-from dumbbell.studies.statistical_multiplexing import arms, figures, parts, published, text
+from dumbbell.studies.statistical_multiplexing import (
+    arms,
+    figures,
+    live,
+    parts,
+    published,
+    text,
+)
 from dumbbell.studies.statistical_multiplexing.fit import Fit
 from dumbbell.studies.statistical_multiplexing.measures import AsPublished
 from dumbbell.tables import Run
@@ -65,6 +72,7 @@ class StatisticalMultiplexing(Reproduction):
             answer=text.answer(self.judged, self.gains()),
             done=text.DONE,
             hero=self.hero(),
+            live=live.hero(self.options.seed),
             advice=text.advice(self.gains()),
             source=published.SOURCE,
             source_url=published.SOURCE_URL,

@@ -1,0 +1,226 @@
+// A picture on a canvas: axes, lines, areas, points. Colours are the page's own variables.
+import { sensible } from "../page/words.js";
+import { colour, prepared } from "../page/plot.js";
+
+const MARGIN = { left: 46, right: 12, top: 10, bottom: 38 };
+const FONT = "13px system-ui, sans-serif";
+/** Half the width of a mark, px. */
+const MARK = 6;
+/** From one line of words to the next, px. */
+const LINE = 16;
+
+/**
+ * @typedef {{title: string, least: number, most: number, log?: boolean, ticks?: number[]}} Axis
+ * @typedef {{ink: string, width?: number, dash?: number[], fill?: boolean}} Look
+ */
+
+/** @param {number} value */
+export function tickText(value) {
+  if (value === 0) return "0";
+  if (Math.abs(value) < 1e-3) return value.toExponential(0).replace("e-", "e−");
+  return sensible(value, 3).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+}
+
+/** Round numbers between two, about so many. @param {Axis} axis @param {number} count */
+function rounds({ least, most }, count) {
+  const rough = (most - least) / count;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((each) => each * power).find((each) => each >= rough * 0.99) ?? rough;
+  const first = Math.ceil(least / step - 1e-9);
+  const many = Math.floor(most / step + 1e-9) - first + 1;
+  return Array.from({ length: Math.max(0, many) }, (_, i) => (first + i) * step);
+}
+
+/** Powers of ten between two numbers. @param {Axis} axis */
+function powers({ least, most }) {
+  const found = [];
+  for (let power = Math.ceil(Math.log10(least) - 1e-9); 10 ** power <= most * 1.000001; power++) {
+    found.push(10 ** power);
+  }
+  return found;
+}
+
+/** @param {Axis} axis @param {number} begin px @param {number} end px
+ * @returns {{at: (value: number) => number, value: (pixel: number) => number}} */
+function scale({ least, most, log = false }, begin, end) {
+  const f = log ? Math.log10 : (/** @type {number} */ each) => each;
+  const back = log ? (/** @type {number} */ each) => 10 ** each : (/** @type {number} */ each) => each;
+  const [from, to] = [f(least), f(most)];
+  return {
+    at: (value) => begin + ((f(log ? Math.max(value, least / 10) : value) - from) / (to - from)) * (end - begin),
+    value: (pixel) => back(from + ((pixel - begin) / (end - begin)) * (to - from)),
+  };
+}
+
+/** One picture while it is drawn; afterwards it says which value is where. */
+export class Chart {
+  /** @param {HTMLCanvasElement} canvas @param {{x: Axis, y: Axis}} axes */
+  constructor(canvas, { x, y }) {
+    const { pen, width, height } = prepared(canvas);
+    this.pen = pen;
+    [this.left, this.right] = [MARGIN.left, width - MARGIN.right];
+    [this.top, this.bottom] = [MARGIN.top, height - MARGIN.bottom];
+    this.axes = { x, y };
+    /** @type {{from: number, until: number, y: number}[]} words that are there */
+    this.written = [];
+    this.x = scale(x, this.left, this.right);
+    this.y = scale(y, this.bottom, this.top);
+    pen.font = FONT;
+    this.#drawAxes();
+  }
+
+  #drawAxes() {
+    const { pen, axes } = this;
+    pen.lineWidth = 1;
+    pen.fillStyle = colour("--soft");
+    const on = (/** @type {Axis} */ axis, /** @type {number} */ count) =>
+      axis.ticks ?? (axis.log ? powers(axis) : rounds(axis, Math.max(2, count)));
+    pen.textAlign = "right";
+    pen.textBaseline = "middle";
+    for (const each of on(axes.y, (this.bottom - this.top) / 60)) {
+      const y = this.y.at(each);
+      this.#segment(this.left, y, this.right, y, "--rule", [1, 5]);
+      pen.fillText(tickText(each), this.left - 6, y);
+    }
+    pen.textAlign = "center";
+    pen.textBaseline = "top";
+    for (const each of on(axes.x, (this.right - this.left) / 75)) pen.fillText(tickText(each), this.x.at(each), this.bottom + 5);
+    this.#segment(this.left, this.bottom, this.right, this.bottom, "--axis", []);
+    pen.textAlign = "right";
+    pen.fillText(axes.x.title, this.right, this.bottom + 21);
+  }
+
+  /** @param {number} x1 @param {number} y1 @param {number} x2 @param {number} y2
+   * @param {string} ink @param {number[]} dash */
+  #segment(x1, y1, x2, y2, ink, dash) {
+    this.pen.strokeStyle = colour(ink);
+    this.pen.setLineDash(dash);
+    this.pen.beginPath();
+    this.pen.moveTo(x1, y1);
+    this.pen.lineTo(x2, y2);
+    this.pen.stroke();
+    this.pen.setLineDash([]);
+  }
+
+  /** Nothing that is drawn leaves the plot. @param {() => void} draw */
+  #inside(draw) {
+    const { pen } = this;
+    pen.save();
+    pen.beginPath();
+    pen.rect(this.left, this.top - 1, this.right - this.left, this.bottom - this.top + 2);
+    pen.clip();
+    draw();
+    pen.restore();
+  }
+
+  /** Points joined; a value that is no number leaves a gap.
+   * @param {ArrayLike<number>} x @param {ArrayLike<number>} y @param {Look} look */
+  line(x, y, { ink, width = 2, dash = [] }) {
+    const { pen } = this;
+    this.#inside(() => {
+      pen.strokeStyle = colour(ink);
+      pen.lineWidth = width;
+      pen.setLineDash(dash);
+      pen.lineJoin = "round";
+      pen.beginPath();
+      let isDown = false;
+      for (let i = 0; i < x.length; i++) {
+        const isThere = Number.isFinite(x[i]) && Number.isFinite(y[i]);
+        if (isThere && isDown) pen.lineTo(this.x.at(x[i]), this.y.at(y[i]));
+        else if (isThere) pen.moveTo(this.x.at(x[i]), this.y.at(y[i]));
+        isDown = isThere;
+      }
+      pen.stroke();
+    });
+  }
+
+  /** What lies between two lines. @param {ArrayLike<number>} x @param {ArrayLike<number>} low
+   * @param {ArrayLike<number>} high @param {string} ink @param {number} opacity */
+  area(x, low, high, ink, opacity = 0.55) {
+    if (!x.length) return;
+    const { pen } = this;
+    this.#inside(() => {
+      pen.globalAlpha = opacity;
+      pen.fillStyle = colour(ink);
+      pen.beginPath();
+      pen.moveTo(this.x.at(x[0]), this.y.at(low[0]));
+      for (let i = 0; i < x.length; i++) pen.lineTo(this.x.at(x[i]), this.y.at(high[i]));
+      for (let i = x.length - 1; i >= 0; i--) pen.lineTo(this.x.at(x[i]), this.y.at(low[i]));
+      pen.fill();
+    });
+  }
+
+  /** A mark; what lies beyond an axis stands at its end and points there.
+   * @param {number} x @param {number} y
+   * @param {{ink: string, shape?: "dot" | "diamond" | "ring", label?: string}} look */
+  mark(x, y, { ink, shape = "dot", label = "" }) {
+    if (!Number.isFinite(x) || !Number.isFinite(y)) return;
+    const { pen } = this;
+    const isAbove = y > this.axes.y.most;
+    const across = Math.min(this.right, Math.max(this.left, this.x.at(x)));
+    const down = isAbove ? this.top + MARK : Math.min(this.bottom, this.y.at(y));
+    pen.fillStyle = colour(ink);
+    pen.strokeStyle = colour(shape === "ring" ? ink : "--paper");
+    pen.lineWidth = shape === "ring" ? 2 : 1.5;
+    pen.beginPath();
+    const corners = isAbove
+      ? [[0, -MARK], [MARK, MARK], [-MARK, MARK]]
+      : [[0, -MARK - 1], [MARK + 1, 0], [0, MARK + 1], [-MARK - 1, 0]];
+    if (isAbove || shape === "diamond") {
+      corners.forEach(([dx, dy], i) => (i ? pen.lineTo(across + dx, down + dy) : pen.moveTo(across + dx, down + dy)));
+      pen.closePath();
+    } else {
+      pen.arc(across, down, shape === "ring" ? MARK - 1 : MARK, 0, 2 * Math.PI);
+    }
+    if (shape !== "ring" || isAbove) pen.fill();
+    pen.stroke();
+    if (label) this.text(label, across, down, ink);
+  }
+
+  /** The name of a mark. @param {number} x @param {number} y @param {string} words @param {string} ink */
+  name(x, y, words, ink) {
+    if (!Number.isFinite(x) || !Number.isFinite(y)) return;
+    const down = y > this.axes.y.most ? this.top + MARK : this.y.at(y);
+    this.text(words, Math.min(this.right, Math.max(this.left, this.x.at(x))), down, ink);
+  }
+
+  /** Words beside a place, on the side where there is room, with the paper round them; a line
+   * higher where they would lie on others.
+   * @param {string} words @param {number} across px @param {number} down px @param {string} ink */
+  text(words, across, down, ink) {
+    const { pen } = this;
+    const isLeft = across + 10 + pen.measureText(words).width > this.right;
+    pen.textAlign = isLeft ? "right" : "left";
+    pen.textBaseline = "middle";
+    pen.strokeStyle = colour("--paper");
+    pen.lineWidth = 4;
+    pen.lineJoin = "round";
+    const x = across + (isLeft ? -11 : 11);
+    const wide = pen.measureText(words).width;
+    const from = isLeft ? x - wide : x;
+    const isTaken = (/** @type {number} */ at) =>
+      this.written.some((each) => from < each.until && each.from < from + wide && Math.abs(each.y - at) < LINE);
+    let y = Math.min(this.bottom - 8, Math.max(this.top + 8, down));
+    for (let i = 0; i < 6 && isTaken(y); i++) y = y - LINE > this.top ? y - LINE : y;
+    this.written.push({ from, until: from + wide, y });
+    pen.strokeText(words, x, y);
+    pen.fillStyle = colour(ink);
+    pen.fillText(words, x, y);
+  }
+
+  /** A line across, such as a limit, with its name. @param {number} y
+   * @param {{ink: string, label?: string, dash?: number[]}} look */
+  level(y, { ink, label = "", dash = [6, 4] }) {
+    if (y > this.axes.y.most) return;
+    this.pen.lineWidth = 1.5;
+    this.#segment(this.left, this.y.at(y), this.right, this.y.at(y), ink, dash);
+    if (label) this.text(label, this.left, this.y.at(y) - 9, "--soft");
+  }
+
+  /** Where the other pictures are looked at. @param {number} x */
+  cursor(x) {
+    if (x < this.axes.x.least || x > this.axes.x.most) return;
+    this.pen.lineWidth = 1;
+    this.#segment(this.x.at(x), this.top, this.x.at(x), this.bottom, "--ink", [2, 2]);
+  }
+}

@@ -1,0 +1,109 @@
+// Form `climb`: operating points on curves that rise as 1/(1 - load), above the queues themselves
+// on one clock. Options: most_ms, the top of the axis; window_s, the length of the clock.
+import { sensible } from "../page/words.js";
+import { Chart } from "./chart.js";
+import { GHOST } from "./views.js";
+
+/** Inks of lanes that are stacked on each other. */
+const LANES = ["--vermillion", "--orange", "--purple", "--sky", "--green", "--blue", "--magenta", "--interval"];
+
+/** @param {import("./views.js").Arm} arm */
+function highest(arm) {
+  const { values } = arm.now?.series ?? { values: [] };
+  let most = 0;
+  for (let i = 0; i < (values[0]?.length ?? 0); i++) {
+    let sum = 0;
+    for (const lane of values) sum += lane[i];
+    most = Math.max(most, sum);
+  }
+  return most;
+}
+
+/** @param {HTMLCanvasElement} canvas @param {import("./views.js").State} state */
+function plane(canvas, { arms, curves, options, isBetOpen }) {
+  const most = options.most_ms;
+  const chart = new Chart(canvas, {
+    x: { title: "load of the link", least: 0, most: 1 },
+    y: { title: "ms", least: 0, most },
+  });
+  for (const arm of arms) {
+    const own = curves.filter((curve) => curve.arm === arm.id);
+    // The theory would give the answer away.
+    if (!isBetOpen) {
+      for (const { x, y } of own.filter((curve) => !curve.is_published)) {
+        chart.line(x, y, { ink: arm.ink, width: 1.4, dash: arm.dash });
+      }
+    }
+    const { numbers } = arm.before ?? {};
+    if (numbers) chart.mark(numbers.load, numbers.median_ms, { ink: GHOST, shape: "ring" });
+  }
+  for (const { x, y, arm, label } of isBetOpen ? [] : curves.filter((curve) => curve.is_published)) {
+    const { ink = "--ink" } = arms.find((each) => each.id === arm) ?? {};
+    x.forEach((each, i) => chart.mark(each, y[i], { ink, shape: "diamond", label: `${label}: ${y[i]} ms` }));
+  }
+  const now = arms.flatMap((arm) => (arm.now ? [{ ...arm, ...arm.now.numbers }] : []));
+  for (const { load, median_ms, ink } of now) chart.mark(load, median_ms, { ink });
+  // The lowest first: words that would lie on others go up.
+  for (const { load, median_ms, ink, label } of now.sort((one, other) => one.median_ms - other.median_ms)) {
+    chart.name(load, median_ms, `${label}: ${sensible(median_ms)} ms`, ink);
+  }
+  return chart;
+}
+
+/** A lane on the next. @param {HTMLCanvasElement} canvas @param {import("./views.js").Arm} arm
+ * @param {number} most @param {import("./views.js").State} state */
+function queue(canvas, arm, most, { options, cursor_s }) {
+  const { t_s = [], values = [] } = arm.now?.series ?? {};
+  const chart = new Chart(canvas, {
+    x: { title: "seconds since counting began", least: 0, most: options.window_s },
+    y: { title: "packets", least: 0, most: Math.max(most, 4) },
+  });
+  let low = new Float64Array(t_s.length);
+  values.forEach((/** @type {Float64Array} */ lane, /** @type {number} */ i) => {
+    const high = lane.map((each, j) => each + low[j]);
+    const ink = values.length > 1 ? LANES[i % LANES.length] : arm.ink;
+    chart.area(t_s, low, high, ink);
+    chart.line(t_s, high, { ink, width: 1 });
+    low = high;
+  });
+  if (cursor_s !== null) {
+    chart.cursor(cursor_s);
+    const i = t_s.findIndex((/** @type {number} */ each) => each >= cursor_s);
+    if (i >= 0) chart.text(`${low[i]} packets`, chart.x.at(t_s[i]), chart.top + 10, "--ink");
+  }
+  return chart;
+}
+
+/** @type {import("./views.js").View} */
+export const climb = {
+  pictures: (hero) => [
+    { id: "plane", label: "Half of the packets take at most so long, ms", height: 330 },
+    ...hero.arms.map((/** @type {any} */ arm) => ({
+      id: arm.id, label: `Packets in queue and transmission: ${arm.label}`, height: 130,
+    })),
+  ],
+  clocks: ["sm", "tdm"],
+  numbers: [
+    { id: "load", label: "load of the link", unit: "" },
+    { id: "median_ms", label: "half of the packets take at most", unit: "ms" },
+    { id: "mean_ms", label: "mean", unit: "ms" },
+  ],
+  draw(canvases, state) {
+    const most = Math.max(1, ...state.arms.map(highest)) * 1.05;
+    const queues = state.arms.map((arm) => [arm.id, queue(canvases[arm.id], arm, most, state)]);
+    return { plane: plane(canvases.plane, state), ...Object.fromEntries(queues) };
+  },
+  words(state) {
+    const of = (/** @type {import("./views.js").Arm} */ arm) =>
+      arm.now
+        ? `${arm.label} ${sensible(arm.now.numbers.median_ms)} ms at load ${sensible(arm.now.numbers.load)}`
+        : `${arm.label}: not run yet`;
+    const queues = state.arms.map((arm) => [arm.id, `${arm.label}: at most ${highest(arm)} packets`]);
+    return { plane: state.arms.map(of).join("; "), ...Object.fromEntries(queues) };
+  },
+  betPlace: (hero) => {
+    const { settings } = hero.bet;
+    const load = hero.controls.find((/** @type {any} */ each) => each.id === "load");
+    return { moves: "y", x: load.stops[settings.load].value };
+  },
+};

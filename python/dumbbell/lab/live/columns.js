@@ -1,0 +1,92 @@
+// Numbers and series of a run's tables that more than one form needs.
+
+const NS_PER_S = 1e9;
+const SOJOURN = 0;
+/** Points of a line, at most: more than a figure has pixels. */
+const MOST_POINTS = 900;
+
+/** Values of a column at some queues. @param {any} engine @param {string} name @param {number[]} queues
+ * @returns {number[]} */
+export function ofQueues(engine, name, queues) {
+  const values = engine.column(`queues.${name}`);
+  return queues.map((queue) => values[queue]);
+}
+
+/** Mean time in the system, s, over the packets of all these queues together.
+ * @param {any} engine @param {number[]} queues */
+export function meanSojourn_s(engine, queues) {
+  const counts = ofQueues(engine, "sojourn_count", queues);
+  const means = ofQueues(engine, "sojourn_mean_s", queues);
+  const all = counts.reduce((sum, count) => sum + count, 0);
+  return counts.reduce((sum, count, i) => sum + (count ? (count / all) * means[i] : 0), 0) || NaN;
+}
+
+/** Time that a share of the packets of all these queues take at most, s: linear inside a bin, and
+ * never beyond the greatest (`dumbbell.stats.histogram_quantile`).
+ * @param {any} engine @param {{queues: number[], isPreview: boolean}} order @param {number} share */
+export function sojournQuantile_s(engine, { queues, isPreview }, share) {
+  const [at, kind, low, high, weight] = ["queue", "quantity", "low", "high", "weight"].map((name) =>
+    engine.column(`distributions.${name}`),
+  );
+  const rows = [...at.keys()].filter((i) => kind[i] === SOJOURN && queues.includes(at[i]));
+  rows.sort((one, other) => low[one] - low[other]);
+  const wanted = share * rows.reduce((sum, row) => sum + weight[row], 0);
+  const greatest = isPreview ? Infinity : Math.max(...ofQueues(engine, "sojourn_max_ns", queues));
+  let before = 0;
+  for (let i = 0; i < rows.length; ) {
+    // The same bin of several queues is one.
+    const first = rows[i];
+    let mass = 0;
+    for (; i < rows.length && low[rows[i]] === low[first]; i++) mass += weight[rows[i]];
+    if (before + mass >= wanted) {
+      const inside = mass > 0 ? Math.min(1, Math.max(0, (wanted - before) / mass)) : 0;
+      return Math.min(low[first] + inside * (high[first] - low[first]), greatest) / NS_PER_S;
+    }
+    before += mass;
+  }
+  return NaN;
+}
+
+/** Share of the time in which these queues sent, the busiest.
+ * @param {any} engine @param {number[]} queues */
+export function utilization(engine, queues) {
+  const busy = ofQueues(engine, "busy_s", queues);
+  const measured = ofQueues(engine, "measured_s", queues);
+  return Math.max(...busy.map((seconds, i) => seconds / measured[i]));
+}
+
+/** The same of a run that goes on, from what the queues sent until the last sample.
+ * @param {any} engine @param {any} described @param {number[]} queues */
+export function utilizationSoFar(engine, described, queues) {
+  const all = described.queues.length;
+  const [times, departed] = ["t_ns", "departed_bytes"].map((name) => engine.column(`queue_samples.${name}`));
+  const last = times.length - all;
+  const first = times.findIndex((/** @type {number} */ t_ns) => t_ns >= described.resolved.warm_up_ns);
+  if (first < 0 || last <= first) return NaN;
+  const passed_s = (times[last] - times[first]) / NS_PER_S;
+  return Math.max(...queues.map((queue) => {
+    const link = described.resolved.links[queue >> 1][queue & 1 ? "reverse" : "forward"];
+    return (8 * (departed[last + queue] - departed[first + queue])) / passed_s / link.rate_bps;
+  }));
+}
+
+/** Samples of queues between two instants.
+ * @param {any} engine @param {number} all queues that there are @param {number[]} queues
+ * @param {string} name of a column of `queue_samples` @param {number} from_s @param {number} until_s
+ * @returns {{t_s: Float64Array, values: Float64Array[]}} a line for each queue */
+export function samples(engine, all, queues, name, from_s, until_s) {
+  const times = engine.column("queue_samples.t_ns");
+  const values = engine.column(`queue_samples.${name}`);
+  const instants = Math.floor(times.length / all);
+  const inside = [];
+  for (let i = 0; i < instants; i++) {
+    const t_s = times[i * all] / NS_PER_S;
+    if (t_s >= from_s && t_s <= until_s) inside.push(i);
+  }
+  const step = Math.max(1, Math.ceil(inside.length / MOST_POINTS));
+  const kept = inside.filter((_, i) => i % step === 0);
+  return {
+    t_s: Float64Array.from(kept, (i) => times[i * all] / NS_PER_S),
+    values: queues.map((queue) => Float64Array.from(kept, (i) => values[i * all + queue])),
+  };
+}

@@ -1,0 +1,5 @@
+// The forms of picture by their names; see views.js for what a form is.
+import { climb } from "./climb_view.js";
+
+/** @type {Record<string, import("./views.js").View>} */
+export const FORMS = { climb };

@@ -1,0 +1,290 @@
+// The live figure of a study's page: moves its controls' changes to simulators, an arm each, and
+// draws what they say.
+import { element } from "../page/fields.js";
+import { Bench } from "../page/orders.js";
+import { forgetColours } from "../page/plot.js";
+import { timeText } from "../page/words.js";
+import { FORMS } from "./forms.js";
+import { Bet, Control, table } from "./parts.js";
+import { isShown, lookOf } from "./views.js";
+
+const NS_PER_S = 1e9;
+/** After so long without a change the next one is compared with what is there, ms. */
+const QUIET_MS = 900;
+
+/** @param {string} base64 of gzipped bytes */
+async function unpacked(base64) {
+  const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** A figure with its simulators. */
+class LiveFigure {
+  /** @param {any} hero @param {HTMLElement} place @param {string} worker @param {Uint8Array} module */
+  constructor(hero, place, worker, module) {
+    this.hero = hero;
+    this.view = FORMS[hero.form];
+    this.controls = hero.controls.map((/** @type {any} */ each) => new Control(each, () => this.#moved()));
+    this.arms = hero.arms.map((/** @type {any} */ arm, /** @type {number} */ i) => ({
+      ...arm, ...lookOf(i), now: null, before: null, whole: null, isPreview: true, isDone: false,
+      bench: new Bench(worker, module, (message) => this.#heard(this.arms[i], message)),
+    }));
+    this.bet = new Bet(hero.bet, () => this.#redraw(), () => this.#findOut(), () => this.#redraw());
+    /** @type {number | null} */ this.cursor_s = null;
+    this.touched_ms = -Infinity;
+    this.isDirty = false;
+    this.isDrawing = false;
+    /** Whole runs of all arms. */
+    this.done = 0;
+    this.#build(place);
+    this.run();
+  }
+
+  /** @param {HTMLElement} place */
+  #build(place) {
+    this.status = element("p", { class: "live-status", role: "status" });
+    this.problem = element("p", { class: "warning", role: "alert", hidden: "" });
+    this.numbers = element("div", { class: "live-numbers" });
+    this.files = element("div", { class: "live-files" });
+    /** @type {Record<string, HTMLCanvasElement>} */ this.canvases = {};
+    const pictures = this.view.pictures(this.hero).map(({ id, label, height }) => {
+      const canvas = /** @type {HTMLCanvasElement} */ (
+        element("canvas", { role: "img", "data-picture": id, style: `height:${height}px` })
+      );
+      this.canvases[id] = canvas;
+      return element("div", { class: "live-picture" }, element("p", { class: "live-label" }, label), canvas);
+    });
+    const [first] = pictures;
+    first.classList.add("first");
+    this.mark = element("div", { class: "live-mark", "aria-hidden": "true" });
+    first.append(this.mark);
+    this.#drag(this.mark);
+    const form = element("form", { class: "live-controls", "aria-label": "Settings", autocomplete: "off" },
+      ...this.controls.map((/** @type {Control} */ each) => each.element));
+    form.addEventListener("submit", (event) => event.preventDefault());
+    const take = element("details", {}, element("summary", {}, "Take these runs with you"), this.files);
+    place.replaceChildren(
+      element("p", { class: "live-watch" }, this.hero.watch),
+      this.problem,
+      element("div", { class: "live-grid" },
+        first,
+        element("div", { class: "live-side" }, form, this.bet.element, this.status, this.numbers),
+        ...pictures.slice(1)),
+      take,
+    );
+    place.classList.add("is-live");
+    this.#point();
+    new ResizeObserver(() => this.#redraw()).observe(this.canvases[first.querySelector("canvas")?.dataset.picture ?? ""]);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+      forgetColours();
+      this.#redraw();
+      this.#tell();
+    });
+  }
+
+  // --- what a person does -------------------------------------------------------------------
+
+  #moved() {
+    const now = performance.now();
+    if (now - this.touched_ms > QUIET_MS) {
+      for (const arm of this.arms) arm.before = arm.whole;
+    }
+    this.touched_ms = now;
+    if (this.isDirty) return;
+    this.isDirty = true;
+    requestAnimationFrame(() => this.run());
+  }
+
+  #findOut() {
+    for (const each of this.controls) {
+      each.put(this.hero.bet.settings[each.control.id] ?? each.place);
+    }
+    this.touched_ms = -Infinity;
+    this.#moved();
+  }
+
+  /** Of the bet's mark, by its handle: a finger elsewhere scrolls the page. @param {HTMLElement} mark */
+  #drag(mark) {
+    mark.addEventListener("pointerdown", (event) => {
+      mark.setPointerCapture(event.pointerId);
+      event.preventDefault();
+    });
+    mark.addEventListener("pointermove", (event) => {
+      if (!mark.hasPointerCapture(event.pointerId) || !this.charts) return;
+      const chart = this.charts[Object.keys(this.canvases)[0]];
+      const box = chart.pen.canvas.getBoundingClientRect();
+      const { moves } = this.view.betPlace(this.hero);
+      const value = moves === "y" ? chart.y.value(event.clientY - box.top) : chart.x.value(event.clientX - box.left);
+      this.bet.put(value, () => this.#redraw());
+    });
+  }
+
+  /** One cursor for all pictures over time. */
+  #point() {
+    for (const id of this.view.clocks) {
+      const canvas = this.canvases[id];
+      canvas.addEventListener("pointermove", (event) => {
+        const chart = this.charts?.[id];
+        if (!chart) return;
+        this.cursor_s = chart.x.value(event.offsetX);
+        this.#redraw();
+      });
+      canvas.addEventListener("pointerleave", () => {
+        this.cursor_s = null;
+        this.#redraw();
+      });
+    }
+  }
+
+  // --- the simulators -----------------------------------------------------------------------
+
+  /** @param {any} arm @returns {{resolved: any, queues: number[], changes: object[]}} */
+  #asked(arm) {
+    /** @type {Map<string, any>} */
+    const changes = new Map();
+    let variant = 0;
+    for (const { stop } of this.controls) {
+      variant = stop.variant ?? variant;
+      for (const [path, value] of [...stop.changes, ...(stop.of_arm[arm.id] ?? [])]) changes.set(path, value);
+    }
+    return {
+      ...arm.variants[variant],
+      changes: [...changes].map(([path, value]) => ({ path, value })),
+    };
+  }
+
+  run() {
+    this.isDirty = false;
+    this.asked_ms = performance.now();
+    this.drawn_ms = null;
+    const { form, options } = this.hero;
+    for (const arm of this.arms) {
+      arm.isDone = false;
+      arm.bench.send("run", { form, options, replication: 0, ...this.#asked(arm) });
+    }
+  }
+
+  /** @param {any} arm @param {any} message */
+  #heard(arm, message) {
+    if (message.kind === "problem") return this.#fail(Object.values(message.parts).filter(Boolean).join(": "));
+    if (message.kind === "fault") return this.#fail(message.text);
+    if (message.kind !== "soFar" && message.kind !== "done") return;
+    this.problem.hidden = true;
+    arm.now = message.found;
+    arm.isPreview = message.kind === "soFar";
+    arm.now_s = arm.isPreview ? message.now_ns / NS_PER_S : null;
+    if (message.kind === "done") this.#finish(arm, message);
+    this.#redraw();
+  }
+
+  /** @param {any} arm @param {any} message */
+  #finish(arm, { found, digest, events, toml, described }) {
+    Object.assign(arm, { whole: found, isDone: true, digest, events, toml, name: described.resolved.name });
+    arm.duration_s = described.resolved.duration_ns / NS_PER_S;
+    if (!this.arms.every((/** @type {any} */ each) => each.isDone)) return;
+    this.finished_ms = performance.now() - this.asked_ms;
+    this.#settle();
+    this.#take();
+    this.done += 1;
+  }
+
+  /** The bet is decided when what it was about has been run. */
+  #settle() {
+    const { settings, arm, number } = this.hero.bet;
+    const isIt = this.controls.every(({ control, place }) => (settings[control.id] ?? place) === place);
+    if (!this.bet.isOpen || !isIt) return;
+    const found = this.arms.find((/** @type {any} */ each) => each.id === arm);
+    this.bet.settle(found.now.numbers[number]);
+  }
+
+  /** @param {string} words */
+  #fail(words) {
+    this.problem.textContent = `This cannot be run: ${words}`;
+    this.problem.hidden = false;
+  }
+
+  // --- what is seen -------------------------------------------------------------------------
+
+  #redraw() {
+    if (this.isDrawing) return;
+    this.isDrawing = true;
+    requestAnimationFrame(() => {
+      this.isDrawing = false;
+      this.#draw();
+    });
+  }
+
+  /** @returns {import("./views.js").State} */
+  #state() {
+    const values = Object.fromEntries(this.controls.map(({ control, stop }) => [control.id, stop.value]));
+    const curves = this.hero.curves.filter((/** @type {any} */ each) => isShown(each, values));
+    const { hero, arms, cursor_s } = this;
+    return {
+      hero, options: hero.options, values, arms, curves, cursor_s,
+      isBetOpen: this.bet.isOpen, bet: this.bet.value,
+    };
+  }
+
+  #draw() {
+    const state = this.#state();
+    this.charts = this.view.draw(this.canvases, state);
+    for (const [id, words] of Object.entries(this.view.words(state))) {
+      this.canvases[id].setAttribute("aria-label", words);
+    }
+    this.#placeMark();
+    this.#tell();
+    if (this.arms.every((/** @type {any} */ each) => each.now)) this.drawn_ms ??= performance.now() - this.asked_ms;
+  }
+
+  #placeMark() {
+    const chart = this.charts?.[Object.keys(this.canvases)[0]];
+    if (!chart) return;
+    const place = this.view.betPlace(this.hero);
+    const { canvas } = chart.pen;
+    const x = place.moves === "y" ? chart.x.at(place.x) : chart.x.at(this.bet.value);
+    const y = place.moves === "y" ? chart.y.at(this.bet.value) : chart.y.at(place.y);
+    this.mark.hidden = !this.bet.isOpen && !this.bet.wasMoved;
+    this.mark.classList.toggle("settled", !this.bet.isOpen);
+    this.mark.classList.toggle("sideways", place.moves === "x");
+    this.mark.style.left = `${canvas.offsetLeft + x}px`;
+    this.mark.style.top = `${canvas.offsetTop + y}px`;
+  }
+
+  #tell() {
+    const preview = this.arms.find((/** @type {any} */ each) => each.isPreview && each.now);
+    this.status.textContent = preview ? `preview: the first ${timeText(preview.now_s)} of the run` : "";
+    this.numbers.replaceChildren(table(this.view, this.arms));
+  }
+
+  #take() {
+    this.files.replaceChildren(...this.arms.flatMap((/** @type {any} */ arm) => {
+      const id = `live-toml-${arm.id}`;
+      const text = element("textarea", { id, readonly: "", rows: "8", spellcheck: "false", "data-arm": arm.id });
+      text.textContent = arm.toml;
+      const save = element("button", { type: "button" }, `Save ${arm.name}.toml`);
+      save.addEventListener("click", () => {
+        const url = URL.createObjectURL(new Blob([arm.toml], { type: "application/toml" }));
+        element("a", { href: url, download: `${arm.name}.toml` }).click();
+        setTimeout(() => URL.revokeObjectURL(url), 10_000);
+      });
+      return [
+        element("p", {}, element("label", { for: id }, `${arm.label}, as a file`), " ", save),
+        text,
+        element("p", { class: "hint" }, element("code", {}, `dumbbell run ${arm.name}.toml`),
+          ` gives the same digest, `, element("code", { "data-digest": arm.id }, arm.digest),
+          `, of ${arm.events.toLocaleString("en")} events.`),
+      ];
+    }));
+  }
+}
+
+/** @param {{worker: string, module: string, style: string}} bundled */
+export async function begin({ worker, module, style }) {
+  const [place, declared] = ["live", "live-hero"].map((id) => document.getElementById(id));
+  if (!place || !declared) return;
+  document.head.append(element("style", {}, style));
+  const hero = JSON.parse(declared.textContent ?? "");
+  // For tests and benchmarks.
+  /** @type {any} */ (window).liveFigure = new LiveFigure(hero, place, worker, await unpacked(module));
+}

@@ -1,0 +1,139 @@
+// What a live figure is made of in the page: controls, the bet, the table.
+import { element, sample } from "../page/fields.js";
+import { colour } from "../page/plot.js";
+import { sensible } from "../page/words.js";
+
+/** A slider or a switch. */
+export class Control {
+  /** @param {any} control of the hero @param {() => void} moved */
+  constructor(control, moved) {
+    this.control = control;
+    this.place = control.start;
+    const id = `live-${control.id}`;
+    const isSwitch = control.kind === "switch";
+    const shared = { id, "data-control": control.id };
+    const own = isSwitch
+      ? { type: "checkbox", role: "switch" }
+      : { type: "range", min: "0", max: String(control.stops.length - 1), step: "1" };
+    this.input = /** @type {HTMLInputElement} */ (element("input", { ...shared, ...own }));
+    this.output = element("output", { for: id });
+    const label = element("label", { for: id }, control.label);
+    this.element = element("div", { class: `live-control ${control.kind}` }, label, this.output, this.input);
+    this.input.addEventListener("input", () => {
+      this.place = isSwitch ? Number(this.input.checked) : Number(this.input.value);
+      this.show();
+      moved();
+    });
+    this.show();
+  }
+
+  get stop() {
+    return this.control.stops[this.place];
+  }
+
+  /** @param {number} place */
+  put(place) {
+    this.place = place;
+    this.show();
+  }
+
+  show() {
+    this.input.value = String(this.place);
+    if (this.control.kind === "switch") this.input.checked = this.place === 1;
+    this.output.textContent = this.stop.words;
+    if (this.control.kind !== "switch") this.input.setAttribute("aria-valuetext", this.stop.words);
+  }
+}
+
+/** Steps of the scale on which one bets. */
+const BET_STEPS = 200;
+
+/** The mark that a reader puts down before the run. */
+export class Bet {
+  /** @param {any} bet of the hero @param {() => void} moved @param {() => void} asked
+   * @param {() => void} left */
+  constructor(bet, moved, asked, left) {
+    this.bet = bet;
+    this.isOpen = true;
+    this.wasMoved = false;
+    this.value = bet.start;
+    const step = String((bet.most - bet.least) / BET_STEPS);
+    this.input = /** @type {HTMLInputElement} */ (
+      element("input", { id: "live-bet", type: "range", min: String(bet.least), max: String(bet.most), step })
+    );
+    this.output = element("output", { for: "live-bet" });
+    this.said = element("p", { class: "live-outcome", role: "status", id: "live-outcome" });
+    this.run = element("button", { type: "button", id: "live-find-out" }, "Find out");
+    const skip = element("button", { type: "button", id: "live-no-bet" }, "No bet, show the theory");
+    this.form = element("div", {},
+      element("p", { id: "live-question" }, bet.question),
+      element("div", { class: "live-control slider" },
+        element("label", { for: "live-bet" }, "Your bet"), this.output, this.input),
+      element("p", { class: "live-buttons" }, this.run, skip));
+    this.element = element("section", { class: "live-bet", "aria-label": "A bet" }, this.form, this.said);
+    this.input.addEventListener("input", () => this.put(Number(this.input.value), moved));
+    this.run.addEventListener("click", asked);
+    skip.addEventListener("click", () => {
+      this.close("");
+      left();
+    });
+    this.#show();
+  }
+
+  /** @param {number} value @param {() => void} moved */
+  put(value, moved) {
+    this.value = Math.min(this.bet.most, Math.max(this.bet.least, value));
+    this.wasMoved = true;
+    this.#show();
+    moved();
+  }
+
+  /** @param {number} value */
+  words(value) {
+    return `${sensible(value)} ${this.bet.unit}`;
+  }
+
+  #show() {
+    this.input.value = String(this.value);
+    const words = this.words(this.value);
+    this.output.textContent = words;
+    this.input.setAttribute("aria-valuetext", words);
+  }
+
+  /** @param {number} value that was found */
+  settle(value) {
+    const said = this.wasMoved ? `You bet ${this.words(this.value)}. ` : "";
+    this.close(`${said}It is ${this.words(value)}. ${this.bet.lesson}`);
+  }
+
+  /** @param {string} words */
+  close(words) {
+    this.isOpen = false;
+    // Whoever pressed a button that goes away goes on from what it led to.
+    const hadFocus = this.form.contains(document.activeElement);
+    this.form.hidden = true;
+    this.said.textContent = words;
+    this.said.tabIndex = -1;
+    if (hadFocus && words) this.said.focus({ preventScroll: true });
+  }
+}
+
+/** What the arms' runs are reduced to. @param {import("./views.js").View} view
+ * @param {import("./views.js").Arm[]} arms */
+export function table(view, arms) {
+  const shown = (/** @type {number | undefined} */ value, /** @type {string} */ unit) =>
+    value === undefined ? "" : `${sensible(value)} ${Number.isFinite(value) ? unit : ""}`.trim();
+  const head = arms.map(({ label, ink, dash }) =>
+    element("th", { scope: "col" }, sample(colour(ink), dash), ` ${label}`));
+  const rows = view.numbers.map(({ id, label, unit }) =>
+    element("tr", {},
+      element("th", { scope: "row" }, label),
+      ...arms.map((arm) => {
+        const value = arm.now?.numbers[id];
+        return element("td", { "data-arm": arm.id, "data-number": id, "data-value": String(value) },
+          shown(value, unit));
+      })));
+  return element("table", {},
+    element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "this run"), ...head)),
+    element("tbody", {}, ...rows));
+}

@@ -1,0 +1,6 @@
+// What each form makes of a run, by its name; runs in the worker.
+import { reduceClimb } from "./climb_run.js";
+
+/** @type {Record<string, (engine: any, described: any, order: any) =>
+ *   {numbers: Record<string, number>, series: Record<string, any>}>} */
+export const REDUCERS = { climb: reduceClimb };

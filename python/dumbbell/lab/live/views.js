@@ -1,0 +1,48 @@
+// What a form is: which pictures a live figure has, and how a state is drawn in them.
+
+/**
+ * What an arm's run has given so far (see the form's `*_run.js`).
+ * @typedef {{numbers: Record<string, number>, series: Record<string, any>}} Found
+ *
+ * @typedef {{id: string, label: string, ink: string, dash: number[], now: Found | null,
+ *   before: Found | null, isPreview: boolean}} Arm
+ *
+ * @typedef {{label: string, x: number[], y: number[], arm: string, when: Record<string, number>,
+ *   is_published: boolean}} Curve
+ *
+ * `values` is control to the value of its stop; `curves` are those that are shown at these values;
+ * while `isBetOpen` nothing may be drawn that tells the answer; `cursor_s` is null without one.
+ * @typedef {{hero: any, options: Record<string, any>, values: Record<string, number>, arms: Arm[],
+ *   curves: Curve[], isBetOpen: boolean, bet: number, cursor_s: number | null}} State
+ *
+ * `pictures`: the first is the largest. `clocks`: those that have time across and share the cursor.
+ * `numbers`: what the table says, in this order. `draw` gives a chart for each picture. `words`
+ * says in words what each picture shows. `betPlace`: where the mark of the bet stands in the first
+ * picture, and whether it is moved up and down or from side to side.
+ * @typedef {{pictures: (hero: any) => {id: string, label: string, height: number}[],
+ *   clocks: string[],
+ *   numbers: {id: string, label: string, unit: string, factor?: number}[],
+ *   draw: (canvases: Record<string, HTMLCanvasElement>, state: State) =>
+ *     Record<string, import("./chart.js").Chart>,
+ *   words: (state: State) => Record<string, string>,
+ *   betPlace: (hero: any) => {moves: "y", x: number} | {moves: "x", y: number}}} View
+ */
+
+/** Ink and dash of the arms, in their order: neighbours differ in lightness as well. */
+const LOOKS = [
+  { ink: "--blue", dash: [] },
+  { ink: "--vermillion", dash: [7, 4] },
+  { ink: "--green", dash: [2, 3] },
+  { ink: "--purple", dash: [9, 3, 2, 3] },
+];
+export const GHOST = "--rule";
+
+/** @param {number} place of an arm */
+export function lookOf(place) {
+  return LOOKS[place % LOOKS.length];
+}
+
+/** A curve belongs to what is set. @param {Curve} curve @param {Record<string, number>} values */
+export function isShown({ when }, values) {
+  return Object.entries(when).every(([control, value]) => values[control] === value);
+}

@@ -1,0 +1,91 @@
+// One arm of a live figure in a thread of its own: runs what it is told, and says what its form
+// makes of the run. A new order ends the one before.
+//
+// orders:  module {bytes}; run {form, options, resolved, changes, queues, replication}
+// answers: ready; soFar {now_ns, found}; done {digest, events, found, toml, described};
+//          problem {parts}; fault {text}     (each with the order's id; see ../page/orders.js)
+import { Engine, Fault, Problem } from "../page/engine.js";
+import { REDUCERS } from "./reducers.js";
+
+/** Events between two looks at the clock. */
+const EVENTS_A_PIECE = 5000;
+/** Longest time without hearing orders, ms. */
+const PIECE_MS = 10;
+/** From the order to its first picture, and from one picture to the next, ms. */
+const PICTURE_MS = 45;
+
+/** @type {Promise<Engine>} */
+let loading = Promise.reject(new Fault("there is no module yet"));
+loading.catch(() => undefined);
+/** Number of the order that is worked on. */
+let current = 0;
+
+const channel = new MessageChannel();
+/** @type {(() => void)[]} */
+const waiting = [];
+channel.port1.onmessage = () => waiting.shift()?.();
+
+/** Lets orders that have come in be heard. */
+function turn() {
+  return new Promise((resolve) => {
+    waiting.push(() => resolve(undefined));
+    channel.port2.postMessage(0);
+  });
+}
+
+/** @param {any} message */
+function say(message) {
+  postMessage(message);
+}
+
+/** Goes on for some milliseconds. @param {Engine} engine @returns {boolean} whether there is more */
+function goOn(engine) {
+  const until = performance.now() + PIECE_MS;
+  do {
+    if (!engine.advance(EVENTS_A_PIECE)) return false;
+  } while (performance.now() < until);
+  return true;
+}
+
+/** @param {Engine} engine @param {any} order */
+async function run(engine, order) {
+  engine.ask({ do: "load", resolved: order.resolved });
+  const described = engine.ask({ do: "change", changes: order.changes });
+  const reduce = REDUCERS[order.form];
+  // A run that goes on has samples and histograms, not yet the tables of queues and flows.
+  const found = (/** @type {boolean} */ isPreview) => reduce(engine, described, { ...order, isPreview });
+  engine.ask({ do: "begin", replication: order.replication });
+  let shown = performance.now();
+  while (goOn(engine)) {
+    if (performance.now() - shown >= PICTURE_MS) {
+      const { now_ns } = engine.ask({ do: "peek" });
+      say({ kind: "soFar", id: order.id, now_ns, found: found(true) });
+      shown = performance.now();
+    }
+    await turn();
+    if (current !== order.id) return;
+  }
+  const { digest, events } = engine.ask({ do: "finish", queue: order.queues[0] });
+  const toml = engine.ask({ do: "toml" }).text;
+  say({ kind: "done", id: order.id, digest, events, found: found(false), toml, described });
+}
+
+/** @param {any} order @param {unknown} error */
+function fail(order, error) {
+  if (error instanceof Problem) say({ kind: "problem", id: order.id, parts: error.parts });
+  else if (error instanceof Fault) say({ kind: "fault", id: order.id, text: error.message });
+  else say({ kind: "fault", id: order.id, text: String(error) });
+}
+
+onmessage = async ({ data: order }) => {
+  try {
+    if (order.kind === "module") loading = Engine.from(order.bytes);
+    // Of orders that came before the module only the last is followed.
+    else current = order.id;
+    const engine = await loading;
+    if (order.kind === "module") say({ kind: "ready", id: order.id });
+    else if (current === order.id) await run(engine, order);
+  } catch (error) {
+    fail(order, error);
+  }
+};

@@ -1,0 +1,67 @@
+"""``live.js``, the bundle beside studies' pages that runs their live figures.
+
+It is a classic script, which a page may load from the disk where it may load no module.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from dumbbell.folders import replace_file
+from dumbbell.lab import modules
+
+LIVE = "live.js"
+"""Name of the bundle; pages of studies expect it beside the index."""
+_ABSENT = (
+    "// The simulator was not built, so pages beside this file show drawn figures alone.\n"
+    "// In a clone of the sources: rustup target add wasm32-unknown-unknown, then make lab\n"
+)
+_PAGE = tuple(
+    modules.FOLDER / "page" / f"{name}.js" for name in ("words", "plot", "fields", "orders")
+)
+_LIVE = modules.FOLDER / "live"
+SCRIPT = (
+    *_PAGE,
+    *(_LIVE / f"{name}.js" for name in ("views", "chart", "climb_view", "forms", "parts", "live")),
+)
+"""Of the page, each after those that it imports from."""
+WORKER = (
+    modules.FOLDER / "page" / "engine.js",
+    *(_LIVE / f"{name}.js" for name in ("columns", "climb_run", "reducers", "worker")),
+)
+
+
+def live_text() -> str:
+    """The bundle; where the simulator's module was not built, a script that does nothing."""
+    if not modules.has_module():
+        return _ABSENT
+    scopes = "\n".join(map(modules.scope, SCRIPT))
+    bundled = {
+        "module": modules.packed_module(),
+        "worker": modules.joined(WORKER),
+        "style": (_LIVE / "live.css").read_text(encoding="utf-8"),
+    }
+    return (
+        f'"use strict";\n(() => {{\n{scopes}\n'
+        f"module_live.begin({json.dumps(bundled, ensure_ascii=True)});\n}})();\n"
+    )
+
+
+def write_live(folder: Path) -> Path:
+    """Write the bundle into a folder of results.
+
+    Args:
+        folder: The one above the studies' folders; made where it is not there.
+
+    Returns:
+        Path of the bundle.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    place, text = folder / LIVE, live_text()
+    if not place.is_file() or place.read_text(encoding="utf-8") != text:
+        replace_file(place, text)
+    return place

@@ -1,0 +1,43 @@
+"""The numbers of live figures, computed from a run of the command line's simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from dumbbell.metrics import mean_sojourn_s, utilization
+from dumbbell.report.live import LiveArm
+from dumbbell.stats import histogram_quantile
+from dumbbell.tables import Run
+
+Number = Callable[[Run, LiveArm], float]
+
+
+def queues(run: Run, arm: LiveArm) -> list[str]:
+    """Those that are looked at, of the variant that was run."""
+    of = zip(arm.variants, arm.queues, strict=True)
+    return next(list(names) for each, names in of if each.queue_names == run.queue_names)
+
+
+def sojourn_quantile_ms(run: Run, arm: LiveArm, share: float) -> float:
+    """Over the packets of all its queues together."""
+    own = queues(run, arm)
+    low, high, weight = (
+        np.concatenate(
+            [run.column("distributions", name, queue=q, quantity="sojourn") for q in own]
+        )
+        for name in ("low", "high", "weight")
+    )
+    greatest = max(float(run.column("queues", "sojourn_max_ns", queue=q)[0]) for q in own)
+    return min(float(histogram_quantile(low, high, weight, share)), greatest) / 1e6
+
+
+NUMBERS: dict[str, dict[str, Number]] = {
+    "statistical-multiplexing": {
+        "load": lambda run, arm: max(utilization(run, each) for each in queues(run, arm)),
+        "median_ms": lambda run, arm: sojourn_quantile_ms(run, arm, 0.5),
+        "mean_ms": lambda run, arm: 1e3 * mean_sojourn_s(run, queues(run, arm)),
+    },
+}
+"""Study to the numbers of its table."""

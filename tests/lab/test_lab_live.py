@@ -1,0 +1,257 @@
+"""Live figures of studies' pages in Chromium: what they show is what the command line gives."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from live_numbers import NUMBERS
+from playwright.sync_api import Browser, Page
+
+import dumbbell
+from browsing import Seen, opened, outside
+from dumbbell.lab import LIVE, live_file, modules, write_live
+from dumbbell.report import Curve, Figure, Report, line_with_band, write_report
+from dumbbell.report.live import ControlKind, LiveHero
+
+pytestmark = pytest.mark.browser
+PATIENCE_S = 60
+STUDIES = tuple(NUMBERS)
+"""Those whose page has a live figure."""
+
+
+def hero_of(study: str) -> LiveHero:
+    package = f"dumbbell.studies.{study.replace('-', '_')}.live"
+    found: LiveHero = import_module(package).hero(1)
+    return found
+
+
+def _write_page(study: str, folder: Path) -> None:
+    plot = line_with_band([Curve("a", [1.0, 2.0], [1.0, 2.0])], x_title="x", y_title="y")
+    report = Report(
+        study=study,
+        title="T?",
+        summary="S.",
+        answer="A.",
+        live=hero_of(study),
+        figures=[Figure("drawn", *plot, caption="C.")],
+    )
+    write_report(report, folder / study, live=f"../{LIVE}")
+
+
+@pytest.fixture(scope="module")
+def results(module: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    assert module.is_file()
+    folder = tmp_path_factory.mktemp("results")
+    write_live(folder)
+    for study in STUDIES:
+        _write_page(study, folder)
+    return folder
+
+
+@dataclass
+class Live:
+    """A page whose figure answers."""
+
+    page: Page
+    seen: Seen
+    hero: LiveHero
+    study: str
+
+    def until(self, expression: str) -> Any:
+        end = time.monotonic() + PATIENCE_S
+        while not (value := self.page.evaluate(expression)):
+            assert time.monotonic() < end, (expression, self.seen.messages)
+            self.page.wait_for_timeout(20)
+        return value
+
+    def move(self, places: dict[str, int]) -> None:
+        """As a person does, one control after the other, each to its end."""
+        for name, place in places.items():
+            control = self.hero.control(name)
+            key = "checked" if control.kind is ControlKind.SWITCH else "value"
+            done = self.page.evaluate("liveFigure.done")
+            if self.page.evaluate(f"document.getElementById('live-{name}').{key}") == (
+                bool(place) if key == "checked" else str(place)
+            ):
+                continue
+            self.page.evaluate(
+                f"(() => {{ const input = document.getElementById('live-{name}');"
+                f" input.{key} = {json.dumps(bool(place) if key == 'checked' else str(place))};"
+                " input.dispatchEvent(new Event('input', { bubbles: true })); })()"
+            )
+            self.until(f"liveFigure.done > {done}")
+
+    def shown(self) -> dict[tuple[str, str], float]:
+        """(arm, number) to what stands in the table, with all its digits."""
+        cells = self.page.evaluate(
+            "[...document.querySelectorAll('.live-numbers td')]"
+            ".map(each => [each.dataset.arm, each.dataset.number, each.dataset.value])"
+        )
+        return {(arm, number): float(value) for arm, number, value in cells}
+
+    def check_equal(self) -> None:
+        """The files that the page gives are run here: equal digests, equal numbers."""
+        shown = self.shown()
+        for arm in self.hero.arms:
+            toml = self.page.input_value(f"#live-toml-{arm.id}")
+            digest = self.page.text_content(f"[data-digest={arm.id}]")
+            run = dumbbell.simulate(dumbbell.Experiment.from_toml(toml))
+            assert run.meta["digest"] == digest, arm.id
+            for name, number in NUMBERS[self.study].items():
+                expected = number(run, arm)
+                assert shown[arm.id, name] == pytest.approx(expected, rel=1e-9, nan_ok=True), name
+
+
+@pytest.fixture
+def opener(browser: Browser, results: Path) -> Iterator[Any]:
+    pages = []
+
+    def begun(study: str, width: int = 1440, scheme: Any = "light") -> Live:
+        page, seen = opened(browser, results / study / "index.html", width, scheme=scheme)
+        pages.append(page)
+        live = Live(page, seen, hero_of(study), study)
+        live.until("window.liveFigure && liveFigure.done > 0")
+        return live
+
+    yield begun
+    for page in pages:
+        page.close()
+
+
+@pytest.mark.parametrize("study", STUDIES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 820, 1440])
+def test_it_is_quiet_offline_and_fits(opener: Any, study: str, width: int, scheme: str) -> None:
+    live = opener(study, width, scheme)
+    assert live.seen.messages == []
+    asked = [url for url in live.seen.requests if not url.startswith(("file:", "blob:", "data:"))]
+    assert asked == []
+    assert live.page.evaluate("document.documentElement.scrollWidth") == width
+    assert outside(live.page, width) == []
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_every_control_gives_what_the_command_line_gives(opener: Any, study: str) -> None:
+    live = opener(study)
+    live.check_equal()
+    digests = "[...document.querySelectorAll('[data-digest]')].map(e => e.textContent).join()"
+    for control in live.hero.controls:
+        before = live.page.evaluate(digests)
+        last = len(control.stops) - 1
+        live.move({control.id: 0 if control.start == last else last})
+        assert live.page.evaluate(digests) != before
+        live.check_equal()
+    # The run before stays in sight.
+    assert live.page.evaluate("liveFigure.arms.every(each => each.before)")
+    assert live.seen.messages == []
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_a_bet_is_put_down_and_settled_by_keys_alone(opener: Any, study: str) -> None:
+    live = opener(study)
+    bet = live.hero.bet
+    live.page.focus("#live-bet")
+    live.page.keyboard.press("ArrowRight")
+    mark = live.page.locator(".live-mark")
+    assert mark.is_visible()
+    put = float(live.page.input_value("#live-bet"))
+    assert put > bet.start
+    done = live.page.evaluate("liveFigure.done")
+    live.page.focus("#live-find-out")
+    live.page.keyboard.press("Enter")
+    live.until(f"liveFigure.done > {done}")
+    said = live.page.inner_text("#live-outcome")
+    assert said.startswith("You bet ") and bet.lesson in said
+    value = live.shown()[bet.arm, bet.number]
+    assert live.page.evaluate(
+        f"document.getElementById('live-outcome').textContent.includes("
+        f"liveFigure.bet.words({value}))"
+    )
+    for control, place in bet.settings.items():
+        assert (
+            live.page.evaluate(
+                f"liveFigure.controls.find(each => each.control.id === {control!r}).place"
+            )
+            == place
+        )
+    live.check_equal()
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_the_mark_of_the_bet_can_be_dragged(opener: Any, study: str) -> None:
+    live = opener(study)
+    mark = live.page.locator(".live-mark")
+    mark.scroll_into_view_if_needed()
+    box = mark.bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    before = live.page.evaluate("liveFigure.bet.value")
+    moves = live.page.evaluate("liveFigure.view.betPlace(liveFigure.hero).moves")
+    live.page.mouse.move(x, y)
+    live.page.mouse.down()
+    live.page.mouse.move(x + 40 * (moves == "x"), y - 40 * (moves == "y"), steps=4)
+    live.page.mouse.up()
+    assert live.page.evaluate("liveFigure.bet.value") > before
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_every_control_has_a_name_and_is_reached_by_tab(opener: Any, study: str) -> None:
+    live = opener(study)
+    fields = live.page.evaluate(
+        "[...document.querySelectorAll('#live :is(input, button)')]"
+        ".filter(each => !each.closest('details'))"
+        ".map(each => [each.id, ((each.labels || [])[0] || each).textContent.trim()])"
+    )
+    assert len(fields) >= len(live.hero.controls) + 3
+    assert all(name for _, name in fields)
+    reached = set()
+    live.page.evaluate("document.activeElement.blur()")
+    for _ in range(60):
+        live.page.keyboard.press("Tab")
+        reached.add(live.page.evaluate("document.activeElement.id"))
+    assert {each for each, _ in fields} <= reached
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_one_cursor_links_the_pictures(opener: Any, study: str) -> None:
+    live = opener(study)
+    for name in live.page.evaluate("liveFigure.view.clocks"):
+        canvas = live.page.locator(f"canvas[data-picture={name}]")
+        canvas.scroll_into_view_if_needed()
+        canvas.hover(position={"x": 200, "y": 40})
+        assert live.until("liveFigure.cursor_s") > 0
+        live.page.mouse.move(1, 1)
+
+
+def test_without_the_bundle_the_page_is_whole(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(modules, "MODULE", "nothing.wasm")
+    assert "make lab" in live_file.live_text()
+    write_live(tmp_path)
+    _write_page(STUDIES[0], tmp_path)
+    for has_script in (True, False):
+        page, seen = opened(
+            browser, tmp_path / STUDIES[0] / "index.html", 1440, has_script=has_script
+        )
+        assert page.locator("#hero svg.chart:visible").count() == 1
+        assert "make lab" in page.inner_text("#live")
+        assert seen.messages == []
+        page.close()
+
+
+def test_a_hostile_word_stays_inside_its_element(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    hostile = "</script><script>alert(1)</script><!--"
+    hero = replace(hero_of(STUDIES[0]), watch=hostile)
+    report = Report(study="s", title="T", summary="S", answer="A", live=hero)
+    text = write_report(report, tmp_path / "s", live=f"../{LIVE}").read_text(encoding="utf-8")
+    assert hostile not in text and "<!--" not in text
