@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 
-from dumbbell.metrics import mean_sojourn_s, utilization
+from dumbbell.metrics import loss_ratio, max_sojourn_s, mean_sojourn_s, ping_rtt_ms, utilization
 from dumbbell.report.live import LiveArm
 from dumbbell.stats import histogram_quantile
 from dumbbell.tables import Run
@@ -33,11 +34,24 @@ def sojourn_quantile_ms(run: Run, arm: LiveArm, share: float) -> float:
     return min(float(histogram_quantile(low, high, weight, share)), greatest) / 1e6
 
 
+def first_loss_s(run: Run, arm: LiveArm) -> float:
+    """Time of the first sample that counts a loss; NaN without one."""
+    (queue,) = queues(run, arm)
+    t_ns, dropped = (run.column("queue_samples", n, queue=queue) for n in ("t_ns", "dropped_pkts"))
+    return float(t_ns[np.argmax(dropped > 0)]) / 1e9 if dropped[-1] else math.nan
+
+
 NUMBERS: dict[str, dict[str, Number]] = {
     "statistical-multiplexing": {
         "load": lambda run, arm: max(utilization(run, each) for each in queues(run, arm)),
         "median_ms": lambda run, arm: sojourn_quantile_ms(run, arm, 0.5),
         "mean_ms": lambda run, arm: 1e3 * mean_sojourn_s(run, queues(run, arm)),
+    },
+    "queue-size-delay": {
+        "longest_ms": lambda run, arm: 1e3 * max_sojourn_s(run, queues(run, arm)[0]),
+        "longest_ping_ms": lambda run, _: float(np.max(ping_rtt_ms(run))),
+        "full_s": first_loss_s,
+        "lost": lambda run, arm: loss_ratio(run, queues(run, arm)[0]),
     },
 }
 """Study to the numbers of its table."""

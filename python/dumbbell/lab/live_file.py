@@ -23,12 +23,15 @@ _PAGE = tuple(
 _LIVE = modules.FOLDER / "live"
 SCRIPT = (
     *_PAGE,
-    *(_LIVE / f"{name}.js" for name in ("views", "chart", "climb_view", "forms", "parts", "live")),
+    *(
+        _LIVE / f"{name}.js"
+        for name in ("views", "chart", "climb_view", "tank_view", "forms", "parts", "live")
+    ),
 )
 """Of the page, each after those that it imports from."""
 WORKER = (
     modules.FOLDER / "page" / "engine.js",
-    *(_LIVE / f"{name}.js" for name in ("columns", "climb_run", "reducers", "worker")),
+    *(_LIVE / f"{name}.js" for name in ("columns", "climb_run", "tank_run", "reducers", "worker")),
 )
 
 

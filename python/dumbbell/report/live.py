@@ -253,7 +253,8 @@ class LiveHero:
             stop = control.stops[places.get(control.id, control.start)]
             variant = variant if stop.variant is None else stop.variant
             changes |= {**stop.changes, **stop.of_arm.get(arm.id, {})}
-        return arm.variants[variant], changes
+        # What brings a whole thing comes before what changes something in it.
+        return arm.variants[variant], dict(sorted(changes.items(), key=lambda each: len(each[0])))
 
     def as_json(self) -> dict[str, Any]:
         """For the page."""

@@ -214,7 +214,14 @@ export class Chart {
     if (y > this.axes.y.most) return;
     this.pen.lineWidth = 1.5;
     this.#segment(this.left, this.y.at(y), this.right, this.y.at(y), ink, dash);
-    if (label) this.text(label, this.left, this.y.at(y) - 9, "--soft");
+    if (label) this.text(label, this.left, this.y.at(y) - 19, "--soft");
+  }
+
+  /** Short strokes across a level. @param {number[]} xs @param {number} y @param {string} ink */
+  ticks(xs, y, ink) {
+    this.pen.lineWidth = 1;
+    const down = this.y.at(y);
+    for (const x of xs) this.#segment(this.x.at(x), down - MARK - 2, this.x.at(x), down + 2, ink, []);
   }
 
   /** Where the other pictures are looked at. @param {number} x */

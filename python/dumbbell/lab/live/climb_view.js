@@ -104,6 +104,6 @@ export const climb = {
   betPlace: (hero) => {
     const { settings } = hero.bet;
     const load = hero.controls.find((/** @type {any} */ each) => each.id === "load");
-    return { moves: "y", x: load.stops[settings.load].value };
+    return { moves: "y", at: load.stops[settings.load].value };
   },
 };

@@ -2,6 +2,8 @@
 
 const NS_PER_S = 1e9;
 const SOJOURN = 0;
+/** `packets` and the like where there is none. */
+const NONE = -1;
 /** Points of a line, at most: more than a figure has pixels. */
 const MOST_POINTS = 900;
 
@@ -73,8 +75,9 @@ export function utilizationSoFar(engine, described, queues) {
 /** Samples of queues between two instants.
  * @param {any} engine @param {number} all queues that there are @param {number[]} queues
  * @param {string} name of a column of `queue_samples` @param {number} from_s @param {number} until_s
+ * @param {number} most points of a line
  * @returns {{t_s: Float64Array, values: Float64Array[]}} a line for each queue */
-export function samples(engine, all, queues, name, from_s, until_s) {
+export function samples(engine, all, queues, name, from_s, until_s, most = MOST_POINTS) {
   const times = engine.column("queue_samples.t_ns");
   const values = engine.column(`queue_samples.${name}`);
   const instants = Math.floor(times.length / all);
@@ -83,10 +86,41 @@ export function samples(engine, all, queues, name, from_s, until_s) {
     const t_s = times[i * all] / NS_PER_S;
     if (t_s >= from_s && t_s <= until_s) inside.push(i);
   }
-  const step = Math.max(1, Math.ceil(inside.length / MOST_POINTS));
+  const step = Math.max(1, Math.ceil(inside.length / most));
   const kept = inside.filter((_, i) => i % step === 0);
   return {
     t_s: Float64Array.from(kept, (i) => times[i * all] / NS_PER_S),
     values: queues.map((queue) => Float64Array.from(kept, (i) => values[i * all + queue])),
   };
+}
+
+/** Answered pings, in the order in which they were sent. @param {any} engine
+ * @returns {{t_s: number[], rtt_ms: number[]}} */
+export function pings(engine) {
+  const [sent, rtt] = ["sent_ns", "rtt_ns"].map((name) => engine.column(`probes.${name}`));
+  const answered = [...rtt.keys()].filter((i) => rtt[i] > NONE);
+  return { t_s: answered.map((i) => sent[i] / NS_PER_S), rtt_ms: answered.map((i) => rtt[i] / 1e6) };
+}
+
+/** Share of the packets that came to a queue and were lost there. @param {any} engine
+ * @param {number} queue */
+export function lostShare(engine, queue) {
+  const causes = ["dropped_overlimit_pkts", "dropped_aqm_pkts", "policed_pkts"];
+  const lost = causes.reduce((sum, name) => sum + engine.column(`queues.${name}`)[queue], 0);
+  const arrived = engine.column("queues.arrived_pkts")[queue];
+  return arrived ? lost / arrived : NaN;
+}
+
+/** Share of the packets of these queues that stayed longer than so many ms: 1 - CDF.
+ * @param {any} engine @param {number[]} queues
+ * @returns {{ms: number[], share: number[]}} */
+export function tail(engine, queues) {
+  const [at, kind, high, weight] = ["queue", "quantity", "high", "weight"].map((name) =>
+    engine.column(`distributions.${name}`),
+  );
+  const rows = [...at.keys()].filter((i) => kind[i] === SOJOURN && queues.includes(at[i]));
+  rows.sort((one, other) => high[one] - high[other]);
+  let left = rows.reduce((sum, row) => sum + weight[row], 0);
+  const all = left;
+  return { ms: rows.map((row) => high[row] / 1e6), share: rows.map((row) => (left -= weight[row]) / all) };
 }

@@ -148,10 +148,9 @@ class LiveFigure {
       variant = stop.variant ?? variant;
       for (const [path, value] of [...stop.changes, ...(stop.of_arm[arm.id] ?? [])]) changes.set(path, value);
     }
-    return {
-      ...arm.variants[variant],
-      changes: [...changes].map(([path, value]) => ({ path, value })),
-    };
+    // What brings a whole thing comes before what changes something in it.
+    const inOrder = [...changes].sort(([one], [other]) => one.length - other.length);
+    return { ...arm.variants[variant], changes: inOrder.map(([path, value]) => ({ path, value })) };
   }
 
   run() {
@@ -240,13 +239,18 @@ class LiveFigure {
   #placeMark() {
     const chart = this.charts?.[Object.keys(this.canvases)[0]];
     if (!chart) return;
-    const place = this.view.betPlace(this.hero);
     const { canvas } = chart.pen;
-    const x = place.moves === "y" ? chart.x.at(place.x) : chart.x.at(this.bet.value);
-    const y = place.moves === "y" ? chart.y.at(this.bet.value) : chart.y.at(place.y);
+    const { moves, at = 0, share } = this.view.betPlace(this.hero);
+    const { left, right, top, bottom } = chart;
+    const [own, other] = moves === "y" ? [chart.y, chart.x] : [chart.x, chart.y];
+    const across = moves === "y" ? left + (share ?? 0) * (right - left) : bottom - (share ?? 0) * (bottom - top);
+    const moved = own.at(this.bet.value);
+    const still = share === undefined ? other.at(at) : across;
+    const x = Math.min(right, Math.max(left, moves === "y" ? still : moved));
+    const y = Math.min(bottom, Math.max(top, moves === "y" ? moved : still));
     this.mark.hidden = !this.bet.isOpen && !this.bet.wasMoved;
     this.mark.classList.toggle("settled", !this.bet.isOpen);
-    this.mark.classList.toggle("sideways", place.moves === "x");
+    this.mark.classList.toggle("sideways", moves === "x");
     this.mark.style.left = `${canvas.offsetLeft + x}px`;
     this.mark.style.top = `${canvas.offsetTop + y}px`;
   }

@@ -121,17 +121,17 @@ export class Bet {
 /** What the arms' runs are reduced to. @param {import("./views.js").View} view
  * @param {import("./views.js").Arm[]} arms */
 export function table(view, arms) {
-  const shown = (/** @type {number | undefined} */ value, /** @type {string} */ unit) =>
-    value === undefined ? "" : `${sensible(value)} ${Number.isFinite(value) ? unit : ""}`.trim();
+  const shown = (/** @type {number | undefined} */ value, /** @type {string} */ unit, factor = 1) =>
+    value === undefined ? "" : `${sensible(factor * value)} ${Number.isFinite(value) ? unit : ""}`.trim();
   const head = arms.map(({ label, ink, dash }) =>
     element("th", { scope: "col" }, sample(colour(ink), dash), ` ${label}`));
-  const rows = view.numbers.map(({ id, label, unit }) =>
+  const rows = view.numbers.map(({ id, label, unit, factor }) =>
     element("tr", {},
       element("th", { scope: "row" }, label),
       ...arms.map((arm) => {
         const value = arm.now?.numbers[id];
         return element("td", { "data-arm": arm.id, "data-number": id, "data-value": String(value) },
-          shown(value, unit));
+          shown(value, unit, factor));
       })));
   return element("table", {},
     element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "this run"), ...head)),

@@ -1,6 +1,7 @@
 // What each form makes of a run, by its name; runs in the worker.
 import { reduceClimb } from "./climb_run.js";
+import { reduceTank } from "./tank_run.js";
 
 /** @type {Record<string, (engine: any, described: any, order: any) =>
  *   {numbers: Record<string, number>, series: Record<string, any>}>} */
-export const REDUCERS = { climb: reduceClimb };
+export const REDUCERS = { climb: reduceClimb, tank: reduceTank };

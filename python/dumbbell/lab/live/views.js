@@ -18,14 +18,15 @@
  * `pictures`: the first is the largest. `clocks`: those that have time across and share the cursor.
  * `numbers`: what the table says, in this order. `draw` gives a chart for each picture. `words`
  * says in words what each picture shows. `betPlace`: where the mark of the bet stands in the first
- * picture, and whether it is moved up and down or from side to side.
+ * picture, and whether it is moved up and down or from side to side; the other coordinate is a value
+ * or a share of the picture.
  * @typedef {{pictures: (hero: any) => {id: string, label: string, height: number}[],
  *   clocks: string[],
  *   numbers: {id: string, label: string, unit: string, factor?: number}[],
  *   draw: (canvases: Record<string, HTMLCanvasElement>, state: State) =>
  *     Record<string, import("./chart.js").Chart>,
  *   words: (state: State) => Record<string, string>,
- *   betPlace: (hero: any) => {moves: "y", x: number} | {moves: "x", y: number}}} View
+ *   betPlace: (hero: any) => {moves: "x" | "y", at?: number, share?: number}}} View
  */
 
 /** Ink and dash of the arms, in their order: neighbours differ in lightness as well. */

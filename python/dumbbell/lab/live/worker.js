@@ -47,13 +47,25 @@ function goOn(engine) {
   return true;
 }
 
+/** The columns of a run as it is now, each fetched once. @param {Engine} engine */
+function columnsOf(engine) {
+  /** @type {Map<string, Float64Array>} */
+  const known = new Map();
+  const column = (/** @type {string} */ name) => {
+    const found = known.get(name) ?? engine.column(name);
+    known.set(name, found);
+    return found;
+  };
+  return { column };
+}
+
 /** @param {Engine} engine @param {any} order */
 async function run(engine, order) {
   engine.ask({ do: "load", resolved: order.resolved });
   const described = engine.ask({ do: "change", changes: order.changes });
   const reduce = REDUCERS[order.form];
   // A run that goes on has samples and histograms, not yet the tables of queues and flows.
-  const found = (/** @type {boolean} */ isPreview) => reduce(engine, described, { ...order, isPreview });
+  const found = (/** @type {boolean} */ isPreview) => reduce(columnsOf(engine), described, { ...order, isPreview });
   engine.ask({ do: "begin", replication: order.replication });
   let shown = performance.now();
   while (goOn(engine)) {
