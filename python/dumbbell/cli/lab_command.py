@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 PLACE = Path("results/laboratory.html")
+"""What an index leads to."""
 
 
 def lab_command(
@@ -26,10 +27,12 @@ def lab_command(
 ) -> None:
     """Write the laboratory: one page that runs the simulator while you move its sliders.
 
-    It needs no server and no network. Exit status: 0 done, 2 bad input, or the simulator's
-    module was not built.
+    Beside pages of studies it also writes live.js, which makes their figures answer. It needs no
+    server and no network. Exit status: 0 done, 2 bad input, or the simulator's module was not
+    built.
     """
-    from dumbbell.lab import LabExperiment, write_laboratory
+    from dumbbell.lab import LabExperiment, write_laboratory, write_live
+    from dumbbell.report import has_pages, link_laboratory
     from dumbbell.spec import Experiment
 
     begun = []
@@ -38,6 +41,11 @@ def lab_command(
         question = f"What {file.name} describes; every change can be taken back."
         begun.append(LabExperiment("file", experiment.name, question, experiment))
     write_laboratory(output, begun)
+    folder = output.absolute().parent
+    if has_pages(folder):
+        write_live(folder)
+    if output.name == PLACE.name:
+        link_laboratory(folder)
     print(f"The laboratory: {output.resolve().as_uri()}")
     if opens:
         webbrowser.open(output.resolve().as_uri())

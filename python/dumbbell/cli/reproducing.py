@@ -19,8 +19,9 @@ from dumbbell.cli.progress import shown_progress
 from dumbbell.cli.stopping import stopped_by_ctrl_c
 from dumbbell.cli.telling import tell
 from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE, DumbbellError, RunError
-from dumbbell.lab import LIVE, live_text, write_live
+from dumbbell.lab import LIVE, has_module, live_text, write_laboratory, write_live
 from dumbbell.report import (
+    LABORATORY,
     FigureDrawer,
     IndexEntry,
     check_index,
@@ -111,6 +112,7 @@ def reproduce(
     if name == ALL and written:
         entries = [IndexEntry.of(each.report) for each in written]
         entries += [_not_run_entry(studies[each], why) for each, why in not_run.items()]
+        _put_laboratory(out or DEFAULT_FOLDER)
         write_index(entries, out or DEFAULT_FOLDER)
         if not as_json:
             console.print(overview_table(entries))
@@ -133,6 +135,13 @@ def _with_bundle(report: Report, results: Path | None) -> tuple[Report, str]:
         return changed(report, files={**report.files, LIVE: live_text()}), LIVE
     write_live(results)
     return report, f"../{LIVE}"
+
+
+def _put_laboratory(results: Path) -> None:
+    """The laboratory beside the index, where it can be had; one that is there stays."""
+    place = results / LABORATORY
+    if has_module() and not place.exists():
+        write_laboratory(place)
 
 
 def _survived(error: DumbbellError, *, alone: bool) -> DumbbellError:

@@ -6,6 +6,7 @@
 
 from dumbbell.lab.experiments import LabExperiment, bottleneck_of
 from dumbbell.lab.live_file import LIVE, live_text, write_live
+from dumbbell.lab.modules import has_module
 from dumbbell.lab.page_file import page_text, write_laboratory
 from dumbbell.lab.presets import presets
 
@@ -13,6 +14,7 @@ __all__ = [
     "LIVE",
     "LabExperiment",
     "bottleneck_of",
+    "has_module",
     "live_text",
     "page_text",
     "presets",

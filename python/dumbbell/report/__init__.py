@@ -24,6 +24,16 @@ if TYPE_CHECKING:
     )
     from dumbbell.report.figures import FigureDrawer
     from dumbbell.report.folder import report_folder
+    from dumbbell.report.live import (
+        ControlKind,
+        Form,
+        LiveArm,
+        LiveBet,
+        LiveControl,
+        LiveCurve,
+        LiveHero,
+        LiveStop,
+    )
     from dumbbell.report.model import (
         Figure,
         IndexEntry,
@@ -32,9 +42,17 @@ if TYPE_CHECKING:
         ValueRow,
         ValueTable,
     )
+    from dumbbell.report.page import LABORATORY
     from dumbbell.report.terminal import claims_table, counts_lines, overview_table
     from dumbbell.report.topology import Topology
-    from dumbbell.report.write import FigureWarning, check_index, write_index, write_report
+    from dumbbell.report.write import (
+        FigureWarning,
+        check_index,
+        has_pages,
+        link_laboratory,
+        write_index,
+        write_report,
+    )
 
 _MODULE_OF = {
     "Advice": "advice",
@@ -46,6 +64,14 @@ _MODULE_OF = {
     "ecdf_chart": "charts",
     "line_with_band": "charts",
     "points_with_interval": "charts",
+    "ControlKind": "live",
+    "Form": "live",
+    "LiveArm": "live",
+    "LiveBet": "live",
+    "LiveControl": "live",
+    "LiveCurve": "live",
+    "LiveHero": "live",
+    "LiveStop": "live",
     "report_folder": "folder",
     "Figure": "model",
     "FigureDrawer": "figures",
@@ -53,6 +79,7 @@ _MODULE_OF = {
     "IndexEntry": "model",
     "LoadRow": "model",
     "Report": "model",
+    "LABORATORY": "page",
     "claims_table": "terminal",
     "counts_lines": "terminal",
     "overview_table": "terminal",
@@ -60,19 +87,30 @@ _MODULE_OF = {
     "ValueRow": "model",
     "ValueTable": "model",
     "check_index": "write",
+    "has_pages": "write",
+    "link_laboratory": "write",
     "write_index": "write",
     "write_report": "write",
 }
 
 __all__ = [
+    "LABORATORY",
     "Advice",
     "Cell",
+    "ControlKind",
     "Curve",
     "Figure",
     "FigureDrawer",
     "FigureWarning",
+    "Form",
     "IndexEntry",
     "IntervalRow",
+    "LiveArm",
+    "LiveBet",
+    "LiveControl",
+    "LiveCurve",
+    "LiveHero",
+    "LiveStop",
     "LoadRow",
     "Plot",
     "Report",
@@ -84,7 +122,9 @@ __all__ = [
     "claims_table",
     "counts_lines",
     "ecdf_chart",
+    "has_pages",
     "line_with_band",
+    "link_laboratory",
     "overview_table",
     "points_with_interval",
     "report_folder",

@@ -103,12 +103,27 @@ def page_html(
     )
 
 
-def index_html(entries: Sequence[IndexEntry], drawings: Mapping[str, Markup] = NO_DRAWINGS) -> str:
+LABORATORY = "laboratory.html"
+"""Name of the laboratory's page, beside the index."""
+_TO_LABORATORY = (
+    f'<p class="laboratory"><a href="{LABORATORY}">The laboratory</a>: change rate, buffer, '
+    "discipline and traffic, and watch the packets; the simulator runs in the page.</p>"
+)
+_NO_LABORATORY = '<p class="laboratory" hidden></p>'
+
+
+def index_html(
+    entries: Sequence[IndexEntry],
+    drawings: Mapping[str, Markup] = NO_DRAWINGS,
+    *,
+    has_laboratory: bool = False,
+) -> str:
     """The page that lists every study, its answer, what to set, and one figure each.
 
     Args:
         entries: The studies.
         drawings: Study to its figure, as SVG for a page.
+        has_laboratory: Whether the laboratory's page is beside it.
     """
     template = _environment().get_template("index.html.j2")
     pictured = [entry for entry in entries if entry.study in drawings]
@@ -125,7 +140,13 @@ def index_html(entries: Sequence[IndexEntry], drawings: Mapping[str, Markup] = N
         preview=f"{pictured[0].study}/figures/{pictured[0].figure}.png" if pictured else "",
         facts=sum(len(facts_of(views_of(entry.judged))) for entry in entries),
         not_run=sum(bool(entry.not_run) for entry in entries),
+        laboratory=Markup(_TO_LABORATORY if has_laboratory else _NO_LABORATORY),
     )
+
+
+def with_laboratory(index: str) -> str:
+    """An index page that was written before there was a laboratory, with the link to it."""
+    return index.replace(_NO_LABORATORY, _TO_LABORATORY, 1)
 
 
 def _hero(report: Report, shown: Sequence[dict[str, Any]]) -> dict[str, Any] | None:

@@ -18,11 +18,11 @@ from dumbbell.errors import SpecError
 from dumbbell.folders import ResultFolder, file_of_library, replace_file, write_content
 from dumbbell.report.figure_frames import SVG
 from dumbbell.report.figures import FigureDrawer, FigureFiles, as_polars, draw, write_figure
-from dumbbell.report.folder import report_folder
+from dumbbell.report.folder import REPORT, report_folder
 from dumbbell.report.inline_svg import inline_svg
 from dumbbell.report.model import IndexEntry, Report, ValueTable
 from dumbbell.report.numbers import json_safe
-from dumbbell.report.page import Links, index_html, page_html
+from dumbbell.report.page import LABORATORY, Links, index_html, page_html, with_laboratory
 
 INDEX_MARKER = ".dumbbell-index"
 """A file of this name says that the index beside it is ours to replace."""
@@ -152,8 +152,40 @@ def write_index(entries: Sequence[IndexEntry], out_dir: str | Path) -> Path:
     replace_file(target / INDEX_MARKER, "".join(f"{name}\n" for name in _INDEX))
     replace_file(target / "index.json", _json_text(summary))
     drawings = {entry.study: _drawing(entry, target) for entry in entries if entry.figure}
-    replace_file(target / "index.html", index_html(entries, drawings))
+    has_laboratory = (target / LABORATORY).is_file()
+    page = index_html(entries, drawings, has_laboratory=has_laboratory)
+    replace_file(target / "index.html", page)
     return target / "index.html"
+
+
+def link_laboratory(folder: str | Path) -> bool:
+    """Lead from the index in a folder, where it is ours, to the laboratory that is now beside it.
+
+    Args:
+        folder: Where the laboratory was written.
+
+    Returns:
+        Whether there is such an index.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    target, index = Path(folder), Path(folder) / "index.html"
+    if not (target / INDEX_MARKER).is_file() or not index.is_file():
+        return False
+    before = index.read_text(encoding="utf-8")
+    after = with_laboratory(before)
+    if after != before:
+        replace_file(index, after)
+    return True
+
+
+def has_pages(folder: str | Path) -> bool:
+    """Whether pages of studies lie in folders of this one."""
+    target = Path(folder)
+    return target.is_dir() and any(
+        (each / REPORT.marker).is_file() for each in target.iterdir() if each.is_dir()
+    )
 
 
 def links_of(study: str, folder: Path, *, has_index: bool = False) -> Links:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dumbbell.report.live import (
+from dumbbell.report import (
     ControlKind,
     Form,
     LiveArm,
@@ -11,8 +11,8 @@ from dumbbell.report.live import (
     LiveCurve,
     LiveHero,
     LiveStop,
-    Value,
 )
+from dumbbell.report.live import Value
 from dumbbell.spec import Experiment
 from dumbbell.studies.queue_size_delay import arms, limits, listing, published
 from dumbbell.studies.queue_size_delay.arms import Kind

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from dumbbell import theory
-from dumbbell.report.live import (
+from dumbbell.report import (
     ControlKind,
     Form,
     LiveArm,
