@@ -4,6 +4,8 @@ import { colour, prepared } from "../page/plot.js";
 
 const MARGIN = { left: 46, right: 12, top: 10, bottom: 38 };
 const FONT = "13px system-ui, sans-serif";
+/** Of powers of ten. @type {Record<string, string>} */
+const SUPERSCRIPTS = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
 /** Half the width of a mark, px. */
 const MARK = 6;
 /** From one line of words to the next, px. */
@@ -14,10 +16,18 @@ const LINE = 16;
  * @typedef {{ink: string, width?: number, dash?: number[], fill?: boolean}} Look
  */
 
+/** Hues that have a darker or lighter sister for words. */
+const HUES = ["--blue", "--vermillion", "--green", "--purple", "--orange", "--sky"];
+
+/** Words need more contrast than lines. @param {string} ink */
+function written(ink) {
+  return colour(HUES.includes(ink) ? `${ink}-text` : ink);
+}
+
 /** @param {number} value */
 export function tickText(value) {
   if (value === 0) return "0";
-  if (Math.abs(value) < 1e-3) return value.toExponential(0).replace("e-", "e−");
+  if (Math.abs(value) < 1e-3) return `10${[...String(Math.round(Math.log10(value)))].map((each) => SUPERSCRIPTS[each] ?? each).join("")}`;
   return sensible(value, 3).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
 }
 
@@ -204,7 +214,7 @@ export class Chart {
     for (let i = 0; i < 6 && isTaken(y); i++) y = y - LINE > this.top ? y - LINE : y;
     this.written.push({ from, until: from + wide, y });
     pen.strokeText(words, x, y);
-    pen.fillStyle = colour(ink);
+    pen.fillStyle = written(ink);
     pen.fillText(words, x, y);
   }
 

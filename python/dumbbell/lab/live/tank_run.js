@@ -5,6 +5,7 @@ import { lostShare, pings, samples, tail } from "./columns.js";
 const NS_PER_S = 1e9;
 /** A picture of the filling is so many times as long as the queue and the bucket take to empty. */
 const TIMES_AS_LONG = 20;
+/** What is not known yet, or does not happen. */
 const WITHOUT = NaN;
 
 /** @param {any} engine @param {any} described @param {any} order */

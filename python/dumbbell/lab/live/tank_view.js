@@ -19,11 +19,10 @@ function top(state) {
   return (shown(state)?.rim_ms ?? 1) * (state.isBetOpen ? TOP.bet : TOP.usual);
 }
 
-/** Every loss a tick. @param {Chart} chart @param {any} series */
+/** Every instant with a loss a tick. @param {Chart} chart @param {any} series */
 function losses(chart, { t_s, dropped, rim_ms }) {
   const times = [...t_s.keys()].filter((i) => i > 0 && dropped[i] > dropped[i - 1]);
   chart.ticks(times.map((i) => t_s[i]), rim_ms, "--ink");
-  return times.length;
 }
 
 /** @param {HTMLCanvasElement} canvas @param {import("./views.js").State} state */
@@ -36,7 +35,7 @@ function filling(canvas, state) {
     y: { title: "ms", least: 0, most },
   });
   if (!series) return chart;
-  const { t_s, level_ms, rim_ms, tail } = series;
+  const { t_s, level_ms, rim_ms } = series;
   chart.area(t_s, new Float64Array(t_s.length), level_ms, arm.ink);
   const { before } = arm;
   if (before) chart.line(before.series.t_s, before.series.level_ms, { ink: GHOST, width: 1.4 });
@@ -48,10 +47,10 @@ function filling(canvas, state) {
     }
     chart.level(rim_ms, { ink: "--ink", label: `rim: ${sensible(rim_ms)} ms, the size over the rate`, dash: [] });
   }
-  if (losses(chart, series) && tail.ms.length) {
-    const at = arm.now?.numbers.full_s ?? 0;
-    chart.name(at, rim_ms * 1.1, `first loss after ${sensible(at, 2)} s`, "--ink");
-  }
+  const full_s = arm.now?.numbers.full_s ?? NaN;
+  losses(chart, series);
+  if (full_s <= series.window_s) chart.name(full_s, rim_ms * 1.1, `first loss after ${sensible(full_s, 2)} s`, "--ink");
+  else if (!arm.isPreview) chart.name(0, most * 0.97, Number.isFinite(full_s) ? `first loss after ${sensible(full_s, 2)} s, beyond this picture` : "not full in ten seconds", "--ink");
   if (cursor_s !== null) read(chart, series, cursor_s);
   return chart;
 }
