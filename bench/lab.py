@@ -3,7 +3,8 @@
 In Chromium, each preset, at two widths: a slider is moved, and from there on it is timed until
 the first picture (a preview where the run is long) and until the run's last one; the medians count.
 Then frames of the slow motion a second, and the longest task of the main thread in between.
-Then so many changes in a row, and what JavaScript's heap has grown by. Under Node the same run as
+The live figures of studies' pages likewise, every control in turn. Then so many changes in a row,
+and what JavaScript's heap has grown by. Under Node the same run as
 the native module does, in turns: its speed as a share of the native one. What is not there
 (Chromium, Node, the page's module) is left out, and said.
 """
@@ -17,7 +18,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +28,12 @@ from paired import median_interval
 from run import RESULTS, machine
 
 from dumbbell.backends import simulate
-from dumbbell.lab import presets, write_laboratory
+from dumbbell.lab import LIVE, presets, write_laboratory, write_live
 from dumbbell.lab.modules import MODULE
 from dumbbell.lab.page_file import SOURCES
+from dumbbell.report import LiveHero, Report, write_report
 from dumbbell.spec import Experiment
+from dumbbell.studies import STUDIES
 
 ROOT = Path(__file__).resolve().parents[1]
 WIDTHS = (1440, 390)
@@ -68,6 +73,30 @@ MOVE = """async (changes) => {
 }"""
 
 
+LIVE_GOALS = {"first_ms": 100, "whole_ms": 2000, "task_ms": 50}
+"""Of a study's live figure; nothing in it moves by itself."""
+MOVE_LIVE = """async (changes) => {
+  const live = window.liveFigure, first = [], whole = [], tasks = [];
+  const watch = new PerformanceObserver((list) =>
+    tasks.push(...list.getEntries().map((each) => each.duration)));
+  watch.observe({ entryTypes: ['longtask'] });
+  for (let i = 0; i < changes; i++) {
+    const { control, input, place } = live.controls[i % live.controls.length], done = live.done;
+    const next = (place + 1) % control.stops.length;
+    if (control.kind === 'switch') input.checked = next === 1;
+    else input.value = String(next);
+    input.dispatchEvent(new Event('input', { bubbles: true }));
+    while (live.done === done) await new Promise((resolve) => setTimeout(resolve, 3));
+    await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+    first.push(live.drawn_ms);
+    whole.push(live.finished_ms);
+  }
+  watch.disconnect();
+  const middleOf = (values) => values.sort((a, b) => a - b)[values.length >> 1];
+  return { first_ms: middleOf(first), whole_ms: middleOf(whole), task_ms: Math.max(0, ...tasks) };
+}"""
+
+
 def _chromium(playwright: Any) -> Any:
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     flags = ["--disable-gpu", "--no-sandbox", "--js-flags=--expose-gc"]
@@ -104,6 +133,44 @@ def answers(place: Path, changes: int, many: int) -> dict[str, Any]:
     return rows
 
 
+def studies_with_live() -> dict[str, LiveHero]:
+    """Study to its live figure, of those that have one."""
+    names = {name: f"{study.__module__}.live" for name, study in STUDIES.items()}
+    return {
+        name: import_module(module).hero(1)
+        for name, module in names.items()
+        if find_spec(module) is not None
+    }
+
+
+def live_answers(folder: Path, changes: int) -> dict[str, Any]:
+    """Rows by width and study, of the live figures."""
+    from playwright.sync_api import sync_playwright
+
+    rows: dict[str, Any] = {}
+    write_live(folder)
+    pages = {
+        name: write_report(
+            Report(study=name, title=name, summary="", answer=name, live=hero),
+            folder / name,
+            live=f"../{LIVE}",
+        )
+        for name, hero in studies_with_live().items()
+    }
+    with sync_playwright() as playwright:
+        browser = _chromium(playwright)
+        for width in WIDTHS:
+            for name, place in pages.items():
+                page = browser.new_page(viewport={"width": width, "height": 900})
+                page.goto(place.as_uri())
+                while not page.evaluate("window.liveFigure && liveFigure.done > 0"):
+                    page.wait_for_timeout(50)
+                rows[f"{width} {name}"] = page.evaluate(MOVE_LIVE, changes)
+                page.close()
+        browser.close()
+    return rows
+
+
 def speeds(pairs: int) -> list[float]:
     """Events a second in WebAssembly over those of the native module, a pair after the other."""
     experiment = Experiment.from_toml(ROOT / "examples/cubic-and-bbr.toml")
@@ -133,12 +200,19 @@ console.log((performance.now() - began) / 1000);
     return found
 
 
-def is_met(row: dict[str, float]) -> bool:
-    """Whether a preset's row keeps the goals."""
+def is_met(row: dict[str, float], goals: Mapping[str, float]) -> bool:
+    """Whether a row keeps its goals."""
     return all(
         row[name] >= goal if name == "frames_per_s" else row[name] <= goal
-        for name, goal in GOALS.items()
+        for name, goal in goals.items()
     )
+
+
+def told(what: str, rows: dict[str, Any], goals: Mapping[str, float]) -> None:
+    """Prints rows with their verdicts."""
+    for name, row in rows.items():
+        shown = ", ".join(f"{key} {value:.0f}" for key, value in row.items())
+        print(f"{what} {name}: {shown}: {'met' if is_met(row, goals) else 'missed'}")
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -157,15 +231,16 @@ def main(words: Sequence[str] | None = None) -> int:
         place = Path(folder) / "laboratory.html"
         write_laboratory(place)
         rows = answers(place, given.changes, given.many)
+        live = live_answers(Path(folder), given.changes)
     growth = rows.pop("growth_bytes")
-    for name, row in rows.items():
-        shown = ", ".join(f"{key} {value:.0f}" for key, value in row.items())
-        print(f"laboratory {name}: {shown}: {'met' if is_met(row) else 'missed'}")
+    told("laboratory", rows, GOALS)
+    told("live figure", live, LIVE_GOALS)
     print(f"laboratory, {given.many} changes: heap {growth / 1e6:+.1f} MB")
     share = median_interval(speeds(given.pairs))
     print(f"laboratory, speed in WebAssembly: x{share} of native, goal at least {GOAL_SPEED}")
     RESULTS.mkdir(exist_ok=True)
     content = {"machine": machine(), "goals": GOALS, "rows": rows, "growth_bytes": growth}
+    content |= {"live_goals": LIVE_GOALS, "live_rows": live}
     content |= {"goal_speed": GOAL_SPEED, "speed": share.median}
     text = json.dumps(content, indent=1) + "\n"
     (RESULTS / "lab.json").write_text(text, encoding="utf-8")

@@ -222,12 +222,43 @@ def test_every_control_has_a_name_and_is_reached_by_tab(opener: Any, study: str)
 @pytest.mark.parametrize("study", STUDIES)
 def test_one_cursor_links_the_pictures(opener: Any, study: str) -> None:
     live = opener(study)
-    for name in live.page.evaluate("liveFigure.view.clocks"):
+    for name in live.page.evaluate("liveFigure.clocks"):
         canvas = live.page.locator(f"canvas[data-picture={name}]")
         canvas.scroll_into_view_if_needed()
         canvas.hover(position={"x": 200, "y": 40})
         assert live.until("liveFigure.cursor_s") > 0
         live.page.mouse.move(1, 1)
+
+
+def test_a_part_of_a_run_is_called_a_preview(opener: Any) -> None:
+    live = opener("statistical-multiplexing")
+    live.page.evaluate(
+        "window.said = new Set();"
+        "new MutationObserver(() => said.add(liveFigure.status.textContent))"
+        ".observe(liveFigure.status, { childList: true, characterData: true, subtree: true })"
+    )
+    # Eight streams at a high load: the longest run that there is.
+    live.move({"lanes": 2, "load": len(live.hero.control("load").stops) - 1})
+    previews = [each for each in live.page.evaluate("[...said]") if each]
+    assert previews and all(each.startswith("preview: the first ") for each in previews)
+    assert live.page.inner_text(".live-status") == ""
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_every_corner_runs(opener: Any, study: str) -> None:
+    live = opener(study)
+    seen: list[str] = []
+    for places in live.hero.corners():
+        live.move(places)
+        assert live.page.locator("#live [role=alert]").is_hidden(), places
+        seen.append(
+            live.page.evaluate(
+                "[...document.querySelectorAll('[data-digest]')].map(e => e.textContent).join()"
+            )
+        )
+    # Every corner is a run of its own.
+    assert len(set(seen)) == len(seen)
+    live.check_equal()
 
 
 def test_without_the_bundle_the_page_is_whole(
@@ -255,3 +286,20 @@ def test_a_hostile_word_stays_inside_its_element(tmp_path: Path) -> None:
     report = Report(study="s", title="T", summary="S", answer="A", live=hero)
     text = write_report(report, tmp_path / "s", live=f"../{LIVE}").read_text(encoding="utf-8")
     assert hostile not in text and "<!--" not in text
+
+
+def test_the_laboratory_brings_the_bundle_to_pages_that_are_there(
+    module: Path, tmp_path: Path
+) -> None:
+    from typer.testing import CliRunner
+
+    from dumbbell.cli.app import app
+
+    assert module.is_file()
+    ask = ["lab", "--no-open", "--output", str(tmp_path / "laboratory.html")]
+    assert CliRunner().invoke(app, ask).exit_code == 0
+    assert not (tmp_path / LIVE).exists()
+    _write_page(STUDIES[0], tmp_path)
+    (tmp_path / LIVE).write_text("// none\n", encoding="utf-8")
+    assert CliRunner().invoke(app, ask).exit_code == 0
+    assert (tmp_path / LIVE).read_text(encoding="utf-8") == live_file.live_text()

@@ -1,5 +1,6 @@
 // Form `climb`: operating points on curves that rise as 1/(1 - load), above the queues themselves
-// on one clock. Options: most_ms, the top of the axis; window_s, the length of the clock.
+// on one clock. There is a control `load`, whose values are loads. Options: most_ms, the top of the
+// axis; window_s, the length of the clock.
 import { sensible } from "../page/words.js";
 import { Chart } from "./chart.js";
 import { GHOST } from "./views.js";
@@ -82,7 +83,7 @@ export const climb = {
       id: arm.id, label: `Packets in queue and transmission: ${arm.label}`, height: 130,
     })),
   ],
-  clocks: ["sm", "tdm"],
+  clocks: (hero) => hero.arms.map((/** @type {any} */ arm) => arm.id),
   numbers: [
     { id: "load", label: "load of the link", unit: "" },
     { id: "median_ms", label: "half of the packets take at most", unit: "ms" },

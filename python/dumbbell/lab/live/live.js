@@ -122,7 +122,7 @@ class LiveFigure {
 
   /** One cursor for all pictures over time. */
   #point() {
-    for (const id of this.view.clocks) {
+    for (const id of this.clocks) {
       const canvas = this.canvases[id];
       canvas.addEventListener("pointermove", (event) => {
         const chart = this.charts?.[id];
@@ -135,6 +135,12 @@ class LiveFigure {
         this.#redraw();
       });
     }
+  }
+
+  /** Pictures that have time across. @returns {string[]} */
+  get clocks() {
+    const { clocks } = this.view;
+    return typeof clocks === "function" ? clocks(this.hero) : clocks;
   }
 
   // --- the simulators -----------------------------------------------------------------------

@@ -20,7 +20,7 @@ from dumbbell.studies.queue_size_delay.arms import Kind
 LOADS = (0.8, 0.9, 1.0, 1.1, published.RHO, 1.5, 2.0, 2.5, 3.0)
 SIZES = {**published.LIMITS, published.LARGE: published.LARGE_BYTES}
 BEGIN = "40kb"
-SAMPLE_INTERVAL_NS = 2_000_000
+SAMPLE_INTERVAL_NS = 4_000_000
 PACKETS_PER_S_AT_ONE = published.PACKETS_PER_SECOND / published.RHO
 """Of 512 bytes, so many fill the link."""
 QUEUE = "links[1].forward.qdisc"
