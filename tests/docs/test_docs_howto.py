@@ -97,6 +97,9 @@ def test_add_a_study(copy: Path) -> None:
     assert claim["rule"].startswith("Equivalence")
     written = {path.name for path in (copy / "results" / "constant-sizes").iterdir()}
     assert {"index.html", "claims.json", "meta.json", "provenance.json", "figures"} <= written
+    page = copy / "results" / "constant-sizes" / "index.html"
+    assert 'id="live-hero"' in page.read_text(encoding="utf-8")
+    assert (copy / "results" / "live.js").is_file()
 
 
 @pytest.mark.long
