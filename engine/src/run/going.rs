@@ -51,33 +51,24 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
         })
     }
 
-    /// What was foreseen.
-    pub fn expected(&self) -> Estimate {
-        self.expected
-    }
-
     /// The instant of the last event, nanoseconds.
     pub fn now_ns(&self) -> u64 {
         self.world.now.as_ns()
     }
 
-    /// Does so many events, or a few thousand more. Returns whether there are more to do.
+    /// Does so many events, or a few thousand more; `u64::MAX` for all. Returns whether there are
+    /// more to do.
     ///
     /// # Errors
     /// It was stopped, or is beyond its bounds.
     pub fn advance(&mut self, events: u64) -> Result<bool, EngineError> {
         let until = self.world.events.saturating_add(events);
         while self.world.events < until {
-            if !drive_once(&mut self.world, &mut self.watch)? {
+            if !drive(&mut self.world, &mut self.watch)? {
                 return Ok(false);
             }
         }
         Ok(true)
-    }
-
-    /// Does all events.
-    pub(super) fn go_to_the_end(&mut self) -> Result<(), EngineError> {
-        drive(&mut self.world, &mut self.watch)
     }
 
     /// Samples, histograms and records so far. Of links whose departures make no events, what left
@@ -125,17 +116,8 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
     }
 }
 
-/// Does what happens until the end of the run.
-pub(super) fn drive<M>(world: &mut World, watch: &mut Watch<M>) -> Result<(), EngineError>
-where
-    M: Deref<Target = Monitor>,
-{
-    while drive_once(world, watch)? {}
-    Ok(())
-}
-
 /// Does some events and looks at the run. Returns whether there is more to do.
-fn drive_once<M>(world: &mut World, watch: &mut Watch<M>) -> Result<bool, EngineError>
+pub(super) fn drive<M>(world: &mut World, watch: &mut Watch<M>) -> Result<bool, EngineError>
 where
     M: Deref<Target = Monitor>,
 {

@@ -171,7 +171,13 @@ mod tests {
 
     fn driven(experiment: &Experiment, monitor: &Monitor, bounds: Bounds) -> EngineError {
         let mut world = World::new(experiment, 0);
-        drive(&mut world, &mut Watch::new(monitor, bounds)).unwrap_err()
+        let mut watch = Watch::new(monitor, bounds);
+        loop {
+            match drive(&mut world, &mut watch) {
+                Ok(is_going) => assert!(is_going, "it came to its end"),
+                Err(error) => return error,
+            }
+        }
     }
 
     #[test]

@@ -52,16 +52,16 @@ struct Bracket {
 
 impl Bracket {
     /// A tree of a leaf for each of these turns, with nothing pending.
-    fn new(turns: impl ExactSizeIterator<Item = u64>) -> Bracket {
+    fn new(turns: &[u64]) -> Bracket {
         let first_leaf = turns.len().next_power_of_two().max(2);
         let mut tree = Bracket {
             pairs: vec![[NOBODY; 2]; first_leaf],
             winner: NOBODY,
             first_leaf,
         };
-        for (leaf, turn) in turns.enumerate() {
+        for (leaf, turn) in turns.iter().enumerate() {
             let node = first_leaf + leaf;
-            tree.pairs[node / 2][node % 2].turn = turn;
+            tree.pairs[node / 2][node % 2].turn = *turn;
             tree.set(leaf, Time::NEVER);
         }
         tree
@@ -111,16 +111,13 @@ impl Tournament {
             turns.len()
         };
         let (first, others) = turns.split_at(often);
-        let winner_of_others = [u64::MAX];
-        let leaves: Vec<u64> = first.iter().chain(&winner_of_others).copied().collect();
+        // The winner of the others brings its own turn along.
+        let winner_of_others = others.first().map(|_| u64::MAX);
+        let leaves: Vec<u64> = first.iter().copied().chain(winner_of_others).collect();
         Tournament {
-            often: Bracket::new(
-                leaves[..often + usize::from(!others.is_empty())]
-                    .iter()
-                    .copied(),
-            ),
+            often: Bracket::new(&leaves),
             often_leaves: often,
-            seldom: Bracket::new(others.iter().copied()),
+            seldom: Bracket::new(others),
         }
     }
 

@@ -77,6 +77,12 @@ impl Turn {
     }
 }
 
+/// Adds a leaf to those of the tournament. Returns its number.
+fn new_leaf(turns: &mut Vec<u64>, class: u8, component: u32) -> usize {
+    turns.push(Turn::new(class, component).0);
+    turns.len() - 1
+}
+
 /// A network while it runs.
 #[derive(Debug)]
 pub struct World {
@@ -151,30 +157,22 @@ impl World {
             }
         }
         let mut turns = Vec::new();
-        let mut new_leaf = |class, component| {
-            turns.push(Turn::new(class, component).0);
-            turns.len() - 1
-        };
         for (component, link) in (0..).zip(&mut links) {
             let is_pulled = link.feeds() && link.passage() == Passage::Folded;
             if link.may_be_pending && !is_pulled {
-                link.departure_leaf = new_leaf(class::DEPARTURE, component);
+                link.departure_leaf = new_leaf(&mut turns, class::DEPARTURE, component);
             }
         }
         for (component, link) in (0..).zip(&mut links) {
             let has_ring = matches!(link.propagation, Propagation::Ring(_));
             if has_ring && link.delay > Time::ZERO && !link.feeds() {
-                link.arrival_leaf = new_leaf(class::ARRIVAL, component);
+                link.arrival_leaf = new_leaf(&mut turns, class::ARRIVAL, component);
             }
         }
         let link_leaves = turns.len();
-        let mut new_leaf = |class, component| {
-            turns.push(Turn::new(class, component).0);
-            turns.len() - 1
-        };
-        let sources = 0..conversations.len() as u32;
-        let source_leaves = sources.map(|component| new_leaf(class::SOURCE, component));
-        let first_source_leaf = source_leaves.min().unwrap_or(0);
+        for component in 0..conversations.len() as u32 {
+            new_leaf(&mut turns, class::SOURCE, component);
+        }
         let mut world = World {
             now: Time::ZERO,
             events: 0,
@@ -183,7 +181,7 @@ impl World {
             flows: experiment.flows.len(),
             current: Turn::new(class::CHANGE, 0),
             tournament: Tournament::new(&turns, link_leaves),
-            first_source_leaf,
+            first_source_leaf: link_leaves,
             wheel: Wheel::default(),
             wheel_due: Time::NEVER,
             samples: Samples::default(),

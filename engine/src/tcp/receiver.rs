@@ -324,18 +324,22 @@ impl Receiver {
 
     /// The application reads all there is (`tcp_recvmsg`, `tcp_cleanup_rbuf`).
     fn read_all(&mut self, now: Time) {
-        let unread = self.unread_bytes();
-        if unread == 0 {
-            return;
+        if self.unread_bytes() > 0 {
+            self.read_to(self.data.next(), now);
         }
-        self.read = self.data.next();
+    }
+
+    /// The application has read what is before `read`.
+    fn read_to(&mut self, read: u64, now: Time) {
+        self.read = read;
         self.window.adjust(self.read, now);
-        self.acknowledging
-            .on_read(self.data.next() - self.acknowledged);
-        let offered = self.window.offered(self.data.next(), self.acknowledged);
-        if self.window.has_opened(offered, &self.data) {
-            self.must_ack = true;
+        // Of a FIN there is nothing to be read.
+        if self.read >= 1 + self.data.payload_bytes() {
+            self.acknowledging
+                .on_read(self.data.next() - self.acknowledged);
         }
+        let offered = self.window.offered(self.data.next(), self.acknowledged);
+        self.must_ack |= self.window.has_opened(offered, &self.data);
     }
 
     /// Whether the application reads what comes; while it does not, the window closes.
@@ -350,17 +354,9 @@ impl Receiver {
     pub fn read(&mut self, bytes: u64, now: Time) -> u64 {
         let unread = (1 + self.data.payload_bytes()).saturating_sub(self.read);
         let taken = bytes.min(unread);
-        if taken == 0 {
-            return 0;
+        if taken > 0 {
+            self.read_to(self.read + taken, now);
         }
-        self.read += taken;
-        self.window.adjust(self.read, now);
-        if taken == unread {
-            self.acknowledging
-                .on_read(self.data.next() - self.acknowledged);
-        }
-        let offered = self.window.offered(self.data.next(), self.acknowledged);
-        self.must_ack |= self.window.has_opened(offered, &self.data);
         taken
     }
 
