@@ -1,6 +1,6 @@
 """The wheel draws the golden stream, and the stream is what its documentation says it is.
 
-``tests/golden/stream.json`` is also compared in cargo (``engine/tests/golden_stream.rs``, which
+``tests/golden/stream.json`` is also compared in cargo (``spec/tests/golden_stream.rs``, which
 writes it) and in WebAssembly (``tests/wasm``).
 """
 
@@ -51,7 +51,7 @@ def xoshiro256plusplus(state: list[int]) -> int:
 
 
 def seeded(seed: int, replication: int, component: str) -> list[int]:
-    """The state as ``engine/src/sim/random.rs`` documents it."""
+    """The state as ``core/src/random.rs`` documents it."""
     numbers = seed.to_bytes(8, "little") + replication.to_bytes(8, "little")
     text = b"dumbbell stream 1\0" + numbers + component.encode()
     digest = hashlib.sha256(text).digest()

@@ -9,7 +9,7 @@ mod text;
 use dumbbell_engine::run::Estimate as EngineEstimate;
 use dumbbell_engine::sim::random::Stream;
 use dumbbell_engine::spec::Experiment;
-use dumbbell_engine::traffic::law::Law;
+use dumbbell_engine::spec::law::Law;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 

@@ -24,12 +24,13 @@ pub mod capture;
 pub mod cca;
 pub mod error;
 pub mod net;
+pub mod observe;
 pub mod qdisc;
 pub mod run;
 pub mod sim;
-pub mod spec;
 pub mod tables;
 pub mod tcp;
 pub mod traffic;
 
+pub use dumbbell_spec as spec;
 pub use error::EngineError;

@@ -6,11 +6,13 @@ use crate::spec::Experiment;
 use crate::tables::Tables;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
+mod check;
 mod estimate;
 mod going;
 mod memory;
 mod watch;
 
+pub use check::{check_passing_time, check_simulator};
 pub use estimate::Estimate;
 pub use going::GoingRun;
 pub use memory::{Account, Budget, OverBudget};

@@ -1,111 +1,494 @@
-//! What happened, as columns. The Python package documents each of them; names carry units.
-//!
-//! The digest is a hash of the columns' canonical bytes: the same run gives the same digest on
-//! every machine, with any number of threads.
+//! The tables of a network: what happened, as columns. The Python package documents each of them.
 
-mod build;
-
-use crate::sim::digest::Digest;
+use crate::net::link::Link;
+use crate::observe::samples::FlowSample;
+use crate::sim::histogram::Histogram;
+use crate::sim::rows::{Exactly, Rows};
+use crate::sim::tcp_sample::TcpSample;
+use crate::sim::time::{PS_PER_NS, PS_PER_S, Time};
+use crate::sim::world::World;
+use crate::tcp::sender::Statistics;
+use crate::traffic::conversation::{Conversation, Sender};
+use crate::traffic::tcp_flow::{TcpFlow, Transfer};
 use std::sync::atomic::AtomicBool;
 
-/// The values of a column.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Values {
-    /// Counts, bytes, nanoseconds.
-    I64(Vec<i64>),
-    /// Indices.
-    I32(Vec<i32>),
-    /// Small codes.
-    I8(Vec<i8>),
-    /// Seconds, means.
-    F64(Vec<f64>),
+pub use crate::sim::table::{Column, Table, Tables, Values};
+
+/// Where there is no instant.
+const NONE: i64 = -1;
+
+fn i64s<Row>(
+    name: &'static str,
+    rows: impl IntoIterator<Item = Row>,
+    value: impl Fn(Row) -> u64,
+) -> Column {
+    let values = rows.into_iter().map(|row| value(row) as i64).collect();
+    Column {
+        name,
+        values: Values::I64(values),
+    }
 }
 
-/// A named column.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Column {
-    /// With its unit.
-    pub name: &'static str,
-    /// As many as the table has rows.
-    pub values: Values,
+fn instants<Row>(
+    name: &'static str,
+    rows: impl IntoIterator<Item = Row>,
+    value: impl Fn(Row) -> Option<Time>,
+) -> Column {
+    let ns = |time: Option<Time>| time.map_or(NONE, |time| time.as_ns() as i64);
+    let values = rows.into_iter().map(|row| ns(value(row))).collect();
+    Column {
+        name,
+        values: Values::I64(values),
+    }
 }
 
-/// A named table.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Table {
-    /// `flows`, `queues`, ...
-    pub name: &'static str,
-    /// Equally long.
-    pub columns: Vec<Column>,
+fn i32s<Row>(
+    name: &'static str,
+    rows: impl IntoIterator<Item = Row>,
+    value: impl Fn(Row) -> i64,
+) -> Column {
+    let values = rows.into_iter().map(|row| value(row) as i32).collect();
+    Column {
+        name,
+        values: Values::I32(values),
+    }
 }
 
-/// All tables of a run.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Tables(pub Vec<Table>);
-
-impl Tables {
-    /// A column by name, for tests and examples.
-    ///
-    /// # Panics
-    /// When there is no such column of 64-bit integers.
-    pub fn column_i64(&self, table: &str, column: &str) -> &[i64] {
-        match self.column(table, column) {
-            Values::I64(values) => values,
-            other => panic!("{table}.{column} holds {other:?}"),
-        }
+fn i8s<Row>(
+    name: &'static str,
+    rows: impl IntoIterator<Item = Row>,
+    value: impl Fn(Row) -> i8,
+) -> Column {
+    let values = rows.into_iter().map(value).collect();
+    Column {
+        name,
+        values: Values::I8(values),
     }
+}
 
-    /// A column by name, for tests and examples.
-    ///
-    /// # Panics
-    /// When there is no such column of floating-point numbers.
-    pub fn column_f64(&self, table: &str, column: &str) -> &[f64] {
-        match self.column(table, column) {
-            Values::F64(values) => values,
-            other => panic!("{table}.{column} holds {other:?}"),
-        }
+fn f64s<Row>(
+    name: &'static str,
+    rows: impl IntoIterator<Item = Row>,
+    value: impl Fn(Row) -> f64,
+) -> Column {
+    let values = rows.into_iter().map(value).collect();
+    Column {
+        name,
+        values: Values::F64(values),
     }
+}
 
-    fn column(&self, table: &str, column: &str) -> &Values {
-        let found = self.0.iter().find(|candidate| candidate.name == table);
-        let columns = &found.expect("a table of that name").columns;
-        let found = columns.iter().find(|candidate| candidate.name == column);
-        &found.expect("a column of that name").values
+/// What TCP senders counted.
+fn of_senders(
+    name: &'static str,
+    flows: &[Conversation],
+    value: impl Fn(&Statistics) -> u64,
+) -> Column {
+    let or_none = |flow: &Conversation| {
+        let statistics = flow.tcp().map(TcpFlow::statistics);
+        statistics.map_or(NONE, |statistics| value(&statistics) as i64)
+    };
+    Column {
+        name,
+        values: Values::I64(flows.iter().map(or_none).collect()),
     }
+}
 
-    /// What they take, bytes.
-    pub fn memory_bytes(&self) -> u64 {
-        let columns = self.0.iter().flat_map(|table| &table.columns);
-        let bytes = columns.map(|column| match &column.values {
-            Values::I64(values) => size_of_val(values.as_slice()),
-            Values::I32(values) => size_of_val(values.as_slice()),
-            Values::I8(values) => size_of_val(values.as_slice()),
-            Values::F64(values) => size_of_val(values.as_slice()),
-        });
-        bytes.sum::<usize>() as u64
+fn index(name: &'static str, rows: usize) -> Column {
+    Column {
+        name,
+        values: Values::I32((0..rows as i32).collect()),
     }
+}
 
-    /// The hash of every column, in hexadecimal.
-    pub fn digest(&self) -> String {
-        self.hashed(Digest::new())
+/// The tables of a finished run.
+pub fn of(world: &World) -> Tables {
+    until(world, &AtomicBool::new(false))
+}
+
+/// Those tables of a run that is not over that mean the same before its end.
+pub fn so_far(world: &World) -> Tables {
+    let never = AtomicBool::new(false);
+    Tables(vec![
+        distributions(world),
+        queue_samples(world, &never),
+        flow_samples(world, &never),
+        packets(world, &never),
+    ])
+}
+
+/// As `of`, given up soon after `stop` is set: then they are of no use.
+pub fn until(world: &World, stop: &AtomicBool) -> Tables {
+    Tables(vec![
+        flows(world),
+        queues(world),
+        distributions(world),
+        flow_delays(world),
+        queue_samples(world, stop),
+        flow_samples(world, stop),
+        transfers(world, stop),
+        probes(world, stop),
+        packets(world, stop),
+    ])
+}
+
+fn flows(world: &World) -> Table {
+    let flows = &world.conversations[..world.flows];
+    let in_network = world.in_network();
+    let in_network = &in_network[..world.flows];
+    type Row = Conversation;
+    let columns = vec![
+        index("flow", flows.len()),
+        i64s("created_pkts", flows, |f: &Row| f.counters.created_pkts),
+        i64s("created_bytes", flows, |f| f.counters.created_bytes),
+        i64s("delivered_pkts", flows, |f| f.counters.delivered_pkts),
+        i64s("delivered_bytes", flows, |f| f.counters.delivered_bytes),
+        i64s("dropped_pkts", flows, |f| f.counters.dropped_pkts),
+        i64s("dropped_bytes", flows, |f| f.counters.dropped_bytes),
+        i64s("duplicated_pkts", flows, |f| f.counters.duplicated_pkts),
+        i64s("duplicated_bytes", flows, |f| f.counters.duplicated_bytes),
+        i64s("in_network_pkts", in_network, |(packets, _)| *packets),
+        i64s("in_network_bytes", in_network, |(_, bytes)| *bytes),
+        i64s("sent_datagrams", flows, |f| f.datagrams.sent),
+        i64s("sent_payload_bytes", flows, |f| {
+            f.datagrams.sent_payload_bytes
+        }),
+        i64s("received_datagrams", flows, |f| f.datagrams.received),
+        i64s("received_payload_bytes", flows, |f| {
+            f.datagrams.received_payload_bytes
+        }),
+        instants("first_sent_ns", flows, |f| f.first_sent),
+        instants("last_received_ns", flows, |f| f.last_received),
+        i64s("delay_count", flows, |f| f.delay.moments().count()),
+        f64s("delay_mean_s", flows, |f| f.delay.moments().mean_seconds()),
+        f64s("delay_sd_s", flows, |f| f.delay.moments().sd_seconds()),
+        instants("delay_min_ns", flows, |f| f.delay.moments().min()),
+        instants("delay_max_ns", flows, |f| f.delay.moments().max()),
+        of_senders("retransmitted_pkts", flows, |tcp| tcp.retransmitted_pkts),
+        of_senders("rto_count", flows, |tcp| tcp.rto_count),
+    ];
+    Table {
+        name: "flows",
+        columns,
     }
+}
 
-    /// The same, given up soon after `stop` is set: then it is of no use.
-    pub fn digest_until(&self, stop: &AtomicBool) -> String {
-        self.hashed(Digest::until(stop))
+fn queues(world: &World) -> Table {
+    let links = &world.links;
+    let measured_ps = (world.end - world.warm_up).0;
+    let per_measured = |integral: u128| integral as f64 / measured_ps as f64;
+    let seconds = |ps: u64| ps as f64 / PS_PER_S as f64;
+    type Row = Link;
+    let counted: Vec<_> = links
+        .iter()
+        .map(|link| link.statistics.measured())
+        .collect();
+    let columns = vec![
+        index("queue", links.len()),
+        i64s("arrived_pkts", &counted, |c| c.arrived_pkts),
+        i64s("arrived_bytes", &counted, |c| c.arrived_bytes),
+        i64s("departed_pkts", &counted, |c| c.departed_pkts),
+        i64s("departed_bytes", &counted, |c| c.departed_bytes),
+        i64s("dropped_overlimit_pkts", &counted, |c| {
+            c.dropped_overlimit_pkts
+        }),
+        i64s("dropped_overlimit_bytes", &counted, |c| {
+            c.dropped_overlimit_bytes
+        }),
+        i64s("dropped_aqm_pkts", &counted, |c| c.dropped_aqm_pkts),
+        i64s("dropped_aqm_bytes", &counted, |c| c.dropped_aqm_bytes),
+        i64s("policed_pkts", &counted, |c| c.policed_pkts),
+        i64s("policed_bytes", &counted, |c| c.policed_bytes),
+        i64s("lost_pkts", &counted, |c| {
+            c.lost_pkts + c.lost_in_queue_pkts
+        }),
+        i64s("marked_pkts", &counted, |c| c.marked_pkts),
+        f64s("measured_s", links, |_: &Row| seconds(measured_ps)),
+        f64s("busy_s", links, |l| seconds(l.statistics.levels.busy())),
+        i64s("sojourn_count", links, |l| l.statistics.sojourn.count()),
+        f64s("sojourn_mean_s", links, |l| {
+            l.statistics.sojourn.mean_seconds()
+        }),
+        f64s("sojourn_sd_s", links, |l| l.statistics.sojourn.sd_seconds()),
+        instants("sojourn_min_ns", links, |l| l.statistics.sojourn.min()),
+        instants("sojourn_max_ns", links, |l| l.statistics.sojourn.max()),
+        f64s("wait_mean_s", links, |l| l.statistics.wait.mean_seconds()),
+        f64s("wait_sd_s", links, |l| l.statistics.wait.sd_seconds()),
+        instants("wait_max_ns", links, |l| l.statistics.wait.max()),
+        f64s("system_mean_pkts", links, |l| {
+            per_measured(l.statistics.levels.system)
+        }),
+        f64s("backlog_mean_pkts", links, |l| {
+            per_measured(l.statistics.levels.backlog())
+        }),
+        f64s("backlog_mean_bytes", links, |l| {
+            per_measured(l.statistics.levels.backlog_bytes)
+        }),
+        i64s("system_max_pkts", links, |l| {
+            u64::from(l.statistics.levels.max.system_pkts)
+        }),
+        i64s("backlog_max_pkts", links, |l| {
+            u64::from(l.statistics.levels.max.backlog_pkts)
+        }),
+        i64s("backlog_max_bytes", links, |l| {
+            l.statistics.levels.max.backlog_bytes
+        }),
+    ];
+    Table {
+        name: "queues",
+        columns,
     }
+}
 
-    fn hashed(&self, mut digest: Digest) -> String {
-        for table in &self.0 {
-            for column in &table.columns {
-                match &column.values {
-                    Values::I64(values) => digest.column_i64(table.name, column.name, values),
-                    Values::I32(values) => digest.column_i32(table.name, column.name, values),
-                    Values::I8(values) => digest.column_i8(table.name, column.name, values),
-                    Values::F64(values) => digest.column_f64(table.name, column.name, values),
-                }
+fn ns(ps: u64) -> f64 {
+    ps as f64 / PS_PER_NS as f64
+}
+
+/// A bin of a distribution: queue, quantity, [low, high), weight.
+type Bin = (i32, i8, f64, f64, f64);
+
+fn delay_bins(bins: &mut Vec<Bin>, queue: i32, quantity: i8, histogram: &Histogram) {
+    for (low, high, count) in histogram.bins() {
+        bins.push((queue, quantity, ns(low), ns(high), count as f64));
+    }
+}
+
+fn distributions(world: &World) -> Table {
+    let mut bins: Vec<Bin> = Vec::new();
+    for (queue, link) in world.links.iter().enumerate() {
+        let (queue, statistics) = (queue as i32, &link.statistics);
+        delay_bins(&mut bins, queue, 0, &statistics.sojourn_histogram);
+        delay_bins(&mut bins, queue, 1, &statistics.wait_histogram);
+        for (packets, &ps) in statistics.levels.occupancy.iter().enumerate() {
+            if ps > 0 {
+                let low = packets as f64;
+                bins.push((queue, 2, low, low + 1.0, ps as f64 / PS_PER_S as f64));
             }
         }
-        digest.finish()
+    }
+    let columns = vec![
+        i32s("queue", &bins, |bin| i64::from(bin.0)),
+        i8s("quantity", &bins, |bin| bin.1),
+        f64s("low", &bins, |bin| bin.2),
+        f64s("high", &bins, |bin| bin.3),
+        f64s("weight", &bins, |bin| bin.4),
+    ];
+    Table {
+        name: "distributions",
+        columns,
+    }
+}
+
+fn flow_delays(world: &World) -> Table {
+    let flows = (0i64..).zip(&world.conversations[..world.flows]);
+    let bins: Vec<(i64, (u64, u64, u64))> = flows
+        .flat_map(|(flow, of)| of.delay.histogram().bins().map(move |bin| (flow, bin)))
+        .collect();
+    let columns = vec![
+        i32s("flow", &bins, |(flow, _)| *flow),
+        f64s("low_ns", &bins, |(_, (low, _, _))| ns(*low)),
+        f64s("high_ns", &bins, |(_, (_, high, _))| ns(*high)),
+        i64s("pkts", &bins, |(_, (_, _, count))| *count),
+    ];
+    Table {
+        name: "flow_delays",
+        columns,
+    }
+}
+
+fn queue_samples(world: &World, stop: &AtomicBool) -> Table {
+    let rows = || world.samples.queues.until(stop);
+    let columns = vec![
+        i64s("t_ns", rows(), |s| s.time.as_ns()),
+        i32s("queue", rows(), |s| i64::from(s.queue)),
+        i64s("system_pkts", rows(), |s| u64::from(s.system_pkts)),
+        i64s("backlog_pkts", rows(), |s| u64::from(s.backlog_pkts)),
+        i64s("backlog_bytes", rows(), |s| s.backlog_bytes),
+        i64s("departed_pkts", rows(), |s| s.departed_pkts),
+        i64s("departed_bytes", rows(), |s| s.departed_bytes),
+        i64s("dropped_pkts", rows(), |s| s.dropped_pkts),
+        f64s("sojourn_sum_s", rows(), |s| s.sojourn_sum_s),
+        f64s("system_integral_pkt_s", rows(), |s| s.system_integral_pkt_s),
+        i64s("marked_pkts", rows(), |s| s.marked_pkts),
+        f64s("drop_probability", rows(), |s| s.drop_probability),
+        instants("delay_estimate_ns", rows(), |s| s.delay_estimate),
+    ];
+    Table {
+        name: "queue_samples",
+        columns,
+    }
+}
+
+/// A column of what there is not in every row of samples.
+fn or_none<'a>(
+    name: &'static str,
+    rows: impl Iterator<Item = &'a FlowSample>,
+    value: impl Fn(&FlowSample) -> Option<u64>,
+) -> Column {
+    let or_none = |sample| value(sample).map_or(NONE, |known| known as i64);
+    Column {
+        name,
+        values: Values::I64(rows.map(or_none).collect()),
+    }
+}
+
+/// A column of what TCP senders know.
+fn of_tcp<'a>(
+    name: &'static str,
+    rows: impl Iterator<Item = &'a FlowSample>,
+    value: impl Fn(&TcpSample) -> Option<u64>,
+) -> Column {
+    or_none(name, rows, |sample| sample.tcp.as_ref().and_then(&value))
+}
+
+fn flow_samples(world: &World, stop: &AtomicBool) -> Table {
+    let rows = || world.samples.flows.until(stop);
+    let ns = |time: Option<Time>| time.map(|time| time.as_ns());
+    let columns = vec![
+        i64s("t_ns", rows(), |s| s.time.as_ns()),
+        i32s("flow", rows(), |s| i64::from(s.flow)),
+        i64s("delivered_pkts", rows(), |s| s.delivered_pkts),
+        i64s("delivered_payload_bytes", rows(), |s| {
+            s.delivered_payload_bytes
+        }),
+        i64s("dropped_pkts", rows(), |s| s.dropped_pkts),
+        f64s("delay_sum_s", rows(), |s| s.delay_sum_s),
+        of_tcp("cwnd_pkts", rows(), |tcp| Some(u64::from(tcp.cwnd_pkts))),
+        of_tcp("ssthresh_pkts", rows(), |tcp| {
+            tcp.ssthresh_pkts.map(u64::from)
+        }),
+        of_tcp("inflight_pkts", rows(), |tcp| {
+            Some(u64::from(tcp.inflight_pkts))
+        }),
+        of_tcp("srtt_ns", rows(), |tcp| ns(tcp.srtt)),
+        of_tcp("rttvar_ns", rows(), |tcp| ns(tcp.rttvar)),
+        of_tcp("min_rtt_ns", rows(), |tcp| ns(tcp.min_rtt)),
+        or_none("retransmitted_pkts", rows(), |s| {
+            s.sent.map(|sent| sent.retransmitted_pkts)
+        }),
+        or_none("sent_payload_bytes", rows(), |s| {
+            s.sent.map(|sent| sent.payload_bytes)
+        }),
+        of_tcp("pacing_rate_bps", rows(), |tcp| tcp.pacing_rate_bps),
+        of_tcp("delivery_rate_bps", rows(), |tcp| tcp.delivery_rate_bps),
+    ];
+    Table {
+        name: "flow_samples",
+        columns,
+    }
+}
+
+/// Rows of several lists one after the other, each with the place of its list, and its own from 1
+/// on. How many there are is known, so that columns are made in one piece.
+struct Numbered<'a, T> {
+    lists: Vec<(i64, &'a Rows<T>)>,
+    stop: &'a AtomicBool,
+}
+
+impl<'a, T> Numbered<'a, T> {
+    fn rows(&self) -> Exactly<impl Iterator<Item = (i64, u64, &'a T)>> {
+        let stop = self.stop;
+        let rows = self
+            .lists
+            .clone()
+            .into_iter()
+            .flat_map(move |(list, rows)| {
+                let numbered = rows.until(stop).zip(1u64..);
+                numbered.map(move |(row, number)| (list, number, row))
+            });
+        let len = self.lists.iter().map(|(_, rows)| rows.len()).sum();
+        Exactly::new(rows, len)
+    }
+}
+
+fn transfers(world: &World, stop: &AtomicBool) -> Table {
+    let flows = world.conversations[..world.flows].iter().zip(0..);
+    let lists = flows.filter_map(|(flow, index)| Some((index, &flow.tcp()?.transfers)));
+    let transfers = Numbered {
+        lists: lists.collect(),
+        stop,
+    };
+    type Row<'a> = (i64, u64, &'a Transfer);
+    let rows = || transfers.rows();
+    let asked_bytes = |(_, _, t): Row| t.bytes.map_or(NONE, |bytes| bytes as i64);
+    let columns = vec![
+        i32s("flow", rows(), |(flow, _, _)| flow),
+        i64s("transfer", rows(), |(_, number, _)| number),
+        Column {
+            name: "bytes",
+            values: Values::I64(rows().map(asked_bytes).collect()),
+        },
+        instants("started_ns", rows(), |(_, _, t)| Some(t.started)),
+        instants("completed_ns", rows(), |(_, _, t)| t.completed),
+        i64s("created_pkts", rows(), |(_, _, t)| t.created_pkts),
+        i64s("retransmitted_pkts", rows(), |(_, _, t)| {
+            t.retransmitted_pkts
+        }),
+        i64s("received_pkts", rows(), |(_, _, t)| t.received_pkts),
+        i64s("received_bytes", rows(), |(_, _, t)| t.received_bytes),
+        i64s("received_again_pkts", rows(), |(_, _, t)| {
+            t.received_again_pkts
+        }),
+        instants("first_received_ns", rows(), |(_, _, t)| t.first_received),
+        instants("last_received_ns", rows(), |(_, _, t)| t.last_received),
+        i64s("dropped_pkts", rows(), |(_, _, t)| t.dropped_pkts),
+    ];
+    Table {
+        name: "transfers",
+        columns,
+    }
+}
+
+fn probes(world: &World, stop: &AtomicBool) -> Table {
+    let probes = world.conversations[world.flows..].iter().zip(0..);
+    let lists = probes.filter_map(|(probe, index)| match &probe.sender {
+        Sender::Ping(ping) => Some((index, &ping.echoes)),
+        _ => None,
+    });
+    let echoes = Numbered {
+        lists: lists.collect(),
+        stop,
+    };
+    let rows = || echoes.rows();
+    let columns = vec![
+        i32s("probe", rows(), |(probe, _, _)| probe),
+        i64s("seq", rows(), |(_, number, _)| number),
+        instants("sent_ns", rows(), |(_, _, echo)| Some(echo.sent)),
+        instants("received_ns", rows(), |(_, _, echo)| echo.received),
+        instants("rtt_ns", rows(), |(_, _, echo)| {
+            echo.received.map(|received| received - echo.sent)
+        }),
+    ];
+    Table {
+        name: "probes",
+        columns,
+    }
+}
+
+fn packets(world: &World, stop: &AtomicBool) -> Table {
+    let rows = || world.records.rows.until(stop);
+    let flows = world.flows as i64;
+    let or_none = |holds: bool, index: i64| if holds { index } else { NONE };
+    let columns = vec![
+        i64s("t_ns", rows(), |r| r.time.as_ns()),
+        i32s("queue", rows(), |r| i64::from(r.queue)),
+        i8s("event", rows(), |r| r.event as i8),
+        i8s("reason", rows(), |r| r.reason),
+        i32s("flow", rows(), |r| {
+            let index = i64::from(r.conversation);
+            or_none(index < flows, index)
+        }),
+        i32s("probe", rows(), |r| {
+            let index = i64::from(r.conversation) - flows;
+            or_none(index >= 0, index)
+        }),
+        i64s("seq", rows(), |r| u64::from(r.number)),
+        i32s("bytes", rows(), |r| i64::from(r.bytes)),
+        i32s("system_pkts", rows(), |r| i64::from(r.system_pkts)),
+        instants("sojourn_ns", rows(), |r| r.sojourn),
+    ];
+    Table {
+        name: "packets",
+        columns,
     }
 }

@@ -1,82 +1,43 @@
-//! Which part of the engine imports which, in code that is not a test.
+//! The floors of the engine: which part imports which, in code that is not a test.
 //!
-//! Each part stands above what it imports. Arrows that run back up are named, so that none comes
-//! and one that went is struck out.
+//! Below all of them are the crates `dumbbell_core` and `dumbbell_spec`, which cannot import the
+//! engine. Each part of the engine stands above what it imports; what runs back up is named with
+//! its reason, and the names of what is mended are to be struck out.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Files of `sim` that know nothing of what is simulated.
-const CORE: &[&str] = &[
-    "delays",
-    "histogram",
-    "moments",
-    "packet",
-    "random",
-    "rate",
-    "ring",
-    "time",
-    "timer",
-    "tournament",
-    "wheel",
+/// The lowest first; those of one line may not import each other. A name is that of a folder or
+/// file of `src`, or the first two.
+const FLOORS: &[&[&str]] = &[
+    &["error", "qdisc", "cca"],
+    &["tcp", "net"],
+    &["traffic"],
+    &["capture", "observe"],
+    &["sim/build", "sim/world"],
+    &["tables"],
+    &["run"],
+    &["batch"],
 ];
 
-struct Floor {
-    part: &'static str,
-    /// What it imports of the floors below.
-    below: &'static [&'static str],
-    /// What it imports of those above, until it no longer does.
-    above: &'static [&'static str],
-}
+/// Not of a floor: the crate's root, and the names under which `sim` has the parts of
+/// `dumbbell_core`.
+const BESIDE: &[&str] = &["lib", "sim/mod"];
 
-const fn floor(
-    part: &'static str,
-    below: &'static [&'static str],
-    above: &'static [&'static str],
-) -> Floor {
-    Floor { part, below, above }
-}
+/// Imports of the same floor or one above: the file, what it imports, and why.
+const EXCEPTIONS: &[(&str, &str, &str)] = &[(
+    "sim/world.rs",
+    "sim/build",
+    "the world's own constructor, apart for its length",
+)];
 
-/// The lowest first. `core` and `world` are the two halves of `sim`.
-const FLOORS: &[Floor] = &[
-    floor("core", &[], &[]),
-    floor("error", &[], &[]),
-    floor(
-        "spec",
-        &["error"],
-        &["capture", "cca", "net", "qdisc", "tcp", "traffic"],
-    ),
-    floor("qdisc", &["core"], &[]),
-    floor("cca", &["core", "spec"], &[]),
-    floor("tcp", &["cca", "core", "spec"], &[]),
-    floor("net", &["core", "qdisc", "spec"], &[]),
-    floor(
-        "traffic",
-        &["cca", "core", "net", "spec", "tcp"],
-        &["capture", "world"],
-    ),
-    floor(
-        "capture",
-        &["core", "error", "net", "spec", "tcp", "traffic"],
-        &["tables"],
-    ),
-    floor(
-        "world",
-        &[
-            "capture", "cca", "core", "net", "qdisc", "spec", "tcp", "traffic",
-        ],
-        &[],
-    ),
-    floor("tables", &["core", "net", "tcp", "traffic", "world"], &[]),
-    floor(
-        "run",
-        &[
-            "capture", "core", "error", "net", "qdisc", "spec", "tables", "tcp", "traffic", "world",
-        ],
-        &[],
-    ),
-    floor("batch", &["capture", "error", "run", "spec"], &[]),
-    floor("lib", &[], &[]),
+/// Crates that know of no simulator, with the crates of ours that they may import.
+const CRATES: &[(&str, &[&str])] = &[
+    ("core", &[]),
+    ("tc", &[]),
+    ("capture", &[]),
+    ("spec", &["core", "tc"]),
+    ("guest", &["capture", "core", "spec", "tc"]),
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -94,83 +55,132 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The part that `sim::time::Time` or `net/link.rs` belongs to, by its first two names.
-fn part(first: &str, second: &str) -> String {
-    match (first, CORE.contains(&second)) {
-        ("sim", true) => "core".to_owned(),
-        ("sim", false) => "world".to_owned(),
-        _ => first.to_owned(),
-    }
+/// The part of the list that a path belongs to.
+fn part(path: &str) -> Option<&'static str> {
+    let parts = FLOORS.iter().flat_map(|parts| parts.iter()).copied();
+    let is_in = |part: &&str| {
+        let rest = path.strip_prefix(part);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    parts.into_iter().find(is_in)
 }
 
-/// The first two names of every path that begins with `root`.
-fn paths<'a>(code: &'a str, root: &str) -> Vec<(&'a str, &'a str)> {
+/// The floor that `net/link`, as a path or as names of modules, belongs to.
+fn floor(path: &str) -> Option<usize> {
+    let part = part(path)?;
+    FLOORS.iter().position(|parts| parts.contains(&part))
+}
+
+/// The first two names of every path that begins with `root`, as `net/link`; each of those in
+/// braces.
+fn paths(code: &str, root: &str) -> BTreeSet<String> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let name = |text: &'a str| text.split(|c| !is_name(c)).next().unwrap_or("");
-    let after_root = code.split(root).skip(1);
-    let both = after_root.map(|after| {
+    let name = |text: &str| text.split(|c| !is_name(c)).next().unwrap_or("").to_owned();
+    let mut found = BTreeSet::new();
+    for after in code.split(root).skip(1) {
+        if let Some(inside) = after.strip_prefix('{') {
+            let all = inside.split('}').next().unwrap_or("");
+            found.extend(all.split(',').map(|each| name(each.trim())));
+            continue;
+        }
         let first = name(after);
         let rest = after[first.len()..].strip_prefix("::").unwrap_or("");
-        (first, name(rest))
-    });
-    both.collect()
-}
-
-fn imports() -> BTreeMap<String, BTreeSet<String>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut files = Vec::new();
-    sources(&root, &mut files);
-    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for file in files {
-        let names: Vec<&str> = { file.strip_prefix(&root).unwrap().iter() }
-            .map(|name| name.to_str().unwrap().trim_end_matches(".rs"))
-            .collect();
-        let own = part(names[0], names.get(1).unwrap_or(&""));
-        let text = std::fs::read_to_string(&file).unwrap();
-        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
-        let lines: Vec<&str> = { code.lines() }
-            .filter(|line| !line.trim_start().starts_with("//"))
-            .collect();
-        let code = lines.join("\n");
-        let mut used: BTreeSet<String> = { paths(&code, "crate::").into_iter() }
-            .map(|(first, second)| part(first, second))
-            .collect();
-        if names[0] == "sim" && names.len() == 2 {
-            // What stands beside it in `sim`.
-            let beside = paths(&code, "super::").into_iter();
-            used.extend(beside.map(|(first, _)| part("sim", first)));
-        }
-        used.remove(&own);
-        found.entry(own).or_default().extend(used);
+        found.insert(match name(rest) {
+            second if second.is_empty() => first,
+            second => format!("{first}/{second}"),
+        });
     }
     found
 }
 
+/// The code of a file without its comments and its tests.
+fn code(file: &Path) -> String {
+    let text = std::fs::read_to_string(file).unwrap();
+    let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+    let lines = code.lines();
+    let lines: Vec<&str> = { lines }
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .collect();
+    lines.join("\n")
+}
+
+/// Every file of `src` by its path, with what it imports of the engine.
+fn imports() -> Vec<(String, BTreeSet<String>)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    sources(&root, &mut files);
+    let mut found: Vec<_> = { files.iter() }
+        .map(|file| {
+            let path = file.strip_prefix(&root).unwrap().to_str().unwrap();
+            let code = code(file);
+            let mut used = paths(&code, "crate::");
+            // What stands beside it in the same folder.
+            if let Some(rest) = path.strip_prefix("sim/")
+                && !rest.contains('/')
+            {
+                let beside = paths(&code, "super::").into_iter();
+                used.extend(beside.map(|name| format!("sim/{name}")));
+            }
+            (path.replace('\\', "/"), used)
+        })
+        .collect();
+    found.sort();
+    found
+}
+
 #[test]
-fn each_part_imports_what_the_table_says() {
-    let found = imports();
-    let parts: BTreeSet<&str> = found.keys().map(String::as_str).collect();
-    assert_eq!(parts, FLOORS.iter().map(|floor| floor.part).collect());
-    for floor in FLOORS {
-        let used: BTreeSet<&str> = found[floor.part].iter().map(String::as_str).collect();
-        let named = { floor.below.iter().chain(floor.above) }.copied();
-        assert_eq!(used, named.collect(), "{}", floor.part);
+fn nothing_imports_what_is_above_it() {
+    let mut upward = BTreeSet::new();
+    for (file, used) in imports() {
+        let own = file.trim_end_matches(".rs");
+        if BESIDE.contains(&own) {
+            continue;
+        }
+        let own_floor = floor(own).unwrap_or_else(|| panic!("{file} is on no floor"));
+        for name in used {
+            if part(&name) != part(own) && floor(&name).is_some_and(|floor| floor >= own_floor) {
+                upward.insert((file.clone(), part(&name).unwrap()));
+            }
+        }
+    }
+    let named: BTreeSet<_> = { EXCEPTIONS.iter() }
+        .map(|(file, part, _)| ((*file).to_owned(), *part))
+        .collect();
+    assert_eq!(upward, named);
+}
+
+#[test]
+fn every_part_is_there() {
+    let files = imports();
+    for name in FLOORS.iter().flat_map(|parts| parts.iter()) {
+        let is_in = |file: &str| part(file.trim_end_matches(".rs")) == Some(*name);
+        assert!(files.iter().any(|(file, _)| is_in(file)), "{name}");
     }
 }
 
 #[test]
-fn what_is_below_is_below() {
-    let place = |part: &str| FLOORS.iter().position(|floor| floor.part == part).unwrap();
-    for (own, floor) in FLOORS.iter().enumerate() {
-        assert!(
-            floor.below.iter().all(|part| place(part) < own),
-            "{}",
-            floor.part
-        );
-        assert!(
-            floor.above.iter().all(|part| place(part) > own),
-            "{}",
-            floor.part
-        );
+fn an_import_upward_is_seen() {
+    let code = "use crate::net::{self, link::Link};\nuse crate::{spec, run::Monitor};";
+    let found = paths(code, "crate::");
+    assert_eq!(found, ["net", "run", "spec"].map(str::to_owned).into());
+    assert_eq!((floor("net/link"), floor("sim/time")), (Some(1), None));
+    assert!(floor("run/check") > floor("traffic/ping"));
+}
+
+/// What the others of our crates import, the simulator too, the compiler sees to.
+#[test]
+fn crates_below_and_beside_know_no_simulator() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for (name, allowed) in CRATES {
+        let manifest = std::fs::read_to_string(root.join(name).join("Cargo.toml")).unwrap();
+        let lines = manifest.lines().filter(|line| line.contains("path ="));
+        let found: BTreeSet<&str> = lines
+            .map(|line| line.split([' ', '.']).next().unwrap())
+            .collect();
+        let allowed: BTreeSet<String> = { allowed.iter() }
+            .map(|name| format!("dumbbell-{name}"))
+            .collect();
+        let allowed = allowed.iter().map(String::as_str).collect();
+        assert_eq!(found, allowed, "{name}");
     }
 }

@@ -6,14 +6,14 @@ mod random_network;
 use common::*;
 use dumbbell_engine::sim::world::World;
 use dumbbell_engine::spec::{Experiment, Link, LinkEnd, Source, Tcp};
-use dumbbell_engine::tables::Tables;
+use dumbbell_engine::tables::{self, Tables};
 use proptest::prelude::*;
 use random_network::any_experiment;
 
 fn finished(mut world: World) -> (Tables, u64) {
     while world.step() {}
     world.finish();
-    (Tables::of(&world), world.events)
+    (tables::of(&world), world.events)
 }
 
 /// Tables by both paths, and the events each took.

@@ -6,7 +6,7 @@ mod common;
 use common::*;
 use dumbbell_engine::run::{Monitor, run};
 use dumbbell_engine::spec::Experiment;
-use dumbbell_engine::traffic::law::Law;
+use dumbbell_engine::spec::law::Law;
 
 const MEAN_BYTES: f64 = 500.0;
 /// With 1 Mbit/s: 250 packets/s.

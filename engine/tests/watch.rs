@@ -6,9 +6,9 @@ mod common;
 use common::*;
 use dumbbell_engine::EngineError;
 use dumbbell_engine::qdisc::Config;
-use dumbbell_engine::run::{Account, Budget, Estimate, Monitor, RunOutput, run};
+use dumbbell_engine::run::{Account, Budget, Estimate, Monitor, RunOutput, check_simulator, run};
+use dumbbell_engine::spec::law::Law;
 use dumbbell_engine::spec::{Change, Experiment, Link, SizeAt, Source, Tcp};
-use dumbbell_engine::traffic::law::Law;
 use dumbbell_tc::parse_qdisc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,11 +27,8 @@ fn greedy(links: Vec<Link>) -> Experiment {
 }
 
 fn refusal(experiment: &Experiment) -> Option<(String, String)> {
-    match checked(experiment).check_simulator() {
-        Err(EngineError::Spec { path, allowed, .. }) => Some((path, allowed)),
-        Err(error) => panic!("{error}"),
-        Ok(()) => None,
-    }
+    let refused = check_simulator(&checked(experiment)).err();
+    refused.map(|error| (error.path, error.allowed))
 }
 
 #[test]
@@ -244,14 +241,14 @@ fn whenever_a_run_is_asked_to_stop_it_does() {
 #[test]
 fn tables_and_their_hash_are_given_up() {
     use dumbbell_engine::sim::world::World;
-    use dumbbell_engine::tables::Tables;
+    use dumbbell_engine::tables;
     let mut world = World::new(&checked(&with_records(S / 10)), 0);
     while world.step() {}
     world.finish();
     let stop = AtomicBool::new(true);
-    let given_up = Tables::until(&world, &stop);
+    let given_up = tables::until(&world, &stop);
     assert!(given_up.column_i64("packets", "t_ns").is_empty());
-    let whole = Tables::of(&world);
+    let whole = tables::of(&world);
     assert_ne!(whole.digest_until(&stop), whole.digest());
     stop.store(false, Ordering::Relaxed);
     assert_eq!(whole.digest_until(&stop), whole.digest());
@@ -344,6 +341,6 @@ fn more_routes_than_there_is_room_for_are_refused() {
     };
     let text = serde_json::to_string(&star(8300)).unwrap();
     let error = Experiment::from_json(&text).unwrap_err();
-    assert!(matches!(error, EngineError::Spec { path, .. } if path == "hosts"));
+    assert_eq!(error.path, "hosts");
     checked(&star(100));
 }

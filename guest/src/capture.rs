@@ -7,8 +7,8 @@ use crate::error::{Doing, GuestError};
 use crate::hosts::Hosts;
 use crate::job::Job;
 use crate::sys::{self, Frame, Ring};
-use dumbbell_engine::sim::time::Time;
-use dumbbell_engine::spec::Experiment;
+use dumbbell_core::time::Time;
+use dumbbell_spec::Experiment;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 

@@ -5,7 +5,7 @@ use crate::checksum;
 use crate::error::{Doing, GuestError};
 use crate::sys::Frame;
 use dumbbell_capture::{Interface, InterfaceCounts, LinkType, PcapngWriter, WriteError};
-use dumbbell_engine::sim::time::Time;
+use dumbbell_core::time::Time;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;

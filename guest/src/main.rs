@@ -29,7 +29,7 @@ mod tcp_info;
 mod traffic;
 mod watched;
 
-use dumbbell_engine::spec::Experiment;
+use dumbbell_spec::Experiment;
 use error::{Doing, GuestError};
 use hosts::Hosts;
 use job::Job;

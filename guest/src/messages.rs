@@ -1,7 +1,7 @@
 //! What is sent, and how it is known again.
 
-use dumbbell_engine::sim::time::Time;
-use dumbbell_engine::spec::SizeAt;
+use dumbbell_core::time::Time;
+use dumbbell_spec::SizeAt;
 
 /// Ethernet, IP and UDP headers: what a size on the wire has besides its payload.
 pub const HEADERS_ON_WIRE: u32 = 42;

@@ -2,7 +2,7 @@
 //! them a description in JSON, which is written last.
 
 use crate::error::{Doing, GuestError};
-use dumbbell_engine::tables::{Tables, Values};
+use dumbbell_core::table::{Tables, Values};
 use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};

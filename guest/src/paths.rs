@@ -4,10 +4,10 @@
 //! queue of a way holds packets back, nothing is lost on purpose and links do not change, the instants at every hop
 //! follow: those before that queue from the sending, those after it from the receiving.
 
-use dumbbell_engine::net::route::Routes;
-use dumbbell_engine::sim::time::Time;
-use dumbbell_engine::spec::{Experiment, Flow, LinkEnd, ProbeKind, SizeAt, Source, Transport};
-use dumbbell_engine::traffic::datagram;
+use dumbbell_core::datagram;
+use dumbbell_core::time::Time;
+use dumbbell_spec::route::Routes;
+use dumbbell_spec::{Experiment, Flow, LinkEnd, ProbeKind, SizeAt, Source, Transport};
 
 /// One way of one conversation.
 #[derive(Debug)]

@@ -6,8 +6,8 @@ use crate::hosts::Hosts;
 use crate::irtt;
 use crate::messages;
 use crate::sys::{Poll, Socket};
-use dumbbell_engine::sim::time::Time;
-use dumbbell_engine::spec::{self, ProbeKind};
+use dumbbell_core::time::Time;
+use dumbbell_spec::{self as spec, ProbeKind};
 use std::net::SocketAddrV4;
 
 /// Where UDP is echoed (RFC 862).

@@ -5,7 +5,7 @@ use crate::messages::Datagram;
 use crate::netlink::Counted;
 use crate::probes::Echo;
 use crate::tcp_flow::TcpRecord;
-use dumbbell_engine::sim::time::Time;
+use dumbbell_core::time::Time;
 
 /// What one flow did.
 #[derive(Debug, Default)]

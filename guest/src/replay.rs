@@ -6,12 +6,12 @@
 use crate::messages::{Datagram, HEADERS_ON_WIRE};
 use crate::paths::{self, Leg};
 use crate::records::Records;
-use dumbbell_engine::net::link_statistics::{Level, LinkStatistics};
-use dumbbell_engine::qdisc;
-use dumbbell_engine::sim::rate::Rate;
-use dumbbell_engine::sim::time::{PS_PER_S, Time};
-use dumbbell_engine::spec::{Experiment, LinkEnd, SizeAt};
-use dumbbell_engine::traffic::datagram;
+use dumbbell_core::datagram;
+use dumbbell_core::link_statistics::{Level, LinkStatistics};
+use dumbbell_core::rate::Rate;
+use dumbbell_core::time::{PS_PER_S, Time};
+use dumbbell_spec::{Experiment, LinkEnd, SizeAt};
+use dumbbell_tc::Qdisc;
 use std::collections::VecDeque;
 
 /// A packet at a queue.
@@ -243,7 +243,7 @@ fn echo_journeys(
 /// Of the transmitter, whoever is it; 0 for none.
 fn rate_bps(end: &LinkEnd) -> u64 {
     match &end.qdisc {
-        qdisc::Config::Netem(netem) if end.rate_bps == 0 => netem.rate_bps,
+        Qdisc::Netem(netem) if end.rate_bps == 0 => netem.rate_bps,
         _ => end.rate_bps,
     }
 }

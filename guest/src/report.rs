@@ -9,10 +9,10 @@ use crate::paths::{self, Leg};
 use crate::records::Records;
 use crate::replay::{self, Crossing, Replayed};
 use crate::watched;
-use dumbbell_engine::sim::delays::Delays;
-use dumbbell_engine::sim::time::Time;
-use dumbbell_engine::spec::{Experiment, LinkEnd};
-use dumbbell_engine::tables::{Table, Tables};
+use dumbbell_core::delays::Delays;
+use dumbbell_core::table::{Table, Tables};
+use dumbbell_core::time::Time;
+use dumbbell_spec::{Experiment, LinkEnd};
 use flows::{Packets, flow_delays, flow_packets};
 use rows::{NONE, Rows};
 

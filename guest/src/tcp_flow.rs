@@ -5,13 +5,13 @@
 use crate::error::{Doing, GuestError};
 use crate::sys::{Poll, Socket};
 use crate::tcp_info::TcpInfo;
-use dumbbell_engine::sim::samples::TcpSample;
-use dumbbell_engine::sim::time::Time;
-use dumbbell_engine::spec::tcp::Pacing;
-use dumbbell_engine::spec::{self, Source};
-use dumbbell_engine::traffic::law::Law;
-use dumbbell_engine::traffic::tcp_flow::transfer_bytes;
-use dumbbell_engine::traffic::{FlowStreams, Generator};
+use dumbbell_core::tcp_sample::TcpSample;
+use dumbbell_core::time::Time;
+use dumbbell_spec::law::Law;
+use dumbbell_spec::source::transfer_bytes;
+use dumbbell_spec::source::{FlowStreams, Generator};
+use dumbbell_spec::tcp::Pacing;
+use dumbbell_spec::{self as spec, Source};
 use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
 

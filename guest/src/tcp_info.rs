@@ -1,8 +1,8 @@
 //! What TCP says of a connection: `struct tcp_info` of linux/tcp.h, Linux 6.1.
 
 use crate::sys::TCP_INFO_BYTES;
-use dumbbell_engine::sim::samples::TcpSample;
-use dumbbell_engine::sim::time::Time;
+use dumbbell_core::tcp_sample::TcpSample;
+use dumbbell_core::time::Time;
 
 /// `TCP_INFINITE_SSTHRESH` (net/tcp.h): none yet.
 const NO_SSTHRESH: u32 = 0x7fff_ffff;

@@ -5,10 +5,10 @@ use crate::irtt;
 use crate::probes;
 use crate::replay::Crossing;
 use crate::traffic;
-use dumbbell_engine::qdisc;
-use dumbbell_engine::sim::rate::Rate;
-use dumbbell_engine::sim::time::Time;
-use dumbbell_engine::spec::{Change, Experiment, LinkEnd};
+use dumbbell_core::rate::Rate;
+use dumbbell_core::time::Time;
+use dumbbell_spec::{Change, Experiment, LinkEnd};
+use dumbbell_tc::Qdisc;
 use std::collections::HashMap;
 
 /// The packets of a queue, in the order they came.
@@ -42,7 +42,7 @@ pub fn crossings(experiment: &Experiment, end: &LinkEnd, passages: &[Passage]) -
 }
 
 /// Whether a discipline, or one within it, decides to drop when a packet would leave.
-fn drops_what_it_holds(config: &qdisc::Config) -> bool {
+fn drops_what_it_holds(config: &Qdisc) -> bool {
     let text = config.to_json();
     text.contains("codel") || text.contains("cake")
 }

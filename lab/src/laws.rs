@@ -1,6 +1,6 @@
 //! Laws of gaps and sizes as a file has them: `exponential 512B`.
 
-use dumbbell_engine::traffic::law::Law;
+use dumbbell_engine::spec::law::Law;
 
 /// What a law is drawn for.
 #[derive(Debug, Clone, Copy)]

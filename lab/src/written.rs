@@ -5,12 +5,12 @@ use crate::changes::number_of;
 use crate::laws::Drawn;
 use crate::numbers::is_equal_but_for_name;
 use dumbbell_engine::qdisc;
+use dumbbell_engine::spec::law::Law;
 use dumbbell_engine::spec::tcp::Profile;
 use dumbbell_engine::spec::{
     Change, Ecn, Experiment, Flow, Host, Link, LinkEnd, Probe, ProbeKind, SizeAt, Source, Tcp,
     Transport,
 };
-use dumbbell_engine::traffic::law::Law;
 use dumbbell_tc as tc;
 use serde::Serialize;
 use std::fmt::Write;

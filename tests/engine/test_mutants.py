@@ -6,6 +6,7 @@ the tests. The faults are those that published simulators and labs have had.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -16,7 +17,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-CRATES = ("engine", "tc", "capture")
+CRATES = ("core", "spec", "engine", "tc", "capture")
+TESTED = ("-p", "dumbbell-core", "-p", "dumbbell-spec", "-p", "dumbbell-engine")
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Mutant:
 MUTANTS = (
     Mutant(
         "of two equal times the wrong component goes first",
-        "engine/src/sim/tournament.rs",
+        "core/src/tournament.rs",
         "let other_wins = key(other) < key(self);",
         "let other_wins = (other.time, self.turn) < (self.time, other.turn);",
     ),
@@ -48,25 +50,25 @@ MUTANTS = (
     ),
     Mutant(
         "a flow's delay is missing from its histogram",
-        "engine/src/sim/delays.rs",
+        "core/src/delays.rs",
         "self.histogram.record(delay.0);",
         "self.histogram.record_many(delay.0, 0);",
     ),
     Mutant(
         "a histogram that grows downwards leaves its counts where they were",
-        "engine/src/sim/histogram.rs",
+        "core/src/histogram.rs",
         "self.counts.splice(0..0, std::iter::repeat_n(0, below));",
         "self.counts.resize(self.counts.len() + below, 0);",
     ),
     Mutant(
         "the IP header is forgotten",
-        "engine/src/traffic/datagram.rs",
+        "core/src/datagram.rs",
         "let bytes = (carried + IP_HEADER_BYTES) as u16;",
         "let bytes = carried.max(IP_HEADER_BYTES + UDP_HEADER_BYTES) as u16;",
     ),
     Mutant(
         "the link's overhead is forgotten",
-        "engine/src/sim/packet.rs",
+        "core/src/packet.rs",
         "u32::from(self.bytes) + added",
         "u32::from(self.bytes) + 0 * added",
     ),
@@ -115,25 +117,25 @@ MUTANTS = (
     ),
     Mutant(
         "the rest of a division is thrown away",
-        "engine/src/sim/rate.rs",
+        "core/src/rate.rs",
         "u128::from(self.carry)",
         "u128::from(self.carry & 0)",
     ),
     Mutant(
         "the warm-up is measured too",
-        "engine/src/net/link_statistics.rs",
+        "core/src/link_statistics.rs",
         "if arrived >= warm_up {",
         "if arrived >= Time::ZERO.min(warm_up) {",
     ),
     Mutant(
         "a wait holds the packet's own transmission",
-        "engine/src/net/link_statistics.rs",
+        "core/src/link_statistics.rs",
         "sojourn.saturating_sub(service)",
         "sojourn.saturating_sub(Time(service.0 / 2))",
     ),
     Mutant(
         "replications share their random numbers",
-        "engine/src/sim/random.rs",
+        "core/src/random.rs",
         "hash.update(replication.to_le_bytes());",
         "hash.update((replication & 0).to_le_bytes());",
     ),
@@ -392,7 +394,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "tests").mkdir()
     shutil.copytree(ROOT / "tests" / "golden", folder / "tests" / "golden")
     manifest = (ROOT / "Cargo.toml").read_text()
-    only = r'\1 = ["engine", "tc", "capture"]'
+    only = rf"\1 = {json.dumps(CRATES)}"
     fewer, found = re.subn(r"^((?:default-)?members) = \[.*?\]", only, manifest, flags=re.M)
     assert found == 2
     (folder / "Cargo.toml").write_text(fewer)
@@ -413,7 +415,7 @@ def _tests_pass(tree: Path) -> bool:
     # the first is run. Few mutants come so far.
     for which in ("--lib", "--tests"):
         done = subprocess.run(
-            ["cargo", "test", "--quiet", "-p", "dumbbell-engine", which],
+            ["cargo", "test", "--quiet", *TESTED, which],
             cwd=tree,
             env=environment,
             capture_output=True,

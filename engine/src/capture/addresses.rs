@@ -3,7 +3,7 @@
 //! `guest/src/probes.rs` the same ports. What Linux chooses freely is chosen here by a rule: a
 //! sender's ports follow one another in `ip_local_port_range`.
 
-use crate::net::route::Routes;
+use crate::spec::route::Routes;
 use crate::spec::{Experiment, ProbeKind, Transport};
 
 /// Flow i is received at this port and i more.

@@ -1,9 +1,11 @@
 //! A packet of the simulator as a frame: what `tcpdump` would have seen of it.
 
 use super::addresses::Addressed;
+use crate::sim::datagram::{IP_HEADER_BYTES, UDP_HEADER_BYTES};
 use crate::sim::packet::{Kind, Packet};
-use crate::tcp::segment::{Flags, Segment};
-use crate::traffic::datagram::{IP_HEADER_BYTES, UDP_HEADER_BYTES};
+use crate::tcp::receiver::scale_of;
+use crate::tcp::segment::{Flags, Segment, TIMESTAMPS_BYTES};
+use crate::traffic::tcp_flow::TcpFlow;
 use dumbbell_capture::decode::flags;
 use dumbbell_capture::frame::{ETHERNET_BYTES, FrameMaker, Outer, SynOptions, TcpHeader};
 
@@ -22,6 +24,29 @@ pub struct Carried {
     pub options: SynOptions,
     /// Of the segment among those of its flow.
     pub number: u16,
+}
+
+impl Carried {
+    /// What a packet of a flow carries, by the place of its segment.
+    pub fn of(flow: &TcpFlow, place: u32) -> Carried {
+        let (segment, connection) = flow.segment(place);
+        let settings = flow.settings();
+        let timestamps = if settings.tcp.timestamps {
+            TIMESTAMPS_BYTES
+        } else {
+            0
+        };
+        Carried {
+            segment,
+            connection,
+            options: SynOptions {
+                mss: (settings.mss_bytes + timestamps) as u16,
+                sack_permitted: settings.tcp.sack,
+                window_scale: scale_of(settings) as u8,
+            },
+            number: flow.segment_number(place),
+        }
+    }
 }
 
 /// Where a packet is seen.

@@ -252,5 +252,5 @@ fn carried(packet: &Packet, conversation: &Conversation) -> Option<Carried> {
     let Sender::Tcp(flow) = &conversation.sender else {
         return None;
     };
-    Some(flow.carried_by(packet.segment_place()))
+    Some(Carried::of(flow, packet.segment_place()))
 }

@@ -2,7 +2,7 @@
 
 use super::Capture;
 use super::addresses::{FIRST_FLOW_PORT, FIRST_LOCAL_PORT, FIRST_PROBE_PORT, LOCAL_PORTS};
-use crate::tables::{Column, Table, Values};
+use crate::sim::table::{Column, Table, Values};
 use dumbbell_capture::flows::{FlowRow, NUMBERS};
 use dumbbell_capture::frame::{ICMP, TCP};
 

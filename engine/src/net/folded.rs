@@ -12,8 +12,8 @@
 //! the same digest (`tests/folding.rs`). Links with loss, changes or records take the ordinary
 //! one.
 
-use super::link_statistics::Level;
 use crate::qdisc::fifo::Limit;
+use crate::sim::link_statistics::Level;
 use crate::sim::packet::Packet;
 use crate::sim::rate::Rate;
 use crate::sim::ring::Ring;

@@ -8,10 +8,10 @@
 
 use super::chains::Chained;
 use super::folded::{Departed, FoldedFifo};
-use super::link_statistics::{Level, LinkStatistics};
 use super::policer::Policer;
 use super::propagation::{Propagation, Slab};
 use crate::qdisc::{self, Dequeued, DropReason, Events, Qdisc, Setting};
+use crate::sim::link_statistics::{Level, LinkStatistics};
 use crate::sim::packet::Packet;
 use crate::sim::random::Stream;
 use crate::sim::rate::Rate;

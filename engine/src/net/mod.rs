@@ -1,9 +1,7 @@
-//! Hosts, links and routes.
+//! Links.
 
 pub mod chains;
 pub mod folded;
 pub mod link;
-pub mod link_statistics;
 pub mod policer;
 pub mod propagation;
-pub mod route;

@@ -2,13 +2,13 @@
 //! where they end.
 
 use super::watch::{Bounds, Watch};
-use super::{Estimate, Monitor, RunOutput};
+use super::{Estimate, Monitor, RunOutput, check_simulator};
 use crate::capture::{Capture, Output};
 use crate::error::EngineError;
-use crate::sim::records::Records;
+use crate::observe::records::Records;
 use crate::sim::world::World;
 use crate::spec::Experiment;
-use crate::tables::Tables;
+use crate::tables::{self, Tables};
 use std::ops::Deref;
 
 /// Events between two looks at whether to stop: about a tenth of a millisecond.
@@ -38,7 +38,7 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
         monitor: M,
         output: Option<Output>,
     ) -> Result<Self, EngineError> {
-        experiment.check_simulator()?;
+        check_simulator(experiment)?;
         let expected = Estimate::of(experiment);
         let watch = Watch::new(monitor, Bounds::of(expected));
         watch.check_cancel()?;
@@ -74,7 +74,7 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
     /// Samples, histograms and records so far. Of links whose departures make no events, what left
     /// after the last sample is not in the histograms yet.
     pub fn tables_so_far(&self) -> Tables {
-        Tables::so_far(&self.world)
+        tables::so_far(&self.world)
     }
 
     /// Lets go of the records of packets so far: for one who wants only those of a window.
@@ -95,7 +95,7 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
         world.finish();
         watch.count_memory(&world)?;
         world.check_conservation().map_err(EngineError::Internal)?;
-        let mut tables = Tables::until(&world, &watch.monitor().cancel);
+        let mut tables = tables::until(&world, &watch.monitor().cancel);
         if let Some(capture) = &mut world.capture {
             capture.finish(world.end)?;
             tables.0.extend(capture.table());

@@ -1,19 +1,19 @@
 //! From a checked description to a network at time zero.
 
-use super::random::Stream;
-use super::time::Time;
 use crate::cca::Algorithm;
 use crate::net::link::Link;
-use crate::net::route::{Hop, Routes};
 use crate::qdisc::{Above, Setting};
+use crate::sim::datagram::Reassembly;
 use crate::sim::delays::Delays;
+use crate::sim::random::Stream;
+use crate::sim::time::Time;
+use crate::spec::route::{Hop, Routes};
+use crate::spec::source::{FlowStreams, Generator};
 use crate::spec::{Experiment, Flow, Probe, SizeAt, Tcp};
 use crate::tcp::Settings;
 use crate::traffic::conversation::{Conversation, Counters, Datagrams, NO_HOST, Sender};
-use crate::traffic::datagram::Reassembly;
 use crate::traffic::ping::Ping;
 use crate::traffic::tcp_flow::{Named, TcpFlow};
-use crate::traffic::{FlowStreams, Generator};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,19 +1,9 @@
-//! The event core: time, the two pending-event sets, packets, randomness and statistics.
+//! A network while it runs; and the parts of `dumbbell_core`, on which all of this stands.
 
 pub mod build;
-pub mod delays;
-pub mod digest;
-pub mod histogram;
-pub mod moments;
-pub mod packet;
-pub mod random;
-pub mod rate;
-pub mod records;
-pub mod ring;
-pub mod rows;
-pub mod samples;
-pub mod time;
-pub mod timer;
-pub mod tournament;
-pub mod wheel;
 pub mod world;
+
+pub use dumbbell_core::{
+    datagram, delays, drop, histogram, link_statistics, moments, packet, random, rate, ring, rows,
+    table, tcp_sample, time, timer, tournament, wheel,
+};

@@ -11,18 +11,18 @@
 //! Transmitters, propagation rings and sources have one pending event each and live in a
 //! `Tournament`; everything else is in the `Wheel`.
 
-use super::packet::Packet;
-use super::time::Time;
-use super::tournament::Tournament;
-use super::wheel::{Entry, Order, Wheel};
 use crate::capture::Capture;
 use crate::net::chains;
 use crate::net::link::{Link, Passage};
 use crate::net::propagation::Propagation;
-use crate::net::route::{Routes, Row};
-use crate::sim::records::Records;
+use crate::observe::records::Records;
+use crate::observe::samples::Samples;
+use crate::sim::packet::Packet;
 use crate::sim::ring::Ring;
-use crate::sim::samples::Samples;
+use crate::sim::time::Time;
+use crate::sim::tournament::Tournament;
+use crate::sim::wheel::{Entry, Order, Wheel};
+use crate::spec::route::{Routes, Row};
 use crate::spec::{Change, Experiment};
 use crate::traffic::conversation::Conversation;
 use crate::traffic::tcp_flow::TcpFlow;

@@ -1,14 +1,14 @@
 //! A flow or a probe while it runs: who speaks to whom, what was sent and what arrived.
 
-use super::Generator;
-use super::datagram::Reassembly;
 use super::ping::Ping;
 use super::tcp_flow::TcpFlow;
-use crate::net::route::{Hop, Routes, Row};
+use crate::sim::datagram::Reassembly;
 use crate::sim::delays::Delays;
 use crate::sim::packet::Packet;
 use crate::sim::time::Time;
 use crate::spec::SizeAt;
+use crate::spec::route::{Hop, Routes, Row};
+use crate::spec::source::Generator;
 
 /// In place of a host's number.
 pub const NO_HOST: u32 = u32::MAX;

@@ -32,7 +32,7 @@ pub struct Ping {
 impl Ping {
     /// A ping that has sent nothing.
     pub fn new(probe: &spec::Probe) -> Ping {
-        let headers = super::datagram::IP_HEADER_BYTES + ICMP_HEADER_BYTES;
+        let headers = crate::sim::datagram::IP_HEADER_BYTES + ICMP_HEADER_BYTES;
         Ping {
             interval: Time::from_ns(probe.interval_ns),
             count: (probe.count > 0).then_some(probe.count),

@@ -16,32 +16,20 @@ use super::connection::{Connection, Sent, UNLIMITED, ip_bytes};
 use super::conversation::Counters;
 use super::crowd::Crowd;
 use super::segment_store::SegmentStore;
-use super::{FlowStreams, Generator};
-use crate::capture::frames::Carried;
 use crate::sim::random::Stream;
 use crate::sim::rows::Rows;
-use crate::sim::samples::{TcpSample, TcpSent};
+use crate::sim::tcp_sample::TcpSample;
 use crate::sim::time::Time;
 use crate::spec::Source;
+use crate::spec::law::Law;
+use crate::spec::source::{FlowStreams, Generator, transfer_bytes};
 use crate::tcp::Settings;
-use crate::tcp::receiver::scale_of;
-use crate::tcp::segment::{Flags, TIMESTAMPS_BYTES};
+use crate::tcp::segment::{Flags, Segment};
 use crate::tcp::sender::{Sender, Statistics};
-use crate::traffic::law::Law;
-use dumbbell_capture::frame::SynOptions;
 
 /// Writes or transfers that a source begins when it is woken; others of the same instant later in
 /// it.
 const ACTIONS_A_STEP: u32 = 1024;
-/// The largest transfer, bytes: a draw beyond counts as this. It is the largest that a source of
-/// one transfer may ask for, and far from where sums overflow 63 bits.
-pub const LARGEST_TRANSFER_BYTES: u64 = 1_000_000_000_000_000;
-
-/// The bytes of a transfer whose size was drawn: a whole number, at least 1.
-pub fn transfer_bytes(drawn: f64) -> u64 {
-    (drawn + 0.5).clamp(1.0, LARGEST_TRANSFER_BYTES as f64) as u64
-}
-
 /// What decides how much is sent, and when.
 #[derive(Debug, Clone)]
 enum Supply {
@@ -119,6 +107,15 @@ impl Transfer {
         self.first_received.get_or_insert(now);
         self.last_received = Some(now);
     }
+}
+
+/// Sums over all of a flow's connections, those that are closed included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SentTotals {
+    /// Sent again since the start.
+    pub retransmitted_pkts: u64,
+    /// Payload sent for the first time since the start.
+    pub payload_bytes: u64,
 }
 
 /// Names the random numbers of a flow's connections: `flow/NAME/connection/NUMBER`.
@@ -454,21 +451,22 @@ impl TcpFlow {
         }
     }
 
-    /// What a packet of it carries.
-    pub fn carried_by(&self, place: u32) -> Carried {
-        let (segment, tag) = (self.segments.get(place), self.segments.tag(place));
-        let tcp = &self.settings.tcp;
-        Carried {
-            segment,
-            connection: tag.connection,
-            options: SynOptions {
-                mss: (self.settings.mss_bytes + if tcp.timestamps { TIMESTAMPS_BYTES } else { 0 })
-                    as u16,
-                sack_permitted: tcp.sack,
-                window_scale: scale_of(&self.settings) as u8,
-            },
-            number: self.segments.number(place),
-        }
+    /// The segment of a packet of it, and of which connection that is.
+    pub fn segment(&self, place: u32) -> (Segment, u32) {
+        (
+            self.segments.get(place),
+            self.segments.tag(place).connection,
+        )
+    }
+
+    /// The number of a packet's segment among those of the flow.
+    pub fn segment_number(&self, place: u32) -> u16 {
+        self.segments.number(place)
+    }
+
+    /// What its connections are told.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     /// A queue has made a copy of a packet of it.
@@ -522,9 +520,9 @@ impl TcpFlow {
     }
 
     /// What its senders have sent until now.
-    pub fn sent(&self) -> TcpSent {
+    pub fn sent(&self) -> SentTotals {
         let statistics = self.statistics();
-        TcpSent {
+        SentTotals {
             retransmitted_pkts: statistics.retransmitted_pkts,
             payload_bytes: statistics.sent_payload_bytes,
         }

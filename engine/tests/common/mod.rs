@@ -2,11 +2,11 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use dumbbell_engine::qdisc::Config;
+use dumbbell_engine::spec::law::Law;
 use dumbbell_engine::spec::tcp::Tcp;
 use dumbbell_engine::spec::{
     Ecn, Experiment, Flow, Host, Link, LinkEnd, Probe, ProbeKind, SizeAt, Source, Transport,
 };
-use dumbbell_engine::traffic::law::Law;
 use dumbbell_tc::qdisc::Pfifo;
 
 pub const S: u64 = 1_000_000_000;

@@ -7,10 +7,10 @@ use crate::messages::Datagram;
 use crate::paths::{self, Leg};
 use crate::records::Records;
 use crate::replay;
-use dumbbell_engine::sim::delays::Delays;
-use dumbbell_engine::sim::time::{PS_PER_NS, PS_PER_S, Time};
-use dumbbell_engine::spec::{Experiment, SizeAt};
-use dumbbell_engine::tables::Table;
+use dumbbell_core::delays::Delays;
+use dumbbell_core::table::Table;
+use dumbbell_core::time::{PS_PER_NS, PS_PER_S, Time};
+use dumbbell_spec::{Experiment, SizeAt};
 
 /// A datagram with what it was on the network.
 #[derive(Clone, Copy)]

@@ -6,10 +6,10 @@ use crate::netlink::Counted;
 use crate::paths;
 use crate::records::QueueCounters;
 use crate::replay::{Replayed, Sample};
-use dumbbell_engine::net::link_statistics::Level;
-use dumbbell_engine::sim::histogram::Histogram;
-use dumbbell_engine::sim::time::PS_PER_S;
-use dumbbell_engine::tables::Table;
+use dumbbell_core::histogram::Histogram;
+use dumbbell_core::link_statistics::Level;
+use dumbbell_core::table::Table;
+use dumbbell_core::time::PS_PER_S;
 
 /// PIE counts its probability in parts of 2^64.
 const PARTS: f64 = 18_446_744_073_709_551_616.0;

@@ -1,7 +1,7 @@
 //! Tables filled row by row.
 
-use dumbbell_engine::sim::time::Time;
-use dumbbell_engine::tables::{Column, Table, Values};
+use dumbbell_core::table::{Column, Table, Values};
+use dumbbell_core::time::Time;
 
 /// Where there is no instant, or a number is not known.
 pub const NONE: i64 = -1;

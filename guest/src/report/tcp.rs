@@ -3,10 +3,10 @@
 use super::Report;
 use super::rows::{NONE, Rows};
 use crate::tcp_flow::{TcpRecord, Totals};
-use dumbbell_engine::sim::samples::TcpSample;
-use dumbbell_engine::sim::time::Time;
-use dumbbell_engine::spec::{Source, Tcp};
-use dumbbell_engine::tables::Table;
+use dumbbell_core::table::Table;
+use dumbbell_core::tcp_sample::TcpSample;
+use dumbbell_core::time::Time;
+use dumbbell_spec::{Source, Tcp};
 
 /// Columns of `flow_samples` with what a TCP sender knows.
 pub const SENDER_COLUMNS: [&str; 10] = [

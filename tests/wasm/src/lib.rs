@@ -3,7 +3,7 @@
 //! byte of the law's JSON, then `start`, then `draw` as often as wanted.
 
 use dumbbell_engine::sim::random::Stream;
-use dumbbell_engine::traffic::law::Law;
+use dumbbell_engine::spec::law::Law;
 use std::cell::RefCell;
 
 thread_local! {

@@ -16,8 +16,8 @@ use crate::sim::world::memory::{
     BYTES_PER_PACKET, BYTES_PER_QUEUE_SAMPLE, BYTES_PER_RECORD, BYTES_PER_SEGMENT,
     BYTES_PER_TRANSFER,
 };
+use crate::spec::law::Law;
 use crate::spec::{Experiment, Flow, Probe, Transport};
-use crate::traffic::law::Law;
 use ways::Ways;
 
 /// Histograms of a queue that packets pass, time at some thousands of numbers of packets, and

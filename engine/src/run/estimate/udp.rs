@@ -2,9 +2,9 @@
 
 use super::ways::Ways;
 use super::{Packets, active_s, times};
+use crate::sim::datagram::{IP_HEADER_BYTES, UDP_HEADER_BYTES};
+use crate::spec::law::Law;
 use crate::spec::{Flow, SizeAt, Source};
-use crate::traffic::datagram::{IP_HEADER_BYTES, UDP_HEADER_BYTES};
-use crate::traffic::law::Law;
 
 /// Largest UDP payload.
 const LARGEST_PAYLOAD_BYTES: f64 = 65_507.0;

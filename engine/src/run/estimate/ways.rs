@@ -1,8 +1,8 @@
 //! What the links on the ways of flows let through.
 
 use super::Packets;
-use crate::net::route::{Hop, Routes};
 use crate::qdisc::Config;
+use crate::spec::route::{Hop, Routes};
 use crate::spec::{Experiment, LinkEnd, Transport};
 use std::collections::{HashMap, HashSet};
 

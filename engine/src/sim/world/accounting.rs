@@ -3,8 +3,8 @@
 
 use super::World;
 use crate::net::link::Link;
+use crate::observe::records::Event;
 use crate::sim::packet::Kind;
-use crate::sim::records::Event;
 use crate::traffic::conversation::{Counters, Sender};
 
 impl World {

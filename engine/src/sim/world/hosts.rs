@@ -1,10 +1,10 @@
 //! What hosts do: send what is due, count what arrives, answer echo requests.
 
 use super::World;
+use crate::sim::datagram;
 use crate::sim::packet::{Kind, Packet};
 use crate::spec::SizeAt;
 use crate::traffic::conversation::Sender;
-use crate::traffic::datagram;
 
 impl World {
     #[inline(always)]

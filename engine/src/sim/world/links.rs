@@ -4,9 +4,9 @@ use super::{World, class};
 use crate::capture::Place;
 use crate::net::link::{Offered, Passage, Sent};
 use crate::net::propagation::Propagation;
+use crate::observe::records::Event;
 use crate::qdisc::DropReason;
 use crate::sim::packet::{Kind, Packet};
-use crate::sim::records::Event;
 use crate::sim::time::Time;
 
 /// Packets that a link sends in one step: more only where a large queue is emptied at once.

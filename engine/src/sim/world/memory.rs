@@ -2,11 +2,11 @@
 
 use super::World;
 use crate::net::link::Link;
+use crate::observe::records::Record;
+use crate::observe::samples::{FlowSample, QueueSample};
 use crate::sim::delays::Delays;
 use crate::sim::histogram::Histogram;
-use crate::sim::records::Record;
 use crate::sim::rows::Rows;
-use crate::sim::samples::{FlowSample, QueueSample};
 use crate::traffic::conversation::{Conversation, Counters, Sender};
 use crate::traffic::ping::Echo;
 use crate::traffic::tcp_flow::Transfer;

@@ -4,17 +4,19 @@
 //! are refused. Names of fields and their nesting are those of the description a person
 //! writes, so that the path in an error is one they recognise.
 
-use crate::error::EngineError;
-use crate::qdisc;
-use crate::traffic::law::Law;
+use dumbbell_tc::Qdisc;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-mod passing_time;
-mod simulator;
+mod error;
+pub mod law;
+pub mod route;
+pub mod source;
 pub mod tcp;
 mod validate;
 
+pub use error::SpecError;
+pub use source::Source;
 pub use tcp::Tcp;
 
 /// The only version of this format.
@@ -94,7 +96,7 @@ pub struct LinkEnd {
     #[serde(default)]
     pub police: Option<dumbbell_tc::Police>,
     /// The egress queue.
-    pub qdisc: qdisc::Config,
+    pub qdisc: Qdisc,
     /// New values at given times.
     pub changes: Vec<Change>,
     /// Whether to write every packet to the table `packets`.
@@ -199,121 +201,6 @@ pub enum SizeAt {
     Payload,
 }
 
-/// What a flow sends. Gaps are in seconds, sizes in bytes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
-pub enum Source {
-    /// Exponential gaps.
-    Poisson {
-        /// Between packets.
-        gap: Law,
-        /// Of packets.
-        size: Law,
-        /// Where the size is taken.
-        size_at: SizeAt,
-    },
-    /// Gaps from any law.
-    Renewal {
-        /// Between packets.
-        gap: Law,
-        /// Of packets.
-        size: Law,
-        /// Where the size is taken.
-        size_at: SizeAt,
-    },
-    /// Constant gaps, the first packet at the start.
-    Cbr {
-        /// Between packets.
-        gap: Law,
-        /// Of packets.
-        size: Law,
-        /// Where the size is taken.
-        size_at: SizeAt,
-    },
-    /// What ITGSend sends.
-    Ditg {
-        /// Between packets, as asked for.
-        gap: Law,
-        /// Payload, before clipping.
-        size: Law,
-        /// What its sleeps overshoot, added to each gap; null for none.
-        oversleep: Option<Law>,
-    },
-    /// A recorded trace.
-    Replay {
-        /// Instants from the flow's start, not decreasing.
-        times_ns: Vec<u64>,
-        /// As many sizes.
-        sizes_bytes: Vec<u32>,
-        /// Where the size is taken.
-        size_at: SizeAt,
-    },
-    /// Several packets at one instant, again and again; the first burst at the start.
-    Bursts {
-        /// Packets in a burst.
-        packets: u32,
-        /// From one burst to the next.
-        gap: Law,
-        /// Of packets.
-        size: Law,
-        /// Where the size is taken.
-        size_at: SizeAt,
-    },
-    /// As much as TCP takes, from the start to the stop.
-    Greedy,
-    /// One transfer over TCP.
-    Sized {
-        /// Payload.
-        bytes: u64,
-    },
-    /// Transfers over TCP one after the other, each over a connection of its own.
-    #[serde(rename = "closed_loop")]
-    ClosedLoop {
-        /// Payload of each.
-        size: Law,
-        /// From the end of one to the start of the next, and before the first.
-        think: Law,
-        /// So many and no more; None for as many as there is time for.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        transfers: Option<u32>,
-    },
-    /// Transfers over TCP that begin whether or not earlier ones are over, each over a
-    /// connection of its own.
-    Arrivals {
-        /// From the flow's start to the first, and from the start of one to that of the next.
-        gap: Law,
-        /// Payload of each.
-        size: Law,
-        /// So many and no more; None for as many as there is time for.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        transfers: Option<u32>,
-    },
-}
-
-impl Source {
-    /// How many transfers it makes at most; `u32::MAX` for as many as there is time for.
-    pub fn most_transfers(&self) -> u32 {
-        match self {
-            Source::ClosedLoop { transfers, .. } | Source::Arrivals { transfers, .. } => {
-                transfers.unwrap_or(u32::MAX)
-            }
-            _ => u32::MAX,
-        }
-    }
-
-    /// Whether it decides itself when to send, whatever the network does: the instants and
-    /// sizes are those of a `traffic::Generator`.
-    pub fn is_open_loop(&self) -> bool {
-        !matches!(
-            self,
-            Source::Greedy
-                | Source::Sized { .. }
-                | Source::ClosedLoop { .. }
-                | Source::Arrivals { .. }
-        )
-    }
-}
-
 /// What a probe sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -354,17 +241,13 @@ pub struct Probe {
 
 impl Experiment {
     /// Reads and checks a resolved description.
-    pub fn from_json(text: &str) -> Result<Experiment, EngineError> {
+    pub fn from_json(text: &str) -> Result<Experiment, SpecError> {
         if text.len() > LARGEST_TEXT {
             let allowed = format!("at most {LARGEST_TEXT} bytes of description");
-            return Err(EngineError::spec(
-                "",
-                format!("{} bytes", text.len()),
-                allowed,
-            ));
+            return Err(SpecError::new("", format!("{} bytes", text.len()), allowed));
         }
         let experiment: Experiment = serde_json::from_str(text).map_err(|error| {
-            EngineError::spec("", error.to_string(), "a resolved description, schema 1")
+            SpecError::new("", error.to_string(), "a resolved description, schema 1")
         })?;
         experiment.validate()?;
         Ok(experiment)

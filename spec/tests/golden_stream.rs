@@ -5,13 +5,13 @@
 //! stream and a law and holds the bits of the first draws, to be read when they differ, and
 //! the SHA-256 of many, which reach the rare paths of the samplers.
 //!
-//! When draws are meant to change, raise the domain in `sim/random.rs` and write the file anew:
-//! `DUMBBELL_WRITE_GOLDEN=1 cargo test -p dumbbell-engine --test golden_stream`. A variable and
+//! When draws are meant to change, raise the domain in `core/src/random.rs` and write the file anew:
+//! `DUMBBELL_WRITE_GOLDEN=1 cargo test -p dumbbell-spec --test golden_stream`. A variable and
 //! not an ignored test: those run when somebody asks for all tests, and a file that is written
 //! by the test it is for protects nothing.
 
-use dumbbell_engine::sim::random::Stream;
-use dumbbell_engine::traffic::law::Law;
+use dumbbell_core::random::Stream;
+use dumbbell_spec::law::Law;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;

@@ -4,10 +4,10 @@
 //! the measured window is a difference and no packet is counted twice on its way. Delays
 //! enter when a packet leaves, if it arrived after the warm-up.
 
-use crate::qdisc::events::{DropCause, DropReason};
-use crate::sim::histogram::Histogram;
-use crate::sim::moments::Moments;
-use crate::sim::time::Time;
+use crate::drop::{DropCause, DropReason};
+use crate::histogram::Histogram;
+use crate::moments::Moments;
+use crate::time::Time;
 
 /// Packets and bytes (on the wire of this link) since the start of the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

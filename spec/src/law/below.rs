@@ -102,7 +102,7 @@ impl Law {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::random::Stream;
+    use dumbbell_core::random::Stream;
 
     #[test]
     fn it_is_the_mean_of_draws_that_are_cut_off() {

@@ -1,7 +1,7 @@
 //! Moments and distributions against closed forms; reading, ranges and extremes.
 
 use super::*;
-use crate::sim::random::check::{assert_distributed, assert_standard_normals};
+use dumbbell_core::random::check::{assert_distributed, assert_standard_normals};
 use proptest::prelude::*;
 
 /// One of each, with finite fourth moments.

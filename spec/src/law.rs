@@ -18,7 +18,7 @@
 
 mod below;
 
-use crate::sim::random::Stream;
+use dumbbell_core::random::Stream;
 use serde::{Deserialize, Serialize};
 
 /// A probability law on the numbers from 0 on. Reads from and writes to

@@ -2,14 +2,13 @@
 //! end has said to a person in their own units: nothing that passes here can make a run panic.
 
 use super::{
-    Ecn, Experiment, Flow, LONGEST_NS, LinkEnd, Probe, ProbeKind, SCHEMA, SizeAt, Source, Tcp,
-    Transport,
+    Ecn, Experiment, Flow, LONGEST_NS, LinkEnd, Probe, ProbeKind, SCHEMA, SizeAt, Source,
+    SpecError, Tcp, Transport,
 };
-use crate::error::EngineError;
-use crate::net::route::{Hop, Routes};
-use crate::qdisc;
-use crate::traffic::law::Law;
-use crate::traffic::tcp_flow::LARGEST_TRANSFER_BYTES;
+use crate::law::Law;
+use crate::route::{Hop, Routes};
+use crate::source::LARGEST_TRANSFER_BYTES;
+use dumbbell_tc::Qdisc;
 use std::collections::HashSet;
 
 /// Smallest MTU that IPv4 allows (RFC 791).
@@ -27,13 +26,13 @@ const MOST_ROUTES: usize = 1 << 26;
 /// Fastest link, bit/s. A byte must take at least a picosecond or so.
 const FASTEST_BPS: u64 = 4_000_000_000_000;
 
-type Checked = Result<(), EngineError>;
+type Checked = Result<(), SpecError>;
 
 fn require(holds: bool, path: &str, value: impl ToString, allowed: &str) -> Checked {
     if holds {
         Ok(())
     } else {
-        Err(EngineError::spec(path, value, allowed))
+        Err(SpecError::new(path, value, allowed))
     }
 }
 
@@ -53,7 +52,7 @@ fn instant(path: &str, value: u64) -> Checked {
 
 fn law(path: &str, law: &Law) -> Checked {
     law.validate().map_err(|error| {
-        EngineError::spec(
+        SpecError::new(
             format!("{path}.{}", error.field),
             error.value,
             error.allowed,
@@ -269,7 +268,7 @@ fn validate_end(path: &str, end: &LinkEnd) -> Checked {
     if let Some(police) = &end.police {
         let path = format!("{path}.police");
         let refused = |error: dumbbell_tc::QdiscError| {
-            EngineError::spec(path, error.value(), error.allowed().to_owned())
+            SpecError::new(path, error.value(), error.allowed().to_owned())
         };
         police.check().map_err(refused)?;
     }
@@ -296,16 +295,16 @@ fn validate_end(path: &str, end: &LinkEnd) -> Checked {
     Ok(())
 }
 
-fn validate_qdisc(path: &str, config: &qdisc::Config) -> Checked {
+fn validate_qdisc(path: &str, config: &Qdisc) -> Checked {
     let refused = |error: dumbbell_tc::QdiscError| {
-        EngineError::spec(path, error.value(), error.allowed().to_owned())
+        SpecError::new(path, error.value(), error.allowed().to_owned())
     };
     config.check().map_err(refused)?;
     validate_qdisc_times(path, config)
 }
 
-fn validate_qdisc_times(path: &str, config: &qdisc::Config) -> Checked {
-    if let qdisc::Config::Netem(netem) = config {
+fn validate_qdisc_times(path: &str, config: &Qdisc) -> Checked {
+    if let Qdisc::Netem(netem) = config {
         instant(&format!("{path}.delay_ns"), netem.delay_ns)?;
     }
     let mut children = config.children();
@@ -329,11 +328,11 @@ fn validate_transport(path: &str, flow: &Flow) -> Checked {
         ),
         (Transport::Udp, Some(_)) => {
             let allowed = "null where the transport is udp";
-            Err(EngineError::spec(format!("{path}.tcp"), "a table", allowed))
+            Err(SpecError::new(format!("{path}.tcp"), "a table", allowed))
         }
         (Transport::Tcp, None) => {
             let allowed = "settings where the transport is tcp";
-            Err(EngineError::spec(format!("{path}.tcp"), "null", allowed))
+            Err(SpecError::new(format!("{path}.tcp"), "null", allowed))
         }
         (Transport::Tcp, Some(tcp)) => {
             require(!only_udp, &path_transport, "tcp", "udp with this source")?;
@@ -460,7 +459,7 @@ fn validate_source(path: &str, source: &Source) -> Checked {
             if let Some(index) = disorder {
                 let path = format!("{path}.times_ns[{}]", index + 1);
                 let allowed = "times that do not decrease";
-                return Err(EngineError::spec(path, times_ns[index + 1], allowed));
+                return Err(SpecError::new(path, times_ns[index + 1], allowed));
             }
             instant(
                 &format!("{path}.times_ns"),

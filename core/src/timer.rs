@@ -5,7 +5,7 @@
 //! 504 ticks in a slot of 64, and so on, and runs out at the end of its slot. A timer never runs
 //! out early. In the profile `rfc` timers are exact.
 
-use crate::sim::time::{PS_PER_S, Time};
+use crate::time::{PS_PER_S, Time};
 
 /// Ticks covered by the finest level of the wheel.
 const FIRST_LEVEL_TICKS: u64 = 63;

@@ -7,9 +7,9 @@
 //! 1 byte on the wire, at most 65,535.
 
 use super::FlowStreams;
-use super::law::Law;
-use crate::sim::time::Time;
-use crate::spec::SizeAt;
+use crate::SizeAt;
+use crate::law::Law;
+use dumbbell_core::time::Time;
 
 /// Largest size a packet can have, bytes.
 const LARGEST_BYTES: f64 = 65_535.0;

@@ -5,10 +5,10 @@
 //! bounded as those of a renewal source.
 
 use super::FlowStreams;
-use super::law::Law;
 use super::renewal::Renewal;
-use crate::sim::time::Time;
-use crate::spec::SizeAt;
+use crate::SizeAt;
+use crate::law::Law;
+use dumbbell_core::time::Time;
 
 /// A source at its next packet.
 #[derive(Debug, Clone)]

@@ -12,8 +12,8 @@
 //! -T UDP`; asked for 2000 packets/s it sent 1655 to 1750.
 
 use super::FlowStreams;
-use super::law::Law;
-use crate::sim::time::Time;
+use crate::law::Law;
+use dumbbell_core::time::Time;
 
 /// The least payload, bytes: 16 of metadata and 4 that the option `-T` adds.
 pub const LEAST_PAYLOAD_BYTES: f64 = 20.0;

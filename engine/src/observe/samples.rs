@@ -3,11 +3,12 @@
 //! Totals count from the start of the run, so any two samples give the exact mean between
 //! them; only the levels are a sample.
 
-use super::rows::Rows;
-use super::time::{PS_PER_S, Time};
 use crate::net::link::Link;
+use crate::sim::rows::Rows;
+use crate::sim::tcp_sample::TcpSample;
+use crate::sim::time::{PS_PER_S, Time};
 use crate::traffic::conversation::Conversation;
-use crate::traffic::tcp_flow::TcpFlow;
+use crate::traffic::tcp_flow::{SentTotals, TcpFlow};
 
 /// A row of `queue_samples`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -58,37 +59,7 @@ pub struct FlowSample {
     /// What its TCP sender knows; None for UDP, and while there is no connection.
     pub tcp: Option<TcpSample>,
     /// What its TCP senders have sent; None for UDP.
-    pub sent: Option<TcpSent>,
-}
-
-/// Sums over all of a flow's connections, those that are closed included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TcpSent {
-    /// Sent again since the start.
-    pub retransmitted_pkts: u64,
-    /// Payload sent for the first time since the start.
-    pub payload_bytes: u64,
-}
-
-/// What a TCP sender knows at an instant, as in Linux's `tcp_info`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TcpSample {
-    /// Congestion window.
-    pub cwnd_pkts: u32,
-    /// Slow start threshold; None while there is none.
-    pub ssthresh_pkts: Option<u32>,
-    /// Sent, and neither acknowledged nor taken for lost.
-    pub inflight_pkts: u32,
-    /// Smoothed round-trip time; None before the first measurement.
-    pub srtt: Option<Time>,
-    /// Its mean deviation.
-    pub rttvar: Option<Time>,
-    /// Least round-trip time.
-    pub min_rtt: Option<Time>,
-    /// What it paces with; None when it does not.
-    pub pacing_rate_bps: Option<u64>,
-    /// Last estimate of the rate of delivery; None before the first.
-    pub delivery_rate_bps: Option<u64>,
+    pub sent: Option<SentTotals>,
 }
 
 /// All samples of a run.

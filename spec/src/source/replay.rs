@@ -1,7 +1,7 @@
 //! A recorded trace, sent again.
 
-use crate::sim::time::Time;
-use crate::spec::SizeAt;
+use crate::SizeAt;
+use dumbbell_core::time::Time;
 
 /// A trace at its next packet.
 #[derive(Debug, Clone)]

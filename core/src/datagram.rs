@@ -5,8 +5,8 @@
 //! discovered it. Each is queued, counted and dropped on its own; a datagram whose fragments
 //! do not all arrive is lost.
 
-use crate::sim::packet::{Kind, Packet};
-use crate::sim::time::Time;
+use crate::packet::{Kind, Packet};
+use crate::time::Time;
 use std::collections::BTreeMap;
 
 /// IPv4 header without options, bytes.

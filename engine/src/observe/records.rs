@@ -1,9 +1,9 @@
 //! One row a packet and event, for links that ask for it.
 
-use super::packet::Packet;
-use super::rows::Rows;
-use super::time::Time;
-use crate::net::link_statistics::Level;
+use crate::sim::link_statistics::Level;
+use crate::sim::packet::Packet;
+use crate::sim::rows::Rows;
+use crate::sim::time::Time;
 
 /// What happened to a packet; the `event` column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,59 @@
+//! Why packets are dropped or marked.
+
+/// Why a packet was dropped or marked; the `reason` column of the table `packets`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(i8)]
+pub enum DropReason {
+    /// A limit in packets or bytes was reached.
+    Overlimit = 1,
+    /// The link lost it after the queue.
+    LinkLoss = 2,
+    /// CoDel's control law, when the packet was to leave (RFC 8289).
+    Codel = 3,
+    /// PIE's probability, when it arrived (RFC 8033).
+    Pie = 4,
+    /// RED's probability, between the thresholds.
+    RedEarly = 5,
+    /// RED, above the upper threshold.
+    RedForced = 6,
+    /// netem's loss model.
+    NetemLoss = 7,
+    /// A policer's bucket was empty.
+    Policed = 8,
+    /// fq_codel was over its limit, and this was the head of the flow with the longest backlog.
+    FattestFlow = 9,
+    /// It was longer than a bucket can ever hold.
+    TooLarge = 10,
+    /// fq_codel was over its limit of memory.
+    MemoryLimit = 11,
+}
+
+/// Which counters of a queue a dropped packet goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DropCause {
+    /// There was no room.
+    Limit,
+    /// A queue management decided it early.
+    QueueManagement,
+    /// A policer did.
+    Policer,
+    /// It was to be lost.
+    Loss,
+}
+
+impl DropReason {
+    /// Which counters it belongs to.
+    pub fn cause(self) -> DropCause {
+        match self {
+            DropReason::Overlimit
+            | DropReason::FattestFlow
+            | DropReason::TooLarge
+            | DropReason::MemoryLimit => DropCause::Limit,
+            DropReason::Codel | DropReason::Pie | DropReason::RedEarly | DropReason::RedForced => {
+                DropCause::QueueManagement
+            }
+            DropReason::Policed => DropCause::Policer,
+            DropReason::LinkLoss | DropReason::NetemLoss => DropCause::Loss,
+        }
+    }
+}

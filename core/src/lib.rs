@@ -1,0 +1,24 @@
+//! What a simulation of packets is made of: time and rates, packets, random streams, the two sets
+//! of pending events, statistics, and tables of what happened.
+//!
+//! Nothing here knows what is simulated. The guest of the kernel in virtual time uses the same
+//! parts, so what it measures means the same.
+
+pub mod datagram;
+pub mod delays;
+pub mod digest;
+pub mod drop;
+pub mod histogram;
+pub mod link_statistics;
+pub mod moments;
+pub mod packet;
+pub mod random;
+pub mod rate;
+pub mod ring;
+pub mod rows;
+pub mod table;
+pub mod tcp_sample;
+pub mod time;
+pub mod timer;
+pub mod tournament;
+pub mod wheel;

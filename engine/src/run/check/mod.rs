@@ -1,0 +1,111 @@
+//! What the simulator cannot do yet. A description may be one that only the kernel runs, so
+//! this is apart from the checks of the description itself.
+
+use crate::capture::addresses;
+use crate::cca;
+use crate::spec::route::{Hop, Routes};
+use crate::spec::{Experiment, Flow, LinkEnd, ProbeKind, SpecError, Transport};
+use crate::tcp::{IP_HEADER_BYTES, segment};
+use std::collections::HashMap;
+
+mod passing_time;
+
+pub use passing_time::check_passing_time;
+
+/// Headers and options of any segment, and a byte of payload.
+const LEAST_TCP_MTU: u32 = IP_HEADER_BYTES + segment::LARGEST_HEADER_BYTES + 1;
+
+/// Refuses what a simulated network cannot have.
+pub fn check_simulator(experiment: &Experiment) -> Result<(), SpecError> {
+    if experiment.link_ends().any(|(_, _, end)| end.is_captured()) {
+        let most = [
+            ("flows", experiment.flows.len(), addresses::MOST_FLOWS),
+            ("probes", experiment.probes.len(), addresses::MOST_PROBES),
+        ];
+        for (path, count, most) in most {
+            if count > most {
+                let allowed = format!("at most {most}, where packets are captured");
+                return Err(SpecError::new(path, count, allowed));
+            }
+        }
+    }
+    let ways = Ways::new(experiment);
+    for (index, flow) in experiment.flows.iter().enumerate() {
+        if flow.transport == Transport::Tcp {
+            check_tcp(&format!("flows[{index}]"), flow, &ways)?;
+        }
+    }
+    check_passing_time(experiment)?;
+    for (index, probe) in experiment.probes.iter().enumerate() {
+        if probe.kind == ProbeKind::Irtt {
+            let allowed = "ping or udp in the simulator; irtt is a program, which runs on the \
+                           kernel (backend `kernel`)";
+            return Err(SpecError::new(
+                format!("probes[{index}].kind"),
+                "irtt",
+                allowed,
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn check_tcp(path: &str, flow: &Flow, ways: &Ways) -> Result<(), SpecError> {
+    let name = flow.tcp.as_ref().map_or("", |tcp| &tcp.congestion_control);
+    if cca::Algorithm::named(name).is_none() {
+        let path = format!("{path}.tcp.congestion_control");
+        let names = cca::NAMES.join(", ");
+        let allowed = format!("{names} in the simulator; others run on the kernel");
+        return Err(SpecError::new(path, name, allowed));
+    }
+    let (out, back) = (
+        ways.between(&flow.from, &flow.to),
+        ways.between(&flow.to, &flow.from),
+    );
+    if back.is_empty() {
+        let allowed = "a host that links lead back from, for acknowledgements";
+        return Err(SpecError::new(format!("{path}.to"), &flow.to, allowed));
+    }
+    let way = out.iter().chain(&back);
+    let way = way.map(|link| ways.ends[*link as usize]);
+    let mtu = way.map(|end| end.mtu_bytes).min().unwrap_or(0);
+    if mtu < LEAST_TCP_MTU {
+        let allowed = format!("a way whose links take packets of {LEAST_TCP_MTU} bytes");
+        return Err(SpecError::new(format!("{path}.to"), mtu, allowed));
+    }
+    Ok(())
+}
+
+/// The ways of TCP flows, found once for all of them.
+pub(super) struct Ways<'a> {
+    hosts: HashMap<&'a str, u32>,
+    /// Directed link ends, in the order of queues.
+    pub(super) ends: Vec<&'a LinkEnd>,
+    hops: Vec<Hop>,
+    routes: Routes,
+}
+
+impl<'a> Ways<'a> {
+    pub(super) fn new(experiment: &'a Experiment) -> Ways<'a> {
+        let hosts = experiment.host_indices();
+        let hops = experiment.hops();
+        let flows = experiment.flows.iter();
+        let flows = flows.filter(|flow| flow.transport == Transport::Tcp);
+        let ends = flows.flat_map(|flow| [&flow.from, &flow.to]);
+        let ends = ends.map(|name| *hosts.get(name.as_str()).expect("hosts were checked"));
+        Ways {
+            routes: Routes::new(experiment.hosts.len(), &hops, ends),
+            ends: experiment.link_ends().map(|(_, _, end)| end).collect(),
+            hosts,
+            hops,
+        }
+    }
+
+    /// The links from one host to another; none where there is no way.
+    pub(super) fn between(&self, from: &str, to: &str) -> Vec<u32> {
+        let index = |name: &str| *self.hosts.get(name).expect("hosts were checked");
+        let row = self.routes.row(index(to));
+        let path = self.routes.path(&self.hops, row, index(from), index(to));
+        path.unwrap_or_default()
+    }
+}

@@ -1,0 +1,85 @@
+//! Whether time passes on the ways of TCP.
+//!
+//! What arrives is acknowledged, and what is acknowledged lets more be sent. Where a packet goes
+//! there and back in no time, a run would never leave the instant: in the simulator, and on the
+//! kernel in virtual time too, whose clock stands while it computes.
+
+use super::Ways;
+use crate::qdisc;
+use crate::spec::{Change, Experiment, Flow, LinkEnd, SpecError, Transport};
+use std::collections::BTreeSet;
+
+/// ECN fields of the packets of a connection that has negotiated ECN: not ECT, ECT(0), CE.
+const WITH_ECN: &[u8] = &[0b00, 0b10, 0b11];
+/// Of one that has not.
+const WITHOUT_ECN: &[u8] = &[0b00];
+
+/// Refuses a flow over TCP that a packet and its acknowledgement could go round without
+/// taking time, at the start or after a change of a link: such a run does not end, wherever
+/// it runs.
+pub fn check_passing_time(experiment: &Experiment) -> Result<(), SpecError> {
+    let is_tcp = |flow: &&Flow| flow.transport == Transport::Tcp;
+    let may_be_instant = { experiment.link_ends() }
+        .any(|(_, _, end)| end.delay_ns == 0 && end.rate_bps == 0 || !end.changes.is_empty());
+    if !may_be_instant || !experiment.flows.iter().any(|flow| is_tcp(&flow)) {
+        return Ok(());
+    }
+    let ways = Ways::new(experiment);
+    for (index, flow) in experiment.flows.iter().enumerate() {
+        if !is_tcp(&flow) {
+            continue;
+        }
+        let out = ways.between(&flow.from, &flow.to);
+        let back = ways.between(&flow.to, &flow.from);
+        let links = out.iter().chain(&back);
+        let way: Vec<_> = links.map(|link| ways.ends[*link as usize]).collect();
+        if let Some(at_ns) = first_without_time(experiment, flow, &way) {
+            let path = format!("flows[{index}].to");
+            return Err(SpecError::new(path, &flow.to, allowed(at_ns)));
+        }
+    }
+    Ok(())
+}
+
+/// The first instant of the run from which on nothing on the way takes time.
+fn first_without_time(experiment: &Experiment, flow: &Flow, way: &[&LinkEnd]) -> Option<u64> {
+    let has_ecn = flow.tcp.as_ref().is_some_and(|tcp| tcp.ecn);
+    let ecn = if has_ecn { WITH_ECN } else { WITHOUT_ECN };
+    let classes: Vec<u8> = ecn.iter().map(|ecn| flow.dscp << 2 | ecn).collect();
+    let holds_back = |end: &&LinkEnd| {
+        let mut classes = classes.iter();
+        classes.all(|class| qdisc::lets_time_pass(&end.qdisc, *class))
+    };
+    if way.iter().any(holds_back) {
+        return None;
+    }
+    let changes = way.iter().flat_map(|end| &end.changes);
+    let instants = changes.map(|change| change.at_ns).chain([0]);
+    let instants: BTreeSet<u64> = instants.filter(|at| *at < experiment.duration_ns).collect();
+    let is_without = |at_ns: &u64| way.iter().all(|end| is_instant(end, *at_ns));
+    instants.into_iter().find(is_without)
+}
+
+/// Whether a link has neither rate nor delay from an instant on.
+fn is_instant(end: &LinkEnd, at_ns: u64) -> bool {
+    let last = |value: fn(&Change) -> Option<u64>| {
+        let done = { end.changes.iter().rev() }.filter(|change| change.at_ns <= at_ns);
+        done.filter_map(value).next()
+    };
+    let rate_bps = last(|change| change.rate_bps).unwrap_or(end.rate_bps);
+    let delay_ns = last(|change| change.delay_ns).unwrap_or(end.delay_ns);
+    rate_bps == 0 && delay_ns == 0
+}
+
+fn allowed(at_ns: u64) -> String {
+    let needed = "a host on whose way, there or back, a link has a rate or a delay, or a queue that \
+                  holds packets back (netem with a delay or a rate, tbf, htb)";
+    let when = match at_ns {
+        0 => String::new(),
+        at_ns => format!("; from {at_ns} ns on nothing does"),
+    };
+    format!(
+        "{needed}{when}: else TCP would send and acknowledge for ever in one instant (queues such \
+         as fq_codel, codel, pie, red and prio send whenever they are asked)"
+    )
+}
