@@ -5,7 +5,7 @@ use crate::errors;
 use dumbbell_engine::EngineError;
 use dumbbell_engine::batch::{Batch, Completed as EngineCompleted, OpenOutput};
 use dumbbell_engine::capture::Output;
-use dumbbell_engine::run::Monitor;
+use dumbbell_engine::run::{Monitor, check_simulator};
 use dumbbell_engine::spec::Experiment;
 use dumbbell_engine::tables::{Tables, Values};
 use numpy::IntoPyArray;
@@ -86,7 +86,7 @@ impl From<&EngineError> for RunFailure {
             EngineError::TooManyEvents { .. } => RunFailure::TOO_MANY_EVENTS,
             EngineError::OutOfMemory { .. } => RunFailure::OUT_OF_MEMORY,
             EngineError::Capture(_) => RunFailure::CAPTURE,
-            EngineError::Spec { .. } => RunFailure::REFUSED,
+            EngineError::Spec(_) => RunFailure::REFUSED,
             EngineError::Internal(_) => RunFailure::INTERNAL,
         }
     }
@@ -254,8 +254,8 @@ impl State {
         if let Some(experiment) = self.read.get(text) {
             return Ok(Arc::clone(experiment));
         }
-        let experiment = Experiment::from_json(text).map_err(errors::from_engine)?;
-        experiment.check_simulator().map_err(errors::from_engine)?;
+        let experiment = Experiment::from_json(text).map_err(|error| errors::from_spec(&error))?;
+        check_simulator(&experiment).map_err(|error| errors::from_spec(&error))?;
         let experiment = Arc::new(experiment);
         if self.read.len() >= READ_KEPT {
             self.read.clear();

@@ -1,6 +1,7 @@
 //! Rust errors as Python exceptions with the same parts.
 
 use dumbbell_engine::EngineError;
+use dumbbell_engine::spec::SpecError;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::{create_exception, intern};
@@ -58,15 +59,15 @@ fn about_text(error: PyErr, parts: Parts) -> PyErr {
     })
 }
 
+/// About a place of a description.
+pub fn from_spec(error: &SpecError) -> PyErr {
+    spec_invalid(&error.path, &error.value, &error.allowed, None)
+}
+
 /// About a run.
 pub fn from_engine(error: EngineError) -> PyErr {
     match &error {
-        EngineError::Spec {
-            path,
-            value,
-            allowed,
-            hint,
-        } => spec_invalid(path, value, allowed, hint.as_deref()),
+        EngineError::Spec(error) => from_spec(error),
         other => PyRuntimeError::new_err(other.to_string()),
     }
 }

@@ -6,7 +6,7 @@ mod errors;
 mod packet_scripts;
 mod text;
 
-use dumbbell_engine::run::Estimate as EngineEstimate;
+use dumbbell_engine::run::{Estimate as EngineEstimate, check_passing_time, check_simulator};
 use dumbbell_engine::sim::random::Stream;
 use dumbbell_engine::spec::Experiment;
 use dumbbell_engine::spec::law::Law;
@@ -23,14 +23,14 @@ struct Estimate {
 #[pyfunction]
 #[pyo3(signature = (resolved_json, *, simulated = true))]
 fn check(resolved_json: &str, simulated: bool) -> PyResult<Estimate> {
-    let experiment = Experiment::from_json(resolved_json).map_err(errors::from_engine)?;
-    if simulated {
-        experiment.check_simulator().map_err(errors::from_engine)?;
+    let experiment = Experiment::from_json(resolved_json);
+    let experiment = experiment.map_err(|error| errors::from_spec(&error))?;
+    let checked = if simulated {
+        check_simulator(&experiment)
     } else {
-        experiment
-            .check_passing_time()
-            .map_err(errors::from_engine)?;
-    }
+        check_passing_time(&experiment)
+    };
+    checked.map_err(|error| errors::from_spec(&error))?;
     let EngineEstimate {
         events,
         memory_bytes,

@@ -11,7 +11,7 @@ use crate::time::Time;
 
 /// Packets and bytes (on the wire of this link) since the start of the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counters {
+pub struct LinkCounters {
     // Packets first and then bytes: of two neighbours the compiler makes a vector, and adding
     // to that takes three times the instructions of two additions.
     /// Offered to the queue.
@@ -42,7 +42,7 @@ pub struct Counters {
     pub policed_bytes: u64,
 }
 
-impl Counters {
+impl LinkCounters {
     /// A packet was offered to the queue.
     #[inline]
     pub fn arrived(&mut self, bytes: u32) {
@@ -80,8 +80,8 @@ impl Counters {
     }
 
     /// What was counted since an earlier copy.
-    pub fn since(&self, earlier: &Counters) -> Counters {
-        Counters {
+    pub fn since(&self, earlier: &LinkCounters) -> LinkCounters {
+        LinkCounters {
             arrived_pkts: self.arrived_pkts - earlier.arrived_pkts,
             arrived_bytes: self.arrived_bytes - earlier.arrived_bytes,
             departed_pkts: self.departed_pkts - earlier.departed_pkts,
@@ -218,9 +218,9 @@ impl LevelIntegrals {
 #[derive(Debug, Clone, Default)]
 pub struct LinkStatistics {
     /// Since the start of the run.
-    pub total: Counters,
+    pub total: LinkCounters,
     /// As they stood at the end of the warm-up.
-    pub at_warm_up: Counters,
+    pub at_warm_up: LinkCounters,
     /// Integrals since the end of the warm-up.
     pub levels: LevelIntegrals,
     /// The integral of packets in the system up to the end of the warm-up.
@@ -322,7 +322,7 @@ impl LinkStatistics {
     }
 
     /// Counters of the measured window.
-    pub fn measured(&self) -> Counters {
+    pub fn measured(&self) -> LinkCounters {
         self.total.since(&self.at_warm_up)
     }
 

@@ -22,8 +22,8 @@
 //! stream and nothing a draw. Hashing the name, and not a position in a list, is what keeps an
 //! unrelated flow from changing anybody's draws.
 
-#[cfg(test)]
-pub(crate) mod check;
+#[cfg(any(test, feature = "testing"))]
+pub mod check;
 #[cfg(test)]
 mod tests;
 mod ziggurat;

@@ -8,7 +8,7 @@ use crate::sim::tcp_sample::TcpSample;
 use crate::sim::time::{PS_PER_NS, PS_PER_S, Time};
 use crate::sim::world::World;
 use crate::tcp::sender::Statistics;
-use crate::traffic::conversation::{Conversation, Sender};
+use crate::traffic::conversation::{Application, Conversation};
 use crate::traffic::tcp_flow::{TcpFlow, Transfer};
 use std::sync::atomic::AtomicBool;
 
@@ -441,8 +441,8 @@ fn transfers(world: &World, stop: &AtomicBool) -> Table {
 
 fn probes(world: &World, stop: &AtomicBool) -> Table {
     let probes = world.conversations[world.flows..].iter().zip(0..);
-    let lists = probes.filter_map(|(probe, index)| match &probe.sender {
-        Sender::Ping(ping) => Some((index, &ping.echoes)),
+    let lists = probes.filter_map(|(probe, index)| match &probe.application {
+        Application::Ping(ping) => Some((index, &ping.echoes)),
         _ => None,
     });
     let echoes = Numbered {

@@ -4,7 +4,7 @@
 //! `DUMBBELL_FUZZ_CASES=100000 cargo test -p dumbbell-engine --test controller_fuzz` runs longer.
 
 use dumbbell_engine::cca::{
-    Ack, Algorithm, Cca, Knobs, Moment, NAMES, RateSample, RttSample, State, Window,
+    Ack, Algorithm, Cca, NAMES, Options, RateSample, RttSample, Snapshot, State, Window,
 };
 use dumbbell_engine::sim::random::Stream;
 use dumbbell_engine::sim::time::Time;
@@ -93,7 +93,7 @@ struct Sender {
 
 impl Sender {
     fn new(name: &str, profile: Profile, timer_hz: u32, clamp_pkts: u32, mss_bytes: u32) -> Sender {
-        let knobs = Knobs {
+        let options = Options {
             profile,
             hystart: true,
             is_paced: mss_bytes.is_multiple_of(2),
@@ -102,7 +102,7 @@ impl Sender {
         };
         let algorithm = Algorithm::named(name).expect("a name of the list");
         let mut sender = Sender {
-            cca: Cca::new(algorithm, &knobs, Time::ZERO),
+            cca: Cca::new(algorithm, &options, Time::ZERO),
             window: Window::new(10.min(clamp_pkts), mss_bytes),
             now: Time::ZERO,
             delivered_pkts: 0,
@@ -114,8 +114,8 @@ impl Sender {
             state: State::Open,
         };
         sender.window.cwnd_clamp_pkts = clamp_pkts;
-        let moment = sender.moment();
-        sender.cca.init(&mut sender.window, &moment);
+        let snapshot = sender.snapshot();
+        sender.cca.init(&mut sender.window, &snapshot);
         sender
     }
 
@@ -124,8 +124,8 @@ impl Sender {
         outstanding_pkts.min(u64::from(u32::MAX / 2)) as u32
     }
 
-    fn moment(&self) -> Moment {
-        Moment {
+    fn snapshot(&self) -> Snapshot {
+        Snapshot {
             now: self.now,
             in_flight_pkts: self.in_flight_pkts(),
             flight_size_pkts: self.in_flight_pkts(),
@@ -145,21 +145,21 @@ impl Sender {
     }
 
     fn apply(&mut self, event: &Event) {
-        let moment = self.moment();
+        let snapshot = self.snapshot();
         let window = &mut self.window;
         match *event {
             Event::Ack { .. } => self.acknowledge(event),
             Event::Loss => {
                 self.reduce(State::Recovery);
-                self.cca.on_loss(&mut self.window, &moment);
+                self.cca.on_loss(&mut self.window, &snapshot);
             }
             Event::Ecn => {
                 self.reduce(State::Cwr);
-                self.cca.on_ecn(&mut self.window, &moment);
+                self.cca.on_ecn(&mut self.window, &snapshot);
             }
             Event::Rto => {
                 self.reduce(State::Loss);
-                self.cca.on_rto(&mut self.window, &moment);
+                self.cca.on_rto(&mut self.window, &snapshot);
                 self.window.set_cwnd(1);
             }
             Event::ExitRecovery => {
@@ -167,7 +167,7 @@ impl Sender {
                     window.set_cwnd(window.ssthresh_pkts);
                 }
                 self.state = State::Open;
-                self.cca.on_exit_recovery(window, &moment);
+                self.cca.on_exit_recovery(window, &snapshot);
             }
             Event::Undo => {
                 self.state = State::Open;
@@ -175,11 +175,12 @@ impl Sender {
             }
             Event::TransmitStart(idle_ns) => {
                 let last_sent = self.now.saturating_sub(Time::from_ns(idle_ns));
-                self.cca.on_transmit_start(window, Some(last_sent), &moment);
+                self.cca
+                    .on_transmit_start(window, Some(last_sent), &snapshot);
             }
             Event::IdleRestart => {
                 window.set_cwnd(window.cwnd_pkts.min(10));
-                self.cca.on_idle_restart(window, &moment);
+                self.cca.on_idle_restart(window, &snapshot);
             }
         }
     }

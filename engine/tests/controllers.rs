@@ -3,7 +3,7 @@
 
 mod bottleneck;
 
-use bottleneck::{Bottleneck, Path, knobs};
+use bottleneck::{Bottleneck, Path, options};
 use dumbbell_engine::sim::time::Time;
 use dumbbell_engine::spec::tcp::Profile;
 use std::fmt::Write as _;
@@ -36,7 +36,7 @@ fn mean_window(
         buffer_pkts: 0,
         lose_every,
     };
-    let mut bottleneck = Bottleneck::new(name, &knobs(profile), path);
+    let mut bottleneck = Bottleneck::new(name, &options(profile), path);
     bottleneck.run(ms(from * 1000), |_| {});
     let before = bottleneck.delivered_pkts;
     bottleneck.run(ms(to * 1000), |_| {});
@@ -114,7 +114,7 @@ fn bbr_alone_keeps_1_to_1_3_products_in_flight_outside_probe_rtt() {
         buffer_pkts: 1000,
         ..LINK
     };
-    let mut bottleneck = Bottleneck::new("bbr", &knobs(Profile::Linux61), deep);
+    let mut bottleneck = Bottleneck::new("bbr", &options(Profile::Linux61), deep);
     bottleneck.run(ms(5000), |_| {});
     let (mut area, mut last, mut time) = (0.0, bottleneck.now, 0.0);
     let before = (bottleneck.delivered_pkts, bottleneck.now);
@@ -143,7 +143,7 @@ fn bbr_alone_keeps_1_to_1_3_products_in_flight_outside_probe_rtt() {
 
 /// The window at the end of every round trip without queueing (100 ms), for ten seconds.
 fn windows(name: &str, profile: Profile) -> String {
-    let mut bottleneck = Bottleneck::new(name, &knobs(profile), LINK);
+    let mut bottleneck = Bottleneck::new(name, &options(profile), LINK);
     let mut text = format!("{name}, {profile:?}: window and packets in flight, every 500 ms\n");
     for half_seconds in 1..=40 {
         bottleneck.run(ms(500 * half_seconds), |_| {});

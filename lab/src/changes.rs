@@ -6,6 +6,7 @@
 
 use crate::path::{Step, steps};
 use crate::problem::{Problem, shown};
+use dumbbell_engine::run::check_simulator;
 use dumbbell_engine::spec::Experiment;
 use dumbbell_tc as tc;
 use serde::Deserialize;
@@ -81,7 +82,7 @@ pub fn changed(base: &Value, changes: &[Change]) -> Result<Changed, Problem> {
 
 fn checked(resolved: &Value) -> Result<Experiment, Problem> {
     let experiment = Experiment::from_json(&resolved.to_string())?;
-    experiment.check_simulator()?;
+    check_simulator(&experiment)?;
     Ok(experiment)
 }
 

@@ -1,6 +1,7 @@
 //! What is wrong with a request, with the parts that a page shows beside a field.
 
 use dumbbell_engine::EngineError;
+use dumbbell_engine::spec::SpecError;
 use dumbbell_tc::QdiscError;
 use serde::Serialize;
 use serde_json::Value;
@@ -50,18 +51,16 @@ impl Problem {
     }
 }
 
+impl From<SpecError> for Problem {
+    fn from(error: SpecError) -> Problem {
+        Problem::new(error.path, error.value, error.allowed)
+    }
+}
+
 impl From<EngineError> for Problem {
     fn from(error: EngineError) -> Problem {
         match error {
-            EngineError::Spec {
-                path,
-                value,
-                allowed,
-                hint,
-            } => Problem {
-                hint,
-                ..Problem::new(path, value, allowed)
-            },
+            EngineError::Spec(error) => error.into(),
             other => Problem::new("", "the run", other.to_string()),
         }
     }

@@ -11,18 +11,18 @@ fn accepted(p: f64) -> bool {
 }
 
 /// Two-sided p-value of a standard normal.
-pub(crate) fn p_of_z(z: f64) -> f64 {
+pub fn p_of_z(z: f64) -> f64 {
     libm::erfc(z.abs() * std::f64::consts::FRAC_1_SQRT_2)
 }
 
 /// Fails if a standard normal would hardly be that far from 0.
-pub(crate) fn assert_z(z: f64, what: &str) {
+pub fn assert_z(z: f64, what: &str) {
     assert!(accepted(p_of_z(z)), "{what}: z = {z}");
 }
 
 /// Fails if independent standard normals would hardly have such a sum or such a sum of
 /// squares: the first finds a small bias common to all, the second a wrong spread.
-pub(crate) fn assert_standard_normals(z: &[f64], what: &str) {
+pub fn assert_standard_normals(z: &[f64], what: &str) {
     let n = z.len() as f64;
     assert_z(
         z.iter().sum::<f64>() / n.sqrt(),
@@ -34,14 +34,14 @@ pub(crate) fn assert_standard_normals(z: &[f64], what: &str) {
 
 /// Fails if chi-squared with that many degrees of freedom would hardly be that far from its
 /// mean (Wilson and Hilferty 1931: its cube root is nearly normal).
-pub(crate) fn assert_chi_squared(statistic: f64, degrees: f64, what: &str) {
+pub fn assert_chi_squared(statistic: f64, degrees: f64, what: &str) {
     let spread = 2.0 / (9.0 * degrees);
     let z = (libm::cbrt(statistic / degrees) - (1.0 - spread)) / spread.sqrt();
     assert_z(z, &format!("{what}: chi-squared {statistic} of {degrees}"));
 }
 
 /// Pearson's statistic of counts that should be equal.
-pub(crate) fn assert_equally_likely(counts: &[u64], what: &str) {
+pub fn assert_equally_likely(counts: &[u64], what: &str) {
     let expected = counts.iter().sum::<u64>() as f64 / counts.len() as f64;
     let square = |count: &u64| (*count as f64 - expected).powi(2) / expected;
     let statistic = counts.iter().map(square).sum();
@@ -49,7 +49,7 @@ pub(crate) fn assert_equally_likely(counts: &[u64], what: &str) {
 }
 
 /// Kolmogorov-Smirnov against an exact distribution function.
-pub(crate) fn assert_distributed(mut draws: Vec<f64>, cdf: impl Fn(f64) -> f64, what: &str) {
+pub fn assert_distributed(mut draws: Vec<f64>, cdf: impl Fn(f64) -> f64, what: &str) {
     draws.sort_by(f64::total_cmp);
     let n = draws.len() as f64;
     let gap = |(i, x): (usize, &f64)| {
@@ -76,7 +76,7 @@ pub(crate) fn assert_distributed(mut draws: Vec<f64>, cdf: impl Fn(f64) -> f64, 
 }
 
 /// So many draws of a sampler from a stream of its own.
-pub(crate) fn draws(name: &str, n: usize, sample: impl Fn(&mut Stream) -> f64) -> Vec<f64> {
+pub fn draws(name: &str, n: usize, sample: impl Fn(&mut Stream) -> f64) -> Vec<f64> {
     let mut stream = Stream::new(1, 0, name);
     (0..n).map(|_| sample(&mut stream)).collect()
 }

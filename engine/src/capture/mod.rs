@@ -18,7 +18,7 @@ use crate::error::EngineError;
 use crate::sim::packet::{Kind, Packet};
 use crate::sim::time::Time;
 use crate::spec::{Experiment, LinkEnd};
-use crate::traffic::conversation::{Conversation, Sender};
+use crate::traffic::conversation::{Application, Conversation};
 use addresses::Addressed;
 use dumbbell_capture::decode::decode;
 use dumbbell_capture::flows::FlowTable;
@@ -249,7 +249,7 @@ fn carried(packet: &Packet, conversation: &Conversation) -> Option<Carried> {
     if packet.kind() != Kind::Tcp {
         return None;
     }
-    let Sender::Tcp(flow) = &conversation.sender else {
+    let Application::Tcp(flow) = &conversation.application else {
         return None;
     };
     Some(Carried::of(flow, packet.segment_place()))

@@ -219,7 +219,7 @@ pub struct Ack {
 
 /// What a controller is told when something other than an acknowledgement happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Moment {
+pub struct Snapshot {
     /// When.
     pub now: Time,
     /// In flight: sent, neither acknowledged nor SACKed nor taken for lost
@@ -243,7 +243,7 @@ pub struct Moment {
 
 /// Which of its descriptions a controller follows.
 #[derive(Debug, Clone)]
-pub struct Knobs {
+pub struct Options {
     /// Linux's integer arithmetic, or the RFC's.
     pub profile: Profile,
     /// Whether slow start may end before losses.
@@ -257,11 +257,11 @@ pub struct Knobs {
     pub stream: Stream,
 }
 
-impl Knobs {
+impl Options {
     /// The same on a host whose timer ticks `timer_hz` times a second, with random numbers of
     /// its own.
-    pub fn on_host(self, timer_hz: u32, stream: Stream) -> Knobs {
-        Knobs {
+    pub fn on_host(self, timer_hz: u32, stream: Stream) -> Options {
+        Options {
             timer_hz,
             stream,
             ..self
@@ -269,11 +269,11 @@ impl Knobs {
     }
 }
 
-impl From<&Tcp> for Knobs {
+impl From<&Tcp> for Options {
     /// At 1000 ticks a second and with the same random numbers for every connection: see
-    /// [`Knobs::on_host`].
-    fn from(tcp: &Tcp) -> Knobs {
-        Knobs {
+    /// [`Options::on_host`].
+    fn from(tcp: &Tcp) -> Options {
+        Options {
             profile: tcp.profile,
             hystart: tcp.hystart,
             is_paced: tcp.pacing.is_on(false),
@@ -287,12 +287,12 @@ impl From<&Tcp> for Knobs {
 /// source of wrong CUBICs.
 pub trait Controller {
     /// At the start of a connection.
-    fn new(knobs: &Knobs, now: Time) -> Self
+    fn new(options: &Options, now: Time) -> Self
     where
         Self: Sized;
 
     /// The handshake is over, the initial window set.
-    fn init(&mut self, _window: &mut Window, _moment: &Moment) {}
+    fn init(&mut self, _window: &mut Window, _snapshot: &Snapshot) {}
 
     /// An acknowledgement has measured a round-trip time: in every state, also while the window is
     /// being reduced, and before losses are looked for (Linux's `pkts_acked`).
@@ -303,23 +303,23 @@ pub trait Controller {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack);
 
     /// Fast recovery begins: sets the threshold. The sender brings the window down to it.
-    fn on_loss(&mut self, window: &mut Window, moment: &Moment);
+    fn on_loss(&mut self, window: &mut Window, snapshot: &Snapshot);
 
     /// The retransmission timer ran out: sets the threshold. The sender then sets the window to
     /// one packet more than is in flight. By default as for a loss.
-    fn on_rto(&mut self, window: &mut Window, moment: &Moment) {
-        self.on_loss(window, moment);
+    fn on_rto(&mut self, window: &mut Window, snapshot: &Snapshot) {
+        self.on_loss(window, snapshot);
     }
 
     /// The receiver has echoed a congestion mark (RFC 3168 section 6.1.2): sets the threshold.
     /// By default as for a loss.
-    fn on_ecn(&mut self, window: &mut Window, moment: &Moment) {
-        self.on_loss(window, moment);
+    fn on_ecn(&mut self, window: &mut Window, snapshot: &Snapshot) {
+        self.on_loss(window, snapshot);
     }
 
     /// Everything outstanding when recovery began has been acknowledged; the sender has set the
     /// window to the threshold.
-    fn on_exit_recovery(&mut self, _window: &mut Window, _moment: &Moment) {}
+    fn on_exit_recovery(&mut self, _window: &mut Window, _snapshot: &Snapshot) {}
 
     /// The reduction was for nothing: sets the window to what it was before. The sender then
     /// restores the threshold.
@@ -334,13 +334,13 @@ pub trait Controller {
         &mut self,
         _window: &mut Window,
         _last_sent: Option<Time>,
-        _moment: &Moment,
+        _snapshot: &Snapshot,
     ) {
     }
 
     /// The window was made smaller because nothing had been sent for longer than a
     /// retransmission timeout (`CA_EVENT_CWND_RESTART`).
-    fn on_idle_restart(&mut self, _window: &mut Window, _moment: &Moment) {}
+    fn on_idle_restart(&mut self, _window: &mut Window, _snapshot: &Snapshot) {}
 
     /// Whether it sets the window during recovery itself, as with Linux's `cong_control`.
     fn owns_recovery(&self) -> bool {
@@ -401,15 +401,15 @@ macro_rules! controllers {
 
         impl Cca {
             /// The controller at the start of a connection.
-            pub fn new(algorithm: Algorithm, knobs: &Knobs, now: Time) -> Cca {
+            pub fn new(algorithm: Algorithm, options: &Options, now: Time) -> Cca {
                 match algorithm {
-                    $(Algorithm::$variant => Cca::$variant(Controller::new(knobs, now)),)+
+                    $(Algorithm::$variant => Cca::$variant(Controller::new(options, now)),)+
                 }
             }
 
             /// See [`Controller::init`].
-            pub fn init(&mut self, window: &mut Window, moment: &Moment) {
-                match self { $(Cca::$variant(state) => state.init(window, moment),)+ }
+            pub fn init(&mut self, window: &mut Window, snapshot: &Snapshot) {
+                match self { $(Cca::$variant(state) => state.init(window, snapshot),)+ }
             }
 
             /// See [`Controller::on_rtt`].
@@ -425,23 +425,23 @@ macro_rules! controllers {
             }
 
             /// See [`Controller::on_loss`].
-            pub fn on_loss(&mut self, window: &mut Window, moment: &Moment) {
-                match self { $(Cca::$variant(state) => state.on_loss(window, moment),)+ }
+            pub fn on_loss(&mut self, window: &mut Window, snapshot: &Snapshot) {
+                match self { $(Cca::$variant(state) => state.on_loss(window, snapshot),)+ }
             }
 
             /// See [`Controller::on_rto`].
-            pub fn on_rto(&mut self, window: &mut Window, moment: &Moment) {
-                match self { $(Cca::$variant(state) => state.on_rto(window, moment),)+ }
+            pub fn on_rto(&mut self, window: &mut Window, snapshot: &Snapshot) {
+                match self { $(Cca::$variant(state) => state.on_rto(window, snapshot),)+ }
             }
 
             /// See [`Controller::on_ecn`].
-            pub fn on_ecn(&mut self, window: &mut Window, moment: &Moment) {
-                match self { $(Cca::$variant(state) => state.on_ecn(window, moment),)+ }
+            pub fn on_ecn(&mut self, window: &mut Window, snapshot: &Snapshot) {
+                match self { $(Cca::$variant(state) => state.on_ecn(window, snapshot),)+ }
             }
 
             /// See [`Controller::on_exit_recovery`].
-            pub fn on_exit_recovery(&mut self, window: &mut Window, moment: &Moment) {
-                match self { $(Cca::$variant(state) => state.on_exit_recovery(window, moment),)+ }
+            pub fn on_exit_recovery(&mut self, window: &mut Window, snapshot: &Snapshot) {
+                match self { $(Cca::$variant(state) => state.on_exit_recovery(window, snapshot),)+ }
             }
 
             /// See [`Controller::on_undo`].
@@ -454,16 +454,16 @@ macro_rules! controllers {
                 &mut self,
                 window: &mut Window,
                 last_sent: Option<Time>,
-                moment: &Moment,
+                snapshot: &Snapshot,
             ) {
                 match self {
-                    $(Cca::$variant(state) => state.on_transmit_start(window, last_sent, moment),)+
+                    $(Cca::$variant(state) => state.on_transmit_start(window, last_sent, snapshot),)+
                 }
             }
 
             /// See [`Controller::on_idle_restart`].
-            pub fn on_idle_restart(&mut self, window: &mut Window, moment: &Moment) {
-                match self { $(Cca::$variant(state) => state.on_idle_restart(window, moment),)+ }
+            pub fn on_idle_restart(&mut self, window: &mut Window, snapshot: &Snapshot) {
+                match self { $(Cca::$variant(state) => state.on_idle_restart(window, snapshot),)+ }
             }
 
             /// See [`Controller::owns_recovery`].
@@ -494,35 +494,40 @@ macro_rules! controllers {
 }
 
 impl<State: Controller> Controller for Box<State> {
-    fn new(knobs: &Knobs, now: Time) -> Box<State> {
-        Box::new(State::new(knobs, now))
+    fn new(options: &Options, now: Time) -> Box<State> {
+        Box::new(State::new(options, now))
     }
-    fn init(&mut self, window: &mut Window, moment: &Moment) {
-        (**self).init(window, moment);
+    fn init(&mut self, window: &mut Window, snapshot: &Snapshot) {
+        (**self).init(window, snapshot);
     }
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         (**self).on_ack(window, ack);
     }
-    fn on_loss(&mut self, window: &mut Window, moment: &Moment) {
-        (**self).on_loss(window, moment);
+    fn on_loss(&mut self, window: &mut Window, snapshot: &Snapshot) {
+        (**self).on_loss(window, snapshot);
     }
-    fn on_rto(&mut self, window: &mut Window, moment: &Moment) {
-        (**self).on_rto(window, moment);
+    fn on_rto(&mut self, window: &mut Window, snapshot: &Snapshot) {
+        (**self).on_rto(window, snapshot);
     }
-    fn on_ecn(&mut self, window: &mut Window, moment: &Moment) {
-        (**self).on_ecn(window, moment);
+    fn on_ecn(&mut self, window: &mut Window, snapshot: &Snapshot) {
+        (**self).on_ecn(window, snapshot);
     }
-    fn on_exit_recovery(&mut self, window: &mut Window, moment: &Moment) {
-        (**self).on_exit_recovery(window, moment);
+    fn on_exit_recovery(&mut self, window: &mut Window, snapshot: &Snapshot) {
+        (**self).on_exit_recovery(window, snapshot);
     }
     fn on_undo(&mut self, window: &mut Window) {
         (**self).on_undo(window);
     }
-    fn on_transmit_start(&mut self, window: &mut Window, last_sent: Option<Time>, moment: &Moment) {
-        (**self).on_transmit_start(window, last_sent, moment);
+    fn on_transmit_start(
+        &mut self,
+        window: &mut Window,
+        last_sent: Option<Time>,
+        snapshot: &Snapshot,
+    ) {
+        (**self).on_transmit_start(window, last_sent, snapshot);
     }
-    fn on_idle_restart(&mut self, window: &mut Window, moment: &Moment) {
-        (**self).on_idle_restart(window, moment);
+    fn on_idle_restart(&mut self, window: &mut Window, snapshot: &Snapshot) {
+        (**self).on_idle_restart(window, snapshot);
     }
     fn owns_recovery(&self) -> bool {
         (**self).owns_recovery()

@@ -10,7 +10,7 @@
 //!
 //! It has no parameters.
 
-use super::{Ack, Controller, Knobs, Moment, Window};
+use super::{Ack, Controller, Options, Snapshot, Window};
 use crate::sim::time::Time;
 use crate::spec::tcp::Profile;
 
@@ -24,9 +24,9 @@ pub struct Reno {
 }
 
 impl Controller for Reno {
-    fn new(knobs: &Knobs, _now: Time) -> Reno {
+    fn new(options: &Options, _now: Time) -> Reno {
         Reno {
-            profile: knobs.profile,
+            profile: options.profile,
         }
     }
 
@@ -48,11 +48,11 @@ impl Controller for Reno {
         window.grow_by_one_per(window.cwnd_pkts, acked_pkts);
     }
 
-    fn on_loss(&mut self, window: &mut Window, moment: &Moment) {
+    fn on_loss(&mut self, window: &mut Window, snapshot: &Snapshot) {
         // RFC 5681 section 3.1: "FlightSize", with a warning that cwnd is not the same.
         let level = match self.profile {
             Profile::Linux61 => window.cwnd_pkts,
-            Profile::Rfc => moment.flight_size_pkts.min(window.cwnd_pkts),
+            Profile::Rfc => snapshot.flight_size_pkts.min(window.cwnd_pkts),
         };
         window.ssthresh_pkts = (level / 2).max(LEAST_SSTHRESH_PKTS);
     }
@@ -61,7 +61,7 @@ impl Controller for Reno {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cca::testing::{self, knobs, ms};
+    use crate::cca::testing::{self, ms, options};
 
     /// An acknowledgement of so many packets.
     fn ack(acked_pkts: u32) -> Ack {
@@ -69,17 +69,17 @@ mod tests {
     }
 
     /// So many packets in flight.
-    fn moment(in_flight_pkts: u32) -> Moment {
-        Moment {
+    fn snapshot(in_flight_pkts: u32) -> Snapshot {
+        Snapshot {
             in_flight_pkts,
             flight_size_pkts: in_flight_pkts,
-            ..testing::moment(Time::ZERO)
+            ..testing::snapshot(Time::ZERO)
         }
     }
 
     #[test]
     fn slow_start_doubles_and_hands_over_what_is_left() {
-        let mut reno = Reno::new(&knobs(Profile::Linux61), Time::ZERO);
+        let mut reno = Reno::new(&options(Profile::Linux61), Time::ZERO);
         let mut window = Window::new(10, 1448);
         reno.on_ack(&mut window, &ack(10));
         assert_eq!(window.cwnd_pkts, 20);
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn avoidance_adds_one_for_each_window() {
-        let mut reno = Reno::new(&knobs(Profile::Linux61), Time::ZERO);
+        let mut reno = Reno::new(&options(Profile::Linux61), Time::ZERO);
         let mut window = Window::new(10, 1448);
         window.ssthresh_pkts = 10;
         for cwnd_pkts in 10..20 {
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn the_rfc_counts_acknowledgements() {
-        let mut reno = Reno::new(&knobs(Profile::Rfc), Time::ZERO);
+        let mut reno = Reno::new(&options(Profile::Rfc), Time::ZERO);
         let mut window = Window::new(10, 1448);
         reno.on_ack(&mut window, &ack(2));
         assert_eq!(window.cwnd_pkts, 11);
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_window_that_is_not_used_does_not_grow() {
-        let mut reno = Reno::new(&knobs(Profile::Linux61), Time::ZERO);
+        let mut reno = Reno::new(&options(Profile::Linux61), Time::ZERO);
         let mut window = Window::new(10, 1448);
         let unused = Ack {
             is_cwnd_limited: false,
@@ -131,20 +131,20 @@ mod tests {
     #[test]
     fn a_loss_halves_the_window_or_the_flight_size() {
         for (profile, expected) in [(Profile::Linux61, 20), (Profile::Rfc, 15)] {
-            let mut reno = Reno::new(&knobs(profile), Time::ZERO);
+            let mut reno = Reno::new(&options(profile), Time::ZERO);
             let mut window = Window::new(40, 1448);
-            reno.on_loss(&mut window, &moment(30));
+            reno.on_loss(&mut window, &snapshot(30));
             assert_eq!(window.ssthresh_pkts, expected);
         }
-        let mut reno = Reno::new(&knobs(Profile::Linux61), Time::ZERO);
+        let mut reno = Reno::new(&options(Profile::Linux61), Time::ZERO);
         let mut window = Window::new(1, 1448);
-        reno.on_rto(&mut window, &moment(1));
+        reno.on_rto(&mut window, &snapshot(1));
         assert_eq!(window.ssthresh_pkts, 2);
     }
 
     #[test]
     fn undoing_brings_the_window_back() {
-        let mut reno = Reno::new(&knobs(Profile::Linux61), Time::ZERO);
+        let mut reno = Reno::new(&options(Profile::Linux61), Time::ZERO);
         let mut window = Window::new(5, 1448);
         window.prior_cwnd_pkts = 12;
         reno.on_undo(&mut window);

@@ -1,6 +1,6 @@
 //! Events for the tests of controllers.
 
-use super::{Ack, INFINITE_SSTHRESH, Knobs, Moment, RateSample, State, Window};
+use super::{Ack, INFINITE_SSTHRESH, Options, RateSample, Snapshot, State, Window};
 use crate::sim::random::Stream;
 use crate::sim::time::Time;
 use crate::spec::tcp::Profile;
@@ -11,8 +11,8 @@ pub const fn ms(ms: u64) -> Time {
 }
 
 /// HyStart on, no pacing, 1000 Hz.
-pub fn knobs(profile: Profile) -> Knobs {
-    Knobs {
+pub fn options(profile: Profile) -> Options {
+    Options {
         profile,
         hystart: true,
         is_paced: false,
@@ -63,9 +63,9 @@ pub fn ack(now: Time, acked_pkts: u32, rtt: Time) -> Ack {
     }
 }
 
-/// The moment `now` of a connection with nothing else to tell.
-pub fn moment(now: Time) -> Moment {
-    Moment {
+/// A connection at `now` with nothing else to tell.
+pub fn snapshot(now: Time) -> Snapshot {
+    Snapshot {
         now,
         in_flight_pkts: 0,
         flight_size_pkts: 0,

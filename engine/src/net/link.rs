@@ -30,7 +30,7 @@ pub enum Offered {
 
 /// A packet the transmitter has just finished with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sent {
+pub struct Transmitted {
     /// The packet.
     pub packet: Packet,
     /// Whether the link lost it.
@@ -41,7 +41,7 @@ pub struct Sent {
 
 /// How packets go through a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Passage {
+pub enum Forwarding {
     /// In the instant they come: an infinite rate behind a plain queue, no loss. Most links
     /// beside the bottleneck are like that. Afterwards they may be delayed.
     AtOnce,
@@ -79,7 +79,7 @@ pub struct Link {
     pub is_plain: bool,
     /// Whether it ever wants to be woken: not a plain queue of infinite rate.
     pub may_be_pending: bool,
-    passage: Passage,
+    forwarding: Forwarding,
     /// Whether `fold` may do anything: no policer, no loss, no records, no captures, no
     /// changes.
     is_foldable: bool,
@@ -142,10 +142,10 @@ impl Link {
             is_plain,
             is_foldable,
             may_be_pending,
-            passage: if is_plain && !may_be_pending {
-                Passage::AtOnce
+            forwarding: if is_plain && !may_be_pending {
+                Forwarding::AtOnce
             } else {
-                Passage::Queued
+                Forwarding::Queued
             },
             is_eventful: !is_plain_fifo,
             events: Events::default(),
@@ -189,11 +189,11 @@ impl Link {
         match self.rate {
             Some(rate) => {
                 self.folded = Some(FoldedFifo::new(fifo.limit(), rate, self.overhead_bytes));
-                self.passage = Passage::Folded;
+                self.forwarding = Forwarding::Folded;
                 // Nobody waits for departures: the way to the other host takes time.
                 self.may_be_pending = self.delay == Time::ZERO;
             }
-            None if fifo.limit().admits_any() => self.passage = Passage::AtOnce,
+            None if fifo.limit().admits_any() => self.forwarding = Forwarding::AtOnce,
             None => {}
         }
     }
@@ -231,17 +231,17 @@ impl Link {
     /// Whether it may feed another link: its packets stay in order, and none is lost on the way.
     pub fn can_feed(&self) -> bool {
         let has_ring = matches!(self.propagation, Propagation::Ring(_));
-        let keeps_time = self.passage == Passage::Folded || self.delay > Time::ZERO;
+        let keeps_time = self.forwarding == Forwarding::Folded || self.delay > Time::ZERO;
         self.is_foldable && has_ring && keeps_time
     }
 
     /// Whether it may be fed: what becomes of a packet is certain when it arrives, and before
     /// then if it finds nothing here.
     pub fn can_be_fed(&self) -> bool {
-        match self.passage {
-            Passage::Folded => self.folded.as_ref().is_some_and(FoldedFifo::admits_any),
-            Passage::AtOnce => self.delay > Time::ZERO,
-            Passage::Queued => false,
+        match self.forwarding {
+            Forwarding::Folded => self.folded.as_ref().is_some_and(FoldedFifo::admits_any),
+            Forwarding::AtOnce => self.delay > Time::ZERO,
+            Forwarding::Queued => false,
         }
     }
 
@@ -296,8 +296,8 @@ impl Link {
 
     /// How packets go through it.
     #[inline(always)]
-    pub fn passage(&self) -> Passage {
-        self.passage
+    pub fn forwarding(&self) -> Forwarding {
+        self.forwarding
     }
 
     /// When this link wants to be woken.
@@ -402,7 +402,7 @@ impl Link {
     /// Does what is due at `now`: ends a transmission, starts the next. Returns each packet
     /// whose transmission ends now; call again until None, then `settle`.
     #[inline(always)]
-    pub fn send(&mut self, now: Time, warm_up: Time) -> Option<Sent> {
+    pub fn send(&mut self, now: Time, warm_up: Time) -> Option<Transmitted> {
         let (packet, service) = match self.in_transmission {
             Some(_) if self.pending > now => return None,
             Some(sending) => {
@@ -478,14 +478,14 @@ impl Link {
     }
 
     #[inline(always)]
-    fn finish(&mut self, packet: Packet, service: Time, now: Time, warm_up: Time) -> Sent {
+    fn finish(&mut self, packet: Packet, service: Time, now: Time, warm_up: Time) -> Transmitted {
         let bytes = packet.wire_bytes(self.overhead_bytes);
         self.statistics
             .departed(bytes, packet.arrived, service, now, warm_up);
         let by_chance = self.loss > 0.0 && self.loss_stream.uniform() < self.loss;
         let lost = self.is_lost_by_count() || by_chance;
         self.statistics.total.lost_pkts += u64::from(lost);
-        Sent {
+        Transmitted {
             packet,
             lost,
             sojourn: now - packet.arrived,

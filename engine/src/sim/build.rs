@@ -11,7 +11,7 @@ use crate::spec::route::{Hop, Routes};
 use crate::spec::source::{FlowStreams, Generator};
 use crate::spec::{Experiment, Flow, Probe, SizeAt, Tcp};
 use crate::tcp::Settings;
-use crate::traffic::conversation::{Conversation, Counters, Datagrams, NO_HOST, Sender};
+use crate::traffic::conversation::{Application, Conversation, Datagrams, NO_HOST, PacketCounters};
 use crate::traffic::ping::Ping;
 use crate::traffic::tcp_flow::{Named, TcpFlow};
 use std::cell::RefCell;
@@ -135,11 +135,11 @@ impl Builder<'_> {
         let mut generator = Generator::new(&flow.source, streams);
         let gap = generator.next_gap();
         let first = gap.map_or(Time::NEVER, |gap| start.saturating_add(gap));
-        let sender = Sender::Udp(Box::new(generator));
+        let application = Application::Udp(Box::new(generator));
         let class = flow.dscp << 2 | flow.ecn.bits();
         let stop = Time::from_ns(flow.stop_ns);
         (
-            self.conversation(&flow.from, &flow.to, class, stop, sender),
+            self.conversation(&flow.from, &flow.to, class, stop, application),
             first,
         )
     }
@@ -164,10 +164,10 @@ impl Builder<'_> {
         };
         let tcp_flow = TcpFlow::new(&flow.source, settings, named, streams, start, stop);
         let first = tcp_flow.due();
-        let sender = Sender::Tcp(Box::new(tcp_flow));
+        let application = Application::Tcp(Box::new(tcp_flow));
         let class = flow.dscp << 2;
         (
-            self.conversation(&flow.from, &flow.to, class, stop, sender),
+            self.conversation(&flow.from, &flow.to, class, stop, application),
             first,
         )
     }
@@ -205,10 +205,10 @@ impl Builder<'_> {
     fn probe(&self, probe: &Probe) -> (Conversation, Time) {
         let component = format!("probe/{}", probe.name);
         let first = self.start(&component, probe.start_ns, probe.start_jitter_ns);
-        let sender = Sender::Ping(Ping::new(probe));
+        let application = Application::Ping(Ping::new(probe));
         let class = probe.dscp << 2;
         (
-            self.conversation(&probe.from, &probe.to, class, Time::NEVER, sender),
+            self.conversation(&probe.from, &probe.to, class, Time::NEVER, application),
             first,
         )
     }
@@ -219,13 +219,13 @@ impl Builder<'_> {
         to: &str,
         traffic_class: u8,
         stop: Time,
-        sender: Sender,
+        application: Application,
     ) -> Conversation {
         let (source, destination) = (self.host(from), self.host(to));
         let row_out = self.routes.row(destination);
-        let (counting_host, size_at) = match &sender {
-            Sender::Udp(generator) => (destination, generator.size_at()),
-            Sender::Ping(_) | Sender::Tcp(_) => (NO_HOST, SizeAt::Payload),
+        let (counting_host, size_at) = match &application {
+            Application::Udp(generator) => (destination, generator.size_at()),
+            Application::Ping(_) | Application::Tcp(_) => (NO_HOST, SizeAt::Payload),
         };
         Conversation {
             source,
@@ -237,10 +237,10 @@ impl Builder<'_> {
             traffic_class,
             size_at,
             mtu_bytes: self.mtu_bytes(from, to),
-            sender,
+            application,
             stop,
             number: 0,
-            counters: Counters::default(),
+            counters: PacketCounters::default(),
             datagrams: Datagrams::default(),
             first_sent: None,
             last_received: None,

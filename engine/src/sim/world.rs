@@ -13,7 +13,7 @@
 
 use crate::capture::Capture;
 use crate::net::chains;
-use crate::net::link::{Link, Passage};
+use crate::net::link::{Forwarding, Link};
 use crate::net::propagation::Propagation;
 use crate::observe::records::Records;
 use crate::observe::samples::Samples;
@@ -151,14 +151,14 @@ impl World {
         for conversation in &conversations {
             let link = &mut links[conversation.first_link as usize];
             // What passes in an instant is never in a queue.
-            let is_queue = link.passage() != Passage::AtOnce;
+            let is_queue = link.forwarding() != Forwarding::AtOnce;
             if is_queue && conversation.tcp().is_some_and(TcpFlow::has_small_queues) {
                 link.keep_small_queues();
             }
         }
         let mut turns = Vec::new();
         for (component, link) in (0..).zip(&mut links) {
-            let is_pulled = link.feeds() && link.passage() == Passage::Folded;
+            let is_pulled = link.feeds() && link.forwarding() == Forwarding::Folded;
             if link.may_be_pending && !is_pulled {
                 link.departure_leaf = new_leaf(&mut turns, class::DEPARTURE, component);
             }

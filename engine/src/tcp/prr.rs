@@ -27,7 +27,7 @@ pub struct Prr {
 
 /// What an acknowledgement brings.
 #[derive(Debug, Clone, Copy)]
-pub struct Progress {
+pub struct Delivered {
     /// Newly acknowledged or SACKed.
     pub newly_delivered_pkts: u32,
     /// Newly taken for lost.
@@ -67,18 +67,18 @@ impl Prr {
     /// The window after an acknowledgement; None when it brings nothing.
     pub fn window(
         &mut self,
-        progress: Progress,
+        ack: Delivered,
         ssthresh_pkts: u32,
         in_flight_pkts: u32,
     ) -> Option<u32> {
-        let newly = progress.newly_delivered_pkts;
+        let newly = ack.newly_delivered_pkts;
         if newly == 0 {
             return None;
         }
         self.delivered_pkts += newly;
         let (delivered, out) = (i64::from(self.delivered_pkts), i64::from(self.out_pkts));
         let room = i64::from(ssthresh_pkts) - i64::from(in_flight_pkts);
-        let is_safe = progress.advances && progress.newly_lost_pkts == 0;
+        let is_safe = ack.advances && ack.newly_lost_pkts == 0;
         let mut send = if room < 0 {
             // Proportional: CEIL(prr_delivered * ssthresh / RecoverFS) - prr_out.
             let share = u64::from(self.delivered_pkts) * u64::from(ssthresh_pkts);
@@ -100,7 +100,7 @@ impl Prr {
 mod tests {
     use super::*;
 
-    const DUPLICATE: Progress = Progress {
+    const DUPLICATE: Delivered = Delivered {
         newly_delivered_pkts: 1,
         newly_lost_pkts: 0,
         advances: false,
@@ -140,20 +140,20 @@ mod tests {
         let mut prr = Prr::new(Description::Rfc6937);
         prr.begin(20, 20);
         prr.on_send(1);
-        let burst_loss = Progress {
+        let burst_loss = Delivered {
             newly_lost_pkts: 15,
             ..DUPLICATE
         };
         assert_eq!(prr.window(burst_loss, 10, 4), Some(5));
         prr.on_send(1);
-        let safe = Progress {
+        let safe = Delivered {
             advances: true,
             ..DUPLICATE
         };
         assert_eq!(prr.window(safe, 10, 4), Some(6));
         prr.on_send(2);
         // Never above the threshold.
-        let many = Progress {
+        let many = Delivered {
             newly_delivered_pkts: 30,
             ..safe
         };
@@ -164,7 +164,7 @@ mod tests {
     fn an_acknowledgement_that_delivers_nothing_changes_nothing() {
         let mut prr = Prr::new(Description::Rfc9937);
         prr.begin(20, 20);
-        let nothing = Progress {
+        let nothing = Delivered {
             newly_delivered_pkts: 0,
             ..DUPLICATE
         };

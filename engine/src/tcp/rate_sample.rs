@@ -5,7 +5,7 @@
 //! rate. A sample taken while the application had nothing to send is marked.
 
 use super::rtt::from_us;
-use super::scoreboard::{RateNote, Sent};
+use super::scoreboard::{Outstanding, RateNote};
 use crate::cca::RateSample;
 
 /// Packets delivered by an acknowledgement, as they are found.
@@ -59,7 +59,7 @@ impl RateEstimator {
     }
 
     /// A packet was acknowledged or SACKed. The newest of an acknowledgement counts.
-    pub fn on_delivered(&mut self, sent: &Sent, delivery: &mut Delivery) {
+    pub fn on_delivered(&mut self, sent: &Outstanding, delivery: &mut Delivery) {
         let Some(note) = sent.rate_note() else {
             return;
         };

@@ -334,7 +334,7 @@ impl Receiver {
         self.read = read;
         self.window.adjust(self.read, now);
         // Of a FIN there is nothing to be read.
-        if self.read >= 1 + self.data.payload_bytes() {
+        if self.read > self.data.payload_bytes() {
             self.acknowledging
                 .on_read(self.data.next() - self.acknowledged);
         }

@@ -58,7 +58,7 @@ pub struct RateNote {
 /// cache.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
-pub struct Sent {
+pub struct Outstanding {
     /// Sequence number of its first byte.
     pub seq: u64,
     /// When it was last sent.
@@ -74,9 +74,9 @@ pub struct Sent {
     place: Place,
 }
 
-const _: () = assert!(size_of::<Sent>() == 64);
+const _: () = assert!(size_of::<Outstanding>() == 64);
 
-impl Sent {
+impl Outstanding {
     /// One past its last sequence number.
     #[inline]
     pub fn end(&self) -> u64 {
@@ -158,7 +158,7 @@ const EMPTY: List = List {
 #[derive(Debug, Clone)]
 pub struct Scoreboard {
     /// As many as a power of two; packet `n` is at `n` modulo that.
-    places: Vec<Sent>,
+    places: Vec<Outstanding>,
     /// Number of the first that is not acknowledged.
     head: u64,
     /// Number of the next to be sent.
@@ -248,19 +248,19 @@ impl Scoreboard {
 
     /// The packet of this number, which is out.
     #[inline]
-    pub fn get(&self, number: u64) -> &Sent {
+    pub fn get(&self, number: u64) -> &Outstanding {
         &self.places[self.place(number)]
     }
 
     #[inline]
-    fn get_mut(&mut self, number: u64) -> &mut Sent {
+    fn get_mut(&mut self, number: u64) -> &mut Outstanding {
         let place = self.place(number);
         &mut self.places[place]
     }
 
     /// The first packet that is out.
     #[inline]
-    pub fn first(&self) -> Option<&Sent> {
+    pub fn first(&self) -> Option<&Outstanding> {
         (self.head != self.tail).then(|| self.get(self.head))
     }
 
@@ -289,7 +289,7 @@ impl Scoreboard {
 
     /// Adds a packet that is sent for the first time.
     pub fn push(&mut self, seq: u64, end: u64, now_us: u64, note: RateNote) {
-        let mut sent = Sent {
+        let mut sent = Outstanding {
             seq,
             sent_us: now_us,
             first_sent_us: 0,
@@ -312,7 +312,7 @@ impl Scoreboard {
     }
 
     #[cold]
-    fn grow(&mut self, filler: Sent) {
+    fn grow(&mut self, filler: Outstanding) {
         let places = (2 * self.places.len()).max(FIRST_PLACES);
         let mut grown = vec![filler; places];
         for number in self.head..self.tail {
@@ -322,7 +322,7 @@ impl Scoreboard {
     }
 
     /// Takes out the first packet: it is acknowledged.
-    pub fn pop(&mut self) -> Sent {
+    pub fn pop(&mut self) -> Outstanding {
         let number = self.head;
         self.unlink(number);
         let sent = *self.get(number);
@@ -334,7 +334,7 @@ impl Scoreboard {
     }
 
     /// Marks a packet as SACKed. Returns what it was before; None if it was SACKed already.
-    pub fn sack(&mut self, number: u64) -> Option<Sent> {
+    pub fn sack(&mut self, number: u64) -> Option<Outstanding> {
         let was = *self.get(number);
         if was.is_sacked() {
             return None;

@@ -39,11 +39,13 @@ use super::scoreboard::Scoreboard;
 use super::segment::{Flags, Segment, Timestamps};
 use super::small_queue::SmallQueue;
 use super::{PACKET_MEMORY_BYTES, STRUCTURE_BYTES, Settings, timestamp_ms};
-use crate::cca::{Cca, Knobs, Moment, State, Window};
+use crate::cca::{Cca, Options, Snapshot, State, Window};
 use crate::sim::time::Time;
 use pushes::{Pushes, Write};
 use sack::SackCache;
 use timers::Timers;
+
+pub use transmit::Transmission;
 
 /// DupThresh (RFC 5681 section 3.2; `tcp_reordering`).
 const DUPLICATES_THRESHOLD: u32 = 3;
@@ -233,8 +235,8 @@ impl Sender {
     /// A sender that has not been opened.
     pub fn new(settings: &Settings, now: Time) -> Sender {
         let tcp = &*settings.tcp;
-        let knobs = Knobs::from(tcp).on_host(settings.timer_hz, settings.stream.clone());
-        let cca = Cca::new(settings.algorithm, &knobs, now);
+        let options = Options::from(tcp).on_host(settings.timer_hz, settings.stream.clone());
+        let cca = Cca::new(settings.algorithm, &options, now);
         let pacing = Pacing::new(tcp.pacing.is_on(cca.wants_pacing()));
         let min_rto = Time::from_ns(tcp.min_rto_ns);
         Sender {
@@ -447,8 +449,8 @@ impl Sender {
         self.used_since = now;
         self.expand_send_buffer();
         self.init_pacing_rate();
-        let moment = self.moment(now);
-        self.cca.init(&mut self.window, &moment);
+        let snapshot = self.snapshot(now);
+        self.cca.init(&mut self.window, &snapshot);
     }
 
     fn set_window(&mut self, window_bytes: u64) {
@@ -488,8 +490,8 @@ impl Sender {
     }
 
     /// What a controller is told.
-    fn moment(&self, now: Time) -> Moment {
-        Moment {
+    fn snapshot(&self, now: Time) -> Snapshot {
+        Snapshot {
             now,
             in_flight_pkts: self.board.in_flight(),
             flight_size_pkts: self.board.packets_out(),

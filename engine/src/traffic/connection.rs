@@ -30,7 +30,7 @@ pub struct Connection {
 
 /// A segment that a connection sends, written where it stays until its packet arrives.
 #[derive(Debug, Clone, Copy)]
-pub struct Sent {
+pub struct SentSegment {
     /// Where it lies.
     pub place: u32,
     /// Low 32 bits of its sequence number, or for the receiver's of what it acknowledges.
@@ -47,20 +47,20 @@ pub struct Sent {
     pub tag: Tag,
 }
 
-impl Sent {
+impl SentSegment {
     #[inline]
     fn new(
         segment: &Segment,
         tag: Tag,
         new_payload_bytes: u32,
         segments: &mut SegmentStore,
-    ) -> Sent {
+    ) -> SentSegment {
         let number = if tag.is_reply {
             segment.ack
         } else {
             segment.seq
         };
-        Sent {
+        SentSegment {
             place: segments.put(segment, tag),
             number: number as u32,
             bytes: ip_bytes(segment) as u16,
@@ -138,7 +138,7 @@ impl Connection {
 
     /// The next segment to be sent now, kept in `segments`; call until None.
     #[inline]
-    pub fn poll(&mut self, now: Time, segments: &mut SegmentStore) -> Option<Sent> {
+    pub fn poll(&mut self, now: Time, segments: &mut SegmentStore) -> Option<SentSegment> {
         let sent = self.poll_sender(now, segments);
         if sent.is_some() || !(self.is_receiver_asked || self.receiver_due <= now) {
             return sent;
@@ -150,32 +150,29 @@ impl Connection {
     }
 
     #[inline]
-    fn poll_sender(&mut self, now: Time, segments: &mut SegmentStore) -> Option<Sent> {
+    fn poll_sender(&mut self, now: Time, segments: &mut SegmentStore) -> Option<SentSegment> {
         if self.sender.is_quiet(now) {
             return None;
         }
-        let before = self.sender.statistics();
-        let (again, payload) = (before.retransmitted_pkts, before.sent_payload_bytes);
-        let segment = &self.sender.poll_transmit(now);
-        let segment = segment.as_ref()?;
-        let after = self.sender.statistics();
-        let new = after.sent_payload_bytes - payload;
+        let sent = &self.sender.poll_transmit(now);
+        let sent = sent.as_ref()?;
         let tag = Tag {
             connection: self.number,
-            is_again: after.retransmitted_pkts > again,
+            is_again: sent.is_again,
             is_reply: false,
         };
-        Some(Sent::new(segment, tag, new as u32, segments))
+        let new_bytes = sent.new_payload_bytes;
+        Some(SentSegment::new(&sent.segment, tag, new_bytes, segments))
     }
 
-    fn poll_receiver(&mut self, now: Time, segments: &mut SegmentStore) -> Option<Sent> {
+    fn poll_receiver(&mut self, now: Time, segments: &mut SegmentStore) -> Option<SentSegment> {
         let segment = &self.receiver.poll_transmit(now);
         let tag = Tag {
             connection: self.number,
             is_again: false,
             is_reply: true,
         };
-        Some(Sent::new(segment.as_ref()?, tag, 0, segments))
+        Some(SentSegment::new(segment.as_ref()?, tag, 0, segments))
     }
 
     /// Hands the sender what its buffer takes. As a program that waits until it may write

@@ -15,7 +15,7 @@ pub const NO_HOST: u32 = u32::MAX;
 
 /// What makes the packets.
 #[derive(Debug, Clone)]
-pub enum Sender {
+pub enum Application {
     /// UDP from a generator.
     Udp(Box<Generator>),
     /// Echo requests.
@@ -27,7 +27,7 @@ pub enum Sender {
 /// Packets and bytes (with the IP header) of one conversation over the whole run. Answers to
 /// echo requests count like requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counters {
+pub struct PacketCounters {
     // Packets first and then bytes, as in the counters of a link.
     /// Made by a host.
     pub created_pkts: u64,
@@ -47,7 +47,7 @@ pub struct Counters {
     pub duplicated_bytes: u64,
 }
 
-impl Counters {
+impl PacketCounters {
     /// A host made a packet.
     #[inline]
     pub fn created(&mut self, packet: &Packet) {
@@ -114,13 +114,13 @@ pub struct Conversation {
     /// Smallest MTU of the way out.
     pub mtu_bytes: u32,
     /// What makes the packets.
-    pub sender: Sender,
+    pub application: Application,
     /// Nothing is sent from here on.
     pub stop: Time,
     /// Datagrams sent so far.
     pub number: u32,
     /// Whole run.
-    pub counters: Counters,
+    pub counters: PacketCounters,
     /// Sent and received in the measured window.
     pub datagrams: Datagrams,
     /// First sent in the measured window.
@@ -142,7 +142,7 @@ impl Conversation {
     pub fn ways(&self, routes: &Routes, hops: &[Hop]) -> Vec<Vec<u32>> {
         let mut ways = vec![(self.row_out, self.source, self.destination)];
         // Nobody answers datagrams.
-        if !matches!(self.sender, Sender::Udp(_)) {
+        if !matches!(self.application, Application::Udp(_)) {
             ways.push((self.row_back, self.destination, self.source));
         }
         ways.into_iter()
@@ -202,7 +202,7 @@ impl Conversation {
     #[inline]
     pub fn count_dropped(&mut self, packet: &Packet) {
         self.counters_of(packet).dropped(packet);
-        if let Sender::Tcp(flow) = &mut self.sender {
+        if let Application::Tcp(flow) = &mut self.application {
             flow.on_drop(packet.segment_place());
         }
     }
@@ -222,17 +222,17 @@ impl Conversation {
     /// The counters that a packet of this conversation belongs to: what a receiver sends over
     /// TCP has its own.
     #[inline]
-    pub fn counters_of(&mut self, packet: &Packet) -> &mut Counters {
-        match &mut self.sender {
-            Sender::Tcp(flow) if packet.is_reply() => &mut flow.replies,
+    pub fn counters_of(&mut self, packet: &Packet) -> &mut PacketCounters {
+        match &mut self.application {
+            Application::Tcp(flow) if packet.is_reply() => &mut flow.replies,
             _ => &mut self.counters,
         }
     }
 
     /// Its flow over TCP, if it is one.
     pub fn tcp(&self) -> Option<&TcpFlow> {
-        match &self.sender {
-            Sender::Tcp(flow) => Some(flow),
+        match &self.application {
+            Application::Tcp(flow) => Some(flow),
             _ => None,
         }
     }

@@ -1,7 +1,7 @@
 //! Any number of connections of one flow at a time: of transfers that begin whether or not
 //! earlier ones are over.
 
-use super::connection::{Connection, Sent};
+use super::connection::{Connection, SentSegment};
 use super::segment_store::SegmentStore;
 use crate::sim::time::Time;
 use crate::tcp::segment::Segment;
@@ -129,7 +129,7 @@ impl Crowd {
         now: Time,
         segments: &mut SegmentStore,
         gone: &mut Statistics,
-    ) -> Option<Sent> {
+    ) -> Option<SentSegment> {
         while let Some(&number) = self.ready.last() {
             let Some(member) = self.members.get_mut(&number) else {
                 self.ready.pop();

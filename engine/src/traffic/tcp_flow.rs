@@ -12,8 +12,8 @@
 //! off: nothing more is sent, and no reset either. Small segments are not held back (the
 //! application sets `TCP_NODELAY`).
 
-use super::connection::{Connection, Sent, UNLIMITED, ip_bytes};
-use super::conversation::Counters;
+use super::connection::{Connection, SentSegment, UNLIMITED, ip_bytes};
+use super::conversation::PacketCounters;
 use super::crowd::Crowd;
 use super::segment_store::SegmentStore;
 use crate::sim::random::Stream;
@@ -160,7 +160,7 @@ pub struct TcpFlow {
     /// One for each connection.
     pub transfers: Rows<Transfer>,
     /// Packets from the receiver to the sender, whole run.
-    pub replies: Counters,
+    pub replies: PacketCounters,
 }
 
 impl TcpFlow {
@@ -211,7 +211,7 @@ impl TcpFlow {
             gone: Statistics::default(),
             armed: Time::NEVER,
             transfers: Rows::default(),
-            replies: Counters::default(),
+            replies: PacketCounters::default(),
         };
         flow.armed = flow.due();
         flow
@@ -366,7 +366,7 @@ impl TcpFlow {
     }
 
     /// The next packet to be sent now; call until None.
-    pub fn poll(&mut self, now: Time) -> Option<Sent> {
+    pub fn poll(&mut self, now: Time) -> Option<SentSegment> {
         let sent = match &mut self.connection {
             Some(connection) => connection.poll(now, &mut self.segments)?,
             None => self.crowd.poll(now, &mut self.segments, &mut self.gone)?,
@@ -381,7 +381,7 @@ impl TcpFlow {
 
     /// Whether its sender has an account of a packet while that is in the queue of its host.
     #[inline]
-    pub fn is_on_account(&self, sent: &Sent) -> bool {
+    pub fn is_on_account(&self, sent: &SentSegment) -> bool {
         self.has_small_queues() && !sent.tag.is_reply && sent.carries_data
     }
 

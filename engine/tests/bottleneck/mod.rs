@@ -6,7 +6,7 @@
 //! the window of a controller that does not own it is its threshold at once (an ideal
 //! proportional rate reduction), and what was lost is not sent again: it counts as new data.
 
-use dumbbell_engine::cca::{Ack, Algorithm, Cca, Knobs, Moment, RateSample, State, Window};
+use dumbbell_engine::cca::{Ack, Algorithm, Cca, Options, RateSample, Snapshot, State, Window};
 use dumbbell_engine::sim::random::Stream;
 use dumbbell_engine::sim::time::Time;
 use dumbbell_engine::spec::tcp::Profile;
@@ -61,9 +61,9 @@ pub struct Bottleneck {
     min_rtt: Option<Time>,
 }
 
-/// Knobs of a controller at 1000 Hz with a stream of its own.
-pub fn knobs(profile: Profile) -> Knobs {
-    Knobs {
+/// Options of a controller at 1000 Hz with a stream of its own.
+pub fn options(profile: Profile) -> Options {
+    Options {
         profile,
         hystart: true,
         is_paced: false,
@@ -73,13 +73,13 @@ pub fn knobs(profile: Profile) -> Knobs {
 }
 
 impl Bottleneck {
-    pub fn new(name: &str, knobs: &Knobs, path: Path) -> Bottleneck {
+    pub fn new(name: &str, options: &Options, path: Path) -> Bottleneck {
         // The handshake has taken a round trip, and measured it.
         let now = path.base_rtt;
         let algorithm = Algorithm::named(name).expect("a controller of this name");
         let mut bottleneck = Bottleneck {
             path,
-            cca: Cca::new(algorithm, knobs, now),
+            cca: Cca::new(algorithm, options, now),
             window: Window::new(10, MSS_BYTES),
             now,
             flight: VecDeque::new(),
@@ -96,8 +96,8 @@ impl Bottleneck {
             srtt: Some(path.base_rtt),
             min_rtt: Some(path.base_rtt),
         };
-        let moment = bottleneck.moment();
-        bottleneck.cca.init(&mut bottleneck.window, &moment);
+        let snapshot = bottleneck.snapshot();
+        bottleneck.cca.init(&mut bottleneck.window, &snapshot);
         bottleneck
     }
 
@@ -217,20 +217,20 @@ impl Bottleneck {
 
     fn change_state(&mut self, acked: u64, losses_pkts: u32, prior_in_flight_pkts: u32) {
         // Nothing behind a lost packet has been acknowledged cumulatively.
-        let moment = Moment {
+        let snapshot = Snapshot {
             flight_size_pkts: prior_in_flight_pkts,
-            ..self.moment()
+            ..self.snapshot()
         };
         if self.state == State::Recovery && acked > self.recovery_end {
             self.state = State::Open;
-            self.cca.on_exit_recovery(&mut self.window, &moment);
+            self.cca.on_exit_recovery(&mut self.window, &snapshot);
         }
         if losses_pkts > 0 && self.state == State::Open {
             self.state = State::Recovery;
             self.recovery_end = self.next;
             self.window.prior_cwnd_pkts = self.window.cwnd_pkts;
             self.window.acked_since_growth_pkts = 0;
-            self.cca.on_loss(&mut self.window, &moment);
+            self.cca.on_loss(&mut self.window, &snapshot);
             if !self.cca.owns_recovery() {
                 self.window.set_cwnd(self.window.ssthresh_pkts);
             }
@@ -265,8 +265,8 @@ impl Bottleneck {
         }
     }
 
-    fn moment(&self) -> Moment {
-        Moment {
+    fn snapshot(&self) -> Snapshot {
+        Snapshot {
             now: self.now,
             in_flight_pkts: self.in_flight_pkts(),
             flight_size_pkts: self.in_flight_pkts(),

@@ -20,7 +20,7 @@ const USED_ROUNDS: u32 = 48;
 
 /// How far the connection has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Progress {
+pub struct Totals {
     /// Packets delivered in all.
     pub delivered_pkts: u64,
     /// Packets lost in all.
@@ -33,7 +33,7 @@ pub struct Progress {
 #[derive(Debug, Clone, Copy)]
 pub struct Evidence {
     /// How far the connection has come.
-    pub progress: Progress,
+    pub totals: Totals,
     /// Whether packets were just declared lost.
     pub has_losses: bool,
     /// Whether the application limited the sender.
@@ -65,7 +65,7 @@ pub struct LongTerm {
     is_used: bool,
     is_sampling: bool,
     rounds: u32,
-    start: Progress,
+    start: Totals,
 }
 
 impl LongTerm {
@@ -76,9 +76,9 @@ impl LongTerm {
     }
 
     /// Forgets everything.
-    pub fn reset(&mut self, progress: Progress) {
+    pub fn reset(&mut self, totals: Totals) {
         *self = LongTerm {
-            start: progress,
+            start: totals,
             ..LongTerm::default()
         };
     }
@@ -93,11 +93,11 @@ impl LongTerm {
             if !evidence.has_losses {
                 return Change::None;
             }
-            self.start_interval(evidence.progress);
+            self.start_interval(evidence.totals);
             self.is_sampling = true;
         }
         if evidence.is_app_limited {
-            self.reset(evidence.progress);
+            self.reset(evidence.totals);
             return Change::None;
         }
         self.rounds += u32::from(evidence.is_round_start);
@@ -105,11 +105,11 @@ impl LongTerm {
             return Change::None;
         }
         if self.rounds > 4 * LEAST_ROUNDS {
-            self.reset(evidence.progress);
+            self.reset(evidence.totals);
             return Change::None;
         }
         // And end at a loss, when the tokens are used up.
-        match self.interval_bandwidth(&evidence.progress) {
+        match self.interval_bandwidth(&evidence.totals) {
             Some(bandwidth) if evidence.has_losses => self.end_interval(bandwidth, evidence),
             _ => Change::None,
         }
@@ -119,26 +119,26 @@ impl LongTerm {
         if evidence.is_probing_bandwidth && evidence.is_round_start {
             self.rounds += 1;
             if self.rounds >= USED_ROUNDS {
-                self.reset(evidence.progress);
+                self.reset(evidence.totals);
                 return Change::GivenUp;
             }
         }
         Change::None
     }
 
-    fn start_interval(&mut self, progress: Progress) {
-        self.start = progress;
+    fn start_interval(&mut self, totals: Totals) {
+        self.start = totals;
         self.rounds = 0;
     }
 
     /// Delivery rate since the interval began, if enough was lost and a millisecond passed.
-    fn interval_bandwidth(&self, progress: &Progress) -> Option<u64> {
-        let lost = progress.lost_pkts.saturating_sub(self.start.lost_pkts);
-        let delivered = progress
+    fn interval_bandwidth(&self, totals: &Totals) -> Option<u64> {
+        let lost = totals.lost_pkts.saturating_sub(self.start.lost_pkts);
+        let delivered = totals
             .delivered_pkts
             .saturating_sub(self.start.delivered_pkts);
         let is_lossy = u128::from(lost) * 256 >= u128::from(delivered) * u128::from(LOSS_THRESHOLD);
-        let elapsed_ms = progress.at_ms.saturating_sub(self.start.at_ms);
+        let elapsed_ms = totals.at_ms.saturating_sub(self.start.at_ms);
         (delivered > 0 && is_lossy && elapsed_ms > 0)
             .then(|| bandwidth(delivered, elapsed_ms.saturating_mul(1000)))
     }
@@ -156,7 +156,7 @@ impl LongTerm {
             return Change::Found;
         }
         self.bandwidth = bandwidth;
-        self.start_interval(evidence.progress);
+        self.start_interval(evidence.totals);
         Change::None
     }
 }
@@ -168,14 +168,14 @@ mod tests {
     /// Rounds of 100 ms with so many packets delivered and lost in each; losses are seen at the
     /// end of the round. Returns the changes with the rounds they came in.
     fn run(long_term: &mut LongTerm, rounds: &[(u64, u64)]) -> Vec<(usize, Change)> {
-        let mut progress = Progress::default();
+        let mut totals = Totals::default();
         let mut changes = Vec::new();
         for (round, (delivered, lost)) in rounds.iter().enumerate() {
-            progress.delivered_pkts += delivered;
-            progress.lost_pkts += lost;
-            progress.at_ms += 100;
+            totals.delivered_pkts += delivered;
+            totals.lost_pkts += lost;
+            totals.at_ms += 100;
             let change = long_term.update(&Evidence {
-                progress,
+                totals,
                 has_losses: *lost > 0,
                 is_app_limited: false,
                 is_round_start: true,

@@ -27,13 +27,13 @@ mod tests;
 mod window;
 
 use super::windowed_filter::{ExpiringMin, WindowedMax};
-use super::{Ack, Controller, INFINITE_SSTHRESH, Knobs, Moment, State, Window};
+use super::{Ack, Controller, INFINITE_SSTHRESH, Options, Snapshot, State, Window};
 use crate::sim::random::Stream;
 use crate::sim::time::{PS_PER_S, Time};
 use ack_aggregation::AckAggregation;
 use bandwidth::{UNIT_GAIN, bandwidth, bdp_pkts, pacing_rate_bytes_per_s};
 use full_pipe::FullPipe;
-use long_term::{Change, Evidence, LongTerm, Progress};
+use long_term::{Change, Evidence, LongTerm, Totals};
 
 /// 2/ln 2 = 2.885: the smallest gain that doubles the delivery rate every round trip.
 const HIGH_GAIN: u32 = UNIT_GAIN * 2885 / 1000 + 1;
@@ -120,7 +120,7 @@ pub struct Bbr {
     /// Whether nothing has been delivered since the application was idle.
     is_restarting: bool,
     has_seen_rtt: bool,
-    progress: Progress,
+    totals: Totals,
 }
 
 fn us(time: Time) -> u64 {
@@ -208,7 +208,7 @@ impl Bbr {
         now: Time,
     ) {
         let change = self.long_term.update(&Evidence {
-            progress: self.progress,
+            totals: self.totals,
             has_losses,
             is_app_limited,
             is_round_start: self.rounds.is_start,
@@ -351,7 +351,7 @@ impl Bbr {
     }
 
     fn note_progress(&mut self, delivered_pkts: u64, lost_pkts: u64, delivered_time: Time) {
-        self.progress = Progress {
+        self.totals = Totals {
             delivered_pkts,
             lost_pkts,
             at_ms: us(delivered_time) / 1000,
@@ -360,11 +360,11 @@ impl Bbr {
 }
 
 impl Controller for Bbr {
-    fn new(knobs: &Knobs, now: Time) -> Bbr {
-        let timer_hz = u64::from(knobs.timer_hz.max(1));
+    fn new(options: &Options, now: Time) -> Bbr {
+        let timer_hz = u64::from(options.timer_hz.max(1));
         let mut bbr = Bbr {
             timer_hz,
-            stream: knobs.stream.clone(),
+            stream: options.stream.clone(),
             mode: Mode::Startup,
             max_bandwidth: WindowedMax::new(BANDWIDTH_ROUNDS, 0, 0),
             min_rtt_us: ExpiringMin::new(MIN_RTT_WINDOW_S * timer_hz, 0, None),
@@ -387,25 +387,25 @@ impl Controller for Bbr {
             is_conserving: false,
             is_restarting: false,
             has_seen_rtt: false,
-            progress: Progress::default(),
+            totals: Totals::default(),
         };
         bbr.min_rtt_us.at = bbr.tick(now);
         bbr
     }
 
-    fn init(&mut self, window: &mut Window, moment: &Moment) {
+    fn init(&mut self, window: &mut Window, snapshot: &Snapshot) {
         window.ssthresh_pkts = INFINITE_SSTHRESH;
         self.note_progress(
-            moment.delivered_pkts,
-            moment.lost_pkts,
-            moment.delivered_time,
+            snapshot.delivered_pkts,
+            snapshot.lost_pkts,
+            snapshot.delivered_time,
         );
-        self.rounds.end_delivered_pkts = moment.delivered_pkts;
-        self.min_rtt_us.value = moment.min_rtt.map(us);
-        self.min_rtt_us.at = self.tick(moment.now);
-        self.long_term.reset(self.progress);
-        self.aggregation.restart_epoch(us(moment.now));
-        self.init_pacing_rate(window, moment.srtt);
+        self.rounds.end_delivered_pkts = snapshot.delivered_pkts;
+        self.min_rtt_us.value = snapshot.min_rtt.map(us);
+        self.min_rtt_us.at = self.tick(snapshot.now);
+        self.long_term.reset(self.totals);
+        self.aggregation.restart_epoch(us(snapshot.now));
+        self.init_pacing_rate(window, snapshot.srtt);
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
@@ -415,46 +415,46 @@ impl Controller for Bbr {
         self.set_cwnd(window, ack);
     }
 
-    fn on_loss(&mut self, window: &mut Window, _moment: &Moment) {
+    fn on_loss(&mut self, window: &mut Window, _snapshot: &Snapshot) {
         self.save_cwnd(window);
     }
 
-    fn on_rto(&mut self, window: &mut Window, moment: &Moment) {
+    fn on_rto(&mut self, window: &mut Window, snapshot: &Snapshot) {
         self.save_cwnd(window);
         self.note_progress(
-            moment.delivered_pkts,
-            moment.lost_pkts,
-            moment.delivered_time,
+            snapshot.delivered_pkts,
+            snapshot.lost_pkts,
+            snapshot.delivered_time,
         );
         self.prior_state = State::Loss;
         self.pipe.forget_bandwidth();
         // A timeout counts as the end of a round trip.
         self.rounds.is_start = true;
-        self.look_for_policer(true, false, window.mss_bytes, moment.delivered_time);
+        self.look_for_policer(true, false, window.mss_bytes, snapshot.delivered_time);
     }
 
     fn on_undo(&mut self, _window: &mut Window) {
         self.pipe.restart();
-        self.long_term.reset(self.progress);
+        self.long_term.reset(self.totals);
     }
 
     fn on_transmit_start(
         &mut self,
         window: &mut Window,
         _last_sent: Option<Time>,
-        moment: &Moment,
+        snapshot: &Snapshot,
     ) {
-        if !moment.is_app_limited {
+        if !snapshot.is_app_limited {
             return;
         }
         self.is_restarting = true;
-        self.aggregation.restart_epoch(us(moment.now));
+        self.aggregation.restart_epoch(us(snapshot.now));
         match self.mode {
             // There is no need to go faster than the estimate.
-            Mode::ProbeBw => self.set_pacing_rate(window, UNIT_GAIN, moment.srtt),
+            Mode::ProbeBw => self.set_pacing_rate(window, UNIT_GAIN, snapshot.srtt),
             Mode::ProbeRtt => {
-                let tick = self.tick(moment.now);
-                self.check_probe_rtt_done(window, tick, moment.delivered_time);
+                let tick = self.tick(snapshot.now);
+                self.check_probe_rtt_done(window, tick, snapshot.delivered_time);
             }
             Mode::Startup | Mode::Drain => {}
         }

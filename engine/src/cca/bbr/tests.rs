@@ -1,6 +1,6 @@
 use super::*;
 use crate::cca::RateSample;
-use crate::cca::testing::{ack, fresh_window, knobs, moment, ms};
+use crate::cca::testing::{ack, fresh_window, ms, options, snapshot};
 use crate::spec::tcp::Profile;
 
 const RTT: Time = ms(40);
@@ -25,11 +25,11 @@ fn delivered(now: Time, delivered_pkts: u64, pkts_per_s: u64) -> Ack {
 
 fn started() -> (Bbr, Window) {
     let mut window = fresh_window(10);
-    let mut bbr = Bbr::new(&knobs(Profile::Linux61), Time::ZERO);
-    let established = Moment {
+    let mut bbr = Bbr::new(&options(Profile::Linux61), Time::ZERO);
+    let established = Snapshot {
         srtt: Some(RTT),
         min_rtt: Some(RTT),
-        ..moment(Time::ZERO)
+        ..snapshot(Time::ZERO)
     };
     bbr.init(&mut window, &established);
     (bbr, window)
@@ -111,9 +111,9 @@ fn probing() -> (Bbr, Window, u64) {
 fn flows_start_in_any_phase_but_the_one_that_drains() {
     let mut seen = [0; 8];
     for seed in 0..300 {
-        let mut knobs = knobs(Profile::Linux61);
-        knobs.stream = Stream::new(seed, 0, "phase");
-        let mut bbr = Bbr::new(&knobs, Time::ZERO);
+        let mut options = options(Profile::Linux61);
+        options.stream = Stream::new(seed, 0, "phase");
+        let mut bbr = Bbr::new(&options, Time::ZERO);
         bbr.enter_probe_bw(Time::ZERO);
         seen[bbr.phase] += 1;
     }
@@ -287,7 +287,7 @@ fn recovery_conserves_packets_for_a_round_trip_and_then_restores_the_window() {
             ..base
         }
     };
-    bbr.on_loss(&mut window, &moment(Time::ZERO));
+    bbr.on_loss(&mut window, &snapshot(Time::ZERO));
     bbr.on_ack(&mut window, &in_state(round + 1, State::Recovery, 3, 50));
     assert_eq!(window.cwnd_pkts, 51); // what is in flight, and one for the one delivered
     bbr.on_ack(&mut window, &in_state(round + 2, State::Recovery, 2, 40));
@@ -300,7 +300,7 @@ fn recovery_conserves_packets_for_a_round_trip_and_then_restores_the_window() {
 fn a_timeout_starts_from_one_packet_and_comes_back() {
     let (mut bbr, mut window, round) = probing();
     let before = window.cwnd_pkts;
-    bbr.on_rto(&mut window, &moment(ms(500)));
+    bbr.on_rto(&mut window, &snapshot(ms(500)));
     window.cwnd_pkts = 1;
     let base = delivered(Time(RTT.0 * (round + 3)), 40 * (round + 3), 1000);
     bbr.on_ack(
@@ -318,6 +318,6 @@ fn a_timeout_starts_from_one_packet_and_comes_back() {
 
 #[test]
 fn without_a_round_trip_time_the_window_is_the_initial_one() {
-    let bbr = Bbr::new(&knobs(Profile::Linux61), Time::ZERO);
+    let bbr = Bbr::new(&options(Profile::Linux61), Time::ZERO);
     assert_eq!(bbr.bdp(1 << 24, UNIT_GAIN), 10);
 }

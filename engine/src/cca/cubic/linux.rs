@@ -3,7 +3,7 @@
 
 use super::{LEAST_SSTHRESH_PKTS, may_grow};
 use crate::cca::hystart::{HyStart, Measurement};
-use crate::cca::{Ack, Knobs, RttSample, Window};
+use crate::cca::{Ack, Options, RttSample, Window};
 use crate::sim::time::{PS_PER_S, Time};
 
 /// What is left of the window after a reduction is 717/1024 = 0.7002 (RFC 9438's 0.7).
@@ -59,11 +59,11 @@ pub struct Cubic {
 
 impl Cubic {
     /// Before the first packet.
-    pub fn new(knobs: &Knobs) -> Cubic {
+    pub fn new(options: &Options) -> Cubic {
         Cubic {
-            timer_hz: u64::from(knobs.timer_hz.max(1)),
-            hystart: knobs.hystart.then(|| HyStart::new(knobs.is_paced)),
-            is_paced: knobs.is_paced,
+            timer_hz: u64::from(options.timer_hz.max(1)),
+            hystart: options.hystart.then(|| HyStart::new(options.is_paced)),
+            is_paced: options.is_paced,
             epoch: None,
             w_max_pkts: 0,
             delay_min_us: None,

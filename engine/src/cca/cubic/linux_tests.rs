@@ -1,6 +1,6 @@
 use super::super::Cubic as AnyCubic;
 use super::*;
-use crate::cca::testing::{ack, fresh_window, knobs, moment, ms, window};
+use crate::cca::testing::{ack, fresh_window, ms, options, snapshot, window};
 use crate::cca::{Controller, State};
 use crate::spec::tcp::Profile;
 
@@ -35,12 +35,12 @@ impl Acknowledge for Cubic {
 }
 
 fn cubic() -> AnyCubic {
-    AnyCubic::new(&knobs(Profile::Linux61), Time::ZERO)
+    AnyCubic::new(&options(Profile::Linux61), Time::ZERO)
 }
 
 /// After a loss at `w_max` packets: the window every round trip, acknowledged packet by packet.
 fn after_loss(cubic: &mut AnyCubic, window: &mut Window, rtt: Time, round_trips: u64) -> Vec<u32> {
-    cubic.on_loss(window, &moment(Time::ZERO));
+    cubic.on_loss(window, &snapshot(Time::ZERO));
     window.cwnd_pkts = window.ssthresh_pkts;
     let mut windows = vec![window.cwnd_pkts];
     for round in 1..=round_trips {
@@ -99,7 +99,7 @@ fn k_is_rfc_9438s() {
 fn a_loss_leaves_seven_tenths_of_the_window() {
     for (before, after) in [(100, 70), (1000, 700), (10, 7), (3, 2), (2, 2), (1, 2)] {
         let mut window = window(before, 1448);
-        cubic().on_loss(&mut window, &moment(Time::ZERO));
+        cubic().on_loss(&mut window, &snapshot(Time::ZERO));
         assert_eq!(window.ssthresh_pkts, after, "{before}");
     }
 }
@@ -132,7 +132,7 @@ fn in_the_friendly_region_growth_is_renos() {
 
 #[test]
 fn fast_convergence_lowers_the_plateau_of_a_shrinking_flow() {
-    let mut cubic = Cubic::new(&knobs(Profile::Linux61));
+    let mut cubic = Cubic::new(&options(Profile::Linux61));
     let mut window = window(1000, 1448);
     cubic.reduce(&mut window);
     assert_eq!(cubic.w_max_pkts, 1000);
@@ -147,7 +147,7 @@ fn fast_convergence_lowers_the_plateau_of_a_shrinking_flow() {
 #[test]
 fn before_the_first_loss_growth_is_at_least_a_twentieth() {
     let mut window = window(400, 1448);
-    let mut cubic = Cubic::new(&knobs(Profile::Linux61));
+    let mut cubic = Cubic::new(&options(Profile::Linux61));
     for n in 0..400 {
         cubic.acknowledge(&mut window, &ack(ms(1000) + Time(n), 1, RTT));
     }
@@ -157,7 +157,7 @@ fn before_the_first_loss_growth_is_at_least_a_twentieth() {
 #[test]
 fn growth_is_at_most_one_packet_for_two() {
     let mut window = window(100, 1448);
-    let mut cubic = Cubic::new(&knobs(Profile::Linux61));
+    let mut cubic = Cubic::new(&options(Profile::Linux61));
     cubic.acknowledge(&mut window, &ack(ms(1000), 1, RTT));
     // A minute later the curve is thousands of packets above.
     window.cwnd_pkts = 100;
@@ -179,7 +179,7 @@ fn idle_time_is_no_time_on_the_curve() {
         let before = *after_loss(&mut cubic, &mut window, RTT, 40).last().unwrap();
         let (last_sent, now) = (ms(4100), ms(64_100));
         if is_told {
-            cubic.on_transmit_start(&mut window, Some(last_sent), &moment(now));
+            cubic.on_transmit_start(&mut window, Some(last_sent), &snapshot(now));
         }
         for n in 0..1000 {
             let at = now + Time(RTT.0 * n / 1000);
@@ -193,7 +193,7 @@ fn idle_time_is_no_time_on_the_curve() {
 
 #[test]
 fn a_timeout_forgets_the_plateau_and_the_delay() {
-    let mut cubic = Cubic::new(&knobs(Profile::Linux61));
+    let mut cubic = Cubic::new(&options(Profile::Linux61));
     let mut window = window(100, 1448);
     cubic.acknowledge(&mut window, &ack(ms(1), 1, RTT));
     cubic.on_rto(&mut window);
@@ -203,7 +203,7 @@ fn a_timeout_forgets_the_plateau_and_the_delay() {
 
 #[test]
 fn round_trips_within_a_second_of_a_loss_are_not_believed() {
-    let mut cubic = Cubic::new(&knobs(Profile::Linux61));
+    let mut cubic = Cubic::new(&options(Profile::Linux61));
     let mut window = window(100, 1448);
     cubic.acknowledge(&mut window, &ack(ms(1000), 1, ms(50)));
     cubic.acknowledge(&mut window, &ack(ms(1999), 1, ms(40)));
@@ -277,7 +277,7 @@ fn an_undo_gives_back_the_window() {
     let mut window = window(100, 1448);
     let mut cubic = cubic();
     window.prior_cwnd_pkts = 100;
-    cubic.on_loss(&mut window, &moment(Time::ZERO));
+    cubic.on_loss(&mut window, &snapshot(Time::ZERO));
     window.cwnd_pkts = 70;
     cubic.on_undo(&mut window);
     assert_eq!(window.cwnd_pkts, 100);

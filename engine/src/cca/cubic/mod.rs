@@ -11,7 +11,7 @@
 mod linux;
 mod rfc9438;
 
-use super::{Ack, Controller, Knobs, Moment, RttSample, State, Window};
+use super::{Ack, Controller, Options, RttSample, Snapshot, State, Window};
 use crate::sim::time::Time;
 use crate::spec::tcp::Profile;
 
@@ -35,10 +35,10 @@ pub enum Cubic {
 }
 
 impl Controller for Cubic {
-    fn new(knobs: &Knobs, _now: Time) -> Cubic {
-        match knobs.profile {
-            Profile::Linux61 => Cubic::Linux(linux::Cubic::new(knobs)),
-            Profile::Rfc => Cubic::Rfc(rfc9438::Cubic::new(knobs)),
+    fn new(options: &Options, _now: Time) -> Cubic {
+        match options.profile {
+            Profile::Linux61 => Cubic::Linux(linux::Cubic::new(options)),
+            Profile::Rfc => Cubic::Rfc(rfc9438::Cubic::new(options)),
         }
     }
 
@@ -58,14 +58,14 @@ impl Controller for Cubic {
         }
     }
 
-    fn on_loss(&mut self, window: &mut Window, _moment: &Moment) {
+    fn on_loss(&mut self, window: &mut Window, _snapshot: &Snapshot) {
         match self {
             Cubic::Linux(cubic) => cubic.reduce(window),
             Cubic::Rfc(cubic) => cubic.reduce(window),
         }
     }
 
-    fn on_rto(&mut self, window: &mut Window, _moment: &Moment) {
+    fn on_rto(&mut self, window: &mut Window, _snapshot: &Snapshot) {
         match self {
             Cubic::Linux(cubic) => cubic.on_rto(window),
             Cubic::Rfc(cubic) => cubic.on_rto(window),
@@ -85,12 +85,12 @@ impl Controller for Cubic {
         &mut self,
         _window: &mut Window,
         last_sent: Option<Time>,
-        moment: &Moment,
+        snapshot: &Snapshot,
     ) {
         let Some(last_sent) = last_sent else { return };
         match self {
-            Cubic::Linux(cubic) => cubic.skip_idle_time(last_sent, moment.now),
-            Cubic::Rfc(cubic) => cubic.skip_idle_time(last_sent, moment.now),
+            Cubic::Linux(cubic) => cubic.skip_idle_time(last_sent, snapshot.now),
+            Cubic::Rfc(cubic) => cubic.skip_idle_time(last_sent, snapshot.now),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{LEAST_SSTHRESH_PKTS, may_grow};
 use crate::cca::hystart_plus_plus::{HyStartPlusPlus, Verdict};
-use crate::cca::{Ack, Knobs, Window};
+use crate::cca::{Ack, Options, Window};
 use crate::sim::time::Time;
 
 /// C, packets per cubic second (section 5.1).
@@ -50,7 +50,7 @@ pub struct Cubic {
 
 impl Cubic {
     /// Before the first packet.
-    pub fn new(knobs: &Knobs) -> Cubic {
+    pub fn new(options: &Options) -> Cubic {
         let model = Model {
             epoch: None,
             w_max_pkts: 0.0,
@@ -60,7 +60,9 @@ impl Cubic {
         Cubic {
             model,
             before_reduction: model,
-            hystart: knobs.hystart.then(|| HyStartPlusPlus::new(knobs.is_paced)),
+            hystart: options
+                .hystart
+                .then(|| HyStartPlusPlus::new(options.is_paced)),
         }
     }
 

@@ -1,13 +1,13 @@
 use super::super::Cubic as AnyCubic;
 use super::*;
 use crate::cca::Controller;
-use crate::cca::testing::{ack, fresh_window, knobs, moment, ms, window};
+use crate::cca::testing::{ack, fresh_window, ms, options, snapshot, window};
 use crate::spec::tcp::Profile;
 
 const RTT: Time = ms(100);
 
 fn cubic() -> AnyCubic {
-    AnyCubic::new(&knobs(Profile::Rfc), Time::ZERO)
+    AnyCubic::new(&options(Profile::Rfc), Time::ZERO)
 }
 
 fn round_trips(cubic: &mut AnyCubic, window: &mut Window, rtt: Time, count: u64) -> Vec<u32> {
@@ -25,7 +25,7 @@ fn round_trips(cubic: &mut AnyCubic, window: &mut Window, rtt: Time, count: u64)
 
 fn cut(cubic: &mut AnyCubic, window: &mut Window) {
     window.prior_cwnd_pkts = window.cwnd_pkts;
-    cubic.on_loss(window, &moment(Time::ZERO));
+    cubic.on_loss(window, &snapshot(Time::ZERO));
     window.cwnd_pkts = window.ssthresh_pkts;
 }
 
@@ -75,7 +75,7 @@ fn in_the_friendly_region_growth_is_alpha_and_one_beyond_the_old_window() {
 
 #[test]
 fn fast_convergence_lowers_the_plateau() {
-    let mut cubic = Cubic::new(&knobs(Profile::Rfc));
+    let mut cubic = Cubic::new(&options(Profile::Rfc));
     let mut window = window(1000, 1448);
     cubic.reduce(&mut window);
     window.cwnd_pkts = 900;
@@ -86,7 +86,7 @@ fn fast_convergence_lowers_the_plateau() {
 
 #[test]
 fn after_a_timeout_the_stage_begins_on_its_plateau() {
-    let mut cubic = Cubic::new(&knobs(Profile::Rfc));
+    let mut cubic = Cubic::new(&options(Profile::Rfc));
     let mut window = window(100, 1448);
     cubic.on_rto(&mut window);
     assert_eq!(window.ssthresh_pkts, 70);
@@ -98,7 +98,7 @@ fn after_a_timeout_the_stage_begins_on_its_plateau() {
 
 #[test]
 fn an_undo_restores_the_curve() {
-    let (mut cubic, mut window) = (Cubic::new(&knobs(Profile::Rfc)), window(1000, 1448));
+    let (mut cubic, mut window) = (Cubic::new(&options(Profile::Rfc)), window(1000, 1448));
     cubic.reduce(&mut window);
     window.cwnd_pkts = 700;
     cubic.on_ack(&mut window, &ack(ms(100), 1, RTT));

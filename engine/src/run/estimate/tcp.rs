@@ -84,7 +84,7 @@ fn window_pkts(loss: f64, rtt_s: f64) -> f64 {
 
 /// What the connections of a flow send.
 #[derive(Debug, Default)]
-struct Sent {
+struct Load {
     /// Acts of the source.
     writes: f64,
     transfers: f64,
@@ -95,14 +95,14 @@ struct Sent {
     small: f64,
 }
 
-fn sent(flow: &Flow, one: &Connection, active: f64, share_bytes: f64) -> Sent {
+fn sent(flow: &Flow, one: &Connection, active: f64, share_bytes: f64) -> Load {
     let most = one.bytes_in(active).min(share_bytes);
-    let single = |bytes: f64| Sent {
+    let single = |bytes: f64| Load {
         transfers: 1.0,
         connections: 1.0,
         bytes,
         small: 1.0,
-        ..Sent::default()
+        ..Load::default()
     };
     match &flow.source {
         Source::Sized { bytes } => single(most.min(*bytes as f64)),
@@ -112,7 +112,7 @@ fn sent(flow: &Flow, one: &Connection, active: f64, share_bytes: f64) -> Sent {
             let each_s = pause + 2.0 * one.rtt_s + 8.0 * size / one.rate_bps;
             let most_transfers = f64::from(flow.source.most_transfers());
             let transfers = (active / each_s + 1.0).min(most_transfers);
-            Sent {
+            Load {
                 transfers,
                 small: transfers,
                 ..single((transfers * size).min(share_bytes.max(most)))
@@ -129,7 +129,7 @@ fn sent(flow: &Flow, one: &Connection, active: f64, share_bytes: f64) -> Sent {
             let waiting = writes * (1.0 - share_bytes / asked).max(0.0);
             let one_s = 2.0 * one.rtt_s + 8.0 * size / one.rate_bps;
             let open = writes * (one_s / active.max(SHORTEST_S)).min(1.0);
-            Sent {
+            Load {
                 writes,
                 transfers: writes,
                 connections: waiting.max(open) + 1.0,
@@ -139,7 +139,7 @@ fn sent(flow: &Flow, one: &Connection, active: f64, share_bytes: f64) -> Sent {
             }
         }
         source => match udp::writes(source, active) {
-            Some((writes, bytes)) => Sent {
+            Some((writes, bytes)) => Load {
                 writes,
                 small: writes.min(share_bytes / ACKNOWLEDGEMENT_BYTES),
                 ..single(bytes.min(most))

@@ -5,7 +5,7 @@ use super::World;
 use crate::net::link::Link;
 use crate::observe::records::Event;
 use crate::sim::packet::Kind;
-use crate::traffic::conversation::{Counters, Sender};
+use crate::traffic::conversation::{Application, PacketCounters};
 
 impl World {
     /// Counts and records what a discipline did besides answering.
@@ -18,7 +18,7 @@ impl World {
         for copy in &events.duplicated {
             let conversation = &mut self.conversations[copy.conversation as usize];
             conversation.counters_of(copy).duplicated(copy);
-            if let Sender::Tcp(flow) = &mut conversation.sender {
+            if let Application::Tcp(flow) = &mut conversation.application {
                 flow.on_copy(copy.segment_place());
             }
             self.record(index, Event::Enqueue, 0, copy, None);
@@ -73,7 +73,7 @@ impl World {
     fn check_counters(
         &self,
         conversation: usize,
-        counted: &Counters,
+        counted: &PacketCounters,
         (packets, bytes): (u64, u64),
     ) -> Result<(), String> {
         let accounted = (

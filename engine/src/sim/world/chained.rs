@@ -6,7 +6,7 @@
 
 use super::World;
 use super::folded::catch_up_apart;
-use crate::net::link::Passage;
+use crate::net::link::Forwarding;
 use crate::net::propagation::Propagation;
 use crate::sim::packet::Packet;
 use crate::sim::time::Time;
@@ -80,7 +80,7 @@ impl World {
         let links = self.links.get_disjoint_mut([feeder, index]);
         let [from, link] = links.expect("a link does not feed itself");
         while let Some((at, packet)) = from.out_before(bound) {
-            if link.passage() == Passage::Folded {
+            if link.forwarding() == Forwarding::Folded {
                 catch_up_apart(
                     link,
                     at + Time(u64::from(is_past)),

@@ -1,7 +1,7 @@
 //! Links whose departures need no events: passed in an instant, or folded (`net/folded.rs`).
 
 use super::{Turn, World, class};
-use crate::net::link::{Link, Passage};
+use crate::net::link::{Forwarding, Link};
 use crate::sim::packet::Packet;
 use crate::sim::ring::Ring;
 use crate::sim::time::Time;
@@ -15,7 +15,7 @@ impl World {
         let mut index = index;
         loop {
             let link = &mut self.links[index];
-            if link.passage() != Passage::AtOnce {
+            if link.forwarding() != Forwarding::AtOnce {
                 return self.forward(index, packet);
             }
             let bytes = packet.wire_bytes(link.overhead_bytes);

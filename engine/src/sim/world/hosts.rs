@@ -4,15 +4,15 @@ use super::World;
 use crate::sim::datagram;
 use crate::sim::packet::{Kind, Packet};
 use crate::spec::SizeAt;
-use crate::traffic::conversation::Sender;
+use crate::traffic::conversation::Application;
 
 impl World {
     #[inline(always)]
     pub(super) fn send_from(&mut self, index: usize) {
         let (now, warm_up) = (self.now, self.warm_up);
         let conversation = &mut self.conversations[index];
-        match &mut conversation.sender {
-            Sender::Udp(generator) => {
+        match &mut conversation.application {
+            Application::Udp(generator) => {
                 let (size, gap) = (generator.next_size(), generator.next_gap());
                 let due = conversation.due_after(gap, now);
                 self.tournament.set(self.first_source_leaf + index, due);
@@ -29,7 +29,7 @@ impl World {
                     SizeAt::Payload => self.send_fragments(index, number, size),
                 }
             }
-            Sender::Ping(ping) => {
+            Application::Ping(ping) => {
                 let (number, gap) = ping.send(now);
                 let bytes = ping.packet_bytes;
                 let due = conversation.due_after(gap, now);
@@ -37,7 +37,7 @@ impl World {
                 let packet = Packet::new(Kind::Echo, index as u32, number, bytes, now);
                 self.create(index, packet);
             }
-            Sender::Tcp(_) => self.wake_tcp(index),
+            Application::Tcp(_) => self.wake_tcp(index),
         }
     }
 
@@ -75,9 +75,9 @@ impl World {
     pub(super) fn deliver(&mut self, packet: Packet, host: u32) {
         let (now, warm_up) = (self.now, self.warm_up);
         let conversation = &mut self.conversations[packet.conversation as usize];
-        match &mut conversation.sender {
-            Sender::Udp(_) => conversation.receive(&packet, now, warm_up),
-            Sender::Ping(ping) => {
+        match &mut conversation.application {
+            Application::Udp(_) => conversation.receive(&packet, now, warm_up),
+            Application::Ping(ping) => {
                 conversation.counters.delivered(&packet);
                 if packet.is_reply() {
                     ping.receive(packet.number, now);
@@ -85,7 +85,7 @@ impl World {
                     self.answer(packet, host);
                 }
             }
-            Sender::Tcp(_) => self.deliver_tcp(packet),
+            Application::Tcp(_) => self.deliver_tcp(packet),
         }
     }
 

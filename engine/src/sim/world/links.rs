@@ -2,7 +2,7 @@
 
 use super::{World, class};
 use crate::capture::Place;
-use crate::net::link::{Offered, Passage, Sent};
+use crate::net::link::{Forwarding, Offered, Transmitted};
 use crate::net::propagation::Propagation;
 use crate::observe::records::Event;
 use crate::qdisc::DropReason;
@@ -18,19 +18,19 @@ impl World {
     /// the cache of instructions costs more than a call.
     #[inline(never)]
     pub(super) fn forward(&mut self, index: usize, packet: Packet) {
-        match self.links[index].passage() {
-            Passage::AtOnce => self.offer_at_once(index, packet),
-            Passage::Folded => self.offer_folded(index, packet),
-            Passage::Queued => self.offer_queued(index, packet),
+        match self.links[index].forwarding() {
+            Forwarding::AtOnce => self.offer_at_once(index, packet),
+            Forwarding::Folded => self.offer_folded(index, packet),
+            Forwarding::Queued => self.offer_queued(index, packet),
         }
     }
 
     /// As `forward`, for sources of ideal packets, of which a run may do little else.
     #[inline(always)]
     pub(super) fn offer(&mut self, index: usize, packet: Packet) {
-        match self.links[index].passage() {
-            Passage::Folded => self.offer_folded(index, packet),
-            Passage::AtOnce | Passage::Queued => self.forward(index, packet),
+        match self.links[index].forwarding() {
+            Forwarding::Folded => self.offer_folded(index, packet),
+            Forwarding::AtOnce | Forwarding::Queued => self.forward(index, packet),
         }
     }
 
@@ -65,7 +65,7 @@ impl World {
     pub(super) fn depart(&mut self, index: usize) {
         if self.links[index].is_fed() {
             self.depart_from_chain(index);
-        } else if self.links[index].passage() == Passage::Folded {
+        } else if self.links[index].forwarding() == Forwarding::Folded {
             self.catch_up(index, self.now + Time(1));
             let link = &self.links[index];
             self.tournament.set(link.departure_leaf, link.pending());
@@ -114,7 +114,7 @@ impl World {
     }
 
     #[inline]
-    pub(super) fn propagate(&mut self, index: usize, sent: Sent) {
+    pub(super) fn propagate(&mut self, index: usize, sent: Transmitted) {
         let packet = sent.packet;
         self.record(index, Event::Dequeue, 0, &packet, Some(sent.sojourn));
         if sent.lost {
@@ -176,7 +176,7 @@ impl World {
             return self.arrive_from_chain(index);
         }
         let bound = self.now + Time(1);
-        if self.links[index].passage() == Passage::Folded {
+        if self.links[index].forwarding() == Forwarding::Folded {
             // Of one instant, departures come before arrivals.
             self.catch_up(index, bound);
         }

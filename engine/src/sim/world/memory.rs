@@ -7,7 +7,7 @@ use crate::observe::samples::{FlowSample, QueueSample};
 use crate::sim::delays::Delays;
 use crate::sim::histogram::Histogram;
 use crate::sim::rows::Rows;
-use crate::traffic::conversation::{Conversation, Counters, Sender};
+use crate::traffic::conversation::{Application, Conversation, PacketCounters};
 use crate::traffic::ping::Echo;
 use crate::traffic::tcp_flow::Transfer;
 
@@ -38,7 +38,7 @@ fn rows_bytes<T>(rows: &Rows<T>, bytes_per_row: u64) -> u64 {
     rows.memory_bytes() + rows.len() as u64 * (bytes_per_row - size_of::<T>() as u64)
 }
 
-fn in_network_pkts(counters: &Counters) -> u64 {
+fn in_network_pkts(counters: &PacketCounters) -> u64 {
     let made = counters.created_pkts + counters.duplicated_pkts;
     // Of links that are caught up with later, some are counted late.
     made.saturating_sub(counters.delivered_pkts + counters.dropped_pkts)
@@ -66,10 +66,10 @@ fn conversation_bytes(conversation: &Conversation) -> u64 {
     let packets = in_network_pkts(&conversation.counters) * BYTES_PER_PACKET;
     let delays = delays_bytes(&conversation.delay);
     let own = size_of::<Conversation>() as u64 + packets + delays;
-    own + match &conversation.sender {
-        Sender::Udp(_) => 0,
-        Sender::Ping(ping) => rows_bytes(&ping.echoes, BYTES_PER_ECHO),
-        Sender::Tcp(flow) => {
+    own + match &conversation.application {
+        Application::Udp(_) => 0,
+        Application::Ping(ping) => rows_bytes(&ping.echoes, BYTES_PER_ECHO),
+        Application::Tcp(flow) => {
             rows_bytes(&flow.transfers, BYTES_PER_TRANSFER)
                 + flow.connections() as u64 * BYTES_PER_CONNECTION
                 + flow.places() as u64 * BYTES_PER_SEGMENT

@@ -3,8 +3,8 @@
 use super::{Turn, World, class};
 use crate::sim::packet::{Kind, Packet};
 use crate::sim::time::Time;
-use crate::traffic::connection::Sent;
-use crate::traffic::conversation::Sender;
+use crate::traffic::connection::SentSegment;
+use crate::traffic::conversation::Application;
 
 impl World {
     /// A timer of a flow may be due, or its source acts.
@@ -13,7 +13,7 @@ impl World {
         self.catch_up_with_host_queue(index);
         let (now, warm_up) = (self.now, self.warm_up);
         let conversation = &mut self.conversations[index];
-        if let Sender::Tcp(flow) = &mut conversation.sender {
+        if let Application::Tcp(flow) = &mut conversation.application {
             let writes = flow.wake(now);
             if now >= warm_up {
                 conversation.datagrams.sent += u64::from(writes);
@@ -33,7 +33,7 @@ impl World {
         } else {
             conversation.count_delivered(&packet, now, warm_up);
         }
-        if let Sender::Tcp(flow) = &mut conversation.sender {
+        if let Application::Tcp(flow) = &mut conversation.application {
             let is_marked = packet.has_congestion_mark();
             let place = packet.segment_place();
             let payload = flow.on_packet(place, packet.is_reply(), is_marked, now);
@@ -45,7 +45,7 @@ impl World {
     /// Sends what a flow has to send, and notes when it is to be woken.
     fn send_tcp(&mut self, index: usize) {
         let now = self.now;
-        while let Sender::Tcp(flow) = &mut self.conversations[index].sender
+        while let Application::Tcp(flow) = &mut self.conversations[index].application
             && let Some(sent) = flow.poll(now)
         {
             self.send_segment(index, &sent);
@@ -56,7 +56,7 @@ impl World {
     /// Notes when a flow is to be woken.
     fn rearm_tcp(&mut self, index: usize) {
         let now = self.now;
-        if let Sender::Tcp(flow) = &mut self.conversations[index].sender
+        if let Application::Tcp(flow) = &mut self.conversations[index].application
             && let Some(due) = flow.rearm(now)
         {
             let leaf = self.first_source_leaf + index;
@@ -68,7 +68,7 @@ impl World {
     #[inline]
     fn catch_up_with_host_queue(&mut self, index: usize) {
         let conversation = &mut self.conversations[index];
-        if let Sender::Tcp(flow) = &mut conversation.sender
+        if let Application::Tcp(flow) = &mut conversation.application
             && flow.has_small_queues()
         {
             let departure = Turn::new(class::DEPARTURE, conversation.first_link);
@@ -83,7 +83,7 @@ impl World {
     pub(super) fn schedule_leaving(&mut self, link: usize, packet: &Packet) {
         let begins_at = self.links[link].last_begins_at();
         let conversation = &mut self.conversations[packet.conversation as usize];
-        if let Sender::Tcp(flow) = &mut conversation.sender {
+        if let Application::Tcp(flow) = &mut conversation.application {
             let place = packet.segment_place();
             match begins_at {
                 Some(at) => flow.leave_host_queue_at(place, at),
@@ -99,14 +99,14 @@ impl World {
     #[inline]
     pub(super) fn leave_host_queue(&mut self, packet: &Packet) {
         let (now, index) = (self.now, packet.conversation as usize);
-        if let Sender::Tcp(flow) = &mut self.conversations[index].sender
+        if let Application::Tcp(flow) = &mut self.conversations[index].application
             && flow.leave_host_queue(packet.segment_place(), now)
         {
             self.rearm_tcp(index);
         }
     }
 
-    fn send_segment(&mut self, index: usize, sent: &Sent) {
+    fn send_segment(&mut self, index: usize, sent: &SentSegment) {
         let (now, warm_up) = (self.now, self.warm_up);
         let conversation = &mut self.conversations[index];
         let mut packet = Packet::new(Kind::Tcp, index as u32, sent.number, sent.bytes, now);
@@ -128,7 +128,7 @@ impl World {
         }
         let link = conversation.first_link as usize;
         if self.links[link].has_small_queues
-            && let Sender::Tcp(flow) = &mut conversation.sender
+            && let Application::Tcp(flow) = &mut conversation.application
             && flow.is_on_account(sent)
         {
             flow.enter_host_queue(sent.place);

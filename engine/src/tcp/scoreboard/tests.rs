@@ -71,10 +71,10 @@ fn step() -> impl Strategy<Value = Step> {
 /// The counters, counted.
 fn check(board: &Scoreboard) {
     let out = || (board.head()..board.tail()).map(|number| board.get(number));
-    let count = |is: fn(&Sent) -> bool| out().filter(|sent| is(sent)).count() as u32;
-    assert_eq!(board.sacked_out(), count(Sent::is_sacked));
-    assert_eq!(board.lost_out(), count(Sent::is_lost));
-    assert_eq!(board.retrans_out(), count(Sent::is_retransmitted));
+    let count = |is: fn(&Outstanding) -> bool| out().filter(|sent| is(sent)).count() as u32;
+    assert_eq!(board.sacked_out(), count(Outstanding::is_sacked));
+    assert_eq!(board.lost_out(), count(Outstanding::is_lost));
+    assert_eq!(board.retrans_out(), count(Outstanding::is_retransmitted));
     assert_eq!(count(|sent| sent.is_sacked() && sent.is_lost()), 0);
     let mut listed = Vec::new();
     let mut next = board.next_lost();

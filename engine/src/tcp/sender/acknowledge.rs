@@ -7,7 +7,7 @@ use super::Sender;
 use crate::cca::{Ack, RttSample, State};
 use crate::sim::time::Time;
 use crate::tcp::pacing;
-use crate::tcp::prr::Progress;
+use crate::tcp::prr::Delivered;
 use crate::tcp::rate_sample::Delivery;
 use crate::tcp::rtt::{as_us, from_us};
 use crate::tcp::segment::{Flags, Segment};
@@ -15,7 +15,7 @@ use crate::tcp::timestamp_ms;
 
 /// What an acknowledgement says.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct News {
+pub(super) struct AckSummary {
     /// The cumulative acknowledgement advanced.
     pub(super) advances: bool,
     /// Packets were acknowledged cumulatively.
@@ -53,9 +53,9 @@ pub(super) struct News {
     pub(super) delivery: Delivery,
 }
 
-impl News {
-    fn new(next: u64) -> News {
-        News {
+impl AckSummary {
+    fn new(next: u64) -> AckSummary {
+        AckSummary {
             advances: false,
             data_acked: false,
             data_sacked: false,
@@ -105,14 +105,14 @@ impl Sender {
         }
         self.sends_new_first = false;
         self.echo_ms = segment.timestamps.map(|timestamps| timestamps.echo_ms);
-        let mut news = News::new(self.next);
+        let mut summary = AckSummary::new(self.next);
         let (delivered, lost) = (self.rate.delivered_pkts, self.rate.lost_pkts);
         if segment.ack < prior_una {
-            self.on_old_ack(segment, now, &mut news);
+            self.on_old_ack(segment, now, &mut summary);
             return;
         }
-        news.advances = segment.ack > prior_una;
-        if news.advances {
+        summary.advances = segment.ack > prior_una;
+        if summary.advances {
             self.timers.retransmits = 0;
         }
         let prior_highest = match self.is_sack() {
@@ -121,17 +121,17 @@ impl Sender {
         };
         let (prior_in_flight, prior_out) = (self.board.in_flight(), self.board.packets_out());
         self.una = segment.ack;
-        self.update_window(segment, prior_una, now, &mut news);
+        self.update_window(segment, prior_una, now, &mut summary);
         if self.is_sack() {
-            self.enter_sack(&segment.sack, segment.ack, prior_una, now_us, &mut news);
+            self.enter_sack(&segment.sack, segment.ack, prior_una, now_us, &mut summary);
         }
-        news.is_echo = self.ecn && segment.flags.has(Flags::ECE);
+        summary.is_echo = self.ecn && segment.flags.has(Flags::ECE);
         if prior_out == 0 {
-            self.on_ack_of_nothing(now, &mut news);
+            self.on_ack_of_nothing(now, &mut summary);
             return;
         }
-        self.clean(prior_una, prior_highest, now_us, &mut news);
-        if let Some(rtt_us) = news.rtt_us {
+        self.clean(prior_una, prior_highest, now_us, &mut summary);
+        if let Some(rtt_us) = summary.rtt_us {
             let sample = RttSample {
                 now,
                 rtt: from_us(rtt_us),
@@ -140,40 +140,40 @@ impl Sender {
             };
             self.cca.on_rtt(&mut self.window, &sample);
         }
-        let prior_delivered = news.delivery.prior_delivered_pkts();
+        let prior_delivered = summary.delivery.prior_delivered_pkts();
         if let Some(prior_delivered) = prior_delivered.filter(|prior| *prior > 0) {
             let delivered_pkts = self.rate.delivered_pkts;
             self.rack.update_window(prior_delivered, delivered_pkts);
         }
-        self.judge_probe(segment.ack, now, &news);
-        if news.is_dubious(self.state) {
-            self.on_alert(prior_una, now, &mut news);
+        self.judge_probe(segment.ack, now, &summary);
+        if summary.is_dubious(self.state) {
+            self.on_alert(prior_una, now, &mut summary);
         }
-        if news.sets_timer {
+        if summary.sets_timer {
             self.set_timer(now);
         }
         let delivered = (self.rate.delivered_pkts - delivered) as u32;
         let lost = (self.rate.lost_pkts - lost) as u32;
-        let ack = self.sample(&news, now, delivered, lost, prior_in_flight);
-        self.control(&ack, &news, lost);
+        let ack = self.sample(&summary, now, delivered, lost, prior_in_flight);
+        self.control(&ack, &summary, lost);
         self.finish_if_all_acked();
     }
 
     /// An acknowledgement that others have overtaken may still carry SACK blocks.
-    fn on_old_ack(&mut self, segment: &Segment, now: Time, news: &mut News) {
+    fn on_old_ack(&mut self, segment: &Segment, now: Time, summary: &mut AckSummary) {
         if !self.is_sack() || segment.sack.is_empty() || self.board.packets_out() == 0 {
             return;
         }
-        self.enter_sack(&segment.sack, segment.ack, self.una, as_us(now), news);
-        self.on_alert(self.una, now, news);
+        self.enter_sack(&segment.sack, segment.ack, self.una, as_us(now), summary);
+        self.on_alert(self.una, now, summary);
     }
 
     /// With nothing out: duplicates may undo a reduction, an open window ends probing.
-    fn on_ack_of_nothing(&mut self, now: Time, news: &mut News) {
-        if news.is_duplicate_reported {
-            self.on_alert(self.una, now, news);
+    fn on_ack_of_nothing(&mut self, now: Time, summary: &mut AckSummary) {
+        if summary.is_duplicate_reported {
+            self.on_alert(self.una, now, summary);
         }
-        self.judge_probe(self.una, now, news);
+        self.judge_probe(self.una, now, summary);
         self.on_window_of_idle(now);
         self.finish_if_all_acked();
     }
@@ -186,13 +186,19 @@ impl Sender {
     }
 
     /// RFC 9293 section 3.10.7.4, SND.WND: a segment that acknowledges more, or opens the window.
-    fn update_window(&mut self, segment: &Segment, prior_una: u64, now: Time, news: &mut News) {
+    fn update_window(
+        &mut self,
+        segment: &Segment,
+        prior_una: u64,
+        now: Time,
+        summary: &mut AckSummary,
+    ) {
         let opens = segment.window_bytes > self.window_bytes || segment.window_bytes == 0;
         // An unchanged zero window is no news (RFC 5681 section 2: a duplicate needs the same
         // window).
         let changes = segment.window_bytes != self.window_bytes;
         if segment.ack > prior_una || (opens && changes) {
-            news.window_updated = true;
+            summary.window_updated = true;
             if changes && self.has_data() {
                 self.restart_after_idle(now);
             }
@@ -201,39 +207,40 @@ impl Sender {
     }
 
     /// Takes what is acknowledged off the scoreboard (`tcp_clean_rtx_queue`).
-    fn clean(&mut self, prior_una: u64, prior_highest: u64, now_us: u64, news: &mut News) {
+    fn clean(&mut self, prior_una: u64, prior_highest: u64, now_us: u64, summary: &mut AckSummary) {
         let prior_sacked = self.board.sacked_out();
         let mut lowest = self.next;
-        let cleaned = self.pop_acked(now_us, &mut lowest, news);
+        let cleaned = self.pop_acked(now_us, &mut lowest, summary);
         if let Some(first) = self.board.first() {
-            news.is_reneging = news.advances && first.is_sacked();
+            summary.is_reneging = summary.advances && first.is_sacked();
         }
         let (mut seq_rtt_us, mut rtt_us) = (None, None);
-        if let Some(first_us) = cleaned.first_us.filter(|_| !news.retransmission_acked) {
+        if let Some(first_us) = cleaned.first_us.filter(|_| !summary.retransmission_acked) {
             seq_rtt_us = Some(now_us - first_us);
             rtt_us = Some(now_us - cleaned.last_us);
-            news.is_probably_delayed = self.is_lone_runt(&cleaned, prior_sacked, prior_una, news);
+            summary.is_probably_delayed =
+                self.is_lone_runt(&cleaned, prior_sacked, prior_una, summary);
         }
-        let sack_rtt_us = news.first_sacked_us.map(|sent_us| now_us - sent_us);
+        let sack_rtt_us = summary.first_sacked_us.map(|sent_us| now_us - sent_us);
         if sack_rtt_us.is_some() {
-            rtt_us = Some(now_us - news.last_sacked_us);
+            rtt_us = Some(now_us - summary.last_sacked_us);
         }
-        let measured = self.measure(seq_rtt_us.or(sack_rtt_us), rtt_us, now_us, news);
-        if news.data_acked {
-            news.sets_timer = true;
+        let measured = self.measure(seq_rtt_us.or(sack_rtt_us), rtt_us, now_us, summary);
+        if summary.data_acked {
+            summary.sets_timer = true;
             if !self.is_sack() {
                 self.on_cumulative_without_sack(cleaned.pkts);
-                news.original_delivered &= !news.retransmission_acked;
+                summary.original_delivered &= !summary.retransmission_acked;
             } else if lowest < prior_highest {
                 self.check_reordering(lowest);
             }
         } else if measured && let (Some(sack_us), Some(first)) = (sack_rtt_us, self.board.first()) {
             // The timer starts again only if the head was sent after what was SACKed.
-            news.sets_timer |= sack_us > now_us - first.sent_us;
+            summary.sets_timer |= sack_us > now_us - first.sent_us;
         }
     }
 
-    fn pop_acked(&mut self, now_us: u64, lowest: &mut u64, news: &mut News) -> Cleaned {
+    fn pop_acked(&mut self, now_us: u64, lowest: &mut u64, summary: &mut AckSummary) -> Cleaned {
         let mut cleaned = Cleaned::default();
         while self
             .board
@@ -249,12 +256,12 @@ impl Sender {
             }
             let was_again = sent.was_ever_retransmitted();
             if was_again {
-                news.retransmission_acked = true;
+                summary.retransmission_acked = true;
             } else if !sent.is_sacked() {
                 cleaned.last_us = sent.sent_us;
                 cleaned.first_us.get_or_insert(sent.sent_us);
                 *lowest = (*lowest).min(sent.seq);
-                news.original_delivered |= sent.end() <= self.recovery_point;
+                summary.original_delivered |= sent.end() <= self.recovery_point;
             }
             if !sent.is_sacked() && self.is_sack() {
                 self.rate.delivered_pkts += 1;
@@ -266,8 +273,8 @@ impl Sender {
                         .on_delivered(sent.sent_us, sent.end(), was_again, now_us, min_rtt_us);
                 }
             }
-            self.rate.on_delivered(&sent, &mut news.delivery);
-            news.data_acked = true;
+            self.rate.on_delivered(&sent, &mut summary.delivery);
+            summary.data_acked = true;
             cleaned.pkts += 1;
         }
         cleaned
@@ -289,12 +296,12 @@ impl Sender {
         cleaned: &Cleaned,
         prior_sacked: u32,
         prior_una: u64,
-        news: &News,
+        summary: &AckSummary,
     ) -> bool {
         let is_small = self.una - prior_una < u64::from(self.settings.mss_bytes);
-        let prior = news.delivery.prior_delivered_pkts();
+        let prior = summary.delivery.prior_delivered_pkts();
         let is_only = prior.is_some_and(|prior| prior + 1 == self.rate.delivered_pkts);
-        let is_alert = news.data_sacked || news.is_echo || news.is_duplicate_reported;
+        let is_alert = summary.data_sacked || summary.is_echo || summary.is_duplicate_reported;
         cleaned.pkts == 1 && prior_sacked == 0 && is_small && is_only && !is_alert
     }
 
@@ -305,11 +312,11 @@ impl Sender {
         seq_rtt_us: Option<u64>,
         rtt_us: Option<u64>,
         now_us: u64,
-        news: &mut News,
+        summary: &mut AckSummary,
     ) -> bool {
         let (mut seq_rtt_us, mut rtt_us) = (seq_rtt_us, rtt_us);
         if seq_rtt_us.is_none()
-            && news.data_acked
+            && summary.data_acked
             && let Some(echo_ms) = self.echo_ms.filter(|echo_ms| *echo_ms > 0)
         {
             let now_ms = timestamp_ms(from_us(now_us));
@@ -317,12 +324,12 @@ impl Sender {
             seq_rtt_us = Some(elapsed_us);
             rtt_us = seq_rtt_us;
         }
-        news.rtt_us = rtt_us;
+        summary.rtt_us = rtt_us;
         let Some(seq_rtt_us) = seq_rtt_us else {
             return false;
         };
         let least_us = rtt_us.unwrap_or(seq_rtt_us);
-        let counts = !news.is_probably_delayed || least_us <= self.rtt.min_rtt_us();
+        let counts = !summary.is_probably_delayed || least_us <= self.rtt.min_rtt_us();
         self.enter_rtt_of(seq_rtt_us, counts.then_some(least_us), now_us);
         true
     }
@@ -349,7 +356,7 @@ impl Sender {
 
     fn sample(
         &mut self,
-        news: &News,
+        summary: &AckSummary,
         now: Time,
         delivered_pkts: u32,
         lost_pkts: u32,
@@ -357,16 +364,16 @@ impl Sender {
     ) -> Ack {
         let min_rtt_us = self.rtt.min_rtt_us();
         let mut rate = self.rate.sample(
-            &news.delivery,
+            &summary.delivery,
             as_us(now),
             delivered_pkts,
             min_rtt_us,
             !self.is_reneging,
         );
-        rate.rtt = news.rtt_us.map(from_us);
+        rate.rtt = summary.rtt_us.map(from_us);
         rate.losses_pkts = lost_pkts;
         rate.prior_in_flight_pkts = prior_in_flight_pkts;
-        rate.is_ack_delayed = news.is_probably_delayed;
+        rate.is_ack_delayed = summary.is_probably_delayed;
         Ack {
             now,
             acked_pkts: delivered_pkts,
@@ -388,7 +395,7 @@ impl Sender {
     }
 
     /// Moves the window: the controller, or rate reduction (`tcp_cong_control`).
-    fn control(&mut self, ack: &Ack, news: &News, lost_pkts: u32) {
+    fn control(&mut self, ack: &Ack, summary: &AckSummary, lost_pkts: u32) {
         if self.cca.owns_recovery() {
             let did_limit = self.cca.limits_itself();
             self.cca.on_ack(&mut self.window, ack);
@@ -398,13 +405,13 @@ impl Sender {
             }
         } else {
             if matches!(self.state, State::Cwr | State::Recovery) {
-                let progress = Progress {
+                let delivered = Delivered {
                     newly_delivered_pkts: ack.newly_delivered_pkts,
                     newly_lost_pkts: lost_pkts,
-                    advances: news.advances,
+                    advances: summary.advances,
                 };
-                self.reduce(progress);
-            } else if self.may_grow(news) {
+                self.reduce(delivered);
+            } else if self.may_grow(summary) {
                 self.cca.on_ack(&mut self.window, ack);
             }
             let packets_out = self.board.packets_out();
@@ -423,15 +430,15 @@ impl Sender {
 
     /// Growth goes with cumulative acknowledgements, unless much reordering has been seen
     /// (`tcp_may_raise_cwnd`).
-    fn may_grow(&self, news: &News) -> bool {
+    fn may_grow(&self, summary: &AckSummary) -> bool {
         let is_reordered = self.reordering_pkts > super::DUPLICATES_THRESHOLD;
-        news.data_acked || (is_reordered && news.data_sacked)
+        summary.data_acked || (is_reordered && summary.data_sacked)
     }
 
     /// One step of proportional rate reduction.
-    pub(super) fn reduce(&mut self, progress: Progress) {
+    pub(super) fn reduce(&mut self, delivered: Delivered) {
         let (ssthresh, in_flight) = (self.window.ssthresh_pkts, self.board.in_flight());
-        if let Some(cwnd) = self.prr.window(progress, ssthresh, in_flight) {
+        if let Some(cwnd) = self.prr.window(delivered, ssthresh, in_flight) {
             self.window.set_cwnd(cwnd);
         }
     }

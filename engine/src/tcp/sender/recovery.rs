@@ -13,26 +13,26 @@
 //!
 //! The states and what leads from one to the other are Linux's (`tcp_fastretrans_alert`).
 
-use super::acknowledge::News;
+use super::acknowledge::AckSummary;
 use super::{DUPLICATES_THRESHOLD, Sender, Undo};
 use crate::cca::State;
 use crate::sim::time::Time;
-use crate::tcp::prr::Progress;
+use crate::tcp::prr::Delivered;
 use crate::tcp::rack::Reordering;
 use crate::tcp::rtt::{as_us, from_us};
 
 impl Sender {
     /// Something other than an ordinary acknowledgement in the state Open.
-    pub(super) fn on_alert(&mut self, prior_una: u64, now: Time, news: &mut News) {
-        let is_duplicate = news.is_duplicate_ack();
+    pub(super) fn on_alert(&mut self, prior_una: u64, now: Time, summary: &mut AckSummary) {
+        let is_duplicate = summary.is_duplicate_ack();
         if self.board.packets_out() == 0 && self.board.sacked_out() > 0 {
             self.board.set_duplicates(0);
         }
-        if news.is_echo {
+        if summary.is_echo {
             self.undo.prior_ssthresh_pkts = None;
         }
-        if news.is_reneging && self.delay_for_reneging(now) {
-            news.sets_timer = false;
+        if summary.is_reneging && self.delay_for_reneging(now) {
+            summary.sets_timer = false;
             return;
         }
         if self.state == State::Open {
@@ -41,15 +41,15 @@ impl Sender {
             return;
         }
         match self.state {
-            State::Recovery => self.on_alert_in_recovery(prior_una, is_duplicate, now, news),
+            State::Recovery => self.on_alert_in_recovery(prior_una, is_duplicate, now, summary),
             State::Loss => {
-                self.on_alert_in_loss(is_duplicate, now, news);
-                self.judge(now, news);
-                if self.state == State::Open || news.retransmission_lost {
-                    self.on_alert_otherwise(is_duplicate, now, news);
+                self.on_alert_in_loss(is_duplicate, now, summary);
+                self.judge(now, summary);
+                if self.state == State::Open || summary.retransmission_lost {
+                    self.on_alert_otherwise(is_duplicate, now, summary);
                 }
             }
-            _ => self.on_alert_otherwise(is_duplicate, now, news),
+            _ => self.on_alert_otherwise(is_duplicate, now, summary),
         }
     }
 
@@ -81,26 +81,26 @@ impl Sender {
         prior_una: u64,
         is_duplicate: bool,
         now: Time,
-        news: &mut News,
+        summary: &mut AckSummary,
     ) {
-        if !news.advances {
+        if !summary.advances {
             self.add_duplicate(is_duplicate);
         } else if self.try_undo_partial(prior_una, now) {
             return;
         }
         if self.try_undo_by_duplicates() {
-            self.try_open(news.is_echo, now);
+            self.try_open(summary.is_echo, now);
         }
-        self.judge(now, news);
+        self.judge(now, summary);
         if self.state != State::Recovery && self.is_time_to_recover() {
-            self.enter_recovery(news.is_echo, now);
+            self.enter_recovery(summary.is_echo, now);
         }
         self.judge_by_count(false);
     }
 
-    fn on_alert_otherwise(&mut self, is_duplicate: bool, now: Time, news: &mut News) {
+    fn on_alert_otherwise(&mut self, is_duplicate: bool, now: Time, summary: &mut AckSummary) {
         if !self.is_sack() {
-            if news.advances {
+            if summary.advances {
                 self.board.set_duplicates(0);
             }
             self.add_duplicate(is_duplicate);
@@ -108,31 +108,31 @@ impl Sender {
         if self.state <= State::Disorder {
             self.try_undo_by_duplicates();
         }
-        self.judge(now, news);
+        self.judge(now, summary);
         if !self.is_time_to_recover() {
-            self.try_open(news.is_echo, now);
+            self.try_open(summary.is_echo, now);
             return;
         }
-        self.enter_recovery(news.is_echo, now);
+        self.enter_recovery(summary.is_echo, now);
         self.judge_by_count(true);
     }
 
     /// RFC 5682 section 3.1, and conventional recovery after a timeout.
-    fn on_alert_in_loss(&mut self, is_duplicate: bool, now: Time, news: &News) {
+    fn on_alert_in_loss(&mut self, is_duplicate: bool, now: Time, summary: &AckSummary) {
         let is_recovered = self.una >= self.recovery_point;
-        if news.advances && self.try_undo_loss(false, now) {
+        if summary.advances && self.try_undo_loss(false, now) {
             return;
         }
         if self.is_frto {
             // Step 3b: what was not sent again is arriving, so the timeout was spurious.
-            if news.original_delivered && self.try_undo_loss(true, now) {
+            if summary.original_delivered && self.try_undo_loss(true, now) {
                 return;
             }
             if self.next > self.recovery_point {
-                if news.data_sacked || is_duplicate {
+                if summary.data_sacked || is_duplicate {
                     self.is_frto = false;
                 }
-            } else if news.advances && !is_recovered {
+            } else if summary.advances && !is_recovered {
                 self.recovery_point = self.next;
                 // Step 2b: new data, to see what they bring.
                 if self.has_data() && self.window_end > self.next {
@@ -147,7 +147,7 @@ impl Sender {
         } else if !self.is_sack() {
             if self.next > self.recovery_point && is_duplicate {
                 self.add_duplicate(true);
-            } else if news.advances {
+            } else if summary.advances {
                 self.board.set_duplicates(0);
             }
         }
@@ -171,8 +171,8 @@ impl Sender {
                 self.undo.prior_ssthresh_pkts = Some(self.current_ssthresh());
             }
             self.begin_reduction();
-            let moment = self.moment(now);
-            self.cca.on_loss(&mut self.window, &moment);
+            let snapshot = self.snapshot(now);
+            self.cca.on_loss(&mut self.window, &snapshot);
         }
         self.state = State::Recovery;
     }
@@ -183,8 +183,8 @@ impl Sender {
         if self.state < State::Cwr {
             self.undo.marker = None;
             self.begin_reduction();
-            let moment = self.moment(now);
-            self.cca.on_ecn(&mut self.window, &moment);
+            let snapshot = self.snapshot(now);
+            self.cca.on_ecn(&mut self.window, &snapshot);
             self.state = State::Cwr;
         }
     }
@@ -200,7 +200,7 @@ impl Sender {
     }
 
     fn end_reduction(&mut self, now: Time) {
-        let moment = self.moment(now);
+        let snapshot = self.snapshot(now);
         if !self.cca.owns_recovery() {
             let is_reduced = self.state == State::Cwr || self.undo.marker.is_some();
             if self.window.ssthresh_pkts < crate::cca::INFINITE_SSTHRESH && is_reduced {
@@ -208,22 +208,22 @@ impl Sender {
             }
         }
         self.used_since = now;
-        self.cca.on_exit_recovery(&mut self.window, &moment);
+        self.cca.on_exit_recovery(&mut self.window, &snapshot);
     }
 
     /// A probe repaired a loss: the window is reduced as by fast recovery (RFC 8985 section
     /// 7.4.2).
-    pub(super) fn judge_probe(&mut self, ack: u64, now: Time, news: &News) {
+    pub(super) fn judge_probe(&mut self, ack: u64, now: Time, summary: &AckSummary) {
         let Some(probe) = self.probe.filter(|probe| ack >= probe.end) else {
             return;
         };
-        let is_pure_duplicate = news.is_duplicate_ack() && !news.data_sacked;
-        if !probe.is_retransmission || news.duplicate_of_probe {
+        let is_pure_duplicate = summary.is_duplicate_ack() && !summary.data_sacked;
+        if !probe.is_retransmission || summary.duplicate_of_probe {
             self.probe = None;
         } else if ack > probe.end {
             self.begin_reduction();
-            let moment = self.moment(now);
-            self.cca.on_loss(&mut self.window, &moment);
+            let snapshot = self.snapshot(now);
+            self.cca.on_loss(&mut self.window, &snapshot);
             self.state = State::Cwr;
             self.end_reduction(now);
             self.keep_open();
@@ -413,12 +413,12 @@ impl Sender {
     }
 
     /// Looks for losses after an acknowledgement.
-    fn judge(&mut self, now: Time, news: &mut News) {
+    fn judge(&mut self, now: Time, summary: &mut AckSummary) {
         if self.board.packets_out() == 0 {
             return;
         }
         if !self.is_sack() {
-            self.judge_without_sack(news.advances);
+            self.judge_without_sack(summary.advances);
         } else if self.is_rack() {
             let copies = self.board.retrans_out();
             if self.rack.take_advanced()
@@ -426,9 +426,9 @@ impl Sender {
             {
                 self.timers
                     .set_reordering(self.settings.clock, now, wait_us);
-                news.sets_timer = false;
+                summary.sets_timer = false;
             }
-            news.retransmission_lost |= copies > self.board.retrans_out();
+            summary.retransmission_lost |= copies > self.board.retrans_out();
         }
     }
 
@@ -542,7 +542,7 @@ impl Sender {
         if in_flight != self.board.in_flight() && self.state != State::Recovery {
             self.enter_recovery(false, now);
             if !self.cca.owns_recovery() {
-                self.reduce(Progress {
+                self.reduce(Delivered {
                     newly_delivered_pkts: 1,
                     newly_lost_pkts: (self.rate.lost_pkts - lost) as u32,
                     advances: false,

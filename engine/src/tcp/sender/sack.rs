@@ -1,7 +1,7 @@
 //! SACK blocks (RFC 2018), duplicates among them (RFC 2883), and what they say about reordering.
 
 use super::Sender;
-use super::acknowledge::News;
+use super::acknowledge::AckSummary;
 use crate::cca::State;
 use crate::tcp::segment::{SackBlock, SackBlocks};
 
@@ -19,7 +19,7 @@ impl Sender {
         ack: u64,
         prior_una: u64,
         now_us: u64,
-        news: &mut News,
+        summary: &mut AckSummary,
     ) {
         let blocks = blocks.as_slice();
         let Some(first) = blocks.first().copied() else {
@@ -28,8 +28,8 @@ impl Sender {
         let mut rest = blocks;
         if is_duplicate(blocks, ack) {
             rest = &blocks[1..];
-            if self.enter_duplicate(first, prior_una, news) {
-                self.enter_duplicate_out(first, news);
+            if self.enter_duplicate(first, prior_una, summary) {
+                self.enter_duplicate_out(first, summary);
             } else if first.start >= ack {
                 // Not a believable duplicate: an ordinary block.
                 rest = blocks;
@@ -51,16 +51,16 @@ impl Sender {
             .as_mut_slice()
             .sort_unstable_by_key(|block| block.start);
         for block in entered.as_slice() {
-            self.enter_block(*block, now_us, news);
+            self.enter_block(*block, now_us, summary);
         }
         self.sack_cache = entered;
         if self.state != State::Loss || self.undo.marker.is_some() {
-            self.check_reordering(news.lowest_reordered);
+            self.check_reordering(summary.lowest_reordered);
         }
     }
 
     /// Enters what of a block was not in the acknowledgement before.
-    fn enter_block(&mut self, block: SackBlock, now_us: u64, news: &mut News) {
+    fn enter_block(&mut self, block: SackBlock, now_us: u64, summary: &mut AckSummary) {
         let known = if self.board.sacked_out() == 0 {
             SackBlocks::default()
         } else {
@@ -80,20 +80,20 @@ impl Sender {
             let starts = known.as_slice().iter().map(|known| known.start);
             let next = starts.filter(|start| *start > from).min();
             let to = next.unwrap_or(block.end).min(block.end);
-            self.enter_range(from, to, now_us, news);
+            self.enter_range(from, to, now_us, summary);
             from = to;
         }
     }
 
-    fn enter_range(&mut self, from: u64, to: u64, now_us: u64, news: &mut News) {
+    fn enter_range(&mut self, from: u64, to: u64, now_us: u64, summary: &mut AckSummary) {
         let mut number = self.board.first_from(from);
         while number < self.board.tail() && self.board.get(number).end() <= to {
-            self.sack_packet(number, now_us, news);
+            self.sack_packet(number, now_us, summary);
             number += 1;
         }
     }
 
-    fn sack_packet(&mut self, number: u64, now_us: u64, news: &mut News) {
+    fn sack_packet(&mut self, number: u64, now_us: u64, summary: &mut AckSummary) {
         let highest = self.board.highest_sacked_end().unwrap_or(self.una);
         let Some(was) = self.board.sack(number) else {
             return;
@@ -102,43 +102,48 @@ impl Sender {
         let was_again = was.was_ever_retransmitted();
         self.rack
             .on_delivered(was.sent_us, was.end(), was_again, now_us, min_rtt_us);
-        self.rate.on_delivered(&was, &mut news.delivery);
+        self.rate.on_delivered(&was, &mut summary.delivery);
         self.board.count_rate(number);
         if !was_again {
             // A hole below filled without having been sent again: reordering.
             if was.seq < highest {
-                news.lowest_reordered = news.lowest_reordered.min(was.seq);
+                summary.lowest_reordered = summary.lowest_reordered.min(was.seq);
             }
-            news.original_delivered |= was.end() <= self.recovery_point;
-            news.first_sacked_us.get_or_insert(was.sent_us);
-            news.last_sacked_us = was.sent_us;
+            summary.original_delivered |= was.end() <= self.recovery_point;
+            summary.first_sacked_us.get_or_insert(was.sent_us);
+            summary.last_sacked_us = was.sent_us;
         }
         if number < self.judged.0 {
             self.judged.1 += 1;
         }
-        news.data_sacked = true;
+        summary.data_sacked = true;
         self.rate.delivered_pkts += 1;
     }
 
     /// Counts a duplicate (RFC 2883 section 4). Returns whether it can be due to what was sent
     /// again.
-    fn enter_duplicate(&mut self, block: SackBlock, prior_una: u64, news: &mut News) -> bool {
+    fn enter_duplicate(
+        &mut self,
+        block: SackBlock,
+        prior_una: u64,
+        summary: &mut AckSummary,
+    ) -> bool {
         let bytes = block.end.saturating_sub(block.start);
         if bytes == 0 || bytes > self.largest_window_bytes {
             return false;
         }
         let pkts = bytes.div_ceil(u64::from(self.settings.mss_bytes)).max(1);
         if pkts == 1 && self.probe.is_some_and(|probe| probe.end == block.end) {
-            news.duplicate_of_probe = true;
+            summary.duplicate_of_probe = true;
         }
         self.duplicates_reported += pkts;
         if self.duplicates_reported > self.statistics.retransmitted_pkts {
             return false;
         }
-        if self.reordering_seen && !news.duplicate_of_probe {
+        if self.reordering_seen && !summary.duplicate_of_probe {
             self.rack.on_dsack();
         }
-        news.is_duplicate_reported = true;
+        summary.is_duplicate_reported = true;
         self.rate.delivered_pkts += pkts;
         if let Some(marker) = self.undo.marker
             && block.end <= prior_una
@@ -150,7 +155,7 @@ impl Sender {
     }
 
     /// A duplicate of what is still out.
-    fn enter_duplicate_out(&mut self, block: SackBlock, news: &mut News) {
+    fn enter_duplicate_out(&mut self, block: SackBlock, summary: &mut AckSummary) {
         if block.end <= self.una || self.board.packets_out() == 0 {
             return;
         }
@@ -162,7 +167,7 @@ impl Sender {
                     self.answer_retransmissions(1);
                 }
                 if sent.is_sacked() {
-                    news.lowest_reordered = news.lowest_reordered.min(sent.seq);
+                    summary.lowest_reordered = summary.lowest_reordered.min(sent.seq);
                 }
             }
             self.board.forget_retransmission(number);

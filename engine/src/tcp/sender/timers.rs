@@ -131,7 +131,7 @@ impl Sender {
     /// Everything may be lost (`tcp_enter_loss`).
     fn enter_loss(&mut self, now: Time) {
         let begins = self.state < State::Recovery;
-        let moment = self.moment(now);
+        let snapshot = self.snapshot(now);
         self.lose_all(as_us(now));
         // RFC 5681 section 3.1: the threshold falls when a segment's first timer runs out. In Linux
         // it does not fall again where the losses of that window have lowered it in recovery.
@@ -143,7 +143,7 @@ impl Sender {
         {
             let prior_ssthresh = self.current_ssthresh();
             self.window.prior_cwnd_pkts = self.window.cwnd_pkts;
-            self.cca.on_rto(&mut self.window, &moment);
+            self.cca.on_rto(&mut self.window, &snapshot);
             self.reset_undo(prior_ssthresh);
         }
         let in_flight = self.board.in_flight();

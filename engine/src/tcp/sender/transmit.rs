@@ -17,14 +17,35 @@ use crate::tcp::rtt::as_us;
 use crate::tcp::segment::{Flags, SackBlocks, Segment};
 use crate::tcp::timestamp_ms;
 
+/// What a sender sends.
+#[derive(Debug, Clone, Copy)]
+pub struct Transmission {
+    /// On the wire.
+    pub segment: Segment,
+    /// Whether what it carries was sent before.
+    pub is_again: bool,
+    /// Payload that is sent for the first time.
+    pub new_payload_bytes: u32,
+}
+
+impl Transmission {
+    fn without_payload(segment: Segment) -> Transmission {
+        Transmission {
+            segment,
+            is_again: false,
+            new_payload_bytes: 0,
+        }
+    }
+}
+
 impl Sender {
     /// The next segment to be sent now; call until None.
     #[inline]
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Transmission> {
         if self.is_quiet(now) {
             return None;
         }
-        self.poll_news(now)
+        self.poll_anew(now)
     }
 
     /// Whether `poll_transmit` has nothing to give, since nothing has happened.
@@ -36,7 +57,7 @@ impl Sender {
         self.quiet != Quiet::No
     }
 
-    fn poll_news(&mut self, now: Time) -> Option<Segment> {
+    fn poll_anew(&mut self, now: Time) -> Option<Transmission> {
         match self.phase {
             Phase::Closed => None,
             Phase::SynSent => self.transmit_syn(now),
@@ -71,7 +92,7 @@ impl Sender {
         };
     }
 
-    fn transmit_syn(&mut self, now: Time) -> Option<Segment> {
+    fn transmit_syn(&mut self, now: Time) -> Option<Transmission> {
         if self.timers.syn_due > now {
             return None;
         }
@@ -83,15 +104,15 @@ impl Sender {
         if self.settings.tcp.ecn && !is_repeated {
             flags |= Flags::ECE | Flags::CWR;
         }
-        Some(Segment {
+        Some(Transmission::without_payload(Segment {
             flags,
             window_bytes: u64::from(u16::MAX),
             timestamps: self.timestamps(now),
             ..Segment::default()
-        })
+        }))
     }
 
-    fn transmit_data(&mut self, now: Time) -> Option<Segment> {
+    fn transmit_data(&mut self, now: Time) -> Option<Transmission> {
         if self.burst_pkts == 0 {
             self.had_data = self.has_unsent();
         }
@@ -121,7 +142,7 @@ impl Sender {
     }
 
     /// Whatever the congestion window says.
-    fn transmit_forced(&mut self, forced: Forced, now: Time) -> Option<Segment> {
+    fn transmit_forced(&mut self, forced: Forced, now: Time) -> Option<Transmission> {
         match forced {
             Forced::Head => {
                 let head = (self.board.packets_out() > 0).then(|| self.board.head())?;
@@ -133,7 +154,7 @@ impl Sender {
     }
 
     /// RFC 8985 section 7.3: new data if there are any, otherwise the last segment again.
-    fn transmit_probe(&mut self, now: Time) -> Option<Segment> {
+    fn transmit_probe(&mut self, now: Time) -> Option<Transmission> {
         if self.board.packets_out() == 0 {
             return None;
         }
@@ -159,7 +180,7 @@ impl Sender {
 
     /// RFC 9293 section 3.8.6.1. Where the window has no room at all, an old sequence number
     /// makes the receiver answer (`tcp_xmit_probe_skb`).
-    fn transmit_window_probe(&mut self, now: Time) -> Option<Segment> {
+    fn transmit_window_probe(&mut self, now: Time) -> Option<Transmission> {
         if !self.has_unsent() || self.board.packets_out() > 0 {
             return None;
         }
@@ -167,13 +188,13 @@ impl Sender {
             let room = self.window_end - self.next;
             return Some(self.send_new_of(room as u32, now));
         }
-        Some(Segment {
+        Some(Transmission::without_payload(Segment {
             seq: self.una - 1,
             ..self.header(Flags::ACK, now)
-        })
+        }))
     }
 
-    fn transmit_lost(&mut self, now: Time) -> Option<Segment> {
+    fn transmit_lost(&mut self, now: Time) -> Option<Transmission> {
         let number = self.board.next_lost()?;
         if self.board.in_flight() >= self.window.cwnd_pkts {
             return None;
@@ -194,7 +215,7 @@ impl Sender {
     }
 
     /// Sends a packet again. A probe does not count as a copy in flight.
-    fn retransmit(&mut self, number: u64, is_counted: bool, now: Time) -> Segment {
+    fn retransmit(&mut self, number: u64, is_counted: bool, now: Time) -> Transmission {
         let now_us = as_us(now);
         let note = self.rate.on_send(now_us, self.board.packets_out());
         self.before_send(now);
@@ -207,10 +228,14 @@ impl Sender {
         }
         let (seq, end) = (self.board.get(number).seq, self.board.get(number).end());
         let is_pushed = self.pushes.any_in(seq, end.min(self.written));
-        self.segment(seq, end, is_pushed, now)
+        Transmission {
+            segment: self.segment(seq, end, is_pushed, now),
+            is_again: true,
+            new_payload_bytes: 0,
+        }
     }
 
-    fn transmit_new(&mut self, now: Time) -> Option<Segment> {
+    fn transmit_new(&mut self, now: Time) -> Option<Transmission> {
         if self.board.in_flight() >= self.window.cwnd_pkts || !self.may_send_new() {
             return None;
         }
@@ -248,11 +273,11 @@ impl Sender {
         self.nagle && is_small && small_is_out && !self.is_closing
     }
 
-    fn send_new(&mut self, now: Time) -> Segment {
+    fn send_new(&mut self, now: Time) -> Transmission {
         self.send_new_of(self.next_bytes(), now)
     }
 
-    fn send_new_of(&mut self, most_bytes: u32, now: Time) -> Segment {
+    fn send_new_of(&mut self, most_bytes: u32, now: Time) -> Transmission {
         let (seq, now_us) = (self.next, as_us(now));
         let payload_bytes = self.next_bytes().min(most_bytes);
         let mut end = seq + u64::from(payload_bytes);
@@ -262,9 +287,9 @@ impl Sender {
         }
         let was_empty = self.board.packets_out() == 0;
         if self.board.in_flight() == 0 {
-            let (last_sent, moment) = (self.last_sent, self.moment(now));
+            let (last_sent, snapshot) = (self.last_sent, self.snapshot(now));
             self.cca
-                .on_transmit_start(&mut self.window, last_sent, &moment);
+                .on_transmit_start(&mut self.window, last_sent, &snapshot);
         }
         let note = self.rate.on_send(now_us, self.board.packets_out());
         self.before_send(now);
@@ -286,7 +311,11 @@ impl Sender {
                 segment.flags |= Flags::CWR;
             }
         }
-        segment
+        Transmission {
+            segment,
+            is_again: false,
+            new_payload_bytes: payload_bytes,
+        }
     }
 
     fn before_send(&mut self, now: Time) {
@@ -328,8 +357,9 @@ impl Sender {
         }
     }
 
-    fn transmit_ack(&mut self, now: Time) -> Option<Segment> {
-        std::mem::take(&mut self.must_ack).then(|| self.header(Flags::ACK, now))
+    fn transmit_ack(&mut self, now: Time) -> Option<Transmission> {
+        let is_due = std::mem::take(&mut self.must_ack);
+        is_due.then(|| Transmission::without_payload(self.header(Flags::ACK, now)))
     }
 
     fn is_reducing(&self) -> bool {
@@ -412,8 +442,8 @@ impl Sender {
         if idle <= self.timers.rto {
             return;
         }
-        let moment = self.moment(now);
-        self.cca.on_idle_restart(&mut self.window, &moment);
+        let snapshot = self.snapshot(now);
+        self.cca.on_idle_restart(&mut self.window, &snapshot);
         let cwnd = self.window.cwnd_pkts;
         let restart = self.settings.tcp.initial_window_pkts.min(cwnd);
         if self.settings.is_linux() {
