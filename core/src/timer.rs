@@ -35,6 +35,7 @@ impl Clock {
     }
 
     /// A span in whole ticks, rounded up (`usecs_to_jiffies`).
+    #[inline]
     pub fn span(self, span: Time) -> Time {
         match self {
             Clock::Exact => span,
@@ -43,6 +44,7 @@ impl Clock {
     }
 
     /// `now` as the last tick showed it (`jiffies`).
+    #[inline]
     pub fn last_tick(self, now: Time) -> Time {
         match self {
             Clock::Exact => now,
@@ -51,6 +53,7 @@ impl Clock {
     }
 
     /// When a timer set at `now` for `span` runs out.
+    #[inline]
     pub fn expiry(self, now: Time, span: Time) -> Time {
         let Clock::Wheel { tick } = self else {
             return now.saturating_add(span);

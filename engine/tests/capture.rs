@@ -7,6 +7,7 @@ use common::*;
 use dumbbell_capture::decode::{Decoded, decode, flags};
 use dumbbell_capture::{LinkType, Reader};
 use dumbbell_engine::run::{Monitor, RunOutput, run, run_captured};
+use dumbbell_engine::spec::source::{Cbr, ClosedLoop, Greedy};
 use dumbbell_engine::spec::{Change, Experiment, SizeAt, Source, Tcp};
 use dumbbell_engine::tables::Tables;
 use std::io::{self, Write};
@@ -70,18 +71,18 @@ fn everything(tcp: Tcp) -> Experiment {
         delay_ns: Some(2 * MS),
         loss: None,
     }];
-    let fragmented = Source::Cbr {
+    let fragmented = Source::Cbr(Cbr {
         gap: constant(0.05),
         size: constant(4000.0),
         size_at: SizeAt::Payload,
-    };
-    let transfers = Source::ClosedLoop {
+    });
+    let transfers = Source::ClosedLoop(ClosedLoop {
         size: exponential(30_000.0),
         think: exponential(0.1),
         transfers: None,
-    };
+    });
     let flows = vec![
-        tcp_flow("bulk", "a", "b", Source::Greedy, tcp.clone()),
+        tcp_flow("bulk", "a", "b", Source::Greedy(Greedy {}), tcp.clone()),
         tcp_flow("mice", "a", "b", transfers, tcp),
         flow("large", "a", "b", fragmented),
         flow(

@@ -4,6 +4,7 @@ mod common;
 
 use common::*;
 use dumbbell_engine::run::{GoingRun, Monitor, RunOutput, run};
+use dumbbell_engine::spec::source::Greedy;
 use dumbbell_engine::spec::{Experiment, Source, Tcp};
 
 fn busy() -> Experiment {
@@ -11,7 +12,13 @@ fn busy() -> Experiment {
     let flows = vec![
         flow("one", "a", "b", source()),
         flow("two", "a", "b", source()),
-        tcp_flow("three", "a", "b", Source::Greedy, Tcp::linux("cubic")),
+        tcp_flow(
+            "three",
+            "a",
+            "b",
+            Source::Greedy(Greedy {}),
+            Tcp::linux("cubic"),
+        ),
     ];
     let mut forward = end(1_000_000);
     forward.loss = 0.05;

@@ -5,6 +5,7 @@ mod random_network;
 
 use common::*;
 use dumbbell_engine::sim::world::World;
+use dumbbell_engine::spec::source::{self, Greedy};
 use dumbbell_engine::spec::{Experiment, Link, LinkEnd, Source, Tcp};
 use dumbbell_engine::tables::{self, Tables};
 use proptest::prelude::*;
@@ -97,7 +98,7 @@ fn a_host_hears_of_a_departure_in_the_event_of_it() {
                 "f1",
                 "h1",
                 "h2",
-                Source::Sized { bytes: 157_021 },
+                Source::Sized(source::Sized { bytes: 157_021 }),
                 Tcp::linux("reno"),
             ),
         ],
@@ -184,7 +185,7 @@ fn a_flow_over_a_chain_has_an_event_for_each_packet_that_comes_out_of_it() {
     let mut chain = chain_of([8_000_000, 1_000_000, 8_000_000], false);
     chain[1].forward.delay_ns = 5 * MS;
     chain[1].reverse.delay_ns = 5 * MS;
-    let flow = tcp_flow("f", "a", "d", Source::Greedy, Tcp::rfc("reno"));
+    let flow = tcp_flow("f", "a", "d", Source::Greedy(Greedy {}), Tcp::rfc("reno"));
     let mut spec = experiment(chain, vec![flow], vec![]);
     spec.warm_up_ns = 2 * S;
     spec.sample_interval_ns = 70 * MS;

@@ -5,6 +5,7 @@ mod common;
 use common::*;
 use dumbbell_engine::qdisc::Config;
 use dumbbell_engine::run::{Monitor, RunOutput, run};
+use dumbbell_engine::spec::source::{Cbr, Replay};
 use dumbbell_engine::spec::{Change, Experiment, SizeAt, Source};
 use dumbbell_tc::qdisc::Netem;
 
@@ -58,11 +59,11 @@ fn an_answer_that_is_late_or_lost_is_missing() {
 
 #[test]
 fn headers_and_fragments_are_on_the_wire() {
-    let source = Source::Replay {
+    let source = Source::Replay(Replay {
         times_ns: vec![0, S],
         sizes_bytes: vec![512, 2000],
         size_at: SizeAt::Payload,
-    };
+    });
     let spec = experiment(
         vec![link("a", "b", end(1_000_000))],
         vec![flow("f", "a", "b", source)],
@@ -175,11 +176,11 @@ fn a_shorter_delay_lets_a_later_packet_overtake() {
 
 #[test]
 fn nothing_is_sent_from_the_stop_on_and_the_first_packet_of_cbr_is_at_the_start() {
-    let cbr = Source::Cbr {
+    let cbr = Source::Cbr(Cbr {
         gap: constant(0.1),
         size: constant(100.0),
         size_at: SizeAt::Wire,
-    };
+    });
     let mut steady = flow("f", "a", "b", cbr);
     steady.start_ns = S;
     steady.stop_ns = 2 * S;

@@ -5,6 +5,7 @@ mod common;
 use common::*;
 use dumbbell_engine::run::{Monitor, RunOutput, run};
 use dumbbell_engine::sim::world::World;
+use dumbbell_engine::spec::source::{self, Greedy};
 use dumbbell_engine::spec::{Experiment, LinkEnd, Source, Tcp};
 use dumbbell_tc::parse_qdisc;
 
@@ -15,7 +16,7 @@ const PACKET_NS: i64 = 1_211_200;
 fn two_hosts(end: LinkEnd, tcp: Tcp) -> Experiment {
     let mut link = link("a", "b", end);
     (link.forward.delay_ns, link.reverse.delay_ns) = (10 * MS, 10 * MS);
-    let flow = tcp_flow("f", "a", "b", Source::Greedy, tcp);
+    let flow = tcp_flow("f", "a", "b", Source::Greedy(Greedy {}), tcp);
     let mut spec = experiment(vec![link], vec![flow], vec![]);
     spec.warm_up_ns = 2 * S;
     spec
@@ -100,7 +101,7 @@ fn behind_a_router_queues_are_as_without() {
 fn what_the_host_drops_is_off_the_account() {
     for qdisc in ["codel target 1ms interval 5ms", "fq_codel limit 4 flows 1"] {
         let mut spec = two_hosts(behind(10_000_000, qdisc), Tcp::linux("reno"));
-        spec.flows[0].source = Source::Sized { bytes: 200_000 };
+        spec.flows[0].source = Source::Sized(source::Sized { bytes: 200_000 });
         let mut load = flow("u", "a", "b", source(exponential(2e-3), constant(1500.0)));
         load.stop_ns = 5 * S;
         spec.flows.push(load);

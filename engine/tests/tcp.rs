@@ -6,6 +6,7 @@ mod common;
 use common::*;
 use dumbbell_engine::run::{Monitor, RunOutput, run};
 use dumbbell_engine::sim::world::World;
+use dumbbell_engine::spec::source::{self, Arrivals, Cbr, ClosedLoop, Greedy};
 use dumbbell_engine::spec::{Experiment, Flow, Source, Tcp};
 use dumbbell_engine::traffic::tcp_flow::Transfer;
 use std::collections::BTreeMap;
@@ -29,7 +30,7 @@ fn dumbbell(flows: Vec<Flow>) -> Experiment {
 
 fn greedy(name: &str, controller: &str) -> Flow {
     let tcp = without_small_queues(controller);
-    tcp_flow(name, "a", "b", Source::Greedy, tcp)
+    tcp_flow(name, "a", "b", Source::Greedy(Greedy {}), tcp)
 }
 
 fn goodput_bps(output: &RunOutput, flow: usize) -> f64 {
@@ -87,7 +88,7 @@ fn the_shorter_path_gets_more() {
         "long",
         "c",
         "b",
-        Source::Greedy,
+        Source::Greedy(Greedy {}),
         without_small_queues("reno"),
     ));
     let output = simulate(&experiment);
@@ -113,7 +114,7 @@ fn no_reordering_is_seen_where_there_is_none() {
 
 #[test]
 fn a_sized_transfer_takes_its_round_trips() {
-    let source = Source::Sized { bytes: 10 * 1448 };
+    let source = Source::Sized(source::Sized { bytes: 10 * 1448 });
     let output = simulate(&dumbbell(vec![tcp_flow(
         "f",
         "a",
@@ -135,11 +136,11 @@ fn a_sized_transfer_takes_its_round_trips() {
 
 #[test]
 fn closed_loops_transfer_one_after_the_other() {
-    let source = Source::ClosedLoop {
+    let source = Source::ClosedLoop(ClosedLoop {
         size: constant(50_000.0),
         think: constant(0.5),
         transfers: None,
-    };
+    });
     let output = simulate(&dumbbell(vec![tcp_flow(
         "f",
         "a",
@@ -159,21 +160,21 @@ fn closed_loops_transfer_one_after_the_other() {
 }
 
 fn arrivals(gap_s: f64, bytes: f64) -> Source {
-    Source::Arrivals {
+    Source::Arrivals(Arrivals {
         gap: constant(gap_s),
         size: constant(bytes),
         transfers: None,
-    }
+    })
 }
 
 /// Those that are begun are the first of those that would be begun without a number.
 #[test]
 fn so_many_transfers_and_no_more() {
-    let closed_loop = Source::ClosedLoop {
+    let closed_loop = Source::ClosedLoop(ClosedLoop {
         size: constant(50_000.0),
         think: constant(0.5),
         transfers: None,
-    };
+    });
     for source in [closed_loop, arrivals(0.1, 14480.0)] {
         let begun = |source: &Source| {
             let flow = tcp_flow("f", "a", "b", source.clone(), Tcp::linux("reno"));
@@ -182,8 +183,8 @@ fn so_many_transfers_and_no_more() {
             (column("started_ns"), column("completed_ns"))
         };
         let mut limited = source.clone();
-        if let Source::ClosedLoop { transfers, .. } | Source::Arrivals { transfers, .. } =
-            &mut limited
+        if let Source::ClosedLoop(ClosedLoop { transfers, .. })
+        | Source::Arrivals(Arrivals { transfers, .. }) = &mut limited
         {
             *transfers = Some(7);
         }
@@ -261,11 +262,11 @@ fn packets_of_transfers_add_up() {
 
 #[test]
 fn paced_writes_arrive() {
-    let source = Source::Cbr {
+    let source = Source::Cbr(Cbr {
         gap: constant(0.01),
         size: constant(500.0),
         size_at: dumbbell_engine::spec::SizeAt::Payload,
-    };
+    });
     let output = simulate(&dumbbell(vec![tcp_flow(
         "f",
         "a",

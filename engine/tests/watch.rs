@@ -8,6 +8,7 @@ use dumbbell_engine::EngineError;
 use dumbbell_engine::qdisc::Config;
 use dumbbell_engine::run::{Account, Budget, Estimate, Monitor, RunOutput, check_simulator, run};
 use dumbbell_engine::spec::law::Law;
+use dumbbell_engine::spec::source::{Arrivals, Cbr, Greedy};
 use dumbbell_engine::spec::{Change, Experiment, Link, SizeAt, Source, Tcp};
 use dumbbell_tc::parse_qdisc;
 use std::sync::Arc;
@@ -20,7 +21,13 @@ fn qdisc(text: &str) -> Config {
 
 /// One greedy flow over links from a to b.
 fn greedy(links: Vec<Link>) -> Experiment {
-    let flow = tcp_flow("f", "a", "b", Source::Greedy, Tcp::linux("cubic"));
+    let flow = tcp_flow(
+        "f",
+        "a",
+        "b",
+        Source::Greedy(Greedy {}),
+        Tcp::linux("cubic"),
+    );
     let mut experiment = experiment(links, vec![flow], vec![]);
     experiment.duration_ns = S;
     experiment
@@ -110,11 +117,11 @@ fn sources_are_foreseen_by_what_a_run_has_room_for() {
         initial_window_pkts,
         ..Tcp::linux("cubic")
     };
-    let arrivals = Source::Arrivals {
+    let arrivals = Source::Arrivals(Arrivals {
         gap: exponential(0.027),
         size: heavy_tail,
         transfers: None,
-    };
+    });
     let mut slow_way = link("a", "b", end(0));
     slow_way.reverse.delay_ns = 6 * MS;
     let flow_of_arrivals = tcp_flow("f", "a", "b", arrivals, tcp);
@@ -125,11 +132,11 @@ fn sources_are_foreseen_by_what_a_run_has_room_for() {
     short_way.links[0].forward.delay_ns = 1000;
     short_way.duration_ns = 2 * MS;
 
-    let cut = Source::Cbr {
+    let cut = Source::Cbr(Cbr {
         gap: constant(1e-4),
         size: constant(5000.0),
         size_at: SizeAt::Payload,
-    };
+    });
     let mut recorded = link("a", "b", end(1_000_000_000));
     recorded.forward.record_packets = true;
     let mut fragments = experiment(vec![recorded], vec![flow("f", "a", "b", cut)], vec![]);
@@ -159,11 +166,11 @@ fn sources_are_foreseen_by_what_a_run_has_room_for() {
 
 /// Many records in a short time.
 fn with_records(duration_ns: u64) -> Experiment {
-    let source = Source::Cbr {
+    let source = Source::Cbr(Cbr {
         gap: constant(1e-6),
         size: constant(100.0),
         size_at: SizeAt::Wire,
-    };
+    });
     let mut recorded = link("a", "b", end(0));
     recorded.forward.record_packets = true;
     let mut experiment = experiment(vec![recorded], vec![flow("f", "a", "b", source)], vec![]);
@@ -288,11 +295,11 @@ fn transfers_of_any_drawn_size_have_a_size() {
         shape: 0.01,
         scale: 1000.0,
     };
-    let arrivals = Source::Arrivals {
+    let arrivals = Source::Arrivals(Arrivals {
         gap: constant(0.01),
         size,
         transfers: None,
-    };
+    });
     let flow = tcp_flow("f", "a", "b", arrivals, Tcp::linux("cubic"));
     let mut experiment = experiment(
         vec![bottleneck(1_000_000, 10 * MS, pfifo(10))],

@@ -7,7 +7,7 @@
 use dumbbell_core::datagram;
 use dumbbell_core::time::Time;
 use dumbbell_spec::route::Routes;
-use dumbbell_spec::{Experiment, Flow, LinkEnd, ProbeKind, SizeAt, Source, Transport};
+use dumbbell_spec::{Experiment, Flow, LinkEnd, ProbeKind, SizeAt, Transport};
 
 /// One way of one conversation.
 #[derive(Debug)]
@@ -86,22 +86,6 @@ pub fn mtu(experiment: &Experiment, leg: &Leg) -> u32 {
     let ends: Vec<&LinkEnd> = experiment.link_ends().map(|(_, _, end)| end).collect();
     let mtus = leg.path.iter().map(|queue| ends[*queue].mtu_bytes);
     mtus.min().expect("a path has a link")
-}
-
-/// Where the sizes of a source are taken.
-pub fn size_at(source: &Source) -> SizeAt {
-    match source {
-        Source::Poisson { size_at, .. }
-        | Source::Renewal { size_at, .. }
-        | Source::Cbr { size_at, .. }
-        | Source::Bursts { size_at, .. }
-        | Source::Replay { size_at, .. } => *size_at,
-        Source::Ditg { .. }
-        | Source::Greedy
-        | Source::Sized { .. }
-        | Source::ClosedLoop { .. }
-        | Source::Arrivals { .. } => SizeAt::Payload,
-    }
 }
 
 /// IP packets of a datagram: how many, and their bytes together. An ideal packet is one.

@@ -107,7 +107,10 @@ fn lost_in_part(experiment: &Experiment, records: &Records, leg: &Leg) -> bool {
     let Some(flow) = experiment.flows.get(leg.conversation) else {
         return false;
     };
-    let (size_at, mtu) = (paths::size_at(&flow.source), paths::mtu(experiment, leg));
+    let (size_at, mtu) = (
+        flow.source.parameters().size_at(),
+        paths::mtu(experiment, leg),
+    );
     let mut lost = records.flows[leg.conversation]
         .datagrams
         .iter()
@@ -187,7 +190,7 @@ pub fn journeys(experiment: &Experiment, records: &Records, leg: &Leg) -> Vec<Jo
         ideal,
         number,
     };
-    if paths::size_at(&flow.source) == SizeAt::Wire {
+    if flow.source.parameters().size_at() == SizeAt::Wire {
         return datagrams
             .map(|(number, sent)| journey(number, sent, sent.size.max(HEADERS_ON_WIRE), true))
             .collect();

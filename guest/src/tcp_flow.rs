@@ -7,11 +7,9 @@ use crate::sys::{Poll, Socket};
 use crate::tcp_info::TcpInfo;
 use dumbbell_core::tcp_sample::TcpSample;
 use dumbbell_core::time::Time;
-use dumbbell_spec::law::Law;
-use dumbbell_spec::source::transfer_bytes;
-use dumbbell_spec::source::{FlowStreams, Generator};
+use dumbbell_spec as spec;
+use dumbbell_spec::source::{FlowStreams, Supply, TransferSize};
 use dumbbell_spec::tcp::Pacing;
-use dumbbell_spec::{self as spec, Source};
 use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
 
@@ -37,25 +35,6 @@ pub struct Tokens {
 pub type Which = u32;
 /// Tokens have room for so many.
 pub const MOST_CONNECTIONS: Which = 1 << 24;
-
-/// What decides how much is sent, and when.
-enum Supply {
-    Greedy,
-    Sized(u64),
-    ClosedLoop {
-        size: Law,
-        think: Law,
-        streams: FlowStreams,
-    },
-    /// Transfers that begin whether or not earlier ones are over.
-    Arrivals {
-        gap: Law,
-        size: Law,
-        streams: FlowStreams,
-    },
-    /// Writes at given instants, over one connection.
-    Schedule(Box<Generator>),
-}
 
 /// A transfer from its beginning.
 #[derive(Debug, Clone, Copy)]
@@ -127,7 +106,6 @@ pub struct TcpFlow {
     to: SocketAddrV4,
     tokens: Tokens,
     supply: Supply,
-    most_transfers: u32,
     listener: Socket,
     connections: BTreeMap<Which, Connection>,
     closed: Totals,
@@ -145,21 +123,7 @@ impl TcpFlow {
         tokens: Tokens,
     ) -> Result<TcpFlow, GuestError> {
         let settings = flow.tcp.clone().expect("descriptions are checked");
-        let supply = match &flow.source {
-            Source::Greedy => Supply::Greedy,
-            Source::Sized { bytes } => Supply::Sized(*bytes),
-            Source::ClosedLoop { size, think, .. } => Supply::ClosedLoop {
-                size: size.clone(),
-                think: think.clone(),
-                streams,
-            },
-            Source::Arrivals { gap, size, .. } => Supply::Arrivals {
-                gap: gap.clone(),
-                size: size.clone(),
-                streams,
-            },
-            open_loop => Supply::Schedule(Box::new(Generator::new(open_loop, streams))),
-        };
+        let supply = flow.source.parameters().supply(streams);
         let tcp_flow = TcpFlow {
             settings,
             class: flow.dscp << 2,
@@ -167,7 +131,6 @@ impl TcpFlow {
             to,
             tokens,
             supply,
-            most_transfers: flow.source.most_transfers(),
             listener,
             connections: BTreeMap::new(),
             closed: Totals::default(),
@@ -217,13 +180,11 @@ impl TcpFlow {
 
     /// When the source acts first, by the start of the flow.
     pub fn first(&mut self, start: Time) -> Time {
-        let pause = match &mut self.supply {
-            Supply::ClosedLoop { think, streams, .. } => think.draw(&mut streams.gap),
-            Supply::Arrivals { gap, streams, .. } => gap.draw(&mut streams.gap),
+        match &mut self.supply {
             // The connection is made at the start, whenever the first write is.
-            _ => return start,
-        };
-        start.saturating_add(Time::from_seconds(pause))
+            Supply::Schedule(_) => start,
+            Supply::Transfers(transfers) => start.saturating_add(transfers.first_pause()),
+        }
     }
 
     /// The source acts: it makes a connection or writes. Returns when it acts next.
@@ -238,28 +199,16 @@ impl TcpFlow {
                 None
             }
             Supply::Schedule(_) => Some(0),
-            Supply::Greedy => Some(u64::MAX),
-            Supply::Sized(bytes) => Some(*bytes),
-            Supply::ClosedLoop { size, streams, .. } | Supply::Arrivals { size, streams, .. } => {
-                Some(transfer_bytes(size.draw(&mut streams.size)))
-            }
+            Supply::Transfers(transfers) => Some(transfers.begin().unwrap_or(u64::MAX)),
         };
         if let Some(bytes) = bytes {
             self.connect(poll, bytes, now)?;
         }
-        let is_last = self.is_last();
-        Ok(match &mut self.supply {
-            Supply::Schedule(generator) => generator.next_gap().map(|gap| now.saturating_add(gap)),
-            Supply::Arrivals { gap, streams, .. } if !is_last => {
-                Some(now.saturating_add(Time::from_seconds(gap.draw(&mut streams.gap))))
-            }
-            _ => None,
-        })
-    }
-
-    /// Whether the transfers that were asked for have all been begun.
-    fn is_last(&self) -> bool {
-        self.record.transfers.len() as u64 >= u64::from(self.most_transfers)
+        let pause = match &mut self.supply {
+            Supply::Schedule(generator) => generator.next_gap(),
+            Supply::Transfers(transfers) => transfers.pause_after_start(),
+        };
+        Ok(pause.map(|pause| now.saturating_add(pause)))
     }
 
     fn connection(&mut self, which: Which) -> Result<&mut Connection, GuestError> {
@@ -275,13 +224,15 @@ impl TcpFlow {
         self.closed.connections += 1;
         self.record.first_sent.get_or_insert(now);
         let mut which = 0;
-        if !matches!(self.supply, Supply::Greedy | Supply::Schedule(_)) {
+        if let Supply::Transfers(transfers) = &self.supply
+            && transfers.size != TransferSize::Unlimited
+        {
             self.record.transfers.push(TransferRecord {
                 bytes,
                 started: now,
                 completed: Time::NEVER,
             });
-            if matches!(self.supply, Supply::Arrivals { .. }) {
+            if transfers.may_overlap() {
                 which = self.record.transfers.len() as Which;
             }
         }
@@ -395,14 +346,11 @@ impl TcpFlow {
             _ => return Ok(None),
         }
         self.close(which)?;
-        let is_last = self.is_last();
-        Ok(match &mut self.supply {
-            Supply::ClosedLoop { think, streams, .. } if !is_last => {
-                let pause = Time::from_seconds(think.draw(&mut streams.gap));
-                Some(now.saturating_add(pause))
-            }
-            _ => None,
-        })
+        let pause = match &mut self.supply {
+            Supply::Schedule(_) => None,
+            Supply::Transfers(transfers) => transfers.pause_after_end(),
+        };
+        Ok(pause.map(|pause| now.saturating_add(pause)))
     }
 
     /// Sums up to now.

@@ -57,6 +57,7 @@ enum Due {
 /// A flow over UDP.
 struct UdpFlow {
     generator: Generator,
+    size_at: spec::SizeAt,
     stop: Time,
     sender: Socket,
     receiver: Socket,
@@ -244,6 +245,7 @@ impl<'a> Traffic<'a> {
             .doing(what)?;
         Ok(UdpFlow {
             generator: Generator::new(&flow.source, streams),
+            size_at: flow.source.parameters().size_at(),
             stop,
             sender,
             receiver,
@@ -475,7 +477,7 @@ impl<'a> Traffic<'a> {
             return Ok(());
         };
         let size = flow.generator.next_size();
-        let payload = messages::payload_bytes(size, flow.generator.size_at());
+        let payload = messages::payload_bytes(size, flow.size_at);
         let record = &mut self.records.flows[index];
         let number = record.datagrams.len() as u32;
         self.buffer[..4].copy_from_slice(&number.to_le_bytes());
@@ -510,13 +512,7 @@ impl<'a> Traffic<'a> {
                 return Ok(());
             };
             let datagrams = &mut self.records.flows[index].datagrams;
-            let at = messages::find(
-                datagrams,
-                flow.seen,
-                length,
-                &head,
-                flow.generator.size_at(),
-            );
+            let at = messages::find(datagrams, flow.seen, length, &head, flow.size_at);
             let at = at.ok_or_else(|| {
                 GuestError::Internal(format!("a datagram of {length} bytes nobody sent"))
             })?;

@@ -1,6 +1,7 @@
 //! Numbers of a run that is over, by the paths and definitions of `dumbbell.metrics`.
 
 use crate::changes::number_of;
+use dumbbell_engine::spec::source::Greedy;
 use dumbbell_engine::spec::{Experiment, Flow, Source};
 use dumbbell_engine::tables::{Tables, Values};
 use serde::Serialize;
@@ -170,7 +171,7 @@ fn of_flows(experiment: &Experiment, tables: &Tables, to: &mut Vec<Number>) {
         };
         add(to, path, sum);
     }
-    let greedy = (0..flows.len()).filter(|index| flows[*index].source == Source::Greedy);
+    let greedy = (0..flows.len()).filter(|index| flows[*index].source == Source::Greedy(Greedy {}));
     let shares: Vec<f64> = greedy.map(goodput).collect();
     if shares.len() > 1 {
         let (sum, squares) = (shares.iter().sum::<f64>(), shares.iter().map(|x| x * x));

@@ -6,6 +6,9 @@ use crate::laws::Drawn;
 use crate::numbers::is_equal_but_for_name;
 use dumbbell_engine::qdisc;
 use dumbbell_engine::spec::law::Law;
+use dumbbell_engine::spec::source::{
+    self, Arrivals, Bursts, Carrier, Cbr, ClosedLoop, Ditg, Greedy, Poisson, Renewal, Replay,
+};
 use dumbbell_engine::spec::tcp::Profile;
 use dumbbell_engine::spec::{
     Change, Ecn, Experiment, Flow, Host, Link, LinkEnd, Probe, ProbeKind, SizeAt, Source, Tcp,
@@ -265,7 +268,7 @@ fn flow(name: &str, count: Option<usize>, flow: &Flow, duration_ns: u64) -> Tabl
     table.unless("start_jitter", &flow.start_jitter_ns, &0, time);
     table.unless("dscp", &flow.dscp, &0, plain);
     table.unless("ecn", &flow.ecn, &Ecn::NotEct, plain);
-    if flow.transport == Transport::Tcp && flow.source.is_open_loop() {
+    if flow.transport == Transport::Tcp && flow.source.parameters().carrier() == Carrier::Either {
         table.add("transport", plain(&flow.transport));
     }
     if let Some(settings) = &flow.tcp {
@@ -324,25 +327,29 @@ fn source(source: &Source, transport: Transport) -> Table {
     };
     let gap_law = |gap: &Law| ("gap", law(Drawn::Gap, gap));
     match source {
-        Source::Poisson { gap, size, size_at } => {
+        Source::Poisson(Poisson { gap, size, size_at }) => {
             spaced("poisson", ("gap", mean_gap(gap)), size, size_at);
         }
-        Source::Cbr { gap, size, size_at } => spaced("cbr", ("gap", mean_gap(gap)), size, size_at),
-        Source::Renewal { gap, size, size_at } => spaced("renewal", gap_law(gap), size, size_at),
-        Source::Bursts {
+        Source::Cbr(Cbr { gap, size, size_at }) => {
+            spaced("cbr", ("gap", mean_gap(gap)), size, size_at)
+        }
+        Source::Renewal(Renewal { gap, size, size_at }) => {
+            spaced("renewal", gap_law(gap), size, size_at)
+        }
+        Source::Bursts(Bursts {
             packets,
             gap,
             size,
             size_at,
-        } => {
+        }) => {
             spaced("bursts", gap_law(gap), size, size_at);
             table.add("packets", packets.to_string());
         }
-        Source::Ditg {
+        Source::Ditg(Ditg {
             gap,
             size,
             oversleep,
-        } => {
+        }) => {
             table.text("kind", "ditg");
             table.add("gap", law(Drawn::Gap, gap));
             table.add("size", law(Drawn::Size, size));
@@ -350,36 +357,36 @@ fn source(source: &Source, transport: Transport) -> Table {
                 table.add("oversleep", law(Drawn::Gap, oversleep));
             }
         }
-        Source::Replay {
+        Source::Replay(Replay {
             times_ns,
             sizes_bytes,
             size_at,
-        } => {
+        }) => {
             table.text("kind", "replay");
             table.add("times", list(times_ns.iter().map(time)));
             table.add("sizes", list(sizes_bytes.iter().map(size_u32)));
             table.add("size_at", plain(size_at));
         }
-        Source::Greedy => table.text("kind", "greedy"),
-        Source::Sized { bytes } => {
+        Source::Greedy(Greedy {}) => table.text("kind", "greedy"),
+        Source::Sized(source::Sized { bytes }) => {
             table.text("kind", "sized");
             table.add("size", size(*bytes));
         }
-        Source::ClosedLoop {
+        Source::ClosedLoop(ClosedLoop {
             size,
             think,
             transfers,
-        } => {
+        }) => {
             table.text("kind", "closed_loop");
             table.add("size", law(Drawn::Size, size));
             table.add("think", law(Drawn::Gap, think));
             table.unless("transfers", transfers, &None, plain);
         }
-        Source::Arrivals {
+        Source::Arrivals(Arrivals {
             gap,
             size,
             transfers,
-        } => {
+        }) => {
             table.text("kind", "arrivals");
             table.add("gap", law(Drawn::Gap, gap));
             table.add("size", law(Drawn::Size, size));

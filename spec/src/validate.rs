@@ -2,12 +2,12 @@
 //! end has said to a person in their own units: nothing that passes here can make a run panic.
 
 use super::{
-    Ecn, Experiment, Flow, LONGEST_NS, LinkEnd, Probe, ProbeKind, SCHEMA, SizeAt, Source,
-    SpecError, Tcp, Transport,
+    Ecn, Experiment, Flow, LONGEST_NS, LinkEnd, Probe, ProbeKind, SCHEMA, SizeAt, SpecError, Tcp,
+    Transport,
 };
 use crate::law::Law;
 use crate::route::{Hop, Routes};
-use crate::source::LARGEST_TRANSFER_BYTES;
+use crate::source::Carrier;
 use dumbbell_tc::Qdisc;
 use std::collections::HashSet;
 
@@ -28,7 +28,7 @@ const FASTEST_BPS: u64 = 4_000_000_000_000;
 
 type Checked = Result<(), SpecError>;
 
-fn require(holds: bool, path: &str, value: impl ToString, allowed: &str) -> Checked {
+pub(crate) fn require(holds: bool, path: &str, value: impl ToString, allowed: &str) -> Checked {
     if holds {
         Ok(())
     } else {
@@ -41,7 +41,7 @@ fn probability(path: &str, value: f64) -> Checked {
     require((0.0..=1.0).contains(&value), path, value, allowed)
 }
 
-fn instant(path: &str, value: u64) -> Checked {
+pub(crate) fn instant(path: &str, value: u64) -> Checked {
     require(
         value <= LONGEST_NS,
         path,
@@ -50,7 +50,7 @@ fn instant(path: &str, value: u64) -> Checked {
     )
 }
 
-fn law(path: &str, law: &Law) -> Checked {
+pub(crate) fn law(path: &str, law: &Law) -> Checked {
     law.validate().map_err(|error| {
         SpecError::new(
             format!("{path}.{}", error.field),
@@ -167,7 +167,7 @@ impl Experiment {
             "0 to 63",
         )?;
         validate_transport(path, flow)?;
-        validate_source(&format!("{path}.source"), &flow.source)
+        flow.source.parameters().check(&format!("{path}.source"))
     }
 
     fn validate_probe(&self, path: &str, probe: &Probe) -> Checked {
@@ -313,15 +313,12 @@ fn validate_qdisc_times(path: &str, config: &Qdisc) -> Checked {
 
 /// Transport, settings and source of a flow must fit together.
 fn validate_transport(path: &str, flow: &Flow) -> Checked {
-    let source = &flow.source;
-    let only_udp = matches!(
-        source,
-        Source::Ditg { .. } | Source::Replay { .. } | Source::Bursts { .. }
-    );
+    let source = flow.source.parameters();
+    let carrier = source.carrier();
     let path_transport = format!("{path}.transport");
     match (flow.transport, &flow.tcp) {
         (Transport::Udp, None) => require(
-            source.is_open_loop(),
+            carrier != Carrier::Tcp,
             &path_transport,
             "udp",
             "tcp with this source",
@@ -335,17 +332,13 @@ fn validate_transport(path: &str, flow: &Flow) -> Checked {
             Err(SpecError::new(format!("{path}.tcp"), "null", allowed))
         }
         (Transport::Tcp, Some(tcp)) => {
-            require(!only_udp, &path_transport, "tcp", "udp with this source")?;
+            let fits = carrier != Carrier::Udp;
+            require(fits, &path_transport, "tcp", "udp with this source")?;
             let allowed = "not-ect where the transport is tcp: it negotiates ECN";
             let path_ecn = format!("{path}.ecn");
             require(flow.ecn == Ecn::NotEct, &path_ecn, "ect", allowed)?;
             let allowed = "payload where the transport is tcp";
-            let on_the_wire = matches!(
-                source,
-                Source::Poisson { size_at, .. }
-                | Source::Renewal { size_at, .. }
-                | Source::Cbr { size_at, .. } if *size_at == SizeAt::Wire
-            );
+            let on_the_wire = source.size_at() == SizeAt::Wire;
             let path_size_at = format!("{path}.source.size_at");
             require(!on_the_wire, &path_size_at, "wire", allowed)?;
             validate_tcp(&format!("{path}.tcp"), tcp)
@@ -387,90 +380,8 @@ fn validate_tcp(path: &str, tcp: &Tcp) -> Checked {
     Ok(())
 }
 
-fn transfers(path: &str, source: &Source) -> Checked {
-    let most = source.most_transfers();
-    let allowed = "at least 1 transfer";
-    require(most > 0, &format!("{path}.transfers"), most, allowed)
-}
-
-fn validate_source(path: &str, source: &Source) -> Checked {
-    match source {
-        Source::Greedy => Ok(()),
-        Source::Sized { bytes } => {
-            let allowed = "from 1 byte to 1 PB";
-            let in_range = (1..=LARGEST_TRANSFER_BYTES).contains(bytes);
-            require(in_range, &format!("{path}.bytes"), bytes, allowed)
-        }
-        Source::ClosedLoop { size, think, .. } => {
-            transfers(path, source)?;
-            law(&format!("{path}.size"), size)?;
-            law(&format!("{path}.think"), think)
-        }
-        Source::Arrivals { gap, size, .. } => {
-            transfers(path, source)?;
-            law(&format!("{path}.gap"), gap)?;
-            positive_gap(&format!("{path}.gap"), gap)?;
-            law(&format!("{path}.size"), size)
-        }
-        Source::Bursts {
-            packets, gap, size, ..
-        } => {
-            let allowed = "1 to 100000 packets";
-            let in_range = (1..=100_000).contains(packets);
-            require(in_range, &format!("{path}.packets"), packets, allowed)?;
-            law(&format!("{path}.gap"), gap)?;
-            positive_gap(&format!("{path}.gap"), gap)?;
-            law(&format!("{path}.size"), size)
-        }
-        Source::Poisson { gap, size, .. }
-        | Source::Renewal { gap, size, .. }
-        | Source::Cbr { gap, size, .. } => {
-            law(&format!("{path}.gap"), gap)?;
-            positive_gap(&format!("{path}.gap"), gap)?;
-            law(&format!("{path}.size"), size)
-        }
-        Source::Ditg {
-            gap,
-            size,
-            oversleep,
-        } => {
-            law(&format!("{path}.gap"), gap)?;
-            positive_gap(&format!("{path}.gap"), gap)?;
-            law(&format!("{path}.size"), size)?;
-            oversleep.as_ref().map_or(Ok(()), |oversleep| {
-                law(&format!("{path}.oversleep"), oversleep)
-            })
-        }
-        Source::Replay {
-            times_ns,
-            sizes_bytes,
-            ..
-        } => {
-            let path_sizes = format!("{path}.sizes_bytes");
-            let same = times_ns.len() == sizes_bytes.len();
-            let allowed = "as many sizes as times";
-            require(
-                same,
-                &path_sizes,
-                format!("{} sizes", sizes_bytes.len()),
-                allowed,
-            )?;
-            let disorder = times_ns.windows(2).position(|pair| pair[1] < pair[0]);
-            if let Some(index) = disorder {
-                let path = format!("{path}.times_ns[{}]", index + 1);
-                let allowed = "times that do not decrease";
-                return Err(SpecError::new(path, times_ns[index + 1], allowed));
-            }
-            instant(
-                &format!("{path}.times_ns"),
-                times_ns.last().copied().unwrap_or(0),
-            )
-        }
-    }
-}
-
 /// A source whose gaps are mostly zero would never let time pass.
-fn positive_gap(path: &str, gap: &Law) -> Checked {
+pub(crate) fn positive_gap(path: &str, gap: &Law) -> Checked {
     let mean = gap.mean().unwrap_or(f64::INFINITY);
     let allowed = "a law whose mean is at least a nanosecond";
     require(mean >= 1e-9, path, mean, allowed)

@@ -138,10 +138,11 @@ impl Builder<'_> {
         let application = Application::Udp(Box::new(generator));
         let class = flow.dscp << 2 | flow.ecn.bits();
         let stop = Time::from_ns(flow.stop_ns);
-        (
-            self.conversation(&flow.from, &flow.to, class, stop, application),
-            first,
-        )
+        let conversation = Conversation {
+            size_at: flow.source.parameters().size_at(),
+            ..self.conversation(&flow.from, &flow.to, class, stop, application)
+        };
+        (conversation, first)
     }
 
     fn tcp_flow(
@@ -223,9 +224,9 @@ impl Builder<'_> {
     ) -> Conversation {
         let (source, destination) = (self.host(from), self.host(to));
         let row_out = self.routes.row(destination);
-        let (counting_host, size_at) = match &application {
-            Application::Udp(generator) => (destination, generator.size_at()),
-            Application::Ping(_) | Application::Tcp(_) => (NO_HOST, SizeAt::Payload),
+        let counting_host = match &application {
+            Application::Udp(_) => destination,
+            Application::Ping(_) | Application::Tcp(_) => NO_HOST,
         };
         Conversation {
             source,
@@ -235,7 +236,7 @@ impl Builder<'_> {
             row_out,
             row_back: self.routes.row(source),
             traffic_class,
-            size_at,
+            size_at: SizeAt::Payload,
             mtu_bytes: self.mtu_bytes(from, to),
             application,
             stop,

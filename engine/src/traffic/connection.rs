@@ -137,7 +137,7 @@ impl Connection {
     }
 
     /// The next segment to be sent now, kept in `segments`; call until None.
-    #[inline]
+    #[inline(always)]
     pub fn poll(&mut self, now: Time, segments: &mut SegmentStore) -> Option<SentSegment> {
         let sent = self.poll_sender(now, segments);
         if sent.is_some() || !(self.is_receiver_asked || self.receiver_due <= now) {

@@ -21,8 +21,7 @@ use crate::sim::rows::Rows;
 use crate::sim::tcp_sample::TcpSample;
 use crate::sim::time::Time;
 use crate::spec::Source;
-use crate::spec::law::Law;
-use crate::spec::source::{FlowStreams, Generator, transfer_bytes};
+use crate::spec::source::{FlowStreams, Supply};
 use crate::tcp::Settings;
 use crate::tcp::segment::{Flags, Segment};
 use crate::tcp::sender::{Sender, Statistics};
@@ -30,24 +29,6 @@ use crate::tcp::sender::{Sender, Statistics};
 /// Writes or transfers that a source begins when it is woken; others of the same instant later in
 /// it.
 const ACTIONS_A_STEP: u32 = 1024;
-/// What decides how much is sent, and when.
-#[derive(Debug, Clone)]
-enum Supply {
-    Greedy,
-    Sized(u64),
-    ClosedLoop {
-        size: Law,
-        think: Law,
-        streams: FlowStreams,
-    },
-    Arrivals {
-        gap: Law,
-        size: Law,
-        streams: FlowStreams,
-    },
-    Schedule(Box<Generator>),
-}
-
 /// Payload from one end to the other over a connection of its own. Packets are those of the
 /// sender, whole run, those that come after the end of the connection too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,8 +128,6 @@ pub struct TcpFlow {
     /// Of a flow that has any number.
     crowd: Crowd,
     connections: u32,
-    /// No more are begun.
-    most_transfers: u32,
     segments: SegmentStore,
     /// When the source acts next.
     next_action: Time,
@@ -169,33 +148,15 @@ impl TcpFlow {
         source: &Source,
         settings: Settings,
         named: Named,
-        mut streams: FlowStreams,
+        streams: FlowStreams,
         start: Time,
         stop: Time,
     ) -> TcpFlow {
-        let mut first = start;
-        let supply = match source {
-            Source::Greedy => Supply::Greedy,
-            Source::Sized { bytes } => Supply::Sized(*bytes),
-            Source::ClosedLoop { size, think, .. } => {
-                let pause = Time::from_seconds(think.draw(&mut streams.gap));
-                first = start.saturating_add(pause);
-                Supply::ClosedLoop {
-                    size: size.clone(),
-                    think: think.clone(),
-                    streams,
-                }
-            }
-            Source::Arrivals { gap, size, .. } => {
-                let pause = Time::from_seconds(gap.draw(&mut streams.gap));
-                first = start.saturating_add(pause);
-                Supply::Arrivals {
-                    gap: gap.clone(),
-                    size: size.clone(),
-                    streams,
-                }
-            }
-            open_loop => Supply::Schedule(Box::new(Generator::new(open_loop, streams))),
+        let mut supply = source.parameters().supply(streams);
+        let first = match &mut supply {
+            // The connection is made at the start, whenever the first write is.
+            Supply::Schedule(_) => start,
+            Supply::Transfers(transfers) => start.saturating_add(transfers.first_pause()),
         };
         let mut flow = TcpFlow {
             named,
@@ -204,7 +165,6 @@ impl TcpFlow {
             connection: None,
             crowd: Crowd::default(),
             connections: 0,
-            most_transfers: source.most_transfers(),
             segments: SegmentStore::default(),
             next_action: first,
             stop,
@@ -279,35 +239,29 @@ impl TcpFlow {
             connection.to_write += u64::from(generator.next_size());
             writes = 1;
         }
-        let is_last = self.connections >= self.most_transfers;
-        self.next_action = match &mut self.supply {
-            Supply::Schedule(generator) => generator
-                .next_gap()
-                .map_or(Time::NEVER, |gap| now.saturating_add(gap)),
-            Supply::Arrivals { gap, streams, .. } if !is_last => {
-                now.saturating_add(Time::from_seconds(gap.draw(&mut streams.gap)))
-            }
-            _ => Time::NEVER,
+        let pause = match &mut self.supply {
+            Supply::Schedule(generator) => generator.next_gap(),
+            Supply::Transfers(transfers) => transfers.pause_after_start(),
         };
+        self.next_action = pause.map_or(Time::NEVER, |pause| now.saturating_add(pause));
         writes
     }
 
     fn connect(&mut self, now: Time) {
         self.drop_connection();
-        let (to_write, bytes) = match &mut self.supply {
-            Supply::Greedy => (UNLIMITED, None),
-            Supply::Sized(bytes) => (*bytes, Some(*bytes)),
-            Supply::ClosedLoop { size, streams, .. } | Supply::Arrivals { size, streams, .. } => {
-                let bytes = transfer_bytes(size.draw(&mut streams.size));
-                (bytes, Some(bytes))
+        let (to_write, bytes, may_overlap) = match &mut self.supply {
+            Supply::Schedule(_) => (0, None, false),
+            Supply::Transfers(transfers) => {
+                let bytes = transfers.begin();
+                let to_write = bytes.unwrap_or(UNLIMITED);
+                (to_write, bytes, transfers.may_overlap())
             }
-            Supply::Schedule(_) => (0, None),
         };
         self.connections += 1;
         self.settings.stream = self.named.stream(self.connections);
         let connection = Connection::new(self.connections, &self.settings, to_write, bytes, now);
         self.transfers.push(Transfer::new(bytes, now));
-        if matches!(self.supply, Supply::Arrivals { .. }) {
+        if may_overlap {
             self.crowd.add(connection);
         } else {
             self.connection = Some(connection);
@@ -357,10 +311,9 @@ impl TcpFlow {
         if let Some(transfer) = self.transfer(connection) {
             transfer.completed = Some(now);
         }
-        if let Supply::ClosedLoop { think, streams, .. } = &mut self.supply
-            && self.connections < self.most_transfers
+        if let Supply::Transfers(transfers) = &mut self.supply
+            && let Some(pause) = transfers.pause_after_end()
         {
-            let pause = Time::from_seconds(think.draw(&mut streams.gap));
             self.next_action = now.saturating_add(pause);
         }
     }

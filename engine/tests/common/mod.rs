@@ -3,6 +3,7 @@
 
 use dumbbell_engine::qdisc::Config;
 use dumbbell_engine::spec::law::Law;
+use dumbbell_engine::spec::source::{Renewal, Replay};
 use dumbbell_engine::spec::tcp::Tcp;
 use dumbbell_engine::spec::{
     Ecn, Experiment, Flow, Host, Link, LinkEnd, Probe, ProbeKind, SizeAt, Source, Transport,
@@ -44,11 +45,11 @@ pub fn link(a: &str, b: &str, forward: LinkEnd) -> Link {
 }
 
 pub fn source(gap: Law, size: Law) -> Source {
-    Source::Renewal {
+    Source::Renewal(Renewal {
         gap,
         size,
         size_at: SizeAt::Wire,
-    }
+    })
 }
 
 pub fn exponential(mean: f64) -> Law {
@@ -83,11 +84,11 @@ pub fn trace(name: &str, from: &str, to: &str, packets: &[(u64, u32)]) -> Flow {
         name,
         from,
         to,
-        Source::Replay {
+        Source::Replay(Replay {
             times_ns,
             sizes_bytes,
             size_at,
-        },
+        }),
     )
 }
 

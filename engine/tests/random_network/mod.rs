@@ -3,6 +3,9 @@
 use crate::common::*;
 use dumbbell_engine::qdisc::Config;
 use dumbbell_engine::run::check_simulator;
+use dumbbell_engine::spec::source::{
+    self, Arrivals, Cbr, ClosedLoop, Ditg, Greedy, Poisson, Renewal,
+};
 use dumbbell_engine::spec::tcp::{Pacing, Tcp};
 use dumbbell_engine::spec::{Change, Experiment, LinkEnd, SizeAt, Source};
 use dumbbell_tc::qdisc::{Bfifo, Loss, Netem, Pfifo};
@@ -137,48 +140,48 @@ fn any_source() -> impl Strategy<Value = Source> {
         (0.0f64..4000.0).prop_map(constant)
     ];
     (gap, size, 0..4).prop_map(|(gap, size, kind)| match kind {
-        0 => Source::Poisson {
+        0 => Source::Poisson(Poisson {
             gap,
             size,
             size_at: SizeAt::Wire,
-        },
-        1 => Source::Renewal {
+        }),
+        1 => Source::Renewal(Renewal {
             gap,
             size,
             size_at: SizeAt::Payload,
-        },
-        2 => Source::Cbr {
+        }),
+        2 => Source::Cbr(Cbr {
             gap: constant(1e-3),
             size,
             size_at: SizeAt::Payload,
-        },
-        _ => Source::Ditg {
+        }),
+        _ => Source::Ditg(Ditg {
             gap,
             size,
             oversleep: Some(constant(1e-4)),
-        },
+        }),
     })
 }
 
 fn any_tcp_source() -> impl Strategy<Value = Source> {
     prop_oneof![
-        Just(Source::Greedy),
-        (1u64..200_000).prop_map(|bytes| Source::Sized { bytes }),
-        (1.0f64..50_000.0).prop_map(|mean| Source::ClosedLoop {
+        Just(Source::Greedy(Greedy {})),
+        (1u64..200_000).prop_map(|bytes| Source::Sized(source::Sized { bytes })),
+        (1.0f64..50_000.0).prop_map(|mean| Source::ClosedLoop(ClosedLoop {
             size: exponential(mean),
             think: exponential(0.02),
             transfers: (mean > 25_000.0).then_some(3),
-        }),
-        (1.0f64..50_000.0).prop_map(|mean| Source::Arrivals {
+        })),
+        (1.0f64..50_000.0).prop_map(|mean| Source::Arrivals(Arrivals {
             gap: exponential(0.05),
             size: exponential(mean),
             transfers: (mean > 25_000.0).then_some(3),
-        }),
-        (1.0f64..4000.0).prop_map(|mean| Source::Poisson {
+        })),
+        (1.0f64..4000.0).prop_map(|mean| Source::Poisson(Poisson {
             gap: exponential(5e-3),
             size: exponential(mean),
             size_at: SizeAt::Payload,
-        }),
+        })),
     ]
 }
 

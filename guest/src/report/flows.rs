@@ -214,7 +214,7 @@ pub(super) fn flow_packets(
     let all = flows.map(|(index, (flow, record))| {
         let leg = legs.iter().find(|leg| leg.conversation == index);
         let mtu = paths::mtu(experiment, leg.expect("every flow has a way"));
-        let size_at: SizeAt = paths::size_at(&flow.source);
+        let size_at: SizeAt = flow.source.parameters().size_at();
         let packets = |sent: &Datagram| {
             let (count, bytes) = paths::packets(sent.size, size_at, mtu);
             Packets {

@@ -50,7 +50,7 @@ impl Report<'_> {
             let decided = end.delivered_pkts + packets;
             end.created_pkts.saturating_sub(decided) as i64
         });
-        let greedy = matches!(flow.source, Source::Greedy);
+        let greedy = matches!(flow.source, Source::Greedy(_));
         let first = record.first_sent.map(|at| match greedy {
             true => at.max(self.warm_up),
             false => at,

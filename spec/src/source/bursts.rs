@@ -4,22 +4,70 @@
 //! flow's stream of gaps, one draw a burst; sizes are drawn for each packet, and rounded and
 //! bounded as those of a renewal source.
 
-use super::FlowStreams;
-use super::renewal::Renewal;
-use crate::SizeAt;
+use super::renewal::Independent;
+use super::{Carrier, Draws, FlowStreams, Generator, Parameters, Scheduled, Supply};
 use crate::law::Law;
+use crate::validate::{law, positive_gap, require};
+use crate::{SizeAt, SpecError};
 use dumbbell_core::time::Time;
+use serde::{Deserialize, Serialize};
+
+/// Bursts of packets.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bursts {
+    /// Packets in a burst.
+    pub packets: u32,
+    /// From one burst to the next.
+    pub gap: Law,
+    /// Of packets.
+    pub size: Law,
+    /// Where the size is taken.
+    pub size_at: SizeAt,
+}
+
+impl Parameters for Bursts {
+    fn check(&self, path: &str) -> Result<(), SpecError> {
+        let allowed = "1 to 100000 packets";
+        let in_range = (1..=100_000).contains(&self.packets);
+        require(in_range, &format!("{path}.packets"), self.packets, allowed)?;
+        law(&format!("{path}.gap"), &self.gap)?;
+        positive_gap(&format!("{path}.gap"), &self.gap)?;
+        law(&format!("{path}.size"), &self.size)
+    }
+
+    fn carrier(&self) -> Carrier {
+        Carrier::Udp
+    }
+
+    fn size_at(&self) -> SizeAt {
+        self.size_at
+    }
+
+    fn supply(&self, streams: FlowStreams) -> Supply {
+        let draws = InBursts::new(self.packets, &self.gap, &self.size, self.size_at, streams);
+        Supply::Schedule(Box::new(Generator::InBursts(draws)))
+    }
+
+    fn scheduled(&self, active_s: f64) -> Option<Scheduled> {
+        let each = Scheduled::of_laws(&self.gap, &self.size, active_s);
+        Some(Scheduled {
+            count: each.count * f64::from(self.packets),
+            ..each
+        })
+    }
+}
 
 /// A source at its next packet.
 #[derive(Debug, Clone)]
-pub struct Bursts {
-    each: Renewal,
+pub struct InBursts {
+    each: Independent,
     packets: u32,
     /// Packets of the current burst that are still to come.
     left: u32,
 }
 
-impl Bursts {
+impl InBursts {
     /// A source at its beginning; `packets` is at least 1.
     pub fn new(
         packets: u32,
@@ -27,34 +75,30 @@ impl Bursts {
         size: &Law,
         size_at: SizeAt,
         streams: FlowStreams,
-    ) -> Bursts {
-        Bursts {
-            each: Renewal::new(gap, size, size_at, true, streams),
+    ) -> InBursts {
+        InBursts {
+            each: Independent::new(gap, size, size_at, true, streams),
             packets,
             left: 0,
         }
     }
+}
 
-    /// To the next packet: nothing within a burst.
+impl Draws for InBursts {
+    /// Nothing within a burst.
     #[inline]
-    pub fn next_gap(&mut self) -> Time {
+    fn next_gap(&mut self) -> Option<Time> {
         if self.left > 0 {
             self.left -= 1;
-            return Time::ZERO;
+            return Some(Time::ZERO);
         }
         self.left = self.packets - 1;
         self.each.next_gap()
     }
 
-    /// The next size, bytes.
     #[inline]
-    pub fn next_size(&mut self) -> u32 {
+    fn next_size(&mut self) -> u32 {
         self.each.next_size()
-    }
-
-    /// What its sizes mean.
-    pub fn size_at(&self) -> SizeAt {
-        self.each.size_at()
     }
 }
 
@@ -62,20 +106,20 @@ impl Bursts {
 mod tests {
     use super::*;
 
-    fn bursts(packets: u32) -> Bursts {
+    fn bursts(packets: u32) -> InBursts {
         let gap = Law::Exponential { mean: 0.01 };
         let size = Law::Uniform {
             low: 100.0,
             high: 1000.0,
         };
         let streams = FlowStreams::new(1, 0, "bursts");
-        Bursts::new(packets, &gap, &size, SizeAt::Wire, streams)
+        InBursts::new(packets, &gap, &size, SizeAt::Wire, streams)
     }
 
     #[test]
     fn packets_of_a_burst_share_an_instant_and_the_first_burst_is_at_the_start() {
         let mut source = bursts(3);
-        let gaps: Vec<Time> = (0..9).map(|_| source.next_gap()).collect();
+        let gaps: Vec<Time> = (0..9).map(|_| source.next_gap().unwrap()).collect();
         assert_eq!(gaps[..3], [Time::ZERO; 3]);
         for place in [3, 6] {
             assert!(gaps[place] > Time::ZERO);
@@ -90,7 +134,7 @@ mod tests {
             let mut now = Time::ZERO;
             let mut starts = Vec::new();
             for index in 0..20 * packets {
-                now += source.next_gap();
+                now += source.next_gap().unwrap();
                 if index % packets == 0 {
                     starts.push(now);
                 }

@@ -11,49 +11,93 @@
 //! Sizes and overshoot were read off captures of ITGSend 2.8.1 (Debian), `-E 110..2000 -e 512
 //! -T UDP`; asked for 2000 packets/s it sent 1655 to 1750.
 
-use super::FlowStreams;
+use super::load::times;
+use super::{Carrier, Draws, FlowStreams, Generator, Parameters, Scheduled, Supply};
+use crate::SpecError;
 use crate::law::Law;
+use crate::validate::{law, positive_gap};
 use dumbbell_core::time::Time;
+use serde::{Deserialize, Serialize};
 
 /// The least payload, bytes: 16 of metadata and 4 that the option `-T` adds.
 pub const LEAST_PAYLOAD_BYTES: f64 = 20.0;
 /// The largest payload, bytes.
 pub const LARGEST_PAYLOAD_BYTES: f64 = 64_000.0;
 
+/// What ITGSend is asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ditg {
+    /// Between packets, as asked for.
+    pub gap: Law,
+    /// Payload, before clipping.
+    pub size: Law,
+    /// What its sleeps overshoot, added to each gap; null for none.
+    pub oversleep: Option<Law>,
+}
+
+impl Parameters for Ditg {
+    fn check(&self, path: &str) -> Result<(), SpecError> {
+        law(&format!("{path}.gap"), &self.gap)?;
+        positive_gap(&format!("{path}.gap"), &self.gap)?;
+        law(&format!("{path}.size"), &self.size)?;
+        let oversleep = self.oversleep.as_ref();
+        oversleep.map_or(Ok(()), |each| law(&format!("{path}.oversleep"), each))
+    }
+
+    fn carrier(&self) -> Carrier {
+        Carrier::Udp
+    }
+
+    fn supply(&self, streams: FlowStreams) -> Supply {
+        let oversleep = self.oversleep.as_ref();
+        let draws = ItgSend::new(&self.gap, &self.size, oversleep, streams);
+        Supply::Schedule(Box::new(Generator::ItgSend(draws)))
+    }
+
+    fn scheduled(&self, active_s: f64) -> Option<Scheduled> {
+        let size_bytes = self.size.mean_below(LARGEST_PAYLOAD_BYTES);
+        Some(Scheduled {
+            count: times(&self.gap, active_s),
+            size_bytes: size_bytes.max(LEAST_PAYLOAD_BYTES),
+        })
+    }
+}
+
 /// An ITGSend process.
 #[derive(Debug, Clone)]
-pub struct Ditg {
+pub struct ItgSend {
     gap: Law,
     size: Law,
     oversleep: Option<Law>,
     streams: FlowStreams,
 }
 
-impl Ditg {
+impl ItgSend {
     /// A process at its beginning.
-    pub fn new(gap: &Law, size: &Law, oversleep: Option<&Law>, streams: FlowStreams) -> Ditg {
-        Ditg {
+    pub fn new(gap: &Law, size: &Law, oversleep: Option<&Law>, streams: FlowStreams) -> ItgSend {
+        ItgSend {
             gap: gap.clone(),
             size: size.clone(),
             oversleep: oversleep.cloned(),
             streams,
         }
     }
+}
 
-    /// The next gap with the overshoot of its sleep.
+impl Draws for ItgSend {
     #[inline]
-    pub fn next_gap(&mut self) -> Time {
+    fn next_gap(&mut self) -> Option<Time> {
         let asked = self.gap.draw(&mut self.streams.gap);
         let over = match &self.oversleep {
             Some(law) => law.draw(&mut self.streams.gap),
             None => 0.0,
         };
-        Time::from_seconds(asked + over)
+        Some(Time::from_seconds(asked + over))
     }
 
-    /// The next payload, bytes.
     #[inline]
-    pub fn next_size(&mut self) -> u32 {
+    fn next_size(&mut self) -> u32 {
         let drawn = self.size.draw(&mut self.streams.size);
         drawn.clamp(LEAST_PAYLOAD_BYTES, LARGEST_PAYLOAD_BYTES) as u32
     }
@@ -67,7 +111,7 @@ mod tests {
     fn payload_is_cut_down_and_at_least_twenty() {
         let gap = Law::Exponential { mean: 1.0 / 110.0 };
         let size = Law::Exponential { mean: 512.0 };
-        let mut source = Ditg::new(&gap, &size, None, FlowStreams::new(1, 0, "sender"));
+        let mut source = ItgSend::new(&gap, &size, None, FlowStreams::new(1, 0, "sender"));
         let sizes: Vec<u32> = (0..200_000).map(|_| source.next_size()).collect();
         assert_eq!(*sizes.iter().min().unwrap(), 20);
         // A draw below 21 gives 20: 1 - exp(-21/512) of them, 4.0 % as captured.
@@ -84,10 +128,10 @@ mod tests {
         let gap = Law::Exponential { mean: 1e-3 };
         let over = Law::Constant { value: 9e-5 };
         let size = Law::Constant { value: 100.0 };
-        let mut plain = Ditg::new(&gap, &size, None, FlowStreams::new(1, 0, "x"));
-        let mut late = Ditg::new(&gap, &size, Some(&over), FlowStreams::new(1, 0, "x"));
+        let mut plain = ItgSend::new(&gap, &size, None, FlowStreams::new(1, 0, "x"));
+        let mut late = ItgSend::new(&gap, &size, Some(&over), FlowStreams::new(1, 0, "x"));
         for _ in 0..100 {
-            let difference = late.next_gap() - plain.next_gap();
+            let difference = late.next_gap().unwrap() - plain.next_gap().unwrap();
             assert!(difference.0.abs_diff(90_000_000) <= 1);
         }
     }

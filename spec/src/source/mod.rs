@@ -1,156 +1,205 @@
 //! What hosts send: when, and how many bytes.
+//!
+//! Each kind of source has a file: its parameters as the description has them, what it refuses, what
+//! it does while it runs, and how much that is about. The simulator and the traffic program of the
+//! kernel backend use the same.
+//!
+//! Adding one: a file here whose parameters implement `Parameters`, and a line in the list given to
+//! the macro `sources` below.
 
-pub mod bursts;
-pub mod ditg;
-pub mod renewal;
-pub mod replay;
+mod arrivals;
+mod bursts;
+mod cbr;
+mod closed_loop;
+mod ditg;
+mod greedy;
+mod load;
+mod poisson;
+mod renewal;
+mod replay;
+mod sized;
+mod transfers;
 
-use crate::SizeAt;
-use crate::law::Law;
-use bursts::Bursts;
-use ditg::Ditg;
+pub use arrivals::Arrivals;
+pub use bursts::Bursts;
+pub use cbr::Cbr;
+pub use closed_loop::ClosedLoop;
+pub use ditg::Ditg;
+pub use greedy::Greedy;
+pub use load::{ACKNOWLEDGEMENT_BYTES, Capacity, Load, PACKETS_A_CONNECTION, Scheduled};
+pub use poisson::Poisson;
+pub use renewal::Renewal;
+pub use replay::Replay;
+pub use sized::Sized;
+pub use transfers::{LARGEST_TRANSFER_BYTES, TransferSize, Transfers, transfer_bytes};
+
+use crate::{SizeAt, SpecError};
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
-use renewal::Renewal;
-use replay::Replay;
 use serde::{Deserialize, Serialize};
 
-/// What a flow sends. Gaps are in seconds, sizes in bytes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
-pub enum Source {
-    /// Exponential gaps.
-    Poisson {
-        /// Between packets.
-        gap: Law,
-        /// Of packets.
-        size: Law,
-        /// Where the size is taken.
-        size_at: SizeAt,
-    },
-    /// Gaps from any law.
-    Renewal {
-        /// Between packets.
-        gap: Law,
-        /// Of packets.
-        size: Law,
-        /// Where the size is taken.
-        size_at: SizeAt,
-    },
-    /// Constant gaps, the first packet at the start.
-    Cbr {
-        /// Between packets.
-        gap: Law,
-        /// Of packets.
-        size: Law,
-        /// Where the size is taken.
-        size_at: SizeAt,
-    },
-    /// What ITGSend sends.
-    Ditg {
-        /// Between packets, as asked for.
-        gap: Law,
-        /// Payload, before clipping.
-        size: Law,
-        /// What its sleeps overshoot, added to each gap; null for none.
-        oversleep: Option<Law>,
-    },
-    /// A recorded trace.
-    Replay {
-        /// Instants from the flow's start, not decreasing.
-        times_ns: Vec<u64>,
-        /// As many sizes.
-        sizes_bytes: Vec<u32>,
-        /// Where the size is taken.
-        size_at: SizeAt,
-    },
-    /// Several packets at one instant, again and again; the first burst at the start.
-    Bursts {
-        /// Packets in a burst.
-        packets: u32,
-        /// From one burst to the next.
-        gap: Law,
-        /// Of packets.
-        size: Law,
-        /// Where the size is taken.
-        size_at: SizeAt,
-    },
-    /// As much as TCP takes, from the start to the stop.
-    Greedy,
-    /// One transfer over TCP.
-    Sized {
-        /// Payload.
-        bytes: u64,
-    },
-    /// Transfers over TCP one after the other, each over a connection of its own.
-    #[serde(rename = "closed_loop")]
-    ClosedLoop {
-        /// Payload of each.
-        size: Law,
-        /// From the end of one to the start of the next, and before the first.
-        think: Law,
-        /// So many and no more; None for as many as there is time for.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        transfers: Option<u32>,
-    },
-    /// Transfers over TCP that begin whether or not earlier ones are over, each over a
-    /// connection of its own.
-    Arrivals {
-        /// From the flow's start to the first, and from the start of one to that of the next.
-        gap: Law,
-        /// Payload of each.
-        size: Law,
-        /// So many and no more; None for as many as there is time for.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        transfers: Option<u32>,
-    },
+/// What can carry a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Carrier {
+    /// Datagrams only.
+    Udp,
+    /// A byte stream only: what it sends depends on what has arrived.
+    Tcp,
+    /// Datagrams, or a connection to which it writes.
+    Either,
 }
 
-impl Source {
-    /// How many transfers it makes at most; `u32::MAX` for as many as there is time for.
-    pub fn most_transfers(&self) -> u32 {
-        match self {
-            Source::ClosedLoop { transfers, .. } | Source::Arrivals { transfers, .. } => {
-                transfers.unwrap_or(u32::MAX)
-            }
-            _ => u32::MAX,
+/// What a source's file provides.
+pub trait Parameters {
+    /// Refuses what cannot be sent; `path` is where the source stands in the description.
+    ///
+    /// # Errors
+    /// The first parameter outside its range.
+    fn check(&self, path: &str) -> Result<(), SpecError>;
+
+    /// What carries it.
+    fn carrier(&self) -> Carrier;
+
+    /// What the sizes of its datagrams mean.
+    fn size_at(&self) -> SizeAt {
+        SizeAt::Payload
+    }
+
+    /// What it does while it runs, at the beginning.
+    fn supply(&self, streams: FlowStreams) -> Supply;
+
+    /// What it sends by a schedule of its own within `active_s` seconds, about; None where TCP
+    /// decides.
+    fn scheduled(&self, _active_s: f64) -> Option<Scheduled> {
+        None
+    }
+
+    /// What it sends over TCP within `active_s` seconds, about.
+    fn load(&self, active_s: f64, capacity: &Capacity) -> Load {
+        match self.scheduled(active_s) {
+            Some(scheduled) => Load::of_writes(scheduled, active_s, capacity),
+            None => Load::single(capacity.most_bytes(active_s)),
         }
     }
-
-    /// Whether it decides itself when to send, whatever the network does: the instants and
-    /// sizes are those of a `traffic::Generator`.
-    pub fn is_open_loop(&self) -> bool {
-        !matches!(
-            self,
-            Source::Greedy
-                | Source::Sized { .. }
-                | Source::ClosedLoop { .. }
-                | Source::Arrivals { .. }
-        )
-    }
 }
 
-/// The largest transfer, bytes: a draw beyond counts as this. It is the largest that a source of
-/// one transfer may ask for, and far from where sums overflow 63 bits.
-pub const LARGEST_TRANSFER_BYTES: u64 = 1_000_000_000_000_000;
+/// The enum of all sources. A line is the type of its parameters, and its word in the description.
+macro_rules! sources {
+    ($($(#[$doc:meta])* $kind:ident = $word:literal;)+) => {
+        /// What a flow sends. Gaps are in seconds, sizes in bytes.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "kind")]
+        pub enum Source {
+            $($(#[$doc])* #[serde(rename = $word)] $kind($kind),)+
+        }
 
-/// The bytes of a transfer whose size was drawn: a whole number, at least 1.
-pub fn transfer_bytes(drawn: f64) -> u64 {
-    (drawn + 0.5).clamp(1.0, LARGEST_TRANSFER_BYTES as f64) as u64
+        /// The words of all sources.
+        pub const KINDS: &[&str] = &[$($word),+];
+
+        impl Source {
+            /// Its word in the description.
+            pub fn kind(&self) -> &'static str {
+                match self { $(Source::$kind(_) => $word,)+ }
+            }
+
+            /// Its parameters.
+            pub fn parameters(&self) -> &dyn Parameters {
+                match self { $(Source::$kind(parameters) => parameters,)+ }
+            }
+        }
+    };
 }
 
-/// Draws instants and sizes for one flow. It knows nothing of the network, so the same
-/// generator feeds the simulator and the traffic program of the kernel backend.
-#[derive(Debug, Clone)]
-pub enum Generator {
-    /// Independent gaps and sizes.
-    Renewal(Renewal),
-    /// ITGSend.
-    Ditg(Ditg),
+sources! {
+    /// Exponential gaps.
+    Poisson = "poisson";
+    /// Gaps from any law.
+    Renewal = "renewal";
+    /// Constant gaps.
+    Cbr = "cbr";
+    /// What ITGSend sends.
+    Ditg = "ditg";
     /// A recorded trace.
-    Replay(Replay),
+    Replay = "replay";
     /// Several packets at one instant.
-    Bursts(Bursts),
+    Bursts = "bursts";
+    /// As much as TCP takes.
+    Greedy = "greedy";
+    /// One transfer over TCP.
+    Sized = "sized";
+    /// Transfers one after the other.
+    ClosedLoop = "closed_loop";
+    /// Transfers that begin whether or not earlier ones are over.
+    Arrivals = "arrivals";
+}
+
+/// What a source does while it runs.
+#[derive(Debug, Clone)]
+pub enum Supply {
+    /// It decides itself when to send, whatever the network does.
+    Schedule(Box<Generator>),
+    /// It hands TCP transfers.
+    Transfers(Box<Transfers>),
+}
+
+/// Draws of instants and sizes of one flow. They know nothing of the network.
+pub trait Draws {
+    /// From the flow's start to its first packet, or from one packet to the next; None when
+    /// there are no more.
+    fn next_gap(&mut self) -> Option<Time>;
+
+    /// The size of the packet that is due, bytes.
+    fn next_size(&mut self) -> u32;
+}
+
+/// The enum of what draws instants and sizes. A line is a variant and its state.
+macro_rules! generators {
+    ($($(#[$doc:meta])* $variant:ident($state:ty);)+) => {
+        /// Draws instants and sizes for one flow. An enum rather than a trait object: it is asked
+        /// twice a packet.
+        #[derive(Debug, Clone)]
+        pub enum Generator {
+            $($(#[$doc])* $variant($state),)+
+        }
+
+        impl Generator {
+            /// See [`Draws::next_gap`].
+            #[inline(always)]
+            pub fn next_gap(&mut self) -> Option<Time> {
+                match self { $(Generator::$variant(state) => state.next_gap(),)+ }
+            }
+
+            /// See [`Draws::next_size`].
+            #[inline(always)]
+            pub fn next_size(&mut self) -> u32 {
+                match self { $(Generator::$variant(state) => state.next_size(),)+ }
+            }
+        }
+    };
+}
+
+generators! {
+    /// Independent gaps and sizes.
+    Independent(renewal::Independent);
+    /// ITGSend.
+    ItgSend(ditg::ItgSend);
+    /// A recorded trace.
+    Trace(replay::Trace);
+    /// Several packets at one instant.
+    InBursts(bursts::InBursts);
+}
+
+impl Generator {
+    /// A generator at its beginning.
+    ///
+    /// # Panics
+    /// For a source that does not decide itself when to send.
+    pub fn new(source: &Source, streams: FlowStreams) -> Generator {
+        match source.parameters().supply(streams) {
+            Supply::Schedule(generator) => *generator,
+            Supply::Transfers(_) => unreachable!("TCP decides when this source sends"),
+        }
+    }
 }
 
 /// The two random streams of a flow, named after it: an unrelated flow cannot move its draws,
@@ -170,79 +219,6 @@ impl FlowStreams {
         FlowStreams {
             gap: stream("gap"),
             size: stream("size"),
-        }
-    }
-}
-
-impl Generator {
-    /// A generator at its beginning.
-    ///
-    /// # Panics
-    /// For a source that does not decide itself when to send (`Source::is_open_loop`).
-    pub fn new(source: &Source, streams: FlowStreams) -> Generator {
-        match source {
-            Source::Poisson { gap, size, size_at } | Source::Renewal { gap, size, size_at } => {
-                Generator::Renewal(Renewal::new(gap, size, *size_at, false, streams))
-            }
-            Source::Cbr { gap, size, size_at } => {
-                Generator::Renewal(Renewal::new(gap, size, *size_at, true, streams))
-            }
-            Source::Ditg {
-                gap,
-                size,
-                oversleep,
-            } => Generator::Ditg(Ditg::new(gap, size, oversleep.as_ref(), streams)),
-            Source::Replay {
-                times_ns,
-                sizes_bytes,
-                size_at,
-            } => Generator::Replay(Replay::new(times_ns.clone(), sizes_bytes.clone(), *size_at)),
-            Source::Bursts {
-                packets,
-                gap,
-                size,
-                size_at,
-            } => Generator::Bursts(Bursts::new(*packets, gap, size, *size_at, streams)),
-            Source::Greedy
-            | Source::Sized { .. }
-            | Source::ClosedLoop { .. }
-            | Source::Arrivals { .. } => {
-                unreachable!("TCP decides when this source sends")
-            }
-        }
-    }
-
-    /// From the flow's start to its first packet, or from one packet to the next; None when
-    /// there are no more.
-    #[inline(always)]
-    pub fn next_gap(&mut self) -> Option<Time> {
-        match self {
-            Generator::Renewal(source) => Some(source.next_gap()),
-            Generator::Ditg(source) => Some(source.next_gap()),
-            Generator::Replay(source) => source.next_gap(),
-            Generator::Bursts(source) => Some(source.next_gap()),
-        }
-    }
-
-    /// The size of the packet that is due, bytes.
-    #[inline(always)]
-    pub fn next_size(&mut self) -> u32 {
-        match self {
-            Generator::Renewal(source) => source.next_size(),
-            Generator::Ditg(source) => source.next_size(),
-            Generator::Replay(source) => source.next_size(),
-            Generator::Bursts(source) => source.next_size(),
-        }
-    }
-
-    /// What its sizes mean.
-    #[inline]
-    pub fn size_at(&self) -> SizeAt {
-        match self {
-            Generator::Renewal(source) => source.size_at(),
-            Generator::Ditg(_) => SizeAt::Payload,
-            Generator::Replay(source) => source.size_at(),
-            Generator::Bursts(source) => source.size_at(),
         }
     }
 }

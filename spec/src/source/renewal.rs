@@ -6,29 +6,67 @@
 //! by a relative 1/(24 m^2), where rounding up would move it by 1/(2 m)) and is at least
 //! 1 byte on the wire, at most 65,535.
 
-use super::FlowStreams;
-use crate::SizeAt;
+use super::{Carrier, Draws, FlowStreams, Generator, Parameters, Scheduled, Supply};
 use crate::law::Law;
+use crate::validate::{law, positive_gap};
+use crate::{SizeAt, SpecError};
 use dumbbell_core::time::Time;
+use serde::{Deserialize, Serialize};
 
 /// Largest size a packet can have, bytes.
 const LARGEST_BYTES: f64 = 65_535.0;
 /// Largest UDP payload: the packet less IP and UDP headers.
 const LARGEST_PAYLOAD_BYTES: f64 = LARGEST_BYTES - 28.0;
 
-/// A source with independent gaps and sizes.
-#[derive(Debug, Clone)]
+/// Gaps from any law.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Renewal {
+    /// Between packets.
+    pub gap: Law,
+    /// Of packets.
+    pub size: Law,
+    /// Where the size is taken.
+    pub size_at: SizeAt,
+}
+
+impl Parameters for Renewal {
+    fn check(&self, path: &str) -> Result<(), SpecError> {
+        law(&format!("{path}.gap"), &self.gap)?;
+        positive_gap(&format!("{path}.gap"), &self.gap)?;
+        law(&format!("{path}.size"), &self.size)
+    }
+
+    fn carrier(&self) -> Carrier {
+        Carrier::Either
+    }
+
+    fn size_at(&self) -> SizeAt {
+        self.size_at
+    }
+
+    fn supply(&self, streams: FlowStreams) -> Supply {
+        let draws = Independent::new(&self.gap, &self.size, self.size_at, false, streams);
+        Supply::Schedule(Box::new(Generator::Independent(draws)))
+    }
+
+    fn scheduled(&self, active_s: f64) -> Option<Scheduled> {
+        Some(Scheduled::of_laws(&self.gap, &self.size, active_s))
+    }
+}
+
+/// A source with independent gaps and sizes, at its next packet.
+#[derive(Debug, Clone)]
+pub struct Independent {
     gap: Law,
     size: Law,
-    size_at: SizeAt,
     least_size: f64,
     largest_size: f64,
     starts_at_once: bool,
     streams: FlowStreams,
 }
 
-impl Renewal {
+impl Independent {
     /// A source at its beginning.
     pub fn new(
         gap: &Law,
@@ -36,42 +74,36 @@ impl Renewal {
         size_at: SizeAt,
         starts_at_once: bool,
         streams: FlowStreams,
-    ) -> Renewal {
+    ) -> Independent {
         let (least_size, largest_size) = match size_at {
             SizeAt::Wire => (1.0, LARGEST_BYTES),
             SizeAt::Payload => (0.0, LARGEST_PAYLOAD_BYTES),
         };
-        Renewal {
+        Independent {
             gap: gap.clone(),
             size: size.clone(),
-            size_at,
             least_size,
             largest_size,
             starts_at_once,
             streams,
         }
     }
+}
 
-    /// The next gap.
+impl Draws for Independent {
     #[inline(always)]
-    pub fn next_gap(&mut self) -> Time {
+    fn next_gap(&mut self) -> Option<Time> {
         if self.starts_at_once {
             self.starts_at_once = false;
-            return Time::ZERO;
+            return Some(Time::ZERO);
         }
-        Time::from_seconds(self.gap.draw(&mut self.streams.gap))
+        Some(Time::from_seconds(self.gap.draw(&mut self.streams.gap)))
     }
 
-    /// The next size, bytes.
     #[inline(always)]
-    pub fn next_size(&mut self) -> u32 {
+    fn next_size(&mut self) -> u32 {
         let drawn = self.size.draw(&mut self.streams.size);
         // Adding one half and cutting off is rounding for values that are not negative.
         (drawn.clamp(self.least_size, self.largest_size) + 0.5) as u32
-    }
-
-    /// What its sizes mean.
-    pub fn size_at(&self) -> SizeAt {
-        self.size_at
     }
 }

@@ -1,30 +1,91 @@
 //! A recorded trace, sent again.
 
-use crate::SizeAt;
+use super::{Carrier, Draws, FlowStreams, Generator, Parameters, Scheduled, Supply};
+use crate::validate::{instant, require};
+use crate::{SizeAt, SpecError};
 use dumbbell_core::time::Time;
+use serde::{Deserialize, Serialize};
+
+/// A trace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Replay {
+    /// Instants from the flow's start, not decreasing.
+    pub times_ns: Vec<u64>,
+    /// As many sizes.
+    pub sizes_bytes: Vec<u32>,
+    /// Where the size is taken.
+    pub size_at: SizeAt,
+}
+
+impl Parameters for Replay {
+    fn check(&self, path: &str) -> Result<(), SpecError> {
+        let (times_ns, sizes) = (&self.times_ns, self.sizes_bytes.len());
+        let found = format!("{sizes} sizes");
+        let path_sizes = format!("{path}.sizes_bytes");
+        require(
+            times_ns.len() == sizes,
+            &path_sizes,
+            found,
+            "as many sizes as times",
+        )?;
+        let disorder = times_ns.windows(2).position(|pair| pair[1] < pair[0]);
+        if let Some(index) = disorder {
+            let path = format!("{path}.times_ns[{}]", index + 1);
+            let allowed = "times that do not decrease";
+            return Err(SpecError::new(path, times_ns[index + 1], allowed));
+        }
+        let last_ns = times_ns.last().copied().unwrap_or(0);
+        instant(&format!("{path}.times_ns"), last_ns)
+    }
+
+    fn carrier(&self) -> Carrier {
+        Carrier::Udp
+    }
+
+    fn size_at(&self) -> SizeAt {
+        self.size_at
+    }
+
+    fn supply(&self, _: FlowStreams) -> Supply {
+        let (times_ns, sizes_bytes) = (self.times_ns.clone(), self.sizes_bytes.clone());
+        let trace = Trace::new(times_ns, sizes_bytes, self.size_at);
+        Supply::Schedule(Box::new(Generator::Trace(trace)))
+    }
+
+    fn scheduled(&self, _: f64) -> Option<Scheduled> {
+        let count = self.times_ns.len() as f64;
+        let bytes: u64 = self.sizes_bytes.iter().map(|bytes| u64::from(*bytes)).sum();
+        Some(Scheduled {
+            count,
+            size_bytes: bytes as f64 / count.max(1.0),
+        })
+    }
+}
 
 /// A trace at its next packet.
 #[derive(Debug, Clone)]
-pub struct Replay {
+pub struct Trace {
     times_ns: Vec<u64>,
     sizes_bytes: Vec<u32>,
     size_at: SizeAt,
     next: usize,
 }
 
-impl Replay {
+impl Trace {
     /// A trace at its beginning: instants from the flow's start, not decreasing.
-    pub fn new(times_ns: Vec<u64>, sizes_bytes: Vec<u32>, size_at: SizeAt) -> Replay {
-        Replay {
+    pub fn new(times_ns: Vec<u64>, sizes_bytes: Vec<u32>, size_at: SizeAt) -> Trace {
+        Trace {
             times_ns,
             sizes_bytes,
             size_at,
             next: 0,
         }
     }
+}
 
-    /// To the next packet of the trace.
-    pub fn next_gap(&mut self) -> Option<Time> {
+impl Draws for Trace {
+    fn next_gap(&mut self) -> Option<Time> {
         let due = *self.times_ns.get(self.next)?;
         let before = match self.next {
             0 => 0,
@@ -34,18 +95,12 @@ impl Replay {
         Some(Time::from_ns(due - before))
     }
 
-    /// The size of the packet whose gap was returned last, bytes.
-    pub fn next_size(&mut self) -> u32 {
+    fn next_size(&mut self) -> u32 {
         let most = match self.size_at {
             SizeAt::Wire => 65_535,
             SizeAt::Payload => 65_507,
         };
         self.sizes_bytes[self.next - 1].min(most)
-    }
-
-    /// What its sizes mean.
-    pub fn size_at(&self) -> SizeAt {
-        self.size_at
     }
 }
 
@@ -55,7 +110,7 @@ mod tests {
 
     #[test]
     fn gives_back_the_trace() {
-        let mut replay = Replay::new(vec![5, 5, 9], vec![100, 70_000, 3], SizeAt::Wire);
+        let mut replay = Trace::new(vec![5, 5, 9], vec![100, 70_000, 3], SizeAt::Wire);
         let mut out = Vec::new();
         let mut now = Time::ZERO;
         while let Some(gap) = replay.next_gap() {

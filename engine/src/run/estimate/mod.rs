@@ -16,7 +16,6 @@ use crate::sim::world::memory::{
     BYTES_PER_PACKET, BYTES_PER_QUEUE_SAMPLE, BYTES_PER_RECORD, BYTES_PER_SEGMENT,
     BYTES_PER_TRANSFER,
 };
-use crate::spec::law::Law;
 use crate::spec::{Experiment, Flow, Probe, Transport};
 use ways::Ways;
 
@@ -155,15 +154,4 @@ fn requests_of(probe: &Probe, duration_s: f64) -> f64 {
 fn active_s(flow: &Flow, duration_s: f64) -> f64 {
     let start = flow.start_ns as f64 * 1e-9;
     (duration_s.min(flow.stop_ns as f64 * 1e-9) - start).max(0.0)
-}
-
-/// How often something happens within `active_s` whose gaps have a law. The expected number is
-/// between this and twice it, with any law (K. B. Erickson, "The strong law of large numbers when
-/// the mean is undefined", 1973).
-fn times(gap: &Law, active_s: f64) -> f64 {
-    if active_s <= 0.0 {
-        return 0.0;
-    }
-    // The clock's least step: gaps that are shorter are none.
-    active_s / gap.mean_below(active_s).max(1e-12) + 1.0
 }

@@ -136,6 +136,7 @@ impl ReceiveWindow {
 
     /// A segment has come that is large enough to pay for its memory. Returns whether the window
     /// may grow.
+    #[inline]
     pub(super) fn grow(&mut self, payload: u32, unread_bytes: u64, data: &Reassembly) -> bool {
         let free = self.free_bytes(unread_bytes, data);
         let room = self

@@ -1,0 +1,68 @@
+//! Transfers over TCP that begin whether or not earlier ones are over, each over a connection of
+//! its own.
+
+use super::load::{SHORTEST_S, times};
+use super::transfers::check_transfers;
+use super::{
+    ACKNOWLEDGEMENT_BYTES, Capacity, Carrier, FlowStreams, Load, PACKETS_A_CONNECTION, Parameters,
+    Supply, TransferSize, Transfers,
+};
+use crate::SpecError;
+use crate::law::Law;
+use crate::validate::{law, positive_gap};
+use serde::{Deserialize, Serialize};
+
+/// Of many who do not know of each other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Arrivals {
+    /// From the flow's start to the first, and from the start of one to that of the next.
+    pub gap: Law,
+    /// Payload of each.
+    pub size: Law,
+    /// So many and no more; None for as many as there is time for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transfers: Option<u32>,
+}
+
+impl Parameters for Arrivals {
+    fn check(&self, path: &str) -> Result<(), SpecError> {
+        check_transfers(path, self.transfers)?;
+        law(&format!("{path}.gap"), &self.gap)?;
+        positive_gap(&format!("{path}.gap"), &self.gap)?;
+        law(&format!("{path}.size"), &self.size)
+    }
+
+    fn carrier(&self) -> Carrier {
+        Carrier::Tcp
+    }
+
+    fn supply(&self, streams: FlowStreams) -> Supply {
+        Supply::Transfers(Box::new(Transfers {
+            gap: Some(self.gap.clone()),
+            most: self.transfers.unwrap_or(u32::MAX),
+            ..Transfers::one(TransferSize::Drawn(self.size.clone()), streams)
+        }))
+    }
+
+    fn load(&self, active_s: f64, capacity: &Capacity) -> Load {
+        let share_bytes = capacity.share_bytes;
+        let most_transfers = f64::from(self.transfers.unwrap_or(u32::MAX));
+        let writes = times(&self.gap, active_s).min(most_transfers);
+        // On average half of the time is left for a transfer.
+        let most = capacity.most_bytes(active_s / 2.0);
+        let size = self.size.mean_below(most.max(1.0)).max(1.0);
+        let asked = writes * (size + PACKETS_A_CONNECTION * ACKNOWLEDGEMENT_BYTES);
+        // Those that do not get through as fast as they come are all there at the end.
+        let waiting = writes * (1.0 - share_bytes / asked).max(0.0);
+        let open = writes * (capacity.transfer_s(size) / active_s.max(SHORTEST_S)).min(1.0);
+        Load {
+            writes,
+            transfers: writes,
+            connections: waiting.max(open) + 1.0,
+            bytes: (writes * size).min(share_bytes),
+            // A connection that does not get through tries again, less and less often.
+            small: writes + waiting * libm::log2(1.0 + active_s),
+        }
+    }
+}

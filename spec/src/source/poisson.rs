@@ -1,0 +1,45 @@
+//! Exponential gaps: packets come as a Poisson process, the first one gap after the start.
+
+use super::renewal::Independent;
+use super::{Carrier, FlowStreams, Generator, Parameters, Scheduled, Supply};
+use crate::law::Law;
+use crate::validate::{law, positive_gap};
+use crate::{SizeAt, SpecError};
+use serde::{Deserialize, Serialize};
+
+/// A Poisson process of packets.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Poisson {
+    /// Between packets.
+    pub gap: Law,
+    /// Of packets.
+    pub size: Law,
+    /// Where the size is taken.
+    pub size_at: SizeAt,
+}
+
+impl Parameters for Poisson {
+    fn check(&self, path: &str) -> Result<(), SpecError> {
+        law(&format!("{path}.gap"), &self.gap)?;
+        positive_gap(&format!("{path}.gap"), &self.gap)?;
+        law(&format!("{path}.size"), &self.size)
+    }
+
+    fn carrier(&self) -> Carrier {
+        Carrier::Either
+    }
+
+    fn size_at(&self) -> SizeAt {
+        self.size_at
+    }
+
+    fn supply(&self, streams: FlowStreams) -> Supply {
+        let draws = Independent::new(&self.gap, &self.size, self.size_at, false, streams);
+        Supply::Schedule(Box::new(Generator::Independent(draws)))
+    }
+
+    fn scheduled(&self, active_s: f64) -> Option<Scheduled> {
+        Some(Scheduled::of_laws(&self.gap, &self.size, active_s))
+    }
+}

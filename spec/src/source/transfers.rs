@@ -1,0 +1,100 @@
+//! Transfers over TCP: how large they are, and when each begins.
+
+use super::FlowStreams;
+use crate::SpecError;
+use crate::law::Law;
+use crate::validate::require;
+use dumbbell_core::time::Time;
+
+/// The largest transfer, bytes: a draw beyond counts as this. It is the largest that a source of
+/// one transfer may ask for, and far from where sums overflow 63 bits.
+pub const LARGEST_TRANSFER_BYTES: u64 = 1_000_000_000_000_000;
+
+/// The bytes of a transfer whose size was drawn: a whole number, at least 1.
+pub fn transfer_bytes(drawn: f64) -> u64 {
+    (drawn + 0.5).clamp(1.0, LARGEST_TRANSFER_BYTES as f64) as u64
+}
+
+/// How large a transfer is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TransferSize {
+    /// Without an end.
+    Unlimited,
+    /// Bytes.
+    Fixed(u64),
+    /// Drawn for each.
+    Drawn(Law),
+}
+
+/// The transfers of a flow, each over a connection of its own.
+#[derive(Debug, Clone)]
+pub struct Transfers {
+    /// Of each.
+    pub size: TransferSize,
+    /// From the start of one to that of the next, and before the first.
+    pub gap: Option<Law>,
+    /// From the end of one to the start of the next, and before the first.
+    pub think: Option<Law>,
+    /// How many are begun at most.
+    pub most: u32,
+    /// How many have begun.
+    pub begun: u32,
+    /// Of the flow.
+    pub streams: FlowStreams,
+}
+
+impl Transfers {
+    /// One, at the start of the flow.
+    pub(super) fn one(size: TransferSize, streams: FlowStreams) -> Transfers {
+        Transfers {
+            size,
+            gap: None,
+            think: None,
+            most: 1,
+            begun: 0,
+            streams,
+        }
+    }
+
+    /// From the start of the flow to the first.
+    pub fn first_pause(&mut self) -> Time {
+        let law = self.think.as_ref().or(self.gap.as_ref());
+        law.map_or(Time::ZERO, |law| {
+            Time::from_seconds(law.draw(&mut self.streams.gap))
+        })
+    }
+
+    /// Begins the next. Returns its bytes; None for one without an end.
+    pub fn begin(&mut self) -> Option<u64> {
+        self.begun += 1;
+        match &self.size {
+            TransferSize::Unlimited => None,
+            TransferSize::Fixed(bytes) => Some(*bytes),
+            TransferSize::Drawn(law) => Some(transfer_bytes(law.draw(&mut self.streams.size))),
+        }
+    }
+
+    /// One has begun: when the next does, if that does not wait for its end.
+    pub fn pause_after_start(&mut self) -> Option<Time> {
+        let gap = self.gap.as_ref().filter(|_| self.begun < self.most)?;
+        Some(Time::from_seconds(gap.draw(&mut self.streams.gap)))
+    }
+
+    /// One is over: when the next begins, if that has waited for it.
+    pub fn pause_after_end(&mut self) -> Option<Time> {
+        let think = self.think.as_ref().filter(|_| self.begun < self.most)?;
+        Some(Time::from_seconds(think.draw(&mut self.streams.gap)))
+    }
+
+    /// Whether one may begin before another is over.
+    pub fn may_overlap(&self) -> bool {
+        self.gap.is_some()
+    }
+}
+
+/// How many transfers a description may ask for.
+pub(super) fn check_transfers(path: &str, transfers: Option<u32>) -> Result<(), SpecError> {
+    let most = transfers.unwrap_or(u32::MAX);
+    let allowed = "at least 1 transfer";
+    require(most > 0, &format!("{path}.transfers"), most, allowed)
+}
