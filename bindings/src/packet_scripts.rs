@@ -2,7 +2,7 @@
 
 use crate::errors;
 use dumbbell_engine::spec::tcp::Profile;
-use dumbbell_packetdrill::{Options, SyntaxError, Verdict, check};
+use dumbbell_packetdrill::{Options, SyntaxError, Verdict, check, record};
 use pyo3::prelude::*;
 use serde_json::json;
 
@@ -25,6 +25,12 @@ fn check_packet_script(py: Python<'_>, text: &str, profile: &str) -> PyResult<St
     Ok(as_json(verdict))
 }
 
+#[pyfunction]
+#[pyo3(signature = (record))]
+fn judge_packet_script_record(py: Python<'_>, record: &str) -> String {
+    as_json(py.detach(|| record::judge(record)))
+}
+
 fn as_json(checked: Result<Verdict, SyntaxError>) -> String {
     match checked {
         Ok(verdict) => json!(verdict).to_string(),
@@ -38,7 +44,8 @@ fn as_json(checked: Result<Verdict, SyntaxError>) -> String {
     }
 }
 
-/// Adds the function to the module.
+/// Adds the functions to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(check_packet_script, module)?)
+    module.add_function(wrap_pyfunction!(check_packet_script, module)?)?;
+    module.add_function(wrap_pyfunction!(judge_packet_script_record, module)?)
 }

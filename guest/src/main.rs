@@ -4,6 +4,8 @@
 //! `dumbbell-guest JOB` (or `DUMBBELL_JOB=JOB` in the environment). Where it is not process 1 it
 //! mounts nothing and runs in real time: `unshare -n -m dumbbell-guest JOB`, for work on itself.
 //!
+//! `dumbbell-guest packet-scripts JOB` runs packetdrill's scripts instead.
+//!
 //! `dumbbell-guest confine ...` runs on the host: it holds the kernel to the files that it needs.
 
 mod capture;
@@ -18,6 +20,7 @@ mod job;
 mod messages;
 mod netlink;
 mod output;
+mod packet_scripts;
 mod paths;
 mod probes;
 mod records;
@@ -47,7 +50,11 @@ fn main() -> ExitCode {
     {
         return confine::main(rest);
     }
-    match run() {
+    let result = match arguments.split_first() {
+        Some((word, [job])) if word == packet_scripts::WORD => packet_scripts::main(job),
+        _ => run(),
+    };
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // The console is a file of the host, and its disk may be full.

@@ -8,6 +8,7 @@
 //! | a connection with both directions, opened from either side | `endpoint` |
 //! | running a plan | `run` |
 //! | what came of it | `verdict` |
+//! | assertions that packetdrill itself has recorded | `record` |
 //!
 //! Pure: no files, no commands, no clock. A script is parsed, planned and run; no line of it is
 //! ever executed.
@@ -15,6 +16,7 @@
 mod endpoint;
 pub mod language;
 mod plan;
+pub mod record;
 mod run;
 mod segments;
 mod verdict;

@@ -32,6 +32,7 @@ __all__ = [
     "format_size",
     "format_time",
     "golden_stream",
+    "judge_packet_script_record",
     "parse_police",
     "parse_qdisc",
     "parse_rate_bps",
@@ -203,6 +204,13 @@ def check_packet_script(text: str, profile: str) -> str:
 
     Raises:
         SpecInvalid: The profile is not ``linux-6.1`` or ``rfc``.
+    """
+
+def judge_packet_script_record(record: str) -> str:
+    """Judge the assertions that packetdrill has recorded, a program in Python that is only read.
+
+    Returns:
+        JSON as of `check_packet_script`; ``unsupported`` where it has more than assertions.
     """
 
 def congestion_controllers() -> list[str]:

@@ -183,7 +183,7 @@ impl Comparison {
 }
 
 /// What a snippet says. `place` is where it begins.
-pub(super) fn read(code: &str, place: Place) -> Result<Action, SyntaxError> {
+pub(crate) fn read(code: &str, place: Place) -> Result<Action, SyntaxError> {
     let mut found = Vec::new();
     for statement in statements(code) {
         let statement = statement.trim();

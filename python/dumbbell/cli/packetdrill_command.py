@@ -1,61 +1,161 @@
-"""``dumbbell packetdrill``: packetdrill's scripts against the TCP of the simulator."""
+"""``dumbbell packetdrill``: packetdrill's scripts against TCP, the simulator's and the kernel's."""
 
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeGuard
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dumbbell.cli.options import Json
+from dumbbell.cli.packetdrill_report import MALFORMED, Verdict, counts_of, print_script, sum_of
 from dumbbell.errors import EXIT_BAD_INPUT, EXIT_CONTRADICTED_OR_FAILED, SpecError
+
+if TYPE_CHECKING:
+    from dumbbell.backends.kernel.packetdrill import Conditions
 
 LARGEST_BYTES = 1 << 20
 """Bytes of a script at most, as the reader of the language has it."""
 
+SIM, KERNEL = "sim", "kernel"
+_BACKENDS = {"sim": (SIM,), "kernel": (KERNEL,), "both": (SIM, KERNEL)}
 _SUFFIX = ".pkt"
-_COUNTED = ("passed", "failed", "unsupported")
 
 
 def packetdrill_command(
     files: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Argument(help="Scripts, or folders of them (*.pkt).", metavar="FILE.pkt..."),
-    ],
+    ] = None,
     *,
+    backend: Annotated[
+        str, typer.Option(help="Whose TCP: sim, kernel, or both, held against each other.")
+    ] = "sim",
     profile: Annotated[
-        str, typer.Option(help="Whose behaviour is required: linux-6.1 or rfc.")
+        str, typer.Option(help="Of the simulator, whose behaviour is required: linux-6.1 or rfc.")
     ] = "linux-6.1",
+    gso_max_segs: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=65535, help="Of the kernel's device: segments of a packet at most."
+        ),
+    ] = None,
+    offloads: Annotated[
+        bool,
+        typer.Option(
+            "--offloads/--no-offloads",
+            help="Whether the kernel's device takes packets of several segments.",
+        ),
+    ] = True,
+    jobs: Annotated[int, typer.Option(help="Kernels side by side; 0 for one a core.")] = 1,
+    build: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="PACKETDRILL_SOURCE",
+            help="Build packetdrill, which the kernel needs, of a checkout of its source.",
+            metavar="SOURCE",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run packetdrill's scripts against the TCP of the simulator."""
-    from dumbbell._engine import check_packet_script
+    """Run packetdrill's scripts against the TCP of the simulator, of the kernel, or both."""
     from dumbbell.spec.refusal import nearest, one_of
     from dumbbell.spec.tcp import PROFILES
 
     if profile not in PROFILES:
         words = list(PROFILES)
         raise SpecError("--profile", profile, one_of(words), nearest(profile, words))
-    scripts = {path: _text(path) for path in _paths(files)}
-    reports = []
-    for path, text in scripts.items():
-        report = {"file": str(path), **json.loads(check_packet_script(text, profile))}
-        reports.append(report)
-        if not as_json:
-            _print(report)
-    counts = {each: sum(report["verdict"] == each for report in reports) for each in _COUNTED}
-    malformed = sum(report["verdict"] == "malformed" for report in reports)
+    if backend not in _BACKENDS:
+        words = list(_BACKENDS)
+        raise SpecError("--backend", backend, one_of(words), nearest(backend, words))
+    backends = _BACKENDS[backend]
+    if build is not None and (KERNEL in backends or not files):
+        _build(build, quiet=as_json)
+    if not files:
+        if build is None:
+            raise SpecError("FILE", "nothing", f"scripts, or folders with *{_SUFFIX} in them")
+        return
+    texts = {path: _text(path) for path in _paths(files)}
+    verdicts: dict[Path, dict[str, Verdict]] = {path: {} for path in texts}
+    if SIM in backends:
+        for path, verdict in _by_simulator(texts, profile).items():
+            verdicts[path][SIM] = verdict
+            if backends == (SIM,) and not as_json:
+                print_script(str(path), verdicts[path])
+    conditions = None
+    if KERNEL in backends:
+        from dumbbell.backends.kernel.packetdrill import Conditions, judge_scripts
+
+        conditions = Conditions(gso_max_segs=gso_max_segs, offloads=offloads)
+        for path, verdict in judge_scripts(list(texts), conditions, threads=jobs).items():
+            verdicts[path][KERNEL] = verdict
+            if not as_json:
+                print_script(str(path), verdicts[path])
+    _end(verdicts, backends, conditions, as_json=as_json)
+
+
+def _build(source: Path, *, quiet: bool) -> None:
+    from dumbbell.backends.kernel.packetdrill import build_packetdrill
+    from dumbbell.printable import printable
+
+    info = build_packetdrill(source)
+    if not quiet:
+        print(f"packetdrill: {printable(str(info.path))}, of source {info.source_sha256[:16]}")
+
+
+def _by_simulator(texts: Mapping[Path, str], profile: str) -> dict[Path, Verdict]:
+    from dumbbell._engine import check_packet_script
+
+    return {path: json.loads(check_packet_script(text, profile)) for path, text in texts.items()}
+
+
+def _end(
+    verdicts: Mapping[Path, Mapping[str, Verdict]],
+    backends: tuple[str, ...],
+    conditions: Conditions | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Sums and the exit status."""
+    by_backend = {name: [each[name] for each in verdicts.values()] for name in backends}
     if as_json:
-        print(json.dumps({"scripts": reports, **counts, "malformed": malformed}, indent=2))
+        print(json.dumps(_json(verdicts, by_backend, conditions), indent=2))
+    elif len(backends) == 1 and conditions is None:
+        print(sum_of(by_backend[backends[0]]))
     else:
-        print(", ".join(f"{number} {verdict}" for verdict, number in counts.items()))
-    if malformed:
+        for name, all_of_it in by_backend.items():
+            about = f" ({conditions})" if name == KERNEL else ""
+            print(f"{name}{about}: {sum_of(all_of_it)}")
+    told = [verdict["verdict"] for each in by_backend.values() for verdict in each]
+    if MALFORMED in told:
         raise typer.Exit(EXIT_BAD_INPUT)
-    if counts["failed"]:
+    if "failed" in told:
         raise typer.Exit(EXIT_CONTRADICTED_OR_FAILED)
+
+
+def _json(
+    verdicts: Mapping[Path, Mapping[str, Verdict]],
+    by_backend: Mapping[str, list[Verdict]],
+    conditions: Conditions | None,
+) -> dict[str, Any]:
+    def sums(all_of_it: list[Verdict]) -> dict[str, int]:
+        malformed = sum(verdict["verdict"] == MALFORMED for verdict in all_of_it)
+        return {**counts_of(all_of_it), MALFORMED: malformed}
+
+    if conditions is None:
+        scripts = [{"file": str(path), **each[SIM]} for path, each in verdicts.items()]
+        return {"scripts": scripts, **sums(by_backend[SIM])}
+    return {
+        "scripts": [{"file": str(path), **each} for path, each in verdicts.items()],
+        "conditions": {
+            "timer_hz": conditions.timer_hz,
+            "offloads": conditions.offloads,
+            "gso_max_segs": conditions.gso_max_segs,
+        },
+        "sums": {name: sums(all_of_it) for name, all_of_it in by_backend.items()},
+    }
 
 
 def _paths(files: list[Path]) -> Iterator[Path]:
@@ -81,39 +181,3 @@ def _text(path: Path) -> str:
     if len(content) > LARGEST_BYTES:
         raise SpecError("FILE", path, f"a script of at most {LARGEST_BYTES} bytes")
     return content.decode(errors="replace")
-
-
-def _print(report: dict[str, Any]) -> None:
-    from dumbbell.printable import printable
-
-    file, verdict = printable(report["file"]), report["verdict"]
-    if verdict == "passed":
-        print(f"{file}: passed")
-        return
-    place = f"{file}:{report['line']}:{report['column']}"
-    if verdict == "malformed":
-        print(f"{place}: {printable(report['mistake'])}", file=sys.stderr)
-    elif verdict == "unsupported":
-        print(f"{place}: unsupported: {printable(', '.join(report['missing']))}")
-    else:
-        print(f"{place}: failed{_of(report['difference'])}")
-        for side in ("expected", "found"):
-            print(f"    {side + ':':<9} {printable(_side(report['difference'], side))}")
-
-
-def _of(difference: dict[str, Any]) -> str:
-    return f": {difference['name']}" if difference["kind"] == "call" else ""
-
-
-def _side(difference: dict[str, Any], side: str) -> str:
-    value = difference[side]
-    if value is None:
-        return "nothing"
-    if _is_fields(value):
-        return ", ".join(f"{name} = {number:.15g}" for name, number in value if number is not None)
-    return str(value)
-
-
-def _is_fields(value: object) -> TypeGuard[list[tuple[str, float]]]:
-    """What an assertion found: names with their values."""
-    return isinstance(value, list)
