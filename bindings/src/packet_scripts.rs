@@ -2,9 +2,10 @@
 
 use crate::errors;
 use dumbbell_engine::spec::tcp::Profile;
+use dumbbell_packetdrill::fuzz::{Case, Played};
 use dumbbell_packetdrill::{Options, SyntaxError, Verdict, check, record};
 use pyo3::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[pyfunction]
 #[pyo3(signature = (text, profile))]
@@ -31,6 +32,37 @@ fn judge_packet_script_record(py: Python<'_>, record: &str) -> String {
     as_json(py.detach(|| record::judge(record)))
 }
 
+#[pyfunction]
+#[pyo3(signature = (seed, number))]
+fn fuzz_packet_script(py: Python<'_>, seed: u64, number: u64) -> String {
+    py.detach(|| played(&Case::drawn(seed, number))).to_string()
+}
+
+#[pyfunction]
+#[pyo3(signature = (case))]
+fn shorter_packet_scripts(py: Python<'_>, case: &str) -> PyResult<String> {
+    let case: Case = serde_json::from_str(case).map_err(|error| {
+        let allowed = "a case as fuzz_packet_script gives it";
+        errors::spec_invalid("case", &error.to_string(), allowed, None)
+    })?;
+    let all = py.detach(|| case.shorter().iter().map(played).collect::<Vec<Value>>());
+    Ok(json!(all).to_string())
+}
+
+fn played(case: &Case) -> Value {
+    let Played {
+        script,
+        near_timer_line,
+        sent_pkts,
+    } = case.played();
+    json!({
+        "case": json!(case).to_string(),
+        "script": script,
+        "near_timer_line": near_timer_line,
+        "sent_pkts": sent_pkts,
+    })
+}
+
 fn as_json(checked: Result<Verdict, SyntaxError>) -> String {
     match checked {
         Ok(verdict) => json!(verdict).to_string(),
@@ -47,5 +79,7 @@ fn as_json(checked: Result<Verdict, SyntaxError>) -> String {
 /// Adds the functions to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_packet_script, module)?)?;
-    module.add_function(wrap_pyfunction!(judge_packet_script_record, module)?)
+    module.add_function(wrap_pyfunction!(judge_packet_script_record, module)?)?;
+    module.add_function(wrap_pyfunction!(fuzz_packet_script, module)?)?;
+    module.add_function(wrap_pyfunction!(shorter_packet_scripts, module)?)
 }

@@ -39,6 +39,8 @@ const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 struct Job {
     /// packetdrill, built for this kernel.
     packetdrill: PathBuf,
+    /// Besides those that are the guest's own.
+    arguments: Vec<String>,
     /// Folders that scripts lie in or read, and that of the output.
     folders: Vec<PathBuf>,
     /// A file that gets a line for each script, and records beside it.
@@ -182,6 +184,7 @@ impl Job {
         let mut command = Command::new(&self.packetdrill);
         let folder = script.path.parent().unwrap_or(Path::new("/"));
         // Assertions are judged by the host.
+        command.args(&self.arguments);
         command.arg("--code_command=:").arg(&script.path);
         command.current_dir(folder).env_clear().env("PATH", PATH);
         command.env(

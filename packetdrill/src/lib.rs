@@ -8,12 +8,14 @@
 //! | a connection with both directions, opened from either side | `endpoint` |
 //! | running a plan | `run` |
 //! | what came of it | `verdict` |
+//! | scripts of what the engine does, for the kernel to judge | `fuzz` |
 //! | assertions that packetdrill itself has recorded | `record` |
 //!
 //! Pure: no files, no commands, no clock. A script is parsed, planned and run; no line of it is
 //! ever executed.
 
 mod endpoint;
+pub mod fuzz;
 pub mod language;
 mod plan;
 pub mod record;

@@ -31,6 +31,7 @@ __all__ = [
     "format_rate",
     "format_size",
     "format_time",
+    "fuzz_packet_script",
     "golden_stream",
     "judge_packet_script_record",
     "parse_police",
@@ -211,6 +212,25 @@ def judge_packet_script_record(record: str) -> str:
 
     Returns:
         JSON as of `check_packet_script`; ``unsupported`` where it has more than assertions.
+    """
+
+def fuzz_packet_script(seed: int, number: int) -> str:
+    """What the simulator's sender does against a random receiver, as a script.
+
+    Returns:
+        JSON: ``case``, text for `shorter_packet_scripts`; ``script``; ``near_timer_line``, the first
+        line at which an acknowledgement comes within a millisecond of a timer, or null;
+        ``sent_pkts``.
+    """
+
+def shorter_packet_scripts(case: str) -> str:
+    """The same of cases that are a little shorter, the boldest first.
+
+    Returns:
+        JSON: a list of what `fuzz_packet_script` returns.
+
+    Raises:
+        SpecInvalid: The text is no case.
     """
 
 def congestion_controllers() -> list[str]:

@@ -391,6 +391,12 @@ impl Endpoint {
         sender.min(receiver.map_or(Time::NEVER, Receiver::next_timer))
     }
 
+    /// When the sender's own timer is due: retransmission, reordering, probes; not pacing.
+    pub fn pending_timer(&self) -> Time {
+        let sender = self.sender.as_ref();
+        sender.map_or(Time::NEVER, Sender::pending_timer)
+    }
+
     /// It is `now`.
     pub fn on_timer(&mut self, now: Time) {
         if let Some(sender) = &mut self.sender {

@@ -67,6 +67,11 @@ fn failed(place: Place, difference: Difference) -> Verdict {
     })
 }
 
+/// A field of `tcp_info`, as assertions see it.
+pub(crate) fn field(connection: &Endpoint, name: &str, now: Time) -> Option<f64> {
+    tcp_info::value(Some(connection), name, now)
+}
+
 pub(crate) fn us(us: u64) -> Time {
     Time::from_ns(us.saturating_mul(1000))
 }

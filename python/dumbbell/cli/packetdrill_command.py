@@ -58,6 +58,24 @@ def packetdrill_command(
             metavar="SOURCE",
         ),
     ] = None,
+    fuzz: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="In place of files: so many random scripts of what the simulator does; with "
+            "--backend both or kernel, the kernel judges them.",
+            metavar="N",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of --fuzz.")] = 1,
+    keep: Annotated[
+        Path | None,
+        typer.Option(help="Of --fuzz: folder for scripts on which they differ.", metavar="DIR"),
+    ] = None,
+    shrink: Annotated[
+        int,
+        typer.Option(min=0, help="Of --fuzz: so many of each kind are made as short as can be."),
+    ] = 1,
     as_json: Json = False,
 ) -> None:
     """Run packetdrill's scripts against the TCP of the simulator, of the kernel, or both."""
@@ -71,8 +89,13 @@ def packetdrill_command(
         words = list(_BACKENDS)
         raise SpecError("--backend", backend, one_of(words), nearest(backend, words))
     backends = _BACKENDS[backend]
-    if build is not None and (KERNEL in backends or not files):
+    if build is not None and (KERNEL in backends or not (files or fuzz)):
         _build(build, quiet=as_json)
+    if fuzz is not None:
+        if files:
+            raise SpecError("--fuzz", fuzz, "without files")
+        _fuzz(fuzz, seed, backends, keep, jobs=jobs, shrink=shrink, as_json=as_json)
+        return
     if not files:
         if build is None:
             raise SpecError("FILE", "nothing", f"scripts, or folders with *{_SUFFIX} in them")
@@ -94,6 +117,24 @@ def packetdrill_command(
             if not as_json:
                 print_script(str(path), verdicts[path])
     _end(verdicts, backends, conditions, as_json=as_json)
+
+
+def _fuzz(
+    count: int,
+    seed: int,
+    backends: tuple[str, ...],
+    keep: Path | None,
+    *,
+    jobs: int,
+    shrink: int,
+    as_json: bool,
+) -> None:
+    from dumbbell.cli.packetdrill_fuzz import fuzz_by_kernel, fuzz_by_simulator
+
+    if KERNEL in backends:
+        fuzz_by_kernel(count, seed, keep, jobs=jobs, shrink=shrink, as_json=as_json)
+    else:
+        fuzz_by_simulator(count, seed)
 
 
 def _build(source: Path, *, quiet: bool) -> None:

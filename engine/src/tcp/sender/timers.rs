@@ -94,6 +94,11 @@ impl Sender {
         pending.min(paced).min(self.timers.syn_due).min(woken)
     }
 
+    /// When a retransmission, a reordering timeout or a probe is due: not what is paced.
+    pub fn pending_timer(&self) -> Time {
+        self.timers.pending.map_or(Time::NEVER, |(_, due)| due)
+    }
+
     /// It is `now`. Does what is due, if anything; call `poll_transmit` afterwards.
     pub fn on_timer(&mut self, now: Time) {
         self.quiet = Quiet::No;

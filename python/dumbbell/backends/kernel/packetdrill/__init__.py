@@ -13,16 +13,21 @@ from dumbbell.backends.kernel.packetdrill.build import (
     how_to_build_packetdrill,
     require_packetdrill,
 )
+from dumbbell.backends.kernel.packetdrill.fuzz import Fuzzed, Kind, fuzz, shrunk
 from dumbbell.backends.kernel.packetdrill.judge import Conditions, judge_scripts
 
 __all__ = [
     "VARIABLE",
     "Conditions",
+    "Fuzzed",
+    "Kind",
     "PacketdrillInfo",
     "PacketdrillMissingError",
     "build_packetdrill",
     "find_packetdrill",
+    "fuzz",
     "how_to_build_packetdrill",
     "judge_scripts",
     "require_packetdrill",
+    "shrunk",
 ]

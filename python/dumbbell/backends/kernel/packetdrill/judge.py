@@ -35,6 +35,13 @@ _MEMORY_MB = 1024
 """With less than 0.77 GB the kernel makes its largest socket buffers smaller (`tcp_init`)."""
 _SEED = 1
 _OUTPUT = "ended.jsonl"
+_DEFINITIONS = {
+    "TFO_COOKIE": "3021b9d889017eeb",
+    "CODE": "host_unreachable",
+    "CMSG_LEVEL_IP": "SOL_IP",
+    "CMSG_TYPE_RECVERR": "IP_RECVERR",
+}
+"""What Google's scripts leave to whoever runs them over IPv4."""
 _SHELL = re.compile(r"`([^`]*)`")
 _OWN = "dumbbell "
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -183,6 +190,10 @@ def _job(judge: _Judge, scripts: list[Path], output: Path) -> dict[str, Any]:
         "folders": [str(place) for place in (*_seen(scripts), output.parent)
                     if place.is_dir()],
         "output": str(output),
+        "arguments": [
+            "--send_omit_free",
+            *(f"-D{name}={value}" for name, value in _DEFINITIONS.items()),
+        ],
         "gso_max_segs": judge.conditions.gso_max_segs,
         "offloads": judge.conditions.offloads,
         "limit_s": VIRTUAL_LIMIT_S,

@@ -37,7 +37,8 @@ _TIMING = re.compile(
 )
 _SIDES = re.compile(r"expected:? (?P<expected>\S.*?) vs\.? actual:? (?P<found>\S.*)$")
 _HANDLING = "error handling packet: "
-_SYNTAX = "syntax error"
+_REFUSED = ("syntax error", "semantic error", "unknown symbol")
+_SET_UP = "error executing init command"
 _NO_IP = "Address family not supported by protocol"
 
 
@@ -60,8 +61,11 @@ def report_of(said: str, *, status: int | None, record: str | None) -> Report:
     report: Report = {"verdict": "failed", "line": line, "column": 1}
     if _NO_IP in said:
         return unsupported("IPv6 (the kernel is built without it)", line)
-    if _SYNTAX in what:
-        return unsupported("a word that this packetdrill does not know", line)
+    if any(word in what for word in _REFUSED):
+        return unsupported(f"this packetdrill says: {what}", line)
+    if _SET_UP in said:
+        first = said.strip().splitlines()[0]
+        return unsupported(f"a set-up line fails: {first}", line)
     report["difference"] = _difference(said, what)
     return report
 

@@ -224,32 +224,55 @@ static int set_one(const char *setting)
 	return written == length ? 0 : -1;
 }
 
+/* The next word of a line, which ends at a blank outside double quotes; they are taken off. */
+static char *next_word(char **rest)
+{
+	bool is_quoted = false;
+	char *word, *to;
+
+	while (**rest == ' ' || **rest == '\t')
+		++*rest;
+	if (**rest == '\0')
+		return NULL;
+	word = to = *rest;
+	for (; **rest != '\0' && (is_quoted || (**rest != ' ' && **rest != '\t')); ++*rest) {
+		if (**rest == '"')
+			is_quoted = !is_quoted;
+		else
+			*to++ = **rest;
+	}
+	if (**rest != '\0')
+		++*rest;
+	*to = '\0';
+	return word;
+}
+
 /* One line of `sysctl -q NAME=VALUE ...`; 0 when all are set. */
 static int set_line(char *line)
 {
-	char *rest, *word = strtok_r(line, " \t", &rest);
+	char *word = next_word(&line);
 
 	if (word == NULL)
 		return 0;
 	if (strcmp(word, "sysctl") != 0)
 		return -1;
-	word = strtok_r(NULL, " \t", &rest);
+	word = next_word(&line);
 	if (word == NULL || strcmp(word, "-q") != 0)
 		return -1;
-	while ((word = strtok_r(NULL, " \t", &rest)) != NULL) {
+	while ((word = next_word(&line)) != NULL) {
 		if (set_one(word) != 0)
 			return -1;
 	}
 	return 0;
 }
 
-/* Lines of sysctl(8) in which nothing is for a shell; 0 when all are set. */
+/* Lines of sysctl(8) in which nothing but quotes is for a shell; 0 when all are set. */
 static int set_all(const char *command)
 {
 	char text[LONGEST_LINE];
 	char *rest, *line;
 
-	if (strlen(command) >= sizeof(text) || strpbrk(command, "\"'`$;&|<>(){}*?[]#~\\") != NULL)
+	if (strlen(command) >= sizeof(text) || strpbrk(command, "'`$;&|<>(){}*?[]#~\\") != NULL)
 		return -1;
 	strcpy(text, command);
 	for (line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {

@@ -1,0 +1,175 @@
+//! What happens in one case: settings, what the application writes, what becomes of each packet.
+
+use dumbbell_engine::sim::random::Stream;
+use serde::{Deserialize, Serialize};
+
+/// Sent packets, and acknowledgements, that may meet a fate; later ones arrive.
+const FATED: u64 = 120;
+
+/// Congestion control.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Controller {
+    /// RFC 5681
+    Reno,
+    /// RFC 9438
+    Cubic,
+    /// Version 1
+    Bbr,
+}
+
+impl Controller {
+    /// As `tcp_congestion_control` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Controller::Reno => "reno",
+            Controller::Cubic => "cubic",
+            Controller::Bbr => "bbr",
+        }
+    }
+}
+
+/// What becomes of a packet with data; times in microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// It does not arrive.
+    Lost,
+    /// It arrives so much later, behind others.
+    Late(u64),
+    /// It arrives, and once more so much later.
+    Twice(u64),
+    /// It arrives marked (ECN).
+    Marked,
+}
+
+/// What becomes of an acknowledgement; times in microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AckFate {
+    /// It does not arrive.
+    Lost,
+    /// It arrives so much later, and with it all that would have overtaken it.
+    Held(u64),
+}
+
+/// The application writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Write {
+    /// After the write before, or the handshake, microseconds.
+    pub after_us: u64,
+    /// Full segments.
+    pub pkts: u64,
+}
+
+/// A case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// Congestion control.
+    pub controller: Controller,
+    /// `tcp_sack`
+    pub sack: bool,
+    /// `tcp_timestamps`
+    pub timestamps: bool,
+    /// `tcp_ecn`
+    pub ecn: bool,
+    /// `tcp_recovery`
+    pub rack: bool,
+    /// `tcp_early_retrans`
+    pub probes: bool,
+    /// Round-trip time of an empty path, microseconds.
+    pub rtt_us: u64,
+    /// Time that a packet takes of the path, microseconds.
+    pub spacing_us: u64,
+    /// The receiver's window, bytes.
+    pub window_bytes: u64,
+    /// It acknowledges every second packet.
+    pub delays_acks: bool,
+    /// What the application does.
+    pub writes: Vec<Write>,
+    /// And it closes its direction at the end.
+    pub closes: bool,
+    /// What becomes of the packets with data, by their number in the order of sending.
+    pub packets: Vec<(u64, Fate)>,
+    /// And of the acknowledgements.
+    pub acks: Vec<(u64, AckFate)>,
+}
+
+impl Case {
+    /// The case of that number.
+    pub fn drawn(seed: u64, number: u64) -> Case {
+        let mut stream = Stream::new(seed, number, "packetdrill/fuzz");
+        let mut one_of = |n: u64| stream.below(n);
+        let controller = [Controller::Reno, Controller::Cubic, Controller::Bbr][one_of(3) as usize];
+        let mut case = Case {
+            controller,
+            sack: one_of(4) > 0,
+            timestamps: one_of(2) > 0,
+            ecn: one_of(4) == 0,
+            rack: one_of(4) > 0,
+            probes: one_of(4) > 0,
+            rtt_us: [10_000, 20_000, 50_000, 100_000, 200_000][one_of(5) as usize],
+            spacing_us: [100, 500, 1_000, 2_000][one_of(4) as usize],
+            window_bytes: [400, 400, 400, 20, 8, 4][one_of(6) as usize] * 1000 + one_of(1000),
+            delays_acks: one_of(2) > 0,
+            writes: Vec::new(),
+            closes: one_of(6) == 0,
+            packets: Vec::new(),
+            acks: Vec::new(),
+        };
+        let rtt_us = case.rtt_us;
+        for _ in 0..=one_of(4) {
+            let after_us = match one_of(4) {
+                0 => 0,
+                1 => one_of(3 * rtt_us),
+                2 => one_of(rtt_us / 2),
+                // Longer than a retransmission timeout: the connection is idle.
+                _ => 300_000 + one_of(1_500_000),
+            };
+            let most = [3, 12, 40][one_of(3) as usize];
+            let pkts = 1 + one_of(most);
+            case.writes.push(Write { after_us, pkts });
+        }
+        let per_1000 = [0, 20, 60, 150, 300][one_of(5) as usize];
+        let burst_at = (one_of(3) == 0).then(|| one_of(30));
+        let burst_pkts = 1 + one_of(8);
+        for number in 0..FATED {
+            if burst_at.is_some_and(|at| number >= at && number < at + burst_pkts) {
+                case.packets.push((number, Fate::Lost));
+            } else if one_of(1000) < per_1000 {
+                let fate = match one_of(8) {
+                    0 | 1 => Fate::Late(1 + one_of(8 * case.spacing_us)),
+                    2 => Fate::Late(one_of(2 * rtt_us)),
+                    3 => Fate::Twice(one_of(rtt_us)),
+                    4 if case.ecn => Fate::Marked,
+                    _ => Fate::Lost,
+                };
+                case.packets.push((number, fate));
+            }
+        }
+        let acks_per_1000 = [0, 0, 50, 200][one_of(4) as usize];
+        for number in 0..FATED {
+            if one_of(1000) < acks_per_1000 {
+                let fate = match one_of(3) {
+                    0 => AckFate::Held(one_of(rtt_us)),
+                    _ => AckFate::Lost,
+                };
+                case.acks.push((number, fate));
+            }
+        }
+        case
+    }
+
+    /// What becomes of that packet; None: it arrives.
+    pub(super) fn fate(&self, number: u64) -> Option<Fate> {
+        let found = self.packets.iter().find(|(which, _)| *which == number);
+        found.map(|(_, fate)| *fate)
+    }
+
+    /// As above, of an acknowledgement.
+    pub(super) fn ack_fate(&self, number: u64) -> Option<AckFate> {
+        let found = self.acks.iter().find(|(which, _)| *which == number);
+        found.map(|(_, fate)| *fate)
+    }
+}

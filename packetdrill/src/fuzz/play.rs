@@ -1,0 +1,374 @@
+//! Playing a case: the engine's sender, a path, the receiver, and the script of what happened.
+
+use super::case::{AckFate, Case, Fate};
+use super::receiver::{Due, Receiver, WINDOW_SCALE};
+use crate::endpoint::{Endpoint, OWN_MSS_BYTES, Setup};
+use crate::language::script::{EcnMark, TcpFlags, TcpOption, TcpPacket};
+use crate::plan::knobs::{Ecn, Knob, Knobs};
+use crate::run::{field, us};
+use crate::segments::shown;
+use dumbbell_engine::sim::time::Time;
+use dumbbell_engine::spec::tcp::Profile;
+use dumbbell_engine::tcp::segment::TIMESTAMPS_BYTES;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// Largest segment that the receiver takes, with options, bytes.
+const MSS_BYTES: u16 = 1000;
+/// A script ends then, microseconds.
+const LONGEST_US: u64 = 8_000_000;
+/// And after so many acknowledgements.
+const MOST_ACKS: u64 = 120;
+/// A delayed acknowledgement waits so long, microseconds.
+const DELAYED_ACK_US: u64 = 40_000;
+/// Nearer than this to a timer, whose hand of the clock moves by as much, the order of the two is
+/// nobody's promise: microseconds.
+const NEAR_US: u64 = 1_000;
+/// More than any window takes.
+const SEND_BUFFER: &str = "4096 4194304 4194304";
+
+/// The fields that stand after each acknowledgement.
+const FIELDS: [&str; 6] = [
+    "tcpi_snd_cwnd",
+    "tcpi_snd_ssthresh",
+    "tcpi_ca_state",
+    "tcpi_sacked",
+    "tcpi_lost",
+    "tcpi_retrans",
+];
+
+/// A script, and what is to be known of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Played {
+    /// The script.
+    pub script: String,
+    /// The first line at which an acknowledgement came within a millisecond of a timer.
+    pub near_timer_line: Option<u32>,
+    /// Packets with data that were sent.
+    pub sent_pkts: u64,
+}
+
+enum Event {
+    Writes(u64),
+    Closes,
+    Arrives(TcpPacket, EcnMark),
+    OwesAck,
+    Acknowledged(TcpPacket),
+}
+
+struct Play<'a> {
+    case: &'a Case,
+    connection: Endpoint,
+    receiver: Receiver,
+    /// By time and in the order of their making.
+    events: BTreeMap<(u64, u64), Event>,
+    made: u64,
+    text: String,
+    lines: u32,
+    near_timer_line: Option<u32>,
+    last_timer_us: Option<u64>,
+    sent_pkts: u64,
+    acks: u64,
+    /// When the path is free again, and the last acknowledgement that is held.
+    free_us: u64,
+    ack_free_us: u64,
+}
+
+impl Case {
+    /// Plays it.
+    pub fn played(&self) -> Played {
+        let mut play = Play::new(self);
+        play.opens();
+        play.runs();
+        Played {
+            script: play.text,
+            near_timer_line: play.near_timer_line,
+            sent_pkts: play.sent_pkts,
+        }
+    }
+
+    fn knobs(&self) -> Knobs {
+        let mut knobs = Knobs::of(Profile::Linux61);
+        let ecn = if self.ecn { Ecn::On } else { Ecn::Off };
+        for knob in [
+            Knob::CongestionControl(self.controller.name().to_owned()),
+            Knob::Sack(self.sack),
+            Knob::Timestamps(self.timestamps),
+            Knob::Ecn(ecn),
+            Knob::Rack(self.rack),
+            Knob::Probes(self.probes),
+            Knob::SendMemory(4 << 20),
+        ] {
+            knobs.turn(&knob);
+        }
+        knobs
+    }
+
+    fn payload_bytes(&self) -> u64 {
+        let options = if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
+        u64::from(u32::from(MSS_BYTES) - options)
+    }
+
+    fn settings_line(&self) -> String {
+        let number = |on: bool, value: u8| if on { value } else { 0 };
+        format!(
+            "`sysctl -q net.ipv4.tcp_congestion_control={} net.ipv4.tcp_sack={} \
+             net.ipv4.tcp_timestamps={} net.ipv4.tcp_ecn={} net.ipv4.tcp_recovery={} \
+             net.ipv4.tcp_early_retrans={} net.ipv4.tcp_wmem=\"{SEND_BUFFER}\"`",
+            self.controller.name(),
+            number(self.sack, 1),
+            number(self.timestamps, 1),
+            number(self.ecn, 1),
+            number(self.rack, 1),
+            number(self.probes, 3),
+        )
+    }
+}
+
+impl Play<'_> {
+    fn new(case: &Case) -> Play<'_> {
+        let setup = Setup {
+            knobs: case.knobs(),
+            nodelay: true,
+            mss_bytes: OWN_MSS_BYTES,
+        };
+        Play {
+            case,
+            connection: Endpoint::connect(&setup, Time::ZERO),
+            receiver: Receiver::new(case),
+            events: BTreeMap::new(),
+            made: 0,
+            text: String::new(),
+            lines: 0,
+            near_timer_line: None,
+            last_timer_us: None,
+            sent_pkts: 0,
+            acks: 0,
+            free_us: 0,
+            ack_free_us: 0,
+        }
+    }
+
+    fn line(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.text.push('\n');
+        self.lines += 1;
+    }
+
+    fn line_at(&mut self, at_us: u64, text: &str) {
+        let line = format!("{}.{:06} {text}", at_us / 1_000_000, at_us % 1_000_000);
+        self.line(&line);
+    }
+
+    fn plan(&mut self, at_us: u64, event: Event) {
+        self.made += 1;
+        self.events.insert((at_us, self.made), event);
+    }
+
+    /// The handshake; the application's writes are planned behind it.
+    fn opens(&mut self) {
+        self.line(&self.case.settings_line());
+        self.line("0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3");
+        self.line_at(0, "setsockopt(3, SOL_TCP, TCP_NODELAY, [1], 4) = 0");
+        self.line_at(0, "fcntl(3, F_SETFL, O_RDWR|O_NONBLOCK) = 0");
+        let waits = "connect(3, ..., ...) = -1 EINPROGRESS (Operation now in progress)";
+        self.line_at(0, waits);
+        self.connection.poll(Time::ZERO);
+        self.sends(0);
+        let rtt_us = self.case.rtt_us;
+        let answer = self.answer(rtt_us);
+        self.arrives(rtt_us, &answer);
+        self.line_at(rtt_us, "fcntl(3, F_SETFL, O_RDWR) = 0");
+        let mut at_us = rtt_us;
+        for write in &self.case.writes {
+            at_us += write.after_us;
+            self.plan(at_us, Event::Writes(write.pkts * self.case.payload_bytes()));
+        }
+        if self.case.closes {
+            self.plan(at_us, Event::Closes);
+        }
+    }
+
+    /// The SYN-ACK.
+    fn answer(&self, at_us: u64) -> TcpPacket {
+        let mut flags = TcpFlags::SYN.with(TcpFlags::ACK);
+        if self.case.ecn {
+            flags = flags.with(TcpFlags::ECE);
+        }
+        let mut options = vec![TcpOption::Mss(MSS_BYTES)];
+        // In fours, as Linux pads them.
+        match (self.case.sack, self.case.timestamps) {
+            (true, true) => options.push(TcpOption::SackPermitted),
+            (true, false) => {
+                options.extend([TcpOption::Nop, TcpOption::Nop, TcpOption::SackPermitted]);
+            }
+            (false, true) => options.extend([TcpOption::Nop, TcpOption::Nop]),
+            (false, false) => {}
+        }
+        if self.case.timestamps {
+            options.push(TcpOption::Timestamps {
+                value: Receiver::timestamp(at_us),
+                echo: self.receiver.echo(),
+            });
+        }
+        options.extend([TcpOption::Nop, TcpOption::WindowScale(WINDOW_SCALE)]);
+        TcpPacket {
+            flags,
+            seq: 0,
+            payload_bytes: 0,
+            ack: Some(1),
+            window: Some(self.case.window_bytes.min(65_535)),
+            urgent: None,
+            options: Some(options),
+        }
+    }
+
+    fn runs(&mut self) {
+        loop {
+            let timer = self.connection.next_timer();
+            // A script has whole microseconds.
+            let timer_us = match timer {
+                Time::NEVER => u64::MAX,
+                timer => timer.as_ns().div_ceil(1000),
+            };
+            let next = self.events.first_key_value().map(|(key, _)| *key);
+            let event_us = next.map_or(u64::MAX, |(at_us, _)| at_us);
+            let at_us = timer_us.min(event_us);
+            if at_us > LONGEST_US || self.acks >= MOST_ACKS {
+                return;
+            }
+            if timer_us <= event_us {
+                if self.connection.pending_timer() <= timer {
+                    self.last_timer_us = Some(timer_us);
+                }
+                self.connection.on_timer(timer);
+                self.sends(timer_us);
+                continue;
+            }
+            let event = next.and_then(|key| self.events.remove(&key));
+            if let Some(event) = event {
+                self.happens(at_us, event);
+            }
+        }
+    }
+
+    fn happens(&mut self, at_us: u64, event: Event) {
+        match event {
+            Event::Writes(bytes) => {
+                self.line_at(at_us, &format!("write(3, ..., {bytes}) = {bytes}"));
+                self.connection.write(bytes, us(at_us));
+                self.sends(at_us);
+            }
+            Event::Closes => {
+                self.line_at(at_us, "shutdown(3, SHUT_WR) = 0");
+                self.connection.shut_down(us(at_us));
+                self.sends(at_us);
+            }
+            Event::Arrives(packet, mark) => match self.receiver.on_data(&packet, mark) {
+                Due::Now => self.acknowledges(at_us),
+                Due::Delayed => self.plan(at_us + DELAYED_ACK_US, Event::OwesAck),
+            },
+            Event::OwesAck => {
+                if self.receiver.owes() {
+                    self.acknowledges(at_us);
+                }
+            }
+            Event::Acknowledged(packet) => {
+                self.notes_timers(at_us);
+                self.arrives(at_us, &packet);
+                self.asserts(at_us);
+            }
+        }
+    }
+
+    /// An acknowledgement that comes with a timer cannot be told to be before or behind it.
+    fn notes_timers(&mut self, at_us: u64) {
+        let due_us = self.connection.pending_timer().as_ns() / 1000;
+        let is_near = due_us < at_us + NEAR_US
+            || self
+                .last_timer_us
+                .is_some_and(|last_us| at_us < last_us + NEAR_US);
+        if is_near && self.near_timer_line.is_none() {
+            self.near_timer_line = Some(self.lines + 1);
+        }
+    }
+
+    /// The receiver says what it has; on its way back that may be lost or held.
+    fn acknowledges(&mut self, at_us: u64) {
+        let packet = self.receiver.acknowledgement(at_us);
+        let fate = self.case.ack_fate(self.acks);
+        self.acks += 1;
+        let held_us = match fate {
+            Some(AckFate::Lost) => return,
+            Some(AckFate::Held(held_us)) => held_us,
+            None => 0,
+        };
+        // Those behind it do not overtake it.
+        let back_us = (at_us + self.case.rtt_us / 2 + held_us).max(self.ack_free_us);
+        self.ack_free_us = back_us;
+        self.plan(back_us, Event::Acknowledged(packet));
+    }
+
+    /// A packet comes to the engine.
+    fn arrives(&mut self, at_us: u64, packet: &TcpPacket) {
+        self.line_at(
+            at_us,
+            shown(None, packet, None).replacen('>', "<", 1).trim(),
+        );
+        self.connection.on_packet(packet, EcnMark::None, us(at_us));
+        self.sends(at_us);
+    }
+
+    fn asserts(&mut self, at_us: u64) {
+        let mut conditions = String::new();
+        for name in FIELDS {
+            let value = field(&self.connection, name, us(at_us)).unwrap_or(0.0);
+            let joint = if conditions.is_empty() { "" } else { " and " };
+            let _ = write!(conditions, "{joint}{name} == {value}");
+        }
+        self.line_at(at_us, &format!("%{{ assert {conditions} }}%"));
+    }
+
+    /// What the engine has sent goes on its way.
+    fn sends(&mut self, at_us: u64) {
+        while let Some(sent) = self.connection.sent.pop_front() {
+            let mut packet = sent.packet;
+            // How much it could receive is not what is tried.
+            packet.window = None;
+            self.line_at(at_us, &shown(None, &packet, None));
+            if packet.flags.has(TcpFlags::SYN) {
+                for option in packet.options.iter().flatten() {
+                    if let TcpOption::Timestamps { value, .. } = option {
+                        self.receiver.echoes(*value);
+                    }
+                }
+            }
+            if packet.payload_bytes > 0 || packet.flags.has(TcpFlags::FIN) {
+                self.goes(at_us, packet);
+            }
+        }
+    }
+
+    fn goes(&mut self, at_us: u64, packet: TcpPacket) {
+        let fate = self.case.fate(self.sent_pkts);
+        self.sent_pkts += 1;
+        self.free_us = self.free_us.max(at_us) + self.case.spacing_us;
+        let there_us = self.free_us + self.case.rtt_us / 2;
+        let mut mark = EcnMark::Ect0;
+        let late_us = match fate {
+            Some(Fate::Lost) => return,
+            Some(Fate::Late(late_us)) => late_us,
+            Some(Fate::Twice(late_us)) => {
+                let again = Event::Arrives(packet.clone(), mark);
+                self.plan(there_us + late_us, again);
+                0
+            }
+            Some(Fate::Marked) => {
+                mark = EcnMark::Ce;
+                0
+            }
+            None => 0,
+        };
+        self.plan(there_us + late_us, Event::Arrives(packet, mark));
+    }
+}

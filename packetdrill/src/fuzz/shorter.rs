@@ -1,0 +1,60 @@
+//! The cases that are a little shorter, the boldest first: whoever shrinks takes the first that
+//! still differs, and asks again.
+
+use super::case::Case;
+
+impl Case {
+    /// Each with one thing less.
+    pub fn shorter(&self) -> Vec<Case> {
+        let mut found = Vec::new();
+        let mut with = |change: &dyn Fn(&mut Case)| {
+            let mut case = self.clone();
+            change(&mut case);
+            if case != *self {
+                found.push(case);
+            }
+        };
+        for part in [2, 4] {
+            for at in 0..part {
+                with(&|case| remove_part(&mut case.packets, part, at));
+                with(&|case| remove_part(&mut case.acks, part, at));
+            }
+        }
+        with(&|case| case.acks.clear());
+        with(&|case| case.closes = false);
+        for index in 0..self.writes.len().min(self.writes.len().wrapping_sub(1)) {
+            with(&|case| {
+                case.writes.remove(index + 1);
+            });
+        }
+        for index in 0..self.writes.len() {
+            with(&|case| case.writes[index].pkts = case.writes[index].pkts.div_ceil(2));
+            with(&|case| case.writes[index].pkts = (case.writes[index].pkts - 1).max(1));
+            with(&|case| case.writes[index].after_us = 0);
+        }
+        for index in 0..self.packets.len() {
+            with(&|case| {
+                case.packets.remove(index);
+            });
+        }
+        for index in 0..self.acks.len() {
+            with(&|case| {
+                case.acks.remove(index);
+            });
+        }
+        with(&|case| case.ecn = false);
+        with(&|case| case.timestamps = false);
+        with(&|case| case.delays_acks = false);
+        with(&|case| case.window_bytes = 400_000);
+        with(&|case| case.probes = false);
+        found
+    }
+}
+
+/// Without the `at`th of so many parts.
+fn remove_part<T>(all: &mut Vec<T>, parts: usize, at: usize) {
+    let (first, last) = (all.len() * at / parts, all.len() * (at + 1) / parts);
+    if all.len() >= parts {
+        all.drain(first..last);
+    }
+}

@@ -1,0 +1,58 @@
+//! The scripts that the fuzzer writes: the engine does what they say, whoever reads them.
+
+use dumbbell_packetdrill::fuzz::Case;
+use dumbbell_packetdrill::{Options, Verdict, check};
+use std::collections::BTreeSet;
+
+#[test]
+fn the_engine_does_what_it_did() {
+    for number in 0..300 {
+        let case = Case::drawn(1, number);
+        let played = case.played();
+        let verdict = check(&played.script, &Options::default());
+        assert_eq!(
+            verdict,
+            Ok(Verdict::Passed),
+            "{number}: {case:?}\n{}",
+            played.script
+        );
+    }
+}
+
+#[test]
+fn cases_differ_and_repeat() {
+    let script = |number| Case::drawn(7, number).played().script;
+    let scripts: BTreeSet<String> = (0..50).map(script).collect();
+    assert!(scripts.len() > 48);
+    assert_eq!(script(3), script(3));
+    let text = |part: &str| {
+        scripts
+            .iter()
+            .filter(|script| script.contains(part))
+            .count()
+    };
+    for part in [
+        "=reno",
+        "=cubic",
+        "=bbr",
+        "sack ",
+        "TS val",
+        "tcp_ecn=1",
+        "SHUT_WR",
+    ] {
+        assert!(text(part) > 3, "{part}: {}", text(part));
+    }
+}
+
+#[test]
+fn shorter_cases_are_shorter_and_end() {
+    let mut case = Case::drawn(1, 5);
+    let mut steps = 0;
+    while let Some(shorter) = case.shorter().into_iter().next() {
+        case = shorter;
+        steps += 1;
+        assert!(steps < 1000, "{case:?}");
+    }
+    assert!(case.packets.is_empty() && case.acks.is_empty());
+    assert_eq!((case.writes.len(), case.writes[0].pkts), (1, 1));
+}

@@ -1,0 +1,173 @@
+"""Random scripts, written by the simulator's sender and judged by the kernel.
+
+Each script says what the simulator's TCP did against a receiver that loses, delays and repeats
+packets (`packetdrill/src/fuzz`). Where the kernel does something else, the script is made as short
+as it can be without the two agreeing, and kept.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from dumbbell._engine import fuzz_packet_script, shorter_packet_scripts
+from dumbbell.backends.kernel.packetdrill.judge import SCRIPTS_A_GUEST, Conditions, judge_scripts
+from dumbbell.backends.kernel.packetdrill.said import Report
+
+CONDITIONS = Conditions(gso_max_segs=1)
+"""The simulator hands its network segments."""
+
+_MOST_ROUNDS = 25
+_FLAGS = re.compile(r"> (?:\[\w+\] )?(?P<flags>[FSRPEW.]+) ")
+
+
+class Kind(enum.StrEnum):
+    """How simulator and kernel came apart."""
+
+    AGREES = "agrees"
+    NEAR_TIMER = "an acknowledgement within 1 ms of a timer"
+    FIN = "when a FIN is sent"
+    PUSH = "a PSH"
+    TIME = "when a packet is sent"
+    PACKET = "which packet is sent"
+    FIELDS = "a field of tcp_info"
+    ENDING = "the script did not end"
+
+
+@dataclass(frozen=True, slots=True)
+class Fuzzed:
+    """A script and its verdict.
+
+    Attributes:
+        number: Which case of the seed.
+        case: What the receiver did, as text for `shorter_packet_scripts`.
+        script: The text.
+        near_timer_line: First line at which an acknowledgement comes within a millisecond of a
+            timer, where the order of the two is nobody's promise; None without one.
+        report: What the kernel says.
+    """
+
+    number: int
+    case: str
+    script: str
+    near_timer_line: int | None
+    report: Report
+
+    @property
+    def kind(self) -> Kind:
+        """How the two came apart."""
+        return kind_of(self.report, self.near_timer_line)
+
+    @property
+    def controller(self) -> str:
+        """Whose congestion control it was."""
+        controller: str = json.loads(self.case)["controller"]
+        return controller
+
+
+def kind_of(report: Report, near_timer_line: int | None) -> Kind:
+    """How simulator and kernel came apart, by the kernel's verdict on a script."""
+    if report["verdict"] == "passed":
+        return Kind.AGREES
+    difference = report.get("difference", {"kind": "ending"})
+    if difference["kind"] not in ("packet", "assertion", "call"):
+        return Kind.ENDING
+    # What was sent before the line may have been decided by it only if it stands behind it.
+    if near_timer_line is not None and report["line"] >= near_timer_line:
+        return Kind.NEAR_TIMER
+    if difference["kind"] == "assertion":
+        return Kind.FIELDS
+    reason = difference.get("reason", "")
+    if "tcp_psh" in reason:
+        return Kind.PUSH
+    sides = [difference.get(side) or "" for side in ("expected", "found")]
+    if any("F" in found["flags"] for found in map(_FLAGS.search, sides) if found):
+        return Kind.FIN
+    return Kind.TIME if "timing error" in reason else Kind.PACKET
+
+
+def fuzz(
+    count: int,
+    seed: int,
+    *,
+    first: int = 0,
+    threads: int = 1,
+    conditions: Conditions = CONDITIONS,
+) -> Iterator[Fuzzed]:
+    """Write so many scripts and have the kernel judge them.
+
+    Args:
+        count: How many.
+        seed: They follow from it and their numbers.
+        first: Number of the first.
+        threads: Guests side by side; 0 for one a core.
+        conditions: Of the kernel's device.
+
+    Yields:
+        Each, in the order of their numbers.
+
+    Raises:
+        KernelMissingError: No such kernel has been built.
+        PacketdrillMissingError: Nor has packetdrill.
+    """
+    at_once = SCRIPTS_A_GUEST * max(1, threads)
+    for start in range(first, first + count, at_once):
+        numbers = range(start, min(start + at_once, first + count))
+        written = [(number, json.loads(fuzz_packet_script(seed, number))) for number in numbers]
+        reports = _judged([each["script"] for _, each in written], conditions, threads)
+        for (number, each), report in zip(written, reports, strict=True):
+            yield Fuzzed(number, each["case"], each["script"], each["near_timer_line"], report)
+
+
+def shrunk(
+    found: Fuzzed,
+    *,
+    threads: int = 1,
+    conditions: Conditions = CONDITIONS,
+    told: Callable[[Fuzzed], None] | None = None,
+) -> Fuzzed:
+    """The shortest script on which the two come apart in the same way that can be reached.
+
+    Args:
+        found: One on which they do.
+        threads: Guests side by side.
+        conditions: Of the kernel's device.
+        told: Called with each that is shorter.
+    """
+    for _ in range(_MOST_ROUNDS):
+        shorter = json.loads(shorter_packet_scripts(found.case))
+        reports = _judged([each["script"] for each in shorter], conditions, threads)
+        same = (
+            Fuzzed(found.number, each["case"], each["script"], each["near_timer_line"], report)
+            for each, report in zip(shorter, reports, strict=True)
+            if kind_of(report, each["near_timer_line"]) is found.kind
+        )
+        nearest = min(same, key=lambda each: len(each.script), default=None)
+        if nearest is None or len(nearest.script) >= len(found.script):
+            break
+        found = nearest
+        if told is not None:
+            told(found)
+    return replace(found, script=_until(found))
+
+
+def _until(found: Fuzzed) -> str:
+    """The script up to the line at which the two come apart."""
+    lines = found.script.splitlines(keepends=True)
+    return "".join(lines[: found.report["line"]]) if found.report["line"] else found.script
+
+
+def _judged(texts: Sequence[str], conditions: Conditions, threads: int) -> list[Report]:
+    with TemporaryDirectory(prefix="dumbbell-fuzz-") as folder:
+        paths = []
+        for number, text in enumerate(texts):
+            path = Path(folder) / f"{number}.pkt"
+            path.write_text(text, encoding="utf-8")
+            paths.append(path)
+        reports = judge_scripts(paths, conditions, threads=threads)
+        return [reports[path] for path in paths]
