@@ -184,6 +184,8 @@ export class Chart {
     }
     if (shape !== "ring" || isAbove) pen.fill();
     pen.stroke();
+    // No words over it.
+    this.written.push({ from: across - MARK, until: across + MARK, y: down });
     if (label) this.text(label, across, down, ink);
   }
 

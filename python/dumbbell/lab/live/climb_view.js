@@ -20,6 +20,11 @@ function highest(arm) {
   return most;
 }
 
+/** @param {import("./views.js").Curve[]} curves */
+function listed(curves) {
+  return curves.flatMap(({ y }) => y.map((each) => sensible(each))).join(" and ");
+}
+
 /** @param {HTMLCanvasElement} canvas @param {import("./views.js").State} state */
 function plane(canvas, { arms, curves, options, isBetOpen }) {
   const most = options.most_ms;
@@ -38,9 +43,10 @@ function plane(canvas, { arms, curves, options, isBetOpen }) {
     const { numbers } = arm.before ?? {};
     if (numbers) chart.mark(numbers.load, numbers.median_ms, { ink: GHOST, shape: "ring" });
   }
-  for (const { x, y, arm, label } of isBetOpen ? [] : curves.filter((curve) => curve.is_published)) {
+  const printed = isBetOpen ? [] : curves.filter((curve) => curve.is_published);
+  for (const { x, y, arm } of printed) {
     const { ink = "--ink" } = arms.find((each) => each.id === arm) ?? {};
-    x.forEach((each, i) => chart.mark(each, y[i], { ink, shape: "diamond", label: `${label}: ${y[i]} ms` }));
+    x.forEach((each, i) => chart.mark(each, y[i], { ink, shape: "diamond" }));
   }
   const now = arms.flatMap((arm) => (arm.now ? [{ ...arm, ...arm.now.numbers }] : []));
   for (const { load, median_ms, ink } of now) chart.mark(load, median_ms, { ink });
@@ -48,6 +54,8 @@ function plane(canvas, { arms, curves, options, isBetOpen }) {
   for (const { load, median_ms, ink, label } of now.sort((one, other) => one.median_ms - other.median_ms)) {
     chart.name(load, median_ms, `${label}: ${sensible(median_ms)} ms`, ink);
   }
+  // One name for all of them, which are near each other.
+  if (printed.length) chart.name(printed[0].x[0], printed[0].y[0], `${printed[0].label}: ${listed(printed)} ms`, "--ink");
   return chart;
 }
 
