@@ -22,7 +22,7 @@ function highest(arm) {
 
 /** @param {import("./views.js").Curve[]} curves */
 function listed(curves) {
-  return curves.flatMap(({ y }) => y.map((each) => sensible(each))).join(" and ");
+  return curves.flatMap(({ y }) => y.map((each) => sensible(each, 4))).join(" and ");
 }
 
 /** @param {HTMLCanvasElement} canvas @param {import("./views.js").State} state */
