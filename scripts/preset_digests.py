@@ -20,6 +20,7 @@ from typing import Any, TypedDict
 
 import digests
 
+from dumbbell.spec import Experiment
 from dumbbell.studies import STUDIES, StudyOptions
 from dumbbell.studies.reproduction import Reproduction
 from dumbbell.studies.shape import Amount, Runner
@@ -45,13 +46,20 @@ class Kept(TypedDict):
 
 
 class Once(Runner):
-    """Makes one replication of whatever it is asked for, and notes digests."""
+    """Makes one replication of whatever it is asked for, and notes digests.
+
+    Attributes:
+        study: Whose runs they are.
+        noted: Digests of the runs, by study, task and arm.
+        experiments: What was run, by the same names.
+    """
 
     def __init__(self, options: StudyOptions, study: str) -> None:
         """Of one study; nothing is run yet."""
         super().__init__(options)
         self.study = study
         self.noted: dict[str, str] = {}
+        self.experiments: dict[str, Experiment] = {}
 
     def replicate_groups(
         self,
@@ -70,7 +78,9 @@ class Once(Runner):
         for arm, (kept,) in done.kept.items():
             for key, run in zip(groups[arm], kept, strict=True):
                 name = f"{self.study} / {task} / {arm}" + (f" / {key}" if key != arm else "")
-                self.noted[self._free(name)] = run.meta["digest"][:DIGITS]
+                free = self._free(name)
+                self.noted[free] = run.meta["digest"][:DIGITS]
+                self.experiments[free] = groups[arm][key]
         return done
 
     def _free(self, name: str) -> str:
@@ -83,13 +93,12 @@ class Once(Runner):
         return next(each for each in numbered() if each not in self.noted)
 
 
-def measured() -> dict[str, str]:
-    """Digests of the arms of every study, by the package that this Python imports.
+def runners() -> Iterator[Once]:
+    """One for each study, when all of its arms were run.
 
     The parts run as in ``dumbbell reproduce all --quick``; nothing is judged.
     """
     options = StudyOptions(quick=True)
-    found: dict[str, str] = {}
     for name in STUDIES:
         study = STUDIES[name]
         assert isinstance(study, type) and issubclass(study, Reproduction)
@@ -97,8 +106,12 @@ def measured() -> dict[str, str]:
         for part in study(options).parts:
             if part.is_wanted(options):
                 part.finish(runner)
-        found |= runner.noted
-    return found
+        yield runner
+
+
+def measured() -> dict[str, str]:
+    """Digests of the arms of every study, by the package that this Python imports."""
+    return {name: digest for runner in runners() for name, digest in runner.noted.items()}
 
 
 def kept() -> Kept:

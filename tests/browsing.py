@@ -6,7 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page
+
+BARRIERS = ("serious", "critical")
+"""Of axe's impacts: what keeps somebody from using a page."""
 
 
 @dataclass
@@ -48,6 +52,17 @@ def brought_to_life(page: Page, figure: str) -> Locator:
     live = page.locator(f"#figure-{figure} .plot.live.drawn svg.marks")
     live.wait_for(timeout=20_000)
     return live
+
+
+def barriers(page: Page) -> list[str]:
+    """What axe finds that keeps somebody from using a page as it stands: rule, element, why."""
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{rule['id']}: {node['html'][:160]}: {node['failureSummary'][:300]}"
+        for rule in found
+        if rule["impact"] in BARRIERS
+        for node in rule["nodes"]
+    ]
 
 
 def outside(page: Page, width: int) -> list[str]:

@@ -14,6 +14,8 @@ use serde_json::{Map, Value};
 
 /// As a file may have (`count` of a flow).
 const MOST_EQUAL_FLOWS: u64 = 10_000;
+/// Of all flows together, once their number was changed: more take seconds to describe.
+const MOST_FLOWS: usize = 10_000;
 /// Changes that are taken at once.
 const MOST_CHANGES: usize = 1000;
 
@@ -180,6 +182,10 @@ fn set_count(resolved: &mut Value, name: &str, change: &Change) -> Result<(), Pr
     let Some(&first) = members.first() else {
         return Err(no_such(&change.path, name, flows));
     };
+    if flows.len() - members.len() + count as usize > MOST_FLOWS {
+        let allowed = format!("at most {MOST_FLOWS} flows together");
+        return Err(Problem::new(&change.path, count, allowed));
+    }
     let alike = flows[first].clone();
     let equal = (1..=count).map(|number| {
         let mut flow = alike.clone();
@@ -187,9 +193,11 @@ fn set_count(resolved: &mut Value, name: &str, change: &Change) -> Result<(), Pr
         flow
     });
     let equal: Vec<_> = equal.collect();
-    for &index in members.iter().rev() {
-        flows.remove(index);
-    }
+    let mut next = 0;
+    flows.retain(|_| {
+        next += 1;
+        members.binary_search(&(next - 1)).is_err()
+    });
     flows.splice(first..first, equal);
     Ok(())
 }

@@ -13,8 +13,8 @@ use serde_json::Value;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A tab may take no more for a run.
-const MOST_MEMORY_BYTES: u64 = 512 << 20;
+/// A tab may take no more for a run; the largest of the studies' is foreseen to take 750 MB.
+const MOST_MEMORY_BYTES: u64 = 1 << 30;
 /// A run of more takes minutes in a browser.
 const MOST_EVENTS: u64 = 300_000_000;
 /// A request larger than this is no description that anybody waits for.
@@ -73,6 +73,7 @@ impl Laboratory {
             } => self.begin(replication, record),
             Request::Peek => self.peek(),
             Request::Forget => self.forget(),
+            Request::Clock => self.clock(),
             Request::Finish { queue } => self.finish(queue),
         }
     }
@@ -179,6 +180,12 @@ impl Laboratory {
     fn forget(&mut self) -> Result<Answer, Problem> {
         let run = self.run.as_mut().ok_or_else(no_run)?;
         run.forget_records();
+        let now_ns = run.now_ns();
+        Ok(Answer::Peeked { now_ns })
+    }
+
+    fn clock(&self) -> Result<Answer, Problem> {
+        let run = self.run.as_ref().ok_or_else(no_run)?;
         let now_ns = run.now_ns();
         Ok(Answer::Peeked { now_ns })
     }

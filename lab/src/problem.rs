@@ -6,8 +6,10 @@ use dumbbell_tc::QdiscError;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Longest value that is shown again.
+/// Longest value that is shown again, letters.
 const MOST_SHOWN: usize = 120;
+/// Longest sentence about what is allowed: names in it come from the description.
+const MOST_ALLOWED: usize = 1000;
 
 /// Why something was refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -29,8 +31,8 @@ impl Problem {
     pub fn new(path: impl Into<String>, value: impl ToString, allowed: impl Into<String>) -> Self {
         Problem {
             path: path.into(),
-            value: shortened(&value.to_string()),
-            allowed: allowed.into(),
+            value: shortened(&value.to_string(), MOST_SHOWN),
+            allowed: shortened(&allowed.into(), MOST_ALLOWED),
             hint: None,
             reason: None,
         }
@@ -69,13 +71,13 @@ impl From<EngineError> for Problem {
 /// A value as it is shown to a person.
 pub fn shown(value: &Value) -> String {
     match value {
-        Value::String(text) => shortened(text),
-        other => shortened(&other.to_string()),
+        Value::String(text) => shortened(text, MOST_SHOWN),
+        other => shortened(&other.to_string(), MOST_SHOWN),
     }
 }
 
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(MOST_SHOWN) {
+fn shortened(text: &str, letters: usize) -> String {
+    match text.char_indices().nth(letters) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text.to_owned(),
     }

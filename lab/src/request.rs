@@ -39,6 +39,8 @@ pub enum Request {
     Peek,
     /// Lets go of records of packets so far: `Peeked`.
     Forget,
+    /// Says how far the run is, and makes no tables: `Peeked`.
+    Clock,
     /// Makes the tables of a run that is at its end: `Finished`.
     Finish {
         /// The number of the queue that numbers are made of.

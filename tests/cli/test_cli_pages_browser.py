@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser
 from typer.testing import CliRunner
 
-from browsing import opened, outside
+from browsing import barriers, opened, outside
 from dumbbell.backends import simulate
 from dumbbell.cli.app import app
 from dumbbell.spec import Experiment
@@ -82,7 +83,17 @@ transport = "tcp"
 source = { kind = "arrivals", gap = "exponential 200ms", size = "exponential 30kB" }
 """
 QUEUES = [f"--set=links[router->client].qdisc={each}" for each in ("pfifo limit 60", "fq_codel")]
+CLAIM = """
+[[claim]]
+id = "waits"
+kind = "ordering"
+statement = "A call waits behind a download"
+quantity = "probe[call].mean_rtt_ms"
+above = "32ms"
+"""
 PAGES = ("a-run", "transfers", "a-run-compared", "a-capture", "captures")
+JUDGED = "judged"
+"""The page of a file's claims, which has no figure that can be downloaded."""
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +112,10 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
             words = ["analyze", *map(str, files), "--out", f"results/{page}"]
             done = CliRunner().invoke(app, words)
             assert done.exit_code == 0, done.output
+        (folder / "claims.toml").write_text(RUN + CLAIM, encoding="utf-8")
+        words = ["check", "claims.toml", "--replications=3", "--out", f"results/{JUDGED}"]
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, done.output
     finally:
         os.chdir(here)
     return folder / "results"
@@ -127,6 +142,19 @@ def test_a_page_is_quiet_offline_and_fits(
     assert page.evaluate("document.documentElement.scrollWidth") == width
     assert outside(page, width) == []
     assert page.locator(".plot svg.chart:visible").count() == page.locator("figure").count() > 0
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS.keys())
+@pytest.mark.parametrize("name", [*PAGES, JUDGED])
+def test_axe_finds_no_barrier(
+    browser: Browser, results: Path, name: str, width: int, scheme: Literal["light", "dark"]
+) -> None:
+    page, seen = opened(browser, results / name / "index.html", width, scheme=scheme)
+    page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+    assert barriers(page) == []
+    assert seen.messages == []
     page.close()
 
 

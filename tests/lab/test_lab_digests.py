@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lab_module import ROOT, asked
+from lab_page import Opener, runs_of_workers
 
 import dumbbell
 from dumbbell.compare import summary_of
 
 sys.path.insert(0, str(ROOT / "scripts"))
 sys.path.insert(0, str(ROOT / "tests" / "random_runs"))
+import preset_digests
 from digest_runs import QUEUES, descriptions, network
 from random_descriptions import description
 
@@ -39,40 +41,79 @@ def _experiments(names: Iterable[str]) -> dict[str, dumbbell.Experiment]:
     return {name: dumbbell.Experiment.from_toml(texts[name]) for name in names}
 
 
-def _runs(module: Path, experiments: Iterable[dumbbell.Experiment]) -> list[dict[str, Any]]:
+Answers = list[Mapping[str, Any]]
+Workers = Callable[[Sequence[dumbbell.Experiment]], Answers]
+"""Replication 0 of each."""
+
+
+@pytest.fixture(params=["Node", pytest.param("Chromium", marks=pytest.mark.browser)])
+def workers(request: pytest.FixtureRequest) -> Workers:
+    if request.param == "Chromium":
+        opener: Opener = request.getfixturevalue("opener")
+        return lambda experiments: runs_of_workers(opener(), experiments)
+    module: Path = request.getfixturevalue("module")
+    return lambda experiments: _runs_of_node(module, experiments)
+
+
+def _runs_of_node(module: Path, experiments: Iterable[dumbbell.Experiment]) -> Answers:
     requests: list[dict[str, Any]] = []
     for experiment in experiments:
         requests.append({"do": "load", "resolved": json.loads(experiment.resolved_json())})
         requests.append({"run": 0, "replication": 0, "pieces": PIECES})
-    return asked(module, requests)[1::2]
+    return list(asked(module, requests)[1::2])
 
 
-def _check_digests(module: Path, names: Iterable[str]) -> None:
-    experiments = _experiments(names)
-    answers = _runs(module, experiments.values())
+def _check_digests(workers: Workers, experiments: Mapping[str, dumbbell.Experiment]) -> None:
+    answers = workers(list(experiments.values()))
     native = dict(dumbbell.run_many([(each, 0) for each in experiments.values()]))
-    for index, (name, answer) in enumerate(zip(experiments, answers, strict=True)):
-        assert answer["digest"] == native[index].meta["digest"], name
-        assert answer["events"] == native[index].meta["events"], name
+    expected = {
+        name: (native[place].meta["digest"], native[place].meta["events"])
+        for place, name in enumerate(experiments)
+    }
+    # A problem stands beside its name, in full.
+    found = {
+        name: (answer.get("digest", answer), answer.get("events"))
+        for name, answer in zip(experiments, answers, strict=True)
+    }
+    assert found == expected
 
 
-def test_digests_of_twenty_descriptions(module: Path) -> None:
+def test_digests_of_twenty_descriptions(workers: Workers) -> None:
     assert len(FEW) == 20
-    _check_digests(module, FEW)
+    _check_digests(workers, _experiments(FEW))
 
 
 @pytest.mark.long
-def test_digests_of_all_kept_descriptions(module: Path) -> None:
-    _check_digests(module, descriptions())
+def test_digests_of_all_kept_descriptions(workers: Workers) -> None:
+    _check_digests(workers, _experiments(descriptions()))
 
 
 @pytest.mark.long
-def test_digests_of_random_descriptions(module: Path) -> None:
-    drawn = (description(number) for number in range(FIRST, FIRST + 200))
-    experiments = [dumbbell.Experiment.read(each) for each in drawn]
-    answers = _runs(module, experiments)
-    for index, run in dumbbell.run_many([(each, 0) for each in experiments]):
-        assert answers[index]["digest"] == run.meta["digest"], index
+def test_digests_of_random_descriptions(workers: Workers) -> None:
+    numbers = range(FIRST, FIRST + 200)
+    drawn = {str(number): dumbbell.Experiment.read(description(number)) for number in numbers}
+    _check_digests(workers, drawn)
+
+
+@pytest.fixture(scope="module")
+def arms() -> list[preset_digests.Once]:
+    """Of every study, run natively."""
+    return list(preset_digests.runners())
+
+
+@pytest.mark.long
+def test_digests_of_every_arm_of_the_quick_presets(
+    workers: Workers, arms: list[preset_digests.Once]
+) -> None:
+    experiments = {name: each for study in arms for name, each in study.experiments.items()}
+    noted = {name: digest for study in arms for name, digest in study.noted.items()}
+    assert set(noted) == set(preset_digests.kept()["digests"])
+    answers = workers(list(experiments.values()))
+    found = {
+        name: answer["digest"][: preset_digests.DIGITS] if "digest" in answer else answer
+        for name, answer in zip(experiments, answers, strict=True)
+    }
+    assert found == noted
 
 
 def test_numbers_are_those_of_metrics(module: Path) -> None:

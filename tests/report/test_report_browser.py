@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser
 from report_samples import realistic_report
 from report_topologies import dumbbell, tc_words
 
-from browsing import brought_to_life, opened, outside
+from browsing import barriers, brought_to_life, opened, outside
 from dumbbell.report import (
     Advice,
     Curve,
@@ -58,6 +59,25 @@ def test_pages_are_quiet_offline_and_fit(
     assert [url for url in seen.requests if not url.startswith(("file:", "data:"))] == []
     assert page.evaluate("document.documentElement.scrollWidth") == width
     assert outside(page, width) == []
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("name", ["statistical-multiplexing/index.html", "index.html"])
+def test_axe_finds_no_barrier(
+    browser: Browser, site: Path, name: str, width: int, scheme: Literal["light", "dark"]
+) -> None:
+    page, _ = opened(browser, site / name, width, scheme=scheme)
+    page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+    assert barriers(page) == []
+    page.close()
+
+
+def test_axe_finds_no_barrier_in_a_live_figure(browser: Browser, site: Path) -> None:
+    page, _ = opened(browser, site / STUDY, 1440)
+    brought_to_life(page, "rtt-cdf")
+    assert barriers(page) == []
     page.close()
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser
 
-from browsing import opened
+from browsing import barriers, opened
 from dumbbell.claims import Claim, Curves, Grid, GridPoint, Judged, Runs, Verdict, judge
 from dumbbell.claims.rules import Direction, Equivalent, Ordering, Share
 from dumbbell.metrics.ccperf import ROWS
@@ -294,4 +294,8 @@ def test_a_quick_page_answers_advises_and_fits(browser: Browser, name: str, tmp_
         assert box is not None and box["y"] <= screens * height
         assert page.evaluate("document.documentElement.scrollWidth") == width
         assert seen.messages == []
+        assert barriers(page) == []
+        page.close()
+        page, _ = opened(browser, tmp_path / name / "index.html", width, height, scheme="dark")
+        assert barriers(page) == []
         page.close()

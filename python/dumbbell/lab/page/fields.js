@@ -76,7 +76,7 @@ export class Field {
       this.values = roundNumbers(least, most, digits);
       this.input.max = String(this.values.length - 1);
     }
-    this.output = element("output", { for: this.input.id });
+    this.output = element("output", { for: this.input.id, "aria-live": "off" });
     this.problem = element("p", { class: "problem", id: `${this.input.id}-problem`, role: "status" });
     const label = element("label", { for: this.input.id }, control.label);
     this.element = element("div", { class: `field ${control.kind}` },
@@ -110,7 +110,7 @@ export class Field {
 
   /** What is wrong with it. @param {string} text */
   tell(text) {
-    this.problem.textContent = text;
+    if (text !== this.problem.textContent) this.problem.textContent = text;
     this.input.setAttribute("aria-invalid", String(text !== ""));
   }
 }

@@ -117,6 +117,7 @@ class Page {
   open(id, changes = [], own = null) {
     const found = this.experiments.experiments.find((/** @type {any} */ each) => each.id === id);
     this.opened = { ...found, ...own, isOwn: own !== null || id === "file" };
+    this.isBrought = own !== null || changes.length > 0;
     $("preset").value = id;
     $("question").textContent = own ? "An experiment that a link brought." : found.question;
     this.changes = new Map([...Object.entries(own ? {} : found.changes), ...changes]);
@@ -167,7 +168,7 @@ class Page {
     else if (message.kind === "soFar") this.#show(message, message.now_ns);
     else if (message.kind === "done") this.#finish(message);
     else if (message.kind === "problem") this.#problem(message.parts);
-    else if (message.kind === "fault") this.#say(`${message.text}. Take the last change back.`);
+    else if (message.kind === "fault") this.#fault(message.text);
   }
 
   /** @param {any} message */
@@ -230,6 +231,13 @@ class Page {
     else this.#say(`${path || "This experiment"}: ${sentence}`);
   }
 
+  /** @param {string} text of a simulator that failed */
+  #fault(text) {
+    if (this.base || !this.isBrought) return this.#say(`${text}. Take the last change back.`);
+    this.open(this.experiments.experiments[0].id);
+    this.#say(`This link's experiment cannot be run: ${text}.`);
+  }
+
   /** @param {string} words nothing hides it */
   #say(words) {
     $("message").textContent = words;
@@ -274,8 +282,19 @@ class Page {
     clearTimeout(this.moving);
     this.moving = window.setTimeout(() => this.#watch(), LOOK_MS);
     this.idle = window.setTimeout(() => {
+      this.#tell(message.numbers);
       this.back.send("replicate", { ...this.#order(), replications: REPLICATIONS });
     }, IDLE_MS);
+  }
+
+  /** To those who listen, once a run has ended and nothing was changed for a while.
+   * @param {{path: string, value: number | null}[]} numbers */
+  #tell(numbers) {
+    const known = numbers.filter(({ value }) => value !== null);
+    $("told").textContent = known.map(({ path, value }) => {
+      const { words, factor, unit } = shownAs(path);
+      return `${words} ${sensible(Number(value) * factor)} ${unit}`;
+    }).join("; ");
   }
 
   #table() {
@@ -317,8 +336,14 @@ class Page {
     return ((Number($("moment").value) / 1000) * this.described.resolved.duration_ns) / NS_PER_S;
   }
 
+  #momentInWords() {
+    const words = timeText(this.#moment_s());
+    $("moment-words").textContent = words;
+    $("moment").setAttribute("aria-valuetext", words);
+  }
+
   #moved() {
-    $("moment-words").textContent = timeText(this.#moment_s());
+    this.#momentInWords();
     this.#redraw();
     clearTimeout(this.moving);
     this.moving = window.setTimeout(() => this.#watch(), LOOK_MS);
@@ -327,7 +352,7 @@ class Page {
   /** Asks for packets at the moment that is chosen. */
   #watch() {
     if (!this.lastDone) return;
-    $("moment-words").textContent = timeText(this.#moment_s());
+    this.#momentInWords();
     const byEnd = (/** @type {string} */ end) =>
       this.lastDone.numbers.find((/** @type {any} */ each) => each.path.endsWith(end))?.value ?? 0;
     const pps = byEnd(".mean_system_pkts") / byEnd(".mean_sojourn_s");

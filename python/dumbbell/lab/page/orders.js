@@ -2,12 +2,15 @@
 //
 // orders:  run {resolved, changes, queue, replication}; look {..., from_ns, until_ns, margin_ns};
 //          replicate {resolved, changes, queue, replications}
-// answers: ready; described {base, described, texts}; soFar {now_ns, series};
+// answers: ready; heard, to every order; described {base, described, texts}; soFar {now_ns, series};
 //          done {digest, events, numbers, series}; packets {packets};
 //          replicated {replication, numbers}; problem {parts}; fault {text}
 
 /** A request that is not answered for so long has hung: the worker is made anew. */
 const PATIENCE_MS = 8000;
+/** One that does not even hear an order for so long is in the middle of something that has no end
+ * soon: the worker is made anew, and the order given again. */
+const HEARING_MS = 500;
 
 /** One worker with its simulator. */
 export class Bench {
@@ -22,6 +25,7 @@ export class Bench {
     this.hear = hear;
     this.id = 0;
     this.patience = 0;
+    this.hearing = 0;
     this.isReady = false;
     this.#start();
   }
@@ -36,6 +40,10 @@ export class Bench {
 
   /** @param {any} message */
   #heard(message) {
+    if (message.kind === "heard") {
+      if (message.id === this.id) clearTimeout(this.hearing);
+      return;
+    }
     clearTimeout(this.patience);
     if (message.kind === "ready") this.isReady = true;
     // One that never worked would not work the next time.
@@ -46,6 +54,7 @@ export class Bench {
 
   #again() {
     clearTimeout(this.patience);
+    clearTimeout(this.hearing);
     this.worker?.terminate();
     this.#start();
   }
@@ -58,7 +67,15 @@ export class Bench {
       this.#again();
       this.hear({ kind: "fault", id: this.id, text: "the simulator did not answer" });
     }, PATIENCE_MS);
-    this.worker?.postMessage({ kind, id: this.id, ...order });
+    const message = { kind, id: this.id, ...order };
+    clearTimeout(this.hearing);
+    if (this.isReady) {
+      this.hearing = window.setTimeout(() => {
+        this.#again();
+        this.worker?.postMessage(message);
+      }, HEARING_MS);
+    }
+    this.worker?.postMessage(message);
     return this.id;
   }
 }

@@ -3,6 +3,8 @@
 /** Longest text behind the # that is read. */
 const LONGEST = 200_000;
 const MOST_CHANGES = 200;
+/** Lists and tables inside each other, at most: a description has ten. */
+const DEEPEST = 40;
 const PREFIX = "#s=";
 
 /**
@@ -35,6 +37,12 @@ function parsed(text) {
   }
 }
 
+/** @param {unknown} value @param {number} deepest @returns {boolean} */
+function isFlat(value, deepest) {
+  if (value === null || typeof value !== "object") return true;
+  return deepest > 0 && Object.values(value).every((each) => isFlat(each, deepest - 1));
+}
+
 /** @param {unknown} pair @returns {pair is [string, Value]} */
 function isChange(pair) {
   if (!Array.isArray(pair) || pair.length !== 2 || typeof pair[0] !== "string") return false;
@@ -51,7 +59,7 @@ export function decoded(hash, presets) {
   if (!hash.startsWith(PREFIX)) return null;
   if (hash.length > LONGEST) throw new BadLink("this link is too long to be one of ours");
   const found = parsed(hash.slice(PREFIX.length));
-  if (found === null || typeof found !== "object" || Array.isArray(found)) {
+  if (found === null || typeof found !== "object" || Array.isArray(found) || !isFlat(found, DEEPEST)) {
     throw new BadLink("this link holds something else than an experiment");
   }
   const { v, preset, own, changes } = /** @type {any} */ (found);
@@ -63,7 +71,7 @@ export function decoded(hash, presets) {
     return { preset, own: null, changes };
   }
   if (preset === null && own && typeof own.resolved === "object" && Number.isInteger(own.queue)) {
-    return { preset: null, own, changes };
+    return { preset: null, own: { resolved: own.resolved, queue: own.queue }, changes };
   }
   throw new BadLink("this link names an experiment that this page has not");
 }

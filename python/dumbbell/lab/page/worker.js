@@ -91,11 +91,11 @@ async function look(engine, order) {
   let isGoing = true;
   for (let now_ns = 0; isGoing && now_ns < order.until_ns; ) {
     isGoing = engine.advance(EVENTS_A_PIECE);
-    now_ns = engine.ask({ do: now_ns < order.from_ns - order.margin_ns ? "forget" : "peek" }).now_ns;
+    now_ns = engine.ask({ do: now_ns < order.from_ns - order.margin_ns ? "forget" : "clock" }).now_ns;
     await turn();
     if (current !== order.id) return;
   }
-  if (!isGoing) engine.ask({ do: "finish", queue: order.queue });
+  engine.ask(isGoing ? { do: "peek" } : { do: "finish", queue: order.queue });
   say({ kind: "packets", id: order.id, packets: packetsOf(engine, order, MOST_PACKETS) });
 }
 
@@ -128,7 +128,10 @@ onmessage = async ({ data: order }) => {
   try {
     if (order.kind === "module") loading = Engine.from(order.bytes);
     // Of orders that came before the module only the last is followed.
-    else current = order.id;
+    else {
+      current = order.id;
+      say({ kind: "heard", id: order.id });
+    }
     const engine = await loading;
     if (order.kind === "module") say({ kind: "ready", id: order.id });
     else if (current === order.id) await WORK[/** @type {keyof typeof WORK} */ (order.kind)](engine, order);
