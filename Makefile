@@ -27,7 +27,7 @@ else
 PRESET := --quick
 endif
 
-.PHONY: help guest lab lab-module kernel test-kernel reproduce test test-rust test-wasm test-python test-long test-programs bench wheel test-wheel clean \
+.PHONY: help guest lab lab-module lab-beside kernel test-kernel reproduce test test-rust test-wasm test-python test-long test-programs bench wheel test-wheel clean \
 	prerequisites FORCE
 
 help:
@@ -63,13 +63,16 @@ $(VENV)/.test: $(VENV)/.runtime
 	$(PY) -m pip install --quiet -c constraints.txt -r $(VENV)/test.txt
 	@touch $@
 
+# Cargo knows itself how many cores there are, also where make runs two recipes at a time.
+ALONE := env -u MAKEFLAGS -u MFLAGS
+
 # The native module, built when a Rust source is newer than the last build.
 CRATES := $(patsubst %/Cargo.toml,%,$(wildcard */Cargo.toml))
 RUST_SOURCES := $(shell find $(CRATES:%=%/src) -name '*.rs' 2>/dev/null) \
 	$(wildcard Cargo.toml Cargo.lock rust-toolchain.toml $(CRATES:%=%/Cargo.toml))
 
 $(VENV)/.native: $(RUST_SOURCES) $(VENV)/.runtime | prerequisites
-	VIRTUAL_ENV="$(CURDIR)/$(VENV)" PIP_QUIET=1 $(PY) -m maturin develop --release $(LOCKED)
+	$(ALONE) VIRTUAL_ENV="$(CURDIR)/$(VENV)" PIP_QUIET=1 $(PY) -m maturin develop --release $(LOCKED)
 	@touch $@
 ifeq ($(wildcard python/dumbbell/_engine*.so),)
 $(VENV)/.native: FORCE
@@ -78,8 +81,10 @@ endif
 # --- what it is for -------------------------------------------------------------------------
 
 # The page is announced also when a claim of theory was contradicted (status 1), but not when it
-# is left from an earlier run.
-reproduce: $(VENV)/.native
+# is left from an earlier run. The laboratory's module is compiled beside the native one, at first
+# while packages are installed.
+reproduce: | prerequisites
+	@$(MAKE) --no-print-directory -j2 $(VENV)/.native lab-beside
 	@touch $(VENV)/.reproducing; status=0; \
 	  $(VENV)/bin/dumbbell reproduce all $(PRESET) --out "$(OUT)" || status=$$?; \
 	  if [ "$(OUT)/index.html" -nt $(VENV)/.reproducing ]; then $(PY) -c \
@@ -92,12 +97,17 @@ reproduce: $(VENV)/.native
 # The simulator as a page runs it. It lies in the package, where an installed wheel has it too.
 LAB_MODULE := python/dumbbell/lab/engine.wasm
 LAB_BUILT = $${CARGO_TARGET_DIR:-target}/$(WASM)/lab/dumbbell_lab.wasm
-HAS_WASM = test -d "$$(rustc --print target-libdir --target $(WASM))"
+LAB_BUILD = cargo build $(LOCKED) --profile lab -p dumbbell-lab --target $(WASM)
+HAS_WASM = test -d "$$($(ALONE) rustc --print target-libdir --target $(WASM))"
 lab-module: | prerequisites
 	@$(HAS_WASM) 2>/dev/null || { \
 	  echo "the Rust target $(WASM) is not installed: rustup target add $(WASM)" >&2; exit 1; }
-	@$(call step,cargo build $(LOCKED) --profile lab -p dumbbell-lab --target $(WASM))
+	@$(call step,$(LAB_BUILD))
 	@cmp -s "$(LAB_BUILT)" $(LAB_MODULE) || install -m 644 "$(LAB_BUILT)" $(LAB_MODULE)
+
+# What is wrong is said when the laboratory's turn comes.
+lab-beside: | prerequisites
+	@if $(HAS_WASM) 2>/dev/null; then $(ALONE) nice $(LAB_BUILD) --quiet 2>/dev/null || true; fi
 
 lab: lab-module $(VENV)/.native
 	@$(VENV)/bin/dumbbell lab --no-open --output "$(OUT)/laboratory.html"

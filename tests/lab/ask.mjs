@@ -1,8 +1,8 @@
 // node ask.mjs MODULE.wasm < REQUESTS > ANSWERS
 // Both are lines of JSON. A request of the laboratory's is answered by what the module says, or
 // {"problem": ...}; besides there are {"run": QUEUE, "replication": N, "pieces": EVENTS}, which
-// begins, goes to the end in pieces of so many events and finishes, {"advance": EVENTS}, and
-// {"columns": [NAME, ...]}.
+// begins, goes to the end in pieces of so many events and finishes, {"advance": EVENTS},
+// {"columns": [NAME, ...]}, and {"memory": true}, answered by the bytes that the module has.
 import { readFileSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { Engine, Problem } from "../../python/dumbbell/lab/page/engine.js";
@@ -16,6 +16,7 @@ function answered(request) {
     return engine.ask({ do: "finish", queue: request.run });
   }
   if ("advance" in request) return { isGoing: engine.advance(request.advance) };
+  if ("memory" in request) return { bytes: engine.exports.memory.buffer.byteLength };
   if ("columns" in request) {
     return { columns: request.columns.map((name) => [...engine.column(name)]) };
   }

@@ -50,6 +50,9 @@ def test_every_preset_runs(opener: Opener, name: str) -> None:
     seen = opener()
     seen.choose(name)
     check_equal(seen)
+    # Until all three simulators have answered.
+    seen.until("Number(document.getElementById('replications').textContent) >= 2")
+    seen.until("document.getElementById('stage').getAttribute('aria-label').includes('packets,')")
     assert seen.is_quiet(), seen
 
 
