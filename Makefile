@@ -97,17 +97,19 @@ reproduce: | prerequisites
 # The simulator as a page runs it. It lies in the package, where an installed wheel has it too.
 LAB_MODULE := python/dumbbell/lab/engine.wasm
 LAB_BUILT = $${CARGO_TARGET_DIR:-target}/$(WASM)/lab/dumbbell_lab.wasm
+LAB_INSTALL = cmp -s "$(LAB_BUILT)" $(LAB_MODULE) || install -m 644 "$(LAB_BUILT)" $(LAB_MODULE)
 LAB_BUILD = cargo build $(LOCKED) --profile lab -p dumbbell-lab --target $(WASM)
 HAS_WASM = test -d "$$($(ALONE) rustc --print target-libdir --target $(WASM))"
 lab-module: | prerequisites
 	@$(HAS_WASM) 2>/dev/null || { \
 	  echo "the Rust target $(WASM) is not installed: rustup target add $(WASM)" >&2; exit 1; }
 	@$(call step,$(LAB_BUILD))
-	@cmp -s "$(LAB_BUILT)" $(LAB_MODULE) || install -m 644 "$(LAB_BUILT)" $(LAB_MODULE)
+	@$(LAB_INSTALL)
 
-# What is wrong is said when the laboratory's turn comes.
+# In time for the studies' live figures; what is wrong is said when the laboratory's turn comes.
 lab-beside: | prerequisites
-	@if $(HAS_WASM) 2>/dev/null; then $(ALONE) nice $(LAB_BUILD) --quiet 2>/dev/null || true; fi
+	@if $(HAS_WASM) 2>/dev/null && $(ALONE) nice $(LAB_BUILD) --quiet 2>/dev/null; then \
+	  $(LAB_INSTALL); fi
 
 lab: lab-module $(VENV)/.native
 	@$(VENV)/bin/dumbbell lab --no-open --output "$(OUT)/laboratory.html"

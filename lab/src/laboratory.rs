@@ -37,6 +37,7 @@ pub struct Laboratory {
     base: Value,
     current: Option<Changed>,
     run: Option<GoingRun<Rc<Monitor>>>,
+    is_at_its_end: bool,
     tables: Tables,
 }
 
@@ -127,6 +128,7 @@ impl Laboratory {
 
     fn begin(&mut self, replication: u64, record: Option<usize>) -> Result<Answer, Problem> {
         self.run = None;
+        self.is_at_its_end = false;
         self.tables = Tables::default();
         let mut experiment = self.experiment()?.clone();
         if let Some(queue) = record {
@@ -162,7 +164,10 @@ impl Laboratory {
         };
         match run.advance(u64::from(events)) {
             Ok(true) => Advanced::Going,
-            Ok(false) => Advanced::AtItsEnd,
+            Ok(false) => {
+                self.is_at_its_end = true;
+                Advanced::AtItsEnd
+            }
             Err(error) => {
                 self.run = None;
                 Advanced::Failed(error.into())
@@ -191,6 +196,10 @@ impl Laboratory {
     }
 
     fn finish(&mut self, queue: usize) -> Result<Answer, Problem> {
+        if self.run.is_some() && !self.is_at_its_end {
+            let allowed = "a run that is at its end: what goes on has no digest";
+            return Err(Problem::new("", "a run that goes on", allowed));
+        }
         let output = self.run.take().ok_or_else(no_run)?.finish()?;
         self.tables = output.tables;
         let numbers = numbers(self.experiment()?, &self.tables, queue);

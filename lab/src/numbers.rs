@@ -5,6 +5,7 @@ use dumbbell_engine::spec::source::Greedy;
 use dumbbell_engine::spec::{Experiment, Flow, Source};
 use dumbbell_engine::tables::{Tables, Values};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Seconds and nanoseconds.
 const NS_PER_S: f64 = 1e9;
@@ -103,26 +104,24 @@ fn sojourn_quantile_s(tables: &Tables, queue: usize, q: f64) -> f64 {
 /// For each flow the name that it has together with equal ones, such as `download` of `download-1`
 /// and `download-2`; its own where there are none (`dumbbell.compare.equal_flows`).
 pub fn groups(flows: &[Flow]) -> Vec<String> {
-    let mut kinds: Vec<(&str, Vec<usize>)> = Vec::new();
+    let mut kinds: BTreeMap<&str, Vec<Vec<usize>>> = BTreeMap::new();
     for (index, flow) in flows.iter().enumerate() {
         let Some(base) = base_of(&flow.name) else {
             continue;
         };
-        let is_alike = |members: &[usize]| is_equal_but_for_name(flow, &flows[members[0]]);
-        let mut known = kinds.iter_mut();
-        match known.find(|(name, members)| *name == base && is_alike(members)) {
-            Some((_, members)) => members.push(index),
-            None => kinds.push((base, vec![index])),
+        let of_base = kinds.entry(base).or_default();
+        let is_alike = |members: &Vec<usize>| is_equal_but_for_name(flow, &flows[members[0]]);
+        match of_base.iter_mut().find(|members| is_alike(members)) {
+            Some(members) => members.push(index),
+            None => of_base.push(vec![index]),
         }
     }
     let mut names: Vec<String> = flows.iter().map(|flow| flow.name.clone()).collect();
-    let mut taken: Vec<&str> = Vec::new();
-    for (base, members) in kinds {
-        if members.len() > 1 && !taken.contains(&base) {
-            taken.push(base);
-            members
-                .into_iter()
-                .for_each(|index| names[index] = base.to_owned());
+    for (base, of_base) in kinds {
+        // The first of several kinds has the name.
+        let equal = of_base.iter().find(|members| members.len() > 1);
+        for &index in equal.into_iter().flatten() {
+            names[index] = base.to_owned();
         }
     }
     names
@@ -135,11 +134,31 @@ fn base_of(name: &str) -> Option<&str> {
 
 /// Whether two flows differ in nothing but their names.
 pub fn is_equal_but_for_name(one: &Flow, other: &Flow) -> bool {
-    let same_name = Flow {
-        name: other.name.clone(),
-        ..one.clone()
-    };
-    same_name == *other
+    // Taken apart, so that a field that is added cannot be forgotten; not cloned, as what a flow
+    // replays may be long.
+    let Flow {
+        name: _,
+        from,
+        to,
+        start_ns,
+        stop_ns,
+        start_jitter_ns,
+        dscp,
+        ecn,
+        transport,
+        tcp,
+        source,
+    } = one;
+    *from == other.from
+        && *to == other.to
+        && *start_ns == other.start_ns
+        && *stop_ns == other.stop_ns
+        && *start_jitter_ns == other.start_jitter_ns
+        && *dscp == other.dscp
+        && *ecn == other.ecn
+        && *transport == other.transport
+        && *tcp == other.tcp
+        && *source == other.source
 }
 
 fn goodput_bps(experiment: &Experiment, received_bytes: f64, flow: &Flow) -> f64 {
@@ -156,12 +175,15 @@ fn of_flows(experiment: &Experiment, tables: &Tables, to: &mut Vec<Number>) {
     let received = column(tables, "flows", "received_payload_bytes").unwrap_or_default();
     let goodput = |index: usize| goodput_bps(experiment, received[index], &flows[index]);
     let mut sums: Vec<(String, bool, f64)> = Vec::new();
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
     for (index, group) in groups(flows).into_iter().enumerate() {
         let is_one = group == flows[index].name;
-        let known = sums.iter_mut();
-        match known.into_iter().find(|(name, _, _)| *name == group) {
-            Some((_, _, sum)) => *sum += goodput(index),
-            None => sums.push((group, is_one, goodput(index))),
+        match places.get(&group) {
+            Some(&place) => sums[place].2 += goodput(index),
+            None => {
+                places.insert(group.clone(), sums.len());
+                sums.push((group, is_one, goodput(index)));
+            }
         }
     }
     for (name, is_one, sum) in sums {

@@ -63,7 +63,10 @@ impl From<EngineError> for Problem {
     fn from(error: EngineError) -> Problem {
         match error {
             EngineError::Spec(error) => error.into(),
-            other => Problem::new("", "the run", other.to_string()),
+            other => Problem {
+                reason: Some(other.to_string()),
+                ..Problem::new("", "the run", "a shorter run, less traffic or lower rates")
+            },
         }
     }
 }

@@ -4,7 +4,6 @@
 use crate::changes::number_of;
 use crate::laws::Drawn;
 use crate::numbers::is_equal_but_for_name;
-use dumbbell_engine::qdisc;
 use dumbbell_engine::spec::law::Law;
 use dumbbell_engine::spec::source::{
     self, Arrivals, Bursts, Carrier, Cbr, ClosedLoop, Ditg, Greedy, Poisson, Renewal, Replay,
@@ -16,6 +15,7 @@ use dumbbell_engine::spec::{
 };
 use dumbbell_tc as tc;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// What a link end has that says nothing (`dumbbell schema`).
@@ -101,11 +101,6 @@ fn plain<T: Serialize>(value: &T) -> String {
     serde_json::json!(value).to_string()
 }
 
-/// The text of a discipline.
-pub fn qdisc_text(config: &qdisc::Config) -> String {
-    config.to_string()
-}
-
 /// The file.
 pub fn toml(experiment: &Experiment) -> String {
     let mut text = String::new();
@@ -146,13 +141,11 @@ fn host_names(hosts: &[Host]) -> Vec<&str> {
 
 /// Hosts in the order in which links name them: what a file without `hosts` has.
 fn hosts_of(links: &[Link]) -> Vec<&str> {
-    let mut names: Vec<&str> = Vec::new();
-    for name in links.iter().flat_map(|link| [&link.a, &link.b]) {
-        if !names.contains(&name.as_str()) {
-            names.push(name);
-        }
-    }
-    names
+    let mut seen = BTreeSet::new();
+    let ends = links.iter().flat_map(|link| [&link.a, &link.b]);
+    ends.map(String::as_str)
+        .filter(|name| seen.insert(*name))
+        .collect()
 }
 
 fn link(link: &Link) -> Table {
@@ -195,7 +188,7 @@ fn end(end: &LinkEnd) -> Table {
     if let Some(police) = &end.police {
         table.text("police", &police.to_string());
     }
-    let words = qdisc_text(&end.qdisc);
+    let words = end.qdisc.to_string();
     if words != DEFAULT_QDISC {
         table.text("qdisc", &words);
     }

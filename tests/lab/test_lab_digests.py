@@ -116,27 +116,47 @@ def test_digests_of_every_arm_of_the_quick_presets(
     assert found == noted
 
 
-def test_numbers_are_those_of_metrics(module: Path) -> None:
-    names = ["example cubic-and-bbr", "queue pie", "source poisson", "example home-line"]
-    experiments = _experiments(names)
+def _check_numbers(module: Path, looked_at: Sequence[tuple[dumbbell.Experiment, int]]) -> int:
+    """How many numbers were compared, of experiments seen from a queue."""
     requests: list[dict[str, Any]] = []
-    queues = [experiment.route(*_ends(experiment))[-1] for experiment in experiments.values()]
-    for experiment, queue in zip(experiments.values(), queues, strict=True):
-        number = experiment.queue_names.index(queue)
+    for experiment, queue in looked_at:
         requests.append({"do": "load", "resolved": experiment.resolved()})
-        requests.append({"run": number, "replication": 1, "pieces": PIECES})
-    for experiment, answer in zip(experiments.values(), asked(module, requests)[1::2], strict=True):
-        summary = summary_of(dumbbell.simulate(experiment, replication=1))
-        expected = {quantity.path: value for quantity, value in summary.values.items()}
-        assert len(answer["numbers"]) >= 9
+        requests.append({"run": queue, "replication": 1, "pieces": PIECES})
+    compared = 0
+    for (experiment, _), answer in zip(looked_at, asked(module, requests)[1::2], strict=True):
+        values = summary_of(dumbbell.simulate(experiment, replication=1)).values
+        expected = {quantity.path: value for quantity, value in values.items()}
         for number in answer["numbers"]:
             found = math.nan if number["value"] is None else number["value"]
             assert found == pytest.approx(expected[number["path"]], rel=1e-12, nan_ok=True), number
+            compared += 1
+    return compared
+
+
+def test_numbers_are_those_of_metrics(module: Path) -> None:
+    names = ["example cubic-and-bbr", "queue pie", "source poisson", "example home-line"]
+    experiments = _experiments(names).values()
+    queues = [each.queue_names.index(each.route(*_ends(each))[-1]) for each in experiments]
+    assert _check_numbers(module, list(zip(experiments, queues, strict=True))) >= 9 * len(names)
+
+
+def test_numbers_of_random_descriptions_are_those_of_metrics(module: Path) -> None:
+    drawn = [dumbbell.Experiment.read(description(number)) for number in range(FIRST, FIRST + 60)]
+    looked_at = [(each, place % len(each.queue_names)) for place, each in enumerate(drawn)]
+    assert _check_numbers(module, looked_at) >= 9 * len(drawn)
 
 
 def _ends(experiment: dumbbell.Experiment) -> tuple[str, str]:
     flow = experiment.flows[0]
     return flow.from_, flow.to
+
+
+def test_a_run_that_goes_on_has_no_digest(module: Path) -> None:
+    load = {"do": "load", "resolved": dumbbell.Experiment.from_toml(network()).resolved()}
+    begin, finish = {"do": "begin", "replication": 0}, {"do": "finish", "queue": 0}
+    *_, early, _, late = asked(module, [load, begin, finish, {"advance": 2**31}, finish])
+    assert early["problem"]["value"] == "a run that goes on"
+    assert late["digest"]
 
 
 def test_pieces_of_a_run_do_not_matter(module: Path) -> None:
