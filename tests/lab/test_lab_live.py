@@ -15,7 +15,7 @@ from live_numbers import NUMBERS
 from playwright.sync_api import Browser, Page
 
 import dumbbell
-from browsing import Seen, opened, outside
+from browsing import Seen, barriers, opened, outside
 from dumbbell.lab import LIVE, live_file, modules, write_live
 from dumbbell.report import Curve, Figure, Report, line_with_band, write_report
 from dumbbell.report.live import ControlKind, LiveHero
@@ -135,6 +135,15 @@ def test_it_is_quiet_offline_and_fits(opener: Any, study: str, width: int, schem
     assert asked == []
     assert live.page.evaluate("document.documentElement.scrollWidth") == width
     assert outside(live.page, width) == []
+
+
+@pytest.mark.parametrize("study", STUDIES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1440])
+def test_axe_finds_no_barrier(opener: Any, study: str, width: int, scheme: str) -> None:
+    live = opener(study, width, scheme)
+    assert barriers(live.page) == []
+    assert live.seen.messages == []
 
 
 @pytest.mark.parametrize("study", STUDIES)

@@ -43,7 +43,7 @@ class LiveFigure {
 
   /** @param {HTMLElement} place */
   #build(place) {
-    this.status = element("p", { class: "live-status", role: "status" });
+    this.status = element("p", { class: "live-status" });
     this.problem = element("p", { class: "warning", role: "alert", hidden: "" });
     this.numbers = element("div", { class: "live-numbers" });
     this.files = element("div", { class: "live-files" });

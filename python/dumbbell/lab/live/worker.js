@@ -93,7 +93,10 @@ onmessage = async ({ data: order }) => {
   try {
     if (order.kind === "module") loading = Engine.from(order.bytes);
     // Of orders that came before the module only the last is followed.
-    else current = order.id;
+    else {
+      current = order.id;
+      say({ kind: "heard", id: order.id });
+    }
     const engine = await loading;
     if (order.kind === "module") say({ kind: "ready", id: order.id });
     else if (current === order.id) await run(engine, order);
