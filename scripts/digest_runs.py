@@ -98,6 +98,13 @@ KNOBS = {
         'min_rto = "50ms"',
         'send_buffer = "40kb", receive_window = "20kb"',
     ),
+    "manual": (
+        'cwnd_changes = [{ at = "1s", cwnd = 40 }, { at = "2s", cwnd = 4 }, '
+        '{ at = "3s", cwnd = 200 }]',
+        'cwnd_changes = [{ at = "0s", cwnd = 25 }], pacing = true',
+        "sack = false",
+        "initial_window = 30",
+    ),
 }
 """What a TCP flow can be told, by its controller."""
 

@@ -8,7 +8,7 @@ use dumbbell_engine::cca::{
 };
 use dumbbell_engine::sim::random::Stream;
 use dumbbell_engine::sim::time::Time;
-use dumbbell_engine::spec::tcp::Profile;
+use dumbbell_engine::spec::tcp::{CwndChange, Profile};
 use proptest::prelude::*;
 
 /// What may happen, with everything a sender may say about it.
@@ -99,6 +99,16 @@ impl Sender {
             is_paced: mss_bytes.is_multiple_of(2),
             timer_hz,
             stream: Stream::new(1, 0, name),
+            cwnd_changes: vec![
+                CwndChange {
+                    at_ns: 1_000_000,
+                    cwnd_pkts: 1,
+                },
+                CwndChange {
+                    at_ns: 50_000_000,
+                    cwnd_pkts: 100_000,
+                },
+            ],
         };
         let algorithm = Algorithm::named(name).expect("a name of the list");
         let mut sender = Sender {

@@ -16,6 +16,8 @@ use serde_json::{Map, Value};
 const MOST_EQUAL_FLOWS: u64 = 10_000;
 /// Of all flows together, once their number was changed: more take seconds to describe.
 const MOST_FLOWS: usize = 10_000;
+/// Keys that are left out of a resolved description where their list is empty.
+const LEFT_OUT_WHEN_EMPTY: &[&str] = &["cwnd_changes"];
 /// Changes that are taken at once.
 const MOST_CHANGES: usize = 1000;
 
@@ -209,6 +211,13 @@ fn put(value: &mut Value, path: &[Step], change: &Change) -> Result<(), Problem>
     };
     let nowhere = |allowed: String| Problem::new(&change.path, shown(&change.value), allowed);
     let slot = match (step, value) {
+        (Step::Key(key), Value::Object(table)) if is_left_out(key, rest) => {
+            match change.value.as_array().is_some_and(Vec::is_empty) {
+                true => table.remove(key),
+                false => table.insert(key.clone(), change.value.clone()),
+            };
+            return Ok(());
+        }
         (Step::Key(key), Value::Object(table)) => {
             let known: Vec<_> = table.keys().cloned().collect();
             let slot = table.get_mut(key);
@@ -232,6 +241,10 @@ fn put(value: &mut Value, path: &[Step], change: &Change) -> Result<(), Problem>
         }
         _ => put(slot, rest, change),
     }
+}
+
+fn is_left_out(key: &str, rest: &[Step]) -> bool {
+    rest.is_empty() && LEFT_OUT_WHEN_EMPTY.contains(&key)
 }
 
 /// The value for a key: tc text is read.

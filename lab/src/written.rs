@@ -8,7 +8,7 @@ use dumbbell_engine::spec::law::Law;
 use dumbbell_engine::spec::source::{
     self, Arrivals, Bursts, Carrier, Cbr, ClosedLoop, Ditg, Greedy, Poisson, Renewal, Replay,
 };
-use dumbbell_engine::spec::tcp::Profile;
+use dumbbell_engine::spec::tcp::{CwndChange, Profile};
 use dumbbell_engine::spec::{
     Change, Ecn, Experiment, Flow, Host, Link, LinkEnd, Probe, ProbeKind, SizeAt, Source, Tcp,
     Transport,
@@ -301,6 +301,20 @@ fn tcp(tcp: &Tcp) -> Table {
     let bytes = |bytes: &u64| size(*bytes);
     table.unless("send_buffer", &tcp.send_buffer_bytes, &0, bytes);
     table.unless("receive_window", &tcp.receive_window_bytes, &0, bytes);
+    if !tcp.cwnd_changes.is_empty() {
+        let changes = tcp
+            .cwnd_changes
+            .iter()
+            .map(|each| cwnd_change(each).inline());
+        table.add("cwnd_changes", list(changes));
+    }
+    table
+}
+
+fn cwnd_change(change: &CwndChange) -> Table {
+    let mut table = Table::default();
+    table.add("at", time(&change.at_ns));
+    table.add("cwnd", change.cwnd_pkts.to_string());
     table
 }
 

@@ -51,6 +51,16 @@ impl Pacing {
     }
 }
 
+/// A new congestion window from a given time on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CwndChange {
+    /// When, in the run's time.
+    pub at_ns: u64,
+    /// How large it is from then on.
+    pub cwnd_pkts: u32,
+}
+
 /// The settings of one TCP flow. Both its ends have them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -89,6 +99,10 @@ pub struct Tcp {
     pub send_buffer_bytes: u64,
     /// Receive window; 0 for one that grows as Linux's does.
     pub receive_window_bytes: u64,
+    /// Windows that the controller `manual` is given, in the order of their times; the initial
+    /// window before them. Others pay no heed to them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cwnd_changes: Vec<CwndChange>,
 }
 
 impl Tcp {
@@ -112,6 +126,7 @@ impl Tcp {
             min_rto_ns: 200_000_000,
             send_buffer_bytes: 0,
             receive_window_bytes: 0,
+            cwnd_changes: Vec::new(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The checks of a resolved description. They repeat, at the engine's door, what the front
 //! end has said to a person in their own units: nothing that passes here can make a run panic.
 
+use super::tcp::CwndChange;
 use super::{
     Ecn, Experiment, Flow, LONGEST_NS, LinkEnd, Probe, ProbeKind, SCHEMA, SizeAt, SpecError, Tcp,
     Transport,
@@ -25,6 +26,10 @@ const LEAST_IRTT_PAYLOAD: u32 = 60;
 const MOST_ROUTES: usize = 1 << 26;
 /// Fastest link, bit/s. A byte must take at least a picosecond or so.
 const FASTEST_BPS: u64 = 4_000_000_000_000;
+/// Changes of a window by hand: one each millisecond of ten seconds.
+const MOST_CWND_CHANGES: usize = 10_000;
+/// A window by hand; what buffers hold bounds what is sent (`tcp_wmem[2]`).
+const LARGEST_CWND_PKTS: u32 = 100_000;
 
 type Checked = Result<(), SpecError>;
 
@@ -368,6 +373,7 @@ fn validate_tcp(path: &str, tcp: &Tcp) -> Checked {
         "1 to 64 segments",
     )?;
     instant(&format!("{path}.min_rto_ns"), tcp.min_rto_ns)?;
+    validate_cwnd_changes(&format!("{path}.cwnd_changes"), &tcp.cwnd_changes)?;
     for (key, bytes) in [
         ("send_buffer_bytes", tcp.send_buffer_bytes),
         ("receive_window_bytes", tcp.receive_window_bytes),
@@ -378,6 +384,35 @@ fn validate_tcp(path: &str, tcp: &Tcp) -> Checked {
         require(in_range, &format!("{path}.{key}"), bytes, allowed)?;
     }
     Ok(())
+}
+
+fn validate_cwnd_changes(path: &str, changes: &[CwndChange]) -> Checked {
+    let allowed = format!("at most {MOST_CWND_CHANGES} changes");
+    let is_short = changes.len() <= MOST_CWND_CHANGES;
+    require(is_short, path, changes.len(), &allowed)?;
+    let mut earliest_ns = 0;
+    for (index, change) in changes.iter().enumerate() {
+        let path = format!("{path}[{index}]");
+        change.check(&path)?;
+        let is_later = change.at_ns >= earliest_ns;
+        let allowed = "a time after that of the change before it";
+        require(is_later, &format!("{path}.at_ns"), change.at_ns, allowed)?;
+        earliest_ns = change.at_ns + 1;
+    }
+    Ok(())
+}
+
+impl CwndChange {
+    /// Refuses what lies out of its range.
+    /// # Errors
+    /// It does; `path` says where.
+    pub fn check(&self, path: &str) -> Checked {
+        instant(&format!("{path}.at_ns"), self.at_ns)?;
+        let in_range = (1..=LARGEST_CWND_PKTS).contains(&self.cwnd_pkts);
+        let allowed = format!("1 to {LARGEST_CWND_PKTS} packets");
+        let path = format!("{path}.cwnd_pkts");
+        require(in_range, &path, self.cwnd_pkts, &allowed)
+    }
 }
 
 /// A source whose gaps are mostly zero would never let time pass.

@@ -177,6 +177,10 @@ def _tcp(draw: random.Random) -> dict[str, Any]:
         "min_rto": f"{draw.randrange(1, 2000)}ms",
         "send_buffer": f"{draw.randrange(2048, 500_000)}B",
         "receive_window": f"{draw.randrange(2048, 500_000)}B",
+        "cwnd_changes": [
+            {"at": f"{at}ms", "cwnd": round(10 ** draw.uniform(0, 3))}
+            for at in sorted(draw.sample(range(1000), draw.randrange(1, 6)))
+        ],
     }
     share = draw.choice([0.0, 0.1, 0.5])
     return {

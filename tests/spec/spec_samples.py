@@ -119,11 +119,15 @@ tcp_sources = st.one_of(
     _of(kind="arrivals", size=size_laws, gap=gap_laws),
     _merged(_of(kind="poisson", size=size_laws), spaced),
 )
+cwnd_changes = st.dictionaries(st.integers(0, 10**10), st.integers(1, 100_000), max_size=4).map(
+    lambda windows: [{"at": f"{at}ns", "cwnd": windows[at]} for at in sorted(windows)]
+)
 tcp_knobs = st.fixed_dictionaries(
     {},
     optional={
         "profile": st.sampled_from(["linux-6.1", "rfc"]),
-        "congestion_control": st.sampled_from(["reno", "cubic", "bbr", "vegas"]),
+        "congestion_control": st.sampled_from(["reno", "cubic", "bbr", "manual", "vegas"]),
+        "cwnd_changes": cwnd_changes,
         "initial_window": st.integers(1, 20),
         "sack": st.booleans(),
         "rack": st.booleans(),

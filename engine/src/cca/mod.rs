@@ -13,6 +13,7 @@ pub mod bbr;
 pub mod cubic;
 pub mod hystart;
 pub mod hystart_plus_plus;
+pub mod manual;
 pub mod reno;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -20,9 +21,10 @@ pub mod windowed_filter;
 
 use crate::sim::random::Stream;
 use crate::sim::time::Time;
-use crate::spec::tcp::{Profile, Tcp};
+use crate::spec::tcp::{CwndChange, Profile, Tcp};
 use bbr::Bbr;
 use cubic::Cubic;
+use manual::Manual;
 use reno::Reno;
 
 /// What `ssthresh_pkts` is before the first loss (`TCP_INFINITE_SSTHRESH`).
@@ -255,6 +257,8 @@ pub struct Options {
     pub timer_hz: u32,
     /// Random numbers of this connection's controller.
     pub stream: Stream,
+    /// Windows for one that is given them.
+    pub cwnd_changes: Vec<CwndChange>,
 }
 
 impl Options {
@@ -279,6 +283,7 @@ impl From<&Tcp> for Options {
             is_paced: tcp.pacing.is_on(false),
             timer_hz: 1000,
             stream: Stream::new(0, 0, "congestion control"),
+            cwnd_changes: tcp.cwnd_changes.clone(),
         }
     }
 }
@@ -551,6 +556,8 @@ controllers! {
     Cubic(Cubic) = "cubic";
     /// BBR, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00).
     Bbr(Box<Bbr>) = "bbr";
+    /// A window by hand: what the description says, whatever the network does.
+    Manual(Manual) = "manual";
 }
 
 #[cfg(test)]

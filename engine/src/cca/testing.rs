@@ -18,6 +18,7 @@ pub fn options(profile: Profile) -> Options {
         is_paced: false,
         timer_hz: 1000,
         stream: Stream::new(1, 0, "controller"),
+        cwnd_changes: Vec::new(),
     }
 }
 

@@ -8,7 +8,10 @@ use crate::error::EngineError;
 use crate::observe::records::Records;
 use crate::sim::world::World;
 use crate::spec::Experiment;
+use crate::spec::SpecError;
+use crate::spec::tcp::CwndChange;
 use crate::tables::{self, Tables};
+use crate::traffic::conversation::Application;
 use std::ops::Deref;
 
 /// Events between two looks at whether to stop: about a tenth of a millisecond.
@@ -69,6 +72,55 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
             }
         }
         Ok(true)
+    }
+
+    /// Does what happens until an instant, and what is next after it. Returns whether there is more
+    /// to do.
+    ///
+    /// # Errors
+    /// It was stopped, or is beyond its bounds.
+    pub fn advance_to(&mut self, until_ns: u64) -> Result<bool, EngineError> {
+        while self.now_ns() < until_ns {
+            if !steps(&mut self.world, 1) {
+                return Ok(false);
+            }
+            if self.world.events.is_multiple_of(EVENTS_BETWEEN_LOOKS) {
+                self.watch.look(&self.world)?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Gives flows a window from now on whose controller is `manual`. What has happened has: the
+    /// change is of the next nanosecond, and a description that has it (`cwnd_changes`) is the
+    /// same run.
+    ///
+    /// # Arguments
+    /// `flows` are places in the description's list; `cwnd_pkts` is 1 to 100,000.
+    ///
+    /// # Errors
+    /// A flow has another controller or is none, or the window is out of its range.
+    pub fn change_cwnd(
+        &mut self,
+        flows: &[usize],
+        cwnd_pkts: u32,
+    ) -> Result<CwndChange, EngineError> {
+        let at_ns = self.now_ns() + 1;
+        let change = CwndChange { at_ns, cwnd_pkts };
+        change.check("cwnd_changes")?;
+        for flow in flows {
+            let found = self.world.conversations.get_mut(*flow);
+            let is_given = found.is_some_and(|conversation| match &mut conversation.application {
+                Application::Tcp(flow) => flow.change_cwnd(change),
+                _ => false,
+            });
+            if !is_given {
+                let path = format!("flows[{flow}].tcp.congestion_control");
+                let allowed = "manual, for a window by hand";
+                return Err(SpecError::new(path, "another", allowed).into());
+            }
+        }
+        Ok(change)
     }
 
     /// Samples, histograms and records so far. Of links whose departures make no events, what left

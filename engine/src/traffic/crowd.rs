@@ -153,6 +153,12 @@ impl Crowd {
         None
     }
 
+    /// Senders of all of them.
+    pub fn senders_mut(&mut self) -> impl Iterator<Item = &mut Sender> {
+        let members = self.members.values_mut();
+        members.map(|member| &mut member.connection.sender)
+    }
+
     /// Ends all of them, adding what they counted to `gone`.
     pub fn clear(&mut self, gone: &mut Statistics) {
         for member in self.members.values() {

@@ -16,15 +16,18 @@ use super::connection::{Connection, SentSegment, UNLIMITED, ip_bytes};
 use super::conversation::PacketCounters;
 use super::crowd::Crowd;
 use super::segment_store::SegmentStore;
+use crate::cca::Algorithm;
 use crate::sim::random::Stream;
 use crate::sim::rows::Rows;
 use crate::sim::tcp_sample::TcpSample;
 use crate::sim::time::Time;
 use crate::spec::Source;
 use crate::spec::source::{FlowStreams, Supply};
+use crate::spec::tcp::CwndChange;
 use crate::tcp::Settings;
 use crate::tcp::segment::{Flags, Segment};
 use crate::tcp::sender::{Sender, Statistics};
+use std::sync::Arc;
 
 /// Writes or transfers that a source begins when it is woken; others of the same instant later in
 /// it.
@@ -425,6 +428,23 @@ impl TcpFlow {
     /// A queue has made a copy of a packet of it.
     pub fn on_copy(&mut self, place: u32) {
         self.segments.share(place);
+    }
+
+    /// A window from a time on that has not come yet: for its connections, and those to come.
+    /// False where its controller is not given windows.
+    pub fn change_cwnd(&mut self, change: CwndChange) -> bool {
+        if self.settings.algorithm != Algorithm::Manual {
+            return false;
+        }
+        Arc::make_mut(&mut self.settings.tcp)
+            .cwnd_changes
+            .push(change);
+        let one = self.connection.iter_mut();
+        let senders = one.map(|connection| &mut connection.sender);
+        for sender in senders.chain(self.crowd.senders_mut()) {
+            sender.change_cwnd(change);
+        }
+        true
     }
 
     /// Counted over all its connections.

@@ -69,6 +69,7 @@ pub fn options(profile: Profile) -> Options {
         is_paced: false,
         timer_hz: 1000,
         stream: Stream::new(1, 0, "bottleneck/controller"),
+        cwnd_changes: Vec::new(),
     }
 }
 

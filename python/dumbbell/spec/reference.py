@@ -29,6 +29,7 @@ _SECTIONS = {
     "ClosedLoop": '`source` with `kind = "closed_loop"`',
     "Arrivals": '`source` with `kind = "arrivals"`',
     "Tcp": "`tcp` of a flow",
+    "CwndChange": "`cwnd_changes` of `tcp`",
     "Ping": "`[[probes]]`",
     "Sweep": "`[sweep]`: paths with their values, and these",
     "SweptValues": "Values of a path, where a list does not say enough",

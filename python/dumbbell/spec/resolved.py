@@ -269,6 +269,12 @@ class TcpSettings(_View):
         small_queues: Whether its host keeps its own queue short, as Linux does.
     """
 
+    @property
+    def cwnd_changes(self) -> Sequence[tuple[int, int]]:
+        """(instant in ns, window in packets from then on) for the controller ``manual``."""
+        changes = self.mapping.get("cwnd_changes", ())
+        return [(change["at_ns"], change["cwnd_pkts"]) for change in changes]
+
     congestion_control = _Key[str]()
     initial_window_pkts = _Key[int]()
     min_rto_ns = _Key[int]()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from dumbbell import _engine, units
 from dumbbell.spec.base import SpecModel
@@ -80,6 +81,8 @@ PROFILES: dict[str, dict[str, Any]] = {
 
 MOST_SEGMENTS = 1000
 MOST_ACK_EVERY = 64
+MOST_CWND_CHANGES = 10_000
+LARGEST_CWND_PKTS = 100_000
 LEAST_BUFFER_BYTES = 2048
 LARGEST_BUFFER_BYTES = 2**30
 """RFC 7323 section 2.3: a window is scaled to at most 1 GiB."""
@@ -139,7 +142,47 @@ _AckEvery = Annotated[
 ]
 _Buffer = Annotated[str, BeforeValidator(_buffer), quantity_schema("size", "1mb")]
 
+_Cwnd = Annotated[
+    int,
+    BeforeValidator(whole(1, LARGEST_CWND_PKTS)),
+    WithJsonSchema(
+        {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": LARGEST_CWND_PKTS,
+            "examples": [40],
+            "x-unit": "packets",
+        }
+    ),
+]
+
 _BY_PROFILE = "; as the profile has it when left out"
+
+
+class CwndChange(SpecModel):
+    """A new congestion window from an instant on; see the controller ``manual``."""
+
+    at: Time = Field(description="From when on, counted from the run's start.")
+    cwnd: _Cwnd = Field(description="Congestion window from then on.")
+
+    def resolved(self) -> dict[str, Any]:
+        """The change for the resolved description."""
+        return {"at_ns": time_ns(self.at), "cwnd_pkts": self.cwnd}
+
+
+def _in_order(changes: Sequence[CwndChange]) -> tuple[CwndChange, ...]:
+    """Refuses too many changes, and such as go back in time or stand still."""
+    if len(changes) > MOST_CWND_CHANGES:
+        raise Refused(f"{len(changes)} changes", f"at most {MOST_CWND_CHANGES} changes")
+    for index, change in enumerate(changes[1:], start=1):
+        before = changes[index - 1].at
+        if time_ns(change.at) <= time_ns(before):
+            allowed = f"a time after {before}, that of the change before it"
+            raise Refused(change.at, allowed, path=f"[{index}].at")
+    return tuple(changes)
+
+
+_CwndChanges = Annotated[Sequence[CwndChange], AfterValidator(_in_order)]
 
 
 class Tcp(SpecModel):
@@ -150,7 +193,9 @@ class Tcp(SpecModel):
         description="`linux-6.1`: what that kernel does. `rfc`: what the RFCs say.",
     )
     congestion_control: CongestionControl = Field(
-        default="cubic", description="Congestion controller, by its name in Linux."
+        default="cubic",
+        description="Congestion controller, by its name in Linux; or `manual`, in the simulator: a "
+        "window by hand.",
     )
     initial_window: _Segments | None = Field(
         default=None, description=f"Initial window (RFC 6928){_BY_PROFILE}: 10 in both."
@@ -208,6 +253,11 @@ class Tcp(SpecModel):
     receive_window: _Buffer | None = Field(
         default=None, description="Receive window; one that grows as Linux's when left out."
     )
+    cwnd_changes: _CwndChanges = Field(
+        default=(),
+        description="Windows of the controller `manual`, which others pay no heed to: the initial "
+        "window holds until the first of them.",
+    )
 
     def resolved(self) -> dict[str, Any]:
         """The settings for the resolved description."""
@@ -233,7 +283,13 @@ class Tcp(SpecModel):
             **chosen,
             "send_buffer_bytes": _bytes_or_0(self.send_buffer),
             "receive_window_bytes": _bytes_or_0(self.receive_window),
+            **self._changes(),
         }
+
+    def _changes(self) -> dict[str, Any]:
+        """Only where there are some: a description without them stays what it was."""
+        changes = [change.resolved() for change in self.cwnd_changes]
+        return {"cwnd_changes": changes} if changes else {}
 
 
 def _bytes_or_0(text: str | None) -> int:

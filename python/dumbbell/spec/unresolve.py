@@ -203,8 +203,27 @@ def _flow(flow: object, path: str) -> _Table:
     written = _written(flow, path, _FLOW, ("tcp", "source"))
     assert isinstance(flow, Mapping)
     if flow["tcp"] is not None:
-        written["tcp"] = _written(flow["tcp"], f"{path}.tcp", _TCP)
+        written["tcp"] = _tcp(flow["tcp"], f"{path}.tcp")
     written["source"] = _source(flow["source"], f"{path}.source")
+    return written
+
+
+_CWND_CHANGE: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "at_ns": ("at", units.format_time),
+    "cwnd_pkts": ("cwnd", _same),
+}
+
+
+def _tcp(tcp: object, path: str) -> _Table:
+    """Windows by hand are there where there are some."""
+    has_changes = isinstance(tcp, Mapping) and "cwnd_changes" in tcp
+    written = _written(tcp, path, _TCP, ("cwnd_changes",) if has_changes else ())
+    if has_changes:
+        assert isinstance(tcp, Mapping)
+        written["cwnd_changes"] = [
+            _written(change, f"{path}.cwnd_changes[{i}]", _CWND_CHANGE)
+            for i, change in enumerate(_list(tcp, "cwnd_changes"))
+        ]
     return written
 
 
