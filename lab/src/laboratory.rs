@@ -71,7 +71,10 @@ impl Laboratory {
             Request::Begin {
                 replication,
                 record,
-            } => self.begin(replication, record),
+                keeps_samples,
+            } => self.begin(replication, record, keeps_samples),
+            Request::AdvanceTo { until_ns } => self.advance_to(until_ns),
+            Request::ChangeCwnd { group, cwnd_pkts } => self.change_cwnd(&group, cwnd_pkts),
             Request::Peek => self.peek(),
             Request::Forget => self.forget(),
             Request::Clock => self.clock(),
@@ -126,13 +129,21 @@ impl Laboratory {
         })
     }
 
-    fn begin(&mut self, replication: u64, record: Option<usize>) -> Result<Answer, Problem> {
+    fn begin(
+        &mut self,
+        replication: u64,
+        record: Option<usize>,
+        keeps_samples: bool,
+    ) -> Result<Answer, Problem> {
         self.run = None;
         self.is_at_its_end = false;
         self.tables = Tables::default();
         let mut experiment = self.experiment()?.clone();
         if let Some(queue) = record {
             record_only(&mut experiment, queue);
+            if !keeps_samples {
+                experiment.sample_interval_ns = 0;
+            }
         }
         let expected = Estimate::of(&experiment);
         if expected.events > MOST_EVENTS || expected.memory_bytes > MOST_MEMORY_BYTES {
@@ -175,6 +186,25 @@ impl Laboratory {
         }
     }
 
+    fn advance_to(&mut self, until_ns: u64) -> Result<Answer, Problem> {
+        let run = self.run.as_mut().ok_or_else(no_run)?;
+        let is_going = run.advance_to(until_ns)?;
+        let now_ns = run.now_ns();
+        Ok(Answer::Reached { now_ns, is_going })
+    }
+
+    fn change_cwnd(&mut self, group: &str, cwnd_pkts: u32) -> Result<Answer, Problem> {
+        let flows = &self.experiment()?.flows;
+        let members = groups(flows).into_iter().enumerate();
+        let members = members.filter(|(_, name)| name == group);
+        let members: Vec<usize> = members.map(|(index, _)| index).collect();
+        if members.is_empty() {
+            return Err(Problem::new("flows", group, "the name of equal flows"));
+        }
+        let run = self.run.as_mut().ok_or_else(no_run)?;
+        Ok(Answer::Moved(run.change_cwnd(&members, cwnd_pkts)?))
+    }
+
     fn peek(&mut self) -> Result<Answer, Problem> {
         let run = self.run.as_ref().ok_or_else(no_run)?;
         self.tables = run.tables_so_far();
@@ -202,7 +232,8 @@ impl Laboratory {
         }
         let output = self.run.take().ok_or_else(no_run)?.finish()?;
         self.tables = output.tables;
-        let numbers = numbers(self.experiment()?, &self.tables, queue);
+        let experiment = self.experiment()?;
+        let numbers = numbers(experiment, &self.tables, &ways(experiment), queue);
         Ok(Answer::Finished {
             digest: output.digest,
             events: output.events,
@@ -222,7 +253,7 @@ fn no_run() -> Problem {
     Problem::new("", "nothing", "a run that has begun")
 }
 
-/// Records of one queue and nothing else that takes memory.
+/// Records of one queue and no others.
 fn record_only(experiment: &mut Experiment, queue: usize) {
     let ends = experiment.links.iter_mut();
     let ends = ends.flat_map(|link| [&mut link.forward, &mut link.reverse]);
@@ -231,7 +262,6 @@ fn record_only(experiment: &mut Experiment, queue: usize) {
         end.capture = false;
         end.capture_flows = false;
     }
-    experiment.sample_interval_ns = 0;
 }
 
 /// The queues that each flow's packets pass.

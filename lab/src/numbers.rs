@@ -2,8 +2,9 @@
 
 use crate::changes::number_of;
 use dumbbell_engine::spec::source::Greedy;
-use dumbbell_engine::spec::{Experiment, Flow, Source};
+use dumbbell_engine::spec::{Experiment, Flow, LinkEnd, Source};
 use dumbbell_engine::tables::{Tables, Values};
+use dumbbell_tc::Qdisc;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -36,14 +37,20 @@ pub fn column(tables: &Tables, table: &str, name: &str) -> Option<Vec<f64>> {
 /// What a run is reduced to: a queue's numbers, goodputs of flows, round trips of probes.
 ///
 /// # Arguments
-/// `queue` is the number of the queue that is looked at.
-pub fn numbers(experiment: &Experiment, tables: &Tables, queue: usize) -> Vec<Number> {
+/// `ways` are the queues that each flow's packets pass; `queue` is the number of the queue that is
+/// looked at.
+pub fn numbers(
+    experiment: &Experiment,
+    tables: &Tables,
+    ways: &[Vec<u32>],
+    queue: usize,
+) -> Vec<Number> {
     let names = experiment.queue_names();
     let mut found = Vec::new();
     if let Some(name) = names.get(queue) {
         of_queue(tables, queue, &format!("queue[{name}]"), &mut found);
     }
-    of_flows(experiment, tables, &mut found);
+    of_flows(experiment, tables, ways, &mut found);
     of_probes(experiment, tables, &mut found);
     found
 }
@@ -170,28 +177,60 @@ fn goodput_bps(experiment: &Experiment, received_bytes: f64, flow: &Flow) -> f64
     }
 }
 
-fn of_flows(experiment: &Experiment, tables: &Tables, to: &mut Vec<Number>) {
+/// What equal flows have together.
+#[derive(Default)]
+struct Together {
+    name: String,
+    is_one: bool,
+    flows: usize,
+    goodput_bps: f64,
+    capacity_bps: f64,
+    dropped_pkts: f64,
+    delivered_pkts: f64,
+}
+
+fn of_flows(experiment: &Experiment, tables: &Tables, ways: &[Vec<u32>], to: &mut Vec<Number>) {
     let flows = &experiment.flows;
-    let received = column(tables, "flows", "received_payload_bytes").unwrap_or_default();
+    let of = |name| column(tables, "flows", name).unwrap_or_default();
+    let (received, dropped) = (of("received_payload_bytes"), of("dropped_pkts"));
+    let delivered = of("delivered_pkts");
+    let capacities: Vec<f64> = capacities_bps(experiment);
     let goodput = |index: usize| goodput_bps(experiment, received[index], &flows[index]);
-    let mut sums: Vec<(String, bool, f64)> = Vec::new();
+    let mut sums: Vec<Together> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    for (index, group) in groups(flows).into_iter().enumerate() {
-        let is_one = group == flows[index].name;
-        match places.get(&group) {
-            Some(&place) => sums[place].2 += goodput(index),
-            None => {
-                places.insert(group.clone(), sums.len());
-                sums.push((group, is_one, goodput(index)));
-            }
-        }
+    for (index, name) in groups(flows).into_iter().enumerate() {
+        let place = *places.entry(name).or_insert_with_key(|name| {
+            sums.push(Together {
+                name: name.clone(),
+                is_one: *name == flows[index].name,
+                ..Together::default()
+            });
+            sums.len() - 1
+        });
+        let sum = &mut sums[place];
+        let way = ways[index].iter().map(|queue| capacities[*queue as usize]);
+        sum.flows += 1;
+        sum.goodput_bps += goodput(index);
+        sum.capacity_bps += way.fold(f64::INFINITY, f64::min);
+        sum.dropped_pkts += dropped[index];
+        sum.delivered_pkts += delivered[index];
     }
-    for (name, is_one, sum) in sums {
-        let path = match is_one {
-            true => format!("flow[{name}].goodput_bps"),
-            false => format!("flows[{name}].total_goodput_bps"),
+    for sum in sums {
+        let (of, goodput) = match sum.is_one {
+            true => (format!("flow[{}]", sum.name), "goodput_bps"),
+            false => (format!("flows[{}]", sum.name), "total_goodput_bps"),
         };
-        add(to, path, sum);
+        let capacity_bps = sum.capacity_bps / sum.flows as f64;
+        let is_limited = capacity_bps.is_finite();
+        let share = if is_limited {
+            sum.goodput_bps / capacity_bps
+        } else {
+            f64::NAN
+        };
+        let loss = sum.dropped_pkts / (sum.dropped_pkts + sum.delivered_pkts);
+        add(to, format!("{of}.{goodput}"), sum.goodput_bps);
+        add(to, format!("{of}.capacity_share"), share);
+        add(to, format!("{of}.loss_ratio"), loss);
     }
     let greedy = (0..flows.len()).filter(|index| flows[*index].source == Source::Greedy(Greedy {}));
     let shares: Vec<f64> = greedy.map(goodput).collect();
@@ -200,6 +239,43 @@ fn of_flows(experiment: &Experiment, tables: &Tables, to: &mut Vec<Number>) {
         let jain = sum * sum / (shares.len() as f64 * squares.sum::<f64>());
         add(to, "network.jain_index".into(), jain);
     }
+}
+
+/// Of each queue's link, its mean over the measured window; infinite where nothing limits it.
+fn capacities_bps(experiment: &Experiment) -> Vec<f64> {
+    let measured_s = (experiment.duration_ns - experiment.warm_up_ns) as f64 / NS_PER_S;
+    let ends = experiment.link_ends();
+    ends.map(|(_, _, end)| capacity_bits(experiment, end) / measured_s)
+        .collect()
+}
+
+/// What a link can send in the measured window, changes of its rate included; the slower of link and
+/// discipline governs.
+fn capacity_bits(experiment: &Experiment, end: &LinkEnd) -> f64 {
+    let paced_bps = match &end.qdisc {
+        Qdisc::Tbf(tbf) => tbf.rate_bps,
+        Qdisc::Netem(netem) => netem.rate_bps,
+        _ => 0,
+    };
+    let changes = end.changes.iter();
+    let changes = changes.filter_map(|each| each.rate_bps.map(|rate_bps| (each.at_ns, rate_bps)));
+    let steps: Vec<(u64, u64)> = std::iter::once((0, end.rate_bps)).chain(changes).collect();
+    let (start_ns, stop_ns) = (experiment.warm_up_ns, experiment.duration_ns);
+    let mut bits = 0.0;
+    for (place, (since_ns, rate_bps)) in steps.iter().enumerate() {
+        let until_ns = steps.get(place + 1).map_or(stop_ns, |next| next.0);
+        let span_ns = until_ns
+            .min(stop_ns)
+            .saturating_sub(start_ns.max(*since_ns));
+        if span_ns > 0 {
+            let limits = [*rate_bps, paced_bps]
+                .into_iter()
+                .filter(|limit| *limit > 0);
+            let slowest_bps = limits.min().map_or(f64::INFINITY, |limit| limit as f64);
+            bits += span_ns as f64 / NS_PER_S * slowest_bps;
+        }
+    }
+    bits
 }
 
 fn of_probes(experiment: &Experiment, tables: &Tables, to: &mut Vec<Number>) {

@@ -2,6 +2,7 @@
 
 use crate::changes::Change;
 use crate::numbers::Number;
+use dumbbell_engine::spec::tcp::CwndChange;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -34,6 +35,21 @@ pub enum Request {
         /// left out.
         #[serde(default)]
         record: Option<usize>,
+        /// Whether a run with such records has the description's samples besides.
+        #[serde(default)]
+        keeps_samples: bool,
+    },
+    /// Goes on with the run until an instant, and what is next after it: `Reached`.
+    AdvanceTo {
+        /// The instant, in the run's time.
+        until_ns: u64,
+    },
+    /// Gives equal flows a window from now on, whose controller is `manual`: `Moved`.
+    ChangeCwnd {
+        /// The name that they have together.
+        group: String,
+        /// The window.
+        cwnd_pkts: u32,
     },
     /// Makes tables of what there is so far (`GoingRun::tables_so_far`): `Peeked`.
     Peek,
@@ -76,6 +92,15 @@ pub enum Answer {
         /// Bytes that are foreseen.
         expected_memory_bytes: u64,
     },
+    /// How far a run is that was to go on until an instant.
+    Reached {
+        /// Its virtual time.
+        now_ns: u64,
+        /// Whether there is more to do.
+        is_going: bool,
+    },
+    /// A window that flows have been given.
+    Moved(CwndChange),
     /// How far a run is.
     Peeked {
         /// Its virtual time.

@@ -43,6 +43,7 @@ def test_without_the_module_it_says_what_to_do(
 def test_the_bottleneck_is_the_slowest_queue_on_the_way() -> None:
     assert [bottleneck_of(each.experiment) for each in presets()] == [
         "router->home",
+        "router->home",
         "router->receiver",
         "router->receiver",
         "switch->client",

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import webbrowser
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from dumbbell.lab import LabExperiment
 
 PLACE = Path("results/laboratory.html")
 """What an index leads to."""
@@ -40,7 +43,7 @@ def lab_command(
         experiment = Experiment.from_toml(file)
         question = f"What {file.name} describes; every change can be taken back."
         begun.append(LabExperiment("file", experiment.name, question, experiment))
-    write_laboratory(output, begun)
+    write_laboratory(output, begun, of_studies())
     folder = output.absolute().parent
     if has_pages(folder):
         write_live(folder)
@@ -49,3 +52,16 @@ def lab_command(
     print(f"The laboratory: {output.resolve().as_uri()}")
     if opens:
         webbrowser.open(output.resolve().as_uri())
+
+
+def of_studies() -> list[LabExperiment]:
+    """Arms of the studies, each under its study's title."""
+    from dumbbell.lab import LabExperiment
+    from dumbbell.studies.laboratory import study_experiments
+
+    return [
+        LabExperiment(
+            each.id, each.label, each.question, each.experiment, each.queue, group=each.study
+        )
+        for each in study_experiments()
+    ]

@@ -26,6 +26,8 @@ class LabExperiment:
         experiment: As it is before anything is changed.
         queue: Name of the queue that is looked at; the bottleneck when left out.
         changes: What the page begins with, path to value; each can be taken back.
+        group: Under what it stands in the list of all, such as a study's title; alone at the top
+            when empty.
     """
 
     id: str
@@ -34,6 +36,7 @@ class LabExperiment:
     experiment: Experiment
     queue: str = ""
     changes: Mapping[str, Any] = field(default_factory=dict)
+    group: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """For the page.
@@ -51,6 +54,7 @@ class LabExperiment:
         return {
             "id": self.id,
             "title": self.title,
+            "group": self.group,
             "question": self.question,
             "resolved": resolved,
             "queue": names.index(queue),

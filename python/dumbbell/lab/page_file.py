@@ -24,10 +24,11 @@ SCRIPT = (
     "controls.js",
     "fields.js",
     "orders.js",
+    "game.js",
     "main.js",
 )
 """Of the page, each after those that it imports from."""
-WORKER = ("engine.js", "series.js", "worker.js")
+WORKER = ("engine.js", "packets.js", "series.js", "play.js", "worker.js")
 
 
 def _file(name: str) -> str:
@@ -44,17 +45,18 @@ def _json(value: object) -> str:
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-def page_text(experiments: Sequence[LabExperiment] = ()) -> str:
+def page_text(experiments: Sequence[LabExperiment] = (), more: Sequence[LabExperiment] = ()) -> str:
     """The page.
 
     Args:
         experiments: What it offers before the presets; it begins with the first.
+        more: What it offers after them.
 
     Raises:
         NoModuleError: The module is not there.
         SpecError: One of them cannot be looked at.
     """
-    offered = [each.as_json() for each in (*experiments, *presets())]
+    offered = [each.as_json() for each in (*experiments, *presets(), *more)]
     controllers = _engine.congestion_controllers()
     return Template(_file("page.html")).substitute(
         style=_file("style.css"),
@@ -65,12 +67,16 @@ def page_text(experiments: Sequence[LabExperiment] = ()) -> str:
     )
 
 
-def write_laboratory(place: Path, experiments: Sequence[LabExperiment] = ()) -> None:
-    """Write the page beside its place, then put it there.
+def write_laboratory(
+    place: Path,
+    experiments: Sequence[LabExperiment] = (),
+    more: Sequence[LabExperiment] = (),
+) -> None:
+    """Write the page beside its place, then put it there; arguments as of `page_text`.
 
     Raises:
         NoModuleError: The module is not there.
         SpecError: An experiment cannot be looked at.
         OSError: The file cannot be written.
     """
-    replace_file(place, page_text(experiments))
+    replace_file(place, page_text(experiments, more))

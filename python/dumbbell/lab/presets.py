@@ -38,11 +38,50 @@ from = "server"
 to = "home"
 source = { kind = "arrivals", gap = "exponential 10pps", size = "exponential 30kB" }
 
+[[flows]]
+name = "on-off"
+from = "server"
+to = "home"
+start_jitter = "1s"
+source = { kind = "closed_loop", size = "exponential 500kB", think = "exponential 2s" }
+
+[[flows]]
+name = "stream"
+from = "server"
+to = "home"
+source = { kind = "poisson", rate = "600pps", size = "exponential 1000B" }
+
 [[probes]]
 name = "call"
 from = "home"
 to = "server"
 interval = "100ms"
+"""
+
+_BY_HAND = """
+name = "by-hand"
+duration = "8s"
+warm_up = "1s"
+sample_interval = "20ms"
+
+[[links]]
+a = "server"
+b = "router"
+
+[[links]]
+a = "router"
+b = "home"
+delay = "30ms"
+[links.forward]
+rate = "5mbit"
+qdisc = "pfifo limit 40"
+changes = [{ at = "3s", rate = "2.5mbit" }, { at = "5.5s", rate = "5mbit" }]
+
+[[flows]]
+name = "download"
+from = "server"
+to = "home"
+source = { kind = "greedy" }
 """
 
 _UNFAIR = """
@@ -208,15 +247,25 @@ to = "receiver"
 source = { kind = "poisson", rate = "195pps", size = "exponential 512B" }
 """
 
-_ABSENT = {"bufferbloat": "mice", "bbr-against-cubic": "reno"}
+_ABSENT = {
+    "bufferbloat": ("mice", "on-off", "stream"),
+    "bbr-against-cubic": ("reno",),
+}
 """Flows that are not there until somebody wants some."""
 
+_GROUP = "Experiments"
 _CHOICE = (
     (
         "Bufferbloat",
         "A download fills the buffer and a call waits behind it. Make the buffer smaller, then "
         "type fq_codel in its place: what happens to the call, and what to the download?",
         _BUFFERBLOAT,
+    ),
+    (
+        "Be the controller",
+        "You set the window of one download, and the link does not stay as fast as it is. Press "
+        "Begin: keep the link full and the queue short, then see how CUBIC, BBR and Reno did.",
+        _BY_HAND,
     ),
     (
         "Round-trip times that differ",
@@ -256,7 +305,10 @@ def presets() -> tuple[LabExperiment, ...]:
     found = []
     for title, question, toml in _CHOICE:
         experiment = Experiment.from_toml(toml)
-        absent = _ABSENT.get(experiment.name)
-        changes = {} if absent is None else {f"flows[{absent}].count": 0}
-        found.append(LabExperiment(experiment.name, title, question, experiment, changes=changes))
+        changes = {f"flows[{flow}].count": 0 for flow in _ABSENT.get(experiment.name, ())}
+        found.append(
+            LabExperiment(
+                experiment.name, title, question, experiment, changes=changes, group=_GROUP
+            )
+        )
     return tuple(found)

@@ -49,6 +49,14 @@ function othersNs(described, queue) {
   return [...links].reduce((sum, link) => sum + both(described.resolved.links[link]), 0);
 }
 
+/** Round-trip time of a flow's way without queues and transmission, ms.
+ * @param {any} described @param {number} flow its place */
+export function baseRttMs(described, flow) {
+  const links = new Set(described.ways[flow].map((/** @type {number} */ each) => each >> 1));
+  const both = (/** @type {any} */ link) => link.forward.delay_ns + link.reverse.delay_ns;
+  return [...links].reduce((sum, link) => sum + both(described.resolved.links[link]), 0) / 1e6;
+}
+
 /** @param {number} queue @returns {Control} */
 function roundTrip(queue) {
   const link = `links[${queue >> 1}]`;

@@ -2,6 +2,7 @@
 import { controlsOf, endOf } from "./controls.js";
 import { Field, element, sample } from "./fields.js";
 import { drawAll, look } from "./figures.js";
+import { Game } from "./game.js";
 import { interval } from "./intervals.js";
 import { Bench } from "./orders.js";
 import { colour, forgetColours } from "./plot.js";
@@ -33,6 +34,21 @@ async function unpacked(base64) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
+/** What a person chooses from: one under the other, under the name of a group where they have one.
+ * @param {{id: string, title: string, group: string}[]} experiments */
+function choices(experiments) {
+  /** @type {HTMLElement[]} */
+  const found = [];
+  for (const { id, title, group } of experiments) {
+    const choice = element("option", { value: id }, title);
+    const last = found.at(-1);
+    if (group === "") found.push(choice);
+    else if (last?.getAttribute("label") === group) last.append(choice);
+    else found.push(element("optgroup", { label: group }, choice));
+  }
+  return found;
+}
+
 /** The page with its simulators. */
 class Page {
   /** @param {any} experiments @param {Uint8Array} module */
@@ -41,13 +57,25 @@ class Page {
     this.front = new Bench(text("worker"), module, (message) => this.#heard(message));
     this.back = new Bench(text("worker"), module, (message) => this.#replicated(message));
     this.lens = new Bench(text("worker"), module, (message) => this.#seen(message));
+    this.game = new Game(
+      () => new Bench(text("worker"), module, (message) => this.game.heard(message)),
+      {
+        order: () => this.#order(),
+        described: () => this.described,
+        begin: () => this.#beginGame(),
+        picture: (message, pace) => this.#followed(message, pace),
+        ended: () => this.#gameEnded(),
+        over: (changes) => this.#gameOver(changes),
+        wrong: (parts) => this.#problem(parts),
+      },
+    );
     this.stage = new Stage($("stage"), (words) => ($("stage-words").textContent = words));
     this.canvases = Object.fromEntries(
       [...document.querySelectorAll("canvas[data-figure]")].map((canvas) => [
         /** @type {HTMLElement} */ (canvas).dataset.figure, canvas,
       ]),
     );
-    /** @type {Map<string, string | number | boolean>} */
+    /** @type {Map<string, import("./state.js").Value>} */
     this.changes = new Map();
     /** @type {Field[]} */
     this.fields = [];
@@ -65,9 +93,7 @@ class Page {
   }
 
   #wire() {
-    for (const { id, title } of this.experiments.experiments) {
-      $("preset").append(element("option", { value: id }, title));
-    }
+    $("preset").append(...choices(this.experiments.experiments));
     $("preset").addEventListener("change", () => this.open($("preset").value));
     $("undo").addEventListener("click", () => this.open($("preset").value));
     $("controls").addEventListener("submit", (/** @type {Event} */ event) => event.preventDefault());
@@ -111,7 +137,7 @@ class Page {
 
   /**
    * @param {string} id of an experiment of the page
-   * @param {[string, string | number | boolean][]} changes
+   * @param {[string, import("./state.js").Value][]} changes
    * @param {{resolved: object, queue: number} | null} own another in its place
    */
   open(id, changes = [], own = null) {
@@ -122,6 +148,7 @@ class Page {
     $("question").textContent = own ? "An experiment that a link brought." : found.question;
     this.changes = new Map([...Object.entries(own ? {} : found.changes), ...changes]);
     this.base = this.described = this.lastDone = this.before = null;
+    this.game.stop();
     this.#say("");
     this.#run();
   }
@@ -131,6 +158,8 @@ class Page {
     const known = this.described ?? this.base;
     if (!known) return;
     this.#say("");
+    if (this.game.isGoing) this.game.stop();
+    this.game.forget();
     const now = performance.now();
     if (now - this.touched_ms > QUIET_MS) this.before = this.lastDone;
     this.touched_ms = now;
@@ -178,6 +207,7 @@ class Page {
     if (!this.base) this.#build(base);
     $("notices").textContent = described.notices.join(" ");
     for (const field of this.fields) field.show(described);
+    this.game.show(described);
     this.#take(texts);
   }
 
@@ -194,6 +224,7 @@ class Page {
       $(`${place}-fields`).replaceChildren(...fields.map((field) => field.element));
       this.fields.push(...fields);
     }
+    this.game.opened(base);
     this.#legend();
   }
 
@@ -261,7 +292,7 @@ class Page {
     this.toSeconds = drawAll(this.canvases, {
       now: this.now,
       before: this.before,
-      cursor_s: this.#moment_s(),
+      cursor_s: this.game.isGoing ? this.cursor_s ?? 0 : this.#moment_s(),
       lookOf: (name) => this.#look(name),
     });
     this.stage.draw();
@@ -283,6 +314,7 @@ class Page {
     this.moving = window.setTimeout(() => this.#watch(), LOOK_MS);
     this.idle = window.setTimeout(() => {
       this.#tell(message.numbers);
+      this.game.score(this.#order(), this.described);
       this.back.send("replicate", { ...this.#order(), replications: REPLICATIONS });
     }, IDLE_MS);
   }
@@ -329,6 +361,45 @@ class Page {
     this.#table();
   }
 
+  // --- a game -----------------------------------------------------------------------------
+
+  /** What else goes on makes room; the run before is there to be beaten. */
+  #beginGame() {
+    clearTimeout(this.idle);
+    clearTimeout(this.moving);
+    this.back.send("stop", {});
+    this.wasPlaying = this.stage.isPlaying;
+    this.before = this.lastDone;
+    $("play").disabled = true;
+    $("motion").scrollIntoView({ block: "nearest" });
+  }
+
+  /** @param {any} message @param {number} pace */
+  #followed({ now_ns, packets, series }, pace) {
+    const { ofFlow, limit } = this.#looks();
+    this.stage.follow(packets, ofFlow, limit, pace);
+    if (!series) return;
+    this.now = { series, duration_s: this.described.resolved.duration_ns / NS_PER_S };
+    this.cursor_s = now_ns / NS_PER_S;
+    this.#redraw();
+  }
+
+  /** What was there before is there again. */
+  #gameEnded() {
+    $("play").disabled = false;
+    this.#play(this.wasPlaying ?? false);
+    if (!this.lastDone) return;
+    this.now = this.lastDone;
+    this.#redraw();
+    this.#watch();
+  }
+
+  /** What was played is an experiment like any other. @param {[string, any][]} changes */
+  #gameOver(changes) {
+    for (const [path, value] of changes) this.changes.set(path, value);
+    this.#run();
+  }
+
   // --- the slow motion --------------------------------------------------------------------
 
   #moment_s() {
@@ -368,10 +439,20 @@ class Page {
   /** @param {any} message */
   #seen(message) {
     if (message.kind !== "packets" || !this.base) return;
-    const ofFlow = this.described.groups.map((/** @type {string} */ group) => this.#look(group).colour);
-    const { qdisc } = endOf(this.described, this.opened.queue);
-    this.stage.show(message.packets, (flow) => ofFlow[flow] ?? colour("--quiet"), qdisc.limit_packets ?? 0);
+    if (this.game.isGoing) return;
+    const { ofFlow, limit } = this.#looks();
+    this.stage.show(message.packets, ofFlow, limit);
     $("stage").setAttribute("aria-label", this.stage.words());
+  }
+
+  /** Colours of packets by flow, and how many places the queue has. */
+  #looks() {
+    const colours = this.described.groups.map((/** @type {string} */ group) => this.#look(group).colour);
+    const { qdisc } = endOf(this.described, this.opened.queue);
+    return {
+      ofFlow: (/** @type {number} */ flow) => colours[flow] ?? colour("--quiet"),
+      limit: qdisc.limit_packets ?? 0,
+    };
   }
 
   /** @param {boolean} isPlaying */

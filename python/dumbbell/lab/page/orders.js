@@ -1,10 +1,15 @@
 // A simulator in a worker: orders go to it, what it says comes back.
 //
 // orders:  run {resolved, changes, queue, replication}; look {..., from_ns, until_ns, margin_ns};
-//          replicate {resolved, changes, queue, replications}
+//          replicate {resolved, changes, queue, replications};
+//          score {resolved, queue, replication, rivals: [{name, changes}]};
+//          play {resolved, changes, queue, replication, group, cwnd_pkts, pace, most_moves}, and
+//          while that goes on hand {cwnd_pkts, pace}; stop {}
 // answers: ready; heard, to every order; described {base, described, texts}; soFar {now_ns, series};
 //          done {digest, events, numbers, series}; packets {packets};
-//          replicated {replication, numbers}; problem {parts}; fault {text}
+//          replicated {replication, numbers}; scored {name, digest, numbers};
+//          played {now_ns, packets, series, moves}; over {moves, numbers}; stopped; problem {parts};
+//          fault {text}
 
 /** A request that is not answered for so long has hung: the worker is made anew. */
 const PATIENCE_MS = 8000;
@@ -57,6 +62,11 @@ export class Bench {
     clearTimeout(this.hearing);
     this.worker?.terminate();
     this.#start();
+  }
+
+  /** Adds to the order that is worked on. @param {string} kind @param {object} more */
+  tell(kind, more) {
+    this.worker?.postMessage({ kind, id: this.id, ...more });
   }
 
   /** @param {string} kind @param {object} order @returns {number} its number */

@@ -1,10 +1,9 @@
 // Columns of a run made into what is drawn.
+import { PacketLog } from "./packets.js";
 
 /** Points of a line, at most: more than a figure has pixels. */
 const MOST_POINTS = 700;
 const NS_PER_S = 1e9;
-/** `packets.event` */
-export const Event = { enqueue: 0, dequeue: 1, drop: 2, mark: 3, lost: 4 };
 const SOJOURN = 0;
 const NONE = -1;
 
@@ -93,37 +92,7 @@ export function seriesOf(engine, described, queue) {
  * @param {import("./engine.js").Engine} engine
  * @param {{from_ns: number, until_ns: number}} window @param {number} most */
 export function packetsOf(engine, { from_ns, until_ns }, most) {
-  const [times, events, flows, probes, numbers, bytes] = [
-    "t_ns", "event", "flow", "probe", "seq", "bytes",
-  ].map((name) => engine.column(`packets.${name}`));
-  /** @type {Map<string, number[]>} places of packets that are in the queue */
-  const inside = new Map();
-  /** @type {{in_ns: number, out_ns: number, flow: number, bytes: number, drop: boolean}[]} */
-  const packets = [];
-  for (let i = 0; i < times.length && packets.length < most; i++) {
-    const key = `${flows[i]} ${probes[i]} ${numbers[i]}`;
-    const event = events[i];
-    const packet = { in_ns: times[i], out_ns: Infinity, flow: flows[i], bytes: bytes[i], drop: false };
-    if (event === Event.enqueue) {
-      inside.set(key, [...(inside.get(key) ?? []), packets.length]);
-      packets.push(packet);
-      continue;
-    }
-    if (event === Event.mark) continue;
-    const place = inside.get(key)?.shift();
-    // What a discipline drops later has been in the queue; what it refuses has not.
-    if (place !== undefined) packets[place].out_ns = times[i];
-    if (event === Event.drop) packets.push({ ...packet, out_ns: times[i], drop: true });
-  }
-  const seen = packets.filter((each) => each.out_ns >= from_ns && each.in_ns <= until_ns);
-  const column = (/** @type {(each: any) => number} */ of) => Float64Array.from(seen, of);
-  return {
-    from_ns,
-    until_ns,
-    in_ns: column((each) => each.in_ns),
-    out_ns: column((each) => each.out_ns),
-    flow: column((each) => each.flow),
-    bytes: column((each) => each.bytes),
-    drop: column((each) => Number(each.drop)),
-  };
+  const log = new PacketLog();
+  log.enter(engine, most);
+  return { from_ns, until_ns, ...log.between(from_ns, until_ns) };
 }

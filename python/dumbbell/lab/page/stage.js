@@ -35,10 +35,24 @@ export class Stage {
     /** @type {(flow: number) => string} */
     this.colourOf = () => colour("--text");
     this.limit = 0;
+    /** Of what is followed while it happens; 0 of what is played again. */
+    this.followed = 0;
+  }
+
+  /** Draws what happens now, somewhat later: whence a packet comes is seen before it is there.
+   * @param {Packets} packets until now @param {(flow: number) => string} colourOf
+   * @param {number} limit @param {number} slowness how much slower than life */
+  follow(packets, colourOf, limit, slowness) {
+    this.play(false);
+    this.show(packets, colourOf, limit);
+    this.followed = slowness;
+    this.now_ns = Math.max(0, packets.until_ns - (APPROACH_S / slowness) * NS_PER_S);
+    this.draw();
   }
 
   /** @param {Packets} packets @param {(flow: number) => string} colourOf @param {number} limit */
   show(packets, colourOf, limit) {
+    this.followed = 0;
     this.packets = packets;
     this.colourOf = colourOf;
     this.limit = limit;
@@ -49,6 +63,7 @@ export class Stage {
 
   /** Slower than life by this. @param {number} chosen 0 for what suits the packets */
   slowness(chosen) {
+    if (this.followed > 0) return this.followed;
     if (chosen > 0) return chosen;
     const gaps = this.leaving.slice(0, 400);
     if (gaps.length < 3 || !Number.isFinite(gaps[gaps.length - 1])) return 20;

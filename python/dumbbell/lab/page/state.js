@@ -3,12 +3,15 @@
 /** Longest text behind the # that is read. */
 const LONGEST = 200_000;
 const MOST_CHANGES = 200;
+/** Of a window by hand in one game: what a link carries. */
+export const MOST_MOVES = 2000;
 /** Lists and tables inside each other, at most: a description has ten. */
 const DEEPEST = 40;
 const PREFIX = "#s=";
 
 /**
- * @typedef {string | number | boolean} Value
+ * @typedef {{at_ns: number, cwnd_pkts: number}} Move
+ * @typedef {string | number | boolean | Move[]} Value
  * @typedef {{preset: string | null, own: {resolved: object, queue: number} | null,
  *   changes: [string, Value][]}} State
  */
@@ -46,7 +49,13 @@ function isFlat(value, deepest) {
 /** @param {unknown} pair @returns {pair is [string, Value]} */
 function isChange(pair) {
   if (!Array.isArray(pair) || pair.length !== 2 || typeof pair[0] !== "string") return false;
-  return ["string", "number", "boolean"].includes(typeof pair[1]);
+  return ["string", "number", "boolean"].includes(typeof pair[1]) || isMoves(pair[1]);
+}
+
+/** @param {unknown} value */
+function isMoves(value) {
+  if (!Array.isArray(value) || value.length > MOST_MOVES) return false;
+  return value.every((move) => Number.isSafeInteger(move?.at_ns) && Number.isSafeInteger(move?.cwnd_pkts));
 }
 
 /**

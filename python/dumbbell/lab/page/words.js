@@ -27,6 +27,7 @@ const SHOWN = /** @type {Record<string, [string, number, string]>} */ ({
   utilization: ["link busy", 100, "%"],
   throughput_bps: ["sent by the link", 1e-6, "Mbit/s"],
   loss_ratio: ["dropped", 100, "%"],
+  capacity_share: ["goodput over capacity", 100, "%"],
   mean_system_pkts: ["in queue and transmission, mean", 1, "packets"],
   mean_backlog_pkts: ["waiting in the queue, mean", 1, "packets"],
   mean_sojourn_s: ["time in the system, mean", 1e3, "ms"],

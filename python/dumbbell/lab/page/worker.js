@@ -1,6 +1,7 @@
 // One simulator in a thread of its own. It is told what to run and says what it sees; a new order
 // ends the one before. Messages are described in orders.js.
 import { Engine, Fault, Problem } from "./engine.js";
+import { hold, play } from "./play.js";
 import { seriesOf, packetsOf } from "./series.js";
 
 /** Events between two looks at the clock. */
@@ -115,7 +116,32 @@ async function replicate(engine, order) {
   }
 }
 
-const WORK = { run, look, replicate };
+/** The same with each of some sets of changes. @param {Engine} engine @param {any} order */
+async function score(engine, order) {
+  for (const { name, changes } of order.rivals) {
+    describe(engine, { ...order, changes });
+    engine.ask({ do: "begin", replication: order.replication });
+    while (goOn(engine)) {
+      await turn();
+      if (current !== order.id) return;
+    }
+    const { digest, numbers } = engine.ask({ do: "finish", queue: order.queue });
+    say({ kind: "scored", id: order.id, name, digest, numbers });
+  }
+}
+
+/** By hand. @param {Engine} engine @param {any} order */
+async function played(engine, order) {
+  const { described } = describe(engine, order);
+  await play(engine, { ...order, described }, say, () => current === order.id);
+}
+
+/** Nothing more of what was ordered before. @param {Engine} _ @param {any} order */
+async function stop(_, order) {
+  say({ kind: "stopped", id: order.id });
+}
+
+const WORK = { run, look, replicate, score, play: played, stop };
 
 /** @param {any} order @param {unknown} error */
 function fail(order, error) {
@@ -126,6 +152,8 @@ function fail(order, error) {
 
 onmessage = async ({ data: order }) => {
   try {
+    // What a hand does belongs to the game that goes on.
+    if (order.kind === "hand") return hold(order);
     if (order.kind === "module") loading = Engine.from(order.bytes);
     // Of orders that came before the module only the last is followed.
     else {

@@ -1,0 +1,254 @@
+// You are the controller: the window of a flow by hand, and a score beside controllers.
+import { element, roundNumbers } from "./fields.js";
+import { baseRttMs } from "./controls.js";
+import { Bench } from "./orders.js";
+import { MOST_MOVES } from "./state.js";
+import { sensible, timeText } from "./words.js";
+
+export const MANUAL = "manual";
+/** Who plays the same game. */
+const RIVALS = ["cubic", "bbr", "reno"];
+const NAMES = /** @type {Record<string, string>} */ ({ manual: "you", cubic: "CUBIC", bbr: "BBR", reno: "Reno" });
+const PACES = [1, 2, 5, 10, 20, 50, 100, 1000];
+/** A game that takes longer is one that nobody ends, seconds of watching. */
+const LONGEST_S = 120;
+const MOST_WINDOW_PKTS = 2000;
+const NS_PER_S = 1e9;
+
+const $ = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
+
+/** Every window up to 40 packets, then steps of about a fortieth. */
+const WINDOWS = [
+  ...Array.from({ length: 39 }, (_, i) => i + 1),
+  ...roundNumbers(40, MOST_WINDOW_PKTS, 2),
+];
+
+/** @param {number} pkts */
+function placeOf(pkts) {
+  const above = WINDOWS.findIndex((each) => each >= pkts);
+  return above < 0 ? WINDOWS.length - 1 : above;
+}
+
+/**
+ * What the game needs of the page.
+ * @typedef {{order: () => any, described: () => any, begin: () => void,
+ *   picture: (message: any, pace: number) => void, ended: () => void,
+ *   over: (changes: [string, any][]) => void, wrong: (parts: any) => void}} Table
+ */
+
+/** The panel, and the run that is played. */
+export class Game {
+  /** @param {() => Bench} bench made when it is needed @param {Table} table */
+  constructor(bench, table) {
+    this.makeBench = bench;
+    this.table = table;
+    /** @type {Bench | null} */ this.bench = null;
+    this.isGoing = false;
+    /** Of the run that is scored, by who played. @type {Map<string, any>} */
+    this.scores = new Map();
+    /** What the last game came to. @type {any} */ this.last = null;
+    for (const pace of PACES) $("pace").append(element("option", { value: String(pace) }, String(pace)));
+    $("window").max = String(WINDOWS.length - 1);
+    $("begin").addEventListener("click", () => (this.isGoing ? this.stop() : this.begin()));
+    $("window").addEventListener("input", () => this.#moved());
+    $("pace").addEventListener("change", () => this.#moved());
+    $("wait").addEventListener("click", () => this.#wait(!this.isWaiting));
+    this.isWaiting = false;
+  }
+
+  /** Names of the groups whose window can be had by hand. @param {any} described */
+  static players(described) {
+    const { flows } = described.resolved;
+    const names = described.groups.filter((/** @type {string} */ _, /** @type {number} */ i) => flows[i].tcp);
+    return /** @type {string[]} */ ([...new Set(names)]);
+  }
+
+  get group() {
+    return String($("player").value);
+  }
+
+  get pace() {
+    return Number($("pace").value);
+  }
+
+  get cwnd_pkts() {
+    return WINDOWS[Number($("window").value)];
+  }
+
+  /** @param {string} group @param {string} key */
+  static path(group, key) {
+    return `flows[${group}].tcp.${key}`;
+  }
+
+  /** An experiment was opened: a pace at which one can play it. @param {any} base */
+  opened(base) {
+    const wanted = LONGEST_S / (base.resolved.duration_ns / NS_PER_S);
+    const pace = [...PACES].reverse().find((each) => each <= Math.min(10, wanted)) ?? PACES[0];
+    $("pace").value = String(pace);
+    this.forget();
+  }
+
+  /** The experiment is as it is now. @param {any} described */
+  show(described) {
+    const players = Game.players(described);
+    const before = this.group;
+    $("player").replaceChildren(...players.map((name) => element("option", { value: name }, name)));
+    if (players.includes(before)) $("player").value = before;
+    $("player-field").hidden = players.length < 2;
+    for (const id of ["begin", "window", "pace"]) $(id).disabled = players.length === 0;
+    $("game-lack").hidden = players.length > 0;
+    if (!this.isGoing) this.#showWindow(this.#initial(described));
+  }
+
+  /** The window before the first move. @param {any} described */
+  #initial(described) {
+    const place = described.groups.indexOf(this.group);
+    return described.resolved.flows[place]?.tcp?.initial_window_pkts ?? 10;
+  }
+
+  /** @param {number} pkts */
+  #showWindow(pkts) {
+    $("window").value = String(placeOf(pkts));
+    this.#say();
+  }
+
+  #say() {
+    const words = `${this.cwnd_pkts} packet${this.cwnd_pkts === 1 ? "" : "s"}`;
+    $("window-words").textContent = words;
+    $("window").setAttribute("aria-valuetext", words);
+  }
+
+  #moved() {
+    this.#say();
+    if (this.isGoing) this.bench?.tell("hand", { cwnd_pkts: this.cwnd_pkts, pace: this.isWaiting ? 0 : this.pace });
+  }
+
+  /** @param {boolean} isWaiting */
+  #wait(isWaiting) {
+    this.isWaiting = isWaiting;
+    $("wait").textContent = isWaiting ? "Go on" : "Wait";
+    $("wait").setAttribute("aria-pressed", String(isWaiting));
+    this.#moved();
+  }
+
+  /** The changes of a game that begins: a window by hand, not moved yet. */
+  #changes() {
+    return [
+      { path: Game.path(this.group, "congestion_control"), value: MANUAL },
+      { path: Game.path(this.group, "cwnd_changes"), value: [] },
+    ];
+  }
+
+  begin() {
+    this.table.begin();
+    this.forget();
+    this.isGoing = true;
+    this.#wait(false);
+    $("begin").textContent = "Stop";
+    $("wait").hidden = false;
+    $("window").focus();
+    this.bench ??= this.makeBench();
+    const order = this.table.order();
+    const changes = [...order.changes, ...this.#changes()];
+    const hand = { group: this.group, cwnd_pkts: this.cwnd_pkts, pace: this.pace, most_moves: MOST_MOVES };
+    this.bench.send("play", { ...order, changes, ...hand });
+  }
+
+  /** Ends what is played or scored; what was played is gone. */
+  stop() {
+    this.bench?.send("stop", {});
+    if (this.isGoing) this.#end();
+  }
+
+  #end() {
+    this.isGoing = false;
+    $("begin").textContent = "Begin";
+    $("wait").hidden = true;
+    $("game-time").textContent = "";
+    this.table.ended();
+  }
+
+  forget() {
+    this.scores.clear();
+    $("score").hidden = true;
+  }
+
+  /** @param {any} message of the worker */
+  heard(message) {
+    if (message.kind === "played") this.#picture(message);
+    else if (message.kind === "over") this.#over(message);
+    else if (message.kind === "scored") this.#scored(message);
+    else if (message.kind === "problem") this.#wrong(message.parts);
+    else if (message.kind === "fault") this.#wrong({ path: "", value: message.text, allowed: "another experiment" });
+  }
+
+  /** @param {any} parts */
+  #wrong(parts) {
+    if (this.isGoing) this.#end();
+    this.table.wrong(parts);
+  }
+
+  /** @param {any} message */
+  #picture(message) {
+    if (!this.isGoing) return;
+    const all_s = this.table.described().resolved.duration_ns / NS_PER_S;
+    const left_s = (all_s - message.now_ns / NS_PER_S) * this.pace;
+    $("game-time").textContent =
+      `${(message.now_ns / NS_PER_S).toFixed(1)} of ${timeText(all_s)}; ${Math.ceil(left_s)} s to watch`;
+    this.table.picture(message, this.pace);
+  }
+
+  /** @param {any} message */
+  #over({ moves, numbers }) {
+    const group = this.group;
+    this.last = { group, moves, numbers };
+    this.#end();
+    this.table.over([
+      [Game.path(group, "congestion_control"), MANUAL],
+      [Game.path(group, "cwnd_changes"), moves],
+    ]);
+  }
+
+  /** A run is over whose window is by hand: all play it. @param {any} order @param {any} described */
+  score(order, described) {
+    const place = described.resolved.flows.findIndex((/** @type {any} */ flow) => flow.tcp?.congestion_control === MANUAL);
+    if (place < 0 || this.isGoing) return;
+    const group = described.groups[place];
+    $("player").value = group;
+    this.scored = { group, queue: described.queues[order.queue], rtt_ms: baseRttMs(described, place) };
+    const path = Game.path(group, "congestion_control");
+    const others = order.changes.filter((/** @type {any} */ each) => each.path !== path);
+    const rivals = [MANUAL, ...RIVALS].map((name) => ({ name, changes: [...others, { path, value: name }] }));
+    this.forget();
+    this.bench ??= this.makeBench();
+    this.bench.send("score", { ...order, rivals });
+  }
+
+  /** @param {any} message */
+  #scored({ name, numbers, digest }) {
+    const { group, queue, rtt_ms } = this.scored ?? {};
+    const found = new Map(numbers.map((/** @type {any} */ each) => [each.path, each.value]));
+    const ofFlow = (/** @type {string} */ end) => found.get(`flow[${group}].${end}`) ?? found.get(`flows[${group}].${end}`);
+    const share = ofFlow("capacity_share");
+    const mean_ms = found.get(`queue[${queue}].mean_sojourn_s`) * 1e3;
+    this.scores.set(name, {
+      digest, share, mean_ms, p95_ms: found.get(`queue[${queue}].sojourn_p95_s`) * 1e3,
+      loss: ofFlow("loss_ratio"), power: rtt_ms > 0 ? share / (1 + mean_ms / rtt_ms) : NaN,
+    });
+    this.#table();
+  }
+
+  #table() {
+    const shown = (/** @type {number | null} */ value, factor = 1, unit = "") =>
+      value === null || !Number.isFinite(value) ? "–" : `${sensible(value * factor)}${unit}`;
+    const rows = [...this.scores].map(([name, { share, mean_ms, p95_ms, loss, power }]) => {
+      const cells = [
+        shown(share, 100, " %"), shown(mean_ms, 1, " ms"), shown(p95_ms, 1, " ms"), shown(loss, 100, " %"), shown(power),
+      ];
+      return element("tr", { "data-name": name, class: name === MANUAL ? "you" : "" },
+        element("th", { scope: "row" }, NAMES[name]), ...cells.map((each) => element("td", {}, each)));
+    });
+    $("scores").replaceChildren(...rows);
+    $("score").hidden = rows.length === 0;
+  }
+}

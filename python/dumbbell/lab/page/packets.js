@@ -1,0 +1,70 @@
+// Records of a queue's packets made into packets with the time they came and the time they left.
+
+/** `packets.event` */
+const Event = { enqueue: 0, drop: 2, mark: 3 };
+
+/**
+ * What a picture has of packets: instants in ns, Infinity for what is still inside.
+ * @typedef {{in_ns: Float64Array, out_ns: Float64Array, flow: Float64Array, bytes: Float64Array,
+ *   drop: Float64Array}} Columns
+ * @typedef {{in_ns: number, out_ns: number, flow: number, bytes: number, drop: boolean}} Packet
+ */
+
+/** Packets of one queue, from records that may come in pieces. */
+export class PacketLog {
+  constructor() {
+    /** @type {Packet[]} */
+    this.packets = [];
+    /** Those that are in the queue, by who they are. @type {Map<string, Packet[]>} */
+    this.inside = new Map();
+  }
+
+  /** Enters the records that a run has now.
+   * @param {import("./engine.js").Engine} engine @param {number} most packets in all */
+  enter(engine, most) {
+    const [times, events, flows, probes, numbers, bytes] = [
+      "t_ns", "event", "flow", "probe", "seq", "bytes",
+    ].map((name) => engine.column(`packets.${name}`));
+    for (let i = 0; i < times.length && this.packets.length < most; i++) {
+      const key = `${flows[i]} ${probes[i]} ${numbers[i]}`;
+      const event = events[i];
+      const packet = { in_ns: times[i], out_ns: Infinity, flow: flows[i], bytes: bytes[i], drop: false };
+      if (event === Event.enqueue) {
+        this.inside.set(key, [...(this.inside.get(key) ?? []), packet]);
+        this.packets.push(packet);
+        continue;
+      }
+      if (event === Event.mark) continue;
+      this.#leave(key, times[i]);
+      if (event === Event.drop) this.packets.push({ ...packet, out_ns: times[i], drop: true });
+    }
+  }
+
+  /** What a discipline drops later has been in the queue; what it refuses has not.
+   * @param {string} key @param {number} t_ns */
+  #leave(key, t_ns) {
+    const alike = this.inside.get(key);
+    const packet = alike?.shift();
+    if (packet) packet.out_ns = t_ns;
+    if (alike?.length === 0) this.inside.delete(key);
+  }
+
+  /** Lets go of those that left before an instant. @param {number} t_ns */
+  forgetBefore(t_ns) {
+    this.packets = this.packets.filter((each) => each.out_ns >= t_ns);
+  }
+
+  /** Those that were there at some time of a window.
+   * @param {number} from_ns @param {number} until_ns @returns {Columns} */
+  between(from_ns, until_ns) {
+    const seen = this.packets.filter((each) => each.out_ns >= from_ns && each.in_ns <= until_ns);
+    const column = (/** @type {(each: Packet) => number} */ of) => Float64Array.from(seen, of);
+    return {
+      in_ns: column((each) => each.in_ns),
+      out_ns: column((each) => each.out_ns),
+      flow: column((each) => each.flow),
+      bytes: column((each) => each.bytes),
+      drop: column((each) => Number(each.drop)),
+    };
+  }
+}
