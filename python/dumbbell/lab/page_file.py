@@ -21,6 +21,8 @@ SCRIPT = (
     "plot.js",
     "figures.js",
     "stage.js",
+    "ends.js",
+    "sources.js",
     "controls.js",
     "fields.js",
     "orders.js",

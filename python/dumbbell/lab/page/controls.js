@@ -1,5 +1,7 @@
 // What can be changed in an experiment, found in its description.
-import { rateText, sensible, timeText } from "./words.js";
+import { endOf, endPath, members } from "./ends.js";
+import { ofSource } from "./sources.js";
+import { rateText, timeText } from "./words.js";
 
 const NS_PER_S = 1e9;
 const RATE = { least: 1e5, most: 1e9 };
@@ -9,25 +11,15 @@ const BUFFER = /** @type {Record<string, any>} */ ({
   bfifo: { key: "limit_bytes", least: 1600, most: 8e6, unit: "bytes" },
 });
 const MOST_FLOWS = 100;
-const GAPS = /** @type {Record<string, string>} */ ({ exponential: "mean", constant: "value" });
 
 /**
  * @typedef {{id: string, label: string, kind: "slider" | "text" | "select" | "number",
  *   paths: string[], read: (described: any) => number | string | null,
  *   changes: (value: any, described: any) => [string, string | number | boolean][],
  *   least?: number, most?: number, digits?: number, words?: (value: any, described: any) => string,
- *   options?: string[]}} Control
+ *   options?: string[], hides?: boolean}} Control what hides is not seen where there is nothing to
+ *   change
  */
-
-/** @param {number} queue */
-export function endPath(queue) {
-  return `links[${queue >> 1}].${queue & 1 ? "reverse" : "forward"}`;
-}
-
-/** @param {any} described @param {number} queue */
-export function endOf(described, queue) {
-  return described.resolved.links[queue >> 1][queue & 1 ? "reverse" : "forward"];
-}
 
 /** @param {number} queue @returns {Control} */
 function rate(queue) {
@@ -113,15 +105,9 @@ function policer(queue) {
   };
 }
 
-/** @param {any} described @param {string} name of a group */
-function members(described, name) {
-  return described.resolved.flows.filter((/** @type {any} */ _, /** @type {number} */ i) =>
-    described.groups[i] === name || described.resolved.flows[i].name.replace(/-\d+$/, "") === name);
-}
-
 /** Controls of equal flows. @param {any} base @param {string} name @param {string[]} controllers
- * @returns {Control[]} */
-function ofGroup(base, name, controllers) {
+ * @param {number} queue @returns {Control[]} */
+function ofGroup(base, name, controllers, queue) {
   const [first] = members(base, name);
   const count = `flows[${name}].count`;
   /** @type {Control[]} */
@@ -134,34 +120,11 @@ function ofGroup(base, name, controllers) {
     const path = `flows[${name}].tcp.congestion_control`;
     found.push({
       id: `controller-${name}`, label: `${name}: congestion control`, kind: "select", paths: [path],
-      options: controllers, changes: (value) => [[path, value]],
+      options: controllers, changes: (value) => [[path, value]], hides: true,
       read: (described) => members(described, name)[0]?.tcp.congestion_control ?? null,
     });
   }
-  const law = first.source.gap?.law;
-  if (law in GAPS) found.push(packetRate(first, name, GAPS[law]));
-  return found;
-}
-
-/** @param {any} first @param {string} name @param {string} key @returns {Control} */
-function packetRate(first, name, key) {
-  const path = `flows[${name}].source.gap.${key}`;
-  const size = first.source.size;
-  const bytes = size?.mean ?? size?.value;
-  return {
-    id: `rate-${name}`, label: `${name}: how often`, kind: "slider", paths: [path],
-    least: 1 / first.source.gap[key] / 20, most: (1 / first.source.gap[key]) * 5, digits: 3,
-    read: (described) => {
-      const flow = members(described, name)[0];
-      return flow ? 1 / flow.source.gap[key] : null;
-    },
-    changes: (pps) => [[path, Number((1 / pps).toPrecision(6))]],
-    words: (pps, described) => {
-      const bps = described.bottleneck_bps;
-      const load = bps && bytes ? `, load ${sensible((pps * bytes * 8) / bps, 3)}` : "";
-      return `${sensible(pps)} /s${load}`;
-    },
-  };
+  return [...found, ...ofSource(base, name, queue)];
 }
 
 /** @param {string} id @param {string} label @param {string} path @param {string} key
@@ -192,7 +155,7 @@ export function controlsOf(base, queue, controllers) {
   ];
   return {
     link: endOf(base, queue).rate_bps ? [rate(queue), ...link] : link,
-    traffic: names.flatMap((name) => ofGroup(base, /** @type {string} */ (name), controllers)),
+    traffic: names.flatMap((name) => ofGroup(base, /** @type {string} */ (name), controllers, queue)),
     run,
   };
 }

@@ -95,6 +95,7 @@ export class Field {
   show(described) {
     const value = this.control.read(described);
     this.input.disabled = value === null;
+    this.element.hidden = value === null && this.control.hides === true;
     this.tell("");
     if (value === null) return void (this.output.textContent = "");
     if (this.control.kind === "slider") {

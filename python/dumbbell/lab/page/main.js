@@ -1,5 +1,6 @@
 // The page: what is changed goes to the simulator, what it says is drawn.
-import { controlsOf, endOf } from "./controls.js";
+import { controlsOf } from "./controls.js";
+import { endOf } from "./ends.js";
 import { Field, element, sample } from "./fields.js";
 import { drawAll, look } from "./figures.js";
 import { Game } from "./game.js";
@@ -21,8 +22,13 @@ const IDLE_MS = 400;
 const LOOK_MS = 150;
 /** Packets that a window of the slow motion has, about, and its bounds in seconds. */
 const WINDOW = { packets: 250, least_s: 0.001, most_s: 20 };
+/** Of a mean: a narrower interval is shown as none. */
+const LEAST_SHARE = 1e-9;
 /** Packets are recorded from so long before the window on: those that wait were sent before. */
 const MARGIN_NS = 3e9;
+
+/** Of the slow motion; while one plays there is only what happens now. */
+const WATCHED = ["play", "speed", "moment"];
 
 const $ = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
 const text = (/** @type {string} */ id) => $(id).textContent;
@@ -48,6 +54,9 @@ function choices(experiments) {
   }
   return found;
 }
+
+/** Groups of flows that the legend names. */
+const LEGEND = 12;
 
 /** The page with its simulators. */
 class Page {
@@ -202,7 +211,6 @@ class Page {
 
   /** @param {any} message */
   #describe({ base, described, texts }) {
-    described.bottleneck_bps = endOf(described, this.opened.queue)?.rate_bps;
     this.described = described;
     if (!this.base) this.#build(base);
     $("notices").textContent = described.notices.join(" ");
@@ -235,12 +243,13 @@ class Page {
   }
 
   #legend() {
+    const more = this.names.length - LEGEND;
     $("legend").replaceChildren(
-      ...this.names.map((name) => {
+      ...this.names.slice(0, LEGEND).map((name) => {
         const { colour: ink, dash } = this.#look(name);
         return element("span", {}, sample(ink, dash), name);
       }),
-      element("span", { class: "quiet" }, "grey: the run before"),
+      element("span", { class: "quiet" }, `${more > 0 ? `and ${more} more; ` : ""}grey: the run before`),
     );
   }
 
@@ -339,10 +348,12 @@ class Page {
         each === null || each === undefined ? "–" : `${sensible(each * factor)} ${unit}`;
       const { mean, half } = interval(this.replications[path] ?? []);
       const known = Number.isFinite(half);
+      // Runs that are all alike differ by rounding only.
+      const width = half > LEAST_SHARE * Math.abs(mean) ? half : 0;
       const cells = [
         shown(value),
         shown(before.get(path)),
-        known ? `${sensible(mean * factor)} ± ${sensible(half * factor, 2)} ${unit}` : "–",
+        known ? `${sensible(mean * factor)} ± ${sensible(width * factor, 2)} ${unit}` : "–",
       ].map((each) => element("td", {}, each));
       return element("tr", { "data-path": path, "data-value": String(value) },
         element("th", { scope: "row" }, words), ...cells);
@@ -370,7 +381,7 @@ class Page {
     this.back.send("stop", {});
     this.wasPlaying = this.stage.isPlaying;
     this.before = this.lastDone;
-    $("play").disabled = true;
+    for (const id of WATCHED) $(id).disabled = true;
     $("motion").scrollIntoView({ block: "nearest" });
   }
 
@@ -386,7 +397,7 @@ class Page {
 
   /** What was there before is there again. */
   #gameEnded() {
-    $("play").disabled = false;
+    for (const id of WATCHED) $(id).disabled = false;
     this.#play(this.wasPlaying ?? false);
     if (!this.lastDone) return;
     this.now = this.lastDone;

@@ -1,0 +1,25 @@
+// Where things stand in a resolved description.
+
+/** @param {number} queue */
+export function endPath(queue) {
+  return `links[${queue >> 1}].${queue & 1 ? "reverse" : "forward"}`;
+}
+
+/** @param {any} described @param {number} queue */
+export function endOf(described, queue) {
+  return described.resolved.links[queue >> 1][queue & 1 ? "reverse" : "forward"];
+}
+
+/** Rate of a link or of the discipline that shapes it, whichever is less; 0 where nothing limits.
+ * @param {any} described @param {number} queue */
+export function slowestBps(described, queue) {
+  const { rate_bps, qdisc } = endOf(described, queue);
+  const limits = [rate_bps, qdisc.rate_bps].filter((each) => each > 0);
+  return limits.length ? Math.min(...limits) : 0;
+}
+
+/** @param {any} described @param {string} name of a group */
+export function members(described, name) {
+  return described.resolved.flows.filter((/** @type {any} */ _, /** @type {number} */ i) =>
+    described.groups[i] === name || described.resolved.flows[i].name.replace(/-\d+$/, "") === name);
+}
