@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from dumbbell import Experiment, SpecError
+from dumbbell.cli import main
 from dumbbell.lab import LabExperiment, bottleneck_of, modules, page_file, page_text, presets
 
 MOST_BYTES = 2_000_000
@@ -38,6 +39,21 @@ def test_without_the_module_it_says_what_to_do(
     monkeypatch.setattr(modules, "MODULE", "nothing.wasm")
     with pytest.raises(modules.NoModuleError, match="make lab"):
         page_text()
+
+
+def test_the_command_says_so_and_writes_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    place = tmp_path / "page.html"
+    monkeypatch.setattr(modules, "MODULE", "nothing.wasm")
+    monkeypatch.setattr("sys.argv", ["dumbbell", "lab", "--no-open", "--output", str(place)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capsys.readouterr()
+    assert ended.value.code == 2
+    assert said.err.startswith("error: the laboratory's page cannot be written")
+    assert "nothing.wasm" in said.err
+    assert not place.exists()
 
 
 def test_the_bottleneck_is_the_slowest_queue_on_the_way() -> None:

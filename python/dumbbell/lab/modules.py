@@ -60,8 +60,9 @@ def packed_module() -> str:
     """
     if not has_module():
         raise NoModuleError(
-            "the laboratory's simulator was not built with this installation: in a clone of the "
-            "sources, rustup target add wasm32-unknown-unknown, then make lab"
+            f"the laboratory's page cannot be written: its simulator ({MODULE}) was not built with "
+            "this installation. Wheels bring it; in a clone of the sources, "
+            "rustup target add wasm32-unknown-unknown, then make lab"
         )
     # No time stamp: the same sources give the same page.
     content = (FOLDER / MODULE).read_bytes()

@@ -94,7 +94,7 @@ export class Game {
     const before = this.group;
     $("player").replaceChildren(...players.map((name) => element("option", { value: name }, name)));
     if (players.includes(before)) $("player").value = before;
-    $("player-field").hidden = players.length < 2;
+    $("player-field").hidden = $("player").disabled = players.length < 2;
     for (const id of ["begin", "window", "pace"]) $(id).disabled = players.length === 0;
     $("game-lack").hidden = players.length > 0;
     if (!this.isGoing) this.#showWindow(this.#initial(described));
@@ -145,7 +145,7 @@ export class Game {
     this.isGoing = true;
     this.#wait(false);
     $("begin").textContent = "Stop";
-    $("wait").hidden = false;
+    $("wait").hidden = $("wait").disabled = false;
     $("window").focus();
     this.bench ??= this.makeBench();
     const order = this.table.order();
@@ -156,19 +156,21 @@ export class Game {
 
   /** Ends what is played or scored; what was played is gone. */
   stop() {
-    this.bench?.send("stop", {});
+    this.forget();
     if (this.isGoing) this.#end();
   }
 
   #end() {
     this.isGoing = false;
     $("begin").textContent = "Begin";
-    $("wait").hidden = true;
+    $("wait").hidden = $("wait").disabled = true;
     $("game-time").textContent = "";
     this.table.ended();
   }
 
+  /** Scores are of what is there no more. */
   forget() {
+    this.bench?.send("stop", {});
     this.scores.clear();
     $("score").hidden = true;
   }

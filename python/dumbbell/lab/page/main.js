@@ -167,8 +167,7 @@ class Page {
     const known = this.described ?? this.base;
     if (!known) return;
     this.#say("");
-    if (this.game.isGoing) this.game.stop();
-    this.game.forget();
+    this.game.stop();
     const now = performance.now();
     if (now - this.touched_ms > QUIET_MS) this.before = this.lastDone;
     this.touched_ms = now;

@@ -1,0 +1,56 @@
+"""Arms of the studies on the laboratory's page: the study's own experiments, under its title."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lab_page import Opener, check_equal
+
+from dumbbell.cli.lab_command import of_studies
+from dumbbell.lab import presets, write_laboratory
+from dumbbell.studies import STUDIES
+from dumbbell.studies.laboratory import study_experiments
+
+OFFERED = {each.id: each for each in study_experiments()}
+
+
+@pytest.fixture(scope="module")
+def with_studies(module: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    assert module.is_file()
+    place = tmp_path_factory.mktemp("laboratory") / "studies.html"
+    write_laboratory(place, more=of_studies())
+    return place
+
+
+def test_every_study_is_there_in_its_own_words() -> None:
+    titles = [each.study for each in OFFERED.values()]
+    assert list(dict.fromkeys(titles)) == [study.title for study in STUDIES.values()]
+    assert len({each.id for each in [*of_studies(), *presets()]}) == len(OFFERED) + len(presets())
+    for each in OFFERED.values():
+        assert each.queue in each.experiment.queue_names
+        assert each.label
+        assert each.question.endswith(("?", "."))
+
+
+@pytest.mark.browser
+def test_they_are_chosen_under_the_study_s_title(opener: Opener, with_studies: Path) -> None:
+    seen = opener(place=with_studies)
+    groups = seen.page.locator("#preset optgroup")
+    labels = [groups.nth(place).get_attribute("label") for place in range(groups.count())]
+    assert labels == ["Experiments", *(study.title for study in STUDIES.values())]
+    choices = seen.page.locator("#preset option").all_inner_texts()
+    assert choices[-len(OFFERED) :] == [each.label for each in OFFERED.values()]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", OFFERED)
+def test_each_runs_as_the_command_line_runs_it(
+    opener: Opener, with_studies: Path, name: str
+) -> None:
+    seen = opener(place=with_studies)
+    seen.choose(name)
+    assert seen.page.inner_text("#queue-name") == OFFERED[name].queue
+    check_equal(seen)
+    assert seen.page.evaluate("document.documentElement.scrollWidth") == 1440
+    assert seen.is_quiet()
