@@ -13,7 +13,7 @@
 //! | what is sent when | `transmit` |
 //! | which segments carry PSH | `pushes` |
 //! | the queue of its own host | `host_queue` |
-//! | what only packet scripts set and see | `switches` |
+//! | what packet scripts set and see, and a hand sets | `switches` |
 //!
 //! What is not here: urgent data, Fast Open, path MTU discovery and its probes, segmentation
 //! offload, resets, timing out of a connection (a segment is sent again for ever), and that Linux
@@ -41,7 +41,6 @@ use super::small_queue::SmallQueue;
 use super::{PACKET_MEMORY_BYTES, STRUCTURE_BYTES, Settings, timestamp_ms};
 use crate::cca::{Cca, Options, Snapshot, State, Window};
 use crate::sim::time::Time;
-use crate::spec::tcp::CwndChange;
 use pushes::{Pushes, Write};
 use sack::SackCache;
 use timers::Timers;
@@ -379,14 +378,6 @@ impl Sender {
     /// Bytes written and not acknowledged: the payload in its send buffer.
     pub fn unacknowledged_bytes(&self) -> u64 {
         self.written - self.una.clamp(1, self.written)
-    }
-
-    /// A window from a time on that has not come yet, for a controller that is given them
-    /// (`manual`); it may allow more at the next thing that the sender hears of.
-    pub fn change_cwnd(&mut self, change: CwndChange) {
-        if let Cca::Manual(manual) = &mut self.cca {
-            manual.add(change);
-        }
     }
 
     /// A segment arrives. Call `poll_transmit` afterwards.

@@ -1,8 +1,19 @@
-//! What a host can set that no experiment does, and what it tells besides: packet scripts have both.
+//! What a host can set that no experiment does, and what it tells besides: packet scripts have both;
+//! and the window that a hand sets while a run goes on.
 
 use super::{Quiet, Sender};
+use crate::cca::Cca;
+use crate::spec::tcp::CwndChange;
 
 impl Sender {
+    /// A window from a time on that has not come yet, for a controller that is given them
+    /// (`manual`).
+    pub fn change_cwnd(&mut self, change: CwndChange) {
+        if let Cca::Manual(manual) = &mut self.cca {
+            manual.add(change);
+        }
+    }
+
     /// Keeps its window through pauses (`tcp_slow_start_after_idle` = 0).
     pub fn without_idle_restart(mut self) -> Sender {
         self.restarts_after_idle = false;
