@@ -124,6 +124,11 @@ fn congestion_controllers() -> Vec<&'static str> {
 }
 
 #[pyfunction]
+fn source_kinds() -> Vec<&'static str> {
+    dumbbell_engine::spec::source::KINDS.to_vec()
+}
+
+#[pyfunction]
 #[pyo3(signature = (qdisc_json, *, device, parent=None, handle=1, options=""))]
 fn qdisc_lines(
     qdisc_json: &str,
@@ -169,5 +174,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(shown_size, module)?)?;
     module.add_function(wrap_pyfunction!(shown_time, module)?)?;
     module.add_function(wrap_pyfunction!(congestion_controllers, module)?)?;
+    module.add_function(wrap_pyfunction!(source_kinds, module)?)?;
     module.add_function(wrap_pyfunction!(disciplines, module)?)
 }

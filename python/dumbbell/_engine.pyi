@@ -49,6 +49,7 @@ __all__ = [
     "shown_size",
     "shown_time",
     "simulate",
+    "source_kinds",
 ]
 
 __version__: str
@@ -235,6 +236,9 @@ def shorter_packet_scripts(case: str) -> str:
 
 def congestion_controllers() -> list[str]:
     """The names of the congestion controllers that the simulator has."""
+
+def source_kinds() -> list[str]:
+    """The kinds of sources of traffic, by their words in a description."""
 
 @final
 class Estimate:
