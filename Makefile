@@ -27,7 +27,8 @@ else
 PRESET := --quick
 endif
 
-.PHONY: help guest lab lab-module lab-beside kernel test-kernel reproduce test test-rust test-wasm test-python test-long test-programs bench wheel test-wheel clean \
+.PHONY: help site guest lab lab-module lab-beside kernel test-kernel reproduce test test-rust \
+	test-wasm test-python test-long test-programs bench wheel test-wheel clean \
 	prerequisites FORCE
 
 help:
@@ -36,6 +37,7 @@ help:
 	@echo "make test          all checks that take minutes at most"
 	@echo "make test-long     the checks that take longer: statistics, faults put in, the wheel"
 	@echo "make lab           the laboratory, a page that runs the simulator: $(OUT)/laboratory.html"
+	@echo "make site          docs, course, reference, laboratory and the studies' pages: $(OUT)/site"
 	@echo "make kernel        build the Linux kernel in virtual time, the second backend (two: HZ=1000, 250)"
 	@echo "make test-kernel   its checks"
 	@echo "make bench         speed against other simulators (PEERS=1 installs those on PyPI)"
@@ -59,12 +61,17 @@ $(VENV)/.runtime: pyproject.toml constraints.txt scripts/dependencies.py | prere
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.runtime
-	$(PY) scripts/dependencies.py test pandas > $(VENV)/test.txt
+	$(PY) scripts/dependencies.py test pandas site > $(VENV)/test.txt
 	$(PY) -m pip install --quiet -c constraints.txt -r $(VENV)/test.txt
 	@touch $@
 
 # Cargo knows itself how many cores there are, also where make runs two recipes at a time.
 ALONE := env -u MAKEFLAGS -u MFLAGS
+
+$(VENV)/.site: $(VENV)/.runtime
+	$(PY) scripts/dependencies.py site > $(VENV)/site.txt
+	$(PY) -m pip install --quiet -c constraints.txt -r $(VENV)/site.txt
+	@touch $@
 
 # The native module, built when a Rust source is newer than the last build.
 CRATES := $(patsubst %/Cargo.toml,%,$(wildcard */Cargo.toml))
@@ -114,6 +121,10 @@ lab-beside: | prerequisites
 lab: lab-module $(VENV)/.native
 	@$(VENV)/bin/dumbbell lab --no-open --output "$(OUT)/laboratory.html"
 
+# Of what `make reproduce` and `make lab` left in $(OUT) the site has what is there.
+site: $(VENV)/.site $(VENV)/.native
+	@$(call step,$(PY) website/build.py --results "$(OUT)" --output "$(OUT)/site" --url "$(SITE_URL)")
+
 # --- checks ---------------------------------------------------------------------------------
 
 # $(call step,command): print it, run it.
@@ -125,7 +136,7 @@ optional = if $(3) >/dev/null 2>&1; then $(call step,$(4)); \
 
 PURE := --workspace --exclude dumbbell-bindings
 WASM := wasm32-unknown-unknown
-PYTHON_FILES := python tests scripts bench $(wildcard examples)
+PYTHON_FILES := python tests scripts bench website $(wildcard examples)
 
 test: test-rust test-wasm test-python
 	@echo "make test: all checks passed"
@@ -151,6 +162,7 @@ test-python: $(VENV)/.test $(VENV)/.native
 	@$(call step,$(PY) -m ruff format --check $(PYTHON_FILES))
 	@$(call step,$(PY) -m mypy)
 	@$(call step,$(PY) -m mypy --ignore-missing-imports bench scripts)
+	@$(call step,$(PY) -m mypy website/build.py website/roles.py)
 	@$(call step,$(PY) -m mypy.stubtest dumbbell._engine --mypy-config-file pyproject.toml)
 	@$(call step,$(VENV)/bin/lint-imports)
 	@$(call step,$(PY) -m pytest -n auto --dist loadfile -m "not long and not kernel" tests scripts bench $(PYTEST_ARGS))

@@ -5,6 +5,7 @@
 """
 
 from dumbbell.lab.experiments import LabExperiment, bottleneck_of
+from dumbbell.lab.links import state_hash
 from dumbbell.lab.live_file import LIVE, live_text, write_live
 from dumbbell.lab.modules import has_module
 from dumbbell.lab.page_file import page_text, write_laboratory
@@ -18,6 +19,7 @@ __all__ = [
     "live_text",
     "page_text",
     "presets",
+    "state_hash",
     "write_laboratory",
     "write_live",
 ]
