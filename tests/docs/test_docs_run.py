@@ -19,7 +19,7 @@ from dumbbell.cli.app import app
 from dumbbell.spec import Experiment
 from dumbbell.studies import STUDIES
 
-LANGUAGES = {"python", "output", "toml", "diff", "rust", "text", "sh"}
+LANGUAGES = {"python", "output", "toml", "diff", "rust", "text", "sh", "html"}
 WITH_PYTHON = [
     page
     for page in PAGES

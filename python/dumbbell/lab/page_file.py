@@ -27,6 +27,7 @@ SCRIPT = (
     "fields.js",
     "orders.js",
     "game.js",
+    "embedded.js",
     "main.js",
 )
 """Of the page, each after those that it imports from."""

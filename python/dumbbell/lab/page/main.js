@@ -1,6 +1,7 @@
 // The page: what is changed goes to the simulator, what it says is drawn.
 import { controlsOf } from "./controls.js";
 import { endOf } from "./ends.js";
+import { frameLine, isEmbedded, wholeAddress } from "./embedded.js";
 import { Field, element, sample } from "./fields.js";
 import { drawAll, look } from "./figures.js";
 import { Game } from "./game.js";
@@ -487,7 +488,10 @@ class Page {
     $("tc").value = lines.map((line) => (line === "" || line.startsWith("#") ? line : `tc ${line}`)).join("\n");
     const { isOwn, id, resolved, queue } = this.opened;
     const state = isOwn ? { preset: null, own: { resolved, queue } } : { preset: id, own: null };
-    $("link").value = location.href.split("#")[0] + encoded({ ...state, changes: [...this.changes] });
+    const hash = encoded({ ...state, changes: [...this.changes] });
+    $("link").value = wholeAddress() + hash;
+    $("frame").value = frameLine(wholeAddress(), hash);
+    $("whole").firstChild.href = $("link").value;
   }
 
   #save() {
@@ -497,6 +501,7 @@ class Page {
   }
 }
 
+document.documentElement.classList.toggle("embedded", isEmbedded());
 const page = new Page(JSON.parse(text("experiments")), await unpacked(text("module")));
 page.start();
 // For tests and benchmarks.
