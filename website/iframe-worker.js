@@ -8,7 +8,9 @@ if (location.protocol === "file:") {
       frame.hidden = true;
       document.body.append(frame);
       const inside = frame.contentWindow;
-      inside.postMessage = (data) => this.dispatchEvent(new MessageEvent("message", { data }));
+      // Later, as a worker's messages come: whoever asked is not interrupted.
+      inside.postMessage = (data) =>
+        setTimeout(() => this.dispatchEvent(new MessageEvent("message", { data })));
       inside.importScripts = async (...addresses) => {
         for (const each of addresses) await this.#load(new URL(each, address));
       };

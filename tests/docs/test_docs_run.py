@@ -159,6 +159,6 @@ def test_named_things_exist(page: Path) -> None:
 
 
 def test_examples_are_experiments() -> None:
-    for path in sorted((ROOT / "examples").glob("*.toml")):
+    for path in sorted((ROOT / "examples").rglob("*.toml")):
         tomllib.loads(path.read_text(encoding="utf-8"))
         Experiment.from_toml(path)
