@@ -16,9 +16,12 @@ PLACE = Path("results/laboratory.html")
 
 
 def lab_command(
-    file: Annotated[
-        Path | None,
-        typer.Argument(help="An experiment to begin with.", metavar="FILE.toml"),
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="An experiment to begin with; others follow it in the menu.",
+            metavar="FILE.toml",
+        ),
     ] = None,
     *,
     output: Annotated[
@@ -39,10 +42,12 @@ def lab_command(
     from dumbbell.spec import Experiment
 
     begun = []
-    if file is not None:
+    for number, file in enumerate(files or [], start=1):
         experiment = Experiment.from_toml(file)
         question = f"What {file.name} describes; every change can be taken back."
-        begun.append(LabExperiment("file", experiment.name, question, experiment))
+        # The page's links carry what has such a name: no other laboratory knows it.
+        id_ = "file" if number == 1 else f"file-{number}"
+        begun.append(LabExperiment(id_, experiment.name, question, experiment))
     write_laboratory(output, begun, of_studies())
     folder = output.absolute().parent
     if has_pages(folder):
