@@ -10,12 +10,13 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from dumbbell.lab import LIVE
 from dumbbell.studies import STUDIES, get_study
 
 FOLDER = "results"
 """On the site."""
 LABORATORY = "laboratory.html"
-BESIDE = (LABORATORY, "live.js")
+BESIDE = (LABORATORY, LIVE)
 PAGE = "index.html"
 OF_A_STUDY = ("claims.json", "values.json", "meta.json", "provenance.json", "figures", "tables")
 _PICTURE = '<meta property="og:image" content="'
