@@ -219,8 +219,8 @@ def fuzz_packet_script(seed: int, number: int) -> str:
     """What the simulator's sender does against a random receiver, as a script.
 
     Returns:
-        JSON: ``case``, text for `shorter_packet_scripts`; ``script``; ``near_timer_line``, the first
-        line at which an acknowledgement comes within a millisecond of a timer, or null;
+        JSON: ``case``, text for `shorter_packet_scripts`; ``script``; ``near_timer_line``, the
+        first line at which an acknowledgement comes within a millisecond of a timer, or null;
         ``sent_pkts``.
     """
 

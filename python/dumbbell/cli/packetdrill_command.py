@@ -79,15 +79,10 @@ def packetdrill_command(
     as_json: Json = False,
 ) -> None:
     """Run packetdrill's scripts against the TCP of the simulator, of the kernel, or both."""
-    from dumbbell.spec.refusal import nearest, one_of
     from dumbbell.spec.tcp import PROFILES
 
-    if profile not in PROFILES:
-        words = list(PROFILES)
-        raise SpecError("--profile", profile, one_of(words), nearest(profile, words))
-    if backend not in _BACKENDS:
-        words = list(_BACKENDS)
-        raise SpecError("--backend", backend, one_of(words), nearest(backend, words))
+    _check_word("--profile", profile, list(PROFILES))
+    _check_word("--backend", backend, list(_BACKENDS))
     backends = _BACKENDS[backend]
     if build is not None and (KERNEL in backends or not (files or fuzz)):
         _build(build, quiet=as_json)
@@ -117,6 +112,13 @@ def packetdrill_command(
             if not as_json:
                 print_script(str(path), verdicts[path])
     _end(verdicts, backends, conditions, as_json=as_json)
+
+
+def _check_word(option: str, word: str, words: list[str]) -> None:
+    from dumbbell.spec.refusal import nearest, one_of
+
+    if word not in words:
+        raise SpecError(option, word, one_of(words), nearest(word, words))
 
 
 def _fuzz(

@@ -23,7 +23,7 @@ CONDITIONS = Conditions(gso_max_segs=1)
 """The simulator hands its network segments."""
 
 _MOST_ROUNDS = 25
-_FLAGS = re.compile(r"> (?:\[\w+\] )?(?P<flags>[FSRPEW.]+) ")
+_SEGMENT = re.compile(r"> (?:\[\w+\] )?(?P<flags>[FSRPEW.]+) (?P<bytes>\d+:\d+)")
 
 
 class Kind(enum.StrEnum):
@@ -33,6 +33,7 @@ class Kind(enum.StrEnum):
     NEAR_TIMER = "an acknowledgement within 1 ms of a timer"
     FIN = "when a FIN is sent"
     PUSH = "a PSH"
+    CWR = "a CWR"
     TIME = "when a packet is sent"
     PACKET = "which packet is sent"
     FIELDS = "a field of tcp_info"
@@ -77,18 +78,25 @@ def kind_of(report: Report, near_timer_line: int | None) -> Kind:
     difference = report.get("difference", {"kind": "ending"})
     if difference["kind"] not in ("packet", "assertion", "call"):
         return Kind.ENDING
-    # What was sent before the line may have been decided by it only if it stands behind it.
     if near_timer_line is not None and report["line"] >= near_timer_line:
         return Kind.NEAR_TIMER
+    return _kind_of_difference(difference)
+
+
+def _kind_of_difference(difference: Report) -> Kind:
     if difference["kind"] == "assertion":
         return Kind.FIELDS
     reason = difference.get("reason", "")
-    if "tcp_psh" in reason:
-        return Kind.PUSH
-    sides = [difference.get(side) or "" for side in ("expected", "found")]
-    if any("F" in found["flags"] for found in map(_FLAGS.search, sides) if found):
+    sides = [_SEGMENT.search(difference.get(side) or "") for side in ("expected", "found")]
+    segments = [segment for segment in sides if segment]
+    if any("F" in segment["flags"] for segment in segments):
         return Kind.FIN
-    return Kind.TIME if "timing error" in reason else Kind.PACKET
+    if len({segment["bytes"] for segment in segments}) > 1:
+        return Kind.PACKET
+    for field, kind in (("tcp_psh", Kind.PUSH), ("tcp_cwr", Kind.CWR), ("timing error", Kind.TIME)):
+        if field in reason:
+            return kind
+    return Kind.PACKET
 
 
 def fuzz(
