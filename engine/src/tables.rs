@@ -106,13 +106,15 @@ pub fn of(world: &World) -> Tables {
     until(world, &AtomicBool::new(false))
 }
 
-/// Those tables of a run that is not over that mean the same before its end.
+/// Those tables of a run that is not over that mean the same before its end; transfers that go on
+/// have counted what they did so far.
 pub fn so_far(world: &World) -> Tables {
     let never = AtomicBool::new(false);
     Tables(vec![
         distributions(world),
         queue_samples(world, &never),
         flow_samples(world, &never),
+        transfers(world, &never),
         packets(world, &never),
     ])
 }

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from dumbbell.metrics import loss_ratio, max_sojourn_s, mean_sojourn_s, ping_rtt_ms, utilization
+from dumbbell.metrics import (
+    loss_ratio,
+    max_sojourn_s,
+    mean_sojourn_s,
+    mean_wait_s,
+    ping_rtt_ms,
+    utilization,
+)
 from dumbbell.report.live import LiveArm
 from dumbbell.stats import histogram_quantile
+from dumbbell.studies.buffer_sizing import arms as sizing
+from dumbbell.studies.buffer_sizing.measures import compared
 from dumbbell.tables import Run
 
 Number = Callable[[Run, LiveArm], float]
+Together = Callable[[Mapping[str, Run], LiveArm], float]
+"""Of an arm, from the runs of all by their ids."""
 
 
 def queues(run: Run, arm: LiveArm) -> list[str]:
@@ -53,5 +64,27 @@ NUMBERS: dict[str, dict[str, Number]] = {
         "full_s": first_loss_s,
         "lost": lambda run, arm: loss_ratio(run, queues(run, arm)[0]),
     },
+    "buffer-sizing": {
+        "mean_wait_ms": lambda run, arm: 1e3 * mean_wait_s(run, queues(run, arm)[0]),
+        "utilization": lambda run, arm: utilization(run, queues(run, arm)[0]),
+        "lost": lambda run, arm: loss_ratio(run, queues(run, arm)[0]),
+    },
 }
 """Study to the numbers of its table."""
+
+
+def better_here(runs: Mapping[str, Run], arm: LiveArm, size: str) -> float:
+    """Share of the flows that get more from this arm's buffer, %; as the study measures it."""
+    case = sizing.Case(sizing.Point(), "closed-loop")
+    found = compared({sizing.Setup(case, buffer): runs[buffer] for buffer in sizing.BUFFERS})
+    share = found.large_better if size == "large" else found.small_better
+    return 100 * (share if arm.id == "large" else 1 - share)
+
+
+TOGETHER: dict[str, dict[str, Together]] = {
+    "buffer-sizing": {
+        "large_more": lambda runs, arm: better_here(runs, arm, "large"),
+        "small_more": lambda runs, arm: better_here(runs, arm, "small"),
+    },
+}
+"""The same of numbers that take the runs of all arms."""

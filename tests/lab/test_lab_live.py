@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live_numbers import NUMBERS
+from live_numbers import NUMBERS, TOGETHER
 from playwright.sync_api import Browser, Page
 
 import dumbbell
@@ -99,14 +99,20 @@ class Live:
     def check_equal(self) -> None:
         """The files that the page gives are run here: equal digests, equal numbers."""
         shown = self.shown()
+        runs = {}
         for arm in self.hero.arms:
             toml = self.page.input_value(f"#live-toml-{arm.id}")
             digest = self.page.text_content(f"[data-digest={arm.id}]")
             run = dumbbell.simulate(dumbbell.Experiment.from_toml(toml))
             assert run.meta["digest"] == digest, arm.id
+            runs[arm.id] = run
             for name, number in NUMBERS[self.study].items():
                 expected = number(run, arm)
                 assert shown[arm.id, name] == pytest.approx(expected, rel=1e-9, nan_ok=True), name
+        for arm in self.hero.arms:
+            for name, together in TOGETHER.get(self.study, {}).items():
+                expected = together(runs, arm)
+                assert shown[arm.id, name] == pytest.approx(expected, rel=1e-9, abs=1e-9), name
 
 
 @pytest.fixture

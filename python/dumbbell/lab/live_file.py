@@ -25,13 +25,26 @@ SCRIPT = (
     *_PAGE,
     *(
         _LIVE / f"{name}.js"
-        for name in ("views", "chart", "climb_view", "tank_view", "forms", "parts", "live")
+        for name in (
+            "views",
+            "chart",
+            "climb_view",
+            "tank_view",
+            "crossing",
+            "crowd_view",
+            "forms",
+            "parts",
+            "live",
+        )
     ),
 )
 """Of the page, each after those that it imports from."""
 WORKER = (
     modules.FOLDER / "page" / "engine.js",
-    *(_LIVE / f"{name}.js" for name in ("columns", "climb_run", "tank_run", "reducers", "worker")),
+    *(
+        _LIVE / f"{name}.js"
+        for name in ("columns", "climb_run", "tank_run", "crowd_run", "reducers", "worker")
+    ),
 )
 
 

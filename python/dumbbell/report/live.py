@@ -33,6 +33,8 @@ class Form(StrEnum):
     """Time in the system against load: operating points on curves that rise as 1/(1 - load)."""
     TANK = "tank"
     """A queue that fills to its rim."""
+    CROWD = "crowd"
+    """Which buffer more flows do better with, against users; distributions of throughput."""
 
 
 class ControlKind(Enum):

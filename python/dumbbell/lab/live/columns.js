@@ -1,7 +1,8 @@
 // Numbers and series of a run's tables that more than one form needs.
 
 const NS_PER_S = 1e9;
-const SOJOURN = 0;
+/** `distributions.quantity`. */
+const [SOJOURN, WAIT, PACKETS] = [0, 1, 2];
 /** `packets` and the like where there is none. */
 const NONE = -1;
 /** Points of a line, at most: more than a figure has pixels. */
@@ -123,4 +124,34 @@ export function tail(engine, queues) {
   let left = rows.reduce((sum, row) => sum + weight[row], 0);
   const all = left;
   return { ms: rows.map((row) => high[row] / 1e6), share: rows.map((row) => (left -= weight[row]) / all) };
+}
+
+/** Rows of a queue's distribution of a quantity, so far. @param {any} engine @param {number} queue
+ * @param {number} quantity @returns {{low: number, high: number, weight: number}[]} */
+function bins(engine, queue, quantity) {
+  const [at, kind, low, high, weight] = ["queue", "quantity", "low", "high", "weight"].map((name) =>
+    engine.column(`distributions.${name}`),
+  );
+  const rows = [...at.keys()].filter((i) => at[i] === queue && kind[i] === quantity);
+  return rows.map((i) => ({ low: low[i], high: high[i], weight: weight[i] }));
+}
+
+/** @param {{weight: number}[]} rows */
+function weightOf(rows) {
+  return rows.reduce((sum, { weight }) => sum + weight, 0);
+}
+
+/** Mean time of waiting of a run that goes on, s: every packet in the middle of its bin.
+ * @param {any} engine @param {number} queue */
+export function meanWaitSoFar_s(engine, queue) {
+  const rows = bins(engine, queue, WAIT);
+  const sum_ns = rows.reduce((sum, { low, high, weight }) => sum + (weight * (low + high)) / 2, 0);
+  return sum_ns / weightOf(rows) / NS_PER_S;
+}
+
+/** Share of the time in which a queue sent, of a run that goes on: it was not empty.
+ * @param {any} engine @param {number} queue */
+export function busySoFar(engine, queue) {
+  const rows = bins(engine, queue, PACKETS);
+  return 1 - weightOf(rows.filter(({ low }) => low === 0)) / weightOf(rows);
 }

@@ -1,6 +1,7 @@
 // The forms of picture by their names; see views.js for what a form is.
 import { climb } from "./climb_view.js";
+import { crowd } from "./crowd_view.js";
 import { tank } from "./tank_view.js";
 
 /** @type {Record<string, import("./views.js").View>} */
-export const FORMS = { climb, tank };
+export const FORMS = { climb, tank, crowd };

@@ -183,12 +183,19 @@ class LiveFigure {
     this.#redraw();
   }
 
+  /** Numbers that take the whole runs of all arms. */
+  #compare() {
+    const numbers = this.view.compared?.(this.arms) ?? {};
+    for (const arm of this.arms) Object.assign(arm.now.numbers, numbers[arm.id]);
+  }
+
   /** @param {any} arm @param {any} message */
-  #finish(arm, { found, digest, events, toml, described }) {
-    Object.assign(arm, { whole: found, isDone: true, digest, events, toml, name: described.resolved.name });
-    arm.duration_s = described.resolved.duration_ns / NS_PER_S;
+  #finish(arm, { found, digest, events, toml, name, duration_ns }) {
+    Object.assign(arm, { whole: found, isDone: true, digest, events, toml, name });
+    arm.duration_s = duration_ns / NS_PER_S;
     if (!this.arms.every((/** @type {any} */ each) => each.isDone)) return;
     this.finished_ms = performance.now() - this.asked_ms;
+    this.#compare();
     this.#settle();
     this.#take();
     this.done += 1;

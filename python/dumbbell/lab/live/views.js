@@ -5,7 +5,7 @@
  * @typedef {{numbers: Record<string, number>, series: Record<string, any>}} Found
  *
  * @typedef {{id: string, label: string, ink: string, dash: number[], now: Found | null,
- *   before: Found | null, isPreview: boolean}} Arm
+ *   before: Found | null, isPreview: boolean, isDone: boolean}} Arm
  *
  * @typedef {{label: string, x: number[], y: number[], arm: string, when: Record<string, number>,
  *   is_published: boolean}} Curve
@@ -19,13 +19,15 @@
  * or a function that says which. `numbers`: what the table says, in this order. `draw` gives a chart
  * for each picture. `words` says in words what each picture shows. `betPlace`: where the mark of the
  * bet stands in the first picture, and whether it is moved up and down or from side to side; the
- * other coordinate is a value or a share of the picture.
+ * other coordinate is a value or a share of the picture. `compared` gives, for each arm, numbers that
+ * take the whole runs of all of them.
  * @typedef {{pictures: (hero: any) => {id: string, label: string, height: number}[],
  *   clocks: string[] | ((hero: any) => string[]),
  *   numbers: {id: string, label: string, unit: string, factor?: number}[],
  *   draw: (canvases: Record<string, HTMLCanvasElement>, state: State) =>
  *     Record<string, import("./chart.js").Chart>,
  *   words: (state: State) => Record<string, string>,
+ *   compared?: (arms: Arm[]) => Record<string, Record<string, number>>,
  *   betPlace: (hero: any) => {moves: "x" | "y", at?: number, share?: number}}} View
  */
 

@@ -2,7 +2,7 @@
 // makes of the run. A new order ends the one before.
 //
 // orders:  module {bytes}; run {form, options, resolved, changes, queues, replication}
-// answers: ready; soFar {now_ns, found}; done {digest, events, found, toml, described};
+// answers: ready; soFar {now_ns, found}; done {digest, events, found, toml, name, duration_ns};
 //          problem {parts}; fault {text}     (each with the order's id; see ../page/orders.js)
 import { Engine, Fault, Problem } from "../page/engine.js";
 import { REDUCERS } from "./reducers.js";
@@ -13,6 +13,8 @@ const EVENTS_A_PIECE = 5000;
 const PIECE_MS = 10;
 /** From the order to its first picture, and from one picture to the next, ms. */
 const PICTURE_MS = 45;
+/** From one picture to the next so many times as long as one takes: the run goes on meanwhile. */
+const TIMES_A_PICTURE = 6;
 
 /** @type {Promise<Engine>} */
 let loading = Promise.reject(new Fault("there is no module yet"));
@@ -61,25 +63,28 @@ function columnsOf(engine) {
 
 /** @param {Engine} engine @param {any} order */
 async function run(engine, order) {
+  let due = performance.now() + PICTURE_MS;
   engine.ask({ do: "load", resolved: order.resolved });
   const described = engine.ask({ do: "change", changes: order.changes });
   const reduce = REDUCERS[order.form];
   // A run that goes on has samples and histograms, not yet the tables of queues and flows.
   const found = (/** @type {boolean} */ isPreview) => reduce(columnsOf(engine), described, { ...order, isPreview });
   engine.ask({ do: "begin", replication: order.replication });
-  let shown = performance.now();
   while (goOn(engine)) {
-    if (performance.now() - shown >= PICTURE_MS) {
+    const began = performance.now();
+    if (began >= due) {
       const { now_ns } = engine.ask({ do: "peek" });
       say({ kind: "soFar", id: order.id, now_ns, found: found(true) });
-      shown = performance.now();
+      const ended = performance.now();
+      due = ended + Math.max(PICTURE_MS, TIMES_A_PICTURE * (ended - began));
     }
     await turn();
     if (current !== order.id) return;
   }
   const { digest, events } = engine.ask({ do: "finish", queue: order.queues[0] });
   const toml = engine.ask({ do: "toml" }).text;
-  say({ kind: "done", id: order.id, digest, events, found: found(false), toml, described });
+  const { name, duration_ns } = described.resolved;
+  say({ kind: "done", id: order.id, digest, events, found: found(false), toml, name, duration_ns });
 }
 
 /** @param {any} order @param {unknown} error */

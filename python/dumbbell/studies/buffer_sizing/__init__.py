@@ -20,6 +20,7 @@ from dumbbell.studies.buffer_sizing import (
     beside,
     claims,
     figures,
+    live,
     published,
     text,
 )
@@ -159,6 +160,7 @@ class BufferSizing(Reproduction):
             answer=text.answer(self.judged),
             done=text.DONE,
             advice=text.advice(found, self.four.shown[0]),
+            live=live.hero(self.options.seed),
             source=published.BOTH,
             source_url=published.SOURCE_URL,
             topologies=[Topology.of("Tree with 18 source nodes", typed)],

@@ -190,10 +190,7 @@ def experiment(
             flows += persistent(host, point)
             flows.append(_flow(f"mice-{host}", host, point.stack, mice(point.tail)))
         else:
-            flows += [
-                _flow(f"user-{host}-{at}", host, point.stack, closed_loop(point.tail))
-                for at in range(1, USERS_PER_HOST[point.load] + 1)
-            ]
+            flows += users(host, point, USERS_PER_HOST[point.load])
     return network(flows, buffer_packets, hosts=point.hosts, seed=seed, duration_s=duration_s)
 
 
@@ -202,6 +199,14 @@ def persistent(host: str, point: Point) -> list[dict[str, Any]]:
     return [
         _flow(f"long-{host}-{at}", host, point.stack, {"kind": "greedy"})
         for at in range(1, PERSISTENT_PER_HOST[point.load] + 1)
+    ]
+
+
+def users(host: str, point: Point, count: int) -> list[dict[str, Any]]:
+    """So many users in closed loops at one source node."""
+    return [
+        _flow(f"user-{host}-{at}", host, point.stack, closed_loop(point.tail))
+        for at in range(1, count + 1)
     ]
 
 

@@ -1,0 +1,32 @@
+// Two samples that are not paired: at which levels one is higher.
+
+/** Of the flows, so many more must win than lose on either side of a level that parts them. */
+const LEAST_SIDE = 0.05;
+
+/** How the flows of two runs compare, level of quantile by level (`dumbbell.stats.cdf_crossings`).
+ * @param {ArrayLike<number>} first throughputs of one run, the lowest first
+ * @param {ArrayLike<number>} second of the other
+ * @returns {{share: number, crossing: number}} the share of the levels at which the first's are
+ *   higher, equal ones by half; and the level that best parts those where it is from those where
+ *   the other is, NaN where one is higher at nearly all */
+export function compared(first, second) {
+  const all = first.length * second.length;
+  if (!all) return { share: NaN, crossing: NaN };
+  // Levels are whole numbers over `all`: equal levels are equal exactly.
+  const gains = [];
+  let [level, i, j, gained] = [0, 0, 0, 0];
+  while (level < all) {
+    const [ends, otherEnds] = [(i + 1) * second.length, (j + 1) * first.length];
+    const next = Math.min(ends, otherEnds);
+    gained += (next - level) * Math.sign(first[i] - second[j]);
+    gains.push({ level: next, gained });
+    if (ends === next) i += 1;
+    if (otherEnds === next) j += 1;
+    level = next;
+  }
+  // Won below the level and lost above it, or the other way round.
+  const parted = (/** @type {{gained: number}} */ at) => Math.abs(2 * at.gained - gained);
+  const best = gains.reduce((one, other) => (parted(other) > parted(one) ? other : one));
+  const isParted = parted(best) > Math.abs(gained) + 2 * LEAST_SIDE * all;
+  return { share: (1 + gained / all) / 2, crossing: isParted ? best.level / all : NaN };
+}
