@@ -32,7 +32,7 @@ export function tickText(value) {
 }
 
 /** Round numbers between two, about so many. @param {Axis} axis @param {number} count */
-function rounds({ least, most }, count) {
+export function rounds({ least, most }, count) {
   const rough = (most - least) / count;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((each) => each * power).find((each) => each >= rough * 0.99) ?? rough;
@@ -42,7 +42,7 @@ function rounds({ least, most }, count) {
 }
 
 /** Powers of ten between two numbers. @param {Axis} axis */
-function powers({ least, most }) {
+export function powers({ least, most }) {
   const found = [];
   for (let power = Math.ceil(Math.log10(least) - 1e-9); 10 ** power <= most * 1.000001; power++) {
     found.push(10 ** power);
@@ -52,7 +52,7 @@ function powers({ least, most }) {
 
 /** @param {Axis} axis @param {number} begin px @param {number} end px
  * @returns {{at: (value: number) => number, value: (pixel: number) => number}} */
-function scale({ least, most, log = false }, begin, end) {
+export function scale({ least, most, log = false }, begin, end) {
   const f = log ? Math.log10 : (/** @type {number} */ each) => each;
   const back = log ? (/** @type {number} */ each) => 10 ** each : (/** @type {number} */ each) => each;
   const [from, to] = [f(least), f(most)];
