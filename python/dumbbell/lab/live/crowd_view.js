@@ -21,8 +21,8 @@ const SIZES = /** @type {const} */ ({
 /** @typedef {keyof typeof SIZES} Size */
 const NAMES = /** @type {Size[]} */ (Object.keys(SIZES));
 
-/** Settings of a run that is over, to where the two sizes stood.
- * @type {Map<string, {users: number, family: string, isSameRun: string, large: number, small: number}>} */
+/** Settings of a run that is over, to where the two sizes stood; `family` is what is drawn together.
+ * @type {Map<string, {users: number, family: string, large: number, small: number}>} */
 const seen = new Map();
 
 /** @param {import("./views.js").Arm[]} arms @param {Size} size */
@@ -37,25 +37,30 @@ function areDone(arms) {
   return arms.every((arm) => arm.isDone);
 }
 
+/** What runs of different users and random numbers have in common.
+ * @param {Record<string, number>} values */
+function familyOf({ users: _users, run: _run, ...others }) {
+  return JSON.stringify(others);
+}
+
 /** Keeps where the sizes stand when all arms' runs are over.
  * @param {import("./views.js").State} state */
 function keep({ arms, values }) {
   if (!areDone(arms)) return;
-  const { users, ...others } = values;
-  const { run, ...kind } = others;
   const { large_more: large, small_more: small } = arms[arms.length - 1].now?.numbers ?? {};
-  seen.set(JSON.stringify(values), { users, isSameRun: JSON.stringify(others), family: JSON.stringify(kind), large, small });
+  seen.set(JSON.stringify(values), { users: values.users, family: familyOf(values), large, small });
 }
 
-/** What was seen, by users; of this setting's random numbers, and of others.
+/** Every run that was seen, and the means over random numbers, by users.
  * @param {Record<string, number>} values */
 function trail(values) {
-  const { users: _, ...others } = values;
-  const { run, ...kind } = others;
-  const family = [...seen.values()].filter((each) => each.family === JSON.stringify(kind));
-  family.sort((one, other) => one.users - other.users);
-  const isOwn = (/** @type {{isSameRun: string}} */ each) => each.isSameRun === JSON.stringify(others);
-  return { own: family.filter(isOwn), others: family.filter((each) => !isOwn(each)) };
+  const points = [...seen.values()].filter((each) => each.family === familyOf(values));
+  const users = [...new Set(points.map((each) => each.users))].sort((one, other) => one - other);
+  const mean = (/** @type {Size} */ size, /** @type {number} */ at) => {
+    const own = points.filter((each) => each.users === at);
+    return own.reduce((sum, each) => sum + each[size] / own.length, 0);
+  };
+  return { points, users, mean };
 }
 
 /** @param {HTMLCanvasElement} canvas @param {import("./views.js").State} state */
@@ -68,31 +73,34 @@ function winner(canvas, state) {
   });
   chart.level(EVEN, { ink: "--ink" });
   const [first, last] = [arms[0], arms[arms.length - 1]];
-  chart.text(`${last.label} win`, chart.right - 1, chart.top + 12, last.ink);
-  chart.text(`${first.label} win`, chart.left, chart.bottom - 12, first.ink);
   const printed = isBetOpen ? [] : curves.filter((each) => each.is_published);
+  for (const { y } of printed) chart.line(users, users.map(() => y[0]), { ink: "--axis", dash: [2, 4], width: 1.4 });
+  const past = trail(values);
+  for (const size of NAMES) {
+    const { ink, dash, shape } = SIZES[size];
+    for (const each of past.points) chart.mark(each.users, each[size], { ink: GHOST, shape });
+    chart.line(past.users, past.users.map((each) => past.mean(size, each)), { ink, dash, width: 1.6 });
+  }
+  if (areDone(arms)) name(chart, values.users, last.now?.numbers ?? {});
   printed.sort((one, other) => one.y[0] - other.y[0]);
   printed.forEach(({ y, label }, i) => {
-    chart.line(users, users.map(() => y[0]), { ink: "--axis", dash: [2, 4], width: 1.4 });
     const isHighest = i === printed.length - 1;
-    chart.name(users[0], y[0] + (isHighest ? BESIDE : -BESIDE), label, "--soft");
+    chart.name(users[users.length - 1], y[0] + (isHighest ? BESIDE : -BESIDE), label, "--soft");
   });
-  const { own, others } = trail(values);
-  for (const size of NAMES) {
-    const { ink, dash } = SIZES[size];
-    for (const each of others) chart.mark(each.users, each[size], { ink: GHOST, shape: SIZES[size].shape });
-    chart.line(own.map((each) => each.users), own.map((each) => each[size]), { ink, dash, width: 1.6 });
-    for (const each of own) chart.mark(each.users, each[size], { ink, shape: SIZES[size].shape });
-  }
-  if (!areDone(arms)) return chart;
-  const now = last.now?.numbers ?? {};
-  for (const size of NAMES) {
-    const share = now[`${size}_more`];
-    const { ink, shape, words } = SIZES[size];
-    chart.mark(values.users, share, { ink, shape });
-    chart.name(values.users, share, `${words}: ${sensible(share, 2)} %`, ink);
-  }
+  chart.text(`${last.label} win`, chart.right - 1, chart.top + 12, last.ink);
+  chart.text(`${first.label} win`, chart.left, chart.bottom - 12, first.ink);
   return chart;
+}
+
+/** Where the sizes stand now. @param {Chart} chart @param {number} users
+ * @param {Record<string, number>} numbers of the last arm */
+function name(chart, users, numbers) {
+  for (const size of NAMES) {
+    const share = numbers[`${size}_more`];
+    const { ink, shape, words } = SIZES[size];
+    chart.mark(users, share, { ink, shape });
+    chart.name(users, share, `${words}: ${sensible(share, 2)} %`, ink);
+  }
 }
 
 /** A distribution as steps. @param {ArrayLike<number>} sorted */
