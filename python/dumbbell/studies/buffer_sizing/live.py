@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dumbbell.report.live import (
+from dumbbell.report import (
     ControlKind,
     Form,
     LiveArm,
@@ -13,8 +13,8 @@ from dumbbell.report.live import (
     LiveCurve,
     LiveHero,
     LiveStop,
-    Value,
 )
+from dumbbell.report.live import Value
 from dumbbell.spec import Experiment
 from dumbbell.studies.buffer_sizing import arms, published
 from dumbbell.studies.buffer_sizing.arms import Buffer, Point, Stack
