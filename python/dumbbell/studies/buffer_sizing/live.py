@@ -1,4 +1,4 @@
-"""The page's live figure: users crowd at a router, and the buffer that serves them better changes."""
+"""The page's live figure: users crowd at a router, and another buffer serves them better."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def hero(seed: int) -> LiveHero:
             unit="%",
             lesson="With few users the large buffer spares them losses. In a crowd both buffers "
             "drop more than a quarter of all packets and both keep the link busy: what is left of "
-            "the large one is its wait. How few flows still gain from it differs much between runs.",
+            "the large one is its wait. How many flows still gain from it differs much by run.",
         ),
         options={
             "large_bytes": published.LARGE_BYTES,
