@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 
 import numpy as np
+from token_levels import replay
 
 from dumbbell.metrics import (
     loss_ratio,
@@ -15,10 +16,13 @@ from dumbbell.metrics import (
     ping_rtt_ms,
     utilization,
 )
+from dumbbell.metrics.ccperf.flow import mean_srtt_l4, mean_throughput_l7
 from dumbbell.report.live import LiveArm
 from dumbbell.stats import histogram_quantile
 from dumbbell.studies.buffer_sizing import arms as sizing
 from dumbbell.studies.buffer_sizing.measures import compared
+from dumbbell.studies.traffic_policing import arms as policing
+from dumbbell.studies.traffic_policing.live import CLIFF_S
 from dumbbell.tables import Run
 
 Number = Callable[[Run, LiveArm], float]
@@ -52,6 +56,12 @@ def first_loss_s(run: Run, arm: LiveArm) -> float:
     return float(t_ns[np.argmax(dropped > 0)]) / 1e9 if dropped[-1] else math.nan
 
 
+def lost_pkts(run: Run, until_s: float = math.inf) -> int:
+    """Dropped at the policed end, for whatever reason."""
+    t_ns = run.column("packets", "t_ns", queue=policing.QUEUE, event="drop")
+    return int(np.sum(t_ns / 1e9 <= until_s))
+
+
 NUMBERS: dict[str, dict[str, Number]] = {
     "statistical-multiplexing": {
         "load": lambda run, arm: max(utilization(run, each) for each in queues(run, arm)),
@@ -68,6 +78,14 @@ NUMBERS: dict[str, dict[str, Number]] = {
         "mean_wait_ms": lambda run, arm: 1e3 * mean_wait_s(run, queues(run, arm)[0]),
         "utilization": lambda run, arm: utilization(run, queues(run, arm)[0]),
         "lost": lambda run, arm: loss_ratio(run, queues(run, arm)[0]),
+    },
+    "traffic-policing": {
+        "dry_s": lambda run, _: replay(run, policing.QUEUE).dry_s,
+        "cliff_pkts": lambda run, _: lost_pkts(run, CLIFF_S),
+        "dropped_pkts": lambda run, _: lost_pkts(run),
+        "used": lambda run, _: replay(run, policing.QUEUE).used,
+        "goodput_mbps": lambda run, _: mean_throughput_l7(run, policing.FLOW),
+        "srtt_ms": lambda run, _: mean_srtt_l4(run, policing.FLOW),
     },
 }
 """Study to the numbers of its table."""

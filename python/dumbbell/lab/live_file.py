@@ -32,6 +32,7 @@ SCRIPT = (
             "tank_view",
             "crossing",
             "crowd_view",
+            "bucket_view",
             "forms",
             "parts",
             "live",
@@ -43,7 +44,16 @@ WORKER = (
     modules.FOLDER / "page" / "engine.js",
     *(
         _LIVE / f"{name}.js"
-        for name in ("columns", "climb_run", "tank_run", "crowd_run", "reducers", "worker")
+        for name in (
+            "columns",
+            "climb_run",
+            "tank_run",
+            "crowd_run",
+            "tokens",
+            "bucket_run",
+            "reducers",
+            "worker",
+        )
     ),
 )
 

@@ -29,6 +29,8 @@ _ID = re.compile(r"[a-z][a-z0-9-]*")
 class Form(StrEnum):
     """The kind of picture; each is drawn by a module of ``lab/live``."""
 
+    BUCKET = "bucket"
+    """The level of a token bucket, of a shaper and of a policer."""
     CLIMB = "climb"
     """Time in the system against load: operating points on curves that rise as 1/(1 - load)."""
     TANK = "tank"
@@ -139,6 +141,7 @@ class LiveCurve:
         arm: Arm that it belongs to, whose colour it has; empty for none.
         when: Control to the value at which it is shown; always when empty.
         is_published: Points, drawn as diamonds, instead of a line.
+        picture: Picture that it stands in, where the form has it in more than one.
     """
 
     label: str
@@ -147,6 +150,7 @@ class LiveCurve:
     arm: str = ""
     when: Mapping[str, float] = field(default_factory=dict)
     is_published: bool = False
+    picture: str = ""
 
     def __post_init__(self) -> None:
         """Refuse a curve that has not a y for each x.
@@ -324,4 +328,5 @@ def _curve(curve: LiveCurve) -> dict[str, Any]:
         "arm": curve.arm,
         "when": dict(curve.when),
         "is_published": curve.is_published,
+        "picture": curve.picture,
     }

@@ -1,7 +1,8 @@
 // The forms of picture by their names; see views.js for what a form is.
+import { bucket } from "./bucket_view.js";
 import { climb } from "./climb_view.js";
 import { crowd } from "./crowd_view.js";
 import { tank } from "./tank_view.js";
 
 /** @type {Record<string, import("./views.js").View>} */
-export const FORMS = { climb, tank, crowd };
+export const FORMS = { climb, tank, crowd, bucket };

@@ -121,8 +121,13 @@ export class Bet {
 /** What the arms' runs are reduced to. @param {import("./views.js").View} view
  * @param {import("./views.js").Arm[]} arms */
 export function table(view, arms) {
-  const shown = (/** @type {number | undefined} */ value, /** @type {string} */ unit, factor = 1) =>
-    value === undefined ? "" : `${sensible(factor * value)} ${Number.isFinite(value) ? unit : ""}`.trim();
+  const shown = (/** @type {number | undefined} */ value, /** @type {string} */ unit, factor = 1) => {
+    if (value === undefined) return "";
+    // What has no unit and is whole has been counted.
+    const isCount = !unit && factor === 1 && Number.isInteger(value);
+    const words = isCount ? value.toLocaleString("en") : sensible(factor * value);
+    return `${words} ${Number.isFinite(value) ? unit : ""}`.trim();
+  };
   const head = arms.map(({ label, ink, dash }) =>
     element("th", { scope: "col" }, sample(colour(ink), dash), ` ${label}`));
   const rows = view.numbers.map(({ id, label, unit, factor }) =>

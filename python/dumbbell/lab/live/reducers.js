@@ -1,8 +1,11 @@
 // What each form makes of a run, by its name; runs in the worker.
+import { reduceBucket } from "./bucket_run.js";
 import { reduceClimb } from "./climb_run.js";
 import { reduceCrowd } from "./crowd_run.js";
 import { reduceTank } from "./tank_run.js";
 
 /** @type {Record<string, (engine: any, described: any, order: any) =>
  *   {numbers: Record<string, number>, series: Record<string, any>}>} */
-export const REDUCERS = { climb: reduceClimb, tank: reduceTank, crowd: reduceCrowd };
+export const REDUCERS = {
+  climb: reduceClimb, tank: reduceTank, crowd: reduceCrowd, bucket: reduceBucket,
+};

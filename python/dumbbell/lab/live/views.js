@@ -8,7 +8,7 @@
  *   before: Found | null, isPreview: boolean, isDone: boolean}} Arm
  *
  * @typedef {{label: string, x: number[], y: number[], arm: string, when: Record<string, number>,
- *   is_published: boolean}} Curve
+ *   is_published: boolean, picture: string}} Curve
  *
  * `values` is control to the value of its stop; `curves` are those that are shown at these values;
  * while `isBetOpen` nothing may be drawn that tells the answer; `cursor_s` is null without one.

@@ -18,7 +18,7 @@ from dumbbell.spec.ccperf import Policing
 from dumbbell.studies.base import Study, StudyOptions
 from dumbbell.studies.reproduction import Reproduction
 from dumbbell.studies.shape import Amount, Part, Preset, Presets, Runner
-from dumbbell.studies.traffic_policing import arms, claims, figures, published, text
+from dumbbell.studies.traffic_policing import arms, claims, figures, live, published, text
 from dumbbell.studies.traffic_policing.arms import Member
 from dumbbell.studies.traffic_policing.measures import Ran, Rows, policed, rows_of
 from dumbbell.tables import Run
@@ -358,6 +358,7 @@ class TrafficPolicing(Reproduction):
             answer=text.answer(source, self.linux()),
             done=text.DONE,
             hero="cliff" if nominal else "",
+            live=live.hero(self.options.seed),
             advice=self.advice(),
             source=published.SOURCE,
             source_url=published.SOURCE_URL,
