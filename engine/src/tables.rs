@@ -115,6 +115,7 @@ pub fn so_far(world: &World) -> Tables {
         queue_samples(world, &never),
         flow_samples(world, &never),
         transfers(world, &never),
+        probes(world, &never),
         packets(world, &never),
     ])
 }

@@ -21,6 +21,8 @@ from dumbbell.report.live import LiveArm
 from dumbbell.stats import histogram_quantile
 from dumbbell.studies.buffer_sizing import arms as sizing
 from dumbbell.studies.buffer_sizing.measures import compared
+from dumbbell.studies.pie_rrul.live import SETTLED
+from dumbbell.studies.pie_rrul.measures import measured
 from dumbbell.studies.traffic_policing import arms as policing
 from dumbbell.studies.traffic_policing.live import CLIFF_S
 from dumbbell.tables import Run
@@ -86,6 +88,14 @@ NUMBERS: dict[str, dict[str, Number]] = {
         "used": lambda run, _: replay(run, policing.QUEUE).used,
         "goodput_mbps": lambda run, _: mean_throughput_l7(run, policing.FLOW),
         "srtt_ms": lambda run, _: mean_srtt_l4(run, policing.FLOW),
+    },
+    "pie-rrul": {
+        "latency_ms": lambda run, _: measured(run, SETTLED).latency_ms,
+        "latency_sd_ms": lambda run, _: measured(run, SETTLED).latency_sd_ms,
+        "upload_mbps": lambda run, _: measured(run, SETTLED).upload_mbps,
+        "upload_sd_mbps": lambda run, _: measured(run, SETTLED).upload_sd_mbps,
+        "queue_delay_ms": lambda run, _: measured(run, SETTLED).queue_delay_ms,
+        "drops_per_s": lambda run, _: measured(run, SETTLED).drops_per_s,
     },
 }
 """Study to the numbers of its table."""

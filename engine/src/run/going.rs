@@ -123,8 +123,8 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
         Ok(change)
     }
 
-    /// Samples, histograms and records so far. Of links whose departures make no events, what left
-    /// after the last sample is not in the histograms yet.
+    /// Samples, histograms, transfers, probes and records so far. Of links whose departures make
+    /// no events, what left after the last sample is not in the histograms yet.
     pub fn tables_so_far(&self) -> Tables {
         tables::so_far(&self.world)
     }

@@ -29,6 +29,7 @@ SCRIPT = (
             "views",
             "chart",
             "climb_view",
+            "ellipse_view",
             "tank_view",
             "crossing",
             "crowd_view",
@@ -47,6 +48,7 @@ WORKER = (
         for name in (
             "columns",
             "climb_run",
+            "ellipse_run",
             "tank_run",
             "crowd_run",
             "tokens",

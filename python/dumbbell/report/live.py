@@ -33,6 +33,8 @@ class Form(StrEnum):
     """The level of a token bucket, of a shaper and of a policer."""
     CLIMB = "climb"
     """Time in the system against load: operating points on curves that rise as 1/(1 - load)."""
+    ELLIPSE = "ellipse"
+    """Throughput against delay: the mean and two standard deviations around it."""
     TANK = "tank"
     """A queue that fills to its rim."""
     CROWD = "crowd"

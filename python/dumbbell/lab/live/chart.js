@@ -189,6 +189,19 @@ export class Chart {
     if (label) this.text(label, across, down, ink);
   }
 
+  /** Small dots, such as samples. @param {ArrayLike<number>} x @param {ArrayLike<number>} y
+   * @param {string} ink @param {number} opacity */
+  dots(x, y, ink, opacity = 0.6) {
+    const { pen } = this;
+    this.#inside(() => {
+      pen.globalAlpha = opacity;
+      pen.fillStyle = colour(ink);
+      for (let i = 0; i < x.length; i++) {
+        if (Number.isFinite(x[i]) && Number.isFinite(y[i])) pen.fillRect(this.x.at(x[i]) - 1.5, this.y.at(y[i]) - 1.5, 3, 3);
+      }
+    });
+  }
+
   /** The name of a mark. @param {number} x @param {number} y @param {string} words @param {string} ink */
   name(x, y, words, ink) {
     if (!Number.isFinite(x) || !Number.isFinite(y)) return;

@@ -2,10 +2,12 @@
 import { reduceBucket } from "./bucket_run.js";
 import { reduceClimb } from "./climb_run.js";
 import { reduceCrowd } from "./crowd_run.js";
+import { reduceEllipse } from "./ellipse_run.js";
 import { reduceTank } from "./tank_run.js";
 
 /** @type {Record<string, (engine: any, described: any, order: any) =>
  *   {numbers: Record<string, number>, series: Record<string, any>}>} */
 export const REDUCERS = {
   climb: reduceClimb, tank: reduceTank, crowd: reduceCrowd, bucket: reduceBucket,
+  ellipse: reduceEllipse,
 };

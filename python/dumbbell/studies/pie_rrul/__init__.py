@@ -16,7 +16,7 @@ from dumbbell.formats.flent import flent_bytes, flent_file
 from dumbbell.report import Advice, Report, Topology
 from dumbbell.spec.flent import FlentTest
 from dumbbell.studies.base import Study, StudyOptions
-from dumbbell.studies.pie_rrul import arms, parts, published, text
+from dumbbell.studies.pie_rrul import arms, live, parts, published, text
 from dumbbell.studies.pie_rrul.arms import Setting
 from dumbbell.studies.pie_rrul.measures import BySetting
 from dumbbell.studies.reproduction import Reproduction
@@ -96,6 +96,7 @@ class PieRrul(Reproduction):
             answer=text.answer(by, self.judged),
             done=text.DONE,
             hero=text.figures_name(by) if self.alone.is_finished else "",
+            live=live.hero(self.options.seed),
             advice=[*text.advice(by), *self.router_advice()],
             source=published.SOURCE,
             topologies=[Topology.of("Client, router, server", arms.experiment(Setting().qdisc()))],
