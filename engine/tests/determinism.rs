@@ -112,6 +112,9 @@ fn pieces_of_a_run_and_looks_at_it_change_nothing() {
             samples = times.len();
             let all = whole.tables.column_i64("queue_samples", "t_ns");
             assert_eq!(times, &all[..samples]);
+            let sent = so_far.column_i64("probes", "sent_ns");
+            let all = whole.tables.column_i64("probes", "sent_ns");
+            assert_eq!(sent, &all[..sent.len()]);
         }
         assert_eq!(going.finish().unwrap().digest, whole.digest);
     }

@@ -88,7 +88,7 @@ function latency(canvas, state) {
     chart.line(now.series.t_s, now.series.latency_ms, { ink, width: 1.8 });
     chart.line(now.series.t_s, now.series.estimate_ms, { ink, width: 1.3, dash: [2, 3] });
   }
-  chart.name(options.until_s * 0.5, values.target - options.most_ms / 14, `target: ${values.target} ms`, "--soft");
+  chart.name(options.from_s, options.most_ms, `dashed: the target, ${values.target} ms`, "--soft");
   read(chart, state, ({ now }) => now.series.latency_ms, "ms");
   return chart;
 }
