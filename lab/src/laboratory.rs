@@ -190,6 +190,7 @@ impl Laboratory {
         let run = self.run.as_mut().ok_or_else(no_run)?;
         let is_going = run.advance_to(until_ns)?;
         let now_ns = run.now_ns();
+        self.is_at_its_end = !is_going;
         Ok(Answer::Reached { now_ns, is_going })
     }
 
