@@ -27,7 +27,7 @@ else
 PRESET := --quick
 endif
 
-.PHONY: help site guest lab lab-module lab-beside kernel test-kernel reproduce test test-rust \
+.PHONY: help site guest lab lab-module lab-beside kernel packetdrill test-kernel reproduce test test-rust \
 	test-wasm test-python test-long test-programs bench wheel test-wheel clean \
 	prerequisites FORCE
 
@@ -190,6 +190,12 @@ kernel: guest
 	@for hz in $(or $(HZ),1000 250); do \
 	  $(call step,$(VENV)/bin/dumbbell kernel build --hz $$hz) || exit 1; \
 	done
+
+# GPL-2.0, of a checkout that you name; kept in your cache, never part of dumbbell.
+packetdrill: $(VENV)/.native
+	@if [ -z "$(PACKETDRILL_SOURCE)" ]; then \
+	  echo "name a checkout: make packetdrill PACKETDRILL_SOURCE=DIR" >&2; exit 1; fi
+	@$(call step,$(VENV)/bin/dumbbell packetdrill --build "$(PACKETDRILL_SOURCE)")
 
 # Continuous integration builds what is not cached: the usual kernel, and the one that ticks as the
 # testbeds' did. A user is told how to, and what needs the second kernel is skipped without it.

@@ -1,0 +1,139 @@
+"""What the kernel says of our own packet scripts, kept; and the table of rules in the docs.
+
+``--write`` has packetdrill judge every script in ``packetdrill/scripts`` that has changed inside
+the virtual-time kernel and keeps the verdicts in ``packetdrill/kernel-verdicts.json``, with the
+hash of what was judged. ``--table`` writes ``docs/packetdrill-rules.md`` of them and of what the
+simulator says now. ``tests/cli/test_packet_script_verdicts.py`` holds both against the scripts
+without a kernel.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+SCRIPTS = ROOT / "packetdrill" / "scripts"
+KEPT = ROOT / "packetdrill" / "kernel-verdicts.json"
+PAGE = ROOT / "docs" / "packetdrill-rules.md"
+_GSO_MAX_SEGS = 1
+_AT_ONCE = 8
+
+_HEAD = """# The rules of TCP, as scripts
+
+Printed by `scripts/packet_script_verdicts.py`: for each script of `packetdrill/scripts` the rule
+and its source, what real packetdrill says of it inside Linux 6.1 ({about}),
+and what the simulator's TCP does. *Unsupported* on the kernel are scripts about the RFCs where
+Linux has behaviour of its own, and those with lines that only dumbbell knows
+([packet scripts](packetdrill.md)).
+
+| rule | source | script | kernel | simulator |
+| --- | --- | --- | --- | --- |
+"""
+
+
+def own_scripts() -> list[Path]:
+    """All of them, in the order of the table."""
+    return sorted(SCRIPTS.glob("*.pkt")) + sorted(SCRIPTS.glob("*/*.pkt"))
+
+
+def digest(path: Path) -> str:
+    """Of a script's bytes."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def kept() -> dict[str, Any]:
+    """What was kept."""
+    found: dict[str, Any] = json.loads(KEPT.read_text(encoding="utf-8"))
+    return found
+
+
+def rule_of(text: str) -> tuple[str, str]:
+    """What the first comment says, and the source that it begins with."""
+    lines = []
+    for line in text.splitlines():
+        if not line.startswith("// "):
+            break
+        lines.append(line.removeprefix("// "))
+    source, _, rule = " ".join(lines).partition(": ")
+    return rule, source
+
+
+def by_simulator(text: str) -> str:
+    """passed, failed or unsupported."""
+    from dumbbell._engine import check_packet_script
+
+    verdict: str = json.loads(check_packet_script(text, "linux-6.1"))["verdict"]
+    return verdict
+
+
+def by_kernel(verdict: dict[str, Any]) -> str:
+    """A cell of the table."""
+    why = verdict.get("missing") or []
+    return " ".join([verdict["verdict"], *(f"(`{name}`)" for name in why)])
+
+
+def table() -> str:
+    """The page."""
+    stored = kept()
+    rows = []
+    for path in own_scripts():
+        text = path.read_text(encoding="utf-8")
+        rule, source = rule_of(text)
+        name = name_of(path)
+        verdict = stored["scripts"].get(name, {"verdict": {"verdict": "not judged"}})["verdict"]
+        cells = [rule, source, f"`{name}`", by_kernel(verdict)]
+        rows.append(" | ".join(["", *(_cell(cell) for cell in cells), by_simulator(text), ""]))
+    return _HEAD.format(about=stored["about"]) + "\n".join(row.strip() for row in rows) + "\n"
+
+
+def _cell(text: str) -> str:
+    return re.sub(r"([|_*<>])", r"\\\1", text) if "`" not in text else text.replace("|", "\\|")
+
+
+def judge_what_changed() -> None:
+    """Have packetdrill judge the scripts that are not those that were judged; keep as it goes."""
+    from dumbbell.backends.kernel.packetdrill import Conditions, judge_scripts
+
+    conditions = Conditions(gso_max_segs=_GSO_MAX_SEGS)
+    before = kept()["scripts"] if KEPT.is_file() else {}
+    scripts = {name_of(path): path for path in own_scripts()}
+    stored = {
+        name: before[name]
+        for name, path in scripts.items()
+        if name in before and before[name]["sha256"] == digest(path)
+    }
+    changed = [path for name, path in scripts.items() if name not in stored]
+    for first in range(0, len(changed), _AT_ONCE):
+        reports = judge_scripts(changed[first : first + _AT_ONCE], conditions)
+        for path, report in reports.items():
+            stored[name_of(path)] = {"sha256": digest(path), "verdict": report}
+        found = {"about": str(conditions), "scripts": dict(sorted(stored.items()))}
+        KEPT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+def name_of(path: Path) -> str:
+    """Of a script, without its ending."""
+    return path.relative_to(SCRIPTS).with_suffix("").as_posix()
+
+
+def main() -> None:
+    """Do what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="judge all, keep the verdicts")
+    parser.add_argument("--table", action="store_true", help="write the page of what is kept")
+    asked = parser.parse_args()
+    if asked.write:
+        judge_what_changed()
+    if asked.write or asked.table:
+        PAGE.write_text(table(), encoding="utf-8")
+    else:
+        print(table(), end="")
+
+
+if __name__ == "__main__":
+    main()

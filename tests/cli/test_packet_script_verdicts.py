@@ -1,0 +1,48 @@
+"""What the kernel has said of our own scripts still is of these scripts, and the page says so."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def _tool():  # type: ignore[no-untyped-def]
+    place = ROOT / "scripts" / "packet_script_verdicts.py"
+    found = importlib.util.spec_from_file_location("packet_script_verdicts", place)
+    assert found is not None and found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+TOOL = _tool()
+AGAIN = "have them judged again: .venv/bin/python scripts/packet_script_verdicts.py --write"
+
+
+def test_what_was_judged_is_what_is_there() -> None:
+    stored = {name: each["sha256"] for name, each in TOOL.kept()["scripts"].items()}
+    scripts = {TOOL.name_of(path): TOOL.digest(path) for path in TOOL.own_scripts()}
+    assert stored, AGAIN
+    assert stored.items() <= scripts.items(), AGAIN
+
+
+def test_what_differs_is_true_of_the_kernel() -> None:
+    for name, each in TOOL.kept()["scripts"].items():
+        if name.startswith("known-to-differ/"):
+            assert each["verdict"]["verdict"] == "passed", name
+
+
+def test_the_simulator_passes_what_the_kernel_passes() -> None:
+    scripts = {TOOL.name_of(path): path for path in TOOL.own_scripts()}
+    for name, each in TOOL.kept()["scripts"].items():
+        if name.startswith("known-to-differ/") or each["verdict"]["verdict"] != "passed":
+            continue
+        assert TOOL.by_simulator(scripts[name].read_text(encoding="utf-8")) == "passed", name
+
+
+def test_the_page_is_what_is_kept() -> None:
+    assert TOOL.PAGE.read_text(encoding="utf-8") == TOOL.table(), (
+        "print it again: .venv/bin/python scripts/packet_script_verdicts.py --table"
+    )
