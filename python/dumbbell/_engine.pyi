@@ -45,6 +45,7 @@ __all__ = [
     "rate_notices",
     "render_police",
     "render_qdisc",
+    "shorter_packet_scripts",
     "shown_qdiscs",
     "shown_size",
     "shown_time",
