@@ -74,7 +74,7 @@ def by_simulator(text: str) -> str:
 def by_kernel(verdict: dict[str, Any]) -> str:
     """A cell of the table."""
     why = verdict.get("missing") or []
-    return " ".join([verdict["verdict"], *(f"(`{name}`)" for name in why)])
+    return " ".join([verdict["verdict"], *(f"({name})" for name in why)])
 
 
 def table() -> str:

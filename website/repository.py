@@ -16,6 +16,7 @@ PAGES = {
     "README.md": "start.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
+    "kernel/README.md": "virtual-time-kernel.md",
 }
 """Pages outside docs/, by their place in the repository."""
 FILES = {"LICENSE": "LICENSE.txt"}

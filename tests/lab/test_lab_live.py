@@ -259,6 +259,7 @@ def test_a_part_of_a_run_is_called_a_preview(opener: Any) -> None:
     assert live.page.inner_text(".live-status") == ""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("study", STUDIES)
 def test_every_corner_runs(opener: Any, study: str) -> None:
     live = opener(study)

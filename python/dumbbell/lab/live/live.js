@@ -198,6 +198,8 @@ class LiveFigure {
     this.#compare();
     this.#settle();
     this.#take();
+    // Who waits for `done` may read what stands in the page then.
+    this.#draw();
     this.done += 1;
   }
 

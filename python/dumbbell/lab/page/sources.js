@@ -4,7 +4,7 @@ import { sensible, timeText } from "./words.js";
 
 /** The parameter that a law's mean is, of laws that have it. */
 const MEANS = /** @type {Record<string, string>} */ ({ exponential: "mean", constant: "value" });
-const LOAD = { least: 0.05, most: 1.5 };
+const LOAD = { least: 0.05, most: 2.5 };
 const TRANSFER_BYTES = { least: 1e3, most: 1e8 };
 const PAUSE_S = { least: 0.01, most: 60 };
 /** From a twentieth of what an experiment begins with to five times as often. */
