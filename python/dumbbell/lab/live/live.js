@@ -180,7 +180,7 @@ class LiveFigure {
     arm.isPreview = message.kind === "soFar";
     arm.now_s = arm.isPreview ? message.now_ns / NS_PER_S : null;
     if (message.kind === "done") this.#finish(arm, message);
-    this.#redraw();
+    else this.#redraw();
   }
 
   /** Numbers that take the whole runs of all arms. */
@@ -193,7 +193,10 @@ class LiveFigure {
   #finish(arm, { found, digest, events, toml, name, duration_ns }) {
     Object.assign(arm, { whole: found, isDone: true, digest, events, toml, name });
     arm.duration_s = duration_ns / NS_PER_S;
-    if (!this.arms.every((/** @type {any} */ each) => each.isDone)) return;
+    if (!this.arms.every((/** @type {any} */ each) => each.isDone)) {
+      this.#redraw();
+      return;
+    }
     this.finished_ms = performance.now() - this.asked_ms;
     this.#compare();
     this.#settle();
