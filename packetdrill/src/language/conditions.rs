@@ -182,15 +182,22 @@ impl Comparison {
     }
 }
 
+/// What follows a word; None where the statement begins with another, such as `printed`.
+fn after_word<'a>(statement: &'a str, word: &str) -> Option<&'a str> {
+    let rest = statement.strip_prefix(word)?;
+    let goes_on = rest.starts_with(|each: char| each.is_alphanumeric() || each == '_');
+    (!goes_on).then_some(rest)
+}
+
 /// What a snippet says. `place` is where it begins.
 pub(crate) fn read(code: &str, place: Place) -> Result<Action, SyntaxError> {
     let mut found = Vec::new();
     for statement in statements(code) {
         let statement = statement.trim();
-        if statement.is_empty() || statement.starts_with("print") {
+        if statement.is_empty() || after_word(statement, "print").is_some() {
             continue;
         }
-        if let Some(rest) = statement.strip_prefix("assert") {
+        if let Some(rest) = after_word(statement, "assert") {
             let source = before_message(rest).trim();
             let Some(formula) = formula(source, place)? else {
                 return Ok(Action::Python);
@@ -540,6 +547,8 @@ mod tests {
         );
         assert_eq!(holds("assert x == 10; \\\n assert x > 10"), [true, false]);
         assert_eq!(holds("print(x)"), [false; 0]);
+        assert_eq!(holds("printed = x; assert x"), [true, true]);
+        assert_eq!(holds("asserted = x - x; assert(x)"), [false, true]);
         assert_eq!(holds("x -= 10; y = x; assert x"), [false, true, true]);
     }
 
