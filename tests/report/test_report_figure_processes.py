@@ -150,6 +150,8 @@ def test_a_child_that_is_started_before_there_is_work_does_the_work() -> None:
     before = children_of(os.getpid())
     with FigureProcesses() as processes:
         processes.start()
+        # It has no command line of its own at first.
+        until(lambda: children_of(os.getpid()) - before)
         early = children_of(os.getpid()) - before
         few = FigureDrawer(processes).files([draw(rtt_figure())] * 3)
         assert children_of(os.getpid()) - before == early and len(early) == 1
@@ -162,6 +164,7 @@ def test_one_that_dies_before_there_is_work_costs_nothing() -> None:
     before = children_of(os.getpid())
     with FigureProcesses() as processes:
         processes.start()
+        until(lambda: children_of(os.getpid()) - before)
         (early,) = children_of(os.getpid()) - before
         os.kill(early, signal.SIGKILL)
         until(lambda: ended(early))
