@@ -246,14 +246,14 @@ def test_one_cursor_links_the_pictures(opener: Any, study: str) -> None:
 
 
 def test_a_part_of_a_run_is_called_a_preview(opener: Any) -> None:
-    live = opener("statistical-multiplexing")
+    live = opener("buffer-sizing")
     live.page.evaluate(
         "window.said = new Set();"
         "new MutationObserver(() => said.add(liveFigure.status.textContent))"
         ".observe(liveFigure.status, { childList: true, characterData: true, subtree: true })"
     )
-    # Eight streams at a high load: the longest run that there is.
-    live.move({"lanes": 2, "load": len(live.hero.control("load").stops) - 1})
+    # The most users: the longest run that there is, ten times as long as what needs no preview.
+    live.move({"users": len(live.hero.control("users").stops) - 1})
     previews = [each for each in live.page.evaluate("[...said]") if each]
     assert previews and all(each.startswith("preview: the first ") for each in previews)
     assert live.page.inner_text(".live-status") == ""
