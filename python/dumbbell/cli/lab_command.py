@@ -45,9 +45,8 @@ def lab_command(
     for number, file in enumerate(files or [], start=1):
         experiment = Experiment.from_toml(file)
         question = f"What {file.name} describes; every change can be taken back."
-        # The page's links carry what has such a name: no other laboratory knows it.
         id_ = "file" if number == 1 else f"file-{number}"
-        begun.append(LabExperiment(id_, experiment.name, question, experiment))
+        begun.append(LabExperiment(id_, experiment.name, question, experiment, is_own=True))
     write_laboratory(output, begun, of_studies())
     folder = output.absolute().parent
     if has_pages(folder):

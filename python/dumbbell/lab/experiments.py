@@ -28,6 +28,7 @@ class LabExperiment:
         changes: What the page begins with, path to value; each can be taken back.
         group: Under what it stands in the list of all, such as a study's title; alone at the top
             when empty.
+        is_own: Whether only this page knows it, so that a link carries it whole.
     """
 
     id: str
@@ -37,6 +38,7 @@ class LabExperiment:
     queue: str = ""
     changes: Mapping[str, Any] = field(default_factory=dict)
     group: str = ""
+    is_own: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """For the page.
@@ -55,6 +57,7 @@ class LabExperiment:
             "id": self.id,
             "title": self.title,
             "group": self.group,
+            "isOwn": self.is_own,
             "question": self.question,
             "resolved": resolved,
             "queue": names.index(queue),

@@ -43,6 +43,7 @@ SCRIPT = (
 """Of the page, each after those that it imports from."""
 WORKER = (
     modules.FOLDER / "page" / "engine.js",
+    modules.FOLDER / "page" / "turns.js",
     *(
         _LIVE / f"{name}.js"
         for name in (

@@ -6,11 +6,8 @@
 //          problem {parts}; fault {text}     (each with the order's id; see ../page/orders.js)
 import { Engine, Fault, Problem } from "../page/engine.js";
 import { REDUCERS } from "./reducers.js";
+import { goOn, turn } from "../page/turns.js";
 
-/** Events between two looks at the clock. */
-const EVENTS_A_PIECE = 5000;
-/** Longest time without hearing orders, ms. */
-const PIECE_MS = 10;
 /** From the order to its first picture, and from one picture to the next, ms. */
 const PICTURE_MS = 45;
 /** From one picture to the next so many times as long as one takes: the run goes on meanwhile. */
@@ -22,31 +19,9 @@ loading.catch(() => undefined);
 /** Number of the order that is worked on. */
 let current = 0;
 
-const channel = new MessageChannel();
-/** @type {(() => void)[]} */
-const waiting = [];
-channel.port1.onmessage = () => waiting.shift()?.();
-
-/** Lets orders that have come in be heard. */
-function turn() {
-  return new Promise((resolve) => {
-    waiting.push(() => resolve(undefined));
-    channel.port2.postMessage(0);
-  });
-}
-
 /** @param {any} message */
 function say(message) {
   postMessage(message);
-}
-
-/** Goes on for some milliseconds. @param {Engine} engine @returns {boolean} whether there is more */
-function goOn(engine) {
-  const until = performance.now() + PIECE_MS;
-  do {
-    if (!engine.advance(EVENTS_A_PIECE)) return false;
-  } while (performance.now() < until);
-  return true;
 }
 
 /** The columns of a run as it is now, each fetched once. @param {Engine} engine */

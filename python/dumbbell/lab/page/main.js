@@ -152,7 +152,7 @@ class Page {
    */
   open(id, changes = [], own = null) {
     const found = this.experiments.experiments.find((/** @type {any} */ each) => each.id === id);
-    this.opened = { ...found, ...own, isOwn: own !== null || /^file(-\d+)?$/.test(id) };
+    this.opened = { ...found, ...own, isOwn: own !== null || found.isOwn };
     this.isBrought = own !== null || changes.length > 0;
     $("preset").value = id;
     $("question").textContent = own ? "An experiment that a link brought." : found.question;

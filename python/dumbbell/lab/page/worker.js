@@ -3,11 +3,8 @@
 import { Engine, Fault, Problem } from "./engine.js";
 import { hold, play } from "./play.js";
 import { seriesOf, packetsOf } from "./series.js";
+import { goOn, turn } from "./turns.js";
 
-/** Events between two looks at the clock. */
-const EVENTS_A_PIECE = 5000;
-/** Longest time without hearing orders, ms. */
-const PIECE_MS = 10;
 /** From one picture of a run that goes on to the next, ms. */
 const PICTURE_MS = 45;
 /** Packets that a lens shows at most. */
@@ -19,19 +16,6 @@ loading.catch(() => undefined);
 /** Number of the order that is worked on. */
 let current = 0;
 
-const channel = new MessageChannel();
-/** @type {(() => void)[]} */
-const waiting = [];
-channel.port1.onmessage = () => waiting.shift()?.();
-
-/** Lets orders that have come in be heard. */
-function turn() {
-  return new Promise((resolve) => {
-    waiting.push(() => resolve(undefined));
-    channel.port2.postMessage(0);
-  });
-}
-
 /** Every buffer of an object's arrays, to be handed over. @param {any} value @returns {any[]} */
 function buffers(value) {
   if (ArrayBuffer.isView(value)) return [value.buffer];
@@ -42,15 +26,6 @@ function buffers(value) {
 /** @param {any} message */
 function say(message) {
   postMessage(message, buffers(message));
-}
-
-/** Goes on for some milliseconds. @param {Engine} engine @returns {boolean} whether there is more */
-function goOn(engine) {
-  const until = performance.now() + PIECE_MS;
-  do {
-    if (!engine.advance(EVENTS_A_PIECE)) return false;
-  } while (performance.now() < until);
-  return true;
 }
 
 /** @param {Engine} engine @param {any} order */
