@@ -1,7 +1,7 @@
 // How a run goes on in a thread that still hears orders.
 
 /** Events between two looks at the clock. */
-const EVENTS_A_PIECE = 5000;
+export const EVENTS_A_PIECE = 5000;
 /** Longest time without hearing orders, ms. */
 const PIECE_MS = 10;
 

@@ -3,7 +3,7 @@
 import { Engine, Fault, Problem } from "./engine.js";
 import { hold, play } from "./play.js";
 import { seriesOf, packetsOf } from "./series.js";
-import { goOn, turn } from "./turns.js";
+import { EVENTS_A_PIECE, goOn, turn } from "./turns.js";
 
 /** From one picture of a run that goes on to the next, ms. */
 const PICTURE_MS = 45;
