@@ -21,16 +21,16 @@
 #[cfg(feature = "batch")]
 pub mod batch;
 pub mod capture;
-pub mod cca;
 pub mod error;
 pub mod net;
 pub mod observe;
-pub mod qdisc;
 pub mod run;
 pub mod sim;
 pub mod tables;
-pub mod tcp;
 pub mod traffic;
 
+pub use dumbbell_qdisc as qdisc;
 pub use dumbbell_spec as spec;
+pub use dumbbell_tcp as tcp;
+pub use dumbbell_tcp::cca;
 pub use error::EngineError;

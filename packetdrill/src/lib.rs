@@ -1,5 +1,5 @@
 //! packetdrill's scripts (N. Cardwell et al., "packetdrill: Scriptable Network Stack Testing",
-//! USENIX ATC 2013), run against the TCP of the engine.
+//! USENIX ATC 2013), run against the TCP of the crate `tcp`.
 //!
 //! | part | folder or file |
 //! | --- | --- |

@@ -1,8 +1,8 @@
 //! Segments of the engine as packets of a script, and back; packets as tcpdump prints them.
 
 use crate::language::script::{EcnMark, TcpFlags, TcpOption, TcpPacket};
-use dumbbell_engine::sim::time::Time;
-use dumbbell_engine::tcp::segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};
+use dumbbell_core::time::Time;
+use dumbbell_tcp::segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};
 
 /// A packet that was sent.
 #[derive(Debug, Clone, PartialEq)]

@@ -9,7 +9,7 @@ from docs_pages import ROOT, apply_blocks
 from test_docs_howto_rust import cargo, copy_of_the_repository, digest_runs_of
 
 PAGE = ROOT / "docs" / "howto" / "add-a-controller.md"
-ENGINE = ("-p", "dumbbell-engine")
+TCP = ("-p", "dumbbell-tcp")
 
 
 @pytest.mark.long
@@ -18,7 +18,7 @@ def test_add_a_controller(tmp_path: Path) -> None:
     apply_blocks(PAGE, tmp_path)
     runs = digest_runs_of(tmp_path)
     assert {"controller scalable rfc", "scalable sack = false"} <= runs.keys()
-    cargo(tmp_path, "fmt", "--check", *ENGINE)
-    cargo(tmp_path, "clippy", "--locked", *ENGINE, "--lib", "--", "-D", "warnings")
-    cargo(tmp_path, "test", "--locked", *ENGINE, "--lib", "cca::scalable")
-    cargo(tmp_path, "test", "--locked", *ENGINE, "--test", "controller_fuzz")
+    cargo(tmp_path, "fmt", "--check", *TCP)
+    cargo(tmp_path, "clippy", "--locked", *TCP, "--lib", "--", "-D", "warnings")
+    cargo(tmp_path, "test", "--locked", *TCP, "--lib", "cca::scalable")
+    cargo(tmp_path, "test", "--locked", *TCP, "--test", "controller_fuzz")

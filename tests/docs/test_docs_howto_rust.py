@@ -18,7 +18,7 @@ from dumbbell.spec import Experiment
 
 PAGE = ROOT / "docs" / "howto" / "add-a-qdisc.md"
 WORKSPACE = ("Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "clippy.toml")
-PURE = ("-p", "dumbbell-tc", "-p", "dumbbell-engine")
+PURE = ("-p", "dumbbell-tc", "-p", "dumbbell-qdisc", "-p", "dumbbell-engine")
 # Twice what the link carries. A packet of 1000 bytes takes 8 ms; one comes every 4 ms.
 EXPERIMENT = """
 duration = "10s"
@@ -104,6 +104,6 @@ def test_add_a_qdisc(tmp_path: Path) -> None:
     check.write_text(CHECK.format(at_head=at_head, at_tail=at_tail), encoding="utf-8")
     cargo(tmp_path, "clippy", "--locked", *PURE, "--lib", "--tests", "--", "-D", "warnings")
     cargo(tmp_path, "test", "--locked", "-p", "dumbbell-tc")
-    cargo(tmp_path, "test", "--locked", "-p", "dumbbell-engine", "--lib", "qdisc")
+    cargo(tmp_path, "test", "--locked", "-p", "dumbbell-qdisc", "--lib", "pfifo_head_drop")
+    cargo(tmp_path, "test", "--locked", "-p", "dumbbell-qdisc", "--test", "qdisc_properties")
     cargo(tmp_path, "test", "--locked", "-p", "dumbbell-engine", "--test", "howto")
-    cargo(tmp_path, "test", "--locked", "-p", "dumbbell-engine", "--test", "qdisc_properties")

@@ -2,10 +2,10 @@
 
 use super::{Endpoint, State};
 use crate::language::script::TcpFlags;
-use dumbbell_engine::sim::time::Time;
-use dumbbell_engine::tcp::receiver::Receiver;
-use dumbbell_engine::tcp::segment::TIMESTAMPS_BYTES;
-use dumbbell_engine::tcp::sender::{Phase, Sender};
+use dumbbell_core::time::Time;
+use dumbbell_tcp::receiver::Receiver;
+use dumbbell_tcp::segment::TIMESTAMPS_BYTES;
+use dumbbell_tcp::sender::{Phase, Sender};
 use std::collections::VecDeque;
 
 /// What the application does.

@@ -14,12 +14,12 @@ mod opening;
 use crate::language::script::{EcnMark, TcpFlags, TcpOption, TcpPacket};
 use crate::plan::knobs::{Ecn, Knobs};
 use crate::segments::{Sent, mark_of, packet_of, segment_of};
-use dumbbell_engine::cca::Algorithm;
-use dumbbell_engine::sim::time::Time;
-use dumbbell_engine::tcp::receiver::Receiver;
-use dumbbell_engine::tcp::segment::{Flags, Segment, TIMESTAMPS_BYTES};
-use dumbbell_engine::tcp::sender::Sender;
-use dumbbell_engine::tcp::{Settings, timestamp_ms};
+use dumbbell_core::time::Time;
+use dumbbell_tcp::cca::Algorithm;
+use dumbbell_tcp::receiver::Receiver;
+use dumbbell_tcp::segment::{Flags, Segment, TIMESTAMPS_BYTES};
+use dumbbell_tcp::sender::Sender;
+use dumbbell_tcp::{Settings, timestamp_ms};
 use std::collections::VecDeque;
 use std::sync::Arc;
 

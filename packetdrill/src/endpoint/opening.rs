@@ -3,10 +3,10 @@
 use super::{Endpoint, State};
 use crate::language::script::{EcnMark, TcpFlags, TcpOption, TcpPacket};
 use crate::segments::segment_of;
-use dumbbell_engine::sim::time::Time;
-use dumbbell_engine::tcp::receiver::Receiver;
-use dumbbell_engine::tcp::segment::{Flags, Segment};
-use dumbbell_engine::tcp::sender::Sender;
+use dumbbell_core::time::Time;
+use dumbbell_tcp::receiver::Receiver;
+use dumbbell_tcp::segment::{Flags, Segment};
+use dumbbell_tcp::sender::Sender;
 
 /// Largest segment of a host that names none (RFC 9293 section 3.7.1).
 const UNNAMED_MSS_BYTES: u32 = 536;

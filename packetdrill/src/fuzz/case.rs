@@ -1,6 +1,6 @@
 //! What happens in one case: settings, what the application writes, what becomes of each packet.
 
-use dumbbell_engine::sim::random::Stream;
+use dumbbell_core::random::Stream;
 use serde::{Deserialize, Serialize};
 
 /// Sent packets, and acknowledgements, that may meet a fate; later ones arrive.

@@ -7,9 +7,9 @@ use crate::language::script::{EcnMark, TcpFlags, TcpOption, TcpPacket};
 use crate::plan::knobs::{Ecn, Knob, Knobs};
 use crate::run::{field, us};
 use crate::segments::shown;
-use dumbbell_engine::sim::time::Time;
-use dumbbell_engine::spec::tcp::Profile;
-use dumbbell_engine::tcp::segment::TIMESTAMPS_BYTES;
+use dumbbell_core::time::Time;
+use dumbbell_spec::tcp::Profile;
+use dumbbell_tcp::segment::TIMESTAMPS_BYTES;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 

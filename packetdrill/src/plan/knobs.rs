@@ -1,6 +1,6 @@
 //! What can be set.
 
-use dumbbell_engine::spec::tcp::{Profile, Tcp};
+use dumbbell_spec::tcp::{Profile, Tcp};
 
 /// Initial send buffer of `common/defaults.sh`, bytes of memory.
 const DEFAULTS_SEND_MEMORY_BYTES: u64 = 256 << 10;

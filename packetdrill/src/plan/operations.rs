@@ -1,7 +1,7 @@
 //! System calls that the application of a script can make here.
 
 use crate::language::script::{self, Expression};
-use dumbbell_engine::cca::Algorithm;
+use dumbbell_tcp::cca::Algorithm;
 
 /// What one call reads or writes at most.
 const MOST_BYTES: u64 = u32::MAX as u64;

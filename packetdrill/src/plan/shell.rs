@@ -1,7 +1,7 @@
 //! Lines for a shell: never run. Those that are known set something, the others are named.
 
 use super::knobs::{Ecn, Knob};
-use dumbbell_engine::cca::Algorithm;
+use dumbbell_tcp::cca::Algorithm;
 
 /// Settings whose default is all there is, with that.
 const FIXED: [(&str, &[&str]); 7] = [

@@ -6,7 +6,7 @@ use crate::language::Place;
 use crate::language::script::{EcnMark, TcpFlags, TcpPacket};
 use crate::plan::operations::{Call, Operation, SocketOption};
 use crate::verdict::Difference;
-use dumbbell_engine::sim::time::Time;
+use dumbbell_core::time::Time;
 
 /// Memory of a packet beside its payload, bytes, as the engine's senders reckon.
 const STRUCTURE_BYTES: u64 = 768;

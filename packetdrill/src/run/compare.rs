@@ -5,7 +5,7 @@ use crate::endpoint::Endpoint;
 use crate::language::script::{EcnMark, TcpFlags, TcpOption, TcpPacket};
 use crate::segments::{Sent, shown};
 use crate::verdict::Difference;
-use dumbbell_engine::sim::time::Time;
+use dumbbell_core::time::Time;
 
 impl Run<'_> {
     /// A packet is to be sent in this time. Returns when it was.

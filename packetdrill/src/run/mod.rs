@@ -13,8 +13,8 @@ use crate::plan::{self, Act, Plan, Step};
 use crate::segments::{Sent, shown};
 use crate::verdict::{Difference, Failure, Verdict};
 use application::Application;
-use dumbbell_engine::sim::time::Time;
-use dumbbell_engine::spec::tcp::Profile;
+use dumbbell_core::time::Time;
+use dumbbell_spec::tcp::Profile;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Timers that may be due in one run at most; a script of a day with a timer each millisecond has

@@ -2,8 +2,8 @@
 
 use crate::endpoint::{Endpoint, State};
 use crate::plan::fields::constant;
-use dumbbell_engine::cca;
-use dumbbell_engine::sim::time::Time;
+use dumbbell_core::time::Time;
+use dumbbell_tcp::cca;
 
 /// A field or a constant.
 pub(super) fn value(connection: Option<&Endpoint>, name: &str, now: Time) -> Option<f64> {

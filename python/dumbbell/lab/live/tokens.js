@@ -1,5 +1,5 @@
 // The level of a token bucket, from the packets that took tokens: Linux's arithmetic as the
-// simulator has it (engine/src/qdisc/token_bucket.rs; tc-tbf(8), tc-police(8)). Tokens are
+// simulator has it (qdisc/src/token_bucket.rs; tc-tbf(8), tc-police(8)). Tokens are
 // nanoseconds at the bucket's rate, whole ones, so every number here is exact.
 
 const NS_PER_S = 1_000_000_000n;

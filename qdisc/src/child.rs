@@ -1,0 +1,156 @@
+//! A discipline inside another.
+
+use super::{Config, Dequeued, DropReason, Events, Held, Qdisc, Setting, Statistics};
+use dumbbell_core::packet::Packet;
+use dumbbell_core::time::Time;
+
+/// A child, which can be looked into. Of a FIFO the oldest packet is seen where it is
+/// (`qdisc_peek_head`), of bands that of the first that has one. Out of others a packet is taken to
+/// see how long it is, and kept until it may go (`qdisc_peek_dequeued`). To a child that acts on
+/// packets as they leave, such as CoDel, it has left by then; in the backlog, and in limits of what
+/// waits, it stays.
+#[derive(Debug, Clone)]
+pub struct Child {
+    qdisc: Box<Qdisc>,
+    held: Option<Packet>,
+    overhead_bytes: u32,
+}
+
+impl Child {
+    /// An empty one.
+    pub fn new(config: &Config, setting: &Setting) -> Child {
+        Child {
+            qdisc: Box::new(Qdisc::new(config, setting)),
+            held: None,
+            overhead_bytes: setting.overhead_bytes,
+        }
+    }
+
+    /// Takes the packet or refuses it.
+    #[inline(never)]
+    pub fn enqueue(
+        &mut self,
+        packet: Packet,
+        now: Time,
+        events: &mut Events,
+    ) -> Result<(), DropReason> {
+        self.qdisc.enqueue(packet, now, events)
+    }
+
+    /// What `dequeue` will give at this instant. A packet seen here is the next to leave.
+    pub fn peek(&mut self, now: Time, events: &mut Events) -> Dequeued {
+        if let Some(packet) = self.held {
+            return Dequeued::Packet(packet);
+        }
+        if let Some(seen) = self.qdisc.peek(now, events) {
+            return seen;
+        }
+        let next = self.take(now, events);
+        if let Dequeued::Packet(packet) = next {
+            self.held = Some(packet);
+            self.qdisc.set_held(self.held());
+        }
+        next
+    }
+
+    /// The packet that leaves at `now`, if any.
+    pub fn dequeue(&mut self, now: Time, events: &mut Events) -> Dequeued {
+        match self.held.take() {
+            Some(packet) => {
+                self.qdisc.set_held(Held::NOTHING);
+                Dequeued::Packet(packet)
+            }
+            None => self.take(now, events),
+        }
+    }
+
+    #[inline(never)]
+    fn take(&mut self, now: Time, events: &mut Events) -> Dequeued {
+        self.qdisc.dequeue(now, events)
+    }
+
+    /// Packets and bytes on the wire that it holds.
+    pub fn backlog(&self) -> (u32, u64) {
+        let (packets, bytes) = self.qdisc.backlog();
+        let held = self.held();
+        (packets + held.packets, bytes + held.bytes)
+    }
+
+    fn held(&self) -> Held {
+        self.held.map_or(Held::NOTHING, |packet| Held {
+            packets: 1,
+            bytes: u64::from(packet.wire_bytes(self.overhead_bytes)),
+        })
+    }
+
+    /// The discipline's own numbers.
+    pub fn statistics(&self) -> Statistics {
+        self.qdisc.statistics()
+    }
+
+    /// Every packet it holds, in no particular order.
+    pub fn packets(&self) -> impl Iterator<Item = &Packet> {
+        self.qdisc.packets().chain(self.held.iter())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dumbbell_core::packet::Kind;
+    use dumbbell_tc::qdisc::Pfifo;
+
+    /// In the kernel it is in the child's `qlen` and `backlog`, by which limits go.
+    #[test]
+    fn what_was_looked_at_counts_in_the_limit() {
+        for (text, reason) in [
+            ("pfifo limit 3", DropReason::Overlimit),
+            ("codel limit 3", DropReason::Overlimit),
+            ("fq_codel limit 3", DropReason::FattestFlow),
+            ("pie limit 3", DropReason::Overlimit),
+            ("netem limit 3", DropReason::Overlimit),
+        ] {
+            let config = dumbbell_tc::parse_qdisc(text).unwrap();
+            let mut child = Child::new(&config, &Setting::for_tests());
+            let events = &mut Events::default();
+            let packet = |number| Packet::new(Kind::Udp, 0, number, 86, Time::ZERO);
+            for number in 1..=3 {
+                let answer = child.enqueue(packet(number), Time::ZERO, events);
+                assert_eq!(answer, Ok(()), "{text}");
+            }
+            let seen = Dequeued::Packet(packet(1));
+            assert_eq!(child.peek(Time::ZERO, events), seen, "{text}");
+            // fq_codel drops from the head of its longest flow instead.
+            let refused = match child.enqueue(packet(4), Time::ZERO, events) {
+                Err(refused) => refused,
+                Ok(()) => events.dropped.pop().unwrap().1,
+            };
+            assert_eq!(refused, reason, "{text}");
+            assert_eq!(child.dequeue(Time::ZERO, events), seen, "{text}");
+            let waiting = child.backlog().0;
+            let answer = child.enqueue(packet(5), Time::ZERO, events);
+            assert_eq!(answer, Ok(()), "{text}: {waiting} wait");
+        }
+    }
+
+    #[test]
+    fn what_was_looked_at_stays_in_the_backlog_and_leaves_first() {
+        let config = Config::Pfifo(Pfifo { limit_packets: 3 });
+        let mut child = Child::new(&config, &Setting::for_tests());
+        let events = &mut Events::default();
+        let packet = |number| Packet::new(Kind::Udp, 0, number, 86, Time::ZERO);
+        for number in 1..=2 {
+            assert_eq!(child.enqueue(packet(number), Time::ZERO, events), Ok(()));
+        }
+        assert_eq!(child.peek(Time::ZERO, events), Dequeued::Packet(packet(1)));
+        assert_eq!(child.peek(Time::ZERO, events), Dequeued::Packet(packet(1)));
+        assert_eq!(child.backlog(), (2, 200));
+        assert_eq!(child.packets().count(), 2);
+        for number in 1..=2 {
+            let next = child.dequeue(Time::ZERO, events);
+            assert_eq!(next, Dequeued::Packet(packet(number)));
+        }
+        assert_eq!(child.dequeue(Time::ZERO, events), Dequeued::Empty);
+        assert!(events.is_empty());
+    }
+}

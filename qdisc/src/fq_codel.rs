@@ -1,0 +1,411 @@
+//! `fq_codel`: flow queueing with CoDel (RFC 8290), by Linux's arithmetic (6.1,
+//! `net/sched/sch_fq_codel.c`).
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | RFC 8290 4.1: a hash chooses one of `flows` queues | conversation and direction, keyed |
+//! | 4.1: over the limit, the fattest queue loses packets from its head | half of its bytes, at most `drop_batch` packets; CoDel's count grows by as many |
+//! | 4.2: queues in deficit round robin, `quantum` bytes a turn | yes |
+//! | 4.2: new queues first; one that empties goes behind the old ones | yes |
+//! | 5.2.3: `memory_limit` | by the size of the kernel's buffer for a packet of that length |
+//! | CoDel in every queue: see `codel`. The exemption of an MTU counts all queues, as in Linux | yes |
+//! | ECN: marks in place of CoDel's drops, never for those over the limit | yes |
+//! | Linux: below htb, and a link's own rate, it is not asked while empty, and queues keep their turns | yes |
+//! | flows of one conversation told apart (fragments from whole datagrams) | no |
+//! | other hashes by filters, `ce_threshold_selector` | no |
+//!
+//! | parameter | RFC 8290 | Linux |
+//! | --- | --- | --- |
+//! | limit | 10240 packets (5.2.4) | 10240 packets |
+//! | flows | 1024 (5.2.5) | 1024 |
+//! | quantum | 1514 bytes (5.2.2) | the interface's MTU and its header |
+//! | target, interval | 5 ms, 100 ms (5.2.1, 5.2.3) | the same |
+//! | memory_limit | 32 MB | 32 MB |
+//!
+//! Linux hashes addresses, ports and protocol with a key drawn at boot. Here the key is drawn
+//! from the queue's random stream, so which conversations share a queue differs between
+//! replications.
+
+use super::codel::{Controller, Parameters, Source};
+use super::{Above, Build, Dequeued, Discipline, DropReason, Events, Held, Setting};
+use dumbbell_core::packet::Packet;
+use dumbbell_core::time::Time;
+use dumbbell_tc::qdisc::FqCodel as Config;
+use std::collections::VecDeque;
+
+/// `FQ_CODEL_QUANTUM_MAX`, and what the kernel raises smaller ones to.
+const QUANTUM_BYTES: std::ops::RangeInclusive<u32> = 256..=1 << 20;
+/// No packet: the end of a queue or of the free slots.
+const NONE: u32 = u32::MAX;
+
+/// How packets come to queues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Classifier {
+    /// By a hash of conversation and direction with this key.
+    Keyed(u64),
+    /// By number: two queues a conversation, one each way. What a test needs in which no two
+    /// flows may share a queue.
+    Given,
+}
+
+impl Classifier {
+    /// The queue, of `queues`, for a packet.
+    #[inline]
+    fn queue_of(self, packet: &Packet, queues: u32) -> u32 {
+        let flow = u64::from(packet.conversation) << 1 | u64::from(packet.is_reply());
+        match self {
+            Classifier::Keyed(key) => {
+                let hash = mixed(flow ^ key) >> 32;
+                // As the kernel maps 32 bits to a range (`reciprocal_scale`).
+                ((hash * u64::from(queues)) >> 32) as u32
+            }
+            Classifier::Given => (flow % u64::from(queues)) as u32,
+        }
+    }
+}
+
+/// Every bit of the answer depends on every bit of `x` (the finalizer of SplitMix64; Steele, Lea
+/// and Flood, OOPSLA 2014).
+#[inline]
+fn mixed(x: u64) -> u64 {
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// Bytes of memory Linux counts for a packet (`skb->truesize`): a buffer that also holds 64
+/// bytes of headroom and the 320 of `skb_shared_info`, in a power of two, and 256 of `sk_buff`.
+fn memory_bytes(wire_bytes: u32) -> u64 {
+    u64::from((wire_bytes + 64 + 320).next_power_of_two()) + 256
+}
+
+/// A packet in its queue. All packets lie in one vector, so that a queue costs nothing while it
+/// is empty.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    packet: Packet,
+    next: u32,
+}
+
+/// One of the queues.
+#[derive(Debug, Clone, Copy)]
+struct Flow {
+    head: u32,
+    tail: u32,
+    /// Bytes it may still send in this turn.
+    deficit: i32,
+    /// Whether it is in one of the two lists.
+    is_listed: bool,
+    controller: Controller,
+}
+
+/// Everything of the queues but their turns.
+#[derive(Debug, Clone)]
+struct Storage {
+    flows: Vec<Flow>,
+    /// Bytes on the wire of each queue; apart, because the search for the fattest reads all.
+    backlogs: Vec<u32>,
+    slots: Vec<Slot>,
+    free: u32,
+    packets: u32,
+    backlog_bytes: u64,
+    memory_bytes: u64,
+    overhead_bytes: u32,
+}
+
+/// CoDel's view of one queue.
+struct FlowSource<'a> {
+    storage: &'a mut Storage,
+    flow: u32,
+}
+
+impl Source for FlowSource<'_> {
+    #[inline]
+    fn pop(&mut self) -> Option<Packet> {
+        self.storage.pop(self.flow)
+    }
+
+    /// Linux hands CoDel the backlog of all queues, not of this one.
+    #[inline]
+    fn backlog_bytes(&self) -> u64 {
+        self.storage.backlog_bytes
+    }
+}
+
+/// The state of an fq_codel queue.
+#[derive(Debug, Clone)]
+pub struct FqCodel {
+    storage: Storage,
+    /// Queues that got a packet when they were in no list; served first.
+    new_flows: VecDeque<u32>,
+    old_flows: VecDeque<u32>,
+    classifier: Classifier,
+    parameters: Parameters,
+    quantum_bytes: i32,
+    limit_packets: u32,
+    memory_limit_bytes: u64,
+    drop_batch_packets: u32,
+    /// Below htb a queue keeps its place and its deficit while all are empty: nobody asks.
+    is_asked_while_empty: bool,
+    held: Held,
+}
+
+impl FqCodel {
+    /// The same with another way to choose queues.
+    pub fn with_classifier(mut self, classifier: Classifier) -> FqCodel {
+        self.classifier = classifier;
+        self
+    }
+
+    /// Drops from the head of the longest queue until half of its bytes are gone, or
+    /// `drop_batch` packets (RFC 8290 section 4.1). Returns whether the newest packet of
+    /// `arriving` was among them; that one is not in the events.
+    #[cold]
+    fn drop_from_the_fattest(
+        &mut self,
+        arriving: u32,
+        reason: DropReason,
+        events: &mut Events,
+    ) -> bool {
+        let storage = &mut self.storage;
+        let (mut fattest, mut longest) = (0, 0);
+        for (flow, backlog) in storage.backlogs.iter().enumerate() {
+            if *backlog > longest {
+                (fattest, longest) = (flow as u32, *backlog);
+            }
+        }
+        let half = longest / 2;
+        let (mut dropped, mut bytes) = (0, 0);
+        let mut has_refused = false;
+        while let Some(packet) = storage.pop(fattest) {
+            dropped += 1;
+            bytes += packet.wire_bytes(storage.overhead_bytes);
+            has_refused = fattest == arriving && storage.is_empty(fattest);
+            if !has_refused {
+                events.drop(packet, reason);
+            }
+            if dropped >= self.drop_batch_packets || bytes >= half {
+                break;
+            }
+        }
+        storage.flows[fattest as usize]
+            .controller
+            .add_drops(dropped);
+        has_refused
+    }
+
+    /// The list whose turn it is.
+    #[inline]
+    fn turn(&mut self) -> Option<(u32, bool)> {
+        let is_new = !self.new_flows.is_empty();
+        let list = if is_new {
+            &self.new_flows
+        } else {
+            &self.old_flows
+        };
+        list.front().map(|flow| (*flow, is_new))
+    }
+
+    #[inline]
+    fn leave_list(&mut self, is_new: bool) {
+        if is_new {
+            self.new_flows.pop_front();
+        } else {
+            self.old_flows.pop_front();
+        }
+    }
+}
+
+impl Storage {
+    fn new(flows: u32, overhead_bytes: u32) -> Storage {
+        let flow = Flow {
+            head: NONE,
+            tail: NONE,
+            deficit: 0,
+            is_listed: false,
+            controller: Controller::default(),
+        };
+        Storage {
+            flows: vec![flow; flows as usize],
+            backlogs: vec![0; flows as usize],
+            slots: Vec::new(),
+            free: NONE,
+            packets: 0,
+            backlog_bytes: 0,
+            memory_bytes: 0,
+            overhead_bytes,
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, flow: u32, packet: Packet) {
+        let slot = Slot { packet, next: NONE };
+        let place = self.free;
+        let place = if place == NONE {
+            self.slots.push(slot);
+            self.slots.len() as u32 - 1
+        } else {
+            self.free = self.slots[place as usize].next;
+            self.slots[place as usize] = slot;
+            place
+        };
+        let queue = &mut self.flows[flow as usize];
+        let last = std::mem::replace(&mut queue.tail, place);
+        if last == NONE {
+            queue.head = place;
+        } else {
+            self.slots[last as usize].next = place;
+        }
+        let bytes = packet.wire_bytes(self.overhead_bytes);
+        self.backlogs[flow as usize] += bytes;
+        self.backlog_bytes += u64::from(bytes);
+        self.memory_bytes += memory_bytes(bytes);
+        self.packets += 1;
+    }
+
+    #[inline]
+    fn pop(&mut self, flow: u32) -> Option<Packet> {
+        let queue = &mut self.flows[flow as usize];
+        let place = queue.head;
+        if place == NONE {
+            return None;
+        }
+        let slot = &mut self.slots[place as usize];
+        let packet = slot.packet;
+        queue.head = slot.next;
+        if queue.head == NONE {
+            queue.tail = NONE;
+        }
+        slot.next = self.free;
+        self.free = place;
+        let bytes = packet.wire_bytes(self.overhead_bytes);
+        self.backlogs[flow as usize] -= bytes;
+        self.backlog_bytes -= u64::from(bytes);
+        self.memory_bytes -= memory_bytes(bytes);
+        self.packets -= 1;
+        Some(packet)
+    }
+
+    fn is_empty(&self, flow: u32) -> bool {
+        self.flows[flow as usize].head == NONE
+    }
+
+    fn packets_of(&self, flow: &Flow) -> impl Iterator<Item = &Packet> {
+        let mut place = flow.head;
+        std::iter::from_fn(move || {
+            let slot = self.slots.get(place as usize)?;
+            place = slot.next;
+            Some(&slot.packet)
+        })
+    }
+}
+
+impl Build<Config> for FqCodel {
+    fn build(config: &Config, setting: &Setting) -> FqCodel {
+        let quantum_bytes = config.quantum_bytes.unwrap_or(setting.device_mtu_bytes());
+        let quantum_bytes = quantum_bytes.clamp(*QUANTUM_BYTES.start(), *QUANTUM_BYTES.end());
+        let parameters = Parameters::new(
+            config.target_ns,
+            config.interval_ns,
+            config.ce_threshold_ns,
+            config.ecn,
+            setting,
+        );
+        FqCodel {
+            storage: Storage::new(config.flows, setting.overhead_bytes),
+            new_flows: VecDeque::new(),
+            old_flows: VecDeque::new(),
+            classifier: Classifier::Keyed(setting.stream().next_u64()),
+            parameters,
+            quantum_bytes: quantum_bytes as i32,
+            limit_packets: config.limit_packets,
+            memory_limit_bytes: u64::from(config.memory_limit_bytes),
+            drop_batch_packets: config.drop_batch_packets,
+            is_asked_while_empty: setting.above != Above::Shaper,
+            held: Held::NOTHING,
+        }
+    }
+}
+
+impl Discipline for FqCodel {
+    /// RFC 8290 section 4.1.
+    #[inline]
+    fn enqueue(&mut self, packet: Packet, _: Time, events: &mut Events) -> Result<(), DropReason> {
+        let queues = self.storage.flows.len() as u32;
+        let flow = self.classifier.queue_of(&packet, queues);
+        self.storage.push(flow, packet);
+        let queue = &mut self.storage.flows[flow as usize];
+        if !queue.is_listed {
+            queue.is_listed = true;
+            queue.deficit = self.quantum_bytes;
+            self.new_flows.push_back(flow);
+        }
+        let reason = if self.storage.memory_bytes > self.memory_limit_bytes {
+            DropReason::MemoryLimit
+        } else if self.storage.packets + self.held.packets > self.limit_packets {
+            DropReason::FattestFlow
+        } else {
+            return Ok(());
+        };
+        match self.drop_from_the_fattest(flow, reason, events) {
+            true => Err(reason),
+            false => Ok(()),
+        }
+    }
+
+    /// RFC 8290 section 4.2.
+    #[inline]
+    fn dequeue(&mut self, now: Time, events: &mut Events) -> Dequeued {
+        if self.storage.packets == 0 && !self.is_asked_while_empty {
+            return Dequeued::Empty;
+        }
+        while let Some((flow, is_new)) = self.turn() {
+            let queue = &mut self.storage.flows[flow as usize];
+            if queue.deficit <= 0 {
+                queue.deficit += self.quantum_bytes;
+                self.leave_list(is_new);
+                self.old_flows.push_back(flow);
+                continue;
+            }
+            let mut controller = queue.controller;
+            let mut source = FlowSource {
+                storage: &mut self.storage,
+                flow,
+            };
+            let leaving = controller.dequeue(&mut source, &self.parameters, now, events);
+            let queue = &mut self.storage.flows[flow as usize];
+            queue.controller = controller;
+            if let Some(packet) = leaving {
+                queue.deficit -= packet.wire_bytes(self.storage.overhead_bytes) as i32;
+                return Dequeued::Packet(packet);
+            }
+            // A new queue that has emptied waits once behind the old ones, so that it cannot
+            // be new again before they had their turn.
+            self.leave_list(is_new);
+            if is_new && !self.old_flows.is_empty() {
+                self.old_flows.push_back(flow);
+            } else {
+                self.storage.flows[flow as usize].is_listed = false;
+            }
+        }
+        Dequeued::Empty
+    }
+
+    fn set_held(&mut self, held: Held) {
+        self.held = held;
+    }
+
+    #[inline]
+    fn backlog(&self) -> (u32, u64) {
+        (self.storage.packets, self.storage.backlog_bytes)
+    }
+
+    fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
+        let storage = &self.storage;
+        let flows = storage.flows.iter();
+        Box::new(flows.flat_map(|flow| storage.packets_of(flow)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

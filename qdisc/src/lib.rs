@@ -1,0 +1,262 @@
+//! Queue disciplines.
+//!
+//! As in Linux, a discipline decides at `enqueue` whether to take a packet and at `dequeue`
+//! which one leaves, or when to ask again. Whatever else it does to packets while it is asked
+//! (drops some it held, marks one) it writes to `Events`. The device that drives it is
+//! `net::link` of the engine.
+//!
+//! Adding one: its grammar in the crate `dumbbell-tc`, a file here whose state implements
+//! `Discipline` and `Build`, and a line in the list given to the macro `disciplines` below.
+
+pub mod child;
+pub mod codel;
+pub mod events;
+pub mod fifo;
+pub mod fq_codel;
+pub mod htb;
+pub mod netem;
+mod passing_time;
+pub mod pfifo_fast;
+pub mod pie;
+pub mod prio;
+pub mod priority;
+pub mod red;
+mod setting;
+pub mod tbf;
+pub mod token_bucket;
+
+pub use child::Child;
+pub use events::{DropReason, Events};
+pub use passing_time::lets_time_pass;
+pub use setting::{Above, DEFAULT_TIMER_HZ, Setting};
+
+use codel::Codel;
+use dumbbell_core::packet::Packet;
+use dumbbell_core::time::Time;
+use fifo::Fifo;
+use fq_codel::FqCodel;
+use htb::Htb;
+use netem::Netem;
+use pfifo_fast::PfifoFast;
+use pie::Pie;
+use prio::Prio;
+use red::Red;
+use tbf::Tbf;
+
+/// A discipline and its parameters, as the resolved description writes them. The type is tc's:
+/// what the grammar reads is what the engine runs.
+pub use dumbbell_tc::Qdisc as Config;
+
+/// What a discipline's file provides.
+pub trait Discipline {
+    /// Takes the packet or refuses it.
+    ///
+    /// # Errors
+    /// Why this very packet is dropped. Others that it drops are in `events`.
+    fn enqueue(&mut self, packet: Packet, now: Time, events: &mut Events)
+    -> Result<(), DropReason>;
+
+    /// The packet that leaves at `now`, if any.
+    fn dequeue(&mut self, now: Time, events: &mut Events) -> Dequeued;
+
+    /// What `dequeue` would give at this instant, of those that can be looked into; `None` of
+    /// others, out of which the one who asks takes a packet to see it (see [`Child`]).
+    fn peek(&mut self, _now: Time, _events: &mut Events) -> Option<Dequeued> {
+        None
+    }
+
+    /// Tells it what was taken out to be looked at and has not left yet. Its limits count that.
+    fn set_held(&mut self, _held: Held) {}
+
+    /// Packets and bytes on the wire that it holds, children included, as `tc -s qdisc` counts
+    /// them, without what was taken out to be looked at.
+    fn backlog(&self) -> (u32, u64);
+
+    /// Every packet it holds, in no particular order.
+    fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_>;
+
+    /// The part of a packet's stay that was its own transmission inside the discipline. Zero
+    /// for those that leave transmission to the link.
+    fn own_service_time(&self, _wire_bytes: u32) -> Time {
+        Time::ZERO
+    }
+
+    /// Its own numbers.
+    fn statistics(&self) -> Statistics {
+        Statistics::NONE
+    }
+}
+
+/// How a discipline comes from its parameters: an empty queue.
+pub trait Build<Parameters> {
+    /// An empty queue.
+    fn build(parameters: &Parameters, setting: &Setting) -> Self;
+}
+
+impl<Parameters, State: Build<Parameters>> Build<Parameters> for Box<State> {
+    fn build(parameters: &Parameters, setting: &Setting) -> Box<State> {
+        Box::new(State::build(parameters, setting))
+    }
+}
+
+/// What a discipline says when asked for a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dequeued {
+    /// This one leaves now.
+    Packet(Packet),
+    /// None before this instant.
+    NotBefore(Time),
+    /// The queue is empty.
+    Empty,
+}
+
+/// What a parent took out of a discipline to look at and keeps (Linux's `gso_skb` of the child,
+/// which is counted in its `qlen` and `backlog`): one packet or none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Held {
+    /// 0 or 1.
+    pub packets: u32,
+    /// On the wire.
+    pub bytes: u64,
+}
+
+impl Held {
+    /// No packet.
+    pub const NOTHING: Held = Held {
+        packets: 0,
+        bytes: 0,
+    };
+}
+
+/// A discipline's own numbers, besides what every queue counts; columns of `queue_samples`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Statistics {
+    /// Probability with which a packet that arrives is dropped or marked; NaN for those that
+    /// have none.
+    pub drop_probability: f64,
+    /// Its own estimate of the queueing delay.
+    pub delay_estimate: Option<Time>,
+}
+
+impl Statistics {
+    /// Of a discipline that estimates nothing.
+    pub const NONE: Statistics = Statistics {
+        drop_probability: f64::NAN,
+        delay_estimate: None,
+    };
+}
+
+/// The enum of all disciplines, and what must go through each of them. A line is the variant, its
+/// state, and the words of tc that mean it.
+macro_rules! disciplines {
+    ($($(#[$doc:meta])* $variant:ident($state:ty): $($kind:ident),+;)+) => {
+        /// A discipline with its state. An enum rather than a trait object: the plain FIFO is on
+        /// the path of every packet. All others are boxed, to keep it small.
+        #[derive(Debug, Clone)]
+        pub enum Qdisc {
+            $($(#[$doc])* $variant($state),)+
+        }
+
+        impl Qdisc {
+            /// An empty queue.
+            pub fn new(config: &Config, setting: &Setting) -> Qdisc {
+                match config {
+                    $($(Config::$kind(parameters) => {
+                        Qdisc::$variant(Build::build(parameters, setting))
+                    })+)+
+                }
+            }
+
+            /// See [`Discipline::enqueue`].
+            ///
+            /// # Errors
+            /// As there.
+            #[inline(always)]
+            pub fn enqueue(
+                &mut self,
+                packet: Packet,
+                now: Time,
+                events: &mut Events,
+            ) -> Result<(), DropReason> {
+                match self {
+                    $(Qdisc::$variant(state) => state.enqueue(packet, now, events),)+
+                }
+            }
+
+            /// See [`Discipline::dequeue`].
+            #[inline(always)]
+            pub fn dequeue(&mut self, now: Time, events: &mut Events) -> Dequeued {
+                match self {
+                    $(Qdisc::$variant(state) => state.dequeue(now, events),)+
+                }
+            }
+
+            /// See [`Discipline::peek`].
+            pub fn peek(&mut self, now: Time, events: &mut Events) -> Option<Dequeued> {
+                match self {
+                    $(Qdisc::$variant(state) => state.peek(now, events),)+
+                }
+            }
+
+            /// See [`Discipline::set_held`].
+            pub fn set_held(&mut self, held: Held) {
+                match self {
+                    $(Qdisc::$variant(state) => state.set_held(held),)+
+                }
+            }
+
+            /// See [`Discipline::backlog`].
+            #[inline(always)]
+            pub fn backlog(&self) -> (u32, u64) {
+                match self {
+                    $(Qdisc::$variant(state) => state.backlog(),)+
+                }
+            }
+
+            /// See [`Discipline::own_service_time`].
+            #[inline]
+            pub fn own_service_time(&self, wire_bytes: u32) -> Time {
+                match self {
+                    $(Qdisc::$variant(state) => state.own_service_time(wire_bytes),)+
+                }
+            }
+
+            /// See [`Discipline::statistics`].
+            pub fn statistics(&self) -> Statistics {
+                match self {
+                    $(Qdisc::$variant(state) => state.statistics(),)+
+                }
+            }
+
+            /// See [`Discipline::packets`].
+            pub fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
+                match self {
+                    $(Qdisc::$variant(state) => state.packets(),)+
+                }
+            }
+        }
+    };
+}
+
+disciplines! {
+    /// `pfifo` and `bfifo`.
+    Fifo(Fifo): Pfifo, Bfifo;
+    /// `netem`.
+    Netem(Box<Netem>): Netem;
+    /// `codel`.
+    Codel(Box<Codel>): Codel;
+    /// `fq_codel`.
+    FqCodel(Box<FqCodel>): FqCodel;
+    /// `pie`.
+    Pie(Box<Pie>): Pie;
+    /// `red`.
+    Red(Box<Red>): Red;
+    /// `tbf`.
+    Tbf(Box<Tbf>): Tbf;
+    /// `prio`.
+    Prio(Box<Prio>): Prio;
+    /// `pfifo_fast`.
+    PfifoFast(Box<PfifoFast>): PfifoFast;
+    /// `htb`.
+    Htb(Box<Htb>): Htb;
+}

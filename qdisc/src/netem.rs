@@ -1,0 +1,322 @@
+//! `netem`: delay, loss, duplication, reordering and a rate, as in Linux 6.1 (tc-netem(8),
+//! `net/sched/sch_netem.c`).
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | `delay`: each packet is sent this long after it arrived | yes |
+//! | jitter, correlation, distribution (`tabledist`, `get_crandom`) | yes: `netem/chance.rs`, `netem/distribution.rs` |
+//! | packets wait in the order of their time to send (`tfifo_enqueue`) | yes: `netem/time_order.rs` |
+//! | `loss` random, state, gemodel (`loss_event`); `ecn` | yes: `netem/loss.rs` |
+//! | `duplicate`: the copy enters at the root once more and is not copied again | yes; as a child, see below |
+//! | `reorder`, `gap`: to the head of the queue, without delay | yes |
+//! | `rate`: packets are sent one after the other; the delay runs while a packet waits | yes |
+//! | packet overhead, cell size and cell overhead (`packet_time_ns`) | yes |
+//! | `limit` counts packets inside, the one in transmission included | yes |
+//! | a child discipline; `corrupt`; `slot` | no |
+//!
+//! With a rate, a packet's transmission starts when the last packet's time to send is reached
+//! and its own delay is over: with delay 0 this is the single server of queueing theory, in
+//! which the packet being sent counts against the limit. Times in whole nanoseconds per packet,
+//! as the kernel computes them.
+//!
+//! Inside another discipline, the kernel lets a copy in at the root before the packet itself
+//! is in the queue; here after it. The two differ only when one place is left.
+
+mod chance;
+mod distribution;
+mod loss;
+#[cfg(test)]
+mod tests;
+mod time_order;
+
+use super::passing_time::LEAST_TCP_PACKET_BYTES;
+use super::{Build, Dequeued, Discipline, DropReason, Events, Held, Setting};
+use chance::{Chance, Correlated};
+use distribution::Jitter;
+use dumbbell_core::packet::Packet;
+use dumbbell_core::random::Stream;
+use dumbbell_core::time::Time;
+use dumbbell_tc::qdisc::Netem as Config;
+use loss::Loss;
+use std::collections::VecDeque;
+use time_order::TimeOrder;
+
+/// Nanoseconds in a second.
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// The state of a netem queue.
+#[derive(Debug, Clone)]
+pub struct Netem {
+    /// Reordered packets, which leave first, the last one before all; each with the time at
+    /// which it came.
+    at_head: VecDeque<(Time, Packet)>,
+    /// All others, by their time to send.
+    waiting: TimeOrder,
+    backlog_bytes: u64,
+    limit: usize,
+    delay: Time,
+    jitter: Jitter,
+    loss: Loss,
+    /// Mark, where that is possible, what would be lost.
+    ecn: bool,
+    duplicate: Chance,
+    reorder: Chance,
+    /// Packets delayed since the last one that was reordered (`counter`).
+    delayed_pkts: u32,
+    /// 0 for no reordering.
+    gap_pkts: u32,
+    rate: TransmissionTime,
+    /// Whether there is a delay, jitter or a rate (`skb_orphan_partial` depends on it).
+    takes_time: bool,
+    overhead_bytes: u32,
+    is_root: bool,
+    held: Held,
+    stream: Stream,
+}
+
+/// How long a packet takes at the rate (`packet_time_ns`).
+#[derive(Debug, Clone, Copy)]
+struct TransmissionTime {
+    /// 0 for no rate. Linux keeps bytes per second.
+    bytes_per_second: u64,
+    packet_overhead_bytes: i64,
+    /// 0 for no cells.
+    cell_size_bytes: u64,
+    /// A cell with its overhead.
+    sent_cell_bytes: u64,
+}
+
+impl TransmissionTime {
+    fn new(parameters: &Config) -> TransmissionTime {
+        let cell_bytes =
+            i64::from(parameters.cell_size_bytes) + i64::from(parameters.cell_overhead_bytes);
+        TransmissionTime {
+            bytes_per_second: parameters.rate_bps / 8,
+            packet_overhead_bytes: i64::from(parameters.packet_overhead_bytes),
+            cell_size_bytes: u64::from(parameters.cell_size_bytes),
+            sent_cell_bytes: cell_bytes.max(0) as u64,
+        }
+    }
+
+    fn exists(&self) -> bool {
+        self.bytes_per_second > 0
+    }
+
+    /// Zero without a rate.
+    #[inline]
+    fn of(&self, wire_bytes: u32) -> Time {
+        if !self.exists() {
+            return Time::ZERO;
+        }
+        let mut bytes = (i64::from(wire_bytes) + self.packet_overhead_bytes).max(0) as u64;
+        if self.cell_size_bytes > 0 {
+            bytes = bytes.div_ceil(self.cell_size_bytes) * self.sent_cell_bytes;
+        }
+        Time::from_ns(bytes * NS_PER_S / self.bytes_per_second)
+    }
+}
+
+/// Of the packets of an instant so many at most may pass without waiting: a third, as each that
+/// arrives lets TCP send two in slow start, and they are to die out.
+const LARGEST_SHARE_AT_ONCE: f64 = 1.0 / 3.0;
+/// With a stronger correlation such packets come in a row.
+const LARGEST_CORRELATION_PPB: u32 = 500_000_000;
+
+/// Whether it holds TCP packets back: all, or so many that an instant ends.
+pub(super) fn holds_back(parameters: &Config) -> bool {
+    let share = |ppb: u32| f64::from(ppb) * 1e-9;
+    let (mut at_once, mut correlation_ppb) = (0.0, 0);
+    if parameters.gap_packets > 0 {
+        at_once = share(parameters.reorder_ppb);
+        correlation_ppb = parameters.reorder_correlation_ppb;
+    }
+    let sent = TransmissionTime::new(parameters).of(LEAST_TCP_PACKET_BYTES);
+    let waits_ns = parameters.delay_ns.saturating_add(sent.as_ns());
+    let early = distribution::share_below(
+        parameters.jitter_ns,
+        parameters.distribution,
+        1 - i64::try_from(waits_ns).unwrap_or(i64::MAX),
+    );
+    if early > 0.0 {
+        correlation_ppb = correlation_ppb.max(parameters.delay_correlation_ppb);
+    }
+    at_once + early <= LARGEST_SHARE_AT_ONCE
+        && (at_once + early == 0.0 || correlation_ppb <= LARGEST_CORRELATION_PPB)
+}
+
+impl Build<Config> for Netem {
+    fn build(parameters: &Config, setting: &Setting) -> Netem {
+        let mut stream = setting.stream();
+        // The kernel, too, starts each correlated sequence at random (`init_crandom`).
+        let delay_correlation = Correlated::new(parameters.delay_correlation_ppb, &mut stream);
+        let loss = Loss::new(parameters.loss.as_ref(), &mut stream);
+        let (duplicate_ppb, reorder_ppb) = (parameters.duplicate_ppb, parameters.reorder_ppb);
+        let mut chance = |ppb, correlation_ppb| Chance::new(ppb, correlation_ppb, &mut stream);
+        Netem {
+            at_head: VecDeque::new(),
+            waiting: TimeOrder::default(),
+            backlog_bytes: 0,
+            limit: parameters.limit_packets as usize,
+            delay: Time::from_ns(parameters.delay_ns),
+            jitter: Jitter::new(
+                parameters.jitter_ns,
+                parameters.distribution,
+                delay_correlation,
+            ),
+            loss,
+            ecn: parameters.ecn,
+            duplicate: chance(duplicate_ppb, parameters.duplicate_correlation_ppb),
+            reorder: chance(reorder_ppb, parameters.reorder_correlation_ppb),
+            delayed_pkts: 0,
+            gap_pkts: parameters.gap_packets,
+            rate: TransmissionTime::new(parameters),
+            takes_time: parameters.delay_ns > 0
+                || parameters.jitter_ns > 0
+                || parameters.rate_bps > 0,
+            overhead_bytes: setting.overhead_bytes,
+            is_root: setting.is_root,
+            held: Held::NOTHING,
+            stream,
+        }
+    }
+}
+
+impl Netem {
+    fn len(&self) -> usize {
+        self.at_head.len() + self.waiting.len()
+    }
+
+    /// Takes the packet, or the copy of one.
+    fn take(
+        &mut self,
+        mut packet: Packet,
+        now: Time,
+        events: &mut Events,
+        is_copy: bool,
+    ) -> Result<(), DropReason> {
+        let mut count = 1;
+        if !is_copy && self.duplicate.strikes(&mut self.stream) {
+            count += 1;
+        }
+        if self.loss.strikes(&mut self.stream) {
+            let marked = self.ecn && events.mark(&mut packet, DropReason::NetemLoss);
+            count -= i32::from(!marked);
+        }
+        if count == 0 {
+            return Err(DropReason::NetemLoss);
+        }
+        if self.len() + self.held.packets as usize >= self.limit {
+            return Err(DropReason::Overlimit);
+        }
+        if count > 1 {
+            self.copy(packet, now, events);
+        }
+        self.insert(packet, now);
+        if events.notes_delayed && self.takes_time {
+            events.delayed.push(packet);
+        }
+        Ok(())
+    }
+
+    /// Lets a copy in at the root.
+    fn copy(&mut self, packet: Packet, now: Time, events: &mut Events) {
+        if !self.is_root {
+            events.for_root.push(packet);
+            return;
+        }
+        events.duplicated.push(packet);
+        if let Err(reason) = self.take(packet, now, events, true) {
+            events.drop(packet, reason);
+        }
+    }
+
+    /// Puts it to the head of the queue or among those that wait for their time.
+    fn insert(&mut self, packet: Packet, now: Time) {
+        let bytes = packet.wire_bytes(self.overhead_bytes);
+        self.backlog_bytes += u64::from(bytes);
+        let must_be_delayed = self.gap_pkts == 0 || self.delayed_pkts < self.gap_pkts - 1;
+        if must_be_delayed || !self.reorder.strikes(&mut self.stream) {
+            let time_to_send = self.time_to_send(now, bytes);
+            self.delayed_pkts = self.delayed_pkts.wrapping_add(1);
+            self.waiting.push(time_to_send, packet);
+        } else {
+            self.delayed_pkts = 0;
+            self.at_head.push_front((now, packet));
+        }
+    }
+
+    /// When a packet that arrives `now` is to be sent: after its delay; with a rate, after the
+    /// packet that is to be sent last, and its own transmission.
+    fn time_to_send(&mut self, now: Time, wire_bytes: u32) -> Time {
+        let deviation_ns = self.jitter.draw_ns(&mut self.stream);
+        let ready = moved(now + self.delay, deviation_ns);
+        if !self.rate.exists() {
+            return ready;
+        }
+        let at_head = self.at_head.back().map(|(came, _)| *came);
+        let last = self.waiting.last().max(at_head);
+        // The delay runs while a packet waits. Without another in front, a delay below 0
+        // shortens its transmission, as in the kernel.
+        let start = last.map_or(ready, |last| ready.max(last));
+        start + self.rate.of(wire_bytes)
+    }
+}
+
+/// An instant, `by_ns` later or earlier, but not before the start.
+fn moved(instant: Time, by_ns: i64) -> Time {
+    let by = Time::from_ns(by_ns.unsigned_abs());
+    if by_ns >= 0 {
+        instant + by
+    } else {
+        Time(instant.0.saturating_sub(by.0))
+    }
+}
+
+impl Discipline for Netem {
+    /// Takes the packet unless it is to be lost or the limit is reached, and fixes its time to
+    /// send.
+    fn enqueue(
+        &mut self,
+        packet: Packet,
+        now: Time,
+        events: &mut Events,
+    ) -> Result<(), DropReason> {
+        let is_copy = events.is_copy;
+        self.take(packet, now, events, is_copy)
+    }
+
+    /// A reordered packet at once, others once their time has come.
+    #[inline]
+    fn dequeue(&mut self, now: Time, _: &mut Events) -> Dequeued {
+        let packet = match self.at_head.pop_front() {
+            Some((_, packet)) => packet,
+            None => match self.waiting.pop(now) {
+                Ok(packet) => packet,
+                Err(None) => return Dequeued::Empty,
+                Err(Some(time_to_send)) => return Dequeued::NotBefore(time_to_send),
+            },
+        };
+        self.backlog_bytes -= u64::from(packet.wire_bytes(self.overhead_bytes));
+        Dequeued::Packet(packet)
+    }
+
+    fn set_held(&mut self, held: Held) {
+        self.held = held;
+    }
+
+    /// The one in transmission included.
+    #[inline]
+    fn backlog(&self) -> (u32, u64) {
+        (self.len() as u32, self.backlog_bytes)
+    }
+
+    #[inline]
+    fn own_service_time(&self, wire_bytes: u32) -> Time {
+        self.rate.of(wire_bytes)
+    }
+
+    fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
+        let at_head = self.at_head.iter().map(|(_, packet)| packet);
+        Box::new(at_head.chain(self.waiting.packets()))
+    }
+}

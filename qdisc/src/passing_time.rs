@@ -1,0 +1,125 @@
+//! Whether a discipline lets time pass: whether packets of one class, offered to it again and
+//! again in one instant, come to an end.
+//!
+//! Most disciplines hand out what they have whenever they are asked (`pfifo`, `codel`, `pie`,
+//! `fq_codel`, ...); with an infinite rate behind them a packet passes in the instant it came.
+//! Those that shape do not: `netem` with a delay or a rate, `tbf`, `htb`.
+
+use super::{Config, htb, netem, prio};
+use crate::token_bucket::PschedRate;
+
+/// The shortest packet that TCP sends: headers of IP and TCP without options.
+pub(super) const LEAST_TCP_PACKET_BYTES: u32 = 40;
+
+/// Whether a bucket of this rate takes tokens for every packet of TCP: the kernel's clock has
+/// whole nanoseconds.
+pub(super) fn bucket_takes_tokens(rate_bps: u64) -> bool {
+    PschedRate::new(rate_bps).ns_of(LEAST_TCP_PACKET_BYTES) > 0
+}
+
+/// Whether TCP packets with this byte of DSCP and ECN are held back: not each of them, but so
+/// many that an instant ends.
+pub fn lets_time_pass(config: &Config, traffic_class: u8) -> bool {
+    let inside =
+        |child: Option<&Config>| child.is_some_and(|child| lets_time_pass(child, traffic_class));
+    match config {
+        Config::Netem(netem) => netem::holds_back(netem),
+        Config::Tbf(tbf) => bucket_takes_tokens(tbf.rate_bps) || inside(tbf.child.as_deref()),
+        Config::Prio(prio) => {
+            let band = prio::band_of(prio, traffic_class);
+            inside(prio.children.get(band).and_then(Option::as_deref))
+        }
+        Config::Htb(htb) => {
+            let leaf = htb::leaf_of(htb, traffic_class);
+            leaf.is_some_and(|leaf| {
+                bucket_takes_tokens(leaf.ceil_bps) || inside(leaf.child.as_deref())
+            })
+        }
+        Config::Pfifo(_)
+        | Config::PfifoFast(_)
+        | Config::Bfifo(_)
+        | Config::Codel(_)
+        | Config::FqCodel(_)
+        | Config::Pie(_)
+        | Config::Red(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dumbbell_tc::parse_qdisc;
+
+    fn passes(text: &str, traffic_class: u8) -> bool {
+        lets_time_pass(&parse_qdisc(text).unwrap(), traffic_class)
+    }
+
+    #[test]
+    fn what_sends_whenever_it_is_asked_lets_none_pass() {
+        let at_once = [
+            "pfifo limit 10",
+            "bfifo limit 10kb",
+            "pfifo_fast",
+            "codel",
+            "fq_codel",
+            "pie",
+            "red limit 400kb min 1kb max 10kb avpkt 100 burst 30 probability 0.5",
+            "prio",
+            "netem limit 1000",
+            "netem loss 10%",
+            "netem duplicate 10%",
+        ];
+        for text in at_once {
+            assert!(!passes(text, 0), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_shapes_lets_time_pass() {
+        for text in [
+            "netem delay 1us",
+            "netem rate 1mbit",
+            "netem delay 10ms 5ms",
+            "tbf rate 1mbit burst 3000 limit 150kb",
+            "tbf rate 1mbit burst 3000 limit 150kb",
+        ] {
+            assert!(passes(text, 0), "{text}");
+        }
+    }
+
+    /// tc-netem(8) has such a line: most packets wait.
+    #[test]
+    fn a_few_that_do_not_wait_come_to_an_end() {
+        assert!(passes("netem delay 10ms reorder 25% 50%", 0));
+        assert!(!passes("netem delay 10ms reorder 90%", 0));
+        assert!(!passes("netem delay 10ms reorder 25% 99%", 0));
+        // A quarter, and nearly half, of the draws are below 0.
+        assert!(passes("netem delay 10ms 20ms", 0));
+        assert!(!passes("netem delay 1ms 20ms", 0));
+        assert!(passes("netem delay 10ms 20ms distribution normal", 0));
+        assert!(!passes("netem delay 1ms 20ms distribution normal", 0));
+    }
+
+    #[test]
+    fn a_rate_counts_only_if_the_shortest_packet_takes_a_nanosecond() {
+        assert!(passes("netem rate 300gbit", 0));
+        assert!(!passes("netem rate 400gbit", 0));
+        assert!(!passes("netem rate 300gbit -28", 0));
+        assert!(passes("tbf rate 300gbit burst 10mb limit 10mb", 0));
+        assert!(!passes("tbf rate 400gbit burst 10mb limit 10mb", 0));
+    }
+
+    #[test]
+    fn only_the_class_that_is_shaped_waits() {
+        let prio = "root handle 1: prio; parent 1:2 netem delay 1ms";
+        assert!(passes(prio, 0));
+        assert!(!passes(prio, 0x10));
+        let htb = "root handle 1: htb; class add parent 1: classid 1:1 htb rate 1mbit; \
+                   filter add parent 1: protocol ip prio 1 u32 match ip dsfield 0xb8 0xfc flowid 1:1";
+        assert!(passes(htb, 0xb8));
+        assert!(!passes(htb, 0), "what no class takes is not shaped");
+        let with_default =
+            "root handle 1: htb default 1; class add parent 1: classid 1:1 htb rate 1mbit";
+        assert!(passes(with_default, 0));
+    }
+}

@@ -1,0 +1,394 @@
+//! `pie`: proportional integral controller enhanced (RFC 8033), by Linux's arithmetic (6.1,
+//! `net/sched/sch_pie.c`, `include/net/pie.h`).
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | RFC 8033 4.1: random drop at enqueue, not below half the target and a fifth, not below 2 MTU | yes |
+//! | 4.2: probability from deviation and trend every `tupdate`; steps of the gains at 10 %, 1 %, ... 0.0001 % | yes |
+//! | 4.2, 5.5: no step above 2 % from 10 % on; 2 % more above 250 ms; decay while idle (63/64 an update) | yes |
+//! | 4.4: burst allowance of 150 ms | yes, used up by time between departures as in Linux |
+//! | 5.1: ECN marks up to a probability of 10 % | yes, with `ecn` |
+//! | 5.2, 5.3: delay from timestamps, or from the backlog and a departure rate over 16 kB | yes, `dq_rate_estimator` |
+//! | 5.4: derandomization, accumulated probability 0.85 and 8.5 | yes |
+//! | 4.1: probability by length (`bytemode`) | yes |
+//! | Linux: every `tupdate` in whole timer ticks | yes, from the run's start |
+//! | Linux: the first update half a second after `tc qdisc add` | no: the queue is taken to have stood idle for long |
+//! | Linux since 4.8: the timer wheel adds a tick, so that 15 ms are 16 at 1000 Hz; more above 62 ticks | yes |
+//! | kernels 3.14 to 5.0 (`linux_3_14`): see `edition` | yes |
+//! | `tc qdisc change` while packets wait | no |
+//!
+//! | parameter | RFC 8033 4.2 | Linux 6.1 | Linux 3.14 |
+//! | --- | --- | --- | --- |
+//! | target | 15 ms | 15 ms | 20 ms |
+//! | tupdate | 15 ms | 15 ms | 30 ms |
+//! | alpha, beta | 1/8, 1 + 1/4 Hz | 2/16, 20/16 Hz | the same |
+//! | burst allowance | 150 ms | 150 ms | 100 ms |
+//! | limit | - | 1000 packets | 1000 packets |
+//!
+//! The updates are done when a packet comes or leaves, all those due before it: between packets
+//! nothing they read changes.
+
+mod edition;
+
+use super::{Build, Dequeued, Discipline, DropReason, Events, Held, Setting, Statistics};
+use dumbbell_core::packet::Packet;
+use dumbbell_core::random::Stream;
+use dumbbell_core::ring::Ring;
+use dumbbell_core::time::Time;
+use dumbbell_core::timer::Clock;
+use dumbbell_tc::qdisc::Pie as Config;
+use edition::Edition;
+
+/// `PSCHED_SHIFT`: a tick is 64 ns.
+const TICK_SHIFT: u32 = 6;
+/// Ticks in a second.
+const TICKS_PER_S: u64 = 1_000_000_000 >> TICK_SHIFT;
+/// `PIE_SCALE`: bits after the point of the departure rate.
+const RATE_SCALE: u32 = 8;
+/// RFC 8033 section 5.5: above this delay the probability grows faster.
+const HIGH_DELAY: u64 = 250_000_000 >> TICK_SHIFT;
+
+/// Instants and spans in 64 ns.
+type Ticks = u64;
+
+fn ticks(time: Time) -> Ticks {
+    time.as_ns() >> TICK_SHIFT
+}
+
+/// What does not change.
+#[derive(Debug, Clone)]
+struct Parameters {
+    limit_packets: usize,
+    /// RFC 8033 `QDELAY_REF`.
+    target: Ticks,
+    /// RFC 8033 `T_UPDATE`, in whole timer ticks.
+    tupdate: Time,
+    /// Sixteenths.
+    alpha: u64,
+    /// Sixteenths.
+    beta: u64,
+    ecn: bool,
+    bytemode: bool,
+    has_rate_estimator: bool,
+    mtu_bytes: u32,
+    overhead_bytes: u32,
+}
+
+/// RFC 8033's variables, section 4.2 and following.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Variables {
+    /// `PIE->drop_prob_`, in units of 1 / `Edition::largest_probability`.
+    probability: u64,
+    /// Sum of probabilities since the last drop, section 5.4 `accu_prob_`.
+    accumulated: u64,
+    /// `current_qdelay_`.
+    delay: Ticks,
+    /// `qdelay_old_`.
+    old_delay: Ticks,
+    /// `burst_allowance_`.
+    burst_allowance: Ticks,
+    /// When the last packet left; of the departure rate, when its measurement began.
+    departure: Option<Ticks>,
+    /// Bytes that left since then, while the departure rate is measured.
+    departed_bytes: Option<u64>,
+    /// Average departure rate, bytes in 64 ns, with `RATE_SCALE` bits after the point; 0 while
+    /// there is none.
+    departure_rate: u32,
+}
+
+impl Variables {
+    fn new(edition: &Edition) -> Variables {
+        Variables {
+            probability: 0,
+            accumulated: 0,
+            delay: 0,
+            old_delay: 0,
+            burst_allowance: edition.burst_allowance,
+            departure: None,
+            departed_bytes: None,
+            departure_rate: 0,
+        }
+    }
+
+    /// RFC 8033 section 4.4: after the queue was short for long, a burst may pass again.
+    fn restart(&mut self, edition: &Edition) {
+        self.burst_allowance = edition.burst_allowance;
+        self.departure = None;
+        self.accumulated = 0;
+        self.departed_bytes = None;
+        self.departure_rate = 0;
+    }
+}
+
+/// The state of a PIE queue.
+#[derive(Debug, Clone)]
+pub struct Pie {
+    packets: Ring<Packet>,
+    backlog_bytes: u64,
+    parameters: Parameters,
+    edition: &'static Edition,
+    variables: Variables,
+    clock: Clock,
+    next_update: Time,
+    held: Held,
+    stream: Stream,
+}
+
+impl Pie {
+    /// The updates due before `now`.
+    #[inline]
+    fn catch_up(&mut self, now: Time) {
+        while self.next_update < now {
+            let before = self.variables.clone();
+            self.update_probability();
+            let next = self.clock.expiry(self.next_update, self.parameters.tupdate);
+            let period = (next - self.next_update).0;
+            self.next_update = next;
+            // After a long idle time no update changes anything any more, and there may be
+            // very many. From one that ran out to the next it is always as long.
+            if self.variables == before && next < now {
+                let left = (now - next).0.div_ceil(period);
+                self.next_update = next + Time(left * period);
+            }
+        }
+    }
+
+    /// What the kernel calls `skb->len`: with the Ethernet header, whatever the link's overhead.
+    fn length(packet: &Packet) -> u32 {
+        packet.wire_bytes(super::setting::DEVICE_HEADER_BYTES)
+    }
+
+    /// Whether a packet that arrives is to be dropped or marked (RFC 8033 section 4.1
+    /// `drop_early`).
+    fn is_early_drop(&mut self, packet: &Packet) -> bool {
+        let (parameters, edition) = (&self.parameters, self.edition);
+        let variables = &mut self.variables;
+        if variables.burst_allowance > 0 {
+            return false;
+        }
+        let is_low = variables.probability < edition.largest_probability / 5;
+        if variables.delay < parameters.target / 2 && is_low {
+            return false;
+        }
+        if self.backlog_bytes + self.held.bytes < 2 * u64::from(parameters.mtu_bytes) {
+            return false;
+        }
+        let (length, mtu) = (Pie::length(packet), parameters.mtu_bytes);
+        let probability = if parameters.bytemode && length <= mtu {
+            variables.probability / u64::from(mtu) * u64::from(length)
+        } else {
+            variables.probability
+        };
+        edition.decide(probability, &mut variables.accumulated, &mut self.stream)
+    }
+
+    /// RFC 8033 section 4.2 `calculate_drop_prob`.
+    fn update_probability(&mut self) {
+        let (parameters, edition) = (&self.parameters, self.edition);
+        let variables = &mut self.variables;
+        let backlog_bytes = (self.backlog_bytes + self.held.bytes) as u32;
+        let (delay, old_delay) = if parameters.has_rate_estimator {
+            variables.old_delay = variables.delay;
+            let scaled = backlog_bytes.wrapping_shl(RATE_SCALE);
+            let delay = scaled.checked_div(variables.departure_rate).unwrap_or(0);
+            (Ticks::from(delay), variables.old_delay)
+        } else {
+            (variables.delay, variables.old_delay)
+        };
+        // A delay of zero with a backlog means that the backlog is very small.
+        let mut may_decay = delay != 0 || backlog_bytes == 0;
+
+        let deviation = delay.wrapping_sub(parameters.target);
+        let trend = delay.wrapping_sub(old_delay);
+        let scale = |gain| edition.scaled_gain(gain, variables.probability);
+        let (alpha, beta) = (scale(parameters.alpha), scale(parameters.beta));
+        let sum = alpha
+            .wrapping_mul(deviation)
+            .wrapping_add(beta.wrapping_mul(trend));
+        let mut step = edition.as_step(sum);
+
+        // Section 4.2: from 10 % on, at most 2 % an update.
+        let largest = edition.largest_probability;
+        if step > (largest / 50) as i64 && variables.probability >= largest / 10 {
+            step = (largest / 100 * 2) as i64;
+        }
+        // Section 5.5.
+        if delay > HIGH_DELAY {
+            step = step.wrapping_add((largest / 50) as i64);
+        }
+        let before = variables.probability;
+        variables.probability = edition.add(before, step);
+        if step > 0 {
+            if variables.probability < before {
+                variables.probability = largest;
+                may_decay = false;
+            }
+        } else if variables.probability > before {
+            variables.probability = 0;
+        }
+        if delay == 0 && old_delay == 0 && may_decay {
+            variables.probability = edition.decayed(variables.probability);
+        }
+        variables.delay = delay;
+        let is_short = |delay| delay < parameters.target / 2;
+        let is_measured = !parameters.has_rate_estimator || variables.departure_rate > 0;
+        if is_short(variables.delay)
+            && is_short(variables.old_delay)
+            && variables.probability == 0
+            && is_measured
+        {
+            variables.restart(edition);
+        }
+        if !parameters.has_rate_estimator {
+            variables.old_delay = delay;
+        }
+    }
+
+    /// RFC 8033 section 5.2: how long the packet stayed that leaves.
+    #[inline]
+    fn measure_delay(&mut self, packet: &Packet, now: Ticks) {
+        let variables = &mut self.variables;
+        variables.delay = match self.backlog_bytes {
+            0 => 0,
+            _ => now - ticks(packet.arrived),
+        };
+        let since = now - variables.departure.unwrap_or(now);
+        variables.departure = Some(now);
+        variables.burst_allowance = variables.burst_allowance.saturating_sub(since);
+    }
+
+    /// RFC 8033 section 5.3: the departure rate, while enough waits to measure it.
+    fn measure_departure_rate(&mut self, packet: &Packet, now: Ticks) {
+        let (variables, edition) = (&mut self.variables, self.edition);
+        let is_long = self.backlog_bytes >= edition.rate_threshold_bytes;
+        if is_long && variables.departed_bytes.is_none() {
+            variables.departure = Some(now);
+            variables.departed_bytes = Some(0);
+        }
+        let Some(bytes) = &mut variables.departed_bytes else {
+            return;
+        };
+        *bytes += u64::from(Pie::length(packet));
+        if *bytes < edition.rate_threshold_bytes {
+            return;
+        }
+        let since = (now - variables.departure.unwrap_or(now)) as u32;
+        let Some(rate) = ((*bytes << RATE_SCALE) as u32).checked_div(since) else {
+            return;
+        };
+        // An average with weight 1/8.
+        variables.departure_rate = match variables.departure_rate {
+            0 => rate,
+            average => average - (average >> 3) + (rate >> 3),
+        };
+        variables.departed_bytes = is_long.then_some(0);
+        if is_long {
+            variables.departure = Some(now);
+        }
+        let since = Ticks::from(since);
+        variables.burst_allowance = variables.burst_allowance.saturating_sub(since);
+    }
+}
+
+impl Build<Config> for Pie {
+    fn build(config: &Config, setting: &Setting) -> Pie {
+        let edition = Edition::of(config);
+        let tupdate = Time::from_ns(setting.whole_ticks_ns(config.tupdate_ns));
+        // Before 4.8 a timer ran out in the tick that it was set to.
+        let clock = if config.linux_3_14 {
+            Clock::Exact
+        } else {
+            Clock::wheel(setting.timer_hz)
+        };
+        Pie {
+            packets: Ring::default(),
+            backlog_bytes: 0,
+            parameters: Parameters {
+                limit_packets: config.limit_packets as usize,
+                target: config.target_ns >> TICK_SHIFT,
+                tupdate,
+                alpha: u64::from(config.alpha),
+                beta: u64::from(config.beta),
+                ecn: config.ecn,
+                bytemode: config.bytemode,
+                // The old kernel knows nothing else.
+                has_rate_estimator: config.dq_rate_estimator || config.linux_3_14,
+                mtu_bytes: setting.device_mtu_bytes(),
+                overhead_bytes: setting.overhead_bytes,
+            },
+            edition,
+            variables: Variables::new(edition),
+            clock,
+            next_update: clock.expiry(Time::ZERO, tupdate),
+            held: Held::NOTHING,
+            stream: setting.stream(),
+        }
+    }
+}
+
+impl Discipline for Pie {
+    fn enqueue(
+        &mut self,
+        mut packet: Packet,
+        now: Time,
+        events: &mut Events,
+    ) -> Result<(), DropReason> {
+        self.catch_up(now);
+        let waiting_pkts = self.packets.len() + self.held.packets as usize;
+        if waiting_pkts >= self.parameters.limit_packets {
+            self.variables.accumulated = 0;
+            return Err(DropReason::Overlimit);
+        }
+        if self.is_early_drop(&packet) {
+            // RFC 8033 section 5.1.
+            let may_mark = self.parameters.ecn
+                && self.variables.probability <= self.edition.largest_probability / 10;
+            if !may_mark || !events.mark(&mut packet, DropReason::Pie) {
+                self.variables.accumulated = 0;
+                return Err(DropReason::Pie);
+            }
+        }
+        self.backlog_bytes += u64::from(packet.wire_bytes(self.parameters.overhead_bytes));
+        self.packets.push_back(packet);
+        Ok(())
+    }
+
+    fn dequeue(&mut self, now: Time, _: &mut Events) -> Dequeued {
+        self.catch_up(now);
+        let Some(packet) = self.packets.pop_front() else {
+            return Dequeued::Empty;
+        };
+        self.backlog_bytes -= u64::from(packet.wire_bytes(self.parameters.overhead_bytes));
+        if self.parameters.has_rate_estimator {
+            self.measure_departure_rate(&packet, ticks(now));
+        } else {
+            self.measure_delay(&packet, ticks(now));
+        }
+        Dequeued::Packet(packet)
+    }
+
+    fn set_held(&mut self, held: Held) {
+        self.held = held;
+    }
+
+    fn backlog(&self) -> (u32, u64) {
+        (self.packets.len() as u32, self.backlog_bytes)
+    }
+
+    fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
+        Box::new(self.packets.iter())
+    }
+
+    /// As they were when a packet came or left last. Linux lets the probability wind up beyond
+    /// 1; here it is 1 then.
+    fn statistics(&self) -> Statistics {
+        let largest = self.edition.largest_probability as f64;
+        Statistics {
+            drop_probability: (self.variables.probability as f64 / largest).min(1.0),
+            delay_estimate: Some(Time::from_ns(self.variables.delay << TICK_SHIFT)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,274 @@
+//! `prio`: bands by priority (tc-prio(8)), as Linux 6.1 has them (`net/sched/sch_prio.c`).
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | the first band that has a packet sends; a band is asked before those after it | yes |
+//! | the band from the first filter that matches, else from the priority by TOS and `priomap` | yes |
+//! | a filter that names no band: the band of priority 0 | yes |
+//! | a band without a discipline of its own: a `pfifo` of 1000 packets (txqueuelen) | yes |
+//! | a shaper looks into each band in turn | yes |
+//! | priority set otherwise (`SO_PRIORITY`, iptables, a class in `skb->priority`) | no |
+
+use super::{
+    Above, Build, Child, Config, Dequeued, Discipline, DropReason, Events, Setting, Statistics,
+    priority,
+};
+use dumbbell_core::packet::Packet;
+use dumbbell_core::time::Time;
+use dumbbell_tc::qdisc::{Filter, Pfifo, Prio as Parameters};
+
+/// `DEFAULT_TX_QUEUE_LEN` of an Ethernet or veth device.
+const TXQUEUELEN: Pfifo = Pfifo {
+    limit_packets: 1000,
+};
+
+/// The state of the bands.
+#[derive(Debug, Clone)]
+pub struct Prio {
+    bands: Vec<Child>,
+    band_of_priority: [u8; 16],
+    filters: Vec<Filter>,
+    above: Above,
+}
+
+impl Prio {
+    /// The band a packet belongs to.
+    fn classify(&self, packet: &Packet) -> usize {
+        let bands = self.bands.len();
+        classified(
+            packet.traffic_class,
+            &self.filters,
+            bands,
+            &self.band_of_priority,
+        )
+    }
+}
+
+/// The band of a byte of DSCP and ECN.
+fn classified(tos: u8, filters: &[Filter], bands: usize, band_of_priority: &[u8; 16]) -> usize {
+    let priority = match filters.iter().find(|filter| filter.matches(tos)) {
+        Some(filter) => {
+            let band = usize::from(filter.minor).wrapping_sub(1);
+            if band < bands {
+                return band;
+            }
+            0
+        }
+        None => priority::of_tos(tos),
+    };
+    usize::from(band_of_priority[usize::from(priority)])
+}
+
+/// The band that packets with this byte of DSCP and ECN belong to, from 0.
+pub(super) fn band_of(parameters: &Parameters, tos: u8) -> usize {
+    let bands = parameters.children.len();
+    classified(tos, &parameters.filters, bands, &parameters.priomap)
+}
+
+/// The answer of the first band that has a packet now, or else the soonest instant of any.
+fn first_of(bands: &mut [Child], mut ask: impl FnMut(&mut Child) -> Dequeued) -> Dequeued {
+    let mut wake = None;
+    for band in bands {
+        match ask(band) {
+            Dequeued::Packet(packet) => return Dequeued::Packet(packet),
+            Dequeued::NotBefore(later) => {
+                wake = Some(wake.map_or(later, |wake: Time| wake.min(later)));
+            }
+            Dequeued::Empty => {}
+        }
+    }
+    wake.map_or(Dequeued::Empty, Dequeued::NotBefore)
+}
+
+impl Build<Parameters> for Prio {
+    fn build(parameters: &Parameters, setting: &Setting) -> Prio {
+        let default = Config::Pfifo(TXQUEUELEN);
+        let children = parameters.children.iter().zip(1..);
+        let bands = children.map(|(child, minor)| {
+            let setting = setting.child(&format!("{minor:x}"));
+            Child::new(child.as_deref().unwrap_or(&default), &setting)
+        });
+        Prio {
+            bands: bands.collect(),
+            band_of_priority: parameters.priomap,
+            filters: parameters.filters.clone(),
+            above: setting.above,
+        }
+    }
+}
+
+impl Discipline for Prio {
+    fn enqueue(
+        &mut self,
+        packet: Packet,
+        now: Time,
+        events: &mut Events,
+    ) -> Result<(), DropReason> {
+        let band = self.classify(&packet);
+        self.bands[band].enqueue(packet, now, events)
+    }
+
+    fn dequeue(&mut self, now: Time, events: &mut Events) -> Dequeued {
+        if self.above == Above::Shaper && self.backlog().0 == 0 {
+            return Dequeued::Empty;
+        }
+        first_of(&mut self.bands, |band| band.dequeue(now, events))
+    }
+
+    /// Into each band in turn (`prio_peek`), so that what is kept stays in its band and is
+    /// overtaken by what comes to a higher one.
+    fn peek(&mut self, now: Time, events: &mut Events) -> Option<Dequeued> {
+        Some(first_of(&mut self.bands, |band| band.peek(now, events)))
+    }
+
+    fn backlog(&self) -> (u32, u64) {
+        let bands = self.bands.iter().map(Child::backlog);
+        bands.fold((0, 0), |all, band| (all.0 + band.0, all.1 + band.1))
+    }
+
+    fn statistics(&self) -> Statistics {
+        Statistics::NONE
+    }
+
+    fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
+        Box::new(self.bands.iter().flat_map(Child::packets))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Qdisc;
+    use dumbbell_core::packet::Kind;
+    use dumbbell_tc::parse_qdisc;
+
+    fn queue(text: &str) -> Qdisc {
+        Qdisc::new(&parse_qdisc(text).unwrap(), &Setting::for_tests())
+    }
+
+    fn packet(tos: u8) -> Packet {
+        let mut packet = Packet::new(Kind::Udp, 0, 1, 100, Time::ZERO);
+        packet.traffic_class = tos;
+        packet
+    }
+
+    /// The TOS bytes in the order in which packets that came at once leave.
+    fn order(text: &str, tos: &[u8]) -> Vec<u8> {
+        let mut queue = queue(text);
+        let events = &mut Events::default();
+        for tos in tos {
+            assert_eq!(queue.enqueue(packet(*tos), Time::ZERO, events), Ok(()));
+        }
+        assert_eq!(queue.backlog().0 as usize, tos.len());
+        assert_eq!(queue.packets().count(), tos.len());
+        let left = std::iter::from_fn(|| match queue.dequeue(Time::ZERO, events) {
+            Dequeued::Packet(packet) => Some(packet.traffic_class),
+            _ => None,
+        });
+        left.collect()
+    }
+
+    #[test]
+    fn minimize_delay_goes_first_and_maximize_throughput_last() {
+        // DSCP EF (0xb8) has both bits set: best effort's band, after what came before it.
+        let expected = [0x10, 0x00, 0xb8, 0x08];
+        assert_eq!(order("prio", &[0x08, 0x00, 0x10, 0xb8]), expected);
+    }
+
+    #[test]
+    fn filters_come_before_the_map() {
+        let chain = "root handle 1: prio bands 4; \
+                     filter add parent 1: protocol ip prio 1 u32 match ip dsfield 0xb8 0xfc flowid 1:1; \
+                     filter add parent 1: protocol ip prio 2 u32 match ip dsfield 0x20 0xfc flowid 1:4";
+        // EF with an ECN mark first; then the map: interactive, best effort; CS1 last.
+        let found = order(chain, &[0x20, 0x00, 0x10, 0xbb]);
+        assert_eq!(found, [0x10, 0xbb, 0x00, 0x20]);
+    }
+
+    #[test]
+    fn a_band_has_its_own_limit() {
+        let mut queue = queue("root handle 1: prio; parent 1:2 pfifo limit 1");
+        let events = &mut Events::default();
+        assert_eq!(queue.enqueue(packet(0), Time::ZERO, events), Ok(()));
+        let second = queue.enqueue(packet(0), Time::ZERO, events);
+        assert_eq!(second, Err(DropReason::Overlimit));
+        assert_eq!(queue.enqueue(packet(0x10), Time::ZERO, events), Ok(()));
+    }
+
+    #[test]
+    fn what_a_shaper_sees_is_overtaken_by_a_higher_band() {
+        // The head of a band has no tokens yet; a packet of a higher band comes and is the head.
+        overtakes("root handle 1: tbf rate 1mbit burst 114 limit 1; parent 1:1 handle 2: prio");
+    }
+
+    #[test]
+    fn what_a_shaper_took_out_of_a_band_is_overtaken_too() {
+        overtakes(
+            "root handle 1: tbf rate 1mbit burst 114 limit 1; parent 1:1 handle 2: prio; \
+             parent 2:1 codel; parent 2:2 fq_codel",
+        );
+    }
+
+    /// A band that holds its packets back does not hold back those of a later one.
+    #[test]
+    fn a_shaper_finds_the_packet_of_a_later_band() {
+        let mut queue = queue(
+            "root handle 1: tbf rate 1gbit burst 10kb limit 1; parent 1:1 handle 2: prio; \
+             parent 2:1 netem delay 10ms",
+        );
+        let events = &mut Events::default();
+        for tos in [0x10, 0x00] {
+            assert_eq!(queue.enqueue(packet(tos), Time::ZERO, events), Ok(()));
+        }
+        let mut at = |ms: u64| queue.dequeue(Time::from_ns(ms * 1_000_000), events);
+        assert_eq!(at(0), Dequeued::Packet(packet(0x00)));
+        assert_eq!(at(0), Dequeued::NotBefore(Time::from_ns(10_000_000)));
+        assert_eq!(at(10), Dequeued::Packet(packet(0x10)));
+    }
+
+    /// Below a shaper a band is asked while it is empty when a later band sends, and only then.
+    #[test]
+    fn an_empty_band_learns_of_it_when_a_later_one_sends() {
+        let idle_probability = |later: bool| {
+            let text = "root handle 1: prio; \
+                parent 1:1 red limit 400kb min 1kb max 10kb avpkt 100 burst 30 probability 0.999999999";
+            let setting = Setting {
+                above: Above::Shaper,
+                ..Setting::for_tests()
+            };
+            let mut queue = Qdisc::new(&parse_qdisc(text).unwrap(), &setting);
+            let events = &mut Events::default();
+            for _ in 0..300 {
+                queue.enqueue(packet(0x10), Time::ZERO, events).ok();
+            }
+            while let Dequeued::Packet(_) = queue.dequeue(Time::ZERO, events) {}
+            if later {
+                assert_eq!(queue.enqueue(packet(0), Time::ZERO, events), Ok(()));
+                queue.dequeue(Time::ZERO, events);
+            }
+            let much_later = Time::from_ns(100_000_000_000);
+            queue.enqueue(packet(0x10), much_later, events).is_ok()
+        };
+        assert!(idle_probability(true), "the average has decayed");
+        assert!(!idle_probability(false), "nobody asked");
+    }
+
+    fn overtakes(text: &str) {
+        let mut queue = queue(text);
+        let events = &mut Events::default();
+        for tos in [0x00, 0x00] {
+            assert_eq!(queue.enqueue(packet(tos), Time::ZERO, events), Ok(()));
+        }
+        let first = queue.dequeue(Time::ZERO, events);
+        assert!(matches!(first, Dequeued::Packet(_)));
+        assert!(matches!(
+            queue.dequeue(Time::ZERO, events),
+            Dequeued::NotBefore(_)
+        ));
+        assert_eq!(queue.enqueue(packet(0x10), Time::ZERO, events), Ok(()));
+        assert_eq!(
+            queue.dequeue(Time::from_ns(912_000), events),
+            Dequeued::Packet(packet(0x10))
+        );
+    }
+}

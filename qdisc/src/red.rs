@@ -1,0 +1,306 @@
+//! `red`: random early detection (Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4),
+//! 1993), by Linux's arithmetic (6.1, `include/net/red.h`, `net/sched/sch_red.c`).
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | paper, section 4: exponentially weighted average of the backlog at each arrival | yes, in bytes |
+//! | section 4, figure 2: no drop below `min`, every packet from `max` on | yes |
+//! | section 7: drops spread uniformly by counting packets since the last one | yes, figure 17's method |
+//! | section 4: average decays while the queue is idle | only where the discipline is asked while it is empty, see below |
+//! | section 4: probability by packet length | no, nor in Linux |
+//! | "gentle" above `max` (Floyd 2000) | no, nor in Linux |
+//! | adaptive: probability up by min(0.01, p/4), down to 0.9 p, each 500 ms (Floyd, Gummadi and Shenker 2001) | yes |
+//! | ECN: marks, above `max` too, unless `harddrop`; `nodrop` | yes |
+//! | `limit`: a byte FIFO inside | yes |
+//! | another discipline inside (`parent`), `qevent`, `tc qdisc change` | no |
+//!
+//! | parameter | Floyd's advice (1997) | tc |
+//! | --- | --- | --- |
+//! | max | 3 min | 3 min, or limit / 4 |
+//! | burst | min / avpkt or more | (2 min + max) / (3 avpkt) |
+//! | probability | 0.02, later 0.1 | 0.02 |
+//! | bandwidth | that of the link | 10 Mbit/s |
+//!
+//! Two things that the kernel does and one might not expect:
+//! - Shapers (htb, tbf, and with them a link of finite rate) never ask a discipline that is empty
+//!   for a packet. RED learns of an idle queue by being asked, so below a shaper its average
+//!   does not decay over time, only with the packets that come. In a band of a prio below a shaper
+//!   it learns of it when a later band sends.
+//! - iproute2 since 5.7 passes `adaptive` as an attribute in which the kernel does not look for
+//!   it when it starts the timer (`__red_change` reads the older field), so there the word has
+//!   no effect on a new queue. Here it does what the paper says.
+
+use super::fifo::Fifo;
+use super::{Above, Build, Dequeued, Discipline, DropReason, Events, Setting, Statistics};
+use dumbbell_core::packet::Packet;
+use dumbbell_core::random::Stream;
+use dumbbell_core::time::Time;
+use dumbbell_tc::qdisc::red::IdleTable;
+use dumbbell_tc::qdisc::{Bfifo, Red as Config};
+
+/// `RED_ONE_PERCENT`, in units of 2^-32.
+const ONE_PERCENT: u32 = ((1 << 32) + 50u64).div_euclid(100) as u32;
+/// Bounds between which the probability adapts.
+const LEAST_ADAPTIVE: u32 = ONE_PERCENT;
+const LARGEST_ADAPTIVE: u32 = 50 * ONE_PERCENT;
+/// How often it does.
+const ADAPTATION_NS: u64 = 500_000_000;
+
+/// What becomes of a packet that arrives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Pass,
+    /// Between the thresholds, by chance.
+    Early,
+    /// From the upper threshold on.
+    Forced,
+}
+
+/// The upper half of the state: the average and what follows from it.
+#[derive(Debug, Clone)]
+struct Average {
+    /// The weight W is 2^-this.
+    weight_log2: u32,
+    /// Thresholds, with `weight_log2` bits after the point.
+    min: u64,
+    max: u64,
+    /// Bytes between the thresholds.
+    width_bytes: u32,
+    /// Between these the probability stays (adaptive).
+    target_bytes: (u64, u64),
+    idle_table: IdleTable,
+    /// Probability at `max`, units of 2^-32, `max_P`.
+    probability: u32,
+    /// 2^32 / (bytes between packets dropped times bytes above `min`): the divisor that makes a
+    /// random word the paper's R.
+    slope: u32,
+    /// The average backlog in bytes, with `weight_log2` bits after the point, `qavg`.
+    average: u64,
+    /// Packets since the last drop or mark, `qcount`; -1 below `min`.
+    count: i32,
+    /// The random number the count is compared with, `qR`.
+    threshold: u32,
+    idle_since: Option<Time>,
+}
+
+impl Average {
+    fn new(config: &Config) -> Average {
+        // `Config::check` has found both, and thresholds that fit.
+        let weight_log2 = u32::from(config.weight_log2().unwrap_or(1));
+        let idle_table = config.idle_table().unwrap_or(IdleTable {
+            cell_log2: 0,
+            halvings: [0; dumbbell_tc::qdisc::red::IDLE_TABLE_SIZE],
+        });
+        // `qth_delta`, 1 where both are the same.
+        let width_bytes = (config.max_bytes - config.min_bytes).max(1);
+        let fifth = u64::from(width_bytes / 5);
+        let min_bytes = u64::from(config.min_bytes);
+        let probability = config.probability_q32();
+        Average {
+            weight_log2,
+            min: min_bytes << weight_log2,
+            max: u64::from(config.max_bytes) << weight_log2,
+            width_bytes,
+            target_bytes: (min_bytes + 2 * fifth, min_bytes + 3 * fifth),
+            idle_table,
+            probability,
+            slope: (probability / width_bytes).max(1),
+            average: 0,
+            count: -1,
+            threshold: 0,
+            idle_since: Some(Time::ZERO),
+        }
+    }
+
+    /// Section 4: `avg <- (1 - W) avg + W q`, or its decay over the idle time.
+    fn update(&mut self, backlog_bytes: u64, now: Time) {
+        self.average = match self.idle_since.take() {
+            Some(since) => self.decayed(now - since),
+            None => self.average + backlog_bytes - (self.average >> self.weight_log2),
+        };
+    }
+
+    /// The average after an idle time.
+    fn decayed(&self, idle: Time) -> u64 {
+        let cell_log2 = u32::from(self.idle_table.cell_log2);
+        let idle_us = (idle.as_ns() / 1000).min(255 << cell_log2);
+        let halvings = self.idle_table.halvings[(idle_us >> cell_log2) as usize & 255];
+        if halvings > 0 {
+            return self.average >> halvings;
+        }
+        // The first part of the exponential is taken as a straight line.
+        let loss = (self.average * idle_us) >> cell_log2;
+        match self.average >> 1 {
+            half if loss < half => self.average - loss,
+            half => half,
+        }
+    }
+
+    /// Figure 2 with the counting of section 7, method 2.
+    fn judge(&mut self, stream: &mut Stream) -> Verdict {
+        if self.average < self.min {
+            self.count = -1;
+            return Verdict::Pass;
+        }
+        if self.average >= self.max {
+            self.count = -1;
+            return Verdict::Forced;
+        }
+        self.count += 1;
+        if self.count == 0 {
+            self.threshold = self.draw(stream);
+            return Verdict::Pass;
+        }
+        let above_min_bytes = (self.average - self.min) >> self.weight_log2;
+        if above_min_bytes * (self.count as u64) < u64::from(self.threshold) {
+            return Verdict::Pass;
+        }
+        self.count = 0;
+        self.threshold = self.draw(stream);
+        Verdict::Early
+    }
+
+    /// Uniform between 0 and bytes between the thresholds / probability.
+    fn draw(&self, stream: &mut Stream) -> u32 {
+        (stream.next_u64() >> 32) as u32 / self.slope
+    }
+
+    /// The step of Adaptive RED, section 4.1 of its paper.
+    fn adapt(&mut self, now: Time) {
+        let average = match self.idle_since {
+            Some(since) => self.decayed(now - since),
+            None => self.average,
+        };
+        let bytes = average >> self.weight_log2;
+        let (low, high) = self.target_bytes;
+        if bytes > high && self.probability <= LARGEST_ADAPTIVE {
+            self.probability += ONE_PERCENT.min(self.probability / 4);
+        } else if bytes < low && self.probability >= LEAST_ADAPTIVE {
+            self.probability = self.probability / 10 * 9;
+        }
+        let rounded = (u64::from(self.probability) + u64::from(self.width_bytes / 2))
+            / u64::from(self.width_bytes);
+        self.slope = (rounded as u32).max(1);
+    }
+
+    /// Section 4's `p_b`: the probability for one packet.
+    fn drop_probability(&self) -> f64 {
+        if self.average >= self.max {
+            return 1.0;
+        }
+        let above_min = self.average.saturating_sub(self.min) as f64;
+        let share = above_min / (self.max - self.min) as f64;
+        share * f64::from(self.probability) / (1u64 << 32) as f64
+    }
+}
+
+/// The state of a RED queue.
+#[derive(Debug, Clone)]
+pub struct Red {
+    queue: Fifo,
+    average: Average,
+    /// When the probability is to adapt next; never, unless adaptive.
+    next_adaptation: Time,
+    adaptation_period: Time,
+    ecn: bool,
+    harddrop: bool,
+    nodrop: bool,
+    is_asked_while_empty: bool,
+    stream: Stream,
+}
+
+impl Red {
+    /// The adaptations due before `now`.
+    #[inline]
+    fn catch_up(&mut self, now: Time) {
+        while self.next_adaptation < now {
+            self.average.adapt(self.next_adaptation);
+            self.next_adaptation += self.adaptation_period;
+        }
+    }
+
+    /// Whether a packet that is due is marked or, though it cannot be marked, kept.
+    fn is_spared(&self, packet: &mut Packet, reason: DropReason, events: &mut Events) -> bool {
+        let may_mark = self.ecn && !(reason == DropReason::RedForced && self.harddrop);
+        may_mark && (events.mark(packet, reason) || self.nodrop)
+    }
+}
+
+impl Build<Config> for Red {
+    fn build(config: &Config, setting: &Setting) -> Red {
+        let fifo = Bfifo {
+            limit_bytes: config.limit_bytes,
+        };
+        let adaptation_period = Time::from_ns(setting.whole_ticks_ns(ADAPTATION_NS));
+        Red {
+            queue: Fifo::build(&fifo, setting),
+            average: Average::new(config),
+            next_adaptation: if config.adaptive {
+                adaptation_period
+            } else {
+                Time::NEVER
+            },
+            adaptation_period,
+            ecn: config.ecn,
+            harddrop: config.harddrop,
+            nodrop: config.nodrop,
+            is_asked_while_empty: setting.above != Above::Shaper,
+            stream: setting.stream(),
+        }
+    }
+}
+
+impl Discipline for Red {
+    fn enqueue(
+        &mut self,
+        mut packet: Packet,
+        now: Time,
+        events: &mut Events,
+    ) -> Result<(), DropReason> {
+        self.catch_up(now);
+        let (_, backlog_bytes) = self.queue.backlog();
+        self.average.update(backlog_bytes, now);
+        let reason = match self.average.judge(&mut self.stream) {
+            Verdict::Pass => return self.queue.enqueue(packet, now, events),
+            Verdict::Early => DropReason::RedEarly,
+            Verdict::Forced => DropReason::RedForced,
+        };
+        if self.is_spared(&mut packet, reason, events) {
+            return self.queue.enqueue(packet, now, events);
+        }
+        Err(reason)
+    }
+
+    fn dequeue(&mut self, now: Time, events: &mut Events) -> Dequeued {
+        self.catch_up(now);
+        let leaving = self.queue.dequeue(now, events);
+        let is_idle = leaving == Dequeued::Empty && self.is_asked_while_empty;
+        if is_idle && self.average.idle_since.is_none() {
+            self.average.idle_since = Some(now);
+        }
+        leaving
+    }
+
+    fn peek(&mut self, now: Time, events: &mut Events) -> Option<Dequeued> {
+        self.queue.peek(now, events)
+    }
+
+    fn backlog(&self) -> (u32, u64) {
+        self.queue.backlog()
+    }
+
+    fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
+        self.queue.packets()
+    }
+
+    /// The probability for one packet by the average when one came last, before counting.
+    fn statistics(&self) -> Statistics {
+        Statistics {
+            drop_probability: self.average.drop_probability(),
+            ..Statistics::NONE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,99 @@
+//! `tbf`: a token bucket filter (tc-tbf(8)), by Linux's arithmetic (6.1, `net/sched/sch_tbf.c`).
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | the head leaves when the bucket of `rate` and `burst` has its tokens, in order | yes |
+//! | with `peakrate`, when the bucket of `peakrate` and `mtu` has them, too | yes |
+//! | both buckets are full at the start | yes |
+//! | tokens are nanoseconds; a packet costs `bytes * mult >> shift` (`psched_l2t_ns`) | yes |
+//! | a packet longer than `burst`, or `mtu` with `peakrate`, is dropped when it comes | yes |
+//! | `limit`: a `bfifo` inside; another discipline in its place | yes |
+//! | the head is looked at in the child, or taken out of it, and counts in its limit (`peek`) | yes, see `Child` |
+//! | segmentation of super-packets that are longer than the bucket | no: there are none |
+//! | `tc qdisc change` | no |
+//!
+//! Over any time t at most min(peakrate t + mtu, rate t + burst) bytes leave. What waits behind
+//! an empty bucket leaves one packet each `bytes / rate`; the wait of a packet that finds
+//! `limit` bytes in the queue is (limit - tokens) / rate, and that is tc's `latency`.
+
+use super::token_bucket::{PschedRate, TokenBucket};
+use super::{Build, Child, Config, Dequeued, Discipline, DropReason, Events, Setting, Statistics};
+use dumbbell_core::packet::Packet;
+use dumbbell_core::time::Time;
+use dumbbell_tc::qdisc::{Bfifo, Tbf as Parameters};
+
+/// The state of a token bucket filter.
+#[derive(Debug, Clone)]
+pub struct Tbf {
+    bucket: TokenBucket,
+    /// The longest packet that can ever have its tokens.
+    largest_bytes: u32,
+    child: Child,
+    overhead_bytes: u32,
+}
+
+impl Build<Parameters> for Tbf {
+    fn build(parameters: &Parameters, setting: &Setting) -> Tbf {
+        let depth_ns = PschedRate::new(parameters.rate_bps).ns_of(parameters.burst_bytes);
+        let mut bucket = TokenBucket::new(parameters.rate_bps, depth_ns);
+        let mut largest_bytes = parameters.burst_bytes;
+        if parameters.peakrate_bps > 0 {
+            bucket = bucket.with_peak(parameters.peakrate_bps, parameters.mtu_bytes);
+            largest_bytes = largest_bytes.min(parameters.mtu_bytes);
+        }
+        let fifo = Config::Bfifo(Bfifo {
+            limit_bytes: parameters.limit_bytes,
+        });
+        let inside = parameters.child.as_deref().unwrap_or(&fifo);
+        Tbf {
+            bucket,
+            largest_bytes,
+            child: Child::new(inside, &setting.child("1")),
+            overhead_bytes: setting.overhead_bytes,
+        }
+    }
+}
+
+impl Discipline for Tbf {
+    /// Hands the packet to the child, unless it is too long.
+    fn enqueue(
+        &mut self,
+        packet: Packet,
+        now: Time,
+        events: &mut Events,
+    ) -> Result<(), DropReason> {
+        if packet.wire_bytes(self.overhead_bytes) > self.largest_bytes {
+            return Err(DropReason::TooLarge);
+        }
+        self.child.enqueue(packet, now, events)
+    }
+
+    /// The child's next packet once the buckets have its tokens.
+    fn dequeue(&mut self, now: Time, events: &mut Events) -> Dequeued {
+        let head = match self.child.peek(now, events) {
+            Dequeued::Packet(packet) => packet,
+            nothing => return nothing,
+        };
+        let now_ns = now.as_ns();
+        let bytes = head.wire_bytes(self.overhead_bytes);
+        match self.bucket.take(bytes, now_ns) {
+            Ok(()) => self.child.dequeue(now, events),
+            Err(wait_ns) => Dequeued::NotBefore(Time::from_ns(now_ns + wait_ns)),
+        }
+    }
+
+    fn backlog(&self) -> (u32, u64) {
+        self.child.backlog()
+    }
+
+    fn statistics(&self) -> Statistics {
+        self.child.statistics()
+    }
+
+    fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
+        Box::new(self.child.packets())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! CUBIC: the window as a cubic function of the time since the last reduction (RFC 9438; Ha,
+//! Rhee and Xu, "CUBIC: a new TCP-friendly high-speed TCP variant", 2008).
+//!
+//! | profile | file | slow start ends early by |
+//! | --- | --- | --- |
+//! | `linux-6.1` | `linux.rs`: integers, the clock of the host's timer | HyStart |
+//! | `rfc` | `rfc9438.rs`: fractions of packets, exact time | HyStart++ (RFC 9406) |
+//!
+//! The table of clauses is in `docs/cca-cubic.md`.
+
+mod linux;
+mod rfc9438;
+
+use super::{Ack, Controller, Options, RttSample, Snapshot, State, Window};
+use dumbbell_core::time::Time;
+use dumbbell_spec::tcp::Profile;
+
+/// The threshold never falls below this (RFC 9438 section 4.6).
+const LEAST_SSTHRESH_PKTS: u32 = 2;
+
+/// Whether an acknowledgement may make the window grow: something was acknowledged cumulatively,
+/// the window is what limits the sender (RFC 9438 section 5.8), and it is not being reduced.
+fn may_grow(ack: &Ack) -> bool {
+    let is_being_reduced = matches!(ack.state, State::Cwr | State::Recovery);
+    ack.is_cwnd_limited && ack.acked_pkts > 0 && !is_being_reduced
+}
+
+/// CUBIC in one of its profiles.
+#[derive(Debug, Clone)]
+pub enum Cubic {
+    /// Linux 6.1's.
+    Linux(linux::Cubic),
+    /// RFC 9438's.
+    Rfc(rfc9438::Cubic),
+}
+
+impl Controller for Cubic {
+    fn new(options: &Options, _now: Time) -> Cubic {
+        match options.profile {
+            Profile::Linux61 => Cubic::Linux(linux::Cubic::new(options)),
+            Profile::Rfc => Cubic::Rfc(rfc9438::Cubic::new(options)),
+        }
+    }
+
+    #[inline]
+    fn on_rtt(&mut self, window: &mut Window, sample: &RttSample) {
+        // HyStart++ is told with the acknowledgement: it ends with the first loss.
+        if let Cubic::Linux(cubic) = self {
+            cubic.on_rtt(window, sample);
+        }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        match self {
+            Cubic::Linux(cubic) => cubic.on_ack(window, ack),
+            Cubic::Rfc(cubic) => cubic.on_ack(window, ack),
+        }
+    }
+
+    fn on_loss(&mut self, window: &mut Window, _snapshot: &Snapshot) {
+        match self {
+            Cubic::Linux(cubic) => cubic.reduce(window),
+            Cubic::Rfc(cubic) => cubic.reduce(window),
+        }
+    }
+
+    fn on_rto(&mut self, window: &mut Window, _snapshot: &Snapshot) {
+        match self {
+            Cubic::Linux(cubic) => cubic.on_rto(window),
+            Cubic::Rfc(cubic) => cubic.on_rto(window),
+        }
+    }
+
+    fn on_undo(&mut self, window: &mut Window) {
+        let restored = window.cwnd_pkts.max(window.prior_cwnd_pkts);
+        window.set_cwnd(restored);
+        // Linux restores nothing else.
+        if let Cubic::Rfc(cubic) = self {
+            cubic.restore();
+        }
+    }
+
+    fn on_transmit_start(
+        &mut self,
+        _window: &mut Window,
+        last_sent: Option<Time>,
+        snapshot: &Snapshot,
+    ) {
+        let Some(last_sent) = last_sent else { return };
+        match self {
+            Cubic::Linux(cubic) => cubic.skip_idle_time(last_sent, snapshot.now),
+            Cubic::Rfc(cubic) => cubic.skip_idle_time(last_sent, snapshot.now),
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! HyStart++: modified slow start (RFC 9406).
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | section 4.2, rounds, `currentRoundMinRTT`, `lastRoundMinRTT` | yes |
+//! | section 4.2, growth by min(N, L) segments, L = 8, unlimited when pacing | yes |
+//! | section 4.2, delay increase: `RttThresh` | an eighth of the last round's least, 4 to 16 ms |
+//! | section 4.2, conservative slow start: growth divided by 4, five rounds | yes |
+//! | section 4.2, back to slow start when the delay falls below its baseline | yes |
+//! | section 4.2, ECN: congestion signalled by ECN ends slow start at once | the controller's `on_ecn` |
+//! | section 4.3, only the first slow start of a connection | yes |
+
+use dumbbell_core::time::Time;
+
+/// MIN_RTT_THRESH and MAX_RTT_THRESH (RFC 9406 section 4.3).
+const THRESHOLD: (Time, Time) = (Time::from_ns(4_000_000), Time::from_ns(16_000_000));
+/// MIN_RTT_DIVISOR.
+const RTT_DIVISOR: u64 = 8;
+/// N_RTT_SAMPLE.
+const LEAST_SAMPLES: u32 = 8;
+/// CSS_GROWTH_DIVISOR.
+const CSS_GROWTH_DIVISOR: u32 = 4;
+/// CSS_ROUNDS.
+const CSS_ROUNDS: u32 = 5;
+/// L, packets an acknowledgement may add when the sender does not pace.
+const LIMIT_PKTS: u32 = 8;
+
+/// Where in slow start a connection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    SlowStart,
+    /// Conservative slow start: the delay it began at, and rounds it has lasted.
+    Conservative {
+        baseline: Time,
+        rounds: u32,
+    },
+    /// Over; it does not come back.
+    Done,
+}
+
+/// What an acknowledgement does to slow start.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Verdict {
+    /// The window grows by so many packets.
+    Grow(f64),
+    /// Slow start ends at the present window (`ssthresh = cwnd`).
+    Exit,
+}
+
+/// The state of HyStart++.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HyStartPlusPlus {
+    is_paced: bool,
+    phase: Phase,
+    /// `windowEnd`; none before the first acknowledgement.
+    window_end_pkts: Option<u64>,
+    last_round_min: Option<Time>,
+    current_round_min: Option<Time>,
+    samples: u32,
+}
+
+impl HyStartPlusPlus {
+    /// Before the first acknowledgement, of a sender that paces or does not.
+    pub fn new(is_paced: bool) -> HyStartPlusPlus {
+        HyStartPlusPlus {
+            is_paced,
+            phase: Phase::SlowStart,
+            window_end_pkts: None,
+            last_round_min: None,
+            current_round_min: None,
+            samples: 0,
+        }
+    }
+
+    /// The first slow start is over, by whatever cause: later ones are plain.
+    pub fn end(&mut self) {
+        self.phase = Phase::Done;
+    }
+
+    /// An acknowledgement in slow start of `acked_pkts`, with the round-trip time it measured.
+    pub fn on_ack(
+        &mut self,
+        acked_pkts: u32,
+        rtt: Option<Time>,
+        una_pkts: u64,
+        next_pkts: u64,
+    ) -> Verdict {
+        if self.phase == Phase::Done {
+            return Verdict::Grow(f64::from(acked_pkts));
+        }
+        if self.window_end_pkts.is_none_or(|end| una_pkts > end) {
+            self.start_round(next_pkts);
+        }
+        if let Some(rtt) = rtt {
+            let least = self.current_round_min.map_or(rtt, |least| least.min(rtt));
+            self.current_round_min = Some(least);
+            self.samples += 1;
+            self.judge_delay();
+        }
+        self.grow(acked_pkts)
+    }
+
+    fn start_round(&mut self, next_pkts: u64) {
+        if let Phase::Conservative { rounds, .. } = &mut self.phase {
+            *rounds += 1;
+        }
+        self.window_end_pkts = Some(next_pkts);
+        self.last_round_min = self.current_round_min;
+        self.current_round_min = None;
+        self.samples = 0;
+    }
+
+    /// Into conservative slow start when the delay has grown, and back when it was a mistake.
+    fn judge_delay(&mut self) {
+        let (Some(current), true) = (self.current_round_min, self.samples >= LEAST_SAMPLES) else {
+            return;
+        };
+        match (self.phase, self.last_round_min) {
+            (Phase::SlowStart, Some(last)) => {
+                let threshold = Time(last.0 / RTT_DIVISOR).clamp(THRESHOLD.0, THRESHOLD.1);
+                if current >= last + threshold {
+                    self.phase = Phase::Conservative {
+                        baseline: current,
+                        rounds: 0,
+                    };
+                }
+            }
+            (Phase::Conservative { baseline, .. }, _) if current < baseline => {
+                self.phase = Phase::SlowStart;
+            }
+            _ => {}
+        }
+    }
+
+    fn grow(&mut self, acked_pkts: u32) -> Verdict {
+        let limit_pkts = if self.is_paced { u32::MAX } else { LIMIT_PKTS };
+        let growth_pkts = f64::from(acked_pkts.min(limit_pkts));
+        match self.phase {
+            Phase::Conservative { rounds, .. } if rounds >= CSS_ROUNDS => {
+                self.phase = Phase::Done;
+                Verdict::Exit
+            }
+            Phase::Conservative { .. } => {
+                Verdict::Grow(growth_pkts / f64::from(CSS_GROWTH_DIVISOR))
+            }
+            Phase::SlowStart | Phase::Done => Verdict::Grow(growth_pkts),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(ms: u64) -> Time {
+        Time::from_ns(ms * 1_000_000)
+    }
+
+    /// Rounds of ten acknowledgements of two packets each, with these delays; what each round
+    /// added, and whether it ended slow start.
+    fn rounds(is_paced: bool, delays_ms: &[u64]) -> Vec<Option<f64>> {
+        let mut hystart = HyStartPlusPlus::new(is_paced);
+        let mut una = 0;
+        let mut round = |delay_ms: &u64| {
+            let next = una + 20;
+            let mut grown = 0.0;
+            for _ in 0..10 {
+                una += 2;
+                match hystart.on_ack(2, Some(ms(*delay_ms)), una, next) {
+                    Verdict::Grow(pkts) => grown += pkts,
+                    Verdict::Exit => return None,
+                }
+            }
+            Some(grown)
+        };
+        delays_ms.iter().map(&mut round).collect()
+    }
+
+    #[test]
+    fn constant_delay_doubles_the_window() {
+        assert_eq!(rounds(false, &[50; 6]), vec![Some(20.0); 6]);
+    }
+
+    #[test]
+    fn an_eighth_more_delay_slows_growth_to_a_quarter_and_ends_it_after_five_rounds() {
+        // From the eighth sample of the round on: 7 x 2 packets, then 3 x 2 / 4.
+        let got = rounds(false, &[64, 64, 72, 72, 72, 72, 72, 72, 72]);
+        let slow = Some(5.0);
+        let first_two = [Some(20.0), Some(20.0), Some(15.5)];
+        assert_eq!(got[..3], first_two);
+        assert_eq!(got[3..7], [slow; 4]);
+        assert_eq!(got[7], None);
+        // A smaller increase does nothing.
+        assert_eq!(rounds(false, &[64, 71, 71]), vec![Some(20.0); 3]);
+    }
+
+    #[test]
+    fn the_threshold_is_at_least_4_and_at_most_16_ms() {
+        assert_eq!(rounds(false, &[10, 13])[1], Some(20.0));
+        assert_eq!(rounds(false, &[10, 14])[1], Some(15.5));
+        assert_eq!(rounds(false, &[400, 415])[1], Some(20.0));
+        assert_eq!(rounds(false, &[400, 416])[1], Some(15.5));
+    }
+
+    #[test]
+    fn delay_that_falls_again_resumes_slow_start() {
+        let got = rounds(false, &[64, 72, 64, 64]);
+        // Seven acknowledgements at a quarter, then three in full; then all in full.
+        assert_eq!(got[2..], [Some(7.0 * 0.5 + 3.0 * 2.0), Some(20.0)]);
+    }
+
+    #[test]
+    fn a_stretched_acknowledgement_adds_at_most_eight_unless_paced() {
+        let mut unpaced = HyStartPlusPlus::new(false);
+        let mut paced = HyStartPlusPlus::new(true);
+        assert_eq!(unpaced.on_ack(30, None, 30, 60), Verdict::Grow(8.0));
+        assert_eq!(paced.on_ack(30, None, 30, 60), Verdict::Grow(30.0));
+        unpaced.end();
+        assert_eq!(unpaced.on_ack(30, None, 60, 90), Verdict::Grow(30.0));
+    }
+}

@@ -1,0 +1,176 @@
+//! A window by hand: as large as the description says at each time, whatever the network does.
+//!
+//! For playing the controller oneself, and for windows that do not react: what a queue makes of a
+//! window of so many packets. It is in no RFC and not in Linux.
+//!
+//! | event | here |
+//! | --- | --- |
+//! | before the first change | the initial window |
+//! | a change is due | it holds from the next thing on that the sender hears of: mostly an acknowledgement |
+//! | loss, ECN echo | nothing; what is lost is sent again, within the window |
+//! | retransmission timeout | as always one packet goes first; with its acknowledgement the window is back |
+//! | pacing, where the description asks for it | 120 % of window over round-trip time |
+//!
+//! Its parameters are the changes (`cwnd_changes`).
+
+use super::{Ack, Controller, Options, Snapshot, Window};
+use dumbbell_core::time::Time;
+use dumbbell_spec::tcp::CwndChange;
+use std::collections::VecDeque;
+
+/// Of the rate at which the window is sent in a round-trip time (`tcp_pacing_ca_ratio`).
+const PACING_PERCENT: u128 = 120;
+const PS_PER_S: u128 = 1_000_000_000_000;
+
+/// The window that holds, and those to come.
+#[derive(Debug, Clone)]
+pub struct Manual {
+    cwnd_pkts: Option<u32>,
+    coming: VecDeque<CwndChange>,
+}
+
+impl Manual {
+    /// One change more, after all others; of several at one instant the last counts.
+    pub fn add(&mut self, change: CwndChange) {
+        self.coming.push_back(change);
+    }
+
+    /// Sets the window to what holds now.
+    fn hold(&mut self, window: &mut Window, now: Time) {
+        while let Some(change) = self.coming.front()
+            && Time::from_ns(change.at_ns) <= now
+        {
+            self.cwnd_pkts = Some(change.cwnd_pkts);
+            self.coming.pop_front();
+        }
+        let cwnd_pkts = *self.cwnd_pkts.get_or_insert(window.cwnd_pkts);
+        window.set_cwnd(cwnd_pkts);
+    }
+}
+
+impl Controller for Manual {
+    fn new(options: &Options, _now: Time) -> Manual {
+        Manual {
+            cwnd_pkts: None,
+            coming: options.cwnd_changes.iter().copied().collect(),
+        }
+    }
+
+    fn init(&mut self, window: &mut Window, snapshot: &Snapshot) {
+        self.hold(window, snapshot.now);
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        self.hold(window, ack.now);
+        if let Some(srtt) = ack.srtt.filter(|srtt| *srtt > Time::ZERO) {
+            let window_bytes = u128::from(window.cwnd_pkts) * u128::from(window.mss_bytes);
+            let rate = window_bytes * PACING_PERCENT * PS_PER_S / 100 / u128::from(srtt.0);
+            window.pacing_rate_bytes_per_s = u64::try_from(rate).unwrap_or(u64::MAX);
+        }
+    }
+
+    fn on_loss(&mut self, window: &mut Window, snapshot: &Snapshot) {
+        self.hold(window, snapshot.now);
+    }
+
+    fn on_exit_recovery(&mut self, window: &mut Window, snapshot: &Snapshot) {
+        self.hold(window, snapshot.now);
+    }
+
+    /// Nothing was reduced.
+    fn on_undo(&mut self, window: &mut Window) {
+        let cwnd_pkts = self.cwnd_pkts.unwrap_or(window.cwnd_pkts);
+        window.set_cwnd(cwnd_pkts);
+    }
+
+    fn on_transmit_start(
+        &mut self,
+        window: &mut Window,
+        _last_sent: Option<Time>,
+        snapshot: &Snapshot,
+    ) {
+        self.hold(window, snapshot.now);
+    }
+
+    fn on_idle_restart(&mut self, window: &mut Window, snapshot: &Snapshot) {
+        self.hold(window, snapshot.now);
+    }
+
+    fn owns_recovery(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cca::INFINITE_SSTHRESH;
+    use crate::cca::testing::{ack, fresh_window, ms, options, snapshot};
+    use dumbbell_spec::tcp::Profile;
+
+    fn manual(changes: &[(u64, u32)]) -> Manual {
+        let changes = changes.iter().map(|&(at_ms, cwnd_pkts)| CwndChange {
+            at_ns: at_ms * 1_000_000,
+            cwnd_pkts,
+        });
+        let options = Options {
+            cwnd_changes: changes.collect(),
+            ..options(Profile::Linux61)
+        };
+        Manual::new(&options, Time::ZERO)
+    }
+
+    #[test]
+    fn the_window_is_what_the_last_change_says() {
+        let mut manual = manual(&[(100, 40), (200, 7), (201, 8)]);
+        let mut window = fresh_window(10);
+        manual.init(&mut window, &snapshot(ms(1)));
+        let seen = [99, 100, 199, 200, 300].map(|now_ms| {
+            manual.on_ack(&mut window, &ack(ms(now_ms), 5, ms(50)));
+            window.cwnd_pkts
+        });
+        assert_eq!(seen, [10, 40, 40, 7, 8]);
+        // 8 packets of 1448 bytes in 50 ms, and a fifth more.
+        assert_eq!(window.pacing_rate_bytes_per_s, 278_016);
+        assert_eq!(window.ssthresh_pkts, INFINITE_SSTHRESH);
+    }
+
+    #[test]
+    fn no_loss_moves_it() {
+        let mut manual = manual(&[(0, 33)]);
+        let mut window = fresh_window(10);
+        manual.init(&mut window, &snapshot(ms(1)));
+        for act in [
+            Manual::on_loss,
+            Manual::on_rto,
+            Manual::on_ecn,
+            Manual::on_exit_recovery,
+        ] {
+            window.set_cwnd(1);
+            act(&mut manual, &mut window, &snapshot(ms(2)));
+            assert_eq!(window.cwnd_pkts, 33);
+        }
+        window.set_cwnd(1);
+        manual.on_undo(&mut window);
+        assert_eq!(window.cwnd_pkts, 33);
+    }
+
+    #[test]
+    fn changes_may_come_while_it_goes_on() {
+        let mut played = manual(&[]);
+        let mut told = manual(&[(5, 20), (7, 3)]);
+        let (mut one, mut other) = (fresh_window(10), fresh_window(10));
+        for now_ms in 0..10 {
+            if let Some(cwnd_pkts) = [(4, 20), (6, 3)].iter().find(|each| each.0 == now_ms) {
+                played.add(CwndChange {
+                    at_ns: (now_ms + 1) * 1_000_000,
+                    cwnd_pkts: cwnd_pkts.1,
+                });
+            }
+            played.on_ack(&mut one, &ack(ms(now_ms), 1, ms(9)));
+            told.on_ack(&mut other, &ack(ms(now_ms), 1, ms(9)));
+            assert_eq!(one, other);
+        }
+        assert_eq!(one.cwnd_pkts, 3);
+    }
+}

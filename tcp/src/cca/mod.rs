@@ -1,0 +1,574 @@
+//! Congestion controllers: how large the window is.
+//!
+//! The unit is the packet of one maximum segment, as in Linux (`struct tcp_congestion_ops`). A
+//! controller has no clock and no randomness: what it needs to know is an argument. It decides
+//! by how much the window grows, and to what it falls. When something is taken for lost, and how
+//! the window moves during recovery (proportional rate reduction), is the sender's (`tcp`),
+//! unless the controller says that it owns recovery, as BBR does.
+//!
+//! Adding one: a file here whose state implements `Controller`, and a line in the list given to
+//! the macro `controllers` below.
+
+pub mod bbr;
+pub mod cubic;
+pub mod hystart;
+pub mod hystart_plus_plus;
+pub mod manual;
+pub mod reno;
+#[cfg(test)]
+pub(crate) mod testing;
+pub mod windowed_filter;
+
+use bbr::Bbr;
+use cubic::Cubic;
+use dumbbell_core::random::Stream;
+use dumbbell_core::time::Time;
+use dumbbell_spec::tcp::{CwndChange, Profile, Tcp};
+use manual::Manual;
+use reno::Reno;
+
+/// What `ssthresh_pkts` is before the first loss (`TCP_INFINITE_SSTHRESH`).
+pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+
+/// What a controller and its sender share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// Congestion window.
+    pub cwnd_pkts: u32,
+    /// Slow start threshold; `INFINITE_SSTHRESH` before the first loss.
+    pub ssthresh_pkts: u32,
+    /// What the congestion window never exceeds.
+    pub cwnd_clamp_pkts: u32,
+    /// Packets acknowledged since the window last grew by one (`snd_cwnd_cnt`). The sender sets
+    /// it to zero whenever a reduction begins.
+    pub acked_since_growth_pkts: u32,
+    /// The congestion window before the last reduction (`prior_cwnd`), for undoing it.
+    pub prior_cwnd_pkts: u32,
+    /// What segments are spaced by; 0 while nothing asks for pacing.
+    pub pacing_rate_bytes_per_s: u64,
+    /// Payload of a full segment.
+    pub mss_bytes: u32,
+}
+
+impl Window {
+    /// Before anything was sent.
+    pub fn new(initial_window_pkts: u32, mss_bytes: u32) -> Window {
+        Window {
+            cwnd_pkts: initial_window_pkts,
+            ssthresh_pkts: INFINITE_SSTHRESH,
+            cwnd_clamp_pkts: u32::MAX,
+            acked_since_growth_pkts: 0,
+            prior_cwnd_pkts: 0,
+            pacing_rate_bytes_per_s: 0,
+            mss_bytes,
+        }
+    }
+
+    /// Whether the window is below its threshold.
+    #[inline]
+    pub fn is_in_slow_start(&self) -> bool {
+        self.cwnd_pkts < self.ssthresh_pkts
+    }
+
+    /// Slow start: one packet more for each that was acknowledged, up to the threshold
+    /// (RFC 5681 section 3.1; counted by packets as RFC 3465 does by bytes, without its limit
+    /// L). Returns the acknowledgements left over for congestion avoidance.
+    #[inline]
+    pub fn slow_start(&mut self, acked_pkts: u32) -> u32 {
+        let grown = self.cwnd_pkts.saturating_add(acked_pkts);
+        let reached = grown.min(self.ssthresh_pkts);
+        let left_over = grown - reached;
+        self.set_cwnd(reached);
+        left_over
+    }
+
+    /// Congestion avoidance: one packet more for every `per_pkts` acknowledged
+    /// (`tcp_cong_avoid_ai`).
+    #[inline]
+    pub fn grow_by_one_per(&mut self, per_pkts: u32, acked_pkts: u32) {
+        let per_pkts = per_pkts.max(1);
+        // Left over from when `per_pkts` was larger: grow by one, slowly.
+        if self.acked_since_growth_pkts >= per_pkts {
+            self.acked_since_growth_pkts = 0;
+            self.cwnd_pkts += 1;
+        }
+        self.acked_since_growth_pkts += acked_pkts;
+        if self.acked_since_growth_pkts >= per_pkts {
+            let growth = self.acked_since_growth_pkts / per_pkts;
+            self.acked_since_growth_pkts -= growth * per_pkts;
+            self.cwnd_pkts = self.cwnd_pkts.saturating_add(growth);
+        }
+        self.cwnd_pkts = self.cwnd_pkts.min(self.cwnd_clamp_pkts);
+    }
+
+    /// Sets the congestion window, within 1 packet and the clamp.
+    #[inline]
+    pub fn set_cwnd(&mut self, cwnd_pkts: u32) {
+        self.cwnd_pkts = cwnd_pkts.min(self.cwnd_clamp_pkts).max(1);
+    }
+}
+
+/// What the sender is doing about losses (`tcp_ca_state`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// Nothing suspicious.
+    Open,
+    /// Duplicate acknowledgements or SACK blocks have come, nothing is taken for lost.
+    Disorder,
+    /// The window is being reduced after an ECN echo.
+    Cwr,
+    /// Fast recovery.
+    Recovery,
+    /// After a retransmission timeout.
+    Loss,
+}
+
+/// How fast data were delivered over the flight of one packet (`struct rate_sample`,
+/// draft-cheng-iccrg-delivery-rate-estimation).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateSample {
+    /// Delivered during `interval`; -1 where there is no valid sample.
+    pub delivered_pkts: i64,
+    /// Delivered in total when the packet was sent.
+    pub prior_delivered_pkts: u64,
+    /// When the delivery that was the last before the packet was sent happened.
+    pub prior_time: Time,
+    /// The longer of sending and acknowledging.
+    pub interval: Time,
+    /// Whether the application had nothing to send while the packet was in flight.
+    pub is_app_limited: bool,
+    /// Round-trip time of the newest packet that was delivered; None for one sent twice.
+    pub rtt: Option<Time>,
+    /// Newly taken for lost on this acknowledgement.
+    pub losses_pkts: u32,
+    /// In flight before this acknowledgement.
+    pub prior_in_flight_pkts: u32,
+    /// Newly acknowledged or SACKed.
+    pub acked_sacked_pkts: u32,
+    /// Whether the acknowledgement is likely to have been delayed by its receiver: it is for one
+    /// segment that is less than full, or a single one.
+    pub is_ack_delayed: bool,
+}
+
+impl RateSample {
+    /// No valid sample, on an acknowledgement that delivered so many packets.
+    pub fn none(acked_sacked_pkts: u32) -> RateSample {
+        RateSample {
+            delivered_pkts: -1,
+            prior_delivered_pkts: 0,
+            prior_time: Time::ZERO,
+            interval: Time::ZERO,
+            is_app_limited: false,
+            rtt: None,
+            losses_pkts: 0,
+            prior_in_flight_pkts: 0,
+            acked_sacked_pkts,
+            is_ack_delayed: false,
+        }
+    }
+}
+
+/// A round-trip time that an acknowledgement measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RttSample {
+    /// When it came.
+    pub now: Time,
+    /// The round-trip time.
+    pub rtt: Time,
+    /// First packet that is not acknowledged; counted from the start of the connection.
+    pub una_pkts: u64,
+    /// Next packet to be sent.
+    pub next_pkts: u64,
+}
+
+/// An acknowledgement, as a controller sees it, after the sender has entered it in its
+/// scoreboard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ack {
+    /// When it came.
+    pub now: Time,
+    /// Newly acknowledged cumulatively.
+    pub acked_pkts: u32,
+    /// Newly acknowledged or SACKed.
+    pub newly_delivered_pkts: u32,
+    /// Round-trip time it measured (`sample->rtt_us`); None for none.
+    pub rtt: Option<Time>,
+    /// Smoothed round-trip time.
+    pub srtt: Option<Time>,
+    /// Least round-trip time of the last five minutes (`tcp_min_rtt`).
+    pub min_rtt: Option<Time>,
+    /// In flight afterwards.
+    pub in_flight_pkts: u32,
+    /// Whether the window, and not the application, held the sender back.
+    pub is_cwnd_limited: bool,
+    /// What the sender does about losses, after this acknowledgement.
+    pub state: State,
+    /// First packet that is not acknowledged; counted from the start of the connection.
+    pub una_pkts: u64,
+    /// Next packet to be sent.
+    pub next_pkts: u64,
+    /// Delivered in total.
+    pub delivered_pkts: u64,
+    /// When a packet was last delivered.
+    pub delivered_time: Time,
+    /// Taken for lost in total.
+    pub lost_pkts: u64,
+    /// Before when pacing lets nothing be sent.
+    pub earliest_departure: Time,
+    /// Rate of delivery.
+    pub rate: RateSample,
+}
+
+/// What a controller is told when something other than an acknowledgement happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Snapshot {
+    /// When.
+    pub now: Time,
+    /// In flight: sent, neither acknowledged nor SACKed nor taken for lost
+    /// (`tcp_packets_in_flight`).
+    pub in_flight_pkts: u32,
+    /// Sent and not acknowledged cumulatively: the FlightSize of RFC 5681.
+    pub flight_size_pkts: u32,
+    /// Whether the application has had nothing to send (`tp->app_limited`).
+    pub is_app_limited: bool,
+    /// Smoothed round-trip time.
+    pub srtt: Option<Time>,
+    /// Least round-trip time of the last five minutes.
+    pub min_rtt: Option<Time>,
+    /// Delivered in total.
+    pub delivered_pkts: u64,
+    /// When a packet was last delivered.
+    pub delivered_time: Time,
+    /// Taken for lost in total.
+    pub lost_pkts: u64,
+}
+
+/// Which of its descriptions a controller follows.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Linux's integer arithmetic, or the RFC's.
+    pub profile: Profile,
+    /// Whether slow start may end before losses.
+    pub hystart: bool,
+    /// Whether the sender spaces packets although the controller does not ask for it.
+    pub is_paced: bool,
+    /// Ticks of the host's timer per second, 1 to 1,000,000: the clock of Linux's CUBIC and of
+    /// BBR's slower decisions.
+    pub timer_hz: u32,
+    /// Random numbers of this connection's controller.
+    pub stream: Stream,
+    /// Windows for one that is given them.
+    pub cwnd_changes: Vec<CwndChange>,
+}
+
+impl Options {
+    /// The same on a host whose timer ticks `timer_hz` times a second, with random numbers of
+    /// its own.
+    pub fn on_host(self, timer_hz: u32, stream: Stream) -> Options {
+        Options {
+            timer_hz,
+            stream,
+            ..self
+        }
+    }
+}
+
+impl From<&Tcp> for Options {
+    /// At 1000 ticks a second and with the same random numbers for every connection: see
+    /// [`Options::on_host`].
+    fn from(tcp: &Tcp) -> Options {
+        Options {
+            profile: tcp.profile,
+            hystart: tcp.hystart,
+            is_paced: tcp.pacing.is_on(false),
+            timer_hz: 1000,
+            stream: Stream::new(0, 0, "congestion control"),
+            cwnd_changes: tcp.cwnd_changes.clone(),
+        }
+    }
+}
+
+/// What a controller's file provides. One event, one method: a method for two causes is a known
+/// source of wrong CUBICs.
+pub trait Controller {
+    /// At the start of a connection.
+    fn new(options: &Options, now: Time) -> Self
+    where
+        Self: Sized;
+
+    /// The handshake is over, the initial window set.
+    fn init(&mut self, _window: &mut Window, _snapshot: &Snapshot) {}
+
+    /// An acknowledgement has measured a round-trip time: in every state, also while the window is
+    /// being reduced, and before losses are looked for (Linux's `pkts_acked`).
+    fn on_rtt(&mut self, _window: &mut Window, _sample: &RttSample) {}
+
+    /// An acknowledgement of new data that may make the window grow: not while it is being
+    /// reduced. A controller that owns recovery gets every acknowledgement.
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack);
+
+    /// Fast recovery begins: sets the threshold. The sender brings the window down to it.
+    fn on_loss(&mut self, window: &mut Window, snapshot: &Snapshot);
+
+    /// The retransmission timer ran out: sets the threshold. The sender then sets the window to
+    /// one packet more than is in flight. By default as for a loss.
+    fn on_rto(&mut self, window: &mut Window, snapshot: &Snapshot) {
+        self.on_loss(window, snapshot);
+    }
+
+    /// The receiver has echoed a congestion mark (RFC 3168 section 6.1.2): sets the threshold.
+    /// By default as for a loss.
+    fn on_ecn(&mut self, window: &mut Window, snapshot: &Snapshot) {
+        self.on_loss(window, snapshot);
+    }
+
+    /// Everything outstanding when recovery began has been acknowledged; the sender has set the
+    /// window to the threshold.
+    fn on_exit_recovery(&mut self, _window: &mut Window, _snapshot: &Snapshot) {}
+
+    /// The reduction was for nothing: sets the window to what it was before. The sender then
+    /// restores the threshold.
+    fn on_undo(&mut self, window: &mut Window) {
+        let restored = window.cwnd_pkts.max(window.prior_cwnd_pkts);
+        window.set_cwnd(restored);
+    }
+
+    /// The first packet is about to be sent when nothing is in flight (`CA_EVENT_TX_START`).
+    /// `last_sent` is when a packet was sent before that; None for the first.
+    fn on_transmit_start(
+        &mut self,
+        _window: &mut Window,
+        _last_sent: Option<Time>,
+        _snapshot: &Snapshot,
+    ) {
+    }
+
+    /// The window was made smaller because nothing had been sent for longer than a
+    /// retransmission timeout (`CA_EVENT_CWND_RESTART`).
+    fn on_idle_restart(&mut self, _window: &mut Window, _snapshot: &Snapshot) {}
+
+    /// Whether it sets the window during recovery itself, as with Linux's `cong_control`.
+    fn owns_recovery(&self) -> bool {
+        false
+    }
+
+    /// Whether it asks for pacing; otherwise segments are sent as the window allows.
+    fn wants_pacing(&self) -> bool {
+        false
+    }
+
+    /// Whether what is sent now is less than the path would carry because the controller wants
+    /// it so: the sender marks such packets as limited by the application. Asked after every
+    /// acknowledgement.
+    fn limits_itself(&self) -> bool {
+        false
+    }
+
+    /// Windows that the send buffer has room for when its size is left to TCP.
+    fn send_buffer_windows(&self) -> u32 {
+        2
+    }
+}
+
+/// The enum of all controllers. A line is the variant, its state, its name in Linux.
+macro_rules! controllers {
+    ($($(#[$doc:meta])* $variant:ident($state:ty) = $name:literal;)+) => {
+        /// A controller with its state. An enum rather than a trait object: it is asked once for
+        /// every acknowledgement.
+        #[derive(Debug, Clone)]
+        pub enum Cca {
+            $($(#[$doc])* $variant($state),)+
+        }
+
+        /// Which controller a connection has: what its name in the description means.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Algorithm {
+            $($(#[$doc])* $variant,)+
+        }
+
+        /// The names of all controllers.
+        pub const NAMES: &[&str] = &[$($name),+];
+
+        impl Algorithm {
+            /// That of this name, or None.
+            pub fn named(name: &str) -> Option<Algorithm> {
+                match name {
+                    $($name => Some(Algorithm::$variant),)+
+                    _ => None,
+                }
+            }
+
+            /// As the description has it.
+            pub fn name(self) -> &'static str {
+                match self { $(Algorithm::$variant => $name,)+ }
+            }
+        }
+
+        impl Cca {
+            /// The controller at the start of a connection.
+            pub fn new(algorithm: Algorithm, options: &Options, now: Time) -> Cca {
+                match algorithm {
+                    $(Algorithm::$variant => Cca::$variant(Controller::new(options, now)),)+
+                }
+            }
+
+            /// See [`Controller::init`].
+            pub fn init(&mut self, window: &mut Window, snapshot: &Snapshot) {
+                match self { $(Cca::$variant(state) => state.init(window, snapshot),)+ }
+            }
+
+            /// See [`Controller::on_rtt`].
+            #[inline]
+            pub fn on_rtt(&mut self, window: &mut Window, sample: &RttSample) {
+                match self { $(Cca::$variant(state) => state.on_rtt(window, sample),)+ }
+            }
+
+            /// See [`Controller::on_ack`].
+            #[inline]
+            pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+                match self { $(Cca::$variant(state) => state.on_ack(window, ack),)+ }
+            }
+
+            /// See [`Controller::on_loss`].
+            pub fn on_loss(&mut self, window: &mut Window, snapshot: &Snapshot) {
+                match self { $(Cca::$variant(state) => state.on_loss(window, snapshot),)+ }
+            }
+
+            /// See [`Controller::on_rto`].
+            pub fn on_rto(&mut self, window: &mut Window, snapshot: &Snapshot) {
+                match self { $(Cca::$variant(state) => state.on_rto(window, snapshot),)+ }
+            }
+
+            /// See [`Controller::on_ecn`].
+            pub fn on_ecn(&mut self, window: &mut Window, snapshot: &Snapshot) {
+                match self { $(Cca::$variant(state) => state.on_ecn(window, snapshot),)+ }
+            }
+
+            /// See [`Controller::on_exit_recovery`].
+            pub fn on_exit_recovery(&mut self, window: &mut Window, snapshot: &Snapshot) {
+                match self { $(Cca::$variant(state) => state.on_exit_recovery(window, snapshot),)+ }
+            }
+
+            /// See [`Controller::on_undo`].
+            pub fn on_undo(&mut self, window: &mut Window) {
+                match self { $(Cca::$variant(state) => state.on_undo(window),)+ }
+            }
+
+            /// See [`Controller::on_transmit_start`].
+            pub fn on_transmit_start(
+                &mut self,
+                window: &mut Window,
+                last_sent: Option<Time>,
+                snapshot: &Snapshot,
+            ) {
+                match self {
+                    $(Cca::$variant(state) => state.on_transmit_start(window, last_sent, snapshot),)+
+                }
+            }
+
+            /// See [`Controller::on_idle_restart`].
+            pub fn on_idle_restart(&mut self, window: &mut Window, snapshot: &Snapshot) {
+                match self { $(Cca::$variant(state) => state.on_idle_restart(window, snapshot),)+ }
+            }
+
+            /// See [`Controller::owns_recovery`].
+            #[inline]
+            pub fn owns_recovery(&self) -> bool {
+                match self { $(Cca::$variant(state) => state.owns_recovery(),)+ }
+            }
+
+            /// See [`Controller::wants_pacing`].
+            #[inline]
+            pub fn wants_pacing(&self) -> bool {
+                match self { $(Cca::$variant(state) => state.wants_pacing(),)+ }
+            }
+
+            /// See [`Controller::send_buffer_windows`].
+            #[inline]
+            pub fn send_buffer_windows(&self) -> u32 {
+                match self { $(Cca::$variant(state) => state.send_buffer_windows(),)+ }
+            }
+
+            /// See [`Controller::limits_itself`].
+            #[inline]
+            pub fn limits_itself(&self) -> bool {
+                match self { $(Cca::$variant(state) => state.limits_itself(),)+ }
+            }
+        }
+    };
+}
+
+impl<State: Controller> Controller for Box<State> {
+    fn new(options: &Options, now: Time) -> Box<State> {
+        Box::new(State::new(options, now))
+    }
+    fn init(&mut self, window: &mut Window, snapshot: &Snapshot) {
+        (**self).init(window, snapshot);
+    }
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        (**self).on_ack(window, ack);
+    }
+    fn on_loss(&mut self, window: &mut Window, snapshot: &Snapshot) {
+        (**self).on_loss(window, snapshot);
+    }
+    fn on_rto(&mut self, window: &mut Window, snapshot: &Snapshot) {
+        (**self).on_rto(window, snapshot);
+    }
+    fn on_ecn(&mut self, window: &mut Window, snapshot: &Snapshot) {
+        (**self).on_ecn(window, snapshot);
+    }
+    fn on_exit_recovery(&mut self, window: &mut Window, snapshot: &Snapshot) {
+        (**self).on_exit_recovery(window, snapshot);
+    }
+    fn on_undo(&mut self, window: &mut Window) {
+        (**self).on_undo(window);
+    }
+    fn on_transmit_start(
+        &mut self,
+        window: &mut Window,
+        last_sent: Option<Time>,
+        snapshot: &Snapshot,
+    ) {
+        (**self).on_transmit_start(window, last_sent, snapshot);
+    }
+    fn on_idle_restart(&mut self, window: &mut Window, snapshot: &Snapshot) {
+        (**self).on_idle_restart(window, snapshot);
+    }
+    fn owns_recovery(&self) -> bool {
+        (**self).owns_recovery()
+    }
+    fn wants_pacing(&self) -> bool {
+        (**self).wants_pacing()
+    }
+    fn limits_itself(&self) -> bool {
+        (**self).limits_itself()
+    }
+
+    fn send_buffer_windows(&self) -> u32 {
+        (**self).send_buffer_windows()
+    }
+}
+
+controllers! {
+    /// Reno (RFC 5681; the window part of NewReno, RFC 6582).
+    Reno(Reno) = "reno";
+    /// CUBIC (RFC 9438).
+    Cubic(Cubic) = "cubic";
+    /// BBR, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00).
+    Bbr(Box<Bbr>) = "bbr";
+    /// A window by hand: what the description says, whatever the network does.
+    Manual(Manual) = "manual";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_to_controllers() {
+        for name in NAMES {
+            assert_eq!(Algorithm::named(name).map(Algorithm::name), Some(*name));
+        }
+        assert_eq!(Algorithm::named("vegas?"), None);
+    }
+}

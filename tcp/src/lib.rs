@@ -1,0 +1,117 @@
+//! TCP, as state machines without input or output: time is an argument, segments go in and come
+//! out.
+//!
+//! A flow carries data one way. Its `Sender` opens the connection, sends and closes; its
+//! `Receiver` answers. Both behave as Linux 6.1 does (profile `linux-6.1`), or as the RFCs say
+//! where the two differ (profile `rfc`); each knob is a field of `spec::Tcp`.
+//!
+//! | part | file | published in |
+//! | --- | --- | --- |
+//! | segments | `segment` | RFC 9293, RFC 2018, RFC 7323 |
+//! | what was sent | `scoreboard` | RFC 6675 |
+//! | round-trip time, timeout | `rtt` | RFC 6298 |
+//! | rate of delivery | `rate_sample` | draft-cheng-iccrg-delivery-rate-estimation |
+//! | losses by time | `rack` | RFC 8985 |
+//! | window during recovery | `prr` | RFC 6937, RFC 9937 |
+//! | pacing | `pacing` | net/ipv4/tcp_output.c |
+//! | what lies in the host's own queue | `small_queue` | net/ipv4/tcp_output.c |
+//! | sending | `sender`: `acknowledge`, `sack`, `recovery`, `timers`, `transmit` | RFC 5681, 6582, 6675, 5682, 3042, 3168, 8985 |
+//! | receiving | `receiver`: `reassembly`, `acknowledging`, `window` | RFC 9293, 5681, 2018, 2883, 3168 |
+//! | timers | `dumbbell_core::timer` | kernel/time/timer.c |
+//!
+//! Congestion control is in `cca`.
+
+pub mod cca;
+pub mod pacing;
+pub mod prr;
+pub mod rack;
+pub mod rate_sample;
+pub mod receiver;
+pub mod rtt;
+pub mod scoreboard;
+pub mod segment;
+pub mod sender;
+pub mod small_queue;
+
+use cca::Algorithm;
+use dumbbell_core::random::Stream;
+use dumbbell_core::time::Time;
+use dumbbell_core::timer::Clock;
+use dumbbell_spec::tcp::{Profile, Tcp};
+use segment::{HEADER_BYTES, TIMESTAMPS_BYTES};
+use std::sync::Arc;
+
+/// IPv4 header without options, bytes.
+pub const IP_HEADER_BYTES: u32 = 20;
+/// What a full packet takes of a socket's buffer, bytes: payload, headers and the kernel's own
+/// structures (net/ipv4/tcp_input.c, `tcp_sndbuf_expand`, for an MTU of 1500).
+pub const PACKET_MEMORY_BYTES: u64 = 2304;
+
+/// Memory of a packet in a host beside its payload, bytes: headers and structures, as measured on
+/// Linux 6.1 (`SO_MEMINFO`). Less than what the send buffer's size reckons with.
+const STRUCTURE_BYTES: u64 = 768;
+
+/// What both ends of a flow are told.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Shared by all connections that are told alike.
+    pub tcp: Arc<Tcp>,
+    /// What its `congestion_control` means.
+    pub algorithm: Algorithm,
+    /// Payload of a full segment, bytes.
+    pub mss_bytes: u32,
+    /// How exact timers are.
+    pub clock: Clock,
+    /// Timer interrupts a second.
+    pub timer_hz: u32,
+    /// Random numbers of the connection's congestion controller.
+    pub stream: Stream,
+}
+
+impl Settings {
+    /// For a path of this MTU, under a kernel of so many timer interrupts a second.
+    pub fn new(tcp: Arc<Tcp>, algorithm: Algorithm, mtu_bytes: u32, timer_hz: u32) -> Settings {
+        Settings {
+            algorithm,
+            mss_bytes: mss_bytes(mtu_bytes, tcp.timestamps),
+            clock: match tcp.profile {
+                Profile::Linux61 => Clock::wheel(timer_hz),
+                Profile::Rfc => Clock::Exact,
+            },
+            tcp,
+            timer_hz,
+            stream: Stream::new(0, 0, "connection"),
+        }
+    }
+
+    fn is_linux(&self) -> bool {
+        self.tcp.profile == Profile::Linux61
+    }
+}
+
+/// Payload of a full segment on a path of this MTU (RFC 9293 section 3.7.1, RFC 6691): headers
+/// and the options of every segment go off.
+pub fn mss_bytes(mtu_bytes: u32, timestamps: bool) -> u32 {
+    let options = if timestamps { TIMESTAMPS_BYTES } else { 0 };
+    let headers = IP_HEADER_BYTES + HEADER_BYTES + options;
+    mtu_bytes.saturating_sub(headers).max(1)
+}
+
+/// The clock of the timestamps option at this instant, milliseconds. Zero means "no echo", so the
+/// clock starts above it.
+#[inline]
+pub fn timestamp_ms(now: Time) -> u32 {
+    (now.as_ns() / 1_000_000) as u32 + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_segment_fills_the_path() {
+        assert_eq!(mss_bytes(1500, true), 1448);
+        assert_eq!(mss_bytes(1500, false), 1460);
+        assert_eq!(mss_bytes(9000, true), 8948);
+    }
+}

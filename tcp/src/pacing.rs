@@ -1,0 +1,124 @@
+//! Pacing: how far apart segments leave when a controller asks for it, or the description does.
+//!
+//! As Linux does it without the qdisc `fq` (net/ipv4/tcp_output.c, `tcp_update_skb_after_send`):
+//! after a packet, the next may leave when this one would have been sent at the pacing rate; time
+//! lost since the last packet is made up for by at most half a packet. The first ten packets are
+//! not paced. The rate is the controller's own (BBR), or 200 % of window over round-trip time in
+//! slow start and 120 % after it (`tcp_update_pacing_rate`; `tcp_pacing_ss_ratio`,
+//! `tcp_pacing_ca_ratio`).
+
+use crate::cca::Window;
+use dumbbell_core::time::Time;
+
+/// Packets at the start of a connection that are not paced.
+const NOT_PACED_PKTS: u64 = 10;
+/// Per cent of the rate at which the window is sent in a round-trip time.
+const SLOW_START_PERCENT: u64 = 200;
+const AVOIDANCE_PERCENT: u64 = 120;
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// The state of one sender.
+#[derive(Debug, Clone)]
+pub struct Pacing {
+    is_on: bool,
+    /// Before this no packet leaves, nanoseconds.
+    next_ns: u64,
+}
+
+impl Pacing {
+    /// Nothing sent yet.
+    pub fn new(is_on: bool) -> Pacing {
+        Pacing { is_on, next_ns: 0 }
+    }
+
+    /// Whether packets are spaced at all.
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        self.is_on
+    }
+
+    /// When the next packet may leave, if that is after `now`.
+    #[inline]
+    pub fn not_before(&self, now: Time) -> Option<Time> {
+        (self.is_on && self.next_ns > now.as_ns()).then(|| Time::from_ns(self.next_ns))
+    }
+
+    /// Before this no packet leaves.
+    pub fn earliest_departure(&self, now: Time) -> Time {
+        Time::from_ns(self.next_ns.max(now.as_ns()))
+    }
+
+    /// A packet has been sent, of which `sent_before_pkts` were sent earlier.
+    pub fn on_send(
+        &mut self,
+        now: Time,
+        payload_bytes: u32,
+        rate_bytes_per_s: u64,
+        sent_before_pkts: u64,
+    ) {
+        if !self.is_on {
+            return;
+        }
+        let previous_ns = self.next_ns;
+        self.next_ns = self.next_ns.max(now.as_ns());
+        if rate_bytes_per_s == 0 || sent_before_pkts + 1 < NOT_PACED_PKTS {
+            return;
+        }
+        let length_ns = u64::from(payload_bytes) * NS_PER_S / rate_bytes_per_s;
+        let credit_ns = self.next_ns - previous_ns;
+        self.next_ns += length_ns - (length_ns / 2).min(credit_ns);
+    }
+}
+
+/// The rate for a controller that has none of its own, bytes a second; 0 before the first
+/// round-trip time.
+pub fn rate_bytes_per_s(window: &Window, packets_out: u32, srtt_8us: u64) -> u64 {
+    if srtt_8us == 0 {
+        return 0;
+    }
+    let percent = if window.cwnd_pkts < window.ssthresh_pkts / 2 {
+        SLOW_START_PERCENT
+    } else {
+        AVOIDANCE_PERCENT
+    };
+    let pkts = u64::from(window.cwnd_pkts.max(packets_out));
+    let per_hundred = u64::from(window.mss_bytes) * (1_000_000 / 100) * 8;
+    per_hundred * percent * pkts / srtt_8us
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_is_a_multiple_of_window_over_round_trip_time() {
+        let mut window = Window::new(10, 1000);
+        // 10 kB in 80 ms is 125 kB/s.
+        let srtt_8us = 80_000 * 8;
+        assert_eq!(rate_bytes_per_s(&window, 10, srtt_8us), 250_000);
+        window.ssthresh_pkts = 12;
+        assert_eq!(rate_bytes_per_s(&window, 10, srtt_8us), 150_000);
+        assert_eq!(rate_bytes_per_s(&window, 10, 0), 0);
+    }
+
+    #[test]
+    fn packets_after_the_tenth_are_spaced() {
+        let mut pacing = Pacing::new(true);
+        let now = Time::from_ns(1_000_000);
+        for sent in 0..9 {
+            pacing.on_send(now, 1000, 1_000_000, sent);
+            assert_eq!(pacing.not_before(now), None);
+        }
+        // 1 ms each.
+        pacing.on_send(now, 1000, 1_000_000, 9);
+        assert_eq!(pacing.not_before(now), Some(Time::from_ns(2_000_000)));
+        // 0.2 ms late: made up for.
+        pacing.on_send(Time::from_ns(2_200_000), 1000, 1_000_000, 10);
+        let next = pacing.not_before(Time::from_ns(2_200_000));
+        assert_eq!(next, Some(Time::from_ns(3_000_000)));
+        // 2 ms late: half a packet is made up for.
+        pacing.on_send(Time::from_ns(5_000_000), 1000, 1_000_000, 11);
+        let next = pacing.not_before(Time::from_ns(5_000_000));
+        assert_eq!(next, Some(Time::from_ns(5_500_000)));
+    }
+}

@@ -1,0 +1,479 @@
+//! The end of a connection that answers: takes data, acknowledges, offers a window.
+//!
+//! Drive it as a sender: after a segment or a timer, `poll_transmit` until it gives None; then
+//! `next_timer`. The application reads everything at once, unless it is told not to.
+//!
+//! | behaviour | file |
+//! | --- | --- |
+//! | opening, closing, what a segment does | here |
+//! | what has arrived, SACK blocks, duplicates | `reassembly` |
+//! | when to acknowledge | `acknowledging` |
+//! | the receive window | `window` |
+
+mod acknowledging;
+mod reassembly;
+#[cfg(test)]
+mod tests;
+mod window;
+
+use super::rtt::{INITIAL_RTO, LARGEST_RTO, RoundTrip, as_us};
+use super::segment::{
+    Flags, MOST_SACK_BLOCKS, MOST_SACK_BLOCKS_BESIDE_TIMESTAMPS, SackBlock, SackBlocks, Segment,
+    Timestamps,
+};
+use super::{Settings, timestamp_ms};
+use acknowledging::Acknowledging;
+use dumbbell_core::time::Time;
+use reassembly::Reassembly;
+use window::ReceiveWindow;
+pub use window::scale_of;
+
+/// How far the connection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Waiting for a SYN.
+    Listening,
+    /// A SYN-ACK is on its way.
+    SynReceived,
+    /// Data may come.
+    Established,
+    /// Everything has come; its own FIN is on its way.
+    Closing,
+    /// Its FIN has been acknowledged.
+    Done,
+}
+
+/// A SYN-ACK or FIN that is sent again until it is acknowledged.
+#[derive(Debug, Clone, Copy)]
+struct Repeated {
+    due: Time,
+    sent: Time,
+    times: u32,
+    rto: Time,
+}
+
+/// A receiver.
+#[derive(Debug, Clone)]
+pub struct Receiver {
+    settings: Settings,
+    phase: Phase,
+    data: Reassembly,
+    acknowledging: Acknowledging,
+    window: ReceiveWindow,
+    repeated: Repeated,
+    rtt: RoundTrip,
+    /// Next sequence number of its own: SYN and FIN.
+    own_next: u64,
+    /// `next` when it last acknowledged (`rcv_wup`).
+    acknowledged: u64,
+    /// What its next segment echoes (TS.Recent).
+    echo_ms: u32,
+    /// The last duplicate, to be reported once (RFC 2883).
+    duplicate: Option<SackBlock>,
+    ecn: bool,
+    /// A mark is echoed until the sender says CWR (RFC 3168 section 6.1.3).
+    echoes_mark: bool,
+    has_seen_ect: bool,
+    must_ack: bool,
+    /// An acknowledgement that had to be made before a segment was entered.
+    early: Option<Segment>,
+    /// Whether the application reads.
+    is_reading: bool,
+    /// Bytes the application has read.
+    read: u64,
+    /// Whether it closes its own end when everything has come.
+    closes_at_end: bool,
+}
+
+impl Receiver {
+    /// A receiver that waits for a SYN.
+    pub fn new(settings: &Settings) -> Receiver {
+        Receiver {
+            phase: Phase::Listening,
+            data: Reassembly::default(),
+            acknowledging: Acknowledging::new(settings),
+            window: ReceiveWindow::new(settings),
+            repeated: Repeated {
+                due: Time::NEVER,
+                sent: Time::ZERO,
+                times: 0,
+                rto: INITIAL_RTO,
+            },
+            rtt: RoundTrip::new(settings.tcp.profile, Time::from_ns(settings.tcp.min_rto_ns)),
+            own_next: 0,
+            acknowledged: 0,
+            echo_ms: 0,
+            duplicate: None,
+            ecn: false,
+            echoes_mark: false,
+            has_seen_ect: false,
+            must_ack: false,
+            early: None,
+            is_reading: true,
+            read: 1,
+            closes_at_end: true,
+            settings: settings.clone(),
+        }
+    }
+
+    /// Leaves closing its own end, and reading, to an application that has both directions: what
+    /// it sends goes out by a `Sender` of its own.
+    pub fn for_both_directions(mut self) -> Receiver {
+        self.closes_at_end = false;
+        self.is_reading = false;
+        self
+    }
+
+    /// A segment arrives. Call `poll_transmit` afterwards.
+    pub fn on_segment(&mut self, segment: &Segment, now: Time) {
+        match self.phase {
+            Phase::Listening => self.on_syn(segment, now),
+            Phase::SynReceived if segment.flags.has(Flags::SYN) => self.repeated.due = now,
+            Phase::Done => self.must_ack |= segment.end() > segment.seq,
+            _ => self.on_established(segment, now),
+        }
+    }
+
+    fn on_syn(&mut self, segment: &Segment, now: Time) {
+        if !segment.flags.has(Flags::SYN) {
+            return;
+        }
+        // RFC 3168 section 6.1.1: ECN is offered by both bits.
+        self.ecn = self.settings.tcp.ecn && segment.flags.has(Flags::ECE | Flags::CWR);
+        self.echo_ms = segment.timestamps.map_or(0, |stamps| stamps.value_ms);
+        self.data.begin(segment.end());
+        self.acknowledged = segment.end();
+        self.phase = Phase::SynReceived;
+        self.repeated.due = now;
+    }
+
+    fn on_established(&mut self, segment: &Segment, now: Time) {
+        if !self.is_in_window(segment) {
+            self.on_out_of_window(segment);
+            return;
+        }
+        if let Some(stamps) = segment.timestamps
+            && segment.seq <= self.acknowledged
+        {
+            // RFC 7323 section 4.3 (2): of the segment that the next acknowledgement is for.
+            self.echo_ms = self.echo_ms.max(stamps.value_ms);
+        }
+        self.on_own_acknowledged(segment, now);
+        if self.ecn && segment.flags.has(Flags::CWR) {
+            self.echoes_mark = false;
+            // Its window may be very small now.
+            self.acknowledging.is_due |= segment.payload_bytes > 0;
+        }
+        if segment.end() > segment.seq {
+            self.on_data(segment, now);
+        }
+        self.check_acknowledgement(now);
+        if self.is_reading {
+            self.read_all(now);
+        }
+    }
+
+    /// RFC 9293 section 3.10.7.4, first check, as `tcp_sequence` has it.
+    fn is_in_window(&self, segment: &Segment) -> bool {
+        let right = self.data.next() + self.window.offered(self.data.next(), self.acknowledged);
+        segment.end() >= self.acknowledged && segment.seq <= right
+    }
+
+    fn on_out_of_window(&mut self, segment: &Segment) {
+        if segment.end() > segment.seq && segment.seq < self.data.next() {
+            self.acknowledging.enter_quick_mode(&self.window);
+            self.report_duplicate(segment.seq, segment.end().min(self.data.next()));
+        }
+        self.must_ack = true;
+    }
+
+    /// Its own SYN or FIN.
+    fn on_own_acknowledged(&mut self, segment: &Segment, now: Time) {
+        if !segment.flags.has(Flags::ACK) || segment.ack < self.own_next {
+            return;
+        }
+        self.repeated.due = Time::NEVER;
+        match self.phase {
+            Phase::SynReceived => {
+                if self.repeated.times == 1 {
+                    let rtt_us = as_us(now) - as_us(self.repeated.sent);
+                    self.rtt.measure(rtt_us, 1, 1);
+                }
+                let rto = self.rtt.rto(self.settings.clock);
+                self.acknowledging.set_round_trip(self.rtt.srtt(), rto);
+                self.window.begin(self.data.next(), now);
+                self.phase = Phase::Established;
+            }
+            Phase::Closing => self.phase = Phase::Done,
+            _ => {}
+        }
+    }
+
+    /// Data or FIN (`tcp_data_queue`).
+    fn on_data(&mut self, segment: &Segment, now: Time) {
+        let next = self.data.next();
+        if segment.end() <= next {
+            // All of it has come before: it was sent again for nothing.
+            self.report_duplicate(segment.seq, segment.end());
+            self.acknowledging.enter_quick_mode(&self.window);
+            self.acknowledging.schedule();
+            return;
+        }
+        let offered = self.window.offered(next, self.acknowledged);
+        if segment.seq >= next + offered || (segment.seq == next && offered == 0) {
+            self.acknowledging.enter_quick_mode(&self.window);
+            self.acknowledging.schedule();
+            return;
+        }
+        if segment.flags.has(Flags::FIN) {
+            self.data.set_end(segment.end());
+        }
+        if self.acknowledging.is_holding_back() && self.data.would_move(segment.seq, segment.end())
+        {
+            // Before a block moves out of those that are always reported
+            // (`tcp_sack_compress_send_ack`).
+            self.early = Some(self.acknowledgement(self.own_next, Flags::ACK, now));
+        }
+        let taken = self.data.insert(segment.seq, segment.end());
+        if let Some(block) = taken.duplicate {
+            self.report_duplicate(block.start, block.end);
+        }
+        if taken.is_in_order {
+            self.on_data_in_order(segment, now);
+            // RFC 5681 section 4.2: at once when a gap is filled.
+            self.acknowledging.is_due |= taken.has_filled_gap;
+        } else {
+            self.check_mark(segment);
+            self.acknowledging.schedule();
+            self.window
+                .grow(segment.payload_bytes, self.unread_bytes(), &self.data);
+        }
+        if self.closes_at_end && self.data.is_complete() && self.phase == Phase::Established {
+            self.phase = Phase::Closing;
+            self.repeated = Repeated {
+                due: now,
+                sent: now,
+                times: 0,
+                rto: self.rtt.rto(self.settings.clock),
+            };
+        }
+    }
+
+    fn on_data_in_order(&mut self, segment: &Segment, now: Time) {
+        if segment.payload_bytes == 0 {
+            self.acknowledging.schedule();
+            return;
+        }
+        self.acknowledging
+            .on_data(segment, &self.window, self.settings.clock, now);
+        let echo_ms = segment.timestamps.map(|stamps| stamps.echo_ms);
+        let is_full = segment.payload_bytes >= self.acknowledging.segment_bytes();
+        self.window
+            .measure_round_trip(self.data.next(), echo_ms, is_full, now);
+        self.check_mark(segment);
+        if segment.payload_bytes >= 128 {
+            let grew = self
+                .window
+                .grow(segment.payload_bytes, self.unread_bytes(), &self.data);
+            if grew {
+                self.acknowledging.allow_quick();
+            }
+        }
+    }
+
+    /// RFC 3168 section 6.1.3.
+    fn check_mark(&mut self, segment: &Segment) {
+        if !self.ecn {
+            return;
+        }
+        if segment.flags.has(Flags::CE) {
+            if !self.echoes_mark {
+                self.acknowledging.enter_quick_mode_for(2, &self.window);
+            }
+            self.echoes_mark = true;
+            self.has_seen_ect = true;
+        } else if segment.flags.has(Flags::ECT) {
+            self.has_seen_ect = true;
+        } else if self.has_seen_ect {
+            // What is sent again is not ECN-capable.
+            self.acknowledging.enter_quick_mode_for(2, &self.window);
+        }
+    }
+
+    fn report_duplicate(&mut self, start: u64, end: u64) {
+        if self.settings.tcp.sack {
+            self.duplicate = Some(SackBlock { start, end });
+        }
+    }
+
+    fn check_acknowledgement(&mut self, now: Time) {
+        let pending = self.data.next() - self.acknowledged;
+        let has_gap = self.data.has_gap();
+        self.acknowledging.check(
+            pending,
+            self.data.next(),
+            has_gap,
+            self.window.rtt_8us(),
+            now,
+        );
+    }
+
+    fn unread_bytes(&self) -> u64 {
+        self.data.next() - self.read
+    }
+
+    /// The application reads all there is (`tcp_recvmsg`, `tcp_cleanup_rbuf`).
+    fn read_all(&mut self, now: Time) {
+        if self.unread_bytes() > 0 {
+            self.read_to(self.data.next(), now);
+        }
+    }
+
+    /// The application has read what is before `read`.
+    fn read_to(&mut self, read: u64, now: Time) {
+        self.read = read;
+        self.window.adjust(self.read, now);
+        // Of a FIN there is nothing to be read.
+        if self.read > self.data.payload_bytes() {
+            self.acknowledging
+                .on_read(self.data.next() - self.acknowledged);
+        }
+        let offered = self.window.offered(self.data.next(), self.acknowledged);
+        self.must_ack |= self.window.has_opened(offered, &self.data);
+    }
+
+    /// Whether the application reads what comes; while it does not, the window closes.
+    pub fn set_reading(&mut self, is_reading: bool, now: Time) {
+        self.is_reading = is_reading;
+        if is_reading {
+            self.read_all(now);
+        }
+    }
+
+    /// The application reads so many bytes at most. Returns how many there were.
+    pub fn read(&mut self, bytes: u64, now: Time) -> u64 {
+        let unread = (1 + self.data.payload_bytes()).saturating_sub(self.read);
+        let taken = bytes.min(unread);
+        if taken > 0 {
+            self.read_to(self.read + taken, now);
+        }
+        taken
+    }
+
+    /// Puts what it would acknowledge now on a segment that its end sends anyway.
+    pub fn acknowledge_on(&mut self, segment: &mut Segment, now: Time) {
+        let own = self.acknowledgement(segment.seq, segment.flags, now);
+        self.must_ack = false;
+        *segment = Segment {
+            payload_bytes: segment.payload_bytes,
+            ..own
+        };
+    }
+
+    /// The next segment to be sent now; call until None.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        if self.early.is_some() {
+            return self.early.take();
+        }
+        if self.repeated.due <= now {
+            return Some(self.transmit_own(now));
+        }
+        let is_due = std::mem::take(&mut self.must_ack) | self.acknowledging.take_due();
+        is_due.then(|| self.acknowledgement(self.own_next, Flags::ACK, now))
+    }
+
+    /// A SYN-ACK or FIN.
+    fn transmit_own(&mut self, now: Time) -> Segment {
+        if self.repeated.times > 0 {
+            self.repeated.rto = Time(2 * self.repeated.rto.0).min(LARGEST_RTO);
+        }
+        self.repeated.times += 1;
+        self.repeated.sent = now;
+        let clock = self.settings.clock;
+        self.repeated.due = clock.expiry(now, self.repeated.rto);
+        if self.phase == Phase::SynReceived {
+            self.own_next = 1;
+            let mut flags = Flags::SYN | Flags::ACK;
+            if self.ecn {
+                flags |= Flags::ECE;
+            }
+            self.segment(0, self.window.initial_bytes(), flags, now)
+        } else {
+            self.own_next = 2;
+            self.must_ack = false;
+            self.acknowledgement(1, Flags::FIN | Flags::ACK, now)
+        }
+    }
+
+    fn acknowledgement(&mut self, seq: u64, flags: Flags, now: Time) -> Segment {
+        let window_bytes = self.window.offer(
+            self.data.next(),
+            self.acknowledged,
+            self.unread_bytes(),
+            &self.data,
+        );
+        self.acknowledged = self.data.next();
+        self.acknowledging.on_sent();
+        self.segment(seq, window_bytes, flags, now)
+    }
+
+    fn segment(&mut self, seq: u64, window_bytes: u64, flags: Flags, now: Time) -> Segment {
+        let mut flags = flags;
+        if self.echoes_mark {
+            flags |= Flags::ECE;
+        }
+        Segment {
+            seq,
+            ack: self.data.next(),
+            window_bytes,
+            sack: self.sack_blocks(),
+            timestamps: self.settings.tcp.timestamps.then(|| Timestamps {
+                value_ms: timestamp_ms(now),
+                echo_ms: self.echo_ms,
+            }),
+            payload_bytes: 0,
+            flags,
+        }
+    }
+
+    /// A duplicate first (RFC 2883 section 4), then the blocks that changed last (RFC 2018
+    /// section 4).
+    fn sack_blocks(&mut self) -> SackBlocks {
+        let mut blocks = SackBlocks::default();
+        if !self.settings.tcp.sack {
+            return blocks;
+        }
+        let most = match self.settings.tcp.timestamps {
+            true => MOST_SACK_BLOCKS_BESIDE_TIMESTAMPS,
+            false => MOST_SACK_BLOCKS,
+        };
+        if let Some(duplicate) = self.duplicate.take() {
+            blocks.push(duplicate, most);
+        }
+        for block in self.data.recent_blocks() {
+            blocks.push(*block, most);
+        }
+        blocks
+    }
+
+    /// When it wants to be woken (`on_timer`); `NEVER` for not at all.
+    #[inline]
+    pub fn next_timer(&self) -> Time {
+        self.repeated.due.min(self.acknowledging.due())
+    }
+
+    /// It is `now`. Call `poll_transmit` afterwards.
+    pub fn on_timer(&mut self, now: Time) {
+        self.acknowledging.on_timer(now);
+    }
+
+    /// Payload that has come in order.
+    pub fn received_payload_bytes(&self) -> u64 {
+        self.data.payload_bytes()
+    }
+
+    /// Whether all of the sender's data have come.
+    pub fn is_complete(&self) -> bool {
+        self.data.is_complete()
+    }
+}

@@ -1,0 +1,323 @@
+//! When to acknowledge.
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | RFC 5681 section 4.2, every second full segment | every `ack_every`th |
+//! | RFC 5681 section 4.2, within 500 ms | `linux-6.1`: after 40 ms or more, as gaps between segments suggest; `rfc`: 200 ms |
+//! | RFC 5681 section 4.2, at once when a gap is seen or filled | yes; `linux-6.1` from the fourth on at most every millisecond or twentieth of a round-trip time (`tcp_comp_sack_nr`, `tcp_comp_sack_delay_ns`) |
+//! | Linux, quick acknowledgements | up to 16 at the start, after duplicates and long pauses |
+//! | Linux, the end of a write (PSH) | acknowledged when the application has read it |
+//!
+//! After net/ipv4/tcp_input.c (`__tcp_ack_snd_check`, `tcp_event_data_recv`,
+//! `tcp_measure_rcv_mss`) and net/ipv4/tcp_output.c (`tcp_send_delayed_ack`).
+
+use super::window::ReceiveWindow;
+use crate::Settings;
+use crate::rtt::INITIAL_RTO;
+use crate::segment::{Flags, Segment};
+use dumbbell_core::time::Time;
+use dumbbell_core::timer::Clock;
+
+/// Quick acknowledgements at most (`TCP_MAX_QUICKACKS`).
+const MOST_QUICK: u32 = 16;
+/// Least delay (`TCP_ATO_MIN`, `TCP_DELACK_MIN`).
+const LEAST_DELAY: Time = Time::from_ns(40_000_000);
+/// Most, once a write has ended (`TCP_DELACK_MAX`), and delay of the profile `rfc`.
+const LARGEST_DELAY: Time = Time::from_ns(200_000_000);
+/// Duplicates that are never held back (`TCP_FASTRETRANS_THRESH`).
+const DUPLICATES_AT_ONCE: u32 = 3;
+/// Duplicates held back at most (`tcp_comp_sack_nr`).
+const MOST_HELD_BACK: u32 = 44;
+/// For how long at most (`tcp_comp_sack_delay_ns`), nanoseconds.
+const HELD_BACK_NS: u64 = 1_000_000;
+/// What a segment's size is taken for before one has come (`TCP_MSS_DEFAULT`).
+const DEFAULT_SEGMENT_BYTES: u32 = 536;
+
+/// The state of one receiver.
+#[derive(Debug, Clone)]
+pub(super) struct Acknowledging {
+    is_linux: bool,
+    delays: bool,
+    every: u32,
+    sack: bool,
+    clock: Clock,
+    /// An acknowledgement is owed.
+    is_scheduled: bool,
+    /// It is to be sent now, by protocol (`ICSK_ACK_NOW`).
+    pub(super) is_due: bool,
+    /// It has been decided to send it.
+    send_now: bool,
+    /// A small or last segment of a write has come; a second one.
+    pushed: (bool, bool),
+    /// Quick acknowledgements left.
+    quick: u32,
+    /// How long to wait (`ato`); zero before the first data.
+    delay: Time,
+    last_data: Time,
+    /// When the delayed one is due, as it was set; and when its timer runs out.
+    timer: Option<(Time, Time)>,
+    /// Largest segment (`rcv_mss`).
+    segment_bytes: u32,
+    last_small_bytes: u32,
+    most_segment_bytes: u32,
+    srtt: Option<Time>,
+    rto: Time,
+    /// Duplicates for the same number; how many are held back, until when.
+    duplicates_for: u64,
+    duplicates: u32,
+    held_back: u32,
+    held_until: Time,
+}
+
+impl Acknowledging {
+    pub(super) fn new(settings: &Settings) -> Acknowledging {
+        Acknowledging {
+            is_linux: settings.is_linux(),
+            delays: settings.tcp.delayed_ack,
+            every: settings.tcp.ack_every,
+            sack: settings.tcp.sack,
+            clock: settings.clock,
+            is_scheduled: false,
+            is_due: false,
+            send_now: false,
+            pushed: (false, false),
+            quick: 0,
+            delay: Time::ZERO,
+            last_data: Time::ZERO,
+            timer: None,
+            segment_bytes: DEFAULT_SEGMENT_BYTES.min(settings.mss_bytes),
+            last_small_bytes: 0,
+            most_segment_bytes: settings.mss_bytes,
+            srtt: None,
+            rto: INITIAL_RTO,
+            duplicates_for: 0,
+            duplicates: 0,
+            held_back: 0,
+            held_until: Time::NEVER,
+        }
+    }
+
+    pub(super) fn set_round_trip(&mut self, srtt: Option<Time>, rto: Time) {
+        (self.srtt, self.rto) = (srtt, rto);
+    }
+
+    /// Largest payload of a segment so far.
+    pub(super) fn segment_bytes(&self) -> u32 {
+        self.segment_bytes
+    }
+
+    /// Whether duplicates are held back.
+    pub(super) fn is_holding_back(&self) -> bool {
+        self.held_back > 0
+    }
+
+    /// An acknowledgement is owed.
+    pub(super) fn schedule(&mut self) {
+        self.is_scheduled = true;
+    }
+
+    /// Data have come in order.
+    pub(super) fn on_data(
+        &mut self,
+        segment: &Segment,
+        window: &ReceiveWindow,
+        clock: Clock,
+        now: Time,
+    ) {
+        self.schedule();
+        self.measure_segment(segment);
+        let now = clock.last_tick(now);
+        let gap = now.saturating_sub(self.last_data);
+        self.last_data = now;
+        if self.delay == Time::ZERO {
+            self.add_quick(MOST_QUICK, window);
+            self.delay = LEAST_DELAY;
+        } else if gap.0 <= LEAST_DELAY.0 / 2 {
+            self.delay = Time((self.delay.0 + LEAST_DELAY.0) / 2);
+        } else if gap < self.delay {
+            self.delay = (Time(self.delay.0 / 2) + gap).min(self.rto);
+        } else if gap > self.rto {
+            // The sender will have restarted with a small window.
+            self.add_quick(MOST_QUICK, window);
+        }
+    }
+
+    /// Learns the size of a full segment, and sees where writes end.
+    fn measure_segment(&mut self, segment: &Segment) {
+        let bytes = segment.payload_bytes;
+        let last_small = std::mem::take(&mut self.last_small_bytes);
+        if bytes >= self.segment_bytes {
+            self.segment_bytes = bytes.min(self.most_segment_bytes);
+            self.pushed.0 |= segment.flags.has(Flags::PSH);
+            return;
+        }
+        if bytes >= DEFAULT_SEGMENT_BYTES {
+            self.last_small_bytes = bytes;
+            if bytes == last_small {
+                self.segment_bytes = bytes;
+                return;
+            }
+        }
+        self.pushed = (true, self.pushed.0);
+    }
+
+    fn add_quick(&mut self, most: u32, window: &ReceiveWindow) {
+        let segments = window.last_offered() / (2 * u64::from(self.segment_bytes.max(1)));
+        let quick = if segments == 0 { 2 } else { segments };
+        self.quick = self.quick.max(quick.min(u64::from(most)) as u32);
+    }
+
+    /// Every segment is acknowledged for a while: something went wrong, or the sender starts.
+    pub(super) fn enter_quick_mode(&mut self, window: &ReceiveWindow) {
+        self.enter_quick_mode_for(MOST_QUICK, window);
+    }
+
+    pub(super) fn enter_quick_mode_for(&mut self, most: u32, window: &ReceiveWindow) {
+        if self.is_linux {
+            self.add_quick(most, window);
+            self.delay = LEAST_DELAY;
+        } else {
+            self.is_due = true;
+        }
+    }
+
+    /// The window grows: the sender may hear of it soon.
+    pub(super) fn allow_quick(&mut self) {
+        self.quick |= 1;
+    }
+
+    /// A segment has been entered: acknowledge now or later? `pending` bytes in order are not
+    /// acknowledged.
+    pub(super) fn check(
+        &mut self,
+        pending: u64,
+        next: u64,
+        has_gap: bool,
+        rtt_8us: u64,
+        now: Time,
+    ) {
+        if !self.is_scheduled {
+            return;
+        }
+        let full = u64::from(self.segment_bytes) * u64::from(self.every - 1);
+        let is_quick = self.is_linux && self.quick > 0;
+        let is_enough = pending > full && pending > 0;
+        if !self.delays || is_enough || is_quick || self.is_due {
+            self.send_now = true;
+        } else if has_gap {
+            self.check_duplicate(next, rtt_8us, now);
+        } else {
+            self.wait(now);
+        }
+    }
+
+    /// Something is missing: at once, but not too many of them.
+    fn check_duplicate(&mut self, next: u64, rtt_8us: u64, now: Time) {
+        if !self.is_linux || !self.sack || self.held_back >= MOST_HELD_BACK {
+            self.send_now = true;
+            return;
+        }
+        if self.duplicates_for != next {
+            (self.duplicates_for, self.duplicates) = (next, 0);
+        }
+        if self.duplicates < DUPLICATES_AT_ONCE {
+            self.duplicates += 1;
+            self.send_now = true;
+            return;
+        }
+        self.held_back += 1;
+        if self.held_until == Time::NEVER {
+            let srtt_8us = self.srtt.map_or(u64::MAX, |srtt| srtt.as_ns() / 125);
+            let twentieth_ns = rtt_8us.min(srtt_8us) * 125 / 20;
+            self.held_until = now + Time::from_ns(twentieth_ns.min(HELD_BACK_NS));
+        }
+    }
+
+    fn wait(&mut self, now: Time) {
+        let delay = if self.is_linux {
+            self.linux_delay()
+        } else {
+            LARGEST_DELAY
+        };
+        let mut due = self.clock.last_tick(now) + delay;
+        if let Some((earlier, _)) = self.timer {
+            if self.is_linux && earlier <= self.clock.last_tick(now) + Time(delay.0 / 4) {
+                self.send_now = true;
+                return;
+            }
+            due = due.min(earlier);
+        }
+        let span = due.saturating_sub(self.clock.last_tick(now));
+        self.timer = Some((due, self.clock.expiry(now, span)));
+    }
+
+    fn linux_delay(&self) -> Time {
+        let mut delay = self.delay;
+        if delay > LEAST_DELAY {
+            let mut most = if self.pushed.0 {
+                LARGEST_DELAY
+            } else {
+                Time::from_ns(500_000_000)
+            };
+            if let Some(srtt) = self.srtt {
+                most = most.min(self.clock.span(srtt).max(LEAST_DELAY));
+            }
+            delay = delay.min(most);
+        }
+        delay.min(LARGEST_DELAY)
+    }
+
+    /// The application has read everything.
+    pub(super) fn on_read(&mut self, pending: u64) {
+        if !self.is_scheduled || !self.is_linux || !self.delays {
+            return;
+        }
+        let full = u64::from(self.segment_bytes) * u64::from(self.every - 1);
+        if (pending > full && pending > 0) || self.pushed.0 {
+            self.send_now = true;
+        }
+    }
+
+    /// An acknowledgement goes out.
+    pub(super) fn on_sent(&mut self) {
+        if self.quick > 0 && self.is_scheduled {
+            self.quick -= 1;
+            if self.quick == 0 {
+                self.delay = LEAST_DELAY;
+            }
+        }
+        self.is_scheduled = false;
+        self.is_due = false;
+        self.send_now = false;
+        self.pushed = (false, false);
+        self.timer = None;
+        self.held_back = 0;
+        self.held_until = Time::NEVER;
+    }
+
+    /// Whether one is to be sent now.
+    pub(super) fn take_due(&mut self) -> bool {
+        std::mem::take(&mut self.send_now)
+    }
+
+    /// When the next one is due.
+    #[inline]
+    pub(super) fn due(&self) -> Time {
+        let delayed = self.timer.map_or(Time::NEVER, |(_, expiry)| expiry);
+        delayed.min(self.held_until)
+    }
+
+    pub(super) fn on_timer(&mut self, now: Time) {
+        if self.held_until <= now {
+            self.send_now = true;
+        }
+        if self.timer.is_some_and(|(_, expiry)| expiry <= now) {
+            self.timer = None;
+            if self.is_scheduled {
+                // It came in vain: wait longer next time.
+                self.delay = Time(2 * self.delay.0).min(self.rto);
+                self.send_now = true;
+            }
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! What has arrived: in order, and beyond a gap (RFC 9293 section 3.10.7.4, RFC 2018 section 4).
+
+use crate::segment::{SackBlock, SackBlocks};
+
+/// Blocks that an acknowledgement always has room for (`TCP_SACK_BLOCKS_EXPECTED`).
+const BLOCKS_KEPT: usize = 2;
+
+/// What became of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Taken {
+    /// It was the next one expected.
+    pub(super) is_in_order: bool,
+    /// It filled the last gap.
+    pub(super) has_filled_gap: bool,
+    /// Of it, this had come before (RFC 2883).
+    pub(super) duplicate: Option<SackBlock>,
+}
+
+/// Data of one direction.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Reassembly {
+    start: u64,
+    next: u64,
+    /// Beyond the gap: apart from each other, in order.
+    beyond: Vec<SackBlock>,
+    /// Bytes in them, since every segment asks.
+    beyond_bytes: u64,
+    /// The blocks that changed last, the latest first.
+    recent: SackBlocks,
+    /// One past the FIN.
+    end: Option<u64>,
+}
+
+impl Reassembly {
+    /// The first byte expected.
+    pub(super) fn begin(&mut self, next: u64) {
+        (self.start, self.next) = (next, next);
+    }
+
+    /// The next byte expected (RCV.NXT).
+    #[inline]
+    pub(super) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// One past the FIN is known.
+    pub(super) fn set_end(&mut self, end: u64) {
+        self.end = Some(end);
+    }
+
+    /// Whether everything up to the FIN has come.
+    pub(super) fn is_complete(&self) -> bool {
+        self.end == Some(self.next)
+    }
+
+    /// Payload that has come in order.
+    pub(super) fn payload_bytes(&self) -> u64 {
+        self.next - self.start - u64::from(self.is_complete())
+    }
+
+    /// Whether something is missing.
+    #[inline]
+    pub(super) fn has_gap(&self) -> bool {
+        !self.beyond.is_empty()
+    }
+
+    /// Bytes beyond the gap.
+    #[inline]
+    pub(super) fn beyond_bytes(&self) -> u64 {
+        self.beyond_bytes
+    }
+
+    /// The blocks that changed last, the latest first (RFC 2018 section 4).
+    pub(super) fn recent_blocks(&self) -> &[SackBlock] {
+        self.recent.as_slice()
+    }
+
+    /// Whether [seq, end), beyond the gap, touches none of the blocks that changed last and moves
+    /// another out of their place.
+    pub(super) fn would_move(&self, seq: u64, end: u64) -> bool {
+        let mut blocks = self.recent.as_slice().iter();
+        let touches = |block: &SackBlock| seq <= block.end && block.start <= end;
+        seq > self.next
+            && self.recent.len() >= BLOCKS_KEPT
+            && !blocks.by_ref().take(BLOCKS_KEPT).any(touches)
+    }
+
+    /// Takes [seq, end), of which some is new.
+    pub(super) fn insert(&mut self, seq: u64, end: u64) -> Taken {
+        let mut taken = Taken::default();
+        if seq > self.next {
+            taken.duplicate = self.insert_beyond(SackBlock { start: seq, end });
+            return taken;
+        }
+        taken.is_in_order = true;
+        if seq < self.next {
+            taken.duplicate = Some(SackBlock {
+                start: seq,
+                end: self.next,
+            });
+        }
+        self.next = end;
+        if self.has_gap() {
+            let filled = self.beyond.partition_point(|block| block.start <= end);
+            for block in self.beyond.drain(..filled) {
+                self.next = self.next.max(block.end);
+                self.beyond_bytes -= block.bytes();
+            }
+            taken.has_filled_gap = self.beyond.is_empty();
+            self.forget_recent();
+        }
+        taken
+    }
+
+    /// Returns what of the block had come before.
+    fn insert_beyond(&mut self, block: SackBlock) -> Option<SackBlock> {
+        let first = self.beyond.partition_point(|held| held.end < block.start);
+        let touching = self.beyond[first..]
+            .iter()
+            .take_while(|held| held.start <= block.end)
+            .count();
+        let (mut merged, mut duplicate) = (block, None::<SackBlock>);
+        for held in &self.beyond[first..first + touching] {
+            let (start, end) = (held.start.max(block.start), held.end.min(block.end));
+            if start < end {
+                let so_far = duplicate.get_or_insert(SackBlock { start, end });
+                so_far.end = end;
+            }
+            merged.start = merged.start.min(held.start);
+            merged.end = merged.end.max(held.end);
+            self.beyond_bytes -= held.bytes();
+        }
+        self.beyond_bytes += merged.bytes();
+        self.beyond.splice(first..first + touching, [merged]);
+        self.put_first(merged);
+        duplicate
+    }
+
+    /// The block that changed goes first; what it has swallowed is forgotten.
+    fn put_first(&mut self, merged: SackBlock) {
+        let mut index = 0;
+        while index < self.recent.len() {
+            let held = self.recent.as_slice()[index];
+            if held.start <= merged.end && merged.start <= held.end {
+                self.recent.remove(index);
+            } else {
+                index += 1;
+            }
+        }
+        self.recent.push_front(merged);
+    }
+
+    fn forget_recent(&mut self) {
+        let mut index = 0;
+        while index < self.recent.len() {
+            if self.recent.as_slice()[index].start <= self.next {
+                self.recent.remove(index);
+            } else {
+                index += 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    fn block(start: u64, end: u64) -> SackBlock {
+        SackBlock { start, end }
+    }
+
+    /// RFC 2018 section 4, the third case of its example: every second segment is lost.
+    #[test]
+    fn the_latest_block_is_first() {
+        let mut data = Reassembly::default();
+        data.begin(5000);
+        for segment in [5500, 6500, 7500, 8500] {
+            data.insert(segment, segment + 500);
+        }
+        let expected = [
+            block(8500, 9000),
+            block(7500, 8000),
+            block(6500, 7000),
+            block(5500, 6000),
+        ];
+        assert_eq!(data.recent_blocks(), expected);
+        // The fourth arrives after all: 6500 to 8000.
+        data.insert(7000, 7500);
+        let expected = [block(6500, 8000), block(8500, 9000), block(5500, 6000)];
+        assert_eq!(data.recent_blocks(), expected);
+        // Now the second one.
+        let taken = data.insert(5000, 5500);
+        assert!(taken.is_in_order && !taken.has_filled_gap);
+        assert_eq!(data.next(), 6000);
+        assert_eq!(data.recent_blocks(), [block(6500, 8000), block(8500, 9000)]);
+    }
+
+    /// RFC 2883 section 4.1: what has come before is reported.
+    #[test]
+    fn duplicates_are_told() {
+        let mut data = Reassembly::default();
+        data.begin(1000);
+        data.insert(2000, 3000);
+        assert_eq!(data.insert(2000, 3000).duplicate, Some(block(2000, 3000)));
+        assert_eq!(data.insert(2500, 3500).duplicate, Some(block(2500, 3000)));
+        let taken = data.insert(1000, 2000);
+        assert!(taken.has_filled_gap && taken.duplicate.is_none());
+        assert_eq!(data.next(), 3500);
+    }
+
+    proptest! {
+        #[test]
+        fn it_holds_what_has_come(segments in prop::collection::vec(0u64..40, 1..80)) {
+            let (mut data, mut model) = (Reassembly::default(), BTreeSet::new());
+            for segment in segments {
+                let (start, end) = (segment * 10, segment * 10 + 10);
+                if end > data.next() {
+                    let was_held = model.contains(&segment);
+                    let taken = data.insert(start, end);
+                    prop_assert_eq!(taken.duplicate.is_some(), was_held);
+                }
+                model.insert(segment);
+                let in_order = (0u64..).take_while(|number| model.contains(number)).count() as u64;
+                prop_assert_eq!(data.next(), in_order * 10);
+                let beyond = model.iter().filter(|number| **number > in_order).count() as u64;
+                prop_assert_eq!(data.beyond_bytes(), beyond * 10);
+                prop_assert_eq!(data.has_gap(), beyond > 0);
+                for block in data.recent_blocks() {
+                    prop_assert!(data.beyond.contains(block));
+                }
+            }
+        }
+    }
+}

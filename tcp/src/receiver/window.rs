@@ -1,0 +1,265 @@
+//! The receive window: fixed, or grown with what the sender can use.
+//!
+//! | part | published in |
+//! | --- | --- |
+//! | offered window never shrinks | RFC 9293 section 3.8.6.2.2 |
+//! | initial window, scaling | net/ipv4/tcp_output.c, `tcp_select_initial_window`; RFC 7323 section 2 |
+//! | growth with each segment (`rcv_ssthresh`) | net/ipv4/tcp_input.c, `tcp_grow_window` |
+//! | buffer twice what was read in a round-trip time, and more while that grows | dynamic right-sizing (W. Feng, M. Fisk et al.); `tcp_rcv_space_adjust` |
+//!
+//! A socket's buffer is counted in memory, of which half is window (`tcp_adv_win_scale` 1). It
+//! begins at 131,072 bytes and ends at 6 MB (`tcp_rmem`).
+
+use super::reassembly::Reassembly;
+use crate::rtt::as_us;
+use crate::{PACKET_MEMORY_BYTES, Settings, timestamp_ms};
+use dumbbell_core::time::Time;
+
+/// Memory of a socket's buffer at first, and at most (`tcp_rmem`).
+const FIRST_MEMORY_BYTES: u64 = 131_072;
+const MOST_MEMORY_BYTES: u64 = 6_291_456;
+/// Memory taken for granted for one full packet: the least multiple of 128 above its headers of
+/// which half is payload (`tcp_rcv_space_adjust`).
+const MEMORY_STEP_BYTES: u64 = 128;
+/// The kernel's structures around a packet (`SKB_TRUESIZE(MAX_TCP_HEADER)`).
+const STRUCTURES_BYTES: u64 = 832;
+/// Largest window without scaling.
+const UNSCALED_BYTES: u64 = 65_535;
+
+/// The state of one receiver.
+#[derive(Debug, Clone)]
+pub(super) struct ReceiveWindow {
+    /// Some for a window that stays as it is, bytes.
+    fixed_bytes: Option<u64>,
+    mss_bytes: u64,
+    memory_bytes: u64,
+    /// Largest window that the memory allows.
+    clamp_bytes: u64,
+    /// Largest window that what came so far allows.
+    threshold_bytes: u64,
+    /// As last offered, from what was acknowledged then.
+    offered_bytes: u64,
+    scale: u32,
+    /// What was read in the last round-trip time, and since when and what it is measured.
+    read_bytes: u64,
+    read_from: u64,
+    read_since_us: u64,
+    /// Eight times the round-trip time as the receiver sees it, microseconds.
+    rtt_8us: u64,
+    window_seen_end: u64,
+    window_seen_us: u64,
+    last_echo_ms: u32,
+}
+
+/// Half of a buffer's memory is window.
+fn window_of(memory_bytes: u64) -> u64 {
+    memory_bytes - memory_bytes / 2
+}
+
+/// The shift of a receiver's windows (RFC 7323 section 2).
+pub fn scale_of(settings: &Settings) -> u32 {
+    let largest = settings.tcp.receive_window_bytes.max(MOST_MEMORY_BYTES);
+    largest.ilog2().saturating_sub(15).min(14)
+}
+
+impl ReceiveWindow {
+    pub(super) fn new(settings: &Settings) -> ReceiveWindow {
+        let fixed = settings.tcp.receive_window_bytes;
+        let mss_bytes = u64::from(settings.mss_bytes);
+        let fixed_bytes = (fixed > 0).then_some(fixed);
+        let space = fixed_bytes.unwrap_or(window_of(FIRST_MEMORY_BYTES));
+        let offered_bytes = (space.max(mss_bytes) / mss_bytes * mss_bytes).min(UNSCALED_BYTES);
+        ReceiveWindow {
+            fixed_bytes,
+            mss_bytes,
+            memory_bytes: FIRST_MEMORY_BYTES,
+            clamp_bytes: space,
+            threshold_bytes: offered_bytes,
+            offered_bytes,
+            scale: scale_of(settings),
+            read_bytes: 0,
+            read_from: 0,
+            read_since_us: 0,
+            rtt_8us: 0,
+            window_seen_end: 0,
+            window_seen_us: 0,
+            last_echo_ms: 0,
+        }
+    }
+
+    /// The window of the SYN-ACK, not scaled.
+    pub(super) fn initial_bytes(&self) -> u64 {
+        self.offered_bytes
+    }
+
+    /// The connection is open.
+    pub(super) fn begin(&mut self, next: u64, now: Time) {
+        if self.fixed_bytes.is_none() {
+            let largest = window_of(self.memory_bytes);
+            // Room for one segment is kept for the application.
+            self.clamp_bytes = (largest - self.mss_bytes).max(2 * self.mss_bytes);
+            self.threshold_bytes = self.threshold_bytes.min(self.clamp_bytes);
+        } else {
+            self.threshold_bytes = self.clamp_bytes;
+        }
+        self.read_bytes = self.threshold_bytes.min(10 * self.mss_bytes);
+        self.read_from = next;
+        self.read_since_us = as_us(now);
+    }
+
+    /// As last offered, bytes from what was acknowledged then.
+    pub(super) fn last_offered(&self) -> u64 {
+        self.offered_bytes
+    }
+
+    /// What is left of the window offered with `acknowledged`.
+    pub(super) fn offered(&self, next: u64, acknowledged: u64) -> u64 {
+        (acknowledged + self.offered_bytes).saturating_sub(next)
+    }
+
+    /// Eight times the round-trip time, microseconds; 0 when unknown.
+    pub(super) fn rtt_8us(&self) -> u64 {
+        self.rtt_8us
+    }
+
+    fn free_bytes(&self, unread_bytes: u64, data: &Reassembly) -> u64 {
+        let held = unread_bytes + data.beyond_bytes();
+        match self.fixed_bytes {
+            // The window is what was asked for: memory beside the data is not counted.
+            Some(fixed) => fixed.saturating_sub(unread_bytes),
+            None => {
+                let memory = held * PACKET_MEMORY_BYTES / self.mss_bytes;
+                window_of(self.memory_bytes.saturating_sub(memory))
+            }
+        }
+    }
+
+    /// A segment has come that is large enough to pay for its memory. Returns whether the window
+    /// may grow.
+    #[inline]
+    pub(super) fn grow(&mut self, payload: u32, unread_bytes: u64, data: &Reassembly) -> bool {
+        let free = self.free_bytes(unread_bytes, data);
+        let room = self
+            .clamp_bytes
+            .min(free)
+            .saturating_sub(self.threshold_bytes);
+        let pays = window_of(PACKET_MEMORY_BYTES) <= u64::from(payload);
+        if room == 0 || !pays || self.fixed_bytes.is_some() {
+            return false;
+        }
+        let growth = 2 * self.mss_bytes.max(u64::from(payload));
+        self.threshold_bytes += room.min(growth);
+        true
+    }
+
+    /// The round-trip time, from timestamps, or from how long a window takes to be filled.
+    pub(super) fn measure_round_trip(
+        &mut self,
+        next: u64,
+        echo_ms: Option<u32>,
+        is_full: bool,
+        now: Time,
+    ) {
+        let now_us = as_us(now);
+        if self.window_seen_us == 0 || next >= self.window_seen_end {
+            if self.window_seen_us > 0 {
+                // In the first microsecond the start is later than now.
+                let elapsed_us = now_us.saturating_sub(self.window_seen_us);
+                self.enter_round_trip(elapsed_us.max(1), false);
+            }
+            self.window_seen_end = next + self.offered_bytes;
+            self.window_seen_us = now_us.max(1);
+        }
+        let Some(echo_ms) = echo_ms.filter(|echo_ms| *echo_ms != self.last_echo_ms) else {
+            return;
+        };
+        self.last_echo_ms = echo_ms;
+        if is_full {
+            let elapsed_ms = timestamp_ms(now).saturating_sub(echo_ms).max(1);
+            self.enter_round_trip(u64::from(elapsed_ms) * 1000, true);
+        }
+    }
+
+    fn enter_round_trip(&mut self, rtt_us: u64, is_smoothed: bool) {
+        if self.rtt_8us == 0 || rtt_us << 3 < self.rtt_8us {
+            self.rtt_8us = rtt_us << 3;
+        } else if is_smoothed {
+            self.rtt_8us = self.rtt_8us - (self.rtt_8us >> 3) + rtt_us;
+        }
+    }
+
+    /// The application has read up to here: is the buffer large enough?
+    pub(super) fn adjust(&mut self, read: u64, now: Time) {
+        let elapsed_us = as_us(now) - self.read_since_us;
+        if self.rtt_8us == 0 || elapsed_us < self.rtt_8us >> 3 {
+            return;
+        }
+        let copied = read - self.read_from;
+        if copied > self.read_bytes {
+            if self.fixed_bytes.is_none() {
+                self.enlarge(copied);
+            }
+            self.read_bytes = copied;
+        }
+        self.read_from = read;
+        self.read_since_us = as_us(now);
+    }
+
+    /// Twice what was read and some segments, and twice more of what that has grown by.
+    fn enlarge(&mut self, copied: u64) {
+        let twice = 2 * copied + 16 * self.mss_bytes;
+        let grown = u128::from(twice) * u128::from(copied - self.read_bytes);
+        let grown = (grown / u128::from(self.read_bytes.max(1))) as u64;
+        let wanted = twice.saturating_add(grown.saturating_mul(2));
+        let mut packet = (self.mss_bytes + STRUCTURES_BYTES).next_multiple_of(64);
+        while window_of(packet) < self.mss_bytes {
+            packet += MEMORY_STEP_BYTES;
+        }
+        let memory = (wanted / self.mss_bytes).saturating_mul(packet);
+        let memory = memory.min(MOST_MEMORY_BYTES);
+        if memory > self.memory_bytes {
+            self.memory_bytes = memory;
+            self.clamp_bytes = window_of(memory);
+        }
+    }
+
+    /// What could be offered.
+    fn available(&self, unread_bytes: u64, data: &Reassembly) -> u64 {
+        let free = self.free_bytes(unread_bytes, data);
+        let full = self.clamp_bytes;
+        let is_low = free < full / 2;
+        if is_low && (free < full / 16 || free < self.mss_bytes.min(full)) {
+            return 0;
+        }
+        let window = free.min(self.threshold_bytes);
+        window.next_multiple_of(1 << self.scale)
+    }
+
+    /// The window of an acknowledgement. The right edge never moves back.
+    pub(super) fn offer(
+        &mut self,
+        next: u64,
+        acknowledged: u64,
+        unread_bytes: u64,
+        data: &Reassembly,
+    ) -> u64 {
+        let left = self.offered(next, acknowledged);
+        let window = self.available(unread_bytes, data);
+        self.offered_bytes = if window < left {
+            left.next_multiple_of(1 << self.scale)
+        } else {
+            window
+        };
+        self.offered_bytes.min(UNSCALED_BYTES << self.scale)
+    }
+
+    /// Whether reading has opened the window so far that the sender is to hear of it: to twice
+    /// what is left of it.
+    pub(super) fn has_opened(&self, left: u64, data: &Reassembly) -> bool {
+        if 2 * left > self.clamp_bytes {
+            return false;
+        }
+        let window = self.available(0, data);
+        window > 0 && window >= 2 * left
+    }
+}

@@ -1,0 +1,280 @@
+//! Round-trip time and retransmission timeout (RFC 6298).
+//!
+//! | clause of RFC 6298 | here |
+//! | --- | --- |
+//! | 2.1, before a measurement: 1 s | yes |
+//! | 2.2, first measurement | yes; `linux-6.1` keeps the variance term at `min_rto` or more |
+//! | 2.3, later ones: alpha = 1/8, beta = 1/4 | `rfc` as written. `linux-6.1`: the deviation falls by 1/32 when the time falls, and the timeout uses its largest value of the last window |
+//! | 2.4, at least 1 s | `rfc`: `min_rto`. `linux-6.1`: SRTT + max(`min_rto`, 4 RTTVAR), that is at least SRTT + 200 ms |
+//! | 2.5, a maximum | 120 s |
+//! | 3, Karn's algorithm | the sender's: it measures only what was sent once, or by timestamps |
+//! | 5.5, backing off | the sender's |
+//!
+//! Times are whole microseconds, SRTT in eighths and the deviation in quarters of one
+//! (net/ipv4/tcp_input.c, `tcp_rtt_estimator`).
+
+use dumbbell_core::time::Time;
+use dumbbell_core::timer::Clock;
+use dumbbell_spec::tcp::Profile;
+
+/// Before the first measurement (RFC 6298 section 2.1).
+pub const INITIAL_RTO: Time = Time::from_ns(1_000_000_000);
+/// Most (RFC 6298 section 2.5; Linux's `TCP_RTO_MAX`).
+pub const LARGEST_RTO: Time = Time::from_ns(120_000_000_000);
+/// How long a least round-trip time is remembered (`tcp_min_rtt_wlen`).
+const MIN_RTT_WINDOW_US: u64 = 300_000_000;
+
+/// Microseconds of a time, rounded down.
+#[inline]
+pub fn as_us(time: Time) -> u64 {
+    time.as_ns() / 1_000
+}
+
+/// A time of so many microseconds.
+#[inline]
+pub fn from_us(us: u64) -> Time {
+    Time::from_ns(us * 1_000)
+}
+
+/// A value and when it was measured.
+type Measured = (u64, u64);
+
+/// The estimators of one sender.
+#[derive(Debug, Clone)]
+pub struct RoundTrip {
+    profile: Profile,
+    min_rto_us: u64,
+    /// Eight times SRTT, microseconds; 0 before the first measurement.
+    srtt_8us: u64,
+    /// Four times the mean deviation.
+    deviation_4us: u64,
+    /// Its largest value since the last window of data began (`mdev_max`).
+    largest_deviation_4us: u64,
+    /// What the timeout uses: 4 RTTVAR.
+    variance_4us: u64,
+    /// When this is acknowledged, a window of data is over.
+    window_end: u64,
+    /// Least, second and third least of the window, by age (K. Nichols' windowed minimum, as
+    /// lib/minmax.c has it).
+    least: [Measured; 3],
+}
+
+impl RoundTrip {
+    /// Without measurements.
+    pub fn new(profile: Profile, min_rto: Time) -> RoundTrip {
+        RoundTrip {
+            profile,
+            min_rto_us: as_us(min_rto),
+            srtt_8us: 0,
+            deviation_4us: 0,
+            largest_deviation_4us: 0,
+            variance_4us: 0,
+            window_end: 0,
+            least: [(u64::MAX, 0); 3],
+        }
+    }
+
+    /// Enters a measurement. `una` and `next` are the sender's, for telling windows of data
+    /// apart.
+    pub fn measure(&mut self, rtt_us: u64, una: u64, next: u64) {
+        if self.srtt_8us == 0 {
+            self.begin(rtt_us, next);
+        } else {
+            match self.profile {
+                Profile::Linux61 => self.measure_linux(rtt_us, una, next),
+                Profile::Rfc => self.measure_rfc(rtt_us),
+            }
+        }
+        self.srtt_8us = self.srtt_8us.max(1);
+    }
+
+    /// RFC 6298 section 2.2: SRTT = R, RTTVAR = R/2.
+    fn begin(&mut self, rtt_us: u64, next: u64) {
+        self.srtt_8us = rtt_us << 3;
+        self.deviation_4us = rtt_us << 1;
+        self.variance_4us = match self.profile {
+            Profile::Linux61 => self.deviation_4us.max(self.min_rto_us),
+            Profile::Rfc => self.deviation_4us,
+        };
+        self.largest_deviation_4us = self.variance_4us;
+        self.window_end = next;
+    }
+
+    /// RFC 6298 section 2.3.
+    fn measure_rfc(&mut self, rtt_us: u64) {
+        let error_us = (self.srtt_8us >> 3).abs_diff(rtt_us);
+        self.deviation_4us = self.deviation_4us - (self.deviation_4us >> 2) + error_us;
+        self.variance_4us = self.deviation_4us;
+        self.srtt_8us = self.srtt_8us - (self.srtt_8us >> 3) + rtt_us;
+    }
+
+    fn measure_linux(&mut self, rtt_us: u64, una: u64, next: u64) {
+        let error_us = rtt_us as i64 - (self.srtt_8us >> 3) as i64;
+        self.srtt_8us = (self.srtt_8us as i64 + error_us) as u64;
+        let mut step = error_us.abs() - (self.deviation_4us >> 2) as i64;
+        // A path that has become shorter says little about its variance.
+        if error_us < 0 && step > 0 {
+            step >>= 3;
+        }
+        self.deviation_4us = (self.deviation_4us as i64 + step) as u64;
+        if self.deviation_4us > self.largest_deviation_4us {
+            self.largest_deviation_4us = self.deviation_4us;
+            self.variance_4us = self.variance_4us.max(self.largest_deviation_4us);
+        }
+        if una > self.window_end {
+            let excess = self.variance_4us.saturating_sub(self.largest_deviation_4us);
+            self.variance_4us -= excess >> 2;
+            self.window_end = next;
+            self.largest_deviation_4us = self.min_rto_us;
+        }
+    }
+
+    /// The retransmission timeout, not backed off.
+    pub fn rto(&self, clock: Clock) -> Time {
+        if self.srtt_8us == 0 {
+            return INITIAL_RTO;
+        }
+        let rto_us = (self.srtt_8us >> 3) + self.variance_4us;
+        let floor_us = match self.profile {
+            Profile::Linux61 => 0,
+            Profile::Rfc => self.min_rto_us,
+        };
+        clock.span(from_us(rto_us.max(floor_us))).min(LARGEST_RTO)
+    }
+
+    /// Eight times the smoothed round-trip time, microseconds; 0 before the first measurement.
+    #[inline]
+    pub fn srtt_8us(&self) -> u64 {
+        self.srtt_8us
+    }
+
+    /// Smoothed round-trip time.
+    pub fn srtt(&self) -> Option<Time> {
+        // Times 1000 before dividing by 8: an eighth of a microsecond is whole nanoseconds.
+        (self.srtt_8us > 0).then(|| Time::from_ns(self.srtt_8us * 125))
+    }
+
+    /// A quarter of what is added to it for the timeout.
+    pub fn rttvar(&self) -> Option<Time> {
+        (self.srtt_8us > 0).then(|| Time::from_ns(self.variance_4us * 250))
+    }
+
+    /// Enters a measurement into the windowed minimum.
+    pub fn measure_least(&mut self, rtt_us: u64, now_us: u64) {
+        let new = (rtt_us, now_us);
+        if rtt_us <= self.least[0].0 || now_us - self.least[2].1 > MIN_RTT_WINDOW_US {
+            self.least = [new; 3];
+            return;
+        }
+        if rtt_us <= self.least[1].0 {
+            (self.least[1], self.least[2]) = (new, new);
+        } else if rtt_us <= self.least[2].0 {
+            self.least[2] = new;
+        }
+        self.age_least(new);
+    }
+
+    /// The runners-up follow when the least is too old, or no runner-up has come for a quarter
+    /// or half of the window.
+    fn age_least(&mut self, new: Measured) {
+        let age_us = new.1 - self.least[0].1;
+        if age_us > MIN_RTT_WINDOW_US {
+            self.least = [self.least[1], self.least[2], new];
+            if new.1 - self.least[0].1 > MIN_RTT_WINDOW_US {
+                self.least = [self.least[1], self.least[2], new];
+            }
+        } else if self.least[1].1 == self.least[0].1 && age_us > MIN_RTT_WINDOW_US / 4 {
+            (self.least[1], self.least[2]) = (new, new);
+        } else if self.least[2].1 == self.least[1].1 && age_us > MIN_RTT_WINDOW_US / 2 {
+            self.least[2] = new;
+        }
+    }
+
+    /// Least round-trip time of the last five minutes, microseconds; `u64::MAX` for none.
+    #[inline]
+    pub fn min_rtt_us(&self) -> u64 {
+        self.least[0].0
+    }
+
+    /// Least round-trip time of the last five minutes.
+    pub fn min_rtt(&self) -> Option<Time> {
+        (self.least[0].0 != u64::MAX).then(|| from_us(self.least[0].0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIN_RTO: Time = Time::from_ns(200_000_000);
+
+    fn ms(time: Time) -> u64 {
+        time.as_ns() / 1_000_000
+    }
+
+    #[test]
+    fn before_a_measurement_it_is_one_second() {
+        let rtt = RoundTrip::new(Profile::Linux61, MIN_RTO);
+        assert_eq!(rtt.rto(Clock::Exact), INITIAL_RTO);
+        assert_eq!((rtt.srtt(), rtt.min_rtt()), (None, None));
+    }
+
+    /// RFC 6298 section 2.2: RTO = R + max(G, 4 R/2) = 3 R.
+    #[test]
+    fn the_first_measurement_gives_three_times_itself() {
+        let mut rtt = RoundTrip::new(Profile::Rfc, Time::ZERO);
+        rtt.measure(500_000, 0, 1);
+        assert_eq!(ms(rtt.rto(Clock::Exact)), 1500);
+        let mut rtt = RoundTrip::new(Profile::Linux61, MIN_RTO);
+        rtt.measure(500_000, 0, 1);
+        assert_eq!(ms(rtt.rto(Clock::Exact)), 1500);
+    }
+
+    /// RFC 6298 section 2.3, by hand: R = 100 ms, then 180 ms.
+    #[test]
+    fn the_second_follows_the_formula() {
+        let mut rtt = RoundTrip::new(Profile::Rfc, Time::ZERO);
+        rtt.measure(100_000, 0, 1);
+        rtt.measure(180_000, 1, 2);
+        // RTTVAR = 3/4 * 50 + 1/4 * 80 = 57.5; SRTT = 7/8 * 100 + 1/8 * 180 = 110.
+        assert_eq!(rtt.srtt(), Some(Time::from_ns(110_000_000)));
+        assert_eq!(rtt.rttvar(), Some(Time::from_ns(57_500_000)));
+        assert_eq!(ms(rtt.rto(Clock::Exact)), 340);
+    }
+
+    #[test]
+    fn a_steady_path_leaves_the_floor_of_each_profile() {
+        let mut linux = RoundTrip::new(Profile::Linux61, MIN_RTO);
+        let mut rfc = RoundTrip::new(Profile::Rfc, MIN_RTO);
+        for sent in 0..200u64 {
+            linux.measure(40_000, sent, sent + 1);
+            rfc.measure(40_000, sent, sent + 1);
+        }
+        // Linux: SRTT + 200 ms. RFC: the whole is at least 200 ms.
+        assert_eq!(ms(linux.rto(Clock::Exact)), 240);
+        assert_eq!(ms(rfc.rto(Clock::Exact)), 200);
+    }
+
+    #[test]
+    fn linux_lets_the_deviation_fall_slowly_when_the_path_gets_shorter() {
+        let mut linux = RoundTrip::new(Profile::Linux61, MIN_RTO);
+        for sent in 0..100u64 {
+            linux.measure(400_000, sent, sent + 1);
+        }
+        let before = linux.deviation_4us;
+        linux.measure(100_000, 100, 101);
+        // The error is 300 ms; an eighth of the step instead of the whole.
+        assert!(linux.deviation_4us - before <= 300_000 / 8);
+    }
+
+    #[test]
+    fn the_least_is_forgotten_after_five_minutes() {
+        let mut rtt = RoundTrip::new(Profile::Linux61, MIN_RTO);
+        rtt.measure_least(10_000, 0);
+        for second in 1..600 {
+            rtt.measure_least(20_000, second * 1_000_000);
+            let expected = if second <= 300 { 10_000 } else { 20_000 };
+            assert_eq!(rtt.min_rtt_us(), expected, "after {second} s");
+        }
+    }
+}

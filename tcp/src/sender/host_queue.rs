@@ -1,0 +1,67 @@
+//! What a sender knows of the queue of its own host: the account of TCP small queues
+//! (`tcp::small_queue`).
+
+use super::{Quiet, Sender};
+use crate::pacing;
+use crate::small_queue::{Candidate, truesize_bytes};
+use dumbbell_core::time::Time;
+
+impl Sender {
+    /// Whether it is to be told what becomes of its packets in the queue of its host.
+    #[inline]
+    pub fn has_small_queue(&self) -> bool {
+        self.small_queue.is_on()
+    }
+
+    /// A packet of so much payload is handed to the host's queue.
+    pub fn enter_host_queue(&mut self, payload_bytes: u32) {
+        self.small_queue.enter(truesize_bytes(payload_bytes));
+    }
+
+    /// A packet that was is there no more. Returns whether `next_timer` is now.
+    pub fn leave_host_queue(&mut self, payload_bytes: u32, now: Time) -> bool {
+        let wakes = self.small_queue.leave(truesize_bytes(payload_bytes), now);
+        if wakes {
+            self.quiet = Quiet::No;
+        }
+        wakes
+    }
+
+    /// A packet that was will not be there from `at` on; packets leave in their order.
+    pub fn leave_host_queue_at(&mut self, payload_bytes: u32, at: Time) {
+        self.small_queue.leave_at(truesize_bytes(payload_bytes), at);
+    }
+
+    /// Memory that its packets take in the host's queue, as far as it has heard.
+    pub fn host_queue_bytes(&self) -> u64 {
+        self.small_queue.held_bytes()
+    }
+
+    /// What was to leave the host's queue before `bound` has left.
+    #[inline]
+    pub fn catch_up_with_host_queue(&mut self, bound: Time) {
+        if self.small_queue.catch_up(bound) {
+            self.quiet = Quiet::No;
+        }
+    }
+
+    /// Whether the queue of its host has room for a packet of so much payload.
+    #[inline]
+    pub(super) fn fits_host_queue(&mut self, payload_bytes: u32, is_again: bool) -> bool {
+        self.small_queue.allows(&Candidate {
+            truesize_bytes: truesize_bytes(payload_bytes),
+            is_again,
+            packets_out: self.board.packets_out(),
+            pacing_rate_bytes_per_s: self.window.pacing_rate_bytes_per_s,
+            is_paced: self.pacing.is_on(),
+        })
+    }
+
+    /// The handshake gives the first pacing rate, of a controller that has none of its own.
+    pub(super) fn init_pacing_rate(&mut self) {
+        if self.small_queue.is_on() && !self.cca.owns_recovery() {
+            self.window.pacing_rate_bytes_per_s =
+                pacing::rate_bytes_per_s(&self.window, 0, self.rtt.srtt_8us());
+        }
+    }
+}

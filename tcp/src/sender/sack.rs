@@ -1,0 +1,207 @@
+//! SACK blocks (RFC 2018), duplicates among them (RFC 2883), and what they say about reordering.
+
+use super::Sender;
+use super::acknowledge::AckSummary;
+use crate::cca::State;
+use crate::segment::{SackBlock, SackBlocks};
+
+/// Widest reordering that is believed, packets (`tcp_max_reordering`).
+const MOST_REORDERING_PKTS: u32 = 300;
+
+/// The blocks of the last acknowledgement: what lies in them has been entered.
+pub(super) type SackCache = SackBlocks;
+
+impl Sender {
+    /// Enters the blocks of an acknowledgement. `prior_una` is what was acknowledged before it.
+    pub(super) fn enter_sack(
+        &mut self,
+        blocks: &SackBlocks,
+        ack: u64,
+        prior_una: u64,
+        now_us: u64,
+        summary: &mut AckSummary,
+    ) {
+        let blocks = blocks.as_slice();
+        let Some(first) = blocks.first().copied() else {
+            return;
+        };
+        let mut rest = blocks;
+        if is_duplicate(blocks, ack) {
+            rest = &blocks[1..];
+            if self.enter_duplicate(first, prior_una, summary) {
+                self.enter_duplicate_out(first, summary);
+            } else if first.start >= ack {
+                // Not a believable duplicate: an ordinary block.
+                rest = blocks;
+            }
+        }
+        if self.board.packets_out() == 0 {
+            return;
+        }
+        let mut entered = SackBlocks::default();
+        for block in rest {
+            let is_valid = block.end <= self.next && block.start < block.end;
+            if is_valid && block.start > self.una {
+                entered.push(*block, usize::MAX);
+            }
+        }
+        // In the order in which they were sent: what one acknowledgement reports together has
+        // not overtaken itself.
+        entered
+            .as_mut_slice()
+            .sort_unstable_by_key(|block| block.start);
+        for block in entered.as_slice() {
+            self.enter_block(*block, now_us, summary);
+        }
+        self.sack_cache = entered;
+        if self.state != State::Loss || self.undo.marker.is_some() {
+            self.check_reordering(summary.lowest_reordered);
+        }
+    }
+
+    /// Enters what of a block was not in the acknowledgement before.
+    fn enter_block(&mut self, block: SackBlock, now_us: u64, summary: &mut AckSummary) {
+        let known = if self.board.sacked_out() == 0 {
+            SackBlocks::default()
+        } else {
+            self.sack_cache
+        };
+        let mut from = block.start;
+        while from < block.end {
+            // The known block that holds `from`, or else the next one.
+            let holding = known
+                .as_slice()
+                .iter()
+                .find(|known| known.start <= from && from < known.end);
+            if let Some(holding) = holding {
+                from = holding.end;
+                continue;
+            }
+            let starts = known.as_slice().iter().map(|known| known.start);
+            let next = starts.filter(|start| *start > from).min();
+            let to = next.unwrap_or(block.end).min(block.end);
+            self.enter_range(from, to, now_us, summary);
+            from = to;
+        }
+    }
+
+    fn enter_range(&mut self, from: u64, to: u64, now_us: u64, summary: &mut AckSummary) {
+        let mut number = self.board.first_from(from);
+        while number < self.board.tail() && self.board.get(number).end() <= to {
+            self.sack_packet(number, now_us, summary);
+            number += 1;
+        }
+    }
+
+    fn sack_packet(&mut self, number: u64, now_us: u64, summary: &mut AckSummary) {
+        let highest = self.board.highest_sacked_end().unwrap_or(self.una);
+        let Some(was) = self.board.sack(number) else {
+            return;
+        };
+        let min_rtt_us = self.rtt.min_rtt_us();
+        let was_again = was.was_ever_retransmitted();
+        self.rack
+            .on_delivered(was.sent_us, was.end(), was_again, now_us, min_rtt_us);
+        self.rate.on_delivered(&was, &mut summary.delivery);
+        self.board.count_rate(number);
+        if !was_again {
+            // A hole below filled without having been sent again: reordering.
+            if was.seq < highest {
+                summary.lowest_reordered = summary.lowest_reordered.min(was.seq);
+            }
+            summary.original_delivered |= was.end() <= self.recovery_point;
+            summary.first_sacked_us.get_or_insert(was.sent_us);
+            summary.last_sacked_us = was.sent_us;
+        }
+        if number < self.judged.0 {
+            self.judged.1 += 1;
+        }
+        summary.data_sacked = true;
+        self.rate.delivered_pkts += 1;
+    }
+
+    /// Counts a duplicate (RFC 2883 section 4). Returns whether it can be due to what was sent
+    /// again.
+    fn enter_duplicate(
+        &mut self,
+        block: SackBlock,
+        prior_una: u64,
+        summary: &mut AckSummary,
+    ) -> bool {
+        let bytes = block.end.saturating_sub(block.start);
+        if bytes == 0 || bytes > self.largest_window_bytes {
+            return false;
+        }
+        let pkts = bytes.div_ceil(u64::from(self.settings.mss_bytes)).max(1);
+        if pkts == 1 && self.probe.is_some_and(|probe| probe.end == block.end) {
+            summary.duplicate_of_probe = true;
+        }
+        self.duplicates_reported += pkts;
+        if self.duplicates_reported > self.statistics.retransmitted_pkts {
+            return false;
+        }
+        if self.reordering_seen && !summary.duplicate_of_probe {
+            self.rack.on_dsack();
+        }
+        summary.is_duplicate_reported = true;
+        self.rate.delivered_pkts += pkts;
+        if let Some(marker) = self.undo.marker
+            && block.end <= prior_una
+            && block.end > marker
+        {
+            self.answer_retransmissions(pkts as u32);
+        }
+        true
+    }
+
+    /// A duplicate of what is still out.
+    fn enter_duplicate_out(&mut self, block: SackBlock, summary: &mut AckSummary) {
+        if block.end <= self.una || self.board.packets_out() == 0 {
+            return;
+        }
+        let mut number = self.board.first_from(block.start);
+        while number < self.board.tail() && self.board.get(number).end() <= block.end {
+            let sent = *self.board.get(number);
+            if sent.was_ever_retransmitted() {
+                if self.undo.marker.is_some_and(|marker| sent.end() > marker) {
+                    self.answer_retransmissions(1);
+                }
+                if sent.is_sacked() {
+                    summary.lowest_reordered = summary.lowest_reordered.min(sent.seq);
+                }
+            }
+            self.board.forget_retransmission(number);
+            number += 1;
+        }
+    }
+
+    fn answer_retransmissions(&mut self, pkts: u32) {
+        if let Some(unanswered) = &mut self.undo.unanswered {
+            *unanswered = unanswered.saturating_sub(pkts);
+        }
+    }
+
+    /// Raises DupThresh to the distance by which packets were reordered
+    /// (`tcp_check_sack_reordering`).
+    pub(super) fn check_reordering(&mut self, lowest: u64) {
+        let highest = self.board.highest_sacked_end().unwrap_or(self.una);
+        if lowest >= highest {
+            return;
+        }
+        let mss = u64::from(self.settings.mss_bytes);
+        let distance = highest - lowest;
+        if distance > u64::from(self.reordering_pkts) * mss {
+            let pkts = distance.div_ceil(mss).min(u64::from(MOST_REORDERING_PKTS));
+            self.reordering_pkts = pkts as u32;
+        }
+        self.reordering_seen = true;
+    }
+}
+
+/// RFC 2883 section 4: the first block reports a duplicate when it lies below the
+/// acknowledgement or within the second block.
+fn is_duplicate(blocks: &[SackBlock], ack: u64) -> bool {
+    let first = blocks[0];
+    let is_within = |second: &SackBlock| first.start >= second.start && first.end <= second.end;
+    first.start < ack || blocks.get(1).is_some_and(is_within)
+}

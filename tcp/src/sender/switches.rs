@@ -1,0 +1,44 @@
+//! What a host can set that no experiment does, and what it tells besides: packet scripts have both;
+//! and the window that a hand sets while a run goes on.
+
+use super::{Quiet, Sender};
+use crate::cca::Cca;
+use dumbbell_spec::tcp::CwndChange;
+
+impl Sender {
+    /// A window from a time on that has not come yet, for a controller that is given them
+    /// (`manual`).
+    pub fn change_cwnd(&mut self, change: CwndChange) {
+        if let Cca::Manual(manual) = &mut self.cca {
+            manual.add(change);
+        }
+    }
+
+    /// Keeps its window through pauses (`tcp_slow_start_after_idle` = 0).
+    pub fn without_idle_restart(mut self) -> Sender {
+        self.restarts_after_idle = false;
+        self
+    }
+
+    /// Sends no tail loss probes (`tcp_early_retrans` = 0).
+    pub fn without_probes(mut self) -> Sender {
+        self.probes = false;
+        self
+    }
+
+    /// From now on small segments wait, or do not (`TCP_NODELAY`).
+    pub fn set_nagle(&mut self, nagle: bool) {
+        self.quiet = Quiet::No;
+        self.nagle = nagle;
+    }
+
+    /// Segments that must arrive after one before it is taken for lost (`reordering`).
+    pub fn reordering_pkts(&self) -> u32 {
+        self.reordering_pkts
+    }
+
+    /// Segments delivered, those SACKed included (`delivered`).
+    pub fn delivered_pkts(&self) -> u64 {
+        self.rate.delivered_pkts
+    }
+}

@@ -1,0 +1,284 @@
+//! A sender and a receiver over a pipe: everything arrives, whatever is lost. Behaviour step by
+//! step is in `packetdrill/scripts`.
+
+use super::*;
+use crate::cca::Algorithm;
+use crate::receiver::Receiver;
+use dumbbell_spec::Tcp;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+const ONE_WAY: Time = Time::from_ns(20_000_000);
+/// A full packet at 12 Mbit/s.
+const SERVICE: Time = Time::from_ns(1_000_000);
+
+/// A pipe with a transmitter and a queue one way.
+struct Pipe {
+    sender: Sender,
+    receiver: Receiver,
+    now: Time,
+    /// By arrival: to the receiver or the sender.
+    flying: BTreeMap<(Time, u64), (bool, Segment)>,
+    count: u64,
+    free_at: Time,
+    data_segments: u64,
+}
+
+impl Pipe {
+    fn new(settings: &Settings) -> Pipe {
+        let mut sender = Sender::new(settings, Time::ZERO);
+        sender.connect(Time::ZERO);
+        Pipe {
+            sender,
+            receiver: Receiver::new(settings),
+            now: Time::ZERO,
+            flying: BTreeMap::new(),
+            count: 0,
+            free_at: Time::ZERO,
+            data_segments: 0,
+        }
+    }
+
+    /// Sends what can be sent; `is_lost` judges each data segment by its number.
+    fn pump(&mut self, is_lost: &mut dyn FnMut(u64) -> bool) {
+        while let Some(sent) = self.sender.poll_transmit(self.now) {
+            let segment = sent.segment;
+            if segment.payload_bytes > 0 {
+                self.data_segments += 1;
+                if is_lost(self.data_segments) {
+                    continue;
+                }
+            }
+            self.free_at = self.free_at.max(self.now) + SERVICE;
+            self.count += 1;
+            let due = (self.free_at + ONE_WAY, self.count);
+            self.flying.insert(due, (true, segment));
+        }
+        while let Some(segment) = self.receiver.poll_transmit(self.now) {
+            self.count += 1;
+            let due = (self.now + ONE_WAY, self.count);
+            self.flying.insert(due, (false, segment));
+        }
+    }
+
+    /// Does what is next. Returns false when nothing is pending before `end`.
+    fn step(&mut self, end: Time, is_lost: &mut dyn FnMut(u64) -> bool) -> bool {
+        self.pump(is_lost);
+        let arrival = self.flying.keys().next().map_or(Time::NEVER, |key| key.0);
+        let timers = self.sender.next_timer().min(self.receiver.next_timer());
+        let next = arrival.min(timers);
+        if next >= end {
+            return false;
+        }
+        assert!(next >= self.now, "time goes back");
+        self.now = next;
+        if arrival <= timers {
+            let (_, (to_receiver, segment)) = self.flying.pop_first().unwrap();
+            if to_receiver {
+                self.receiver.on_segment(&segment, self.now);
+            } else {
+                self.sender.on_segment(&segment, self.now);
+            }
+        } else {
+            self.sender.on_timer(self.now);
+            self.receiver.on_timer(self.now);
+        }
+        true
+    }
+
+    fn run(&mut self, end: Time, mut is_lost: impl FnMut(u64) -> bool) {
+        let mut steps = 0u64;
+        while self.step(end, &mut is_lost) {
+            steps += 1;
+            assert!(steps < 10_000_000, "no progress at {} ns", self.now.as_ns());
+            self.check();
+        }
+    }
+
+    fn check(&self) {
+        let board = self.sender.board();
+        assert!(board.sacked_out() + board.lost_out() <= board.packets_out());
+        assert!(board.retrans_out() <= board.packets_out());
+        assert!(self.sender.window().cwnd_pkts >= 1);
+    }
+}
+
+fn settings(change: impl FnOnce(&mut dumbbell_spec::Tcp)) -> Settings {
+    let mut tcp = Tcp::linux("reno");
+    change(&mut tcp);
+    let algorithm = Algorithm::named(&tcp.congestion_control).unwrap();
+    Settings::new(std::sync::Arc::new(tcp), algorithm, 1500, 1000)
+}
+
+fn transfer(settings: &Settings, bytes: u64, is_lost: impl FnMut(u64) -> bool) -> Pipe {
+    let mut pipe = Pipe::new(settings);
+    pipe.sender.write(bytes, Time::ZERO);
+    pipe.sender.close();
+    pipe.run(Time::from_ns(300_000_000_000), is_lost);
+    assert_eq!(pipe.receiver.received_payload_bytes(), bytes);
+    assert!(pipe.receiver.is_complete() && pipe.sender.is_done());
+    assert_eq!(pipe.sender.next_timer(), Time::NEVER);
+    assert_eq!(pipe.receiver.next_timer(), Time::NEVER);
+    pipe
+}
+
+#[test]
+fn without_loss_nothing_is_sent_again() {
+    let pipe = transfer(&settings(|_| {}), 1_000_000, |_| false);
+    let statistics = pipe.sender.statistics();
+    assert_eq!(statistics.retransmitted_pkts, 0);
+    assert_eq!(statistics.sent_payload_bytes, 1_000_000);
+    assert_eq!(statistics.sent_pkts, 1_000_000u64.div_ceil(1448));
+}
+
+#[test]
+fn one_loss_costs_one_retransmission_and_half_the_window() {
+    let pipe = transfer(&settings(|_| {}), 1_000_000, |number| number == 100);
+    let statistics = pipe.sender.statistics();
+    assert_eq!(
+        (statistics.retransmitted_pkts, statistics.rto_count),
+        (1, 0)
+    );
+    assert_eq!(statistics.recovery_count, 1);
+    let window = pipe.sender.window();
+    assert_eq!(window.ssthresh_pkts, window.prior_cwnd_pkts / 2);
+}
+
+#[test]
+fn the_last_segment_is_repaired_by_a_probe() {
+    let last = 100_000u64.div_ceil(1448);
+    let pipe = transfer(&settings(|_| {}), 100_000, |number| number == last);
+    let statistics = pipe.sender.statistics();
+    assert_eq!((statistics.probe_count, statistics.rto_count), (1, 0));
+}
+
+/// RACK notices that a retransmission was lost (RFC 8985 section 3.1); counting duplicates cannot.
+#[test]
+fn a_lost_retransmission_needs_no_timeout_with_rack() {
+    for (rack, timeouts) in [(true, 0), (false, 1)] {
+        let mut pipe = Pipe::new(&settings(|tcp| tcp.rack = rack));
+        pipe.sender.write(500_000, Time::ZERO);
+        pipe.sender.close();
+        let (end, mut copy) = (Time::from_ns(60_000_000_000), None);
+        while pipe.step(end, &mut |number| number == 50 || copy == Some(number)) {
+            // Fast retransmit sends the copy first of all.
+            if copy.is_none() && pipe.sender.state() == State::Recovery {
+                copy = Some(pipe.data_segments + 1);
+            }
+        }
+        assert_eq!(pipe.receiver.received_payload_bytes(), 500_000);
+        assert_eq!(pipe.sender.statistics().rto_count, timeouts, "rack: {rack}");
+    }
+}
+
+/// The response to periodic loss (M. Mathis, J. Semke, J. Mahdavi, T. Ott 1997): sqrt(3/(2 b p)) packets
+/// a round-trip time, b packets to an acknowledgement that makes the window grow. Linux counts
+/// packets, whatever the receiver does; the RFC counts acknowledgements.
+#[test]
+fn reno_follows_the_square_root_formula() {
+    use dumbbell_spec::tcp::Profile::{Linux61, Rfc};
+    for (profile, every, delayed, constant) in [
+        (Linux61, 200, false, 1.22),
+        (Linux61, 800, false, 1.22),
+        (Rfc, 200, false, 1.22),
+        (Rfc, 800, true, 0.87),
+        (Rfc, 2000, true, 0.87),
+    ] {
+        let settings = settings(|tcp| {
+            tcp.profile = profile;
+            tcp.delayed_ack = delayed;
+        });
+        let mut pipe = Pipe::new(&settings);
+        pipe.sender.write(1 << 40, Time::ZERO);
+        let end = Time::from_ns(200_000_000_000);
+        let half = Time(end.0 / 2);
+        let mut is_lost = |number: u64| number.is_multiple_of(every);
+        let mut sent_by_half = 0;
+        while pipe.step(end, &mut is_lost) {
+            // A transmitter so fast that nothing queues.
+            pipe.free_at = pipe.now.saturating_sub(SERVICE);
+            if pipe.now <= half {
+                sent_by_half = pipe.data_segments;
+            }
+        }
+        let sent = (pipe.data_segments - sent_by_half) as f64;
+        let rounds = (pipe.now - half).as_seconds() / (2.0 * ONE_WAY.as_seconds());
+        let ratio = sent / rounds / (constant * (every as f64).sqrt());
+        assert!(
+            (0.9..1.1).contains(&ratio),
+            "{profile:?} {every} {delayed}: {ratio}"
+        );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    /// Whatever is lost, all bytes arrive, under every setting.
+    #[test]
+    fn everything_arrives(
+        kilobytes in 1u64..300,
+        losses in prop::collection::vec(0u64..400, 0..60),
+        sack in any::<bool>(),
+        rack in any::<bool>(),
+        timestamps in any::<bool>(),
+        delayed_ack in any::<bool>(),
+        is_rfc in any::<bool>(),
+        ecn in any::<bool>(),
+    ) {
+        let settings = settings(|tcp| {
+            if is_rfc {
+                tcp.profile = dumbbell_spec::tcp::Profile::Rfc;
+                tcp.prr = dumbbell_spec::tcp::Prr::Rfc9937;
+            }
+            tcp.sack = sack;
+            tcp.rack = rack;
+            tcp.timestamps = timestamps;
+            tcp.delayed_ack = delayed_ack;
+            tcp.ecn = ecn;
+        });
+        transfer(&settings, kilobytes * 1000, |number| losses.contains(&number));
+    }
+}
+
+/// An established sender with a buffer of 52 full packets that an application has filled.
+fn with_a_full_buffer() -> Sender {
+    let settings = settings(|tcp| tcp.send_buffer_bytes = 25 * PACKET_MEMORY_BYTES);
+    let mut sender = Sender::new(&settings, Time::ZERO);
+    sender.connect(Time::ZERO);
+    while sender.poll_transmit(Time::ZERO).is_some() {}
+    let syn_ack = Segment {
+        ack: 1,
+        window_bytes: 1 << 20,
+        flags: Flags::SYN | Flags::ACK,
+        ..Segment::default()
+    };
+    sender.on_segment(&syn_ack, ONE_WAY);
+    sender.write(sender.room_bytes(), ONE_WAY);
+    while sender.poll_transmit(ONE_WAY).is_some() {}
+    sender
+}
+
+#[test]
+fn packets_sacked_beside_others_give_their_structures_memory_back() {
+    let mut sender = with_a_full_buffer();
+    let mss = u64::from(sender.settings.mss_bytes);
+    // 115,200 bytes: 51 packets of 2216 leave room for a part of one more.
+    assert_eq!(sender.unacknowledged_bytes(), 52 * mss);
+    assert_eq!((sender.room_bytes(), sender.is_writable()), (0, false));
+    let mut blocks = crate::segment::SackBlocks::default();
+    let (start, end) = (1 + mss, 1 + 10 * mss);
+    blocks.push(crate::segment::SackBlock { start, end }, 3);
+    let duplicate = Segment {
+        seq: 1,
+        ack: 1,
+        window_bytes: 1 << 20,
+        sack: blocks,
+        flags: Flags::ACK,
+        ..Segment::default()
+    };
+    sender.on_segment(&duplicate, Time(3 * ONE_WAY.0));
+    // Nine packets of 2216 bytes of memory are down to 1448: room for three more, and the last
+    // may be beyond.
+    assert_eq!(sender.room_bytes(), 4 * mss);
+    assert!(!sender.is_writable(), "a third must be free");
+}

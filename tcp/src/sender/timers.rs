@@ -1,0 +1,299 @@
+//! The one timer of a sender: retransmission timeout, tail loss probe, reordering, closed window.
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | RFC 6298 section 5.1 to 5.3, starting and stopping | yes; the timer starts again on every acknowledgement of new data |
+//! | RFC 6298 section 5.4 to 5.6, first packet again, backing off | `on_rto` |
+//! | RFC 6298 section 5.7, SYN | 1 s, doubled |
+//! | RFC 5682 section 3.1 step 1, F-RTO | `on_rto` |
+//! | RFC 8985 section 7.2, probe timeout | 2 SRTT + 2 ms; with one packet out, + `min_rto` for its receiver's delay |
+//! | RFC 9293 section 3.8.6.1, probing a closed window | from RTO on, doubled |
+//!
+//! As in Linux only one of them is pending (`icsk_pending`).
+
+use super::{Forced, Phase, Quiet, Sender};
+use crate::cca::State;
+use crate::rtt::{INITIAL_RTO, LARGEST_RTO, as_us, from_us};
+use dumbbell_core::time::Time;
+use dumbbell_core::timer::Clock;
+
+/// Least time to a timeout by time (`TCP_TIMEOUT_MIN_US`), microseconds.
+const LEAST_TIMEOUT_US: u64 = 2_000;
+
+/// What the pending timer is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Retransmit,
+    Reordering,
+    LossProbe,
+    WindowProbe,
+}
+
+/// The timer and what it depends on.
+#[derive(Debug, Clone)]
+pub(super) struct Timers {
+    pending: Option<(Purpose, Time)>,
+    /// The retransmission timeout, backed off.
+    pub(super) rto: Time,
+    /// How often in a row it was doubled, and window probes were sent.
+    pub(super) backoff: u32,
+    /// Timeouts in a row without progress (`icsk_retransmits`).
+    pub(super) retransmits: u32,
+    /// When a SYN is to be sent.
+    pub(super) syn_due: Time,
+    /// When it last was.
+    pub(super) syn_sent: Time,
+    /// When pacing lets the next packet go.
+    pub(super) paced: Option<Time>,
+}
+
+impl Timers {
+    pub(super) fn new(rto: Time) -> Timers {
+        Timers {
+            pending: None,
+            rto,
+            backoff: 0,
+            retransmits: 0,
+            syn_due: Time::NEVER,
+            syn_sent: Time::ZERO,
+            paced: None,
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.pending = None;
+        self.syn_due = Time::NEVER;
+    }
+
+    pub(super) fn is_pending(&self, purpose: Purpose) -> bool {
+        self.pending.is_some_and(|(pending, _)| pending == purpose)
+    }
+
+    fn set(&mut self, purpose: Purpose, clock: Clock, now: Time, span: Time) {
+        let span = span.min(LARGEST_RTO);
+        self.pending = Some((purpose, clock.expiry(now, span)));
+    }
+
+    pub(super) fn set_retransmit(&mut self, clock: Clock, now: Time, span: Time) {
+        self.set(Purpose::Retransmit, clock, now, span);
+    }
+
+    pub(super) fn set_reordering(&mut self, clock: Clock, now: Time, wait_us: u64) {
+        let span = from_us(wait_us + LEAST_TIMEOUT_US);
+        self.set(Purpose::Reordering, clock, now, span);
+    }
+}
+
+impl Sender {
+    /// When it wants to be woken (`on_timer`); `NEVER` for not at all.
+    #[inline]
+    pub fn next_timer(&self) -> Time {
+        let pending = self.timers.pending.map_or(Time::NEVER, |(_, due)| due);
+        let paced = self.timers.paced.unwrap_or(Time::NEVER);
+        let woken = self.small_queue.wake_due();
+        pending.min(paced).min(self.timers.syn_due).min(woken)
+    }
+
+    /// When a retransmission, a reordering timeout or a probe is due: not what is paced.
+    pub fn pending_timer(&self) -> Time {
+        self.timers.pending.map_or(Time::NEVER, |(_, due)| due)
+    }
+
+    /// It is `now`. Does what is due, if anything; call `poll_transmit` afterwards.
+    pub fn on_timer(&mut self, now: Time) {
+        self.quiet = Quiet::No;
+        self.small_queue.wake(now);
+        if self.timers.paced.is_some_and(|due| due <= now) {
+            self.timers.paced = None;
+        }
+        let Some((purpose, _)) = self.timers.pending.filter(|(_, due)| *due <= now) else {
+            return;
+        };
+        self.timers.pending = None;
+        match purpose {
+            Purpose::Retransmit => self.on_rto(now),
+            Purpose::Reordering => self.on_reordering_timeout(now),
+            Purpose::LossProbe => self.on_probe_timeout(now),
+            Purpose::WindowProbe => self.on_window_probe_timeout(now),
+        }
+    }
+
+    /// RFC 6298 section 5.4 to 5.6.
+    fn on_rto(&mut self, now: Time) {
+        if self.board.packets_out() == 0 {
+            return;
+        }
+        self.statistics.rto_count += 1;
+        self.enter_loss(now);
+        self.timers.retransmits += 1;
+        self.timers.backoff += 1;
+        self.forced = Some(Forced::Head);
+        self.timers.rto = Time(2 * self.timers.rto.0).min(LARGEST_RTO);
+        let (clock, rto) = (self.settings.clock, self.timers.rto);
+        self.timers.set_retransmit(clock, now, rto);
+    }
+
+    /// Everything may be lost (`tcp_enter_loss`).
+    fn enter_loss(&mut self, now: Time) {
+        let begins = self.state < State::Recovery;
+        let snapshot = self.snapshot(now);
+        self.lose_all(as_us(now));
+        // RFC 5681 section 3.1: the threshold falls when a segment's first timer runs out. In Linux
+        // it does not fall again where the losses of that window have lowered it in recovery.
+        let is_first = self.timers.retransmits == 0;
+        let falls_in_recovery = self.state == State::Loss || !self.settings.is_linux();
+        if self.state <= State::Disorder
+            || self.recovery_point <= self.una
+            || (is_first && falls_in_recovery)
+        {
+            let prior_ssthresh = self.current_ssthresh();
+            self.window.prior_cwnd_pkts = self.window.cwnd_pkts;
+            self.cca.on_rto(&mut self.window, &snapshot);
+            self.reset_undo(prior_ssthresh);
+        }
+        let in_flight = self.board.in_flight();
+        self.window.set_cwnd(in_flight + 1);
+        self.window.acked_since_growth_pkts = 0;
+        self.used_since = now;
+        if self.state <= State::Disorder && self.board.sacked_out() >= super::DUPLICATES_THRESHOLD {
+            self.reordering_pkts = self.reordering_pkts.min(super::DUPLICATES_THRESHOLD);
+        }
+        self.state = State::Loss;
+        self.recovery_point = self.next;
+        self.probe = None;
+        self.cwr_due = self.ecn;
+        // RFC 5682 section 3.1 step 1.
+        self.is_frto = self.is_sack() && (begins || self.timers.retransmits > 0);
+    }
+
+    /// RFC 8985 section 7.3: one probe at a time.
+    fn on_probe_timeout(&mut self, now: Time) {
+        if self.probe.is_some() {
+            self.rearm_rto(now);
+        } else {
+            self.forced = Some(Forced::Probe);
+        }
+    }
+
+    fn on_window_probe_timeout(&mut self, now: Time) {
+        if self.board.packets_out() == 0 && self.has_unsent() {
+            self.forced = Some(Forced::WindowProbe);
+            self.timers.backoff += 1;
+            self.set_window_probe(now);
+        }
+    }
+
+    /// RFC 9293 section 3.8.6.1.
+    pub(super) fn set_window_probe(&mut self, now: Time) {
+        let base = self
+            .timers
+            .rto
+            .max(Time::from_ns(self.settings.tcp.min_rto_ns));
+        let span = Time(base.0 << self.timers.backoff.min(10)).min(LARGEST_RTO);
+        let clock = self.settings.clock;
+        self.timers.set(Purpose::WindowProbe, clock, now, span);
+    }
+
+    /// With nothing out, an acknowledgement has come: is the window open?
+    pub(super) fn on_window_of_idle(&mut self, now: Time) {
+        if !self.has_unsent() {
+            return;
+        }
+        if self.next_fits() {
+            self.timers.backoff = 0;
+            if self.timers.is_pending(Purpose::WindowProbe) {
+                self.timers.pending = None;
+            }
+        } else {
+            self.set_window_probe(now);
+        }
+    }
+
+    /// Nothing is out and the window is closed: it is to be probed.
+    pub(super) fn watch_window(&mut self, now: Time) {
+        let is_stuck = self.board.packets_out() == 0 && self.has_unsent() && !self.next_fits();
+        if is_stuck && self.timers.pending.is_none() {
+            self.set_window_probe(now);
+        }
+    }
+
+    /// The retransmission timer starts again (RFC 6298 section 5.3). After another timer it runs
+    /// from when the first packet was sent.
+    pub(super) fn rearm_rto(&mut self, now: Time) {
+        let Some(head) = self.board.first() else {
+            self.timers.pending = None;
+            return;
+        };
+        let mut span = self.timers.rto;
+        if self.timers.is_pending(Purpose::Reordering) || self.timers.is_pending(Purpose::LossProbe)
+        {
+            let due_us = head.sent_us + as_us(span);
+            span = from_us(due_us.saturating_sub(as_us(now)).max(1));
+        }
+        let clock = self.settings.clock;
+        self.timers.set_retransmit(clock, now, span);
+    }
+
+    /// As `rearm_rto`, from now.
+    pub(super) fn restart_rto(&mut self, now: Time) {
+        let (clock, rto) = (self.settings.clock, self.timers.rto);
+        self.timers.set_retransmit(clock, now, rto);
+    }
+
+    pub(super) fn forget_timer(&mut self) {
+        self.timers.pending = None;
+    }
+
+    /// After progress: a loss probe, or the retransmission timeout.
+    pub(super) fn set_timer(&mut self, now: Time) {
+        if !self.schedule_probe(true, now) {
+            self.rearm_rto(now);
+        }
+    }
+
+    /// RFC 8985 section 7.2. Returns whether a probe is due. With `advances` the retransmission
+    /// timeout would start now.
+    pub(super) fn schedule_probe(&mut self, advances: bool, now: Time) -> bool {
+        let is_calm = matches!(self.state, State::Open | State::Cwr);
+        if !self.probes || !self.is_rack() || self.board.packets_out() == 0 || !is_calm {
+            return false;
+        }
+        let srtt_8us = self.rtt.srtt_8us();
+        let mut span = if srtt_8us == 0 {
+            INITIAL_RTO
+        } else {
+            let delay_us = if self.board.packets_out() == 1 {
+                self.settings.tcp.min_rto_ns / 1000
+            } else {
+                LEAST_TIMEOUT_US
+            };
+            from_us((srtt_8us >> 2) + delay_us)
+        };
+        let rto = self.timers.rto;
+        let left = if advances {
+            rto
+        } else {
+            let head_us = self.board.first().map_or(0, |head| head.sent_us);
+            from_us((head_us + as_us(rto)).saturating_sub(as_us(now)))
+        };
+        if left > Time::ZERO {
+            span = span.min(left);
+        }
+        let clock = self.settings.clock;
+        self.timers.set(Purpose::LossProbe, clock, now, span);
+        true
+    }
+
+    /// A SYN is sent now; the next one when this one is not answered (RFC 6298 section 5.7).
+    pub(super) fn on_syn_sent(&mut self, is_repeated: bool, now: Time) {
+        debug_assert_eq!(self.phase, Phase::SynSent);
+        if is_repeated {
+            self.timers.retransmits += 1;
+            self.statistics.rto_count += 1;
+            self.timers.rto = Time(2 * self.timers.rto.0).min(LARGEST_RTO);
+        }
+        self.timers.syn_sent = now;
+        let clock = self.settings.clock;
+        self.timers.syn_due = clock.expiry(now, self.timers.rto);
+    }
+}

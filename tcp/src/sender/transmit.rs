@@ -1,0 +1,466 @@
+//! What is sent when: what must be, then what is lost, then new data.
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | RFC 5681 section 3.1, window | packets in flight below the congestion window |
+//! | RFC 3042, limited transmit | follows: SACKed packets are not in flight |
+//! | RFC 9293 section 3.8.6.2.1, silly windows | a segment is sent when all of it fits the window |
+//! | RFC 896, Nagle, with Minshall's change | a small segment waits for the small one before it |
+//! | RFC 2861, after idling and when not used | `linux-6.1`: halved for each timeout; `rfc`: RFC 5681 section 4.1 |
+//! | `tcp_small_queue_check` | not while the host's own queue holds enough (`tcp::small_queue`) |
+//! | RFC 3168 section 6.1.2, 6.1.5 | ECT on new data only; CWR on the first after a reduction |
+
+use super::{Forced, Phase, Probe, Quiet, Sender};
+use crate::cca::State;
+use crate::rtt::as_us;
+use crate::segment::{Flags, SackBlocks, Segment};
+use crate::timestamp_ms;
+use dumbbell_core::time::Time;
+
+/// What a sender sends.
+#[derive(Debug, Clone, Copy)]
+pub struct Transmission {
+    /// On the wire.
+    pub segment: Segment,
+    /// Whether what it carries was sent before.
+    pub is_again: bool,
+    /// Payload that is sent for the first time.
+    pub new_payload_bytes: u32,
+}
+
+impl Transmission {
+    fn without_payload(segment: Segment) -> Transmission {
+        Transmission {
+            segment,
+            is_again: false,
+            new_payload_bytes: 0,
+        }
+    }
+}
+
+impl Sender {
+    /// The next segment to be sent now; call until None.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Transmission> {
+        if self.is_quiet(now) {
+            return None;
+        }
+        self.poll_anew(now)
+    }
+
+    /// Whether `poll_transmit` has nothing to give, since nothing has happened.
+    #[inline]
+    pub fn is_quiet(&mut self, now: Time) -> bool {
+        if self.quiet == Quiet::Limited {
+            self.used_since = now;
+        }
+        self.quiet != Quiet::No
+    }
+
+    fn poll_anew(&mut self, now: Time) -> Option<Transmission> {
+        match self.phase {
+            Phase::Closed => None,
+            Phase::SynSent => self.transmit_syn(now),
+            Phase::Established | Phase::Finished => {
+                // The kernel ends the handshake before the application hears of it.
+                if std::mem::take(&mut self.must_open) {
+                    return self.transmit_ack(now);
+                }
+                // Without them polling twice does no more than polling once.
+                let can_be_quiet = !self.sends_new_first && !self.pacing.is_on();
+                let segment = self.transmit_data(now);
+                if segment.is_some() {
+                    return segment;
+                }
+                self.end_burst(now);
+                let ack = self.transmit_ack(now);
+                if can_be_quiet && ack.is_none() {
+                    self.be_quiet();
+                }
+                ack
+            }
+        }
+    }
+
+    /// Nothing can be sent until something happens.
+    fn be_quiet(&mut self) {
+        let is_limited = self.board.in_flight() >= self.window.cwnd_pkts && self.has_unsent();
+        self.quiet = if is_limited {
+            Quiet::Limited
+        } else {
+            Quiet::Idle
+        };
+    }
+
+    fn transmit_syn(&mut self, now: Time) -> Option<Transmission> {
+        if self.timers.syn_due > now {
+            return None;
+        }
+        let is_repeated = self.last_sent.is_some();
+        self.on_syn_sent(is_repeated, now);
+        self.last_sent = Some(now);
+        let mut flags = Flags::SYN;
+        // RFC 3168 section 6.1.1.1: a repeated SYN does without.
+        if self.settings.tcp.ecn && !is_repeated {
+            flags |= Flags::ECE | Flags::CWR;
+        }
+        Some(Transmission::without_payload(Segment {
+            flags,
+            window_bytes: u64::from(u16::MAX),
+            timestamps: self.timestamps(now),
+            ..Segment::default()
+        }))
+    }
+
+    fn transmit_data(&mut self, now: Time) -> Option<Transmission> {
+        if self.burst_pkts == 0 {
+            self.had_data = self.has_unsent();
+        }
+        if let Some(forced) = self.forced.take() {
+            let segment = self.transmit_forced(forced, now);
+            if segment.is_some() {
+                return segment;
+            }
+        }
+        if let Some(due) = self.pacing.not_before(now) {
+            let wants = self.board.in_flight() < self.window.cwnd_pkts
+                && (self.board.next_lost().is_some() || self.may_send_new());
+            self.timers.paced = wants.then_some(due);
+            return None;
+        }
+        if self.sends_new_first {
+            if let Some(segment) = self.transmit_new(now) {
+                return Some(segment);
+            }
+            self.sends_new_first = false;
+            if self.next > self.recovery_point {
+                return None;
+            }
+            self.is_frto = false;
+        }
+        self.transmit_lost(now).or_else(|| self.transmit_new(now))
+    }
+
+    /// Whatever the congestion window says.
+    fn transmit_forced(&mut self, forced: Forced, now: Time) -> Option<Transmission> {
+        match forced {
+            Forced::Head => {
+                let head = (self.board.packets_out() > 0).then(|| self.board.head())?;
+                Some(self.retransmit(head, true, now))
+            }
+            Forced::Probe => self.transmit_probe(now),
+            Forced::WindowProbe => self.transmit_window_probe(now),
+        }
+    }
+
+    /// RFC 8985 section 7.3: new data if there are any, otherwise the last segment again.
+    fn transmit_probe(&mut self, now: Time) -> Option<Transmission> {
+        if self.board.packets_out() == 0 {
+            return None;
+        }
+        let is_new = self.has_unsent() && self.next_fits();
+        if is_new && !self.fits_host_queue(self.next_bytes(), false) {
+            self.rearm_rto(now);
+            return None;
+        }
+        let segment = if is_new {
+            self.send_new(now)
+        } else {
+            self.retransmit(self.board.tail() - 1, false, now)
+        };
+        self.probe = Some(Probe {
+            end: self.next,
+            is_retransmission: !is_new,
+        });
+        self.statistics.probe_count += 1;
+        self.forget_timer();
+        self.rearm_rto(now);
+        Some(segment)
+    }
+
+    /// RFC 9293 section 3.8.6.1. Where the window has no room at all, an old sequence number
+    /// makes the receiver answer (`tcp_xmit_probe_skb`).
+    fn transmit_window_probe(&mut self, now: Time) -> Option<Transmission> {
+        if !self.has_unsent() || self.board.packets_out() > 0 {
+            return None;
+        }
+        if self.next < self.window_end && self.next < self.written {
+            let room = self.window_end - self.next;
+            return Some(self.send_new_of(room as u32, now));
+        }
+        Some(Transmission::without_payload(Segment {
+            seq: self.una - 1,
+            ..self.header(Flags::ACK, now)
+        }))
+    }
+
+    fn transmit_lost(&mut self, now: Time) -> Option<Transmission> {
+        let number = self.board.next_lost()?;
+        if self.board.in_flight() >= self.window.cwnd_pkts {
+            return None;
+        }
+        let payload_bytes = self.board.get(number).bytes();
+        if !self.fits_host_queue(payload_bytes, true) {
+            return None;
+        }
+        let is_head = number == self.board.head();
+        let segment = self.retransmit(number, true, now);
+        if self.is_reducing() {
+            self.prr.on_send(1);
+        }
+        if is_head && !self.timers.is_pending(super::timers::Purpose::Reordering) {
+            self.restart_rto(now);
+        }
+        Some(segment)
+    }
+
+    /// Sends a packet again. A probe does not count as a copy in flight.
+    fn retransmit(&mut self, number: u64, is_counted: bool, now: Time) -> Transmission {
+        let now_us = as_us(now);
+        let note = self.rate.on_send(now_us, self.board.packets_out());
+        self.before_send(now);
+        self.board.retransmit(number, now_us, note, is_counted);
+        self.statistics.retransmitted_pkts += 1;
+        if is_counted {
+            let stamp = timestamp_ms(now);
+            self.undo.first_retransmitted_ms.get_or_insert(stamp);
+            self.undo.unanswered = Some(self.undo.unanswered.unwrap_or(0) + 1);
+        }
+        let (seq, end) = (self.board.get(number).seq, self.board.get(number).end());
+        let is_pushed = self.pushes.any_in(seq, end.min(self.written));
+        Transmission {
+            segment: self.segment(seq, end, is_pushed, now),
+            is_again: true,
+            new_payload_bytes: 0,
+        }
+    }
+
+    fn transmit_new(&mut self, now: Time) -> Option<Transmission> {
+        if self.board.in_flight() >= self.window.cwnd_pkts || !self.may_send_new() {
+            return None;
+        }
+        if !self.fits_host_queue(self.next_bytes(), false) {
+            return None;
+        }
+        let segment = self.send_new(now);
+        self.burst_pkts += 1;
+        Some(segment)
+    }
+
+    pub(super) fn has_unsent(&self) -> bool {
+        self.has_data() || (self.is_closing && !self.fin_sent)
+    }
+
+    /// Payload of the next new segment.
+    fn next_bytes(&self) -> u32 {
+        let unsent = self.written.saturating_sub(self.next);
+        unsent.min(u64::from(self.settings.mss_bytes)) as u32
+    }
+
+    /// Whether all of the next new segment fits the receive window.
+    pub(super) fn next_fits(&self) -> bool {
+        self.next + u64::from(self.next_bytes()) <= self.window_end
+    }
+
+    fn may_send_new(&self) -> bool {
+        self.has_unsent() && self.next_fits() && !self.waits_for_more()
+    }
+
+    /// Nagle's algorithm, for the last segment of what was written.
+    fn waits_for_more(&self) -> bool {
+        let is_small = self.next_bytes() < self.settings.mss_bytes;
+        let small_is_out = self.small_end > self.una;
+        self.nagle && is_small && small_is_out && !self.is_closing
+    }
+
+    fn send_new(&mut self, now: Time) -> Transmission {
+        self.send_new_of(self.next_bytes(), now)
+    }
+
+    fn send_new_of(&mut self, most_bytes: u32, now: Time) -> Transmission {
+        let (seq, now_us) = (self.next, as_us(now));
+        let payload_bytes = self.next_bytes().min(most_bytes);
+        let mut end = seq + u64::from(payload_bytes);
+        if self.is_closing && end == self.written {
+            self.fin_sent = true;
+            end += 1;
+        }
+        let was_empty = self.board.packets_out() == 0;
+        if self.board.in_flight() == 0 {
+            let (last_sent, snapshot) = (self.last_sent, self.snapshot(now));
+            self.cca
+                .on_transmit_start(&mut self.window, last_sent, &snapshot);
+        }
+        let note = self.rate.on_send(now_us, self.board.packets_out());
+        self.before_send(now);
+        self.board.push(seq, end, now_us, note);
+        self.next = end;
+        if payload_bytes < self.settings.mss_bytes {
+            self.small_end = end;
+        }
+        self.statistics.sent_pkts += 1;
+        self.statistics.sent_payload_bytes += u64::from(payload_bytes);
+        if was_empty || self.timers.is_pending(super::timers::Purpose::LossProbe) {
+            self.rearm_rto(now);
+        }
+        let is_pushed = self.pushes.any_in_new(seq, end.min(self.written));
+        let mut segment = self.segment(seq, end, is_pushed, now);
+        if self.ecn && payload_bytes > 0 {
+            segment.flags |= Flags::ECT;
+            if std::mem::take(&mut self.cwr_due) {
+                segment.flags |= Flags::CWR;
+            }
+        }
+        Transmission {
+            segment,
+            is_again: false,
+            new_payload_bytes: payload_bytes,
+        }
+    }
+
+    fn before_send(&mut self, now: Time) {
+        let sent_pkts = self.statistics.sent_pkts + self.statistics.retransmitted_pkts;
+        let rate = self.window.pacing_rate_bytes_per_s;
+        let bytes = self.settings.mss_bytes;
+        self.pacing.on_send(now, bytes, rate, sent_pkts);
+        self.last_sent = Some(now);
+        self.last_sent_tick = self.settings.clock.last_tick(now);
+    }
+
+    fn segment(&mut self, seq: u64, end: u64, is_pushed: bool, now: Time) -> Segment {
+        let mut flags = Flags::ACK;
+        let mut payload_end = end;
+        if self.fin_sent && end > self.written {
+            flags |= Flags::FIN;
+            payload_end = self.written;
+        }
+        if is_pushed {
+            flags |= Flags::PSH;
+        }
+        self.must_ack = false;
+        Segment {
+            seq,
+            payload_bytes: (payload_end - seq) as u32,
+            ..self.header(flags, now)
+        }
+    }
+
+    fn header(&self, flags: Flags, now: Time) -> Segment {
+        Segment {
+            seq: self.next,
+            ack: self.peer_next,
+            window_bytes: u64::from(u16::MAX),
+            sack: SackBlocks::default(),
+            timestamps: self.timestamps(now),
+            payload_bytes: 0,
+            flags,
+        }
+    }
+
+    fn transmit_ack(&mut self, now: Time) -> Option<Transmission> {
+        let is_due = std::mem::take(&mut self.must_ack);
+        is_due.then(|| Transmission::without_payload(self.header(Flags::ACK, now)))
+    }
+
+    fn is_reducing(&self) -> bool {
+        matches!(self.state, State::Cwr | State::Recovery)
+    }
+
+    /// Nothing more can be sent now.
+    fn end_burst(&mut self, now: Time) {
+        let sent = std::mem::take(&mut self.burst_pkts);
+        if !std::mem::take(&mut self.had_data) {
+            return;
+        }
+        let is_limited = self.board.in_flight() >= self.window.cwnd_pkts;
+        if sent > 0 || is_limited {
+            self.validate_window(is_limited, now);
+        }
+        if sent > 0 {
+            if self.is_reducing() {
+                self.prr.on_send(sent);
+            }
+            self.schedule_probe(false, now);
+        }
+        self.watch_window(now);
+    }
+
+    /// Notes how much of the window was used in the last round (RFC 7661's question, answered as
+    /// `tcp_cwnd_validate` does).
+    fn validate_window(&mut self, is_limited: bool, now: Time) {
+        let out = self.board.packets_out();
+        let is_new_round = self.una >= self.usage_end;
+        if is_new_round || is_limited || (!self.is_cwnd_limited && out > self.most_packets_out) {
+            self.is_cwnd_limited = is_limited;
+            self.most_packets_out = out;
+            self.usage_end = self.next;
+        }
+        if self.was_window_used() {
+            self.used_pkts = 0;
+            self.used_since = now;
+            return;
+        }
+        self.used_pkts = self.used_pkts.max(out);
+        let unused = now.saturating_sub(self.used_since);
+        let may_shrink = self.restarts_after_idle && self.settings.is_linux();
+        if unused >= self.timers.rto && !self.cca.owns_recovery() && may_shrink {
+            self.shrink_unused(now);
+        }
+    }
+
+    /// RFC 2861 section 3.2: half way down to what was used.
+    fn shrink_unused(&mut self, now: Time) {
+        if self.state == State::Open {
+            let used = self.used_pkts.max(self.settings.tcp.initial_window_pkts);
+            if used < self.window.cwnd_pkts {
+                self.window.ssthresh_pkts = self.current_ssthresh();
+                self.window.set_cwnd((self.window.cwnd_pkts + used) / 2);
+            }
+            self.used_pkts = 0;
+        }
+        self.used_since = now;
+    }
+
+    /// Whether the window held the sender back (`tcp_is_cwnd_limited`). In slow start twice what
+    /// was out is allowed, so that it can double.
+    pub(super) fn was_window_used(&self) -> bool {
+        let doubles = self.window.cwnd_pkts < 2 * self.most_packets_out;
+        self.is_cwnd_limited || (self.window.is_in_slow_start() && doubles)
+    }
+
+    /// A window that nothing was sent with for a while says nothing about the path any more.
+    pub(super) fn restart_after_idle(&mut self, now: Time) {
+        if !self.restarts_after_idle
+            || self.board.packets_out() > 0
+            || self.cca.owns_recovery()
+            || self.last_sent.is_none()
+        {
+            return;
+        }
+        let tick = self.settings.clock.last_tick(now);
+        let mut idle = tick.saturating_sub(self.last_sent_tick);
+        if idle <= self.timers.rto {
+            return;
+        }
+        let snapshot = self.snapshot(now);
+        self.cca.on_idle_restart(&mut self.window, &snapshot);
+        let cwnd = self.window.cwnd_pkts;
+        let restart = self.settings.tcp.initial_window_pkts.min(cwnd);
+        if self.settings.is_linux() {
+            // RFC 2861 section 3.1.
+            self.window.ssthresh_pkts = self.current_ssthresh();
+            let mut decayed = cwnd;
+            idle = idle.saturating_sub(self.timers.rto);
+            while idle > Time::ZERO && decayed > restart {
+                decayed /= 2;
+                idle = idle.saturating_sub(self.timers.rto);
+            }
+            self.window.set_cwnd(decayed.max(restart));
+        } else {
+            // RFC 5681 section 4.1: RW = min(IW, cwnd).
+            self.window.set_cwnd(restart);
+        }
+        self.used_since = now;
+        self.used_pkts = 0;
+    }
+}

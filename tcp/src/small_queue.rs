@@ -1,0 +1,296 @@
+//! TCP small queues: how much of one connection may lie in the queue of its own host.
+//!
+//! A sender sends nothing more while the memory of its packets that the host has not yet handed to
+//! the device reaches a limit, and goes on when one of them is gone. So a flow alone never fills
+//! the queue of its own host, however large its window is.
+//!
+//! | Linux 6.1 | here |
+//! | --- | --- |
+//! | limit (`tcp_small_queue_check`) | the larger of twice the packet's memory and what the pacing rate sends in 1/1024 s (`sk_pacing_shift`) |
+//! | `tcp_limit_output_bytes`, 1 MiB | at most that, where TCP does not pace: not for BBR |
+//! | retransmissions | twice the limit |
+//! | at most one packet unacknowledged | always sent |
+//! | memory counts from 1 (`sk_wmem_alloc`) | what reaches the limit is too much |
+//! | a packet's memory (`truesize`) | payload and 768 bytes: 2216 of a full segment, read with `SO_MEMINFO` in the guest |
+//! | pure acknowledgements (memory 2), SYN | not counted |
+//! | off the account (`tcp_wfree`, `skb_orphan_partial`) | dropped; handed to the device; taken in by a `netem` with delay, jitter or rate |
+//! | the sender is woken (`tcp_tasklet_func`) | in that instant, when it is its source's turn |
+//! | `skb_still_in_host_queue`, autocorking, `TCP_TX_DELAY` | no |
+//!
+//! Sources: net/ipv4/tcp_output.c, net/ipv4/tcp_ipv4.c, net/core/sock.c, net/sched/sch_netem.c.
+//! The idea: E. Dumazet, "tcp: TCP Small Queues", commit 46d3ceabd8d9 (2012).
+
+use super::STRUCTURE_BYTES;
+use dumbbell_core::time::Time;
+use std::collections::VecDeque;
+
+/// The pacing rate is shifted by so many bits: about a millisecond's bytes (`sk_pacing_shift`).
+const PACING_SHIFT: u32 = 10;
+/// `tcp_limit_output_bytes`.
+const LIMIT_OUTPUT_BYTES: u64 = 1 << 20;
+/// A socket's count of memory begins here (`sk_wmem_alloc`).
+const FIRST_BYTES: u64 = 1;
+/// Memory of a packet with a byte of payload, at least (`SKB_TRUESIZE(1)`).
+const LEAST_PACKET_BYTES: u64 = 577;
+
+/// What a packet of so much payload takes of the host's memory (`truesize`).
+#[inline]
+pub fn truesize_bytes(payload_bytes: u32) -> u64 {
+    u64::from(payload_bytes) + STRUCTURE_BYTES
+}
+
+/// A packet that would be sent.
+#[derive(Debug, Clone, Copy)]
+pub struct Candidate {
+    /// Its memory.
+    pub truesize_bytes: u64,
+    /// Whether it was sent before.
+    pub is_again: bool,
+    /// Packets sent and not yet acknowledged.
+    pub packets_out: u32,
+    /// The rate of pacing, paced or not; 0 while it is not known.
+    pub pacing_rate_bytes_per_s: u64,
+    /// Whether packets are paced.
+    pub is_paced: bool,
+}
+
+impl Candidate {
+    /// What the host may hold of the connection, bytes of memory.
+    fn limit_bytes(&self) -> u64 {
+        let by_rate = match self.pacing_rate_bytes_per_s {
+            0 => u64::MAX,
+            rate => rate >> PACING_SHIFT,
+        };
+        let mut limit = by_rate.max(2 * self.truesize_bytes);
+        if !self.is_paced {
+            limit = limit.min(LIMIT_OUTPUT_BYTES);
+        }
+        limit.saturating_mul(1 + u64::from(self.is_again))
+    }
+}
+
+/// The account of one connection.
+#[derive(Debug, Clone)]
+pub struct SmallQueue {
+    is_on: bool,
+    held_bytes: u64,
+    /// Of what is held: packets that leave at instants that are known, the first to leave first.
+    leaving: VecDeque<(Time, u64)>,
+    /// When the first of them does, or `NEVER`: asked with every event of the flow.
+    first_leaves: Time,
+    /// The sender would have sent more.
+    is_throttled: bool,
+    /// When it is to be woken, for what left at an instant that was not known before.
+    woken: Time,
+}
+
+impl SmallQueue {
+    /// Nothing held. One that is not on holds nothing ever.
+    pub fn new(is_on: bool) -> SmallQueue {
+        SmallQueue {
+            is_on,
+            held_bytes: 0,
+            leaving: VecDeque::new(),
+            first_leaves: Time::NEVER,
+            is_throttled: false,
+            woken: Time::NEVER,
+        }
+    }
+
+    /// Whether there is a limit.
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        self.is_on
+    }
+
+    /// Memory that is held, as far as is known.
+    pub fn held_bytes(&self) -> u64 {
+        self.held_bytes
+    }
+
+    /// A packet is handed to the host's queue.
+    #[inline]
+    pub fn enter(&mut self, truesize_bytes: u64) {
+        self.held_bytes += truesize_bytes;
+    }
+
+    /// A packet that was entered is gone `now`. Returns whether the sender is to be woken.
+    #[inline]
+    pub fn leave(&mut self, truesize_bytes: u64, now: Time) -> bool {
+        self.held_bytes -= truesize_bytes;
+        let wakes = std::mem::take(&mut self.is_throttled);
+        if wakes {
+            self.woken = now;
+        }
+        wakes
+    }
+
+    /// A packet that was entered will be gone at `at`, after all those of which this was said.
+    pub fn leave_at(&mut self, truesize_bytes: u64, at: Time) {
+        debug_assert!(self.leaving.back().is_none_or(|(last, _)| *last <= at));
+        self.leaving.push_back((at, truesize_bytes));
+        self.first_leaves = self.first_leaves.min(at);
+    }
+
+    /// Takes off what is gone before `bound`. Returns whether the sender may go on by it.
+    #[inline]
+    pub fn catch_up(&mut self, bound: Time) -> bool {
+        self.first_leaves < bound && self.take_off(bound)
+    }
+
+    fn take_off(&mut self, bound: Time) -> bool {
+        while let Some(&(at, truesize_bytes)) = self.leaving.front()
+            && at < bound
+        {
+            self.leaving.pop_front();
+            self.held_bytes -= truesize_bytes;
+        }
+        self.first_leaves = self.leaving.front().map_or(Time::NEVER, |(at, _)| *at);
+        std::mem::take(&mut self.is_throttled)
+    }
+
+    /// Whether the packet may be sent. If not, the sender is woken when one has gone.
+    #[inline]
+    pub fn allows(&mut self, candidate: &Candidate) -> bool {
+        if self.held_bytes == 0 || candidate.packets_out <= 1 {
+            return true;
+        }
+        let allows = self.held_bytes + FIRST_BYTES <= candidate.limit_bytes();
+        self.is_throttled |= !allows;
+        allows
+    }
+
+    /// Whether hardly anything is held: no packet with payload.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.held_bytes < LEAST_PACKET_BYTES
+    }
+
+    /// When the sender is to be woken; `NEVER` for not at all, as far as is known.
+    #[inline]
+    pub fn wake_due(&self) -> Time {
+        if !self.is_throttled {
+            return self.woken;
+        }
+        self.first_leaves.min(self.woken)
+    }
+
+    /// It is `now`, and the sender is awake.
+    #[inline]
+    pub fn wake(&mut self, now: Time) {
+        if self.woken <= now {
+            self.woken = Time::NEVER;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FULL: u64 = 2216;
+
+    fn queue(packets: u64) -> SmallQueue {
+        let mut queue = SmallQueue::new(true);
+        (0..packets).for_each(|_| queue.enter(FULL));
+        queue
+    }
+
+    fn full(pacing_rate_bytes_per_s: u64) -> Candidate {
+        Candidate {
+            truesize_bytes: truesize_bytes(1448),
+            is_again: false,
+            packets_out: 10,
+            pacing_rate_bytes_per_s,
+            is_paced: false,
+        }
+    }
+
+    /// How many full packets are let in, one after the other.
+    fn most(candidate: Candidate) -> u64 {
+        (0..)
+            .find(|packets| !queue(*packets).allows(&candidate))
+            .expect("there is a limit")
+    }
+
+    #[test]
+    fn a_slow_sender_may_have_two_packets_in_its_queue() {
+        assert_eq!(truesize_bytes(1448), FULL);
+        assert_eq!(most(full(1000)), 2);
+        // 1024 times two packets of memory a second, and one byte of the third.
+        assert_eq!(most(full(2048 * FULL)), 2);
+        assert_eq!(most(full(2048 * FULL + 1024)), 3);
+    }
+
+    #[test]
+    fn a_fast_one_as_many_as_it_sends_in_a_1024th_of_a_second() {
+        assert_eq!(most(full((100 * FULL) << 10)), 100);
+        let unknown = most(full(0));
+        assert_eq!(unknown, (1u64 << 20).div_ceil(FULL));
+        assert_eq!(most(full(1 << 50)), unknown);
+        let paced = Candidate {
+            is_paced: true,
+            ..full((1000 * FULL) << 10)
+        };
+        assert_eq!(most(paced), 1000);
+    }
+
+    #[test]
+    fn retransmissions_have_twice_the_limit() {
+        for (rate, packets) in [(1000, 4), ((100 * FULL) << 10, 200), (1 << 50, 947)] {
+            let again = Candidate {
+                is_again: true,
+                ..full(rate)
+            };
+            assert_eq!(most(again), packets);
+        }
+    }
+
+    #[test]
+    fn with_at_most_one_packet_out_nothing_holds_back() {
+        for (packets_out, allows) in [(0, true), (1, true), (2, false)] {
+            let candidate = Candidate {
+                packets_out,
+                ..full(1000)
+            };
+            let mut queue = queue(50);
+            assert_eq!(queue.allows(&candidate), allows, "{packets_out}");
+            assert_eq!(queue.leave(FULL, Time(7)), !allows);
+        }
+    }
+
+    #[test]
+    fn a_sender_held_back_is_woken_once_by_the_first_packet_that_is_gone() {
+        let mut queue = queue(3);
+        assert_eq!(queue.wake_due(), Time::NEVER);
+        assert!(!queue.allows(&full(1000)));
+        assert_eq!(queue.wake_due(), Time::NEVER);
+        assert!(queue.leave(FULL, Time(5)));
+        assert_eq!(queue.wake_due(), Time(5));
+        assert!(!queue.leave(FULL, Time(6)));
+        queue.wake(Time(6));
+        assert_eq!(queue.wake_due(), Time::NEVER);
+        assert!(queue.allows(&full(1000)));
+    }
+
+    #[test]
+    fn instants_that_are_known_wake_by_themselves() {
+        let mut queue = queue(3);
+        for at in [4, 6, 9] {
+            queue.leave_at(FULL, Time(at));
+        }
+        // Nobody waits.
+        assert_eq!(queue.wake_due(), Time::NEVER);
+        assert!(!queue.catch_up(Time(4)));
+        assert!(!queue.allows(&full(1000)));
+        assert_eq!(queue.wake_due(), Time(4));
+        assert!(queue.catch_up(Time(5)));
+        assert!(!queue.allows(&full(1000)));
+        assert_eq!(queue.wake_due(), Time(6));
+        assert!(queue.catch_up(Time(7)));
+        assert!(queue.allows(&full(1000)));
+        assert!(!queue.is_empty());
+        assert!(!queue.catch_up(Time(10)));
+        assert!(queue.is_empty());
+    }
+}

@@ -1,0 +1,171 @@
+//! Controllers over an ideal bottleneck: response functions, what is in flight, and the window
+//! round trip by round trip.
+
+mod bottleneck;
+
+use bottleneck::{Bottleneck, Path, options};
+use dumbbell_core::time::Time;
+use dumbbell_spec::tcp::Profile;
+use std::fmt::Write as _;
+
+const fn ms(ms: u64) -> Time {
+    Time::from_ns(ms * 1_000_000)
+}
+
+/// 12.6 Mbit/s of full packets and 100 ms: 105 packets.
+const LINK: Path = Path {
+    pkts_per_s: 1050,
+    base_rtt: ms(100),
+    buffer_pkts: 105,
+    lose_every: 0,
+};
+
+/// Packets delivered per round-trip time over a path that loses every so manieth packet and
+/// never queues, from `from` to `to` seconds.
+fn mean_window(
+    name: &str,
+    profile: Profile,
+    rtt: Time,
+    lose_every: u64,
+    from: u64,
+    to: u64,
+) -> f64 {
+    let path = Path {
+        pkts_per_s: 0,
+        base_rtt: rtt,
+        buffer_pkts: 0,
+        lose_every,
+    };
+    let mut bottleneck = Bottleneck::new(name, &options(profile), path);
+    bottleneck.run(ms(from * 1000), |_| {});
+    let before = bottleneck.delivered_pkts;
+    bottleneck.run(ms(to * 1000), |_| {});
+    let delivered = (bottleneck.delivered_pkts - before) as f64;
+    delivered * rtt.as_seconds() / (to - from) as f64
+}
+
+fn assert_within(name: &str, got: f64, exact: f64, share: f64) {
+    let off = got / exact - 1.0;
+    assert!(
+        off.abs() < share,
+        "{name}: {got:.2} against {exact:.2}, {off:+.3}"
+    );
+}
+
+#[test]
+fn renos_window_is_the_root_of_three_halves_of_the_loss_interval() {
+    // Mathis et al., 1997, with an acknowledgement for every packet: sqrt(1.5 / p).
+    for lose_every in [300, 1000, 5000] {
+        for profile in [Profile::Linux61, Profile::Rfc] {
+            let got = mean_window("reno", profile, ms(50), lose_every, 50, 250);
+            let exact = (1.5 * lose_every as f64).sqrt();
+            assert_within(&format!("{profile:?} 1/{lose_every}"), got, exact, 0.1);
+        }
+    }
+}
+
+/// RFC 9438 section 5.1, figure 5, with C = 0.4.
+fn cubics_response(rtt: Time, lose_every: u64) -> f64 {
+    let exact = 1.054 * libm::pow(rtt.as_seconds() * lose_every as f64, 0.75);
+    // CUBIC's window is the larger of this and of Reno's, which must be less here.
+    assert!(exact > 1.2 * (1.5 * lose_every as f64).sqrt());
+    exact
+}
+
+#[test]
+fn cubics_window_is_rfc_9438s_response_function_above_the_reno_region() {
+    for (rtt, lose_every) in [(ms(200), 20_000), (ms(100), 100_000), (ms(50), 400_000)] {
+        for profile in [Profile::Linux61, Profile::Rfc] {
+            let got = mean_window("cubic", profile, rtt, lose_every, 200, 800);
+            let exact = cubics_response(rtt, lose_every);
+            let name = format!("{profile:?} 1/{lose_every} {rtt:?}");
+            assert_within(&name, got, exact, 0.15);
+        }
+    }
+}
+
+#[test]
+fn in_small_windows_linuxs_plateau_begins_early() {
+    // Linux rounds C (K - t)^3 down, so its goal is W_max from cbrt(1 / 0.4) = 1.36 s before K
+    // on. Under periodic loss every cycle between K - 1.36 s and K + 1.36 s repeats itself; here
+    // K is 4.5 s, and the window is found up to a quarter above the response function.
+    let exact = cubics_response(ms(100), 5000);
+    let rfc = mean_window("cubic", Profile::Rfc, ms(100), 5000, 200, 800);
+    assert_within("rfc", rfc, exact, 0.15);
+    let linux = mean_window("cubic", Profile::Linux61, ms(100), 5000, 200, 800);
+    assert!(
+        (0.85..1.3).contains(&(linux / exact)),
+        "{linux} against {exact}"
+    );
+}
+
+#[test]
+fn cubic_is_reno_where_reno_is_faster() {
+    for profile in [Profile::Linux61, Profile::Rfc] {
+        let got = mean_window("cubic", profile, ms(10), 1000, 20, 80);
+        assert_within(&format!("{profile:?}"), got, 1500f64.sqrt(), 0.15);
+    }
+}
+
+#[test]
+fn bbr_alone_keeps_1_to_1_3_products_in_flight_outside_probe_rtt() {
+    let bdp = 105.0;
+    let deep = Path {
+        buffer_pkts: 1000,
+        ..LINK
+    };
+    let mut bottleneck = Bottleneck::new("bbr", &options(Profile::Linux61), deep);
+    bottleneck.run(ms(5000), |_| {});
+    let (mut area, mut last, mut time) = (0.0, bottleneck.now, 0.0);
+    let before = (bottleneck.delivered_pkts, bottleneck.now);
+    let mut most = 0;
+    let mut emptied = 0;
+    bottleneck.run(ms(60_000), |bottleneck| {
+        let span = (bottleneck.now - last).as_seconds();
+        last = bottleneck.now;
+        if bottleneck.cca.limits_itself() {
+            emptied += 1;
+            return;
+        }
+        area += span * f64::from(bottleneck.in_flight_pkts());
+        time += span;
+        most = most.max(bottleneck.in_flight_pkts());
+    });
+    let mean = area / time / bdp;
+    assert!((1.0..=1.3).contains(&mean), "{mean}");
+    assert!(f64::from(most) <= 1.35 * bdp, "{most}");
+    assert!(emptied > 0);
+    let elapsed_s = (bottleneck.now - before.1).as_seconds();
+    let utilization = (bottleneck.delivered_pkts - before.0) as f64 / elapsed_s / 1050.0;
+    assert!((0.95..=1.0).contains(&utilization), "{utilization}");
+    assert_eq!(bottleneck.lost_pkts, 0);
+}
+
+/// The window at the end of every round trip without queueing (100 ms), for ten seconds.
+fn windows(name: &str, profile: Profile) -> String {
+    let mut bottleneck = Bottleneck::new(name, &options(profile), LINK);
+    let mut text = format!("{name}, {profile:?}: window and packets in flight, every 500 ms\n");
+    for half_seconds in 1..=40 {
+        bottleneck.run(ms(500 * half_seconds), |_| {});
+        let (cwnd, in_flight) = (bottleneck.window.cwnd_pkts, bottleneck.in_flight_pkts());
+        let _ = writeln!(
+            text,
+            "{:>5} ms {cwnd:>5} {in_flight:>5} lost {}",
+            500 * half_seconds,
+            bottleneck.lost_pkts
+        );
+    }
+    text
+}
+
+#[test]
+fn the_windows_of_twenty_seconds() {
+    for (name, profile) in [
+        ("reno", Profile::Linux61),
+        ("cubic", Profile::Linux61),
+        ("cubic", Profile::Rfc),
+        ("bbr", Profile::Linux61),
+    ] {
+        insta::assert_snapshot!(format!("{name}_{profile:?}"), windows(name, profile));
+    }
+}
