@@ -26,14 +26,15 @@ from dumbbell.studies.reproduction import Reproduction
 from dumbbell.studies.shape import Amount, Runner
 from dumbbell.studies.statistical_multiplexing import published
 from dumbbell.studies.statistical_multiplexing.fit import fewest_runs
-from dumbbell.studies.statistical_multiplexing.parts import LoadFit
+from dumbbell.studies.statistical_multiplexing.parts import fit_name
+from dumbbell.studies.statistical_multiplexing.senders import SENDERS
 from dumbbell.sweep import Replications, replicate_groups
 from dumbbell.tables import Run
 
 KEPT = Path(__file__).resolve().parents[1] / "tests/golden/preset_digests.json"
 DIGITS = digests.FINGERPRINT_DIGITS
 """Of each digest that are kept: the rest tells nothing more."""
-RUNS = {LoadFit.name: fewest_runs(len(published.QUARTILES))}
+RUNS = {fit_name(sender): fewest_runs(len(published.QUARTILES)) for sender in SENDERS}
 """Replications of a task that makes nothing of one; the digest is that of the first."""
 
 

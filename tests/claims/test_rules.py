@@ -43,6 +43,7 @@ from dumbbell.claims.rules import (
     Equals,
     Equivalent,
     Explained,
+    Joint,
     Law,
     Level,
     Ordering,
@@ -57,6 +58,7 @@ from dumbbell.claims.rules import (
     Standing,
     Supremum,
 )
+from dumbbell.claims.rules.prediction import joint_prediction_p_value, prediction_p_value
 from dumbbell.stats import Estimate, IntervalKind, batch_means, prediction_interval
 
 YES, NO, MAYBE = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.INCONCLUSIVE
@@ -371,6 +373,59 @@ def test_levels_that_are_too_wide_or_too_few_explain_nothing() -> None:
     assert "too wide to test: p50" in one_wide.note
     with pytest.raises(ValueError, match="p95"):
         judge(claim(LEVELS), Grid([GridPoint({"load": 1.0}, {"p50": runs(20, 1, 10)})]))
+
+
+def correlated(mean: tuple[float, float], n: int, seed: int = 5) -> dict[str, Runs]:
+    """Two levels that rise and fall together: standard deviation 1, of their difference 0.1."""
+    random = np.random.default_rng(seed)
+    common = random.normal(0.0, 1.0, n)
+    return {
+        name: Runs(centre + common + random.normal(0.0, 0.07, n))
+        for name, centre in zip(("p50", "p95"), mean, strict=True)
+    }
+
+
+def test_levels_that_rise_together_are_held_at_once() -> None:
+    at_once = dataclasses.replace(LEVELS, joint=Joint.HOTELLING)
+    exact = {name: dataclasses.replace(level, reading=0.0) for name, level in LEVELS.levels.items()}
+    sharp = dataclasses.replace(at_once, levels=exact)
+    true, apart = (
+        Grid([GridPoint({"load": 1.0}, correlated(mean, 40))])
+        for mean in ((20.3, 60.3), (20.6, 59.4))
+    )
+    assert verdict(sharp, true) is Verdict.EXPLAINED_AT
+    # Each level for itself is within a standard deviation; both at once never are.
+    assert verdict(LEVELS, apart) is Verdict.EXPLAINED_AT
+    judged = judge(claim(sharp), apart)
+    assert judged.verdict is Verdict.NOT_EXPLAINED
+    assert judged.decision.missed == ()
+    assert "not all in one run" in view_of(judged).note
+    # What print leaves open, or the instrument adds, counts: half a millisecond either way.
+    loose = {name: dataclasses.replace(level, jitter=1.0) for name, level in exact.items()}
+    assert verdict(dataclasses.replace(sharp, levels=loose), apart) is Verdict.EXPLAINED_AT
+    assert "Hotelling" in sharp.words
+    logs = {name: dataclasses.replace(level, law=Law.LOG_NORMAL) for name, level in exact.items()}
+    assert verdict(dataclasses.replace(sharp, levels=logs), true) is Verdict.EXPLAINED_AT
+    with pytest.raises(ValueError, match="positive"):
+        Level(printed=0.0, reading=0.1, law=Law.LOG_NORMAL)
+
+
+def test_the_joint_test_is_the_students_for_one_number() -> None:
+    values = np.array([3.0, 4.5, 2.5, 3.5, 5.0, 4.0, 3.8, 4.2, 2.9, 3.3])
+    for printed in (3.0, 4.0, 6.0):
+        alone = prediction_p_value(values, printed, Law.NORMAL)
+        together = joint_prediction_p_value(values[:, None], np.array([printed]), np.zeros(1))
+        assert together == pytest.approx(alone)
+
+
+def test_the_joint_test_knows_numbers_that_never_differ() -> None:
+    rows = np.column_stack([np.arange(12.0), np.full(12, 7.0)])
+    at = np.array([5.0, 7.0])
+    assert joint_prediction_p_value(rows, at, np.zeros(2)) > 0.5
+    assert joint_prediction_p_value(rows, np.array([5.0, 7.1]), np.zeros(2)) == 0.0
+    assert joint_prediction_p_value(rows, np.array([5.0, 7.1]), np.array([0.0, 0.1])) > 0.2
+    with pytest.raises(ValueError, match="2 replications of 2"):
+        joint_prediction_p_value(rows[:2], at, np.zeros(2))
 
 
 def test_a_preview_is_never_judged() -> None:

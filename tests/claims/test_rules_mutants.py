@@ -202,19 +202,31 @@ MUTANTS = (
     Mutant(
         "each level may be explained at a point of its own",
         "rules/explained.py",
-        "joint = min(1.0, len(p_values) * min(p_values))",
-        "joint = max(p_values)",
+        "1.0 if each is None else each for each in p_values))",
+        "1.0 if each is None else each for each in p_values[:1]))",
     ),
     Mutant(
         "levels are not tested jointly",
         "rules/explained.py",
-        "joint = min(1.0, len(p_values) * min(p_values))",
-        "joint = min(p_values)",
+        "min(1.0, len(p_values) * min(",
+        "min(1.0, min(",
+    ),
+    Mutant(
+        "levels at once are held one by one",
+        "rules/explained.py",
+        "self._p_value_at_once if at_once else self._least_p_value",
+        "self._least_p_value",
+    ),
+    Mutant(
+        "one more run scatters as a mean does",
+        "rules/prediction.py",
+        "rowvar=False)) * (1.0 + 1.0 / n)",
+        "rowvar=False)) / n",
     ),
     Mutant(
         "levels are explained from any number of runs",
         "rules/explained.py",
-        "judged = [at for at in known if at.n >= LEAST_FOR_STUDENT]",
+        "judged = [at for at in known if at.n >= self.fewest]",
         "judged = [at for at in known if at.n >= 2]",
     ),
     Mutant(

@@ -12,16 +12,22 @@ import pytest
 
 from dumbbell.backends import simulate
 from dumbbell.claims import Verdict, counts_of, to_rows, views_of
-from dumbbell.claims.rules import Published, Standing
+from dumbbell.claims.rules import Explained, Published, Standing
 from dumbbell.report import Report
 from dumbbell.studies import Interrupted, StudyOptions, get_study
 from dumbbell.studies.statistical_multiplexing import arms, claims, elsewhere, parts, published
-from dumbbell.studies.statistical_multiplexing.fit import fit_load_and_base_rtt
+from dumbbell.studies.statistical_multiplexing.fit import fit_sender_and_base_rtt
 from dumbbell.studies.statistical_multiplexing.measures import (
     Pinged,
     one_run_ratio,
     quartiles_ms,
     shaped_queues,
+)
+from dumbbell.studies.statistical_multiplexing.senders import (
+    OVERSLEEPING,
+    SENDERS,
+    SLOWER,
+    Sender,
 )
 from dumbbell.sweep import Progress, Replications, replicate
 
@@ -51,8 +57,8 @@ def test_the_fit_finds_the_load_and_base_rtt_of_a_simulated_testbed(
     ensembles = {each: _quartiles(each, 60, seed=1) for each in (70.0, 78.0, 86.0, 94.0, 102.0)}
     # One run of another seed plays the testbed.
     seen = _quartiles(load, 1, 99, base_rtt_ms)[0]
-    fit = fit_load_and_base_rtt(seen, ensembles)
-    assert fit.load_pps.low - 1.0 <= load <= fit.load_pps.high + 1.0
+    fit = fit_sender_and_base_rtt(seen, ensembles)
+    assert fit.of_sender.low - 1.0 <= load <= fit.of_sender.high + 1.0
     assert fit.base_rtt_ms.low - 0.1 <= base_rtt_ms <= fit.base_rtt_ms.high + 0.1
     assert fit.freedom == 4
     assert fit.p_value > 0.001
@@ -61,12 +67,12 @@ def test_the_fit_finds_the_load_and_base_rtt_of_a_simulated_testbed(
 def test_the_fit_says_when_nothing_fits() -> None:
     ensembles = {each: _quartiles(each, 40, seed=1) for each in (70.0, 85.0, 100.0)}
     strange = np.array([2.0, 2.1, 2.2, 50.0, 51.0, 52.0])
-    assert fit_load_and_base_rtt(strange, ensembles).p_value < 1e-6
-    with pytest.raises(ValueError, match="two loads"):
-        fit_load_and_base_rtt(strange, {70.0: ensembles[70.0]})
+    assert fit_sender_and_base_rtt(strange, ensembles).p_value < 1e-6
+    with pytest.raises(ValueError, match="two values"):
+        fit_sender_and_base_rtt(strange, {70.0: ensembles[70.0]})
     with pytest.raises(ValueError, match="needs 8 runs"):
         few = {load: each[:7] for load, each in ensembles.items()}
-        fit_load_and_base_rtt(strange, few)
+        fit_sender_and_base_rtt(strange, few)
 
 
 def test_both_arms_see_the_same_arrivals() -> None:
@@ -97,7 +103,7 @@ def test_theory_of_the_study_is_the_textbook() -> None:
 
 def test_every_claim_has_a_row_that_json_can_hold(report: Report) -> None:
     rows = to_rows(report.judged)
-    assert len({row["id"] for row in rows}) == len(rows) == 4 + 10 + 1 + 4 + 8
+    assert len({row["id"] for row in rows}) == len(rows) == 4 + 10 + 2 + 1 + 2 * 4 + 8
     for row in rows:
         assert row["verdict"] in {v.value for v in Verdict}
         for key in ("published", "theory", "measured", "low", "high", "margin"):
@@ -107,13 +113,36 @@ def test_every_claim_has_a_row_that_json_can_hold(report: Report) -> None:
 def test_what_chose_the_load_is_no_claim_at_it(report: Report) -> None:
     rows = {row["id"]: row for row in to_rows(report.judged)}
     assert rows["load"]["verdict"] == "calibration"
-    at_fitted = {name for name in rows if name.startswith("fitted-")}
-    assert at_fitted == {
-        "fitted-sm-max",
-        "fitted-tdm-max",
-        "fitted-mean-ratio",
-        "fitted-sm-left-of-tdm",
-    }
+    assert rows["oversleep"]["verdict"] == "calibration"
+    for sender in SENDERS:
+        at_fitted = {name for name in rows if name.startswith(f"{sender.label}-")}
+        free = ("sm-max", "tdm-max", "mean-ratio", "sm-left-of-tdm")
+        assert at_fitted == {f"{sender.label}-{name}" for name in free}
+
+
+def test_both_senders_were_tried_on_one_grid(report: Report) -> None:
+    (together,) = (one for one in report.judged if one.claim.id == "quartiles-together")
+    assert isinstance(together.claim.rule, Explained)
+    assert set(together.claim.rule.levels) == {f"{q.arm} {q.name}" for q in published.QUARTILES}
+    assert "load of 4 values" in together.claim.rule.grid
+    assert "oversleep of 4 values" in together.claim.rule.grid
+    # Nine replications are fewer than ten.
+    assert together.verdict is Verdict.INCONCLUSIVE
+
+
+def test_an_oversleeping_testbed_is_told_from_a_slower_one() -> None:
+    printed = np.array([q.ms for q in published.QUARTILES])
+    seen = {}
+    for sender, values in ((SLOWER, (74.0, 80.0, 86.0)), (OVERSLEEPING, (2.5, 3.0, 3.5))):
+        rows = {value: _ensemble(sender, value, 60) for value in values}
+        seen[sender] = fit_sender_and_base_rtt(printed, rows).misfit
+    assert seen[OVERSLEEPING] < seen[SLOWER]
+
+
+def _ensemble(sender: Sender, value: float, runs: int) -> np.ndarray:
+    of_sender = arms.published_arms(1, duration_s=200, **sender.arguments(value))
+    experiments = {(value, arm.key): arm.experiment for arm in of_sender}
+    return parts.quartile_rows(replicate(experiments, quartiles_ms, at_least=runs), value)
 
 
 def test_what_was_measured_elsewhere_is_not_published(report: Report) -> None:
@@ -125,9 +154,9 @@ def test_what_was_measured_elsewhere_is_not_published(report: Report) -> None:
 def test_facts_are_counted_and_not_rows(report: Report) -> None:
     counts = {count.standing: count for count in counts_of(views_of(report.judged))}
     # Two facts in four rows of theory; at the nominal load each arm's quantiles, the ratio and the
-    # order; at the fitted one two maxima, the ratio and the order.
+    # order; with either of the fitted senders two maxima, the ratio and the order; the joint one.
     assert (counts[Standing.THEORY].facts, counts[Standing.THEORY].rows) == (2, 4)
-    assert (counts[Standing.SOURCE].facts, counts[Standing.SOURCE].rows) == (8, 14)
+    assert (counts[Standing.SOURCE].facts, counts[Standing.SOURCE].rows) == (9, 19)
     assert (counts[Standing.ELSEWHERE].facts, counts[Standing.ELSEWHERE].rows) == (8, 8)
 
 
@@ -136,7 +165,7 @@ def test_too_few_runs_decide_no_printed_number(report: Report) -> None:
     rules = {one.claim.id: one.claim.rule for one in report.judged}
     printed = {name for name, rule in rules.items() if isinstance(rule, Published)}
     assert FEW < 10
-    assert len(printed) == 9 + 3 + 8
+    assert len(printed) == 9 + 2 * 3 + 8
     assert not decided & printed
 
 

@@ -33,6 +33,7 @@ from dumbbell.claims.rules import (
     Equals,
     Equivalent,
     Explained,
+    Joint,
     Law,
     Level,
     Ordering,
@@ -307,7 +308,7 @@ def _grid(where: Sequence[float]) -> Draw:
     return draw
 
 
-def _levels(away: float, is_one_more_run: bool) -> Draw:
+def _levels(away: float, is_one_more_run: bool, joint: Joint = Joint.BONFERRONI) -> Draw:
     """Three correlated levels at four loads; print is one run at the second, or off the grid."""
 
     def run(random: Random, load: float, size: int) -> Floats:
@@ -328,11 +329,12 @@ def _levels(away: float, is_one_more_run: bool) -> Draw:
             columns = run(random, load, n).T
             found = {name: Runs(column) for name, column in zip(names, columns, strict=True)}
             points.append(GridPoint({"load": load}, found))
-        return Explained(levels=levels, grid="load", unit="ms"), Grid(points)
+        return Explained(levels=levels, grid="load", unit="ms", joint=joint), Grid(points)
 
     return draw
 
 
+AT_ONCE = Joint.HOTELLING
 TRIALS: tuple[Trial, ...] = (
     Trial(RuleName.EQUALS, "a mean, margin 1 σ", _equivalences(_equals)),
     Trial(RuleName.PUBLISHED, "Student's prediction", _published(Law.NORMAL)),
@@ -440,6 +442,17 @@ TRIALS: tuple[Trial, ...] = (
             Case("printed is one more run at one point", DENIES, _levels(0.0, True)),
             Case("one level 2 σ off: neither is wrong", frozenset(), _levels(2.0, False)),
             Case("one level 6 σ off", CONFIRMS, _levels(6.0, False)),
+        ),
+        weight=12,
+    ),
+    Trial(
+        RuleName.EXPLAINED,
+        "three levels at four loads, held at once",
+        (
+            Case("printed are the means at one point", DENIES, _levels(0.0, False, AT_ONCE)),
+            Case("printed is one more run at one point", DENIES, _levels(0.0, True, AT_ONCE)),
+            Case("one level 2 σ off: neither is wrong", frozenset(), _levels(2.0, False, AT_ONCE)),
+            Case("one level 6 σ off", CONFIRMS, _levels(6.0, False, AT_ONCE)),
         ),
         weight=12,
     ),

@@ -168,6 +168,9 @@ def decision_words(decision: Decision, unit: str) -> str:
             for each in decision.missed
         )
         parts.append(f"nearest: {setting_words(decision.nearest)}, which misses {missed}")
+    elif decision.nearest is not None and decision.verdict is Verdict.NOT_EXPLAINED:
+        nearest = setting_words(decision.nearest)
+        parts.append(f"nearest: {nearest}, which gives each of them, but not all in one run")
     told = [
         f"{each.parameter} = {' or '.join(map(_plain, each.agree))}"
         for each in decision.identified

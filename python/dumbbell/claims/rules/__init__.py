@@ -27,7 +27,7 @@ from dumbbell.claims.rules.direction import Direction
 from dumbbell.claims.rules.ensemble import PublishedInEnsemble
 from dumbbell.claims.rules.equals import Equals
 from dumbbell.claims.rules.equivalent import Equivalent
-from dumbbell.claims.rules.explained import Explained, Level
+from dumbbell.claims.rules.explained import Explained, Joint, Level
 from dumbbell.claims.rules.ordering import Ordering
 from dumbbell.claims.rules.prediction import Law
 from dumbbell.claims.rules.preview import Preview, Shortfall
@@ -44,6 +44,7 @@ __all__ = [
     "Equals",
     "Equivalent",
     "Explained",
+    "Joint",
     "Law",
     "Level",
     "Ordering",

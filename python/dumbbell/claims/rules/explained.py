@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import ClassVar
+
+import numpy as np
 
 from dumbbell.claims.decision import Decision, Found, Missed
 from dumbbell.claims.evidence import Grid, GridPoint, Levels, Runs, is_complete
@@ -24,12 +28,23 @@ from dumbbell.claims.rules.prediction import (
     LEAST_FOR_STUDENT,
     Law,
     is_informative,
+    joint_prediction_p_value,
     predict,
     prediction_p_value,
 )
 from dumbbell.claims.rules.published import printed_glyph
 from dumbbell.claims.verdicts import Verdict
 from dumbbell.stats import Estimate
+
+
+class Joint(StrEnum):
+    """How several levels of one run are held against it together."""
+
+    BONFERRONI = "each level on its own"
+    """The least p-value times their number: valid whatever their correlation."""
+    HOTELLING = "all levels at once"
+    """Hotelling's T-squared of one more run: sharper where levels rise and fall together, as the
+    quantiles of one run do. Takes two replications more than there are levels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,16 +55,21 @@ class Level:
         printed: The number.
         reading: What print leaves open: half of the last digit, or of "around 40 %" five points.
         law: Of what one run prints; normal or log-normal.
+        jitter: Standard deviation that the published instrument has besides.
     """
 
     printed: float
     reading: float
     law: Law = Law.NORMAL
+    jitter: float = 0.0
 
     def __post_init__(self) -> None:
         """Check the numbers."""
         check_number(self.printed, "printed")
         check_width(self.reading, "reading")
+        check_width(self.jitter, "jitter")
+        if self.law is Law.LOG_NORMAL and self.printed <= 0:
+            raise ValueError(f"printed is {self.printed:g}; positive where logarithms are normal")
         if self.law is Law.ANY:
             raise ValueError("levels are tested jointly by Student's prediction; normal or of logs")
 
@@ -67,9 +87,8 @@ class Explained(Rule[Grid[Levels]]):
     """Is there one point of the grid at which all printed levels of an experiment come out?
 
     One unknown point gave them all. At each point every level is held against the prediction of
-    one run as published; the joint p-value is the least of theirs times their number (Bonferroni,
-    valid whatever their correlation). The true point is rejected with a probability of one less
-    the level at most, however large the grid is.
+    one run as published, each on its own or all at once (`Joint`). The true point is rejected
+    with a probability of one less the level at most, however large the grid is.
 
     Attributes:
         levels: Name to printed number.
@@ -77,6 +96,7 @@ class Explained(Rule[Grid[Levels]]):
         unit: Of all of them.
         origin: Where they were printed.
         level: Of the joint test.
+        joint: Which test.
     """
 
     name: ClassVar[RuleName] = RuleName.EXPLAINED
@@ -87,6 +107,7 @@ class Explained(Rule[Grid[Levels]]):
     unit: str
     origin: Origin = Origin.PUBLISHED
     level: float = 0.95
+    joint: Joint = Joint.BONFERRONI
 
     def __post_init__(self) -> None:
         """Check that there is something to explain."""
@@ -110,15 +131,26 @@ class Explained(Rule[Grid[Levels]]):
         return 1.0 - self.level
 
     @property
+    def fewest(self) -> int:
+        """Replications without which a point is not judged."""
+        if self.joint is Joint.HOTELLING:
+            return max(LEAST_FOR_STUDENT, len(self.levels) + 2)
+        return LEAST_FOR_STUDENT
+
+    @property
     def words(self) -> str:
         """The joint test."""
+        within = {
+            Joint.BONFERRONI: "all lie in a prediction interval whose joint level is",
+            Joint.HOTELLING: "all at once lie where one more run would (Hotelling's T-squared) at",
+        }[self.joint]
         return (
             f"{len(self.levels)} printed levels, held jointly against one run as published at "
-            f"each point of a grid fixed beforehand ({self.grid}; {LEAST_FOR_STUDENT} or more "
-            "replications a point): explained at the points where all lie in a prediction "
-            f"interval whose joint level is {percent(self.level)}, else not explained anywhere. A "
-            f"level whose interval is wider than ±{percent(INFORMATIVE_HALF_WIDTH)} of its centre "
-            "tests nothing; where that is so of all of them, it is uninformative."
+            f"each point of a grid fixed beforehand ({self.grid}; {self.fewest} or more "
+            f"replications a point): explained at the points where {within} "
+            f"{percent(self.level)}, else not explained anywhere. A level whose interval is wider "
+            f"than ±{percent(INFORMATIVE_HALF_WIDTH)} of its centre tests nothing; where that is "
+            "so of all of them, it is uninformative."
         )
 
     def decide(self, evidence: Grid[Levels]) -> Decision:
@@ -127,7 +159,7 @@ class Explained(Rule[Grid[Levels]]):
         if not complete:
             return Decision(verdict=Verdict.NOT_TESTABLE, found=Found(None))
         known = [self._at(point) for point in complete]
-        judged = [at for at in known if at.n >= LEAST_FOR_STUDENT]
+        judged = [at for at in known if at.n >= self.fewest]
         explaining = [at for at in judged if at.p_value >= 1.0 - self.level]
         sharp = [at for at in explaining if any(map(is_informative, at.predictions.values()))]
         best = max(sharp or explaining or known, key=lambda at: at.p_value)
@@ -145,7 +177,7 @@ class Explained(Rule[Grid[Levels]]):
             verdict, remark = Verdict.UNINFORMATIVE, "every level's interval is too wide to test it"
         elif len(judged) < len(evidence.points):
             verdict = Verdict.INCONCLUSIVE
-            remark = f"points with fewer than {LEAST_FOR_STUDENT} replications may explain it"
+            remark = f"points with fewer than {self.fewest} replications may explain it"
         else:
             verdict, remark = Verdict.NOT_EXPLAINED, ""
         return Decision(
@@ -167,14 +199,42 @@ class Explained(Rule[Grid[Levels]]):
     def _at(self, point: GridPoint[Levels]) -> _AtPoint:
         runs = self._of(point)
         shared = 1.0 - (1.0 - self.level) / len(runs)
-        predictions, p_values = {}, []
+        predictions = {
+            name: predict(
+                runs[name].values, level.law, shared, rounding=level.reading, jitter=level.jitter
+            )
+            for name, level in self.levels.items()
+        }
+        n = min(each.n for each in runs.values())
+        at_once = self.joint is Joint.HOTELLING and n >= self.fewest
+        p_value = (self._p_value_at_once if at_once else self._least_p_value)(runs)
+        return _AtPoint(point, p_value, predictions, n)
+
+    def _least_p_value(self, runs: Mapping[str, Runs]) -> float:
+        p_values = [
+            prediction_p_value(
+                runs[name].values,
+                level.printed,
+                level.law,
+                rounding=level.reading,
+                jitter=level.jitter,
+            )
+            for name, level in self.levels.items()
+        ]
+        return min(1.0, len(p_values) * min(1.0 if each is None else each for each in p_values))
+
+    def _p_value_at_once(self, runs: Mapping[str, Runs]) -> float:
+        columns, printed, spread = [], [], []
         for name, level in self.levels.items():
-            values = runs[name].values
-            predictions[name] = predict(values, level.law, shared, rounding=level.reading)
-            p_value = prediction_p_value(values, level.printed, level.law, rounding=level.reading)
-            p_values.append(1.0 if p_value is None else p_value)
-        joint = min(1.0, len(p_values) * min(p_values))
-        return _AtPoint(point, joint, predictions, min(each.n for each in runs.values()))
+            in_logs = level.law is Law.LOG_NORMAL
+            columns.append(np.log(runs[name].values) if in_logs else runs[name].values)
+            printed.append(math.log(level.printed) if in_logs else level.printed)
+            # A reading is anywhere within its width: the variance of a uniform law.
+            own = math.hypot(level.jitter, level.reading / math.sqrt(3.0))
+            spread.append(own / level.printed if in_logs else own)
+        return joint_prediction_p_value(
+            np.column_stack(columns), np.array(printed), np.array(spread)
+        )
 
     def _shown(self, at: _AtPoint) -> tuple[tuple[str, float, Found], ...]:
         return tuple(

@@ -82,7 +82,7 @@ def predict(
 
 
 def prediction_p_value(
-    values: Floats, printed: float, law: Law, *, rounding: float = 0.0
+    values: Floats, printed: float, law: Law, *, rounding: float = 0.0, jitter: float = 0.0
 ) -> float | None:
     """Chance that one run falls at least as far out as the printed number; None by order.
 
@@ -91,6 +91,7 @@ def prediction_p_value(
         printed: The published number.
         law: Of the number.
         rounding: What the printed number may be off by.
+        jitter: Standard deviation that the published instrument has besides.
     """
     n = values.size
     if law is Law.ANY or n < 2:
@@ -105,10 +106,43 @@ def prediction_p_value(
         if ends[1] <= 0:
             return 0.0
         ends = (math.log(ends[0]) if ends[0] > 0 else -math.inf, math.log(ends[1]))
+    spread = math.hypot(spread, jitter / abs(printed) if of_logs else jitter)
     away = max(ends[0] - centre, centre - ends[1], 0.0)
     if away == 0.0:
         return 1.0
     return 0.0 if spread == 0.0 else min(1.0, 2.0 * float(stdtr(n - 1, -away / spread)))
+
+
+def joint_prediction_p_value(values: Floats, printed: Floats, spread: Floats) -> float:
+    """Chance that one run falls at least as far out as several printed numbers do together.
+
+    Hotelling's T-squared of one more observation: with p numbers, mean m and covariance S of n
+    runs, (x - m)' (S (1 + 1/n))^-1 (x - m) (n - p) / (p (n - 1)) has the F distribution with p and
+    n - p degrees of freedom if runs are normal (Anderson, An Introduction to Multivariate
+    Statistical Analysis, 3rd ed., section 5.2).
+
+    Args:
+        values: A row a replication, a column a number, shape (n, p), n > p; normal (or their
+            logarithms are, and are given).
+        printed: The numbers, shape (p,).
+        spread: Standard deviation of each besides that of runs, shape (p,): jitter, rounding.
+
+    Raises:
+        ValueError: No more replications than numbers.
+    """
+    n, p = values.shape
+    if n <= p:
+        raise ValueError(f"{n} replications of {p} numbers; more replications than numbers")
+    from scipy.special import fdtrc
+
+    covariance = np.atleast_2d(np.cov(values, rowvar=False)) * (1.0 + 1.0 / n)
+    covariance += np.diag(spread**2)
+    away = printed - values.mean(axis=0)
+    scaled = np.linalg.pinv(covariance, hermitian=True) @ away
+    if not np.allclose(covariance @ scaled, away, atol=1e-9 * max(1.0, float(abs(printed).max()))):
+        return 0.0  # along a direction in which runs do not differ at all
+    distance = float(away @ scaled)
+    return float(fdtrc(p, n - p, distance * (n - p) / (p * (n - 1))))
 
 
 def is_informative(found: Estimate) -> bool:

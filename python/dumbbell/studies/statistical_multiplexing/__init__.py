@@ -1,15 +1,16 @@
 """One fast queue or many slow ones: the statistical multiplexing gain.
 
 The ideal source first, held against theory. Then the testbed's run with the published
-parameters, held against what was printed. It does not fit, so load and base RTT are fitted, and
-the run is done again as the fit says, for the numbers that were not used. Last, the same traffic
-for as long as a real kernel was measured with it. With the backend ``kernel`` some of it is run on
-the Linux kernel in virtual time too, each replication beside the simulator's own.
+parameters, held against what was printed. It does not fit, so two kinds of senders that send less
+are fitted, each with the base RTT; whether one explains the printed quartiles together is judged,
+and the run is done again with each, for the numbers that were not used. Last, the same traffic for
+as long as a real kernel was measured with it. With the backend ``kernel`` some of it is run on the
+Linux kernel in virtual time too, each replication beside the simulator's own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dumbbell.report import Figure, Report, Topology
@@ -27,6 +28,7 @@ from dumbbell.studies.statistical_multiplexing import (
 )
 from dumbbell.studies.statistical_multiplexing.fit import Fit
 from dumbbell.studies.statistical_multiplexing.measures import AsPublished
+from dumbbell.studies.statistical_multiplexing.senders import OVERSLEEPING, SLOWER, Sender
 from dumbbell.tables import Run
 
 
@@ -42,20 +44,26 @@ class StatisticalMultiplexing(Reproduction):
         super().__init__(options)
         preset, seed = parts.PRESETS.of(options), options.seed
         self.ideal = [parts.IdealSource(m, preset.ideal) for m in preset.ideal.over]
-        self.nominal = parts.Published("nominal", preset.nominal)
-        self.fit = parts.LoadFit(preset.fit)
-        self.fitted = parts.Published("fitted", preset.fitted, self.fit)
+        self.nominal = parts.Published(preset.nominal)
+        self.fit = parts.SenderFit(SLOWER, preset.fit)
+        self.oversleep = parts.SenderFit(OVERSLEEPING, preset.oversleep)
+        self.together = parts.Together([self.fit, self.oversleep])
+        self.fitted = parts.Published(preset.fitted, self.fit)
+        self.oversleeping = parts.Published(preset.fitted, self.oversleep)
         self.ideal_on_kernel = [
             parts.IdealOnKernel(m, preset.ideal_on_kernel, preset.controls, seed)
             for m in preset.ideal_on_kernel.over
         ]
-        self.nominal_on_kernel = parts.PublishedOnKernel("nominal", preset.on_kernel, seed)
-        self.fitted_on_kernel = parts.PublishedOnKernel("fitted", preset.on_kernel, seed, self.fit)
+        self.nominal_on_kernel = parts.PublishedOnKernel(preset.on_kernel, seed)
+        self.fitted_on_kernel = parts.PublishedOnKernel(preset.on_kernel, seed, self.fit)
         self.parts = [
             *self.ideal,
             self.nominal,
             self.fit,
+            self.oversleep,
+            self.together,
             self.fitted,
+            self.oversleeping,
             parts.Elsewhere(preset.elsewhere),
             *self.ideal_on_kernel,
             self.nominal_on_kernel,
@@ -65,10 +73,10 @@ class StatisticalMultiplexing(Reproduction):
     def written(self) -> Report:
         """The report; see `Reproduction`."""
         both = arms.published_arms(self.options.seed)
-        fit = self.fit.found if self.fit.is_finished else None
+        fits = self.fits()
         shown = self.shown_runs()
         return self.collected(
-            summary=text.summary(self.judged, self.gains(), fit),
+            summary=text.summary(self.judged, self.gains(), fits),
             answer=text.answer(self.judged, self.gains()),
             done=text.DONE,
             hero=self.hero(),
@@ -78,10 +86,10 @@ class StatisticalMultiplexing(Reproduction):
             source_url=published.SOURCE_URL,
             topologies=[Topology.of(arm.what, arm.experiment) for arm in both],
             commands={arm.what: list(testbed_lines(arm.experiment)) for arm in both},
-            notes=self.notes(fit),
+            notes=self.notes(fits),
             meta={
                 "experiments": {arm.key: arm.experiment.resolved() for arm in both},
-                "fit": text.fit_facts(fit),
+                "fit": text.fit_facts(fits),
             },
             tables=text.run_tables(shown),
             files=text.ping_files(shown),
@@ -89,12 +97,17 @@ class StatisticalMultiplexing(Reproduction):
 
     def hero(self) -> str:
         """The delays where they can be held against what was printed; empty where not run."""
-        for part in (self.fitted, self.nominal):
+        for part in (self.oversleeping, self.fitted, self.nominal):
             if part.is_finished:
                 return f"rtt-cdf-{part.label}"
         return ""
 
-    def notes(self, fit: Fit | None) -> list[str]:
+    def fits(self) -> dict[Sender, Fit]:
+        """Of the senders that were fitted."""
+        fits = (each for each in (self.fit, self.oversleep) if each.is_finished)
+        return {each.sender: each.found.fit for each in fits}
+
+    def notes(self, fits: Mapping[Sender, Fit]) -> list[str]:
         """Readings taken and limitations."""
         notes = (
             ["Interrupted: only the parts that had finished are here."] if self.interrupted else []
@@ -107,10 +120,11 @@ class StatisticalMultiplexing(Reproduction):
                 [part.streams for part in self.ideal_on_kernel],
                 kernel[0],
                 self.nominal_on_kernel.found.kernel.n,
-                fitted=fit is not None,
+                fitted=bool(fits),
             )
-        if fit:
-            notes.append(text.about_fit(fit))
+        if fits:
+            notes += [text.about_fit(sender, fit) for sender, fit in fits.items()]
+            notes.append(text.ABOUT_CAUSES)
         elif "sim" in self.options.backends and not self.interrupted:
             notes.append(text.about_no_fit(self.options.replications))
         return notes
@@ -149,13 +163,11 @@ class StatisticalMultiplexing(Reproduction):
 
     def as_published(self) -> dict[tuple[str, str], AsPublished]:
         """(label, backend) to the runs as published that there are."""
-        here = {"nominal": self.nominal, "fitted": self.fitted}
-        there = {"nominal": self.nominal_on_kernel, "fitted": self.fitted_on_kernel}
-        found = {(label, "sim"): part.found for label, part in here.items() if part.is_finished}
+        here = (self.nominal, self.fitted, self.oversleeping)
+        there = (self.nominal_on_kernel, self.fitted_on_kernel)
+        found = {(part.label, "sim"): part.found for part in here if part.is_finished}
         return found | {
-            (label, "kernel"): part.found.kernel
-            for label, part in there.items()
-            if part.is_finished
+            (part.label, "kernel"): part.found.kernel for part in there if part.is_finished
         }
 
 

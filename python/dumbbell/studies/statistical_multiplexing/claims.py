@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from dumbbell import theory
@@ -12,6 +12,8 @@ from dumbbell.claims import (
     Curves,
     Family,
     Fitted,
+    Grid,
+    GridPoint,
     Judged,
     Origin,
     Pairing,
@@ -20,8 +22,18 @@ from dumbbell.claims import (
     Sides,
     judge,
 )
-from dumbbell.claims.evidence import Parameter
-from dumbbell.claims.rules import Agreement, Calibration, Equals, Law, Ordering, Published
+from dumbbell.claims.evidence import Levels, Parameter
+from dumbbell.claims.rules import (
+    Agreement,
+    Calibration,
+    Equals,
+    Explained,
+    Joint,
+    Law,
+    Level,
+    Ordering,
+    Published,
+)
 from dumbbell.stats import comparison_range, ecdf_at
 from dumbbell.studies.statistical_multiplexing import elsewhere, published
 from dumbbell.studies.statistical_multiplexing.fit import HOST_JITTER_MS, Fit
@@ -33,6 +45,7 @@ from dumbbell.studies.statistical_multiplexing.measures import (
     one_run_ms,
     one_run_ratio,
 )
+from dumbbell.studies.statistical_multiplexing.senders import Sender
 
 RELATIVE_MARGIN = 0.02
 """Of theory: twice the half-width the replications aim at."""
@@ -47,8 +60,8 @@ LAWS = {"sim": Law.ANY, "kernel": Law.LOG_NORMAL}
 """What is taken for granted of a printed number where there are hundreds of runs, and where there
 are few: its logarithm is about normal."""
 
-AT_FITTED_LOAD = "load and base RTT were fitted to the six quartiles, which are no claims here"
-"""Stands beside the verdicts at the fitted load."""
+FITTED = "senders and base RTT were fitted to the six quartiles, which are no claims here"
+"""Stands beside the verdicts with fitted senders."""
 
 _THEORY = f"Queueing theory; {published.TEXTBOOK}"
 _TWO_RUNS = Amendment(
@@ -135,19 +148,24 @@ def ideal(streams: int, means: IdealMeans, backend: str, note: str = "") -> list
     ]
 
 
-def as_published(found: AsPublished, label: str, backend: str, *, fitted: bool) -> Iterator[Judged]:
+def as_published(
+    found: AsPublished, label: str, where: str, backend: str, *, fitted: bool
+) -> Iterator[Judged]:
     """The printed round-trip times, their means' ratio, and the order of the two CDFs.
 
     Quantiles of one run rise and fall together: those of an arm are one fact.
 
     Args:
         found: Runs as published: from empty, first 200 s, two senders pooled.
-        label: Of the load, such as ``nominal``; the claims' ids begin with it.
+        label: Of the senders, such as ``nominal``; the claims' ids begin with it.
+        where: Completes a sentence, such as ``at the nominal load``.
         backend: Where.
-        fitted: Whether the quartiles chose the load; they are no claims then.
+        fitted: Whether the quartiles chose the senders; they are no claims then.
     """
-    law, where = LAWS[backend], f"at the {label} load"
-    note = AT_FITTED_LOAD if fitted else ""
+    law = LAWS[backend]
+    note = FITTED if fitted else ""
+    # What follows from one kind of sender or another is one fact about what was printed.
+    fact = "fitted" if fitted else label
     for printed in published.RTT:
         if fitted and printed in published.QUARTILES:
             continue
@@ -162,7 +180,7 @@ def as_published(found: AsPublished, label: str, backend: str, *, fitted: bool) 
                 law=law,
                 jitter=HOST_JITTER_MS,
             ),
-            fact=f"{label}-{printed.arm.lower()}-delays",
+            fact=f"{fact}-{printed.arm.lower()}-delays",
             family=Family(
                 f"{label}-printed",
                 f"Printed round-trip times, {where}",
@@ -180,6 +198,7 @@ def as_published(found: AsPublished, label: str, backend: str, *, fitted: bool) 
             unit="1",
             law=law,
         ),
+        fact=f"{fact}-mean-ratio",
         amended=_TWO_RUNS,
     )
     yield judge(ratio, Runs(one_run_ratio(found)), backend=backend, note=note)
@@ -188,6 +207,7 @@ def as_published(found: AsPublished, label: str, backend: str, *, fitted: bool) 
         statement=f"SM's delay CDF lies left of TDM's everywhere above the base RTT, {where}",
         source=published.SOURCE,
         rule=Ordering(over="from the 5th to the 95th percentile of all pings", unit="1"),
+        fact=f"{fact}-sm-left-of-tdm",
     )
     yield judge(order, left_by(found), backend=backend)
 
@@ -199,27 +219,27 @@ def left_by(found: AsPublished) -> Curves:
     return Curves([ecdf_at(a, at) - ecdf_at(b, at) for a, b in zip(sm, tdm, strict=True)])
 
 
-def load(fit: Fit, n_replications: int) -> Judged:
-    """The load that explains the printed quartiles best; it was chosen by them."""
-    base = fit.base_rtt_ms
+def calibrated(sender: Sender, fit: Fit, n_replications: int) -> Judged:
+    """The senders' number that explains the printed quartiles best; it was chosen by them."""
+    base, of_sender = fit.base_rtt_ms, fit.of_sender
     claim = Claim(
-        id="load",
-        statement="The load that explains the printed quartiles best; 110 packets/s were asked",
+        id=sender.calibration,
+        statement=sender.statement,
         source=published.SOURCE,
         rule=Calibration(
-            parameter="the load, with the base RTT,",
-            unit="packets/s",
+            parameter=f"the {sender.parameter}, with the base RTT,",
+            unit=sender.unit,
             used="the six printed quartiles",
-            nominal=published.PACKETS_PER_SECOND,
+            nominal=sender.nominal,
         ),
     )
     evidence = Fitted(
-        value=fit.load_pps.value,
-        low=fit.load_pps.low,
-        high=fit.load_pps.high,
+        value=of_sender.value,
+        low=of_sender.low,
+        high=of_sender.high,
         n=n_replications,
         p_value=fit.p_value,
-        is_at_edge=fit.load_pps.at_edge,
+        is_at_edge=of_sender.at_edge,
     )
     note = (
         f"base RTT {base.value:.2f} ms ({base.low:.2f} to {base.high:.2f}); goodness of fit: "
@@ -227,6 +247,57 @@ def load(fit: Fit, n_replications: int) -> Judged:
         f"p = {fit.p_value:.2g}"
     )
     return judge(claim, evidence, note=note)
+
+
+SENDER = "each sender"
+"""What a point of the grid calls the kind of sender and its number."""
+BASE_RTTS_MS = (1.5, 1.7, 1.9)
+"""Of the empty path, tried with every sender: it cannot be much, as the least printed quartile is
+2.5 ms and a ping alone takes 0.8 ms."""
+
+
+def together(found: Mapping[Sender, Mapping[float, Floats]]) -> Judged:
+    """Does one sender give all six printed quartiles?
+
+    Args:
+        found: Sender to its number to the six quartiles of each run with an empty path of no
+            delay, shape (runs, 6).
+    """
+    levels = {
+        f"{each.arm} {each.name}": Level(
+            printed=each.ms, reading=each.rounding_ms, law=Law.LOG_NORMAL, jitter=HOST_JITTER_MS
+        )
+        for each in published.QUARTILES
+    }
+    tried = " or ".join(
+        f"{sender.parameter} of {len(rows)} values from {min(rows):g} to {max(rows):g} "
+        f"{sender.unit}"
+        for sender, rows in found.items()
+    )
+    claim = Claim(
+        id="quartiles-together",
+        statement="The six printed quartiles of the round-trip times, as one run of each arm",
+        source=published.SOURCE,
+        rule=Explained(
+            levels=levels,
+            grid=f"{tried}; base RTT {', '.join(f'{each:g}' for each in BASE_RTTS_MS)} ms",
+            unit="ms",
+            joint=Joint.HOTELLING,
+        ),
+    )
+    points: list[GridPoint[Levels]] = [
+        GridPoint(
+            {SENDER: sender.words(value), "base RTT (ms)": base_rtt_ms},
+            {
+                name: Runs(of_run)
+                for name, of_run in zip(levels, (rows + base_rtt_ms).T, strict=True)
+            },
+        )
+        for sender, by_value in found.items()
+        for value, rows in by_value.items()
+        for base_rtt_ms in BASE_RTTS_MS
+    ]
+    return judge(claim, Grid(points))
 
 
 def measured_elsewhere(arm: str, shaper: elsewhere.Shaper, means_ms: Floats) -> Iterator[Judged]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from dumbbell.report import (
 from dumbbell.stats import Estimate
 from dumbbell.studies.statistical_multiplexing import published
 from dumbbell.studies.statistical_multiplexing.claims import AGREEMENT, LAWS
-from dumbbell.studies.statistical_multiplexing.fit import HOST_JITTER_MS, Fit
+from dumbbell.studies.statistical_multiplexing.fit import HOST_JITTER_MS
 from dumbbell.studies.statistical_multiplexing.measures import (
     AsPublished,
     Compared,
@@ -52,20 +53,34 @@ def _shown_to(runs: Mapping[str, Run]) -> float:
     return float(np.quantile(ping_rtt_ms(runs["TDM"]), 0.95))
 
 
-def rtt_cdf(found: AsPublished, label: str, fit: Fit | None) -> Figure:
+@dataclass(frozen=True, slots=True)
+class Poisson:
+    """Senders whose packets come as a Poisson process: M/G/1 is their theory.
+
+    Attributes:
+        packets_per_second: Of each.
+        base_rtt_ms: Round-trip time of the empty path.
+    """
+
+    packets_per_second: float
+    base_rtt_ms: float
+
+
+def rtt_cdf(found: AsPublished, label: str, where: str, senders: Poisson | None) -> Figure:
     """RTT CDF of one run as published; colour = type, line style = sender.
 
     Args:
         found: Its first run is drawn.
-        label: Of the load, such as ``nominal``.
-        fit: Load and base RTT, where they are not the nominal ones.
+        label: Of the senders, such as ``nominal``.
+        where: Completes a sentence, such as ``at the nominal load``.
+        senders: Those that theory is drawn of, if there is one.
     """
     runs = _first(found)
     end = _shown_to(runs)
-    load_pps = fit.load_pps.value if fit else published.PACKETS_PER_SECOND
-    base_rtt_ms = fit.base_rtt_ms.value if fit else 0.0
-    where = f"at the {label} load" + (f" ({load_pps:.1f} packets/s)" if fit else "")
-    curves = [_theory_curve(arm, load_pps, base_rtt_ms, end) for arm in published.ARMS]
+    curves = []
+    if senders is not None:
+        load_pps, base_rtt_ms = senders.packets_per_second, senders.base_rtt_ms
+        curves = [_theory_curve(arm, load_pps, base_rtt_ms, end) for arm in published.ARMS]
     chart = ecdf_chart(
         _samples(runs),
         x_title="Round trip time (ms)",
@@ -76,10 +91,14 @@ def rtt_cdf(found: AsPublished, label: str, fit: Fit | None) -> Figure:
     caption = (
         f"Round-trip times of one run as published, {where}: 1000 pings of each sender in the "
         "first 200 s, starting from an empty queue. Diamonds: the quartiles that the source "
-        "prints. Thin lines: stationary theory (batches of IP "
-        "fragments, headers and pings counted), left SM, right TDM, of which a run of 200 s is "
-        "one sample: at a load near one it wanders far."
+        "prints."
     )
+    if curves:
+        caption += (
+            " Thin lines: stationary theory (batches of IP fragments, headers and pings counted), "
+            "left SM, right TDM, of which a run of 200 s is one sample: at a load near one it "
+            "wanders far."
+        )
     return Figure(f"rtt-cdf-{label}", *chart, caption, title=f"Delay CDF, {where}")
 
 
@@ -267,7 +286,7 @@ def published_against_predicted(found: Mapping[tuple[str, str], AsPublished]) ->
     chart = points_with_interval(rows, x_title="Round trip time (ms)", log_x=True)
     caption = (
         "What one run as published prints, with its 95 % prediction interval, and what the "
-        "source printed. At the nominal load nothing fits. The quartiles chose the fitted load, "
-        "the maxima did not."
+        "source printed. At the nominal load nothing fits. The quartiles chose the fitted "
+        "senders, the maxima did not."
     )
     return Figure("published-against-predicted", *chart, caption, title="Published numbers")

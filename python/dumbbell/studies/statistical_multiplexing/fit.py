@@ -1,12 +1,12 @@
-"""Which load and which base RTT explain the published quartiles?
+"""Which senders and which base RTT explain the published quartiles?
 
 The nominal load gives delays some twenty times the published ones, so something sent less than
-asked. Two numbers are free: the packets a second each sender really sent, and the round-trip
-time of the empty path, which adds to every ping. Both are fitted to all six published quartiles at
-once, and the fit says how good it is.
+asked. Two numbers are free: one of the senders (`senders.py` has what it may be), and the
+round-trip time of the empty path, which adds to every ping. Both are fitted to all six published
+quartiles at once, and the fit says how good it is.
 
 Method: synthetic likelihood (Wood, "Statistical inference for noisy nonlinear ecological
-dynamic systems", Nature 466, 2010). At each load an ensemble of runs as published gives the
+dynamic systems", Nature 466, 2010). At each value an ensemble of runs as published gives the
 mean and the covariance of the logarithms of the six quartiles; minus twice the log-likelihood
 of the published ones is their squared Mahalanobis distance plus the log-determinant. Quartiles
 of one run are strongly correlated (a long busy period lifts all of them), which is why they are
@@ -49,8 +49,10 @@ class Fit:
     """What explains the published quartiles, and how well.
 
     Attributes:
-        load_pps: Packets per second each sender really sent.
+        of_sender: The senders' free number, in its unit.
         base_rtt_ms: Round-trip time of the empty path.
+        misfit: Minus twice the synthetic log-likelihood at the best fit, less a constant that is
+            the same for all fits to the same quartiles.
         distance: Squared Mahalanobis distance of the published logarithms at the best fit.
         freedom: Quartiles less free parameters.
         p_value: Probability of a larger distance if the model were right (chi-square).
@@ -58,86 +60,78 @@ class Fit:
             (quantiles,).
     """
 
-    load_pps: Fitted
+    of_sender: Fitted
     base_rtt_ms: Fitted
+    misfit: float
     distance: float
     freedom: int
     p_value: float
     predicted_ms: Floats
 
-    @property
-    def settings(self) -> dict[str, float]:
-        """Parameters of `arms.as_published` at the best fit."""
-        return {
-            "packets_per_second": self.load_pps.value,
-            "base_rtt_ms": self.base_rtt_ms.value,
-        }
-
-    @property
-    def settings_on_kernel(self) -> dict[str, float]:
-        """The same, the delay of a link, half of the base RTT, in whole microseconds: tc's unit."""
-        return self.settings | {"base_rtt_ms": 2e-3 * round(500 * self.base_rtt_ms.value)}
-
 
 def fewest_runs(quantiles: int) -> int:
-    """Runs at each load without which a fit to so many quantiles has no covariance to go by."""
+    """Runs at each value without which a fit to so many quantiles has no covariance to go by."""
     return quantiles + 2
 
 
-def fit_load_and_base_rtt(
+def fit_sender_and_base_rtt(
     published_ms: Floats,
     ensembles_ms: Mapping[float, Floats],
     *,
-    steps_between_loads: int = 8,
+    steps_between: int = 8,
     base_rtt_steps: int = 101,
 ) -> Fit:
-    """Fit load and base RTT to published quantiles.
+    """Fit a sender's free number and the base RTT to published quantiles.
 
     Args:
         published_ms: Published quantiles, milliseconds, shape (quantiles,).
-        ensembles_ms: Load in packets/s of each sender to the same quantiles of runs with an
-            empty path of no delay, shape (runs, quantiles). Runs of different loads share their
-            random numbers, which makes the likelihood smooth in the load. What the source
+        ensembles_ms: Value of that number to the same quantiles of runs with an empty path of no
+            delay, shape (runs, quantiles). Runs at different values share their random numbers,
+            which makes the likelihood smooth in it. What the source
             measured in runs of their own must stand in a row from runs of their own.
-        steps_between_loads: How finely moments are interpolated between two simulated loads.
+        steps_between: How finely moments are interpolated between two simulated values.
         base_rtt_steps: Base RTTs tried, from 0 to just under the least published value.
 
     Raises:
-        ValueError: Fewer than two loads, or than `fewest_runs` at one of them.
+        ValueError: Fewer than two values, or than `fewest_runs` at one of them.
     """
-    loads = sorted(ensembles_ms)
-    if len(loads) < 2:
-        raise ValueError("a fit needs ensembles at two loads or more")
+    values = sorted(ensembles_ms)
+    if len(values) < 2:
+        raise ValueError("a fit needs ensembles at two values or more")
     fewest = fewest_runs(published_ms.size)
     if min(len(rows) for rows in ensembles_ms.values()) < fewest:
-        raise ValueError(f"a fit to {published_ms.size} quantiles needs {fewest} runs at each load")
-    fine = _between(loads, steps_between_loads)
+        raise ValueError(
+            f"a fit to {published_ms.size} quantiles needs {fewest} runs at each value"
+        )
+    fine = _between(values, steps_between)
     base_rtts = np.linspace(0.0, 0.98 * float(published_ms.min()), base_rtt_steps)
     surface = np.empty((len(fine), len(base_rtts)))
     distances = np.empty_like(surface)
     for column, base in enumerate(base_rtts):
-        moments = [_moments(ensembles_ms[load] + base, published_ms) for load in loads]
-        for row, load in enumerate(fine):
-            mean, covariance = _interpolated(load, loads, moments)
+        moments = [_moments(ensembles_ms[value] + base, published_ms) for value in values]
+        for row, value in enumerate(fine):
+            mean, covariance = _interpolated(value, values, moments)
             surface[row, column], distances[row, column] = _misfit(mean, covariance, published_ms)
     row, column = (int(each) for each in np.unravel_index(int(np.argmin(surface)), surface.shape))
     distance = float(distances[row, column])
     freedom = published_ms.size - FREE_PARAMETERS
-    moments = [_moments(ensembles_ms[load] + base_rtts[column], published_ms) for load in loads]
+    best_base = base_rtts[column]
+    moments = [_moments(ensembles_ms[value] + best_base, published_ms) for value in values]
     return Fit(
-        load_pps=_profile(np.asarray(fine), surface.min(axis=1)),
+        of_sender=_profile(np.asarray(fine), surface.min(axis=1)),
         base_rtt_ms=_profile(base_rtts, surface.min(axis=0)),
+        misfit=float(surface[row, column]),
         distance=distance,
         freedom=freedom,
         p_value=_upper_tail(distance, freedom),
-        predicted_ms=np.exp(_interpolated(fine[row], loads, moments)[0]),
+        predicted_ms=np.exp(_interpolated(fine[row], values, moments)[0]),
     )
 
 
-def _between(loads: list[float], steps: int) -> list[float]:
-    pairs = pairwise(loads)
+def _between(values: list[float], steps: int) -> list[float]:
+    pairs = pairwise(values)
     fine = [low + (high - low) * k / steps for low, high in pairs for k in range(steps)]
-    return [*fine, loads[-1]]
+    return [*fine, values[-1]]
 
 
 def _moments(quantiles: Floats, target: Floats) -> tuple[Floats, Floats]:
@@ -148,16 +142,16 @@ def _moments(quantiles: Floats, target: Floats) -> tuple[Floats, Floats]:
 
 
 def _interpolated(
-    load: float, loads: list[float], moments: list[tuple[Floats, Floats]]
+    value: float, values: list[float], moments: list[tuple[Floats, Floats]]
 ) -> tuple[Floats, Floats]:
-    """Moments between two simulated loads.
+    """Moments between two simulated values.
 
     The moments and not the runs are interpolated: an average of two runs, which are only partly
     alike, would vary less than either.
     """
-    above = min(max(int(np.searchsorted(loads, load)), 1), len(loads) - 1)
-    low, high = loads[above - 1], loads[above]
-    share = (load - low) / (high - low)
+    above = min(max(int(np.searchsorted(values, value)), 1), len(values) - 1)
+    low, high = values[above - 1], values[above]
+    share = (value - low) / (high - low)
     (mean_low, covariance_low), (mean_high, covariance_high) = moments[above - 1 : above + 1]
     mean = (1 - share) * mean_low + share * mean_high
     return mean, (1 - share) * covariance_low + share * covariance_high

@@ -10,7 +10,7 @@ to run cancels in the difference, and a few runs say much about whether the two 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -31,7 +31,12 @@ from dumbbell.studies.statistical_multiplexing import (
     figures,
     published,
 )
-from dumbbell.studies.statistical_multiplexing.fit import Fit, fewest_runs, fit_load_and_base_rtt
+from dumbbell.studies.statistical_multiplexing.figures import Poisson
+from dumbbell.studies.statistical_multiplexing.fit import (
+    Fit,
+    fewest_runs,
+    fit_sender_and_base_rtt,
+)
 from dumbbell.studies.statistical_multiplexing.measures import (
     AsPublished,
     Compared,
@@ -42,6 +47,7 @@ from dumbbell.studies.statistical_multiplexing.measures import (
     quartiles_ms,
     stayed,
 )
+from dumbbell.studies.statistical_multiplexing.senders import Sender
 from dumbbell.sweep import Replications
 from dumbbell.tables import Run
 
@@ -61,7 +67,8 @@ class Sizes(Preset):
         ideal: With the ideal source, over numbers of streams.
         nominal: As published.
         fit: Over loads, in packets/s of each sender.
-        fitted: As published, at the fitted load.
+        oversleep: Over what each sleep of a sender is too long by, ms.
+        fitted: As published, with fitted senders of either kind.
         elsewhere: For as long as was measured elsewhere.
         ideal_on_kernel: With the ideal source on the kernel, over numbers of streams.
         controls: The same in the simulator, for each of them.
@@ -71,6 +78,7 @@ class Sizes(Preset):
     ideal: Amount[int]
     nominal: Amount[str]
     fit: Amount[float]
+    oversleep: Amount[float]
     fitted: Amount[str]
     elsewhere: Amount[str]
     ideal_on_kernel: Amount[int]
@@ -83,6 +91,7 @@ PRESETS = Presets(
         ideal=Amount(16, at_most=48, precision=PRECISION, over=(2,)),
         nominal=Amount(100),
         fit=Amount(60, over=(68.0, 76.0, 84.0, 92.0)),
+        oversleep=Amount(60, over=(2.0, 2.5, 3.0, 3.5)),
         fitted=Amount(100),
         elsewhere=Amount(60),
         ideal_on_kernel=Amount(6, over=(2,)),
@@ -93,6 +102,7 @@ PRESETS = Presets(
         ideal=Amount(80, at_most=640, precision=PRECISION, over=(2, 4, 8, 16)),
         nominal=Amount(1000),
         fit=Amount(400, over=tuple(np.arange(60.0, 112.0, 4.0).tolist())),
+        oversleep=Amount(400, over=tuple(np.linspace(1.0, 5.0, 9).tolist())),
         fitted=Amount(1000),
         elsewhere=Amount(1000),
         ideal_on_kernel=Amount(64, over=(2, 4, 8)),
@@ -133,64 +143,119 @@ class IdealSource(Part[Ideal]):
         return claims.ideal(self.streams, claims.IdealMeans.of(found), "sim")
 
 
-class LoadFit(Part[Fit]):
-    """The load and base RTT that explain the printed quartiles."""
+@dataclass(frozen=True, eq=False)
+class Explaining:
+    """Runs with one kind of sender, and which of them explain the printed quartiles.
 
-    name = "fit"
+    Attributes:
+        quartiles_ms: Value of the sender's number to the six quartiles of each run with an empty
+            path of no delay, shape (runs, 6).
+        fit: Which value, with which base RTT, is best.
+        n: Replications at each value.
+    """
 
-    def __init__(self, amount: Amount[float]) -> None:
-        """Over which loads, how much."""
-        self.amount = amount
+    quartiles_ms: Mapping[float, Floats]
+    fit: Fit
+    n: int
+
+
+class SenderFit(Part[Explaining]):
+    """The senders, and base RTT, that explain the printed quartiles."""
+
+    def __init__(self, sender: Sender, amount: Amount[float]) -> None:
+        """Which senders, over which values of their number, how much."""
+        self.name = fit_name(sender)  # type: ignore[misc]
+        self.sender, self.amount = sender, amount
 
     def is_wanted(self, options: StudyOptions) -> bool:
         """In the simulator, where there are runs enough for the quartiles' covariances."""
         runs = options.replications or self.amount.runs
         return "sim" in options.backends and runs >= fewest_runs(len(published.QUARTILES))
 
-    def run(self, runner: Runner) -> Fit:
+    def run(self, runner: Runner) -> Explaining:
         """See `Part`."""
         experiments = {
-            (load, arm.key): arm.experiment
-            for load in self.amount.over
+            (value, arm.key): arm.experiment
+            for value in self.amount.over
             for arm in arms.published_arms(
-                runner.seed, packets_per_second=load, duration_s=arms.PINGED_S
+                runner.seed, duration_s=arms.PINGED_S, **self.sender.arguments(value)
             )
         }
         found = runner.replicate(
             experiments, quartiles_ms, self.amount, task=self.name, complete=True
         )
-        self.n = found.n
         printed = np.array([each.ms for each in published.QUARTILES])
-        return fit_load_and_base_rtt(
-            printed, {load: quartile_rows(found, load) for load in self.amount.over}
+        rows = {value: quartile_rows(found, value) for value in self.amount.over}
+        return Explaining(rows, fit_sender_and_base_rtt(printed, rows), found.n)
+
+    def judge(self, found: Explaining) -> Iterable[Judged]:
+        """A calibration: it counts nowhere."""
+        yield claims.calibrated(self.sender, found.fit, found.n)
+
+    def arguments(self) -> dict[str, float]:
+        """Of `arms.as_published`, at the best fit."""
+        fit = self.found.fit
+        best = self.sender.arguments(fit.of_sender.value)
+        return {**best, "base_rtt_ms": fit.base_rtt_ms.value}
+
+    def arguments_on_kernel(self) -> dict[str, float]:
+        """The same, the delay of a link, half of the base RTT, in whole microseconds: tc's unit."""
+        fit = self.found.fit
+        return self.arguments() | {"base_rtt_ms": 2e-3 * round(500 * fit.base_rtt_ms.value)}
+
+
+def fit_name(sender: Sender) -> str:
+    """Of the part, and of its task."""
+    return f"fit of the {sender.parameter}"
+
+
+class Together(Part[Mapping[str, Explaining]]):
+    """Does any of the senders explain all printed quartiles together?"""
+
+    name = "quartiles together"
+
+    def __init__(self, fits: Sequence[SenderFit]) -> None:
+        """Of all senders that were tried; nothing more is run."""
+        self.fits = fits
+
+    def is_wanted(self, options: StudyOptions) -> bool:
+        """Once all of them were."""
+        return all(fit.is_finished for fit in self.fits)
+
+    def run(self, runner: Runner) -> Mapping[str, Explaining]:
+        """What the fits have seen."""
+        return {fit.name: fit.found for fit in self.fits}
+
+    def judge(self, found: Mapping[str, Explaining]) -> Iterable[Judged]:
+        """One claim over all of them."""
+        senders = {fit.sender.parameter: fit for fit in self.fits}
+        yield claims.together(
+            {fit.sender: found[fit.name].quartiles_ms for fit in senders.values()}
         )
 
-    def judge(self, found: Fit) -> Iterable[Judged]:
-        """A calibration: it counts nowhere."""
-        yield claims.load(found, self.n)
 
-
-def quartile_rows(found: Replications[tuple[float, str], Floats], load: float) -> Floats:
+def quartile_rows(found: Replications[tuple[float, str], Floats], value: float) -> Floats:
     """Six quartiles a row, the arms of a row from runs of their own as the source's were."""
-    sm, tdm = (np.array(found.of((load, arm))) for arm in published.ARMS)
+    sm, tdm = (np.array(found.of((value, arm))) for arm in published.ARMS)
     return np.column_stack([sm, np.roll(tdm, -1, axis=0)])
 
 
 class Published(Part[AsPublished]):
-    """The testbed's run, against what was printed: with its parameters, or at the fitted load."""
+    """The testbed's run, against what was printed: as typed, or with fitted senders."""
 
-    def __init__(self, label: str, amount: Amount[str], fit: LoadFit | None = None) -> None:
-        """Under which label, how much; at whose load, where it is not the nominal one."""
-        self.name = f"{label} load"  # type: ignore[misc]
-        self.label, self.amount, self.fit = label, amount, fit
+    def __init__(self, amount: Amount[str], fit: SenderFit | None = None) -> None:
+        """How much; with which senders, where they are not the nominal ones."""
+        self.amount, self.fit = amount, fit
+        self.label, self.where = label_and_where(fit)
+        self.name = task_name(self.label)  # type: ignore[misc]
 
     def is_wanted(self, options: StudyOptions) -> bool:
-        """At the fitted load only where there is one."""
+        """With fitted senders only where there is a fit."""
         return super().is_wanted(options) and (self.fit is None or self.fit.is_finished)
 
     def run(self, runner: Runner) -> AsPublished:
         """The pinged 200 s of each replication, which is all that was printed; one run whole."""
-        settings = self.fit.found.settings if self.fit else {}
+        settings = self.fit.arguments() if self.fit else {}
         whole = arms.published_arms(runner.seed, **settings)
         self.whole = first_runs(
             runner.replicate(whole, pinged, ONE, task=self.name, keep=1, fixed=True)
@@ -199,14 +264,24 @@ class Published(Part[AsPublished]):
         return runner.replicate(at_load, pinged, self.amount, task=self.name, keep=1)
 
     def judge(self, found: AsPublished) -> Iterable[Judged]:
-        """What was printed and, at the fitted load, not used for the fit."""
-        return claims.as_published(found, self.label, "sim", fitted=self.fit is not None)
+        """What was printed and, with fitted senders, not used for the fit."""
+        fitted = self.fit is not None
+        return claims.as_published(found, self.label, self.where, "sim", fitted=fitted)
 
     def figures(self, found: AsPublished) -> Iterable[Figure]:
         """The source's own figures."""
-        yield figures.rtt_cdf(found, self.label, self.fit.found if self.fit else None)
+        yield figures.rtt_cdf(found, self.label, self.where, self.theory())
         if self.fit is None:
-            yield figures.queue_length_cdf(self.whole, f"at the {self.name}")
+            yield figures.queue_length_cdf(self.whole, self.where)
+
+    def theory(self) -> Poisson | None:
+        """What theory is about these senders, if any is."""
+        if self.fit is None:
+            return Poisson(published.PACKETS_PER_SECOND, 0.0)
+        fit = self.fit.found.fit
+        if not self.fit.sender.is_poisson:
+            return None
+        return Poisson(fit.of_sender.value, fit.base_rtt_ms.value)
 
     def loads(self, found: AsPublished) -> Iterable[LoadRow]:
         """Of the first run with the published parameters."""
@@ -220,6 +295,21 @@ class Published(Part[AsPublished]):
     def runs(self, found: AsPublished) -> Mapping[str, Run]:
         """The whole ones."""
         return {f"{self.label} {arm}": run for arm, run in self.whole.items()}
+
+
+NOMINAL = "nominal"
+
+
+def label_and_where(fit: SenderFit | None) -> tuple[str, str]:
+    """Of runs as published: with what ids begin, and what completes a sentence."""
+    if fit is None:
+        return NOMINAL, "at the nominal load"
+    return fit.sender.label, fit.sender.where
+
+
+def task_name(label: str) -> str:
+    """Of runs as published; replications are of a task, so one name is for both backends."""
+    return f"{label} load"
 
 
 class Elsewhere(Part[Replications[str, dict[str, float]]]):
@@ -305,20 +395,19 @@ class IdealOnKernel(OnKernel[Ideal]):
 class PublishedOnKernel(OnKernel[AsPublished]):
     """The run as published on the kernel, as long as there are pings."""
 
-    def __init__(
-        self, label: str, amount: Amount[str], seed: int, fit: LoadFit | None = None
-    ) -> None:
-        """Under which label, how much; at whose load, where it is not the nominal one."""
-        self.name = f"{label} load, on the kernel"  # type: ignore[misc]
-        self.label, self.amount, self.seed, self.fit = label, amount, seed, fit
+    def __init__(self, amount: Amount[str], seed: int, fit: SenderFit | None = None) -> None:
+        """How much; with which senders, where they are not the nominal ones."""
+        self.amount, self.seed, self.fit = amount, seed, fit
+        self.label, self.where = label_and_where(fit)
+        self.name = f"{task_name(self.label)}, on the kernel"  # type: ignore[misc]
 
     def is_wanted(self, options: StudyOptions) -> bool:
-        """At the fitted load only where there is one."""
+        """With fitted senders only where there is a fit."""
         return super().is_wanted(options) and (self.fit is None or self.fit.is_finished)
 
     def arms(self) -> list[Arm[str]]:
         """What is run."""
-        settings = self.fit.found.settings_on_kernel if self.fit and self.fit.is_finished else {}
+        settings = self.fit.arguments_on_kernel() if self.fit and self.fit.is_finished else {}
         return arms.published_arms(self.seed, duration_s=arms.PINGED_S, **settings)
 
     def on_kernel(self) -> Iterable[Experiment]:
@@ -332,7 +421,7 @@ class PublishedOnKernel(OnKernel[AsPublished]):
                 self.arms(),
                 pinged,
                 self.amount,
-                task=f"{self.label} load",
+                task=task_name(self.label),
                 backend=backend,
                 keep=1,
             )
@@ -343,18 +432,20 @@ class PublishedOnKernel(OnKernel[AsPublished]):
     def judge(self, found: OnBoth[AsPublished]) -> Iterator[Judged]:
         """What was printed; agreement by pairs."""
         is_fitted = self.fit is not None
-        yield from claims.as_published(found.kernel, self.label, "kernel", fitted=is_fitted)
+        yield from claims.as_published(
+            found.kernel, self.label, self.where, "kernel", fitted=is_fitted
+        )
         yield from map(claims.agreement, self.compared(found))
 
     def compared(self, found: OnBoth[AsPublished]) -> Iterator[Compared]:
         """Mean round-trip times."""
         n = min(found.kernel.n, found.sim.n)
-        suffix = "" if self.fit is None else "-fitted"
+        suffix = "" if self.fit is None else f"-{self.label}"
         for arm in published.ARMS:
             yield Compared(
                 f"rtt-{arm.lower()}{suffix}",
-                f"the mean round-trip time of {arm} ({self.label} load)",
-                f"{self.label} load: {arm}",
+                f"the mean round-trip time of {arm}, {self.where}",
+                f"{self.label}: {arm}",
                 found.kernel.values(arm, "mean_ms")[:n],
                 found.sim.values(arm, "mean_ms")[:n],
             )

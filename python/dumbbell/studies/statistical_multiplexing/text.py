@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dumbbell.claims import Judged, Verdict, facts_of, views_of
-from dumbbell.claims.rules import Agreement, Ordering, Standing
+from dumbbell.claims.rules import Agreement, Explained, Ordering, Standing
 from dumbbell.formats import ping_text, pingtimes_csv, pingtimes_file_name
 from dumbbell.report import Advice
 from dumbbell.stats import Estimate
 from dumbbell.studies.statistical_multiplexing import published
+from dumbbell.studies.statistical_multiplexing.claims import SENDER
 from dumbbell.studies.statistical_multiplexing.fit import Fit
+from dumbbell.studies.statistical_multiplexing.senders import Sender
 from dumbbell.tables import Array, Run
 
 PLACES = {"sim": "in the simulator", "kernel": "on the Linux kernel"}
@@ -21,8 +23,8 @@ DONE = (
     "(SM), or each has a queue of its own at half of it (TDM). First the streams come from an "
     "ideal source, for which theory is exact. Then the published run is done again, with the "
     "traffic of D-ITG and with pings, and held against the milliseconds that were printed. As "
-    "those do not follow from the load that was typed, the load that explains them is looked for, "
-    "and the run is done once more at that load."
+    "those do not follow from the load that was typed, senders that send less are looked for, "
+    "slower ones or such as oversleep, and the run is done once more with each."
 )
 
 
@@ -62,7 +64,9 @@ def advice(gains: Mapping[str, Mapping[int, Estimate]]) -> list[Advice]:
 
 
 def summary(
-    judged: Sequence[Judged], gains: Mapping[str, Mapping[int, Estimate]], fit: Fit | None
+    judged: Sequence[Judged],
+    gains: Mapping[str, Mapping[int, Estimate]],
+    fits: Mapping[Sender, Fit],
 ) -> str:
     """Who was right, in a paragraph: what a student understands first, then facts counted."""
     sentences = []
@@ -73,17 +77,37 @@ def summary(
             f"(95 % interval {two.low:.2f} to {two.high:.2f}; theory says 2)."
         )
     sentences += _order(judged)
-    if fit:
-        load = fit.load_pps
-        sentences.append(
-            "The printed milliseconds do not follow from the printed parameters: with headers, "
-            "fragments and pings on the wire, 110 packets/s load the link to 0.986, where delays "
-            f"are some twenty times those printed. About {load.value:.0f} packets/s from each "
-            f"sender ({load.low:.0f} to {load.high:.0f}) explain the printed quartiles "
-            f"{'well' if fit.p_value >= 0.05 else 'best, but not well'} "
-            f"(goodness of fit p = {fit.p_value:.2g})."
-        )
+    if fits:
+        sentences += _explained(judged, fits)
     return " ".join([*sentences, *_theory_held(judged), *_agreement(judged)])
+
+
+def _explained(judged: Sequence[Judged], fits: Mapping[Sender, Fit]) -> list[str]:
+    sentences = [
+        "The printed milliseconds do not follow from the printed parameters: with headers, "
+        "fragments and pings on the wire, 110 packets/s load the link to 0.986, where delays are "
+        "some twenty times those printed."
+    ]
+    tried = "; ".join(
+        f"{sender.parameter} {_interval(sender, fit)}, goodness of fit p = {fit.p_value:.2g}"
+        for sender, fit in fits.items()
+    )
+    for one in judged:
+        if not isinstance(one.claim.rule, Explained):
+            continue
+        if one.verdict is Verdict.EXPLAINED_AT:
+            senders = " or ".join(dict.fromkeys(str(at[SENDER]) for at in one.decision.at))
+            sentences.append(
+                f"All six printed quartiles together are what one run gives at {senders} ({tried})."
+            )
+        elif one.verdict is Verdict.NOT_EXPLAINED:
+            sentences.append(f"No sender that was tried gives all six quartiles ({tried}).")
+    return sentences
+
+
+def _interval(sender: Sender, fit: Fit) -> str:
+    found = fit.of_sender
+    return f"{found.value:.3g} {sender.unit} ({found.low:.3g} to {found.high:.3g})"
 
 
 def _order(judged: Sequence[Judged]) -> list[str]:
@@ -146,24 +170,34 @@ READINGS = (
 """How the source is read, and limitations."""
 
 
-def about_fit(fit: Fit) -> str:
-    """What the fit does not say."""
+def about_fit(sender: Sender, fit: Fit) -> str:
+    """What was fitted, and what the quartiles are there."""
     predicted = ", ".join(
         f"{each.arm} {each.name} {ms:.1f}"
         for each, ms in zip(published.QUARTILES, fit.predicted_ms, strict=True)
     )
+    base = fit.base_rtt_ms
     return (
-        "The fit has two free parameters and six quartiles; at the best fit they are about "
-        f"{predicted} ms. They chose the load and so are no claims at it; the maxima and the ratio "
-        "of the means are. It is not the cause: a sender that oversleeps 3.7 ms a packet would do "
-        "it, and so would other things."
+        f"Senders of {sender.parameter} {_interval(sender, fit)} and a base RTT of "
+        f"{base.value:.2f} ms ({base.low:.2f} to {base.high:.2f}): two free parameters and six "
+        f"quartiles, which at the best fit are about {predicted} ms. They chose the two and so "
+        "are no claims there; the maxima and the ratio of the means are."
     )
+
+
+ABOUT_CAUSES = (
+    "A fit is not a cause. Senders that oversleep keep the random gaps that were asked for and add "
+    "the same to each, which makes arrivals more even than a Poisson process of that rate: that is "
+    "what tells them from slower ones. The oversleep is far more than the 0.1 ms of a recent "
+    "kernel; a virtual machine of 2016 with a coarse timer is the reading that takes least."
+)
+"""What the fits do not say."""
 
 
 def about_no_fit(replications: int | None) -> str:
     """Why there is none."""
     return (
-        f"With {replications} replications there is no fit of load and base RTT: it takes more "
+        f"With {replications} replications there is no fit of senders and base RTT: it takes more "
         "runs than the six quartiles have covariances to be estimated from."
     )
 
@@ -199,14 +233,17 @@ def about_kernel(
     return notes
 
 
-def fit_facts(fit: Fit | None) -> dict[str, float] | None:
-    """Of the fit, for ``meta.json``."""
-    if fit is None:
+def fit_facts(fits: Mapping[Sender, Fit]) -> dict[str, dict[str, float]] | None:
+    """Of the fits, for ``meta.json``: by the name of what was fitted."""
+    if not fits:
         return None
     return {
-        "load_pps": fit.load_pps.value,
-        "base_rtt_ms": fit.base_rtt_ms.value,
-        "p_value": fit.p_value,
+        sender.parameter: {
+            sender.argument: sender.per_unit * fit.of_sender.value,
+            "base_rtt_ms": fit.base_rtt_ms.value,
+            "p_value": fit.p_value,
+        }
+        for sender, fit in fits.items()
     }
 
 
