@@ -144,6 +144,18 @@ def test_a_shape_is_set_by_its_own_keys() -> None:
         Experiment.from_toml(shape, [Setting.parse("links[sender->router-1].rate=5mbit")])
 
 
+def test_a_value_of_a_link_that_its_direction_would_not_take() -> None:
+    ends = {"forward": {"qdisc": "pfifo limit 9"}, "reverse": {"rate": "1mbit"}}
+    document = {"duration": "1s", "links": [{"a": "x", "b": "y", **ends}]}
+    with pytest.raises(SpecError) as caught:
+        applied("links[x->y].qdisc=pie", document=document)
+    assert caught.value.path == "links[0].qdisc"
+    assert caught.value.hint == "links[0].forward.qdisc"
+    found = applied("links[x->y].rate=5mbit", "links[x->y].forward.qdisc=pie", document=document)
+    assert found["links"][0]["rate"] == "5mbit"
+    assert found["links"][0]["forward"]["qdisc"] == "pie"
+
+
 plain = st.one_of(
     st.booleans(),
     st.integers(-(2**60), 2**60),

@@ -209,7 +209,21 @@ def _put(document: dict[str, Any], setting: Setting) -> None:
         current[last.index(current, path)] = value
     else:
         _check_table(current, path)
+        _check_seen(current, path, last, value)
         current[last] = value
+
+
+def _check_seen(table: Mapping[str, Any], path: str, key: str, value: object) -> None:
+    """Refuse a value of a whole link where its forward direction has one of its own.
+
+    Raises:
+        SpecError: As said; what is meant most often, the forward queue, would not change.
+    """
+    forward = table.get("forward")
+    if isinstance(forward, Mapping) and key in forward:
+        own = joined(path, "forward", key)
+        allowed = f"{own}: forward has a value of its own, and would keep it"
+        raise SpecError(joined(path, key), shown(value), allowed, own)
 
 
 def _check_table(current: object, path: str) -> None:
