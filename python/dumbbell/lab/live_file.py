@@ -18,7 +18,8 @@ _ABSENT = (
     "// In a clone of the sources: rustup target add wasm32-unknown-unknown, then make lab\n"
 )
 _PAGE = tuple(
-    modules.FOLDER / "page" / f"{name}.js" for name in ("words", "plot", "fields", "orders")
+    modules.FOLDER / "page" / f"{name}.js"
+    for name in ("words", "plot", "fields", "unpacked", "orders")
 )
 _LIVE = modules.FOLDER / "live"
 SCRIPT = (

@@ -25,6 +25,7 @@ SCRIPT = (
     "sources.js",
     "controls.js",
     "fields.js",
+    "unpacked.js",
     "orders.js",
     "game.js",
     "embedded.js",

@@ -13,7 +13,7 @@ const UNKNOWN = -1;
 /** Pieces into which a line's axis is cut; of each there are at most four points. */
 const PIECES = 400;
 
-/** @param {any} engine @param {number} queue @param {number} event
+/** @param {import("./columns.js").Columns} engine @param {number} queue @param {number} event
  * @returns {{t_ns: number[], bytes: number[]}} */
 function packets(engine, queue, event) {
   const [t_ns, queues, events, bytes] = ["t_ns", "queue", "event", "bytes"].map((name) =>
@@ -24,7 +24,8 @@ function packets(engine, queue, event) {
   return { t_ns: rows.map((i) => t_ns[i]), bytes: rows.map((i) => bytes[i]) };
 }
 
-/** Samples of the first flow. @param {any} engine @param {number} all flows that there are */
+/** Samples of the first flow.
+ * @param {import("./columns.js").Columns} engine @param {number} all flows that there are */
 function flow(engine, all) {
   const [t_ns, inflight, srtt_ns, delivered] = ["t_ns", "inflight_pkts", "srtt_ns", "delivered_payload_bytes"].map(
     (name) => engine.column(`flow_samples.${name}`).filter((/** @type {number} */ _, /** @type {number} */ i) => i % all === 0),
@@ -39,13 +40,18 @@ function flow(engine, all) {
   };
 }
 
-/** One instant of each piece of the axis. @param {number[]} t_s @param {number} until_s */
+/** One instant of each piece of the axis.
+ * @param {number[]} t_s @param {number} until_s */
 function thinned(t_s, until_s) {
   const pieces = new Map(t_s.map((each) => [Math.floor((each / until_s) * PIECES), each]));
   return [...pieces.values()].filter((each) => each <= until_s);
 }
 
-/** @param {any} engine @param {any} described @param {any} order */
+/**
+ * @param {import("./columns.js").Columns} engine
+ * @param {any} described
+ * @param {import("./columns.js").Order} order
+ */
 export function reduceBucket(engine, described, { queues, options, isPreview }) {
   const [queue] = queues;
   const bucket = bucketOf(described.resolved.links[queue >> 1][queue & 1 ? "reverse" : "forward"]);

@@ -17,13 +17,15 @@ const BEGIN = "tokens", WHOLE = "whole", WINDOW = "window", PLANE = "plane";
 
 /** @typedef {import("./views.js").State} State */
 
-/** What the path holds, in packets: on the line, and with the queue. @param {State} state */
+/** What the path holds, in packets: on the line, and with the queue.
+ * @param {State} state */
 function held({ options: { base_rtt_ms, packet_bytes, queue_pkts }, values }) {
   const line = (1e3 * values.rate * base_rtt_ms) / 8 / packet_bytes;
   return { line, all: line + queue_pkts };
 }
 
-/** A row of ticks for each arm. @param {Chart} chart @param {State} state
+/** A row of ticks for each arm.
+ * @param {Chart} chart @param {State} state
  * @param {"dropped_s" | "begin_dropped_s"} series */
 function losses(chart, { arms }, series) {
   arms.forEach(({ now, ink }, i) => {
@@ -31,12 +33,14 @@ function losses(chart, { arms }, series) {
   });
 }
 
-/** Where an arm's losses stand, px. @param {Chart} chart @param {number} place of the arm */
+/** Where an arm's losses stand, px.
+ * @param {Chart} chart @param {number} place of the arm */
 function row(chart, place) {
   return chart.top + 10 + ROW * place;
 }
 
-/** How many were lost, behind the last. @param {Chart} chart @param {State} state */
+/** How many were lost, behind the last.
+ * @param {Chart} chart @param {State} state */
 function countLosses(chart, { arms }) {
   arms.forEach(({ now, ink, label }, i) => {
     const { begin_dropped_s: times, begin_dropped_pkts: pkts } = now?.series ?? { begin_dropped_s: [] };
@@ -44,7 +48,8 @@ function countLosses(chart, { arms }) {
   });
 }
 
-/** The value of a line at an instant: of the corner before. @param {{x: number[], y: number[]}} line
+/** The value of a line at an instant: of the corner before.
+ * @param {{x: number[], y: number[]}} line
  * @param {number} at */
 function valueAt({ x, y }, at) {
   const after = x.findIndex((each) => each > at);
@@ -129,9 +134,9 @@ function plane(canvas, state) {
   for (const { before } of arms) {
     if (before) chart.mark(before.numbers.srtt_ms, before.numbers.goodput_mbps, { ink: GHOST, shape: "ring" });
   }
-  const now = arms.flatMap((arm) => (arm.now ? [{ ...arm, ...arm.now.numbers }] : []));
-  for (const { srtt_ms, goodput_mbps, ink } of now) chart.mark(srtt_ms, goodput_mbps, { ink });
-  for (const { srtt_ms, goodput_mbps, ink, label } of now) chart.name(srtt_ms, goodput_mbps * BELOW, label, ink);
+  const now = arms.flatMap(({ ink, label, now: found }) => (found ? [{ ink, label, numbers: found.numbers }] : []));
+  for (const { ink, numbers: { srtt_ms, goodput_mbps } } of now) chart.mark(srtt_ms, goodput_mbps, { ink });
+  for (const { ink, label, numbers: { srtt_ms, goodput_mbps } } of now) chart.name(srtt_ms, goodput_mbps * BELOW, label, ink);
   // On the dots: they lie close.
   for (const { x, y, label } of isBetOpen ? [] : curves.filter((each) => each.picture === PLANE)) {
     chart.mark(x[0], y[0], { ink: "--ink", shape: "diamond" });

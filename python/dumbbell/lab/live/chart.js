@@ -4,7 +4,8 @@ import { colour, prepared } from "../page/plot.js";
 
 const MARGIN = { left: 46, right: 12, top: 10, bottom: 38 };
 const FONT = "13px system-ui, sans-serif";
-/** Of powers of ten. @type {Record<string, string>} */
+/** Of powers of ten.
+ * @type {Record<string, string>} */
 const SUPERSCRIPTS = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
 /** Half the width of a mark, px. */
 const MARK = 6;
@@ -21,7 +22,8 @@ const LINE = 16;
 /** Hues that have a darker or lighter sister for words. */
 const HUES = ["--blue", "--vermillion", "--green", "--purple", "--orange", "--sky"];
 
-/** Words need more contrast than lines. @param {string} ink */
+/** Words need more contrast than lines.
+ * @param {string} ink */
 function written(ink) {
   return colour(HUES.includes(ink) ? `${ink}-text` : ink);
 }
@@ -33,7 +35,8 @@ export function tickText(value) {
   return sensible(value, 3).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
 }
 
-/** Round numbers between two, about so many. @param {Axis} axis @param {number} count */
+/** Round numbers between two, about so many.
+ * @param {Axis} axis @param {number} count */
 export function rounds({ least, most }, count) {
   const rough = (most - least) / count;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -43,7 +46,8 @@ export function rounds({ least, most }, count) {
   return Array.from({ length: Math.max(0, many) }, (_, i) => (first + i) * step);
 }
 
-/** Powers of ten between two numbers. @param {Axis} axis */
+/** Powers of ten between two numbers.
+ * @param {Axis} axis */
 export function powers({ least, most }) {
   const found = [];
   for (let power = Math.ceil(Math.log10(least) - 1e-9); 10 ** power <= most * 1.000001; power++) {
@@ -70,8 +74,10 @@ export class Chart {
   constructor(canvas, { x, y }) {
     const { pen, width, height } = prepared(canvas);
     this.pen = pen;
-    [this.left, this.right] = [MARGIN.left, width - MARGIN.right];
-    [this.top, this.bottom] = [MARGIN.top, height - MARGIN.bottom];
+    this.left = MARGIN.left;
+    this.right = width - MARGIN.right;
+    this.top = MARGIN.top;
+    this.bottom = height - MARGIN.bottom;
     this.axes = { x, y };
     /** @type {{from: number, until: number, y: number}[]} words that are there */
     this.written = [];
@@ -114,7 +120,8 @@ export class Chart {
     this.pen.setLineDash([]);
   }
 
-  /** Nothing that is drawn leaves the plot. @param {() => void} draw */
+  /** Nothing that is drawn leaves the plot.
+   * @param {() => void} draw */
   #inside(draw) {
     const { pen } = this;
     pen.save();
@@ -147,7 +154,8 @@ export class Chart {
     });
   }
 
-  /** What lies between two lines. @param {ArrayLike<number>} x @param {ArrayLike<number>} low
+  /** What lies between two lines.
+   * @param {ArrayLike<number>} x @param {ArrayLike<number>} low
    * @param {ArrayLike<number>} high @param {string} ink @param {number} opacity */
   area(x, low, high, ink, opacity = 0.55) {
     if (!x.length) return;
@@ -192,7 +200,8 @@ export class Chart {
     if (label) this.text(label, across, down, ink);
   }
 
-  /** Small dots, such as samples. @param {ArrayLike<number>} x @param {ArrayLike<number>} y
+  /** Small dots, such as samples.
+   * @param {ArrayLike<number>} x @param {ArrayLike<number>} y
    * @param {string} ink @param {number} opacity */
   dots(x, y, ink, opacity = 0.6) {
     const { pen } = this;
@@ -205,7 +214,8 @@ export class Chart {
     });
   }
 
-  /** The name of a mark. @param {number} x @param {number} y @param {string} words @param {string} ink */
+  /** The name of a mark.
+   * @param {number} x @param {number} y @param {string} words @param {string} ink */
   name(x, y, words, ink) {
     if (!Number.isFinite(x) || !Number.isFinite(y)) return;
     const down = y > this.axes.y.most ? this.top + MARK : this.y.at(y);
@@ -236,7 +246,8 @@ export class Chart {
     pen.fillText(words, x, y);
   }
 
-  /** A line across, such as a limit, with its name. @param {number} y
+  /** A line across, such as a limit, with its name.
+   * @param {number} y
    * @param {{ink: string, label?: string, dash?: number[]}} look */
   level(y, { ink, label = "", dash = [6, 4] }) {
     if (y > this.axes.y.most) return;
@@ -245,7 +256,8 @@ export class Chart {
     if (label) this.text(label, this.left, this.y.at(y) - 19, "--soft");
   }
 
-  /** Short strokes across a level. @param {number[]} xs @param {number} y @param {string} ink */
+  /** Short strokes across a level.
+   * @param {number[]} xs @param {number} y @param {string} ink */
   ticks(xs, y, ink) {
     this.pen.lineWidth = 1;
     const down = this.y.at(y);
@@ -259,7 +271,8 @@ export class Chart {
     this.pen.stroke();
   }
 
-  /** Where the other pictures are looked at. @param {number} x */
+  /** Where the other pictures are looked at.
+   * @param {number} x */
   cursor(x) {
     if (x < this.axes.x.least || x > this.axes.x.most) return;
     this.pen.lineWidth = 1;

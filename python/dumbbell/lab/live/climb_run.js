@@ -3,7 +3,11 @@ import { meanSojourn_s, samples, sojournQuantile_s, utilization, utilizationSoFa
 
 const NS_PER_S = 1e9;
 
-/** @param {any} engine @param {any} described @param {any} order */
+/**
+ * @param {import("./columns.js").Columns} engine
+ * @param {any} described
+ * @param {import("./columns.js").Order} order
+ */
 export function reduceClimb(engine, described, order) {
   const { queues, options, isPreview } = order;
   const from_s = described.resolved.warm_up_ns / NS_PER_S;

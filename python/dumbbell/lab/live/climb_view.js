@@ -48,10 +48,11 @@ function plane(canvas, { arms, curves, options, isBetOpen }) {
     const { ink = "--ink" } = arms.find((each) => each.id === arm) ?? {};
     x.forEach((each, i) => chart.mark(each, y[i], { ink, shape: "diamond" }));
   }
-  const now = arms.flatMap((arm) => (arm.now ? [{ ...arm, ...arm.now.numbers }] : []));
-  for (const { load, median_ms, ink } of now) chart.mark(load, median_ms, { ink });
+  const now = arms.flatMap(({ ink, label, now: found }) => (found ? [{ ink, label, numbers: found.numbers }] : []));
+  for (const { ink, numbers: { load, median_ms } } of now) chart.mark(load, median_ms, { ink });
   // The lowest first: words that would lie on others go up.
-  for (const { load, median_ms, ink, label } of now.sort((one, other) => one.median_ms - other.median_ms)) {
+  now.sort((one, other) => one.numbers.median_ms - other.numbers.median_ms);
+  for (const { ink, label, numbers: { load, median_ms } } of now) {
     chart.name(load, median_ms, `${label}: ${sensible(median_ms)} ms`, ink);
   }
   // One name for all of them, which are near each other.
@@ -59,10 +60,11 @@ function plane(canvas, { arms, curves, options, isBetOpen }) {
   return chart;
 }
 
-/** A lane on the next. @param {HTMLCanvasElement} canvas @param {import("./views.js").Arm} arm
+/** A lane on the next.
+ * @param {HTMLCanvasElement} canvas @param {import("./views.js").Arm} arm
  * @param {number} most @param {import("./views.js").State} state */
 function queue(canvas, arm, most, { options, cursor_s }) {
-  const { t_s = [], values = [] } = arm.now?.series ?? {};
+  const { t_s, values } = arm.now?.series ?? { t_s: [], values: [] };
   const chart = new Chart(canvas, {
     x: { title: "seconds since counting began", least: 0, most: options.window_s },
     y: { title: "packets", least: 0, most: Math.max(most, 4) },

@@ -1,5 +1,13 @@
 // Numbers and series of a run's tables that more than one form needs.
 
+/**
+ * A run that goes on or is over, by the names of its columns (`TABLE.COLUMN`).
+ * @typedef {{column: (name: string) => Float64Array}} Columns
+ *
+ * What a form is asked to look at.
+ * @typedef {{queues: number[], options: Record<string, any>, isPreview: boolean}} Order
+ */
+
 const NS_PER_S = 1e9;
 /** `distributions.quantity`. */
 const [SOJOURN, WAIT, PACKETS] = [0, 1, 2];
@@ -8,7 +16,8 @@ const NONE = -1;
 /** Points of a line, at most: more than a figure has pixels. */
 const MOST_POINTS = 900;
 
-/** Values of a column at some queues. @param {any} engine @param {string} name @param {number[]} queues
+/** Values of a column at some queues.
+ * @param {Columns} engine @param {string} name @param {number[]} queues
  * @returns {number[]} */
 export function ofQueues(engine, name, queues) {
   const values = engine.column(`queues.${name}`);
@@ -16,7 +25,7 @@ export function ofQueues(engine, name, queues) {
 }
 
 /** Mean time in the system, s, over the packets of all these queues together.
- * @param {any} engine @param {number[]} queues */
+ * @param {Columns} engine @param {number[]} queues */
 export function meanSojourn_s(engine, queues) {
   const counts = ofQueues(engine, "sojourn_count", queues);
   const means = ofQueues(engine, "sojourn_mean_s", queues);
@@ -26,7 +35,7 @@ export function meanSojourn_s(engine, queues) {
 
 /** Time that a share of the packets of all these queues take at most, s: linear inside a bin, and
  * never beyond the greatest (`dumbbell.stats.histogram_quantile`).
- * @param {any} engine @param {{queues: number[], isPreview: boolean}} order @param {number} share */
+ * @param {Columns} engine @param {{queues: number[], isPreview: boolean}} order @param {number} share */
 export function sojournQuantile_s(engine, { queues, isPreview }, share) {
   const [at, kind, low, high, weight] = ["queue", "quantity", "low", "high", "weight"].map((name) =>
     engine.column(`distributions.${name}`),
@@ -51,7 +60,7 @@ export function sojournQuantile_s(engine, { queues, isPreview }, share) {
 }
 
 /** Share of the time in which these queues sent, the busiest.
- * @param {any} engine @param {number[]} queues */
+ * @param {Columns} engine @param {number[]} queues */
 export function utilization(engine, queues) {
   const busy = ofQueues(engine, "busy_s", queues);
   const measured = ofQueues(engine, "measured_s", queues);
@@ -59,7 +68,7 @@ export function utilization(engine, queues) {
 }
 
 /** The same of a run that goes on, from what the queues sent until the last sample.
- * @param {any} engine @param {any} described @param {number[]} queues */
+ * @param {Columns} engine @param {any} described @param {number[]} queues */
 export function utilizationSoFar(engine, described, queues) {
   const all = described.queues.length;
   const [times, departed] = ["t_ns", "departed_bytes"].map((name) => engine.column(`queue_samples.${name}`));
@@ -74,7 +83,7 @@ export function utilizationSoFar(engine, described, queues) {
 }
 
 /** Samples of queues between two instants.
- * @param {any} engine @param {number} all queues that there are @param {number[]} queues
+ * @param {Columns} engine @param {number} all queues that there are @param {number[]} queues
  * @param {string} name of a column of `queue_samples` @param {number} from_s @param {number} until_s
  * @param {number} most points of a line
  * @returns {{t_s: Float64Array, values: Float64Array[]}} a line for each queue */
@@ -95,7 +104,8 @@ export function samples(engine, all, queues, name, from_s, until_s, most = MOST_
   };
 }
 
-/** Answered pings, in the order in which they were sent. @param {any} engine
+/** Answered pings, in the order in which they were sent.
+ * @param {Columns} engine
  * @returns {{t_s: number[], rtt_ms: number[]}} */
 export function pings(engine) {
   const [sent, rtt] = ["sent_ns", "rtt_ns"].map((name) => engine.column(`probes.${name}`));
@@ -103,7 +113,8 @@ export function pings(engine) {
   return { t_s: answered.map((i) => sent[i] / NS_PER_S), rtt_ms: answered.map((i) => rtt[i] / 1e6) };
 }
 
-/** Share of the packets that came to a queue and were lost there. @param {any} engine
+/** Share of the packets that came to a queue and were lost there.
+ * @param {Columns} engine
  * @param {number} queue */
 export function lostShare(engine, queue) {
   const causes = ["dropped_overlimit_pkts", "dropped_aqm_pkts", "policed_pkts"];
@@ -113,7 +124,7 @@ export function lostShare(engine, queue) {
 }
 
 /** Share of the packets of these queues that stayed longer than so many ms: 1 - CDF.
- * @param {any} engine @param {number[]} queues
+ * @param {Columns} engine @param {number[]} queues
  * @returns {{ms: number[], share: number[]}} */
 export function tail(engine, queues) {
   const [at, kind, high, weight] = ["queue", "quantity", "high", "weight"].map((name) =>
@@ -126,7 +137,8 @@ export function tail(engine, queues) {
   return { ms: rows.map((row) => high[row] / 1e6), share: rows.map((row) => (left -= weight[row]) / all) };
 }
 
-/** Rows of a queue's distribution of a quantity, so far. @param {any} engine @param {number} queue
+/** Rows of a queue's distribution of a quantity, so far.
+ * @param {Columns} engine @param {number} queue
  * @param {number} quantity @returns {{low: number, high: number, weight: number}[]} */
 function bins(engine, queue, quantity) {
   const [at, kind, low, high, weight] = ["queue", "quantity", "low", "high", "weight"].map((name) =>
@@ -142,7 +154,7 @@ function weightOf(rows) {
 }
 
 /** Mean time of waiting of a run that goes on, s: every packet in the middle of its bin.
- * @param {any} engine @param {number} queue */
+ * @param {Columns} engine @param {number} queue */
 export function meanWaitSoFar_s(engine, queue) {
   const rows = bins(engine, queue, WAIT);
   const sum_ns = rows.reduce((sum, { low, high, weight }) => sum + (weight * (low + high)) / 2, 0);
@@ -150,7 +162,7 @@ export function meanWaitSoFar_s(engine, queue) {
 }
 
 /** Share of the time in which a queue sent, of a run that goes on: it was not empty.
- * @param {any} engine @param {number} queue */
+ * @param {Columns} engine @param {number} queue */
 export function busySoFar(engine, queue) {
   const rows = bins(engine, queue, PACKETS);
   return 1 - weightOf(rows.filter(({ low }) => low === 0)) / weightOf(rows);

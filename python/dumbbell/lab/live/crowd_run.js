@@ -8,7 +8,7 @@ const ETHERNET_BYTES = 14;
 
 /** Throughputs of connections from their first to their last packet at the receiver, kbit/s, the
  * lowest first; those of fewer than two packets have none.
- * @param {any} engine @param {number} large_bytes */
+ * @param {import("./columns.js").Columns} engine @param {number} large_bytes */
 function throughputs_kbps(engine, large_bytes) {
   const [first, last, bytes, packets] = ["first_received_ns", "last_received_ns", "received_bytes", "received_pkts"].map(
     (name) => engine.column(`transfers.${name}`),
@@ -23,7 +23,11 @@ function throughputs_kbps(engine, large_bytes) {
   return { large: Float64Array.from(large).sort(), small: Float64Array.from(small).sort() };
 }
 
-/** @param {any} engine @param {any} _described @param {any} order */
+/**
+ * @param {import("./columns.js").Columns} engine
+ * @param {any} _described
+ * @param {import("./columns.js").Order} order
+ */
 export function reduceCrowd(engine, _described, { queues, options, isPreview }) {
   const [queue] = queues;
   const wait_s = isPreview ? meanWaitSoFar_s(engine, queue) : ofQueues(engine, "wait_mean_s", queues)[0];

@@ -14,9 +14,9 @@ const EVEN = 50;
 const BESIDE = 5;
 /** Levels at which the arms' lines are named, in their order. */
 const NAMED_AT = [0.9, 0.35];
-const SIZES = /** @type {const} */ ({
-  large: { words: "large flows", ink: "--ink", dash: [], shape: "dot" },
-  small: { words: "small flows", ink: "--purple", dash: [3, 3], shape: "ring" },
+const SIZES = Object.freeze({
+  large: { words: "large flows", ink: "--ink", dash: /** @type {number[]} */ ([]), shape: /** @type {const} */ ("dot") },
+  small: { words: "small flows", ink: "--purple", dash: [3, 3], shape: /** @type {const} */ ("ring") },
 });
 /** @typedef {keyof typeof SIZES} Size */
 const NAMES = /** @type {Size[]} */ (Object.keys(SIZES));
@@ -92,7 +92,8 @@ function winner(canvas, state) {
   return chart;
 }
 
-/** Where the sizes stand now. @param {Chart} chart @param {number} users
+/** Where the sizes stand now.
+ * @param {Chart} chart @param {number} users
  * @param {Record<string, number>} numbers of the last arm */
 function name(chart, users, numbers) {
   for (const size of NAMES) {
@@ -103,7 +104,8 @@ function name(chart, users, numbers) {
   }
 }
 
-/** A distribution as steps. @param {ArrayLike<number>} sorted */
+/** A distribution as steps.
+ * @param {ArrayLike<number>} sorted */
 function steps(sorted) {
   const every = Math.max(1, Math.ceil(sorted.length / MOST_STEPS));
   const [x, y] = [/** @type {number[]} */ ([]), /** @type {number[]} */ ([])];
@@ -114,7 +116,8 @@ function steps(sorted) {
   return { x, y };
 }
 
-/** How many of them are at most so high, %. @param {ArrayLike<number>} sorted @param {number} value */
+/** How many of them are at most so high, %.
+ * @param {ArrayLike<number>} sorted @param {number} value */
 function below(sorted, value) {
   const at = Array.prototype.findIndex.call(sorted, (each) => each > value);
   return (100 * (at < 0 ? sorted.length : at)) / sorted.length;
@@ -144,7 +147,8 @@ function distribution(canvas, size, { arms, options, cursor_s }) {
   return chart;
 }
 
-/** The level at which the lines cross. @param {Chart} chart @param {Size} size
+/** The level at which the lines cross.
+ * @param {Chart} chart @param {Size} size
  * @param {import("./views.js").Arm[]} arms */
 function cross(chart, size, arms) {
   const { crossing } = comparison(arms, size);
@@ -155,7 +159,8 @@ function cross(chart, size, arms) {
   chart.name(x, 100 * crossing, `they cross at ${sensible(100 * crossing, 2)} %`, "--ink");
 }
 
-/** What the lines say at one throughput. @param {Chart} chart @param {Size} size
+/** What the lines say at one throughput.
+ * @param {Chart} chart @param {Size} size
  * @param {import("./views.js").Arm[]} arms @param {number} kbps */
 function read(chart, size, arms, kbps) {
   chart.cursor(kbps);

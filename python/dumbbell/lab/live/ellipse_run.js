@@ -16,13 +16,14 @@ function every(values, all, place, many) {
   return Array.from({ length: many }, (_, i) => values[i * all + place]);
 }
 
-/** From running sums to what each step brought. @param {number[]} sums */
+/** From running sums to what each step brought.
+ * @param {number[]} sums */
 function differences(sums) {
   return sums.map((each, i) => each - (i ? sums[i - 1] : 0));
 }
 
 /** Payload that arrived of the flows from a host, Mbit/s in each step.
- * @param {any} engine @param {any} described @param {any} options @param {number} many */
+ * @param {import("./columns.js").Columns} engine @param {any} described @param {any} options @param {number} many */
 function throughput_mbps(engine, { resolved: { flows } }, { sender, step_s }, many) {
   const delivered = engine.column("flow_samples.delivered_payload_bytes");
   const sums = new Array(many).fill(0);
@@ -34,7 +35,7 @@ function throughput_mbps(engine, { resolved: { flows } }, { sender, step_s }, ma
 }
 
 /** Mean round trip of the probes that were sent in each step and answered, ms; NaN for none.
- * @param {any} engine @param {number} step_s @param {number} many */
+ * @param {import("./columns.js").Columns} engine @param {number} step_s @param {number} many */
 function latency_ms(engine, step_s, many) {
   const [sent_ns, rtt_ns] = ["sent_ns", "rtt_ns"].map((name) => engine.column(`probes.${name}`));
   const sums = new Array(many).fill(0), counts = new Array(many).fill(0);
@@ -47,7 +48,8 @@ function latency_ms(engine, step_s, many) {
   return sums.map((sum, i) => (counts[i] ? sum / counts[i] : NaN));
 }
 
-/** Of values that are known; the deviation is that of a sample. @param {number[]} values */
+/** Of values that are known; the deviation is that of a sample.
+ * @param {number[]} values */
 function moments(values) {
   const known = values.filter(Number.isFinite);
   const mean = known.reduce((sum, each) => sum + each, 0) / known.length;
@@ -56,7 +58,8 @@ function moments(values) {
 }
 
 /** The ellipse of two standard deviations by the samples' covariance: the image of a circle under
- * its Cholesky factor. @param {number[]} x @param {number[]} y @returns {{x: number[], y: number[]}} */
+ * its Cholesky factor.
+ * @param {number[]} x @param {number[]} y @returns {{x: number[], y: number[]}} */
 function outline(x, y) {
   const both = [...x.keys()].filter((i) => Number.isFinite(x[i]) && Number.isFinite(y[i]));
   const [own, other] = [x, y].map((values) => both.map((i) => values[i]));
@@ -72,7 +75,11 @@ function outline(x, y) {
   };
 }
 
-/** @param {any} engine @param {any} described @param {any} order */
+/**
+ * @param {import("./columns.js").Columns} engine
+ * @param {any} described
+ * @param {import("./columns.js").Order} order
+ */
 export function reduceEllipse(engine, described, { queues: [queue], options }) {
   const { step_s, from_s, until_s } = options;
   const all = described.queues.length;

@@ -65,7 +65,8 @@ function read(chart, { arms, cursor_s }, of, unit) {
   }
 }
 
-/** The time that does not count is shaded. @param {Chart} chart @param {State} state */
+/** The time that does not count is shaded.
+ * @param {Chart} chart @param {State} state */
 function shade(chart, { options: { from_s } }) {
   const { least, most } = chart.axes.y;
   chart.area([0, from_s], [least, least], [most, most], "--rule", 0.25);
@@ -93,7 +94,8 @@ function latency(canvas, state) {
   return chart;
 }
 
-/** The largest round number that is not above. @param {number} value */
+/** The largest round number that is not above.
+ * @param {number} value */
 function roundBelow(value) {
   const power = 10 ** Math.floor(Math.log10(value));
   return power * ([5, 2].find((each) => each * power <= value) ?? 1);

@@ -3,6 +3,7 @@
 import { element } from "../page/fields.js";
 import { Bench } from "../page/orders.js";
 import { forgetColours } from "../page/plot.js";
+import { unpacked } from "../page/unpacked.js";
 import { timeText } from "../page/words.js";
 import { FORMS } from "./forms.js";
 import { Bet, Control, table } from "./parts.js";
@@ -12,12 +13,12 @@ const NS_PER_S = 1e9;
 /** After so long without a change the next one is compared with what is there, ms. */
 const QUIET_MS = 900;
 
-/** @param {string} base64 of gzipped bytes */
-async function unpacked(base64) {
-  const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
-}
+/**
+ * An arm with its simulator, and what its last whole run was.
+ * @typedef {import("./views.js").Arm & {variants: {resolved: any, queues: number[]}[], bench: Bench,
+ *   whole: import("./views.js").Found | null, now_s: number, duration_s: number, digest: string,
+ *   events: number, toml: string, name: string}} RunArm
+ */
 
 /** A figure with its simulators. */
 class LiveFigure {
@@ -25,7 +26,9 @@ class LiveFigure {
   constructor(hero, place, worker, module) {
     this.hero = hero;
     this.view = FORMS[hero.form];
+    /** @type {Control[]} */
     this.controls = hero.controls.map((/** @type {any} */ each) => new Control(each, () => this.#moved()));
+    /** @type {RunArm[]} */
     this.arms = hero.arms.map((/** @type {any} */ arm, /** @type {number} */ i) => ({
       ...arm, ...lookOf(i), now: null, before: null, whole: null, isPreview: true, isDone: false,
       bench: new Bench(worker, module, (message) => this.#heard(this.arms[i], message)),
@@ -35,6 +38,14 @@ class LiveFigure {
     this.touched_ms = -Infinity;
     this.isDirty = false;
     this.isDrawing = false;
+    this.asked_ms = 0;
+    /** @type {number | null} */ this.drawn_ms = null;
+    this.status = element("p", { class: "live-status" });
+    this.problem = element("p", { class: "warning", role: "alert", hidden: "" });
+    this.numbers = element("div", { class: "live-numbers" });
+    this.files = element("div", { class: "live-files" });
+    this.mark = element("div", { class: "live-mark", "aria-hidden": "true" });
+    /** @type {Record<string, HTMLCanvasElement>} */ this.canvases = {};
     /** Whole runs of all arms. */
     this.done = 0;
     this.#build(place);
@@ -43,11 +54,6 @@ class LiveFigure {
 
   /** @param {HTMLElement} place */
   #build(place) {
-    this.status = element("p", { class: "live-status" });
-    this.problem = element("p", { class: "warning", role: "alert", hidden: "" });
-    this.numbers = element("div", { class: "live-numbers" });
-    this.files = element("div", { class: "live-files" });
-    /** @type {Record<string, HTMLCanvasElement>} */ this.canvases = {};
     const pictures = this.view.pictures(this.hero).map(({ id, label, height }) => {
       const canvas = /** @type {HTMLCanvasElement} */ (
         element("canvas", { role: "img", "data-picture": id, style: `height:${height}px` })
@@ -57,11 +63,10 @@ class LiveFigure {
     });
     const [first] = pictures;
     first.classList.add("first");
-    this.mark = element("div", { class: "live-mark", "aria-hidden": "true" });
     first.append(this.mark);
     this.#drag(this.mark);
     const form = element("form", { class: "live-controls", "aria-label": "Settings", autocomplete: "off" },
-      ...this.controls.map((/** @type {Control} */ each) => each.element));
+      ...this.controls.map((each) => each.element));
     form.addEventListener("submit", (event) => event.preventDefault());
     const take = element("details", {}, element("summary", {}, "Take these runs with you"), this.files);
     place.replaceChildren(
@@ -104,7 +109,8 @@ class LiveFigure {
     this.#moved();
   }
 
-  /** Of the bet's mark, by its handle: a finger elsewhere scrolls the page. @param {HTMLElement} mark */
+  /** Of the bet's mark, by its handle: a finger elsewhere scrolls the page.
+   * @param {HTMLElement} mark */
   #drag(mark) {
     mark.addEventListener("pointerdown", (event) => {
       mark.setPointerCapture(event.pointerId);
@@ -137,7 +143,8 @@ class LiveFigure {
     }
   }
 
-  /** Pictures that have time across. @returns {string[]} */
+  /** Pictures that have time across.
+   * @returns {string[]} */
   get clocks() {
     const { clocks } = this.view;
     return typeof clocks === "function" ? clocks(this.hero) : clocks;
@@ -145,7 +152,7 @@ class LiveFigure {
 
   // --- the simulators -----------------------------------------------------------------------
 
-  /** @param {any} arm @returns {{resolved: any, queues: number[], changes: object[]}} */
+  /** @param {RunArm} arm @returns {{resolved: any, queues: number[], changes: object[]}} */
   #asked(arm) {
     /** @type {Map<string, any>} */
     const changes = new Map();
@@ -170,7 +177,7 @@ class LiveFigure {
     }
   }
 
-  /** @param {any} arm @param {any} message */
+  /** @param {RunArm} arm @param {any} message */
   #heard(arm, message) {
     if (message.kind === "problem") return this.#fail(Object.values(message.parts).filter(Boolean).join(": "));
     if (message.kind === "fault") return this.#fail(message.text);
@@ -178,7 +185,7 @@ class LiveFigure {
     this.problem.hidden = true;
     arm.now = message.found;
     arm.isPreview = message.kind === "soFar";
-    arm.now_s = arm.isPreview ? message.now_ns / NS_PER_S : null;
+    if (arm.isPreview) arm.now_s = message.now_ns / NS_PER_S;
     if (message.kind === "done") this.#finish(arm, message);
     else this.#redraw();
   }
@@ -186,14 +193,14 @@ class LiveFigure {
   /** Numbers that take the whole runs of all arms. */
   #compare() {
     const numbers = this.view.compared?.(this.arms) ?? {};
-    for (const arm of this.arms) Object.assign(arm.now.numbers, numbers[arm.id]);
+    for (const { id, now } of this.arms) Object.assign(now?.numbers ?? {}, numbers[id]);
   }
 
-  /** @param {any} arm @param {any} message */
+  /** @param {RunArm} arm @param {any} message */
   #finish(arm, { found, digest, events, toml, name, duration_ns }) {
     Object.assign(arm, { whole: found, isDone: true, digest, events, toml, name });
     arm.duration_s = duration_ns / NS_PER_S;
-    if (!this.arms.every((/** @type {any} */ each) => each.isDone)) {
+    if (!this.arms.every((each) => each.isDone)) {
       this.#redraw();
       return;
     }
@@ -211,8 +218,8 @@ class LiveFigure {
     const { settings, arm, number } = this.hero.bet;
     const isIt = this.controls.every(({ control, place }) => (settings[control.id] ?? place) === place);
     if (!this.bet.isOpen || !isIt) return;
-    const found = this.arms.find((/** @type {any} */ each) => each.id === arm);
-    this.bet.settle(found.now.numbers[number]);
+    const found = this.arms.find((each) => each.id === arm);
+    if (found?.now) this.bet.settle(found.now.numbers[number]);
   }
 
   /** @param {string} words */
@@ -251,7 +258,7 @@ class LiveFigure {
     }
     this.#placeMark();
     this.#tell();
-    if (this.arms.every((/** @type {any} */ each) => each.now)) this.drawn_ms ??= performance.now() - this.asked_ms;
+    if (this.arms.every((each) => each.now)) this.drawn_ms ??= performance.now() - this.asked_ms;
   }
 
   #placeMark() {
@@ -274,13 +281,13 @@ class LiveFigure {
   }
 
   #tell() {
-    const preview = this.arms.find((/** @type {any} */ each) => each.isPreview && each.now);
+    const preview = this.arms.find((each) => each.isPreview && each.now);
     this.status.textContent = preview ? `preview: the first ${timeText(preview.now_s)} of the run` : "";
     this.numbers.replaceChildren(table(this.view, this.arms));
   }
 
   #take() {
-    this.files.replaceChildren(...this.arms.flatMap((/** @type {any} */ arm) => {
+    this.files.replaceChildren(...this.arms.flatMap((arm) => {
       const id = `live-toml-${arm.id}`;
       const text = element("textarea", { id, readonly: "", rows: "8", spellcheck: "false", "data-arm": arm.id });
       text.textContent = arm.toml;

@@ -12,6 +12,7 @@ export class Control {
     const id = `live-${control.id}`;
     const isSwitch = control.kind === "switch";
     const shared = { id, "data-control": control.id };
+    /** @type {Record<string, string>} */
     const own = isSwitch
       ? { type: "checkbox", role: "switch" }
       : { type: "range", min: "0", max: String(control.stops.length - 1), step: "1" };
@@ -118,7 +119,8 @@ export class Bet {
   }
 }
 
-/** What the arms' runs are reduced to. @param {import("./views.js").View} view
+/** What the arms' runs are reduced to.
+ * @param {import("./views.js").View} view
  * @param {import("./views.js").Arm[]} arms */
 export function table(view, arms) {
   const shown = (/** @type {number | undefined} */ value, /** @type {string} */ unit, factor = 1) => {

@@ -5,7 +5,7 @@ import { reduceCrowd } from "./crowd_run.js";
 import { reduceEllipse } from "./ellipse_run.js";
 import { reduceTank } from "./tank_run.js";
 
-/** @type {Record<string, (engine: any, described: any, order: any) =>
+/** @type {Record<string, (engine: import("./columns.js").Columns, described: any, order: import("./columns.js").Order) =>
  *   {numbers: Record<string, number>, series: Record<string, any>}>} */
 export const REDUCERS = {
   climb: reduceClimb, tank: reduceTank, crowd: reduceCrowd, bucket: reduceBucket,

@@ -2,13 +2,16 @@
 // pings through it; the tail of the delays.
 import { lostShare, pings, samples, tail } from "./columns.js";
 
-const NS_PER_S = 1e9;
 /** A picture of the filling is so many times as long as the queue and the bucket take to empty. */
 const TIMES_AS_LONG = 20;
 /** What is not known yet, or does not happen. */
 const WITHOUT = NaN;
 
-/** @param {any} engine @param {any} described @param {any} order */
+/**
+ * @param {import("./columns.js").Columns} engine
+ * @param {any} described
+ * @param {import("./columns.js").Order} order
+ */
 export function reduceTank(engine, described, { queues, options, isPreview }) {
   const [queue] = queues;
   const { limit_bytes } = described.resolved.links[queue >> 1][queue & 1 ? "reverse" : "forward"].qdisc;
@@ -37,7 +40,8 @@ export function reduceTank(engine, described, { queues, options, isPreview }) {
   };
 }
 
-/** The level while the sender sends, for the strip below. @param {any} engine @param {number} all
+/** The level while the sender sends, for the strip below.
+ * @param {import("./columns.js").Columns} engine @param {number} all
  * @param {number[]} queues @param {number} until_s @param {(bytes: number) => number} ms */
 function everywhere(engine, all, queues, until_s, ms) {
   const { t_s, values: [backlog] } = samples(engine, all, queues, "backlog_bytes", 0, until_s);

@@ -19,7 +19,8 @@ function top(state) {
   return (shown(state)?.rim_ms ?? 1) * (state.isBetOpen ? TOP.bet : TOP.usual);
 }
 
-/** Every instant with a loss a tick. @param {Chart} chart @param {any} series */
+/** Every instant with a loss a tick.
+ * @param {Chart} chart @param {any} series */
 function losses(chart, { t_s, dropped, rim_ms }) {
   const times = [...t_s.keys()].filter((i) => i > 0 && dropped[i] > dropped[i - 1]);
   chart.ticks(times.map((i) => t_s[i]), rim_ms, "--ink");
@@ -62,7 +63,8 @@ function read(chart, { t_s, level_ms }, cursor_s) {
   if (i >= 0) chart.name(cursor_s, level_ms[i], `${sensible(level_ms[i])} ms`, "--ink");
 }
 
-/** Ten seconds with ten pings. @param {HTMLCanvasElement} canvas
+/** Ten seconds with ten pings.
+ * @param {HTMLCanvasElement} canvas
  * @param {import("./views.js").State} state */
 function pinged(canvas, state) {
   const { arms: [arm], curves, cursor_s, isBetOpen } = state;

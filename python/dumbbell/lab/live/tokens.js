@@ -20,7 +20,8 @@ export function costOf(rate_bps) {
 }
 
 /** The depth of a policer's bucket, ns: tc hands it over in whole microseconds and the kernel
- * keeps it in ticks (`tc_calc_xmittime` of iproute2). @param {number} rate_bps @param {number} bytes */
+ * keeps it in ticks (`tc_calc_xmittime` of iproute2).
+ * @param {number} rate_bps @param {number} bytes */
 export function policerDepth_ns(rate_bps, bytes) {
   const us = (BigInt(bytes) * 8_000_000n) / BigInt(rate_bps);
   return Number(((us * 1000n) / TICK_NS) * TICK_NS);

@@ -45,7 +45,8 @@ export function lookOf(place) {
   return LOOKS[place % LOOKS.length];
 }
 
-/** A curve belongs to what is set. @param {Curve} curve @param {Record<string, number>} values */
+/** A curve belongs to what is set.
+ * @param {Curve} curve @param {Record<string, number>} values */
 export function isShown({ when }, values) {
   return Object.entries(when).every(([control, value]) => values[control] === value);
 }

@@ -24,7 +24,8 @@ function say(message) {
   postMessage(message);
 }
 
-/** The columns of a run as it is now, each fetched once. @param {Engine} engine */
+/** The columns of a run as it is now, each fetched once.
+ * @param {Engine} engine */
 function columnsOf(engine) {
   /** @type {Map<string, Float64Array>} */
   const known = new Map();

@@ -105,7 +105,8 @@ function policer(queue) {
   };
 }
 
-/** Controls of equal flows. @param {any} base @param {string} name @param {string[]} controllers
+/** Controls of equal flows.
+ * @param {any} base @param {string} name @param {string[]} controllers
  * @param {number} queue @returns {Control[]} */
 function ofGroup(base, name, controllers, queue) {
   const [first] = members(base, name);

@@ -8,7 +8,8 @@ export function element(name, attributes = {}, ...inside) {
   return made;
 }
 
-/** A piece of a line, as it is drawn in figures. @param {string} colour @param {number[]} dash */
+/** A piece of a line, as it is drawn in figures.
+ * @param {string} colour @param {number[]} dash */
 export function sample(colour, dash) {
   const space = "http://www.w3.org/2000/svg";
   const picture = document.createElementNS(space, "svg");
@@ -35,7 +36,8 @@ export function roundNumbers(least, most, digits) {
   return found;
 }
 
-/** Place of the number that is nearest. @param {number[]} sorted @param {number} value */
+/** Place of the number that is nearest.
+ * @param {number[]} sorted @param {number} value */
 function nearest(sorted, value) {
   const above = sorted.findIndex((each) => each >= value);
   if (above < 0) return sorted.length - 1;
@@ -69,7 +71,8 @@ export class Field {
   constructor(control, changed) {
     this.control = control;
     this.input = /** @type {HTMLInputElement} */ (inputOf(control));
-    /** Of a slider. @type {number[]} */
+    /** Of a slider.
+     * @type {number[]} */
     this.values = [];
     if (control.kind === "slider") {
       const { least = 1, most = 1, digits = 2 } = control;
@@ -91,14 +94,16 @@ export class Field {
     return this.control.kind === "number" ? Number(this.input.value) : this.input.value;
   }
 
-  /** Shows what the description has. @param {any} described */
+  /** Shows what the description has.
+   * @param {any} described */
   show(described) {
     const value = this.control.read(described);
     this.input.disabled = value === null;
     this.element.hidden = value === null && this.control.hides === true;
     this.tell("");
-    if (value === null) return void (this.output.textContent = "");
-    if (this.control.kind === "slider") {
+    if (value === null) {
+      this.output.textContent = "";
+    } else if (this.control.kind === "slider") {
       // A value between two of the slider's stays what it is until the slider is moved.
       this.input.value = String(nearest(this.values, Number(value)));
       const words = this.control.words?.(value, described) ?? String(value);
@@ -109,7 +114,8 @@ export class Field {
     }
   }
 
-  /** What is wrong with it. @param {string} text */
+  /** What is wrong with it.
+   * @param {string} text */
   tell(text) {
     if (text !== this.problem.textContent) this.problem.textContent = text;
     this.input.setAttribute("aria-invalid", String(text !== ""));

@@ -4,7 +4,8 @@ import { sensible } from "./words.js";
 
 /** @typedef {{series: any, duration_s: number}} Shown */
 
-/** Colour and dash of a group by its place. @param {number} place */
+/** Colour and dash of a group by its place.
+ * @param {number} place */
 export function look(place) {
   return { colour: colour(`--flow-${(place % 6) + 1}`), dash: DASHES[place % DASHES.length] };
 }
@@ -16,7 +17,8 @@ function scaled(values, factor) {
   return Float64Array.from(values, (value) => value * factor);
 }
 
-/** What each figure draws of a run. @type {Record<string, (series: any) => any[]>} */
+/** What each figure draws of a run.
+ * @type {Record<string, (series: any) => any[]>} */
 const LINES = {
   queue: ({ queue }) => [{ x: queue.t_s, y: queue.system_pkts, name: "queue" }],
   goodput: ({ flows }) =>
@@ -28,8 +30,8 @@ const LINES = {
   cdf: ({ cdf }) => [{ x: scaled(cdf.delay_s, 1e3), y: cdf.share, name: "time in the system" }],
 };
 
-/** @param {string} id @param {ArrayLike<number>} y */
-function inWords(id, y) {
+/** @param {ArrayLike<number>} y */
+function inWords(y) {
   const known = Array.from(y).filter(Number.isFinite);
   if (!known.length) return "nothing";
   const mean = known.reduce((sum, value) => sum + value, 0) / known.length;
@@ -64,7 +66,7 @@ export function drawAll(canvases, { now, before, cursor_s, lookOf }) {
     if (!isCdf) toSeconds = found;
     const words = isCdf
       ? `half below ${sensible(lines[0].x[lines[0].y.findIndex((/** @type {number} */ y) => y >= 0.5)] ?? NaN)} ms`
-      : lines.map((line) => `${line.name} ${inWords(id, line.y)}`).join("; ");
+      : lines.map((line) => `${line.name} ${inWords(line.y)}`).join("; ");
     canvas.setAttribute("aria-label", `${canvas.dataset.title}: ${words}`);
   }
   return toSeconds;

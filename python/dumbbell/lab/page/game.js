@@ -44,9 +44,11 @@ export class Game {
     this.table = table;
     /** @type {Bench | null} */ this.bench = null;
     this.isGoing = false;
-    /** Of the run that is scored, by who played. @type {Map<string, any>} */
+    /** Of the run that is scored, by who played.
+     * @type {Map<string, any>} */
     this.scores = new Map();
-    /** What the last game came to. @type {any} */ this.last = null;
+    /** What the last game came to.
+     * @type {any} */ this.last = null;
     for (const pace of PACES) $("pace").append(element("option", { value: String(pace) }, String(pace)));
     $("window").max = String(WINDOWS.length - 1);
     $("begin").addEventListener("click", () => (this.isGoing ? this.stop() : this.begin()));
@@ -56,7 +58,8 @@ export class Game {
     this.isWaiting = false;
   }
 
-  /** Names of the groups whose window can be had by hand. @param {any} described */
+  /** Names of the groups whose window can be had by hand.
+   * @param {any} described */
   static players(described) {
     const { flows } = described.resolved;
     const names = described.groups.filter((/** @type {string} */ _, /** @type {number} */ i) => flows[i].tcp);
@@ -80,7 +83,8 @@ export class Game {
     return `flows[${group}].tcp.${key}`;
   }
 
-  /** An experiment was opened: a pace at which one can play it. @param {any} base */
+  /** An experiment was opened: a pace at which one can play it.
+   * @param {any} base */
   opened(base) {
     const wanted = LONGEST_S / (base.resolved.duration_ns / NS_PER_S);
     const pace = [...PACES].reverse().find((each) => each <= Math.min(10, wanted)) ?? PACES[0];
@@ -88,7 +92,8 @@ export class Game {
     this.forget();
   }
 
-  /** The experiment is as it is now. @param {any} described */
+  /** The experiment is as it is now.
+   * @param {any} described */
   show(described) {
     const players = Game.players(described);
     const before = this.group;
@@ -100,7 +105,8 @@ export class Game {
     if (!this.isGoing) this.#showWindow(this.#initial(described));
   }
 
-  /** The window before the first move. @param {any} described */
+  /** The window before the first move.
+   * @param {any} described */
   #initial(described) {
     const place = described.groups.indexOf(this.group);
     return described.resolved.flows[place]?.tcp?.initial_window_pkts ?? 10;
@@ -211,7 +217,8 @@ export class Game {
     ]);
   }
 
-  /** A run is over whose window is by hand: all play it. @param {any} order @param {any} described */
+  /** A run is over whose window is by hand: all play it.
+   * @param {any} order @param {any} described */
   score(order, described) {
     const place = described.resolved.flows.findIndex((/** @type {any} */ flow) => flow.tcp?.congestion_control === MANUAL);
     if (place < 0 || this.isGoing) return;
@@ -228,7 +235,8 @@ export class Game {
 
   /** @param {any} message */
   #scored({ name, numbers, digest }) {
-    const { group, queue, rtt_ms } = this.scored ?? {};
+    if (!this.scored) return;
+    const { group, queue, rtt_ms } = this.scored;
     const found = new Map(numbers.map((/** @type {any} */ each) => [each.path, each.value]));
     const ofFlow = (/** @type {string} */ end) => found.get(`flow[${group}].${end}`) ?? found.get(`flows[${group}].${end}`);
     const share = ofFlow("capacity_share");
@@ -241,7 +249,8 @@ export class Game {
   }
 
   #table() {
-    const shown = (/** @type {number | null} */ value, factor = 1, unit = "") =>
+    /** @param {number | null} value @param {number} factor */
+    const shown = (value, factor = 1, unit = "") =>
       value === null || !Number.isFinite(value) ? "–" : `${sensible(value * factor)}${unit}`;
     const rows = [...this.scores].map(([name, { share, mean_ms, p95_ms, loss, power }]) => {
       const cells = [

@@ -10,6 +10,7 @@ import { Bench } from "./orders.js";
 import { colour, forgetColours } from "./plot.js";
 import { Stage } from "./stage.js";
 import { BadLink, decoded, encoded } from "./state.js";
+import { unpacked } from "./unpacked.js";
 import { sensible, shownAs, timeText } from "./words.js";
 
 const NS_PER_S = 1e9;
@@ -33,13 +34,6 @@ const WATCHED = ["play", "speed", "moment"];
 
 const $ = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
 const text = (/** @type {string} */ id) => $(id).textContent;
-
-/** @param {string} base64 of gzipped bytes */
-async function unpacked(base64) {
-  const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
-}
 
 /** What a person chooses from: one under the other, under the name of a group where they have one.
  * @param {{id: string, title: string, group: string}[]} experiments */
@@ -219,7 +213,8 @@ class Page {
     this.#take(texts);
   }
 
-  /** The form, once for an experiment. @param {any} base as it is before anything is changed */
+  /** The form, once for an experiment.
+   * @param {any} base as it is before anything is changed */
   #build(base) {
     this.base = base;
     this.names = [...new Set(base.groups)];
@@ -236,7 +231,8 @@ class Page {
     this.#legend();
   }
 
-  /** What a group of flows looks like, however many there are now. @param {string} name */
+  /** What a group of flows looks like, however many there are now.
+   * @param {string} name */
   #look(name) {
     const place = this.names.indexOf(name);
     return look(place < 0 ? this.names.indexOf(name.replace(/-\d+$/, "")) : place);
@@ -405,7 +401,8 @@ class Page {
     this.#watch();
   }
 
-  /** What was played is an experiment like any other. @param {[string, any][]} changes */
+  /** What was played is an experiment like any other.
+   * @param {[string, any][]} changes */
   #gameOver(changes) {
     for (const [path, value] of changes) this.changes.set(path, value);
     this.#run();

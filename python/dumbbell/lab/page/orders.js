@@ -64,7 +64,8 @@ export class Bench {
     this.#start();
   }
 
-  /** Adds to the order that is worked on. @param {string} kind @param {object} more */
+  /** Adds to the order that is worked on.
+   * @param {string} kind @param {object} more */
   tell(kind, more) {
     this.worker?.postMessage({ kind, id: this.id, ...more });
   }

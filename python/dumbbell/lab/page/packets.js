@@ -15,7 +15,8 @@ export class PacketLog {
   constructor() {
     /** @type {Packet[]} */
     this.packets = [];
-    /** Those that are in the queue, by who they are. @type {Map<string, Packet[]>} */
+    /** Those that are in the queue, by who they are.
+     * @type {Map<string, Packet[]>} */
     this.inside = new Map();
   }
 
@@ -49,7 +50,8 @@ export class PacketLog {
     if (alike?.length === 0) this.inside.delete(key);
   }
 
-  /** Lets go of those that left before an instant. @param {number} t_ns */
+  /** Lets go of those that left before an instant.
+   * @param {number} t_ns */
   forgetBefore(t_ns) {
     this.packets = this.packets.filter((each) => each.out_ns >= t_ns);
   }

@@ -16,7 +16,8 @@ const NS_PER_MS = 1e6;
 /** What the hand wants now; a pace of 0 waits. */
 const wanted = { cwnd_pkts: 0, pace: 0 };
 
-/** The hand moves. @param {{cwnd_pkts: number, pace: number}} order */
+/** The hand moves.
+ * @param {{cwnd_pkts: number, pace: number}} order */
 export function hold({ cwnd_pkts, pace }) {
   wanted.cwnd_pkts = cwnd_pkts;
   wanted.pace = pace;

@@ -31,7 +31,8 @@ export function colour(name) {
   return known;
 }
 
-/** A canvas as sharp as the screen. @param {HTMLCanvasElement} canvas */
+/** A canvas as sharp as the screen.
+ * @param {HTMLCanvasElement} canvas */
 export function prepared(canvas) {
   const { clientWidth: width, clientHeight: height } = canvas;
   const scale = window.devicePixelRatio || 1;
@@ -43,7 +44,8 @@ export function prepared(canvas) {
   return { pen, width, height };
 }
 
-/** Round numbers from 0 to a number or a little less. @param {number} most @param {number} count */
+/** Round numbers from 0 to a number or a little less.
+ * @param {number} most @param {number} count */
 export function ticks(most, count = 4) {
   if (!(most > 0) || !Number.isFinite(most)) return [0];
   const rough = most / count;
@@ -52,7 +54,8 @@ export function ticks(most, count = 4) {
   return Array.from({ length: Math.floor(most / step + 1e-9) + 1 }, (_, i) => i * step);
 }
 
-/** Ticks are round numbers: no digit of theirs is more than they have. @param {number} value */
+/** Ticks are round numbers: no digit of theirs is more than they have.
+ * @param {number} value */
 function tickText(value) {
   return sensible(value, 3).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
 }

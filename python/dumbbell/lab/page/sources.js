@@ -24,7 +24,8 @@ function bytesText(bytes) {
   return bytes >= 1e3 ? `${sensible(bytes / 1e3)} kB` : `${sensible(bytes)} bytes`;
 }
 
-/** The mean of a law of a source's. @param {string} name @param {any} source @param {string} key
+/** The mean of a law of a source's.
+ * @param {string} name @param {any} source @param {string} key
  * @param {{id: string, label: string, least: number, most: number, words: (value: number) => string}} how
  * @returns {Control[]} */
 function mean(name, source, key, { id, label, least, most, words }) {

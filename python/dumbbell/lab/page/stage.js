@@ -61,7 +61,8 @@ export class Stage {
     this.draw();
   }
 
-  /** Slower than life by this. @param {number} chosen 0 for what suits the packets */
+  /** Slower than life by this.
+   * @param {number} chosen 0 for what suits the packets */
   slowness(chosen) {
     if (this.followed > 0) return this.followed;
     if (chosen > 0) return chosen;

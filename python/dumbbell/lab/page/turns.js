@@ -18,7 +18,8 @@ export function turn() {
   });
 }
 
-/** Goes on for some milliseconds. @param {any} engine @returns {boolean} whether there is more */
+/** Goes on for some milliseconds.
+ * @param {import("./engine.js").Engine} engine @returns {boolean} whether there is more */
 export function goOn(engine) {
   const until = performance.now() + PIECE_MS;
   do {

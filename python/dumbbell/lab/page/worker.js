@@ -16,7 +16,8 @@ loading.catch(() => undefined);
 /** Number of the order that is worked on. */
 let current = 0;
 
-/** Every buffer of an object's arrays, to be handed over. @param {any} value @returns {any[]} */
+/** Every buffer of an object's arrays, to be handed over.
+ * @param {any} value @returns {any[]} */
 function buffers(value) {
   if (ArrayBuffer.isView(value)) return [value.buffer];
   if (value === null || typeof value !== "object") return [];
@@ -25,7 +26,7 @@ function buffers(value) {
 
 /** @param {any} message */
 function say(message) {
-  postMessage(message, buffers(message));
+  postMessage(message, { transfer: buffers(message) });
 }
 
 /** @param {Engine} engine @param {any} order */
@@ -55,12 +56,14 @@ async function run(engine, order) {
   say({ kind: "done", id: order.id, digest, events, numbers, series });
 }
 
-/** What one takes along. @param {Engine} engine @param {number} queue */
+/** What one takes along.
+ * @param {Engine} engine @param {number} queue */
 function textsOf(engine, queue) {
   return { toml: engine.ask({ do: "toml" }).text, tc: engine.ask({ do: "tc", queue }) };
 }
 
-/** Packets of a queue between two instants. @param {Engine} engine @param {any} order */
+/** Packets of a queue between two instants.
+ * @param {Engine} engine @param {any} order */
 async function look(engine, order) {
   describe(engine, order);
   engine.ask({ do: "begin", replication: order.replication, record: order.queue });
@@ -75,7 +78,8 @@ async function look(engine, order) {
   say({ kind: "packets", id: order.id, packets: packetsOf(engine, order, MOST_PACKETS) });
 }
 
-/** One replication after the other. @param {Engine} engine @param {any} order */
+/** One replication after the other.
+ * @param {Engine} engine @param {any} order */
 async function replicate(engine, order) {
   describe(engine, order);
   for (let replication = 0; replication < order.replications; replication++) {
@@ -91,7 +95,8 @@ async function replicate(engine, order) {
   }
 }
 
-/** The same with each of some sets of changes. @param {Engine} engine @param {any} order */
+/** The same with each of some sets of changes.
+ * @param {Engine} engine @param {any} order */
 async function score(engine, order) {
   for (const { name, changes } of order.rivals) {
     describe(engine, { ...order, changes });
@@ -105,13 +110,15 @@ async function score(engine, order) {
   }
 }
 
-/** By hand. @param {Engine} engine @param {any} order */
+/** By hand.
+ * @param {Engine} engine @param {any} order */
 async function played(engine, order) {
   const { described } = describe(engine, order);
   await play(engine, { ...order, described }, say, () => current === order.id);
 }
 
-/** Nothing more of what was ordered before. @param {Engine} _ @param {any} order */
+/** Nothing more of what was ordered before.
+ * @param {Engine} _ @param {any} order */
 async function stop(_, order) {
   say({ kind: "stopped", id: order.id });
 }
