@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from live_numbers import NUMBERS, TOGETHER
+from main_thread import LONGEST_MS, tasks_ms
 from playwright.sync_api import Browser, Page
 
 import dumbbell
@@ -243,6 +244,35 @@ def test_one_cursor_links_the_pictures(opener: Any, study: str) -> None:
         canvas.hover(position={"x": 200, "y": 40})
         assert live.until("liveFigure.cursor_s") > 0
         live.page.mouse.move(1, 1)
+
+
+MOVES = """async ([name, stops]) => {
+  const input = document.getElementById(`live-${name}`);
+  for (let i = 0; i < 12; i++) {
+    if (input.type === 'checkbox') input.checked = !input.checked;
+    else input.value = String(i % stops);
+    input.dispatchEvent(new Event('input', { bubbles: true }));
+    await new Promise((resolve) => setTimeout(resolve, 150));
+  }
+  await new Promise((resolve) => setTimeout(resolve, 500));
+}"""
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_no_task_is_long_while_a_slider_moves(browser: Browser, opener: Any, study: str) -> None:
+    live = opener(study)
+    # What may not be drawn while one bets is most of it.
+    live.page.click("#live-no-bet")
+
+    def all_moved() -> None:
+        for control in live.hero.controls:
+            live.page.evaluate(MOVES, [control.id, len(control.stops)])
+
+    all_moved()  # what is compiled on first use
+    found_ms = tasks_ms(browser, live.page, all_moved)
+    assert len(found_ms) > 50
+    assert max(found_ms) < LONGEST_MS
+    assert live.seen.messages == []
 
 
 def test_a_part_of_a_run_is_called_a_preview(opener: Any) -> None:

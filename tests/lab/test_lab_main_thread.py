@@ -1,24 +1,18 @@
-"""What the page's own thread does while a slider moves, in its processor time.
-
-By the clock a task takes as long as other programs let it; its processor time is its own.
-"""
+"""What the page's own thread does while a slider moves, in its processor time."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from lab_page import Opener
+from main_thread import LONGEST_MS, tasks_ms
 from playwright.sync_api import Browser
 
 from dumbbell.cli.lab_command import of_studies
 from dumbbell.lab import presets, write_laboratory
 
 pytestmark = pytest.mark.browser
-LONGEST_MS = 50
-"""What the performance timeline calls a long task."""
 MOVES = """async () => {
   const sliders = [...document.querySelectorAll('#controls input[type=range]')];
   const slider = sliders.find((each) => !each.disabled), middle = Math.round(slider.max * 0.6);
@@ -33,23 +27,6 @@ HEAVIEST = "buffer-sizing-2"
 """Of the studies' experiments the one with the most flows."""
 
 
-def _tasks_ms(trace: Any) -> list[float]:
-    """Processor time of each task of the page's thread."""
-    events = trace["traceEvents"]
-    threads = {
-        (each["pid"], each["tid"])
-        for each in events
-        if each.get("name") == "thread_name" and each["args"].get("name") == "CrRendererMain"
-    }
-    return [
-        each["tdur"] / 1e3
-        for each in events
-        if each.get("name", "").endswith("RunTask")
-        and (each["pid"], each["tid"]) in threads
-        and "tdur" in each
-    ]
-
-
 @pytest.mark.parametrize("name", [*(each.id for each in presets()), HEAVIEST])
 def test_no_task_is_long_while_a_slider_moves(
     browser: Browser, opener: Opener, laboratory: Path, tmp_path: Path, name: str
@@ -61,9 +38,7 @@ def test_no_task_is_long_while_a_slider_moves(
     seen = opener(place=place)
     seen.choose(name)
     seen.page.evaluate(MOVES)  # what is compiled on first use
-    browser.start_tracing(page=seen.page, categories=["toplevel"])
-    seen.page.evaluate(MOVES)
-    tasks_ms = _tasks_ms(json.loads(browser.stop_tracing()))
-    assert len(tasks_ms) > 50
-    assert max(tasks_ms) < LONGEST_MS
+    found_ms = tasks_ms(browser, seen.page, lambda: seen.page.evaluate(MOVES))
+    assert len(found_ms) > 50
+    assert max(found_ms) < LONGEST_MS
     assert seen.messages == []

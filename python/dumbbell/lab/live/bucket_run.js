@@ -10,8 +10,9 @@ const BYTES_PER_KB = 1e3;
 const ENQUEUE = 0, DEQUEUE = 1, DROP = 2;
 /** `srtt_ns` and the like where it is not known. */
 const UNKNOWN = -1;
-/** Pieces into which a line's axis is cut; of each there are at most four points. */
-const PIECES = 400;
+/** Pieces into which a line's axis is cut; of each there are at most four points. A picture of the
+ * whole run is lower, and its line goes up and down in every piece: more cannot be told apart. */
+const PIECES = { begin: 400, whole: 250 };
 
 /** @param {import("./columns.js").Columns} engine @param {number} queue @param {number} event
  * @returns {{t_ns: number[], bytes: number[]}} */
@@ -43,7 +44,7 @@ function flow(engine, all) {
 /** One instant of each piece of the axis.
  * @param {number[]} t_s @param {number} until_s */
 function thinned(t_s, until_s) {
-  const pieces = new Map(t_s.map((each) => [Math.floor((each / until_s) * PIECES), each]));
+  const pieces = new Map(t_s.map((each) => [Math.floor((each / until_s) * PIECES.begin), each]));
   return [...pieces.values()].filter((each) => each <= until_s);
 }
 
@@ -77,10 +78,10 @@ export function reduceBucket(engine, described, { queues, options, isPreview }) 
       srtt_ms: own.srtt_ms,
     },
     series: {
-      begin: outline(t_s, level_kb, 0, options.begin_s, PIECES),
-      whole: outline(t_s, level_kb, 0, whole_s, PIECES),
+      begin: outline(t_s, level_kb, 0, options.begin_s, PIECES.begin),
+      whole: outline(t_s, level_kb, 0, whole_s, PIECES.whole),
       whole_s,
-      inflight: outline(own.t_s, own.inflight, 0, whole_s, PIECES),
+      inflight: outline(own.t_s, own.inflight, 0, whole_s, PIECES.whole),
       dropped_s: thinned(dropped_s, whole_s),
       begin_dropped_s: thinned(dropped_s, options.begin_s),
       begin_dropped_pkts: dropped_s.filter((each) => each <= options.begin_s).length,

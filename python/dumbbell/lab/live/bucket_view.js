@@ -162,12 +162,10 @@ export const bucket = {
     { id: "goodput_mbps", label: "payload that arrived", unit: "Mbit/s" },
     { id: "srtt_ms", label: "mean smoothed round trip", unit: "ms" },
   ],
-  draw: (canvases, state) => ({
-    [BEGIN]: tokens(canvases[BEGIN], state, "begin"),
-    [WHOLE]: tokens(canvases[WHOLE], state, "whole"),
-    [WINDOW]: window_(canvases[WINDOW], state),
-    [PLANE]: plane(canvases[PLANE], state),
-  }),
+  draw(id, canvas, state) {
+    if (id === PLANE) return plane(canvas, state);
+    return id === WINDOW ? window_(canvas, state) : tokens(canvas, state, id === BEGIN ? "begin" : "whole");
+  },
   words({ arms }) {
     const each = (/** @type {(numbers: any) => string} */ say) =>
       arms.map(({ label, now }) => `${label}: ${now ? say(now.numbers) : "not run yet"}`).join("; ");

@@ -99,10 +99,10 @@ export const climb = {
     { id: "median_ms", label: "half of the packets take at most", unit: "ms" },
     { id: "mean_ms", label: "mean", unit: "ms" },
   ],
-  draw(canvases, state) {
-    const most = Math.max(1, ...state.arms.map(highest)) * 1.05;
-    const queues = state.arms.map((arm) => [arm.id, queue(canvases[arm.id], arm, most, state)]);
-    return { plane: plane(canvases.plane, state), ...Object.fromEntries(queues) };
+  draw(id, canvas, state) {
+    const arm = state.arms.find((each) => each.id === id);
+    if (!arm) return plane(canvas, state);
+    return queue(canvas, arm, Math.max(1, ...state.arms.map(highest)) * 1.05, state);
   },
   words(state) {
     const of = (/** @type {import("./views.js").Arm} */ arm) =>

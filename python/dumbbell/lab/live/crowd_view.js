@@ -19,6 +19,8 @@ const SIZES = Object.freeze({
   small: { words: "small flows", ink: "--purple", dash: [3, 3], shape: /** @type {const} */ ("ring") },
 });
 /** @typedef {keyof typeof SIZES} Size */
+/** The first picture; the others have the names of the sizes. */
+const WINNER = "winner";
 const NAMES = /** @type {Size[]} */ (Object.keys(SIZES));
 
 /** Settings of a run that is over, to where the two sizes stood; `family` is what is drawn together.
@@ -174,7 +176,7 @@ function read(chart, size, arms, kbps) {
 /** @type {import("./views.js").View} */
 export const crowd = {
   pictures: ({ arms }) => [
-    { id: "winner", label: `Flows that get more with ${arms[arms.length - 1].label}, %`, height: 300 },
+    { id: WINNER, label: `Flows that get more with ${arms[arms.length - 1].label}, %`, height: 300 },
     { id: "large", label: "Large flows: share that get at most so much, %", height: 240 },
     { id: "small", label: "Small flows: share that get at most so much, %", height: 190 },
   ],
@@ -192,13 +194,10 @@ export const crowd = {
       Object.fromEntries(NAMES.map((size) => [`${size}_more`, 100 * (isLast ? shares[size] : 1 - shares[size])]));
     return { [arms[0].id]: of(false), [arms[arms.length - 1].id]: of(true) };
   },
-  draw(canvases, state) {
+  draw(id, canvas, state) {
+    if (id !== WINNER) return distribution(canvas, id === "large" ? "large" : "small", state);
     keep(state);
-    return {
-      winner: winner(canvases.winner, state),
-      large: distribution(canvases.large, "large", state),
-      small: distribution(canvases.small, "small", state),
-    };
+    return winner(canvas, state);
   },
   words({ arms, values }) {
     const last = arms[arms.length - 1];

@@ -133,11 +133,10 @@ export const ellipse = {
     { id: "queue_delay_ms", label: "PIE's own estimate of its delay", unit: "ms" },
     { id: "drops_per_s", label: "packets dropped a second", unit: "" },
   ],
-  draw: (canvases, state) => ({
-    [PLANE]: plane(canvases[PLANE], state),
-    [LATENCY]: latency(canvases[LATENCY], state),
-    [DROPS]: drops(canvases[DROPS], state),
-  }),
+  draw(id, canvas, state) {
+    if (id === PLANE) return plane(canvas, state);
+    return id === LATENCY ? latency(canvas, state) : drops(canvas, state);
+  },
   words({ arms, values }) {
     const each = (/** @type {(numbers: any) => string} */ say) =>
       arms.map(({ label, now }) => `${label}: ${now ? say(now.numbers) : "not run yet"}`).join("; ");

@@ -37,7 +37,14 @@ class LiveFigure {
     /** @type {number | null} */ this.cursor_s = null;
     this.touched_ms = -Infinity;
     this.isDirty = false;
-    this.isDrawing = false;
+    /** Pictures that are to be drawn.
+     * @type {Set<string>} */
+    this.due = new Set();
+    /** Those in which the last whole runs are not yet.
+     * @type {Set<string>} */
+    this.unseen = new Set();
+    /** @type {Record<string, import("./chart.js").Chart>} */ this.charts = {};
+    this.isAnswered = false;
     this.asked_ms = 0;
     /** @type {number | null} */ this.drawn_ms = null;
     this.status = element("p", { class: "live-status" });
@@ -117,8 +124,8 @@ class LiveFigure {
       event.preventDefault();
     });
     mark.addEventListener("pointermove", (event) => {
-      if (!mark.hasPointerCapture(event.pointerId) || !this.charts) return;
-      const chart = this.charts[Object.keys(this.canvases)[0]];
+      const chart = this.charts[this.#first];
+      if (!mark.hasPointerCapture(event.pointerId) || !chart) return;
       const box = chart.pen.canvas.getBoundingClientRect();
       const { moves } = this.view.betPlace(this.hero);
       const value = moves === "y" ? chart.y.value(event.clientY - box.top) : chart.x.value(event.clientX - box.left);
@@ -131,16 +138,23 @@ class LiveFigure {
     for (const id of this.clocks) {
       const canvas = this.canvases[id];
       canvas.addEventListener("pointermove", (event) => {
-        const chart = this.charts?.[id];
-        if (!chart) return;
-        this.cursor_s = chart.x.value(event.offsetX);
-        this.#redraw();
+        const chart = this.charts[id];
+        if (chart) this.#look(chart.x.value(event.offsetX));
       });
-      canvas.addEventListener("pointerleave", () => {
-        this.cursor_s = null;
-        this.#redraw();
-      });
+      canvas.addEventListener("pointerleave", () => this.#look(null));
     }
+  }
+
+  /** Where all pictures over time are looked at.
+   * @param {number | null} cursor_s */
+  #look(cursor_s) {
+    this.cursor_s = cursor_s;
+    this.#redraw(this.clocks);
+  }
+
+  /** The largest picture. */
+  get #first() {
+    return Object.keys(this.canvases)[0];
   }
 
   /** Pictures that have time across.
@@ -170,6 +184,7 @@ class LiveFigure {
     this.isDirty = false;
     this.asked_ms = performance.now();
     this.drawn_ms = null;
+    this.isAnswered = false;
     const { form, options } = this.hero;
     for (const arm of this.arms) {
       arm.isDone = false;
@@ -183,6 +198,7 @@ class LiveFigure {
     if (message.kind === "fault") return this.#fail(message.text);
     if (message.kind !== "soFar" && message.kind !== "done") return;
     this.problem.hidden = true;
+    this.isAnswered = true;
     arm.now = message.found;
     arm.isPreview = message.kind === "soFar";
     if (arm.isPreview) arm.now_s = message.now_ns / NS_PER_S;
@@ -208,9 +224,8 @@ class LiveFigure {
     this.#compare();
     this.#settle();
     this.#take();
-    // Who waits for `done` may read what stands in the page then.
-    this.#draw();
-    this.done += 1;
+    this.unseen = new Set(Object.keys(this.canvases));
+    this.#redraw();
   }
 
   /** The bet is decided when what it was about has been run. */
@@ -230,13 +245,11 @@ class LiveFigure {
 
   // --- what is seen -------------------------------------------------------------------------
 
-  #redraw() {
-    if (this.isDrawing) return;
-    this.isDrawing = true;
-    requestAnimationFrame(() => {
-      this.isDrawing = false;
-      this.#draw();
-    });
+  /** @param {string[]} ids of pictures that have changed */
+  #redraw(ids = Object.keys(this.canvases)) {
+    const isDrawing = this.due.size > 0;
+    for (const id of ids) this.due.add(id);
+    if (!isDrawing) requestAnimationFrame(() => this.#draw());
   }
 
   /** @returns {import("./views.js").State} */
@@ -250,19 +263,26 @@ class LiveFigure {
     };
   }
 
+  /** One picture a frame: what is drawn is put on the screen by the same thread, which takes longer
+   * than to draw it. Whoever waited longest is first. */
   #draw() {
+    const [id] = this.due;
     const state = this.#state();
-    this.charts = this.view.draw(this.canvases, state);
-    for (const [id, words] of Object.entries(this.view.words(state))) {
-      this.canvases[id].setAttribute("aria-label", words);
+    this.due.delete(id);
+    this.charts[id] = this.view.draw(id, this.canvases[id], state);
+    this.canvases[id].setAttribute("aria-label", this.view.words(state)[id]);
+    if (id === this.#first) {
+      this.#placeMark();
+      this.#tell();
+      if (this.isAnswered) this.drawn_ms ??= performance.now() - this.asked_ms;
     }
-    this.#placeMark();
-    this.#tell();
-    if (this.arms.every((each) => each.now)) this.drawn_ms ??= performance.now() - this.asked_ms;
+    // Who waits for `done` may read what stands in the page then.
+    if (this.unseen.delete(id) && this.unseen.size === 0) this.done += 1;
+    if (this.due.size) requestAnimationFrame(() => this.#draw());
   }
 
   #placeMark() {
-    const chart = this.charts?.[Object.keys(this.canvases)[0]];
+    const chart = this.charts[this.#first];
     if (!chart) return;
     const { canvas } = chart.pen;
     const { moves, at = 0, share } = this.view.betPlace(this.hero);

@@ -116,11 +116,10 @@ export const tank = {
     { id: "full_s", label: "first loss after", unit: "s" },
     { id: "lost", label: "packets lost", unit: "%", factor: 100 },
   ],
-  draw: (canvases, state) => ({
-    filling: filling(canvases.filling, state),
-    pings: pinged(canvases.pings, state),
-    tail: tailOf(canvases.tail, state),
-  }),
+  draw(id, canvas, state) {
+    if (id === "tail") return tailOf(canvas, state);
+    return id === "pings" ? pinged(canvas, state) : filling(canvas, state);
+  },
   words(state) {
     const { numbers, series } = state.arms[0].now ?? {};
     if (!numbers) return { filling: "not run yet", pings: "not run yet", tail: "not run yet" };

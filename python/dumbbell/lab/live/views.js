@@ -16,16 +16,15 @@
  *   curves: Curve[], isBetOpen: boolean, bet: number, cursor_s: number | null}} State
  *
  * `pictures`: the first is the largest. `clocks`: those that have time across and share the cursor,
- * or a function that says which. `numbers`: what the table says, in this order. `draw` gives a chart
- * for each picture. `words` says in words what each picture shows. `betPlace`: where the mark of the
+ * or a function that says which. `numbers`: what the table says, in this order. `draw` draws
+ * one of them and gives its chart. `words` says in words what each picture shows. `betPlace`: where the mark of the
  * bet stands in the first picture, and whether it is moved up and down or from side to side; the
  * other coordinate is a value or a share of the picture. `compared` gives, for each arm, numbers that
  * take the whole runs of all of them.
  * @typedef {{pictures: (hero: any) => {id: string, label: string, height: number}[],
  *   clocks: string[] | ((hero: any) => string[]),
  *   numbers: {id: string, label: string, unit: string, factor?: number}[],
- *   draw: (canvases: Record<string, HTMLCanvasElement>, state: State) =>
- *     Record<string, import("./chart.js").Chart>,
+ *   draw: (id: string, canvas: HTMLCanvasElement, state: State) => import("./chart.js").Chart,
  *   words: (state: State) => Record<string, string>,
  *   compared?: (arms: Arm[]) => Record<string, Record<string, number>>,
  *   betPlace: (hero: any) => {moves: "x" | "y", at?: number, share?: number}}} View
