@@ -381,6 +381,17 @@ fn flow_samples(world: &World, stop: &AtomicBool) -> Table {
     }
 }
 
+/// What TCP senders do, in the order of `flow_samples`: beside the tables of a run, so that its
+/// digest is what it is without. The sample at the end of a run is not in it before the run is over.
+pub fn activities(world: &World) -> Table {
+    let rows = world.samples.flows.iter();
+    let number = |s: &FlowSample| s.activity.map_or(NONE as i8, |activity| activity as i8);
+    Table {
+        name: "flow_activities",
+        columns: vec![i8s("activity", rows, number)],
+    }
+}
+
 /// Rows of several lists one after the other, each with the place of its list, and its own from 1
 /// on. How many there are is known, so that columns are made in one piece.
 struct Numbered<'a, T> {

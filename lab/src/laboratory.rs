@@ -209,6 +209,7 @@ impl Laboratory {
     fn peek(&mut self) -> Result<Answer, Problem> {
         let run = self.run.as_ref().ok_or_else(no_run)?;
         self.tables = run.tables_so_far();
+        self.tables.0.push(run.activities());
         let now_ns = run.now_ns();
         Ok(Answer::Peeked { now_ns })
     }
@@ -231,8 +232,11 @@ impl Laboratory {
             let allowed = "a run that is at its end: what goes on has no digest";
             return Err(Problem::new("", "a run that goes on", allowed));
         }
-        let output = self.run.take().ok_or_else(no_run)?.finish()?;
+        let run = self.run.take().ok_or_else(no_run)?;
+        let activities = run.activities();
+        let output = run.finish()?;
         self.tables = output.tables;
+        self.tables.0.push(activities);
         let experiment = self.experiment()?;
         let numbers = numbers(experiment, &self.tables, &ways(experiment), queue);
         Ok(Answer::Finished {

@@ -3,6 +3,7 @@
 //! Totals count from the start of the run, so any two samples give the exact mean between
 //! them; only the levels are a sample.
 
+use super::activity::Activity;
 use crate::net::link::Link;
 use crate::sim::rows::Rows;
 use crate::sim::tcp_sample::TcpSample;
@@ -60,6 +61,9 @@ pub struct FlowSample {
     pub tcp: Option<TcpSample>,
     /// What its TCP senders have sent; None for UDP.
     pub sent: Option<SentTotals>,
+    /// What its TCP sender is doing; None for UDP, and while there is no connection. In no table of
+    /// a run: a page asks for it (`tables::activities`).
+    pub activity: Option<Activity>,
 }
 
 /// All samples of a run.
@@ -107,6 +111,7 @@ impl Samples {
                 delay_sum_s: seconds(conversation.delay_total()),
                 tcp: conversation.tcp().and_then(TcpFlow::sample),
                 sent: conversation.tcp().map(TcpFlow::sent),
+                activity: (conversation.tcp().and_then(TcpFlow::sender)).map(Activity::of),
             });
         }
     }

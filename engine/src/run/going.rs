@@ -10,7 +10,7 @@ use crate::sim::world::World;
 use crate::spec::Experiment;
 use crate::spec::SpecError;
 use crate::spec::tcp::CwndChange;
-use crate::tables::{self, Tables};
+use crate::tables::{self, Table, Tables};
 use crate::traffic::conversation::Application;
 use std::ops::Deref;
 
@@ -127,6 +127,11 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
     /// no events, what left after the last sample is not in the histograms yet.
     pub fn tables_so_far(&self) -> Tables {
         tables::so_far(&self.world)
+    }
+
+    /// What TCP senders did at each sample so far.
+    pub fn activities(&self) -> Table {
+        tables::activities(&self.world)
     }
 
     /// Lets go of the records of packets so far: for one who wants only those of a window.

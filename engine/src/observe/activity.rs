@@ -1,0 +1,53 @@
+//! What a TCP sender is doing, as one draws it in a strip over time.
+
+use crate::cca::bbr::Mode;
+use crate::cca::{Cca, State};
+use crate::tcp::sender::Sender;
+
+/// What a sender does. Recovery from a loss goes before what its controller does meanwhile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(i8)]
+pub enum Activity {
+    /// The window is below the threshold (RFC 5681 section 3.1).
+    SlowStart = 0,
+    /// It is not.
+    CongestionAvoidance = 1,
+    /// The window is made smaller after an ECN echo (`TCP_CA_CWR`).
+    WindowReduction = 2,
+    /// Fast recovery (`TCP_CA_Recovery`).
+    Recovery = 3,
+    /// After a retransmission timeout (`TCP_CA_Loss`).
+    Loss = 4,
+    /// BBR doubles its rate.
+    Startup = 5,
+    /// BBR empties the queue that this built.
+    Drain = 6,
+    /// BBR cycles through its gains.
+    ProbeBw = 7,
+    /// BBR keeps the pipe empty to measure the round trip.
+    ProbeRtt = 8,
+    /// The window is set by hand.
+    ByHand = 9,
+}
+
+impl Activity {
+    /// Of a sender now.
+    pub fn of(sender: &Sender) -> Activity {
+        match (sender.state(), sender.cca()) {
+            (State::Cwr, _) => Activity::WindowReduction,
+            (State::Recovery, _) => Activity::Recovery,
+            (State::Loss, _) => Activity::Loss,
+            (State::Open | State::Disorder, Cca::Bbr(bbr)) => match bbr.mode() {
+                Mode::Startup => Activity::Startup,
+                Mode::Drain => Activity::Drain,
+                Mode::ProbeBw => Activity::ProbeBw,
+                Mode::ProbeRtt => Activity::ProbeRtt,
+            },
+            (State::Open | State::Disorder, Cca::Manual(_)) => Activity::ByHand,
+            (State::Open | State::Disorder, _) if sender.window().is_in_slow_start() => {
+                Activity::SlowStart
+            }
+            (State::Open | State::Disorder, _) => Activity::CongestionAvoidance,
+        }
+    }
+}
