@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -244,6 +245,30 @@ def test_one_cursor_links_the_pictures(opener: Any, study: str) -> None:
         canvas.hover(position={"x": 200, "y": 40})
         assert live.until("liveFigure.cursor_s") > 0
         live.page.mouse.move(1, 1)
+
+
+def test_the_strip_says_what_the_senders_do(opener: Any) -> None:
+    live = opener("traffic-policing")
+    slow_start, recovery, startup, probe_bw = 0, 3, 5, 7
+    of = "liveFigure.arms.map(each => [each.id, each.now.series.activities])"
+    for arm, found in live.page.evaluate(of):
+        toml = live.page.input_value(f"#live-toml-{arm}")
+        run = dumbbell.simulate(dumbbell.Experiment.from_toml(toml))
+        (queue,) = live.hero.arms[0].queues[0]
+        first_loss_s = run.column("packets", "t_ns", queue=queue, event="drop")[0] / 1e9
+        stretches = list(zip(found["from_s"], found["until_s"], found["activity"], strict=True))
+        assert stretches[0][2] == slow_start and stretches[0][0] < 0.05
+        assert all(one[1] <= other[0] for one, other in pairwise(stretches))
+        # A loss is known a round trip later, and seen at the next sample.
+        known_s = next(from_s for from_s, _, what in stretches if what == recovery)
+        assert 0 < known_s - first_loss_s < 0.1, arm
+    said = live.page.get_attribute("canvas[data-picture=states]", "aria-label")
+    assert said.startswith("shaper: ") and "congestion avoidance" in said and "recovery" in said
+    live.move({"sender": 2})
+    for _, found in live.page.evaluate(of):
+        assert {startup, probe_bw} <= set(found["activity"])
+        assert slow_start not in found["activity"]
+    assert "probe bandwidth" in live.page.get_attribute("canvas[data-picture=states]", "aria-label")
 
 
 MOVES = """async ([name, stops]) => {

@@ -29,6 +29,7 @@ SCRIPT = (
         for name in (
             "views",
             "chart",
+            "strip",
             "climb_view",
             "ellipse_view",
             "tank_view",

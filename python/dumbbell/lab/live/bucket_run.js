@@ -2,6 +2,7 @@
 // packets of the link; the segments in flight; what was lost. The first queue that is looked at is
 // the link's, and its packets are recorded; the flow is the first. Options: begin_s, the length of
 // the first picture.
+import { activities } from "./columns.js";
 import { bucketOf, levels, outline } from "./tokens.js";
 
 const NS_PER_S = 1e9;
@@ -82,6 +83,7 @@ export function reduceBucket(engine, described, { queues, options, isPreview }) 
       whole: outline(t_s, level_kb, 0, whole_s, PIECES.whole),
       whole_s,
       inflight: outline(own.t_s, own.inflight, 0, whole_s, PIECES.whole),
+      activities: activities(engine, described.resolved.flows.length, 0),
       dropped_s: thinned(dropped_s, whole_s),
       begin_dropped_s: thinned(dropped_s, options.begin_s),
       begin_dropped_pkts: dropped_s.filter((each) => each <= options.begin_s).length,

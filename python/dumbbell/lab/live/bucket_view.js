@@ -3,6 +3,7 @@
 // are counted; base_rtt_ms, packet_bytes, queue_pkts of the path. Controls: burst (kB), rate (Mbit/s).
 import { sensible } from "../page/words.js";
 import { Chart } from "./chart.js";
+import { activitiesInWords, strip, stripHeight } from "./strip.js";
 import { GHOST } from "./views.js";
 
 /** Top of the axis over the bucket's rim: above it stand the losses. */
@@ -13,7 +14,7 @@ const ROW = 18;
 const TIMES_HELD = 6;
 /** Names in the plane stand at so much of the height of what they name, clear of the level. */
 const BELOW = 0.78;
-const BEGIN = "tokens", WHOLE = "whole", WINDOW = "window", PLANE = "plane";
+const BEGIN = "tokens", WHOLE = "whole", WINDOW = "window", STATES = "states", PLANE = "plane";
 
 /** @typedef {import("./views.js").State} State */
 
@@ -147,13 +148,14 @@ function plane(canvas, state) {
 
 /** @type {import("./views.js").View} */
 export const bucket = {
-  pictures: ({ options }) => [
+  pictures: ({ options, arms }) => [
     { id: BEGIN, label: `Tokens in the bucket, kB: the first ${options.begin_s} s; ticks are lost packets`, height: 300 },
     { id: WHOLE, label: "Tokens in the bucket, kB: the whole run", height: 130 },
     { id: WINDOW, label: "Segments in flight; bands: what the line holds, and with the shaper's queue; ticks are lost packets", height: 190 },
+    { id: STATES, label: "What the sender does", height: stripHeight(arms.length) },
     { id: PLANE, label: "Where each works: payload that arrived, Mbit/s, and the round trip it took", height: 190 },
   ],
-  clocks: [BEGIN, WHOLE, WINDOW],
+  clocks: [BEGIN, WHOLE, WINDOW, STATES],
   numbers: [
     { id: "dry_s", label: "bucket first empty after", unit: "s" },
     { id: "cliff_pkts", label: "packets lost in the first second", unit: "" },
@@ -164,15 +166,17 @@ export const bucket = {
   ],
   draw(id, canvas, state) {
     if (id === PLANE) return plane(canvas, state);
+    if (id === STATES) return strip(canvas, state, state.arms[0].now?.series.whole_s ?? 1);
     return id === WINDOW ? window_(canvas, state) : tokens(canvas, state, id === BEGIN ? "begin" : "whole");
   },
   words({ arms }) {
-    const each = (/** @type {(numbers: any) => string} */ say) =>
-      arms.map(({ label, now }) => `${label}: ${now ? say(now.numbers) : "not run yet"}`).join("; ");
+    const each = (/** @type {(numbers: any, series: any) => string} */ say) =>
+      arms.map(({ label, now }) => `${label}: ${now ? say(now.numbers, now.series) : "not run yet"}`).join("; ");
     return {
       [BEGIN]: each((found) => Number.isFinite(found.dry_s) ? `empty after ${sensible(found.dry_s)} s` : "never empty"),
       [WHOLE]: each((found) => `${sensible(100 * found.used)} % of the tokens used`),
       [WINDOW]: each((found) => `${found.dropped_pkts} packets lost`),
+      [STATES]: each((_, series) => activitiesInWords(series.activities)),
       [PLANE]: each((found) => `${sensible(found.goodput_mbps)} Mbit/s at ${sensible(found.srtt_ms)} ms`),
     };
   },
