@@ -271,6 +271,102 @@ def test_the_strip_says_what_the_senders_do(opener: Any) -> None:
     assert "probe bandwidth" in live.page.get_attribute("canvas[data-picture=states]", "aria-label")
 
 
+WITH_LENS = ("queue-size-delay", "traffic-policing", "buffer-sizing", "pie-rrul")
+LENS = "liveFigure.lens"
+
+
+def _look(live: Live, places: int) -> dict[str, Any]:
+    """Moves the lens by so many places, with keys alone, and waits for its packets."""
+    live.page.focus("#live-lens-moment")
+    for _ in range(places):
+        live.page.keyboard.press("PageUp")
+    live.until(f"Math.abs({LENS}.stage.packets?.from_ns - 1e9 * {LENS}.at_s) < 1")
+    found: dict[str, Any] = live.page.evaluate(
+        f"(() => {{ const {{ packets }} = {LENS}.stage; return {{ ...packets, at_s: {LENS}.at_s,"
+        " in_ns: [...packets.in_ns], drop: [...packets.drop],"
+        " out_ns: [...packets.out_ns].map(each => Number.isFinite(each) ? each : -1) }; })()"
+    )
+    return found
+
+
+def _recorded(live: Live) -> dumbbell.Run:
+    """The run of the first arm with its queue's packets."""
+    arm = live.hero.arms[0]
+    toml = live.page.input_value(f"#live-toml-{arm.id}")
+    resolved = dumbbell.Experiment.from_toml(toml).resolved()
+    queue = dumbbell.Experiment.from_resolved(resolved).queue_names.index(arm.queues[0][0])
+    end = resolved["links"][queue // 2]["reverse" if queue % 2 else "forward"]
+    end["record_packets"] = True
+    return dumbbell.simulate(dumbbell.Experiment.from_resolved(resolved))
+
+
+@pytest.mark.parametrize("study", WITH_LENS)
+def test_a_lens_shows_the_packets_of_the_run(opener: Any, study: str) -> None:
+    live = opener(study)
+    live.page.focus(".live-lens summary")
+    live.page.keyboard.press("Enter")
+    found = _look(live, 3)
+    assert found["at_s"] > 0
+    run, (queue,) = _recorded(live), live.hero.arms[0].queues[0]
+
+    def times_ns(event: str) -> list[int]:
+        t_ns = run.column("packets", "t_ns", queue=queue, event=event)
+        inside = (t_ns >= found["from_ns"]) & (t_ns <= found["until_ns"])
+        return sorted(t_ns[inside].tolist())
+
+    def seen(name: str, *, is_drop: bool) -> list[float]:
+        at = zip(found[name], found["drop"], strict=True)
+        inside = [t for t, drop in at if bool(drop) is is_drop]
+        return sorted(t for t in inside if found["from_ns"] <= t <= found["until_ns"])
+
+    assert seen("in_ns", is_drop=False) == times_ns("enqueue")
+    assert len(times_ns("dequeue")) > 5
+    # What a discipline drops later left the queue then.
+    gone = seen("out_ns", is_drop=False) + seen("out_ns", is_drop=True)
+    assert sorted(gone) == sorted(times_ns("dequeue") + times_ns("drop"))
+    label = live.page.get_attribute("canvas[data-lens]", "aria-label")
+    assert "packets" in label and label != "no packets yet"
+    assert live.seen.messages == []
+
+
+@pytest.mark.parametrize("study", WITH_LENS)
+def test_a_lens_plays_for_about_ten_seconds(opener: Any, study: str) -> None:
+    live = opener(study)
+    live.page.click(".live-lens summary")
+    found = _look(live, 4)
+    watched_s = (found["until_ns"] - found["from_ns"]) / 1e9
+    watched_s *= live.page.evaluate(f"{LENS}.stage.slowness(0)")
+    assert 3 < watched_s < 40
+    frames = live.page.evaluate(f"{LENS}.stage.frames")
+    live.until(f"{LENS}.stage.frames > {frames + 5}")
+    live.page.click("#live-lens-play")
+    assert live.page.inner_text("#live-lens-play") == "Play"
+    assert not live.page.evaluate(f"{LENS}.stage.isPlaying")
+    assert barriers(live.page) == []
+
+
+def test_a_lens_stands_still_where_motion_is_unwanted(opener: Any) -> None:
+    live = opener("traffic-policing")
+    live.page.emulate_media(reduced_motion="reduce")
+    live.page.click(".live-lens summary")
+    _look(live, 2)
+    frames = live.page.evaluate(f"{LENS}.stage.frames")
+    live.page.wait_for_timeout(300)
+    assert live.page.evaluate(f"{LENS}.stage.frames") == frames
+    live.page.click("#live-lens-play")
+    live.until(f"{LENS}.stage.frames > {frames + 5}")
+    # The lens and the pictures over time look at the same instant, and so does a pointer.
+    assert live.page.evaluate(f"liveFigure.cursor_s === {LENS}.at_s")
+    canvas = live.page.locator("canvas[data-picture=window]")
+    canvas.scroll_into_view_if_needed()
+    canvas.hover(position={"x": 300, "y": 40})
+    live.until(f"liveFigure.cursor_s === {LENS}.at_s && {LENS}.at_s > 4")
+    live.page.emulate_media(reduced_motion="no-preference")
+    live.page.wait_for_timeout(200)
+    live.page.emulate_media(reduced_motion="reduce")
+    live.until(f"!{LENS}.stage.isPlaying")
+
+
 MOVES = """async ([name, stops]) => {
   const input = document.getElementById(`live-${name}`);
   for (let i = 0; i < 12; i++) {

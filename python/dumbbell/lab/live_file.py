@@ -19,7 +19,7 @@ _ABSENT = (
 )
 _PAGE = tuple(
     modules.FOLDER / "page" / f"{name}.js"
-    for name in ("words", "plot", "fields", "unpacked", "orders")
+    for name in ("words", "plot", "fields", "unpacked", "orders", "stage")
 )
 _LIVE = modules.FOLDER / "live"
 SCRIPT = (
@@ -38,14 +38,17 @@ SCRIPT = (
             "bucket_view",
             "forms",
             "parts",
+            "lens",
             "live",
         )
     ),
 )
 """Of the page, each after those that it imports from."""
 WORKER = (
-    modules.FOLDER / "page" / "engine.js",
-    modules.FOLDER / "page" / "turns.js",
+    *(
+        modules.FOLDER / "page" / f"{name}.js"
+        for name in ("engine", "turns", "ends", "packets", "looking")
+    ),
     *(
         _LIVE / f"{name}.js"
         for name in (

@@ -32,7 +32,15 @@ SCRIPT = (
     "main.js",
 )
 """Of the page, each after those that it imports from."""
-WORKER = ("engine.js", "turns.js", "packets.js", "series.js", "play.js", "worker.js")
+WORKER = (
+    "engine.js",
+    "turns.js",
+    "packets.js",
+    "looking.js",
+    "series.js",
+    "play.js",
+    "worker.js",
+)
 
 
 def _file(name: str) -> str:

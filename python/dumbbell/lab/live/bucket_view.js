@@ -156,6 +156,7 @@ export const bucket = {
     { id: PLANE, label: "Where each works: payload that arrived, Mbit/s, and the round trip it took", height: 190 },
   ],
   clocks: [BEGIN, WHOLE, WINDOW, STATES],
+  instants: [BEGIN, WHOLE, WINDOW, STATES],
   numbers: [
     { id: "dry_s", label: "bucket first empty after", unit: "s" },
     { id: "cliff_pkts", label: "packets lost in the first second", unit: "" },

@@ -181,6 +181,7 @@ export const crowd = {
     { id: "small", label: "Small flows: share that get at most so much, %", height: 190 },
   ],
   clocks: ["large", "small"],
+  instants: [],
   numbers: [
     { id: "large_more", label: "large flows that get more here", unit: "%" },
     { id: "small_more", label: "small flows that do", unit: "%" },

@@ -125,6 +125,7 @@ export const ellipse = {
     { id: DROPS, label: "Probability with which PIE drops, %", height: 120 },
   ],
   clocks: [LATENCY, DROPS],
+  instants: [LATENCY, DROPS],
   numbers: [
     { id: "latency_ms", label: "latency, mean", unit: "ms" },
     { id: "latency_sd_ms", label: "its standard deviation", unit: "ms" },

@@ -6,6 +6,7 @@ import { forgetColours } from "../page/plot.js";
 import { unpacked } from "../page/unpacked.js";
 import { timeText } from "../page/words.js";
 import { FORMS } from "./forms.js";
+import { Lens } from "./lens.js";
 import { Bet, Control, table } from "./parts.js";
 import { isShown, lookOf } from "./views.js";
 
@@ -33,6 +34,8 @@ class LiveFigure {
       ...arm, ...lookOf(i), now: null, before: null, whole: null, isPreview: true, isDone: false,
       bench: new Bench(worker, module, (message) => this.#heard(this.arms[i], message)),
     }));
+    /** @type {Lens | null} */
+    this.lens = this.view.instants ? this.#lens((hear) => new Bench(worker, module, hear)) : null;
     this.bet = new Bet(hero.bet, () => this.#redraw(), () => this.#findOut(), () => this.#redraw());
     /** @type {number | null} */ this.cursor_s = null;
     this.touched_ms = -Infinity;
@@ -82,6 +85,7 @@ class LiveFigure {
       element("div", { class: "live-grid" },
         first,
         element("div", { class: "live-side" }, form, this.bet.element, this.status, this.numbers),
+        ...(this.lens ? [this.lens.element] : []),
         ...pictures.slice(1)),
       take,
     );
@@ -139,10 +143,30 @@ class LiveFigure {
       const canvas = this.canvases[id];
       canvas.addEventListener("pointermove", (event) => {
         const chart = this.charts[id];
-        if (chart) this.#look(chart.x.value(event.offsetX));
+        if (!chart) return;
+        const value = chart.x.value(event.offsetX);
+        if (this.view.instants?.includes(id)) this.lens?.look(value);
+        this.#look(value);
       });
-      canvas.addEventListener("pointerleave", () => this.#look(null));
+      canvas.addEventListener("pointerleave", () => this.#look(this.#looked_s));
     }
+  }
+
+  /** Where the lens stands while it is open. */
+  get #looked_s() {
+    return this.lens?.isOpen && this.view.instants?.length ? this.lens.at_s : null;
+  }
+
+  /** @param {(hear: (message: any) => void) => Bench} makeBench */
+  #lens(makeBench) {
+    const { duration_ns } = this.arms[0].variants[0].resolved;
+    return new Lens({
+      arms: this.arms,
+      duration_s: duration_ns / NS_PER_S,
+      makeBench,
+      order: (id) => ({ replication: 0, ...this.#asked(this.arms.find((arm) => arm.id === id) ?? this.arms[0]) }),
+      moved: () => this.#look(this.#looked_s),
+    });
   }
 
   /** Where all pictures over time are looked at.
@@ -182,6 +206,7 @@ class LiveFigure {
 
   run() {
     this.isDirty = false;
+    this.lens?.wait();
     this.asked_ms = performance.now();
     this.drawn_ms = null;
     this.isAnswered = false;
@@ -224,6 +249,7 @@ class LiveFigure {
     this.#compare();
     this.#settle();
     this.#take();
+    this.lens?.soon();
     this.unseen = new Set(Object.keys(this.canvases));
     this.#redraw();
   }

@@ -110,6 +110,7 @@ export const tank = {
     { id: "tail", label: "Share of packets that stay longer", height: 160 },
   ],
   clocks: ["filling", "pings"],
+  instants: ["filling", "pings"],
   numbers: [
     { id: "longest_ms", label: "longest stay of a packet", unit: "ms" },
     { id: "longest_ping_ms", label: "longest of ten pings", unit: "ms" },

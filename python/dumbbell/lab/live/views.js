@@ -16,13 +16,15 @@
  *   curves: Curve[], isBetOpen: boolean, bet: number, cursor_s: number | null}} State
  *
  * `pictures`: the first is the largest. `clocks`: those that have time across and share the cursor,
- * or a function that says which. `numbers`: what the table says, in this order. `draw` draws
+ * or a function that says which. `instants`: those of them, if any, whose axis is the run's own time; a
+ * form that says so has a lens on the first queue of each arm. `numbers`: what the table says, in this order. `draw` draws
  * one of them and gives its chart. `words` says in words what each picture shows. `betPlace`: where the mark of the
  * bet stands in the first picture, and whether it is moved up and down or from side to side; the
  * other coordinate is a value or a share of the picture. `compared` gives, for each arm, numbers that
  * take the whole runs of all of them.
  * @typedef {{pictures: (hero: any) => {id: string, label: string, height: number}[],
  *   clocks: string[] | ((hero: any) => string[]),
+ *   instants?: string[],
  *   numbers: {id: string, label: string, unit: string, factor?: number}[],
  *   draw: (id: string, canvas: HTMLCanvasElement, state: State) => import("./chart.js").Chart,
  *   words: (state: State) => Record<string, string>,

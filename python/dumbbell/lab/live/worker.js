@@ -1,10 +1,14 @@
 // One arm of a live figure in a thread of its own: runs what it is told, and says what its form
 // makes of the run. A new order ends the one before.
 //
-// orders:  module {bytes}; run {form, options, resolved, changes, queues, replication}
+// orders:  module {bytes}; run {form, options, resolved, changes, queues, replication};
+//          look {resolved, changes, queues, replication, at_s}
 // answers: ready; soFar {now_ns, found}; done {digest, events, found, toml, name, duration_ns};
-//          problem {parts}; fault {text}     (each with the order's id; see ../page/orders.js)
+//          packets {packets, limit}; problem {parts}; fault {text}
+//          (each with the order's id; see ../page/orders.js)
+import { endOf, slowestBps } from "../page/ends.js";
 import { Engine, Fault, Problem } from "../page/engine.js";
+import { lookAt } from "../page/looking.js";
 import { REDUCERS } from "./reducers.js";
 import { goOn, turn } from "../page/turns.js";
 
@@ -12,6 +16,11 @@ import { goOn, turn } from "../page/turns.js";
 const PICTURE_MS = 45;
 /** From one picture to the next so many times as long as one takes: the run goes on meanwhile. */
 const TIMES_A_PICTURE = 6;
+/** Packets that pass a lens, about, if the queue sends all the time: ten seconds of watching. */
+const PACKETS_OF_A_LENS = 56;
+/** Of a packet, the largest on an Ethernet. */
+const PACKET_BYTES = 1500;
+const NS_PER_S = 1e9;
 
 /** @type {Promise<Engine>} */
 let loading = Promise.reject(new Fault("there is no module yet"));
@@ -38,10 +47,30 @@ function columnsOf(engine) {
 }
 
 /** @param {Engine} engine @param {any} order */
+function describe(engine, order) {
+  engine.ask({ do: "load", resolved: order.resolved });
+  return engine.ask({ do: "change", changes: order.changes });
+}
+
+/** Packets of the first queue from an instant on.
+ * @param {Engine} engine @param {any} order */
+async function look(engine, order) {
+  const described = describe(engine, order);
+  const [queue] = order.queues;
+  const { police, qdisc } = endOf(described, queue);
+  const rates = [slowestBps(described, queue), police?.rate_bps ?? 0].filter((each) => each > 0);
+  const window_ns = rates.length ? (PACKETS_OF_A_LENS * PACKET_BYTES * 8 * NS_PER_S) / Math.min(...rates) : NS_PER_S;
+  const { duration_ns } = described.resolved;
+  const from_ns = Math.max(0, Math.min(order.at_s * NS_PER_S, duration_ns - window_ns));
+  const wanted = { queue, replication: order.replication, from_ns, until_ns: from_ns + window_ns };
+  const packets = await lookAt(engine, wanted, () => current === order.id);
+  if (packets) say({ kind: "packets", id: order.id, packets, limit: qdisc.limit_packets ?? 0 });
+}
+
+/** @param {Engine} engine @param {any} order */
 async function run(engine, order) {
   let due = performance.now() + PICTURE_MS;
-  engine.ask({ do: "load", resolved: order.resolved });
-  const described = engine.ask({ do: "change", changes: order.changes });
+  const described = describe(engine, order);
   const reduce = REDUCERS[order.form];
   // A run that goes on has samples and histograms, not yet the tables of queues and flows.
   const found = (/** @type {boolean} */ isPreview) => reduce(columnsOf(engine), described, { ...order, isPreview });
@@ -63,6 +92,8 @@ async function run(engine, order) {
   say({ kind: "done", id: order.id, digest, events, found: found(false), toml, name, duration_ns });
 }
 
+const WORK = { run, look };
+
 /** @param {any} order @param {unknown} error */
 function fail(order, error) {
   if (error instanceof Problem) say({ kind: "problem", id: order.id, parts: error.parts });
@@ -80,7 +111,7 @@ onmessage = async ({ data: order }) => {
     }
     const engine = await loading;
     if (order.kind === "module") say({ kind: "ready", id: order.id });
-    else if (current === order.id) await run(engine, order);
+    else if (current === order.id) await WORK[/** @type {keyof typeof WORK} */ (order.kind)](engine, order);
   } catch (error) {
     fail(order, error);
   }

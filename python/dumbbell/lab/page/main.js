@@ -26,8 +26,6 @@ const LOOK_MS = 150;
 const WINDOW = { packets: 250, least_s: 0.001, most_s: 20 };
 /** Of a mean: a narrower interval is shown as none. */
 const LEAST_SHARE = 1e-9;
-/** Packets are recorded from so long before the window on: those that wait were sent before. */
-const MARGIN_NS = 3e9;
 
 /** Of the slow motion; while one plays there is only what happens now. */
 const WATCHED = ["play", "speed", "moment"];
@@ -439,9 +437,7 @@ class Page {
     const window_s = Math.min(WINDOW.most_s, Math.max(WINDOW.least_s, wanted_s));
     const { duration_ns } = this.described.resolved;
     const from_ns = Math.max(0, Math.min(this.#moment_s() * NS_PER_S, duration_ns - window_s * NS_PER_S));
-    this.lens.send("look", {
-      ...this.#order(), from_ns, until_ns: from_ns + window_s * NS_PER_S, margin_ns: MARGIN_NS,
-    });
+    this.lens.send("look", { ...this.#order(), from_ns, until_ns: from_ns + window_s * NS_PER_S });
   }
 
   /** @param {any} message */

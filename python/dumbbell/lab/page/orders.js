@@ -1,6 +1,6 @@
 // A simulator in a worker: orders go to it, what it says comes back.
 //
-// orders:  run {resolved, changes, queue, replication}; look {..., from_ns, until_ns, margin_ns};
+// orders:  run {resolved, changes, queue, replication}; look {..., from_ns, until_ns};
 //          replicate {resolved, changes, queue, replications};
 //          score {resolved, queue, replication, rivals: [{name, changes}]};
 //          play {resolved, changes, queue, replication, group, cwnd_pkts, pace, most_moves}, and

@@ -21,12 +21,15 @@ export class PacketLog {
   }
 
   /** Enters the records that a run has now.
-   * @param {import("./engine.js").Engine} engine @param {number} most packets in all */
-  enter(engine, most) {
+   * @param {import("./engine.js").Engine} engine @param {number} most packets in all
+   * @param {number} from_ns where there are more, those that left before are let go */
+  enter(engine, most, from_ns = 0) {
     const [times, events, flows, probes, numbers, bytes] = [
       "t_ns", "event", "flow", "probe", "seq", "bytes",
     ].map((name) => engine.column(`packets.${name}`));
-    for (let i = 0; i < times.length && this.packets.length < most; i++) {
+    for (let i = 0; i < times.length; i++) {
+      if (this.packets.length >= most) this.forgetBefore(from_ns);
+      if (this.packets.length >= most) return;
       const key = `${flows[i]} ${probes[i]} ${numbers[i]}`;
       const event = events[i];
       const packet = { in_ns: times[i], out_ns: Infinity, flow: flows[i], bytes: bytes[i], drop: false };
@@ -69,4 +72,13 @@ export class PacketLog {
       drop: column((each) => Number(each.drop)),
     };
   }
+}
+
+/** Each packet that was in the queue, or was refused by it, in a window.
+ * @param {import("./engine.js").Engine} engine
+ * @param {{from_ns: number, until_ns: number}} window @param {number} most */
+export function packetsOf(engine, { from_ns, until_ns }, most) {
+  const log = new PacketLog();
+  log.enter(engine, most, from_ns);
+  return { from_ns, until_ns, ...log.between(from_ns, until_ns) };
 }

@@ -1,6 +1,4 @@
 // Columns of a run made into what is drawn.
-import { PacketLog } from "./packets.js";
-
 /** Points of a line, at most: more than a figure has pixels. */
 const MOST_POINTS = 700;
 const NS_PER_S = 1e9;
@@ -86,13 +84,4 @@ export function seriesOf(engine, described, queue) {
     flows: groupSeries(engine, described.groups),
     cdf: sojournCdf(engine, queue),
   };
-}
-
-/** Each packet that was in the queue, or was refused by it, in a window.
- * @param {import("./engine.js").Engine} engine
- * @param {{from_ns: number, until_ns: number}} window @param {number} most */
-export function packetsOf(engine, { from_ns, until_ns }, most) {
-  const log = new PacketLog();
-  log.enter(engine, most);
-  return { from_ns, until_ns, ...log.between(from_ns, until_ns) };
 }

@@ -66,8 +66,9 @@ export class Stage {
   slowness(chosen) {
     if (this.followed > 0) return this.followed;
     if (chosen > 0) return chosen;
-    const gaps = this.leaving.slice(0, 400);
-    if (gaps.length < 3 || !Number.isFinite(gaps[gaps.length - 1])) return 20;
+    // What is still inside at the end has no time at which it leaves.
+    const gaps = this.leaving.filter(Number.isFinite).slice(0, 400);
+    if (gaps.length < 3) return 20;
     const mean_s = (gaps[gaps.length - 1] - gaps[0]) / (gaps.length - 1) / NS_PER_S;
     return Math.min(1e5, Math.max(1, A_TRANSMISSION_S / Math.max(mean_s, 1e-9)));
   }

@@ -1,14 +1,13 @@
 // One simulator in a thread of its own. It is told what to run and says what it sees; a new order
 // ends the one before. Messages are described in orders.js.
 import { Engine, Fault, Problem } from "./engine.js";
+import { lookAt } from "./looking.js";
 import { hold, play } from "./play.js";
-import { seriesOf, packetsOf } from "./series.js";
-import { EVENTS_A_PIECE, goOn, turn } from "./turns.js";
+import { seriesOf } from "./series.js";
+import { goOn, turn } from "./turns.js";
 
 /** From one picture of a run that goes on to the next, ms. */
 const PICTURE_MS = 45;
-/** Packets that a lens shows at most. */
-const MOST_PACKETS = 6000;
 
 /** @type {Promise<Engine>} */
 let loading = Promise.reject(new Fault("there is no module yet"));
@@ -66,16 +65,8 @@ function textsOf(engine, queue) {
  * @param {Engine} engine @param {any} order */
 async function look(engine, order) {
   describe(engine, order);
-  engine.ask({ do: "begin", replication: order.replication, record: order.queue });
-  let isGoing = true;
-  for (let now_ns = 0; isGoing && now_ns < order.until_ns; ) {
-    isGoing = engine.advance(EVENTS_A_PIECE);
-    now_ns = engine.ask({ do: now_ns < order.from_ns - order.margin_ns ? "forget" : "clock" }).now_ns;
-    await turn();
-    if (current !== order.id) return;
-  }
-  engine.ask(isGoing ? { do: "peek" } : { do: "finish", queue: order.queue });
-  say({ kind: "packets", id: order.id, packets: packetsOf(engine, order, MOST_PACKETS) });
+  const packets = await lookAt(engine, order, () => current === order.id);
+  if (packets) say({ kind: "packets", id: order.id, packets });
 }
 
 /** One replication after the other.

@@ -1,0 +1,30 @@
+// The packets of one queue around an instant: the run once more, recorded there alone.
+import { packetsOf } from "./packets.js";
+import { EVENTS_A_PIECE, turn } from "./turns.js";
+
+/** Packets that a lens shows at most. */
+const MOST_PACKETS = 6000;
+/** Packets are recorded from so long before the window on: those that wait were sent before. */
+const MARGIN_NS = 3e9;
+
+/**
+ * Packets of a queue between two instants, of the description that the simulator has.
+ * @param {import("./engine.js").Engine} engine
+ * @param {{queue: number, replication: number, from_ns: number, until_ns: number}} wanted
+ * @param {() => boolean} isWanted whether nothing else was ordered meanwhile
+ * @returns {Promise<ReturnType<typeof packetsOf> | null>} null where it is not wanted any more
+ */
+export async function lookAt(engine, wanted, isWanted) {
+  engine.ask({ do: "begin", replication: wanted.replication, record: wanted.queue });
+  let isGoing = true;
+  for (let now_ns = 0; isGoing && now_ns < wanted.until_ns; ) {
+    isGoing = engine.advance(EVENTS_A_PIECE);
+    now_ns = engine.ask({ do: "clock" }).now_ns;
+    // By the time after the piece: one piece may reach beyond the window.
+    if (now_ns < wanted.from_ns - MARGIN_NS) engine.ask({ do: "forget" });
+    await turn();
+    if (!isWanted()) return null;
+  }
+  engine.ask(isGoing ? { do: "peek" } : { do: "finish", queue: wanted.queue });
+  return packetsOf(engine, wanted, MOST_PACKETS);
+}
