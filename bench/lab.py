@@ -2,8 +2,10 @@
 
 In Chromium, each preset, at two widths: a slider is moved, and from there on it is timed until
 the first picture (a preview where the run is long) and until the run's last one; the medians count.
-Then frames of the slow motion a second, and the longest task of the main thread in between.
-The live figures of studies' pages likewise, every control in turn. Then so many changes in a row,
+Then frames of the slow motion a second, and the longest task of the main thread in between, in its
+own processor time: by the clock it is as long as other programs let it. The experiments of the
+studies likewise, with fewer changes; a game while its window is moved; and the live figures of
+studies' pages, every control in turn. Then so many changes in a row,
 and what JavaScript's heap has grown by. Under Node the same run as
 the native module does, in turns: its speed as a share of the native one. What is not there
 (Chromium, Node, the page's module) is left out, and said.
@@ -28,6 +30,7 @@ from paired import median_interval
 from run import RESULTS, machine
 
 from dumbbell.backends import simulate
+from dumbbell.cli.lab_command import of_studies
 from dumbbell.lab import LIVE, presets, write_laboratory, write_live
 from dumbbell.lab.modules import MODULE
 from dumbbell.lab.page_file import SOURCES
@@ -36,17 +39,21 @@ from dumbbell.spec import Experiment
 from dumbbell.studies import STUDIES
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests/lab"))  # what reads tasks from a trace
 WIDTHS = (1440, 390)
 GOALS = {"first_ms": 100, "whole_ms": 2000, "frames_per_s": 20, "task_ms": 50}
+CHANGES_A_STUDY = 10
+"""Of so many changes of a preset there is one of a study's experiment, whose run is longer."""
+GAME_S = 5
+"""Seconds of a game."""
 GOAL_SPEED = 0.4
 GOAL_GROWTH_BYTES = 5e6
 MOVE = """async (changes) => {
-  const page = window.laboratory, hear = page.front.hear, first = [], whole = [], tasks = [];
-  const watch = new PerformanceObserver((list) =>
-    tasks.push(...list.getEntries().map((each) => each.duration)));
-  watch.observe({ entryTypes: ['longtask'] });
-  const name = document.getElementById('control-rate') ? 'rate' : 'round-trip';
-  const slider = document.getElementById('control-' + name), middle = Math.round(slider.max * 0.6);
+  const page = window.laboratory, hear = page.front.hear, first = [], whole = [];
+  const named = ['rate', 'round-trip'].map((each) => document.getElementById('control-' + each));
+  const sliders = [...named, ...document.querySelectorAll('#controls input[type=range]')];
+  const slider = sliders.find((each) => each && !each.disabled);
+  const middle = Math.round(slider.max * 0.6);
   let began = 0, isDrawn = false;
   page.front.hear = (message) => {
     hear(message);
@@ -66,20 +73,35 @@ MOVE = """async (changes) => {
   await new Promise((resolve) => setTimeout(resolve, 2000));
   const frames_per_s = ((page.stage.frames - frames) / (performance.now() - from)) * 1000;
   page.front.hear = hear;
-  watch.disconnect();
   const middleOf = (values) => values.sort((a, b) => a - b)[values.length >> 1];
-  return { first_ms: middleOf(first), whole_ms: middleOf(whole), frames_per_s,
-    task_ms: Math.max(0, ...tasks) };
+  return { first_ms: middleOf(first), whole_ms: middleOf(whole), frames_per_s };
 }"""
-
+GAME = "by-hand"
+"""Preset in which one plays."""
+GAME_GOALS = {"frames_per_s": 20, "task_ms": 50}
+PLAY = """async (seconds) => {
+  const page = window.laboratory, { stage } = page, follow = stage.follow;
+  let frames = 0;
+  stage.follow = (...words) => { frames += 1; follow.apply(stage, words); };
+  document.getElementById('begin').click();
+  while (frames === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+  const hand = document.getElementById('window'), from = performance.now();
+  frames = 0;
+  for (let i = 0; i < 10 * seconds; i++) {
+    hand.value = String((3 * i) % Number(hand.max));
+    hand.dispatchEvent(new Event('input', { bubbles: true }));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  const frames_per_s = (1000 * frames) / (performance.now() - from);
+  delete stage.follow;
+  page.game.stop();
+  return { frames_per_s };
+}"""
 
 LIVE_GOALS = {"first_ms": 100, "whole_ms": 2000, "task_ms": 50}
 """Of a study's live figure; nothing in it moves by itself."""
 MOVE_LIVE = """async (changes) => {
-  const live = window.liveFigure, first = [], whole = [], tasks = [];
-  const watch = new PerformanceObserver((list) =>
-    tasks.push(...list.getEntries().map((each) => each.duration)));
-  watch.observe({ entryTypes: ['longtask'] });
+  const live = window.liveFigure, first = [], whole = [];
   for (let i = 0; i < changes; i++) {
     const { control, input, place } = live.controls[i % live.controls.length], done = live.done;
     const next = (place + 1) % control.stops.length;
@@ -91,9 +113,8 @@ MOVE_LIVE = """async (changes) => {
     first.push(live.drawn_ms);
     whole.push(live.finished_ms);
   }
-  watch.disconnect();
   const middleOf = (values) => values.sort((a, b) => a - b)[values.length >> 1];
-  return { first_ms: middleOf(first), whole_ms: middleOf(whole), task_ms: Math.max(0, ...tasks) };
+  return { first_ms: middleOf(first), whole_ms: middleOf(whole) };
 }"""
 
 
@@ -108,8 +129,17 @@ def _ready(page: Any) -> None:
         page.wait_for_timeout(50)
 
 
+def _measured(browser: Any, page: Any, script: str, argument: int) -> dict[str, float]:
+    """What a script gives, and the longest task of the page's thread meanwhile."""
+    from main_thread import tasks_ms
+
+    row: dict[str, float] = {}
+    tasks = tasks_ms(browser, page, lambda: row.update(page.evaluate(script, argument)))
+    return row | {"task_ms": max(tasks)}
+
+
 def answers(place: Path, changes: int, many: int) -> dict[str, Any]:
-    """Rows by width and preset, and what the heap grew by over many changes."""
+    """Rows by width and experiment, and what the heap grew by over many changes."""
     from playwright.sync_api import sync_playwright
 
     rows: dict[str, Any] = {}
@@ -118,16 +148,37 @@ def answers(place: Path, changes: int, many: int) -> dict[str, Any]:
         for width in WIDTHS:
             page = browser.new_page(viewport={"width": width, "height": 900})
             page.goto(place.as_uri())
-            for preset in presets():
+            for experiment in (*presets(), *of_studies()):
+                is_preset = not experiment.group
                 _ready(page)
-                page.evaluate(f"laboratory.done = 0; laboratory.open({preset.id!r})")
+                page.evaluate(f"laboratory.done = 0; laboratory.open({experiment.id!r})")
                 _ready(page)
-                rows[f"{width} {preset.id}"] = page.evaluate(MOVE, changes)
+                moves = changes if is_preset else max(2, changes // CHANGES_A_STUDY)
+                rows[f"{width} {experiment.id}"] = _measured(browser, page, MOVE, moves)
             if width == WIDTHS[0]:
                 before = page.evaluate("gc(), performance.memory.usedJSHeapSize")
                 page.evaluate(MOVE, many)
                 after = page.evaluate("gc(), performance.memory.usedJSHeapSize")
                 rows["growth_bytes"] = after - before
+            page.close()
+        browser.close()
+    return rows
+
+
+def games(place: Path) -> dict[str, Any]:
+    """Rows by width, of a game while its window is moved."""
+    from playwright.sync_api import sync_playwright
+
+    rows: dict[str, Any] = {}
+    with sync_playwright() as playwright:
+        browser = _chromium(playwright)
+        for width in WIDTHS:
+            page = browser.new_page(viewport={"width": width, "height": 900})
+            page.goto(place.as_uri())
+            _ready(page)
+            page.evaluate(f"laboratory.done = 0; laboratory.open({GAME!r})")
+            _ready(page)
+            rows[f"{width} {GAME}"] = _measured(browser, page, PLAY, GAME_S)
             page.close()
         browser.close()
     return rows
@@ -165,7 +216,7 @@ def live_answers(folder: Path, changes: int) -> dict[str, Any]:
                 page.goto(place.as_uri())
                 while not page.evaluate("window.liveFigure && liveFigure.done > 0"):
                     page.wait_for_timeout(50)
-                rows[f"{width} {name}"] = page.evaluate(MOVE_LIVE, changes)
+                rows[f"{width} {name}"] = _measured(browser, page, MOVE_LIVE, changes)
                 page.close()
         browser.close()
     return rows
@@ -229,11 +280,13 @@ def main(words: Sequence[str] | None = None) -> int:
         return 0
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "laboratory.html"
-        write_laboratory(place)
+        write_laboratory(place, more=of_studies())
+        played = games(place)
         rows = answers(place, given.changes, given.many)
         live = live_answers(Path(folder), given.changes)
     growth = rows.pop("growth_bytes")
     told("laboratory", rows, GOALS)
+    told("game", played, GAME_GOALS)
     told("live figure", live, LIVE_GOALS)
     print(f"laboratory, {given.many} changes: heap {growth / 1e6:+.1f} MB")
     share = median_interval(speeds(given.pairs))
@@ -241,6 +294,7 @@ def main(words: Sequence[str] | None = None) -> int:
     RESULTS.mkdir(exist_ok=True)
     content = {"machine": machine(), "goals": GOALS, "rows": rows, "growth_bytes": growth}
     content |= {"live_goals": LIVE_GOALS, "live_rows": live}
+    content |= {"game_goals": GAME_GOALS, "game_rows": played}
     content |= {"goal_speed": GOAL_SPEED, "speed": share.median}
     text = json.dumps(content, indent=1) + "\n"
     (RESULTS / "lab.json").write_text(text, encoding="utf-8")
