@@ -116,7 +116,10 @@ const OCCUPANCY_CAP: usize = 1 << 16;
 /// Exact integrals over time of the level.
 #[derive(Debug, Clone, Default)]
 pub struct LevelIntegrals {
+    /// The latest change.
     since: Time,
+    /// Where integrals begin that `arrive` and `depart` keep as sums of times.
+    base: Time,
     /// The level since then.
     pub current: Level,
     /// Integrals in packet picoseconds and byte picoseconds.
@@ -150,6 +153,52 @@ impl LevelIntegrals {
         }
     }
 
+    /// A packet arrives at a queue of one transmitter, and waits if that is busy.
+    ///
+    /// The integral of a number of packets is the sum of the times at which they left minus that of
+    /// the times at which they came (Little's identity, with those still there counted to the end):
+    /// two additions a packet in place of a product at each change. `advance` makes integrals of
+    /// the sums, which wrap below zero until then.
+    #[inline(always)]
+    pub fn arrive(&mut self, now: Time, bytes: u32) {
+        self.occupy(now);
+        let at = (now - self.base).0;
+        self.system = self.system.wrapping_sub(u128::from(at));
+        self.current.system_pkts += 1;
+        if self.current.system_pkts == 1 {
+            self.in_transmission = self.in_transmission.wrapping_sub(at);
+        } else {
+            let area = u128::from(bytes) * u128::from(at);
+            self.backlog_bytes = self.backlog_bytes.wrapping_sub(area);
+            self.current.backlog_pkts += 1;
+            self.current.backlog_bytes += u64::from(bytes);
+            if self.current.backlog_bytes > self.max.backlog_bytes {
+                self.raise_max();
+            }
+        }
+        if self.current.system_pkts > self.max.system_pkts {
+            self.raise_max();
+        }
+    }
+
+    /// The packet in transmission has left; the next, of so many bytes, begins to be sent if there
+    /// is one.
+    #[inline(always)]
+    pub fn depart(&mut self, now: Time, next_bytes: u32) {
+        self.occupy(now);
+        let at = (now - self.base).0;
+        self.system = self.system.wrapping_add(u128::from(at));
+        self.current.system_pkts -= 1;
+        if self.current.system_pkts == 0 {
+            self.in_transmission = self.in_transmission.wrapping_add(at);
+        } else {
+            let area = u128::from(next_bytes) * u128::from(at);
+            self.backlog_bytes = self.backlog_bytes.wrapping_add(area);
+            self.current.backlog_pkts -= 1;
+            self.current.backlog_bytes -= u64::from(next_bytes);
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn raise_max(&mut self) {
@@ -179,24 +228,34 @@ impl LevelIntegrals {
     /// Brings the integrals up to `now`.
     #[inline(always)]
     pub fn advance(&mut self, now: Time) {
-        let span = (now - self.since).0;
-        if span == 0 {
-            return;
-        }
-        self.since = now;
+        self.occupy(now);
+        let span = (now - self.base).0;
+        self.base = now;
         let level = self.current;
-        self.system += u128::from(level.system_pkts) * u128::from(span);
-        self.backlog_bytes += u128::from(level.backlog_bytes) * u128::from(span);
-        self.in_transmission += u64::from(level.system_pkts - level.backlog_pkts) * span;
-        match self.occupancy.get_mut(level.system_pkts as usize) {
+        let of = |level: u64| u128::from(level) * u128::from(span);
+        self.system = self.system.wrapping_add(of(level.system_pkts.into()));
+        self.backlog_bytes = self.backlog_bytes.wrapping_add(of(level.backlog_bytes));
+        let sending = u64::from(level.system_pkts - level.backlog_pkts);
+        self.in_transmission = self.in_transmission.wrapping_add(sending * span);
+    }
+
+    /// The time since the latest change was spent at the present level.
+    #[inline(always)]
+    fn occupy(&mut self, now: Time) {
+        let span = (now - self.since).0;
+        self.since = now;
+        match self.occupancy.get_mut(self.current.system_pkts as usize) {
             Some(time) => *time += span,
-            None => self.occupy_new_bin(level.system_pkts as usize, span),
+            None => self.occupy_new_bin(self.current.system_pkts as usize, span),
         }
     }
 
     #[cold]
     #[inline(never)]
     fn occupy_new_bin(&mut self, system_pkts: usize, span: u64) {
+        if span == 0 {
+            return;
+        }
         let bin = system_pkts.min(OCCUPANCY_CAP);
         let bins = self.occupancy.len().max(bin + 1);
         self.occupancy.resize(bins, 0);
@@ -207,6 +266,7 @@ impl LevelIntegrals {
     pub fn restart(&mut self, now: Time) {
         *self = LevelIntegrals {
             since: now,
+            base: now,
             current: self.current,
             max: self.current,
             ..LevelIntegrals::default()
@@ -364,6 +424,34 @@ mod tests {
         assert_eq!(levels.busy(), 30);
         assert_eq!(levels.occupancy, vec![70, 20, 0, 10]);
         assert_eq!(levels.max, level(3));
+    }
+
+    #[test]
+    fn sums_of_times_are_the_integrals_of_the_levels() {
+        let (mut by_level, mut by_time) = (LevelIntegrals::default(), LevelIntegrals::default());
+        // Packets of 100 bytes: whether one comes, and when.
+        let steps = [(true, 10), (true, 30), (true, 30), (false, 41), (true, 50)];
+        let more = [(false, 70), (false, 90), (false, 95), (true, 99)];
+        let mut pkts = 0;
+        for (index, (comes, at)) in steps.into_iter().chain(more).enumerate() {
+            if comes {
+                pkts += 1;
+                by_time.arrive(Time(at), 100);
+            } else {
+                pkts -= 1;
+                by_time.depart(Time(at), 100);
+            }
+            by_level.set(Time(at), level(pkts));
+            if index == 4 {
+                by_level.restart(Time(at));
+                by_time.advance(Time(at));
+                by_time.restart(Time(at));
+            }
+        }
+        by_level.advance(Time(120));
+        by_time.advance(Time(120));
+        assert_eq!(format!("{by_level:?}"), format!("{by_time:?}"));
+        assert_eq!(by_time.busy(), 95 - 50 + 120 - 99);
     }
 
     #[test]

@@ -1,25 +1,22 @@
-//! Chains of links: what comes out of one goes into the next, all of it, and nothing else does.
+//! Chains of links: all that goes into one comes out of another.
 //!
 //! The hops of a path between two hosts are often like that: access link, bottleneck, access
-//! link. When packets arrive at the next link is then known from the one before, and need not be
-//! an event: only what comes out of the last link of a chain is. The others are caught up with when
-//! that happens, at a sample and at the end, as the departures of a folded link are
-//! (`net/folded.rs`, `sim/world/chained.rs`).
+//! link; and where paths part, as those of acknowledgements do on their way back through a tree. When
+//! a packet arrives at such a link, and what becomes of it there, is known from the one before, and
+//! need not be an event: only what comes out of a chain is one (`net/pipe.rs`,
+//! `sim/world/chained.rs`).
 
 use super::link::Link;
-use crate::sim::time::Time;
 
-/// The place of a link in a chain.
+/// Where packets go that come out of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Chained {
-    /// The link before it.
-    pub feeder: Option<usize>,
-    /// Whether there is one after it.
-    pub feeds: bool,
-    /// The last link of the chain.
-    pub last: usize,
-    /// Of the last link: what the tournament has for the chain, `NEVER` while it is empty.
-    pub armed: Time,
+pub enum Onward {
+    /// Out of the chain, by an event.
+    Out,
+    /// All of them into this link, which only they go into.
+    Into(u32),
+    /// Some of them into links that only they go into: their routes say which.
+    ByRoute,
 }
 
 /// What stands at one side of a link, over all paths.
@@ -57,37 +54,21 @@ pub fn join(links: &mut [Link], ways: impl Iterator<Item = Vec<u32>>) {
             after[feeder].add(Neighbour::Only(fed));
         }
     }
-    let is_chained = |fed: usize| {
-        let Neighbour::Only(feeder) = before[fed] else {
-            return None;
+    for (fed, neighbour) in before.into_iter().enumerate() {
+        let Neighbour::Only(feeder) = neighbour else {
+            continue;
         };
-        let is_only = after[feeder] == Neighbour::Only(fed);
-        let can = links[feeder].can_feed() && links[fed].can_be_fed();
-        (is_only && can).then_some(feeder)
-    };
-    let feeders: Vec<Option<usize>> = (0..links.len()).map(is_chained).collect();
-    enter(links, &feeders);
-}
-
-fn enter(links: &mut [Link], feeders: &[Option<usize>]) {
-    let mut feeds = vec![false; links.len()];
-    for feeder in feeders.iter().flatten() {
-        feeds[*feeder] = true;
-    }
-    for last in 0..links.len() {
-        if feeds[last] || feeders[last].is_none() {
+        if !links[feeder].can_feed() || !links[fed].can_be_fed() {
             continue;
         }
-        let mut next = Some(last);
-        while let Some(index) = next {
-            let feeder = feeders[index];
-            links[index].chain = Some(Chained {
-                feeder,
-                feeds: feeds[index],
-                last,
-                armed: Time::NEVER,
-            });
-            next = feeder;
-        }
+        links[fed].feeder = Some(feeder as u32);
+        // What leaves a link in the instant of an arrival has left before it, as events would have
+        // it: departures come before arrivals, among themselves by the order of links.
+        links[fed].departs_before_arrivals = links[feeder].has_delay() || feeder > fed;
+        links[feeder].onward = match after[feeder] {
+            Neighbour::Only(_) => Onward::Into(fed as u32),
+            _ => Onward::ByRoute,
+        };
     }
+    links.iter_mut().for_each(Link::lay_pipe);
 }

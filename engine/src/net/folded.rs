@@ -140,12 +140,6 @@ impl FoldedFifo {
         })
     }
 
-    /// Whether a packet leaves before `bound` that has not been said to have left.
-    #[inline(always)]
-    pub fn has_departure_before(&self, bound: Time) -> bool {
-        self.next_departure < bound
-    }
-
     /// Takes out the first packet on the way, if it left before `bound`, and says when it did.
     #[inline(always)]
     pub fn take_out(&mut self, bound: Time) -> Option<(Time, Packet)> {
@@ -170,25 +164,6 @@ impl FoldedFifo {
         let before = self.scheduled.len().checked_sub(2)?;
         let before = self.scheduled.get(before).filter(|_| system_pkts > 1)?;
         Some(before.departure)
-    }
-
-    /// Whether it takes any packet while it is empty.
-    pub fn admits_any(&self) -> bool {
-        self.limit.admits_any()
-    }
-
-    /// The first packet on the way, or else to leave, and its departure.
-    #[inline(always)]
-    pub fn first(&self) -> Option<(Time, Packet)> {
-        let first = self.scheduled.front()?;
-        Some((first.departure, first.packet))
-    }
-
-    /// When a packet of so many bytes on the wire, which arrives at `at` and finds nothing here,
-    /// leaves.
-    pub fn departure_when_empty(&self, bytes: u32, at: Time) -> Time {
-        let mut rate = self.rate;
-        at.max(self.last_departure) + rate.time_for(bytes)
     }
 
     /// The next departure that somebody waits for.

@@ -6,8 +6,9 @@
 //! After transmission a packet may be lost, by chance or by count, and otherwise arrives after the
 //! delay.
 
-use super::chains::Chained;
+use super::chains::Onward;
 use super::folded::{Departed, FoldedFifo};
+use super::pipe::{Pipe, Taken};
 use super::policer::Policer;
 use super::propagation::{Propagation, Slab};
 use crate::qdisc::{self, Dequeued, DropReason, Events, Qdisc, Setting};
@@ -47,62 +48,72 @@ pub enum Forwarding {
     AtOnce,
     /// Through a `FoldedFifo`.
     Folded,
+    /// Through a `Pipe`.
+    Pipe,
     /// Through a discipline and a transmitter, with an event for each departure.
     Queued,
 }
 
-/// The state of one direction of a link.
+/// The state of one direction of a link. What a packet needs that only passes stands first, in as few
+/// lines of the cache as it can.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Link {
+    /// Where its packets go.
+    pub onward: Onward,
     /// The host it leads to.
     pub to: u32,
     /// Bytes a packet carries here besides its IP size.
     pub overhead_bytes: u32,
+    forwarding: Forwarding,
+    /// Of a link in a chain: whether what leaves it in the instant of an arrival has left before.
+    pub departs_before_arrivals: bool,
+    /// Whether senders whose first link it is keep an account of what lies in its queue.
+    pub has_small_queues: bool,
+    /// Whether packets are seen as they reach the other end.
+    pub is_captured_arriving: bool,
+    /// The link before it in its chain, if all that goes into it comes out of that.
+    pub feeder: Option<u32>,
+    /// Delay after the transmitter.
+    pub delay: Time,
+    /// Its place in the tournament, if it may be pending.
+    pub departure_leaf: usize,
+    /// The place of its ring, if it has one and a delay.
+    pub arrival_leaf: usize,
+    /// After the transmitter.
+    pub propagation: Propagation,
+    /// In place of `qdisc` and transmitter where all is known when a packet arrives.
+    pipe: Option<Pipe>,
+    /// The same where departures need no events of their own.
+    folded: Option<FoldedFifo>,
+    /// What was measured.
+    pub statistics: LinkStatistics,
     /// Whether each packet is written to the table `packets`.
     pub record_packets: bool,
     /// Whether packets are seen before and after the queue.
     pub is_captured: bool,
-    /// Whether packets are seen as they reach the other end.
-    pub is_captured_arriving: bool,
-    /// Whether senders whose first link it is keep an account of what lies in its queue.
-    pub has_small_queues: bool,
-    /// The packet whose transmission has just begun; only where somebody asks.
-    pub begun: Option<Packet>,
-    /// What was measured.
-    pub statistics: LinkStatistics,
-    /// After the transmitter.
-    pub propagation: Propagation,
-    /// Delay after the transmitter.
-    pub delay: Time,
     /// Whether packets that were sent arrive at once: no loss, no delay, no records, no captures,
     /// no changes.
     pub is_plain: bool,
     /// Whether it ever wants to be woken: not a plain queue of infinite rate.
     pub may_be_pending: bool,
-    forwarding: Forwarding,
     /// Whether `fold` may do anything: no policer, no loss, no records, no captures, no
     /// changes.
     is_foldable: bool,
     /// Whether the discipline can write to `events`: a plain queue never does.
     pub is_eventful: bool,
-    /// What the discipline did besides answering, since the link was last asked.
-    pub events: Events,
-    /// Its place in the tournament, if it may be pending.
-    pub departure_leaf: usize,
-    /// The place of its ring, if it has one and a delay.
-    pub arrival_leaf: usize,
-    /// Its place in a chain of links, if it is in one.
-    pub chain: Option<Chained>,
-    /// In place of `qdisc` and transmitter where departures need no events of their own.
-    folded: Option<FoldedFifo>,
-    /// In front of the queue.
-    policer: Option<Box<Policer>>,
-    qdisc: Qdisc,
-    /// None for an infinite rate.
-    rate: Option<Rate>,
     in_transmission: Option<(Packet, Time)>,
     /// When the transmission ends, or the discipline is to be asked again.
     pending: Time,
+    /// None for an infinite rate.
+    rate: Option<Rate>,
+    /// What the discipline did besides answering, since the link was last asked.
+    pub events: Events,
+    /// The packet whose transmission has just begun; only where somebody asks.
+    pub begun: Option<Packet>,
+    qdisc: Qdisc,
+    /// In front of the queue.
+    policer: Option<Box<Policer>>,
     loss: f64,
     loss_stream: Stream,
     loss_every_pkts: u64,
@@ -149,8 +160,11 @@ impl Link {
             },
             is_eventful: !is_plain_fifo,
             events: Events::default(),
-            chain: None,
+            feeder: None,
+            onward: Onward::Out,
+            departs_before_arrivals: false,
             folded: None,
+            pipe: None,
             departure_leaf: usize::MAX,
             arrival_leaf: usize::MAX,
             overhead_bytes: end.overhead_bytes,
@@ -198,88 +212,127 @@ impl Link {
         }
     }
 
-    /// When the first packet that is on its way, or in a folded queue, arrives at the far end.
-    #[inline(always)]
-    pub fn next_arrival(&self) -> Time {
-        match (&self.folded, &self.propagation) {
-            (Some(folded), _) => folded
-                .first()
-                .map_or(Time::NEVER, |(departure, _)| departure + self.delay),
-            (None, Propagation::Ring(ring)) => ring.front().map_or(Time::NEVER, |(due, _)| *due),
-            (None, Propagation::Slab(_)) => Time::NEVER,
+    /// Puts a pipe in the place of a folded queue that nobody waits at, or that is in a chain, and
+    /// of a link that only another leads into.
+    pub fn lay_pipe(&mut self) {
+        let is_chained = self.feeder.is_some() || self.onward != Onward::Out;
+        let is_laid = match self.forwarding {
+            Forwarding::Folded => self.has_delay() || is_chained,
+            Forwarding::AtOnce => self.feeder.is_some(),
+            Forwarding::Pipe | Forwarding::Queued => false,
+        };
+        let Qdisc::Fifo(fifo) = &self.qdisc else {
+            return;
+        };
+        if is_laid {
+            let is_first = self.feeder.is_none();
+            self.pipe = Some(Pipe::new(fifo.limit(), self.rate, is_first));
+            self.folded = None;
+            self.forwarding = Forwarding::Pipe;
         }
     }
 
-    /// Whether another link takes all that comes out of it, without an event.
+    /// Whether it takes time from the transmitter to the other host.
     #[inline(always)]
-    pub fn feeds(&self) -> bool {
-        self.chain.is_some_and(|chain| chain.feeds)
+    pub fn has_delay(&self) -> bool {
+        self.delay > Time::ZERO
     }
 
-    /// The link that all it takes comes out of, without an event.
-    #[inline(always)]
-    pub fn feeder(&self) -> Option<usize> {
-        self.chain.and_then(|chain| chain.feeder)
+    /// Whether it may have an event for a departure.
+    pub fn has_departures(&self) -> bool {
+        match self.forwarding {
+            Forwarding::Pipe => self.has_exits() && !self.has_delay(),
+            _ => self.may_be_pending,
+        }
     }
 
-    /// Whether there is such a link.
+    /// Whether it may have an event for an arrival at the far end.
+    pub fn has_arrivals(&self) -> bool {
+        let has_ring = matches!(self.propagation, Propagation::Ring(_));
+        has_ring && self.has_delay() && self.has_exits()
+    }
+
+    /// Whether packets may come out of it by an event.
+    fn has_exits(&self) -> bool {
+        !matches!(self.onward, Onward::Into(_))
+    }
+
+    /// The place of the event by which packets come out of its ring.
     #[inline(always)]
-    pub fn is_fed(&self) -> bool {
-        self.feeder().is_some()
+    pub fn exit_leaf(&self) -> usize {
+        if self.has_delay() {
+            self.arrival_leaf
+        } else {
+            self.departure_leaf
+        }
     }
 
     /// Whether it may feed another link: its packets stay in order, and none is lost on the way.
     pub fn can_feed(&self) -> bool {
         let has_ring = matches!(self.propagation, Propagation::Ring(_));
-        let keeps_time = self.forwarding == Forwarding::Folded || self.delay > Time::ZERO;
+        let keeps_time = self.forwarding == Forwarding::Folded || self.has_delay();
         self.is_foldable && has_ring && keeps_time
     }
 
-    /// Whether it may be fed: what becomes of a packet is certain when it arrives, and before
-    /// then if it finds nothing here.
+    /// Whether it may be fed: what becomes of a packet is certain when it arrives.
     pub fn can_be_fed(&self) -> bool {
         match self.forwarding {
-            Forwarding::Folded => self.folded.as_ref().is_some_and(FoldedFifo::admits_any),
-            Forwarding::AtOnce => self.delay > Time::ZERO,
-            Forwarding::Queued => false,
+            Forwarding::Folded => true,
+            Forwarding::AtOnce => self.has_delay(),
+            Forwarding::Pipe | Forwarding::Queued => false,
         }
     }
 
-    /// Of those in it the first packet to arrive at the far end, and when.
-    pub fn first_out(&self) -> Option<(Time, Packet)> {
-        match (&self.folded, &self.propagation) {
-            (Some(folded), _) => {
-                let (departure, packet) = folded.first()?;
-                Some((departure + self.delay, packet))
-            }
-            (None, Propagation::Ring(ring)) => ring.front().copied(),
-            (None, Propagation::Slab(_)) => None,
-        }
-    }
-
-    /// When a packet that arrives at `at` and finds nothing here arrives at the far end.
-    pub fn out_when_empty(&self, packet: &Packet, at: Time) -> Time {
+    /// A packet arrives at a pipe: see `Pipe::cross`. None when the queue is full.
+    #[inline(always)]
+    pub fn cross(&mut self, packet: &Packet, at: Time, is_last_of_instant: bool) -> Option<Taken> {
         let bytes = packet.wire_bytes(self.overhead_bytes);
-        let departure = match &self.folded {
-            Some(folded) => folded.departure_when_empty(bytes, at),
-            None => at,
-        };
-        departure + self.delay
+        let pipe = self.pipe.as_mut().expect("only pipes are asked");
+        pipe.cross(bytes, at, is_last_of_instant)
     }
 
-    /// Takes out the first packet that arrives at the far end before `bound`, and when it does.
+    /// Whether enough has happened in a pipe to be entered.
+    #[inline(always)]
+    pub fn is_to_be_entered(&self) -> bool {
+        self.pipe.as_ref().is_some_and(Pipe::is_to_be_entered)
+    }
+
+    /// Enters what has happened in a pipe before `bound`. Then ask `refused_before` until it gives
+    /// none.
+    pub fn enter_before(&mut self, bound: Time, warm_up: Time) {
+        if let Some(pipe) = &mut self.pipe {
+            pipe.enter_before(bound, warm_up, &mut self.statistics);
+        }
+    }
+
+    /// The next packet that found the queue of a pipe full before `bound`. It is counted here.
+    pub fn refused_before(&mut self, bound: Time) -> Option<Packet> {
+        let packet = self.pipe.as_mut()?.refused_before(bound)?;
+        self.count_refused(&packet);
+        Some(packet)
+    }
+
+    /// Counts a packet that finds the queue full.
+    #[inline(never)]
+    pub fn count_refused(&mut self, packet: &Packet) {
+        let bytes = packet.wire_bytes(self.overhead_bytes);
+        self.statistics.total.arrived(bytes);
+        self.statistics.total.refused(bytes);
+    }
+
+    /// A packet will find the queue of a pipe full at `at`.
+    #[inline(never)]
+    pub fn refuse_at(&mut self, packet: Packet, at: Time) {
+        if let Some(pipe) = &mut self.pipe {
+            pipe.refuse(packet, at);
+        }
+    }
+
+    /// Takes out the first packet of a folded queue that left before `bound`, and when it did.
     /// Departures before then have been caught up with.
     #[inline(always)]
     pub fn out_before(&mut self, bound: Time) -> Option<(Time, Packet)> {
-        match (&mut self.folded, &mut self.propagation) {
-            (Some(folded), _) => {
-                let left_before = Time(bound.0.saturating_sub(self.delay.0));
-                let (departure, packet) = folded.take_out(left_before)?;
-                Some((departure + self.delay, packet))
-            }
-            (None, Propagation::Ring(ring)) if ring.front()?.0 < bound => ring.pop_front(),
-            (None, _) => None,
-        }
+        self.folded.as_mut()?.take_out(bound)
     }
 
     /// Senders keep an account of what lies in its queue.
@@ -339,19 +392,14 @@ impl Link {
         Some(left)
     }
 
-    /// Whether `depart_before` has anything to do.
-    #[inline(always)]
-    pub fn has_departure_before(&self, bound: Time) -> bool {
-        self.folded
-            .as_ref()
-            .is_some_and(|folded| folded.has_departure_before(bound))
-    }
-
     /// Packets in the queue and in transmission, and the backlog.
     #[inline(always)]
     pub fn level(&self) -> Level {
         if let Some(folded) = &self.folded {
             return folded.level();
+        }
+        if self.forwarding == Forwarding::Pipe {
+            return self.statistics.levels.current;
         }
         let (backlog_pkts, backlog_bytes) = self.qdisc.backlog();
         Level {
@@ -523,7 +571,9 @@ impl Link {
     pub fn packets(&self) -> impl Iterator<Item = &Packet> {
         let sending = self.in_transmission.iter().map(|(packet, _)| packet);
         let folded = self.folded.iter().flat_map(FoldedFifo::packets);
-        let queued = self.qdisc.packets().chain(sending).chain(folded);
+        let refused = self.pipe.iter().flat_map(Pipe::packets);
+        let queued = self.qdisc.packets().chain(sending);
+        let queued = queued.chain(folded).chain(refused);
         queued.chain(self.propagation.packets())
     }
 }

@@ -14,7 +14,6 @@
 use crate::capture::Capture;
 use crate::net::chains;
 use crate::net::link::{Forwarding, Link};
-use crate::net::propagation::Propagation;
 use crate::observe::records::Records;
 use crate::observe::samples::Samples;
 use crate::sim::packet::Packet;
@@ -158,14 +157,12 @@ impl World {
         }
         let mut turns = Vec::new();
         for (component, link) in (0..).zip(&mut links) {
-            let is_pulled = link.feeds() && link.forwarding() == Forwarding::Folded;
-            if link.may_be_pending && !is_pulled {
+            if link.has_departures() {
                 link.departure_leaf = new_leaf(&mut turns, class::DEPARTURE, component);
             }
         }
         for (component, link) in (0..).zip(&mut links) {
-            let has_ring = matches!(link.propagation, Propagation::Ring(_));
-            if has_ring && link.delay > Time::ZERO && !link.feeds() {
+            if link.has_arrivals() {
                 link.arrival_leaf = new_leaf(&mut turns, class::ARRIVAL, component);
             }
         }

@@ -1,123 +1,129 @@
-//! Chains of links (`net/chains.rs`) while they run: one pending event for the last link, the
-//! others caught up with.
-//!
-//! The time of that event is exact: the first packet of a chain finds the links after it empty, and
-//! no queue in it refuses a packet when it is empty.
+//! Packets on their way through links of which all is known beforehand (`net/pipe.rs`), and through
+//! chains of them (`net/chains.rs`): one event, where they come out.
 
-use super::World;
-use super::folded::catch_up_apart;
-use crate::net::link::Forwarding;
+use super::{Turn, World, class};
+use crate::net::chains::Onward;
+use crate::net::link::Link;
 use crate::net::propagation::Propagation;
 use crate::sim::packet::Packet;
 use crate::sim::time::Time;
+use crate::traffic::conversation::Conversation;
 
 impl World {
-    /// Packets have come into a chain: if it was empty, notes when the first comes out.
+    /// Offers a packet to a pipe that hosts or queues put packets into.
     #[inline(always)]
-    pub(super) fn wake_chain(&mut self, last: usize) {
-        let chain = self.links[last].chain.as_ref();
-        if chain.is_some_and(|chain| chain.armed == Time::NEVER) {
-            self.arm_chain(last);
-        }
-    }
-
-    /// Notes when the next packet comes out of a chain.
-    pub(super) fn arm_chain(&mut self, last: usize) {
-        let due = self.first_out(last).map_or(Time::NEVER, |(due, _)| due);
-        let link = &mut self.links[last];
-        if let Some(chain) = &mut link.chain {
-            chain.armed = due;
-        }
-        let leaf = if link.delay > Time::ZERO {
-            link.arrival_leaf
-        } else {
-            link.departure_leaf
+    pub(super) fn offer_to_pipe(&mut self, index: usize, packet: Packet) {
+        // Departures of this very instant have happened if their turn was before this event's, or
+        // this event is one.
+        let is_past = self.current >= Turn::new(class::DEPARTURE, index as u32);
+        let link = &mut self.links[index];
+        let Some(taken) = link.cross(&packet, self.now, is_past) else {
+            link.count_refused(&packet);
+            return self.count_dropped(&packet);
         };
-        self.tournament.set(leaf, due);
-    }
-
-    /// The first packet to come out of a link, of those in it and before it in its chain.
-    fn first_out(&self, index: usize) -> Option<(Time, Packet)> {
-        let link = &self.links[index];
-        if let Some(first) = link.first_out() {
-            return Some(first);
+        let (out, has_small_queues) = (taken.departure + link.delay, link.has_small_queues);
+        self.enter_some(index);
+        if has_small_queues {
+            self.schedule_leaving(&packet, taken.begins_at);
         }
-        let (at, packet) = self.first_out(link.feeder()?)?;
-        Some((link.out_when_empty(&packet, at), packet))
+        self.come_out(index, packet, out);
     }
 
-    /// Takes what arrives at a link before `bound` from the one before it in its chain.
-    pub(super) fn pull(&mut self, index: usize, bound: Time) {
-        if let Some(feeder) = self.links[index].feeder() {
-            self.pull(feeder, bound);
-            self.hand_over(feeder, index, bound);
+    /// A packet comes out of a link at `at`: goes on with it until it has come out of its chain.
+    #[inline(always)]
+    pub(super) fn come_out(&mut self, index: usize, packet: Packet, at: Time) {
+        let (mut index, mut at) = (index, at);
+        while let Some(next) = self.onward(index, &packet) {
+            let link = &mut self.links[next];
+            let is_past = link.departs_before_arrivals;
+            let Some(taken) = link.cross(&packet, at, is_past) else {
+                return link.refuse_at(packet, at);
+            };
+            at = taken.departure + link.delay;
+            self.enter_some(next);
+            index = next;
         }
-    }
-
-    /// Takes what arrives at a link before the departure that it has in this instant.
-    fn pull_before_departure(&mut self, index: usize) {
-        let Some(feeder) = self.links[index].feeder() else {
-            return;
+        let link = &mut self.links[index];
+        let Propagation::Ring(ring) = &mut link.propagation else {
+            unreachable!("delays that change have a slab");
         };
-        if self.departs_before_arrivals(feeder, index) {
-            self.pull(index, self.now);
-        } else {
-            self.pull_before_departure(feeder);
-            self.hand_over(feeder, index, self.now + Time(1));
+        ring.push_back((at, packet));
+        if ring.len() == 1 {
+            self.tournament.set(link.exit_leaf(), at);
         }
     }
 
-    /// Whether what leaves a link in the instant of an arrival has left before it, as events
-    /// would have it: departures come before arrivals, among themselves by the order of links.
-    fn departs_before_arrivals(&self, feeder: usize, index: usize) -> bool {
-        self.links[feeder].delay > Time::ZERO || feeder > index
-    }
-
-    /// What comes out of a link before `bound` arrives at the next one.
-    fn hand_over(&mut self, feeder: usize, index: usize, bound: Time) {
-        self.catch_up(feeder, bound);
-        let is_past = self.departs_before_arrivals(feeder, index);
-        let links = self.links.get_disjoint_mut([feeder, index]);
-        let [from, link] = links.expect("a link does not feed itself");
-        while let Some((at, packet)) = from.out_before(bound) {
-            if link.forwarding() == Forwarding::Folded {
-                catch_up_apart(
-                    link,
-                    at + Time(u64::from(is_past)),
-                    self.warm_up,
-                    &mut self.conversations,
-                    &mut self.arriving,
-                );
-                if !link.offer_folded(packet, at, false) {
-                    let conversation = &mut self.conversations[packet.conversation as usize];
-                    conversation.count_dropped(&packet);
-                }
-            } else if let Propagation::Ring(ring) = &mut link.propagation {
-                let bytes = packet.wire_bytes(link.overhead_bytes);
-                link.statistics.passed(bytes, at, self.warm_up);
-                ring.push_back((at.saturating_add(link.delay), packet));
-            }
+    /// The link of its chain that a packet goes into after this one.
+    #[inline(always)]
+    fn onward(&self, index: usize, packet: &Packet) -> Option<usize> {
+        match self.links[index].onward {
+            Onward::Out => None,
+            Onward::Into(next) => Some(next as usize),
+            Onward::ByRoute => self.onward_by_route(index, packet),
         }
     }
 
-    /// A packet may have arrived at the far end of the last link of a chain, after its delay.
     #[inline(never)]
-    pub(super) fn arrive_from_chain(&mut self, index: usize) {
-        self.pull_before_departure(index);
-        self.catch_up(index, self.now + Time(1));
+    fn onward_by_route(&self, index: usize, packet: &Packet) -> Option<usize> {
         let host = self.links[index].to;
-        let arrived = self.links[index].out_before(self.now + Time(1));
-        self.arm_chain(index);
-        if let Some((_, packet)) = arrived {
-            self.arrive(packet, host);
+        let (goal, row) = self.goal(packet);
+        if host == goal {
+            return None;
+        }
+        let next = self.routes.next(row, host) as usize;
+        (self.links[next].feeder == Some(index as u32)).then_some(next)
+    }
+
+    /// Enters what has happened in a pipe, when enough has.
+    #[inline(always)]
+    fn enter_some(&mut self, index: usize) {
+        let link = &mut self.links[index];
+        if link.is_to_be_entered() {
+            enter(link, self.now, self.warm_up, &mut self.conversations);
         }
     }
 
-    /// A packet may have left the last link of a chain, which has no delay.
+    /// Enters what has happened in a pipe before `bound`.
+    pub(super) fn enter_before(&mut self, index: usize, bound: Time) {
+        enter(
+            &mut self.links[index],
+            bound,
+            self.warm_up,
+            &mut self.conversations,
+        );
+    }
+
+    /// The first packet on its way out of a link comes out.
+    #[inline(always)]
+    pub(super) fn take_out(&mut self, index: usize) -> Packet {
+        let link = &mut self.links[index];
+        let Propagation::Ring(ring) = &mut link.propagation else {
+            unreachable!("only rings have a leaf");
+        };
+        let (_, packet) = ring.pop_front().expect("the first packet is due");
+        let next = ring.front().map_or(Time::NEVER, |(due, _)| *due);
+        self.tournament.set(link.exit_leaf(), next);
+        packet
+    }
+
+    /// A packet leaves a pipe that has no delay.
     #[inline(never)]
-    pub(super) fn depart_from_chain(&mut self, index: usize) {
-        self.pull_before_departure(index);
-        self.catch_up(index, self.now + Time(1));
-        self.arm_chain(index);
+    pub(super) fn depart_from_pipe(&mut self, index: usize) {
+        let packet = self.take_out(index);
+        let host = self.links[index].to;
+        let sink = &mut self.conversations[packet.conversation as usize];
+        if sink.counts_at(host) {
+            sink.receive(&packet, self.now, self.warm_up);
+        } else {
+            self.arriving.push_back((packet, host));
+        }
+    }
+}
+
+#[inline(never)]
+fn enter(link: &mut Link, bound: Time, warm_up: Time, conversations: &mut [Conversation]) {
+    link.enter_before(bound, warm_up);
+    while let Some(packet) = link.refused_before(bound) {
+        conversations[packet.conversation as usize].count_dropped(&packet);
     }
 }

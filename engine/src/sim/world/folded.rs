@@ -40,11 +40,8 @@ impl World {
         let is_past = self.current > Turn::new(class::DEPARTURE, index as u32);
         let bound = self.now + Time(u64::from(is_past));
         let link = &mut self.links[index];
-        let is_delayed = link.delay > Time::ZERO;
-        let chain = link.chain.map(|chain| chain.last);
-        let is_awaited = chain.is_none()
-            && !is_delayed
-            && !self.conversations[packet.conversation as usize].counts_at(link.to);
+        // Behind a transmitter with a delay there is a pipe.
+        let is_awaited = !self.conversations[packet.conversation as usize].counts_at(link.to);
         catch_up(
             link,
             bound,
@@ -52,28 +49,24 @@ impl World {
             &mut self.conversations,
             &mut self.arriving,
         );
-        let is_first = link.next_arrival() == Time::NEVER;
         let is_taken = link.offer_folded(packet, self.now, is_awaited);
-        if is_taken && link.has_small_queues {
-            self.schedule_leaving(index, &packet);
-        }
-        let link = &mut self.links[index];
         if !is_taken {
-            self.count_dropped(&packet);
-        } else if let Some(last) = chain {
-            self.wake_chain(last);
-        } else if is_delayed && is_first {
-            self.tournament.set(link.arrival_leaf, link.next_arrival());
-        } else if is_awaited {
+            return self.count_dropped(&packet);
+        }
+        if link.has_small_queues {
+            let begins_at = link.last_begins_at();
+            self.schedule_leaving(&packet, begins_at);
+        }
+        if is_awaited {
+            let link = &self.links[index];
             self.tournament.set(link.departure_leaf, link.pending());
         }
     }
 
-    #[inline]
+    #[inline(never)]
     pub(super) fn catch_up(&mut self, index: usize, bound: Time) {
-        let link = &mut self.links[index];
-        catch_up_apart(
-            link,
+        catch_up(
+            &mut self.links[index],
             bound,
             self.warm_up,
             &mut self.conversations,
@@ -83,34 +76,12 @@ impl World {
 
     pub(super) fn catch_up_all(&mut self, bound: Time) {
         for index in 0..self.links.len() {
-            self.pull(index, bound);
-            self.catch_up(index, bound);
+            match self.links[index].forwarding() {
+                Forwarding::Pipe => self.enter_before(index, bound),
+                Forwarding::Folded => self.catch_up(index, bound),
+                Forwarding::AtOnce | Forwarding::Queued => {}
+            }
         }
-    }
-}
-
-/// As `catch_up`, in one copy for all who do not offer a packet; more often than not there is
-/// nothing to do.
-#[inline(always)]
-pub(super) fn catch_up_apart(
-    link: &mut Link,
-    bound: Time,
-    warm_up: Time,
-    conversations: &mut [Conversation],
-    arriving: &mut Ring<(Packet, u32)>,
-) {
-    #[inline(never)]
-    fn apart(
-        link: &mut Link,
-        bound: Time,
-        warm_up: Time,
-        conversations: &mut [Conversation],
-        arriving: &mut Ring<(Packet, u32)>,
-    ) {
-        catch_up(link, bound, warm_up, conversations, arriving);
-    }
-    if link.has_departure_before(bound) {
-        apart(link, bound, warm_up, conversations, arriving);
     }
 }
 
@@ -124,10 +95,6 @@ fn catch_up(
     arriving: &mut Ring<(Packet, u32)>,
 ) {
     while link.depart_before(bound, warm_up).is_some() {
-        // With a delay, or when the next link fetches it, it stays on the way.
-        if link.delay > Time::ZERO || link.feeds() {
-            continue;
-        }
         let Some((departure, packet)) = link.out_before(bound) else {
             break;
         };

@@ -20,6 +20,7 @@ impl World {
     pub(super) fn forward(&mut self, index: usize, packet: Packet) {
         match self.links[index].forwarding() {
             Forwarding::AtOnce => self.offer_at_once(index, packet),
+            Forwarding::Pipe => self.offer_to_pipe(index, packet),
             Forwarding::Folded => self.offer_folded(index, packet),
             Forwarding::Queued => self.offer_queued(index, packet),
         }
@@ -30,7 +31,7 @@ impl World {
     pub(super) fn offer(&mut self, index: usize, packet: Packet) {
         match self.links[index].forwarding() {
             Forwarding::Folded => self.offer_folded(index, packet),
-            Forwarding::AtOnce | Forwarding::Queued => self.forward(index, packet),
+            _ => self.forward(index, packet),
         }
     }
 
@@ -63,14 +64,14 @@ impl World {
     /// The pending event of a link: a departure, or its discipline's next packet is due.
     #[inline(always)]
     pub(super) fn depart(&mut self, index: usize) {
-        if self.links[index].is_fed() {
-            self.depart_from_chain(index);
-        } else if self.links[index].forwarding() == Forwarding::Folded {
-            self.catch_up(index, self.now + Time(1));
-            let link = &self.links[index];
-            self.tournament.set(link.departure_leaf, link.pending());
-        } else {
-            self.pump(index);
+        match self.links[index].forwarding() {
+            Forwarding::Pipe => self.depart_from_pipe(index),
+            Forwarding::Folded => {
+                self.catch_up(index, self.now + Time(1));
+                let link = &self.links[index];
+                self.tournament.set(link.departure_leaf, link.pending());
+            }
+            Forwarding::AtOnce | Forwarding::Queued => self.pump(index),
         }
     }
 
@@ -144,18 +145,8 @@ impl World {
     /// A packet enters the delay of a link.
     #[inline(always)]
     pub(super) fn delay(&mut self, index: usize, packet: Packet) {
-        let link = &mut self.links[index];
-        let Propagation::Ring(ring) = &mut link.propagation else {
-            unreachable!("delays that change have a slab");
-        };
-        let due = self.now.saturating_add(link.delay);
-        ring.push_back((due, packet));
-        if ring.len() == 1 {
-            match link.chain {
-                Some(chain) => self.wake_chain(chain.last),
-                None => self.tournament.set(link.arrival_leaf, due),
-            }
-        }
+        let out = self.now.saturating_add(self.links[index].delay);
+        self.come_out(index, packet, out);
     }
 
     /// A packet that crossed a link without delay. At its goal it is delivered here and now;
@@ -172,18 +163,9 @@ impl World {
 
     #[inline]
     pub(super) fn arrive_from_ring(&mut self, index: usize) {
-        if self.links[index].is_fed() {
-            return self.arrive_from_chain(index);
-        }
-        let bound = self.now + Time(1);
-        if self.links[index].forwarding() == Forwarding::Folded {
-            // Of one instant, departures come before arrivals.
-            self.catch_up(index, bound);
-        }
-        let link = &mut self.links[index];
-        let (_, packet) = link.out_before(bound).expect("the first packet is due");
+        let packet = self.take_out(index);
+        let link = &self.links[index];
         let host = link.to;
-        self.tournament.set(link.arrival_leaf, link.next_arrival());
         if link.is_captured_arriving {
             self.see(index, Place::Arrived, &packet);
         }

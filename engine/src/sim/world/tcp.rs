@@ -78,10 +78,10 @@ impl World {
         }
     }
 
-    /// A folded queue has taken a packet: its sender may be told now when it will begin to be sent.
+    /// A queue whose departures have no events has taken a packet: its sender may be told now when
+    /// it will begin to be sent, if it waits for another's end.
     #[inline(never)]
-    pub(super) fn schedule_leaving(&mut self, link: usize, packet: &Packet) {
-        let begins_at = self.links[link].last_begins_at();
+    pub(super) fn schedule_leaving(&mut self, packet: &Packet, begins_at: Option<Time>) {
         let conversation = &mut self.conversations[packet.conversation as usize];
         if let Application::Tcp(flow) = &mut conversation.application {
             let place = packet.segment_place();
