@@ -12,6 +12,7 @@ pub mod histogram;
 pub mod link_statistics;
 pub mod moments;
 pub mod packet;
+pub mod prefetch;
 pub mod random;
 pub mod rate;
 pub mod ring;

@@ -63,6 +63,12 @@ impl<T> Rows<T> {
         self.pieces.push(Vec::with_capacity(places));
     }
 
+    /// The row that was added last.
+    #[inline]
+    pub fn last(&self) -> Option<&T> {
+        self.pieces.last()?.last()
+    }
+
     /// A row by its number, to be changed.
     pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
         let piece = self.pieces.get_mut(index / Self::PIECE)?;

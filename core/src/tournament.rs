@@ -141,6 +141,12 @@ impl Tournament {
         }
     }
 
+    /// The turn of the earliest event of those that are set less often; `u64::MAX` for none.
+    #[inline(always)]
+    pub fn first_of_seldom(&self) -> u64 {
+        self.seldom.winner.turn
+    }
+
     /// The earliest event and its turn; the time is `NEVER` when nothing is pending.
     #[inline(always)]
     pub fn first(&self) -> (Time, u64) {

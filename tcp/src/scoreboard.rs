@@ -12,6 +12,8 @@
 #[cfg(test)]
 mod tests;
 
+use dumbbell_core::prefetch::prefetch;
+
 /// No packet.
 const NONE: u64 = u64::MAX;
 /// Places made at first.
@@ -262,6 +264,16 @@ impl Scoreboard {
     #[inline]
     pub fn first(&self) -> Option<&Outstanding> {
         (self.head != self.tail).then(|| self.get(self.head))
+    }
+
+    /// Has the packets fetched that an acknowledgement and a transmission will look at next.
+    pub fn prefetch_ends(&self) {
+        if self.places.is_empty() {
+            return;
+        }
+        for number in [self.head, self.head + 1, self.tail, self.tail + 1] {
+            prefetch(self.get(number));
+        }
     }
 
     /// The number of the first packet that begins at `seq` or later; `tail` for none.

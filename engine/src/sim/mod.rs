@@ -4,6 +4,6 @@ pub mod build;
 pub mod world;
 
 pub use dumbbell_core::{
-    datagram, delays, drop, histogram, link_statistics, moments, packet, random, rate, ring, rows,
-    table, tcp_sample, time, timer, tournament, wheel,
+    datagram, delays, drop, histogram, link_statistics, moments, packet, prefetch, random, rate,
+    ring, rows, table, tcp_sample, time, timer, tournament, wheel,
 };

@@ -29,6 +29,7 @@ use crate::traffic::tcp_flow::TcpFlow;
 mod accounting;
 mod chained;
 mod folded;
+mod foreseen;
 mod hosts;
 mod links;
 pub mod memory;
@@ -51,6 +52,9 @@ pub mod class {
 /// Arrivals settled in one step. More than that in one instant is a long way round, perhaps
 /// without an end: whoever drives the run is to look at it.
 const ARRIVALS_A_STEP: u64 = 4096;
+
+/// Conversations from which on what is known of them does not stay in the second cache.
+const MANY_CONVERSATIONS: usize = 128;
 
 /// Component numbers of what belongs to the run as a whole, after every link.
 const WHOLE_RUN: u32 = u32::MAX;
@@ -121,6 +125,10 @@ pub struct World {
     wheel_sequence: u32,
     /// Packets that arrive at a host in this very instant, by links without delay.
     arriving: Ring<(Packet, u32)>,
+    /// Whether memory is asked for before it is read (`world/foreseen.rs`).
+    is_large: bool,
+    /// The conversation that was found to act next of its own.
+    foreseen: foreseen::Foreseen,
     /// Whether nothing waits in `arriving` that would go before what is offered now.
     is_alone: bool,
 }
@@ -189,6 +197,8 @@ impl World {
             sample_interval: Time::from_ns(experiment.sample_interval_ns),
             wheel_sequence: 0,
             arriving: Ring::default(),
+            is_large: conversations.len() >= MANY_CONVERSATIONS,
+            foreseen: foreseen::Foreseen::default(),
             is_alone: true,
             links,
             conversations,
@@ -239,6 +249,9 @@ impl World {
         self.is_alone = true;
         self.current = Turn(turn);
         let component = self.current.component() as usize;
+        if self.is_large {
+            self.foresee_wake();
+        }
         match self.current.class() {
             class::DEPARTURE => self.depart(component),
             class::ARRIVAL => self.arrive_from_ring(component),

@@ -1,6 +1,7 @@
 //! One connection of a flow: a sender, a receiver, and what is still to be written.
 
 use super::segment_store::{SegmentStore, Tag};
+use crate::sim::prefetch::prefetch;
 use crate::sim::time::Time;
 use crate::tcp::segment::{Flags, Segment};
 use crate::tcp::sender::{Phase, Sender, Statistics};
@@ -105,6 +106,16 @@ impl Connection {
     pub fn due(&self) -> Time {
         debug_assert!(self.is_receiver_asked || self.receiver_due == self.receiver.next_timer());
         self.sender.next_timer().min(self.receiver_due)
+    }
+
+    /// Has one of its ends fetched.
+    #[inline(always)]
+    pub fn prefetch_end(&self, is_sender: bool) {
+        if is_sender {
+            prefetch(&self.sender);
+        } else {
+            prefetch(&self.receiver);
+        }
     }
 
     /// Does what is due.

@@ -3,6 +3,7 @@
 //! Of every packet in flight a segment is written once and read once, at random places as far as
 //! a cache can tell. So they are kept small: 48 bytes, and SACK blocks, which few have, elsewhere.
 
+use crate::sim::prefetch::prefetch;
 use crate::tcp::segment::{Flags, SackBlocks, Segment, Timestamps};
 
 /// In place of a place.
@@ -119,6 +120,15 @@ impl SegmentStore {
         }
         self.sacks.push(*sack);
         self.sacks.len() as u32 - 1
+    }
+
+    /// Has the segment at a place fetched, and the place that is taken next.
+    pub fn prefetch(&self, place: u32) {
+        for place in [place, self.free] {
+            if let Some(stored) = self.places.get(place as usize) {
+                prefetch(stored);
+            }
+        }
     }
 
     /// Places there are, in use or free.

@@ -17,6 +17,7 @@ use super::conversation::PacketCounters;
 use super::crowd::Crowd;
 use super::segment_store::SegmentStore;
 use crate::cca::Algorithm;
+use crate::sim::prefetch::prefetch;
 use crate::sim::random::Stream;
 use crate::sim::rows::Rows;
 use crate::sim::tcp_sample::TcpSample;
@@ -418,6 +419,29 @@ impl TcpFlow {
     /// The number of a packet's segment among those of the flow.
     pub fn segment_number(&self, place: u32) -> u16 {
         self.segments.number(place)
+    }
+
+    /// Has what is read of it fetched when a packet arrives at its receiver, or at its sender, or
+    /// when it is woken.
+    #[inline(always)]
+    pub fn prefetch_end(&self, is_sender: bool) {
+        prefetch(&self.segments);
+        prefetch(&self.armed);
+        prefetch(&self.transfers);
+        if let Some(connection) = &self.connection {
+            connection.prefetch_end(is_sender);
+        }
+    }
+
+    /// Has what lies beside it fetched that a packet of it will be looked up in.
+    pub fn prefetch_for(&self, place: u32, is_sender: bool) {
+        self.segments.prefetch(place);
+        if is_sender && let Some(sender) = self.sender() {
+            sender.board().prefetch_ends();
+        }
+        if let Some(transfer) = self.transfers.last() {
+            prefetch(transfer);
+        }
     }
 
     /// What its connections are told.

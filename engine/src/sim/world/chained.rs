@@ -103,6 +103,9 @@ impl World {
         let (_, packet) = ring.pop_front().expect("the first packet is due");
         let next = ring.front().map_or(Time::NEVER, |(due, _)| *due);
         self.tournament.set(link.exit_leaf(), next);
+        if self.is_large {
+            self.foresee_arrivals(index);
+        }
         packet
     }
 

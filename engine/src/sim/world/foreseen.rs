@@ -1,0 +1,73 @@
+//! Memory asked for before it is read, where there are many conversations: of those whose packets
+//! arrive next over a link, and of the one that acts next. It changes nothing but time.
+//!
+//! What is known of a flow lies in a row: a conversation names its flow, and that its segments and
+//! its scoreboard. So it is asked for in three steps, an arrival apart.
+
+use super::{Turn, World};
+use crate::net::propagation::Propagation;
+use crate::sim::prefetch::prefetch;
+use crate::traffic::conversation::{Application, Conversation};
+
+/// The conversation that acts next of its own, and how much of it was asked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Foreseen {
+    conversation: u32,
+    steps: u8,
+}
+
+impl World {
+    /// A packet has come out of a link: others follow it.
+    #[inline(never)]
+    pub(super) fn foresee_arrivals(&self, index: usize) {
+        let Propagation::Ring(ring) = &self.links[index].propagation else {
+            return;
+        };
+        let conversation_of = |place: usize| {
+            let (_, packet) = ring.get(place)?;
+            Some((packet, &self.conversations[packet.conversation as usize]))
+        };
+        if let Some((_, conversation)) = conversation_of(3) {
+            prefetch(conversation);
+        }
+        if let Some((packet, conversation)) = conversation_of(2) {
+            prefetch_flow(conversation, packet.is_reply());
+        }
+        if let Some((packet, conversation)) = conversation_of(1)
+            && let Application::Tcp(flow) = &conversation.application
+        {
+            flow.prefetch_for(packet.segment_place(), packet.is_reply());
+        }
+    }
+
+    /// An event is about to be done: another conversation may be the next to act.
+    #[inline(never)]
+    pub(super) fn foresee_wake(&mut self) {
+        let conversation = Turn(self.tournament.first_of_seldom()).component();
+        let Some(next) = self.conversations.get(conversation as usize) else {
+            return;
+        };
+        if self.foreseen.conversation != conversation {
+            prefetch(next);
+            self.foreseen = Foreseen {
+                conversation,
+                steps: 1,
+            };
+        } else if self.foreseen.steps == 1 {
+            prefetch_flow(next, true);
+            self.foreseen.steps = 2;
+        } else if self.foreseen.steps == 2
+            && let Application::Tcp(flow) = &next.application
+        {
+            flow.prefetch_for(u32::MAX, true);
+            self.foreseen.steps = 3;
+        }
+    }
+}
+
+#[inline(always)]
+fn prefetch_flow(conversation: &Conversation, is_sender: bool) {
+    if let Application::Tcp(flow) = &conversation.application {
+        flow.prefetch_end(is_sender);
+    }
+}
