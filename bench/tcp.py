@@ -260,14 +260,16 @@ def window_line(costs: dict[int, float]) -> tuple[str, bool]:
 
 
 def size_lines(rounds: int, scale: float) -> list[str]:
-    """What a packet costs among many flows and many hosts, beside few of them."""
-    print("running: many flows, many hosts ...", flush=True)
+    """What a packet costs among many flows, hosts and links, beside few of them."""
+    print("running: many flows, many hosts, three links ...", flush=True)
     packets = int(SIZE_PACKETS * scale)
     pairs = [
         (tcp_work.crowd(10, packets), tcp_work.crowd(10_000, packets)),
         (tcp_work.tree(2, packets), tcp_work.tree(10, packets)),
     ]
     lines = []
+    # Hops beside the bottleneck, which statistics apart do nothing.
+    pairs += [(tcp_work.hops(n, 1, packets), tcp_work.hops(n, 3, packets)) for n in (1, 100)]
     for small, large in pairs:
         runners = (engine(small), engine(large))
         costs = [

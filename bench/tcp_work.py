@@ -229,6 +229,32 @@ def rrul(duration_s: float = 60) -> Work:
     return Work("rrul", Experiment.model_validate(experiment), "client->server")
 
 
+def hops(flows: int, links: int, packets: int) -> Work:
+    """So many CUBIC flows over a line of links each way, 10 ms there; 100 Mbit/s in the middle."""
+    hosts = [f"host-{n}" for n in range(links + 1)]
+    middle = links // 2
+    described = [
+        {
+            "a": hosts[n],
+            "b": hosts[n + 1],
+            "delay": f"{10 / links:.4f}ms",
+            "rate": "100mbit" if n == middle else "1gbit",
+            "forward": {"qdisc": "pfifo limit 170" if n == middle else "pfifo limit 1000"},
+        }
+        for n in range(links)
+    ]
+    experiment = {
+        "name": f"cubic-{flows}x-{links}-links",
+        "duration": f"{packets * 8 * 1514 / 100e6:g}s",
+        "links": described,
+        "flows": [
+            greedy(f"flow-{n}", hosts[0], hosts[-1], {}, start_jitter="100ms") for n in range(flows)
+        ],
+    }
+    bottleneck = f"{hosts[middle]}->{hosts[middle + 1]}"
+    return Work(f"cubic-{flows}x-{links}-links", Experiment.model_validate(experiment), bottleneck)
+
+
 def crowd(flows: int, packets: int) -> Work:
     """So many CUBIC flows of 1 Mbit/s each over one bottleneck, 50 ms."""
     rate_bps = flows * 10**6
