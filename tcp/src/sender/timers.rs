@@ -251,11 +251,21 @@ impl Sender {
         }
     }
 
+    /// RFC 8985 section 7 asks for RACK, Linux for SACK alone (`tcp_schedule_loss_probe`).
+    fn probes_tail(&self) -> bool {
+        let can = if self.settings.is_linux() {
+            self.is_sack()
+        } else {
+            self.is_rack()
+        };
+        self.probes && can
+    }
+
     /// RFC 8985 section 7.2. Returns whether a probe is due. With `advances` the retransmission
     /// timeout would start now.
     pub(super) fn schedule_probe(&mut self, advances: bool, now: Time) -> bool {
         let is_calm = matches!(self.state, State::Open | State::Cwr);
-        if !self.probes || !self.is_rack() || self.board.packets_out() == 0 || !is_calm {
+        if !self.probes_tail() || self.board.packets_out() == 0 || !is_calm {
             return false;
         }
         let srtt_8us = self.rtt.srtt_8us();
