@@ -170,6 +170,9 @@ pub struct Sender {
     /// One past what the application has written.
     written: u64,
     pushes: Pushes,
+    /// Where a segment ends of which a probe of the window has taken the beginning, while it has
+    /// not been sent and others follow it.
+    cut: u64,
     is_closing: bool,
     fin_sent: bool,
     /// One past the last byte the receiver has room for.
@@ -256,6 +259,7 @@ impl Sender {
             next: 0,
             written: 1,
             pushes: Pushes::default(),
+            cut: 0,
             is_closing: false,
             fin_sent: false,
             window_end: 0,

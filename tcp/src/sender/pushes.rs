@@ -5,6 +5,7 @@
 //! | RFC 9293 section 3.9.1, the end of what was written | the last byte of a write |
 //! | Linux, a program that waits until it may write again | the last byte that the buffer took |
 //! | Linux, much written since the last one (`forced_push`) | a full segment after more than half of the largest window offered |
+//! | Linux, a probe of the window takes part of a segment (`tcp_write_wakeup`) | both parts |
 //!
 //! A receiver on Linux acknowledges such a segment as soon as its program has read it, so where
 //! they are decides which packets are acknowledged in pairs.
@@ -12,7 +13,7 @@
 use std::collections::VecDeque;
 
 /// Where pushed segments end that may not be acknowledged yet.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Pushes {
     /// Ascending.
     rows: VecDeque<Row>,
@@ -20,6 +21,17 @@ pub(super) struct Pushes {
     last: u64,
     /// No end lies between what was sent and here.
     ahead: u64,
+}
+
+impl Default for Pushes {
+    fn default() -> Pushes {
+        Pushes {
+            rows: VecDeque::new(),
+            // The SYN's number is not counted.
+            last: 1,
+            ahead: 0,
+        }
+    }
 }
 
 /// Ends at equal distances: a large write has one every half window.
@@ -85,6 +97,18 @@ impl Pushes {
         }
         self.rows.push_back(Row::one(write.after));
         self.last = write.after;
+    }
+
+    /// A probe of the window takes the bytes before `part` of the first segment, which ends at
+    /// `segment_end`: both ends are pushed (`tcp_write_wakeup`). Nothing else is out.
+    pub fn split(&mut self, part: u64, segment_end: u64) {
+        let is_pushed = self.any_in(segment_end - 1, segment_end);
+        if !is_pushed {
+            self.rows.push_front(Row::one(segment_end));
+        }
+        self.rows.push_front(Row::one(part));
+        self.last = self.last.max(segment_end);
+        self.ahead = 0;
     }
 
     /// Whether a segment of new data from `start` up to `end`, which is sent now, has the last byte
@@ -163,6 +187,24 @@ mod tests {
     }
 
     #[test]
+    fn both_parts_of_a_probed_segment_are_pushed() {
+        let mut pushes = Pushes::default();
+        written(&mut pushes, 1, after(40), 1, 21 * u64::from(MSS));
+        assert!(!pushes.any_in_new(1, after(1)));
+        pushes.split(after(1) + 300, after(2));
+        assert!(pushes.any_in_new(after(1), after(1) + 300));
+        assert!(pushes.any_in_new(after(1) + 300, after(2)));
+        assert!(!pushes.any_in_new(after(2), after(3)));
+        // Where the segment was pushed already, nothing is said twice.
+        pushes.split(after(10) + 300, after(11));
+        assert!(pushes.any_in(after(10), after(10) + 300));
+        let rest: Vec<u64> = (11..40)
+            .filter(|&n| pushes.any_in(after(n), after(n + 1)))
+            .collect();
+        assert_eq!(rest, [21, 32, 39]);
+    }
+
+    #[test]
     fn more_than_half_of_the_largest_window_is_pushed() {
         let mut pushes = Pushes::default();
         // Half is ten segments and a half: the eleventh is beyond.
@@ -171,6 +213,15 @@ mod tests {
             .filter(|&n| pushes.any_in(after(n), after(n + 1)))
             .collect();
         assert_eq!(pushed, [10, 21, 32, 39]);
+        // Exactly half is not more than half.
+        let mut pushes = Pushes::default();
+        written(&mut pushes, 1, after(12), 1, 10 * u64::from(MSS));
+        let pushed: Vec<u64> = (0..12)
+            .filter(|&n| pushes.any_in(after(n), after(n + 1)))
+            .collect();
+        assert_eq!(pushed, [5, 11]);
+        let mut pushes = Pushes::default();
+        written(&mut pushes, 1, after(40), 1, 21 * u64::from(MSS));
         // A write of a terabyte is noted in a row.
         written(
             &mut pushes,

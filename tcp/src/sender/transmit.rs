@@ -123,8 +123,9 @@ impl Sender {
             }
         }
         if let Some(due) = self.pacing.not_before(now) {
-            let wants = self.board.in_flight() < self.window.cwnd_pkts
-                && (self.board.next_lost().is_some() || self.may_send_new());
+            let has_room = self.board.in_flight() < self.window.cwnd_pkts;
+            let wants = (has_room && self.board.next_lost().is_some())
+                || (self.has_window() && self.may_send_new());
             self.timers.paced = wants.then_some(due);
             return None;
         }
@@ -185,13 +186,27 @@ impl Sender {
             return None;
         }
         if self.next < self.window_end && self.next < self.written {
-            let room = self.window_end - self.next;
-            return Some(self.send_new_of(room as u32, now));
+            return Some(self.transmit_part(now));
         }
         Some(Transmission::without_payload(Segment {
             seq: self.una - 1,
             ..self.header(Flags::ACK, now)
         }))
+    }
+
+    /// What the window has room for of a segment. The rest stays a segment of its own when data
+    /// follow it.
+    fn transmit_part(&mut self, now: Time) -> Transmission {
+        let segment_end = self.next + u64::from(self.next_bytes());
+        let part = segment_end.min(self.window_end);
+        if part < segment_end {
+            self.pushes.split(part, segment_end);
+            if segment_end < self.written {
+                self.cut = segment_end;
+            }
+        }
+        self.timers.backoff = 0;
+        self.send_new_of((part - self.next) as u32, now)
     }
 
     fn transmit_lost(&mut self, now: Time) -> Option<Transmission> {
@@ -236,7 +251,7 @@ impl Sender {
     }
 
     fn transmit_new(&mut self, now: Time) -> Option<Transmission> {
-        if self.board.in_flight() >= self.window.cwnd_pkts || !self.may_send_new() {
+        if !self.has_window() || !self.may_send_new() {
             return None;
         }
         if !self.fits_host_queue(self.next_bytes(), false) {
@@ -247,19 +262,37 @@ impl Sender {
         Some(segment)
     }
 
+    /// Whether the congestion window lets a new segment go. In Linux it does not hold back the
+    /// segment with the FIN (`tcp_cwnd_test`).
+    fn has_window(&self) -> bool {
+        let has_room = self.board.in_flight() < self.window.cwnd_pkts;
+        has_room || (self.settings.is_linux() && self.has_unsent() && self.next_is_last())
+    }
+
     pub(super) fn has_unsent(&self) -> bool {
         self.has_data() || (self.is_closing && !self.fin_sent)
     }
 
     /// Payload of the next new segment.
     fn next_bytes(&self) -> u32 {
-        let unsent = self.written.saturating_sub(self.next);
+        let end = if self.cut > self.next {
+            self.cut
+        } else {
+            self.written
+        };
+        let unsent = end.saturating_sub(self.next);
         unsent.min(u64::from(self.settings.mss_bytes)) as u32
     }
 
-    /// Whether all of the next new segment fits the receive window.
+    /// Whether the next new segment has the FIN.
+    fn next_is_last(&self) -> bool {
+        self.is_closing && self.next + u64::from(self.next_bytes()) == self.written
+    }
+
+    /// Whether all of the next new segment fits the receive window, its FIN too.
     pub(super) fn next_fits(&self) -> bool {
-        self.next + u64::from(self.next_bytes()) <= self.window_end
+        let end = self.next + u64::from(self.next_bytes()) + u64::from(self.next_is_last());
+        end <= self.window_end
     }
 
     fn may_send_new(&self) -> bool {
@@ -268,20 +301,25 @@ impl Sender {
 
     /// Nagle's algorithm, for the last segment of what was written.
     fn waits_for_more(&self) -> bool {
-        let is_small = self.next_bytes() < self.settings.mss_bytes;
+        let is_small = self.next_bytes() < self.settings.mss_bytes && self.cut <= self.next;
         let small_is_out = self.small_end > self.una;
         self.nagle && is_small && small_is_out && !self.is_closing
     }
 
     fn send_new(&mut self, now: Time) -> Transmission {
-        self.send_new_of(self.next_bytes(), now)
+        let bytes = self.next_bytes();
+        let sent = self.send_new_of(bytes, now);
+        if bytes < self.settings.mss_bytes {
+            self.small_end = self.next;
+        }
+        sent
     }
 
     fn send_new_of(&mut self, most_bytes: u32, now: Time) -> Transmission {
         let (seq, now_us) = (self.next, as_us(now));
         let payload_bytes = self.next_bytes().min(most_bytes);
         let mut end = seq + u64::from(payload_bytes);
-        if self.is_closing && end == self.written {
+        if self.is_closing && end == self.written && end < self.window_end {
             self.fin_sent = true;
             end += 1;
         }
@@ -295,9 +333,6 @@ impl Sender {
         self.before_send(now);
         self.board.push(seq, end, now_us, note);
         self.next = end;
-        if payload_bytes < self.settings.mss_bytes {
-            self.small_end = end;
-        }
         self.statistics.sent_pkts += 1;
         self.statistics.sent_payload_bytes += u64::from(payload_bytes);
         if was_empty || self.timers.is_pending(super::timers::Purpose::LossProbe) {
