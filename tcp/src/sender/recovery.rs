@@ -6,7 +6,7 @@
 //! | RFC 6675 section 4, IsLost | DupThresh SACKed packets above (`judge_by_count`) |
 //! | RFC 6582, NewReno | without SACK: the first packet on each partial acknowledgement |
 //! | RFC 8985, RACK | `judge_by_time` |
-//! | RFC 5682 section 3.1, F-RTO | `on_alert_in_loss`, with SACK |
+//! | RFC 5682 section 3.1, F-RTO (section 2.1 without SACK) | `on_alert_in_loss` |
 //! | RFC 3708, RFC 2883, undo by DSACK | every copy was reported to be a duplicate |
 //! | RFC 3522, RFC 4015, Eifel | the echoed timestamp is older than the first copy |
 //! | RFC 3168 section 6.1.2, ECN echo | the window is reduced once a round-trip time |
@@ -117,7 +117,7 @@ impl Sender {
         self.judge_by_count(true);
     }
 
-    /// RFC 5682 section 3.1, and conventional recovery after a timeout.
+    /// RFC 5682 section 3.1 (2.1 without SACK), and conventional recovery after a timeout.
     fn on_alert_in_loss(&mut self, is_duplicate: bool, now: Time, summary: &AckSummary) {
         let is_recovered = self.una >= self.recovery_point;
         if summary.advances && self.try_undo_loss(false, now) {

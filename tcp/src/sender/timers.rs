@@ -5,7 +5,7 @@
 //! | RFC 6298 section 5.1 to 5.3, starting and stopping | yes; the timer starts again on every acknowledgement of new data |
 //! | RFC 6298 section 5.4 to 5.6, first packet again, backing off | `on_rto` |
 //! | RFC 6298 section 5.7, SYN | 1 s, doubled |
-//! | RFC 5682 section 3.1 step 1, F-RTO | `on_rto` |
+//! | RFC 5682 section 2.1 and 3.1 step 1, F-RTO | `on_rto` |
 //! | RFC 8985 section 7.2, probe timeout | 2 SRTT + 2 ms; with one packet out, + `min_rto` for its receiver's delay |
 //! | RFC 9293 section 3.8.6.1, probing a closed window | from RTO on, doubled |
 //!
@@ -162,8 +162,8 @@ impl Sender {
         self.recovery_point = self.next;
         self.probe = None;
         self.cwr_due = self.ecn;
-        // RFC 5682 section 3.1 step 1.
-        self.is_frto = self.is_sack() && (begins || self.timers.retransmits > 0);
+        // RFC 5682 section 2.1 and 3.1 step 1.
+        self.is_frto = begins || self.timers.retransmits > 0;
     }
 
     /// RFC 8985 section 7.3: one probe at a time.
