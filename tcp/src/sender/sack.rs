@@ -29,7 +29,7 @@ impl Sender {
         if is_duplicate(blocks, ack) {
             rest = &blocks[1..];
             if self.enter_duplicate(first, prior_una, summary) {
-                self.enter_duplicate_out(first, summary);
+                self.enter_duplicate_out(first, prior_una, summary);
             } else if first.start >= ack {
                 // Not a believable duplicate: an ordinary block.
                 rest = blocks;
@@ -154,9 +154,15 @@ impl Sender {
         true
     }
 
-    /// A duplicate of what is still out.
-    fn enter_duplicate_out(&mut self, block: SackBlock, summary: &mut AckSummary) {
-        if block.end <= self.una || self.board.packets_out() == 0 {
+    /// A duplicate of what was out before this acknowledgement, which may be what covers it.
+    fn enter_duplicate_out(
+        &mut self,
+        block: SackBlock,
+        prior_una: u64,
+        summary: &mut AckSummary,
+    ) {
+        let is_out = block.end > prior_una && block.end <= self.next;
+        if !is_out || !self.is_known(block) {
             return;
         }
         let mut number = self.board.first_from(block.start);
@@ -170,9 +176,18 @@ impl Sender {
                     summary.lowest_reordered = summary.lowest_reordered.min(sent.seq);
                 }
             }
-            self.board.forget_retransmission(number);
+            if sent.end() > self.una {
+                self.board.forget_retransmission(number);
+            }
             number += 1;
         }
+    }
+
+    /// Whether a duplicate lies above the acknowledgement, or below it and not before what an undo
+    /// is about (`tcp_is_sackblock_valid`).
+    fn is_known(&self, block: SackBlock) -> bool {
+        let is_undoable = self.undo.marker.is_some_and(|marker| block.end > marker);
+        block.start > self.una || (block.end <= self.una && is_undoable)
     }
 
     fn answer_retransmissions(&mut self, pkts: u32) {
