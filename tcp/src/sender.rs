@@ -178,6 +178,8 @@ pub struct Sender {
     /// One past the last byte the receiver has room for.
     window_end: u64,
     window_bytes: u64,
+    /// Of the segment that last told the window (SND.WL1).
+    window_seq: u64,
     largest_window_bytes: u64,
     /// Of the other end: the next byte expected from it.
     peer_next: u64,
@@ -264,6 +266,7 @@ impl Sender {
             fin_sent: false,
             window_end: 0,
             window_bytes: 0,
+            window_seq: 0,
             largest_window_bytes: 0,
             peer_next: 0,
             peer_timestamp_ms: 0,

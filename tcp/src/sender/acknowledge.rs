@@ -185,7 +185,8 @@ impl Sender {
         }
     }
 
-    /// RFC 9293 section 3.10.7.4, SND.WND: a segment that acknowledges more, or opens the window.
+    /// RFC 9293 section 3.10.7.4, SND.WND: a segment that acknowledges more, is newer (SND.WL1), or
+    /// opens the window.
     fn update_window(
         &mut self,
         segment: &Segment,
@@ -193,11 +194,15 @@ impl Sender {
         now: Time,
         summary: &mut AckSummary,
     ) {
-        let opens = segment.window_bytes > self.window_bytes || segment.window_bytes == 0;
+        let is_closed = segment.window_bytes == 0 && !self.settings.is_linux();
+        let opens = segment.window_bytes > self.window_bytes || is_closed;
         // An unchanged zero window is no news (RFC 5681 section 2: a duplicate needs the same
-        // window).
+        // window). In Linux the window of a newer segment always is (`tcp_may_update_window`).
         let changes = segment.window_bytes != self.window_bytes;
-        if segment.ack > prior_una || (opens && changes) {
+        let is_newer = segment.seq > self.window_seq;
+        let is_news = is_newer && (self.settings.is_linux() || changes);
+        if segment.ack > prior_una || is_news || (opens && changes) {
+            self.window_seq = segment.seq;
             summary.window_updated = true;
             if changes && self.has_data() {
                 self.restart_after_idle(now);

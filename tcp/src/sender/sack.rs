@@ -155,12 +155,7 @@ impl Sender {
     }
 
     /// A duplicate of what was out before this acknowledgement, which may be what covers it.
-    fn enter_duplicate_out(
-        &mut self,
-        block: SackBlock,
-        prior_una: u64,
-        summary: &mut AckSummary,
-    ) {
+    fn enter_duplicate_out(&mut self, block: SackBlock, prior_una: u64, summary: &mut AckSummary) {
         let is_out = block.end > prior_una && block.end <= self.next;
         if !is_out || !self.is_known(block) {
             return;
