@@ -78,9 +78,7 @@ pub(super) struct Write {
 impl Pushes {
     /// Notes what a write pushes.
     pub fn write(&mut self, write: Write) {
-        while self.rows.front().is_some_and(|row| row.last <= write.una) {
-            self.rows.pop_front();
-        }
+        self.forget(write.una);
         // The end of the last write, in a segment that is not full and goes on.
         let goes_on = write.segment_start < write.before;
         if goes_on && self.rows.back() == Some(&Row::one(write.before)) {
@@ -99,9 +97,16 @@ impl Pushes {
         self.last = write.after;
     }
 
-    /// A probe of the window takes the bytes before `part` of the first segment, which ends at
+    fn forget(&mut self, una: u64) {
+        while self.rows.front().is_some_and(|row| row.last <= una) {
+            self.rows.pop_front();
+        }
+    }
+
+    /// A probe of the window takes the bytes from `una` up to `part` of the segment that ends at
     /// `segment_end`: both ends are pushed (`tcp_write_wakeup`). Nothing else is out.
-    pub fn split(&mut self, part: u64, segment_end: u64) {
+    pub fn split(&mut self, una: u64, part: u64, segment_end: u64) {
+        self.forget(una);
         let is_pushed = self.any_in(segment_end - 1, segment_end);
         if !is_pushed {
             self.rows.push_front(Row::one(segment_end));
@@ -191,12 +196,12 @@ mod tests {
         let mut pushes = Pushes::default();
         written(&mut pushes, 1, after(40), 1, 21 * u64::from(MSS));
         assert!(!pushes.any_in_new(1, after(1)));
-        pushes.split(after(1) + 300, after(2));
+        pushes.split(after(1), after(1) + 300, after(2));
         assert!(pushes.any_in_new(after(1), after(1) + 300));
         assert!(pushes.any_in_new(after(1) + 300, after(2)));
         assert!(!pushes.any_in_new(after(2), after(3)));
         // Where the segment was pushed already, nothing is said twice.
-        pushes.split(after(10) + 300, after(11));
+        pushes.split(after(10), after(10) + 300, after(11));
         assert!(pushes.any_in(after(10), after(10) + 300));
         let rest: Vec<u64> = (11..40)
             .filter(|&n| pushes.any_in(after(n), after(n + 1)))

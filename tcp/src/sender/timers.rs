@@ -109,7 +109,6 @@ impl Sender {
         let Some((purpose, _)) = self.timers.pending.filter(|(_, due)| *due <= now) else {
             return;
         };
-        self.timers.pending = None;
         match purpose {
             Purpose::Retransmit => self.on_rto(now),
             Purpose::Reordering => self.on_reordering_timeout(now),
@@ -120,6 +119,7 @@ impl Sender {
 
     /// RFC 6298 section 5.4 to 5.6.
     fn on_rto(&mut self, now: Time) {
+        self.timers.pending = None;
         if self.board.packets_out() == 0 {
             return;
         }
@@ -166,9 +166,10 @@ impl Sender {
         self.is_frto = begins || self.timers.retransmits > 0;
     }
 
-    /// RFC 8985 section 7.3: one probe at a time.
+    /// RFC 8985 section 7.3: one probe at a time. Its timer counts as pending until another one is
+    /// set: that runs from when the first packet was sent.
     fn on_probe_timeout(&mut self, now: Time) {
-        if self.probe.is_some() {
+        if self.probe.is_some() || self.board.packets_out() == 0 {
             self.rearm_rto(now);
         } else {
             self.forced = Some(Forced::Probe);
@@ -176,6 +177,7 @@ impl Sender {
     }
 
     fn on_window_probe_timeout(&mut self, now: Time) {
+        self.timers.pending = None;
         if self.board.packets_out() == 0 && self.has_unsent() {
             self.forced = Some(Forced::WindowProbe);
             self.timers.backoff += 1;

@@ -157,6 +157,7 @@ impl Sender {
     /// RFC 8985 section 7.3: new data if there are any, otherwise the last segment again.
     fn transmit_probe(&mut self, now: Time) -> Option<Transmission> {
         if self.board.packets_out() == 0 {
+            self.forget_timer();
             return None;
         }
         let is_new = self.has_unsent() && self.next_fits();
@@ -165,7 +166,12 @@ impl Sender {
             return None;
         }
         let segment = if is_new {
-            self.send_new(now)
+            let segment = self.send_new(now);
+            if self.is_reducing() {
+                self.prr.on_send(1);
+            }
+            self.validate_window(self.board.in_flight() >= self.window.cwnd_pkts, now);
+            segment
         } else {
             self.retransmit(self.board.tail() - 1, false, now)
         };
@@ -200,7 +206,7 @@ impl Sender {
         let segment_end = self.next + u64::from(self.next_bytes());
         let part = segment_end.min(self.window_end);
         if part < segment_end {
-            self.pushes.split(part, segment_end);
+            self.pushes.split(self.next, part, segment_end);
             if segment_end < self.written {
                 self.cut = segment_end;
             }
