@@ -22,6 +22,8 @@ pub(super) struct AckSummary {
     pub(super) data_acked: bool,
     /// Packets were newly SACKed.
     pub(super) data_sacked: bool,
+    /// Another acknowledgement has overtaken it.
+    pub(super) is_old: bool,
     /// The window may have changed.
     pub(super) window_updated: bool,
     /// A congestion mark is echoed.
@@ -36,6 +38,8 @@ pub(super) struct AckSummary {
     pub(super) duplicate_of_probe: bool,
     /// The receiver has taken back what it SACKed.
     pub(super) is_reneging: bool,
+    /// Losses are looked for by count, without RACK.
+    pub(super) judges_by_count: bool,
     /// A retransmission was found lost.
     pub(super) retransmission_lost: bool,
     /// The retransmission timer is to be set again.
@@ -59,6 +63,7 @@ impl AckSummary {
             advances: false,
             data_acked: false,
             data_sacked: false,
+            is_old: false,
             window_updated: false,
             is_echo: false,
             retransmission_acked: false,
@@ -66,6 +71,7 @@ impl AckSummary {
             is_duplicate_reported: false,
             duplicate_of_probe: false,
             is_reneging: false,
+            judges_by_count: false,
             retransmission_lost: false,
             sets_timer: false,
             is_probably_delayed: false,
@@ -79,7 +85,8 @@ impl AckSummary {
 
     /// A duplicate acknowledgement (RFC 5681 section 2).
     pub(super) fn is_duplicate_ack(&self) -> bool {
-        !self.advances && !self.data_acked && !self.window_updated && !self.is_duplicate_reported
+        let is_news = self.advances || self.data_acked || self.window_updated || self.is_old;
+        !is_news && !self.is_duplicate_reported
     }
 
     fn is_dubious(&self, state: State) -> bool {
@@ -161,9 +168,10 @@ impl Sender {
 
     /// An acknowledgement that others have overtaken may still carry SACK blocks.
     fn on_old_ack(&mut self, segment: &Segment, now: Time, summary: &mut AckSummary) {
-        if !self.is_sack() || segment.sack.is_empty() || self.board.packets_out() == 0 {
+        if !self.is_sack() || segment.sack.is_empty() {
             return;
         }
+        summary.is_old = true;
         self.enter_sack(&segment.sack, segment.ack, self.una, as_us(now), summary);
         self.on_alert(self.una, now, summary);
     }

@@ -14,6 +14,7 @@
 //! The states and what leads from one to the other are Linux's (`tcp_fastretrans_alert`).
 
 use super::acknowledge::AckSummary;
+use super::sack::MOST_REORDERING_PKTS;
 use super::{DUPLICATES_THRESHOLD, Sender, Undo};
 use crate::cca::State;
 use crate::prr::Delivered;
@@ -25,6 +26,8 @@ impl Sender {
     /// Something other than an ordinary acknowledgement in the state Open.
     pub(super) fn on_alert(&mut self, prior_una: u64, now: Time, summary: &mut AckSummary) {
         let is_duplicate = summary.is_duplicate_ack();
+        summary.judges_by_count =
+            self.judges_always() || is_duplicate || (summary.data_sacked && self.is_sacked_far());
         if self.board.packets_out() == 0 && self.board.sacked_out() > 0 {
             self.board.set_duplicates(0);
         }
@@ -85,6 +88,8 @@ impl Sender {
     ) {
         if !summary.advances {
             self.add_duplicate(is_duplicate);
+        } else if self.undo.marker.is_none() || !self.was_only_late() {
+            summary.judges_by_count = self.judges_always() || self.is_sacked_far();
         } else if self.try_undo_partial(prior_una, now) {
             return;
         }
@@ -92,10 +97,15 @@ impl Sender {
             self.try_open(summary.is_echo, now);
         }
         self.judge(now, summary);
-        if self.state != State::Recovery && self.is_time_to_recover() {
+        if self.state != State::Recovery {
+            if !self.is_time_to_recover() {
+                return;
+            }
             self.enter_recovery(summary.is_echo, now);
         }
-        self.judge_by_count(false);
+        if summary.judges_by_count {
+            self.judge_by_count(false);
+        }
     }
 
     fn on_alert_otherwise(&mut self, is_duplicate: bool, now: Time, summary: &mut AckSummary) {
@@ -114,7 +124,21 @@ impl Sender {
             return;
         }
         self.enter_recovery(summary.is_echo, now);
-        self.judge_by_count(true);
+        if summary.judges_by_count {
+            self.judge_by_count(true);
+        }
+    }
+
+    /// RFC 6675 section 5 judges by every acknowledgement; Linux by duplicates, and by what shows
+    /// that DupThresh segments above the first one have come (`tcp_force_fast_retransmit`).
+    fn judges_always(&self) -> bool {
+        !self.settings.is_linux()
+    }
+
+    fn is_sacked_far(&self) -> bool {
+        let dup_thresh = u64::from(self.reordering_pkts) * u64::from(self.settings.mss_bytes);
+        let highest = self.board.highest_sacked_end();
+        highest.is_some_and(|highest| highest > self.una + dup_thresh)
     }
 
     /// RFC 5682 section 3.1 (2.1 without SACK), and conventional recovery after a timeout.
@@ -275,6 +299,7 @@ impl Sender {
     fn undo_reduction(&mut self, unmarks: bool) {
         if unmarks {
             self.board.unmark_lost();
+            self.judged = (self.board.head(), 0);
         }
         if let Some(prior_ssthresh) = self.undo.prior_ssthresh_pkts {
             self.cca.on_undo(&mut self.window);
@@ -339,11 +364,9 @@ impl Sender {
         true
     }
 
-    /// A partial acknowledgement in recovery. Returns whether nothing more is to be done.
+    /// A partial acknowledgement in recovery, of what was only late. Returns whether nothing more
+    /// is to be done.
     fn try_undo_partial(&mut self, prior_una: u64, now: Time) -> bool {
-        if self.undo.marker.is_none() || !self.was_only_late() {
-            return false;
-        }
         // The hole filled by itself: reordering.
         self.check_reordering(prior_una);
         if self.board.retrans_out() > 0 {
@@ -401,7 +424,12 @@ impl Sender {
         let holes = self.board.lost_out().max(1).min(out);
         if self.board.sacked_out() + holes > out {
             self.board.set_duplicates(out - holes);
-            self.reordering_pkts = (out + acked_pkts).max(DUPLICATES_THRESHOLD);
+            let least = if self.settings.is_linux() {
+                0
+            } else {
+                DUPLICATES_THRESHOLD
+            };
+            self.reordering_pkts = (out + acked_pkts).clamp(least, MOST_REORDERING_PKTS);
             self.reordering_seen = true;
         }
     }
@@ -479,12 +507,13 @@ impl Sender {
         let (mut number, mut below) = self.judged;
         number = number.max(self.board.head());
         while number < self.board.tail() {
-            if self.board.get(number).is_sacked() {
+            let sent = self.board.get(number);
+            if sent.is_sacked() {
                 below += 1;
-            } else if self.board.sacked_out() - below >= self.reordering_pkts {
-                self.lose(number);
-            } else {
+            } else if self.board.sacked_out() - below < self.reordering_pkts {
                 break;
+            } else if !sent.is_lost() {
+                self.lose(number);
             }
             number += 1;
         }

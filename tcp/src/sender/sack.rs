@@ -6,7 +6,7 @@ use crate::cca::State;
 use crate::segment::{SackBlock, SackBlocks};
 
 /// Widest reordering that is believed, packets (`tcp_max_reordering`).
-const MOST_REORDERING_PKTS: u32 = 300;
+pub(super) const MOST_REORDERING_PKTS: u32 = 300;
 
 /// The blocks of the last acknowledgement: what lies in them has been entered.
 pub(super) type SackCache = SackBlocks;
