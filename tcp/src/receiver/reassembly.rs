@@ -103,6 +103,7 @@ impl Reassembly {
         if self.has_gap() {
             let filled = self.beyond.partition_point(|block| block.start <= end);
             for block in self.beyond.drain(..filled) {
+                extend(&mut taken.duplicate, block.start, block.end.min(end));
                 self.next = self.next.max(block.end);
                 self.beyond_bytes -= block.bytes();
             }
@@ -122,10 +123,7 @@ impl Reassembly {
         let (mut merged, mut duplicate) = (block, None::<SackBlock>);
         for held in &self.beyond[first..first + touching] {
             let (start, end) = (held.start.max(block.start), held.end.min(block.end));
-            if start < end {
-                let so_far = duplicate.get_or_insert(SackBlock { start, end });
-                so_far.end = end;
-            }
+            extend(&mut duplicate, start, end);
             merged.start = merged.start.min(held.start);
             merged.end = merged.end.max(held.end);
             self.beyond_bytes -= held.bytes();
@@ -159,6 +157,17 @@ impl Reassembly {
                 index += 1;
             }
         }
+    }
+}
+
+/// RFC 2883 section 4.2: one duplicate is reported, the first. What joins it belongs to it.
+fn extend(duplicate: &mut Option<SackBlock>, start: u64, end: u64) {
+    if start >= end {
+        return;
+    }
+    let so_far = duplicate.get_or_insert(SackBlock { start, end });
+    if start <= so_far.end {
+        so_far.end = so_far.end.max(end);
     }
 }
 
@@ -209,6 +218,31 @@ mod tests {
         let taken = data.insert(1000, 2000);
         assert!(taken.has_filled_gap && taken.duplicate.is_none());
         assert_eq!(data.next(), 3500);
+    }
+
+    /// RFC 2883 section 4.2: of what a segment covers, the first piece and what joins it.
+    #[test]
+    fn covered_parts_are_told() {
+        let mut data = Reassembly::default();
+        data.begin(1000);
+        for held in [3000, 5000, 7000] {
+            data.insert(held, held + 1000);
+        }
+        // Two blocks beyond the gap, new bytes between them.
+        assert_eq!(data.insert(4500, 7500).duplicate, Some(block(5000, 6000)));
+        assert_eq!(data.recent_blocks()[0], block(4500, 8000));
+        // What fills the gap.
+        let taken = data.insert(1000, 4600);
+        assert_eq!(taken.duplicate, Some(block(3000, 4000)));
+        assert_eq!((data.next(), data.has_gap()), (8000, false));
+        // Old data, then a block that is apart from them.
+        data.insert(9000, 9500);
+        assert_eq!(data.insert(7000, 9200).duplicate, Some(block(7000, 8000)));
+        data.insert(10_000, 10_500);
+        assert_eq!(
+            data.insert(9500, 10_200).duplicate,
+            Some(block(10_000, 10_200))
+        );
     }
 
     proptest! {
