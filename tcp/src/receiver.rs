@@ -22,7 +22,7 @@ use super::segment::{
     Timestamps,
 };
 use super::{Settings, timestamp_ms};
-use acknowledging::Acknowledging;
+use acknowledging::{Acknowledging, Entered};
 use dumbbell_core::time::Time;
 use reassembly::Reassembly;
 use window::ReceiveWindow;
@@ -83,6 +83,8 @@ pub struct Receiver {
     read: u64,
     /// Whether it closes its own end when everything has come.
     closes_at_end: bool,
+    /// Whether the application has closed its own end before: then the FIN is acknowledged at once.
+    own_end_is_closed: bool,
 }
 
 impl Receiver {
@@ -112,6 +114,7 @@ impl Receiver {
             is_reading: true,
             read: 1,
             closes_at_end: true,
+            own_end_is_closed: false,
             settings: settings.clone(),
         }
     }
@@ -148,6 +151,9 @@ impl Receiver {
     }
 
     fn on_established(&mut self, segment: &Segment, now: Time) {
+        if self.is_of_the_unsent(segment) {
+            return;
+        }
         if !self.is_in_window(segment) {
             self.on_out_of_window(segment);
             return;
@@ -171,6 +177,13 @@ impl Receiver {
         if self.is_reading {
             self.read_all(now);
         }
+    }
+
+    /// RFC 9293 section 3.10.7.4, fifth check: what acknowledges more than was sent is dropped
+    /// whole. Of an end with both directions the sender knows.
+    fn is_of_the_unsent(&self, segment: &Segment) -> bool {
+        let is_one_way = self.closes_at_end;
+        is_one_way && segment.flags.has(Flags::ACK) && segment.ack > self.own_next
     }
 
     /// RFC 9293 section 3.10.7.4, first check, as `tcp_sequence` has it.
@@ -234,6 +247,7 @@ impl Receiver {
             // (`tcp_sack_compress_send_ack`).
             self.early = Some(self.acknowledgement(self.own_next, Flags::ACK, now));
         }
+        let was_complete = self.data.is_complete();
         let taken = self.data.insert(segment.seq, segment.end());
         if let Some(block) = taken.duplicate {
             self.report_duplicate(block.start, block.end);
@@ -248,6 +262,9 @@ impl Receiver {
             self.window
                 .grow(segment.payload_bytes, self.unread_bytes(), &self.data);
         }
+        if self.data.is_complete() && !was_complete {
+            self.on_fin();
+        }
         if self.closes_at_end && self.data.is_complete() && self.phase == Phase::Established {
             self.phase = Phase::Closing;
             self.repeated = Repeated {
@@ -256,6 +273,15 @@ impl Receiver {
                 times: 0,
                 rto: self.rtt.rto(self.settings.clock),
             };
+        }
+    }
+
+    /// All has come, the FIN too.
+    fn on_fin(&mut self) {
+        if self.own_end_is_closed {
+            self.must_ack = true;
+        } else {
+            self.acknowledging.on_fin();
         }
     }
 
@@ -307,15 +333,14 @@ impl Receiver {
     }
 
     fn check_acknowledgement(&mut self, now: Time) {
-        let pending = self.data.next() - self.acknowledged;
-        let has_gap = self.data.has_gap();
-        self.acknowledging.check(
-            pending,
-            self.data.next(),
-            has_gap,
-            self.window.rtt_8us(),
-            now,
-        );
+        let entered = Entered {
+            pending: self.data.next() - self.acknowledged,
+            next: self.data.next(),
+            has_gap: self.data.has_gap(),
+            window_keeps_up: self.window.keeps_up(self.unread_bytes(), &self.data),
+        };
+        let rtt_8us = self.window.rtt_8us();
+        self.acknowledging.check(entered, rtt_8us, now);
     }
 
     fn unread_bytes(&self) -> u64 {
@@ -360,8 +385,16 @@ impl Receiver {
         taken
     }
 
+    /// The application sends no more.
+    pub fn close_own_end(&mut self) {
+        self.own_end_is_closed = true;
+    }
+
     /// Puts what it would acknowledge now on a segment that its end sends anyway.
     pub fn acknowledge_on(&mut self, segment: &mut Segment, now: Time) {
+        if segment.payload_bytes > 0 || segment.flags.has(Flags::FIN) {
+            self.acknowledging.on_own_data(now);
+        }
         let own = self.acknowledgement(segment.seq, segment.flags, now);
         self.must_ack = false;
         *segment = Segment {
@@ -375,11 +408,16 @@ impl Receiver {
         if self.early.is_some() {
             return self.early.take();
         }
-        if self.repeated.due <= now {
+        let is_own_due = self.repeated.due <= now;
+        // The kernel acknowledges what is due before the application hears of the end.
+        if is_own_due && (self.phase != Phase::Closing || !self.settings.is_linux()) {
             return Some(self.transmit_own(now));
         }
         let is_due = std::mem::take(&mut self.must_ack) | self.acknowledging.take_due();
-        is_due.then(|| self.acknowledgement(self.own_next, Flags::ACK, now))
+        if is_due {
+            return Some(self.acknowledgement(self.own_next, Flags::ACK, now));
+        }
+        is_own_due.then(|| self.transmit_own(now))
     }
 
     /// A SYN-ACK or FIN.

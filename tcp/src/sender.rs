@@ -390,6 +390,11 @@ impl Sender {
     /// A segment arrives. Call `poll_transmit` afterwards.
     pub fn on_segment(&mut self, segment: &Segment, now: Time) {
         self.quiet = Quiet::No;
+        let acknowledges = segment.flags.has(Flags::ACK) && !segment.flags.has(Flags::SYN);
+        // RFC 9293 section 3.10.7.4, fifth check: dropped whole.
+        if acknowledges && segment.ack > self.next {
+            return;
+        }
         if let Some(timestamps) = segment.timestamps {
             self.peer_timestamp_ms = timestamps.value_ms;
         }
@@ -404,7 +409,7 @@ impl Sender {
                 }
                 // Whatever takes sequence space is acknowledged, a repeated SYN or FIN too.
                 self.must_ack |= occupies;
-                if segment.flags.has(Flags::ACK) && !segment.flags.has(Flags::SYN) {
+                if acknowledges {
                     self.on_ack(segment, now);
                 }
             }

@@ -33,6 +33,9 @@ impl Endpoint {
         if let (State::Open, Some(sender)) = (self.state, &mut self.sender) {
             sender.close();
         }
+        if let Some(receiver) = &mut self.receiver {
+            receiver.close_own_end();
+        }
         self.poll(now);
     }
 

@@ -7,6 +7,7 @@
 //! | RFC 5681 section 4.2, at once when a gap is seen or filled | yes; `linux-6.1` from the fourth on at most every millisecond or twentieth of a round-trip time (`tcp_comp_sack_nr`, `tcp_comp_sack_delay_ns`) |
 //! | Linux, quick acknowledgements | up to 16 at the start, after duplicates and long pauses |
 //! | Linux, the end of a write (PSH) | acknowledged when the application has read it |
+//! | Linux, behind a FIN or own data (`pingpong`) | not at once for these reasons: what this end sends may take it along |
 //!
 //! After net/ipv4/tcp_input.c (`__tcp_ack_snd_check`, `tcp_event_data_recv`,
 //! `tcp_measure_rcv_mss`) and net/ipv4/tcp_output.c (`tcp_send_delayed_ack`).
@@ -33,6 +34,19 @@ const HELD_BACK_NS: u64 = 1_000_000;
 /// What a segment's size is taken for before one has come (`TCP_MSS_DEFAULT`).
 const DEFAULT_SEGMENT_BYTES: u32 = 536;
 
+/// What a segment that was entered leaves.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entered {
+    /// Bytes in order that are not acknowledged.
+    pub(super) pending: u64,
+    /// The next byte expected.
+    pub(super) next: u64,
+    /// Whether something is missing.
+    pub(super) has_gap: bool,
+    /// Whether an acknowledgement would offer no less than the last one did.
+    pub(super) window_keeps_up: bool,
+}
+
 /// The state of one receiver.
 #[derive(Debug, Clone)]
 pub(super) struct Acknowledging {
@@ -51,6 +65,9 @@ pub(super) struct Acknowledging {
     pushed: (bool, bool),
     /// Quick acknowledgements left.
     quick: u32,
+    /// Acknowledgements wait for what this end sends (`pingpong`): it answers what comes, or the
+    /// other end has sent its FIN.
+    is_interactive: bool,
     /// How long to wait (`ato`); zero before the first data.
     delay: Time,
     last_data: Time,
@@ -82,6 +99,7 @@ impl Acknowledging {
             send_now: false,
             pushed: (false, false),
             quick: 0,
+            is_interactive: false,
             delay: Time::ZERO,
             last_data: Time::ZERO,
             timer: None,
@@ -175,10 +193,22 @@ impl Acknowledging {
     pub(super) fn enter_quick_mode_for(&mut self, most: u32, window: &ReceiveWindow) {
         if self.is_linux {
             self.add_quick(most, window);
+            self.is_interactive = false;
             self.delay = LEAST_DELAY;
         } else {
             self.is_due = true;
         }
+    }
+
+    /// The other end's FIN has come (`tcp_fin`).
+    pub(super) fn on_fin(&mut self) {
+        self.is_interactive = self.is_linux;
+    }
+
+    /// This end sends data: soon after what came, they answer it (`tcp_event_data_sent`).
+    pub(super) fn on_own_data(&mut self, now: Time) {
+        let since = self.clock.last_tick(now).saturating_sub(self.last_data);
+        self.is_interactive |= self.is_linux && since < self.delay;
     }
 
     /// The window grows: the sender may hear of it soon.
@@ -186,29 +216,28 @@ impl Acknowledging {
         self.quick |= 1;
     }
 
-    /// A segment has been entered: acknowledge now or later? `pending` bytes in order are not
-    /// acknowledged.
-    pub(super) fn check(
-        &mut self,
-        pending: u64,
-        next: u64,
-        has_gap: bool,
-        rtt_8us: u64,
-        now: Time,
-    ) {
+    /// A segment has been entered: acknowledge now or later?
+    pub(super) fn check(&mut self, entered: Entered, rtt_8us: u64, now: Time) {
         if !self.is_scheduled {
             return;
         }
-        let full = u64::from(self.segment_bytes) * u64::from(self.every - 1);
-        let is_quick = self.is_linux && self.quick > 0;
-        let is_enough = pending > full && pending > 0;
+        let is_quick = self.is_linux && self.quick > 0 && !self.is_interactive;
+        // Otherwise reading opens the window and acknowledges.
+        let may_tell = entered.window_keeps_up || !self.is_linux;
+        let is_enough = self.is_enough(entered.pending) && may_tell;
         if !self.delays || is_enough || is_quick || self.is_due {
             self.send_now = true;
-        } else if has_gap {
-            self.check_duplicate(next, rtt_8us, now);
+        } else if entered.has_gap {
+            self.check_duplicate(entered.next, rtt_8us, now);
         } else {
             self.wait(now);
         }
+    }
+
+    /// Whether more full segments than are let pass are not acknowledged.
+    fn is_enough(&self, pending: u64) -> bool {
+        let full = u64::from(self.segment_bytes) * u64::from(self.every - 1);
+        pending > full && pending > 0
     }
 
     /// Something is missing: at once, but not too many of them.
@@ -254,7 +283,7 @@ impl Acknowledging {
     fn linux_delay(&self) -> Time {
         let mut delay = self.delay;
         if delay > LEAST_DELAY {
-            let mut most = if self.pushed.0 {
+            let mut most = if self.pushed.0 || self.is_interactive {
                 LARGEST_DELAY
             } else {
                 Time::from_ns(500_000_000)
@@ -272,8 +301,8 @@ impl Acknowledging {
         if !self.is_scheduled || !self.is_linux || !self.delays {
             return;
         }
-        let full = u64::from(self.segment_bytes) * u64::from(self.every - 1);
-        if (pending > full && pending > 0) || self.pushed.0 {
+        let is_pushed = self.pushed.1 || (self.pushed.0 && !self.is_interactive);
+        if self.is_enough(pending) || is_pushed {
             self.send_now = true;
         }
     }
@@ -314,8 +343,12 @@ impl Acknowledging {
         if self.timer.is_some_and(|(_, expiry)| expiry <= now) {
             self.timer = None;
             if self.is_scheduled {
-                // It came in vain: wait longer next time.
-                self.delay = Time(2 * self.delay.0).min(self.rto);
+                // It came in vain: wait longer next time, or not for an answer.
+                self.delay = if std::mem::take(&mut self.is_interactive) {
+                    LEAST_DELAY
+                } else {
+                    Time(2 * self.delay.0).min(self.rto)
+                };
                 self.send_now = true;
             }
         }

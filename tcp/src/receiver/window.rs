@@ -235,6 +235,11 @@ impl ReceiveWindow {
         window.next_multiple_of(1 << self.scale)
     }
 
+    /// Whether no less could be offered than was last.
+    pub(super) fn keeps_up(&self, unread_bytes: u64, data: &Reassembly) -> bool {
+        self.available(unread_bytes, data) >= self.offered_bytes
+    }
+
     /// The window of an acknowledgement. The right edge never moves back.
     pub(super) fn offer(
         &mut self,

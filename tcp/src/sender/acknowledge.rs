@@ -107,9 +107,6 @@ struct Cleaned {
 impl Sender {
     pub(super) fn on_ack(&mut self, segment: &Segment, now: Time) {
         let (now_us, prior_una) = (as_us(now), self.una);
-        if segment.ack > self.next {
-            return;
-        }
         self.sends_new_first = false;
         self.echo_ms = segment.timestamps.map(|timestamps| timestamps.echo_ms);
         let mut summary = AckSummary::new(self.next);
