@@ -412,6 +412,22 @@ impl Scoreboard {
         is_news
     }
 
+    /// Takes a packet for lost whose copy is believed to be in flight still: it is not sent again
+    /// until the copy is taken for lost too.
+    pub fn mark_lost_beside_copy(&mut self, number: u64) {
+        let sent = self.get_mut(number);
+        debug_assert!(sent.is_retransmitted() && !sent.is_lost() && !sent.is_sacked());
+        sent.marks |= mark::LOST;
+        self.lost_out += 1;
+    }
+
+    /// A packet is no longer looked for by time.
+    pub fn forget_time(&mut self, number: u64) {
+        if self.get(number).place == Place::InFlight {
+            self.unlink(number);
+        }
+    }
+
     /// The packet that is to be sent again next: taken for lost, and not yet sent again.
     #[inline]
     pub fn next_lost(&self) -> Option<u64> {

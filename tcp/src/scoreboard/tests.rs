@@ -31,6 +31,20 @@ fn a_hole_is_found_lost_and_sent_again() {
     assert_eq!((board.lost_out(), board.retrans_out()), (0, 0));
 }
 
+/// After an undo a packet may be taken for lost again while its copy is in flight.
+#[test]
+fn what_is_lost_beside_its_copy_waits_for_the_copy() {
+    let mut board = board(3);
+    board.mark_lost(0);
+    board.retransmit(0, 100, RateNote::default(), true);
+    board.unmark_lost();
+    assert_eq!((board.in_flight(), board.retrans_out()), (4, 1));
+    board.mark_lost_beside_copy(0);
+    assert_eq!((board.in_flight(), board.next_lost()), (3, None));
+    assert!(board.mark_lost(0));
+    assert_eq!((board.in_flight(), board.next_lost()), (2, Some(0)));
+}
+
 #[test]
 fn packets_of_any_size_are_found_by_their_sequence_number() {
     let mut board = Scoreboard::new(1000);
@@ -116,7 +130,13 @@ proptest! {
                 }
                 Step::Lose(index) if out > 0 => {
                     let number = pick(index);
-                    board.mark_lost(number);
+                    let sent = board.get(number);
+                    if now_us % 2 == 0 && sent.is_retransmitted() && !sent.is_lost() && !sent.is_sacked() {
+                        board.mark_lost_beside_copy(number);
+                        board.forget_time(number);
+                    } else {
+                        board.mark_lost(number);
+                    }
                 }
                 Step::Retransmit => {
                     if let Some(number) = board.next_lost() {

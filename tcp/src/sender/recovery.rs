@@ -434,8 +434,15 @@ impl Sender {
         }
     }
 
+    /// Takes a packet for lost. In Linux one that was sent again and, by an undo, is not taken for
+    /// lost any more keeps its copy (`tcp_mark_skb_lost`).
     pub(super) fn lose(&mut self, number: u64) {
-        if self.board.mark_lost(number) {
+        let sent = self.board.get(number);
+        let has_copy = sent.is_retransmitted() && !sent.is_lost() && !sent.is_sacked();
+        if has_copy && self.settings.is_linux() {
+            self.board.mark_lost_beside_copy(number);
+            self.rate.lost_pkts += 1;
+        } else if self.board.mark_lost(number) {
             self.rate.lost_pkts += 1;
         }
     }
@@ -491,6 +498,7 @@ impl Sender {
             let remaining_us = self.rack.expires_in_us(sent.sent_us, window_us, now_us);
             if remaining_us <= 0 {
                 self.lose(number);
+                self.board.forget_time(number);
             } else {
                 wait_us = wait_us.max(remaining_us as u64);
             }
