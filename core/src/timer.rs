@@ -52,6 +52,12 @@ impl Clock {
         }
     }
 
+    /// When a timer set at `now` for `span` is due; it runs out at `expiry`, not before.
+    #[inline]
+    pub fn due(self, now: Time, span: Time) -> Time {
+        self.last_tick(now).saturating_add(self.span(span))
+    }
+
     /// When a timer set at `now` for `span` runs out.
     #[inline]
     pub fn expiry(self, now: Time, span: Time) -> Time {

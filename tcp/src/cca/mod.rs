@@ -316,6 +316,11 @@ pub trait Controller {
         self.on_loss(window, snapshot);
     }
 
+    /// The retransmission timer ran out, each time: also where the losses of this window have
+    /// lowered the threshold before, and `on_rto` is not called (Linux's `set_state` with
+    /// `TCP_CA_Loss`). What is lost by that has been counted, and the sender has set the window.
+    fn on_enter_loss(&mut self, _window: &mut Window, _snapshot: &Snapshot) {}
+
     /// The receiver has echoed a congestion mark (RFC 3168 section 6.1.2): sets the threshold.
     /// By default as for a loss.
     fn on_ecn(&mut self, window: &mut Window, snapshot: &Snapshot) {
@@ -439,6 +444,11 @@ macro_rules! controllers {
                 match self { $(Cca::$variant(state) => state.on_rto(window, snapshot),)+ }
             }
 
+            /// See [`Controller::on_enter_loss`].
+            pub fn on_enter_loss(&mut self, window: &mut Window, snapshot: &Snapshot) {
+                match self { $(Cca::$variant(state) => state.on_enter_loss(window, snapshot),)+ }
+            }
+
             /// See [`Controller::on_ecn`].
             pub fn on_ecn(&mut self, window: &mut Window, snapshot: &Snapshot) {
                 match self { $(Cca::$variant(state) => state.on_ecn(window, snapshot),)+ }
@@ -513,6 +523,9 @@ impl<State: Controller> Controller for Box<State> {
     }
     fn on_rto(&mut self, window: &mut Window, snapshot: &Snapshot) {
         (**self).on_rto(window, snapshot);
+    }
+    fn on_enter_loss(&mut self, window: &mut Window, snapshot: &Snapshot) {
+        (**self).on_enter_loss(window, snapshot);
     }
     fn on_ecn(&mut self, window: &mut Window, snapshot: &Snapshot) {
         (**self).on_ecn(window, snapshot);

@@ -33,6 +33,8 @@ pub(super) enum Purpose {
 #[derive(Debug, Clone)]
 pub(super) struct Timers {
     pending: Option<(Purpose, Time)>,
+    /// For when the kernel's timer was set last, and when it runs out by that.
+    slot: Option<(Time, Time)>,
     /// The retransmission timeout, backed off.
     pub(super) rto: Time,
     /// How often in a row it was doubled, and window probes were sent.
@@ -51,6 +53,7 @@ impl Timers {
     pub(super) fn new(rto: Time) -> Timers {
         Timers {
             pending: None,
+            slot: None,
             rto,
             backoff: 0,
             retransmits: 0,
@@ -71,7 +74,15 @@ impl Timers {
 
     fn set(&mut self, purpose: Purpose, clock: Clock, now: Time, span: Time) {
         let span = span.min(LARGEST_RTO);
-        self.pending = Some((purpose, clock.expiry(now, span)));
+        let due = clock.due(now, span);
+        // Set again for the same tick, it stays in its slot, which may be a coarser one
+        // (`__mod_timer`).
+        let expiry = match self.slot {
+            Some((known, expiry)) if known == due && expiry > now => expiry,
+            _ => clock.expiry(now, span),
+        };
+        self.slot = Some((due, expiry));
+        self.pending = Some((purpose, expiry));
     }
 
     pub(super) fn set_retransmit(&mut self, clock: Clock, now: Time, span: Time) {
@@ -158,6 +169,8 @@ impl Sender {
         if self.state <= State::Disorder && self.board.sacked_out() >= super::DUPLICATES_THRESHOLD {
             self.reordering_pkts = self.reordering_pkts.min(super::DUPLICATES_THRESHOLD);
         }
+        let snapshot = self.snapshot(now);
+        self.cca.on_enter_loss(&mut self.window, &snapshot);
         self.state = State::Loss;
         self.recovery_point = self.next;
         self.probe = None;

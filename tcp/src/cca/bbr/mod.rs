@@ -52,8 +52,8 @@ const CYCLE: [u32; 8] = [
     UNIT_GAIN,
     UNIT_GAIN,
 ];
-/// The first phase is any but the one that drains.
-const FIRST_PHASES: u64 = CYCLE.len() as u64 - 1;
+/// The first phase is any but the one that drains: one of so many.
+pub const FIRST_PHASES: u64 = CYCLE.len() as u64 - 1;
 /// Round trips the greatest delivery rate is remembered for.
 const BANDWIDTH_ROUNDS: u64 = CYCLE.len() as u64 + 2;
 /// Seconds the least round-trip time is believed.
@@ -419,8 +419,11 @@ impl Controller for Bbr {
         self.save_cwnd(window);
     }
 
-    fn on_rto(&mut self, window: &mut Window, snapshot: &Snapshot) {
+    fn on_rto(&mut self, window: &mut Window, _snapshot: &Snapshot) {
         self.save_cwnd(window);
+    }
+
+    fn on_enter_loss(&mut self, window: &mut Window, snapshot: &Snapshot) {
         self.note_progress(
             snapshot.delivered_pkts,
             snapshot.lost_pkts,

@@ -302,6 +302,7 @@ fn a_timeout_starts_from_one_packet_and_comes_back() {
     let before = window.cwnd_pkts;
     bbr.on_rto(&mut window, &snapshot(ms(500)));
     window.cwnd_pkts = 1;
+    bbr.on_enter_loss(&mut window, &snapshot(ms(500)));
     let base = delivered(Time(RTT.0 * (round + 3)), 40 * (round + 3), 1000);
     bbr.on_ack(
         &mut window,
@@ -314,6 +315,21 @@ fn a_timeout_starts_from_one_packet_and_comes_back() {
     let base = delivered(Time(RTT.0 * (round + 4)), 40 * (round + 4), 1000);
     bbr.on_ack(&mut window, &base);
     assert!(window.cwnd_pkts >= before, "{} {before}", window.cwnd_pkts);
+}
+
+/// Also where recovery has saved the window before, and so nothing falls.
+#[test]
+fn a_timeout_in_recovery_makes_the_pipe_not_full_again() {
+    let mut pipe = FullPipe::default();
+    for bandwidth in [100, 100, 100] {
+        pipe.on_round(bandwidth);
+    }
+    let mut bbr = Bbr::new(&options(Profile::Linux61), Time::ZERO);
+    bbr.pipe = pipe;
+    bbr.on_enter_loss(&mut window(10, 1448), &snapshot(ms(500)));
+    pipe.forget_bandwidth();
+    assert_eq!(bbr.pipe, pipe);
+    assert_eq!(bbr.prior_state, State::Loss);
 }
 
 #[test]

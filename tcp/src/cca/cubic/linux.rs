@@ -132,9 +132,9 @@ impl Cubic {
         window.ssthresh_pkts = left.max(LEAST_SSTHRESH_PKTS);
     }
 
-    /// A timeout: as a loss, and everything that was learnt is forgotten.
-    pub fn on_rto(&mut self, window: &mut Window) {
-        self.reduce(window);
+    /// A timeout, also one in recovery, which reduces nothing again: all that was learnt is
+    /// forgotten.
+    pub fn forget(&mut self) {
         self.epoch = None;
         self.w_max_pkts = 0;
         self.delay_min_us = None;

