@@ -41,12 +41,28 @@ fn fuzz_packet_script(py: Python<'_>, seed: u64, number: u64) -> String {
 #[pyfunction]
 #[pyo3(signature = (case))]
 fn shorter_packet_scripts(py: Python<'_>, case: &str) -> PyResult<String> {
-    let case: Case = serde_json::from_str(case).map_err(|error| {
+    let case = case_of(case)?;
+    Ok(py.detach(|| all_played(&case.shorter())).to_string())
+}
+
+#[pyfunction]
+#[pyo3(signature = (case))]
+fn packet_scripts_of_each_phase(py: Python<'_>, case: &str) -> PyResult<String> {
+    let case = case_of(case)?;
+    Ok(py
+        .detach(|| all_played(&case.with_each_phase()))
+        .to_string())
+}
+
+fn case_of(text: &str) -> PyResult<Case> {
+    serde_json::from_str(text).map_err(|error| {
         let allowed = "a case as fuzz_packet_script gives it";
         errors::spec_invalid("case", &error.to_string(), allowed, None)
-    })?;
-    let all = py.detach(|| case.shorter().iter().map(played).collect::<Vec<Value>>());
-    Ok(json!(all).to_string())
+    })
+}
+
+fn all_played(cases: &[Case]) -> Value {
+    cases.iter().map(played).collect()
 }
 
 fn played(case: &Case) -> Value {
@@ -81,5 +97,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_packet_script, module)?)?;
     module.add_function(wrap_pyfunction!(judge_packet_script_record, module)?)?;
     module.add_function(wrap_pyfunction!(fuzz_packet_script, module)?)?;
-    module.add_function(wrap_pyfunction!(shorter_packet_scripts, module)?)
+    module.add_function(wrap_pyfunction!(shorter_packet_scripts, module)?)?;
+    module.add_function(wrap_pyfunction!(packet_scripts_of_each_phase, module)?)
 }

@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | the language | `language` |
 //! | what a script needs, and what the engine does not model | `plan` |
+//! | when a script begins | `clock` |
 //! | a connection with both directions, opened from either side | `endpoint` |
 //! | running a plan | `run` |
 //! | what came of it | `verdict` |
@@ -14,6 +15,7 @@
 //! Pure: no files, no commands, no clock. A script is parsed, planned and run; no line of it is
 //! ever executed.
 
+mod clock;
 mod endpoint;
 pub mod fuzz;
 pub mod language;

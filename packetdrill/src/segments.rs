@@ -1,5 +1,6 @@
 //! Segments of the engine as packets of a script, and back; packets as tcpdump prints them.
 
+use crate::clock::since_start;
 use crate::language::script::{EcnMark, TcpFlags, TcpOption, TcpPacket};
 use dumbbell_core::time::Time;
 use dumbbell_tcp::segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};
@@ -139,7 +140,7 @@ pub fn mark_of(segment: &Segment) -> EcnMark {
 /// In tcpdump's style, after a script: `0.100000 > P. 1:1001(1000) ack 1 win 257 <sack 1:2>`.
 pub fn shown(at: Option<Time>, packet: &TcpPacket, ecn: Option<EcnMark>) -> String {
     let mut text = match at {
-        Some(at) => format!("{:.6} > ", at.as_seconds()),
+        Some(at) => format!("{:.6} > ", since_start(at).as_seconds()),
         None => "> ".to_owned(),
     };
     text += match ecn {

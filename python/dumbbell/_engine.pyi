@@ -34,6 +34,7 @@ __all__ = [
     "fuzz_packet_script",
     "golden_stream",
     "judge_packet_script_record",
+    "packet_scripts_of_each_phase",
     "parse_police",
     "parse_qdisc",
     "parse_rate_bps",
@@ -230,6 +231,16 @@ def shorter_packet_scripts(case: str) -> str:
 
     Returns:
         JSON: a list of what `fuzz_packet_script` returns.
+
+    Raises:
+        SpecInvalid: The text is no case.
+    """
+
+def packet_scripts_of_each_phase(case: str) -> str:
+    """The same of a case with each of BBR's first phases, of which Linux draws one at random.
+
+    Returns:
+        JSON: a list of what `fuzz_packet_script` returns; one where the phase changes nothing.
 
     Raises:
         SpecInvalid: The text is no case.

@@ -14,8 +14,10 @@ mod opening;
 use crate::language::script::{EcnMark, TcpFlags, TcpOption, TcpPacket};
 use crate::plan::knobs::{Ecn, Knobs};
 use crate::segments::{Sent, mark_of, packet_of, segment_of};
+use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
-use dumbbell_tcp::cca::Algorithm;
+use dumbbell_tcp::cca::bbr::{FIRST_PHASES, Mode};
+use dumbbell_tcp::cca::{Algorithm, Cca};
 use dumbbell_tcp::receiver::Receiver;
 use dumbbell_tcp::segment::{Flags, Segment, TIMESTAMPS_BYTES};
 use dumbbell_tcp::sender::Sender;
@@ -43,6 +45,8 @@ pub struct Setup {
     pub nodelay: bool,
     /// Largest segment of its own (`TCP_MAXSEG`), bytes.
     pub mss_bytes: u32,
+    /// Which of its first phases BBR draws, below `FIRST_PHASES`.
+    pub first_phase: u64,
 }
 
 /// How far a connection is.
@@ -169,7 +173,16 @@ impl Endpoint {
         let options = if tcp.timestamps { TIMESTAMPS_BYTES } else { 0 };
         let mut settings = Settings::new(Arc::new(tcp), algorithm, MTU_BYTES, TIMER_HZ);
         settings.mss_bytes = self.agreed.mss_bytes - options;
+        settings.stream = stream_that_draws(self.setup.first_phase);
         settings
+    }
+
+    /// Whether a random number may have decided what it does: BBR's first phase.
+    pub fn has_drawn(&self) -> bool {
+        match self.sender.as_ref().map(Sender::cca) {
+            Some(Cca::Bbr(bbr)) => !matches!(bbr.mode(), Mode::Startup | Mode::Drain),
+            _ => false,
+        }
     }
 
     /// Windows are whole numbers of its own segments.
@@ -407,4 +420,12 @@ impl Endpoint {
         }
         self.poll(now);
     }
+}
+
+/// Random numbers of which BBR draws that phase first.
+fn stream_that_draws(first_phase: u64) -> Stream {
+    (0..)
+        .map(|number| Stream::new(0, number, "packet script"))
+        .find(|stream| stream.clone().below(FIRST_PHASES) == first_phase % FIRST_PHASES)
+        .expect("each is drawn sooner or later")
 }

@@ -1,10 +1,16 @@
 //! What happens in one case: settings, what the application writes, what becomes of each packet.
 
 use dumbbell_core::random::Stream;
+use dumbbell_tcp::cca::bbr::FIRST_PHASES;
 use serde::{Deserialize, Serialize};
 
 /// Sent packets, and acknowledgements, that may meet a fate; later ones arrive.
 const FATED: u64 = 120;
+
+/// The least of the round-trip times that are drawn, microseconds.
+pub(super) const SHORTEST_RTT_US: u64 = 10_000;
+/// The least of the times that a packet takes of the path, microseconds.
+pub(super) const SHORTEST_SPACING_US: u64 = 100;
 
 /// Congestion control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,6 +74,8 @@ pub struct Write {
 pub struct Case {
     /// Congestion control.
     pub controller: Controller,
+    /// Which of its first phases BBR draws; Linux draws one at random.
+    pub first_phase: u64,
     /// `tcp_sack`
     pub sack: bool,
     /// `tcp_timestamps`
@@ -104,13 +112,14 @@ impl Case {
         let controller = [Controller::Reno, Controller::Cubic, Controller::Bbr][one_of(3) as usize];
         let mut case = Case {
             controller,
+            first_phase: 0,
             sack: one_of(4) > 0,
             timestamps: one_of(2) > 0,
             ecn: one_of(4) == 0,
             rack: one_of(4) > 0,
             probes: one_of(4) > 0,
-            rtt_us: [10_000, 20_000, 50_000, 100_000, 200_000][one_of(5) as usize],
-            spacing_us: [100, 500, 1_000, 2_000][one_of(4) as usize],
+            rtt_us: [SHORTEST_RTT_US, 20_000, 50_000, 100_000, 200_000][one_of(5) as usize],
+            spacing_us: [SHORTEST_SPACING_US, 500, 1_000, 2_000][one_of(4) as usize],
             window_bytes: [400, 400, 400, 20, 8, 4][one_of(6) as usize] * 1000 + one_of(1000),
             delays_acks: one_of(2) > 0,
             writes: Vec::new(),
@@ -159,6 +168,22 @@ impl Case {
             }
         }
         case
+    }
+
+    /// The same with each of BBR's first phases, without those in which nothing differs.
+    pub fn with_each_phase(&self) -> Vec<Case> {
+        let mut found: Vec<(Case, String)> = Vec::new();
+        for first_phase in 0..FIRST_PHASES {
+            let case = Case {
+                first_phase,
+                ..self.clone()
+            };
+            let script = case.played().script;
+            if found.iter().all(|(_, known)| *known != script) {
+                found.push((case, script));
+            }
+        }
+        found.into_iter().map(|(case, _)| case).collect()
     }
 
     /// What becomes of that packet; None: it arrives.

@@ -2,10 +2,11 @@
 
 use super::case::{AckFate, Case, Fate};
 use super::receiver::{Due, Receiver, WINDOW_SCALE};
+use crate::clock::{instant, since_start};
 use crate::endpoint::{Endpoint, OWN_MSS_BYTES, Setup};
 use crate::language::script::{EcnMark, TcpFlags, TcpOption, TcpPacket};
 use crate::plan::knobs::{Ecn, Knob, Knobs};
-use crate::run::{field, us};
+use crate::run::field;
 use crate::segments::shown;
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::Profile;
@@ -21,9 +22,9 @@ const LONGEST_US: u64 = 8_000_000;
 const MOST_ACKS: u64 = 120;
 /// A delayed acknowledgement waits so long, microseconds.
 const DELAYED_ACK_US: u64 = 40_000;
-/// Nearer than this to a timer, whose hand of the clock moves by as much, the order of the two is
-/// nobody's promise: microseconds.
-const NEAR_US: u64 = 1_000;
+/// Nearer than this to a timer, by which packetdrill is off, the order of the two is nobody's promise:
+/// microseconds.
+const NEAR_US: u64 = 50;
 /// More than any window takes.
 const SEND_BUFFER: &str = "4096 4194304 4194304";
 
@@ -131,10 +132,11 @@ impl Play<'_> {
             knobs: case.knobs(),
             nodelay: true,
             mss_bytes: OWN_MSS_BYTES,
+            first_phase: case.first_phase,
         };
         Play {
             case,
-            connection: Endpoint::connect(&setup, Time::ZERO),
+            connection: Endpoint::connect(&setup, instant(0)),
             receiver: Receiver::new(case),
             events: BTreeMap::new(),
             made: 0,
@@ -173,7 +175,7 @@ impl Play<'_> {
         self.line_at(0, "fcntl(3, F_SETFL, O_RDWR|O_NONBLOCK) = 0");
         let waits = "connect(3, ..., ...) = -1 EINPROGRESS (Operation now in progress)";
         self.line_at(0, waits);
-        self.connection.poll(Time::ZERO);
+        self.connection.poll(instant(0));
         self.sends(0);
         let rtt_us = self.case.rtt_us;
         let answer = self.answer(rtt_us);
@@ -229,7 +231,7 @@ impl Play<'_> {
             // A script has whole microseconds.
             let timer_us = match timer {
                 Time::NEVER => u64::MAX,
-                timer => timer.as_ns().div_ceil(1000),
+                timer => since_start(timer).as_ns().div_ceil(1000),
             };
             let next = self.events.first_key_value().map(|(key, _)| *key);
             let event_us = next.map_or(u64::MAX, |(at_us, _)| at_us);
@@ -256,12 +258,12 @@ impl Play<'_> {
         match event {
             Event::Writes(bytes) => {
                 self.line_at(at_us, &format!("write(3, ..., {bytes}) = {bytes}"));
-                self.connection.write(bytes, us(at_us));
+                self.connection.write(bytes, instant(at_us));
                 self.sends(at_us);
             }
             Event::Closes => {
                 self.line_at(at_us, "shutdown(3, SHUT_WR) = 0");
-                self.connection.shut_down(us(at_us));
+                self.connection.shut_down(instant(at_us));
                 self.sends(at_us);
             }
             Event::Arrives(packet, mark) => match self.receiver.on_data(&packet, mark) {
@@ -283,7 +285,7 @@ impl Play<'_> {
 
     /// An acknowledgement that comes with a timer cannot be told to be before or behind it.
     fn notes_timers(&mut self, at_us: u64) {
-        let due_us = self.connection.pending_timer().as_ns() / 1000;
+        let due_us = since_start(self.connection.pending_timer()).as_ns() / 1000;
         let is_near = due_us < at_us + NEAR_US
             || self
                 .last_timer_us
@@ -315,14 +317,15 @@ impl Play<'_> {
             at_us,
             shown(None, packet, None).replacen('>', "<", 1).trim(),
         );
-        self.connection.on_packet(packet, EcnMark::None, us(at_us));
+        self.connection
+            .on_packet(packet, EcnMark::None, instant(at_us));
         self.sends(at_us);
     }
 
     fn asserts(&mut self, at_us: u64) {
         let mut conditions = String::new();
         for name in FIELDS {
-            let value = field(&self.connection, name, us(at_us)).unwrap_or(0.0);
+            let value = field(&self.connection, name, instant(at_us)).unwrap_or(0.0);
             let joint = if conditions.is_empty() { "" } else { " and " };
             let _ = write!(conditions, "{joint}{name} == {value}");
         }

@@ -1,7 +1,7 @@
 //! The cases that are a little shorter, the boldest first: whoever shrinks takes the first that
 //! still differs, and asks again.
 
-use super::case::Case;
+use super::case::{Case, SHORTEST_RTT_US, SHORTEST_SPACING_US};
 
 impl Case {
     /// Each with one thing less.
@@ -22,9 +22,11 @@ impl Case {
         }
         with(&|case| case.acks.clear());
         with(&|case| case.closes = false);
-        for index in 0..self.writes.len().min(self.writes.len().wrapping_sub(1)) {
+        for index in 0..self.writes.len() {
             with(&|case| {
-                case.writes.remove(index + 1);
+                if case.writes.len() > 1 {
+                    case.writes.remove(index);
+                }
             });
         }
         for index in 0..self.writes.len() {
@@ -42,6 +44,8 @@ impl Case {
                 case.acks.remove(index);
             });
         }
+        with(&|case| case.rtt_us = SHORTEST_RTT_US);
+        with(&|case| case.spacing_us = SHORTEST_SPACING_US);
         with(&|case| case.ecn = false);
         with(&|case| case.timestamps = false);
         with(&|case| case.delays_acks = false);

@@ -1,6 +1,7 @@
 //! The program of a script: its sockets, and the call that it waits in.
 
-use super::{Run, us};
+use super::Run;
+use crate::clock::span;
 use crate::endpoint::{Endpoint, OWN_MSS_BYTES, Setup, State};
 use crate::language::Place;
 use crate::language::script::{EcnMark, TcpFlags, TcpPacket};
@@ -10,6 +11,8 @@ use dumbbell_core::time::Time;
 
 /// Memory of a packet beside its payload, bytes, as the engine's senders reckon.
 const STRUCTURE_BYTES: u64 = 768;
+/// What SO_SNDBUF gives at most (`net.core.wmem_max`), before it is doubled, bytes.
+const MOST_SEND_BUFFER_BYTES: u64 = 212_992;
 
 /// What a socket is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,6 +113,7 @@ impl Run<'_> {
             knobs,
             nodelay: socket.nodelay,
             mss_bytes: socket.mss_bytes,
+            first_phase: self.first_phase,
         }
     }
 
@@ -170,7 +174,7 @@ impl Run<'_> {
             };
             return Err(differs(&call, &found));
         }
-        let tolerance = us(self.plan.tolerance_us);
+        let tolerance = span(self.plan.tolerance_us);
         if self.now.saturating_add(tolerance) < waiting.until {
             self.place = Some(waiting.place);
             return Err(late(&call, waiting.until, Some(self.now)));
@@ -183,7 +187,7 @@ impl Run<'_> {
         let Some(waiting) = &self.application.waiting else {
             return Ok(());
         };
-        if self.now <= waiting.until.saturating_add(us(self.plan.tolerance_us)) {
+        if self.now <= waiting.until.saturating_add(span(self.plan.tolerance_us)) {
             return Ok(());
         }
         self.place = Some(waiting.place);
@@ -409,7 +413,9 @@ impl Run<'_> {
     fn set(&mut self, fd: i64, option: &SocketOption) -> Outcome {
         let now = self.now;
         let outcome = self.with_socket(fd, |socket| match option {
-            SocketOption::SendBuffer(bytes) => socket.send_buffer_bytes = Some(*bytes),
+            SocketOption::SendBuffer(bytes) => {
+                socket.send_buffer_bytes = Some((*bytes).min(MOST_SEND_BUFFER_BYTES));
+            }
             SocketOption::NoDelay(on) => socket.nodelay = *on,
             SocketOption::LargestSegment(bytes) => socket.mss_bytes = *bytes,
             SocketOption::CongestionControl(name) => {

@@ -1,6 +1,7 @@
 //! What is sent, against what is expected.
 
-use super::{Run, us};
+use super::Run;
+use crate::clock::span;
 use crate::endpoint::Endpoint;
 use crate::language::script::{EcnMark, TcpFlags, TcpOption, TcpPacket};
 use crate::segments::{Sent, shown};
@@ -16,7 +17,7 @@ impl Run<'_> {
         from: Time,
         to: Time,
     ) -> Result<Time, Difference> {
-        let tolerance = us(self.plan.tolerance_us);
+        let tolerance = span(self.plan.tolerance_us);
         let latest = to.saturating_add(tolerance);
         let missing = |found: Option<&Sent>| Difference::Packet {
             expected: Some(shown((to != Time::NEVER).then_some(from), expected, mark)),

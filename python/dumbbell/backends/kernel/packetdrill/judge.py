@@ -26,6 +26,8 @@ from dumbbell.backends.kernel.packetdrill.said import Report, ended, report_of, 
 from dumbbell.backends.kernel.programs import guest_program
 
 SCRIPTS_A_GUEST = 50
+SEED = 1
+"""Of the kernel's random numbers."""
 VIRTUAL_LIMIT_S = 300
 """Virtual seconds after which a script is ended."""
 WALL_LIMIT_S = 300.0
@@ -33,7 +35,6 @@ WALL_LIMIT_S = 300.0
 
 _MEMORY_MB = 1024
 """With less than 0.77 GB the kernel makes its largest socket buffers smaller (`tcp_init`)."""
-_SEED = 1
 _OUTPUT = "ended.jsonl"
 _DEFINITIONS = {
     "TFO_COOKIE": "3021b9d889017eeb",
@@ -75,6 +76,7 @@ class _Judge:
     packetdrill: PacketdrillInfo
     conditions: Conditions
     wall_limit_s: float
+    seed: int
 
 
 def judge_scripts(
@@ -84,6 +86,7 @@ def judge_scripts(
     threads: int = 1,
     wall_limit_s: float = WALL_LIMIT_S,
     told: Callable[[Path], None] | None = None,
+    seed: int = SEED,
 ) -> dict[Path, Report]:
     """Run scripts by packetdrill inside the virtual-time kernel.
 
@@ -94,6 +97,7 @@ def judge_scripts(
         wall_limit_s: A guest without news for so long is ended, and the script that it was at has
             failed.
         told: Called with each script when its guest has ended.
+        seed: Of the kernel's random numbers.
 
     Returns:
         Script to verdict, in the same order: what `dumbbell._engine.check_packet_script` tells of
@@ -106,7 +110,11 @@ def judge_scripts(
     """
     conditions = conditions or Conditions()
     judge = _Judge(
-        require_kernel(conditions.timer_hz), require_packetdrill(), conditions, wall_limit_s
+        require_kernel(conditions.timer_hz),
+        require_packetdrill(),
+        conditions,
+        wall_limit_s,
+        seed,
     )
     guest_program()
     remove_left_folders()
@@ -169,7 +177,7 @@ def _one_guest(judge: _Judge, scripts: list[Path]) -> tuple[dict[Path, Report], 
             judge.kernel.path,
             guest_program(),
             run_dir=folder,
-            seed=_SEED,
+            seed=judge.seed,
             wall_limit_s=judge.wall_limit_s * (len(scripts) + 1),
             memory_mb=_MEMORY_MB,
             args=["packet-scripts", str(job)],

@@ -5,7 +5,8 @@
  * (GPL-2.0) stays as it is, and nothing of it is in this file.
  *
  *   times       packetdrill calls it until a tick has passed. The guest's clock stands still while
- *               the guest computes, so somebody has to sleep.
+ *               the guest computes, so somebody has to sleep. All scripts begin with the slots of
+ *               the timer wheel.
  *   sched_yield also pthread_yield: likewise while a call of another thread is waited for.
  *   getsockopt  of TCP_INFO: older kernels give fewer fields than packetdrill knows; the others
  *               are zero.
@@ -33,12 +34,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/times.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Microseconds of a nap while something is waited for. */
 #define NAP_USECS 50
+/* Ticks of the coarsest slots of the timer wheel that scripts of seconds come to. */
+#define SLOT_TICKS 512
 /* Longest shell line that is looked into, bytes. */
 #define LONGEST_LINE 4096
 
@@ -50,21 +55,60 @@ int __real_ioctl(int fd, unsigned long request, void *argument);
 int __real_system(const char *command);
 int __real_unlink(const char *path);
 
+/* The kernel wakes a thread when it is due, not up to 50 microseconds later. */
+__attribute__((constructor)) static void wake_on_time(void)
+{
+	prctl(PR_SET_TIMERSLACK, 1UL);
+}
+
+/* The value of times() just after it has changed, with naps of so many microseconds. */
+static clock_t next_edge(struct tms *buffer, useconds_t nap_usecs)
+{
+	clock_t before = __real_times(buffer), now;
+
+	do {
+		usleep(nap_usecs);
+		now = __real_times(buffer);
+	} while (now == before);
+	return now;
+}
+
+/*
+ * Waits for a tick of the timer from which the slots of the kernel's timer wheel count: long
+ * timers, which are rounded up to 8, 64 or 512 ticks, then run as long in every script.
+ */
+static clock_t wait_for_slot(struct tms *buffer)
+{
+	struct timespec tick;
+
+	next_edge(buffer, NAP_USECS);
+	usleep(1000000 / sysconf(_SC_CLK_TCK) - 2 * NAP_USECS);
+	clock_t edge = next_edge(buffer, 1);
+	/* A coarse clock is as fine as a tick. */
+	if (clock_getres(CLOCK_REALTIME_COARSE, &tick) != 0 || tick.tv_nsec <= 0)
+		return edge;
+	long per_second = 1000000000L / tick.tv_nsec, units = sysconf(_SC_CLK_TCK);
+	unsigned long ticks = ((unsigned long)edge * per_second + units - 1) / units;
+	unsigned long missing = (SLOT_TICKS - ticks % SLOT_TICKS) % SLOT_TICKS;
+	if (missing > 0)
+		usleep(missing * (tick.tv_nsec / 1000));
+	return __real_times(buffer);
+}
+
 clock_t __wrap_times(struct tms *buffer)
 {
 	/* One true edge is enough; those after it are told at once. */
-	static clock_t first, told;
-	clock_t now = __real_times(buffer);
+	static clock_t told;
+	static int calls;
 
-	if (first == 0) {
-		first = told = now;
-		return now;
-	}
-	while (now == first) {
-		usleep(NAP_USECS);
-		now = __real_times(buffer);
-	}
-	return ++told;
+	if (calls == 0)
+		told = __real_times(buffer);
+	else if (calls == 1)
+		told = wait_for_slot(buffer);
+	else
+		told++;
+	calls++;
+	return told;
 }
 
 int __wrap_sched_yield(void)
