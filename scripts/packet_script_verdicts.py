@@ -1,10 +1,10 @@
 """What the kernel says of our own packet scripts, kept; and the table of rules in the docs.
 
 ``--write`` has packetdrill judge every script in ``packetdrill/scripts`` that has changed inside
-the virtual-time kernel and keeps the verdicts in ``packetdrill/kernel-verdicts.json``, with the
-hash of what was judged. ``--table`` writes ``docs/packetdrill-rules.md`` of them and of what the
-simulator says now. ``tests/cli/test_packet_script_verdicts.py`` holds both against the scripts
-without a kernel.
+the virtual-time kernel (all of them when the judge itself has changed) and keeps the verdicts in
+``packetdrill/kernel-verdicts.json``, with the hash of what was judged. ``--table`` writes
+``docs/packetdrill-rules.md`` of them and of what the simulator says now.
+``tests/cli/test_packet_script_verdicts.py`` holds both against the scripts without a kernel.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[1]
 SCRIPTS = ROOT / "packetdrill" / "scripts"
 KEPT = ROOT / "packetdrill" / "kernel-verdicts.json"
 PAGE = ROOT / "docs" / "packetdrill-rules.md"
+JUDGE = ROOT / "python" / "dumbbell" / "backends" / "kernel" / "packetdrill" / "virtual_time.c"
 _GSO_MAX_SEGS = 1
 _AT_ONCE = 8
 
@@ -44,6 +45,11 @@ def own_scripts() -> list[Path]:
 def digest(path: Path) -> str:
     """Of a script's bytes."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def judge_digest() -> str:
+    """Of what makes packetdrill a judge inside: when a script begins, how exact its times are."""
+    return digest(JUDGE)
 
 
 def kept() -> dict[str, Any]:
@@ -100,7 +106,9 @@ def judge_what_changed() -> None:
     from dumbbell.backends.kernel.packetdrill import Conditions, judge_scripts
 
     conditions = Conditions(gso_max_segs=_GSO_MAX_SEGS)
-    before = kept()["scripts"] if KEPT.is_file() else {}
+    judge = judge_digest()
+    before = kept() if KEPT.is_file() else {}
+    before = before["scripts"] if before.get("judge_sha256") == judge else {}
     scripts = {name_of(path): path for path in own_scripts()}
     stored = {
         name: before[name]
@@ -112,7 +120,11 @@ def judge_what_changed() -> None:
         reports = judge_scripts(changed[first : first + _AT_ONCE], conditions)
         for path, report in reports.items():
             stored[name_of(path)] = {"sha256": digest(path), "verdict": report}
-        found = {"about": str(conditions), "scripts": dict(sorted(stored.items()))}
+        found = {
+            "about": str(conditions),
+            "judge_sha256": judge,
+            "scripts": dict(sorted(stored.items())),
+        }
         KEPT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 

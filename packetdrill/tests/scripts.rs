@@ -45,6 +45,23 @@ fn every_script_passes() {
     }
 }
 
+/// The shortest form of what random scripts have found, and was mended since.
+#[test]
+fn what_was_found_by_chance_passes() {
+    let scripts = scripts("scripts/found");
+    assert!(scripts.len() >= 12, "{} scripts", scripts.len());
+    for (name, text) in scripts {
+        assert!(names_its_source(&text), "{name}");
+        let lines = text.lines().count();
+        assert!(lines <= 100, "{name}: {lines} lines");
+        assert_eq!(
+            check(&text, &Options::default()),
+            Ok(Verdict::Passed),
+            "{name}"
+        );
+    }
+}
+
 /// When one of these begins to pass, it belongs to the others, and docs/packetdrill.md is to be
 /// changed.
 #[test]

@@ -25,6 +25,7 @@ def test_every_script_has_been_judged_as_it_is() -> None:
     stored = {name: each["sha256"] for name, each in TOOL.kept()["scripts"].items()}
     scripts = {TOOL.name_of(path): TOOL.digest(path) for path in TOOL.own_scripts()}
     assert stored == scripts, AGAIN
+    assert TOOL.kept()["judge_sha256"] == TOOL.judge_digest(), AGAIN
 
 
 def test_what_differs_is_true_of_the_kernel() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from dumbbell.backends.kernel import KernelInfo, find_kernel
 from dumbbell.backends.kernel.cache import how_to_build
+from dumbbell.backends.kernel.packetdrill import find_packetdrill, how_to_build_packetdrill
 
 
 @pytest.fixture(scope="session")
@@ -20,6 +21,13 @@ def kernel() -> KernelInfo:
     if os.environ.get("CI") or os.environ.get("DUMBBELL_REQUIRE_KERNEL"):
         pytest.fail(how_to_build())
     pytest.skip(how_to_build())
+
+
+@pytest.fixture(scope="session")
+def packetdrill() -> None:
+    """packetdrill in the cache, of a checkout that a user names; none is a skip."""
+    if find_packetdrill() is None:
+        pytest.skip(how_to_build_packetdrill())
 
 
 @pytest.fixture

@@ -10,9 +10,7 @@ import pytest
 from dumbbell.backends.kernel import KernelInfo
 from dumbbell.backends.kernel.packetdrill import (
     Conditions,
-    find_packetdrill,
     fuzz,
-    how_to_build_packetdrill,
     judge_scripts,
 )
 
@@ -28,12 +26,6 @@ HANDSHAKE = """`sysctl -q net.ipv4.tcp_timestamps=0`
 +0 accept(3, ..., ...) = 4
 """
 PASSES = "+0 write(4, ..., 1000) = 1000\n+0 > P. 1:1001(1000) ack 1\n"
-
-
-@pytest.fixture(scope="session")
-def packetdrill() -> None:
-    if find_packetdrill() is None:
-        pytest.skip(how_to_build_packetdrill())
 
 
 @pytest.fixture
