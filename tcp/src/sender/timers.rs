@@ -116,6 +116,9 @@ impl Sender {
         self.small_queue.wake(now);
         if self.timers.paced.is_some_and(|due| due <= now) {
             self.timers.paced = None;
+            // When pacing lets go, what is lost is first again, also behind F-RTO's new data
+            // (`tcp_tsq_write`).
+            self.sends_new_first = false;
         }
         let Some((purpose, _)) = self.timers.pending.filter(|(_, due)| *due <= now) else {
             return;

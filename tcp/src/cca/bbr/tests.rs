@@ -326,7 +326,7 @@ fn a_timeout_in_recovery_makes_the_pipe_not_full_again() {
     }
     let mut bbr = Bbr::new(&options(Profile::Linux61), Time::ZERO);
     bbr.pipe = pipe;
-    bbr.on_enter_loss(&mut window(10, 1448), &snapshot(ms(500)));
+    bbr.on_enter_loss(&mut fresh_window(10), &snapshot(ms(500)));
     pipe.forget_bandwidth();
     assert_eq!(bbr.pipe, pipe);
     assert_eq!(bbr.prior_state, State::Loss);
