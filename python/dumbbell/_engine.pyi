@@ -222,7 +222,7 @@ def fuzz_packet_script(seed: int, number: int) -> str:
 
     Returns:
         JSON: ``case``, text for `shorter_packet_scripts`; ``script``; ``near_timer_line``, the
-        first line at which an acknowledgement comes within a millisecond of a timer, or null;
+        first line at which an acknowledgement comes within 50 microseconds of a timer, or null;
         ``sent_pkts``.
     """
 

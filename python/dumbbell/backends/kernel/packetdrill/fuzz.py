@@ -45,7 +45,7 @@ class Kind(enum.StrEnum):
     """How simulator and kernel came apart."""
 
     AGREES = "agrees"
-    NEAR_TIMER = "an acknowledgement within 1 ms of a timer"
+    NEAR_TIMER = "an acknowledgement within 50 microseconds of a timer"
     FIN = "when a FIN is sent"
     PUSH = "a PSH"
     CWR = "a CWR"
@@ -63,8 +63,8 @@ class Fuzzed:
         number: Which case of the seed.
         case: What the receiver did, as text for `shorter_packet_scripts`.
         script: The text.
-        near_timer_line: First line at which an acknowledgement comes within a millisecond of a
-            timer, where the order of the two is nobody's promise; None without one.
+        near_timer_line: First line at which an acknowledgement comes within 50 microseconds of
+            a timer, where the order of the two is nobody's promise; None without one.
         report: What the kernel says.
     """
 
