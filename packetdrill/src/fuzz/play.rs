@@ -43,7 +43,7 @@ const FIELDS: [&str; 6] = [
 pub struct Played {
     /// The script.
     pub script: String,
-    /// The first line at which an acknowledgement came within a millisecond of a timer.
+    /// The first line at which an acknowledgement came within `NEAR_US` of a timer.
     pub near_timer_line: Option<u32>,
     /// Packets with data that were sent.
     pub sent_pkts: u64,
