@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+
+from dumbbell import _engine
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -23,20 +26,8 @@ QUEUES = {
 }
 """A line of tc for each discipline."""
 
-SOURCES = {
-    "poisson": '{ kind = "poisson", rate = "200pps", size = "exponential 512B" }',
-    "cbr": '{ kind = "cbr", rate = "200pps", size = "700B" }',
-    "renewal": '{ kind = "renewal", gap = "uniform 1ms 9ms", size = "uniform 64B 1400B" }',
-    "ditg": '{ kind = "ditg", gap = "exponential 200pps", size = "exponential 512B" }',
-    "replay": '{ kind = "replay", times = ["0s", "5ms", "6ms"], sizes = ["90B", "1kB", "64B"] }',
-    "bursts": '{ kind = "bursts", packets = 12, gap = "exponential 5pps", size = "1000B" }',
-    "greedy": '{ kind = "greedy" }',
-    "sized": '{ kind = "sized", size = "300kB" }',
-    "closed_loop": '{ kind = "closed_loop", size = "exponential 20kB", '
-    'think = "exponential 5pps" }',
-    "arrivals": '{ kind = "arrivals", gap = "exponential 8pps", size = "exponential 20kB" }',
-}
-"""A source of each kind."""
+SOURCES: dict[str, str] = {each["kind"]: each["example"] for each in json.loads(_engine.sources())}
+"""A source of each kind, as its file has one for an example."""
 
 SET_OTHERWISE = {
     "netem reordering": "netem delay 10ms reorder 25% 50% gap 3 limit 100",

@@ -20,8 +20,6 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from digest_runs import descriptions
-
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = "tests/golden/digests.json"
 CHANGELOG = "CHANGELOG.md"
@@ -35,6 +33,8 @@ ByVersion = Mapping[str, Digests]
 
 def measured() -> dict[str, str]:
     """Digests of the set, by the package that this Python imports."""
+    from digest_runs import descriptions
+
     import dumbbell
 
     runs = {name: dumbbell.Experiment.from_toml(text) for name, text in descriptions().items()}

@@ -124,8 +124,8 @@ fn congestion_controllers() -> Vec<&'static str> {
 }
 
 #[pyfunction]
-fn source_kinds() -> Vec<&'static str> {
-    dumbbell_engine::spec::source::KINDS.to_vec()
+fn sources() -> String {
+    dumbbell_engine::spec::source::forms_json()
 }
 
 #[pyfunction]
@@ -174,6 +174,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(shown_size, module)?)?;
     module.add_function(wrap_pyfunction!(shown_time, module)?)?;
     module.add_function(wrap_pyfunction!(congestion_controllers, module)?)?;
-    module.add_function(wrap_pyfunction!(source_kinds, module)?)?;
+    module.add_function(wrap_pyfunction!(sources, module)?)?;
     module.add_function(wrap_pyfunction!(disciplines, module)?)
 }

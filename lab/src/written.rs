@@ -5,16 +5,14 @@ use crate::changes::number_of;
 use crate::laws::Drawn;
 use crate::numbers::is_equal_but_for_name;
 use dumbbell_engine::spec::law::Law;
-use dumbbell_engine::spec::source::{
-    self, Arrivals, Bursts, Carrier, Cbr, ClosedLoop, Ditg, Greedy, Poisson, Renewal, Replay,
-};
+use dumbbell_engine::spec::source::{Carrier, Value};
 use dumbbell_engine::spec::tcp::{CwndChange, Profile};
 use dumbbell_engine::spec::{
     Change, Ecn, Experiment, Flow, Host, Link, LinkEnd, Probe, ProbeKind, SizeAt, Source, Tcp,
     Transport,
 };
 use dumbbell_tc as tc;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -261,7 +259,7 @@ fn flow(name: &str, count: Option<usize>, flow: &Flow, duration_ns: u64) -> Tabl
     table.unless("start_jitter", &flow.start_jitter_ns, &0, time);
     table.unless("dscp", &flow.dscp, &0, plain);
     table.unless("ecn", &flow.ecn, &Ecn::NotEct, plain);
-    if flow.transport == Transport::Tcp && flow.source.parameters().carrier() == Carrier::Either {
+    if flow.transport == Transport::Tcp && flow.source.form().carrier == Carrier::Either {
         table.add("transport", plain(&flow.transport));
     }
     if let Some(settings) = &flow.tcp {
@@ -318,89 +316,41 @@ fn cwnd_change(change: &CwndChange) -> Table {
     table
 }
 
+/// By the source's own table of keys.
 fn source(source: &Source, transport: Transport) -> Table {
     let mut table = Table::default();
-    let law = |drawn: Drawn, law: &Law| quoted(&drawn.text(law));
-    let mut spaced = |kind, gap: (&'static str, String), drawn: &Law, size_at: &SizeAt| {
-        table.text("kind", kind);
-        table.add(gap.0, gap.1);
-        table.add("size", law(Drawn::Size, drawn));
-        // Over TCP it is always the payload.
-        let default = match transport {
-            Transport::Udp => SizeAt::Wire,
-            Transport::Tcp => SizeAt::Payload,
-        };
-        table.unless("size_at", size_at, &default, plain);
-    };
-    let gap_law = |gap: &Law| ("gap", law(Drawn::Gap, gap));
-    match source {
-        Source::Poisson(Poisson { gap, size, size_at }) => {
-            spaced("poisson", ("gap", mean_gap(gap)), size, size_at);
-        }
-        Source::Cbr(Cbr { gap, size, size_at }) => {
-            spaced("cbr", ("gap", mean_gap(gap)), size, size_at)
-        }
-        Source::Renewal(Renewal { gap, size, size_at }) => {
-            spaced("renewal", gap_law(gap), size, size_at)
-        }
-        Source::Bursts(Bursts {
-            packets,
-            gap,
-            size,
-            size_at,
-        }) => {
-            spaced("bursts", gap_law(gap), size, size_at);
-            table.add("packets", packets.to_string());
-        }
-        Source::Ditg(Ditg {
-            gap,
-            size,
-            oversleep,
-        }) => {
-            table.text("kind", "ditg");
-            table.add("gap", law(Drawn::Gap, gap));
-            table.add("size", law(Drawn::Size, size));
-            if let Some(oversleep) = oversleep {
-                table.add("oversleep", law(Drawn::Gap, oversleep));
-            }
-        }
-        Source::Replay(Replay {
-            times_ns,
-            sizes_bytes,
-            size_at,
-        }) => {
-            table.text("kind", "replay");
-            table.add("times", list(times_ns.iter().map(time)));
-            table.add("sizes", list(sizes_bytes.iter().map(size_u32)));
-            table.add("size_at", plain(size_at));
-        }
-        Source::Greedy(Greedy {}) => table.text("kind", "greedy"),
-        Source::Sized(source::Sized { bytes }) => {
-            table.text("kind", "sized");
-            table.add("size", size(*bytes));
-        }
-        Source::ClosedLoop(ClosedLoop {
-            size,
-            think,
-            transfers,
-        }) => {
-            table.text("kind", "closed_loop");
-            table.add("size", law(Drawn::Size, size));
-            table.add("think", law(Drawn::Gap, think));
-            table.unless("transfers", transfers, &None, plain);
-        }
-        Source::Arrivals(Arrivals {
-            gap,
-            size,
-            transfers,
-        }) => {
-            table.text("kind", "arrivals");
-            table.add("gap", law(Drawn::Gap, gap));
-            table.add("size", law(Drawn::Size, size));
-            table.unless("transfers", transfers, &None, plain);
+    table.text("kind", source.kind());
+    let resolved = serde_json::json!(source);
+    // Over TCP it is always the payload.
+    let size_at = serde_json::json!(match transport {
+        Transport::Udp => SizeAt::Wire,
+        Transport::Tcp => SizeAt::Payload,
+    });
+    for key in source.form().keys {
+        let value = &resolved[key.resolved];
+        if !value.is_null() && (key.value, value) != (Value::SizeAt, &size_at) {
+            table.add(key.name, value_of_source(key.value, value));
         }
     }
     table
+}
+
+/// A value as a person writes it, from a source's resolved description.
+fn value_of_source(kind: Value, value: &serde_json::Value) -> String {
+    let law = || Law::deserialize(value).expect("a law of a description that was checked");
+    let listed = |written: fn(u64) -> String| {
+        let numbers = value.as_array().into_iter().flatten();
+        list(numbers.filter_map(serde_json::Value::as_u64).map(written))
+    };
+    match kind {
+        Value::GapLaw => quoted(&Drawn::Gap.text(&law())),
+        Value::SizeLaw => quoted(&Drawn::Size.text(&law())),
+        Value::ExponentialGap | Value::ConstantGap => mean_gap(&law()),
+        Value::SizeAt | Value::Count => plain(value),
+        Value::Size => size(value.as_u64().unwrap_or_default()),
+        Value::Times => listed(|ns| time(&ns)),
+        Value::Sizes => listed(size),
+    }
 }
 
 /// The only parameter of the law that a Poisson source or one of constant rate has.

@@ -51,7 +51,7 @@ __all__ = [
     "shown_size",
     "shown_time",
     "simulate",
-    "source_kinds",
+    "sources",
 ]
 
 __version__: str
@@ -249,8 +249,12 @@ def packet_scripts_of_each_phase(case: str) -> str:
 def congestion_controllers() -> list[str]:
     """The names of the congestion controllers that the simulator has."""
 
-def source_kinds() -> list[str]:
-    """The kinds of sources of traffic, by their words in a description."""
+def sources() -> str:
+    """The sources of traffic, and how each is written: JSON, a list of tables.
+
+    Each has ``kind`` (its word), ``summary``, ``carrier`` (``udp``, ``tcp``, ``either``), ``keys``,
+    ``testbed`` (what sends it there) and ``example`` (TOML).
+    """
 
 @final
 class Estimate:

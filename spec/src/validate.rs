@@ -319,7 +319,7 @@ fn validate_qdisc_times(path: &str, config: &Qdisc) -> Checked {
 /// Transport, settings and source of a flow must fit together.
 fn validate_transport(path: &str, flow: &Flow) -> Checked {
     let source = flow.source.parameters();
-    let carrier = source.carrier();
+    let carrier = flow.source.form().carrier;
     let path_transport = format!("{path}.transport");
     match (flow.transport, &flow.tcp) {
         (Transport::Udp, None) => require(

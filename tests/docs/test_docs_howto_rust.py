@@ -7,6 +7,7 @@ import os
 import runpy
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from dumbbell.spec import Experiment
 
 PAGE = ROOT / "docs" / "howto" / "add-a-qdisc.md"
 WORKSPACE = ("Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "clippy.toml")
+BUILT = ROOT / "target" / "howto"
 PURE = ("-p", "dumbbell-tc", "-p", "dumbbell-qdisc", "-p", "dumbbell-engine")
 # Twice what the link carries. A packet of 1000 bytes takes 8 ms; one comes every 4 ms.
 EXPERIMENT = """
@@ -55,7 +57,7 @@ fn the_same_is_lost_and_what_is_not_lost_waits_less() {{
 
 def cargo(folder: Path, *arguments: str) -> None:
     # Dependencies are kept between runs, beside what `make` builds.
-    environment = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target" / "howto")}
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(BUILT), "PYO3_PYTHON": sys.executable}
     path = f"{Path.home() / '.cargo' / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
     done = subprocess.run(
         ["cargo", *arguments],
@@ -80,7 +82,7 @@ def copy_of_the_repository(page: Path, folder: Path) -> None:
 
 
 def digest_runs_of(folder: Path) -> dict[str, Any]:
-    """The runs by name that such a copy keeps digests of."""
+    """The runs by name that such a copy keeps digests of, with the sources of this checkout."""
     module = runpy.run_path(str(folder / "scripts" / "digest_runs.py"))
     runs: dict[str, Any] = module["descriptions"]()
     return runs

@@ -163,7 +163,7 @@ def test_laws_as_options(keys: dict, options: str) -> None:
 
 def test_what_no_line_says_is_said_in_a_comment() -> None:
     assert "no option" in source(kind="ditg", gap="lognormal -5 1", size="9B")
-    assert "trace of 1 packets" in source(kind="replay", times=["0s"], sizes=["9B"])
+    assert "a recorded trace" in source(kind="replay", times=["0s"], sizes=["9B"])
     found = lines("left")
     assert found[-3].startswith("# stream: sizes are those on the wire")
 

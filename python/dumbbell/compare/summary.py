@@ -17,11 +17,14 @@ from dumbbell.compare.quantity import Quantity
 from dumbbell.errors import DumbbellError, SpecError
 from dumbbell.spec import Resolved
 from dumbbell.spec.refusal import nearest
+from dumbbell.spec.source_forms import FORMS
 from dumbbell.tables import Run
 
 Floats: TypeAlias = NDArray[np.float64]
 _MEMBER = re.compile(r"(?P<base>.+)-(?P<number>[1-9][0-9]*)")
-SENDS_TRANSFERS = frozenset({"sized", "closed_loop", "arrivals"})
+SENDS_TRANSFERS = frozenset(
+    kind for kind, form in FORMS.items() if form.transports == ("tcp",) and form.keys
+)
 """Kinds of sources whose flows have completion times."""
 
 

@@ -17,6 +17,7 @@ from dumbbell.metrics.queue import offered_load_bps
 from dumbbell.metrics.registry import metric
 from dumbbell.spec import Resolved
 from dumbbell.spec.resolved import Law, Source
+from dumbbell.spec.source_forms import FORMS
 from dumbbell.tables import Run
 
 _SECTION = "Asked and measured load"
@@ -161,7 +162,7 @@ def asked_and_measured(run: Run) -> list[LoadComparison]:
 
 def asks(source: Source) -> bool:
     """Whether a source's parameters say how much it sends, whatever the network does."""
-    return source.kind not in ("greedy", "sized", "closed_loop", "arrivals")
+    return "udp" in FORMS[source.kind].transports
 
 
 def law_mean(law: Law) -> float:

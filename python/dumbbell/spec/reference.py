@@ -9,6 +9,7 @@ from typing import Any
 from dumbbell.spec.claim_tables import common_schema
 from dumbbell.spec.experiment import Experiment
 from dumbbell.spec.laws import LAWS
+from dumbbell.spec.sources import MODELS
 
 _SECTIONS = {
     "Experiment": "Top of the file",
@@ -18,16 +19,7 @@ _SECTIONS = {
     "Dumbbell": '`shape` with `kind = "dumbbell"`',
     "Chain": '`shape` with `kind = "chain"`',
     "Flow": "`[[flows]]`",
-    "Poisson": '`source` with `kind = "poisson"`',
-    "Cbr": '`source` with `kind = "cbr"`',
-    "Renewal": '`source` with `kind = "renewal"`',
-    "Ditg": '`source` with `kind = "ditg"`',
-    "Replay": '`source` with `kind = "replay"`',
-    "Bursts": '`source` with `kind = "bursts"`',
-    "Greedy": '`source` with `kind = "greedy"`',
-    "Sized": '`source` with `kind = "sized"`',
-    "ClosedLoop": '`source` with `kind = "closed_loop"`',
-    "Arrivals": '`source` with `kind = "arrivals"`',
+    **{model.__name__: f'`source` with `kind = "{kind}"`' for kind, model in MODELS.items()},
     "Tcp": "`tcp` of a flow",
     "CwndChange": "`cwnd_changes` of `tcp`",
     "Ping": "`[[probes]]`",

@@ -12,17 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from dumbbell.spec.source_forms import FORMS
+
 DEFAULT_PORT = 8999
 FIRST_IPERF3_PORT = 5201
 DEFAULT_ECHO_PAYLOAD_BYTES = 56
 _ECN_BITS = {"not-ect": 0b00, "ect1": 0b01, "ect0": 0b10}  # RFC 3168 section 5
 _NOT_OF_ITGSEND = {
-    "replay": "a trace of {packets} packets; no ITGSend line",
-    "bursts": "bursts; ITGSend sends one packet at a time",
-    "closed_loop": "transfers and thinking times; Harpoon or a loop of iperf3 -n sends such",
-    "arrivals": "transfers at random instants; a loop that starts iperf3 -n in the background",
-    "greedy": "",
-    "sized": "",
+    kind: form.why_nothing for kind, form in FORMS.items() if form.program != "itgsend"
 }
 _OPTION = {
     "constant": "c",
@@ -80,8 +77,12 @@ def traffic_lines(resolved: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _iperf3_ports(resolved: Mapping[str, Any]) -> dict[str, int]:
     """Names of the flows that iperf3 sends, each with a port: a server takes one at a time."""
-    flows = [flow for flow in resolved["flows"] if flow["source"]["kind"] in ("greedy", "sized")]
+    flows = [flow for flow in resolved["flows"] if _is_iperf3(flow)]
     return {flow["name"]: FIRST_IPERF3_PORT + index for index, flow in enumerate(flows)}
+
+
+def _is_iperf3(flow: Mapping[str, Any]) -> bool:
+    return FORMS[flow["source"]["kind"]].program == "iperf3"
 
 
 def _iperf3(flow: Mapping[str, Any], port: int, duration_ns: int) -> str:
@@ -155,7 +156,7 @@ def _notes(flow: Mapping[str, Any]) -> Iterator[str]:
     source = flow["source"]
     if source["kind"] in _NOT_OF_ITGSEND:
         if note := _NOT_OF_ITGSEND[source["kind"]]:
-            yield note.format(packets=len(source.get("times_ns", ())))
+            yield note
         elif flow["start_jitter_ns"]:
             yield _jitter(flow)
         return

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union
 
-from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    PrivateAttr,
+    ValidationInfo,
+    create_model,
+    model_validator,
+)
 
 from dumbbell import units
 from dumbbell.spec.base import Kind
@@ -26,46 +33,53 @@ from dumbbell.spec.fields import size_bytes as bytes_of
 from dumbbell.spec.laws import GapLaw, OversleepLaw, SizeLaw, gap_law, size_law
 from dumbbell.spec.refusal import Refused
 from dumbbell.spec.replay import MOST_PACKETS, Trace, read_trace
+from dumbbell.spec.source_forms import FORMS, SourceForm, SourceKey
 
-_SIZE_AT = (
-    "`wire`: the size drawn, rounded to whole bytes, is the packet's size at every queue, as in "
-    "queueing theory. `payload`: it is UDP payload; headers (28 bytes), IP fragments and each "
-    "link's overhead are added."
-)
-_SIZE = "Size of a packet, drawn anew for each."
-_TRANSFERS = (
-    "So many, and then the flow is silent; as many as there is time for when left out. Fewer are "
-    "begun where the run, or the flow, ends before."
-)
+_OF_VALUES: Mapping[str, tuple[Any, Callable[[Any], Any]]] = {
+    "gap-law": (GapLaw, gap_law),
+    "size-law": (SizeLaw, size_law),
+    "size-at": (SizeAt, lambda word: word),
+    "count": (TransferCount, lambda count: count),
+    "size": (TransferSize, bytes_of),
+}
+"""What a key of a kind of value takes, and how that is resolved."""
 
 
 class _Source(Kind):
-    """What all sources have.
+    """What all sources have."""
 
-    Attributes:
-        transports: What can carry it.
-    """
+    @property
+    def form(self) -> SourceForm:
+        """How it is written."""
+        kind: str = type(self).model_fields["kind"].default
+        return FORMS[kind]
 
-    transports: ClassVar[tuple[str, ...]] = ("udp",)
+    @property
+    def transports(self) -> tuple[str, ...]:
+        """What can carry it."""
+        return self.form.transports
 
-    @abstractmethod
     def resolved(self) -> dict[str, Any]:
         """The source for the resolved description."""
+        resolved: dict[str, Any] = {"kind": self.form.kind}
+        for key in self.form.keys:
+            value = getattr(self, key.name)
+            if value is not None:
+                resolved[key.resolved] = _OF_VALUES[key.value][1](value)
+            elif key.presence == "or-null":
+                resolved[key.resolved] = None
+        return resolved
 
 
 class _Spaced(_Source):
     """A source whose gaps follow from one number. Over TCP, it writes at these instants."""
 
-    transports: ClassVar[tuple[str, ...]] = ("udp", "tcp")
-
     rate: PacketRate | None = Field(
         default=None, description="Packets per second on average. Either this or `gap`."
     )
-    gap: PositiveTime | None = Field(
-        default=None, description="Time between packets on average. Either this or `rate`."
-    )
-    size: SizeLaw = Field(description=_SIZE)
-    size_at: SizeAt = Field(default="wire", description=_SIZE_AT)
+    gap: PositiveTime | None = Field(default=None, description=FORMS["poisson"].meaning("gap"))
+    size: SizeLaw = Field(description=FORMS["poisson"].meaning("size"))
+    size_at: SizeAt = Field(default="wire", description=FORMS["poisson"].meaning("size_at"))
 
     @model_validator(mode="after")
     def _one_of_rate_and_gap(self) -> Self:
@@ -85,7 +99,7 @@ class _Spaced(_Source):
 class Poisson(_Spaced):
     """Packets at the instants of a Poisson process."""
 
-    kind: Literal["poisson"] = Field(default="poisson", description="Exponential gaps.")
+    kind: Literal["poisson"] = Field(default="poisson", description=FORMS["poisson"].summary)
 
     def resolved(self) -> dict[str, Any]:
         """The source for the resolved description."""
@@ -97,7 +111,7 @@ class Poisson(_Spaced):
 class Cbr(_Spaced):
     """Packets at constant gaps, the first at the flow's start."""
 
-    kind: Literal["cbr"] = Field(default="cbr", description="Constant gaps.")
+    kind: Literal["cbr"] = Field(default="cbr", description=FORMS["cbr"].summary)
 
     def resolved(self) -> dict[str, Any]:
         """The source for the resolved description."""
@@ -109,56 +123,28 @@ class Cbr(_Spaced):
 class Renewal(_Source):
     """Packets, or over TCP writes, with independent gaps of any law."""
 
-    transports: ClassVar[tuple[str, ...]] = ("udp", "tcp")
-
-    kind: Literal["renewal"] = Field(default="renewal", description="Gaps of any law.")
-    gap: GapLaw = Field(description="Time between packets.")
-    size: SizeLaw = Field(description=_SIZE)
-    size_at: SizeAt = Field(default="wire", description=_SIZE_AT)
-
-    def resolved(self) -> dict[str, Any]:
-        """The source for the resolved description."""
-        return {
-            "kind": self.kind,
-            "gap": gap_law(self.gap),
-            "size": size_law(self.size),
-            "size_at": self.size_at,
-        }
+    kind: Literal["renewal"] = Field(default="renewal", description=FORMS["renewal"].summary)
+    gap: GapLaw = Field(description=FORMS["renewal"].meaning("gap"))
+    size: SizeLaw = Field(description=FORMS["renewal"].meaning("size"))
+    size_at: SizeAt = Field(default="wire", description=FORMS["renewal"].meaning("size_at"))
 
 
 class Ditg(_Source):
     """What ITGSend really sends when asked for UDP (D-ITG 2.8.1)."""
 
-    kind: Literal["ditg"] = Field(
-        default="ditg",
-        description="ITGSend: payload cut to whole bytes from 20 to 64000, IP fragments.",
-    )
-    gap: GapLaw = Field(
-        description="Time between packets asked for: `-E 110` is `exponential 110pps`, "
-        "`-C 110` is `constant 110pps`."
-    )
-    size: SizeLaw = Field(description="Payload asked for: `-e 512` is `exponential 512B`.")
+    kind: Literal["ditg"] = Field(default="ditg", description=FORMS["ditg"].summary)
+    gap: GapLaw = Field(description=FORMS["ditg"].meaning("gap"))
+    size: SizeLaw = Field(description=FORMS["ditg"].meaning("size"))
     oversleep: OversleepLaw | None = Field(
         default=None,
-        description="What each sleep overshoots, added to the gap; nothing when left out. "
-        "80 to 100 us were seen on Linux 6.18.",
+        description=FORMS["ditg"].meaning("oversleep"),
     )
-
-    def resolved(self) -> dict[str, Any]:
-        """The source for the resolved description."""
-        oversleep = None if self.oversleep is None else gap_law(self.oversleep)
-        return {
-            "kind": self.kind,
-            "gap": gap_law(self.gap),
-            "size": size_law(self.size),
-            "oversleep": oversleep,
-        }
 
 
 class Replay(_Source):
     """A recorded trace, sent again."""
 
-    kind: Literal["replay"] = Field(default="replay", description="A trace.")
+    kind: Literal["replay"] = Field(default="replay", description=FORMS["replay"].summary)
     file: str | None = Field(
         default=None,
         description="CSV file in the experiment's folder with columns `time` (seconds from the "
@@ -169,13 +155,15 @@ class Replay(_Source):
     )
     times: Annotated[Sequence[Time], AfterValidator(tuple)] | None = Field(
         default=None,
-        description="Instants from the flow's start, not decreasing.",
+        description=FORMS["replay"].meaning("times"),
         json_schema_extra={"x-unit": "times"},
     )
     sizes: Annotated[Sequence[PacketSize], AfterValidator(tuple)] | None = Field(
-        default=None, description="As many sizes.", json_schema_extra={"x-unit": "sizes"}
+        default=None,
+        description=FORMS["replay"].meaning("sizes"),
+        json_schema_extra={"x-unit": "sizes"},
     )
-    size_at: SizeAt = Field(default="wire", description=_SIZE_AT)
+    size_at: SizeAt = Field(default="wire", description=FORMS["replay"].meaning("size_at"))
     _times_ns: tuple[int, ...] = PrivateAttr(default=())
     _sizes_bytes: tuple[int, ...] = PrivateAttr(default=())
     _folder: Path = PrivateAttr(default=Path())
@@ -243,92 +231,94 @@ class Replay(_Source):
 class Bursts(_Source):
     """Several packets at one instant, again and again."""
 
-    kind: Literal["bursts"] = Field(default="bursts", description="Packets at one instant.")
-    packets: BurstPackets = Field(description="How many at a time.")
-    gap: GapLaw = Field(description="Time from one burst to the next; the first is at the start.")
-    size: SizeLaw = Field(description=_SIZE)
-    size_at: SizeAt = Field(default="wire", description=_SIZE_AT)
-
-    def resolved(self) -> dict[str, Any]:
-        """The source for the resolved description."""
-        return {
-            "kind": self.kind,
-            "packets": self.packets,
-            "gap": gap_law(self.gap),
-            "size": size_law(self.size),
-            "size_at": self.size_at,
-        }
+    kind: Literal["bursts"] = Field(default="bursts", description=FORMS["bursts"].summary)
+    packets: BurstPackets = Field(description=FORMS["bursts"].meaning("packets"))
+    gap: GapLaw = Field(description=FORMS["bursts"].meaning("gap"))
+    size: SizeLaw = Field(description=FORMS["bursts"].meaning("size"))
+    size_at: SizeAt = Field(default="wire", description=FORMS["bursts"].meaning("size_at"))
 
 
 class Greedy(_Source):
     """As much as TCP takes, from the flow's start to its stop."""
 
-    transports: ClassVar[tuple[str, ...]] = ("tcp",)
-    kind: Literal["greedy"] = Field(default="greedy", description="As much as TCP takes.")
-
-    def resolved(self) -> dict[str, Any]:
-        """The source for the resolved description."""
-        return {"kind": self.kind}
+    kind: Literal["greedy"] = Field(default="greedy", description=FORMS["greedy"].summary)
 
 
 class Sized(_Source):
     """One transfer over TCP, begun at the flow's start."""
 
-    transports: ClassVar[tuple[str, ...]] = ("tcp",)
-    kind: Literal["sized"] = Field(default="sized", description="One transfer.")
-    size: TransferSize = Field(description="Payload of it.")
-
-    def resolved(self) -> dict[str, Any]:
-        """The source for the resolved description."""
-        return {"kind": self.kind, "bytes": bytes_of(self.size)}
+    kind: Literal["sized"] = Field(default="sized", description=FORMS["sized"].summary)
+    size: TransferSize = Field(description=FORMS["sized"].meaning("size"))
 
 
 class ClosedLoop(_Source):
     """A user who fetches, thinks, and fetches again: each transfer has its own connection."""
 
-    transports: ClassVar[tuple[str, ...]] = ("tcp",)
     kind: Literal["closed_loop"] = Field(
-        default="closed_loop", description="Transfers one after the other."
+        default="closed_loop", description=FORMS["closed_loop"].summary
     )
-    size: SizeLaw = Field(description="Payload of a transfer, drawn anew for each.")
-    think: GapLaw = Field(
-        description="Time before the first transfer, and from the end of one to the start of "
-        "the next, drawn anew for each."
+    size: SizeLaw = Field(description=FORMS["closed_loop"].meaning("size"))
+    think: GapLaw = Field(description=FORMS["closed_loop"].meaning("think"))
+    transfers: TransferCount | None = Field(
+        default=None, description=FORMS["closed_loop"].meaning("transfers")
     )
-    transfers: TransferCount | None = Field(default=None, description=_TRANSFERS)
-
-    def resolved(self) -> dict[str, Any]:
-        """The source for the resolved description."""
-        source = {"kind": self.kind, "size": size_law(self.size), "think": gap_law(self.think)}
-        return {**source, **_most(self.transfers)}
 
 
 class Arrivals(_Source):
     """Transfers that begin whether or not earlier ones are over, each over its own connection."""
 
-    transports: ClassVar[tuple[str, ...]] = ("tcp",)
-    kind: Literal["arrivals"] = Field(
-        default="arrivals", description="Transfers that begin at instants of their own."
+    kind: Literal["arrivals"] = Field(default="arrivals", description=FORMS["arrivals"].summary)
+    gap: GapLaw = Field(description=FORMS["arrivals"].meaning("gap"))
+    size: SizeLaw = Field(description=FORMS["arrivals"].meaning("size"))
+    transfers: TransferCount | None = Field(
+        default=None, description=FORMS["arrivals"].meaning("transfers")
     )
-    gap: GapLaw = Field(
-        description="Time before the first transfer, and from the start of one to the start of "
-        "the next: `exponential 5pps` is a Poisson process of five transfers a second."
+
+
+def _field(key: SourceKey) -> tuple[Any, Any]:
+    takes = _OF_VALUES[key.value][0]
+    if key.presence != "always":
+        return takes | None, Field(default=None, description=key.meaning)
+    default = "wire" if key.value == "size-at" else ...
+    return takes, Field(default=default, description=key.meaning)
+
+
+def plain_model(form: SourceForm) -> type[_Source]:
+    """The model of a source that needs no code of its own in Python."""
+    kind = (Literal[form.kind], Field(default=form.kind, description=form.summary))
+    fields: dict[str, Any] = {"kind": kind, **{key.name: _field(key) for key in form.keys}}
+    return create_model(
+        form.class_name, __base__=_Source, __module__=__name__, __doc__=form.summary, **fields
     )
-    size: SizeLaw = Field(description="Payload of a transfer, drawn anew for each.")
-    transfers: TransferCount | None = Field(default=None, description=_TRANSFERS)
-
-    def resolved(self) -> dict[str, Any]:
-        """The source for the resolved description."""
-        source = {"kind": self.kind, "gap": gap_law(self.gap), "size": size_law(self.size)}
-        return {**source, **_most(self.transfers)}
 
 
-def _most(transfers: int | None) -> dict[str, int]:
-    """The key only where it was given: descriptions kept before there was one stay as they are."""
-    return {} if transfers is None else {"transfers": transfers}
+_OWN: tuple[type[_Source], ...] = (
+    Poisson,
+    Cbr,
+    Renewal,
+    Ditg,
+    Replay,
+    Bursts,
+    Greedy,
+    Sized,
+    ClosedLoop,
+    Arrivals,
+)
+_KINDS = [model.model_fields["kind"].default for model in _OWN]
 
+MODELS: Mapping[str, type[_Source]] = MappingProxyType(
+    {model.model_fields["kind"].default: model for model in _OWN}
+    | {kind: plain_model(form) for kind, form in FORMS.items() if kind not in _KINDS}
+)
+"""By their words: those with names for ``from dumbbell.spec import``, then the engine's others."""
 
-Source = Annotated[
-    Poisson | Cbr | Renewal | Ditg | Replay | Bursts | Greedy | Sized | ClosedLoop | Arrivals,
-    Field(discriminator="kind"),
-]
+# A model is found by its name where a run goes to another process.
+globals().update({model.__name__: model for model in MODELS.values()})
+
+if TYPE_CHECKING:
+    Source = Annotated[
+        Poisson | Cbr | Renewal | Ditg | Replay | Bursts | Greedy | Sized | ClosedLoop | Arrivals,
+        Field(discriminator="kind"),
+    ]
+else:
+    Source = Annotated[Union[tuple(MODELS.values())], Field(discriminator="kind")]  # noqa: UP007

@@ -10,6 +10,7 @@ from dumbbell.errors import SpecError
 from dumbbell.spec.fields import INFINITE, NO_POLICER
 from dumbbell.spec.laws import GAP, SIZE
 from dumbbell.spec.refusal import Refused, joined, nearest, one_of, shown
+from dumbbell.spec.source_forms import FORMS, ValueKind
 
 _Table = dict[str, Any]
 
@@ -227,37 +228,17 @@ def _tcp(tcp: object, path: str) -> _Table:
     return written
 
 
-_GAP_AND_SIZE: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "kind": ("kind", _same),
-    "gap": ("gap", GAP.text_of),
-    "size": ("size", SIZE.text_of),
+_OF_VALUES: Mapping[ValueKind, Callable[[Any], Any]] = {
+    "gap-law": GAP.text_of,
+    "size-law": SIZE.text_of,
+    "exponential-gap": lambda law: _only(law, "exponential", "mean"),
+    "constant-gap": lambda law: _only(law, "constant", "value"),
+    "size-at": _same,
+    "count": _same,
+    "size": units.format_size,
+    "times": lambda times: [units.format_time(time) for time in times],
+    "sizes": lambda sizes: [units.format_size(size) for size in sizes],
 }
-_WITH_SIZE_AT = {**_GAP_AND_SIZE, "size_at": ("size_at", _same)}
-_SOURCES: dict[str, Mapping[str, tuple[str, Callable[[Any], Any]]]] = {
-    "renewal": _WITH_SIZE_AT,
-    "poisson": {**_WITH_SIZE_AT, "gap": ("gap", lambda law: _only(law, "exponential", "mean"))},
-    "cbr": {**_WITH_SIZE_AT, "gap": ("gap", lambda law: _only(law, "constant", "value"))},
-    "ditg": {**_GAP_AND_SIZE, "oversleep": ("oversleep", GAP.text_of)},
-    "bursts": {**_WITH_SIZE_AT, "packets": ("packets", _same)},
-    "greedy": {"kind": ("kind", _same)},
-    "sized": {"kind": ("kind", _same), "bytes": ("size", units.format_size)},
-    "closed_loop": {
-        "kind": ("kind", _same),
-        "size": ("size", SIZE.text_of),
-        "think": ("think", GAP.text_of),
-    },
-    "arrivals": _GAP_AND_SIZE,
-    "replay": {
-        "kind": ("kind", _same),
-        "times_ns": ("times", lambda times: [units.format_time(time) for time in times]),
-        "sizes_bytes": ("sizes", lambda sizes: [units.format_size(size) for size in sizes]),
-        "size_at": ("size_at", _same),
-    },
-}
-
-
-_OF_TRANSFERS = frozenset({"closed_loop", "arrivals"})
-"""Kinds that may have a number of transfers."""
 
 
 def _only(law: Mapping[str, Any], name: str, parameter: str) -> str:
@@ -268,11 +249,13 @@ def _only(law: Mapping[str, Any], name: str, parameter: str) -> str:
 
 
 def _source(source: object, path: str) -> _Table:
+    """By the table of keys of its kind; a key that may be absent is there where it was given."""
     kind = source.get("kind") if isinstance(source, Mapping) else None
-    if not isinstance(source, Mapping) or not isinstance(kind, str) or kind not in _SOURCES:
-        kinds = list(_SOURCES)
+    if not isinstance(source, Mapping) or not isinstance(kind, str) or kind not in FORMS:
+        kinds = list(FORMS)
         raise SpecError(f"{path}.kind", shown(kind), one_of(kinds), nearest(kind, kinds))
-    keys = dict(_SOURCES[kind])
-    if kind in _OF_TRANSFERS and "transfers" in source:
-        keys["transfers"] = ("transfers", _same)
+    keys: dict[str, tuple[str, Callable[[Any], Any]]] = {"kind": ("kind", _same)}
+    for key in FORMS[kind].keys:
+        if key.presence != "or-absent" or key.resolved in source:
+            keys[key.resolved] = (key.name, _OF_VALUES[key.value])
     return _written(source, path, keys)

@@ -4,8 +4,8 @@
 use super::load::{SHORTEST_S, times};
 use super::transfers::check_transfers;
 use super::{
-    ACKNOWLEDGEMENT_BYTES, Capacity, Carrier, FlowStreams, Load, PACKETS_A_CONNECTION, Parameters,
-    Supply, TransferSize, Transfers,
+    ACKNOWLEDGEMENT_BYTES, Capacity, Carrier, FlowStreams, Form, Key, Load, PACKETS_A_CONNECTION,
+    Parameters, Supply, Testbed, TransferSize, Transfers, Value, Written, form,
 };
 use crate::SpecError;
 use crate::law::Law;
@@ -25,16 +25,32 @@ pub struct Arrivals {
     pub transfers: Option<u32>,
 }
 
+impl Written for Arrivals {
+    const FORM: Form = Form {
+        summary: "Transfers that begin at instants of their own.",
+        carrier: Carrier::Tcp,
+        keys: &[
+            Key::new(
+                "gap",
+                Value::GapLaw,
+                "Time before the first transfer, and from the start of one to the start of the next: `exponential 5pps` is a Poisson process of five transfers a second.",
+            ),
+            form::TRANSFER_SIZE,
+            form::TRANSFERS,
+        ],
+        testbed: Testbed::Nothing(
+            "transfers at random instants; a loop that starts iperf3 -n in the background",
+        ),
+        example: r#"{ kind = "arrivals", gap = "exponential 8pps", size = "exponential 20kB" }"#,
+    };
+}
+
 impl Parameters for Arrivals {
     fn check(&self, path: &str) -> Result<(), SpecError> {
         check_transfers(path, self.transfers)?;
         law(&format!("{path}.gap"), &self.gap)?;
         positive_gap(&format!("{path}.gap"), &self.gap)?;
         law(&format!("{path}.size"), &self.size)
-    }
-
-    fn carrier(&self) -> Carrier {
-        Carrier::Tcp
     }
 
     fn supply(&self, streams: FlowStreams) -> Supply {

@@ -5,7 +5,10 @@
 //! bounded as those of a renewal source.
 
 use super::renewal::Independent;
-use super::{Carrier, Draws, FlowStreams, Generator, Parameters, Scheduled, Supply};
+use super::{
+    Carrier, Draws, FlowStreams, Form, Generator, Key, Parameters, Scheduled, Supply, Testbed,
+    Value, Written, form,
+};
 use crate::law::Law;
 use crate::validate::{law, positive_gap, require};
 use crate::{SizeAt, SpecError};
@@ -26,6 +29,25 @@ pub struct Bursts {
     pub size_at: SizeAt,
 }
 
+impl Written for Bursts {
+    const FORM: Form = Form {
+        summary: "Packets at one instant.",
+        carrier: Carrier::Udp,
+        keys: &[
+            Key::new(
+                "gap",
+                Value::GapLaw,
+                "Time from one burst to the next; the first is at the start.",
+            ),
+            form::SIZE,
+            form::SIZE_AT,
+            Key::new("packets", Value::Count, "How many at a time."),
+        ],
+        testbed: Testbed::Nothing("bursts; ITGSend sends one packet at a time"),
+        example: r#"{ kind = "bursts", packets = 12, gap = "exponential 5pps", size = "1000B" }"#,
+    };
+}
+
 impl Parameters for Bursts {
     fn check(&self, path: &str) -> Result<(), SpecError> {
         let allowed = "1 to 100000 packets";
@@ -34,10 +56,6 @@ impl Parameters for Bursts {
         law(&format!("{path}.gap"), &self.gap)?;
         positive_gap(&format!("{path}.gap"), &self.gap)?;
         law(&format!("{path}.size"), &self.size)
-    }
-
-    fn carrier(&self) -> Carrier {
-        Carrier::Udp
     }
 
     fn size_at(&self) -> SizeAt {

@@ -1,7 +1,10 @@
 //! Constant gaps, the first packet at the start.
 
 use super::renewal::Independent;
-use super::{Carrier, FlowStreams, Generator, Parameters, Scheduled, Supply};
+use super::{
+    Carrier, FlowStreams, Form, Generator, Key, Parameters, Scheduled, Supply, Testbed, Value,
+    Written, form,
+};
 use crate::law::Law;
 use crate::validate::{law, positive_gap};
 use crate::{SizeAt, SpecError};
@@ -19,15 +22,25 @@ pub struct Cbr {
     pub size_at: SizeAt,
 }
 
+impl Written for Cbr {
+    const FORM: Form = Form {
+        summary: "Constant gaps.",
+        carrier: Carrier::Either,
+        keys: &[
+            Key::new("gap", Value::ConstantGap, form::MEAN_GAP),
+            form::SIZE,
+            form::SIZE_AT,
+        ],
+        testbed: Testbed::ItgSend,
+        example: r#"{ kind = "cbr", rate = "200pps", size = "700B" }"#,
+    };
+}
+
 impl Parameters for Cbr {
     fn check(&self, path: &str) -> Result<(), SpecError> {
         law(&format!("{path}.gap"), &self.gap)?;
         positive_gap(&format!("{path}.gap"), &self.gap)?;
         law(&format!("{path}.size"), &self.size)
-    }
-
-    fn carrier(&self) -> Carrier {
-        Carrier::Either
     }
 
     fn size_at(&self) -> SizeAt {

@@ -3,7 +3,10 @@
 
 use super::load::SHORTEST_S;
 use super::transfers::check_transfers;
-use super::{Capacity, Carrier, FlowStreams, Load, Parameters, Supply, TransferSize, Transfers};
+use super::{
+    Capacity, Carrier, FlowStreams, Form, Key, Load, Parameters, Supply, Testbed, TransferSize,
+    Transfers, Value, Written, form,
+};
 use crate::SpecError;
 use crate::law::Law;
 use crate::validate::law;
@@ -22,15 +25,31 @@ pub struct ClosedLoop {
     pub transfers: Option<u32>,
 }
 
+impl Written for ClosedLoop {
+    const FORM: Form = Form {
+        summary: "Transfers one after the other.",
+        carrier: Carrier::Tcp,
+        keys: &[
+            form::TRANSFER_SIZE,
+            Key::new(
+                "think",
+                Value::GapLaw,
+                "Time before the first transfer, and from the end of one to the start of the next, drawn anew for each.",
+            ),
+            form::TRANSFERS,
+        ],
+        testbed: Testbed::Nothing(
+            "transfers and thinking times; Harpoon or a loop of iperf3 -n sends such",
+        ),
+        example: r#"{ kind = "closed_loop", size = "exponential 20kB", think = "exponential 5pps" }"#,
+    };
+}
+
 impl Parameters for ClosedLoop {
     fn check(&self, path: &str) -> Result<(), SpecError> {
         check_transfers(path, self.transfers)?;
         law(&format!("{path}.size"), &self.size)?;
         law(&format!("{path}.think"), &self.think)
-    }
-
-    fn carrier(&self) -> Carrier {
-        Carrier::Tcp
     }
 
     fn supply(&self, streams: FlowStreams) -> Supply {

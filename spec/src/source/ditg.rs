@@ -12,7 +12,10 @@
 //! -T UDP`; asked for 2000 packets/s it sent 1655 to 1750.
 
 use super::load::times;
-use super::{Carrier, Draws, FlowStreams, Generator, Parameters, Scheduled, Supply};
+use super::{
+    Carrier, Draws, FlowStreams, Form, Generator, Key, Parameters, Presence, Scheduled, Supply,
+    Testbed, Value, Written,
+};
 use crate::SpecError;
 use crate::law::Law;
 use crate::validate::{law, positive_gap};
@@ -36,6 +39,20 @@ pub struct Ditg {
     pub oversleep: Option<Law>,
 }
 
+impl Written for Ditg {
+    const FORM: Form = Form {
+        summary: "ITGSend: payload cut to whole bytes from 20 to 64000, IP fragments.",
+        carrier: Carrier::Udp,
+        keys: &[
+            Key::new("gap", Value::GapLaw, "Time between packets asked for: `-E 110` is `exponential 110pps`, `-C 110` is `constant 110pps`."),
+            Key::new("size", Value::SizeLaw, "Payload asked for: `-e 512` is `exponential 512B`."),
+            Key::new("oversleep", Value::GapLaw, "What each sleep overshoots, added to the gap; nothing when left out. 80 to 100 us were seen on Linux 6.18.").or(Presence::OrNull),
+        ],
+        testbed: Testbed::ItgSend,
+        example: r#"{ kind = "ditg", gap = "exponential 200pps", size = "exponential 512B" }"#,
+    };
+}
+
 impl Parameters for Ditg {
     fn check(&self, path: &str) -> Result<(), SpecError> {
         law(&format!("{path}.gap"), &self.gap)?;
@@ -43,10 +60,6 @@ impl Parameters for Ditg {
         law(&format!("{path}.size"), &self.size)?;
         let oversleep = self.oversleep.as_ref();
         oversleep.map_or(Ok(()), |each| law(&format!("{path}.oversleep"), each))
-    }
-
-    fn carrier(&self) -> Carrier {
-        Carrier::Udp
     }
 
     fn supply(&self, streams: FlowStreams) -> Supply {

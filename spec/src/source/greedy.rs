@@ -1,6 +1,8 @@
 //! As much as TCP takes, from the start to the stop.
 
-use super::{Carrier, FlowStreams, Parameters, Supply, TransferSize, Transfers};
+use super::{
+    Carrier, FlowStreams, Form, Parameters, Supply, Testbed, TransferSize, Transfers, Written,
+};
 use crate::SpecError;
 use serde::{Deserialize, Serialize};
 
@@ -9,13 +11,19 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Greedy {}
 
+impl Written for Greedy {
+    const FORM: Form = Form {
+        summary: "As much as TCP takes.",
+        carrier: Carrier::Tcp,
+        keys: &[],
+        testbed: Testbed::Iperf3,
+        example: r#"{ kind = "greedy" }"#,
+    };
+}
+
 impl Parameters for Greedy {
     fn check(&self, _: &str) -> Result<(), SpecError> {
         Ok(())
-    }
-
-    fn carrier(&self) -> Carrier {
-        Carrier::Tcp
     }
 
     fn supply(&self, streams: FlowStreams) -> Supply {

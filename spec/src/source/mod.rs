@@ -1,10 +1,10 @@
 //! What hosts send: when, and how many bytes.
 //!
 //! Each kind of source has a file: its parameters as the description has them, what it refuses, what
-//! it does while it runs, and how much that is about. The simulator and the traffic program of the
+//! it does while it runs, how much that is about, and how it is written. The simulator and the traffic program of the
 //! kernel backend use the same.
 //!
-//! Adding one: a file here whose parameters implement `Parameters`, and a line in the list given to
+//! Adding one: a file here whose parameters implement `Parameters` and `Written`, and a line in the list given to
 //! the macro `sources` below.
 
 mod arrivals;
@@ -12,6 +12,7 @@ mod bursts;
 mod cbr;
 mod closed_loop;
 mod ditg;
+mod form;
 mod greedy;
 mod load;
 mod poisson;
@@ -25,6 +26,7 @@ pub use bursts::Bursts;
 pub use cbr::Cbr;
 pub use closed_loop::ClosedLoop;
 pub use ditg::Ditg;
+pub use form::{Form, Key, Presence, Testbed, Value};
 pub use greedy::Greedy;
 pub use load::{ACKNOWLEDGEMENT_BYTES, Capacity, Load, PACKETS_A_CONNECTION, Scheduled};
 pub use poisson::Poisson;
@@ -39,7 +41,8 @@ use dumbbell_core::time::Time;
 use serde::{Deserialize, Serialize};
 
 /// What can carry a source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Carrier {
     /// Datagrams only.
     Udp,
@@ -49,6 +52,12 @@ pub enum Carrier {
     Either,
 }
 
+/// How a source is written, which its file provides.
+pub trait Written {
+    /// Its keys, and what else is to be known of it without running it.
+    const FORM: Form;
+}
+
 /// What a source's file provides.
 pub trait Parameters {
     /// Refuses what cannot be sent; `path` is where the source stands in the description.
@@ -56,9 +65,6 @@ pub trait Parameters {
     /// # Errors
     /// The first parameter outside its range.
     fn check(&self, path: &str) -> Result<(), SpecError>;
-
-    /// What carries it.
-    fn carrier(&self) -> Carrier;
 
     /// What the sizes of its datagrams mean.
     fn size_at(&self) -> SizeAt {
@@ -93,13 +99,18 @@ macro_rules! sources {
             $($(#[$doc])* #[serde(rename = $word)] $kind($kind),)+
         }
 
-        /// The words of all sources.
-        pub const KINDS: &[&str] = &[$($word),+];
+        /// The words of all sources, and how each is written.
+        pub const FORMS: &[(&str, Form)] = &[$(($word, <$kind as Written>::FORM)),+];
 
         impl Source {
             /// Its word in the description.
             pub fn kind(&self) -> &'static str {
                 match self { $(Source::$kind(_) => $word,)+ }
+            }
+
+            /// How it is written.
+            pub fn form(&self) -> Form {
+                match self { $(Source::$kind(_) => <$kind as Written>::FORM,)+ }
             }
 
             /// Its parameters.
@@ -131,6 +142,20 @@ sources! {
     ClosedLoop = "closed_loop";
     /// Transfers that begin whether or not earlier ones are over.
     Arrivals = "arrivals";
+}
+
+/// All sources for the module that Python sees: JSON, a list of kinds with their forms.
+pub fn forms_json() -> String {
+    #[derive(Serialize)]
+    struct Listed {
+        kind: &'static str,
+        #[serde(flatten)]
+        form: Form,
+    }
+    let listed: Vec<Listed> = { FORMS.iter() }
+        .map(|&(kind, form)| Listed { kind, form })
+        .collect();
+    serde_json::to_string(&listed).expect("words and lists of words are JSON")
 }
 
 /// What a source does while it runs.

@@ -1,7 +1,10 @@
 //! Exponential gaps: packets come as a Poisson process, the first one gap after the start.
 
 use super::renewal::Independent;
-use super::{Carrier, FlowStreams, Generator, Parameters, Scheduled, Supply};
+use super::{
+    Carrier, FlowStreams, Form, Generator, Key, Parameters, Scheduled, Supply, Testbed, Value,
+    Written, form,
+};
 use crate::law::Law;
 use crate::validate::{law, positive_gap};
 use crate::{SizeAt, SpecError};
@@ -19,15 +22,25 @@ pub struct Poisson {
     pub size_at: SizeAt,
 }
 
+impl Written for Poisson {
+    const FORM: Form = Form {
+        summary: "Exponential gaps.",
+        carrier: Carrier::Either,
+        keys: &[
+            Key::new("gap", Value::ExponentialGap, form::MEAN_GAP),
+            form::SIZE,
+            form::SIZE_AT,
+        ],
+        testbed: Testbed::ItgSend,
+        example: r#"{ kind = "poisson", rate = "200pps", size = "exponential 512B" }"#,
+    };
+}
+
 impl Parameters for Poisson {
     fn check(&self, path: &str) -> Result<(), SpecError> {
         law(&format!("{path}.gap"), &self.gap)?;
         positive_gap(&format!("{path}.gap"), &self.gap)?;
         law(&format!("{path}.size"), &self.size)
-    }
-
-    fn carrier(&self) -> Carrier {
-        Carrier::Either
     }
 
     fn size_at(&self) -> SizeAt {

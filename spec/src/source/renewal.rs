@@ -6,7 +6,10 @@
 //! by a relative 1/(24 m^2), where rounding up would move it by 1/(2 m)) and is at least
 //! 1 byte on the wire, at most 65,535.
 
-use super::{Carrier, Draws, FlowStreams, Generator, Parameters, Scheduled, Supply};
+use super::{
+    Carrier, Draws, FlowStreams, Form, Generator, Key, Parameters, Scheduled, Supply, Testbed,
+    Value, Written, form,
+};
 use crate::law::Law;
 use crate::validate::{law, positive_gap};
 use crate::{SizeAt, SpecError};
@@ -30,15 +33,25 @@ pub struct Renewal {
     pub size_at: SizeAt,
 }
 
+impl Written for Renewal {
+    const FORM: Form = Form {
+        summary: "Gaps of any law.",
+        carrier: Carrier::Either,
+        keys: &[
+            Key::new("gap", Value::GapLaw, "Time between packets."),
+            form::SIZE,
+            form::SIZE_AT,
+        ],
+        testbed: Testbed::ItgSend,
+        example: r#"{ kind = "renewal", gap = "uniform 1ms 9ms", size = "uniform 64B 1400B" }"#,
+    };
+}
+
 impl Parameters for Renewal {
     fn check(&self, path: &str) -> Result<(), SpecError> {
         law(&format!("{path}.gap"), &self.gap)?;
         positive_gap(&format!("{path}.gap"), &self.gap)?;
         law(&format!("{path}.size"), &self.size)
-    }
-
-    fn carrier(&self) -> Carrier {
-        Carrier::Either
     }
 
     fn size_at(&self) -> SizeAt {

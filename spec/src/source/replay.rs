@@ -1,6 +1,9 @@
 //! A recorded trace, sent again.
 
-use super::{Carrier, Draws, FlowStreams, Generator, Parameters, Scheduled, Supply};
+use super::{
+    Carrier, Draws, FlowStreams, Form, Generator, Key, Parameters, Scheduled, Supply, Testbed,
+    Value, Written, form,
+};
 use crate::validate::{instant, require};
 use crate::{SizeAt, SpecError};
 use dumbbell_core::time::Time;
@@ -16,6 +19,25 @@ pub struct Replay {
     pub sizes_bytes: Vec<u32>,
     /// Where the size is taken.
     pub size_at: SizeAt,
+}
+
+impl Written for Replay {
+    const FORM: Form = Form {
+        summary: "A trace.",
+        carrier: Carrier::Udp,
+        keys: &[
+            Key::new(
+                "times",
+                Value::Times,
+                "Instants from the flow's start, not decreasing.",
+            )
+            .resolved_as("times_ns"),
+            Key::new("sizes", Value::Sizes, "As many sizes.").resolved_as("sizes_bytes"),
+            form::SIZE_AT,
+        ],
+        testbed: Testbed::Nothing("a recorded trace; no ITGSend line"),
+        example: r#"{ kind = "replay", times = ["0s", "5ms", "6ms"], sizes = ["90B", "1kB", "64B"] }"#,
+    };
 }
 
 impl Parameters for Replay {
@@ -37,10 +59,6 @@ impl Parameters for Replay {
         }
         let last_ns = times_ns.last().copied().unwrap_or(0);
         instant(&format!("{path}.times_ns"), last_ns)
-    }
-
-    fn carrier(&self) -> Carrier {
-        Carrier::Udp
     }
 
     fn size_at(&self) -> SizeAt {

@@ -1,8 +1,8 @@
 //! One transfer over TCP.
 
 use super::{
-    Capacity, Carrier, FlowStreams, LARGEST_TRANSFER_BYTES, Load, Parameters, Supply, TransferSize,
-    Transfers,
+    Capacity, Carrier, FlowStreams, Form, Key, LARGEST_TRANSFER_BYTES, Load, Parameters, Supply,
+    Testbed, TransferSize, Transfers, Value, Written,
 };
 use crate::SpecError;
 use crate::validate::require;
@@ -16,15 +16,21 @@ pub struct Sized {
     pub bytes: u64,
 }
 
+impl Written for Sized {
+    const FORM: Form = Form {
+        summary: "One transfer.",
+        carrier: Carrier::Tcp,
+        keys: &[Key::new("size", Value::Size, "Payload of it.").resolved_as("bytes")],
+        testbed: Testbed::Iperf3,
+        example: r#"{ kind = "sized", size = "300kB" }"#,
+    };
+}
+
 impl Parameters for Sized {
     fn check(&self, path: &str) -> Result<(), SpecError> {
         let allowed = "from 1 byte to 1 PB";
         let in_range = (1..=LARGEST_TRANSFER_BYTES).contains(&self.bytes);
         require(in_range, &format!("{path}.bytes"), self.bytes, allowed)
-    }
-
-    fn carrier(&self) -> Carrier {
-        Carrier::Tcp
     }
 
     fn supply(&self, streams: FlowStreams) -> Supply {
