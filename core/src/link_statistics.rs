@@ -199,6 +199,26 @@ impl LevelIntegrals {
         }
     }
 
+    /// As `arrive`, of the level alone.
+    #[inline(always)]
+    pub fn count_arrival(&mut self, bytes: u32) {
+        self.current.system_pkts += 1;
+        if self.current.system_pkts > 1 {
+            self.current.backlog_pkts += 1;
+            self.current.backlog_bytes += u64::from(bytes);
+        }
+    }
+
+    /// As `depart`, of the level alone.
+    #[inline(always)]
+    pub fn count_departure(&mut self, next_bytes: u32) {
+        self.current.system_pkts -= 1;
+        if self.current.system_pkts > 0 {
+            self.current.backlog_pkts -= 1;
+            self.current.backlog_bytes -= u64::from(next_bytes);
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn raise_max(&mut self) {
@@ -274,9 +294,21 @@ impl LevelIntegrals {
     }
 }
 
+/// What is kept of the packets of a link.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Observation {
+    /// Counters, times and levels.
+    #[default]
+    Whole,
+    /// Counters.
+    CountersOnly,
+}
+
 /// Everything measured at one directed link.
 #[derive(Debug, Clone, Default)]
 pub struct LinkStatistics {
+    /// What of it is kept; the rest says nothing.
+    pub observation: Observation,
     /// Since the start of the run.
     pub total: LinkCounters,
     /// As they stood at the end of the warm-up.
@@ -311,11 +343,64 @@ struct Repeated {
 }
 
 impl LinkStatistics {
+    /// Of a link that nothing has come to.
+    pub fn new(observation: Observation) -> LinkStatistics {
+        LinkStatistics {
+            observation,
+            ..LinkStatistics::default()
+        }
+    }
+
+    /// Whether times and levels are kept.
+    #[inline(always)]
+    pub fn is_whole(&self) -> bool {
+        self.observation == Observation::Whole
+    }
+
+    /// The level is another from `now` on; it may be a new maximum.
+    #[inline(always)]
+    pub fn set_level(&mut self, now: Time, level: impl FnOnce() -> Level) {
+        if self.is_whole() {
+            self.levels.set(now, level());
+        }
+    }
+
+    /// The level falls.
+    #[inline(always)]
+    pub fn fall_to_level(&mut self, now: Time, level: impl FnOnce() -> Level) {
+        if self.is_whole() {
+            self.levels.fall(now, level());
+        }
+    }
+
+    /// A packet arrives at a queue of one transmitter; see [`LevelIntegrals::arrive`].
+    #[inline(always)]
+    pub fn arrive(&mut self, now: Time, bytes: u32) {
+        if self.is_whole() {
+            self.levels.arrive(now, bytes);
+        } else {
+            self.levels.count_arrival(bytes);
+        }
+    }
+
+    /// The packet in transmission has left; see [`LevelIntegrals::depart`].
+    #[inline(always)]
+    pub fn depart(&mut self, now: Time, next_bytes: u32) {
+        if self.is_whole() {
+            self.levels.depart(now, next_bytes);
+        } else {
+            self.levels.count_departure(next_bytes);
+        }
+    }
+
     /// A packet left; it arrived at `arrived` and its own transmission took `service`.
     #[inline(always)]
     pub fn departed(&mut self, bytes: u32, arrived: Time, service: Time, now: Time, warm_up: Time) {
         self.total.departed_pkts += 1;
         self.total.departed_bytes += u64::from(bytes);
+        if !self.is_whole() {
+            return;
+        }
         let sojourn = now - arrived;
         if arrived >= warm_up {
             let wait = sojourn.saturating_sub(service);
@@ -452,6 +537,25 @@ mod tests {
         by_time.advance(Time(120));
         assert_eq!(format!("{by_level:?}"), format!("{by_time:?}"));
         assert_eq!(by_time.busy(), 95 - 50 + 120 - 99);
+    }
+
+    #[test]
+    fn counters_alone_are_kept_where_no_more_is_asked_for() {
+        let mut statistics = LinkStatistics::new(Observation::CountersOnly);
+        statistics.set_level(Time(0), || unreachable!("nobody asks for it"));
+        statistics.departed(100, Time(0), Time(10), Time(10), Time(0));
+        statistics.fall_to_level(Time(10), || unreachable!("nobody asks for it"));
+        statistics.finish(Time(50));
+        assert_eq!(statistics.measured().departed_pkts, 1);
+        assert_eq!(statistics.sojourn.count(), 0);
+        assert_eq!(statistics.levels.system, 0);
+        statistics.arrive(Time(60), 100);
+        statistics.arrive(Time(70), 200);
+        assert_eq!(statistics.levels.current.backlog_bytes, 200);
+        statistics.depart(Time(80), 200);
+        statistics.depart(Time(90), 0);
+        assert_eq!(statistics.levels.current, level(0));
+        assert_eq!(statistics.levels.system, 0);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::net::link::Link;
 use crate::observe::samples::FlowSample;
 use crate::sim::histogram::Histogram;
+use crate::sim::link_statistics::LinkStatistics;
 use crate::sim::rows::{Exactly, Rows};
 use crate::sim::tcp_sample::TcpSample;
 use crate::sim::time::{PS_PER_NS, PS_PER_S, Time};
@@ -176,12 +177,30 @@ fn flows(world: &World) -> Table {
     }
 }
 
+/// The statistics of a queue that is observed.
+fn whole(link: &Link) -> Option<&LinkStatistics> {
+    Some(&link.statistics).filter(|statistics| statistics.is_whole())
+}
+
 fn queues(world: &World) -> Table {
     let links = &world.links;
     let measured_ps = (world.end - world.warm_up).0;
     let per_measured = |integral: u128| integral as f64 / measured_ps as f64;
     let seconds = |ps: u64| ps as f64 / PS_PER_S as f64;
     type Row = Link;
+    // NaN and -1 where the queue is not observed.
+    let times = |name, value: &dyn Fn(&LinkStatistics) -> f64| {
+        f64s(name, links, |link: &Row| {
+            whole(link).map_or(f64::NAN, value)
+        })
+    };
+    let counts = |name, value: &dyn Fn(&LinkStatistics) -> u64| {
+        let or_none = |link: &Row| whole(link).map_or(NONE, |of| value(of) as i64);
+        Column {
+            name,
+            values: Values::I64(links.iter().map(or_none).collect()),
+        }
+    };
     let counted: Vec<_> = links
         .iter()
         .map(|link| link.statistics.measured())
@@ -207,35 +226,27 @@ fn queues(world: &World) -> Table {
         }),
         i64s("marked_pkts", &counted, |c| c.marked_pkts),
         f64s("measured_s", links, |_: &Row| seconds(measured_ps)),
-        f64s("busy_s", links, |l| seconds(l.statistics.levels.busy())),
-        i64s("sojourn_count", links, |l| l.statistics.sojourn.count()),
-        f64s("sojourn_mean_s", links, |l| {
-            l.statistics.sojourn.mean_seconds()
+        times("busy_s", &|of| seconds(of.levels.busy())),
+        counts("sojourn_count", &|of| of.sojourn.count()),
+        times("sojourn_mean_s", &|of| of.sojourn.mean_seconds()),
+        times("sojourn_sd_s", &|of| of.sojourn.sd_seconds()),
+        instants("sojourn_min_ns", links, |l: &Row| whole(l)?.sojourn.min()),
+        instants("sojourn_max_ns", links, |l| whole(l)?.sojourn.max()),
+        times("wait_mean_s", &|of| of.wait.mean_seconds()),
+        times("wait_sd_s", &|of| of.wait.sd_seconds()),
+        instants("wait_max_ns", links, |l| whole(l)?.wait.max()),
+        times("system_mean_pkts", &|of| per_measured(of.levels.system)),
+        times("backlog_mean_pkts", &|of| per_measured(of.levels.backlog())),
+        times("backlog_mean_bytes", &|of| {
+            per_measured(of.levels.backlog_bytes)
         }),
-        f64s("sojourn_sd_s", links, |l| l.statistics.sojourn.sd_seconds()),
-        instants("sojourn_min_ns", links, |l| l.statistics.sojourn.min()),
-        instants("sojourn_max_ns", links, |l| l.statistics.sojourn.max()),
-        f64s("wait_mean_s", links, |l| l.statistics.wait.mean_seconds()),
-        f64s("wait_sd_s", links, |l| l.statistics.wait.sd_seconds()),
-        instants("wait_max_ns", links, |l| l.statistics.wait.max()),
-        f64s("system_mean_pkts", links, |l| {
-            per_measured(l.statistics.levels.system)
+        counts("system_max_pkts", &|of| {
+            u64::from(of.levels.max.system_pkts)
         }),
-        f64s("backlog_mean_pkts", links, |l| {
-            per_measured(l.statistics.levels.backlog())
+        counts("backlog_max_pkts", &|of| {
+            u64::from(of.levels.max.backlog_pkts)
         }),
-        f64s("backlog_mean_bytes", links, |l| {
-            per_measured(l.statistics.levels.backlog_bytes)
-        }),
-        i64s("system_max_pkts", links, |l| {
-            u64::from(l.statistics.levels.max.system_pkts)
-        }),
-        i64s("backlog_max_pkts", links, |l| {
-            u64::from(l.statistics.levels.max.backlog_pkts)
-        }),
-        i64s("backlog_max_bytes", links, |l| {
-            l.statistics.levels.max.backlog_bytes
-        }),
+        counts("backlog_max_bytes", &|of| of.levels.max.backlog_bytes),
     ];
     Table {
         name: "queues",
@@ -259,7 +270,10 @@ fn delay_bins(bins: &mut Vec<Bin>, queue: i32, quantity: i8, histogram: &Histogr
 fn distributions(world: &World) -> Table {
     let mut bins: Vec<Bin> = Vec::new();
     for (queue, link) in world.links.iter().enumerate() {
-        let (queue, statistics) = (queue as i32, &link.statistics);
+        let Some(statistics) = whole(link) else {
+            continue;
+        };
+        let queue = queue as i32;
         delay_bins(&mut bins, queue, 0, &statistics.sojourn_histogram);
         delay_bins(&mut bins, queue, 1, &statistics.wait_histogram);
         for (packets, &ps) in statistics.levels.occupancy.iter().enumerate() {

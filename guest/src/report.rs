@@ -24,6 +24,7 @@ pub struct Report<'a> {
     end: Time,
     /// By queue; None where the packets are not known.
     queues: Vec<Option<Replayed>>,
+    is_observed: Vec<bool>,
     /// By flow: when its packets were dropped, and their bytes with the IP header; None where
     /// that is not known.
     drops: Vec<Option<Vec<(Time, u32)>>>,
@@ -57,6 +58,7 @@ impl<'a> Report<'a> {
             records,
             warm_up,
             end,
+            is_observed: experiment.observed_queues(),
             queues: queues
                 .into_iter()
                 .map(|((end, known), crossings)| {

@@ -126,6 +126,9 @@ fn head(experiment: &Experiment) -> Table {
     table.unless("warm_up", &experiment.warm_up_ns, &0, time);
     table.unless("sample_interval", &experiment.sample_interval_ns, &0, time);
     table.unless("timer_hz", &experiment.timer_hz, &DEFAULT_TIMER_HZ, plain);
+    if let Some(observed) = &experiment.observe {
+        table.add("observe", list(observed.iter().map(|name| quoted(name))));
+    }
     if host_names(&experiment.hosts) != hosts_of(&experiment.links) {
         let names = host_names(&experiment.hosts).into_iter().map(quoted);
         table.add("hosts", list(names));

@@ -6,7 +6,7 @@
 
 use dumbbell_tc::Qdisc;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 mod error;
 pub mod law;
@@ -44,6 +44,10 @@ pub struct Experiment {
     pub sample_interval_ns: u64,
     /// Timer interrupts a second of the kernel that runs, or is modelled: 100, 250 or 1000.
     pub timer_hz: u32,
+    /// Names of the queues whose times and levels are kept; of the others packets and bytes are
+    /// counted. None for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observe: Option<Vec<String>>,
     /// Hosts and routers.
     pub hosts: Vec<Host>,
     /// Links between them.
@@ -271,6 +275,18 @@ impl Experiment {
             let (a, b) = (link.a.as_str(), link.b.as_str());
             [(a, b, &link.forward), (b, a, &link.reverse)]
         })
+    }
+
+    /// Whether times and levels of each queue are kept, in their order.
+    pub fn observed_queues(&self) -> Vec<bool> {
+        let names = self.queue_names();
+        match &self.observe {
+            None => vec![true; names.len()],
+            Some(observed) => {
+                let observed: HashSet<_> = observed.iter().collect();
+                names.iter().map(|name| observed.contains(name)).collect()
+            }
+        }
     }
 
     /// Names of the queues, in their order: `a->b`, and `a->b#2` for a parallel link.

@@ -90,6 +90,7 @@ impl Experiment {
         )?;
         self.validate_names()?;
         self.validate_links()?;
+        self.validate_observed()?;
         for (index, flow) in self.flows.iter().enumerate() {
             self.validate_flow(&format!("flows[{index}]"), flow)?;
         }
@@ -120,6 +121,18 @@ impl Experiment {
         for (path, name) in named {
             let allowed = "a name no other flow or probe has: it names the random streams";
             require(seen.insert(name), &path, name, allowed)?;
+        }
+        Ok(())
+    }
+
+    fn validate_observed(&self) -> Checked {
+        let names: HashSet<_> = self.queue_names().into_iter().collect();
+        let mut seen = HashSet::new();
+        for (index, name) in self.observe.iter().flatten().enumerate() {
+            let path = format!("observe[{index}]");
+            let allowed = "the name of a queue, such as a->b";
+            require(names.contains(name), &path, name, allowed)?;
+            require(seen.insert(name), &path, name, "each queue once")?;
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use super::pipe::{Pipe, Taken};
 use super::policer::Policer;
 use super::propagation::{Propagation, Slab};
 use crate::qdisc::{self, Dequeued, DropReason, Events, Qdisc, Setting};
-use crate::sim::link_statistics::{Level, LinkStatistics};
+use crate::sim::link_statistics::{Level, LinkStatistics, Observation};
 use crate::sim::packet::Packet;
 use crate::sim::random::Stream;
 use crate::sim::rate::Rate;
@@ -129,6 +129,7 @@ impl Link {
         end: &spec::LinkEnd,
         to: u32,
         is_captured_arriving: bool,
+        observation: Observation,
         loss_stream: Stream,
         setting: &Setting,
     ) -> Link {
@@ -173,7 +174,7 @@ impl Link {
             is_captured_arriving,
             has_small_queues: false,
             begun: None,
-            statistics: LinkStatistics::default(),
+            statistics: LinkStatistics::new(observation),
             propagation,
             delay: Time::from_ns(end.delay_ns),
             policer: end
@@ -374,7 +375,7 @@ impl Link {
             self.statistics.total.refused(bytes);
             return false;
         }
-        self.statistics.levels.set(now, folded.level());
+        self.statistics.set_level(now, || folded.level());
         true
     }
 
@@ -388,7 +389,7 @@ impl Link {
         let (arrived, at) = (left.packet.arrived, left.departure);
         self.statistics
             .departed(bytes, arrived, left.service, at, warm_up);
-        self.statistics.levels.fall(at, folded.level());
+        self.statistics.fall_to_level(at, || folded.level());
         Some(left)
     }
 
@@ -521,8 +522,10 @@ impl Link {
     /// Brings the integrals up to date after a change.
     #[inline(always)]
     pub fn settle(&mut self, now: Time) {
-        let level = self.level();
-        self.statistics.levels.set(now, level);
+        if self.statistics.is_whole() {
+            let level = self.level();
+            self.statistics.levels.set(now, level);
+        }
     }
 
     #[inline(always)]

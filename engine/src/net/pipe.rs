@@ -195,7 +195,7 @@ impl Pipe {
                 departure = self.enter_departure(warm_up, statistics);
             }
             statistics.total.arrived(next.bytes);
-            statistics.levels.arrive(next.arrived, next.bytes);
+            statistics.arrive(next.arrived, next.bytes);
             departure = departure.min(next.departure);
             self.entered += 1;
         }
@@ -216,11 +216,11 @@ impl Pipe {
         statistics.departed(gone.bytes, gone.arrived, service, gone.departure, warm_up);
         match self.pending.front() {
             Some(next) if self.entered > 0 => {
-                statistics.levels.depart(gone.departure, next.bytes);
+                statistics.depart(gone.departure, next.bytes);
                 next.departure
             }
             _ => {
-                statistics.levels.depart(gone.departure, 0);
+                statistics.depart(gone.departure, 0);
                 Time::NEVER
             }
         }

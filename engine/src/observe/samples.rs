@@ -85,6 +85,7 @@ impl Samples {
         for (queue, link) in links.iter().enumerate() {
             let (level, statistics) = (link.level(), &link.statistics);
             let own = link.discipline_statistics();
+            let if_whole = |sum: f64| if statistics.is_whole() { sum } else { f64::NAN };
             self.queues.push(QueueSample {
                 time: now,
                 queue: queue as u32,
@@ -94,8 +95,8 @@ impl Samples {
                 departed_pkts: statistics.total.departed_pkts,
                 departed_bytes: statistics.total.departed_bytes,
                 dropped_pkts: statistics.total.dropped_pkts(),
-                sojourn_sum_s: seconds(statistics.sojourn_total()),
-                system_integral_pkt_s: seconds(statistics.system_integral()),
+                sojourn_sum_s: if_whole(seconds(statistics.sojourn_total())),
+                system_integral_pkt_s: if_whole(seconds(statistics.system_integral())),
                 marked_pkts: statistics.total.marked_pkts,
                 drop_probability: own.drop_probability,
                 delay_estimate: own.delay_estimate,

@@ -5,6 +5,7 @@ use crate::net::link::Link;
 use crate::qdisc::{Above, Setting};
 use crate::sim::datagram::Reassembly;
 use crate::sim::delays::Delays;
+use crate::sim::link_statistics::Observation;
 use crate::sim::random::Stream;
 use crate::sim::time::Time;
 use crate::spec::route::{Hop, Routes};
@@ -91,6 +92,7 @@ impl Builder<'_> {
 
     fn links(&self) -> Vec<Link> {
         let names = self.experiment.queue_names();
+        let observed = self.experiment.observed_queues();
         let all: Vec<_> = self.experiment.link_ends().map(|(_, _, end)| end).collect();
         let ends = all.iter().zip(&self.hops).zip(names).enumerate();
         ends.map(|(index, ((end, hop), name))| {
@@ -110,7 +112,18 @@ impl Builder<'_> {
             };
             let loss_stream = self.stream(&format!("link/{name}/loss"));
             let is_captured_arriving = end.capture || all[index ^ 1].capture_flows;
-            Link::new(end, hop.to, is_captured_arriving, loss_stream, &setting)
+            let observation = match observed[index] {
+                true => Observation::Whole,
+                false => Observation::CountersOnly,
+            };
+            Link::new(
+                end,
+                hop.to,
+                is_captured_arriving,
+                observation,
+                loss_stream,
+                &setting,
+            )
         })
         .collect()
     }

@@ -123,6 +123,7 @@ pub fn experiment(links: Vec<Link>, flows: Vec<Flow>, probes: Vec<Probe>) -> Exp
         warm_up_ns: 0,
         sample_interval_ns: 0,
         timer_hz: 1000,
+        observe: None,
         hosts,
         links,
         flows,

@@ -53,7 +53,8 @@ impl Report<'_> {
                     let between = (counters.at_warm_up[index], counters.at_end[index]);
                     let end = self.experiment.link_ends().nth(index);
                     let passes = end.is_some_and(|(_, _, end)| !paths::holds(end));
-                    self.counted_queue(&mut rows, passes, between);
+                    let is_observed = self.is_observed[index];
+                    self.counted_queue(&mut rows, passes, is_observed, between);
                 }
             }
         }
@@ -105,8 +106,12 @@ impl Report<'_> {
             .put(policed_bytes)
             .count(lost)
             .count(counted.marked_pkts)
-            .real(measured_ps as f64 / PS_PER_S as f64)
-            .real(levels.busy() as f64 / PS_PER_S as f64)
+            .real(measured_ps as f64 / PS_PER_S as f64);
+        if !self.is_observed[index] {
+            times_unknown(rows);
+            return;
+        }
+        rows.real(levels.busy() as f64 / PS_PER_S as f64)
             .count(sojourn.count())
             .real(sojourn.mean_seconds())
             .real(sojourn.sd_seconds())
@@ -128,6 +133,7 @@ impl Report<'_> {
         &self,
         rows: &mut Rows,
         passes: bool,
+        is_observed: bool,
         between: (QueueCounters, QueueCounters),
     ) {
         let ((before, before_loss), (after, after_loss)) = between;
@@ -157,8 +163,12 @@ impl Report<'_> {
             .put(0)
             .count(lost)
             .count(u64::from(after.own.marked - before.own.marked))
-            .real(measured_ps as f64 / PS_PER_S as f64)
-            .real(unknown)
+            .real(measured_ps as f64 / PS_PER_S as f64);
+        if !is_observed {
+            times_unknown(rows);
+            return;
+        }
+        rows.real(unknown)
             .count(if passes { departed } else { 0 })
             .real(unknown)
             .real(unknown)
@@ -185,6 +195,9 @@ impl Report<'_> {
             let Some(Replayed { statistics, .. }) = replayed else {
                 continue;
             };
+            if !self.is_observed[index] {
+                continue;
+            }
             let mut bins = |quantity: i64, histogram: &Histogram| {
                 for (low, high, count) in histogram.bins() {
                     rows.put(index as i64).put(quantity);
@@ -228,6 +241,10 @@ impl Report<'_> {
                 let sample = known
                     .copied()
                     .unwrap_or_else(|| counted_sample(&counters[index].0));
+                let if_observed = |sum: f64| match self.is_observed[index] {
+                    true => sum,
+                    false => f64::NAN,
+                };
                 let own = &counters[index].0.own;
                 let probability = own.drop_probability.map(|parts| parts as f64 / PARTS);
                 rows.instant(Some(*time))
@@ -238,8 +255,8 @@ impl Report<'_> {
                     .count(sample.departed_pkts)
                     .count(sample.departed_bytes)
                     .count(sample.dropped_pkts)
-                    .real(sample.sojourn_sum_s)
-                    .real(sample.system_integral_pkt_s)
+                    .real(if_observed(sample.sojourn_sum_s))
+                    .real(if_observed(sample.system_integral_pkt_s))
                     .count(u64::from(own.marked))
                     .real(probability.unwrap_or(f64::NAN))
                     .put(own.delay_ns.map_or(NONE, |ns| ns as i64));
@@ -247,6 +264,15 @@ impl Report<'_> {
         }
         rows.table()
     }
+}
+
+/// Times and levels of a queue that is not observed: the columns from `busy_s` on.
+fn times_unknown(rows: &mut Rows) {
+    rows.real(f64::NAN).put(NONE).real(f64::NAN).real(f64::NAN);
+    rows.put(NONE).put(NONE).real(f64::NAN).real(f64::NAN);
+    rows.put(NONE);
+    rows.real(f64::NAN).real(f64::NAN).real(f64::NAN);
+    rows.put(NONE).put(NONE).put(NONE);
 }
 
 /// What a counter has counted; it may have wrapped.

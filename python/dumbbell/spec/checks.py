@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from dumbbell.spec import observed
 from dumbbell.spec.fields import time_ns
 from dumbbell.spec.flows import Flow
 from dumbbell.spec.refusal import Refused, nearest, one_of
@@ -26,6 +27,7 @@ def check(experiment: Experiment) -> None:
     _check_window(experiment)
     _check_hosts_and_links(experiment)
     _check_names(experiment)
+    observed.check_names(experiment)
     part_of = experiment.topology.connected()
     for path, sender in _senders(experiment):
         _check_ends(path, sender, part_of)

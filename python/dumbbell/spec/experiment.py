@@ -8,10 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
 from dumbbell.errors import SpecError
-from dumbbell.spec import checks, toml_file, unresolve
+from dumbbell.spec import checks, observed, toml_file, unresolve
 from dumbbell.spec.base import SpecModel
 from dumbbell.spec.claim_tables import claim_schemas
 from dumbbell.spec.fields import Name, PositiveTime, Seed, Time, TimerHz, Title, time_ns
@@ -19,6 +19,7 @@ from dumbbell.spec.flows import Flow, Ping
 from dumbbell.spec.links import Link
 from dumbbell.spec.notices import PlacedNotice, notices_in
 from dumbbell.spec.questions import parted
+from dumbbell.spec.resolved import Resolved
 from dumbbell.spec.settings import Setting, settings_applied
 from dumbbell.spec.shapes import Shape
 from dumbbell.spec.sweep_tables import sweep_schemas
@@ -26,6 +27,21 @@ from dumbbell.spec.topology import Interface, Topology, hosts_of
 
 SCHEMA_VERSION = 1
 """Version of the resolved description."""
+
+
+Observe = Annotated[
+    str | tuple[str, ...],
+    BeforeValidator(observed.checked),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"enum": [observed.ALL, observed.BOTTLENECK]},
+                {"type": "array", "items": {"type": "string"}},
+            ],
+            "x-unit": "`all`, `bottleneck` or names",
+        }
+    ),
+]
 
 
 class Experiment(SpecModel):
@@ -57,6 +73,13 @@ class Experiment(SpecModel):
         default=1000,
         description="Timer interrupts a second: of the kernel that runs, or is modelled. What "
         "Linux times by them (PIE's updates) is rounded up to whole ticks.",
+    )
+    observe: Observe = Field(
+        default=observed.ALL,
+        description="Queues whose times, levels and distributions are kept: `all`; `bottleneck`, "
+        "the slowest on the way of each flow and probe; or their names. Of the others packets and "
+        "bytes are counted, and what is not known is NaN, or -1.",
+        examples=["bottleneck"],
     )
     shape: Shape | None = Field(
         default=None, description="A well-known network, instead of `hosts` and `links`."
@@ -129,7 +152,7 @@ class Experiment(SpecModel):
         description, with a suffix for the unit.
         """
         duration_ns = time_ns(self.duration)
-        return {
+        resolved = {
             "schema": SCHEMA_VERSION,
             "name": self.name,
             "seed": self.seed,
@@ -142,6 +165,9 @@ class Experiment(SpecModel):
             "flows": [each for flow in self.flows for each in flow.resolved(duration_ns)],
             "probes": [probe.resolved() for probe in self.probes],
         }
+        names = observed.names(self, Resolved(resolved))
+        # Only where it was asked for: descriptions kept before there was the key stay as they are.
+        return resolved if names is None else {**resolved, "observe": names}
 
     @cached_property
     def _resolved_json(self) -> str:

@@ -113,7 +113,10 @@ def as_written(resolved: object) -> _Table:
     Raises:
         SpecError: A key is missing or unknown, or a value of another type.
     """
-    written = _written(resolved, "", _TOP, ("schema", *_LISTS))
+    top = dict(_TOP)
+    if isinstance(resolved, Mapping) and "observe" in resolved:
+        top["observe"] = ("observe", _same)
+    written = _written(resolved, "", top, ("schema", *_LISTS))
     assert isinstance(resolved, Mapping)
     if resolved["schema"] != 1 or isinstance(resolved["schema"], bool):
         raise SpecError("schema", shown(resolved["schema"]), "1")

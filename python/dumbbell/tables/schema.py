@@ -418,7 +418,8 @@ IMPORTED_ONLY = frozenset({"captured_intervals"})
 TABLE_DOCS: Mapping[str, str] = MappingProxyType(
     {
         "flows": "A row a flow.",
-        "queues": "A row a queue, that is, a direction of a link. Everything in it is about the "
+        "queues": "A row a queue, that is, a direction of a link. Of one that is not observed (key "
+        "`observe`) what comes after `measured_s` is NaN, or -1. Everything in it is about the "
         "measured window.",
         "distributions": "A row a non-empty bin: sojourn and waiting times of the packets that "
         "arrived in the measured window, and the time spent at each number of packets.",

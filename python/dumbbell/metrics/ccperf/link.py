@@ -52,8 +52,9 @@ def mean_qdisc_length_l2(run: Run, queue: str | int) -> float:
 
 @row("packets", "link", "less")
 def max_qdisc_length_l2(run: Run, queue: str | int) -> float:
-    """Most packets in the queue at any instant; exact."""
-    return _one(run, queue, "system_max_pkts")
+    """Most packets in the queue at any instant; exact. NaN where the queue is not observed."""
+    most = _one(run, queue, "system_max_pkts")
+    return most if most >= 0 else float("nan")
 
 
 @row("Mbit/s", "link", "greater", is_published=True)
