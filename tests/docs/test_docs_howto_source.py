@@ -69,6 +69,8 @@ def test_add_a_source(tmp_path: Path) -> None:
     copy_of_the_repository(PAGE, tmp_path)
     not_copied = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "python", tmp_path / "python", ignore=not_copied, dirs_exist_ok=True)
+    (tmp_path / "scripts").mkdir(exist_ok=True)
+    shutil.copy(ROOT / "scripts" / "digest_runs.py", tmp_path / "scripts")
     apply_blocks(PAGE, tmp_path)
     native_module(tmp_path)
     resolved = python(tmp_path, RESOLVED)
