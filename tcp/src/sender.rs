@@ -11,7 +11,9 @@
 //! | states of loss recovery, undoing | `recovery` |
 //! | retransmission timeout, tail loss probe, zero window probe | `timers` |
 //! | what is sent when | `transmit` |
+//! | whether the window was used, and what becomes of one that was not | `usage` |
 //! | which segments carry PSH | `pushes` |
+//! | what may be written before room is made | `send_buffer` |
 //! | the queue of its own host | `host_queue` |
 //! | what packet scripts set and see, and a hand sets | `switches` |
 //!
@@ -24,11 +26,13 @@ mod host_queue;
 mod pushes;
 mod recovery;
 mod sack;
+mod send_buffer;
 mod switches;
 #[cfg(test)]
 mod tests;
 mod timers;
 mod transmit;
+mod usage;
 
 use super::pacing::Pacing;
 use super::prr::Prr;
@@ -38,12 +42,14 @@ use super::rtt::{INITIAL_RTO, RoundTrip, as_us, from_us};
 use super::scoreboard::Scoreboard;
 use super::segment::{Flags, Segment, Timestamps};
 use super::small_queue::SmallQueue;
-use super::{PACKET_MEMORY_BYTES, STRUCTURE_BYTES, Settings, timestamp_ms};
+use super::{Settings, timestamp_ms};
 use crate::cca::{Cca, Options, Snapshot, State, Window};
 use dumbbell_core::time::Time;
 use pushes::{Pushes, Write};
 use sack::SackCache;
+use send_buffer::SendBuffer;
 use timers::Timers;
+use usage::Usage;
 
 pub use transmit::Transmission;
 
@@ -51,10 +57,6 @@ pub use transmit::Transmission;
 const DUPLICATES_THRESHOLD: u32 = 3;
 /// After a SYN was lost and nothing was measured (RFC 6298 section 5.7).
 const FALLBACK_RTO: Time = Time::from_ns(3_000_000_000);
-/// Send buffer at most (`tcp_wmem[2]`), bytes of memory.
-const LARGEST_SEND_MEMORY_BYTES: u64 = 4 << 20;
-/// Segments the send buffer holds at least.
-const LEAST_SEND_BUFFER_PKTS: u32 = 10;
 
 /// How far the connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -227,12 +229,8 @@ pub struct Sender {
     had_data: bool,
     last_sent: Option<Time>,
     last_sent_tick: Time,
-    is_cwnd_limited: bool,
-    most_packets_out: u32,
-    usage_end: u64,
-    used_pkts: u32,
-    used_since: Time,
-    send_memory_bytes: u64,
+    usage: Usage,
+    send_buffer: SendBuffer,
     small_queue: SmallQueue,
 }
 
@@ -298,12 +296,8 @@ impl Sender {
             had_data: false,
             last_sent: None,
             last_sent_tick: Time::ZERO,
-            is_cwnd_limited: false,
-            most_packets_out: 0,
-            usage_end: 0,
-            used_pkts: 0,
-            used_since: Time::ZERO,
-            send_memory_bytes: 0,
+            usage: Usage::default(),
+            send_buffer: SendBuffer::new(tcp.send_buffer_bytes),
             small_queue: SmallQueue::new(tcp.small_queues),
         }
     }
@@ -342,49 +336,6 @@ impl Sender {
     pub fn close(&mut self) {
         self.quiet = Quiet::No;
         self.is_closing = true;
-    }
-
-    /// Bytes the application may still write before its send buffer is full: the last segment
-    /// may be beyond (`sk_stream_memory_free`).
-    pub fn room_bytes(&self) -> u64 {
-        let free = self.memory_bytes().saturating_sub(self.used_memory_bytes());
-        let mss_bytes = u64::from(self.settings.mss_bytes);
-        free.div_ceil(mss_bytes + STRUCTURE_BYTES) * mss_bytes
-    }
-
-    /// Whether an application that waits is woken to write: a third of the buffer is free
-    /// (`sk_stream_is_writeable`).
-    pub fn is_writable(&self) -> bool {
-        let used = self.used_memory_bytes();
-        self.memory_bytes().saturating_sub(used) >= used / 2
-    }
-
-    fn memory_bytes(&self) -> u64 {
-        match self.settings.tcp.send_buffer_bytes {
-            0 => self.send_memory_bytes,
-            // The kernel doubles what it is asked for, to make room for its own structures
-            // (socket(7), SO_SNDBUF).
-            asked => 2 * asked,
-        }
-    }
-
-    /// Memory of what was written and is not acknowledged. Of a packet that is SACKed after its
-    /// neighbour only the payload is left: the two become one (`tcp_shift_skb_data`).
-    fn used_memory_bytes(&self) -> u64 {
-        let mss_bytes = u64::from(self.settings.mss_bytes);
-        let unacknowledged = self.unacknowledged_bytes();
-        let used = unacknowledged + unacknowledged * STRUCTURE_BYTES / mss_bytes;
-        let merged_pkts = if self.is_sack() {
-            u64::from(self.board.sacked_out())
-        } else {
-            0
-        };
-        used.saturating_sub(merged_pkts * STRUCTURE_BYTES)
-    }
-
-    /// Bytes written and not acknowledged: the payload in its send buffer.
-    pub fn unacknowledged_bytes(&self) -> u64 {
-        self.written - self.una.clamp(1, self.written)
     }
 
     /// A segment arrives. Call `poll_transmit` afterwards.
@@ -458,7 +409,7 @@ impl Sender {
         self.rate.delivered_pkts = 1;
         self.rate.delivered_time_us = as_us(now);
         self.judged = (self.board.head(), 0);
-        self.used_since = now;
+        self.usage.renew(now);
         self.expand_send_buffer();
         self.init_pacing_rate();
         let snapshot = self.snapshot(now);
@@ -469,17 +420,6 @@ impl Sender {
         self.window_bytes = window_bytes;
         self.window_end = self.una + window_bytes;
         self.largest_window_bytes = self.largest_window_bytes.max(window_bytes);
-    }
-
-    /// The send buffer follows the window, with room for two of them, or three with BBR
-    /// (`tcp_sndbuf_expand`).
-    fn expand_send_buffer(&mut self) {
-        let pkts = self.window.cwnd_pkts.max(LEAST_SEND_BUFFER_PKTS);
-        let pkts = pkts.max(self.reordering_pkts + 1);
-        let windows = u64::from(self.cca.send_buffer_windows());
-        let memory = windows * u64::from(pkts) * PACKET_MEMORY_BYTES;
-        let memory = memory.min(LARGEST_SEND_MEMORY_BYTES);
-        self.send_memory_bytes = self.send_memory_bytes.max(memory);
     }
 
     /// Something is written: was the application what held the sender back? Did it pause?

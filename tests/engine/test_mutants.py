@@ -305,7 +305,7 @@ MUTANTS = (
     ),
     Mutant(
         "a packet that is SACKed takes as much of the send buffer as before",
-        "tcp/src/sender.rs",
+        "tcp/src/sender/send_buffer.rs",
         "u64::from(self.board.sacked_out())",
         "u64::from(0 * self.board.sacked_out())",
     ),
@@ -317,7 +317,7 @@ MUTANTS = (
     ),
     Mutant(
         "the send buffer ends with what fits",
-        "tcp/src/sender.rs",
+        "tcp/src/sender/send_buffer.rs",
         "free.div_ceil(mss_bytes + STRUCTURE_BYTES)",
         "free / (mss_bytes + STRUCTURE_BYTES)",
     ),

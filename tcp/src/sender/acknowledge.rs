@@ -424,7 +424,7 @@ impl Sender {
             } else if self.may_grow(summary) {
                 self.cca.on_ack(&mut self.window, ack);
                 // Used or not: what has been acknowledged tells of the path.
-                self.used_since = ack.now;
+                self.usage.renew(ack.now);
             }
             let packets_out = self.board.packets_out();
             let srtt_8us = self.rtt.srtt_8us();

@@ -231,7 +231,7 @@ impl Sender {
                 self.window.set_cwnd(self.window.ssthresh_pkts);
             }
         }
-        self.used_since = now;
+        self.usage.renew(now);
         self.cca.on_exit_recovery(&mut self.window, &snapshot);
     }
 
@@ -353,7 +353,7 @@ impl Sender {
         }
         self.undo_reduction(true);
         self.timers.retransmits = 0;
-        self.used_since = now;
+        self.usage.renew(now);
         if self.holds_without_sack() {
             return true;
         }
@@ -376,7 +376,7 @@ impl Sender {
             self.undo.first_retransmitted_ms = None;
         }
         self.undo_reduction(true);
-        self.used_since = now;
+        self.usage.renew(now);
         self.keep_open();
         false
     }

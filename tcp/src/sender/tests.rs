@@ -2,6 +2,7 @@
 //! step is in `packetdrill/scripts`.
 
 use super::*;
+use crate::PACKET_MEMORY_BYTES;
 use crate::cca::Algorithm;
 use crate::receiver::Receiver;
 use dumbbell_spec::Tcp;

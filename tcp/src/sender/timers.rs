@@ -168,7 +168,7 @@ impl Sender {
         let in_flight = self.board.in_flight();
         self.window.set_cwnd(in_flight + 1);
         self.window.acked_since_growth_pkts = 0;
-        self.used_since = now;
+        self.usage.renew(now);
         if self.state <= State::Disorder && self.board.sacked_out() >= super::DUPLICATES_THRESHOLD {
             self.reordering_pkts = self.reordering_pkts.min(super::DUPLICATES_THRESHOLD);
         }

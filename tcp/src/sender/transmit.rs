@@ -52,7 +52,7 @@ impl Sender {
     #[inline]
     pub fn is_quiet(&mut self, now: Time) -> bool {
         if self.quiet == Quiet::Limited {
-            self.used_since = now;
+            self.usage.renew(now);
         }
         self.quiet != Quiet::No
     }
@@ -424,84 +424,5 @@ impl Sender {
             self.schedule_probe(false, now);
         }
         self.watch_window(now);
-    }
-
-    /// Notes how much of the window was used in the last round (RFC 7661's question, answered as
-    /// `tcp_cwnd_validate` does).
-    fn validate_window(&mut self, is_limited: bool, now: Time) {
-        let out = self.board.packets_out();
-        let is_new_round = self.una >= self.usage_end;
-        if is_new_round || is_limited || (!self.is_cwnd_limited && out > self.most_packets_out) {
-            self.is_cwnd_limited = is_limited;
-            self.most_packets_out = out;
-            self.usage_end = self.next;
-        }
-        if self.was_window_used() {
-            self.used_pkts = 0;
-            self.used_since = now;
-            return;
-        }
-        self.used_pkts = self.used_pkts.max(out);
-        let unused = now.saturating_sub(self.used_since);
-        let may_shrink = self.restarts_after_idle && self.settings.is_linux();
-        if unused >= self.timers.rto && !self.cca.owns_recovery() && may_shrink {
-            self.shrink_unused(now);
-        }
-    }
-
-    /// RFC 2861 section 3.2: half way down to what was used.
-    fn shrink_unused(&mut self, now: Time) {
-        if self.state == State::Open {
-            let used = self.used_pkts.max(self.settings.tcp.initial_window_pkts);
-            if used < self.window.cwnd_pkts {
-                self.window.ssthresh_pkts = self.current_ssthresh();
-                self.window.set_cwnd((self.window.cwnd_pkts + used) / 2);
-            }
-            self.used_pkts = 0;
-        }
-        self.used_since = now;
-    }
-
-    /// Whether the window held the sender back (`tcp_is_cwnd_limited`). In slow start twice what
-    /// was out is allowed, so that it can double.
-    pub(super) fn was_window_used(&self) -> bool {
-        let doubles = self.window.cwnd_pkts < 2 * self.most_packets_out;
-        self.is_cwnd_limited || (self.window.is_in_slow_start() && doubles)
-    }
-
-    /// A window that nothing was sent with for a while says nothing about the path any more.
-    pub(super) fn restart_after_idle(&mut self, now: Time) {
-        if !self.restarts_after_idle
-            || self.board.packets_out() > 0
-            || self.cca.owns_recovery()
-            || self.last_sent.is_none()
-        {
-            return;
-        }
-        let tick = self.settings.clock.last_tick(now);
-        let mut idle = tick.saturating_sub(self.last_sent_tick);
-        if idle <= self.timers.rto {
-            return;
-        }
-        let snapshot = self.snapshot(now);
-        self.cca.on_idle_restart(&mut self.window, &snapshot);
-        let cwnd = self.window.cwnd_pkts;
-        let restart = self.settings.tcp.initial_window_pkts.min(cwnd);
-        if self.settings.is_linux() {
-            // RFC 2861 section 3.1.
-            self.window.ssthresh_pkts = self.current_ssthresh();
-            let mut decayed = cwnd;
-            idle = idle.saturating_sub(self.timers.rto);
-            while idle > Time::ZERO && decayed > restart {
-                decayed /= 2;
-                idle = idle.saturating_sub(self.timers.rto);
-            }
-            self.window.set_cwnd(decayed.max(restart));
-        } else {
-            // RFC 5681 section 4.1: RW = min(IW, cwnd).
-            self.window.set_cwnd(restart);
-        }
-        self.used_since = now;
-        self.used_pkts = 0;
     }
 }

@@ -1,0 +1,85 @@
+//! The send buffer: how much an application may write before it has to wait.
+//!
+//! Linux counts memory: of each packet its payload and the structures around it.
+
+use super::Sender;
+use crate::{PACKET_MEMORY_BYTES, STRUCTURE_BYTES};
+
+/// Memory at most (`tcp_wmem[2]`), bytes.
+const LARGEST_MEMORY_BYTES: u64 = 4 << 20;
+/// Segments it holds at least.
+const LEAST_PKTS: u32 = 10;
+
+/// How much memory there is.
+#[derive(Debug, Clone)]
+pub(super) struct SendBuffer {
+    memory_bytes: u64,
+    /// Whether the size was asked for: then it stays.
+    is_fixed: bool,
+}
+
+impl SendBuffer {
+    /// Of a size that was asked for, or 0 for one that follows the window.
+    pub(super) fn new(asked_bytes: u64) -> SendBuffer {
+        SendBuffer {
+            // The kernel doubles what it is asked for, to make room for its own structures
+            // (socket(7), SO_SNDBUF).
+            memory_bytes: 2 * asked_bytes,
+            is_fixed: asked_bytes > 0,
+        }
+    }
+
+    /// There is room for so many packets, unless the size was asked for. It never shrinks.
+    fn hold(&mut self, pkts: u64) {
+        if !self.is_fixed {
+            let memory_bytes = (pkts * PACKET_MEMORY_BYTES).min(LARGEST_MEMORY_BYTES);
+            self.memory_bytes = self.memory_bytes.max(memory_bytes);
+        }
+    }
+}
+
+impl Sender {
+    /// Bytes the application may still write before its send buffer is full: the last segment
+    /// may be beyond (`sk_stream_memory_free`).
+    pub fn room_bytes(&self) -> u64 {
+        let memory_bytes = self.send_buffer.memory_bytes;
+        let free = memory_bytes.saturating_sub(self.used_memory_bytes());
+        let mss_bytes = u64::from(self.settings.mss_bytes);
+        free.div_ceil(mss_bytes + STRUCTURE_BYTES) * mss_bytes
+    }
+
+    /// Whether an application that waits is woken to write: a third of the buffer is free
+    /// (`sk_stream_is_writeable`).
+    pub fn is_writable(&self) -> bool {
+        let used = self.used_memory_bytes();
+        self.send_buffer.memory_bytes.saturating_sub(used) >= used / 2
+    }
+
+    /// Memory of what was written and is not acknowledged. Of a packet that is SACKed after its
+    /// neighbour only the payload is left: the two become one (`tcp_shift_skb_data`).
+    fn used_memory_bytes(&self) -> u64 {
+        let mss_bytes = u64::from(self.settings.mss_bytes);
+        let unacknowledged = self.unacknowledged_bytes();
+        let used = unacknowledged + unacknowledged * STRUCTURE_BYTES / mss_bytes;
+        let merged_pkts = if self.is_sack() {
+            u64::from(self.board.sacked_out())
+        } else {
+            0
+        };
+        used.saturating_sub(merged_pkts * STRUCTURE_BYTES)
+    }
+
+    /// Bytes written and not acknowledged: the payload in its send buffer.
+    pub fn unacknowledged_bytes(&self) -> u64 {
+        self.written - self.una.clamp(1, self.written)
+    }
+
+    /// The buffer follows the window, with room for two of them, or three with BBR
+    /// (`tcp_sndbuf_expand`).
+    pub(super) fn expand_send_buffer(&mut self) {
+        let pkts = self.window.cwnd_pkts.max(LEAST_PKTS);
+        let pkts = pkts.max(self.reordering_pkts + 1);
+        let windows = u64::from(self.cca.send_buffer_windows());
+        self.send_buffer.hold(windows * u64::from(pkts));
+    }
+}

@@ -1,0 +1,121 @@
+//! How much of the congestion window is used, and what becomes of one that is not.
+
+use super::Sender;
+use crate::cca::State;
+use dumbbell_core::time::Time;
+
+/// How much of the window was used.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Usage {
+    /// Whether the window held the sender back in this round (`is_cwnd_limited`).
+    is_limited: bool,
+    /// Packets that were out at most in it (`max_packets_out`).
+    most_packets_out: u32,
+    /// When this is acknowledged, another round begins (`cwnd_usage_seq`).
+    round_end: u64,
+    /// Packets that were out at most since the window was used (`snd_cwnd_used`).
+    greatest_pkts: u32,
+    /// When it was used last (`snd_cwnd_stamp`).
+    since: Time,
+}
+
+impl Usage {
+    /// The window counts as used from now on.
+    pub(super) fn renew(&mut self, now: Time) {
+        self.since = now;
+    }
+
+    /// It was used, whatever was out before.
+    fn forget(&mut self, now: Time) {
+        self.greatest_pkts = 0;
+        self.renew(now);
+    }
+
+    /// So many packets are out, of the bytes from `una` to `next`.
+    fn note(&mut self, packets_out: u32, is_limited: bool, una: u64, next: u64) {
+        let is_new_round = una >= self.round_end;
+        let is_more = !self.is_limited && packets_out > self.most_packets_out;
+        if is_new_round || is_limited || is_more {
+            self.is_limited = is_limited;
+            self.most_packets_out = packets_out;
+            self.round_end = next;
+        }
+    }
+}
+
+impl Sender {
+    /// Notes how much of the window was used in the last round (RFC 7661's question, answered as
+    /// `tcp_cwnd_validate` does).
+    pub(super) fn validate_window(&mut self, is_limited: bool, now: Time) {
+        let out = self.board.packets_out();
+        self.usage.note(out, is_limited, self.una, self.next);
+        if self.was_window_used() {
+            self.usage.forget(now);
+            return;
+        }
+        self.usage.greatest_pkts = self.usage.greatest_pkts.max(out);
+        let unused = now.saturating_sub(self.usage.since);
+        let may_shrink = self.restarts_after_idle && self.settings.is_linux();
+        if unused >= self.timers.rto && !self.cca.owns_recovery() && may_shrink {
+            self.shrink_unused(now);
+        }
+    }
+
+    /// RFC 2861 section 3.2: half way down to what was used.
+    fn shrink_unused(&mut self, now: Time) {
+        if self.state == State::Open {
+            let used = self
+                .usage
+                .greatest_pkts
+                .max(self.settings.tcp.initial_window_pkts);
+            if used < self.window.cwnd_pkts {
+                self.window.ssthresh_pkts = self.current_ssthresh();
+                self.window.set_cwnd((self.window.cwnd_pkts + used) / 2);
+            }
+            self.usage.greatest_pkts = 0;
+        }
+        self.usage.renew(now);
+    }
+
+    /// Whether the window held the sender back (`tcp_is_cwnd_limited`). In slow start twice what
+    /// was out is allowed, so that it can double.
+    pub(super) fn was_window_used(&self) -> bool {
+        let doubles = self.window.cwnd_pkts < 2 * self.usage.most_packets_out;
+        self.usage.is_limited || (self.window.is_in_slow_start() && doubles)
+    }
+
+    /// A window that nothing was sent with for a while says nothing about the path any more.
+    pub(super) fn restart_after_idle(&mut self, now: Time) {
+        if !self.restarts_after_idle
+            || self.board.packets_out() > 0
+            || self.cca.owns_recovery()
+            || self.last_sent.is_none()
+        {
+            return;
+        }
+        let tick = self.settings.clock.last_tick(now);
+        let mut idle = tick.saturating_sub(self.last_sent_tick);
+        if idle <= self.timers.rto {
+            return;
+        }
+        let snapshot = self.snapshot(now);
+        self.cca.on_idle_restart(&mut self.window, &snapshot);
+        let cwnd = self.window.cwnd_pkts;
+        let restart = self.settings.tcp.initial_window_pkts.min(cwnd);
+        if self.settings.is_linux() {
+            // RFC 2861 section 3.1.
+            self.window.ssthresh_pkts = self.current_ssthresh();
+            let mut decayed = cwnd;
+            idle = idle.saturating_sub(self.timers.rto);
+            while idle > Time::ZERO && decayed > restart {
+                decayed /= 2;
+                idle = idle.saturating_sub(self.timers.rto);
+            }
+            self.window.set_cwnd(decayed.max(restart));
+        } else {
+            // RFC 5681 section 4.1: RW = min(IW, cwnd).
+            self.window.set_cwnd(restart);
+        }
+        self.usage.forget(now);
+    }
+}
