@@ -178,8 +178,10 @@ impl Sender {
         self.recovery_point = self.next;
         self.probe = None;
         self.cwr_due = self.ecn;
-        // RFC 5682 section 2.1 and 3.1 step 1.
-        self.is_frto = begins || self.timers.retransmits > 0;
+        // RFC 5682 section 3.1 step 1, in Linux section 2.1 too: without SACK the profile of the RFCs
+        // is NewReno (RFC 6582) and no more, as of hosts that have no SACK either.
+        let has_frto = self.is_sack() || self.settings.is_linux();
+        self.is_frto = has_frto && (begins || self.timers.retransmits > 0);
     }
 
     /// RFC 8985 section 7.3: one probe at a time. Its timer counts as pending until another one is
