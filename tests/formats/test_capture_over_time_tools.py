@@ -20,7 +20,7 @@ ARMS = {
     "cubic": captured,
     "no SACK": lambda: captured(tcp="{ sack = false }"),
     "no drops": lambda: captured("pfifo limit 2000"),
-    "loss after the queue": lambda: captured(more="loss = 0.03"),
+    "loss after the queue": lambda: captured(more="loss = 0.02"),
 }
 FIELDS = {
     "frame.time_epoch": "at",

@@ -26,6 +26,8 @@ const LOOK_MS = 150;
 const WINDOW = { packets: 250, least_s: 0.001, most_s: 20 };
 /** Of a mean: a narrower interval is shown as none. */
 const LEAST_SHARE = 1e-9;
+/** Numbers that the table shows at most: thousands are laid out anew with each replication. */
+const MOST_NUMBERS = 500;
 
 /** Of the slow motion; while one plays there is only what happens now. */
 const WATCHED = ["play", "speed", "moment"];
@@ -336,7 +338,8 @@ class Page {
     const before = new Map(
       (this.before?.numbers ?? []).map((/** @type {any} */ each) => [each.path, each.value]),
     );
-    const rows = this.lastDone.numbers.map((/** @type {any} */ { path, value }) => {
+    const numbers = this.lastDone.numbers;
+    const rows = numbers.slice(0, MOST_NUMBERS).map((/** @type {any} */ { path, value }) => {
       const { words, factor, unit } = shownAs(path);
       const shown = (/** @type {number | null | undefined} */ each) =>
         each === null || each === undefined ? "–" : `${sensible(each * factor)} ${unit}`;
@@ -352,6 +355,8 @@ class Page {
       return element("tr", { "data-path": path, "data-value": String(value) },
         element("th", { scope: "row" }, words), ...cells);
     });
+    const more = numbers.length - MOST_NUMBERS;
+    if (more > 0) rows.push(element("tr", {}, element("th", { scope: "row" }, `${more} more: dumbbell run`)));
     $("numbers").replaceChildren(...rows);
     const counts = Object.values(this.replications).map((values) => values.length);
     $("replications").textContent = String(Math.max(0, ...counts));
