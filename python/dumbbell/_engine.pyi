@@ -252,8 +252,9 @@ def congestion_controllers() -> list[str]:
 def sources() -> str:
     """The sources of traffic, and how each is written: JSON, a list of tables.
 
-    Each has ``kind`` (its word), ``summary``, ``carrier`` (``udp``, ``tcp``, ``either``), ``keys``,
-    ``testbed`` (what sends it there) and ``example`` (TOML).
+    Each has ``kind`` (its word), ``summary``, ``carrier`` (``udp``, ``tcp``, ``either``), ``sends``
+    (``packets``, ``bytes``, ``transfers``), ``keys``, ``testbed`` (what sends it there) and
+    ``example`` (TOML).
     """
 
 @final

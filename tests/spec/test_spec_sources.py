@@ -18,6 +18,7 @@ BUILT_BY_HAND = SourceForm(
     kind="late_ones",
     summary="Made up.",
     transports=("udp",),
+    sends="packets",
     keys=(
         SourceKey("gap", "gap", "gap-law", "always", "Between packets."),
         SourceKey("lateness", "late_by", "gap-law", "or-null", "How late."),

@@ -22,9 +22,7 @@ from dumbbell.tables import Run
 
 Floats: TypeAlias = NDArray[np.float64]
 _MEMBER = re.compile(r"(?P<base>.+)-(?P<number>[1-9][0-9]*)")
-SENDS_TRANSFERS = frozenset(
-    kind for kind, form in FORMS.items() if form.transports == ("tcp",) and form.keys
-)
+SENDS_TRANSFERS = frozenset(kind for kind, form in FORMS.items() if form.sends == "transfers")
 """Kinds of sources whose flows have completion times."""
 
 

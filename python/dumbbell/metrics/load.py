@@ -162,7 +162,7 @@ def asked_and_measured(run: Run) -> list[LoadComparison]:
 
 def asks(source: Source) -> bool:
     """Whether a source's parameters say how much it sends, whatever the network does."""
-    return "udp" in FORMS[source.kind].transports
+    return FORMS[source.kind].sends == "packets"
 
 
 def law_mean(law: Law) -> float:

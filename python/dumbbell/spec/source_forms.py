@@ -58,6 +58,8 @@ class SourceForm:
         kind: Its word in the description.
         summary: What it is.
         transports: What can carry it.
+        sends: What it gives to that: packets of their own, a stream of bytes without an end, or
+            transfers that end.
         keys: Beside ``kind``, in the order of a file.
         program: What sends it on a testbed: ``itgsend``, ``iperf3`` or ``nothing``.
         why_nothing: Why nothing does.
@@ -67,6 +69,7 @@ class SourceForm:
     kind: str
     summary: str
     transports: tuple[str, ...]
+    sends: Literal["packets", "bytes", "transfers"]
     keys: tuple[SourceKey, ...]
     program: Literal["itgsend", "iperf3", "nothing"]
     why_nothing: str
@@ -89,6 +92,7 @@ def _forms() -> Mapping[str, SourceForm]:
             kind=each["kind"],
             summary=each["summary"],
             transports=_TRANSPORTS[each["carrier"]],
+            sends=each["sends"],
             keys=tuple(SourceKey(**key) for key in each["keys"]),
             program=each["testbed"]["program"],
             why_nothing=each["testbed"].get("why", ""),

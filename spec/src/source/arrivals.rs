@@ -5,7 +5,7 @@ use super::load::{SHORTEST_S, times};
 use super::transfers::check_transfers;
 use super::{
     ACKNOWLEDGEMENT_BYTES, Capacity, Carrier, FlowStreams, Form, Key, Load, PACKETS_A_CONNECTION,
-    Parameters, Supply, Testbed, TransferSize, Transfers, Value, Written, form,
+    Parameters, Sends, Supply, Testbed, TransferSize, Transfers, Value, Written, form,
 };
 use crate::SpecError;
 use crate::law::Law;
@@ -29,6 +29,7 @@ impl Written for Arrivals {
     const FORM: Form = Form {
         summary: "Transfers that begin at instants of their own.",
         carrier: Carrier::Tcp,
+        sends: Sends::Transfers,
         keys: &[
             Key::new(
                 "gap",

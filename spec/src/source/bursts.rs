@@ -6,8 +6,8 @@
 
 use super::renewal::Independent;
 use super::{
-    Carrier, Draws, FlowStreams, Form, Generator, Key, Parameters, Scheduled, Supply, Testbed,
-    Value, Written, form,
+    Carrier, Draws, FlowStreams, Form, Generator, Key, Parameters, Scheduled, Sends, Supply,
+    Testbed, Value, Written, form,
 };
 use crate::law::Law;
 use crate::validate::{law, positive_gap, require};
@@ -33,6 +33,7 @@ impl Written for Bursts {
     const FORM: Form = Form {
         summary: "Packets at one instant.",
         carrier: Carrier::Udp,
+        sends: Sends::Packets,
         keys: &[
             Key::new(
                 "gap",

@@ -4,8 +4,8 @@
 use super::load::SHORTEST_S;
 use super::transfers::check_transfers;
 use super::{
-    Capacity, Carrier, FlowStreams, Form, Key, Load, Parameters, Supply, Testbed, TransferSize,
-    Transfers, Value, Written, form,
+    Capacity, Carrier, FlowStreams, Form, Key, Load, Parameters, Sends, Supply, Testbed,
+    TransferSize, Transfers, Value, Written, form,
 };
 use crate::SpecError;
 use crate::law::Law;
@@ -29,6 +29,7 @@ impl Written for ClosedLoop {
     const FORM: Form = Form {
         summary: "Transfers one after the other.",
         carrier: Carrier::Tcp,
+        sends: Sends::Transfers,
         keys: &[
             form::TRANSFER_SIZE,
             Key::new(

@@ -13,8 +13,8 @@
 
 use super::load::times;
 use super::{
-    Carrier, Draws, FlowStreams, Form, Generator, Key, Parameters, Presence, Scheduled, Supply,
-    Testbed, Value, Written,
+    Carrier, Draws, FlowStreams, Form, Generator, Key, Parameters, Presence, Scheduled, Sends,
+    Supply, Testbed, Value, Written,
 };
 use crate::SpecError;
 use crate::law::Law;
@@ -43,6 +43,7 @@ impl Written for Ditg {
     const FORM: Form = Form {
         summary: "ITGSend: payload cut to whole bytes from 20 to 64000, IP fragments.",
         carrier: Carrier::Udp,
+        sends: Sends::Packets,
         keys: &[
             Key::new("gap", Value::GapLaw, "Time between packets asked for: `-E 110` is `exponential 110pps`, `-C 110` is `constant 110pps`."),
             Key::new("size", Value::SizeLaw, "Payload asked for: `-e 512` is `exponential 512B`."),

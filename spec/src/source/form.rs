@@ -12,12 +12,26 @@ pub struct Form {
     pub summary: &'static str,
     /// What can carry it.
     pub carrier: Carrier,
+    /// What it gives to it.
+    pub sends: Sends,
     /// Its keys beside `kind`, in the order in which a file has them.
     pub keys: &'static [Key],
     /// What sends it on a testbed.
     pub testbed: Testbed,
     /// One of them, in TOML. A run with it is among those whose digests are kept.
     pub example: &'static str,
+}
+
+/// What a source gives to what carries it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sends {
+    /// Packets of their own sizes, at their own times.
+    Packets,
+    /// A stream of bytes without an end.
+    Bytes,
+    /// Transfers that end, each a row of the table `transfers`.
+    Transfers,
 }
 
 /// A key of a source.

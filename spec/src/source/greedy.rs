@@ -1,7 +1,8 @@
 //! As much as TCP takes, from the start to the stop.
 
 use super::{
-    Carrier, FlowStreams, Form, Parameters, Supply, Testbed, TransferSize, Transfers, Written,
+    Carrier, FlowStreams, Form, Parameters, Sends, Supply, Testbed, TransferSize, Transfers,
+    Written,
 };
 use crate::SpecError;
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,7 @@ impl Written for Greedy {
     const FORM: Form = Form {
         summary: "As much as TCP takes.",
         carrier: Carrier::Tcp,
+        sends: Sends::Bytes,
         keys: &[],
         testbed: Testbed::Iperf3,
         example: r#"{ kind = "greedy" }"#,

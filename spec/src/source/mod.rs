@@ -26,7 +26,7 @@ pub use bursts::Bursts;
 pub use cbr::Cbr;
 pub use closed_loop::ClosedLoop;
 pub use ditg::Ditg;
-pub use form::{Form, Key, Presence, Testbed, Value};
+pub use form::{Form, Key, Presence, Sends, Testbed, Value};
 pub use greedy::Greedy;
 pub use load::{ACKNOWLEDGEMENT_BYTES, Capacity, Load, PACKETS_A_CONNECTION, Scheduled};
 pub use poisson::Poisson;

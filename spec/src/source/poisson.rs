@@ -2,8 +2,8 @@
 
 use super::renewal::Independent;
 use super::{
-    Carrier, FlowStreams, Form, Generator, Key, Parameters, Scheduled, Supply, Testbed, Value,
-    Written, form,
+    Carrier, FlowStreams, Form, Generator, Key, Parameters, Scheduled, Sends, Supply, Testbed,
+    Value, Written, form,
 };
 use crate::law::Law;
 use crate::validate::{law, positive_gap};
@@ -26,6 +26,7 @@ impl Written for Poisson {
     const FORM: Form = Form {
         summary: "Exponential gaps.",
         carrier: Carrier::Either,
+        sends: Sends::Packets,
         keys: &[
             Key::new("gap", Value::ExponentialGap, form::MEAN_GAP),
             form::SIZE,

@@ -7,8 +7,8 @@
 //! 1 byte on the wire, at most 65,535.
 
 use super::{
-    Carrier, Draws, FlowStreams, Form, Generator, Key, Parameters, Scheduled, Supply, Testbed,
-    Value, Written, form,
+    Carrier, Draws, FlowStreams, Form, Generator, Key, Parameters, Scheduled, Sends, Supply,
+    Testbed, Value, Written, form,
 };
 use crate::law::Law;
 use crate::validate::{law, positive_gap};
@@ -37,6 +37,7 @@ impl Written for Renewal {
     const FORM: Form = Form {
         summary: "Gaps of any law.",
         carrier: Carrier::Either,
+        sends: Sends::Packets,
         keys: &[
             Key::new("gap", Value::GapLaw, "Time between packets."),
             form::SIZE,

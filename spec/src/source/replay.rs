@@ -1,8 +1,8 @@
 //! A recorded trace, sent again.
 
 use super::{
-    Carrier, Draws, FlowStreams, Form, Generator, Key, Parameters, Scheduled, Supply, Testbed,
-    Value, Written, form,
+    Carrier, Draws, FlowStreams, Form, Generator, Key, Parameters, Scheduled, Sends, Supply,
+    Testbed, Value, Written, form,
 };
 use crate::validate::{instant, require};
 use crate::{SizeAt, SpecError};
@@ -25,6 +25,7 @@ impl Written for Replay {
     const FORM: Form = Form {
         summary: "A trace.",
         carrier: Carrier::Udp,
+        sends: Sends::Packets,
         keys: &[
             Key::new(
                 "times",

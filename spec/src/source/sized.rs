@@ -1,8 +1,8 @@
 //! One transfer over TCP.
 
 use super::{
-    Capacity, Carrier, FlowStreams, Form, Key, LARGEST_TRANSFER_BYTES, Load, Parameters, Supply,
-    Testbed, TransferSize, Transfers, Value, Written,
+    Capacity, Carrier, FlowStreams, Form, Key, LARGEST_TRANSFER_BYTES, Load, Parameters, Sends,
+    Supply, Testbed, TransferSize, Transfers, Value, Written,
 };
 use crate::SpecError;
 use crate::validate::require;
@@ -20,6 +20,7 @@ impl Written for Sized {
     const FORM: Form = Form {
         summary: "One transfer.",
         carrier: Carrier::Tcp,
+        sends: Sends::Transfers,
         keys: &[Key::new("size", Value::Size, "Payload of it.").resolved_as("bytes")],
         testbed: Testbed::Iperf3,
         example: r#"{ kind = "sized", size = "300kB" }"#,
