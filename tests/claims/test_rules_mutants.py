@@ -17,7 +17,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 CLAIMS = Path("python/dumbbell/claims")
-TESTS = ("test_rules.py", "test_rules_synthetic.py", "test_claims_facts.py")
+TESTS = (
+    "test_rules.py",
+    "test_rules_explained.py",
+    "test_rules_synthetic.py",
+    "test_claims_facts.py",
+)
 
 
 @dataclass(frozen=True)
