@@ -135,7 +135,7 @@ def test_an_oversleeping_testbed_is_told_from_a_slower_one() -> None:
     seen = {}
     for sender, values in ((SLOWER, (74.0, 80.0, 86.0)), (OVERSLEEPING, (2.5, 3.0, 3.5))):
         rows = {value: _ensemble(sender, value, 60) for value in values}
-        seen[sender] = fit_sender_and_base_rtt(printed, rows).misfit
+        seen[sender] = fit_sender_and_base_rtt(printed, rows).distance
     assert seen[OVERSLEEPING] < seen[SLOWER]
 
 

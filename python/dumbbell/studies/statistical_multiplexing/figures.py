@@ -286,7 +286,6 @@ def published_against_predicted(found: Mapping[tuple[str, str], AsPublished]) ->
     chart = points_with_interval(rows, x_title="Round trip time (ms)", log_x=True)
     caption = (
         "What one run as published prints, with its 95 % prediction interval, and what the "
-        "source printed. At the nominal load nothing fits. The quartiles chose the fitted "
-        "senders, the maxima did not."
+        "source printed. The quartiles chose the fitted senders, the maxima did not."
     )
     return Figure("published-against-predicted", *chart, caption, title="Published numbers")

@@ -51,8 +51,6 @@ class Fit:
     Attributes:
         of_sender: The senders' free number, in its unit.
         base_rtt_ms: Round-trip time of the empty path.
-        misfit: Minus twice the synthetic log-likelihood at the best fit, less a constant that is
-            the same for all fits to the same quartiles.
         distance: Squared Mahalanobis distance of the published logarithms at the best fit.
         freedom: Quartiles less free parameters.
         p_value: Probability of a larger distance if the model were right (chi-square).
@@ -62,7 +60,6 @@ class Fit:
 
     of_sender: Fitted
     base_rtt_ms: Fitted
-    misfit: float
     distance: float
     freedom: int
     p_value: float
@@ -120,7 +117,6 @@ def fit_sender_and_base_rtt(
     return Fit(
         of_sender=_profile(np.asarray(fine), surface.min(axis=1)),
         base_rtt_ms=_profile(base_rtts, surface.min(axis=0)),
-        misfit=float(surface[row, column]),
         distance=distance,
         freedom=freedom,
         p_value=_upper_tail(distance, freedom),

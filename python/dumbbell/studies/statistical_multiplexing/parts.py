@@ -209,7 +209,7 @@ def fit_name(sender: Sender) -> str:
     return f"fit of the {sender.parameter}"
 
 
-class Together(Part[Mapping[str, Explaining]]):
+class Together(Part[Mapping[Sender, Explaining]]):
     """Does any of the senders explain all printed quartiles together?"""
 
     name = "quartiles together"
@@ -222,16 +222,13 @@ class Together(Part[Mapping[str, Explaining]]):
         """Once all of them were."""
         return all(fit.is_finished for fit in self.fits)
 
-    def run(self, runner: Runner) -> Mapping[str, Explaining]:
+    def run(self, runner: Runner) -> Mapping[Sender, Explaining]:
         """What the fits have seen."""
-        return {fit.name: fit.found for fit in self.fits}
+        return {fit.sender: fit.found for fit in self.fits}
 
-    def judge(self, found: Mapping[str, Explaining]) -> Iterable[Judged]:
+    def judge(self, found: Mapping[Sender, Explaining]) -> Iterable[Judged]:
         """One claim over all of them."""
-        senders = {fit.sender.parameter: fit for fit in self.fits}
-        yield claims.together(
-            {fit.sender: found[fit.name].quartiles_ms for fit in senders.values()}
-        )
+        yield claims.together({sender: each.quartiles_ms for sender, each in found.items()})
 
 
 def quartile_rows(found: Replications[tuple[float, str], Floats], value: float) -> Floats:

@@ -188,8 +188,8 @@ def about_fit(sender: Sender, fit: Fit) -> str:
 ABOUT_CAUSES = (
     "A fit is not a cause. Senders that oversleep keep the random gaps that were asked for and add "
     "the same to each, which makes arrivals more even than a Poisson process of that rate: that is "
-    "what tells them from slower ones. The oversleep is far more than the 0.1 ms of a recent "
-    "kernel; a virtual machine of 2016 with a coarse timer is the reading that takes least."
+    "what can tell them from slower ones. A recent kernel oversleeps by some 0.1 ms; whether a "
+    "virtual machine of 2016 did by more the source does not say."
 )
 """What the fits do not say."""
 
