@@ -20,7 +20,7 @@ const LINE = 16;
  */
 
 /** Hues that have a darker or lighter sister for words. */
-const HUES = ["--blue", "--vermillion", "--green", "--purple", "--orange", "--sky"];
+export const HUES = ["--blue", "--vermillion", "--green", "--purple", "--orange", "--sky"];
 
 /** Words need more contrast than lines.
  * @param {string} ink */

@@ -1,5 +1,6 @@
 // A lens on a live figure's cursor: the packets of the queue around that instant, in slow motion.
 import { element } from "../page/fields.js";
+import { HUES } from "./chart.js";
 import { colour } from "../page/plot.js";
 import { Stage } from "../page/stage.js";
 import { timeText } from "../page/words.js";
@@ -8,8 +9,6 @@ import { timeText } from "../page/words.js";
 const REST_MS = 150;
 /** Places of the slider. */
 const STEPS = 1000;
-/** Of packets, by flow. */
-const HUES = ["--blue", "--vermillion", "--green", "--purple", "--orange", "--sky"];
 const NS_PER_S = 1e9;
 
 /**
