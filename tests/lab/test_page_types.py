@@ -85,3 +85,24 @@ def test_a_bundle_has_each_module_before_those_that_import_it(bundle: Sequence[P
 def test_no_module_is_in_no_bundle() -> None:
     used = {*_PAGE, *_WORKER, *live_file.SCRIPT, *live_file.WORKER}
     assert {*modules.FOLDER.glob("page/*.js"), *modules.FOLDER.glob("live/*.js")} == used
+
+
+def test_the_strip_has_words_for_all_that_a_sender_does() -> None:
+    """The engine gives numbers, the page has the words: in one order."""
+    engine = (HERE.parents[1] / "engine/src/observe/activity.rs").read_text(encoding="utf-8")
+    numbered = re.findall(r"^    (\w+) = (\d+),$", engine, re.MULTILINE)
+    page = (HERE.parents[1] / PAGES / "live/strip.js").read_text(encoding="utf-8")
+    words = re.findall(r'^  \{ words: "([^"]+)"', page, re.MULTILINE)
+    assert [int(number) for _, number in numbered] == list(range(len(words)))
+    assert dict(zip((name for name, _ in numbered), words, strict=True)) == {
+        "SlowStart": "slow start",
+        "CongestionAvoidance": "congestion avoidance",
+        "WindowReduction": "window reduction after ECN",
+        "Recovery": "recovery",
+        "Loss": "after a timeout",
+        "Startup": "startup",
+        "Drain": "drain",
+        "ProbeBw": "probe bandwidth",
+        "ProbeRtt": "probe round trip",
+        "ByHand": "by hand",
+    }
