@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
+
+from dumbbell._engine import congestion_controllers
 
 ROOT = Path(__file__).parents[2]
 
@@ -46,3 +49,17 @@ def test_the_page_is_what_is_kept() -> None:
     assert TOOL.PAGE.read_text(encoding="utf-8") == TOOL.table(), (
         "print it again: .venv/bin/python scripts/packet_script_verdicts.py --table"
     )
+
+
+def test_each_script_names_its_rule_and_the_source_of_it() -> None:
+    for path in TOOL.own_scripts():
+        rule, source = TOOL.rule_of(path.read_text(encoding="utf-8"))
+        assert rule and re.match(r"RFC \d+|Linux", source), path
+
+
+def test_each_controller_has_scripts() -> None:
+    """A window held by hand follows no rule of its own."""
+    texts = [path.read_text(encoding="utf-8") for path in sorted(TOOL.SCRIPTS.glob("*.pkt"))]
+    for controller in set(congestion_controllers()) - {"manual"}:
+        named = re.compile(rf'congestion_control={controller}\b|TCP_CONGESTION, "{controller}"')
+        assert sum(bool(named.search(text)) for text in texts) >= 3, controller
