@@ -31,6 +31,18 @@ from dumbbell.claims.evidence import (
 from dumbbell.claims.facts import Count, Fact, counts_of, facts_of
 from dumbbell.claims.glyphs import Glyph, Origin, Side, Stated
 from dumbbell.claims.model import Amendment, Claim, Family, Judged, judge, not_testable
+from dumbbell.claims.printed import (
+    Account,
+    Accounts,
+    Arm,
+    Cost,
+    PrintedNumber,
+    PrintedNumbers,
+    Spoken,
+    State,
+    Tried,
+    state_of,
+)
 from dumbbell.claims.quantities import percentile_range, relative_spread, share_better
 from dumbbell.claims.rows import ClaimsFileError, from_json, read_claims, to_json_text, to_rows
 from dumbbell.claims.verdicts import Verdict
@@ -38,10 +50,14 @@ from dumbbell.claims.view import ClaimView, setting_words, view_of, views_of
 
 __all__ = [
     "FAMILYWISE_ERROR",
+    "Account",
+    "Accounts",
     "Amendment",
+    "Arm",
     "Claim",
     "ClaimView",
     "ClaimsFileError",
+    "Cost",
     "Count",
     "Curves",
     "Decision",
@@ -59,12 +75,17 @@ __all__ = [
     "Missed",
     "Origin",
     "Pairing",
+    "PrintedNumber",
+    "PrintedNumbers",
     "Ratio",
     "Runs",
     "Setting",
     "Side",
     "Sides",
+    "Spoken",
+    "State",
     "Stated",
+    "Tried",
     "Turn",
     "Verdict",
     "contradicted",
@@ -80,6 +101,7 @@ __all__ = [
     "relative_spread",
     "setting_words",
     "share_better",
+    "state_of",
     "to_json_text",
     "to_rows",
     "view_of",

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from dumbbell.claims import Judged, Verdict, facts_of, views_of
+from dumbbell.claims import Accounts, Judged, Verdict, facts_of, views_of
 from dumbbell.folders import Content
 from dumbbell.report.advice import Advice
 from dumbbell.report.cells import Cell, CellLike
@@ -183,6 +183,7 @@ class Report:
         topologies: What was run, one per arm. Anything with ``resolved()`` may be turned into
             one by :meth:`Topology.of`.
         judged: Every claim with its verdict.
+        printed: Every number that the source prints, with its state by those verdicts.
         rules_file: The file that the rules stand in, where its author wrote them; empty of ours,
             which are older than the runs.
         values: Tables of measured values.
@@ -208,6 +209,7 @@ class Report:
     source_url: str = ""
     topologies: Sequence[Topology] = ()
     judged: Sequence[Judged] = ()
+    printed: Accounts | None = None
     rules_file: str = ""
     values: Sequence[ValueTable] = ()
     figures: Sequence[Figure] = ()

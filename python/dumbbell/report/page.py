@@ -23,6 +23,7 @@ from dumbbell.report.glossary import Explainer
 from dumbbell.report.model import IndexEntry, LoadRow, Report
 from dumbbell.report.numbers import json_safe, plain, signed_percent, unit_suffix
 from dumbbell.report.palette import style_sheet
+from dumbbell.report.printed_section import printed_view
 from dumbbell.report.topology import hop_rows
 
 _SHOWN_META = 60
@@ -30,7 +31,7 @@ _SHOWN_META = 60
 
 
 NO_DRAWINGS: Mapping[str, Markup] = MappingProxyType({})
-_STYLES = ("style.css", "claims.css", "layout.css")
+_STYLES = ("style.css", "claims.css", "printed.css", "layout.css")
 _UNIT_SUFFIXES = ("s", "ms", "ns", "bytes", "mbps", "pkts")
 
 
@@ -83,6 +84,7 @@ def page_html(
         is_amended=any(view.amended is not None for view in views),
         uncounted=uncounted_views(views),
         scores=score_views(views),
+        printed=printed_view(report.printed) if report.printed else None,
         topologies=[
             {
                 "label": topology.label,

@@ -23,6 +23,7 @@ from dumbbell.report.inline_svg import inline_svg
 from dumbbell.report.model import IndexEntry, Report, ValueTable
 from dumbbell.report.numbers import json_safe
 from dumbbell.report.page import LABORATORY, Links, index_html, page_html, with_laboratory
+from dumbbell.report.printed_section import printed_rows
 
 INDEX_MARKER = ".dumbbell-index"
 """A file of this name says that the index beside it is ours to replace."""
@@ -49,7 +50,8 @@ def write_report(
     Files that somebody else put there stay.
 
     The folder holds ``index.html`` (self-contained), ``claims.json``, ``meta.json``,
-    ``provenance.json``, ``values.json`` where there are tables of values,
+    ``provenance.json``, ``printed.json`` where a source prints numbers, ``values.json`` where there
+    are tables of values,
     ``figures/NAME.{svg,png,pdf,csv}``, ``tables/NAME.parquet`` and the report's further files.
     Figures are drawn in child processes. One that cannot be drawn is missing, and the page says so
     in its place.
@@ -82,6 +84,8 @@ def write_report(
         _write_text(folder / "claims.json", to_json_text(report.judged))
         _write_text(folder / "meta.json", _json_text(report.meta))
         _write_text(folder / "provenance.json", _json_text(report.provenance))
+        if report.printed:
+            _write_text(folder / "printed.json", _json_text(printed_rows(report.printed)))
         if report.values:
             _write_text(
                 folder / "values.json", _json_text([_values(each) for each in report.values])

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from dumbbell.backends import threads_for
-from dumbbell.claims import Judged
+from dumbbell.claims import Judged, PrintedNumbers
 from dumbbell.report import Figure, Report
 from dumbbell.spec import Experiment
 from dumbbell.studies.base import StudyOptions
@@ -30,6 +30,8 @@ class Reproduction(ABC):
     id: ClassVar[str]
     title: ClassVar[str]
     summary: ClassVar[str]
+    printed: ClassVar[PrintedNumbers | None] = None
+    """Every number that the source prints, and which claims speak of it."""
 
     def __init__(self, options: StudyOptions) -> None:
         """Nothing is run yet.
@@ -143,6 +145,7 @@ class Reproduction(ABC):
             study=self.id,
             title=self.title,
             judged=self.judged_in_order(),
+            printed=self.printed.account(self.judged) if self.printed else None,
             values=[each for part, found in parts for each in part.tables(found)],
             figures=[
                 *(each for part, found in parts for each in part.figures(found)),

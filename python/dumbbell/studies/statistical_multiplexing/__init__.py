@@ -29,6 +29,7 @@ from dumbbell.studies.statistical_multiplexing import (
 from dumbbell.studies.statistical_multiplexing.fit import Fit
 from dumbbell.studies.statistical_multiplexing.measures import AsPublished
 from dumbbell.studies.statistical_multiplexing.senders import OVERSLEEPING, SLOWER, Sender
+from dumbbell.studies.statistical_multiplexing.what_it_takes import PRINTED
 from dumbbell.tables import Run
 
 
@@ -38,6 +39,7 @@ class StatisticalMultiplexing(Reproduction):
     id = "statistical-multiplexing"
     title = "One fast queue or many slow ones?"
     summary = "Statistical multiplexing gain: percentiles, delay and queue-length CDFs, theory"
+    printed = PRINTED
 
     def __init__(self, options: StudyOptions) -> None:
         """Nothing is run yet; see `Reproduction`."""
