@@ -4,9 +4,10 @@ mod common;
 mod random_network;
 
 use common::*;
+use dumbbell_engine::run::check_simulator;
 use dumbbell_engine::sim::world::World;
 use dumbbell_engine::spec::source::{self, Greedy};
-use dumbbell_engine::spec::{Experiment, Link, LinkEnd, Source, Tcp};
+use dumbbell_engine::spec::{Experiment, Flow, Link, LinkEnd, Source, Tcp};
 use dumbbell_engine::tables::{self, Tables};
 use proptest::prelude::*;
 use random_network::any_experiment;
@@ -194,4 +195,124 @@ fn a_flow_over_a_chain_has_an_event_for_each_packet_that_comes_out_of_it() {
     assert!(folded.column_i64("queues", "dropped_overlimit_pkts")[2] > 0);
     // Four of each packet otherwise: three departures and an arrival after the delay.
     assert!(3 * few < many, "{few} of {many}");
+}
+
+/// One direction without loss: rates, delays and limits are of few values, so that packets of
+/// several links come to one in the same instants and find it full.
+fn any_calm_end() -> impl Strategy<Value = LinkEnd> {
+    let rate_bps = prop::sample::select(vec![0, 1_000_000, 2_000_000, 4_000_000]);
+    let delay_ms = prop::sample::select(vec![0, 1, 2, 4]);
+    (rate_bps, delay_ms, 1u32..8).prop_map(|(rate_bps, delay_ms, limit)| LinkEnd {
+        overhead_bytes: 0,
+        delay_ns: delay_ms * MS,
+        qdisc: pfifo(limit),
+        ..end(rate_bps)
+    })
+}
+
+/// A host of the tree sends to its root, or a little to its parent.
+fn any_climbing_flow(name: String, from: String, parent: String) -> impl Strategy<Value = Flow> {
+    let burst = prop::collection::vec((0u64..40, prop::sample::select(vec![125u32, 250])), 1..60);
+    (0..5, burst).prop_map(move |(kind, mut burst)| {
+        burst.sort_unstable();
+        let to_root = |source: Source| tcp_flow(&name, &from, "h0", source, Tcp::linux("cubic"));
+        match kind {
+            0 => to_root(Source::Greedy(Greedy {})),
+            1 => to_root(Source::Sized(source::Sized { bytes: 90_000 })),
+            2 => tcp_flow(
+                &name,
+                &from,
+                "h0",
+                Source::Greedy(Greedy {}),
+                Tcp::rfc("reno"),
+            ),
+            _ => {
+                let packets: Vec<_> = burst.iter().map(|&(at, bytes)| (at * MS, bytes)).collect();
+                let to = if kind == 3 { "h0" } else { &parent };
+                trace(&name, &from, to, &packets)
+            }
+        }
+    })
+}
+
+/// A tree whose hosts all send towards its root, links in any order.
+fn any_tree() -> impl Strategy<Value = Experiment> {
+    (3usize..9)
+        .prop_flat_map(|hosts| {
+            let parents: Vec<_> = (1..hosts).map(|host| 0..host).collect();
+            let ends = prop::collection::vec((any_calm_end(), any_calm_end()), hosts - 1);
+            (parents, ends)
+        })
+        .prop_flat_map(|(parents, ends)| {
+            let flows: Vec<_> = { parents.iter().enumerate() }
+                .map(|(n, parent)| {
+                    let name = |host: usize| format!("h{host}");
+                    any_climbing_flow(format!("f{n}"), name(n + 1), name(*parent))
+                })
+                .collect();
+            let links: Vec<_> = { parents.iter().zip(ends).enumerate() }
+                .map(|(n, (parent, (up, down)))| Link {
+                    reverse: down,
+                    ..link(&format!("h{}", n + 1), &format!("h{parent}"), up)
+                })
+                .collect();
+            let leaf = format!("h{}", parents.len());
+            (Just(links).prop_shuffle(), flows, Just(leaf), any::<bool>())
+        })
+        .prop_map(|(links, flows, leaf, is_sampled)| {
+            let pings = vec![ping("p", &leaf, "h0", 3 * MS, 30)];
+            let mut spec = experiment(links, flows, pings);
+            spec.duration_ns = S;
+            spec.warm_up_ns = 40 * MS;
+            spec.sample_interval_ns = if is_sampled { 11 * MS } else { 0 };
+            spec
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #[test]
+    fn both_paths_give_the_same_tables_of_trees(spec in any_tree()) {
+        prop_assume!(check_simulator(&checked(&spec)).is_ok());
+        let ((folded, few), (plain, many)) = both(&spec);
+        prop_assert_eq!(folded.digest(), plain.digest());
+        let most = many + from_small_queues(&spec, &folded);
+        prop_assert!(few <= most, "{few} events, {many} without folding");
+    }
+}
+
+/// A tree of three tiers: what comes out at its root is nearly all that has events.
+#[test]
+fn packets_of_a_tree_are_events_where_they_come_out_of_it() {
+    let up = |from: &str, to: &str, rate_bps, delay_ms| {
+        let delayed = |rate_bps| LinkEnd {
+            delay_ns: delay_ms * MS,
+            ..end(rate_bps)
+        };
+        Link {
+            reverse: delayed(100_000_000),
+            ..link(from, to, delayed(rate_bps))
+        }
+    };
+    let mut links = vec![up("root", "sink", 10_000_000, 5)];
+    links[0].forward.qdisc = pfifo(40);
+    for branch in ["1", "2"] {
+        links.push(up(branch, "root", 100_000_000, 10));
+        for leaf in ["1", "2", "3"] {
+            links.push(up(&format!("{branch}-{leaf}"), branch, 100_000_000, 20));
+        }
+    }
+    let hosts = ["1", "1-1", "1-2", "1-3", "2", "2-1", "2-2", "2-3"];
+    let flows = hosts.map(|host| {
+        let greedy = Source::Greedy(Greedy {});
+        tcp_flow(host, host, "sink", greedy, Tcp::linux("cubic"))
+    });
+    let mut spec = experiment(links, flows.to_vec(), vec![]);
+    spec.sample_interval_ns = 90 * MS;
+    let ((folded, few), (plain, many)) = both(&spec);
+    assert_eq!(folded.digest(), plain.digest());
+    assert!(folded.column_i64("queues", "dropped_overlimit_pkts")[0] > 0);
+    let packets = folded.column_i64("queues", "departed_pkts")[0] as u64;
+    assert!(10 * few < 23 * packets, "{few} events of {packets} packets");
+    assert!(4 * few < many, "{few} of {many}");
 }

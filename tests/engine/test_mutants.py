@@ -160,6 +160,24 @@ MUTANTS = (
         "self.catch_up_all(Time::ZERO);",
     ),
     Mutant(
+        "a host's packet goes before those that came to its link by others",
+        "engine/src/sim/world/chained.rs",
+        "if self.links[index].merge.is_some() {",
+        "if self.links[index].merge.is_some() && self.current == Turn::FIRST {",
+    ),
+    Mutant(
+        "what several links bring is taken on a turn too early",
+        "engine/src/sim/world/merged.rs",
+        "self.take_on(index, (self.now, self.current));",
+        "self.take_on(index, (self.now, Turn::new(class::SAMPLE, 0)));",
+    ),
+    Mutant(
+        "what joins in the instant of a departure finds its packet still there",
+        "engine/src/sim/world/merged.rs",
+        "link.cross(&packet, at, turn >= departure)",
+        "link.cross(&packet, at, turn < departure)",
+    ),
+    Mutant(
         "a link that changes lets nothing overtake",
         "engine/src/net/link.rs",
         "self.delay = Time::from_ns(delay_ns);",

@@ -4,9 +4,11 @@
 //! link; and where paths part, as those of acknowledgements do on their way back through a tree. When
 //! a packet arrives at such a link, and what becomes of it there, is known from the one before, and
 //! need not be an event: only what comes out of a chain is one (`net/pipe.rs`,
-//! `sim/world/chained.rs`).
+//! `sim/world/chained.rs`). Where several links lead into one, their packets are put in order first
+//! (`net/merge.rs`).
 
 use super::link::Link;
+use super::turn::{Turn, class};
 
 /// Where packets go that come out of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +17,13 @@ pub enum Onward {
     Out,
     /// All of them into this link, which only they go into.
     Into(u32),
+    /// All of them into a link that others lead into too.
+    Joins {
+        /// Where to.
+        link: u32,
+        /// Which of those that lead there this is.
+        feeder: u32,
+    },
     /// Some of them into links that only they go into: their routes say which.
     ByRoute,
 }
@@ -54,8 +63,15 @@ pub fn join(links: &mut [Link], ways: impl Iterator<Item = Vec<u32>>) {
             after[feeder].add(Neighbour::Only(fed));
         }
     }
+    let mut feeders = vec![Vec::new(); links.len()];
+    for (feeder, neighbour) in after.iter().enumerate() {
+        if let Neighbour::Only(fed) = neighbour {
+            feeders[*fed].push(feeder);
+        }
+    }
     for (fed, neighbour) in before.into_iter().enumerate() {
         let Neighbour::Only(feeder) = neighbour else {
+            merge(links, fed, &feeders[fed]);
             continue;
         };
         if !links[feeder].can_feed() || !links[fed].can_be_fed() {
@@ -71,4 +87,29 @@ pub fn join(links: &mut [Link], ways: impl Iterator<Item = Vec<u32>>) {
         };
     }
     links.iter_mut().for_each(Link::lay_pipe);
+}
+
+/// Puts packets of several links, and of hosts, in order before a link that they lead into.
+fn merge(links: &mut [Link], fed: usize, feeders: &[usize]) {
+    let takes_part = |&&feeder: &&usize| links[feeder].can_feed() && links[feeder].takes_time();
+    let feeders: Vec<usize> = feeders.iter().filter(takes_part).copied().collect();
+    if feeders.is_empty() || !links[fed].can_be_fed() || !links[fed].takes_time() {
+        return;
+    }
+    let turn_of = |&feeder: &usize| {
+        let class = if links[feeder].has_delay() {
+            class::ARRIVAL
+        } else {
+            class::DEPARTURE
+        };
+        Turn::new(class, feeder as u32)
+    };
+    let turns: Vec<Turn> = feeders.iter().map(turn_of).collect();
+    links[fed].merge_from(&turns);
+    for (number, feeder) in (0..).zip(feeders) {
+        links[feeder].onward = Onward::Joins {
+            link: fed as u32,
+            feeder: number,
+        };
+    }
 }

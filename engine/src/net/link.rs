@@ -8,9 +8,11 @@
 
 use super::chains::Onward;
 use super::folded::{Departed, FoldedFifo};
+use super::merge::Merge;
 use super::pipe::{Pipe, Taken};
 use super::policer::Policer;
 use super::propagation::{Propagation, Slab};
+use super::turn::Turn;
 use crate::qdisc::{self, Dequeued, DropReason, Events, Qdisc, Setting};
 use crate::sim::link_statistics::{Level, LinkStatistics, Observation};
 use crate::sim::packet::Packet;
@@ -74,6 +76,8 @@ pub struct Link {
     pub is_captured_arriving: bool,
     /// The link before it in its chain, if all that goes into it comes out of that.
     pub feeder: Option<u32>,
+    /// What several others that lead into it hold for it.
+    pub merge: Option<Box<Merge>>,
     /// Delay after the transmitter.
     pub delay: Time,
     /// Its place in the tournament, if it may be pending.
@@ -162,6 +166,7 @@ impl Link {
             is_eventful: !is_plain_fifo,
             events: Events::default(),
             feeder: None,
+            merge: None,
             onward: Onward::Out,
             departs_before_arrivals: false,
             folded: None,
@@ -216,10 +221,11 @@ impl Link {
     /// Puts a pipe in the place of a folded queue that nobody waits at, or that is in a chain, and
     /// of a link that only another leads into.
     pub fn lay_pipe(&mut self) {
-        let is_chained = self.feeder.is_some() || self.onward != Onward::Out;
+        let is_fed = self.feeder.is_some() || self.merge.is_some();
+        let is_chained = is_fed || self.onward != Onward::Out;
         let is_laid = match self.forwarding {
             Forwarding::Folded => self.has_delay() || is_chained,
-            Forwarding::AtOnce => self.feeder.is_some(),
+            Forwarding::AtOnce => is_fed,
             Forwarding::Pipe | Forwarding::Queued => false,
         };
         let Qdisc::Fifo(fifo) = &self.qdisc else {
@@ -255,7 +261,7 @@ impl Link {
 
     /// Whether packets may come out of it by an event.
     fn has_exits(&self) -> bool {
-        !matches!(self.onward, Onward::Into(_))
+        matches!(self.onward, Onward::Out | Onward::ByRoute)
     }
 
     /// The place of the event by which packets come out of its ring.
@@ -282,6 +288,35 @@ impl Link {
             Forwarding::AtOnce => self.has_delay(),
             Forwarding::Pipe | Forwarding::Queued => false,
         }
+    }
+
+    /// Whether every packet takes time through it, however small.
+    pub fn takes_time(&self) -> bool {
+        self.least_time() > Time::ZERO
+    }
+
+    /// The least time that a packet takes through it.
+    fn least_time(&self) -> Time {
+        let bytes = self.overhead_bytes.max(1);
+        // A copy: what rounding leaves over is not to be used up.
+        let mut rate = self.rate;
+        self.delay
+            + rate
+                .as_mut()
+                .map_or(Time::ZERO, |rate| rate.time_for(bytes))
+    }
+
+    /// Has packets of other links, whose turns are these, put in order before it.
+    pub fn merge_from(&mut self, turns: &[Turn]) {
+        self.merge = Some(Box::new(Merge::new(turns, self.least_time())));
+    }
+
+    /// When something may come out at the earliest of what waits before it to be put in order.
+    #[inline(always)]
+    pub fn may_come_out(&self) -> Time {
+        let busy_until = self.pipe.as_ref().map_or(Time::ZERO, Pipe::last_departure);
+        let merge = self.merge.as_ref();
+        merge.map_or(Time::NEVER, |merge| merge.may_come_out(busy_until))
     }
 
     /// A packet arrives at a pipe: see `Pipe::cross`. None when the queue is full.

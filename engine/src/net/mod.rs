@@ -3,6 +3,8 @@
 pub mod chains;
 pub mod folded;
 pub mod link;
+pub mod merge;
 pub mod pipe;
 pub mod policer;
 pub mod propagation;
+pub mod turn;

@@ -148,6 +148,12 @@ impl Pipe {
         Some(rate.time_for(bytes))
     }
 
+    /// When the last packet leaves.
+    #[inline(always)]
+    pub fn last_departure(&self) -> Time {
+        self.last_departure
+    }
+
     /// A packet finds the queue full at `at`, which may be yet to come.
     pub fn refuse(&mut self, packet: Packet, at: Time) {
         self.refused.push_back((at, packet));

@@ -14,6 +14,7 @@
 use crate::capture::Capture;
 use crate::net::chains;
 use crate::net::link::{Forwarding, Link};
+use crate::net::turn::{Turn, class};
 use crate::observe::records::Records;
 use crate::observe::samples::Samples;
 use crate::sim::packet::Packet;
@@ -33,21 +34,8 @@ mod foreseen;
 mod hosts;
 mod links;
 pub mod memory;
+mod merged;
 mod tcp;
-
-/// Classes of events at one instant, in their order.
-pub mod class {
-    /// New values of links, the end of the warm-up.
-    pub const CHANGE: u8 = 0;
-    /// A transmission ends, or a discipline's next packet is due.
-    pub const DEPARTURE: u8 = 1;
-    /// A packet arrives at the far end of a link.
-    pub const ARRIVAL: u8 = 2;
-    /// A source sends.
-    pub const SOURCE: u8 = 3;
-    /// A sample is taken.
-    pub const SAMPLE: u8 = 4;
-}
 
 /// Arrivals settled in one step. More than that in one instant is a long way round, perhaps
 /// without an end: whoever drives the run is to look at it.
@@ -58,27 +46,6 @@ const MANY_CONVERSATIONS: usize = 128;
 
 /// Component numbers of what belongs to the run as a whole, after every link.
 const WHOLE_RUN: u32 = u32::MAX;
-
-/// An event's place among those of its instant: by class, then component.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Turn(u64);
-
-impl Turn {
-    #[inline(always)]
-    fn new(class: u8, component: u32) -> Turn {
-        Turn(u64::from(class) << 32 | u64::from(component))
-    }
-
-    #[inline(always)]
-    fn class(self) -> u8 {
-        (self.0 >> 32) as u8
-    }
-
-    #[inline(always)]
-    fn component(self) -> u32 {
-        self.0 as u32
-    }
-}
 
 /// Adds a leaf to those of the tournament. Returns its number.
 fn new_leaf(turns: &mut Vec<u64>, class: u8, component: u32) -> usize {
@@ -164,6 +131,11 @@ impl World {
             }
         }
         let mut turns = Vec::new();
+        for (component, link) in (0..).zip(&mut links) {
+            if let Some(merge) = &mut link.merge {
+                merge.leaf = new_leaf(&mut turns, class::CHANGE, component);
+            }
+        }
         for (component, link) in (0..).zip(&mut links) {
             if link.has_departures() {
                 link.departure_leaf = new_leaf(&mut turns, class::DEPARTURE, component);
@@ -253,6 +225,7 @@ impl World {
             self.foresee_wake();
         }
         match self.current.class() {
+            class::CHANGE => self.take_on_what_came(component),
             class::DEPARTURE => self.depart(component),
             class::ARRIVAL => self.arrive_from_ring(component),
             _ => self.send_from(component),

@@ -16,13 +16,16 @@ impl World {
         // Departures of this very instant have happened if their turn was before this event's, or
         // this event is one.
         let is_past = self.current >= Turn::new(class::DEPARTURE, index as u32);
+        if self.links[index].merge.is_some() {
+            self.take_on(index, (self.now, self.current));
+        }
         let link = &mut self.links[index];
         let Some(taken) = link.cross(&packet, self.now, is_past) else {
             link.count_refused(&packet);
             return self.count_dropped(&packet);
         };
         let (out, has_small_queues) = (taken.departure + link.delay, link.has_small_queues);
-        self.enter_some(index);
+        self.enter_some(index, self.now);
         if has_small_queues {
             self.schedule_leaving(&packet, taken.begins_at);
         }
@@ -39,8 +42,10 @@ impl World {
             let Some(taken) = link.cross(&packet, at, is_past) else {
                 return link.refuse_at(packet, at);
             };
+            // What comes to it before this packet has come, and it may be known late.
+            let bound = at.min(self.now);
             at = taken.departure + link.delay;
-            self.enter_some(next);
+            self.enter_some(next, bound);
             index = next;
         }
         let link = &mut self.links[index];
@@ -48,8 +53,12 @@ impl World {
             unreachable!("delays that change have a slab");
         };
         ring.push_back((at, packet));
-        if ring.len() == 1 {
-            self.tournament.set(link.exit_leaf(), at);
+        if ring.len() > 1 {
+            return;
+        }
+        match link.onward {
+            Onward::Joins { link, feeder } => self.join(link as usize, feeder, at),
+            _ => self.tournament.set(link.exit_leaf(), at),
         }
     }
 
@@ -57,7 +66,7 @@ impl World {
     #[inline(always)]
     fn onward(&self, index: usize, packet: &Packet) -> Option<usize> {
         match self.links[index].onward {
-            Onward::Out => None,
+            Onward::Out | Onward::Joins { .. } => None,
             Onward::Into(next) => Some(next as usize),
             Onward::ByRoute => self.onward_by_route(index, packet),
         }
@@ -74,12 +83,12 @@ impl World {
         (self.links[next].feeder == Some(index as u32)).then_some(next)
     }
 
-    /// Enters what has happened in a pipe, when enough has.
+    /// Enters what has happened in a pipe before `bound`, when enough has.
     #[inline(always)]
-    fn enter_some(&mut self, index: usize) {
+    pub(super) fn enter_some(&mut self, index: usize, bound: Time) {
         let link = &mut self.links[index];
         if link.is_to_be_entered() {
-            enter(link, self.now, self.warm_up, &mut self.conversations);
+            enter(link, bound, self.warm_up, &mut self.conversations);
         }
     }
 

@@ -76,6 +76,11 @@ impl World {
 
     pub(super) fn catch_up_all(&mut self, bound: Time) {
         for index in 0..self.links.len() {
+            if self.links[index].merge.is_some() {
+                self.take_on(index, (bound, Turn::FIRST));
+            }
+        }
+        for index in 0..self.links.len() {
             match self.links[index].forwarding() {
                 Forwarding::Pipe => self.enter_before(index, bound),
                 Forwarding::Folded => self.catch_up(index, bound),

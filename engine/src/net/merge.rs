@@ -1,0 +1,81 @@
+//! Packets of several links on their way into one, in the order in which they arrive there.
+//!
+//! Down a tree all that goes into some links goes into one other. When packets come out of those is
+//! known beforehand, but not which comes first, as one that is sent later may overtake another on
+//! a shorter way. So they wait where they are until all that is earlier is known, and are then taken
+//! on together: before anything can come out of the link, or when a host puts a packet into it
+//! (`sim/world/merged.rs`).
+
+use super::turn::Turn;
+use crate::sim::time::Time;
+use crate::sim::tournament::Tournament;
+
+/// What leads into a link, and what has come to it and was not taken on.
+#[derive(Debug, Clone)]
+pub struct Merge {
+    /// The next packet of each feeder and its turn, which is that of the event that it would have.
+    arrivals: Tournament,
+    /// The least time that a packet takes through the link.
+    least_time: Time,
+    /// Its place among the events of the world.
+    pub leaf: usize,
+}
+
+impl Merge {
+    /// Nothing on its way, from feeders whose packets arrive at these turns.
+    pub fn new(turns: &[Turn], least_time: Time) -> Merge {
+        let turns: Vec<u64> = turns.iter().map(|turn| turn.0).collect();
+        Merge {
+            arrivals: Tournament::new(&turns, turns.len()),
+            least_time,
+            leaf: usize::MAX,
+        }
+    }
+
+    /// The next packet of a feeder arrives then; `NEVER` for none. Returns whether another may be
+    /// first now.
+    #[inline(always)]
+    pub fn set(&mut self, feeder: u32, at: Time) -> bool {
+        let before = self.arrivals.first();
+        self.arrivals.set(feeder as usize, at);
+        self.arrivals.first() != before
+    }
+
+    /// The first arrival and its turn, if it comes before this instant and turn.
+    #[inline(always)]
+    pub fn first_before(&self, bound: (Time, Turn)) -> Option<(Time, Turn)> {
+        let (at, turn) = self.arrivals.first();
+        let first = (at, Turn(turn));
+        (first < bound).then_some(first)
+    }
+
+    /// When something may come out of the link at the earliest that was not taken on, if the link is
+    /// busy until then; `NEVER` when nothing waits.
+    #[inline(always)]
+    pub fn may_come_out(&self, busy_until: Time) -> Time {
+        let (at, _) = self.arrivals.first();
+        at.max(busy_until).saturating_add(self.least_time)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::turn::class;
+    use super::*;
+
+    #[test]
+    fn arrivals_are_in_the_order_of_time_then_turn() {
+        let turns = [7, 9].map(|link| Turn::new(class::ARRIVAL, link));
+        let mut merge = Merge::new(&turns, Time(5));
+        assert_eq!(merge.may_come_out(Time(1)), Time::NEVER);
+        assert!(merge.set(1, Time(20)));
+        assert!(!merge.set(0, Time(30)));
+        assert!(merge.set(0, Time(20)));
+        let host = (Time(20), Turn::new(class::ARRIVAL, 8));
+        assert_eq!(merge.first_before(host), Some((Time(20), turns[0])));
+        assert!(merge.set(0, Time::NEVER));
+        assert_eq!(merge.first_before(host), None);
+        assert_eq!(merge.may_come_out(Time(1)), Time(25));
+        assert_eq!(merge.may_come_out(Time(22)), Time(27));
+    }
+}

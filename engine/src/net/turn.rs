@@ -1,0 +1,43 @@
+//! Who goes first of what happens at one instant.
+
+/// Classes of events at one instant, in their order.
+pub mod class {
+    /// New values of links, the end of the warm-up. Of links that lead together, what is known of
+    /// arrivals is brought up to this instant.
+    pub const CHANGE: u8 = 0;
+    /// A transmission ends, or a discipline's next packet is due.
+    pub const DEPARTURE: u8 = 1;
+    /// A packet arrives at the far end of a link.
+    pub const ARRIVAL: u8 = 2;
+    /// A source sends.
+    pub const SOURCE: u8 = 3;
+    /// A sample is taken.
+    pub const SAMPLE: u8 = 4;
+}
+
+/// An event's place among those of its instant: by class, then component.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Turn(pub u64);
+
+impl Turn {
+    /// The first of all.
+    pub const FIRST: Turn = Turn(0);
+
+    /// The turn of a component's event of this class.
+    #[inline(always)]
+    pub fn new(class: u8, component: u32) -> Turn {
+        Turn(u64::from(class) << 32 | u64::from(component))
+    }
+
+    /// The class.
+    #[inline(always)]
+    pub fn class(self) -> u8 {
+        (self.0 >> 32) as u8
+    }
+
+    /// The component.
+    #[inline(always)]
+    pub fn component(self) -> u32 {
+        self.0 as u32
+    }
+}

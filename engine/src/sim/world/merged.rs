@@ -1,0 +1,79 @@
+//! Links that several others lead into (`net/merge.rs`): packets of those are taken on together.
+
+use super::{Turn, World, class};
+use crate::net::chains::Onward;
+use crate::net::propagation::Propagation;
+use crate::sim::packet::Packet;
+use crate::sim::time::Time;
+
+impl World {
+    /// A feeder that had none has a packet for a link now, which will arrive at `at`.
+    #[inline(always)]
+    pub(super) fn join(&mut self, index: usize, feeder: u32, at: Time) {
+        if let Some(merge) = &mut self.links[index].merge
+            && merge.set(feeder, at)
+        {
+            self.foretell(index);
+        }
+    }
+
+    /// Notes when something may come out of a link of what waits before it.
+    #[inline(always)]
+    fn foretell(&mut self, index: usize) {
+        let link = &self.links[index];
+        if let Some(merge) = &link.merge {
+            self.tournament.set(merge.leaf, link.may_come_out());
+        }
+    }
+
+    /// Something may come out of a link now that was not taken on.
+    #[inline(never)]
+    pub(super) fn take_on_what_came(&mut self, index: usize) {
+        self.take_on(index, (self.now, self.current));
+    }
+
+    /// Takes all packets on that came to a link before this instant and turn, no later than the
+    /// present: nothing can come before them any more.
+    #[inline(never)]
+    pub(super) fn take_on(&mut self, index: usize, bound: (Time, Turn)) {
+        let departure = Turn::new(class::DEPARTURE, index as u32);
+        let mut taken_on = false;
+        while let Some((at, turn)) = self.first_arrival(index, bound) {
+            let packet = self.take_from_feeder(index, turn.component() as usize);
+            let link = &mut self.links[index];
+            taken_on = true;
+            let Some(taken) = link.cross(&packet, at, turn >= departure) else {
+                link.count_refused(&packet);
+                self.conversations[packet.conversation as usize].count_dropped(&packet);
+                continue;
+            };
+            let out = taken.departure + link.delay;
+            self.enter_some(index, at);
+            self.come_out(index, packet, out);
+        }
+        if taken_on {
+            self.foretell(index);
+        }
+    }
+
+    #[inline(always)]
+    fn first_arrival(&self, index: usize, bound: (Time, Turn)) -> Option<(Time, Turn)> {
+        self.links[index].merge.as_ref()?.first_before(bound)
+    }
+
+    /// The first packet of a feeder, which is due.
+    #[inline(always)]
+    fn take_from_feeder(&mut self, index: usize, feeder: usize) -> Packet {
+        let Propagation::Ring(ring) = &mut self.links[feeder].propagation else {
+            unreachable!("only rings feed");
+        };
+        let (_, packet) = ring.pop_front().expect("the first packet is due");
+        let next = ring.front().map_or(Time::NEVER, |(due, _)| *due);
+        if let Onward::Joins { feeder: number, .. } = self.links[feeder].onward
+            && let Some(merge) = &mut self.links[index].merge
+        {
+            merge.set(number, next);
+        }
+        packet
+    }
+}
