@@ -1,0 +1,273 @@
+"""What ``tc -s qdisc show`` printed (or ``tc -s class show``), as text or JSON, once or in a loop.
+
+The layout is that of iproute2 4 to 6 (``tc/tc_qdisc.c``, ``tc/tc_class.c``). Text before version 6
+rounds a backlog to whole kilobytes (``49Kb``). Times of a loop are lines of their own, before each
+call or, as Flent's ``tc_iterate`` has them, behind it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from dumbbell.formats.logs.model import NOT_SAID, Log, LogColumn, LogFormat, LogTable
+from dumbbell.formats.logs.text import (
+    LONGEST_LINE,
+    LogText,
+    Members,
+    Noted,
+    epoch_ns,
+    nothing_in,
+    number,
+    real,
+)
+
+Row = dict[str, int | float | str]
+
+QUEUES = (
+    LogColumn("call", "-", "Number of the call of tc in the file, from 1."),
+    LogColumn("epoch_ns", "ns", "Unix time of the call, where a line says it."),
+    LogColumn("queue", "-", "Device if it is said, kind and handle: ``eth0 tbf 1:``.", "text"),
+    LogColumn("kind", "-", "Of discipline; ``class htb`` and the like of a class.", "text"),
+    LogColumn("parent", "-", "``root``, or the handle of what holds it.", "text"),
+    LogColumn("sent_bytes", "bytes", "Dequeued since it was made."),
+    LogColumn("sent_pkts", "packets", "Dequeued since it was made."),
+    LogColumn("dropped_pkts", "packets", "Dropped since it was made."),
+    LogColumn("overlimits_pkts", "packets", "Times it had to wait; of some that it dropped."),
+    LogColumn("requeues_pkts", "packets", "Handed back by the device."),
+    LogColumn("backlog_bytes", "bytes", "Held at that instant."),
+    LogColumn("backlog_pkts", "packets", "Held at that instant."),
+    LogColumn("marked_pkts", "packets", "Marked (ECN) since it was made; where it marks."),
+    LogColumn("drop_probability", "1", "Of pie and its like, at that instant.", "real"),
+    LogColumn("delay_ns", "ns", "What pie and codel take the delay for, at that instant."),
+)
+_SIZES = {"": 1, "b": 1, "Kb": 1 << 10, "Mb": 1 << 20, "Gb": 1 << 30}
+_TIMES = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+_HEAD = re.compile(
+    r"(?P<what>qdisc|class) (?P<kind>[a-z][a-z0-9_]{1,31}) (?P<handle>[0-9a-f]{0,4}:[0-9a-f]{0,4})"
+    r"(?: \[[0-9A-F]{8}\])?(?: dev (?P<dev>\S{1,32}))?"
+    r" (?P<place>root|ingress|parent [0-9a-f:]{1,10})(?: .{0,2000})?"
+)
+_SENT = re.compile(
+    r"\s+Sent (?P<sent_bytes>\d{1,18}) bytes (?P<sent_pkts>\d{1,18}) pkts? "
+    r"\(dropped (?P<dropped_pkts>\d{1,18}), overlimits (?P<overlimits_pkts>\d{1,18}) "
+    r"requeues (?P<requeues_pkts>\d{1,18})\)\s*"
+)
+_COUNTERS = ("sent_bytes", "sent_pkts", "dropped_pkts", "overlimits_pkts", "requeues_pkts")
+_BACKLOG = re.compile(
+    r"\s+(?:rate \S{1,24} \S{1,24} )?backlog (?P<size>\d{1,9})(?P<unit>[KMG]?b) "
+    r"(?P<pkts>\d{1,9})p(?: requeues \d{1,18})?\s*"
+)
+_PROBABILITY = re.compile(r"\bprob (?P<value>\d{1,12}(?:\.\d{1,12})?(?:e-?\d{1,3})?)(?=\s|$)")
+_DELAY = re.compile(r"\bl?delay (?P<value>\d{1,12}(?:\.\d{1,9})?)(?P<unit>s|ms|us|ns)\b")
+_MARKED = re.compile(r"\b(?:ecn_mark|marked) (?P<value>\d{1,18})\b")
+_DETAIL = re.compile(
+    r"\s+[(]?[a-zA-Z_][\w/-]{0,30}:? [-\d.e]{1,24}[\w%/]{0,10}[,)]?"
+    r"(?:[ \t]+[(]?(?:[a-zA-Z_][\w/-]{0,30}:? )?[-\d.e]{1,24}[\w%/]{0,10}[,)]?){0,30}\s*"
+)
+"""An indented line of names and numbers: what a discipline says of itself."""
+_CAKE = re.compile(
+    r"\s+(?:Bulk|Best Effort|Video|Voice|Tin \d).{0,300}|\s*(?:capacity estimate|memory used"
+    r"|min/max \w+).{0,120}"
+)
+_KEY = re.compile(r"[a-z_ -]{2,40}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TcLog(Log):
+    """Calls of tc: the table ``queues``.
+
+    Attributes:
+        calls: How many.
+        has_times: Whether all of them have a time.
+    """
+
+    format: ClassVar[LogFormat] = LogFormat.TC
+    calls: int
+    has_times: bool
+
+
+@dataclass(slots=True)
+class _Call:
+    """What one call of tc printed."""
+
+    rows: list[Row] = field(default_factory=list)
+    epoch_ns: int = NOT_SAID
+    names: set[str] = field(default_factory=set)
+
+
+def is_tc(text: LogText) -> bool:
+    """Whether tc printed it, with ``-s``."""
+    lines = text.first_lines
+    if any(_HEAD.fullmatch(line) for line in lines) and any(
+        _SENT.fullmatch(line) for line in lines
+    ):
+        return True
+    head = text.text[:20000]
+    return '"kind"' in head and '"handle"' in head and "[" in head and '"overlimits"' in head
+
+
+def read_tc_log(text: LogText) -> TcLog:
+    """Read it.
+
+    Raises:
+        UnreadableError: It has no discipline with its statistics.
+    """
+    noted = Noted()
+    calls = [call for call in _calls(text, noted) if call.rows]
+    rows = [
+        {**row, "call": index, "epoch_ns": call.epoch_ns}
+        for index, call in enumerate(calls, start=1)
+        for row in call.rows
+        if "sent_bytes" in row
+    ]
+    if not rows:
+        raise nothing_in(text, "tc -s")
+    return TcLog(
+        source=text.name,
+        variant="iproute2",
+        tables={"queues": LogTable.of(QUEUES, rows)},
+        unknown=noted.unknown,
+        problems=(),
+        calls=len(calls),
+        has_times=all(call.epoch_ns >= 0 for call in calls),
+    )
+
+
+def _calls(text: LogText, noted: Noted) -> Iterator[_Call]:
+    """Calls in their order, each with the time before it, or behind it where a file has it so."""
+    call = _Call()
+    is_before: bool | None = None
+    lines = iter(enumerate(text.lines, start=1))
+    for at, line in lines:
+        stripped = line.strip()
+        when = epoch_ns(stripped)
+        if when is not None:
+            if is_before is None:
+                is_before = not call.rows
+            if is_before:
+                yield call
+                call = _Call(epoch_ns=when)
+            else:
+                call.epoch_ns = when
+                yield call
+                call = _Call()
+        elif stripped.startswith("---"):
+            if is_before is not True:
+                yield call
+                call = _Call()
+        elif stripped.startswith("["):
+            # Without times a loop's calls are told apart by the lists themselves.
+            if call.rows:
+                yield call
+                call = _Call(epoch_ns=call.epoch_ns if is_before else NOT_SAID)
+            _list(at, line, lines, call, noted)
+        elif stripped and (len(line) > LONGEST_LINE or not _take(line, call)):
+            noted.line(at, line)
+        if call.rows and len(call.names) < len(call.rows):
+            # A queue that comes again: the next call began.
+            again = call.rows.pop()
+            yield call
+            call = _Call([again], call.epoch_ns if is_before else NOT_SAID, {str(again["queue"])})
+    yield call
+
+
+def _take(line: str, call: _Call) -> bool:
+    """Whether the line was understood."""
+    if head := _HEAD.fullmatch(line):
+        device = f"{head['dev']} " if head["dev"] else ""
+        kind = head["kind"] if head["what"] == "qdisc" else f"class {head['kind']}"
+        name = f"{device}{kind} {head['handle']}"
+        call.rows.append(
+            {"queue": name, "kind": kind, "parent": head["place"].removeprefix("parent ")}
+        )
+        call.names.add(name)
+        return True
+    if not call.rows:
+        return False
+    row = call.rows[-1]
+    if sent := _SENT.fullmatch(line):
+        return _note(row, {name: number(sent[name]) for name in _COUNTERS})
+    if backlog := _BACKLOG.fullmatch(line):
+        size = number(backlog["size"], _SIZES[backlog["unit"]])
+        return _note(row, {"backlog_bytes": size, "backlog_pkts": number(backlog["pkts"])})
+    is_detail = "sent_bytes" in row and (_DETAIL.fullmatch(line) or _CAKE.fullmatch(line))
+    if is_detail:
+        _details(row, line)
+    return bool(is_detail)
+
+
+def _note(row: Row, values: dict[str, int]) -> bool:
+    """Take numbers over; whether they are new."""
+    if row.keys() & values.keys():
+        return False
+    row |= values
+    return True
+
+
+def _details(row: Row, line: str) -> None:
+    if found := _PROBABILITY.search(line):
+        row["drop_probability"] = real(found["value"])
+    if found := _DELAY.search(line):
+        row["delay_ns"] = number(found["value"], _TIMES[found["unit"]])
+    if found := _MARKED.search(line):
+        row["marked_pkts"] = number(found["value"])
+
+
+def _list(at: int, line: str, lines: Iterator[tuple[int, str]], call: _Call, noted: Noted) -> None:
+    """A JSON list, on one line or, as ``tc -j -p`` has it, on several."""
+    where = at
+    text = [line]
+    while True:
+        # A list that is printed over lines ends with a bracket at the end of one.
+        found = _json("\n".join(text)) if text[-1].rstrip().endswith("]") else None
+        if found is not None:
+            break
+        following = next(lines, None)
+        if following is None or following[1].lstrip().startswith("qdisc "):
+            noted.line(where, line)
+            return
+        text.append(following[1])
+        if len(text) > 20_000:
+            noted.line(where, line)
+            return
+    for index, each in enumerate(found):
+        members = Members(each, f"line {where}, [{index}]", noted)
+        if row := _of_json(members):
+            call.rows.append(row)
+            call.names.add(str(row["queue"]))
+
+
+def _json(text: str) -> list[Any] | None:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, list) else None
+
+
+def _of_json(each: Members) -> Row | None:
+    if "kind" not in each or "bytes" not in each:
+        return None
+    kind, handle, device = each.text("kind"), each.text("handle"), each.text("dev")
+    if "class" in each:
+        kind = f"class {each.text('class')}"
+    delay_us = each.real("delay" if "delay" in each else "ldelay")
+    return {
+        "queue": f"{device} {kind} {handle}".strip(),
+        "kind": kind,
+        "parent": "root" if each.truth("root") else each.text("parent"),
+        "sent_bytes": each.whole("bytes"),
+        "sent_pkts": each.whole("packets"),
+        "dropped_pkts": each.whole("drops"),
+        "overlimits_pkts": each.whole("overlimits"),
+        "requeues_pkts": each.whole("requeues"),
+        "backlog_bytes": each.whole("backlog"),
+        "backlog_pkts": each.whole("qlen"),
+        "marked_pkts": each.whole("ecn_mark" if "ecn_mark" in each else "marked"),
+        "drop_probability": each.real("prob"),
+        "delay_ns": round(delay_us * 1000) if abs(delay_us) < 1e12 else NOT_SAID,
+    }

@@ -1,0 +1,269 @@
+"""The content of a log, bounded, and the count of what in it nobody understands."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from dumbbell.formats.bounded import read_bounded
+from dumbbell.formats.errors import UnreadableError
+from dumbbell.formats.logs.model import LARGEST_NUMBER, Unknown
+
+LARGEST_LOG_BYTES = 64 << 20
+"""Of more rows than that a table in memory would be too large."""
+LONGEST_LINE = 1 << 16
+"""``ss`` pads its lines to the width of a terminal that is not there."""
+_SHOWN = 60
+_LOOKED_AT = 400
+"""Lines by which a format is known."""
+_LONGEST_NUMBER = 40
+
+
+@dataclass(frozen=True)
+class LogText:
+    """The text of a file.
+
+    Attributes:
+        name: Of the file.
+        text: All of it.
+    """
+
+    name: str
+    text: str
+
+    @classmethod
+    def of_file(cls, path: Path) -> LogText:
+        """Of a file of at most `LARGEST_LOG_BYTES`.
+
+        Raises:
+            FormatError: It has more.
+            OSError: It cannot be read.
+        """
+        return cls.of_bytes(path.name, read_bounded(path, LARGEST_LOG_BYTES))
+
+    @classmethod
+    def of_bytes(cls, name: str, content: bytes) -> LogText:
+        """Of what was read: UTF-8 with or without a mark, or UTF-16 as PowerShell's ``>``."""
+        encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+        return cls(name, content.decode(encoding, errors="replace"))
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """Without their ends; ``\\r\\n`` will do."""
+        return [line.rstrip("\r") for line in self.text.split("\n")]
+
+    @property
+    def first_lines(self) -> list[str]:
+        """As many as tell a format."""
+        head = self.text[: _LOOKED_AT * 1024].split("\n", _LOOKED_AT)[:_LOOKED_AT]
+        return [line.rstrip("\r")[:LONGEST_LINE] for line in head]
+
+    @property
+    def begins_with(self) -> str:
+        """Its first character that is no blank; empty of an empty file."""
+        match = re.search(r"\S", self.text[:65536])
+        return match[0] if match else ""
+
+    @cached_property
+    def document(self) -> Mapping[str, Any] | None:
+        """The JSON object that the whole file is; None where it is none."""
+        if self.begins_with != "{":
+            return None
+        try:
+            found = json.loads(self.text, parse_constant=_refused)
+        except (ValueError, RecursionError):
+            return None
+        return found if isinstance(found, dict) else None
+
+
+class Noted:
+    """Counts what is not understood, and keeps the first."""
+
+    def __init__(self) -> None:
+        """Of nothing yet."""
+        self._count = 0
+        self._where = self._text = ""
+
+    def line(self, number: int, text: str) -> None:
+        """A line, by its number from 1."""
+        self._add(f"line {number}", text)
+
+    def value(self, path: str, value: object) -> None:
+        """A value of JSON, by its path."""
+        self._add(path, repr(value))
+
+    def _add(self, where: str, text: str) -> None:
+        self._count += 1
+        if self._count == 1:
+            shown = re.sub(r"\s{2,}", " ", text[:1000].strip())
+            self._where = where
+            self._text = shown if len(shown) <= _SHOWN else f"{shown[: _SHOWN - 3]}..."
+
+    @property
+    def unknown(self) -> Unknown:
+        """What was counted."""
+        return Unknown(self._count, self._where, self._text)
+
+
+class Members:
+    """The members of a JSON object that may be damaged: each is asked for with its type."""
+
+    def __init__(self, value: object, path: str, noted: Noted) -> None:
+        """Of what should be an object; what is none has no members, and is noted."""
+        self.path = path
+        self._noted = noted
+        self._values: Mapping[str, Any] = value if isinstance(value, dict) else {}
+        if not isinstance(value, dict):
+            noted.value(path or "the file", value)
+
+    def __contains__(self, name: str) -> bool:
+        """Whether there is such a member."""
+        return name in self._values
+
+    def _at(self, name: str) -> str:
+        return f"{self.path}.{name}" if self.path else name
+
+    def whole(self, name: str, scale: int = 1) -> int:
+        """A whole number times ``scale``; -1 where it is not there or none."""
+        found = self.real(name)
+        value = self._values.get(name)
+        if math.isnan(found):
+            return -1
+        # A whole number is not made a float on the way: those have 53 bits.
+        return value * scale if isinstance(value, int) else round(found * scale)
+
+    def real(self, name: str, scale: float = 1.0) -> float:
+        """A number times ``scale``; NaN where it is not there or none."""
+        value = self._values.get(name)
+        if value is None:
+            return float("nan")
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            self._noted.value(self._at(name), value)
+            return float("nan")
+        # The largest whole number that is a float, compared before it becomes one.
+        if not -LARGEST_NUMBER < value < LARGEST_NUMBER or not math.isfinite(float(value) * scale):
+            self._noted.value(self._at(name), value)
+            return float("nan")
+        return float(value) * scale
+
+    def text(self, name: str) -> str:
+        """A text; empty where it is not there or none."""
+        value = self._values.get(name, "")
+        if not isinstance(value, str):
+            self._noted.value(self._at(name), value)
+            return ""
+        return value[:300]
+
+    def truth(self, name: str) -> bool:
+        """Whether it is there and true, or a number that is not 0."""
+        value = self._values.get(name, False)
+        if not isinstance(value, bool | int):
+            self._noted.value(self._at(name), value)
+            return False
+        return bool(value)
+
+    def object(self, name: str) -> Members:
+        """An object; empty where it is not there."""
+        return Members(self._values.get(name, {}), self._at(name), self._noted)
+
+    def objects(self, name: str) -> Iterator[Members]:
+        """The objects of a list; none where it is not there."""
+        value = self._values.get(name, [])
+        if not isinstance(value, list):
+            self._noted.value(self._at(name), value)
+            return
+        for index, each in enumerate(value):
+            yield Members(each, f"{self._at(name)}[{index}]", self._noted)
+
+
+_EPOCH = re.compile(r"(?:Time:\s*|timestamp:\s*|#\s*)?(?P<s>\d{9,11})(?:[.,](?P<part>\d{1,9}))?\s*")
+_ISO = re.compile(
+    r"(?:# ?)?(?P<when>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:[.,](?P<part>\d{1,9}))?"
+    r"(?P<zone>Z|[+-]\d\d:?\d\d)?\s*"
+)
+_DATE = re.compile(
+    r"(?:\w{3}),? (?P<month>[A-Z][a-z]{2}) +(?P<day>\d{1,2}) (?P<time>\d\d:\d\d:\d\d)"
+    r"(?P<half> [AP]M)?(?: (?P<zone>[A-Z]{1,5}|[+-]\d\d))? (?P<year>\d{4})\s*"
+)
+
+
+def epoch_ns(line: str) -> int | None:
+    """Unix time of a line that has nothing but a time, in nanoseconds; None of any other.
+
+    ``date +%s.%N``, Flent's ``Time: ``, ISO 8601 (``date -Ins``) and what ``date`` prints in
+    English. A zone that is only a name counts as UTC: differences of such times are right, unless
+    the clock was set forward or back between them.
+    """
+    if found := _EPOCH.fullmatch(line):
+        return int(found["s"]) * 10**9 + _part_ns(found["part"])
+    if found := _ISO.fullmatch(line):
+        zone = (found["zone"] or "+00:00").replace("Z", "+00:00")
+        at = _of_date(f"{found['when'].replace(' ', 'T')}{zone}", "%Y-%m-%dT%H:%M:%S%z")
+        return at + _part_ns(found["part"]) if at >= 0 else None
+    if found := _DATE.fullmatch(line):
+        hours = "%I:%M:%S %p" if found["half"] else "%H:%M:%S"
+        said = (
+            f"{found['day']} {found['month']} {found['year']} {found['time']}{found['half'] or ''}"
+        )
+        at = _of_date(said, f"%d %b %Y {hours}")
+        return at if at >= 0 else None
+    return None
+
+
+def _of_date(said: str, form: str) -> int:
+    try:
+        found = datetime.strptime(said, form)
+    except ValueError:
+        return -1
+    aware = found if found.tzinfo else found.replace(tzinfo=UTC)
+    return int(aware.timestamp()) * 10**9
+
+
+def _part_ns(digits: str | None) -> int:
+    return int((digits or "0").ljust(9, "0"))
+
+
+def number(text: str, scale: int = 1) -> int:
+    """A decimal number times ``scale``, rounded down: ``1.5`` and 1000 are 1500.
+
+    Raises:
+        ValueError: It is none, or too large to be one.
+    """
+    if len(text) > _LONGEST_NUMBER:
+        raise ValueError(text)
+    try:
+        found = int(Decimal(text) * scale)
+    except (InvalidOperation, OverflowError):
+        raise ValueError(text) from None
+    if not -LARGEST_NUMBER < found < LARGEST_NUMBER:
+        raise ValueError(text)
+    return found
+
+
+def real(text: str) -> float:
+    """A decimal number that is finite.
+
+    Raises:
+        ValueError: It is none.
+    """
+    found = float(text)
+    if not math.isfinite(found):
+        raise ValueError(text)
+    return found
+
+
+def nothing_in(text: LogText, what: str) -> UnreadableError:
+    """What to raise of a log without a line that says anything."""
+    return UnreadableError(text.name, f"nothing that {what} measured is in it")
+
+
+def _refused(constant: str) -> None:
+    raise ValueError(f"{constant} is not a number of JSON")

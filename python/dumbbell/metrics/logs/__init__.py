@@ -1,0 +1,65 @@
+"""Numbers of logs, and what is in them over time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dumbbell.formats.logs import (
+    Iperf3Log,
+    IrttLog,
+    ItgLog,
+    Log,
+    NetperfLog,
+    PingLog,
+    SsLog,
+    TcLog,
+)
+from dumbbell.metrics.logs.latency import (
+    irtt_numbers,
+    irtt_series,
+    itg_numbers,
+    itg_series,
+    ping_numbers,
+    ping_series,
+)
+from dumbbell.metrics.logs.number import LogNumber, LogSeries, mean_interval
+from dumbbell.metrics.logs.state import ss_numbers, ss_series, tc_numbers, tc_series
+from dumbbell.metrics.logs.throughput import (
+    iperf3_numbers,
+    iperf3_series,
+    netperf_numbers,
+    netperf_series,
+)
+
+__all__ = ["LogNumber", "LogSeries", "log_numbers", "log_series", "mean_interval"]
+
+
+_NUMBERS: Mapping[type[Log], Callable[[Any], list[LogNumber]]] = {
+    PingLog: ping_numbers,
+    IrttLog: irtt_numbers,
+    ItgLog: itg_numbers,
+    Iperf3Log: iperf3_numbers,
+    NetperfLog: netperf_numbers,
+    SsLog: ss_numbers,
+    TcLog: tc_numbers,
+}
+_SERIES: Mapping[type[Log], Callable[[Any], list[LogSeries]]] = {
+    PingLog: ping_series,
+    IrttLog: irtt_series,
+    ItgLog: itg_series,
+    Iperf3Log: iperf3_series,
+    NetperfLog: netperf_series,
+    SsLog: ss_series,
+    TcLog: tc_series,
+}
+
+
+def log_numbers(log: Log) -> list[LogNumber]:
+    """What somebody who uses that program asks of its output, in the order of a page."""
+    return _NUMBERS[type(log)](log)
+
+
+def log_series(log: Log) -> list[LogSeries]:
+    """What of it goes on over time."""
+    return _SERIES[type(log)](log)
