@@ -52,7 +52,7 @@ def is_irtt(text: LogText) -> bool:
         head = text.text[:2000]
         return text.begins_with == "{" and '"irtt":' in head and '"json_format":' in head
     version = document.get("version")
-    return isinstance(version, dict) and "irtt" in version and "config" in document
+    return isinstance(version, dict) and "irtt" in version and "json_format" in version
 
 
 def read_irtt(text: LogText) -> IrttLog:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dumbbell.formats.logs.model import Log, LogColumn, LogFormat, LogTable
-from dumbbell.formats.logs.text import LONGEST_LINE, LogText, Noted, nothing_in, number, real
+from dumbbell.formats.logs.text import LogText, Noted, nothing_in, number, real
 
 Row = dict[str, int | float | str]
 
@@ -122,9 +122,7 @@ def read_itgdec(text: LogText) -> ItgLog:
     flows: list[Row] = []
     packets: list[Row] = []
     steps: list[Row] = []
-    for at, line in enumerate(text.lines, start=1):
-        if len(line) > LONGEST_LINE or not _take(line, flows, packets, steps):
-            noted.line(at, line)
+    noted.lines(text, lambda line: _take(line, flows, packets, steps))
     found = {}
     for name, columns, rows in (
         ("flows", FLOWS, [row for row in flows if "pkts" in row]),

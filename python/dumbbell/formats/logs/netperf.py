@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dumbbell.formats.logs.model import Log, LogColumn, LogFormat, LogTable
-from dumbbell.formats.logs.text import LONGEST_LINE, LogText, Noted, nothing_in, number, real
+from dumbbell.formats.logs.text import LogText, Noted, nothing_in, number, real
 
 Row = dict[str, int | float | str]
 
@@ -59,7 +59,7 @@ _KEY = re.compile(r"(?P<key>[A-Z][A-Z0-9_]{1,60})(?:\[(?P<index>\d{1,9})\])?=(?P
 _NUMBERS = re.compile(rf"\s*{_N}(?:\s+{_N}){{0,9}}\s*")
 _HEADS = re.compile(
     r"|[ \t]*(?:(?:Recv|Send|Socket|Message|Elapsed|Size|Time|Throughput|Messages|Okay|Errors|"
-    r"bytes|Bytes|secs\.|#|10\^[369]bits/sec|[KMG]Bytes/sec|Local|/Remote|Request|Resp\.|Response|"
+    r"bytes|Bytes|secs\.?|#|10\^[369]bits/sec|[KMG]Bytes/sec|Local|/Remote|Request|Resp\.|Response|"
     r"Trans\.|Rate|per|sec|Utilization|Service|Demand|remote|local|recv|send|us/KB|%|[SMIU]|\[\+/-\]|Tran)"
     r"[ \t]*)+"
     r"|(?:!!!|\*\*\*).{0,200}|catcher: timer popped.{0,80}|Starting netserver.{0,200}"
@@ -108,9 +108,7 @@ def read_netperf(text: LogText) -> NetperfLog:
     noted = Noted()
     tests: list[_Test] = []
     interim: list[Row] = []
-    for at, line in enumerate(text.lines, start=1):
-        if len(line) > LONGEST_LINE or not _take(line, tests, interim):
-            noted.line(at, line)
+    noted.lines(text, lambda line: _take(line, tests, interim))
     done = [each for each in tests if each.has_result]
     interim = [row for row in interim if row.keys() & {"throughput_bps", "transactions_per_s"}]
     if not done and not interim:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from dumbbell.formats.logs.model import NOT_SAID, Log, LogColumn, LogFormat, LogTable
-from dumbbell.formats.logs.text import LONGEST_LINE, LogText, Noted, nothing_in, number
+from dumbbell.formats.logs.text import LogText, Noted, nothing_in, number
 
 REQUESTS = (
     LogColumn("session", "-", "Number of the ping in the file, from 1."),
@@ -107,7 +107,8 @@ class _Session:
     @property
     def counts(self) -> tuple[int, int]:
         """Requests and answers."""
-        return self.said or (len(self.rows(1)), len(self.rtt_ns) + self.untimed)
+        answered = len(self.rtt_ns) + self.untimed
+        return self.said or (max(len(self.rows(1)), answered), answered)
 
     def total(self, number_: int) -> dict[str, int | float | str]:
         """The row of its last lines."""
@@ -162,9 +163,7 @@ def read_ping_log(text: LogText) -> PingLog:
     noted = Noted()
     sessions = [_Session()]
     variants: set[str] = set()
-    for at, line in enumerate(text.lines, start=1):
-        if len(line) > LONGEST_LINE or not _take(line, sessions, variants):
-            noted.line(at, line)
+    noted.lines(text, lambda line: _take(line, sessions, variants))
     done = [each for each in sessions if not each.is_empty]
     if not done:
         raise nothing_in(text, "ping")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from dumbbell.formats.logs.model import NOT_SAID, Log, LogColumn, LogFormat, LogTable
-from dumbbell.formats.logs.text import LONGEST_LINE, LogText, Noted, epoch_ns, nothing_in, number
+from dumbbell.formats.logs.text import LogText, Noted, epoch_ns, nothing_in, number
 
 Row = dict[str, int | float | str]
 
@@ -169,9 +169,7 @@ def read_ss(text: LogText) -> SsLog:
     """
     noted = Noted()
     reading = _Reading()
-    for at, line in enumerate(text.lines, start=1):
-        if len(line) > LONGEST_LINE or not _take(line, reading):
-            noted.line(at, line)
+    noted.lines(text, lambda line: _take(line, reading))
     rows = [row for row in reading.rows if "mss_bytes" in row or "cwnd_pkts" in row]
     if not rows:
         raise nothing_in(text, "ss -i")

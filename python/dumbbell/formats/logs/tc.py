@@ -11,11 +11,11 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 from dumbbell.formats.logs.model import NOT_SAID, Log, LogColumn, LogFormat, LogTable
 from dumbbell.formats.logs.text import (
-    LONGEST_LINE,
     LogText,
     Members,
     Noted,
@@ -23,6 +23,7 @@ from dumbbell.formats.logs.text import (
     nothing_in,
     number,
     real,
+    understood,
 )
 
 Row = dict[str, int | float | str]
@@ -165,7 +166,7 @@ def _calls(text: LogText, noted: Noted) -> Iterator[_Call]:
                 yield call
                 call = _Call(epoch_ns=call.epoch_ns if is_before else NOT_SAID)
             _list(at, line, lines, call, noted)
-        elif stripped and (len(line) > LONGEST_LINE or not _take(line, call)):
+        elif stripped and not understood(line, partial(_take, call=call)):
             noted.line(at, line)
         if call.rows and len(call.names) < len(call.rows):
             # A queue that comes again: the next call began.

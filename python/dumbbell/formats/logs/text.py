@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
@@ -84,6 +84,17 @@ class LogText:
         return found if isinstance(found, dict) else None
 
 
+def understood(line: str, take: Callable[[str], bool]) -> bool:
+    """Whether a line is of a length that lines have, and ``take`` understood it.
+
+    A ``ValueError`` of ``take`` is of a number that is none.
+    """
+    try:
+        return len(line) <= LONGEST_LINE and take(line)
+    except ValueError:
+        return False
+
+
 class Noted:
     """Counts what is not understood, and keeps the first."""
 
@@ -91,6 +102,12 @@ class Noted:
         """Of nothing yet."""
         self._count = 0
         self._where = self._text = ""
+
+    def lines(self, text: LogText, take: Callable[[str], bool]) -> None:
+        """Give each line to ``take``, which says whether it understood it."""
+        for at, line in enumerate(text.lines, start=1):
+            if not understood(line, take):
+                self.line(at, line)
 
     def line(self, number: int, text: str) -> None:
         """A line, by its number from 1."""
@@ -132,8 +149,11 @@ class Members:
         return f"{self.path}.{name}" if self.path else name
 
     def whole(self, name: str, scale: int = 1) -> int:
-        """A whole number times ``scale``; -1 where it is not there or none."""
+        """A count, or a time since an epoch, times ``scale``; -1 where it is not there or none."""
         found = self.real(name)
+        if found < 0:
+            self._noted.value(self._at(name), found)
+            return -1
         value = self._values.get(name)
         if math.isnan(found):
             return -1
@@ -184,7 +204,10 @@ class Members:
             yield Members(each, f"{self._at(name)}[{index}]", self._noted)
 
 
-_EPOCH = re.compile(r"(?:Time:\s*|timestamp:\s*|#\s*)?(?P<s>\d{9,11})(?:[.,](?P<part>\d{1,9}))?\s*")
+_EPOCH = re.compile(
+    r"(?:(?:Time:|timestamp:|#) *(?P<said>\d{1,12})|(?P<bare>\d{9,11}(?!\.)|\d{1,11}(?=\.\d{9}\s*$)"
+    r"|\d{9,11}(?=\.)))(?:[.,](?P<part>\d{1,9}))?\s*"
+)
 _ISO = re.compile(
     r"(?:# ?)?(?P<when>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:[.,](?P<part>\d{1,9}))?"
     r"(?P<zone>Z|[+-]\d\d:?\d\d)?\s*"
@@ -202,29 +225,31 @@ def epoch_ns(line: str) -> int | None:
     English. A zone that is only a name counts as UTC: differences of such times are right, unless
     the clock was set forward or back between them.
     """
+    found = _epoch_ns(line)
+    return found if found is not None and 0 <= found < LARGEST_NUMBER else None
+
+
+def _epoch_ns(line: str) -> int | None:
     if found := _EPOCH.fullmatch(line):
-        return int(found["s"]) * 10**9 + _part_ns(found["part"])
+        return int(found["said"] or found["bare"]) * 10**9 + _part_ns(found["part"])
     if found := _ISO.fullmatch(line):
         zone = (found["zone"] or "+00:00").replace("Z", "+00:00")
         at = _of_date(f"{found['when'].replace(' ', 'T')}{zone}", "%Y-%m-%dT%H:%M:%S%z")
-        return at + _part_ns(found["part"]) if at >= 0 else None
+        return None if at is None else at + _part_ns(found["part"])
     if found := _DATE.fullmatch(line):
+        day = f"{found['day']} {found['month']} {found['year']}"
         hours = "%I:%M:%S %p" if found["half"] else "%H:%M:%S"
-        said = (
-            f"{found['day']} {found['month']} {found['year']} {found['time']}{found['half'] or ''}"
-        )
-        at = _of_date(said, f"%d %b %Y {hours}")
-        return at if at >= 0 else None
+        return _of_date(f"{day} {found['time']}{found['half'] or ''}", f"%d %b %Y {hours}")
     return None
 
 
-def _of_date(said: str, form: str) -> int:
+def _of_date(said: str, form: str) -> int | None:
     try:
         found = datetime.strptime(said, form)
-    except ValueError:
-        return -1
-    aware = found if found.tzinfo else found.replace(tzinfo=UTC)
-    return int(aware.timestamp()) * 10**9
+        aware = found if found.tzinfo else found.replace(tzinfo=UTC)
+        return int(aware.timestamp()) * 10**9
+    except (ValueError, OverflowError):
+        return None
 
 
 def _part_ns(digits: str | None) -> int:

@@ -126,6 +126,8 @@ def _itg_summary(log: ItgLog) -> list[LogNumber]:
             continue  # the total of one flow is that flow
         of = f"flow {number}" if number else "all flows"
         pkts, dropped = float(table["pkts"][row]), float(table["dropped_pkts"][row])
+        if dropped < 0:  # the line is missing
+            dropped = float("nan")
         rows = [
             ("pkts", "packets", "packets", pkts),
             (

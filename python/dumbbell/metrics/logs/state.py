@@ -168,7 +168,7 @@ def _sent_again(table: LogTable, rows: Array, name: str) -> list[LogNumber]:
     value = _grown(again, of_one=len(again) == 1)
     found = [LogNumber(name, "retransmitted_pkts", "segments sent again", "packets", value)]
     sent = known(table["data_segs_out"][rows])
-    if len(sent) and (total := _grown(sent, of_one=len(sent) == 1)) > 0:
+    if len(sent) and (total := _grown(sent, of_one=len(sent) == 1)) > 0 and value <= total:
         share = 100.0 * value / total
         title = "sent again, of all segments"
         found.append(LogNumber(name, "retransmitted_percent", title, "%", share, None, int(total)))
@@ -187,9 +187,12 @@ def _rates(table: LogTable, rows: Array, name: str, *, has_times: bool) -> list[
 def _grown(counter: Array | Sequence[int], *, of_one: bool) -> float:
     """How much a counter grew from the first to the last; of one look what it says.
 
-    A counter that was set to 0 in between (a queue made anew) is taken on from there.
+    A counter that was set to 0 in between (a queue made anew) is taken on from there. NaN where
+    one of the looks does not say it.
     """
     values = np.asarray(counter, dtype=np.float64)
+    if (values < 0).any():
+        return float("nan")
     if of_one:
         return float(values[-1])
     steps = np.diff(values)

@@ -35,7 +35,8 @@ def iperf3_numbers(log: Iperf3Log) -> list[LogNumber]:
             )
         )
         rtt = table["rtt_us"]
-        if sender == 1 and (rtt > 0).any():
+        # Before 3.7 an interval does not say which side it is; only a sender knows round trips.
+        if sender != 0 and (rtt > 0).any():
             title = "smoothed round trip at their ends, mean"
             found.append(mean_number(of, "srtt_mean_ms", title, "ms", rtt[rtt > 0] * 1e-3))
             cwnd = table["cwnd_bytes"][table["cwnd_bytes"] >= 0] * 1e-3
@@ -145,7 +146,7 @@ def _sums(table: LogTable, is_reverse: int, of: str) -> list[LogNumber]:
 
 def _datagrams(table: LogTable, row: int, of: str) -> list[LogNumber]:
     pkts, lost = int(table["pkts"][row]), int(table["lost_pkts"][row])
-    if pkts <= 0 or lost < 0:
+    if pkts <= 0 or not 0 <= lost <= pkts:
         return []
     return [
         LogNumber(of, "loss_percent", "datagrams lost", "%", 100.0 * lost / pkts, samples=pkts),

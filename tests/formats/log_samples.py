@@ -1,0 +1,160 @@
+"""Logs for tests: real ones beside this file, and layouts of programs that were not at hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dumbbell.formats.logs import LogFormat, LogText
+
+FOLDER = Path(__file__).parent / "logs"
+
+MACOS_PING = """\
+PING 192.0.2.1 (192.0.2.1): 56 data bytes
+64 bytes from 192.0.2.1: icmp_seq=0 ttl=57 time=12.125 ms
+Request timeout for icmp_seq 1
+64 bytes from 192.0.2.1: icmp_seq=2 ttl=57 time=14.500 ms
+64 bytes from 192.0.2.1: icmp_seq=3 ttl=57 time=13.375 ms
+
+--- 192.0.2.1 ping statistics ---
+4 packets transmitted, 3 packets received, 25.0% packet loss
+round-trip min/avg/max/stddev = 12.125/13.333/14.500/0.970 ms
+"""
+
+SS_OLD = """\
+State      Recv-Q Send-Q Local Address:Port               Peer Address:Port
+ESTAB      0      144800 10.0.0.1:42314                10.0.0.2:5201
+\t cubic wscale:7,7 rto:236 rtt:33.5/1.25 mss:1448 cwnd:40 ssthresh:31 bytes_acked:2897449 \
+segs_out:2101 segs_in:1055 data_segs_out:2099 send 13.8Mbps lastrcv:1883256 pacing_rate 16.6Mbps \
+delivery_rate 9.5Mbps busy:2440ms unacked:38 retrans:0/12 rcv_space:29200 notsent:89776 minrtt:10.1
+
+"""
+"""iproute2 4 and 5 round rates."""
+
+TC_OLD = """\
+qdisc tbf 1: root refcnt 2 rate 10Mbit burst 10Kb lat 40.0ms
+ Sent 8313678 bytes 5597 pkt (dropped 890, overlimits 12652 requeues 0)
+ backlog 49Kb 34p requeues 0
+qdisc pie 10: parent 1:1 limit 1000p target 15.0ms tupdate 16.0ms alpha 2 beta 20
+ Sent 8313678 bytes 5597 pkt (dropped 890, overlimits 0 requeues 0)
+ backlog 49Kb 34p requeues 0
+  prob 0.0125 delay 14.3ms avg_dq_rate 1250000
+  pkts_in 6500 overlimit 0 dropped 890 maxq 60 ecn_mark 3
+"""
+
+FQ_CODEL = """\
+qdisc fq_codel 110: dev eth2 parent 1:10 limit 1001p flows 1024 quantum 1514 target 5ms \
+interval 100ms memory_limit 32Mb ecn drop_batch 64
+ Sent 37986258 bytes 26779 pkt (dropped 6208, overlimits 0 requeues 0)
+ backlog 0b 0p requeues 0
+  maxpacket 1514 drop_overlimit 0 new_flow_count 1250 ecn_mark 7
+  new_flows_len 0 old_flows_len 2
+"""
+
+IPERF_3_1 = """\
+{"start":{"connected":[{"socket":4,"local_host":"10.0.0.1","local_port":47790,
+"remote_host":"10.0.0.2","remote_port":5201}],"version":"iperf 3.1.3","timestamp":{"timesecs":
+1600773903},"connecting_to":{"host":"10.0.0.2","port":5201},"test_start":{"protocol":"UDP",
+"num_streams":1,"blksize":8192,"omit":0,"duration":2,"bytes":0,"blocks":0,"reverse":0}},
+"intervals":[{"streams":[{"socket":4,"start":0,"end":1.0,"seconds":1.0,"bytes":1.25e+06,
+"bits_per_second":1.0e+07,"packets":152,"omitted":false}]},
+{"streams":[{"socket":4,"start":1.0,"end":2.0,"seconds":1.0,"bytes":1250000,
+"bits_per_second":10000000.0,"packets":153,"omitted":false}]}],
+"end":{"streams":[{"udp":{"socket":4,"start":0,"end":2.0,"seconds":2.0,"bytes":2500000,
+"bits_per_second":10000000.0,"jitter_ms":0.125,"lost_packets":61,"packets":305,
+"lost_percent":20.0}}],"sum":{"start":0,"end":2.0,"seconds":2.0,"bytes":2500000,
+"bits_per_second":10000000.0,"jitter_ms":0.125,"lost_packets":61,"packets":305,
+"lost_percent":20.0}}}
+"""
+
+IPERF_EVENTS = """\
+{"event":"start","data":{"version":"iperf 3.17.1","test_start":{"protocol":"TCP","reverse":0}}}
+{"event":"interval","data":{"streams":[{"socket":5,"start":0,"end":1,"seconds":1,"bytes":1187500,\
+"bits_per_second":9500000,"retransmits":3,"snd_cwnd":57920,"rtt":33500,"rttvar":1250,"sender":true,\
+"omitted":false}]}}
+{"event":"end","data":{"sum_sent":{"seconds":1,"bytes":1187500,"bits_per_second":9500000,\
+"retransmits":3,"sender":true},"sum_received":{"seconds":1.04,"bytes":1170000,\
+"bits_per_second":9000000,"sender":true}}}
+"""
+
+NETPERF_STREAM = """\
+MIGRATED TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 192.0.2.7 () port 0 AF_INET : demo
+Interim result: 9.250 10^6bits/s over 1.002 seconds ending at 1559149724.219
+Interim result: 9.750 10^6bits/s over 1.001 seconds ending at 1559149725.221
+Recv   Send    Send
+Socket Socket  Message  Elapsed
+Size   Size    Size     Time     Throughput
+bytes  bytes   bytes    secs.    10^6bits/sec
+
+131072  16384  16384    10.02       9.50
+"""
+
+NETPERF_OTHERS = """\
+MIGRATED UDP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 192.0.2.7 () port 0 AF_INET
+Socket  Message  Elapsed      Messages
+Size    Size     Time         Okay Errors   Throughput
+bytes   bytes    secs            #      #   10^6bits/sec
+
+212992    1472   10.00       10000      0      11.78
+212992           10.00        8000              9.42
+
+MIGRATED TCP REQUEST/RESPONSE TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 192.0.2.7 () port 0 \
+AF_INET : first burst 0
+Local /Remote
+Socket Size   Request  Resp.   Elapsed  Trans.
+Send   Recv   Size     Size    Time     Rate
+bytes  Bytes  bytes    bytes   secs.    per sec
+
+16384  131072 1        1       10.00     481.25
+16384  131072
+"""
+
+NETPERF_OMNI = """\
+OMNI Send TEST from 0.0.0.0 () port 0 AF_INET to 192.0.2.7 () port 0 AF_INET : demo
+NETPERF_INTERIM_RESULT[0]=9.25
+NETPERF_UNITS[0]=10^6bits/s
+NETPERF_INTERVAL[0]=0.200
+NETPERF_ENDING[0]=1559149724.219
+THROUGHPUT=9500.00
+THROUGHPUT_UNITS=10^3bits/s
+ELAPSED_TIME=10.02
+LOCAL_TRANSPORT_RETRANS=17
+"""
+
+WRITTEN = {
+    "macos-ping": (LogFormat.PING, MACOS_PING),
+    "ss-old": (LogFormat.SS, SS_OLD),
+    "tc-old": (LogFormat.TC, TC_OLD),
+    "fq-codel": (LogFormat.TC, FQ_CODEL),
+    "iperf-3.1": (LogFormat.IPERF3, IPERF_3_1),
+    "iperf-events": (LogFormat.IPERF3, IPERF_EVENTS),
+    "netperf-stream": (LogFormat.NETPERF, NETPERF_STREAM),
+    "netperf-others": (LogFormat.NETPERF, NETPERF_OTHERS),
+    "netperf-omni": (LogFormat.NETPERF, NETPERF_OMNI),
+}
+
+_BY_PREFIX = {
+    "ping": LogFormat.PING,
+    "itgdec": LogFormat.ITGDEC,
+    "iperf3": LogFormat.IPERF3,
+    "ss": LogFormat.SS,
+    "tc": LogFormat.TC,
+    "irtt": LogFormat.IRTT,
+}
+
+
+def real_logs() -> dict[str, LogFormat]:
+    """Names of the files and whose they are."""
+    names = sorted(each.name for each in FOLDER.iterdir() if each.suffix in (".txt", ".json"))
+    return {name: _BY_PREFIX[name.replace(".", "-").split("-")[0]] for name in names}
+
+
+def sample(name: str) -> LogText:
+    """A log by its name."""
+    if name in WRITTEN:
+        return LogText(name, WRITTEN[name][1])
+    return LogText.of_file(FOLDER / name)
+
+
+def all_samples() -> dict[str, LogFormat]:
+    """Real and written ones."""
+    return {**real_logs(), **{name: format_ for name, (format_, _) in WRITTEN.items()}}
