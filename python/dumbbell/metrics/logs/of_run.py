@@ -35,7 +35,7 @@ SAME: Mapping[LogFormat, Mapping[str, str]] = MappingProxyType(
         LogFormat.PING: _ECHOES,
         LogFormat.IRTT: _ECHOES,
         LogFormat.ITGDEC: {
-            "payload_mean_bytes": "payload received over datagrams received; of an ideal source drawn sizes",
+            "payload_mean_bytes": "payload over datagrams, of those received; ideal sources: sizes",
             "loss_percent": "datagrams not received over datagrams sent",
             "delay_mean_ms": "mean one-way delay; left out where datagrams were fragmented",
         },
