@@ -15,7 +15,8 @@ from typer.testing import CliRunner, Result
 from dumbbell.backends import simulate
 from dumbbell.cli.app import app
 from dumbbell.compare import Cell, compare, summary_of
-from dumbbell.compare.exporting import Format, exported_comparison
+from dumbbell.compare.exporting import Format, check_formats, exported_comparison
+from dumbbell.errors import SpecError
 from dumbbell.formats import read_capture
 from dumbbell.formats.flent import read_flent
 from dumbbell.spec import Experiment
@@ -127,3 +128,44 @@ def test_cells_that_a_spreadsheet_would_evaluate_are_quoted() -> None:
     text = exported_comparison(found, [Format.CSV])["numbers.csv"]
     assert isinstance(text, str)
     assert text.splitlines()[1].startswith("'=1+1,sim,0,")
+
+
+LOGGED = """
+name = "logged"
+duration = "1s"
+sample_interval = "100ms"
+links = [{ a = "a", b = "r", rate = "inf" }, { a = "r", b = "b", rate = "5mbit" }]
+flows = [{ name = "bulk", from = "a", to = "b", source = { kind = "greedy" } }]
+probes = [{ name = "echo", from = "a", to = "b", interval = "100ms" }]
+"""
+
+
+def test_a_run_as_programs_would_have_logged_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("logged.toml").write_text(LOGGED)
+    done = CliRunner().invoke(app, ["run", "logged.toml", "--to", "ping,ss,tc", "--no-page"])
+    assert done.exit_code == 0, done.output
+    folder = Path("results") / "logged"
+    logs = [str(folder / name) for name in ("echo.txt", "ss-a.txt", "tc-r-_b.txt")]
+    done = CliRunner().invoke(app, ["analyze", *logs])
+    assert done.exit_code == 0
+    for taken in ("echo.txt: ping", "ss-a.txt: ss -tin", "tc-r-_b.txt: tc -s"):
+        assert taken in done.output
+
+
+@pytest.mark.parametrize(
+    ("format_", "without"),
+    [
+        ("ss", 'sample_interval = "100ms"\n'),
+        ("tc", 'sample_interval = "100ms"\n'),
+        ("ping", LOGGED.splitlines()[-1]),
+        ("ss", LOGGED.splitlines()[-2]),
+    ],
+)
+def test_what_a_run_has_no_log_of(format_: str, without: str) -> None:
+    experiment = Experiment.from_toml(LOGGED.replace(without, ""))
+    with pytest.raises(SpecError, match="--to"):
+        check_formats([Format(format_)], experiment)
+    check_formats([Format(format_)], Experiment.from_toml(LOGGED))

@@ -170,7 +170,7 @@ def run(
         str | None,
         typer.Option(
             help="Also in other formats, beside the page or in --out: csv, parquet, sqlite, json; "
-            "of a single run flent, pcapng.",
+            "of a single run flent, pcapng, and as programs would have logged it: ping, ss, tc.",
             metavar="FORMAT[,...]",
         ),
     ] = None,

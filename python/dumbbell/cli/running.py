@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,8 +23,8 @@ from dumbbell.cli.summary import print_summary, summary_numbers
 from dumbbell.cli.telling import tell
 from dumbbell.compare import Summary
 from dumbbell.compare.exporting import check_formats, exported_run, formats_of
+from dumbbell.compare.look_alikes import ping_files, ss_files, tc_files
 from dumbbell.errors import RunError
-from dumbbell.formats import ping_text, tc_iterate_text
 from dumbbell.spec import Experiment, Setting
 from dumbbell.sweep import Interrupted, Progress
 from dumbbell.tables import Run, run_folder, write_parquet
@@ -167,16 +166,5 @@ def say_minutes(wall_s: float, events: float) -> None:
 
 
 def _texts(run: Run) -> dict[str, str]:
-    """Each probe as ping would have printed it, each sampled queue as tc would have."""
-    texts: dict[str, str] = {}
-    for index, name in enumerate(run.probe_names):
-        texts[_file(name, index, texts)] = ping_text(run, index)
-    if len(run.column("queue_samples", "t_ns")):
-        for index, name in enumerate(run.queue_names):
-            texts[_file(f"tc-{name}", index, texts)] = tc_iterate_text(run, index)
-    return texts
-
-
-def _file(name: str, index: int, taken: Mapping[str, str]) -> str:
-    safe = re.sub(r"[^A-Za-z0-9._-]", "_", name).lstrip(".") or str(index)
-    return f"{safe}.txt" if f"{safe}.txt" not in taken else f"{safe}-{index}.txt"
+    """What the programs of a testbed would have logged."""
+    return {**ping_files(run), **tc_files(run), **ss_files(run)}

@@ -16,9 +16,11 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.compare.flent_of_run import flent_of_run
+from dumbbell.compare.look_alikes import ping_files, ss_files, tc_files
 from dumbbell.compare.summary import Summary, summary_of
 from dumbbell.errors import SpecError
 from dumbbell.folders import Content
+from dumbbell.formats.ss import has_one_connection
 from dumbbell.report.numbers import json_safe
 from dumbbell.report.spreadsheets import for_spreadsheets
 from dumbbell.spec import Experiment, Resolved
@@ -46,9 +48,14 @@ class Format(enum.StrEnum):
     JSON = "json"
     FLENT = "flent"
     PCAPNG = "pcapng"
+    PING = "ping"
+    SS = "ss"
+    TC = "tc"
 
 
-OF_SINGLE_RUNS = (Format.FLENT, Format.PCAPNG)
+OF_SINGLE_RUNS = (Format.FLENT, Format.PCAPNG, Format.PING, Format.SS, Format.TC)
+LOOK_ALIKES = {Format.PING: ping_files, Format.SS: ss_files, Format.TC: tc_files}
+"""What the programs of a testbed would have written."""
 
 
 def formats_of(text: str) -> tuple[Format, ...]:
@@ -72,12 +79,19 @@ def check_formats(formats: Sequence[Format], experiment: Experiment) -> None:
     """Refuse what a run of the experiment cannot give, before it is run.
 
     Raises:
-        SpecError: It has no samples for Flent's series, or no capture.
+        SpecError: It has no samples, probes, TCP flows or capture that a format needs.
     """
     described = Resolved(experiment.resolved())
-    if Format.FLENT in formats and not described.mapping["sample_interval_ns"]:
-        allowed = "an experiment with samples: --set sample_interval=200ms"
-        raise SpecError("--to", Format.FLENT.value, allowed)
+    for each in (Format.FLENT, Format.SS, Format.TC):
+        if each in formats and not described.sample_interval_ns:
+            allowed = "an experiment with samples: --set sample_interval=200ms"
+            raise SpecError("--to", each.value, allowed)
+    if Format.PING in formats and not described.probes:
+        raise SpecError("--to", Format.PING.value, "an experiment with [[probes]]")
+    if Format.SS in formats and not any(has_one_connection(flow) for flow in described.flows):
+        raise SpecError(
+            "--to", Format.SS.value, "an experiment with a flow over one TCP connection"
+        )
     if Format.PCAPNG in formats and not any(queue.capture for queue in described.queues):
         allowed = "an experiment with a capture: --set 'links[0].capture=true'"
         raise SpecError("--to", Format.PCAPNG.value, allowed)
@@ -101,6 +115,9 @@ def exported_run(
         files["run.json"] = _json_text({"meta": run.meta, "tables": _columns(tables)})
     if Format.FLENT in formats:
         files[f"{name}.flent.gz"] = flent_of_run(run)
+    for each, look_alike in LOOK_ALIKES.items():
+        if each in formats:
+            files |= look_alike(run)
     if Format.PCAPNG in formats:
         files[CAPTURE] = run.files[CAPTURE].path
     return files

@@ -1,7 +1,8 @@
 """Files that others read and write.
 
-`ping` is iputils' text and the CSV made from it; `tc` what ``tc -s qdisc show`` prints; `sqlite` a
-row a metric; `dumbbell.formats.flent` has the data files of Flent; `capture` reads pcapng and pcap,
+`ping` is iputils' text and the CSV made from it; `tc` what ``tc -s qdisc show`` prints, `ss` what
+``ss -tin`` does; `dumbbell.formats.logs` reads what programs of a testbed print; `sqlite` a row a
+metric; `dumbbell.formats.flent` has the data files of Flent; `capture` reads pcapng and pcap,
 `tshark` the fields that it prints of them.
 """
 
@@ -15,6 +16,7 @@ from dumbbell.formats.ping import (
 )
 from dumbbell.formats.ping_reader import read_ping, read_pingtimes_csv
 from dumbbell.formats.sqlite import MetricRow, read_sqlite, write_sqlite
+from dumbbell.formats.ss import ss_hosts, ss_iterate_text
 from dumbbell.formats.tc import tc_iterate_text, tc_json, tc_text
 from dumbbell.formats.tc_reader import read_tc
 from dumbbell.formats.tshark import read_tshark_csv
@@ -32,6 +34,8 @@ __all__ = [
     "read_sqlite",
     "read_tc",
     "read_tshark_csv",
+    "ss_hosts",
+    "ss_iterate_text",
     "tc_iterate_text",
     "tc_json",
     "tc_text",

@@ -174,6 +174,8 @@ def read_ss(text: LogText) -> SsLog:
     if not rows:
         raise nothing_in(text, "ss -i")
     for row in rows:
+        if "rto_ns" not in row:
+            continue  # not the kernel's: it may have left them out for another reason
         for name in _COUNTS:
             row.setdefault(name, 0)
     table = LogTable.of(SOCKETS, rows)
