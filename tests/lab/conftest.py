@@ -9,9 +9,11 @@ from typing import Literal
 import pytest
 from lab_module import built_module
 from lab_page import Opened, Opener
+from live_page import STUDIES, Live, LiveOpener, hero_of, write_page
 from playwright.sync_api import Browser
 
-from dumbbell.lab import write_laboratory
+from browsing import opened as opened_page
+from dumbbell.lab import write_laboratory, write_live
 
 
 @pytest.fixture(scope="session")
@@ -47,5 +49,34 @@ def opener(browser: Browser, laboratory: Path) -> Iterator[Opener]:
         return seen
 
     yield opened
+    for page in pages:
+        page.close()
+
+
+@pytest.fixture(scope="session")
+def live_results(module: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page with its live figure for each study."""
+    assert module.is_file()
+    folder = tmp_path_factory.mktemp("results")
+    write_live(folder)
+    for study in STUDIES:
+        write_page(study, folder)
+    return folder
+
+
+@pytest.fixture
+def live_opener(browser: Browser, live_results: Path) -> Iterator[LiveOpener]:
+    """Opens the page of a study and waits for the first runs of its live figure."""
+    pages = []
+
+    def begun(study: str, width: int = 1440, scheme: Literal["light", "dark"] = "light") -> Live:
+        place = live_results / study / "index.html"
+        page, seen = opened_page(browser, place, width, scheme=scheme)
+        pages.append(page)
+        live = Live(page, seen, hero_of(study), study)
+        live.until("window.liveFigure && liveFigure.done > 0")
+        return live
+
+    yield begun
     for page in pages:
         page.close()

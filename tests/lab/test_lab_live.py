@@ -2,142 +2,31 @@
 
 from __future__ import annotations
 
-import json
-import time
-from collections.abc import Iterator
-from dataclasses import dataclass
-from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import pytest
-from live_numbers import NUMBERS, TOGETHER
+from live_page import STUDIES, LiveOpener, hero_of, write_page
 from main_thread import LONGEST_MS, tasks_ms
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser
 
 import dumbbell
-from browsing import Seen, barriers, opened, outside
+from browsing import barriers, opened, outside
 from dumbbell.lab import LIVE, live_file, modules, write_live
-from dumbbell.report import Curve, Figure, Report, line_with_band, write_report
-from dumbbell.report.live import ControlKind, LiveHero
+from dumbbell.report import Report, write_report
 
 pytestmark = pytest.mark.browser
-PATIENCE_S = 60
-STUDIES = tuple(NUMBERS)
-"""Those whose page has a live figure."""
-
-
-def hero_of(study: str) -> LiveHero:
-    package = f"dumbbell.studies.{study.replace('-', '_')}.live"
-    found: LiveHero = import_module(package).hero(1)
-    return found
-
-
-def _write_page(study: str, folder: Path) -> None:
-    plot = line_with_band([Curve("a", [1.0, 2.0], [1.0, 2.0])], x_title="x", y_title="y")
-    report = Report(
-        study=study,
-        title="T?",
-        summary="S.",
-        answer="A.",
-        live=hero_of(study),
-        figures=[Figure("drawn", *plot, caption="C.")],
-    )
-    write_report(report, folder / study, live=f"../{LIVE}")
-
-
-@pytest.fixture(scope="module")
-def results(module: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    assert module.is_file()
-    folder = tmp_path_factory.mktemp("results")
-    write_live(folder)
-    for study in STUDIES:
-        _write_page(study, folder)
-    return folder
-
-
-@dataclass
-class Live:
-    """A page whose figure answers."""
-
-    page: Page
-    seen: Seen
-    hero: LiveHero
-    study: str
-
-    def until(self, expression: str) -> Any:
-        end = time.monotonic() + PATIENCE_S
-        while not (value := self.page.evaluate(expression)):
-            assert time.monotonic() < end, (expression, self.seen.messages)
-            self.page.wait_for_timeout(20)
-        return value
-
-    def move(self, places: dict[str, int]) -> None:
-        """As a person does, one control after the other, each to its end."""
-        for name, place in places.items():
-            control = self.hero.control(name)
-            key = "checked" if control.kind is ControlKind.SWITCH else "value"
-            done = self.page.evaluate("liveFigure.done")
-            if self.page.evaluate(f"document.getElementById('live-{name}').{key}") == (
-                bool(place) if key == "checked" else str(place)
-            ):
-                continue
-            self.page.evaluate(
-                f"(() => {{ const input = document.getElementById('live-{name}');"
-                f" input.{key} = {json.dumps(bool(place) if key == 'checked' else str(place))};"
-                " input.dispatchEvent(new Event('input', { bubbles: true })); })()"
-            )
-            self.until(f"liveFigure.done > {done}")
-
-    def shown(self) -> dict[tuple[str, str], float]:
-        """(arm, number) to what stands in the table, with all its digits."""
-        cells = self.page.evaluate(
-            "[...document.querySelectorAll('.live-numbers td')]"
-            ".map(each => [each.dataset.arm, each.dataset.number, each.dataset.value])"
-        )
-        return {(arm, number): float(value) for arm, number, value in cells}
-
-    def check_equal(self) -> None:
-        """The files that the page gives are run here: equal digests, equal numbers."""
-        shown = self.shown()
-        runs = {}
-        for arm in self.hero.arms:
-            toml = self.page.input_value(f"#live-toml-{arm.id}")
-            digest = self.page.text_content(f"[data-digest={arm.id}]")
-            run = dumbbell.simulate(dumbbell.Experiment.from_toml(toml))
-            assert run.meta["digest"] == digest, arm.id
-            runs[arm.id] = run
-            for name, number in NUMBERS[self.study].items():
-                expected = number(run, arm)
-                assert shown[arm.id, name] == pytest.approx(expected, rel=1e-9, nan_ok=True), name
-        for arm in self.hero.arms:
-            for name, together in TOGETHER.get(self.study, {}).items():
-                expected = together(runs, arm)
-                assert shown[arm.id, name] == pytest.approx(expected, rel=1e-9, abs=1e-9), name
-
-
-@pytest.fixture
-def opener(browser: Browser, results: Path) -> Iterator[Any]:
-    pages = []
-
-    def begun(study: str, width: int = 1440, scheme: Any = "light") -> Live:
-        page, seen = opened(browser, results / study / "index.html", width, scheme=scheme)
-        pages.append(page)
-        live = Live(page, seen, hero_of(study), study)
-        live.until("window.liveFigure && liveFigure.done > 0")
-        return live
-
-    yield begun
-    for page in pages:
-        page.close()
+Scheme = Literal["light", "dark"]
 
 
 @pytest.mark.parametrize("study", STUDIES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 820, 1440])
-def test_it_is_quiet_offline_and_fits(opener: Any, study: str, width: int, scheme: str) -> None:
-    live = opener(study, width, scheme)
+def test_it_is_quiet_offline_and_fits(
+    live_opener: LiveOpener, study: str, width: int, scheme: Scheme
+) -> None:
+    live = live_opener(study, width, scheme)
     assert live.seen.messages == []
     asked = [url for url in live.seen.requests if not url.startswith(("file:", "blob:", "data:"))]
     assert asked == []
@@ -148,15 +37,19 @@ def test_it_is_quiet_offline_and_fits(opener: Any, study: str, width: int, schem
 @pytest.mark.parametrize("study", STUDIES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1440])
-def test_axe_finds_no_barrier(opener: Any, study: str, width: int, scheme: str) -> None:
-    live = opener(study, width, scheme)
+def test_axe_finds_no_barrier(
+    live_opener: LiveOpener, study: str, width: int, scheme: Scheme
+) -> None:
+    live = live_opener(study, width, scheme)
     assert barriers(live.page) == []
     assert live.seen.messages == []
 
 
 @pytest.mark.parametrize("study", STUDIES)
-def test_every_control_gives_what_the_command_line_gives(opener: Any, study: str) -> None:
-    live = opener(study)
+def test_every_control_gives_what_the_command_line_gives(
+    live_opener: LiveOpener, study: str
+) -> None:
+    live = live_opener(study)
     live.check_equal()
     digests = "[...document.querySelectorAll('[data-digest]')].map(e => e.textContent).join()"
     for control in live.hero.controls:
@@ -171,8 +64,8 @@ def test_every_control_gives_what_the_command_line_gives(opener: Any, study: str
 
 
 @pytest.mark.parametrize("study", STUDIES)
-def test_a_bet_is_put_down_and_settled_by_keys_alone(opener: Any, study: str) -> None:
-    live = opener(study)
+def test_a_bet_is_put_down_and_settled_by_keys_alone(live_opener: LiveOpener, study: str) -> None:
+    live = live_opener(study)
     bet = live.hero.bet
     live.page.focus("#live-bet")
     live.page.keyboard.press("ArrowRight")
@@ -202,8 +95,8 @@ def test_a_bet_is_put_down_and_settled_by_keys_alone(opener: Any, study: str) ->
 
 
 @pytest.mark.parametrize("study", STUDIES)
-def test_the_mark_of_the_bet_can_be_dragged(opener: Any, study: str) -> None:
-    live = opener(study)
+def test_the_mark_of_the_bet_can_be_dragged(live_opener: LiveOpener, study: str) -> None:
+    live = live_opener(study)
     mark = live.page.locator(".live-mark")
     mark.scroll_into_view_if_needed()
     box = mark.bounding_box()
@@ -219,8 +112,10 @@ def test_the_mark_of_the_bet_can_be_dragged(opener: Any, study: str) -> None:
 
 
 @pytest.mark.parametrize("study", STUDIES)
-def test_every_control_has_a_name_and_is_reached_by_tab(opener: Any, study: str) -> None:
-    live = opener(study)
+def test_every_control_has_a_name_and_is_reached_by_tab(
+    live_opener: LiveOpener, study: str
+) -> None:
+    live = live_opener(study)
     fields = live.page.evaluate(
         "[...document.querySelectorAll('#live :is(input, button)')]"
         ".filter(each => !each.closest('details'))"
@@ -237,8 +132,8 @@ def test_every_control_has_a_name_and_is_reached_by_tab(opener: Any, study: str)
 
 
 @pytest.mark.parametrize("study", STUDIES)
-def test_one_cursor_links_the_pictures(opener: Any, study: str) -> None:
-    live = opener(study)
+def test_one_cursor_links_the_pictures(live_opener: LiveOpener, study: str) -> None:
+    live = live_opener(study)
     for name in live.page.evaluate("liveFigure.clocks"):
         canvas = live.page.locator(f"canvas[data-picture={name}]")
         canvas.scroll_into_view_if_needed()
@@ -247,8 +142,8 @@ def test_one_cursor_links_the_pictures(opener: Any, study: str) -> None:
         live.page.mouse.move(1, 1)
 
 
-def test_the_strip_says_what_the_senders_do(opener: Any) -> None:
-    live = opener("traffic-policing")
+def test_the_strip_says_what_the_senders_do(live_opener: LiveOpener) -> None:
+    live = live_opener("traffic-policing")
     slow_start, recovery, startup, probe_bw = 0, 3, 5, 7
     of = "liveFigure.arms.map(each => [each.id, each.now.series.activities])"
     for arm, found in live.page.evaluate(of):
@@ -271,102 +166,6 @@ def test_the_strip_says_what_the_senders_do(opener: Any) -> None:
     assert "probe bandwidth" in live.page.get_attribute("canvas[data-picture=states]", "aria-label")
 
 
-WITH_LENS = ("queue-size-delay", "traffic-policing", "buffer-sizing", "pie-rrul")
-LENS = "liveFigure.lens"
-
-
-def _look(live: Live, places: int) -> dict[str, Any]:
-    """Moves the lens by so many places, with keys alone, and waits for its packets."""
-    live.page.focus("#live-lens-moment")
-    for _ in range(places):
-        live.page.keyboard.press("PageUp")
-    live.until(f"Math.abs({LENS}.stage.packets?.from_ns - 1e9 * {LENS}.at_s) < 1")
-    found: dict[str, Any] = live.page.evaluate(
-        f"(() => {{ const {{ packets }} = {LENS}.stage; return {{ ...packets, at_s: {LENS}.at_s,"
-        " in_ns: [...packets.in_ns], drop: [...packets.drop],"
-        " out_ns: [...packets.out_ns].map(each => Number.isFinite(each) ? each : -1) }; })()"
-    )
-    return found
-
-
-def _recorded(live: Live) -> dumbbell.Run:
-    """The run of the first arm with its queue's packets."""
-    arm = live.hero.arms[0]
-    toml = live.page.input_value(f"#live-toml-{arm.id}")
-    resolved = dumbbell.Experiment.from_toml(toml).resolved()
-    queue = dumbbell.Experiment.from_resolved(resolved).queue_names.index(arm.queues[0][0])
-    end = resolved["links"][queue // 2]["reverse" if queue % 2 else "forward"]
-    end["record_packets"] = True
-    return dumbbell.simulate(dumbbell.Experiment.from_resolved(resolved))
-
-
-@pytest.mark.parametrize("study", WITH_LENS)
-def test_a_lens_shows_the_packets_of_the_run(opener: Any, study: str) -> None:
-    live = opener(study)
-    live.page.focus(".live-lens summary")
-    live.page.keyboard.press("Enter")
-    found = _look(live, 3)
-    assert found["at_s"] > 0
-    run, (queue,) = _recorded(live), live.hero.arms[0].queues[0]
-
-    def times_ns(event: str) -> list[int]:
-        t_ns = run.column("packets", "t_ns", queue=queue, event=event)
-        inside = (t_ns >= found["from_ns"]) & (t_ns <= found["until_ns"])
-        return sorted(t_ns[inside].tolist())
-
-    def seen(name: str, *, is_drop: bool) -> list[float]:
-        at = zip(found[name], found["drop"], strict=True)
-        inside = [t for t, drop in at if bool(drop) is is_drop]
-        return sorted(t for t in inside if found["from_ns"] <= t <= found["until_ns"])
-
-    assert seen("in_ns", is_drop=False) == times_ns("enqueue")
-    assert len(times_ns("dequeue")) > 5
-    # What a discipline drops later left the queue then.
-    gone = seen("out_ns", is_drop=False) + seen("out_ns", is_drop=True)
-    assert sorted(gone) == sorted(times_ns("dequeue") + times_ns("drop"))
-    label = live.page.get_attribute("canvas[data-lens]", "aria-label")
-    assert "packets" in label and label != "no packets yet"
-    assert live.seen.messages == []
-
-
-@pytest.mark.parametrize("study", WITH_LENS)
-def test_a_lens_plays_for_about_ten_seconds(opener: Any, study: str) -> None:
-    live = opener(study)
-    live.page.click(".live-lens summary")
-    found = _look(live, 4)
-    watched_s = (found["until_ns"] - found["from_ns"]) / 1e9
-    watched_s *= live.page.evaluate(f"{LENS}.stage.slowness(0)")
-    assert 3 < watched_s < 40
-    frames = live.page.evaluate(f"{LENS}.stage.frames")
-    live.until(f"{LENS}.stage.frames > {frames + 5}")
-    live.page.click("#live-lens-play")
-    assert live.page.inner_text("#live-lens-play") == "Play"
-    assert not live.page.evaluate(f"{LENS}.stage.isPlaying")
-    assert barriers(live.page) == []
-
-
-def test_a_lens_stands_still_where_motion_is_unwanted(opener: Any) -> None:
-    live = opener("traffic-policing")
-    live.page.emulate_media(reduced_motion="reduce")
-    live.page.click(".live-lens summary")
-    _look(live, 2)
-    frames = live.page.evaluate(f"{LENS}.stage.frames")
-    live.page.wait_for_timeout(300)
-    assert live.page.evaluate(f"{LENS}.stage.frames") == frames
-    live.page.click("#live-lens-play")
-    live.until(f"{LENS}.stage.frames > {frames + 5}")
-    # The lens and the pictures over time look at the same instant, and so does a pointer.
-    assert live.page.evaluate(f"liveFigure.cursor_s === {LENS}.at_s")
-    canvas = live.page.locator("canvas[data-picture=window]")
-    canvas.scroll_into_view_if_needed()
-    canvas.hover(position={"x": 300, "y": 40})
-    live.until(f"liveFigure.cursor_s === {LENS}.at_s && {LENS}.at_s > 4")
-    live.page.emulate_media(reduced_motion="no-preference")
-    live.page.wait_for_timeout(200)
-    live.page.emulate_media(reduced_motion="reduce")
-    live.until(f"!{LENS}.stage.isPlaying")
-
-
 MOVES = """async ([name, stops]) => {
   const input = document.getElementById(`live-${name}`);
   for (let i = 0; i < 12; i++) {
@@ -380,8 +179,10 @@ MOVES = """async ([name, stops]) => {
 
 
 @pytest.mark.parametrize("study", STUDIES)
-def test_no_task_is_long_while_a_slider_moves(browser: Browser, opener: Any, study: str) -> None:
-    live = opener(study)
+def test_no_task_is_long_while_a_slider_moves(
+    browser: Browser, live_opener: LiveOpener, study: str
+) -> None:
+    live = live_opener(study)
     # What may not be drawn while one bets is most of it.
     live.page.click("#live-no-bet")
 
@@ -396,8 +197,8 @@ def test_no_task_is_long_while_a_slider_moves(browser: Browser, opener: Any, stu
     assert live.seen.messages == []
 
 
-def test_a_part_of_a_run_is_called_a_preview(opener: Any) -> None:
-    live = opener("buffer-sizing")
+def test_a_part_of_a_run_is_called_a_preview(live_opener: LiveOpener) -> None:
+    live = live_opener("buffer-sizing")
     live.page.evaluate(
         "window.said = new Set();"
         "new MutationObserver(() => said.add(liveFigure.status.textContent))"
@@ -412,8 +213,8 @@ def test_a_part_of_a_run_is_called_a_preview(opener: Any) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("study", STUDIES)
-def test_every_corner_runs(opener: Any, study: str) -> None:
-    live = opener(study)
+def test_every_corner_runs(live_opener: LiveOpener, study: str) -> None:
+    live = live_opener(study)
     seen: list[str] = []
     for places in live.hero.corners():
         live.move(places)
@@ -434,7 +235,7 @@ def test_without_the_bundle_the_page_is_whole(
     monkeypatch.setattr(modules, "MODULE", "nothing.wasm")
     assert "make lab" in live_file.live_text()
     write_live(tmp_path)
-    _write_page(STUDIES[0], tmp_path)
+    write_page(STUDIES[0], tmp_path)
     for has_script in (True, False):
         page, seen = opened(
             browser, tmp_path / STUDIES[0] / "index.html", 1440, has_script=has_script
@@ -466,7 +267,7 @@ def test_the_laboratory_brings_the_bundle_to_pages_that_are_there(
     ask = ["lab", "--no-open", "--output", str(tmp_path / "laboratory.html")]
     assert CliRunner().invoke(app, ask).exit_code == 0
     assert not (tmp_path / LIVE).exists()
-    _write_page(STUDIES[0], tmp_path)
+    write_page(STUDIES[0], tmp_path)
     (tmp_path / LIVE).write_text("// none\n", encoding="utf-8")
     assert CliRunner().invoke(app, ask).exit_code == 0
     assert (tmp_path / LIVE).read_text(encoding="utf-8") == live_file.live_text()

@@ -67,11 +67,10 @@ def test_faults_that_no_syntax_check_sees_are_told(tmp_path: Path) -> None:
         assert [line for line in said if f"{PAGES}/{name}(" in line and words in line], (name, said)
 
 
-_PAGE = tuple(page_file.SOURCES / name for name in page_file.SCRIPT)
-_WORKER = tuple(page_file.SOURCES / name for name in page_file.WORKER)
+BUNDLES = (page_file.SCRIPT, page_file.WORKER, live_file.SCRIPT, live_file.WORKER)
 
 
-@pytest.mark.parametrize("bundle", [_PAGE, _WORKER, live_file.SCRIPT, live_file.WORKER])
+@pytest.mark.parametrize("bundle", BUNDLES)
 def test_a_bundle_has_each_module_before_those_that_import_it(bundle: Sequence[Path]) -> None:
     there: set[str] = set()
     for place in bundle:
@@ -83,7 +82,7 @@ def test_a_bundle_has_each_module_before_those_that_import_it(bundle: Sequence[P
 
 
 def test_no_module_is_in_no_bundle() -> None:
-    used = {*_PAGE, *_WORKER, *live_file.SCRIPT, *live_file.WORKER}
+    used = {place for bundle in BUNDLES for place in bundle}
     assert {*modules.FOLDER.glob("page/*.js"), *modules.FOLDER.glob("live/*.js")} == used
 
 

@@ -19,7 +19,7 @@ _ABSENT = (
 )
 _PAGE = tuple(
     modules.FOLDER / "page" / f"{name}.js"
-    for name in ("words", "plot", "fields", "unpacked", "orders", "stage")
+    for name in ("words", "intervals", "plot", "fields", "unpacked", "orders", "stage")
 )
 _LIVE = modules.FOLDER / "live"
 SCRIPT = (
@@ -28,6 +28,7 @@ SCRIPT = (
         _LIVE / f"{name}.js"
         for name in (
             "views",
+            "replications",
             "chart",
             "strip",
             "climb_view",
@@ -47,7 +48,7 @@ SCRIPT = (
 WORKER = (
     *(
         modules.FOLDER / "page" / f"{name}.js"
-        for name in ("engine", "turns", "ends", "packets", "looking")
+        for name in ("engine", "turns", "ends", "packets", "looking", "activities")
     ),
     *(
         _LIVE / f"{name}.js"
@@ -59,6 +60,7 @@ WORKER = (
             "crowd_run",
             "tokens",
             "bucket_run",
+            "crossing",
             "reducers",
             "worker",
         )

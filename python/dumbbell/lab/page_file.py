@@ -14,41 +14,25 @@ from dumbbell.lab.experiments import LabExperiment
 from dumbbell.lab.presets import presets
 
 SOURCES = Path(__file__).parent / "page"
-SCRIPT = (
-    "words.js",
-    "intervals.js",
-    "state.js",
-    "plot.js",
-    "figures.js",
-    "stage.js",
-    "ends.js",
-    "sources.js",
-    "controls.js",
-    "fields.js",
-    "unpacked.js",
-    "orders.js",
-    "game.js",
-    "embedded.js",
-    "main.js",
+
+
+def _modules(names: str) -> tuple[Path, ...]:
+    """Of the page's folder, or of the live figures' with what both draw by (``live/chart``)."""
+    return tuple(
+        SOURCES.parent / (f"{n}.js" if "/" in n else f"page/{n}.js") for n in names.split()
+    )
+
+
+SCRIPT = _modules(
+    "words intervals state plot live/chart live/strip packets stack figures stage ends sources"
+    " controls fields unpacked orders game embedded main"
 )
 """Of the page, each after those that it imports from."""
-WORKER = (
-    "engine.js",
-    "turns.js",
-    "packets.js",
-    "looking.js",
-    "series.js",
-    "play.js",
-    "worker.js",
-)
+WORKER = _modules("engine turns packets stack looking activities series play worker")
 
 
 def _file(name: str) -> str:
     return (SOURCES / name).read_text(encoding="utf-8")
-
-
-def _joined(names: Sequence[str]) -> str:
-    return modules.joined([SOURCES / name for name in names])
 
 
 def _json(value: object) -> str:
@@ -74,8 +58,8 @@ def page_text(experiments: Sequence[LabExperiment] = (), more: Sequence[LabExper
         style=_file("style.css"),
         experiments=_json({"experiments": offered, "controllers": controllers}),
         module=modules.packed_module(),
-        worker=_joined(WORKER),
-        script=_joined(SCRIPT),
+        worker=modules.joined(WORKER),
+        script=modules.joined(SCRIPT),
     )
 
 

@@ -2,7 +2,7 @@
 // packets of the link; the segments in flight; what was lost. The first queue that is looked at is
 // the link's, and its packets are recorded; the flow is the first. Options: begin_s, the length of
 // the first picture.
-import { activities } from "./columns.js";
+import { activities } from "../page/activities.js";
 import { bucketOf, levels, outline } from "./tokens.js";
 
 const NS_PER_S = 1e9;

@@ -3,6 +3,7 @@
 // are counted; base_rtt_ms, packet_bytes, queue_pkts of the path. Controls: burst (kB), rate (Mbit/s).
 import { sensible } from "../page/words.js";
 import { Chart } from "./chart.js";
+import { intervalOf } from "./replications.js";
 import { activitiesInWords, strip, stripHeight } from "./strip.js";
 import { GHOST } from "./views.js";
 
@@ -137,6 +138,7 @@ function plane(canvas, state) {
   }
   const now = arms.flatMap(({ ink, label, now: found }) => (found ? [{ ink, label, numbers: found.numbers }] : []));
   for (const { ink, numbers: { srtt_ms, goodput_mbps } } of now) chart.mark(srtt_ms, goodput_mbps, { ink });
+  for (const { drawn } of arms) chart.cross(intervalOf(drawn, "srtt_ms"), intervalOf(drawn, "goodput_mbps"), "--ink");
   for (const { ink, label, numbers: { srtt_ms, goodput_mbps } } of now) chart.name(srtt_ms, goodput_mbps * BELOW, label, ink);
   // On the dots: they lie close.
   for (const { x, y, label } of isBetOpen ? [] : curves.filter((each) => each.picture === PLANE)) {
@@ -144,6 +146,13 @@ function plane(canvas, state) {
     chart.name(x[0], y[0] * BELOW * BELOW, label, "--ink");
   }
   return chart;
+}
+
+/** @param {HTMLCanvasElement} canvas @param {State} state */
+function states(canvas, { arms, cursor_s }) {
+  const rows = arms.flatMap(({ label, ink, now }) => (now ? [{ label, ink, stretches: now.series.activities }] : []));
+  const until_s = arms[0].now?.series.whole_s ?? 1;
+  return strip(canvas, rows, { title: "seconds since the flow began", until_s, cursor_s });
 }
 
 /** @type {import("./views.js").View} */
@@ -167,7 +176,7 @@ export const bucket = {
   ],
   draw(id, canvas, state) {
     if (id === PLANE) return plane(canvas, state);
-    if (id === STATES) return strip(canvas, state, state.arms[0].now?.series.whole_s ?? 1);
+    if (id === STATES) return states(canvas, state);
     return id === WINDOW ? window_(canvas, state) : tokens(canvas, state, id === BEGIN ? "begin" : "whole");
   },
   words({ arms }) {

@@ -2,8 +2,8 @@
 import { sensible } from "../page/words.js";
 import { colour, prepared } from "../page/plot.js";
 
-const MARGIN = { left: 46, right: 12, top: 10, bottom: 38 };
-const FONT = "13px system-ui, sans-serif";
+export const MARGIN = { left: 46, right: 12, top: 10, bottom: 38 };
+export const FONT = "13px system-ui, sans-serif";
 /** Of powers of ten.
  * @type {Record<string, string>} */
 const SUPERSCRIPTS = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
@@ -154,6 +154,13 @@ export class Chart {
     });
   }
 
+  /** Points joined by steps: of each the value until the next.
+   * @param {ArrayLike<number>} x @param {ArrayLike<number>} y @param {Look} look */
+  steps(x, y, look) {
+    const all = Array.from(x);
+    this.line(all.flatMap((each, i) => (i ? [each, each] : [each])), all.flatMap((_, i) => (i ? [y[i - 1], y[i]] : [y[i]])), look);
+  }
+
   /** What lies between two lines.
    * @param {ArrayLike<number>} x @param {ArrayLike<number>} low
    * @param {ArrayLike<number>} high @param {string} ink @param {number} opacity */
@@ -200,6 +207,20 @@ export class Chart {
     if (label) this.text(label, across, down, ink);
   }
 
+  /** The interval of a mean, as a cross whose arms reach from end to end of it.
+   * @param {{mean: number, half: number}} across @param {{mean: number, half: number}} up
+   * @param {string} ink */
+  cross(across, up, ink) {
+    if (![across.mean, up.mean, up.half].every(Number.isFinite)) return;
+    this.#inside(() => {
+      this.pen.lineWidth = 2;
+      const [x, y] = [this.x.at(across.mean), this.y.at(up.mean)];
+      this.#segment(x, this.y.at(up.mean - up.half), x, this.y.at(up.mean + up.half), ink, []);
+      if (!across.half) return;
+      this.#segment(this.x.at(across.mean - across.half), y, this.x.at(across.mean + across.half), y, ink, []);
+    });
+  }
+
   /** Small dots, such as samples.
    * @param {ArrayLike<number>} x @param {ArrayLike<number>} y
    * @param {string} ink @param {number} opacity */
@@ -227,23 +248,23 @@ export class Chart {
    * @param {string} words @param {number} across px @param {number} down px @param {string} ink */
   text(words, across, down, ink) {
     const { pen } = this;
-    const isLeft = across + 10 + pen.measureText(words).width > this.right;
-    pen.textAlign = isLeft ? "right" : "left";
+    const wide = pen.measureText(words).width;
+    const isLeft = across + 11 + wide > this.right + MARGIN.right;
+    pen.textAlign = "left";
     pen.textBaseline = "middle";
     pen.strokeStyle = colour("--paper");
     pen.lineWidth = 4;
     pen.lineJoin = "round";
-    const x = across + (isLeft ? -11 : 11);
-    const wide = pen.measureText(words).width;
-    const from = isLeft ? x - wide : x;
+    // Where neither side has room they lie over the place.
+    const from = Math.max(2, isLeft ? across - 11 - wide : across + 11);
     const isTaken = (/** @type {number} */ at) =>
       this.written.some((each) => from < each.until && each.from < from + wide && Math.abs(each.y - at) < LINE);
     let y = Math.min(this.bottom - 8, Math.max(this.top + 8, down));
     for (let i = 0; i < 6 && isTaken(y); i++) y = y - LINE > this.top ? y - LINE : y;
     this.written.push({ from, until: from + wide, y });
-    pen.strokeText(words, x, y);
+    pen.strokeText(words, from, y);
     pen.fillStyle = written(ink);
-    pen.fillText(words, x, y);
+    pen.fillText(words, from, y);
   }
 
   /** A line across, such as a limit, with its name.

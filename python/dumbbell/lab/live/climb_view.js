@@ -1,8 +1,9 @@
 // Form `climb`: operating points on curves that rise as 1/(1 - load), above the queues themselves
 // on one clock. There is a control `load`, whose values are loads. Options: most_ms, the top of the
-// axis; window_s, the length of the clock.
+// axis; window_s, the length of the clock; packet_bytes, of a usual packet.
 import { sensible } from "../page/words.js";
 import { Chart } from "./chart.js";
+import { intervalOf } from "./replications.js";
 import { GHOST } from "./views.js";
 
 /** Inks of lanes that are stacked on each other. */
@@ -50,6 +51,7 @@ function plane(canvas, { arms, curves, options, isBetOpen }) {
   }
   const now = arms.flatMap(({ ink, label, now: found }) => (found ? [{ ink, label, numbers: found.numbers }] : []));
   for (const { ink, numbers: { load, median_ms } } of now) chart.mark(load, median_ms, { ink });
+  for (const { drawn } of arms) chart.cross(intervalOf(drawn, "load"), intervalOf(drawn, "median_ms"), "--ink");
   // The lowest first: words that would lie on others go up.
   now.sort((one, other) => one.numbers.median_ms - other.numbers.median_ms);
   for (const { ink, label, numbers: { load, median_ms } } of now) {
@@ -94,6 +96,7 @@ export const climb = {
     })),
   ],
   clocks: (hero) => hero.arms.map((/** @type {any} */ arm) => arm.id),
+  beside: { inkOf: (flow) => LANES[flow % LANES.length] },
   numbers: [
     { id: "load", label: "load of the link", unit: "" },
     { id: "median_ms", label: "half of the packets take at most", unit: "ms" },

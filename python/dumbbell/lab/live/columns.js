@@ -113,29 +113,6 @@ export function pings(engine) {
   return { t_s: answered.map((i) => sent[i] / NS_PER_S), rtt_ms: answered.map((i) => rtt[i] / 1e6) };
 }
 
-/** What a flow's sender does, from sample to sample: stretches in which it is the same.
- * @param {Columns} engine @param {number} all flows that there are @param {number} flow
- * @returns {{from_s: number[], until_s: number[], activity: number[]}} by the numbers of
- *   `flow_activities`; without those in which there is no connection */
-export function activities(engine, all, flow) {
-  const times = engine.column("flow_samples.t_ns");
-  const numbers = engine.column("flow_activities.activity");
-  /** @type {{from_s: number[], until_s: number[], activity: number[]}} */
-  const found = { from_s: [], until_s: [], activity: [] };
-  let before = NONE;
-  for (let i = flow; i < numbers.length; i += all) {
-    const from_s = times[i] / NS_PER_S;
-    if (before !== NONE) found.until_s[found.until_s.length - 1] = from_s;
-    if (numbers[i] !== before && numbers[i] !== NONE) {
-      found.from_s.push(from_s);
-      found.until_s.push(from_s);
-      found.activity.push(numbers[i]);
-    }
-    before = numbers[i];
-  }
-  return found;
-}
-
 /** Share of the packets that came to a queue and were lost there.
  * @param {Columns} engine
  * @param {number} queue */

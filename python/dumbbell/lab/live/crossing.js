@@ -30,3 +30,17 @@ export function compared(first, second) {
   const isParted = parted(best) > Math.abs(gained) + 2 * LEAST_SIDE * all;
   return { share: (1 + gained / all) / 2, crossing: isParted ? best.level / all : NaN };
 }
+
+/** For each arm the share of the large and of the small flows that get more there, %: the last beside
+ * the first, and the other way round.
+ * @param {Record<string, any>[]} series throughputs of an arm's flows by size, the lowest first
+ * @returns {Record<string, number>[]} */
+export function won(series) {
+  const [first, last] = [series[0], series[series.length - 1]];
+  const [large, small] = ["large", "small"].map((size) => compared(last[size] ?? [], first[size] ?? []).share);
+  return series.map((each) =>
+    each === last
+      ? { large_more: 100 * large, small_more: 100 * small }
+      : { large_more: 100 * (1 - large), small_more: 100 * (1 - small) },
+  );
+}

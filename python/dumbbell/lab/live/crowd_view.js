@@ -3,7 +3,8 @@
 // The control `users` moves along the axis of the first picture.
 import { sensible } from "../page/words.js";
 import { Chart } from "./chart.js";
-import { compared } from "./crossing.js";
+import { compared, won } from "./crossing.js";
+import { intervalOf } from "./replications.js";
 import { GHOST } from "./views.js";
 
 /** A line of a distribution has no more points. */
@@ -84,6 +85,9 @@ function winner(canvas, state) {
     chart.line(past.users, past.users.map((each) => past.mean(size, each)), { ink, dash, width: 1.6 });
   }
   if (areDone(arms)) name(chart, values.users, last.now?.numbers ?? {});
+  for (const size of NAMES) {
+    chart.cross({ mean: values.users, half: 0 }, intervalOf(last.drawn, `${size}_more`), SIZES[size].ink);
+  }
   printed.sort((one, other) => one.y[0] - other.y[0]);
   printed.forEach(({ y, label }, i) => {
     const isHighest = i === printed.length - 1;
@@ -189,12 +193,7 @@ export const crowd = {
     { id: "utilization", label: "link busy", unit: "%", factor: 100 },
     { id: "lost", label: "packets dropped", unit: "%", factor: 100 },
   ],
-  compared(arms) {
-    const shares = Object.fromEntries(NAMES.map((size) => [size, comparison(arms, size).share]));
-    const of = (/** @type {boolean} */ isLast) =>
-      Object.fromEntries(NAMES.map((size) => [`${size}_more`, 100 * (isLast ? shares[size] : 1 - shares[size])]));
-    return { [arms[0].id]: of(false), [arms[arms.length - 1].id]: of(true) };
-  },
+  compared: (arms) => won(arms.map(({ now }) => now?.series ?? {})),
   draw(id, canvas, state) {
     if (id !== WINNER) return distribution(canvas, id === "large" ? "large" : "small", state);
     keep(state);

@@ -4,6 +4,7 @@
 // from_s and until_s, the time that counts. Control: target (ms).
 import { sensible } from "../page/words.js";
 import { Chart } from "./chart.js";
+import { intervalOf } from "./replications.js";
 import { GHOST } from "./views.js";
 
 const PLANE = "plane", LATENCY = "latency", DROPS = "drops";
@@ -40,6 +41,7 @@ function plane(canvas, state) {
     chart.line(outline.x, outline.y, { ink, width: 2 });
   }
   for (const { now, ink } of arms) if (now) chart.mark(now.numbers.latency_ms, now.numbers.upload_mbps, { ink });
+  for (const { drawn } of arms) chart.cross(intervalOf(drawn, "latency_ms"), intervalOf(drawn, "upload_mbps"), "--ink");
   for (const { x, y, label } of shown(state, MEAN)) {
     chart.mark(x[0], y[0], { ink: "--ink", shape: "diamond" });
     chart.name(x[0], options.most_mbps - 3, label, "--ink");

@@ -1,6 +1,5 @@
-// A lens on a live figure's cursor: the packets of the queue around that instant, in slow motion.
+// A lens on a live figure's cursor: the packets of queues around that instant, in slow motion.
 import { element } from "../page/fields.js";
-import { HUES } from "./chart.js";
 import { colour } from "../page/plot.js";
 import { Stage } from "../page/stage.js";
 import { timeText } from "../page/words.js";
@@ -9,14 +8,22 @@ import { timeText } from "../page/words.js";
 const REST_MS = 150;
 /** Places of the slider. */
 const STEPS = 1000;
+/** Share of the time at which it stands first: at its beginning a queue is empty. */
+const FIRST = 0.5;
 const NS_PER_S = 1e9;
 
 /**
- * What a lens has from its figure: what is compared, how long a run is, a simulator that says what it
- * hears, what it is asked for an arm, and who wants to know that the instant was moved.
- * @typedef {{arms: {id: string, label: string}[], duration_s: number,
+ * A queue that is looked at, and what a simulator is asked for it.
+ * @typedef {{label: string, queue: number, resolved: any, changes: object[]}} Lane
+ *
+ * What a lens has from its figure: what is compared; whether all of it is shown, one below the other, or
+ * one that the reader chooses; when its time begins in the run's, and how long it is; a usual packet; the
+ * queues of an arm; the ink of a flow; a simulator that says what it hears; and who wants to know that the
+ * instant was moved.
+ * @typedef {{arms: {id: string, label: string}[], areBeside: boolean, begin_s: number, length_s: number,
+ *   packetBytes: number, lanes: (arm: string) => Lane[], inkOf: (flow: number) => string,
  *   makeBench: (hear: (message: any) => void) => import("../page/orders.js").Bench,
- *   order: (arm: string) => object, moved: (at_s: number) => void}} Figure
+ *   moved: (at_s: number) => void}} Figure
  */
 
 /** Opened and closed by the reader; until it is opened first it has no simulator. */
@@ -24,28 +31,36 @@ export class Lens {
   /** @param {Figure} figure */
   constructor(figure) {
     this.figure = figure;
-    this.at_s = 0;
+    this.at_s = FIRST * figure.length_s;
     /** @type {import("../page/orders.js").Bench | null} */ this.bench = null;
     this.rest = 0;
-    const { arms } = figure;
+    /** Those that are shown.
+     * @type {Lane[]} */
+    this.lanes = [];
+    /** Of each a stage.
+     * @type {Stage[]} */
+    this.stages = [];
+    const { arms, areBeside } = figure;
     this.arm = /** @type {HTMLSelectElement} */ (element("select", { id: "live-lens-arm" },
       ...arms.map(({ id, label }) => element("option", { value: id }, label))));
     this.moment = /** @type {HTMLInputElement} */ (
-      element("input", { id: "live-lens-moment", type: "range", min: "0", max: String(STEPS), step: "1", value: "0" })
+      element("input", { id: "live-lens-moment", type: "range", min: "0", max: String(STEPS), step: "1" })
     );
+    this.moment.value = String(FIRST * STEPS);
     this.output = element("output", { for: "live-lens-moment" });
     this.button = element("button", { type: "button", id: "live-lens-play" });
-    this.canvas = /** @type {HTMLCanvasElement} */ (element("canvas", { role: "img", "data-lens": "", "aria-label": "no packets yet" }));
     this.words = element("p", { class: "hint" }, "no packets yet");
-    this.stage = new Stage(this.canvas, (words) => (this.words.textContent = words));
+    this.scene = element("div", { class: "live-lanes" });
     const chosen = element("p", { class: "live-lens-arm" }, element("label", { for: "live-lens-arm" }, "Queue of"), " ", this.arm);
-    chosen.hidden = arms.length < 2;
+    chosen.hidden = areBeside || arms.length < 2;
+    const title = `The ${areBeside ? "queues" : "queue"} in slow motion, packet by packet`;
     this.element = /** @type {HTMLDetailsElement} */ (element("details", { class: "live-lens" },
-      element("summary", {}, "The queue in slow motion, packet by packet"),
+      element("summary", {}, title),
       element("div", { class: "live-lens-head" }, chosen, this.button),
       element("div", { class: "live-control slider" },
         element("label", { for: "live-lens-moment" }, "Moment"), this.output, this.moment),
-      this.canvas, this.words));
+      this.scene, this.words));
+    this.#build([{ label: "", queue: 0, resolved: null, changes: [] }]);
     this.#listen();
     this.#tellMoment();
   }
@@ -60,7 +75,7 @@ export class Lens {
     this.button.addEventListener("click", () => this.#play(!this.stage.isPlaying));
     this.arm.addEventListener("change", () => this.soon());
     this.moment.addEventListener("input", () => {
-      this.at_s = (Number(this.moment.value) / STEPS) * this.figure.duration_s;
+      this.at_s = (Number(this.moment.value) / STEPS) * this.figure.length_s;
       this.figure.moved(this.at_s);
       this.#tellMoment();
       this.soon();
@@ -72,11 +87,39 @@ export class Lens {
     return this.element.open;
   }
 
+  /** The first, whose clock is that of all. */
+  get stage() {
+    return this.stages[0];
+  }
+
+  /** A canvas for each lane, where there are not as many.
+   * @param {Lane[]} lanes */
+  #build(lanes) {
+    const isPlaying = this.stages.length > 0 && this.stage.isPlaying;
+    this.lanes = lanes;
+    if (lanes.length === this.stages.length) return;
+    this.stages[0]?.play(false);
+    this.stages = lanes.map((_, i) => {
+      const canvas = /** @type {HTMLCanvasElement} */ (
+        element("canvas", { role: "img", "data-lens": "", "aria-label": "no packets yet" })
+      );
+      return new Stage(canvas, (words) => i || (this.words.textContent = words), i === 0);
+    });
+    this.scene.replaceChildren(...this.stages.map(({ canvas }, i) => {
+      const name = lanes.length > 1 ? [element("figcaption", {}, lanes[i].label)] : [];
+      return element("figure", {}, ...name, canvas);
+    }));
+    this.scene.classList.toggle("several", lanes.length > 1);
+    this.stage.beside = this.stages.slice(1);
+    this.stage.zero_ns = this.figure.begin_s * NS_PER_S;
+    this.stage.play(isPlaying);
+  }
+
   /** The cursor stands elsewhere.
    * @param {number} at_s */
   look(at_s) {
-    this.at_s = Math.min(this.figure.duration_s, Math.max(0, at_s));
-    this.moment.value = String(Math.round((STEPS * this.at_s) / this.figure.duration_s));
+    this.at_s = Math.min(this.figure.length_s, Math.max(0, at_s));
+    this.moment.value = String(Math.round((STEPS * this.at_s) / this.figure.length_s));
     this.#tellMoment();
     this.soon();
   }
@@ -99,18 +142,26 @@ export class Lens {
   }
 
   #ask() {
-    this.bench ??= this.figure.makeBench((message) => this.#heard(message));
-    this.bench.send("look", { ...this.figure.order(this.arm.value), at_s: this.at_s });
+    const { arms, areBeside, begin_s, packetBytes, lanes, makeBench } = this.figure;
+    this.bench ??= makeBench((message) => this.#heard(message));
+    this.#build(areBeside ? arms.flatMap(({ id }) => lanes(id)) : lanes(this.arm.value).slice(0, 1));
+    this.bench.send("look", {
+      lanes: this.lanes, replication: 0, at_s: begin_s + this.at_s, packet_bytes: packetBytes,
+    });
   }
 
   /** @param {any} message */
   #heard(message) {
     if (message.kind === "fault") this.words.textContent = message.text;
-    if (message.kind !== "packets") return;
-    this.stage.show(message.packets, (flow) => colour(HUES[flow % HUES.length]), message.limit);
-    const { label } = this.figure.arms.find(({ id }) => id === this.arm.value) ?? { label: "" };
-    const from_s = message.packets.from_ns / NS_PER_S;
-    this.canvas.setAttribute("aria-label", `${label}, from ${timeText(from_s)} on: ${this.stage.words()}`);
+    if (message.kind !== "packets" || message.lanes.length !== this.stages.length) return;
+    message.lanes.forEach((/** @type {any} */ { packets, limit }, /** @type {number} */ i) => {
+      const stage = this.stages[i];
+      stage.show(packets, (flow) => colour(this.figure.inkOf(flow)), limit);
+      const from_s = packets.from_ns / NS_PER_S - this.figure.begin_s;
+      stage.canvas.setAttribute("aria-label", `${this.lanes[i].label}, from ${timeText(from_s)} on: ${stage.words()}`);
+    });
+    // What stands still is as slow as what moves.
+    for (const other of this.stage.beside) other.stand(this.stage.now_ns, this.stage.slowness(this.stage.speed));
   }
 
   /** @param {boolean} isPlaying */

@@ -1,5 +1,6 @@
 // The live figure of a study's page: moves its controls' changes to simulators, an arm each, and
 // draws what they say.
+import { HUES } from "./chart.js";
 import { element } from "../page/fields.js";
 import { Bench } from "../page/orders.js";
 import { forgetColours } from "../page/plot.js";
@@ -8,9 +9,12 @@ import { timeText } from "../page/words.js";
 import { FORMS } from "./forms.js";
 import { Lens } from "./lens.js";
 import { Bet, Control, table } from "./parts.js";
+import { Replications } from "./replications.js";
 import { isShown, lookOf } from "./views.js";
 
 const NS_PER_S = 1e9;
+/** Of a packet on an Ethernet. */
+const LARGEST_BYTES = 1500;
 /** After so long without a change the next one is compared with what is there, ms. */
 const QUIET_MS = 900;
 
@@ -31,11 +35,15 @@ class LiveFigure {
     this.controls = hero.controls.map((/** @type {any} */ each) => new Control(each, () => this.#moved()));
     /** @type {RunArm[]} */
     this.arms = hero.arms.map((/** @type {any} */ arm, /** @type {number} */ i) => ({
-      ...arm, ...lookOf(i), now: null, before: null, whole: null, isPreview: true, isDone: false,
+      ...arm, ...lookOf(i), now: null, before: null, whole: null, isPreview: true, isDone: false, drawn: {},
       bench: new Bench(worker, module, (message) => this.#heard(this.arms[i], message)),
     }));
     /** @type {Lens | null} */
-    this.lens = this.view.instants ? this.#lens((hear) => new Bench(worker, module, hear)) : null;
+    this.lens = this.instants ? this.#lens((hear) => new Bench(worker, module, hear)) : null;
+    this.replications = new Replications(
+      (hear) => new Bench(worker, module, hear),
+      () => this.#replicated(),
+    );
     this.bet = new Bet(hero.bet, () => this.#redraw(), () => this.#findOut(), () => this.#redraw());
     /** @type {number | null} */ this.cursor_s = null;
     this.touched_ms = -Infinity;
@@ -82,9 +90,9 @@ class LiveFigure {
     place.replaceChildren(
       element("p", { class: "live-watch" }, this.hero.watch),
       this.problem,
-      element("div", { class: "live-grid" },
-        first,
-        element("div", { class: "live-side" }, form, this.bet.element, this.status, this.numbers),
+      element("div", { class: "live-grid", style: `--rows: ${pictures.length + (this.lens ? 1 : 0)}` },
+        element("div", { class: "live-top" }, first,
+          element("div", { class: "live-side" }, form, this.bet.element, this.status, this.numbers)),
         ...(this.lens ? [this.lens.element] : []),
         ...pictures.slice(1)),
       take,
@@ -107,6 +115,7 @@ class LiveFigure {
       for (const arm of this.arms) arm.before = arm.whole;
     }
     this.touched_ms = now;
+    this.replications.stop();
     if (this.isDirty) return;
     this.isDirty = true;
     requestAnimationFrame(() => this.run());
@@ -145,7 +154,7 @@ class LiveFigure {
         const chart = this.charts[id];
         if (!chart) return;
         const value = chart.x.value(event.offsetX);
-        if (this.view.instants?.includes(id)) this.lens?.look(value);
+        if (this.instants?.includes(id)) this.lens?.look(value);
         this.#look(value);
       });
       canvas.addEventListener("pointerleave", () => this.#look(this.#looked_s));
@@ -154,18 +163,34 @@ class LiveFigure {
 
   /** Where the lens stands while it is open. */
   get #looked_s() {
-    return this.lens?.isOpen && this.view.instants?.length ? this.lens.at_s : null;
+    return this.lens?.isOpen && this.instants?.length ? this.lens.at_s : null;
   }
 
   /** @param {(hear: (message: any) => void) => Bench} makeBench */
   #lens(makeBench) {
-    const { duration_ns } = this.arms[0].variants[0].resolved;
+    const { duration_ns, warm_up_ns } = this.arms[0].variants[0].resolved;
+    const { beside } = this.view;
+    const { options } = this.hero;
     return new Lens({
       arms: this.arms,
-      duration_s: duration_ns / NS_PER_S,
+      areBeside: beside !== undefined,
+      begin_s: beside ? warm_up_ns / NS_PER_S : 0,
+      length_s: options.window_s ?? options.sending_s ?? duration_ns / NS_PER_S,
+      packetBytes: options.packet_bytes ?? LARGEST_BYTES,
       makeBench,
-      order: (id) => ({ replication: 0, ...this.#asked(this.arms.find((arm) => arm.id === id) ?? this.arms[0]) }),
+      lanes: (id) => this.#lanes(this.arms.find((arm) => arm.id === id) ?? this.arms[0]),
+      inkOf: beside?.inkOf ?? ((flow) => HUES[flow % HUES.length]),
       moved: () => this.#look(this.#looked_s),
+    });
+  }
+
+  /** The queues of an arm, with what a simulator is asked for each.
+   * @param {RunArm} arm */
+  #lanes(arm) {
+    const { queues, resolved, changes } = this.#asked(arm);
+    return queues.map((queue, i) => {
+      const label = queues.length > 1 ? `${arm.label}: ${i + 1} of ${queues.length}` : arm.label;
+      return { label, queue, resolved, changes };
     });
   }
 
@@ -179,6 +204,13 @@ class LiveFigure {
   /** The largest picture. */
   get #first() {
     return Object.keys(this.canvases)[0];
+  }
+
+  /** Those in whose time the lens looks; null where there is no lens.
+   * @returns {string[] | null} */
+  get instants() {
+    const { instants, beside } = this.view;
+    return beside ? this.clocks : (instants ?? null);
   }
 
   /** Pictures that have time across.
@@ -207,12 +239,14 @@ class LiveFigure {
   run() {
     this.isDirty = false;
     this.lens?.wait();
+    this.replications.stop();
     this.asked_ms = performance.now();
     this.drawn_ms = null;
     this.isAnswered = false;
     const { form, options } = this.hero;
     for (const arm of this.arms) {
       arm.isDone = false;
+      arm.drawn = {};
       arm.bench.send("run", { form, options, replication: 0, ...this.#asked(arm) });
     }
   }
@@ -233,8 +267,8 @@ class LiveFigure {
 
   /** Numbers that take the whole runs of all arms. */
   #compare() {
-    const numbers = this.view.compared?.(this.arms) ?? {};
-    for (const { id, now } of this.arms) Object.assign(now?.numbers ?? {}, numbers[id]);
+    const numbers = this.view.compared?.(this.arms) ?? [];
+    this.arms.forEach(({ now }, i) => Object.assign(now?.numbers ?? {}, numbers[i]));
   }
 
   /** @param {RunArm} arm @param {any} message */
@@ -250,8 +284,21 @@ class LiveFigure {
     this.#settle();
     this.#take();
     this.lens?.soon();
+    this.#replicate();
     this.unseen = new Set(Object.keys(this.canvases));
     this.#redraw();
+  }
+
+  #replicate() {
+    const { form, options } = this.hero;
+    const arms = this.arms.map((arm) => this.#asked(arm));
+    this.replications.soon({ form, options, arms }, this.arms.map(({ now }) => now?.numbers ?? {}));
+  }
+
+  /** One more run of every arm. */
+  #replicated() {
+    this.arms.forEach((arm, i) => (arm.drawn = this.replications.drawn[i]));
+    this.#redraw([this.#first]);
   }
 
   /** The bet is decided when what it was about has been run. */
@@ -329,7 +376,7 @@ class LiveFigure {
   #tell() {
     const preview = this.arms.find((each) => each.isPreview && each.now);
     this.status.textContent = preview ? `preview: the first ${timeText(preview.now_s)} of the run` : "";
-    this.numbers.replaceChildren(table(this.view, this.arms));
+    this.numbers.replaceChildren(...table(this.view, this.arms, this.replications));
   }
 
   #take() {

@@ -1,7 +1,9 @@
 // What a live figure is made of in the page: controls, the bet, the table.
 import { element, sample } from "../page/fields.js";
+import { intervalText } from "../page/intervals.js";
 import { colour } from "../page/plot.js";
 import { sensible } from "../page/words.js";
+import { LEAST_RUNS } from "./replications.js";
 
 /** A slider or a switch. */
 export class Control {
@@ -119,10 +121,19 @@ export class Bet {
   }
 }
 
-/** What the arms' runs are reduced to.
+/** The mean of the runs so far, where there is a number in all of them.
+ * @param {number[]} values @param {number} factor */
+function meanInWords(values, factor) {
+  const known = values.filter(Number.isFinite);
+  if (known.length < values.length) return known.length ? `in ${known.length} of ${values.length} runs` : "";
+  return intervalText(values, factor, "");
+}
+
+/** What the arms' runs are reduced to, with intervals where there is more than one run.
  * @param {import("./views.js").View} view
- * @param {import("./views.js").Arm[]} arms */
-export function table(view, arms) {
+ * @param {import("./views.js").Arm[]} arms @param {{runs: number, areAlike: boolean}} replications
+ * @returns {HTMLElement[]} */
+export function table(view, arms, { runs, areAlike }) {
   const shown = (/** @type {number | undefined} */ value, /** @type {string} */ unit, factor = 1) => {
     if (value === undefined) return "";
     // What has no unit and is whole has been counted.
@@ -137,10 +148,17 @@ export function table(view, arms) {
       element("th", { scope: "row" }, label),
       ...arms.map((arm) => {
         const value = arm.now?.numbers[id];
+        const values = arm.drawn[id] ?? [];
+        const mean = values.length >= LEAST_RUNS && !areAlike ? meanInWords(values, factor ?? 1) : "";
         return element("td", { "data-arm": arm.id, "data-number": id, "data-value": String(value) },
-          shown(value, unit, factor));
+          shown(value, unit, factor), ...(mean ? [element("span", { class: "live-interval" }, mean)] : []));
       })));
-  return element("table", {},
-    element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "this run"), ...head)),
-    element("tbody", {}, ...rows));
+  const several = runs >= LEAST_RUNS ? `Below each number: the mean of ${runs} runs with other random numbers, and its 95 % interval.` : "";
+  const words = areAlike ? `Nothing here is random: ${runs} runs gave the same.` : several;
+  return [
+    element("table", {},
+      element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "this run"), ...head)),
+      element("tbody", {}, ...rows)),
+    element("p", { class: "live-runs", "data-runs": String(runs) }, words),
+  ];
 }

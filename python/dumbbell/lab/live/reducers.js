@@ -4,6 +4,7 @@ import { reduceClimb } from "./climb_run.js";
 import { reduceCrowd } from "./crowd_run.js";
 import { reduceEllipse } from "./ellipse_run.js";
 import { reduceTank } from "./tank_run.js";
+import { won } from "./crossing.js";
 
 /** @type {Record<string, (engine: import("./columns.js").Columns, described: any, order: import("./columns.js").Order) =>
  *   {numbers: Record<string, number>, series: Record<string, any>}>} */
@@ -11,3 +12,7 @@ export const REDUCERS = {
   climb: reduceClimb, tank: reduceTank, crowd: reduceCrowd, bucket: reduceBucket,
   ellipse: reduceEllipse,
 };
+
+/** Numbers of each arm that take the whole runs of all, from their series.
+ * @type {Record<string, (series: Record<string, any>[]) => Record<string, number>[]>} */
+export const TOGETHER = { crowd: won };

@@ -1,5 +1,5 @@
-// A strip of what senders do over time: a bar for each arm, whose height and colour are what it does.
-import { Chart } from "./chart.js";
+// A strip of what senders do over time: a bar for each of them, whose height and colour are what it does.
+import { Chart, FONT, MARGIN } from "./chart.js";
 import { colour } from "../page/plot.js";
 
 /** By their numbers in the table `flow_activities` (engine/src/observe/activity.rs). What is usual is
@@ -23,14 +23,16 @@ const BAR = 18, NAME = 17, KEY = 19;
 const SAMPLE = 14, GAP = 5;
 
 /**
- * Stretches in which a sender does the same.
- * @typedef {{from_s: number[], until_s: number[], activity: number[]}} Stretches
+ * @typedef {import("../page/activities.js").Stretches} Stretches
+ *
+ * A sender, by its name in an ink.
+ * @typedef {{label: string, ink: string, stretches: Stretches}} Row
  */
 
-/** So high is a strip of so many arms, with two lines of key and the axis, px.
- * @param {number} arms */
-export function stripHeight(arms) {
-  return 2 * KEY + arms * (BAR + NAME + 4) + 50;
+/** So high is a strip of so many senders, with lines of key and the axis, px.
+ * @param {number} senders @param {number} lines */
+export function stripHeight(senders, lines = 2) {
+  return lines * KEY + senders * (BAR + NAME + 4) + 50;
 }
 
 /** What there is in any of them, by its number.
@@ -39,22 +41,31 @@ function present(all) {
   return [...new Set(all.flatMap(({ activity }) => activity))].sort((one, other) => one - other);
 }
 
-/** Samples with words, as many a line as there is room for.
- * @param {Chart} chart @param {number[]} activities */
-function key(chart, activities) {
-  const { pen } = chart;
-  let [x, y] = [chart.left, chart.top];
+/** Where samples with words stand, as many a line as there is room for: px from the left, and lines.
+ * @param {CanvasRenderingContext2D} pen @param {number[]} activities @param {number} room px
+ * @returns {{activity: number, x: number, line: number}[]} */
+function keyPlaces(pen, activities, room) {
+  let [x, line] = [0, 0];
+  return activities.map((activity) => {
+    const wide = SAMPLE + GAP + pen.measureText(ACTIVITIES[activity].words).width;
+    if (x > 0 && x + wide > room) [x, line] = [0, line + 1];
+    const place = { activity, x, line };
+    x += wide + 3 * GAP;
+    return place;
+  });
+}
+
+/** @param {Chart} chart @param {ReturnType<typeof keyPlaces>} places */
+function key({ pen, left, top }, places) {
   pen.textAlign = "left";
   pen.textBaseline = "middle";
-  for (const each of activities) {
-    const { words, ink, height } = ACTIVITIES[each];
-    const wide = SAMPLE + GAP + pen.measureText(words).width;
-    if (x > chart.left && x + wide > chart.right) [x, y] = [chart.left, y + KEY];
+  for (const { activity, x, line } of places) {
+    const { words, ink, height } = ACTIVITIES[activity];
+    const [from, down] = [left + x, top + line * KEY];
     pen.fillStyle = colour(ink);
-    pen.fillRect(x, y + SAMPLE * (1 - height), SAMPLE, SAMPLE * height);
+    pen.fillRect(from, down + SAMPLE * (1 - height), SAMPLE, SAMPLE * height);
     pen.fillStyle = colour("--ink");
-    pen.fillText(words, x + SAMPLE + GAP, y + SAMPLE / 2);
-    x += wide + 3 * GAP;
+    pen.fillText(words, from + SAMPLE + GAP, down + SAMPLE / 2);
   }
 }
 
@@ -75,16 +86,22 @@ function activityAt({ from_s, until_s, activity }, at_s) {
   return activity[from_s.findIndex((each, i) => each <= at_s && at_s < until_s[i])] ?? -1;
 }
 
-/** @param {HTMLCanvasElement} canvas @param {import("./views.js").State} state @param {number} until_s */
-export function strip(canvas, { arms, cursor_s }, until_s) {
+/** The canvas is as high as key and senders want.
+ * @param {HTMLCanvasElement} canvas @param {Row[]} rows
+ * @param {{title: string, until_s: number, cursor_s: number | null}} axis */
+export function strip(canvas, rows, { title, until_s, cursor_s }) {
+  const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  pen.font = FONT;
+  const room = canvas.clientWidth - MARGIN.left - MARGIN.right;
+  const places = keyPlaces(pen, present(rows.map(({ stretches }) => stretches)), room);
+  canvas.style.height = `${stripHeight(rows.length, 1 + (places.at(-1)?.line ?? 0))}px`;
   const chart = new Chart(canvas, {
-    x: { title: "seconds since the flow began", least: 0, most: until_s },
+    x: { title, least: 0, most: until_s },
     y: { title: "", least: 0, most: 1, ticks: [] },
   });
-  const known = arms.flatMap(({ label, ink, now }) => (now ? [{ label, ink, stretches: now.series.activities }] : []));
-  key(chart, present(known.map(({ stretches }) => stretches)));
-  known.forEach(({ label, ink, stretches }, i) => {
-    const bottom = chart.bottom - 2 - (known.length - 1 - i) * (BAR + NAME + 4);
+  key(chart, places);
+  rows.forEach(({ label, ink, stretches }, i) => {
+    const bottom = chart.bottom - 2 - (rows.length - 1 - i) * (BAR + NAME + 4);
     bar(chart, stretches, bottom);
     const at = cursor_s === null ? -1 : activityAt(stretches, cursor_s);
     chart.text(label, chart.left - 11, bottom - BAR - NAME / 2, ink);

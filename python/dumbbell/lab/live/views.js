@@ -5,7 +5,8 @@
  * @typedef {{numbers: Record<string, number>, series: Record<string, any>}} Found
  *
  * @typedef {{id: string, label: string, ink: string, dash: number[], now: Found | null,
- *   before: Found | null, isPreview: boolean, isDone: boolean}} Arm
+ *   before: Found | null, isPreview: boolean, isDone: boolean,
+ *   drawn: import("./replications.js").Drawn}} Arm
  *
  * @typedef {{label: string, x: number[], y: number[], arm: string, when: Record<string, number>,
  *   is_published: boolean, picture: string}} Curve
@@ -17,18 +18,21 @@
  *
  * `pictures`: the first is the largest. `clocks`: those that have time across and share the cursor,
  * or a function that says which. `instants`: those of them, if any, whose axis is the run's own time; a
- * form that says so has a lens on the first queue of each arm. `numbers`: what the table says, in this order. `draw` draws
+ * form that says so has a lens on the first queue of each arm. A form with `beside` has one on all queues of
+ * all arms, one below the other; its pictures' time begins when counting does (`options.window_s` long), and
+ * each flow has an ink. `numbers`: what the table says, in this order. `draw` draws
  * one of them and gives its chart. `words` says in words what each picture shows. `betPlace`: where the mark of the
  * bet stands in the first picture, and whether it is moved up and down or from side to side; the
- * other coordinate is a value or a share of the picture. `compared` gives, for each arm, numbers that
- * take the whole runs of all of them.
+ * other coordinate is a value or a share of the picture. `compared` gives, for each arm in its place,
+ * numbers that take the whole runs of all of them.
  * @typedef {{pictures: (hero: any) => {id: string, label: string, height: number}[],
  *   clocks: string[] | ((hero: any) => string[]),
  *   instants?: string[],
+ *   beside?: {inkOf: (flow: number) => string},
  *   numbers: {id: string, label: string, unit: string, factor?: number}[],
  *   draw: (id: string, canvas: HTMLCanvasElement, state: State) => import("./chart.js").Chart,
  *   words: (state: State) => Record<string, string>,
- *   compared?: (arms: Arm[]) => Record<string, Record<string, number>>,
+ *   compared?: (arms: Arm[]) => Record<string, number>[],
  *   betPlace: (hero: any) => {moves: "x" | "y", at?: number, share?: number}}} View
  */
 

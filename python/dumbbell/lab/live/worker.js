@@ -2,14 +2,16 @@
 // makes of the run. A new order ends the one before.
 //
 // orders:  module {bytes}; run {form, options, resolved, changes, queues, replication};
-//          look {resolved, changes, queues, replication, at_s}
+//          look {lanes: [{resolved, changes, queue}], replication, at_s, packet_bytes}; stop {};
+//          replicate {form, options, arms: [{resolved, changes, queues}], from, until}
 // answers: ready; soFar {now_ns, found}; done {digest, events, found, toml, name, duration_ns};
-//          packets {packets, limit}; problem {parts}; fault {text}
+//          packets {lanes: [{packets, limit}]}; replicating; replicated {replication, numbers}; stopped;
+//          problem {parts}; fault {text}
 //          (each with the order's id; see ../page/orders.js)
 import { endOf, slowestBps } from "../page/ends.js";
 import { Engine, Fault, Problem } from "../page/engine.js";
 import { lookAt } from "../page/looking.js";
-import { REDUCERS } from "./reducers.js";
+import { REDUCERS, TOGETHER } from "./reducers.js";
 import { goOn, turn } from "../page/turns.js";
 
 /** From the order to its first picture, and from one picture to the next, ms. */
@@ -18,8 +20,6 @@ const PICTURE_MS = 45;
 const TIMES_A_PICTURE = 6;
 /** Packets that pass a lens, about, if the queue sends all the time: ten seconds of watching. */
 const PACKETS_OF_A_LENS = 56;
-/** Of a packet, the largest on an Ethernet. */
-const PACKET_BYTES = 1500;
 const NS_PER_S = 1e9;
 
 /** @type {Promise<Engine>} */
@@ -52,19 +52,31 @@ function describe(engine, order) {
   return engine.ask({ do: "change", changes: order.changes });
 }
 
-/** Packets of the first queue from an instant on.
+/** Time in which a lane sends as many packets as a lens shows.
+ * @param {any} described @param {number} queue @param {number} packet_bytes */
+function windowOf(described, queue, packet_bytes) {
+  const { police } = endOf(described, queue);
+  const rates = [slowestBps(described, queue), police?.rate_bps ?? 0].filter((each) => each > 0);
+  return rates.length ? (PACKETS_OF_A_LENS * packet_bytes * 8 * NS_PER_S) / Math.min(...rates) : NS_PER_S;
+}
+
+/** Packets of some queues from an instant on, for as long as suits the fastest.
  * @param {Engine} engine @param {any} order */
 async function look(engine, order) {
-  const described = describe(engine, order);
-  const [queue] = order.queues;
-  const { police, qdisc } = endOf(described, queue);
-  const rates = [slowestBps(described, queue), police?.rate_bps ?? 0].filter((each) => each > 0);
-  const window_ns = rates.length ? (PACKETS_OF_A_LENS * PACKET_BYTES * 8 * NS_PER_S) / Math.min(...rates) : NS_PER_S;
-  const { duration_ns } = described.resolved;
-  const from_ns = Math.max(0, Math.min(order.at_s * NS_PER_S, duration_ns - window_ns));
-  const wanted = { queue, replication: order.replication, from_ns, until_ns: from_ns + window_ns };
-  const packets = await lookAt(engine, wanted, () => current === order.id);
-  if (packets) say({ kind: "packets", id: order.id, packets, limit: qdisc.limit_packets ?? 0 });
+  const { id, lanes, replication, at_s, packet_bytes } = order;
+  let window_ns = Infinity;
+  for (const lane of lanes) window_ns = Math.min(window_ns, windowOf(describe(engine, lane), lane.queue, packet_bytes));
+  const found = [];
+  for (const lane of lanes) {
+    const described = describe(engine, lane);
+    const { duration_ns } = described.resolved;
+    const from_ns = Math.max(0, Math.min(at_s * NS_PER_S, duration_ns - window_ns));
+    const wanted = { queue: lane.queue, replication, from_ns, until_ns: from_ns + window_ns };
+    const packets = await lookAt(engine, wanted, () => current === id);
+    if (!packets) return;
+    found.push({ packets, limit: endOf(described, lane.queue).qdisc.limit_packets ?? 0 });
+  }
+  say({ kind: "packets", id, lanes: found });
 }
 
 /** @param {Engine} engine @param {any} order */
@@ -92,7 +104,37 @@ async function run(engine, order) {
   say({ kind: "done", id: order.id, digest, events, found: found(false), toml, name, duration_ns });
 }
 
-const WORK = { run, look };
+/** All arms once more with other random numbers, one replication after the other: numbers alone.
+ * @param {Engine} engine @param {any} order */
+async function replicate(engine, { id, form, options, arms, from, until }) {
+  // However long the first takes, it is at work.
+  say({ kind: "replicating", id });
+  for (let replication = from; replication < until; replication++) {
+    const found = [];
+    for (const arm of arms) {
+      const described = describe(engine, arm);
+      engine.ask({ do: "begin", replication });
+      while (goOn(engine)) {
+        await turn();
+        if (current !== id) return;
+      }
+      engine.ask({ do: "finish", queue: arm.queues[0] });
+      found.push(REDUCERS[form](columnsOf(engine), described, { ...arm, options, isPreview: false }));
+      await turn();
+      if (current !== id) return;
+    }
+    const together = TOGETHER[form]?.(found.map(({ series }) => series));
+    say({ kind: "replicated", id, replication, numbers: found.map(({ numbers }, i) => ({ ...numbers, ...together?.[i] })) });
+  }
+}
+
+/** Nothing more of what was ordered before.
+ * @param {Engine} _ @param {any} order */
+async function stop(_, { id }) {
+  say({ kind: "stopped", id });
+}
+
+const WORK = { run, look, replicate, stop };
 
 /** @param {any} order @param {unknown} error */
 function fail(order, error) {

@@ -1,34 +1,169 @@
-// The four figures of a run, each with the run before as a grey ghost.
-import { DASHES, colour, draw } from "./plot.js";
+// The figures of a run, each with the run before as a grey ghost.
+import { Chart } from "../live/chart.js";
+import { activitiesInWords, strip } from "../live/strip.js";
+import { DASHES, colour } from "./plot.js";
+import { OTHERS } from "./stack.js";
 import { sensible } from "./words.js";
 
-/** @typedef {{series: any, duration_s: number}} Shown */
+/**
+ * What is drawn of a run: its series, its length, and who was in the queue once that is known.
+ * @typedef {{series: any, duration_s: number, stacked?: import("./stack.js").Stacked | null}} Shown
+ *
+ * An ink is the name of a colour of the style sheet.
+ * @typedef {{ink: string, dash: number[]}} Look
+ *
+ * What a path holds, packets: the queue's limit, what is on the way without a queue, and both; NaN
+ * where there is no such number.
+ * @typedef {{limit: number, line: number, all: number}} Held
+ *
+ * @typedef {{now: Shown, before: Shown | null, cursor_s: number, held: Held, isTail: boolean,
+ *   lookOf: (name: string) => Look}} What
+ */
+
+/** Of six groups. */
+const INKS = 6;
+/** Room above the highest value. */
+const TOP = 1.06;
+/** A limit is shown where the queue comes so near to it. */
+const NEAR = 0.4;
+/** Ticks of losses: more are not told apart. */
+const MOST_TICKS = 300;
+/** Least share of the packets that the tail shows. */
+const LEAST_SHARE = 1e-4;
+const GHOST = { ink: "--ghost", width: 1.4 };
+const BLACK = { ink: "--text", width: 1.6 };
 
 /** Colour and dash of a group by its place.
  * @param {number} place */
 export function look(place) {
-  return { colour: colour(`--flow-${(place % 6) + 1}`), dash: DASHES[place % DASHES.length] };
+  const ink = `--flow-${(place % INKS) + 1}`;
+  return { ink, colour: colour(ink), dash: DASHES[place % DASHES.length] };
 }
 
-const GHOST = { dash: [], width: 1.4 };
-
-/** @param {number[] | Float64Array} values @param {number} factor */
-function scaled(values, factor) {
-  return Float64Array.from(values, (value) => value * factor);
+/** @param {ArrayLike<number>[]} all */
+function highest(all) {
+  let most = 0;
+  for (const values of all) for (let i = 0; i < values.length; i++) if (values[i] > most) most = values[i];
+  return most;
 }
 
-/** What each figure draws of a run.
- * @type {Record<string, (series: any) => any[]>} */
-const LINES = {
-  queue: ({ queue }) => [{ x: queue.t_s, y: queue.system_pkts, name: "queue" }],
-  goodput: ({ flows }) =>
-    flows.groups.map((/** @type {any} */ group) => ({
-      x: flows.t_s, y: scaled(group.goodput_bps, 1e-6), name: group.name,
-    })),
-  cwnd: ({ flows }) =>
-    flows.groups.map((/** @type {any} */ group) => ({ x: flows.t_s, y: group.cwnd_pkts, name: group.name })),
-  cdf: ({ cdf }) => [{ x: scaled(cdf.delay_s, 1e3), y: cdf.share, name: "time in the system" }],
-};
+/** A picture over time.
+ * @param {HTMLCanvasElement} canvas @param {What} what @param {number} most of its axis */
+function overTime(canvas, { now }, most) {
+  return new Chart(canvas, {
+    x: { title: "s", least: 0, most: now.duration_s },
+    y: { title: "", least: 0, most: most * TOP || 1 },
+  });
+}
+
+/** Instants of samples since whose last one packets were lost.
+ * @param {any} queue */
+function lossTimes({ t_s, dropped_pkts }) {
+  const found = [...t_s.keys()].filter((i) => dropped_pkts[i] > (i ? dropped_pkts[i - 1] : 0));
+  const step = Math.ceil(found.length / MOST_TICKS);
+  return found.filter((_, i) => i % step === 0).map((i) => t_s[i]);
+}
+
+/** Packets of each group upon those of the one before.
+ * @param {Chart} chart @param {import("./stack.js").Stacked} stacked @param {What} what */
+function layers(chart, { t_s, groups }, { lookOf }) {
+  let low = new Float64Array(t_s.length);
+  for (const { name, pkts } of groups) {
+    const high = low.map((each, i) => each + pkts[i]);
+    chart.area(t_s, low, high, name === OTHERS ? "--quiet" : lookOf(name).ink, 0.6);
+    low = high;
+  }
+}
+
+/** The queue: who is in it, its limit as a line, what was lost as ticks on that.
+ * @param {HTMLCanvasElement} canvas @param {What} what */
+function queue(canvas, what) {
+  const { now, before, held } = what;
+  const { queue: own } = now.series;
+  const pkts = [own.system_pkts, ...(before ? [before.series.queue.system_pkts] : [])];
+  const most = highest(pkts);
+  const rim = most > NEAR * held.limit ? held.limit : NaN;
+  const chart = overTime(canvas, what, Math.max(most, rim || 0) * 1.08);
+  if (now.stacked) layers(chart, now.stacked, what);
+  if (before) chart.line(before.series.queue.t_s, before.series.queue.system_pkts, GHOST);
+  chart.line(own.t_s, own.system_pkts, now.stacked ? { ...BLACK, width: 1 } : BLACK);
+  if (Number.isFinite(rim)) chart.level(rim, { ink: "--text", dash: [6, 4] });
+  chart.ticks(lossTimes(own), Number.isFinite(rim) ? rim : chart.axes.y.most, "--bad");
+  return chart;
+}
+
+/** @param {HTMLCanvasElement} canvas @param {What} what */
+function goodput(canvas, what) {
+  const lines = (/** @type {Shown | null} */ run) =>
+    (run?.series.flows.groups ?? []).map((/** @type {any} */ group) => ({
+      name: group.name, x: run?.series.flows.t_s, y: Float64Array.from(group.goodput_bps, (each) => each / 1e6),
+    }));
+  return groups(canvas, what, lines, []);
+}
+
+/** The window above what the path holds.
+ * @param {HTMLCanvasElement} canvas @param {What} what */
+function cwnd(canvas, what) {
+  const lines = (/** @type {Shown | null} */ run) =>
+    (run?.series.flows.groups ?? []).map((/** @type {any} */ group) => ({
+      name: group.name, x: run?.series.flows.t_s, y: group.cwnd_pkts,
+    }));
+  const isTcp = lines(what.now).some((/** @type {any} */ each) => each.y.some(Number.isFinite));
+  return groups(canvas, what, lines, isTcp ? [what.held.line, what.held.all] : []);
+}
+
+/** A line for each group, above bands that end at some levels.
+ * @param {HTMLCanvasElement} canvas @param {What} what
+ * @param {(run: Shown | null) => {name: string, x: ArrayLike<number>, y: ArrayLike<number>}[]} lines
+ * @param {number[]} levels */
+function groups(canvas, what, lines, levels) {
+  const [now, before] = [lines(what.now), lines(what.before)];
+  const own = highest([...now, ...before].map(({ y }) => y));
+  // What the path holds may be far above: then it says nothing.
+  const bands = levels.filter((each) => Number.isFinite(each) && each < 4 * own);
+  const chart = overTime(canvas, what, Math.max(own, ...bands));
+  let low = 0;
+  for (const high of bands) {
+    const ends = [0, what.now.duration_s];
+    chart.area(ends, [low, low], [high, high], "--ghost", low ? 0.16 : 0.3);
+    low = high;
+  }
+  for (const { x, y } of before) chart.line(x, y, GHOST);
+  for (const { name, x, y } of now) chart.line(x, y, { ...what.lookOf(name), width: 1.8 });
+  return chart;
+}
+
+/** Shares of packets by the time that they took: at most so long, or longer on a logarithmic axis.
+ * @param {HTMLCanvasElement} canvas @param {What} what */
+function cdf(canvas, { now, before, isTail }) {
+  const line = (/** @type {Shown} */ run) => {
+    const { delay_s, share } = run.series.cdf;
+    const x = Float64Array.from(delay_s, (each) => 1e3 * each);
+    return { x, y: isTail ? share.map((/** @type {number} */ each) => 1 - each) : share };
+  };
+  const lines = [...(before ? [{ ...line(before), look: GHOST }] : []), { ...line(now), look: BLACK }];
+  const chart = new Chart(canvas, {
+    x: { title: "ms", least: 0, most: highest(lines.map(({ x }) => x)) || 1 },
+    y: { title: "", least: isTail ? LEAST_SHARE : 0, most: 1, log: isTail },
+  });
+  for (const { x, y, look: own } of lines) chart.steps(x, y, own);
+  return chart;
+}
+
+/** What senders do, where there are any.
+ * @param {HTMLCanvasElement} canvas @param {What} what */
+function states(canvas, { now, cursor_s, lookOf }) {
+  const rows = now.series.senders.map((/** @type {any} */ { name, flows, stretches }) => ({
+    label: flows > 1 ? `${name}, the first of ${flows}` : name, ink: lookOf(name).ink, stretches,
+  }));
+  const place = /** @type {HTMLElement} */ (canvas.parentElement);
+  place.hidden = rows.length === 0;
+  if (!rows.length) return null;
+  strip(canvas, rows, { title: "s", until_s: now.duration_s, cursor_s });
+  return null;
+}
+
+const DRAW = { queue, goodput, cwnd, cdf, states };
 
 /** @param {ArrayLike<number>} y */
 function inWords(y) {
@@ -38,36 +173,34 @@ function inWords(y) {
   return `mean ${sensible(mean)}, most ${sensible(Math.max(...known))}`;
 }
 
+/** What each figure shows, in words.
+ * @type {Record<keyof typeof DRAW, (series: any) => string>} */
+const WORDS = {
+  queue: ({ queue: own }) => `queue ${inWords(own.system_pkts)}; ${own.dropped_pkts.at(-1) ?? 0} dropped`,
+  goodput: ({ flows }) =>
+    flows.groups.map((/** @type {any} */ each) => `${each.name} ${inWords(Float64Array.from(each.goodput_bps, (bps) => bps / 1e6))}`).join("; "),
+  cwnd: ({ flows }) => flows.groups.map((/** @type {any} */ each) => `${each.name} ${inWords(each.cwnd_pkts)}`).join("; "),
+  cdf: ({ cdf: own }) => {
+    const half = own.share.findIndex((/** @type {number} */ each) => each >= 0.5);
+    return `half below ${sensible(1e3 * (own.delay_s[half] ?? NaN))} ms`;
+  },
+  states: ({ senders }) =>
+    senders.map((/** @type {any} */ each) => `${each.name}: ${activitiesInWords(each.stretches)}`).join("; "),
+};
+
 /** Draws all; each canvas says in words what it shows.
- * @param {Record<string, HTMLCanvasElement>} canvases
- * @param {{now: Shown, before: Shown | null, cursor_s: number,
- *   lookOf: (name: string) => {colour: string, dash: number[]}}} what
+ * @param {Record<string, HTMLCanvasElement>} canvases @param {What} what
  * @returns {(pixel: number) => number} seconds under a pixel of a figure over time */
-export function drawAll(canvases, { now, before, cursor_s, lookOf }) {
+export function drawAll(canvases, what) {
   let toSeconds = (/** @type {number} */ pixel) => pixel;
-  for (const [id, canvas] of Object.entries(canvases)) {
-    const isCdf = id === "cdf";
-    const lines = LINES[id](now.series);
-    const earlier = before ? LINES[id](before.series) : [];
-    const ghost = colour("--ghost");
-    const ends = [...lines, ...earlier].map(({ x }) => (x.length ? x[x.length - 1] : 0));
-    const found = draw(canvas, {
-      lines: lines.map((line) => ({
-        ...line,
-        ...(isCdf || id === "queue" ? { colour: colour("--text"), dash: [] } : lookOf(line.name)),
-        steps: isCdf,
-      })),
-      ghosts: earlier.map((line) => ({ ...line, ...GHOST, colour: ghost, steps: isCdf })),
-      xMost: isCdf ? Math.max(...ends, 1e-6) : now.duration_s,
-      xTitle: isCdf ? "ms" : "s",
-      yMost: isCdf ? 1 : undefined,
-      cursor: isCdf ? null : cursor_s,
-    });
-    if (!isCdf) toSeconds = found;
-    const words = isCdf
-      ? `half below ${sensible(lines[0].x[lines[0].y.findIndex((/** @type {number} */ y) => y >= 0.5)] ?? NaN)} ms`
-      : lines.map((line) => `${line.name} ${inWords(line.y)}`).join("; ");
-    canvas.setAttribute("aria-label", `${canvas.dataset.title}: ${words}`);
+  for (const [name, canvas] of Object.entries(canvases)) {
+    const id = /** @type {keyof typeof DRAW} */ (name);
+    const chart = DRAW[id](canvas, what);
+    if (chart && id !== "cdf") {
+      chart.cursor(what.cursor_s);
+      toSeconds = (pixel) => chart.x.value(pixel);
+    }
+    canvas.setAttribute("aria-label", `${canvas.dataset.title}: ${WORDS[id](what.now.series)}`);
   }
   return toSeconds;
 }

@@ -1,4 +1,5 @@
 // Means of replications with 95 % intervals (Student's t, two-sided).
+import { sensible } from "./words.js";
 
 /** t(0.975) of 1 to 30 degrees of freedom. */
 const T = [
@@ -6,6 +7,11 @@ const T = [
   2.131, 2.12, 2.11, 2.101, 2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048,
   2.045, 2.042,
 ];
+
+/** Of a mean that count. */
+const MOST_DIGITS = 5;
+/** Of a mean: a narrower interval is shown as none. Runs that are all alike differ by rounding only. */
+const LEAST_SHARE = 1e-9;
 
 /** @param {number} freedom degrees of freedom, at least 1 */
 export function studentT(freedom) {
@@ -21,4 +27,17 @@ export function interval(values) {
   if (n < 2) return { mean, half: NaN };
   const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
   return { mean, half: studentT(n - 1) * Math.sqrt(squares / (n - 1) / n) };
+}
+
+/** A mean with its interval as a person reads it; a dash of fewer than two values.
+ * @param {number[]} values @param {number} factor @param {string} unit */
+export function intervalText(values, factor, unit) {
+  const { mean, half } = interval(values);
+  if (!Number.isFinite(half)) return "–";
+  if (half <= LEAST_SHARE * Math.abs(mean)) return `${sensible(mean * factor)} ± 0 ${unit}`.trim();
+  // As many decimals of the mean as the interval has, and no more than tell anybody anything.
+  const width = sensible(half * factor, 2);
+  const most = sensible(mean * factor, MOST_DIGITS);
+  const decimals = Math.min(...[width, most].map((each) => each.split(".")[1]?.length ?? 0));
+  return `${(mean * factor).toFixed(decimals)} ± ${width} ${unit}`.trim();
 }

@@ -1,11 +1,11 @@
 // The page: what is changed goes to the simulator, what it says is drawn.
-import { controlsOf } from "./controls.js";
-import { endOf } from "./ends.js";
+import { baseRttMs, controlsOf } from "./controls.js";
+import { endOf, slowestBps } from "./ends.js";
 import { frameLine, isEmbedded, wholeAddress } from "./embedded.js";
 import { Field, element, sample } from "./fields.js";
 import { drawAll, look } from "./figures.js";
 import { Game } from "./game.js";
-import { interval } from "./intervals.js";
+import { intervalText } from "./intervals.js";
 import { Bench } from "./orders.js";
 import { colour, forgetColours } from "./plot.js";
 import { Stage } from "./stage.js";
@@ -24,11 +24,11 @@ const IDLE_MS = 400;
 const LOOK_MS = 150;
 /** Packets that a window of the slow motion has, about, and its bounds in seconds. */
 const WINDOW = { packets: 250, least_s: 0.001, most_s: 20 };
-/** Of a mean: a narrower interval is shown as none. */
-const LEAST_SHARE = 1e-9;
 /** Numbers that the table shows at most: thousands are laid out anew with each replication. */
 const MOST_NUMBERS = 500;
 
+/** Of a packet on an Ethernet. */
+const PACKET_BYTES = 1500;
 /** Of the slow motion; while one plays there is only what happens now. */
 const WATCHED = ["play", "speed", "moment"];
 
@@ -105,6 +105,7 @@ class Page {
     $("speed").addEventListener("change", () => (this.stage.speed = Number($("speed").value)));
     $("moment").addEventListener("input", () => this.#moved());
     $("save").addEventListener("click", () => this.#save());
+    $("tail").addEventListener("change", () => this.#redraw());
     for (const id of ["queue", "goodput", "cwnd"]) {
       this.canvases[id].addEventListener("click", (/** @type {MouseEvent} */ event) => {
         if (!this.now) return;
@@ -298,9 +299,20 @@ class Page {
       now: this.now,
       before: this.before,
       cursor_s: this.game.isGoing ? this.cursor_s ?? 0 : this.#moment_s(),
+      held: this.held,
+      isTail: $("tail").checked,
       lookOf: (name) => this.#look(name),
     });
     this.stage.draw();
+  }
+
+  /** What the queue and the first flow's path hold. */
+  get held() {
+    const { queue } = this.opened;
+    const limit = endOf(this.described, queue).qdisc.limit_packets ?? NaN;
+    const bps = slowestBps(this.described, queue);
+    const line = bps && this.described.ways.length ? (baseRttMs(this.described, 0) * bps) / 8e3 / PACKET_BYTES : NaN;
+    return { limit, line, all: line + limit };
   }
 
   /** @param {any} message */
@@ -320,7 +332,8 @@ class Page {
     this.idle = window.setTimeout(() => {
       this.#tell(message.numbers);
       this.game.score(this.#order(), this.described);
-      this.back.send("replicate", { ...this.#order(), replications: REPLICATIONS });
+      const instants_ns = Array.from(message.series.queue.t_s, (each) => Math.round(each * NS_PER_S));
+      this.back.send("replicate", { ...this.#order(), replications: REPLICATIONS, instants_ns });
     }, IDLE_MS);
   }
 
@@ -343,14 +356,10 @@ class Page {
       const { words, factor, unit } = shownAs(path);
       const shown = (/** @type {number | null | undefined} */ each) =>
         each === null || each === undefined ? "–" : `${sensible(each * factor)} ${unit}`;
-      const { mean, half } = interval(this.replications[path] ?? []);
-      const known = Number.isFinite(half);
-      // Runs that are all alike differ by rounding only.
-      const width = half > LEAST_SHARE * Math.abs(mean) ? half : 0;
       const cells = [
         shown(value),
         shown(before.get(path)),
-        known ? `${sensible(mean * factor)} ± ${sensible(width * factor, 2)} ${unit}` : "–",
+        intervalText(this.replications[path] ?? [], factor, unit),
       ].map((each) => element("td", {}, each));
       return element("tr", { "data-path": path, "data-value": String(value) },
         element("th", { scope: "row" }, words), ...cells);
@@ -364,6 +373,10 @@ class Page {
 
   /** @param {any} message */
   #replicated(message) {
+    if (message.kind === "stacked" && this.now === this.lastDone) {
+      this.lastDone.stacked = message.stacked;
+      this.#redraw();
+    }
     if (message.kind !== "replicated" || !this.lastDone) return;
     for (const { path, value } of message.numbers) {
       if (value !== null) (this.replications[path] ??= []).push(value);

@@ -1,7 +1,7 @@
 // Records of a queue's packets made into packets with the time they came and the time they left.
 
 /** `packets.event` */
-const Event = { enqueue: 0, drop: 2, mark: 3 };
+export const Event = { enqueue: 0, drop: 2, mark: 3 };
 
 /**
  * What a picture has of packets: instants in ns, Infinity for what is still inside.

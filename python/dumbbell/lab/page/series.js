@@ -1,6 +1,10 @@
 // Columns of a run made into what is drawn.
+import { activities } from "./activities.js";
+
 /** Points of a line, at most: more than a figure has pixels. */
 const MOST_POINTS = 700;
+/** Groups whose sender's states are shown. */
+const MOST_SENDERS = 6;
 const NS_PER_S = 1e9;
 const SOJOURN = 0;
 const NONE = -1;
@@ -58,6 +62,18 @@ function groupSeries(engine, groups) {
   return { t_s, groups: found };
 }
 
+/** What the first sender of each group does, of those that have one.
+ * @param {import("./engine.js").Engine} engine @param {string[]} groups */
+function senders(engine, groups) {
+  const names = [...new Set(groups)].slice(0, MOST_SENDERS);
+  const all = names.map((name) => ({
+    name,
+    flows: groups.filter((each) => each === name).length,
+    stretches: activities(engine, groups.length, groups.indexOf(name)),
+  }));
+  return all.filter(({ stretches }) => stretches.activity.length);
+}
+
 /** @param {import("./engine.js").Engine} engine @param {number} queue */
 function sojournCdf(engine, queue) {
   const [queues, kinds, high, weight] = ["queue", "quantity", "high", "weight"].map((name) =>
@@ -82,6 +98,7 @@ export function seriesOf(engine, described, queue) {
   return {
     queue: queueSeries(engine, described.queues.length, queue),
     flows: groupSeries(engine, described.groups),
+    senders: senders(engine, described.groups),
     cdf: sojournCdf(engine, queue),
   };
 }

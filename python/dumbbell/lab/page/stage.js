@@ -19,15 +19,22 @@ const NS_PER_S = 1e9;
 
 /** Plays what happened at a queue in a window of a run. */
 export class Stage {
-  /** @param {HTMLCanvasElement} canvas @param {(text: string) => void} tell */
-  constructor(canvas, tell) {
+  /** @param {HTMLCanvasElement} canvas @param {(text: string) => void} tell
+   * @param {boolean} isNamed whether its parts have their names */
+  constructor(canvas, tell, isNamed = true) {
     this.canvas = canvas;
     this.tell = tell;
+    this.isNamed = isNamed;
+    /** Other queues at the same instants.
+     * @type {Stage[]} */
+    this.beside = [];
     /** @type {Packets | null} */
     this.packets = null;
     /** @type {Float64Array} when packets leave, in order */
     this.leaving = new Float64Array();
     this.now_ns = 0;
+    /** From when on words count time. */
+    this.zero_ns = 0;
     this.speed = 0;
     this.isPlaying = false;
     this.last_ms = 0;
@@ -91,8 +98,17 @@ export class Stage {
       this.now_ns += (passed_s / this.slowness(this.speed)) * NS_PER_S;
       if (this.now_ns > this.packets.until_ns) this.now_ns = this.packets.from_ns;
       this.draw();
+      for (const other of this.beside) other.stand(this.now_ns, this.slowness(this.speed));
     }
     requestAnimationFrame((next) => this.#frame(next));
+  }
+
+  /** At an instant of another, as slow as that.
+   * @param {number} now_ns @param {number} slowness */
+  stand(now_ns, slowness) {
+    this.now_ns = now_ns;
+    this.speed = slowness;
+    this.draw();
   }
 
   /** How far the transmission is that goes on, 0 to 1. */
@@ -134,6 +150,7 @@ export class Stage {
     pen.moveTo(end, middle);
     pen.lineTo(width, middle);
     pen.stroke();
+    if (!this.isNamed) return;
     pen.font = "12px system-ui, sans-serif";
     pen.textBaseline = "bottom";
     pen.textAlign = "left";
@@ -179,7 +196,7 @@ export class Stage {
     inside.forEach((i, place) => box(Math.max(at(place), rim), top, i));
     this.tell(
       `${inside.length} packets in the queue and in transmission at ` +
-        `${(now_ns / NS_PER_S).toFixed(3)} s, ${Math.round(slow)} times slower than life`,
+        `${((now_ns - this.zero_ns) / NS_PER_S).toFixed(3)} s, ${Math.round(slow)} times slower than life`,
     );
   }
 

@@ -4,10 +4,13 @@ import { Engine, Fault, Problem } from "./engine.js";
 import { lookAt } from "./looking.js";
 import { hold, play } from "./play.js";
 import { seriesOf } from "./series.js";
+import { Stack } from "./stack.js";
 import { goOn, turn } from "./turns.js";
 
 /** From one picture of a run that goes on to the next, ms. */
 const PICTURE_MS = 45;
+/** Records are taken out of a run after so many pieces. */
+const PIECES_A_RECORD = 4;
 
 /** @type {Promise<Engine>} */
 let loading = Promise.reject(new Fault("there is no module yet"));
@@ -69,17 +72,33 @@ async function look(engine, order) {
   if (packets) say({ kind: "packets", id: order.id, packets });
 }
 
+/** Takes the records that a run has now out of it.
+ * @param {Engine} engine @param {Stack | null} stack */
+function enter(engine, stack) {
+  if (!stack) return;
+  engine.ask({ do: "peek" });
+  stack.enter(engine);
+  engine.ask({ do: "forget" });
+}
+
 /** One replication after the other.
  * @param {Engine} engine @param {any} order */
 async function replicate(engine, order) {
-  describe(engine, order);
+  const { described } = describe(engine, order);
+  // However long the first takes, it is at work.
+  say({ kind: "replicating", id: order.id });
   for (let replication = 0; replication < order.replications; replication++) {
-    engine.ask({ do: "begin", replication });
-    while (goOn(engine)) {
+    // The one that is shown is recorded meanwhile.
+    const stack = replication === 0 ? new Stack(described.groups, order.instants_ns) : null;
+    engine.ask({ do: "begin", replication, ...(stack ? { record: order.queue } : {}) });
+    for (let piece = 1; goOn(engine); piece++) {
+      if (piece % PIECES_A_RECORD === 0) enter(engine, stack);
       await turn();
       if (current !== order.id) return;
     }
+    enter(engine, stack);
     const { numbers } = engine.ask({ do: "finish", queue: order.queue });
+    if (stack) say({ kind: "stacked", id: order.id, stacked: stack.stacked() });
     say({ kind: "replicated", id: order.id, replication, numbers });
     await turn();
     if (current !== order.id) return;

@@ -158,5 +158,9 @@ def hero(seed: int) -> LiveHero:
             lesson="From 0.5 to 0.95 the load has not doubled, and the time is ten times as long: "
             "it goes as 1 / (1 - load).",
         ),
-        options={"most_ms": MOST_MS, "window_s": 60},
+        options={
+            "most_ms": MOST_MS,
+            "window_s": 60,
+            "packet_bytes": published.MEAN_PAYLOAD_BYTES,
+        },
     )

@@ -1,0 +1,32 @@
+// What senders do, from the samples of a run.
+
+const NS_PER_S = 1e9;
+/** `flow_activities.activity` where there is no connection. */
+const NONE = -1;
+
+/**
+ * Stretches in which a sender does the same, by the numbers of `flow_activities`.
+ * @typedef {{from_s: number[], until_s: number[], activity: number[]}} Stretches
+ */
+
+/** What a flow's sender does, from sample to sample: stretches in which it is the same.
+ * @param {{column: (name: string) => Float64Array}} engine @param {number} all flows that there are @param {number} flow
+ * @returns {Stretches} without those in which there is no connection */
+export function activities(engine, all, flow) {
+  const times = engine.column("flow_samples.t_ns");
+  const numbers = engine.column("flow_activities.activity");
+  /** @type {Stretches} */
+  const found = { from_s: [], until_s: [], activity: [] };
+  let before = NONE;
+  for (let i = flow; i < numbers.length; i += all) {
+    const from_s = times[i] / NS_PER_S;
+    if (before !== NONE) found.until_s[found.until_s.length - 1] = from_s;
+    if (numbers[i] !== before && numbers[i] !== NONE) {
+      found.from_s.push(from_s);
+      found.until_s.push(from_s);
+      found.activity.push(numbers[i]);
+    }
+    before = numbers[i];
+  }
+  return found;
+}
