@@ -34,7 +34,7 @@ def test_layers_of_the_queue_are_as_high_as_the_queue(opener: Opener, name: str)
     assert seen.is_quiet(), seen
 
 
-@pytest.mark.parametrize("qdisc", ["pfifo limit 40", "fq_codel limit 60", "red limit 60000"])
+@pytest.mark.parametrize("qdisc", ["pfifo limit 40", "fq_codel limit 60", "codel limit 80"])
 def test_layers_of_flows_that_share_a_discipline(opener: Opener, qdisc: str) -> None:
     seen = opener()
     for act in (typed("count-mice", "2"), typed("count-on-off", "3"), typed("qdisc", qdisc)):
@@ -61,6 +61,9 @@ def test_a_layer_is_its_flow_s_packets(opener: Opener) -> None:
         own = run.column("packets", "t_ns", queue=queue, event=event, flow=flow)
         return np.searchsorted(own, np.round(t_ns), side="right")
 
+    others = levels.pop("others")  # pings
+    assert max(others) <= 1
+    assert set(levels) == {"cubic", "bbr"}
     for name, pkts in levels.items():
         assert (passed(name, "enqueue") - passed(name, "dequeue")).tolist() == pkts, name
 
@@ -104,10 +107,18 @@ def test_the_tail_is_drawn_on_a_logarithmic_axis(opener: Opener) -> None:
     assert seen.page.evaluate(picture) == before
 
 
-def test_who_is_in_the_queue_goes_when_a_slider_moves(opener: Opener) -> None:
+def test_nothing_of_the_run_before_comes_to_the_next(opener: Opener) -> None:
     seen = opener()
-    seen.until(STACKED)
-    seen.after(moved("rate", 0.3))
-    assert not seen.page.evaluate(f"{NOW}.stacked !== undefined && {NOW} !== laboratory.lastDone")
+    seen.until("Number(document.getElementById('replications').textContent) >= 2")
+    for share in (0.3, 0.35, 0.4):
+        # In between the replications of the run before are going on.
+        seen.page.wait_for_timeout(450)
+        seen.after(moved("rate", share))
+        assert seen.page.evaluate("Object.keys(laboratory.replications).length") == 0
+        assert not seen.page.evaluate(f"{STACKED} !== undefined")
+        # They begin 0.4 s later.
+        seen.page.wait_for_timeout(100)
+        assert not seen.page.evaluate("laboratory.isReplicating")
+        assert seen.page.evaluate("Object.keys(laboratory.replications).length") == 0
     levels = _levels(seen)
     assert np.sum(list(levels.values()), axis=0).tolist() == _system_pkts(seen)

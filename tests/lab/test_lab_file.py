@@ -96,6 +96,7 @@ def _contrast(one: str, other: str) -> float:
 @pytest.mark.parametrize("colours", _schemes(), ids=["light", "dark"])
 def test_lines_and_text_stand_out(colours: dict[str, str]) -> None:
     lines = [name for name in colours if name.startswith("flow-")] + ["ghost", "edge", "accent"]
+    lines += ["green", "orange", "purple", "sky"]
     for back in (colours["back"], colours["panel"]):
         for name in (*lines, "text", "quiet", "bad"):
             kind = "text" if name in ("text", "quiet", "bad") else "graphics"

@@ -91,6 +91,7 @@ class Page {
     /** @type {any} */ this.lastDone = null;
     /** @type {Record<string, number[]>} */ this.replications = {};
     this.isDirty = false;
+    this.isReplicating = false;
     this.touched_ms = -Infinity;
     this.done = 0;
     this.#wire();
@@ -190,9 +191,16 @@ class Page {
 
   #run() {
     this.isDirty = false;
-    clearTimeout(this.idle);
+    this.#rest();
     this.asked_ms = performance.now();
     this.front.send("run", this.#order());
+  }
+
+  /** No more replications: they are of what was there before. */
+  #rest() {
+    clearTimeout(this.idle);
+    if (this.isReplicating) this.back.send("stop", {});
+    this.isReplicating = false;
   }
 
   /** @param {any} message */
@@ -334,6 +342,7 @@ class Page {
       this.game.score(this.#order(), this.described);
       const instants_ns = Array.from(message.series.queue.t_s, (each) => Math.round(each * NS_PER_S));
       this.back.send("replicate", { ...this.#order(), replications: REPLICATIONS, instants_ns });
+      this.isReplicating = true;
     }, IDLE_MS);
   }
 
@@ -388,9 +397,8 @@ class Page {
 
   /** What else goes on makes room; the run before is there to be beaten. */
   #beginGame() {
-    clearTimeout(this.idle);
+    this.#rest();
     clearTimeout(this.moving);
-    this.back.send("stop", {});
     this.wasPlaying = this.stage.isPlaying;
     this.before = this.lastDone;
     for (const id of WATCHED) $(id).disabled = true;

@@ -1,7 +1,20 @@
 // Records of a queue's packets made into packets with the time they came and the time they left.
 
 /** `packets.event` */
-export const Event = { enqueue: 0, drop: 2, mark: 3 };
+const Event = { enqueue: 0, dequeue: 1, drop: 2, mark: 3 };
+/** `packets.reason` of a drop from the queue (CoDel, the fattest flow, its memory limit); what is dropped
+ * for another is refused. */
+const FROM_INSIDE = [3, 9, 11];
+
+/** @param {number} event */
+export function isEntry(event) {
+  return event === Event.enqueue;
+}
+
+/** @param {number} event @param {number} reason */
+export function isExit(event, reason) {
+  return event === Event.dequeue || (event === Event.drop && FROM_INSIDE.includes(reason));
+}
 
 /**
  * What a picture has of packets: instants in ns, Infinity for what is still inside.
@@ -24,8 +37,8 @@ export class PacketLog {
    * @param {import("./engine.js").Engine} engine @param {number} most packets in all
    * @param {number} from_ns where there are more, those that left before are let go */
   enter(engine, most, from_ns = 0) {
-    const [times, events, flows, probes, numbers, bytes] = [
-      "t_ns", "event", "flow", "probe", "seq", "bytes",
+    const [times, events, reasons, flows, probes, numbers, bytes] = [
+      "t_ns", "event", "reason", "flow", "probe", "seq", "bytes",
     ].map((name) => engine.column(`packets.${name}`));
     for (let i = 0; i < times.length; i++) {
       if (this.packets.length >= most) this.forgetBefore(from_ns);
@@ -33,19 +46,19 @@ export class PacketLog {
       const key = `${flows[i]} ${probes[i]} ${numbers[i]}`;
       const event = events[i];
       const packet = { in_ns: times[i], out_ns: Infinity, flow: flows[i], bytes: bytes[i], drop: false };
-      if (event === Event.enqueue) {
+      if (isEntry(event)) {
         this.inside.set(key, [...(this.inside.get(key) ?? []), packet]);
         this.packets.push(packet);
         continue;
       }
       if (event === Event.mark) continue;
-      this.#leave(key, times[i]);
+      // Another that goes by the same numbers may be inside: of a flow's connections each begins at 0.
+      if (isExit(event, reasons[i])) this.#leave(key, times[i]);
       if (event === Event.drop) this.packets.push({ ...packet, out_ns: times[i], drop: true });
     }
   }
 
-  /** What a discipline drops later has been in the queue; what it refuses has not.
-   * @param {string} key @param {number} t_ns */
+  /** @param {string} key @param {number} t_ns */
   #leave(key, t_ns) {
     const alike = this.inside.get(key);
     const packet = alike?.shift();

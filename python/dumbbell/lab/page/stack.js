@@ -1,5 +1,5 @@
 // Who is in a queue: packets in queue and transmission by groups of flows, at some instants.
-import { Event } from "./packets.js";
+import { isEntry, isExit } from "./packets.js";
 
 const NS_PER_S = 1e9;
 /** Of packets that are no flow's, such as pings. */
@@ -9,7 +9,7 @@ export const OTHERS = "others";
  * @typedef {{t_s: Float64Array, groups: {name: string, pkts: Float64Array}[]}} Stacked
  */
 
-/** From records that come in pieces, in the order of their times. */
+/** From all records of a run, of one queue alone, in pieces. */
 export class Stack {
   /** @param {string[]} groups of each flow @param {number[]} instants_ns in their order */
   constructor(groups, instants_ns) {
@@ -19,9 +19,6 @@ export class Stack {
     this.levels = this.names.map(() => 0);
     this.found = this.names.map(() => new Float64Array(instants_ns.length));
     this.next = 0;
-    /** How many packets are inside that go by the same numbers.
-     * @type {Map<string, number>} */
-    this.inside = new Map();
   }
 
   /** Instants before a time have the levels of now.
@@ -35,20 +32,14 @@ export class Stack {
   /** Enters the records that a run has now.
    * @param {import("./engine.js").Engine} engine */
   enter(engine) {
-    const [times, events, flows, probes, numbers] = ["t_ns", "event", "flow", "probe", "seq"].map((name) =>
+    const [times, events, reasons, flows] = ["t_ns", "event", "reason", "flow"].map((name) =>
       engine.column(`packets.${name}`),
     );
     for (let i = 0; i < times.length; i++) {
-      if (events[i] === Event.mark) continue;
       this.#reach(times[i]);
-      const key = `${flows[i]} ${probes[i]} ${numbers[i]}`;
-      const before = this.inside.get(key) ?? 0;
-      // What is refused has not been inside.
-      const step = events[i] === Event.enqueue ? 1 : -Math.min(1, before);
-      if (before + step) this.inside.set(key, before + step);
-      else this.inside.delete(key);
       const place = this.names.indexOf(this.groups[flows[i]] ?? OTHERS);
-      this.levels[place] += step;
+      if (isEntry(events[i])) this.levels[place] += 1;
+      else if (isExit(events[i], reasons[i])) this.levels[place] -= 1;
     }
   }
 
