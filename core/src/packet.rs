@@ -3,7 +3,7 @@
 //! | field | bits | what it holds |
 //! | --- | --- | --- |
 //! | `created` | 64 | when the sender made it, picoseconds |
-//! | `arrived` | 64 | when it arrived at the queue it is in, picoseconds |
+//! | `arrived` | 64 | when it arrived at the queue it is in, or will have crossed its delay, picoseconds |
 //! | `conversation` | 32 | which flow or probe it belongs to |
 //! | `number` | 32 | datagram number, echo sequence; of TCP the low bits of the sequence number, or of what is acknowledged |
 //! | `extra` | 32 | fragment index and count (16 + 16); of TCP the place of its segment |
@@ -39,7 +39,7 @@ const ECN_MASK: u8 = 0b11;
 pub struct Packet {
     /// When the sender made it.
     pub created: Time,
-    /// When it arrived at the queue it is in.
+    /// When it arrived at the queue it is in; of one in the delay of a link, when it comes out.
     pub arrived: Time,
     /// Which flow or probe it belongs to (flows first, then probes).
     pub conversation: u32,

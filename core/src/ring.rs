@@ -40,6 +40,11 @@ impl<T: Copy> Ring<T> {
         self.pushed == self.popped
     }
 
+    /// Bytes of all its places.
+    pub fn memory_bytes(&self) -> u64 {
+        (self.places.capacity() * size_of::<T>()) as u64
+    }
+
     /// The place of the value with this count.
     #[inline(always)]
     fn place(&self, count: usize) -> usize {

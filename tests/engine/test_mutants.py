@@ -100,7 +100,7 @@ MUTANTS = (
     ),
     Mutant(
         "a policer is passed by",
-        "engine/src/net/link.rs",
+        "engine/src/net/queued.rs",
         "&& !policer.passes(bytes, now)",
         "&& !policer.passes(bytes, now) & false",
     ),

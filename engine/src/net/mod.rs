@@ -7,4 +7,5 @@ pub mod merge;
 pub mod pipe;
 pub mod policer;
 pub mod propagation;
+pub mod queued;
 pub mod turn;

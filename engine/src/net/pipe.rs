@@ -21,6 +21,9 @@ use crate::sim::time::Time;
 /// cache.
 const TOGETHER_PKTS: usize = 32;
 
+/// What the times of a packet take in a ring, which is twice as large as what it holds at most.
+pub const BYTES_PER_CROSSING: u64 = 2 * size_of::<Crossing>() as u64;
+
 /// A packet that was taken, and whose statistics have not all been entered.
 #[derive(Debug, Clone, Copy)]
 struct Crossing {
@@ -241,6 +244,11 @@ impl Pipe {
             self.system_bytes -= u64::from(gone.bytes);
         }
         Some(gone)
+    }
+
+    /// What the times take that it keeps.
+    pub fn memory_bytes(&self) -> u64 {
+        self.pending.memory_bytes() + self.refused.memory_bytes()
     }
 
     /// Packets that will find the queue full, which are on their way still.

@@ -11,8 +11,8 @@ use crate::sim::time::Time;
 /// The packets in flight on one directed link.
 #[derive(Debug, Clone)]
 pub enum Propagation {
-    /// Constant delay: first in, first out.
-    Ring(Ring<(Time, Packet)>),
+    /// Constant delay: first in, first out. `arrived` of each says when it will have arrived.
+    Ring(Ring<Packet>),
     /// Changing delay: packets by slab index, due times in the wheel.
     Slab(Slab),
 }
@@ -54,10 +54,28 @@ impl Slab {
 }
 
 impl Propagation {
+    /// The packets of a link whose delay is constant.
+    #[inline(always)]
+    pub fn ring(&mut self) -> &mut Ring<Packet> {
+        match self {
+            Propagation::Ring(ring) => ring,
+            Propagation::Slab(_) => unreachable!("delays that change have a slab"),
+        }
+    }
+
+    /// Takes out the packet of a ring that is due, and says when the next is; `NEVER` for none.
+    #[inline(always)]
+    pub fn pop_due(&mut self) -> (Packet, Time) {
+        let ring = self.ring();
+        let packet = ring.pop_front().expect("the first packet is due");
+        let next = ring.front().map_or(Time::NEVER, |next| next.arrived);
+        (packet, next)
+    }
+
     /// Every packet in flight, in no particular order.
     pub fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
         match self {
-            Propagation::Ring(ring) => Box::new(ring.iter().map(|(_, packet)| packet)),
+            Propagation::Ring(ring) => Box::new(ring.iter()),
             Propagation::Slab(slab) => Box::new(slab.iter()),
         }
     }

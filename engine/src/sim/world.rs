@@ -138,12 +138,12 @@ impl World {
         }
         for (component, link) in (0..).zip(&mut links) {
             if link.has_departures() {
-                link.departure_leaf = new_leaf(&mut turns, class::DEPARTURE, component);
+                link.departure_leaf = new_leaf(&mut turns, class::DEPARTURE, component) as u32;
             }
         }
         for (component, link) in (0..).zip(&mut links) {
             if link.has_arrivals() {
-                link.arrival_leaf = new_leaf(&mut turns, class::ARRIVAL, component);
+                link.arrival_leaf = new_leaf(&mut turns, class::ARRIVAL, component) as u32;
             }
         }
         let link_leaves = turns.len();

@@ -11,6 +11,7 @@ mod udp;
 mod ways;
 
 use crate::net::link::Link;
+use crate::net::pipe::BYTES_PER_CROSSING;
 use crate::sim::world::memory::{
     BYTES_PER_CAPTURED_CONNECTION, BYTES_PER_CONNECTION, BYTES_PER_ECHO, BYTES_PER_FLOW_SAMPLE,
     BYTES_PER_PACKET, BYTES_PER_QUEUE_SAMPLE, BYTES_PER_RECORD, BYTES_PER_SEGMENT,
@@ -48,6 +49,8 @@ struct Costs {
     captured_connections: f64,
     /// On their way or waiting, at once.
     packets: f64,
+    /// Of these, at queues of which all is known when they arrive, and at those that follow.
+    crossings: f64,
     segments: f64,
 }
 
@@ -101,7 +104,7 @@ impl Estimate {
         let queues = 2.0 * experiment.links.len() as f64;
         let sampled = queues * BYTES_PER_QUEUE_SAMPLE as f64
             + experiment.flows.len() as f64 * BYTES_PER_FLOW_SAMPLE as f64;
-        let memory = queues * size_of::<Link>() as f64
+        let memory = queues * Link::BYTES as f64
             + ways.in_use() as f64 * BYTES_PER_QUEUE
             + experiment.flows.len() as f64 * BYTES_PER_FLOW
             + samples * sampled
@@ -116,7 +119,7 @@ impl Estimate {
 impl Costs {
     /// Packets go their way. Returns those that reach its end.
     fn pass(&mut self, mut packets: Packets, way: &[u32], ways: &Ways) -> Packets {
-        for queue in way {
+        for (place, queue) in way.iter().enumerate() {
             let end = &ways.ends[*queue as usize];
             let come = packets.count;
             packets.count = end.leaving(packets);
@@ -124,7 +127,10 @@ impl Costs {
             if end.is_recorded {
                 self.records += come + packets.count;
             }
-            self.packets += end.held(come, packets);
+            let held = end.held(come, packets);
+            self.packets += held;
+            let known = way[place..].iter().map(|queue| &ways.ends[*queue as usize]);
+            self.crossings += held * known.take_while(|end| end.may_be_pipe).count() as f64;
         }
         packets
     }
@@ -137,6 +143,7 @@ impl Costs {
             (self.connections, BYTES_PER_CONNECTION),
             (self.captured_connections, BYTES_PER_CAPTURED_CONNECTION),
             (self.packets, BYTES_PER_PACKET),
+            (self.crossings, BYTES_PER_CROSSING),
             (self.segments, BYTES_PER_SEGMENT),
         ];
         parts.iter().map(|(count, each)| count * *each as f64).sum()

@@ -23,6 +23,8 @@ pub(super) struct End {
     /// Packets that the queue holds.
     most_pkts: f64,
     mtu_bytes: u32,
+    /// Whether all of a packet may be known when it arrives (`net::pipe`).
+    pub(super) may_be_pipe: bool,
     pub(super) is_recorded: bool,
     pub(super) is_captured: bool,
     /// Flows over TCP whose data goes through it.
@@ -108,6 +110,7 @@ impl End {
             copies: shaped.copies,
             most_pkts: shaped.most_pkts,
             mtu_bytes: end.mtu_bytes,
+            may_be_pipe: end.qdisc.is_plain_fifo() && end.rate_bps > 0,
             is_recorded: end.record_packets,
             is_captured: end.capture_flows,
             tcp_flows: 0.0,

@@ -11,7 +11,7 @@ impl World {
     /// Counts and records what a discipline did besides answering.
     #[inline(never)]
     pub(super) fn settle_events(&mut self, index: usize) {
-        if self.links[index].events.is_empty() {
+        if !self.links[index].has_events() {
             return;
         }
         let events = self.links[index].take_events();

@@ -4,7 +4,6 @@
 use super::{Turn, World, class};
 use crate::net::chains::Onward;
 use crate::net::link::Link;
-use crate::net::propagation::Propagation;
 use crate::sim::packet::Packet;
 use crate::sim::time::Time;
 use crate::traffic::conversation::Conversation;
@@ -49,10 +48,10 @@ impl World {
             index = next;
         }
         let link = &mut self.links[index];
-        let Propagation::Ring(ring) = &mut link.propagation else {
-            unreachable!("delays that change have a slab");
-        };
-        ring.push_back((at, packet));
+        let ring = link.propagation.ring();
+        let mut packet = packet;
+        packet.arrived = at;
+        ring.push_back(packet);
         if ring.len() > 1 {
             return;
         }
@@ -106,11 +105,7 @@ impl World {
     #[inline(always)]
     pub(super) fn take_out(&mut self, index: usize) -> Packet {
         let link = &mut self.links[index];
-        let Propagation::Ring(ring) = &mut link.propagation else {
-            unreachable!("only rings have a leaf");
-        };
-        let (_, packet) = ring.pop_front().expect("the first packet is due");
-        let next = ring.front().map_or(Time::NEVER, |(due, _)| *due);
+        let (packet, next) = link.propagation.pop_due();
         self.tournament.set(link.exit_leaf(), next);
         if self.is_large {
             self.foresee_arrivals(index);

@@ -59,7 +59,8 @@ impl World {
         }
         if is_awaited {
             let link = &self.links[index];
-            self.tournament.set(link.departure_leaf, link.pending());
+            self.tournament
+                .set(link.departure_leaf as usize, link.pending());
         }
     }
 

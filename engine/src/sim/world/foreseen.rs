@@ -24,7 +24,7 @@ impl World {
             return;
         };
         let conversation_of = |place: usize| {
-            let (_, packet) = ring.get(place)?;
+            let packet = ring.get(place)?;
             Some((packet, &self.conversations[packet.conversation as usize]))
         };
         if let Some((_, conversation)) = conversation_of(3) {

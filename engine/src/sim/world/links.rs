@@ -69,7 +69,8 @@ impl World {
             Forwarding::Folded => {
                 self.catch_up(index, self.now + Time(1));
                 let link = &self.links[index];
-                self.tournament.set(link.departure_leaf, link.pending());
+                self.tournament
+                    .set(link.departure_leaf as usize, link.pending());
             }
             Forwarding::AtOnce | Forwarding::Queued => self.pump(index),
         }
@@ -83,15 +84,15 @@ impl World {
         for sent_pkts in 0.. {
             if sent_pkts == SENT_A_STEP {
                 let leaf = self.links[index].departure_leaf;
-                return self.tournament.set(leaf, now);
+                return self.tournament.set(leaf as usize, now);
             }
             let link = &mut self.links[index];
             let sent = link.send(now, warm_up);
             if link.is_eventful {
                 self.settle_events(index);
             }
-            if self.links[index].begun.is_some() {
-                self.begin(index);
+            if let Some(packet) = self.links[index].take_begun() {
+                self.begin(index, &packet);
             }
             let Some(sent) = sent else {
                 break;
@@ -110,7 +111,8 @@ impl World {
         let link = &mut self.links[index];
         link.settle(now);
         if link.may_be_pending {
-            self.tournament.set(link.departure_leaf, link.pending());
+            self.tournament
+                .set(link.departure_leaf as usize, link.pending());
         }
     }
 
@@ -189,13 +191,11 @@ impl World {
 
     /// A packet's transmission has begun.
     #[inline(never)]
-    fn begin(&mut self, index: usize) {
-        if let Some(packet) = self.links[index].begun.take() {
-            if self.links[index].is_captured {
-                self.see(index, Place::After, &packet);
-            }
-            self.leave_host_queue(&packet);
+    fn begin(&mut self, index: usize, packet: &Packet) {
+        if self.links[index].is_captured {
+            self.see(index, Place::After, packet);
         }
+        self.leave_host_queue(packet);
     }
 
     #[inline(never)]

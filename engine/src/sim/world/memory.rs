@@ -59,7 +59,7 @@ fn link_bytes(link: &Link) -> u64 {
     let histograms = [&statistics.sojourn_histogram, &statistics.wait_histogram];
     let bins: u64 = histograms.into_iter().map(histogram_bytes).sum();
     let levels = statistics.levels.occupancy.len() as u64;
-    size_of::<Link>() as u64 + bins + levels * (16 + BYTES_PER_BIN)
+    link.memory_bytes() + bins + levels * (16 + BYTES_PER_BIN)
 }
 
 fn conversation_bytes(conversation: &Conversation) -> u64 {

@@ -2,7 +2,6 @@
 
 use super::{Turn, World, class};
 use crate::net::chains::Onward;
-use crate::net::propagation::Propagation;
 use crate::sim::packet::Packet;
 use crate::sim::time::Time;
 
@@ -64,12 +63,9 @@ impl World {
     /// The first packet of a feeder, which is due.
     #[inline(always)]
     fn take_from_feeder(&mut self, index: usize, feeder: usize) -> Packet {
-        let Propagation::Ring(ring) = &mut self.links[feeder].propagation else {
-            unreachable!("only rings feed");
-        };
-        let (_, packet) = ring.pop_front().expect("the first packet is due");
-        let next = ring.front().map_or(Time::NEVER, |(due, _)| *due);
-        if let Onward::Joins { feeder: number, .. } = self.links[feeder].onward
+        let link = &mut self.links[feeder];
+        let (packet, next) = link.propagation.pop_due();
+        if let Onward::Joins { feeder: number, .. } = link.onward
             && let Some(merge) = &mut self.links[index].merge
         {
             merge.set(number, next);
