@@ -374,3 +374,5 @@ def test_intervals_need_samples_that_are_hardly_correlated() -> None:
     assert mean_interval(white[:39]) is None
     assert mean_interval(np.cumsum(white - 10)) is None
     assert mean_interval(np.ones(400)) is None
+    # Lost at the very start alone: ten batches that are all alike.
+    assert mean_interval(np.array([1.0] * 3 + [0.0] * 40)) is None

@@ -84,6 +84,8 @@ _NAMES = {
     "Average loss-burst size": ("loss_burst_mean_pkts", 1.0),
 }
 _WHOLE = {each.name for each in FLOWS if each.holds == "whole"}
+_NEVER_BELOW_0 = {name for name, _ in _NAMES.values() if not name.startswith("delay_m")}
+"""One-way delays may be: clocks differ."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -202,7 +204,10 @@ def _note(row: Row, said: re.Match[str]) -> bool:
         return False
     if said["value"].lstrip("-") in ("nan", "inf"):
         return True  # a rate over no time
-    row[name] = number(said["value"]) if name in _WHOLE else real(said["value"]) * scale
+    value = real(said["value"]) * scale
+    if value < 0 and name in _NEVER_BELOW_0:
+        return False
+    row[name] = number(said["value"]) if name in _WHOLE else value
     return True
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dumbbell.stats import Estimate, batch_means, lag_one
+from dumbbell.stats import Estimate, StatsError, batch_means, lag_one
 
 Floats = NDArray[np.float64]
 
@@ -77,9 +77,12 @@ def mean_interval(samples: ArrayLike) -> Estimate | None:
     batches = min(MOST_BATCHES, len(x) // _BATCH)
     if batches < FEWEST_BATCHES or not np.isfinite(x).all() or np.ptp(x) == 0:
         return None
-    if lag_one(x, batches) > 2 / math.sqrt(batches):
+    try:
+        if lag_one(x, batches) > 2 / math.sqrt(batches):
+            return None
+        found = batch_means(x, batches)
+    except StatsError:  # the batches are all alike: what differs is before the first
         return None
-    found = batch_means(x, batches)
     # The batches leave out the first few samples: where those shift the mean, it is not steady.
     return found if found.low <= x.mean() <= found.high else None
 
