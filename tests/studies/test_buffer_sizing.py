@@ -38,6 +38,7 @@ STUDY = "buffer-sizing"
 CELLS = all_buffers.cells((10, 100), (5, 18, 500))
 SHORT = buffer_sizing.Sizes(
     grid=Amount(3, length_s=12.0, over=arms.cases(arms.LIGHT)),
+    readings=None,
     all_buffers=Amount(3, length_s=9.0, over=CELLS),
     kernel=Amount(LEAST_RUNS, length_s=5.0),
 )

@@ -11,7 +11,7 @@ import pytest
 
 from dumbbell.claims import Judged, Pairing, Verdict, counts_of, view_of, views_of
 from dumbbell.claims.rules import Direction, Explained, Standing
-from dumbbell.studies.buffer_sizing import arms, claims, published, text
+from dumbbell.studies.buffer_sizing import arms, claims, printed_levels, published, text
 from dumbbell.studies.buffer_sizing.arms import Case, Point
 from dumbbell.studies.buffer_sizing.measures import (
     Compared,
@@ -29,7 +29,7 @@ NOISE = np.linspace(-0.01, 0.01, N)
 
 _LARGE = OfSize(100, 200.0, 3.0, 0.02, 0.15, 0.15, 0.02, 1.02, 9.0)
 _SMALL = OfSize(4000, 90.0, 2.0, 0.0, 0.25, 0.75, 0.0, 0.97, 1.5)
-_RAN = Ran(0.98, 0.02, 20.0, 5, 0.9, _LARGE, _SMALL)
+_RAN = Ran(0.98, 0.02, 20.0, 5, 0.9, _LARGE, _SMALL, over_law=1.05)
 USUAL = Compared(
     small=replace(
         _RAN,
@@ -38,7 +38,7 @@ USUAL = Compared(
         mean_wait_ms=2.0,
         steps=0.95,
         large=replace(_LARGE, spread=4.0, loss=0.06),
-        small=replace(_SMALL, without_loss=0.4, late_completion_s=2.0),
+        small=replace(_SMALL, spread=3.0, without_loss=0.4, late_completion_s=2.0),
     ),
     large=replace(_RAN, large=replace(_LARGE, loss=0.03)),
     large_better=0.8,
@@ -105,11 +105,11 @@ def directions(of: Found) -> dict[str, Judged]:
 
 
 def levels(of: Found) -> dict[str, Judged]:
-    return {one.claim.id: one for one in claims.judge_levels(of)}
+    return {one.claim.id: one for one in printed_levels.judge_levels(of)}
 
 
 def test_all_thirteen_observations_are_claims_with_a_rule() -> None:
-    everything = [*claims.judge_directions(found()), *claims.judge_levels(found())]
+    everything = [*claims.judge_directions(found()), *printed_levels.judge_levels(found())]
     said = [one.claim.statement for one in everything]
     numbers = {
         int(number)
@@ -256,7 +256,7 @@ def test_a_margin_that_was_changed_says_so() -> None:
 
 
 def test_the_summary_says_what_a_student_asks_first() -> None:
-    everything = [*claims.judge_directions(found()), *claims.judge_levels(found())]
+    everything = [*claims.judge_directions(found()), *printed_levels.judge_levels(found())]
     said = text.summary(everything, None)
     assert said.startswith("With 18 packets 80 % of the persistent flows get less than with 500 ")
     assert f"Of {len(claims.OBSERVATIONS) + 4} facts that the source states" in said

@@ -21,13 +21,17 @@ from dumbbell.studies.buffer_sizing import (
     claims,
     figures,
     live,
+    printed_levels,
     published,
+    readings,
     text,
 )
 from dumbbell.studies.buffer_sizing.all_buffers import BuffersOfAllSizes, Cell
 from dumbbell.studies.buffer_sizing.arms import Case, Point, Setup
 from dumbbell.studies.buffer_sizing.beside import BesideTheKernel
+from dumbbell.studies.buffer_sizing.explaining import Readings
 from dumbbell.studies.buffer_sizing.measures import Compared, Found, compared
+from dumbbell.studies.buffer_sizing.readings import Reading
 from dumbbell.studies.reproduction import Reproduction
 from dumbbell.studies.shape import Amount, Part, Preset, Presets, Runner
 from dumbbell.tables import Array, Run
@@ -42,11 +46,13 @@ class Sizes(Preset):
 
     Attributes:
         grid: Replications of each of these cases; printed levels take ten.
+        readings: Of each of these readings beyond the grid; levels take ten again.
         all_buffers: Of each of these cells.
         kernel: Of the four experiments, shortened, on both backends; agreement takes five.
     """
 
     grid: Amount[Case]
+    readings: Amount[Reading] | None
     all_buffers: Amount[Cell] | None
     kernel: Amount[str]
 
@@ -54,11 +60,13 @@ class Sizes(Preset):
 PRESETS = Presets(
     quick=Sizes(
         grid=Amount(3, length_s=published.DURATION_S, over=arms.cases(arms.LIGHT)),
+        readings=None,
         all_buffers=None,
         kernel=Amount(5, length_s=beside.DURATION_S),
     ),
     full=Sizes(
         grid=Amount(10, length_s=published.DURATION_S, over=arms.cases(arms.GRID)),
+        readings=Amount(10, length_s=published.DURATION_S, over=readings.READINGS),
         all_buffers=Amount(
             4,
             length_s=all_buffers.DURATION_S,
@@ -96,7 +104,7 @@ class FourExperiments(Part[Found]):
         setup, run = next(iter(runs.items()))
         point = setup.case.point
         return compared(
-            runs,
+            {setup.buffer: run for setup, run in runs.items()},
             keep_flows=point in self.shown and run.replication < POOLED,
             keep_runs=point == self.shown[0] and run.replication == 0,
         )
@@ -104,7 +112,7 @@ class FourExperiments(Part[Found]):
     def judge(self, found: Found) -> Iterator[Judged]:
         """Directions, then levels."""
         yield from claims.judge_directions(found)
-        yield from claims.judge_levels(found)
+        yield from printed_levels.judge_levels(found)
 
     def tables(self, found: Found) -> Iterator[ValueTable]:
         """Experiments, rules, and the grid."""
@@ -146,9 +154,11 @@ class BufferSizing(Reproduction):
         super().__init__(options)
         preset = PRESETS.of(options)
         self.four = FourExperiments(preset.grid)
+        self.beyond = Readings(preset.readings) if preset.readings else None
         self.sized = BuffersOfAllSizes(preset.all_buffers) if preset.all_buffers else None
         kernel = BesideTheKernel(options.seed, preset.kernel)
-        self.parts = [self.four, *([self.sized] if self.sized else []), kernel]
+        more = [part for part in (self.beyond, self.sized) if part]
+        self.parts = [self.four, *more, kernel]
 
     def written(self) -> Report:
         """The report; see `Reproduction`."""

@@ -45,6 +45,7 @@ STACKS: Mapping[Stack, Mapping[str, Any]] = MappingProxyType(
 )
 """The two readings of a source that never names its congestion control."""
 
+GREEDY: Mapping[str, str] = MappingProxyType({"kind": "greedy"})
 PERSISTENT_PER_HOST: Mapping[Load, int] = MappingProxyType({"light": 5, "medium": 14, "heavy": 43})
 """43 on each of 18 hosts are the 772 flows with which B = CT/sqrt(N) turns 500 into 18 packets;
 the others are a third and a ninth of that."""
@@ -188,7 +189,7 @@ def experiment(
     for host in tree(point.hosts).sources:
         if workload == "persistent":
             flows += persistent(host, point)
-            flows.append(_flow(f"mice-{host}", host, point.stack, mice(point.tail)))
+            flows.append(flow(f"mice-{host}", host, STACKS[point.stack], mice(point.tail)))
         else:
             flows += users(host, point, USERS_PER_HOST[point.load])
     return network(flows, buffer_packets, hosts=point.hosts, seed=seed, duration_s=duration_s)
@@ -197,7 +198,7 @@ def experiment(
 def persistent(host: str, point: Point) -> list[dict[str, Any]]:
     """The persistent flows of one source node."""
     return [
-        _flow(f"long-{host}-{at}", host, point.stack, {"kind": "greedy"})
+        flow(f"long-{host}-{at}", host, STACKS[point.stack], GREEDY)
         for at in range(1, PERSISTENT_PER_HOST[point.load] + 1)
     ]
 
@@ -205,7 +206,7 @@ def persistent(host: str, point: Point) -> list[dict[str, Any]]:
 def users(host: str, point: Point, count: int) -> list[dict[str, Any]]:
     """So many users in closed loops at one source node."""
     return [
-        _flow(f"user-{host}-{at}", host, point.stack, closed_loop(point.tail))
+        flow(f"user-{host}-{at}", host, STACKS[point.stack], closed_loop(point.tail))
         for at in range(1, count + 1)
     ]
 
@@ -242,7 +243,7 @@ def network(
 def typed(packets: int) -> Experiment:
     """The tree with one persistent flow a source node, to print what one would type."""
     flows = [
-        _flow(f"long-{host}-1", host, "testbed", {"kind": "greedy"})
+        flow(f"long-{host}-1", host, STACKS["testbed"], GREEDY)
         for host in tree(published.SOURCES).sources
     ]
     return network(flows, packets, hosts=published.SOURCES, seed=1, duration_s=published.DURATION_S)
@@ -266,14 +267,22 @@ def greedy_flows(count: int, controller: str) -> list[dict[str, Any]]:
 
 def mice(tail: float) -> dict[str, Any]:
     """Short transfers of one host: a Poisson process."""
-    size = pareto(tail, MEAN_MOUSE_BYTES)
-    return {"kind": "arrivals", "gap": f"exponential {MICE_PER_S}pps", "size": size}
+    return arrivals_of(pareto(tail, MEAN_MOUSE_BYTES))
 
 
 def closed_loop(tail: float) -> dict[str, Any]:
     """One user: heavy-tailed sizes, exponential thinking times."""
-    size = pareto(tail, MEAN_TRANSFER_BYTES)
-    return {"kind": "closed_loop", "size": size, "think": f"exponential {THINK_S}s"}
+    return users_of(pareto(tail, MEAN_TRANSFER_BYTES), THINK_S)
+
+
+def arrivals_of(sizes: str) -> dict[str, Any]:
+    """Short transfers of one host, with any law of sizes."""
+    return {"kind": "arrivals", "gap": f"exponential {MICE_PER_S}pps", "size": sizes}
+
+
+def users_of(sizes: str, think_s: float) -> dict[str, Any]:
+    """One user, with any law of sizes and mean thinking time."""
+    return {"kind": "closed_loop", "size": sizes, "think": f"exponential {think_s:g}s"}
 
 
 def pareto(shape: float, mean_bytes: float) -> str:
@@ -281,12 +290,13 @@ def pareto(shape: float, mean_bytes: float) -> str:
     return f"pareto {shape:g} {mean_bytes * (shape - 1) / shape:g}B"
 
 
-def _flow(name: str, host: str, stack: Stack, source: dict[str, Any]) -> dict[str, Any]:
+def flow(name: str, host: str, tcp: Mapping[str, Any], source: Mapping[str, Any]) -> dict[str, Any]:
+    """A flow of one source node to the sink."""
     return {
         "name": name,
         "from": host,
         "to": "sink",
         "start_jitter": START_JITTER,
-        "tcp": dict(STACKS[stack]),
-        "source": source,
+        "tcp": dict(tcp),
+        "source": dict(source),
     }

@@ -8,8 +8,9 @@ disagree, each is judged with the TCP that its own platform suggests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
@@ -35,41 +36,31 @@ from dumbbell.claims.rules import (
     Agreement,
     Direction,
     Equivalent,
-    Explained,
-    Law,
-    Level,
     Ordering,
     Rule,
     Share,
     Spread,
 )
 from dumbbell.studies.buffer_sizing import arms, published
-from dumbbell.studies.buffer_sizing.arms import Case, Point, Stack, Workload
+from dumbbell.studies.buffer_sizing.arms import Buffer, Case, Point, Stack, Workload
 from dumbbell.studies.buffer_sizing.measures import (
     Compared,
     Floats,
     Found,
-    closed_loop_levels,
-    persistent_levels,
+    Size,
 )
-from dumbbell.studies.buffer_sizing.published import Levels, Platform
 
 E = TypeVar("E")
 
-AROUND = 0.05
-"""What "around" leaves of a share: the source's shares are all multiples of 5 %, or between two."""
-UP_TO = 0.025
-"""What "up to" leaves of a greatest loss: half of those steps."""
-AROUND_LOSS = 0.01
-"""Of "2 % to 4 %" around its middle."""
 FULL = 0.05
 """Utilizations that differ by less count as the same: "full" is said of a figure."""
 CLOSE = 0.10
 """Throughputs that differ by less, relatively, count as close."""
+BY_THE_LAW = 0.25
+"""Throughputs that differ by less, relatively, count as what an approximation gives."""
 STEPS = 0.5
 """Of the variance, between groups of flows: steps show in the CDF."""
 BOTH_STACKS: tuple[Stack, ...] = tuple(arms.STACKS)
-STACK_OF: Mapping[Platform, Stack] = MappingProxyType({"testbed": "testbed", "paper": "ns-2"})
 
 _WHEN = "2026-11-22"
 _PER_WORKLOAD = Amendment(_WHEN, "until then both workloads were judged as one number")
@@ -79,10 +70,8 @@ _RELATIVE = Amendment(
 _SKEWED = Amendment(
     _WHEN, "until then a ratio of means; slow transfers are skewed, so logarithms are compared"
 )
-_JOINT = Amendment(
-    _WHEN,
-    "until then each level was demanded of every point of the grid, where one point gave them all",
-)
+_SMALL_TOO = Amendment("2026-11-23", "until then large flows alone were looked at")
+_LAW = Amendment("2026-11-23", "until then the law was drawn and not judged")
 _MARGINS = Amendment(
     _WHEN,
     "until then the margins were 5 points of utilization, 2 of drops, 10 ms of wait and 200 ms of "
@@ -153,12 +142,16 @@ def _curve(measure: Callable[[Compared], Any]) -> Callable[[Found, Case], Curves
     return curves
 
 
-def _spreads(found: Found, case: Case) -> Ratio:
-    """Throughput's spread over the large flows, B_s over B_l."""
-    return Ratio(
-        found.values(case, lambda of: of.small.large.spread),
-        found.values(case, lambda of: of.large.large.spread),
-    )
+def _spreads(size: Size) -> Callable[[Found, Case], Ratio]:
+    """Throughput's spread over the flows of a size, B_s over B_l."""
+
+    def spreads(found: Found, case: Case) -> Ratio:
+        return Ratio(
+            found.values(case, lambda of: getattr(of.small, size).spread),
+            found.values(case, lambda of: getattr(of.large, size).spread),
+        )
+
+    return spreads
 
 
 def _over_its_twin(found: Found, case: Case) -> Curves:
@@ -198,7 +191,7 @@ def _about_both(workload: Workload) -> Iterator[Observation[Any]]:
         ),
         workload=workload,
         rule=Spread.more(of=f"the throughput of {flows}, B_s over B_l"),
-        evidence=_spreads,
+        evidence=_spreads("large"),
         measured="the ratio of the means, over the flows of a run",
         is_headline=True,
         family="(13) With B_s the throughput of large flows varies more",
@@ -234,6 +227,37 @@ def _about_both(workload: Workload) -> Iterator[Observation[Any]]:
         measured="of the packets that came to the bottleneck",
         is_headline=True,
         family="(10) Small buffers cost a higher loss rate",
+    )
+
+
+def _small_vary(workload: Workload) -> Observation[Any]:
+    number = "3" if workload == "persistent" else "8"
+    what = {"persistent": "mice", "closed-loop": "small flows of users in closed loops"}[workload]
+    return Observation(
+        id=f"observation-0{number}-small",
+        statement=f"({number}, 13) With B_s the throughput of {what} varies more",
+        workload=workload,
+        rule=Spread.more(of=f"the throughput of {what}, B_s over B_l"),
+        evidence=_spreads("small"),
+        measured="the ratio of the means, over the flows of a run of up to 100 kB",
+        amended=_SMALL_TOO,
+    )
+
+
+def _law(buffer: Buffer) -> Observation[Any]:
+    packets = arms.BUFFERS[buffer]
+    return Observation(
+        id=f"square-root-law-{packets}",
+        statement="Throughput of persistent flows is approximately 0.87/(T sqrt(p)), with "
+        f"{packets} packets of buffer",
+        source=published.SOURCE,
+        workload="persistent",
+        rule=Equivalent(margin=math.log1p(BY_THE_LAW), unit="1"),
+        evidence=_runs(lambda of: math.log(getattr(of, buffer).over_law)),
+        measured="logarithm of the median over the flows of throughput over the law's, with the "
+        "flow's own dropped packets as p and its mean round-trip time as T; a quarter more or "
+        "less is 0.22, and that this is approximately is ours",
+        amended=_LAW,
     )
 
 
@@ -310,6 +334,8 @@ OBSERVATIONS: tuple[Observation[Any], ...] = (
     ),
     _middlebox("large", lambda of: of.large.large.seen_over_whole),
     _middlebox("small", lambda of: of.large.small.seen_over_whole),
+    *(_small_vary(workload) for workload in arms.WORKLOADS),
+    *(_law(buffer) for buffer in arms.BUFFERS),
 )
 
 
@@ -331,7 +357,7 @@ def _judge_over(of: Observation[Any], span: Span, found: Found) -> Judged:
         id=f"{of.id}{span.suffix}",
         statement=f"{of.statement}{span.where}",
         source=of.source,
-        rule=Direction(at_each=of.rule, grid=_grid_words(points)),
+        rule=Direction(at_each=of.rule, grid=grid_words(points)),
         fact=of.id,
         family=Family(
             f"{of.family}{span.where}",
@@ -370,133 +396,10 @@ def settings(points: Sequence[Point]) -> list[Setting]:
     return [{name: each[name] for name in varied} for each in told]
 
 
-def _grid_words(points: Sequence[Point]) -> str:
+def grid_words(points: Sequence[Point]) -> str:
+    """What varies over these points, as a rule names it."""
     varied = ", ".join(settings(points)[0])
     return f"{varied}: {len(points)} points" if varied else "one point"
-
-
-# --- what is printed ---------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """How a printed level is read.
-
-    Attributes:
-        name: For the reader, with the number of the observation.
-        reading: What print leaves open.
-        law: Of what one run prints.
-    """
-
-    name: str
-    reading: float = AROUND
-    law: Law = Law.NORMAL
-
-
-@dataclass(frozen=True, slots=True)
-class Experiment:
-    """Of which a source prints levels.
-
-    Attributes:
-        printed: By each platform.
-        measure: The same of one replication.
-        told: How each is read, by the field that holds it.
-    """
-
-    printed: Mapping[Platform, Levels]
-    measure: Callable[[Compared], Levels]
-    told: Mapping[str, Told]
-
-    def levels(self, platform: Platform) -> dict[str, float]:
-        """Field to printed number, of those that a platform prints."""
-        printed = self.printed[platform]
-        values = {each.name: getattr(printed, each.name) for each in fields(printed)}
-        return {name: value for name, value in values.items() if value is not None}
-
-    def values(self, found: Found, case: Case, field: str) -> Floats:
-        """What each replication would have printed, shape (n,)."""
-        return found.values(case, lambda of: getattr(self.measure(of), field))
-
-    def would_print(self, found: Found, case: Case, of_fields: Iterable[str]) -> Mapping[str, Runs]:
-        """The same of several, by what a reader calls them."""
-        return {self.told[field].name: Runs(self.values(found, case, field)) for field in of_fields}
-
-
-EXPERIMENTS: Mapping[Workload, Experiment] = MappingProxyType(
-    {
-        "persistent": Experiment(
-            published.PERSISTENT,
-            persistent_levels,
-            {
-                "large_better_with_large": Told("(1) large flows better with B_l"),
-                "small_better_with_small": Told("(2) small flows better with B_s"),
-                "large_loss": Told("(4) loss of large flows with B_l", AROUND_LOSS),
-                "small_without_loss_small": Told("(5) small flows without loss, B_s"),
-                "small_without_loss_large": Told("(5) small flows without loss, B_l"),
-            },
-        ),
-        "closed-loop": Experiment(
-            published.CLOSED_LOOP,
-            closed_loop_levels,
-            {
-                "large_better_with_large": Told("(6) large flows better with B_l"),
-                "small_better_with_large": Told("(7) small flows better with B_l"),
-                "large_without_loss_large": Told("(9) large flows without loss, B_l"),
-                "large_greatest_loss_small": Told(
-                    "(9) greatest loss of a large flow, B_s", UP_TO, Law.LOG_NORMAL
-                ),
-                "small_greatest_loss_small": Told(
-                    "(9) greatest loss of a small flow, B_s", UP_TO, Law.LOG_NORMAL
-                ),
-            },
-        ),
-    }
-)
-
-
-def judge_levels(found: Found) -> Iterator[Judged]:
-    """Does one point give all that is printed of an experiment?
-
-    Over a grid that was not run completely nothing is judged.
-    """
-    for workload, experiment in EXPERIMENTS.items():
-        for platform in published.PLATFORMS:
-            points = [point for point in arms.GRID if point.stack == STACK_OF[platform]]
-            cases = [Case(point, workload) for point in points]
-            if not all(case in found.results for case in cases):
-                continue
-            levels = experiment.levels(platform)
-            claim = Claim(
-                id=f"levels-{workload}-{platform}",
-                statement=_levels_statement(platform, workload),
-                source=published.PLATFORMS[platform],
-                rule=Explained(
-                    levels={
-                        told.name: Level(printed=levels[field], reading=told.reading, law=told.law)
-                        for field, told in experiment.told.items()
-                        if field in levels
-                    },
-                    grid=_grid_words(points),
-                    unit="1",
-                ),
-                amended=_JOINT,
-            )
-            grid = Grid(
-                [
-                    GridPoint(setting, experiment.would_print(found, case, levels))
-                    for case, setting in zip(cases, settings(points), strict=True)
-                ]
-            )
-            yield judge(claim, grid)
-
-
-def _levels_statement(platform: Platform, workload: Workload) -> str:
-    experiment = EXPERIMENTS[workload]
-    printed = ", ".join(
-        f"{experiment.told[field].name} {100 * value:g} %"
-        for field, value in experiment.levels(platform).items()
-    )
-    return f"The {platform}'s levels with {arms.WORKLOADS[workload]}: {printed}"
 
 
 # --- two backends ------------------------------------------------------------------------------

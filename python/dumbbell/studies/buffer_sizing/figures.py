@@ -13,8 +13,14 @@ from numpy.typing import NDArray
 from dumbbell.report import Curve, Figure, Sample, ecdf_chart, line_with_band, theme
 from dumbbell.studies.buffer_sizing import arms, published
 from dumbbell.studies.buffer_sizing.arms import Buffer, Setup, Workload
-from dumbbell.studies.buffer_sizing.measures import SIZES, Flows, Found, Size
-from dumbbell.theory import reno_mean_window
+from dumbbell.studies.buffer_sizing.measures import (
+    SIZES,
+    Flows,
+    Found,
+    Size,
+    by_the_law_kbps,
+    under_the_law,
+)
 
 Floats = NDArray[np.float64]
 
@@ -239,9 +245,8 @@ def law_of_losses(drawn: Drawn) -> Figure | None:
         if setup.case.workload != "persistent":
             continue
         for each in of[:1]:
-            these = each.is_large & (each.dropped > 0) & (each.bytes < 0)
-            rtt_s = each.base_rtt_s[these] + each.mean_wait_s
-            predicted = _predicted_kbps(each.dropped[these], rtt_s)
+            these = under_the_law(each)
+            predicted = by_the_law_kbps(each, these)
             ends += predicted.tolist()
             rows += [
                 {
@@ -263,7 +268,7 @@ def law_of_losses(drawn: Drawn) -> Figure | None:
     ends = [min(ends), max(ends)]
     diagonal = pl.DataFrame({"predicted_kbps": ends, "throughput_kbps": ends})
     log = alt.Scale(type="log")
-    x = alt.X("predicted_kbps:Q", title="0.87 MSS / (T sqrt p) (kbit/s)", scale=log)
+    x = alt.X("predicted_kbps:Q", title="0.87 packets / (T sqrt p) (kbit/s)", scale=log)
     y = alt.Y("throughput_kbps:Q", title="Throughput (kbit/s)", scale=log)
     points = (
         alt.Chart(frame)
@@ -289,9 +294,3 @@ def law_of_losses(drawn: Drawn) -> Figure | None:
         "have; and p counts packets where the law counts events of loss."
     )
     return Figure("law-of-losses", chart, frame, caption, title="The square-root law")
-
-
-def _predicted_kbps(loss: Floats, rtt_s: Floats) -> Floats:
-    windows = np.array([reno_mean_window(min(p, 0.999), packets_per_ack=2) for p in loss])
-    rate: Floats = 8e-3 * arms.PAYLOAD_BYTES * windows / rtt_s
-    return rate

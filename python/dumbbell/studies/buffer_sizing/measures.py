@@ -23,9 +23,10 @@ from dumbbell.metrics import (
     utilization_bits,
 )
 from dumbbell.studies.buffer_sizing import arms, published
-from dumbbell.studies.buffer_sizing.arms import Buffer, Case, Setup
+from dumbbell.studies.buffer_sizing.arms import Buffer, Case
 from dumbbell.sweep import Replications
 from dumbbell.tables import Run
+from dumbbell.theory import reno_mean_window
 
 Floats = NDArray[np.float64]
 Size = Literal["large", "small"]
@@ -113,6 +114,8 @@ class Ran:
         steps: Share of the variance of the large flows' log throughput between groups of RTT.
         large: Flows of more than 100 kB.
         small: The others.
+        over_law: Median over the persistent flows of their throughput over what the square-root
+            law gives with their own losses; NaN where none is.
     """
 
     utilization: float
@@ -122,6 +125,7 @@ class Ran:
     steps: float
     large: OfSize
     small: OfSize
+    over_law: float = math.nan
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,7 +155,7 @@ Found = Replications[Case, Compared]
 
 
 def compared(
-    runs: Mapping[Setup, Run], *, keep_flows: bool = False, keep_runs: bool = False
+    runs: Mapping[Buffer, Run], *, keep_flows: bool = False, keep_runs: bool = False
 ) -> Compared:
     """The numbers of one replication of a case.
 
@@ -160,9 +164,8 @@ def compared(
         keep_flows: Whether the figures need the single flows, 2 MB of each run.
         keep_runs: Whether the report needs the runs.
     """
-    by_buffer = {setup.buffer: run for setup, run in runs.items()}
-    flows = {buffer: flows_of(run) for buffer, run in by_buffer.items()}
-    small, large = (_ran(by_buffer[buffer], flows[buffer]) for buffer in arms.BUFFERS)
+    flows = {buffer: flows_of(run) for buffer, run in runs.items()}
+    small, large = (_ran(runs[buffer], flows[buffer]) for buffer in arms.BUFFERS)
     return Compared(
         small,
         large,
@@ -170,7 +173,7 @@ def compared(
         _better_with_large(flows, "small"),
         _loss_gaps(flows),
         flows if keep_flows else {},
-        by_buffer if keep_runs else {},
+        runs if keep_runs else {},
     )
 
 
@@ -209,7 +212,36 @@ def _ran(run: Run, flows: Flows) -> Ran:
         steps=between_groups(flows),
         large=_of_size(flows, "large"),
         small=_of_size(flows, "small"),
+        over_law=_over_law(flows),
     )
+
+
+def under_the_law(of: Flows) -> NDArray[np.bool_]:
+    """The persistent flows, of those the ones that lost something: the law gives others no rate."""
+    return of.is_large & (of.bytes < 0) & (of.dropped > 0) & (of.dropped < 1)
+
+
+def by_the_law_kbps(of: Flows, these: NDArray[np.bool_]) -> Floats:
+    """R = 0.87/(T sqrt(p)) packets as they are on an Ethernet; shape (flows,).
+
+    p is the share of the flow's own packets that were dropped, T its base round-trip time and the
+    mean wait at the bottleneck.
+
+    Args:
+        of: Flows of one run.
+        these: Which of them; each has lost something.
+    """
+    windows = [reno_mean_window(p, packets_per_ack=2) for p in of.dropped[these].tolist()]
+    rtt_s = of.base_rtt_s[these] + of.mean_wait_s
+    rates: Floats = 8e-3 * arms.PACKET_BYTES * np.array(windows) / rtt_s
+    return rates
+
+
+def _over_law(of: Flows) -> float:
+    these = under_the_law(of)
+    if not these.any():
+        return math.nan
+    return float(np.median(of.throughput_kbps[these] / by_the_law_kbps(of, these)))
 
 
 def _of_size(of: Flows, size: Size) -> OfSize:

@@ -12,7 +12,7 @@ from dumbbell.claims.rules import Standing
 from dumbbell.claims.rules.prediction import predict
 from dumbbell.report import Advice, Cell, ValueRow, ValueTable
 from dumbbell.stats import student_interval
-from dumbbell.studies.buffer_sizing import all_buffers, arms, claims, published
+from dumbbell.studies.buffer_sizing import all_buffers, arms, claims, printed_levels, published
 from dumbbell.studies.buffer_sizing.all_buffers import AllBuffers
 from dumbbell.studies.buffer_sizing.arms import Buffer, Case, Point, Setup, Workload
 from dumbbell.studies.buffer_sizing.measures import Compared, Found, Ran
@@ -289,7 +289,7 @@ def levels_over_the_grid(found: Found) -> ValueTable:
     """What is printed, and what one run would print at each point of the grid."""
     points = _points(found)
     rows = []
-    for workload, experiment in claims.EXPERIMENTS.items():
+    for workload, experiment in printed_levels.EXPERIMENTS.items():
         printed = [experiment.levels(platform) for platform in published.PLATFORMS]
         for field, told in experiment.told.items():
             cells = [Cell.of(levels.get(field)) for levels in printed]

@@ -1,0 +1,226 @@
+"""Does what the source leaves open besides the grid give what it prints?
+
+Each attempt is one more thing taken for granted, over one or a few readings. It is judged by the
+rule that judges the grid: all levels of an experiment together at one point. Where that fails,
+what is left without the levels that stand in the way is asked for too, and says so in its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dumbbell.claims import Amendment, Judged, Setting
+from dumbbell.claims.rules.prediction import predict
+from dumbbell.report import Cell, ValueRow, ValueTable
+from dumbbell.stats import student_interval
+from dumbbell.studies.buffer_sizing import arms, published, readings
+from dumbbell.studies.buffer_sizing.arms import Workload
+from dumbbell.studies.buffer_sizing.measures import Compared, compared
+from dumbbell.studies.buffer_sizing.printed_levels import EXPERIMENTS, STACK_OF, judge_together
+from dumbbell.studies.buffer_sizing.published import Platform
+from dumbbell.studies.buffer_sizing.readings import Reading, Tried
+from dumbbell.studies.shape import Amount, Part, Runner
+from dumbbell.sweep import Replications
+from dumbbell.tables import Run
+
+Found = Replications[Reading, Compared]
+AFTERWARDS = Amendment(
+    "2026-11-23", "readings chosen after the runs that showed which levels do not come out"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """Readings that share what they take for granted.
+
+    Attributes:
+        name: Ends the id of the claim.
+        workload: Of the experiment.
+        platform: Whose levels.
+        readings: In which it is tried.
+        without: Fields of the levels that are not asked for.
+    """
+
+    name: str
+    workload: Workload
+    platform: Platform
+    readings: tuple[Reading, ...]
+    without: tuple[str, ...] = ()
+
+    @property
+    def claim(self) -> str:
+        """Id of the claim."""
+        return f"levels-{self.workload}-{self.platform}-{self.name}"
+
+
+def _attempt(
+    workload: Workload, platform: Platform, name: str, *of: Reading, without: Sequence[str] = ()
+) -> Attempt:
+    return Attempt(
+        name=name, workload=workload, platform=platform, readings=of, without=tuple(without)
+    )
+
+
+_MAXIMA = ("large_greatest_loss_small", "small_greatest_loss_small")
+ATTEMPTS: tuple[Attempt, ...] = (
+    _attempt("persistent", "testbed", "one-size", *readings.LINUX_ONE_SIZE),
+    _attempt("persistent", "testbed", "bursts", *readings.LINUX_BURSTY),
+    _attempt("persistent", "testbed", "one-way", *readings.LINUX_ONE_WAY),
+    _attempt("persistent", "paper", "one-size", *readings.NS_2_ONE_SIZE),
+    _attempt("persistent", "paper", "small-packets", *readings.NS_2_SMALL_PACKETS),
+    _attempt("closed-loop", "testbed", "between", *readings.LINUX_BETWEEN),
+    _attempt("closed-loop", "testbed", "host-shaper", *readings.LINUX_HOST_SHAPER),
+    _attempt("closed-loop", "testbed", "one-way", *readings.LINUX_ONE_WAY_USERS),
+    _attempt("closed-loop", "testbed", "shaper-gone", *readings.LINUX_SHAPER_GONE),
+    _attempt(
+        "closed-loop",
+        "testbed",
+        "without-7",
+        *readings.LINUX_BETWEEN,
+        without=("small_better_with_large",),
+    ),
+    _attempt("closed-loop", "paper", "between", *readings.NS_2_BETWEEN),
+    _attempt("closed-loop", "paper", "least-timeout", *readings.NS_2_LEAST_TIMEOUT),
+    _attempt(
+        "closed-loop",
+        "paper",
+        "without-maxima",
+        *readings.NS_2_LEAST_TIMEOUT,
+        without=_MAXIMA,
+    ),
+)
+"""Every one of them is a claim."""
+
+
+def judge_attempts(found: Found) -> Iterator[Judged]:
+    """Every attempt whose readings were run."""
+    for attempt in ATTEMPTS:
+        if all(reading in found.results for reading in attempt.readings):
+            yield judge_together(
+                found,
+                dict(zip(attempt.readings, settings(attempt.readings), strict=True)),
+                id=attempt.claim,
+                workload=attempt.workload,
+                platform=attempt.platform,
+                grid=_grid_words(attempt.readings),
+                without=attempt.without,
+                amended=AFTERWARDS,
+            )
+
+
+def settings(of: Sequence[Reading]) -> list[Setting]:
+    """What is not usual in any of them, of each."""
+    names = [name for name in of[0].parameters if any(name in reading.unusual for reading in of)]
+    return [{name: reading.parameters[name] for name in names} for reading in of]
+
+
+def _grid_words(of: Sequence[Reading]) -> str:
+    count = "one point" if len(of) == 1 else f"{len(of)} points"
+    return f"{', '.join(settings(of)[0])}: {count}"
+
+
+class Readings(Part[Found]):
+    """Readings beyond the grid; see `dumbbell.studies.buffer_sizing.readings`."""
+
+    name = "readings beyond the grid"
+
+    def __init__(self, amount: Amount[Reading]) -> None:
+        """What is run."""
+        self.amount = amount
+
+    def run(self, runner: Runner) -> Found:
+        """See `Part`."""
+        length_s = self.amount.length_s or published.DURATION_S
+        groups = {
+            reading: readings.both_buffers(reading, seed=runner.seed, duration_s=length_s)
+            for reading in self.amount.over
+        }
+        return runner.replicate_groups(groups, _reduced, self.amount, task=self.name)
+
+    def judge(self, found: Found) -> Iterator[Judged]:
+        """Levels together."""
+        yield from judge_attempts(found)
+
+    def tables(self, found: Found) -> Iterator[ValueTable]:
+        """What one run would print at each reading."""
+        for workload in EXPERIMENTS:
+            for platform, stack in STACK_OF.items():
+                these = [
+                    reading
+                    for reading in found.arms
+                    if (reading.workload, reading.stack) == (workload, stack)
+                ]
+                if these:
+                    yield _table(found, these, workload, platform)
+
+
+def _reduced(runs: Mapping[Tried, Run]) -> Compared:
+    return compared({tried.buffer: run for tried, run in runs.items()})
+
+
+_LEVEL = 0.95
+_OTHERS: Mapping[str, Callable[[Compared], float]] = {
+    "utilization, B_l less B_s": lambda of: of.large.utilization - of.small.utilization,
+    "(3, 8) spread of large flows, B_s over B_l": lambda of: (
+        of.small.large.spread / of.large.large.spread
+    ),
+    "(3, 8) spread of small flows, B_s over B_l": lambda of: (
+        of.small.small.spread / of.large.small.spread
+    ),
+    "small flows better with B_s": lambda of: 1 - of.small_better,
+    "loss of large flows with B_s": lambda of: of.small.large.loss,
+    "packets dropped with B_s": lambda of: of.small.drop_share,
+}
+"""What was not asked for, and follows."""
+
+
+def _table(
+    found: Found, these: Sequence[Reading], workload: Workload, platform: Platform
+) -> ValueTable:
+    experiment = EXPERIMENTS[workload]
+    printed = experiment.levels(platform)
+    rows = []
+    for field, told in experiment.told.items():
+        if field not in printed:
+            continue
+        values = [experiment.values(found, reading, field) for reading in these]
+        cells = [
+            Cell.of(predict(each, told.law, _LEVEL) if np.isfinite(each).all() else None)
+            for each in values
+        ]
+        rows.append(ValueRow(told.name, "1", [Cell.of(printed[field]), *cells]))
+    for name, measure in _OTHERS.items():
+        values = [found.values(reading, measure) for reading in these]
+        cells = [
+            Cell.of(student_interval(each) if np.isfinite(each).all() else None) for each in values
+        ]
+        rows.append(ValueRow(name, "1", [Cell(), *cells]))
+    caption = (
+        "Whole runs of 150 s; nothing is sampled. Above, what one run would print and half of the "
+        f"{100 * _LEVEL:.0f} % interval in which it lies; below, what was not asked for: means of "
+        f"{found.n} runs with half of their 95 % intervals."
+    )
+    columns = ["printed", *(label(reading) for reading in these)]
+    title = f"Beyond the grid: {platform}, {arms.WORKLOADS[workload]}"
+    return ValueTable(title, columns, rows, caption, is_folded=True)
+
+
+def label(reading: Reading) -> str:
+    """A reading in a few words, such as a column's title."""
+    what = "flows" if reading.workload == "persistent" else "users"
+    words = [f"{reading.hosts} nodes with {reading.per_host} {what}", reading.sizes]
+    words += [] if reading.think_s == arms.THINK_S else [f"thinking {reading.think_s:g} s"]
+    words += [] if reading.access_bps == published.LINK_BPS else ["bursts at 1 Gbit/s"]
+    words += [] if reading.has_rack else ["no RACK"]
+    words += ["delays one way"] if reading.is_one_way else []
+    words += (
+        [] if reading.bottleneck_bps == published.BOTTLENECK_BPS else ["bottleneck of 100 Mbit/s"]
+    )
+    below = reading.host_queue_packets
+    words += [] if below is None else [f"{below} packets below the buffer"]
+    words += [] if reading.packet_bytes == 1500 else [f"packets of {reading.packet_bytes} bytes"]
+    words += [f"least timeout {reading.min_rto}"] if reading.min_rto else []
+    return ", ".join(words)

@@ -1,0 +1,257 @@
+"""Readings of the source beyond its grid: what else may have given the printed levels.
+
+They were chosen after runs over the grid had shown which printed levels do not come out. So a
+reading that gives a set of them is an explanation and no reproduction, and each is one more thing
+that a reader has to believe (`dumbbell.studies.buffer_sizing.what_it_takes` says how much).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from dumbbell.spec import Experiment
+from dumbbell.studies.buffer_sizing import arms, published
+from dumbbell.studies.buffer_sizing.arms import Buffer, Stack, Workload
+
+GIGABIT = 1_000_000_000
+GUEST = "target2-guest"
+"""Node whose interface has the pfifo, where a shaper stands in the virtualisation host below it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """Everything that is taken of one experiment.
+
+    Attributes:
+        workload: Of which.
+        stack: TCP of all hosts.
+        per_host: Persistent flows, or users, of each source node.
+        sizes: Law of the mice or transfers.
+        think_s: Mean thinking time of users.
+        hosts: Source nodes.
+        access_bps: Rate of all links but the bottleneck. What a sender of bursts puts on the line
+            at once arrives at the bottleneck at this rate.
+        bottleneck_bps: Of the bottleneck.
+        is_one_way: Whether a netem stands at one end of each link only, towards the sink, so that
+            acknowledgements come back without delay.
+        host_queue_packets: Of a shaper in the virtualisation host; the guest's pfifo then stands
+            before it at the rate of the other links. None without one.
+        packet_bytes: Largest IP packet.
+        has_rack: Whether the kernel has RACK and tail loss probes.
+        min_rto: Least timeout as an experiment file writes it; empty for the stack's own.
+    """
+
+    workload: Workload
+    stack: Stack
+    per_host: int
+    sizes: str
+    think_s: float = float(arms.THINK_S)
+    hosts: int = published.SOURCES
+    access_bps: int = published.LINK_BPS
+    bottleneck_bps: int = published.BOTTLENECK_BPS
+    is_one_way: bool = False
+    host_queue_packets: int | None = None
+    packet_bytes: int = 1500
+    has_rack: bool = True
+    min_rto: str = ""
+
+    @property
+    def parameters(self) -> dict[str, float | str]:
+        """As a verdict names them."""
+        below = self.host_queue_packets
+        return {
+            "source nodes": self.hosts,
+            "flows or users of each": self.per_host,
+            "sizes": self.sizes,
+            "thinking time (s)": self.think_s,
+            "other links (Mbit/s)": self.access_bps / 1e6,
+            "bottleneck (Mbit/s)": self.bottleneck_bps / 1e6,
+            "delays": "one way" if self.is_one_way else "both ways",
+            "queue below (packets)": "none" if below is None else below,
+            "largest packet (bytes)": self.packet_bytes,
+            "RACK": "yes" if self.has_rack else "no",
+            "least timeout": self.min_rto or "as usual",
+        }
+
+    @property
+    def unusual(self) -> dict[str, float | str]:
+        """Of these, what is not as at the nominal point; flows, nodes and sizes always."""
+        usual = Reading(
+            workload=self.workload, stack=self.stack, per_host=self.per_host, sizes=self.sizes
+        ).parameters
+        always = ("source nodes", "flows or users of each", "sizes")
+        return {
+            name: value
+            for name, value in self.parameters.items()
+            if name in always or value != usual[name]
+        }
+
+    @property
+    def tcp(self) -> dict[str, Any]:
+        """Of each flow."""
+        return {
+            **arms.STACKS[self.stack],
+            **({} if self.has_rack else {"rack": False}),
+            **({"min_rto": self.min_rto} if self.min_rto else {}),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One of the runs of a reading."""
+
+    reading: Reading
+    buffer: Buffer
+
+
+def both_buffers(reading: Reading, *, seed: int, duration_s: float) -> dict[Tried, Experiment]:
+    """The runs of a reading: alike but for the buffer, with the same arrivals."""
+    return {
+        Tried(reading, buffer): experiment(reading, packets, seed=seed, duration_s=duration_s)
+        for buffer, packets in arms.BUFFERS.items()
+    }
+
+
+def experiment(
+    reading: Reading, buffer_packets: int, *, seed: int, duration_s: float
+) -> Experiment:
+    """One of the four experiments as a reading has it; see `arms.experiment`."""
+    return Experiment.read(
+        {
+            "name": f"buffer-sizing-{buffer_packets}",
+            "seed": seed,
+            "duration": f"{duration_s:g}s",
+            "links": _links(reading, buffer_packets),
+            "flows": _flows(reading),
+        }
+    )
+
+
+def _flows(reading: Reading) -> list[dict[str, Any]]:
+    flows = []
+    for host in arms.tree(reading.hosts).sources:
+        if reading.workload == "persistent":
+            numbers = range(1, reading.per_host + 1)
+            flows += [_flow(f"long-{host}-{at}", host, reading, arms.GREEDY) for at in numbers]
+            flows.append(_flow(f"mice-{host}", host, reading, arms.arrivals_of(reading.sizes)))
+        else:
+            source = arms.users_of(reading.sizes, reading.think_s)
+            numbers = range(1, reading.per_host + 1)
+            flows += [_flow(f"user-{host}-{at}", host, reading, source) for at in numbers]
+    return flows
+
+
+def _flow(name: str, host: str, reading: Reading, source: Mapping[str, Any]) -> dict[str, Any]:
+    return arms.flow(name, host, reading.tcp, source)
+
+
+def _links(reading: Reading, buffer_packets: int) -> list[dict[str, Any]]:
+    rate = f"{reading.access_bps}bit"
+    below = reading.host_queue_packets
+    root = "target2" if below is None else GUEST
+    links = [
+        {**link, "rate": rate, "b": root if link["b"] == "target2" else link["b"]}
+        for link in arms.tree(reading.hosts).links
+    ]
+    buffer = {"qdisc": f"pfifo limit {buffer_packets}"}
+    bottleneck = {
+        "a": "target2",
+        "b": "target1",
+        "rate": f"{reading.bottleneck_bps}bit",
+        "delay": f"{published.DELAYS_MS['bottleneck']}ms",
+        "forward": buffer if below is None else {"qdisc": f"pfifo limit {below}"},
+    }
+    links.insert(0, bottleneck)
+    if below is not None:
+        links.append({"a": GUEST, "b": "target2", "rate": rate, "forward": buffer})
+    if reading.is_one_way:
+        links = [_one_way(link) for link in links]
+    return [link | {"mtu": f"{reading.packet_bytes}B"} for link in links]
+
+
+def _one_way(link: Mapping[str, Any]) -> dict[str, Any]:
+    """Every link of the tree is written towards the sink."""
+    if "delay" not in link:
+        return dict(link)
+    others = {name: value for name, value in link.items() if name != "delay"}
+    return others | {"forward": {**link.get("forward", {}), "delay": link["delay"]}}
+
+
+# --- what was tried ----------------------------------------------------------------------------
+
+
+def _persistent(stack: Stack, per_host: int, sizes: str, **more: Any) -> Reading:
+    return Reading(workload="persistent", stack=stack, per_host=per_host, sizes=sizes, **more)
+
+
+def _users(stack: Stack, per_host: int, sizes: str = "", **more: Any) -> Reading:
+    return Reading(
+        workload="closed-loop",
+        stack=stack,
+        per_host=per_host,
+        sizes=sizes or arms.pareto(1.2, arms.MEAN_TRANSFER_BYTES),
+        **more,
+    )
+
+
+_OLD_AND_BURSTY: Mapping[str, Any] = MappingProxyType(
+    {"hosts": published.BINARY_TREE_SOURCES, "access_bps": GIGABIT, "has_rack": False}
+)
+LINUX_ONE_SIZE = (
+    _persistent("testbed", 7, "constant 40000B"),
+    _persistent("testbed", 6, "constant 15000B", hosts=published.BINARY_TREE_SOURCES),
+)
+LINUX_BURSTY = (_persistent("testbed", 6, "constant 15000B", **_OLD_AND_BURSTY),)
+LINUX_ONE_WAY = tuple(
+    _persistent("testbed", count, "constant 15000B", **_OLD_AND_BURSTY, is_one_way=True)
+    for count in (6, 7)
+)
+NS_2_ONE_SIZE = (
+    _persistent("ns-2", 9, "constant 22000B"),
+    *(
+        _persistent("ns-2", count, "constant 22000B", hosts=published.BINARY_TREE_SOURCES)
+        for count in (7, 8)
+    ),
+)
+NS_2_SMALL_PACKETS = (
+    _persistent(
+        "ns-2", 8, "constant 15000B", hosts=published.BINARY_TREE_SOURCES, packet_bytes=1040
+    ),
+)
+LINUX_BETWEEN = (_users("testbed", 34),)
+LINUX_HOST_SHAPER = (_users("testbed", 34, host_queue_packets=100),)
+LINUX_ONE_WAY_USERS = (
+    _users(
+        "testbed", 100, arms.pareto(1.2, 72_000), think_s=10, is_one_way=True, **_OLD_AND_BURSTY
+    ),
+)
+LINUX_SHAPER_GONE = (
+    _users(
+        "testbed",
+        54,
+        arms.pareto(1.2, 150_000),
+        think_s=3,
+        bottleneck_bps=published.LINK_BPS,
+        **_OLD_AND_BURSTY,
+    ),
+)
+NS_2_BETWEEN = (_users("ns-2", 104),)
+NS_2_LEAST_TIMEOUT = (_users("ns-2", 45, min_rto="200ms"),)
+
+READINGS: tuple[Reading, ...] = (
+    *LINUX_ONE_SIZE,
+    *LINUX_BURSTY,
+    *LINUX_ONE_WAY,
+    *NS_2_ONE_SIZE,
+    *NS_2_SMALL_PACKETS,
+    *LINUX_BETWEEN,
+    *LINUX_HOST_SHAPER,
+    *LINUX_ONE_WAY_USERS,
+    *LINUX_SHAPER_GONE,
+    *NS_2_BETWEEN,
+    *NS_2_LEAST_TIMEOUT,
+)
+"""All of them, each once."""
