@@ -17,7 +17,7 @@ from dumbbell.claims.rules.agreement import LEAST_RUNS
 from dumbbell.claims.rules.intervals import LEAST_FOR_A_BAND
 from dumbbell.claims.rules.prediction import LEAST_FOR_STUDENT
 from dumbbell.metrics import base_rtts_s
-from dumbbell.report import Report
+from dumbbell.report import Report, ValueRow, ValueTable
 from dumbbell.report.claims_section import interval_words
 from dumbbell.report.figures import as_polars
 from dumbbell.spec import Resolved
@@ -263,6 +263,14 @@ def test_the_rules_give_the_buffers_of_the_source(report: Report) -> None:
     assert [round(row.filled[at].value or 0) for at in (0, -1)] == [500, 18]
     longest = next(row for row in table.rows if row.name.startswith("T = 534"))
     assert (longest.filled[0].value or 0) > 2200
+    # With two round-trip times: 18 of 60 ms and 200 flows, 488 (of 1500 bytes) of 117 ms.
+    at = list(table.columns).index(f"N = {published.SMALL_FLOWS}")
+    assert round(_row(table, "T = 60").filled[at].value or 0) == 18
+    assert (_row(table, "T = 117").filled[0].value or 0) == pytest.approx(488, rel=0.02)
+
+
+def _row(table: ValueTable, name: str) -> ValueRow:
+    return next(row for row in table.rows if row.name.startswith(name))
 
 
 def test_figures_of_all_buffers_have_intervals_and_say_of_what(report: Report) -> None:

@@ -32,6 +32,7 @@ from dumbbell.studies.buffer_sizing.beside import BesideTheKernel
 from dumbbell.studies.buffer_sizing.explaining import Readings
 from dumbbell.studies.buffer_sizing.measures import Compared, Found, compared
 from dumbbell.studies.buffer_sizing.readings import Reading
+from dumbbell.studies.buffer_sizing.what_it_takes import PRINTED
 from dumbbell.studies.reproduction import Reproduction
 from dumbbell.studies.shape import Amount, Part, Preset, Presets, Runner
 from dumbbell.tables import Array, Run
@@ -148,6 +149,7 @@ class BufferSizing(Reproduction):
         "Four experiments on a tree, 18 against 500 packets: thirteen observations over a grid of "
         "what their source leaves out"
     )
+    printed = PRINTED
 
     def __init__(self, options: StudyOptions) -> None:
         """Nothing is run yet; see `Reproduction`."""

@@ -39,10 +39,15 @@ LARGE_BYTES = 100_000
 """A large flow has more."""
 RTT_GROUPS_MS = {"h1": 34, "h2": 234, "h3": 534}
 """Base round-trip time of each level, by the delays printed."""
+ONE_WAY_RTT_GROUPS_MS = {"h1": 17, "h2": 117, "h3": 267}
+"""The same where a netem stands at one end of each link only."""
+SMALL_RTT_MS = 60
+"""With which 200 flows, 11 of each node, give about 18 packets."""
+SMALL_FLOWS = 200
 LARGE_RTT_MS = 121
 """With which the rule of thumb gives about 500 packets; no node of the tree has it."""
 MANY_FLOWS = 772
-"""N of 18 = 500 / sqrt(N)."""
+"""N of 18 = 500 / sqrt(N), where one T gave both."""
 
 Platform = Literal["testbed", "paper"]
 PLATFORMS: Mapping[Platform, str] = MappingProxyType({"testbed": SOURCE, "paper": PAPER})

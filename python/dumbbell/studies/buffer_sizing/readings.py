@@ -40,7 +40,8 @@ class Reading:
         host_queue_packets: Of a shaper in the virtualisation host; the guest's pfifo then stands
             before it at the rate of the other links. None without one.
         packet_bytes: Largest IP packet.
-        has_rack: Whether the kernel has RACK and tail loss probes.
+        has_rack: Whether losses are found by time (RACK, in Linux since 4.4) or, as before, by
+            three packets above; tail loss probes are older.
         min_rto: Least timeout as an experiment file writes it; empty for the stack's own.
     """
 

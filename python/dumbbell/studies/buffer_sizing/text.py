@@ -178,13 +178,19 @@ def _who_is_right(sized: AllBuffers) -> str:
 
 
 def rules() -> ValueTable:
-    """The two rules at the round-trip times of the tree."""
-    flows = (1, 90, 252, published.MANY_FLOWS)
-    rows = []
+    """The two rules at the round-trip times of the tree, and at those that give 18 and 500."""
+    flows = (1, 90, published.SMALL_FLOWS, 252, published.MANY_FLOWS)
     named = {
         f"T = {rtt} ms (sources {level})": rtt for level, rtt in published.RTT_GROUPS_MS.items()
     }
+    named |= {
+        f"T = {rtt} ms (sources {level}, delays one way)": rtt
+        for level, rtt in published.ONE_WAY_RTT_GROUPS_MS.items()
+    }
     named[f"T = {published.LARGE_RTT_MS} ms (gives the source's 500)"] = published.LARGE_RTT_MS
+    small = f"T = {published.SMALL_RTT_MS} ms (gives its 18 with {published.SMALL_FLOWS} flows)"
+    named[small] = published.SMALL_RTT_MS
+    rows = []
     for name, rtt_ms in named.items():
         setting = published.BOTTLENECK_BPS, rtt_ms / 1e3, arms.PACKET_BYTES
         sizes = [many_flows_packets(*setting, count) for count in flows]
@@ -192,7 +198,9 @@ def rules() -> ValueTable:
     columns = [f"N = {count}" if count > 1 else "C T" for count in flows]
     caption = (
         "C T, the rule of thumb, and C T / sqrt(N), the rule for N long flows, with 50 Mbit/s and "
-        "packets of 1514 bytes."
+        "packets of 1514 bytes. If one T gave both of the source's buffers it was 121 ms, which "
+        "no path has, and there were 772 flows. If the small one came of a mean T of 60 ms, 200 "
+        "flows give it; 500 packets are then C T of the sources h2 with delays one way."
     )
     return ValueTable("Buffers by the two rules", columns, rows, caption)
 
@@ -343,8 +351,10 @@ def notes(found: Found | None, *, interrupted: bool) -> list[str]:
         "binary tree, which has 2 + 4 + 8 = 14. Taken: 18, with three h3 below each h2; 14 is a "
         "point of the grid.",
         "The buffers: 500 packets are a bandwidth-delay product at 121 ms. The delays printed give "
-        "round-trip times of 34, 234 and 534 ms, and 534 ms a product of over 2200 packets. Taken: "
-        "500 and 18 packets as they stand.",
+        "round-trip times of 34, 234 and 534 ms, and 534 ms a product of over 2200 packets; "
+        "a netem at one end of each link makes them 17, 117 and 267 ms, and 117 ms give 483. "
+        "18 are 500 over the root of 772 flows if one T gave both, or C T of 60 ms over the root "
+        "of 200. Taken: 500 and 18 packets as they stand, and on the grid up to 774 flows.",
         "The delays: tc qdisc replace dev IFACE root pfifo on target2 takes away a netem that "
         "stood at the root there, so that on the testbed the 5 ms between target2 and target1 may "
         "have been missing in one direction during the runs. Taken: all delays are there.",

@@ -1,0 +1,141 @@
+"""Every number that source and paper print as a result, and what was tried to get it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from dumbbell.claims import Arm, Cost, PrintedNumber, PrintedNumbers, Spoken
+from dumbbell.studies.buffer_sizing import published
+from dumbbell.studies.buffer_sizing.explaining import ATTEMPTS, Attempt
+from dumbbell.studies.buffer_sizing.printed_levels import EXPERIMENTS
+from dumbbell.studies.buffer_sizing.published import Platform
+
+GRID = Arm(
+    name="over the grid of TCP, loads, source nodes and tails",
+    cost=Cost.LEFT_OPEN,
+    why="Five points for each reading of TCP, fixed before anything was judged. Sizes follow "
+    "Pareto's law there, so most mice have two to four packets.",
+)
+_ONE_SIZE = Arm(
+    name="with mice of one size",
+    cost=Cost.ONE_NUMBER,
+    why="The source gives no sizes. A script that calls iperf with one size for all mice is as "
+    "likely as one that draws them; which size, and how many flows run beside, is fitted. 18 "
+    "source nodes and the 14 of a binary tree are tried.",
+)
+_BURSTS = Arm(
+    name="with mice of one size, bursts at 1 Gbit/s, and a kernel without RACK",
+    cost=Cost.KNOWN,
+    why="A rate of 100 Mbit/s that is set outside a guest seldom holds for single packets: what a "
+    "sender writes at once arrives at once. RACK came with Linux 4.4 of 2016, and testbeds of "
+    "2017 often ran 3.13. Both are known of such machines, and neither is in the source.",
+)
+_ONE_WAY = Arm(
+    name="with all that, and delays one way",
+    cost=Cost.KNOWN,
+    why="netem delays what leaves an interface. Where it stands at one end of each link only, "
+    "round trips are 17, 117 and 267 ms, and C times 117 ms is 488 packets: about the source's "
+    "500. Its text says one number a link and not at which ends.",
+)
+_SMALL_PACKETS = Arm(
+    name="with mice of one size and packets of 1000 bytes",
+    cost=Cost.KNOWN,
+    why="ns-2's usual packet has 1000 bytes of payload. 500 of them wait a third less long.",
+)
+_BETWEEN = Arm(
+    name="with a load between two of the grid",
+    cost=Cost.ONE_NUMBER,
+    why="The loads of the grid double from one to the next and step over some levels. How many "
+    "users there were is fitted; nothing else is changed.",
+)
+_WITHOUT_7 = Arm(
+    name="with a load between two of the grid, without (7)",
+    cost=Cost.ONE_NUMBER,
+    why="The same runs, asked for all levels but the small flows that do better with 500 packets: "
+    "whatever made them was not there.",
+)
+_HOST_SHAPER = Arm(
+    name="with a shaper in the virtualisation host under the guest's pfifo",
+    cost=Cost.UNSUPPORTED,
+    why="The guest's 18 or 500 packets then stand before a queue of 100 that tc cannot see. That "
+    "queue decides, and the two settings hardly differ: 18 packets are no longer short of "
+    "utilization, and variability and delay no longer depend on them, against the source.",
+)
+_SHAPER_GONE = Arm(
+    name="with the shaper of 50 Mbit/s taken away by tc qdisc replace",
+    cost=Cost.AGAINST,
+    why="The printed command replaces the root, and with it a netem that would have held the rate. "
+    "100 Mbit/s are left, 500 packets wait half as long, and sizes, users and thinking are fitted "
+    "anew. The source says 50 Mbit/s.",
+)
+_LEAST_TIMEOUT = Arm(
+    name="with a least timeout of 0.2 s",
+    cost=Cost.KNOWN,
+    why="ns-2's own least timeout, where RFC 6298 has a second; how many users there were is "
+    "fitted.",
+)
+_WITHOUT_MAXIMA = Arm(
+    name="with a least timeout of 0.2 s, without the greatest losses",
+    cost=Cost.KNOWN,
+    why="The same runs, asked for the shares alone.",
+)
+_ARMS: Mapping[str, Arm] = MappingProxyType(
+    {
+        "one-size": _ONE_SIZE,
+        "bursts": _BURSTS,
+        "one-way": _ONE_WAY,
+        "small-packets": _SMALL_PACKETS,
+        "between": _BETWEEN,
+        "without-7": _WITHOUT_7,
+        "host-shaper": _HOST_SHAPER,
+        "shaper-gone": _SHAPER_GONE,
+        "least-timeout": _LEAST_TIMEOUT,
+        "without-maxima": _WITHOUT_MAXIMA,
+    }
+)
+"""By the name of the attempt."""
+_AS_PRINTED: Mapping[str, str] = MappingProxyType(
+    {
+        "large_better_with_large": "around 80 %",
+        "large_loss": "2 % to 4 %",
+        "large_greatest_loss_small": "up to {:g} %",
+        "small_greatest_loss_small": "up to {:g} %",
+    }
+)
+"""What is not "around" a share, by its field."""
+_BY: Mapping[Platform, str] = MappingProxyType({"testbed": "the testbed", "paper": "the paper"})
+
+
+def _numbers() -> Iterator[PrintedNumber]:
+    for workload, experiment in EXPERIMENTS.items():
+        for platform in published.PLATFORMS:
+            attempts = [
+                each for each in ATTEMPTS if (each.workload, each.platform) == (workload, platform)
+            ]
+            for field, value in experiment.levels(platform).items():
+                level = experiment.told[field].name
+                words = _AS_PRINTED.get(field, "around {:g} %")
+                if field == "large_better_with_large" and workload == "closed-loop":
+                    words = "around 75 % to 80 %"
+                yield PrintedNumber(
+                    key=f"{workload}-{platform}-{field}",
+                    group=f"{'Persistent flows' if workload == 'persistent' else 'Users'}, "
+                    f"{_BY[platform]}",
+                    name=level,
+                    printed=words.format(100 * value),
+                    unit="1",
+                    spoken=(
+                        Spoken(f"levels-{workload}-{platform}", GRID, level),
+                        *_spoken(attempts, field, level),
+                    ),
+                )
+
+
+def _spoken(attempts: list[Attempt], field: str, level: str) -> Iterator[Spoken]:
+    for attempt in attempts:
+        if field not in attempt.without:
+            yield Spoken(attempt.claim, _ARMS[attempt.name], level)
+
+
+PRINTED = PrintedNumbers(numbers=tuple(_numbers()), story=())
