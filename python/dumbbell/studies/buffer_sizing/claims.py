@@ -8,7 +8,6 @@ disagree, each is judged with the TCP that its own platform suggests.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -42,12 +41,11 @@ from dumbbell.claims.rules import (
     Spread,
 )
 from dumbbell.studies.buffer_sizing import arms, published
-from dumbbell.studies.buffer_sizing.arms import Buffer, Case, Point, Stack, Workload
+from dumbbell.studies.buffer_sizing.arms import Case, Point, Stack, Workload
 from dumbbell.studies.buffer_sizing.measures import (
     Compared,
     Floats,
     Found,
-    Size,
 )
 
 E = TypeVar("E")
@@ -56,8 +54,6 @@ FULL = 0.05
 """Utilizations that differ by less count as the same: "full" is said of a figure."""
 CLOSE = 0.10
 """Throughputs that differ by less, relatively, count as close."""
-BY_THE_LAW = 0.25
-"""Throughputs that differ by less, relatively, count as what an approximation gives."""
 STEPS = 0.5
 """Of the variance, between groups of flows: steps show in the CDF."""
 BOTH_STACKS: tuple[Stack, ...] = tuple(arms.STACKS)
@@ -70,8 +66,6 @@ _RELATIVE = Amendment(
 _SKEWED = Amendment(
     _WHEN, "until then a ratio of means; slow transfers are skewed, so logarithms are compared"
 )
-_SMALL_TOO = Amendment("2026-11-23", "until then large flows alone were looked at")
-_LAW = Amendment("2026-11-23", "until then the law was drawn and not judged")
 _MARGINS = Amendment(
     _WHEN,
     "until then the margins were 5 points of utilization, 2 of drops, 10 ms of wait and 200 ms of "
@@ -142,16 +136,12 @@ def _curve(measure: Callable[[Compared], Any]) -> Callable[[Found, Case], Curves
     return curves
 
 
-def _spreads(size: Size) -> Callable[[Found, Case], Ratio]:
-    """Throughput's spread over the flows of a size, B_s over B_l."""
-
-    def spreads(found: Found, case: Case) -> Ratio:
-        return Ratio(
-            found.values(case, lambda of: getattr(of.small, size).spread),
-            found.values(case, lambda of: getattr(of.large, size).spread),
-        )
-
-    return spreads
+def _spreads(found: Found, case: Case) -> Ratio:
+    """Throughput's spread over the large flows, B_s over B_l."""
+    return Ratio(
+        found.values(case, lambda of: of.small.large.spread),
+        found.values(case, lambda of: of.large.large.spread),
+    )
 
 
 def _over_its_twin(found: Found, case: Case) -> Curves:
@@ -191,7 +181,7 @@ def _about_both(workload: Workload) -> Iterator[Observation[Any]]:
         ),
         workload=workload,
         rule=Spread.more(of=f"the throughput of {flows}, B_s over B_l"),
-        evidence=_spreads("large"),
+        evidence=_spreads,
         measured="the ratio of the means, over the flows of a run",
         is_headline=True,
         family="(13) With B_s the throughput of large flows varies more",
@@ -227,37 +217,6 @@ def _about_both(workload: Workload) -> Iterator[Observation[Any]]:
         measured="of the packets that came to the bottleneck",
         is_headline=True,
         family="(10) Small buffers cost a higher loss rate",
-    )
-
-
-def _small_vary(workload: Workload) -> Observation[Any]:
-    number = "3" if workload == "persistent" else "8"
-    what = {"persistent": "mice", "closed-loop": "small flows of users in closed loops"}[workload]
-    return Observation(
-        id=f"observation-0{number}-small",
-        statement=f"({number}, 13) With B_s the throughput of {what} varies more",
-        workload=workload,
-        rule=Spread.more(of=f"the throughput of {what}, B_s over B_l"),
-        evidence=_spreads("small"),
-        measured="the ratio of the means, over the flows of a run of up to 100 kB",
-        amended=_SMALL_TOO,
-    )
-
-
-def _law(buffer: Buffer) -> Observation[Any]:
-    packets = arms.BUFFERS[buffer]
-    return Observation(
-        id=f"square-root-law-{packets}",
-        statement="Throughput of persistent flows is approximately 0.87/(T sqrt(p)), with "
-        f"{packets} packets of buffer",
-        source=published.SOURCE,
-        workload="persistent",
-        rule=Equivalent(margin=math.log1p(BY_THE_LAW), unit="1"),
-        evidence=_runs(lambda of: math.log(getattr(of, buffer).over_law)),
-        measured="logarithm of the median over the flows of throughput over the law's, with the "
-        "flow's own dropped packets as p and its mean round-trip time as T; a quarter more or "
-        "less is 0.22, and that this is approximately is ours",
-        amended=_LAW,
     )
 
 
@@ -334,8 +293,6 @@ OBSERVATIONS: tuple[Observation[Any], ...] = (
     ),
     _middlebox("large", lambda of: of.large.large.seen_over_whole),
     _middlebox("small", lambda of: of.large.small.seen_over_whole),
-    *(_small_vary(workload) for workload in arms.WORKLOADS),
-    *(_law(buffer) for buffer in arms.BUFFERS),
 )
 
 

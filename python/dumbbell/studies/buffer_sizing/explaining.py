@@ -69,10 +69,24 @@ ATTEMPTS: tuple[Attempt, ...] = (
     _attempt("persistent", "testbed", "one-size", *readings.LINUX_ONE_SIZE),
     _attempt("persistent", "testbed", "bursts", *readings.LINUX_BURSTY),
     _attempt("persistent", "testbed", "one-way", *readings.LINUX_ONE_WAY),
+    _attempt(
+        "persistent",
+        "testbed",
+        "one-way-without-1",
+        *readings.LINUX_ONE_WAY,
+        without=("large_better_with_large",),
+    ),
     _attempt("persistent", "paper", "one-size", *readings.NS_2_ONE_SIZE),
     _attempt("persistent", "paper", "small-packets", *readings.NS_2_SMALL_PACKETS),
     _attempt("closed-loop", "testbed", "between", *readings.LINUX_BETWEEN),
-    _attempt("closed-loop", "testbed", "host-shaper", *readings.LINUX_HOST_SHAPER),
+    # Both buffers give the same there, so the share at which the CDFs cross is any.
+    _attempt(
+        "closed-loop",
+        "testbed",
+        "host-shaper",
+        *readings.LINUX_HOST_SHAPER,
+        without=("large_better_with_large", "small_better_with_large"),
+    ),
     _attempt("closed-loop", "testbed", "one-way", *readings.LINUX_ONE_WAY_USERS),
     _attempt("closed-loop", "testbed", "shaper-gone", *readings.LINUX_SHAPER_GONE),
     _attempt(
