@@ -12,7 +12,7 @@ from docs_study_table import kept, table
 
 from dumbbell.claims import Verdict, views_of
 from dumbbell.studies import StudyOptions, get_study
-from dumbbell.studies.buffer_sizing import PRESETS, claims, printed_levels, published
+from dumbbell.studies.buffer_sizing import PRESETS, claims, explaining, printed_levels, published
 
 PAGE = (ROOT / "docs" / "buffer-sizing.md").read_text(encoding="utf-8")
 ROWS = [
@@ -31,7 +31,8 @@ def test_no_claim_is_left_out() -> None:
         for platform in published.PLATFORMS
     ]
     assert len(ROWS) == len(ROW)
-    assert set(ROW) == {*directions, *headlines, *levels}
+    attempts = [attempt.claim for attempt in explaining.ATTEMPTS]
+    assert set(ROW) == {*directions, *headlines, *levels, *attempts}
 
 
 def test_every_row_has_the_replications_of_the_full_preset() -> None:

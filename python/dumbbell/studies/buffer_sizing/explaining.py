@@ -79,15 +79,7 @@ ATTEMPTS: tuple[Attempt, ...] = (
     _attempt("persistent", "paper", "one-size", *readings.NS_2_ONE_SIZE),
     _attempt("persistent", "paper", "small-packets", *readings.NS_2_SMALL_PACKETS),
     _attempt("closed-loop", "testbed", "between", *readings.LINUX_BETWEEN),
-    # Both buffers give the same there, so the share at which the CDFs cross is any.
-    _attempt(
-        "closed-loop",
-        "testbed",
-        "host-shaper",
-        *readings.LINUX_HOST_SHAPER,
-        without=("large_better_with_large", "small_better_with_large"),
-    ),
-    _attempt("closed-loop", "testbed", "one-way", *readings.LINUX_ONE_WAY_USERS),
+    _attempt("closed-loop", "testbed", "as-persistent", *readings.LINUX_ONE_WAY_USERS),
     _attempt("closed-loop", "testbed", "shaper-gone", *readings.LINUX_SHAPER_GONE),
     _attempt(
         "closed-loop",
@@ -95,6 +87,14 @@ ATTEMPTS: tuple[Attempt, ...] = (
         "without-7",
         *readings.LINUX_BETWEEN,
         without=("small_better_with_large",),
+    ),
+    # Both buffers give the same there, so the share at which the CDFs cross is any.
+    _attempt(
+        "closed-loop",
+        "testbed",
+        "host-shaper",
+        *readings.LINUX_HOST_SHAPER,
+        without=("large_better_with_large", "small_better_with_large"),
     ),
     _attempt("closed-loop", "paper", "between", *readings.NS_2_BETWEEN),
     _attempt("closed-loop", "paper", "least-timeout", *readings.NS_2_LEAST_TIMEOUT),
