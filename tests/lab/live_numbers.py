@@ -103,8 +103,7 @@ NUMBERS: dict[str, dict[str, Number]] = {
 
 def better_here(runs: Mapping[str, Run], arm: LiveArm, size: str) -> float:
     """Share of the flows that get more from this arm's buffer, %; as the study measures it."""
-    case = sizing.Case(sizing.Point(), "closed-loop")
-    found = compared({sizing.Setup(case, buffer): runs[buffer] for buffer in sizing.BUFFERS})
+    found = compared({buffer: runs[buffer] for buffer in sizing.BUFFERS})
     share = found.large_better if size == "large" else found.small_better
     return 100 * (share if arm.id == "large" else 1 - share)
 

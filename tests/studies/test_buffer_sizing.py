@@ -162,7 +162,7 @@ def test_runs_without_some_flows_have_numbers_that_decide_nothing() -> None:
 
     def ran(duration_s: float) -> buffer_sizing.Compared:
         runs = arms.both_buffers(case, seed=2, duration_s=duration_s)
-        return compared({setup: simulate(each) for setup, each in runs.items()})
+        return compared({setup.buffer: simulate(each) for setup, each in runs.items()})
 
     short, long = ran(0.9), ran(12)
     assert short.small.large.flows == 0 < long.small.large.flows
