@@ -12,7 +12,14 @@ from docs_study_table import kept, table
 
 from dumbbell.claims import Verdict, views_of
 from dumbbell.studies import StudyOptions, get_study
-from dumbbell.studies.buffer_sizing import PRESETS, claims, explaining, printed_levels, published
+from dumbbell.studies.buffer_sizing import (
+    PRESETS,
+    arms,
+    claims,
+    explaining,
+    printed_levels,
+    published,
+)
 
 PAGE = (ROOT / "docs" / "buffer-sizing.md").read_text(encoding="utf-8")
 ROWS = [
@@ -32,7 +39,9 @@ def test_no_claim_is_left_out() -> None:
     ]
     assert len(ROWS) == len(ROW)
     attempts = [attempt.claim for attempt in explaining.ATTEMPTS]
-    assert set(ROW) == {*directions, *headlines, *levels, *attempts}
+    beyond = {"observation-03-small", "observation-08-small"}
+    beyond |= {f"square-root-law-{packets}" for packets in arms.BUFFERS.values()}
+    assert set(ROW) == {*directions, *headlines, *levels, *attempts, *beyond}
 
 
 def test_every_row_has_the_replications_of_the_full_preset() -> None:

@@ -14,7 +14,13 @@ from dumbbell.claims import State, Verdict
 from dumbbell.metrics import base_rtts_s
 from dumbbell.spec import Resolved
 from dumbbell.studies.buffer_sizing import arms, explaining, printed_levels, published, readings
-from dumbbell.studies.buffer_sizing.explaining import ATTEMPTS, Readings, judge_attempts, label
+from dumbbell.studies.buffer_sizing.explaining import (
+    ATTEMPTS,
+    Readings,
+    judge_attempts,
+    judge_beyond,
+    label,
+)
 from dumbbell.studies.buffer_sizing.measures import (
     Compared,
     Flows,
@@ -99,6 +105,19 @@ def test_readings_are_judged_by_the_rule_of_the_grid() -> None:
     assert all(one.claim.amended for one in judged.values())
     without = judged["levels-closed-loop-testbed-without-7"].claim
     assert "(7)" not in without.statement and "(6)" in without.statement
+
+
+def test_small_flows_and_the_law_are_judged_over_the_readings() -> None:
+    judged = {one.claim.id: one for one in judge_beyond(found())}
+    assert judged["observation-03-small"].verdict is Verdict.REPRODUCED
+    assert judged["observation-08-small"].found.value == pytest.approx(1.5)
+    # ns-2's small packets: 1.05 of full ones are 1.5 of theirs.
+    law = judged["square-root-law-18"]
+    assert law.verdict is Verdict.DEPENDS_ON
+    failing = next(t for t in law.decision.turns if t.verdict is Verdict.NOT_REPRODUCED)
+    assert [setting["largest packet (bytes)"] for setting in failing.settings] == [1040]
+    some = Replications({READINGS[0]: found().of(READINGS[0])}, N, "")
+    assert not list(judge_beyond(some))
 
 
 def test_readings_that_were_not_run_are_not_judged() -> None:

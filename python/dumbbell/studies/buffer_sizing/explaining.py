@@ -7,21 +7,35 @@ what is left without the levels that stand in the way is asked for too, and says
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from dumbbell.claims import Amendment, Judged, Setting
+from dumbbell.claims import (
+    Amendment,
+    Claim,
+    Grid,
+    GridPoint,
+    Judged,
+    Ratio,
+    Runs,
+    Setting,
+    judge,
+)
+from dumbbell.claims.rules import Direction, Equivalent, Rule, Spread
 from dumbbell.claims.rules.prediction import predict
 from dumbbell.report import Cell, ValueRow, ValueTable
 from dumbbell.stats import student_interval
 from dumbbell.studies.buffer_sizing import arms, published, readings
-from dumbbell.studies.buffer_sizing.arms import Workload
+from dumbbell.studies.buffer_sizing.arms import Buffer, Workload
 from dumbbell.studies.buffer_sizing.measures import Compared, compared
 from dumbbell.studies.buffer_sizing.printed_levels import EXPERIMENTS, STACK_OF, judge_together
 from dumbbell.studies.buffer_sizing.published import Platform
-from dumbbell.studies.buffer_sizing.readings import Reading, Tried
+from dumbbell.studies.buffer_sizing.readings import FULL_PACKET_BYTES, Reading, Tried
 from dumbbell.studies.shape import Amount, Part, Runner
 from dumbbell.sweep import Replications
 from dumbbell.tables import Run
@@ -125,6 +139,88 @@ def judge_attempts(found: Found) -> Iterator[Judged]:
             )
 
 
+BY_THE_LAW = 0.25
+"""Throughputs that differ by less, relatively, count as what an approximation gives."""
+_LAW = Amendment("2026-11-23", "until then the law was drawn and not judged")
+_SMALL_TOO = Amendment("2026-11-23", "until then large flows alone were looked at")
+
+
+def judge_beyond(found: Found) -> Iterator[Judged]:
+    """What is said of any flows: small ones too vary more, and the square-root law holds.
+
+    Over all readings of a workload, if all of them were run.
+    """
+    if not all(reading in found.results for reading in readings.READINGS):
+        return
+    small: Mapping[Workload, tuple[int, str]] = {
+        "persistent": (3, "mice"),
+        "closed-loop": (8, "small flows of users"),
+    }
+    for workload, (number, flows) in small.items():
+        yield _judge_over_readings(
+            found,
+            workload,
+            id=f"observation-0{number}-small",
+            statement=f"({number}, 13) With B_s the throughput of {flows} varies more",
+            rule=Spread.more(of=f"the throughput of {flows}, B_s over B_l"),
+            evidence=lambda reading: Ratio(
+                found.values(reading, lambda of: of.small.small.spread),
+                found.values(reading, lambda of: of.large.small.spread),
+            ),
+            amended=_SMALL_TOO,
+            note="measured: the ratio of the means, over the flows of a run of up to 100 kB",
+        )
+    for buffer, packets in arms.BUFFERS.items():
+        yield _judge_over_readings(
+            found,
+            "persistent",
+            id=f"square-root-law-{packets}",
+            statement="Throughput of persistent flows is approximately 0.87/(T sqrt(p)), with "
+            f"{packets} packets of buffer",
+            rule=Equivalent(margin=math.log1p(BY_THE_LAW), unit="1"),
+            evidence=partial(_over_the_law, found, buffer),
+            amended=_LAW,
+            note="measured: logarithm of the median over the flows of throughput over the law's, "
+            "with the flow's own dropped packets as p and its mean round-trip time as T; a "
+            "quarter more is 0.22, and that this is approximately is ours",
+        )
+
+
+def _over_the_law(found: Found, buffer: Buffer, reading: Reading) -> Runs:
+    """The law counts packets, and `measures` takes them to be full ones."""
+    full = arms.PACKET_BYTES / (reading.packet_bytes + arms.PACKET_BYTES - FULL_PACKET_BYTES)
+    return Runs(found.values(reading, lambda of: math.log(full * getattr(of, buffer).over_law)))
+
+
+def _judge_over_readings(
+    found: Found,
+    workload: Workload,
+    *,
+    id: str,
+    statement: str,
+    rule: Rule[Any],
+    evidence: Callable[[Reading], Any],
+    amended: Amendment,
+    note: str,
+) -> Judged:
+    these = [reading for reading in readings.READINGS if reading.workload == workload]
+    named = [
+        {"TCP": reading.stack, **setting}
+        for reading, setting in zip(these, settings(these), strict=True)
+    ]
+    claim = Claim(
+        id=id,
+        statement=statement,
+        source=published.SOURCE if id.startswith("square") else published.BOTH,
+        rule=Direction(at_each=rule, grid=f"the readings beyond the grid: {len(these)} points"),
+        amended=amended,
+    )
+    points = [
+        GridPoint(setting, evidence(reading)) for reading, setting in zip(these, named, strict=True)
+    ]
+    return judge(claim, Grid(points), note=note)
+
+
 def settings(of: Sequence[Reading]) -> list[Setting]:
     """What is not usual in any of them, of each."""
     names = [name for name in of[0].parameters if any(name in reading.unusual for reading in of)]
@@ -155,8 +251,9 @@ class Readings(Part[Found]):
         return runner.replicate_groups(groups, _reduced, self.amount, task=self.name)
 
     def judge(self, found: Found) -> Iterator[Judged]:
-        """Levels together."""
+        """Levels together, then directions."""
         yield from judge_attempts(found)
+        yield from judge_beyond(found)
 
     def tables(self, found: Found) -> Iterator[ValueTable]:
         """What one run would print at each reading."""
@@ -235,6 +332,10 @@ def label(reading: Reading) -> str:
     )
     below = reading.host_queue_packets
     words += [] if below is None else [f"{below} packets below the buffer"]
-    words += [] if reading.packet_bytes == 1500 else [f"packets of {reading.packet_bytes} bytes"]
+    words += (
+        []
+        if reading.packet_bytes == FULL_PACKET_BYTES
+        else [f"packets of {reading.packet_bytes} bytes"]
+    )
     words += [f"least timeout {reading.min_rto}"] if reading.min_rto else []
     return ", ".join(words)

@@ -17,6 +17,8 @@ from dumbbell.studies.buffer_sizing import arms, published
 from dumbbell.studies.buffer_sizing.arms import Buffer, Stack, Workload
 
 GIGABIT = 1_000_000_000
+FULL_PACKET_BYTES = 1500
+"""Largest IP packet of an Ethernet."""
 GUEST = "target2-guest"
 """Node whose interface has the pfifo, where a shaper stands in the virtualisation host below it."""
 
@@ -55,7 +57,7 @@ class Reading:
     bottleneck_bps: int = published.BOTTLENECK_BPS
     is_one_way: bool = False
     host_queue_packets: int | None = None
-    packet_bytes: int = 1500
+    packet_bytes: int = FULL_PACKET_BYTES
     has_rack: bool = True
     min_rto: str = ""
 
