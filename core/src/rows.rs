@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes of a piece, about.
 const PIECE_BYTES: usize = 1 << 20;
-/// Places made with the first row: most tables are short.
-const FIRST_PLACES: usize = 16;
+/// Bytes of what is made with the first row: most tables are short, and each flow has some.
+const FIRST_BYTES: usize = 128;
 
 /// Rows that are only added to.
 #[derive(Debug, Clone)]
@@ -30,6 +30,11 @@ impl<T> Rows<T> {
     const PIECE: usize = {
         assert!(size_of::<T>() > 0 && size_of::<T>() <= PIECE_BYTES);
         1 << (PIECE_BYTES / size_of::<T>()).ilog2()
+    };
+    const FIRST_PLACES: usize = if size_of::<T>() < FIRST_BYTES {
+        FIRST_BYTES / size_of::<T>()
+    } else {
+        1
     };
 
     /// How many rows there are.
@@ -57,7 +62,7 @@ impl<T> Rows<T> {
     #[inline(never)]
     fn add_piece(&mut self) {
         let places = match self.pieces.is_empty() {
-            true => FIRST_PLACES.min(Self::PIECE),
+            true => Self::FIRST_PLACES,
             false => Self::PIECE,
         };
         self.pieces.push(Vec::with_capacity(places));
@@ -206,7 +211,7 @@ mod tests {
     fn memory_is_less_than_a_piece_more_than_the_rows() {
         let mut rows: Rows<u64> = Rows::default();
         rows.push(1);
-        assert!(rows.memory_bytes() <= 8 * FIRST_PLACES as u64);
+        assert!(rows.memory_bytes() <= FIRST_BYTES as u64);
         for number in 0..1_000_000 {
             rows.push(number);
         }

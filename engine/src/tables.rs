@@ -431,7 +431,7 @@ impl<'a, T> Numbered<'a, T> {
 
 fn transfers(world: &World, stop: &AtomicBool) -> Table {
     let flows = world.conversations[..world.flows].iter().zip(0..);
-    let lists = flows.filter_map(|(flow, index)| Some((index, &flow.tcp()?.transfers)));
+    let lists = flows.filter_map(|(flow, index)| Some((index, flow.tcp()?.transfers())));
     let transfers = Numbered {
         lists: lists.collect(),
         stop,

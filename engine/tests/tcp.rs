@@ -244,10 +244,11 @@ fn packets_of_transfers_add_up() {
     let experiment = checked(&dumbbell(vec![flow, greedy("g", "cubic")]));
     let mut world = World::new(&experiment, 0);
     while world.step() {}
+    world.finish();
     world.check_conservation().unwrap();
     for conversation in &world.conversations {
         let flow = conversation.tcp().unwrap();
-        let sum = |of: fn(&Transfer) -> u64| flow.transfers.iter().map(of).sum::<u64>();
+        let sum = |of: fn(&Transfer) -> u64| flow.transfers().iter().map(of).sum::<u64>();
         let counters = &conversation.counters;
         assert_eq!(sum(|t| t.created_pkts), counters.created_pkts);
         assert_eq!(sum(|t| t.received_pkts), counters.delivered_pkts);
@@ -260,7 +261,7 @@ fn packets_of_transfers_add_up() {
         let arrived = sum(|t| t.received_again_pkts);
         assert!(0 < arrived && arrived <= again);
     }
-    assert!(world.conversations[0].tcp().unwrap().transfers.len() > 1400);
+    assert!(world.conversations[0].tcp().unwrap().transfers().len() > 1400);
 }
 
 #[test]

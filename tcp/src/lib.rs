@@ -34,12 +34,10 @@ pub mod sender;
 pub mod small_queue;
 
 use cca::Algorithm;
-use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use dumbbell_core::timer::Clock;
 use dumbbell_spec::tcp::{Profile, Tcp};
 use segment::{HEADER_BYTES, TIMESTAMPS_BYTES};
-use std::sync::Arc;
 
 /// IPv4 header without options, bytes.
 pub const IP_HEADER_BYTES: u32 = 20;
@@ -51,11 +49,12 @@ pub const PACKET_MEMORY_BYTES: u64 = 2304;
 /// Linux 6.1 (`SO_MEMINFO`). Less than what the send buffer's size reckons with.
 const STRUCTURE_BYTES: u64 = 768;
 
-/// What both ends of a flow are told.
-#[derive(Debug, Clone)]
+/// What both ends of a flow are told. All connections that are told alike share one
+/// (`Arc<Settings>`).
+#[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// Shared by all connections that are told alike.
-    pub tcp: Arc<Tcp>,
+    /// As the description has it.
+    pub tcp: Tcp,
     /// What its `congestion_control` means.
     pub algorithm: Algorithm,
     /// Payload of a full segment, bytes.
@@ -64,13 +63,11 @@ pub struct Settings {
     pub clock: Clock,
     /// Timer interrupts a second.
     pub timer_hz: u32,
-    /// Random numbers of the connection's congestion controller.
-    pub stream: Stream,
 }
 
 impl Settings {
     /// For a path of this MTU, under a kernel of so many timer interrupts a second.
-    pub fn new(tcp: Arc<Tcp>, algorithm: Algorithm, mtu_bytes: u32, timer_hz: u32) -> Settings {
+    pub fn new(tcp: Tcp, algorithm: Algorithm, mtu_bytes: u32, timer_hz: u32) -> Settings {
         Settings {
             algorithm,
             mss_bytes: mss_bytes(mtu_bytes, tcp.timestamps),
@@ -80,7 +77,6 @@ impl Settings {
             },
             tcp,
             timer_hz,
-            stream: Stream::new(0, 0, "connection"),
         }
     }
 
@@ -107,6 +103,15 @@ pub fn timestamp_ms(now: Time) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Of thousands of connections each is far apart from the next in memory, so what every packet
+    /// touches is kept together and small: what is not asked for each packet belongs in the boxes.
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn what_each_packet_touches_is_small() {
+        assert!(size_of::<sender::Sender>() <= 920);
+        assert!(size_of::<receiver::Receiver>() <= 416);
+    }
 
     #[test]
     fn a_full_segment_fills_the_path() {

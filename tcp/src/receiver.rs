@@ -25,6 +25,7 @@ use super::{Settings, timestamp_ms};
 use acknowledging::{Acknowledging, Entered};
 use dumbbell_core::time::Time;
 use reassembly::Reassembly;
+use std::sync::Arc;
 use window::ReceiveWindow;
 pub use window::scale_of;
 
@@ -55,13 +56,14 @@ struct Repeated {
 /// A receiver.
 #[derive(Debug, Clone)]
 pub struct Receiver {
-    settings: Settings,
+    settings: Arc<Settings>,
     phase: Phase,
     data: Reassembly,
     acknowledging: Acknowledging,
     window: ReceiveWindow,
     repeated: Repeated,
-    rtt: RoundTrip,
+    /// Of its own SYN and FIN.
+    rtt: Box<RoundTrip>,
     /// Next sequence number of its own: SYN and FIN.
     own_next: u64,
     /// `next` when it last acknowledged (`rcv_wup`).
@@ -76,7 +78,7 @@ pub struct Receiver {
     has_seen_ect: bool,
     must_ack: bool,
     /// An acknowledgement that had to be made before a segment was entered.
-    early: Option<Segment>,
+    early: Option<Box<Segment>>,
     /// Whether the application reads.
     is_reading: bool,
     /// Bytes the application has read.
@@ -89,7 +91,7 @@ pub struct Receiver {
 
 impl Receiver {
     /// A receiver that waits for a SYN.
-    pub fn new(settings: &Settings) -> Receiver {
+    pub fn new(settings: &Arc<Settings>) -> Receiver {
         Receiver {
             phase: Phase::Listening,
             data: Reassembly::default(),
@@ -101,7 +103,10 @@ impl Receiver {
                 times: 0,
                 rto: INITIAL_RTO,
             },
-            rtt: RoundTrip::new(settings.tcp.profile, Time::from_ns(settings.tcp.min_rto_ns)),
+            rtt: Box::new(RoundTrip::new(
+                settings.tcp.profile,
+                Time::from_ns(settings.tcp.min_rto_ns),
+            )),
             own_next: 0,
             acknowledged: 0,
             echo_ms: 0,
@@ -245,7 +250,8 @@ impl Receiver {
         {
             // Before a block moves out of those that are always reported
             // (`tcp_sack_compress_send_ack`).
-            self.early = Some(self.acknowledgement(self.own_next, Flags::ACK, now));
+            let early = self.acknowledgement(self.own_next, Flags::ACK, now);
+            self.early = Some(Box::new(early));
         }
         let was_complete = self.data.is_complete();
         let taken = self.data.insert(segment.seq, segment.end());
@@ -405,8 +411,8 @@ impl Receiver {
 
     /// The next segment to be sent now; call until None.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        if self.early.is_some() {
-            return self.early.take();
+        if let Some(early) = self.early.take() {
+            return Some(*early);
         }
         let is_own_due = self.repeated.due <= now;
         // The kernel acknowledges what is due before the application hears of the end.

@@ -5,10 +5,11 @@
 //!
 //! | behaviour | file |
 //! | --- | --- |
-//! | opening, closing, the application's side | here |
+//! | opening | `handshake` |
+//! | closing, the application's side | here |
 //! | what an acknowledgement changes | `acknowledge` |
 //! | SACK blocks and duplicates | `sack` |
-//! | states of loss recovery, undoing | `recovery` |
+//! | states of loss recovery, what is lost, undoing | `recovery` |
 //! | retransmission timeout, tail loss probe, zero window probe | `timers` |
 //! | what is sent when | `transmit` |
 //! | whether the window was used, and what becomes of one that was not | `usage` |
@@ -22,6 +23,7 @@
 //! hears at once what its own host's queue refuses (here it is lost, as elsewhere).
 
 mod acknowledge;
+mod handshake;
 mod host_queue;
 mod pushes;
 mod recovery;
@@ -35,19 +37,21 @@ mod transmit;
 mod usage;
 
 use super::pacing::Pacing;
-use super::prr::Prr;
 use super::rack::Rack;
 use super::rate_sample::RateEstimator;
-use super::rtt::{INITIAL_RTO, RoundTrip, as_us, from_us};
+use super::rtt::{INITIAL_RTO, RoundTrip, from_us};
 use super::scoreboard::Scoreboard;
 use super::segment::{Flags, Segment, Timestamps};
 use super::small_queue::SmallQueue;
 use super::{Settings, timestamp_ms};
 use crate::cca::{Cca, Options, Snapshot, State, Window};
+use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
+use handshake::Handshake;
 use pushes::{Pushes, Write};
-use sack::SackCache;
+use recovery::{Probe, Recovery, Repair};
 use send_buffer::SendBuffer;
+use std::sync::Arc;
 use timers::Timers;
 use usage::Usage;
 
@@ -55,8 +59,6 @@ pub use transmit::Transmission;
 
 /// DupThresh (RFC 5681 section 3.2; `tcp_reordering`).
 const DUPLICATES_THRESHOLD: u32 = 3;
-/// After a SYN was lost and nothing was measured (RFC 6298 section 5.7).
-const FALLBACK_RTO: Time = Time::from_ns(3_000_000_000);
 
 /// How far the connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,15 +73,6 @@ pub enum Phase {
     Finished,
 }
 
-/// A duplicate of what was sent, sent to find out whether the tail was lost (RFC 8985 section 7).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Probe {
-    /// Everything sent when the probe was: TLP.end_seq.
-    end: u64,
-    /// Whether it repeated a segment: TLP.is_retrans.
-    is_retransmission: bool,
-}
-
 /// What must be sent whatever the window says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Forced {
@@ -89,21 +82,6 @@ enum Forced {
     Probe,
     /// A probe of a closed window.
     WindowProbe,
-}
-
-/// What may undo a reduction of the window.
-#[derive(Debug, Clone, Copy, Default)]
-struct Undo {
-    /// First byte that was not acknowledged when the reduction began; None when it cannot be
-    /// undone (`undo_marker`).
-    marker: Option<u64>,
-    /// Segments sent again that no duplicate has been reported for; None before the first
-    /// (`undo_retrans`).
-    unanswered: Option<u32>,
-    /// The threshold before the reduction; None: not to be restored (`prior_ssthresh`).
-    prior_ssthresh_pkts: Option<u32>,
-    /// Timestamp of the first segment sent again (`retrans_stamp`).
-    first_retransmitted_ms: Option<u32>,
 }
 
 /// What polling again would do, when nothing has happened since it last gave None.
@@ -149,21 +127,34 @@ impl Statistics {
     }
 }
 
-/// A sender.
+/// A sender: what an ordinary acknowledgement and an ordinary segment touch, and a place for all
+/// else.
 #[derive(Debug, Clone)]
 pub struct Sender {
-    settings: Settings,
+    settings: Arc<Settings>,
+    rare: Box<Rare>,
+
     phase: Phase,
-    window: Window,
-    cca: Cca,
-    board: Scoreboard,
-    rtt: RoundTrip,
-    rate: RateEstimator,
-    rack: Rack,
-    prr: Prr,
-    pacing: Pacing,
-    timers: Timers,
-    statistics: Statistics,
+    quiet: Quiet,
+    forced: Option<Forced>,
+    is_closing: bool,
+    fin_sent: bool,
+    must_ack: bool,
+    /// The acknowledgement that ends the handshake is due.
+    must_open: bool,
+    ecn: bool,
+    cwr_due: bool,
+    /// Whether small segments wait (Nagle, RFC 896 with Minshall's change).
+    nagle: bool,
+    had_data: bool,
+    /// Whether anything but a SYN was ever sent.
+    has_transmitted: bool,
+    /// Segments sent since `poll_transmit` last gave None.
+    burst_pkts: u32,
+    /// Of the other end.
+    peer_timestamp_ms: u32,
+    /// Timestamp echoed by the acknowledgement being processed.
+    echo_ms: Option<u32>,
 
     /// First byte that is not acknowledged.
     una: u64,
@@ -171,134 +162,113 @@ pub struct Sender {
     next: u64,
     /// One past what the application has written.
     written: u64,
-    pushes: Pushes,
     /// Where a segment ends of which a probe of the window has taken the beginning, while it has
     /// not been sent and others follow it.
     cut: u64,
-    is_closing: bool,
-    fin_sent: bool,
+    /// End of the small segment that is out (`snd_sml`), for Nagle's algorithm.
+    small_end: u64,
     /// One past the last byte the receiver has room for.
     window_end: u64,
     window_bytes: u64,
     /// Of the segment that last told the window (SND.WL1).
     window_seq: u64,
-    largest_window_bytes: u64,
     /// Of the other end: the next byte expected from it.
     peer_next: u64,
-    peer_timestamp_ms: u32,
-    must_ack: bool,
-    /// The acknowledgement that ends the handshake is due.
-    must_open: bool,
+    last_sent: Option<Time>,
+    sent_pkts: u64,
+    sent_payload_bytes: u64,
+
+    window: Window,
+    recovery: Recovery,
+    board: Scoreboard,
+    rtt: RoundTrip,
+    rate: RateEstimator,
+    rack: Rack,
+    timers: Timers,
+    pacing: Pacing,
+    usage: Usage,
+    pushes: Pushes,
+    send_buffer: SendBuffer,
+    small_queue: SmallQueue,
+    cca: Cca,
+}
+
+/// What is read when a connection opens, when something is missing, or seldom.
+#[derive(Debug, Clone)]
+struct Rare {
+    handshake: Handshake,
+    repair: Repair,
+    /// What has been sent the first time is counted in the sender.
+    statistics: Statistics,
+    largest_window_bytes: u64,
     peer_has_finished: bool,
-
-    state: State,
-    /// When this is acknowledged, recovery is over (`high_seq`, RecoveryPoint).
-    recovery_point: u64,
-    undo: Undo,
-    /// DupThresh, raised when reordering is seen.
-    reordering_pkts: u32,
-    reordering_seen: bool,
-    is_reneging: bool,
-    is_frto: bool,
-    /// New data goes before what is lost (F-RTO step 2b).
-    sends_new_first: bool,
-    probe: Option<Probe>,
-    forced: Option<Forced>,
-    sack_cache: SackCache,
-    /// Without RACK: packets from here on have not been judged lost, and of those before so many
-    /// are SACKed.
-    judged: (u64, u32),
-    duplicates_reported: u64,
-    /// Timestamp echoed by the acknowledgement being processed.
-    echo_ms: Option<u32>,
-
-    ecn: bool,
-    cwr_due: bool,
-    /// End of the small segment that is out (`snd_sml`), for Nagle's algorithm.
-    small_end: u64,
-    /// Whether small segments wait (Nagle, RFC 896 with Minshall's change).
-    nagle: bool,
     /// Whether the window is reduced after a pause (`tcp_slow_start_after_idle`).
     restarts_after_idle: bool,
     /// Whether tail loss probes are sent (`tcp_early_retrans`).
     probes: bool,
-
-    quiet: Quiet,
-    /// Segments sent since `poll_transmit` last gave None.
-    burst_pkts: u32,
-    had_data: bool,
-    last_sent: Option<Time>,
-    last_sent_tick: Time,
-    usage: Usage,
-    send_buffer: SendBuffer,
-    small_queue: SmallQueue,
 }
 
 impl Sender {
     /// A sender that has not been opened.
-    pub fn new(settings: &Settings, now: Time) -> Sender {
-        let tcp = &*settings.tcp;
-        let options = Options::from(tcp).on_host(settings.timer_hz, settings.stream.clone());
+    ///
+    /// `stream` is for what its controller draws.
+    pub fn new(settings: &Arc<Settings>, stream: Stream, now: Time) -> Sender {
+        let tcp = &settings.tcp;
+        let options = Options::from(tcp).on_host(settings.timer_hz, stream);
         let cca = Cca::new(settings.algorithm, &options, now);
         let pacing = Pacing::new(tcp.pacing.is_on(cca.wants_pacing()));
         let min_rto = Time::from_ns(tcp.min_rto_ns);
         Sender {
             settings: settings.clone(),
+            rare: Box::new(Rare {
+                handshake: Handshake::new(),
+                repair: Repair::new(tcp.prr),
+                statistics: Statistics::default(),
+                largest_window_bytes: 0,
+                peer_has_finished: false,
+                restarts_after_idle: true,
+                probes: true,
+            }),
             phase: Phase::Closed,
+            quiet: Quiet::No,
+            forced: None,
+            is_closing: false,
+            fin_sent: false,
+            must_ack: false,
+            must_open: false,
+            ecn: false,
+            cwr_due: false,
+            nagle: true,
+            had_data: false,
+            has_transmitted: false,
+            burst_pkts: 0,
+            peer_timestamp_ms: 0,
+            echo_ms: None,
+            una: 0,
+            next: 0,
+            written: 1,
+            cut: 0,
+            small_end: 0,
+            window_end: 0,
+            window_bytes: 0,
+            window_seq: 0,
+            peer_next: 0,
+            last_sent: None,
+            sent_pkts: 0,
+            sent_payload_bytes: 0,
             window: Window::new(tcp.initial_window_pkts, settings.mss_bytes),
-            cca,
+            recovery: Recovery::new(),
             board: Scoreboard::new(settings.mss_bytes),
             rtt: RoundTrip::new(tcp.profile, min_rto),
             rate: RateEstimator::default(),
             rack: Rack::default(),
-            prr: Prr::new(tcp.prr),
-            pacing,
             timers: Timers::new(INITIAL_RTO),
-            statistics: Statistics::default(),
-            una: 0,
-            next: 0,
-            written: 1,
-            pushes: Pushes::default(),
-            cut: 0,
-            is_closing: false,
-            fin_sent: false,
-            window_end: 0,
-            window_bytes: 0,
-            window_seq: 0,
-            largest_window_bytes: 0,
-            peer_next: 0,
-            peer_timestamp_ms: 0,
-            must_ack: false,
-            must_open: false,
-            peer_has_finished: false,
-            state: State::Open,
-            recovery_point: 0,
-            undo: Undo::default(),
-            reordering_pkts: DUPLICATES_THRESHOLD,
-            reordering_seen: false,
-            is_reneging: false,
-            is_frto: false,
-            sends_new_first: false,
-            probe: None,
-            forced: None,
-            sack_cache: SackCache::default(),
-            judged: (0, 0),
-            duplicates_reported: 0,
-            echo_ms: None,
-            ecn: false,
-            cwr_due: false,
-            small_end: 0,
-            nagle: true,
-            restarts_after_idle: true,
-            probes: true,
-            quiet: Quiet::No,
-            burst_pkts: 0,
-            had_data: false,
-            last_sent: None,
-            last_sent_tick: Time::ZERO,
+            pacing,
             usage: Usage::default(),
+            pushes: Pushes::default(),
             send_buffer: SendBuffer::new(tcp.send_buffer_bytes),
             small_queue: SmallQueue::new(tcp.small_queues),
+            cca,
         }
     }
 
@@ -306,13 +276,6 @@ impl Sender {
     pub fn without_nagle(mut self) -> Sender {
         self.nagle = false;
         self
-    }
-
-    /// Opens the connection.
-    pub fn connect(&mut self, now: Time) {
-        self.quiet = Quiet::No;
-        self.phase = Phase::SynSent;
-        self.timers.syn_due = now;
     }
 
     /// The application writes so many bytes. They are sent when the windows allow.
@@ -327,7 +290,7 @@ impl Sender {
             before: self.written,
             after: self.written + bytes,
             mss_bytes,
-            largest_window_bytes: self.largest_window_bytes,
+            largest_window_bytes: self.rare.largest_window_bytes,
         });
         self.written += bytes;
     }
@@ -356,7 +319,7 @@ impl Sender {
                 let occupies = segment.end() > segment.seq;
                 if occupies && segment.seq == self.peer_next {
                     self.peer_next = segment.end();
-                    self.peer_has_finished |= segment.flags.has(Flags::FIN);
+                    self.rare.peer_has_finished |= segment.flags.has(Flags::FIN);
                 }
                 // Whatever takes sequence space is acknowledged, a repeated SYN or FIN too.
                 self.must_ack |= occupies;
@@ -367,59 +330,12 @@ impl Sender {
         }
     }
 
-    /// RFC 9293 section 3.10.7.3: SYN-SENT.
-    fn on_syn_ack(&mut self, segment: &Segment, now: Time) {
-        if !segment.flags.has(Flags::SYN | Flags::ACK) || segment.ack != 1 {
-            return;
-        }
-        let now_us = as_us(now);
-        self.ecn = self.settings.tcp.ecn
-            && segment.flags.has(Flags::ECE)
-            && !segment.flags.has(Flags::CWR);
-        self.peer_next = segment.end();
-        self.una = 1;
-        self.next = 1;
-        self.set_window(segment.window_bytes);
-        // Karn's algorithm: only a SYN that was sent once is timed; with timestamps any.
-        let sent_us = as_us(self.timers.syn_sent);
-        if self.timers.retransmits == 0 {
-            self.enter_rtt(now_us - sent_us, now_us - sent_us, now_us);
-        } else if let Some(echo_ms) = segment.timestamps.map(|stamps| stamps.echo_ms) {
-            let rtt_ms = timestamp_ms(now).saturating_sub(echo_ms).max(1);
-            let rtt_us = u64::from(rtt_ms) * 1000;
-            self.enter_rtt(rtt_us, rtt_us, now_us);
-        } else {
-            self.timers.rto = FALLBACK_RTO;
-        }
-        self.begin_transfer(now);
-        self.timers.clear();
-        self.timers.retransmits = 0;
-        self.phase = Phase::Established;
-        self.must_ack = true;
-        self.must_open = true;
-    }
-
-    /// The initial window (RFC 6928), one segment after a SYN was lost (RFC 5681 section 3.1; in
-    /// Linux after two were).
-    fn begin_transfer(&mut self, now: Time) {
-        let tolerated = u32::from(self.settings.is_linux());
-        if self.timers.retransmits > tolerated {
-            self.window.set_cwnd(1);
-        }
-        self.rate.delivered_pkts = 1;
-        self.rate.delivered_time_us = as_us(now);
-        self.judged = (self.board.head(), 0);
-        self.usage.renew(now);
-        self.expand_send_buffer();
-        self.init_pacing_rate();
-        let snapshot = self.snapshot(now);
-        self.cca.init(&mut self.window, &snapshot);
-    }
-
     fn set_window(&mut self, window_bytes: u64) {
-        self.window_bytes = window_bytes;
         self.window_end = self.una + window_bytes;
-        self.largest_window_bytes = self.largest_window_bytes.max(window_bytes);
+        if window_bytes != self.window_bytes {
+            self.window_bytes = window_bytes;
+            self.rare.largest_window_bytes = self.rare.largest_window_bytes.max(window_bytes);
+        }
     }
 
     /// Something is written: was the application what held the sender back? Did it pause?
@@ -487,7 +403,7 @@ impl Sender {
 
     /// What it does about losses.
     pub fn state(&self) -> State {
-        self.state
+        self.recovery.state
     }
 
     /// The controller.
@@ -523,12 +439,16 @@ impl Sender {
 
     /// Whether a packet has ever arrived after a later one, as far as SACK blocks show.
     pub fn has_seen_reordering(&self) -> bool {
-        self.reordering_seen
+        self.recovery.reordering_seen
     }
 
     /// Counters.
-    pub fn statistics(&self) -> &Statistics {
-        &self.statistics
+    pub fn statistics(&self) -> Statistics {
+        Statistics {
+            sent_pkts: self.sent_pkts,
+            sent_payload_bytes: self.sent_payload_bytes,
+            ..self.rare.statistics
+        }
     }
 
     /// Payload that has been acknowledged.
@@ -543,6 +463,6 @@ impl Sender {
 
     /// Whether both ends have closed and both FINs are acknowledged.
     pub fn is_done(&self) -> bool {
-        self.phase == Phase::Finished && self.peer_has_finished
+        self.phase == Phase::Finished && self.rare.peer_has_finished
     }
 }

@@ -43,7 +43,7 @@ struct Builder<'a> {
     /// Of each directed link.
     mtus_bytes: Vec<u32>,
     /// What TCP is told, each kind once: flows that are told alike read the same lines of memory.
-    tcps: RefCell<Vec<Arc<Tcp>>>,
+    settings: RefCell<Vec<Arc<Settings>>>,
 }
 
 impl Built {
@@ -71,7 +71,7 @@ impl Built {
                 .link_ends()
                 .map(|(_, _, end)| end.mtu_bytes)
                 .collect(),
-            tcps: RefCell::default(),
+            settings: RefCell::default(),
         };
         let flows = experiment.flows.iter().map(|flow| builder.flow(flow));
         let probes = experiment.probes.iter().map(|probe| builder.probe(probe));
@@ -169,8 +169,9 @@ impl Builder<'_> {
         let mtu_bytes = self.mtu_bytes(&flow.from, &flow.to);
         let algorithm = Algorithm::named(&tcp.congestion_control);
         let algorithm = algorithm.expect("names of controllers were checked");
-        let tcp = self.shared(tcp);
-        let settings = Settings::new(tcp, algorithm, mtu_bytes, self.experiment.timer_hz);
+        let timer_hz = self.experiment.timer_hz;
+        let settings = Settings::new(tcp.clone(), algorithm, mtu_bytes, timer_hz);
+        let settings = self.shared(settings);
         let named = Named {
             seed: self.experiment.seed,
             replication: self.replication,
@@ -178,7 +179,7 @@ impl Builder<'_> {
         };
         let tcp_flow = TcpFlow::new(&flow.source, settings, named, streams, start, stop);
         let first = tcp_flow.due();
-        let application = Application::Tcp(Box::new(tcp_flow));
+        let application = Application::Tcp(tcp_flow);
         let class = flow.dscp << 2;
         (
             self.conversation(&flow.from, &flow.to, class, stop, application),
@@ -186,18 +187,14 @@ impl Builder<'_> {
         )
     }
 
-    fn shared(&self, tcp: &Tcp) -> Arc<Tcp> {
-        let mut tcps = self.tcps.borrow_mut();
-        if let Some(known) = tcps
-            .iter()
-            .rev()
-            .take(MOST_COMPARED)
-            .find(|known| ***known == *tcp)
-        {
-            return known.clone();
+    fn shared(&self, settings: Settings) -> Arc<Settings> {
+        let mut known = self.settings.borrow_mut();
+        let newest = known.iter().rev().take(MOST_COMPARED);
+        if let Some(equal) = newest.into_iter().find(|known| ***known == settings) {
+            return equal.clone();
         }
-        let new = Arc::new(tcp.clone());
-        tcps.push(new.clone());
+        let new = Arc::new(settings);
+        known.push(new.clone());
         new
     }
 

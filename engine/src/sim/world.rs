@@ -24,7 +24,7 @@ use crate::sim::tournament::Tournament;
 use crate::sim::wheel::{Entry, Order, Wheel};
 use crate::spec::route::{Routes, Row};
 use crate::spec::{Change, Experiment};
-use crate::traffic::conversation::Conversation;
+use crate::traffic::conversation::{Application, Conversation};
 use crate::traffic::tcp_flow::TcpFlow;
 
 mod accounting;
@@ -240,6 +240,11 @@ impl World {
         self.catch_up_all(self.end);
         for link in &mut self.links {
             link.statistics.finish(self.end);
+        }
+        for conversation in &mut self.conversations {
+            if let Application::Tcp(flow) = &mut conversation.application {
+                flow.settle();
+            }
         }
         let interval = self.sample_interval.0;
         if interval > 0 && self.end.0.is_multiple_of(interval) {

@@ -1,11 +1,14 @@
 //! One connection of a flow: a sender, a receiver, and what is still to be written.
 
 use super::segment_store::{SegmentStore, Tag};
+use super::tcp_flow::Transfer;
 use crate::sim::prefetch::prefetch;
+use crate::sim::random::Stream;
 use crate::sim::time::Time;
 use crate::tcp::segment::{Flags, Segment};
 use crate::tcp::sender::{Phase, Sender, Statistics};
 use crate::tcp::{IP_HEADER_BYTES, Settings, receiver::Receiver};
+use std::sync::Arc;
 
 /// What is written without end.
 pub const UNLIMITED: u64 = u64::MAX;
@@ -25,8 +28,8 @@ pub struct Connection {
     is_receiver_asked: bool,
     /// Not yet handed to the sender.
     pub to_write: u64,
-    /// Of the transfer; None for one without an end.
-    bytes: Option<u64>,
+    /// What is counted of it, beside what else a packet of it touches.
+    pub transfer: Transfer,
 }
 
 /// A segment that a connection sends, written where it stays until its packet arrives.
@@ -80,15 +83,16 @@ pub fn ip_bytes(segment: &Segment) -> u32 {
 }
 
 impl Connection {
-    /// A connection whose SYN is to be sent, to carry a transfer or a stream.
+    /// A connection whose SYN is to be sent, to carry a transfer of so many bytes, or a stream.
     pub fn new(
         number: u32,
-        settings: &Settings,
+        settings: &Arc<Settings>,
+        stream: Stream,
         to_write: u64,
         bytes: Option<u64>,
         now: Time,
     ) -> Connection {
-        let mut sender = Sender::new(settings, now).without_nagle();
+        let mut sender = Sender::new(settings, stream, now).without_nagle();
         sender.connect(now);
         Connection {
             number,
@@ -97,7 +101,7 @@ impl Connection {
             receiver_due: Time::NEVER,
             is_receiver_asked: false,
             to_write,
-            bytes,
+            transfer: Transfer::new(bytes, now),
         }
     }
 
@@ -128,21 +132,24 @@ impl Connection {
         self.fill(now);
     }
 
-    /// A segment arrives. Returns the payload that has come in order by it, and whether that was
-    /// the last of the transfer: then it is closed.
-    pub fn on_segment(&mut self, segment: &Segment, is_reply: bool, now: Time) -> (u64, bool) {
-        if is_reply {
+    /// A segment of this tag arrives. Returns the payload that has come in order by it, and whether
+    /// that was the last of the transfer: then it is closed.
+    pub fn on_segment(&mut self, segment: &Segment, tag: Tag, now: Time) -> (u64, bool) {
+        if tag.is_reply {
             self.sender.on_segment(segment, now);
             self.fill(now);
             return (0, false);
         }
+        let bytes = ip_bytes(segment);
+        self.transfer.received(bytes, tag.is_again, now);
         let before = self.receiver.received_payload_bytes();
         self.receiver.on_segment(segment, now);
         self.is_receiver_asked = true;
         let received = self.receiver.received_payload_bytes();
-        let is_complete = received > before && self.bytes == Some(received);
+        let is_complete = received > before && self.transfer.bytes == Some(received);
         if is_complete {
             self.sender.close();
+            self.transfer.completed = Some(now);
         }
         (received - before, is_complete)
     }
@@ -172,6 +179,7 @@ impl Connection {
             is_again: sent.is_again,
             is_reply: false,
         };
+        self.transfer.created(sent.is_again);
         let new_bytes = sent.new_payload_bytes;
         Some(SentSegment::new(&sent.segment, tag, new_bytes, segments))
     }
@@ -211,7 +219,7 @@ impl Connection {
     }
 
     /// Counted by its sender.
-    pub fn statistics(&self) -> &Statistics {
+    pub fn statistics(&self) -> Statistics {
         self.sender.statistics()
     }
 }

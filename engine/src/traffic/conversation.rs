@@ -21,7 +21,7 @@ pub enum Application {
     /// Echo requests.
     Ping(Ping),
     /// Connections.
-    Tcp(Box<TcpFlow>),
+    Tcp(TcpFlow),
 }
 
 /// Packets and bytes (with the IP header) of one conversation over the whole run. Answers to
@@ -136,6 +136,8 @@ pub struct Conversation {
     /// Of fragments.
     pub reassembly: Reassembly,
 }
+
+const _: () = assert!(size_of::<Conversation>() <= 512);
 
 impl Conversation {
     /// The links that its packets take there, and those that what is answered takes back.

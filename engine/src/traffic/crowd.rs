@@ -2,7 +2,8 @@
 //! earlier ones are over.
 
 use super::connection::{Connection, SentSegment};
-use super::segment_store::SegmentStore;
+use super::segment_store::{SegmentStore, Tag};
+use super::tcp_flow::Gone;
 use crate::sim::time::Time;
 use crate::tcp::segment::Segment;
 use crate::tcp::sender::{Sender, Statistics};
@@ -62,12 +63,6 @@ impl Crowd {
         self.left_before = bound;
     }
 
-    /// The sender of one of them, if that one is not over.
-    pub fn sender_mut(&mut self, number: u32) -> Option<&mut Sender> {
-        let member = self.members.get_mut(&number)?;
-        Some(&mut member.connection.sender)
-    }
-
     /// A packet of one of them is in the host's queue no more. Returns whether it is to be woken.
     pub fn leave_host_queue(&mut self, number: u32, payload_bytes: u32, now: Time) -> bool {
         let Some(member) = self.members.get_mut(&number) else {
@@ -104,22 +99,14 @@ impl Crowd {
         }
     }
 
-    /// A segment arrives for one of them: as `Connection::on_segment`; nothing comes of it when
-    /// that one is over.
-    pub fn on_segment(
-        &mut self,
-        number: u32,
-        segment: &Segment,
-        is_reply: bool,
-        now: Time,
-    ) -> (u64, bool) {
-        let Some(member) = self.members.get_mut(&number) else {
-            return (0, false);
-        };
-        self.ready.push(number);
+    /// A segment arrives for one of them: as `Connection::on_segment`; None when that one is
+    /// over.
+    pub fn on_segment(&mut self, segment: &Segment, tag: Tag, now: Time) -> Option<(u64, bool)> {
+        let member = self.members.get_mut(&tag.connection)?;
+        self.ready.push(tag.connection);
         let sender = &mut member.connection.sender;
         sender.catch_up_with_host_queue(self.left_before);
-        member.connection.on_segment(segment, is_reply, now)
+        Some(member.connection.on_segment(segment, tag, now))
     }
 
     /// The next segment to be sent now, kept in `segments`; call until None. What connections that
@@ -128,7 +115,7 @@ impl Crowd {
         &mut self,
         now: Time,
         segments: &mut SegmentStore,
-        gone: &mut Statistics,
+        gone: &mut Gone,
     ) -> Option<SentSegment> {
         while let Some(&number) = self.ready.last() {
             let Some(member) = self.members.get_mut(&number) else {
@@ -140,7 +127,7 @@ impl Crowd {
             }
             self.ready.pop();
             if member.connection.is_finished() {
-                gone.add(member.connection.statistics());
+                gone.add(&member.connection);
                 self.members.remove(&number);
                 continue;
             }
@@ -153,6 +140,17 @@ impl Crowd {
         None
     }
 
+    /// All of them.
+    pub fn connections(&self) -> impl Iterator<Item = &Connection> {
+        self.members.values().map(|member| &member.connection)
+    }
+
+    /// One of them, if that one is not over.
+    pub fn connection_mut(&mut self, number: u32) -> Option<&mut Connection> {
+        let member = self.members.get_mut(&number)?;
+        Some(&mut member.connection)
+    }
+
     /// Senders of all of them.
     pub fn senders_mut(&mut self) -> impl Iterator<Item = &mut Sender> {
         let members = self.members.values_mut();
@@ -160,9 +158,9 @@ impl Crowd {
     }
 
     /// Ends all of them, adding what they counted to `gone`.
-    pub fn clear(&mut self, gone: &mut Statistics) {
+    pub fn clear(&mut self, gone: &mut Gone) {
         for member in self.members.values() {
-            gone.add(member.connection.statistics());
+            gone.add(&member.connection);
         }
         *self = Crowd::default();
     }
@@ -170,7 +168,7 @@ impl Crowd {
     /// Adds what they counted so far.
     pub fn add_statistics(&self, sum: &mut Statistics) {
         for member in self.members.values() {
-            sum.add(member.connection.statistics());
+            sum.add(&member.connection.statistics());
         }
     }
 }

@@ -8,6 +8,8 @@ use crate::tcp::segment::{Flags, SackBlocks, Segment, Timestamps};
 
 /// In place of a place.
 const NONE: u32 = u32::MAX;
+/// Places made at first: an initial window and its acknowledgements.
+const FIRST_PLACES: usize = 16;
 
 /// Of `Stored::bits`: it carries timestamps.
 const TIMESTAMPS: u8 = 1;
@@ -62,9 +64,27 @@ pub struct SegmentStore {
     /// The free place that is taken next, or `NONE`: of those in no use the one left last, whose
     /// line may still be near.
     free: u32,
-    sacks: Vec<SackBlocks>,
-    free_sacks: Vec<u32>,
+    /// None before the first.
+    sacks: Option<Box<Sacks>>,
     next_number: u16,
+}
+
+/// SACK blocks of segments on their way.
+#[derive(Debug, Clone, Default)]
+struct Sacks {
+    places: Vec<SackBlocks>,
+    free: Vec<u32>,
+}
+
+impl Sacks {
+    fn put(&mut self, sack: &SackBlocks) -> u32 {
+        if let Some(place) = self.free.pop() {
+            self.places[place as usize] = *sack;
+            return place;
+        }
+        self.places.push(*sack);
+        self.places.len() as u32 - 1
+    }
 }
 
 impl Default for SegmentStore {
@@ -72,8 +92,7 @@ impl Default for SegmentStore {
         SegmentStore {
             places: Vec::new(),
             free: NONE,
-            sacks: Vec::new(),
-            free_sacks: Vec::new(),
+            sacks: None,
             next_number: 0,
         }
     }
@@ -106,6 +125,15 @@ impl SegmentStore {
             *free = stored;
             return place;
         }
+        self.add(stored)
+    }
+
+    /// One place more. The first window of packets lies together.
+    #[cold]
+    fn add(&mut self, stored: Stored) -> u32 {
+        if self.places.is_empty() {
+            self.places.reserve_exact(FIRST_PLACES);
+        }
         self.places.push(stored);
         self.places.len() as u32 - 1
     }
@@ -114,12 +142,7 @@ impl SegmentStore {
         if sack.is_empty() {
             return NONE;
         }
-        if let Some(place) = self.free_sacks.pop() {
-            self.sacks[place as usize] = *sack;
-            return place;
-        }
-        self.sacks.push(*sack);
-        self.sacks.len() as u32 - 1
+        self.sacks.get_or_insert_default().put(sack)
     }
 
     /// Has the segment at a place fetched, and the place that is taken next.
@@ -155,8 +178,10 @@ impl SegmentStore {
         let stored = &mut self.places[place as usize];
         stored.packets -= 1;
         if stored.packets == 0 {
-            if stored.sack != NONE {
-                self.free_sacks.push(stored.sack);
+            if stored.sack != NONE
+                && let Some(sacks) = &mut self.sacks
+            {
+                sacks.free.push(stored.sack);
             }
             stored.packets = self.free;
             self.free = place;
@@ -187,8 +212,10 @@ impl SegmentStore {
             payload_bytes: u32::from(stored.payload_bytes),
             flags: stored.flags,
         };
-        if stored.sack != NONE {
-            segment.sack = self.sacks[stored.sack as usize];
+        if stored.sack != NONE
+            && let Some(sacks) = &self.sacks
+        {
+            segment.sack = sacks.places[stored.sack as usize];
         }
         segment
     }
@@ -278,7 +305,7 @@ mod tests {
         assert_eq!(store.tag(place), tag(2));
         assert_eq!(store.take(place), segment(4, 1));
         // Three of them had SACK blocks at the same time.
-        assert_eq!(store.sacks.len(), 3);
+        assert_eq!(store.sacks.unwrap().places.len(), 3);
     }
 
     #[test]

@@ -15,9 +15,8 @@
 use super::connection::{Connection, SentSegment, UNLIMITED, ip_bytes};
 use super::conversation::PacketCounters;
 use super::crowd::Crowd;
-use super::segment_store::SegmentStore;
+use super::segment_store::{SegmentStore, Tag};
 use crate::cca::Algorithm;
-use crate::sim::prefetch::prefetch;
 use crate::sim::random::Stream;
 use crate::sim::rows::Rows;
 use crate::sim::tcp_sample::TcpSample;
@@ -62,7 +61,8 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    fn new(bytes: Option<u64>, started: Time) -> Transfer {
+    /// Of a connection that begins.
+    pub fn new(bytes: Option<u64>, started: Time) -> Transfer {
         Transfer {
             bytes,
             started,
@@ -79,13 +79,13 @@ impl Transfer {
     }
 
     #[inline]
-    fn created(&mut self, is_again: bool) {
+    pub(super) fn created(&mut self, is_again: bool) {
         self.created_pkts += 1;
         self.retransmitted_pkts += u64::from(is_again);
     }
 
     #[inline]
-    fn received(&mut self, bytes: u32, is_again: bool, now: Time) {
+    pub(super) fn received(&mut self, bytes: u32, is_again: bool, now: Time) {
         self.received_pkts += 1;
         self.received_bytes += u64::from(bytes);
         self.received_again_pkts += u64::from(is_again);
@@ -101,6 +101,33 @@ pub struct SentTotals {
     pub retransmitted_pkts: u64,
     /// Payload sent for the first time since the start.
     pub payload_bytes: u64,
+}
+
+/// What is left of connections that are over.
+#[derive(Debug, Clone, Default)]
+pub struct Gone {
+    statistics: Statistics,
+    /// One for each connection; of one that is not over, what it was made with.
+    transfers: Rows<Transfer>,
+}
+
+impl Gone {
+    /// A connection is over.
+    pub fn add(&mut self, connection: &Connection) {
+        self.statistics.add(&connection.statistics());
+        self.put(connection);
+    }
+
+    fn put(&mut self, connection: &Connection) {
+        if let Some(transfer) = self.transfer_mut(connection.number) {
+            *transfer = connection.transfer;
+        }
+    }
+
+    /// Of a connection by its number, from 1.
+    fn transfer_mut(&mut self, connection: u32) -> Option<&mut Transfer> {
+        self.transfers.get_mut(connection as usize - 1)
+    }
 }
 
 /// Names the random numbers of a flow's connections: `flow/NAME/connection/NUMBER`.
@@ -121,36 +148,45 @@ impl Named {
     }
 }
 
-/// A flow while it runs.
+/// A flow while it runs: what each packet of it touches.
+///
+/// It lies in the row of its conversation, and its connection in a place of its own, so that a packet
+/// touches few pages of memory; all else is in `rest`.
 #[derive(Debug, Clone)]
 pub struct TcpFlow {
-    named: Named,
-    settings: Settings,
-    supply: Supply,
     /// Of a flow that has one at a time.
-    connection: Option<Connection>,
-    /// Of a flow that has any number.
-    crowd: Crowd,
-    connections: u32,
+    connection: Option<Box<Connection>>,
     segments: SegmentStore,
     /// When the source acts next.
     next_action: Time,
     stop: Time,
-    /// Of connections that are gone.
-    gone: Statistics,
     /// What the tournament has for it: no later than `due`.
     armed: Time,
-    /// One for each connection.
-    pub transfers: Rows<Transfer>,
+    has_small_queues: bool,
     /// Packets from the receiver to the sender, whole run.
     pub replies: PacketCounters,
+    rest: Box<Rest>,
+}
+
+const _: () = assert!(size_of::<TcpFlow>() <= 160);
+
+/// What is read when a connection begins or ends, or of a flow that has many.
+#[derive(Debug, Clone)]
+struct Rest {
+    named: Named,
+    settings: Arc<Settings>,
+    supply: Supply,
+    /// Of a flow that has any number.
+    crowd: Crowd,
+    connections: u32,
+    gone: Gone,
 }
 
 impl TcpFlow {
     /// A flow that begins at `start`, and when it first acts.
     pub fn new(
         source: &Source,
-        settings: Settings,
+        settings: Arc<Settings>,
         named: Named,
         streams: FlowStreams,
         start: Time,
@@ -163,19 +199,21 @@ impl TcpFlow {
             Supply::Transfers(transfers) => start.saturating_add(transfers.first_pause()),
         };
         let mut flow = TcpFlow {
-            named,
-            settings,
-            supply,
             connection: None,
-            crowd: Crowd::default(),
-            connections: 0,
             segments: SegmentStore::default(),
             next_action: first,
             stop,
-            gone: Statistics::default(),
             armed: Time::NEVER,
-            transfers: Rows::default(),
+            has_small_queues: settings.tcp.small_queues,
             replies: PacketCounters::default(),
+            rest: Box::new(Rest {
+                named,
+                settings,
+                supply,
+                crowd: Crowd::default(),
+                connections: 0,
+                gone: Gone::default(),
+            }),
         };
         flow.armed = flow.due();
         flow
@@ -185,8 +223,8 @@ impl TcpFlow {
     #[inline]
     pub fn due(&self) -> Time {
         let Some(connection) = &self.connection else {
-            return if !self.crowd.is_empty() {
-                self.crowd.due().min(self.next_action).min(self.stop)
+            return if !self.rest.crowd.is_empty() {
+                self.rest.crowd.due().min(self.next_action).min(self.stop)
             } else if self.next_action < self.stop {
                 self.next_action
             } else {
@@ -213,7 +251,7 @@ impl TcpFlow {
     pub fn wake(&mut self, now: Time) -> u32 {
         if now >= self.stop {
             self.drop_connection();
-            self.crowd.clear(&mut self.gone);
+            self.rest.crowd.clear(&mut self.rest.gone);
             self.next_action = Time::NEVER;
             return 0;
         }
@@ -224,26 +262,26 @@ impl TcpFlow {
             }
             writes += self.act(now);
         }
-        if let Some(connection) = &mut self.connection {
-            connection.on_timer(now);
+        match &mut self.connection {
+            Some(connection) => connection.on_timer(now),
+            None => self.rest.crowd.wake(now),
         }
-        self.crowd.wake(now);
         writes
     }
 
     /// The source makes a connection or writes.
     fn act(&mut self, now: Time) -> u32 {
         let mut writes = 0;
-        let is_scheduled = matches!(self.supply, Supply::Schedule(_));
+        let is_scheduled = matches!(self.rest.supply, Supply::Schedule(_));
         if !is_scheduled || self.connection.is_none() {
             self.connect(now);
         } else if let (Supply::Schedule(generator), Some(connection)) =
-            (&mut self.supply, &mut self.connection)
+            (&mut self.rest.supply, &mut self.connection)
         {
             connection.to_write += u64::from(generator.next_size());
             writes = 1;
         }
-        let pause = match &mut self.supply {
+        let pause = match &mut self.rest.supply {
             Supply::Schedule(generator) => generator.next_gap(),
             Supply::Transfers(transfers) => transfers.pause_after_start(),
         };
@@ -253,7 +291,8 @@ impl TcpFlow {
 
     fn connect(&mut self, now: Time) {
         self.drop_connection();
-        let (to_write, bytes, may_overlap) = match &mut self.supply {
+        let rest = &mut *self.rest;
+        let (to_write, bytes, may_overlap) = match &mut rest.supply {
             Supply::Schedule(_) => (0, None, false),
             Supply::Transfers(transfers) => {
                 let bytes = transfers.begin();
@@ -261,20 +300,21 @@ impl TcpFlow {
                 (to_write, bytes, transfers.may_overlap())
             }
         };
-        self.connections += 1;
-        self.settings.stream = self.named.stream(self.connections);
-        let connection = Connection::new(self.connections, &self.settings, to_write, bytes, now);
-        self.transfers.push(Transfer::new(bytes, now));
+        rest.connections += 1;
+        let stream = rest.named.stream(rest.connections);
+        let number = rest.connections;
+        let connection = Connection::new(number, &rest.settings, stream, to_write, bytes, now);
+        rest.gone.transfers.push(connection.transfer);
         if may_overlap {
-            self.crowd.add(connection);
+            rest.crowd.add(connection);
         } else {
-            self.connection = Some(connection);
+            self.connection = Some(Box::new(connection));
         }
     }
 
     fn drop_connection(&mut self) {
         if let Some(connection) = self.connection.take() {
-            self.gone.add(connection.statistics());
+            self.rest.gone.add(&connection);
         }
     }
 
@@ -286,36 +326,45 @@ impl TcpFlow {
         if is_marked {
             segment.flags |= Flags::CE;
         }
-        if !is_reply && let Some(transfer) = self.transfer(tag.connection) {
-            transfer.received(ip_bytes(&segment), tag.is_again, now);
-        }
-        let (payload, is_complete) = match &mut self.connection {
-            // Others are of a connection that is gone.
+        debug_assert_eq!(tag.is_reply, is_reply);
+        let entered = match &mut self.connection {
             Some(connection) if connection.number == tag.connection => {
-                connection.on_segment(&segment, is_reply, now)
+                Some(connection.on_segment(&segment, tag, now))
             }
-            Some(_) => (0, false),
-            None => self
-                .crowd
-                .on_segment(tag.connection, &segment, is_reply, now),
+            Some(_) => None,
+            None => self.rest.crowd.on_segment(&segment, tag, now),
+        };
+        let Some((payload, is_complete)) = entered else {
+            self.count_late(&segment, tag, now);
+            return 0;
         };
         if is_complete {
-            self.complete(tag.connection, now);
+            self.pause_after_end(now);
         }
         payload
     }
 
-    /// That of a connection.
-    #[inline]
-    fn transfer(&mut self, connection: u32) -> Option<&mut Transfer> {
-        self.transfers.get_mut(connection as usize - 1)
+    /// A packet of a connection that is gone.
+    fn count_late(&mut self, segment: &Segment, tag: Tag, now: Time) {
+        if !tag.is_reply
+            && let Some(transfer) = self.rest.gone.transfer_mut(tag.connection)
+        {
+            transfer.received(ip_bytes(segment), tag.is_again, now);
+        }
     }
 
-    fn complete(&mut self, connection: u32, now: Time) {
-        if let Some(transfer) = self.transfer(connection) {
-            transfer.completed = Some(now);
+    /// What is counted of a connection.
+    #[inline]
+    fn transfer_mut(&mut self, number: u32) -> Option<&mut Transfer> {
+        match &mut self.connection {
+            Some(connection) if connection.number == number => Some(&mut connection.transfer),
+            _ => self.rest.transfer_mut(number),
         }
-        if let Supply::Transfers(transfers) = &mut self.supply
+    }
+
+    /// A transfer is complete.
+    fn pause_after_end(&mut self, now: Time) {
+        if let Supply::Transfers(transfers) = &mut self.rest.supply
             && let Some(pause) = transfers.pause_after_end()
         {
             self.next_action = now.saturating_add(pause);
@@ -326,13 +375,11 @@ impl TcpFlow {
     pub fn poll(&mut self, now: Time) -> Option<SentSegment> {
         let sent = match &mut self.connection {
             Some(connection) => connection.poll(now, &mut self.segments)?,
-            None => self.crowd.poll(now, &mut self.segments, &mut self.gone)?,
+            None => {
+                let rest = &mut *self.rest;
+                rest.crowd.poll(now, &mut self.segments, &mut rest.gone)?
+            }
         };
-        if !sent.tag.is_reply
-            && let Some(transfer) = self.transfer(sent.tag.connection)
-        {
-            transfer.created(sent.tag.is_again);
-        }
         Some(sent)
     }
 
@@ -345,7 +392,7 @@ impl TcpFlow {
     /// Whether its senders leave little in the queue of their host.
     #[inline]
     pub fn has_small_queues(&self) -> bool {
-        self.settings.tcp.small_queues
+        self.has_small_queues
     }
 
     /// What was to leave the host's queue before `bound` has left.
@@ -353,7 +400,7 @@ impl TcpFlow {
     pub fn catch_up_with_host_queue(&mut self, bound: Time) {
         match &mut self.connection {
             Some(connection) => connection.sender.catch_up_with_host_queue(bound),
-            None => self.crowd.catch_up_with_host_queue(bound),
+            None => self.rest.crowd.catch_up_with_host_queue(bound),
         }
     }
 
@@ -376,7 +423,7 @@ impl TcpFlow {
                 connection.sender.leave_host_queue(payload_bytes, now)
             }
             Some(_) => false,
-            None => self.crowd.leave_host_queue(number, payload_bytes, now),
+            None => (self.rest.crowd).leave_host_queue(number, payload_bytes, now),
         }
     }
 
@@ -393,7 +440,10 @@ impl TcpFlow {
         match &mut self.connection {
             Some(connection) if connection.number == number => Some(&mut connection.sender),
             Some(_) => None,
-            None => self.crowd.sender_mut(number),
+            None => {
+                let connection = self.rest.crowd.connection_mut(number)?;
+                Some(&mut connection.sender)
+            }
         }
     }
 
@@ -402,7 +452,7 @@ impl TcpFlow {
         let tag = self.segments.tag(place);
         self.segments.discard(place);
         if !tag.is_reply
-            && let Some(transfer) = self.transfer(tag.connection)
+            && let Some(transfer) = self.transfer_mut(tag.connection)
         {
             transfer.dropped_pkts += 1;
         }
@@ -421,13 +471,10 @@ impl TcpFlow {
         self.segments.number(place)
     }
 
-    /// Has what is read of it fetched when a packet arrives at its receiver, or at its sender, or
-    /// when it is woken.
+    /// Has what is read of its connection fetched when a packet arrives at its receiver, or at its
+    /// sender, or when it is woken.
     #[inline(always)]
     pub fn prefetch_end(&self, is_sender: bool) {
-        prefetch(&self.segments);
-        prefetch(&self.armed);
-        prefetch(&self.transfers);
         if let Some(connection) = &self.connection {
             connection.prefetch_end(is_sender);
         }
@@ -439,14 +486,11 @@ impl TcpFlow {
         if is_sender && let Some(sender) = self.sender() {
             sender.board().prefetch_ends();
         }
-        if let Some(transfer) = self.transfers.last() {
-            prefetch(transfer);
-        }
     }
 
     /// What its connections are told.
     pub fn settings(&self) -> &Settings {
-        &self.settings
+        &self.rest.settings
     }
 
     /// A queue has made a copy of a packet of it.
@@ -457,15 +501,14 @@ impl TcpFlow {
     /// A window from a time on that has not come yet: for its connections, and those to come.
     /// False where its controller is not given windows.
     pub fn change_cwnd(&mut self, change: CwndChange) -> bool {
-        if self.settings.algorithm != Algorithm::Manual {
+        if self.rest.settings.algorithm != Algorithm::Manual {
             return false;
         }
-        Arc::make_mut(&mut self.settings.tcp)
-            .cwnd_changes
-            .push(change);
+        let settings = Arc::make_mut(&mut self.rest.settings);
+        settings.tcp.cwnd_changes.push(change);
         let one = self.connection.iter_mut();
         let senders = one.map(|connection| &mut connection.sender);
-        for sender in senders.chain(self.crowd.senders_mut()) {
+        for sender in senders.chain(self.rest.crowd.senders_mut()) {
             sender.change_cwnd(change);
         }
         true
@@ -473,17 +516,32 @@ impl TcpFlow {
 
     /// Counted over all its connections.
     pub fn statistics(&self) -> Statistics {
-        let mut sum = self.gone;
+        let mut sum = self.rest.gone.statistics;
         if let Some(connection) = &self.connection {
-            sum.add(connection.statistics());
+            sum.add(&connection.statistics());
         }
-        self.crowd.add_statistics(&mut sum);
+        self.rest.crowd.add_statistics(&mut sum);
         sum
     }
 
     /// Connections that are not over.
     pub fn connections(&self) -> usize {
-        self.crowd.len() + usize::from(self.connection.is_some())
+        self.rest.crowd.len() + usize::from(self.connection.is_some())
+    }
+
+    /// The transfers, one for each connection. Of connections that are not over, as `settle` found
+    /// them.
+    pub fn transfers(&self) -> &Rows<Transfer> {
+        &self.rest.gone.transfers
+    }
+
+    /// Enters what connections that are not over have counted in `transfers`.
+    pub fn settle(&mut self) {
+        let rest = &mut *self.rest;
+        let one = self.connection.iter().map(|connection| &**connection);
+        for connection in one.chain(rest.crowd.connections()) {
+            rest.gone.put(connection);
+        }
     }
 
     /// Places that its segments have taken at most.
@@ -522,6 +580,16 @@ impl TcpFlow {
         SentTotals {
             retransmitted_pkts: statistics.retransmitted_pkts,
             payload_bytes: statistics.sent_payload_bytes,
+        }
+    }
+}
+
+impl Rest {
+    /// What is counted of a connection that is not the only one.
+    fn transfer_mut(&mut self, number: u32) -> Option<&mut Transfer> {
+        match self.crowd.connection_mut(number) {
+            Some(connection) => Some(&mut connection.transfer),
+            None => self.gone.transfer_mut(number),
         }
     }
 }

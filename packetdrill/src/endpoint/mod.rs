@@ -145,7 +145,7 @@ impl Endpoint {
     /// One that opens.
     pub fn connect(setup: &Setup, now: Time) -> Endpoint {
         let mut endpoint = Endpoint::new(setup, State::SynSent);
-        let mut sender = Sender::new(&endpoint.settings(), now);
+        let mut sender = Sender::new(&Arc::new(endpoint.settings()), endpoint.stream(), now);
         sender.connect(now);
         endpoint.sender = Some(sender);
         endpoint
@@ -157,7 +157,8 @@ impl Endpoint {
         let offers_ecn = syn.flags.has(TcpFlags::ECE.with(TcpFlags::CWR));
         endpoint.agreed.ecn = setup.knobs.ecn != Ecn::Off && offers_ecn;
         endpoint.agree(syn);
-        let mut receiver = Receiver::new(&endpoint.receiver_settings()).for_both_directions();
+        let settings = Arc::new(endpoint.receiver_settings());
+        let mut receiver = Receiver::new(&settings).for_both_directions();
         receiver.on_segment(&segment_of(syn, EcnMark::None, 0), now);
         endpoint.receiver = Some(receiver);
         endpoint
@@ -171,10 +172,14 @@ impl Endpoint {
         tcp.ecn = self.agreed.ecn;
         let algorithm = Algorithm::named(&tcp.congestion_control).unwrap_or(Algorithm::Cubic);
         let options = if tcp.timestamps { TIMESTAMPS_BYTES } else { 0 };
-        let mut settings = Settings::new(Arc::new(tcp), algorithm, MTU_BYTES, TIMER_HZ);
+        let mut settings = Settings::new(tcp, algorithm, MTU_BYTES, TIMER_HZ);
         settings.mss_bytes = self.agreed.mss_bytes - options;
-        settings.stream = stream_that_draws(self.setup.first_phase);
         settings
+    }
+
+    /// Random numbers of its controller.
+    fn stream(&self) -> Stream {
+        stream_that_draws(self.setup.first_phase)
     }
 
     /// Whether a random number may have decided what it does: BBR's first phase.

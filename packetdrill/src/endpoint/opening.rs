@@ -7,6 +7,7 @@ use dumbbell_core::time::Time;
 use dumbbell_tcp::receiver::Receiver;
 use dumbbell_tcp::segment::{Flags, Segment};
 use dumbbell_tcp::sender::Sender;
+use std::sync::Arc;
 
 /// Largest segment of a host that names none (RFC 9293 section 3.7.1).
 const UNNAMED_MSS_BYTES: u32 = 536;
@@ -42,7 +43,7 @@ impl Endpoint {
     /// is what ended the handshake.
     pub(super) fn opened_sender(&self, answer: &Segment, now: Time) -> Sender {
         let first = self.syns.first().copied().unwrap_or(now);
-        let mut sender = Sender::new(&self.settings(), first);
+        let mut sender = Sender::new(&Arc::new(self.settings()), self.stream(), first);
         if self.setup.nodelay {
             sender = sender.without_nagle();
         }
@@ -93,7 +94,8 @@ impl Endpoint {
             syn.flags |= Flags::ECE | Flags::CWR;
         }
         let first = self.syns.last().copied().unwrap_or(now);
-        let mut receiver = Receiver::new(&self.receiver_settings()).for_both_directions();
+        let settings = Arc::new(self.receiver_settings());
+        let mut receiver = Receiver::new(&settings).for_both_directions();
         receiver.on_segment(&syn, first);
         receiver.poll_transmit(first);
         let open = Segment {

@@ -21,14 +21,21 @@ pub(super) struct Taken {
 pub(super) struct Reassembly {
     start: u64,
     next: u64,
-    /// Beyond the gap: apart from each other, in order.
-    beyond: Vec<SackBlock>,
-    /// Bytes in them, since every segment asks.
+    /// Bytes beyond the gap, since every segment asks; 0 for no gap.
     beyond_bytes: u64,
-    /// The blocks that changed last, the latest first.
-    recent: SackBlocks,
     /// One past the FIN.
     end: Option<u64>,
+    /// None before the first gap.
+    beyond: Option<Box<Beyond>>,
+}
+
+/// What has come beyond the gap.
+#[derive(Debug, Clone, Default)]
+struct Beyond {
+    /// Apart from each other, in order.
+    blocks: Vec<SackBlock>,
+    /// Those that changed last, the latest first.
+    recent: SackBlocks,
 }
 
 impl Reassembly {
@@ -61,7 +68,7 @@ impl Reassembly {
     /// Whether something is missing.
     #[inline]
     pub(super) fn has_gap(&self) -> bool {
-        !self.beyond.is_empty()
+        self.beyond_bytes > 0
     }
 
     /// Bytes beyond the gap.
@@ -72,17 +79,18 @@ impl Reassembly {
 
     /// The blocks that changed last, the latest first (RFC 2018 section 4).
     pub(super) fn recent_blocks(&self) -> &[SackBlock] {
-        self.recent.as_slice()
+        match &self.beyond {
+            Some(beyond) if self.has_gap() => beyond.recent.as_slice(),
+            _ => &[],
+        }
     }
 
     /// Whether [seq, end), beyond the gap, touches none of the blocks that changed last and moves
     /// another out of their place.
     pub(super) fn would_move(&self, seq: u64, end: u64) -> bool {
-        let mut blocks = self.recent.as_slice().iter();
+        let recent = self.recent_blocks();
         let touches = |block: &SackBlock| seq <= block.end && block.start <= end;
-        seq > self.next
-            && self.recent.len() >= BLOCKS_KEPT
-            && !blocks.by_ref().take(BLOCKS_KEPT).any(touches)
+        seq > self.next && recent.len() >= BLOCKS_KEPT && !recent[..BLOCKS_KEPT].iter().any(touches)
     }
 
     /// Takes [seq, end), of which some is new.
@@ -100,28 +108,32 @@ impl Reassembly {
             });
         }
         self.next = end;
-        if self.has_gap() {
-            let filled = self.beyond.partition_point(|block| block.start <= end);
-            for block in self.beyond.drain(..filled) {
+        if self.has_gap()
+            && let Some(beyond) = &mut self.beyond
+        {
+            let filled = beyond.blocks.partition_point(|block| block.start <= end);
+            for block in beyond.blocks.drain(..filled) {
                 extend(&mut taken.duplicate, block.start, block.end.min(end));
                 self.next = self.next.max(block.end);
                 self.beyond_bytes -= block.bytes();
             }
-            taken.has_filled_gap = self.beyond.is_empty();
-            self.forget_recent();
+            taken.has_filled_gap = beyond.blocks.is_empty();
+            beyond.forget_recent(self.next);
         }
         taken
     }
 
     /// Returns what of the block had come before.
     fn insert_beyond(&mut self, block: SackBlock) -> Option<SackBlock> {
-        let first = self.beyond.partition_point(|held| held.end < block.start);
-        let touching = self.beyond[first..]
+        let beyond = self.beyond.get_or_insert_default();
+        let blocks = &mut beyond.blocks;
+        let first = blocks.partition_point(|held| held.end < block.start);
+        let touching = blocks[first..]
             .iter()
             .take_while(|held| held.start <= block.end)
             .count();
         let (mut merged, mut duplicate) = (block, None::<SackBlock>);
-        for held in &self.beyond[first..first + touching] {
+        for held in &blocks[first..first + touching] {
             let (start, end) = (held.start.max(block.start), held.end.min(block.end));
             extend(&mut duplicate, start, end);
             merged.start = merged.start.min(held.start);
@@ -129,11 +141,13 @@ impl Reassembly {
             self.beyond_bytes -= held.bytes();
         }
         self.beyond_bytes += merged.bytes();
-        self.beyond.splice(first..first + touching, [merged]);
-        self.put_first(merged);
+        blocks.splice(first..first + touching, [merged]);
+        beyond.put_first(merged);
         duplicate
     }
+}
 
+impl Beyond {
     /// The block that changed goes first; what it has swallowed is forgotten.
     fn put_first(&mut self, merged: SackBlock) {
         let mut index = 0;
@@ -148,10 +162,10 @@ impl Reassembly {
         self.recent.push_front(merged);
     }
 
-    fn forget_recent(&mut self) {
+    fn forget_recent(&mut self, next: u64) {
         let mut index = 0;
         while index < self.recent.len() {
-            if self.recent.as_slice()[index].start <= self.next {
+            if self.recent.as_slice()[index].start <= next {
                 self.recent.remove(index);
             } else {
                 index += 1;
@@ -263,7 +277,7 @@ mod tests {
                 prop_assert_eq!(data.beyond_bytes(), beyond * 10);
                 prop_assert_eq!(data.has_gap(), beyond > 0);
                 for block in data.recent_blocks() {
-                    prop_assert!(data.beyond.contains(block));
+                    prop_assert!(data.beyond.as_ref().unwrap().blocks.contains(block));
                 }
             }
         }

@@ -10,7 +10,7 @@ const START: Time = Time::from_ns(1_000_000_000);
 
 /// A receiver whose handshake is over.
 fn opened(tcp: Tcp) -> Receiver {
-    let settings = Settings::new(Arc::new(tcp), Algorithm::Reno, 1500, 1000);
+    let settings = Arc::new(Settings::new(tcp, Algorithm::Reno, 1500, 1000));
     let mut receiver = Receiver::new(&settings);
     let syn = Segment {
         flags: Flags::SYN,

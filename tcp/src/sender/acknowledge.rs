@@ -107,7 +107,7 @@ struct Cleaned {
 impl Sender {
     pub(super) fn on_ack(&mut self, segment: &Segment, now: Time) {
         let (now_us, prior_una) = (as_us(now), self.una);
-        self.sends_new_first = false;
+        self.recovery.sends_new_first = false;
         self.echo_ms = segment.timestamps.map(|timestamps| timestamps.echo_ms);
         let mut summary = AckSummary::new(self.next);
         let (delivered, lost) = (self.rate.delivered_pkts, self.rate.lost_pkts);
@@ -150,7 +150,7 @@ impl Sender {
             self.rack.update_window(prior_delivered, delivered_pkts);
         }
         self.judge_probe(segment.ack, now, &summary);
-        if summary.is_dubious(self.state) {
+        if summary.is_dubious(self.recovery.state) {
             self.on_alert(prior_una, now, &mut summary);
         }
         if summary.sets_timer {
@@ -259,11 +259,7 @@ impl Sender {
         {
             let number = self.board.head();
             let sent = self.board.pop();
-            if number < self.judged.0 {
-                self.judged.1 -= u32::from(sent.is_sacked());
-            } else {
-                self.judged = (number + 1, 0);
-            }
+            self.recovery.judged.on_acked(number, sent.is_sacked());
             let was_again = sent.was_ever_retransmitted();
             if was_again {
                 summary.retransmission_acked = true;
@@ -271,7 +267,7 @@ impl Sender {
                 cleaned.last_us = sent.sent_us;
                 cleaned.first_us.get_or_insert(sent.sent_us);
                 *lowest = (*lowest).min(sent.seq);
-                summary.original_delivered |= sent.end() <= self.recovery_point;
+                summary.original_delivered |= sent.end() <= self.recovery.point;
             }
             if !sent.is_sacked() && self.is_sack() {
                 self.rate.delivered_pkts += 1;
@@ -378,7 +374,7 @@ impl Sender {
             as_us(now),
             delivered_pkts,
             min_rtt_us,
-            !self.is_reneging,
+            !self.recovery.is_reneging,
         );
         rate.rtt = summary.rtt_us.map(from_us);
         rate.losses_pkts = lost_pkts;
@@ -393,7 +389,7 @@ impl Sender {
             min_rtt: self.rtt.min_rtt(),
             in_flight_pkts: self.board.in_flight(),
             is_cwnd_limited: self.was_window_used(),
-            state: self.state,
+            state: self.recovery.state,
             una_pkts: self.board.head(),
             next_pkts: self.board.tail(),
             delivered_pkts: self.rate.delivered_pkts,
@@ -414,7 +410,7 @@ impl Sender {
                 self.rate.set_app_limited(ack.in_flight_pkts);
             }
         } else {
-            if matches!(self.state, State::Cwr | State::Recovery) {
+            if matches!(self.recovery.state, State::Cwr | State::Recovery) {
                 let delivered = Delivered {
                     newly_delivered_pkts: ack.newly_delivered_pkts,
                     newly_lost_pkts: lost_pkts,
@@ -443,14 +439,14 @@ impl Sender {
     /// Growth goes with cumulative acknowledgements, unless much reordering has been seen
     /// (`tcp_may_raise_cwnd`).
     fn may_grow(&self, summary: &AckSummary) -> bool {
-        let is_reordered = self.reordering_pkts > super::DUPLICATES_THRESHOLD;
+        let is_reordered = self.recovery.reordering_pkts > super::DUPLICATES_THRESHOLD;
         summary.data_acked || (is_reordered && summary.data_sacked)
     }
 
     /// One step of proportional rate reduction.
     pub(super) fn reduce(&mut self, delivered: Delivered) {
         let (ssthresh, in_flight) = (self.window.ssthresh_pkts, self.board.in_flight());
-        if let Some(cwnd) = self.prr.window(delivered, ssthresh, in_flight) {
+        if let Some(cwnd) = self.rare.repair.prr.window(delivered, ssthresh, in_flight) {
             self.window.set_cwnd(cwnd);
         }
     }

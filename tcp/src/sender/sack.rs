@@ -8,9 +8,6 @@ use crate::segment::{SackBlock, SackBlocks};
 /// Widest reordering that is believed, packets (`tcp_max_reordering`).
 pub(super) const MOST_REORDERING_PKTS: u32 = 300;
 
-/// The blocks of the last acknowledgement: what lies in them has been entered.
-pub(super) type SackCache = SackBlocks;
-
 impl Sender {
     /// Enters the blocks of an acknowledgement. `prior_una` is what was acknowledged before it.
     pub(super) fn enter_sack(
@@ -53,8 +50,8 @@ impl Sender {
         for block in entered.as_slice() {
             self.enter_block(*block, now_us, summary);
         }
-        self.sack_cache = entered;
-        if self.state != State::Loss || self.undo.marker.is_some() {
+        self.rare.repair.sack_cache = entered;
+        if self.recovery.state != State::Loss || self.rare.repair.undo.is_possible() {
             self.check_reordering(summary.lowest_reordered);
         }
     }
@@ -64,7 +61,7 @@ impl Sender {
         let known = if self.board.sacked_out() == 0 {
             SackBlocks::default()
         } else {
-            self.sack_cache
+            self.rare.repair.sack_cache
         };
         let mut from = block.start;
         while from < block.end {
@@ -109,13 +106,11 @@ impl Sender {
             if was.seq < highest {
                 summary.lowest_reordered = summary.lowest_reordered.min(was.seq);
             }
-            summary.original_delivered |= was.end() <= self.recovery_point;
+            summary.original_delivered |= was.end() <= self.recovery.point;
             summary.first_sacked_us.get_or_insert(was.sent_us);
             summary.last_sacked_us = was.sent_us;
         }
-        if number < self.judged.0 {
-            self.judged.1 += 1;
-        }
+        self.recovery.judged.on_sacked(number);
         summary.data_sacked = true;
         self.rate.delivered_pkts += 1;
     }
@@ -129,27 +124,29 @@ impl Sender {
         summary: &mut AckSummary,
     ) -> bool {
         let bytes = block.end.saturating_sub(block.start);
-        if bytes == 0 || bytes > self.largest_window_bytes {
+        if bytes == 0 || bytes > self.rare.largest_window_bytes {
             return false;
         }
         let pkts = bytes.div_ceil(u64::from(self.settings.mss_bytes)).max(1);
-        if pkts == 1 && self.probe.is_some_and(|probe| probe.end == block.end) {
+        if pkts == 1
+            && self
+                .recovery
+                .probe
+                .is_some_and(|probe| probe.end == block.end)
+        {
             summary.duplicate_of_probe = true;
         }
-        self.duplicates_reported += pkts;
-        if self.duplicates_reported > self.statistics.retransmitted_pkts {
+        self.rare.repair.duplicates_reported += pkts;
+        if self.rare.repair.duplicates_reported > self.rare.statistics.retransmitted_pkts {
             return false;
         }
-        if self.reordering_seen && !summary.duplicate_of_probe {
+        if self.recovery.reordering_seen && !summary.duplicate_of_probe {
             self.rack.on_dsack();
         }
         summary.is_duplicate_reported = true;
         self.rate.delivered_pkts += pkts;
-        if let Some(marker) = self.undo.marker
-            && block.end <= prior_una
-            && block.end > marker
-        {
-            self.answer_retransmissions(pkts as u32);
+        if block.end <= prior_una && self.rare.repair.undo.is_about(block.end) {
+            self.rare.repair.undo.answer(pkts as u32);
         }
         true
     }
@@ -164,8 +161,8 @@ impl Sender {
         while number < self.board.tail() && self.board.get(number).end() <= block.end {
             let sent = *self.board.get(number);
             if sent.was_ever_retransmitted() {
-                if self.undo.marker.is_some_and(|marker| sent.end() > marker) {
-                    self.answer_retransmissions(1);
+                if self.rare.repair.undo.is_about(sent.end()) {
+                    self.rare.repair.undo.answer(1);
                 }
                 if sent.is_sacked() {
                     summary.lowest_reordered = summary.lowest_reordered.min(sent.seq);
@@ -181,14 +178,8 @@ impl Sender {
     /// Whether a duplicate lies above the acknowledgement, or below it and not before what an undo
     /// is about (`tcp_is_sackblock_valid`).
     fn is_known(&self, block: SackBlock) -> bool {
-        let is_undoable = self.undo.marker.is_some_and(|marker| block.end > marker);
+        let is_undoable = self.rare.repair.undo.is_about(block.end);
         block.start > self.una || (block.end <= self.una && is_undoable)
-    }
-
-    fn answer_retransmissions(&mut self, pkts: u32) {
-        if let Some(unanswered) = &mut self.undo.unanswered {
-            *unanswered = unanswered.saturating_sub(pkts);
-        }
     }
 
     /// Raises DupThresh to the distance by which packets were reordered
@@ -200,11 +191,11 @@ impl Sender {
         }
         let mss = u64::from(self.settings.mss_bytes);
         let distance = highest - lowest;
-        if distance > u64::from(self.reordering_pkts) * mss {
+        if distance > u64::from(self.recovery.reordering_pkts) * mss {
             let pkts = distance.div_ceil(mss).min(u64::from(MOST_REORDERING_PKTS));
-            self.reordering_pkts = pkts as u32;
+            self.recovery.reordering_pkts = pkts as u32;
         }
-        self.reordering_seen = true;
+        self.recovery.reordering_seen = true;
     }
 }
 

@@ -78,7 +78,7 @@ impl Sender {
     /// (`tcp_sndbuf_expand`).
     pub(super) fn expand_send_buffer(&mut self) {
         let pkts = self.window.cwnd_pkts.max(LEAST_PKTS);
-        let pkts = pkts.max(self.reordering_pkts + 1);
+        let pkts = pkts.max(self.recovery.reordering_pkts + 1);
         let windows = u64::from(self.cca.send_buffer_windows());
         self.send_buffer.hold(windows * u64::from(pkts));
     }

@@ -16,13 +16,13 @@ impl Sender {
 
     /// Keeps its window through pauses (`tcp_slow_start_after_idle` = 0).
     pub fn without_idle_restart(mut self) -> Sender {
-        self.restarts_after_idle = false;
+        self.rare.restarts_after_idle = false;
         self
     }
 
     /// Sends no tail loss probes (`tcp_early_retrans` = 0).
     pub fn without_probes(mut self) -> Sender {
-        self.probes = false;
+        self.rare.probes = false;
         self
     }
 
@@ -34,7 +34,7 @@ impl Sender {
 
     /// Segments that must arrive after one before it is taken for lost (`reordering`).
     pub fn reordering_pkts(&self) -> u32 {
-        self.reordering_pkts
+        self.recovery.reordering_pkts
     }
 
     /// Segments delivered, those SACKed included (`delivered`).

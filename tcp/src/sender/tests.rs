@@ -26,8 +26,8 @@ struct Pipe {
 }
 
 impl Pipe {
-    fn new(settings: &Settings) -> Pipe {
-        let mut sender = Sender::new(settings, Time::ZERO);
+    fn new(settings: &Arc<Settings>) -> Pipe {
+        let mut sender = Sender::new(settings, stream(), Time::ZERO);
         sender.connect(Time::ZERO);
         Pipe {
             sender,
@@ -104,14 +104,18 @@ impl Pipe {
     }
 }
 
-fn settings(change: impl FnOnce(&mut dumbbell_spec::Tcp)) -> Settings {
+fn stream() -> Stream {
+    Stream::new(0, 0, "connection")
+}
+
+fn settings(change: impl FnOnce(&mut dumbbell_spec::Tcp)) -> Arc<Settings> {
     let mut tcp = Tcp::linux("reno");
     change(&mut tcp);
     let algorithm = Algorithm::named(&tcp.congestion_control).unwrap();
-    Settings::new(std::sync::Arc::new(tcp), algorithm, 1500, 1000)
+    Arc::new(Settings::new(tcp, algorithm, 1500, 1000))
 }
 
-fn transfer(settings: &Settings, bytes: u64, is_lost: impl FnMut(u64) -> bool) -> Pipe {
+fn transfer(settings: &Arc<Settings>, bytes: u64, is_lost: impl FnMut(u64) -> bool) -> Pipe {
     let mut pipe = Pipe::new(settings);
     pipe.sender.write(bytes, Time::ZERO);
     pipe.sender.close();
@@ -244,7 +248,7 @@ proptest! {
 /// An established sender with a buffer of 52 full packets that an application has filled.
 fn with_a_full_buffer() -> Sender {
     let settings = settings(|tcp| tcp.send_buffer_bytes = 25 * PACKET_MEMORY_BYTES);
-    let mut sender = Sender::new(&settings, Time::ZERO);
+    let mut sender = Sender::new(&settings, stream(), Time::ZERO);
     sender.connect(Time::ZERO);
     while sender.poll_transmit(Time::ZERO).is_some() {}
     let syn_ack = Segment {

@@ -4,7 +4,6 @@
 //! | --- | --- |
 //! | RFC 6298 section 5.1 to 5.3, starting and stopping | yes; the timer starts again on every acknowledgement of new data |
 //! | RFC 6298 section 5.4 to 5.6, first packet again, backing off | `on_rto` |
-//! | RFC 6298 section 5.7, SYN | 1 s, doubled |
 //! | RFC 5682 section 2.1 and 3.1 step 1, F-RTO | `on_rto` |
 //! | RFC 8985 section 7.2, probe timeout | 2 SRTT + 2 ms; with one packet out, + `min_rto` for its receiver's delay |
 //! | RFC 9293 section 3.8.6.1, probing a closed window | from RTO on, doubled |
@@ -33,39 +32,34 @@ pub(super) enum Purpose {
 #[derive(Debug, Clone)]
 pub(super) struct Timers {
     pending: Option<(Purpose, Time)>,
-    /// For when the kernel's timer was set last, and when it runs out by that.
-    slot: Option<(Time, Time)>,
+    /// For when the kernel's timer was set last, and when it runs out by that; at first `NEVER`.
+    slot_due: Time,
+    slot_expiry: Time,
     /// The retransmission timeout, backed off.
     pub(super) rto: Time,
     /// How often in a row it was doubled, and window probes were sent.
     pub(super) backoff: u32,
     /// Timeouts in a row without progress (`icsk_retransmits`).
     pub(super) retransmits: u32,
-    /// When a SYN is to be sent.
-    pub(super) syn_due: Time,
-    /// When it last was.
-    pub(super) syn_sent: Time,
-    /// When pacing lets the next packet go.
-    pub(super) paced: Option<Time>,
+    /// When pacing lets the next packet go; `NEVER` when nothing waits for that.
+    pub(super) paced: Time,
 }
 
 impl Timers {
     pub(super) fn new(rto: Time) -> Timers {
         Timers {
             pending: None,
-            slot: None,
+            slot_due: Time::NEVER,
+            slot_expiry: Time::NEVER,
             rto,
             backoff: 0,
             retransmits: 0,
-            syn_due: Time::NEVER,
-            syn_sent: Time::ZERO,
-            paced: None,
+            paced: Time::NEVER,
         }
     }
 
     pub(super) fn clear(&mut self) {
         self.pending = None;
-        self.syn_due = Time::NEVER;
     }
 
     pub(super) fn is_pending(&self, purpose: Purpose) -> bool {
@@ -77,12 +71,11 @@ impl Timers {
         let due = clock.due(now, span);
         // Set again for the same tick, it stays in its slot, which may be a coarser one
         // (`__mod_timer`).
-        let expiry = match self.slot {
-            Some((known, expiry)) if known == due && expiry > now => expiry,
-            _ => clock.expiry(now, span),
-        };
-        self.slot = Some((due, expiry));
-        self.pending = Some((purpose, expiry));
+        if self.slot_due != due || self.slot_expiry <= now {
+            self.slot_due = due;
+            self.slot_expiry = clock.expiry(now, span);
+        }
+        self.pending = Some((purpose, self.slot_expiry));
     }
 
     pub(super) fn set_retransmit(&mut self, clock: Clock, now: Time, span: Time) {
@@ -100,9 +93,12 @@ impl Sender {
     #[inline]
     pub fn next_timer(&self) -> Time {
         let pending = self.timers.pending.map_or(Time::NEVER, |(_, due)| due);
-        let paced = self.timers.paced.unwrap_or(Time::NEVER);
         let woken = self.small_queue.wake_due();
-        pending.min(paced).min(self.timers.syn_due).min(woken)
+        let due = pending.min(self.timers.paced).min(woken);
+        if self.phase == Phase::SynSent {
+            return due.min(self.rare.handshake.syn_due());
+        }
+        due
     }
 
     /// When a retransmission, a reordering timeout or a probe is due: not what is paced.
@@ -114,11 +110,11 @@ impl Sender {
     pub fn on_timer(&mut self, now: Time) {
         self.quiet = Quiet::No;
         self.small_queue.wake(now);
-        if self.timers.paced.is_some_and(|due| due <= now) {
-            self.timers.paced = None;
+        if self.timers.paced <= now {
+            self.timers.paced = Time::NEVER;
             // When pacing lets go, what is lost is first again, also behind F-RTO's new data
             // (`tcp_tsq_write`).
-            self.sends_new_first = false;
+            self.recovery.sends_new_first = false;
         }
         let Some((purpose, _)) = self.timers.pending.filter(|(_, due)| *due <= now) else {
             return;
@@ -137,7 +133,7 @@ impl Sender {
         if self.board.packets_out() == 0 {
             return;
         }
-        self.statistics.rto_count += 1;
+        self.rare.statistics.rto_count += 1;
         self.enter_loss(now);
         self.timers.retransmits += 1;
         self.timers.backoff += 1;
@@ -149,15 +145,15 @@ impl Sender {
 
     /// Everything may be lost (`tcp_enter_loss`).
     fn enter_loss(&mut self, now: Time) {
-        let begins = self.state < State::Recovery;
+        let begins = self.recovery.state < State::Recovery;
         let snapshot = self.snapshot(now);
         self.lose_all(as_us(now));
         // RFC 5681 section 3.1: the threshold falls when a segment's first timer runs out. In Linux
         // it does not fall again where the losses of that window have lowered it in recovery.
         let is_first = self.timers.retransmits == 0;
-        let falls_in_recovery = self.state == State::Loss || !self.settings.is_linux();
-        if self.state <= State::Disorder
-            || self.recovery_point <= self.una
+        let falls_in_recovery = self.recovery.state == State::Loss || !self.settings.is_linux();
+        if self.recovery.state <= State::Disorder
+            || self.recovery.point <= self.una
             || (is_first && falls_in_recovery)
         {
             let prior_ssthresh = self.current_ssthresh();
@@ -169,25 +165,29 @@ impl Sender {
         self.window.set_cwnd(in_flight + 1);
         self.window.acked_since_growth_pkts = 0;
         self.usage.renew(now);
-        if self.state <= State::Disorder && self.board.sacked_out() >= super::DUPLICATES_THRESHOLD {
-            self.reordering_pkts = self.reordering_pkts.min(super::DUPLICATES_THRESHOLD);
+        if self.recovery.state <= State::Disorder
+            && self.board.sacked_out() >= super::DUPLICATES_THRESHOLD
+        {
+            self.recovery.reordering_pkts = self
+                .recovery
+                .reordering_pkts
+                .min(super::DUPLICATES_THRESHOLD);
         }
         let snapshot = self.snapshot(now);
         self.cca.on_enter_loss(&mut self.window, &snapshot);
-        self.state = State::Loss;
-        self.recovery_point = self.next;
-        self.probe = None;
+        self.recovery.enter(State::Loss, self.next);
+        self.recovery.probe = None;
         self.cwr_due = self.ecn;
         // RFC 5682 section 3.1 step 1, in Linux section 2.1 too: without SACK the profile of the RFCs
         // is NewReno (RFC 6582) and no more, as of hosts that have no SACK either.
         let has_frto = self.is_sack() || self.settings.is_linux();
-        self.is_frto = has_frto && (begins || self.timers.retransmits > 0);
+        self.recovery.is_frto = has_frto && (begins || self.timers.retransmits > 0);
     }
 
     /// RFC 8985 section 7.3: one probe at a time. Its timer counts as pending until another one is
     /// set: that runs from when the first packet was sent.
     fn on_probe_timeout(&mut self, now: Time) {
-        if self.probe.is_some() || self.board.packets_out() == 0 {
+        if self.recovery.probe.is_some() || self.board.packets_out() == 0 {
             self.rearm_rto(now);
         } else {
             self.forced = Some(Forced::Probe);
@@ -278,13 +278,13 @@ impl Sender {
         } else {
             self.is_rack()
         };
-        self.probes && can
+        self.rare.probes && can
     }
 
     /// RFC 8985 section 7.2. Returns whether a probe is due. With `advances` the retransmission
     /// timeout would start now.
     pub(super) fn schedule_probe(&mut self, advances: bool, now: Time) -> bool {
-        let is_calm = matches!(self.state, State::Open | State::Cwr);
+        let is_calm = matches!(self.recovery.state, State::Open | State::Cwr);
         if !self.probes_tail() || self.board.packets_out() == 0 || !is_calm {
             return false;
         }
@@ -312,18 +312,5 @@ impl Sender {
         let clock = self.settings.clock;
         self.timers.set(Purpose::LossProbe, clock, now, span);
         true
-    }
-
-    /// A SYN is sent now; the next one when this one is not answered (RFC 6298 section 5.7).
-    pub(super) fn on_syn_sent(&mut self, is_repeated: bool, now: Time) {
-        debug_assert_eq!(self.phase, Phase::SynSent);
-        if is_repeated {
-            self.timers.retransmits += 1;
-            self.statistics.rto_count += 1;
-            self.timers.rto = Time(2 * self.timers.rto.0).min(LARGEST_RTO);
-        }
-        self.timers.syn_sent = now;
-        let clock = self.settings.clock;
-        self.timers.syn_due = clock.expiry(now, self.timers.rto);
     }
 }

@@ -11,7 +11,6 @@
 //! | RFC 3168 section 6.1.2, 6.1.5 | ECT on new data only; CWR on the first after a reduction |
 
 use super::{Forced, Phase, Probe, Quiet, Sender};
-use crate::cca::State;
 use crate::rtt::as_us;
 use crate::segment::{Flags, SackBlocks, Segment};
 use crate::timestamp_ms;
@@ -29,7 +28,7 @@ pub struct Transmission {
 }
 
 impl Transmission {
-    fn without_payload(segment: Segment) -> Transmission {
+    pub(super) fn without_payload(segment: Segment) -> Transmission {
         Transmission {
             segment,
             is_again: false,
@@ -67,7 +66,7 @@ impl Sender {
                     return self.transmit_ack(now);
                 }
                 // Without them polling twice does no more than polling once.
-                let can_be_quiet = !self.sends_new_first && !self.pacing.is_on();
+                let can_be_quiet = !self.recovery.sends_new_first && !self.pacing.is_on();
                 let segment = self.transmit_data(now);
                 if segment.is_some() {
                     return segment;
@@ -92,26 +91,6 @@ impl Sender {
         };
     }
 
-    fn transmit_syn(&mut self, now: Time) -> Option<Transmission> {
-        if self.timers.syn_due > now {
-            return None;
-        }
-        let is_repeated = self.last_sent.is_some();
-        self.on_syn_sent(is_repeated, now);
-        self.last_sent = Some(now);
-        let mut flags = Flags::SYN;
-        // RFC 3168 section 6.1.1.1: a repeated SYN does without.
-        if self.settings.tcp.ecn && !is_repeated {
-            flags |= Flags::ECE | Flags::CWR;
-        }
-        Some(Transmission::without_payload(Segment {
-            flags,
-            window_bytes: u64::from(u16::MAX),
-            timestamps: self.timestamps(now),
-            ..Segment::default()
-        }))
-    }
-
     fn transmit_data(&mut self, now: Time) -> Option<Transmission> {
         if self.burst_pkts == 0 {
             self.had_data = self.has_unsent();
@@ -126,18 +105,18 @@ impl Sender {
             let has_room = self.board.in_flight() < self.window.cwnd_pkts;
             let wants = (has_room && self.board.next_lost().is_some())
                 || (self.has_window() && self.may_send_new());
-            self.timers.paced = wants.then_some(due);
+            self.timers.paced = if wants { due } else { Time::NEVER };
             return None;
         }
-        if self.sends_new_first {
+        if self.recovery.sends_new_first {
             if let Some(segment) = self.transmit_new(now) {
                 return Some(segment);
             }
-            self.sends_new_first = false;
-            if self.next > self.recovery_point {
+            self.recovery.sends_new_first = false;
+            if self.next > self.recovery.point {
                 return None;
             }
-            self.is_frto = false;
+            self.recovery.is_frto = false;
         }
         self.transmit_lost(now).or_else(|| self.transmit_new(now))
     }
@@ -168,18 +147,18 @@ impl Sender {
         let segment = if is_new {
             let segment = self.send_new(now);
             if self.is_reducing() {
-                self.prr.on_send(1);
+                self.rare.repair.prr.on_send(1);
             }
             self.validate_window(self.board.in_flight() >= self.window.cwnd_pkts, now);
             segment
         } else {
             self.retransmit(self.board.tail() - 1, false, now)
         };
-        self.probe = Some(Probe {
+        self.recovery.probe = Some(Probe {
             end: self.next,
             is_retransmission: !is_new,
         });
-        self.statistics.probe_count += 1;
+        self.rare.statistics.probe_count += 1;
         self.forget_timer();
         self.rearm_rto(now);
         Some(segment)
@@ -227,7 +206,7 @@ impl Sender {
         let is_head = number == self.board.head();
         let segment = self.retransmit(number, true, now);
         if self.is_reducing() {
-            self.prr.on_send(1);
+            self.rare.repair.prr.on_send(1);
         }
         if is_head && !self.timers.is_pending(super::timers::Purpose::Reordering) {
             self.restart_rto(now);
@@ -241,11 +220,10 @@ impl Sender {
         let note = self.rate.on_send(now_us, self.board.packets_out());
         self.before_send(now);
         self.board.retransmit(number, now_us, note, is_counted);
-        self.statistics.retransmitted_pkts += 1;
+        self.rare.statistics.retransmitted_pkts += 1;
         if is_counted {
             let stamp = timestamp_ms(now);
-            self.undo.first_retransmitted_ms.get_or_insert(stamp);
-            self.undo.unanswered = Some(self.undo.unanswered.unwrap_or(0) + 1);
+            self.rare.repair.undo.on_retransmission(stamp);
         }
         let (seq, end) = (self.board.get(number).seq, self.board.get(number).end());
         let is_pushed = self.pushes.any_in(seq, end.min(self.written));
@@ -339,8 +317,8 @@ impl Sender {
         self.before_send(now);
         self.board.push(seq, end, now_us, note);
         self.next = end;
-        self.statistics.sent_pkts += 1;
-        self.statistics.sent_payload_bytes += u64::from(payload_bytes);
+        self.sent_pkts += 1;
+        self.sent_payload_bytes += u64::from(payload_bytes);
         if was_empty || self.timers.is_pending(super::timers::Purpose::LossProbe) {
             self.rearm_rto(now);
         }
@@ -360,12 +338,14 @@ impl Sender {
     }
 
     fn before_send(&mut self, now: Time) {
-        let sent_pkts = self.statistics.sent_pkts + self.statistics.retransmitted_pkts;
-        let rate = self.window.pacing_rate_bytes_per_s;
-        let bytes = self.settings.mss_bytes;
-        self.pacing.on_send(now, bytes, rate, sent_pkts);
+        if self.pacing.is_on() {
+            let sent_pkts = self.sent_pkts + self.rare.statistics.retransmitted_pkts;
+            let rate = self.window.pacing_rate_bytes_per_s;
+            let bytes = self.settings.mss_bytes;
+            self.pacing.on_send(now, bytes, rate, sent_pkts);
+        }
         self.last_sent = Some(now);
-        self.last_sent_tick = self.settings.clock.last_tick(now);
+        self.has_transmitted = true;
     }
 
     fn segment(&mut self, seq: u64, end: u64, is_pushed: bool, now: Time) -> Segment {
@@ -404,7 +384,7 @@ impl Sender {
     }
 
     fn is_reducing(&self) -> bool {
-        matches!(self.state, State::Cwr | State::Recovery)
+        self.recovery.is_reducing()
     }
 
     /// Nothing more can be sent now.
@@ -419,7 +399,7 @@ impl Sender {
         }
         if sent > 0 {
             if self.is_reducing() {
-                self.prr.on_send(sent);
+                self.rare.repair.prr.on_send(sent);
             }
             self.schedule_probe(false, now);
         }

@@ -55,7 +55,7 @@ impl Sender {
         }
         self.usage.greatest_pkts = self.usage.greatest_pkts.max(out);
         let unused = now.saturating_sub(self.usage.since);
-        let may_shrink = self.restarts_after_idle && self.settings.is_linux();
+        let may_shrink = self.rare.restarts_after_idle && self.settings.is_linux();
         if unused >= self.timers.rto && !self.cca.owns_recovery() && may_shrink {
             self.shrink_unused(now);
         }
@@ -63,7 +63,7 @@ impl Sender {
 
     /// RFC 2861 section 3.2: half way down to what was used.
     fn shrink_unused(&mut self, now: Time) {
-        if self.state == State::Open {
+        if self.recovery.state == State::Open {
             let used = self
                 .usage
                 .greatest_pkts
@@ -86,7 +86,7 @@ impl Sender {
 
     /// A window that nothing was sent with for a while says nothing about the path any more.
     pub(super) fn restart_after_idle(&mut self, now: Time) {
-        if !self.restarts_after_idle
+        if !self.rare.restarts_after_idle
             || self.board.packets_out() > 0
             || self.cca.owns_recovery()
             || self.last_sent.is_none()
@@ -94,7 +94,9 @@ impl Sender {
             return;
         }
         let tick = self.settings.clock.last_tick(now);
-        let mut idle = tick.saturating_sub(self.last_sent_tick);
+        let last_sent = self.last_sent.filter(|_| self.has_transmitted);
+        let last_tick = last_sent.map_or(Time::ZERO, |sent| self.settings.clock.last_tick(sent));
+        let mut idle = tick.saturating_sub(last_tick);
         if idle <= self.timers.rto {
             return;
         }

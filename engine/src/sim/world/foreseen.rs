@@ -1,8 +1,8 @@
 //! Memory asked for before it is read, where there are many conversations: of those whose packets
 //! arrive next over a link, and of the one that acts next. It changes nothing but time.
 //!
-//! What is known of a flow lies in a row: a conversation names its flow, and that its segments and
-//! its scoreboard. So it is asked for in three steps, an arrival apart.
+//! What is known of a flow lies in a row: a conversation names its segments and its connection, and
+//! that its scoreboard. So it is asked for in three steps, an arrival apart.
 
 use super::{Turn, World};
 use crate::net::propagation::Propagation;

@@ -70,7 +70,7 @@ fn conversation_bytes(conversation: &Conversation) -> u64 {
         Application::Udp(_) => 0,
         Application::Ping(ping) => rows_bytes(&ping.echoes, BYTES_PER_ECHO),
         Application::Tcp(flow) => {
-            rows_bytes(&flow.transfers, BYTES_PER_TRANSFER)
+            rows_bytes(flow.transfers(), BYTES_PER_TRANSFER)
                 + flow.connections() as u64 * BYTES_PER_CONNECTION
                 + flow.places() as u64 * BYTES_PER_SEGMENT
                 + in_network_pkts(&flow.replies) * BYTES_PER_PACKET

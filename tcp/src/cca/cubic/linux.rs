@@ -41,7 +41,8 @@ struct Epoch {
 #[derive(Debug, Clone)]
 pub struct Cubic {
     timer_hz: u64,
-    hystart: Option<HyStart>,
+    /// Apart: it is silent after the first slow start.
+    hystart: Option<Box<HyStart>>,
     is_paced: bool,
     /// None from a reduction to the next growth in congestion avoidance.
     epoch: Option<Epoch>,
@@ -62,7 +63,9 @@ impl Cubic {
     pub fn new(options: &Options) -> Cubic {
         Cubic {
             timer_hz: u64::from(options.timer_hz.max(1)),
-            hystart: options.hystart.then(|| HyStart::new(options.is_paced)),
+            hystart: options
+                .hystart
+                .then(|| Box::new(HyStart::new(options.is_paced))),
             is_paced: options.is_paced,
             epoch: None,
             w_max_pkts: 0,
@@ -141,7 +144,9 @@ impl Cubic {
         self.acks_per_growth = 0;
         self.updated = None;
         self.reno_acked_pkts = 0;
-        self.hystart = self.hystart.map(|_| HyStart::new(self.is_paced));
+        if let Some(hystart) = &mut self.hystart {
+            **hystart = HyStart::new(self.is_paced);
+        }
     }
 
     /// The curve stands still while the application sends nothing.

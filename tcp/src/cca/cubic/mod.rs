@@ -31,14 +31,14 @@ pub enum Cubic {
     /// Linux 6.1's.
     Linux(linux::Cubic),
     /// RFC 9438's.
-    Rfc(rfc9438::Cubic),
+    Rfc(Box<rfc9438::Cubic>),
 }
 
 impl Controller for Cubic {
     fn new(options: &Options, _now: Time) -> Cubic {
         match options.profile {
             Profile::Linux61 => Cubic::Linux(linux::Cubic::new(options)),
-            Profile::Rfc => Cubic::Rfc(rfc9438::Cubic::new(options)),
+            Profile::Rfc => Cubic::Rfc(Box::new(rfc9438::Cubic::new(options))),
         }
     }
 

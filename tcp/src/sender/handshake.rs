@@ -1,0 +1,132 @@
+//! Opening: the SYN, its timer, and what its answer tells.
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | RFC 9293 section 3.10.7.3, SYN-SENT | `on_syn_ack` |
+//! | RFC 6298 section 5.7, SYN | 1 s, doubled |
+//! | RFC 3168 section 6.1.1 | ECN is offered by the first SYN only |
+//! | RFC 6928, RFC 5681 section 3.1 | the initial window |
+
+use super::{Phase, Quiet, Sender, Transmission};
+use crate::rtt::{LARGEST_RTO, as_us};
+use crate::segment::{Flags, Segment};
+use crate::timestamp_ms;
+use dumbbell_core::time::Time;
+
+/// After a SYN was lost and nothing was measured (RFC 6298 section 5.7).
+const FALLBACK_RTO: Time = Time::from_ns(3_000_000_000);
+
+/// How far the opening is.
+#[derive(Debug, Clone)]
+pub(super) struct Handshake {
+    /// When a SYN is to be sent.
+    syn_due: Time,
+    /// When it last was.
+    syn_sent: Time,
+}
+
+impl Handshake {
+    /// Not begun.
+    pub(super) fn new() -> Handshake {
+        Handshake {
+            syn_due: Time::NEVER,
+            syn_sent: Time::ZERO,
+        }
+    }
+
+    /// When a SYN is to be sent, while none has been answered.
+    pub(super) fn syn_due(&self) -> Time {
+        self.syn_due
+    }
+}
+
+impl Sender {
+    /// Opens the connection.
+    pub fn connect(&mut self, now: Time) {
+        self.quiet = Quiet::No;
+        self.phase = Phase::SynSent;
+        self.rare.handshake.syn_due = now;
+    }
+
+    /// RFC 9293 section 3.10.7.3: SYN-SENT.
+    pub(super) fn on_syn_ack(&mut self, segment: &Segment, now: Time) {
+        if !segment.flags.has(Flags::SYN | Flags::ACK) || segment.ack != 1 {
+            return;
+        }
+        let now_us = as_us(now);
+        self.ecn = self.settings.tcp.ecn
+            && segment.flags.has(Flags::ECE)
+            && !segment.flags.has(Flags::CWR);
+        self.peer_next = segment.end();
+        self.una = 1;
+        self.next = 1;
+        self.set_window(segment.window_bytes);
+        // Karn's algorithm: only a SYN that was sent once is timed; with timestamps any.
+        let sent_us = as_us(self.rare.handshake.syn_sent);
+        if self.timers.retransmits == 0 {
+            self.enter_rtt(now_us - sent_us, now_us - sent_us, now_us);
+        } else if let Some(echo_ms) = segment.timestamps.map(|stamps| stamps.echo_ms) {
+            let rtt_ms = timestamp_ms(now).saturating_sub(echo_ms).max(1);
+            let rtt_us = u64::from(rtt_ms) * 1000;
+            self.enter_rtt(rtt_us, rtt_us, now_us);
+        } else {
+            self.timers.rto = FALLBACK_RTO;
+        }
+        self.begin_transfer(now);
+        self.timers.clear();
+        self.timers.retransmits = 0;
+        self.phase = Phase::Established;
+        self.must_ack = true;
+        self.must_open = true;
+    }
+
+    /// The initial window (RFC 6928), one segment after a SYN was lost (RFC 5681 section 3.1; in
+    /// Linux after two were).
+    fn begin_transfer(&mut self, now: Time) {
+        let tolerated = u32::from(self.settings.is_linux());
+        if self.timers.retransmits > tolerated {
+            self.window.set_cwnd(1);
+        }
+        self.rate.delivered_pkts = 1;
+        self.rate.delivered_time_us = as_us(now);
+        self.recovery.judged.restart(self.board.head());
+        self.usage.renew(now);
+        self.expand_send_buffer();
+        self.init_pacing_rate();
+        let snapshot = self.snapshot(now);
+        self.cca.init(&mut self.window, &snapshot);
+    }
+
+    pub(super) fn transmit_syn(&mut self, now: Time) -> Option<Transmission> {
+        if self.rare.handshake.syn_due > now {
+            return None;
+        }
+        let is_repeated = self.last_sent.is_some();
+        self.on_syn_sent(is_repeated, now);
+        self.last_sent = Some(now);
+        let mut flags = Flags::SYN;
+        // RFC 3168 section 6.1.1.1: a repeated SYN does without.
+        if self.settings.tcp.ecn && !is_repeated {
+            flags |= Flags::ECE | Flags::CWR;
+        }
+        Some(Transmission::without_payload(Segment {
+            flags,
+            window_bytes: u64::from(u16::MAX),
+            timestamps: self.timestamps(now),
+            ..Segment::default()
+        }))
+    }
+
+    /// A SYN is sent now; the next one when this one is not answered (RFC 6298 section 5.7).
+    fn on_syn_sent(&mut self, is_repeated: bool, now: Time) {
+        debug_assert_eq!(self.phase, Phase::SynSent);
+        if is_repeated {
+            self.timers.retransmits += 1;
+            self.rare.statistics.rto_count += 1;
+            self.timers.rto = Time(2 * self.timers.rto.0).min(LARGEST_RTO);
+        }
+        self.rare.handshake.syn_sent = now;
+        let clock = self.settings.clock;
+        self.rare.handshake.syn_due = clock.expiry(now, self.timers.rto);
+    }
+}
