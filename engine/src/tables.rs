@@ -395,6 +395,22 @@ fn flow_samples(world: &World, stop: &AtomicBool) -> Table {
     }
 }
 
+/// What applications have handed to TCP, a row a flow over TCP and sampling instant: beside the
+/// tables of a run, so that its digest is what it is without.
+pub fn writes(world: &World, stop: &AtomicBool) -> Table {
+    let rows = || (world.samples.flows.until(stop)).filter_map(|s| s.sent.map(|sent| (s, sent)));
+    Table {
+        name: "flow_writes",
+        columns: vec![
+            i64s("t_ns", rows(), |(s, _)| s.time.as_ns()),
+            i32s("flow", rows(), |(s, _)| i64::from(s.flow)),
+            i64s("written_payload_bytes", rows(), |(_, sent)| {
+                sent.written_bytes
+            }),
+        ],
+    }
+}
+
 /// What TCP senders do, in the order of `flow_samples`: beside the tables of a run, so that its
 /// digest is what it is without. The sample at the end of a run is not in it before the run is over.
 pub fn activities(world: &World) -> Table {

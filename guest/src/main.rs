@@ -97,5 +97,5 @@ fn run() -> Result<(), GuestError> {
         "version": version,
         "unknown_queues": report.unknown_queues(),
     });
-    output::write(&job.output, &report.tables(), result)
+    output::write(&job.output, &report.tables(), report.writes(), result)
 }

@@ -2,19 +2,24 @@
 //! them a description in JSON, which is written last.
 
 use crate::error::{Doing, GuestError};
-use dumbbell_core::table::{Tables, Values};
+use dumbbell_core::table::{Table, Tables, Values};
 use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// Writes `columns.bin` and `result.json`.
-pub fn write(folder: &Path, tables: &Tables, mut result: Value) -> Result<(), GuestError> {
+/// Writes `columns.bin` and `result.json`. A table `beside` the others is not in the digest.
+pub fn write(
+    folder: &Path,
+    tables: &Tables,
+    beside: Option<Table>,
+    mut result: Value,
+) -> Result<(), GuestError> {
     let what = || format!("writing to {}", folder.display());
     let file = File::create(folder.join("columns.bin")).doing(what)?;
     let mut file = BufWriter::new(file);
     let mut described = Vec::new();
-    for table in &tables.0 {
+    for table in tables.0.iter().chain(&beside) {
         for column in &table.columns {
             let (kind, bytes): (&str, Vec<u8>) = match &column.values {
                 Values::I64(values) => (

@@ -95,6 +95,24 @@ impl<'a> Report<'a> {
         ])
     }
 
+    /// What applications have handed to TCP, a row a flow over TCP and sampling instant, where it
+    /// is asked for: beside the tables, so that the digest is what it is without.
+    pub fn writes(&self) -> Option<Table> {
+        let mut rows = Rows::new("flow_writes")
+            .i64(&["t_ns"])
+            .i32(&["flow"])
+            .i64(&["written_payload_bytes"]);
+        for (number, (time, _)) in self.records.samples.iter().enumerate() {
+            for (index, record) in self.records.tcp.iter().enumerate() {
+                let Some(record) = record else { continue };
+                let (totals, _) = &record.samples[number];
+                rows.instant(Some(*time)).put(index as i64);
+                rows.count(totals.written_payload_bytes);
+            }
+        }
+        self.experiment.record_writes.then(|| rows.table())
+    }
+
     /// Packets and bytes of a flow that queues have dropped; None where that is not known.
     fn dropped_of(&self, flow: usize) -> Option<(u64, u64)> {
         let drops = self.drops[flow].as_ref()?;

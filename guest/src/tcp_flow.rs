@@ -64,6 +64,8 @@ pub struct Totals {
     pub received_payload_bytes: u64,
     /// Writes of sources with a schedule.
     pub writes: u64,
+    /// Payload that `write()` took.
+    pub written_payload_bytes: u64,
     /// Connections.
     pub connections: u64,
 }
@@ -276,8 +278,14 @@ impl TcpFlow {
         while connection.to_send > 0 && !full {
             let chunk = connection.to_send.min(CHUNK as u64) as usize;
             match connection.sender.write(&ZEROS[..chunk]) {
-                Ok(Some(taken)) if connection.to_send == u64::MAX => full = taken < chunk,
-                Ok(Some(taken)) => connection.to_send -= taken as u64,
+                Ok(Some(taken)) => {
+                    self.closed.written_payload_bytes += taken as u64;
+                    if connection.to_send == u64::MAX {
+                        full = taken < chunk;
+                    } else {
+                        connection.to_send -= taken as u64;
+                    }
+                }
                 Ok(None) => full = true,
                 // Not yet connected.
                 Err(error) if error.raw_os_error() == Some(libc::ENOTCONN) => full = true,

@@ -302,6 +302,8 @@ fn tcp(tcp: &Tcp) -> Table {
     let bytes = |bytes: &u64| size(*bytes);
     table.unless("send_buffer", &tcp.send_buffer_bytes, &0, bytes);
     table.unless("receive_window", &tcp.receive_window_bytes, &0, bytes);
+    let memory = (tcp.packet_memory_bytes, defaults.packet_memory_bytes);
+    table.unless("packet_memory", &memory.0, &memory.1, bytes);
     if !tcp.cwnd_changes.is_empty() {
         let changes = tcp
             .cwnd_changes

@@ -48,6 +48,9 @@ pub struct Experiment {
     /// counted. None for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observe: Option<Vec<String>>,
+    /// Whether to write the table `flow_writes`: what applications have handed to TCP.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub record_writes: bool,
     /// Hosts and routers.
     pub hosts: Vec<Host>,
     /// Links between them.
@@ -56,6 +59,10 @@ pub struct Experiment {
     pub flows: Vec<Flow>,
     /// Echo requests.
     pub probes: Vec<Probe>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// A host or router.

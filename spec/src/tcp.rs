@@ -99,10 +99,27 @@ pub struct Tcp {
     pub send_buffer_bytes: u64,
     /// Receive window; 0 for one that grows as Linux's does.
     pub receive_window_bytes: u64,
+    /// Memory that the kernel reckons a full packet takes of a send buffer that grows: by it such
+    /// a buffer holds so many windows.
+    #[serde(default = "packet_memory", skip_serializing_if = "is_packet_memory")]
+    pub packet_memory_bytes: u64,
     /// Windows that the controller `manual` is given, in the order of their times; the initial
     /// window before them. Others pay no heed to them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cwnd_changes: Vec<CwndChange>,
+}
+
+/// What a full packet takes of a socket's buffer, bytes: payload, headers and the kernel's own
+/// structures (net/ipv4/tcp_input.c, `tcp_sndbuf_expand`, for an MTU of 1500), of a kernel whose
+/// largest header is short. A distribution's reckons with 4352.
+pub const PACKET_MEMORY_BYTES: u64 = 2304;
+
+fn packet_memory() -> u64 {
+    PACKET_MEMORY_BYTES
+}
+
+fn is_packet_memory(bytes: &u64) -> bool {
+    *bytes == PACKET_MEMORY_BYTES
 }
 
 impl Tcp {
@@ -126,6 +143,7 @@ impl Tcp {
             min_rto_ns: 200_000_000,
             send_buffer_bytes: 0,
             receive_window_bytes: 0,
+            packet_memory_bytes: PACKET_MEMORY_BYTES,
             cwnd_changes: Vec::new(),
         }
     }

@@ -386,6 +386,12 @@ fn validate_tcp(path: &str, tcp: &Tcp) -> Checked {
         "1 to 64 segments",
     )?;
     instant(&format!("{path}.min_rto_ns"), tcp.min_rto_ns)?;
+    require(
+        (1536..=65536).contains(&tcp.packet_memory_bytes),
+        &format!("{path}.packet_memory_bytes"),
+        tcp.packet_memory_bytes,
+        "1536 to 65536 bytes",
+    )?;
     validate_cwnd_changes(&format!("{path}.cwnd_changes"), &tcp.cwnd_changes)?;
     for (key, bytes) in [
         ("send_buffer_bytes", tcp.send_buffer_bytes),

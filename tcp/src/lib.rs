@@ -41,9 +41,7 @@ use segment::{HEADER_BYTES, TIMESTAMPS_BYTES};
 
 /// IPv4 header without options, bytes.
 pub const IP_HEADER_BYTES: u32 = 20;
-/// What a full packet takes of a socket's buffer, bytes: payload, headers and the kernel's own
-/// structures (net/ipv4/tcp_input.c, `tcp_sndbuf_expand`, for an MTU of 1500).
-pub const PACKET_MEMORY_BYTES: u64 = 2304;
+pub use dumbbell_spec::tcp::PACKET_MEMORY_BYTES;
 
 /// Memory of a packet in a host beside its payload, bytes: headers and structures, as measured on
 /// Linux 6.1 (`SO_MEMINFO`). Less than what the send buffer's size reckons with.

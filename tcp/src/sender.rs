@@ -112,6 +112,8 @@ pub struct Statistics {
     pub sent_pkts: u64,
     /// Payload sent, the first time.
     pub sent_payload_bytes: u64,
+    /// Payload that the application has written.
+    pub written_payload_bytes: u64,
 }
 
 impl Statistics {
@@ -124,6 +126,7 @@ impl Statistics {
         self.undo_count += other.undo_count;
         self.sent_pkts += other.sent_pkts;
         self.sent_payload_bytes += other.sent_payload_bytes;
+        self.written_payload_bytes += other.written_payload_bytes;
     }
 }
 
@@ -447,6 +450,7 @@ impl Sender {
         Statistics {
             sent_pkts: self.sent_pkts,
             sent_payload_bytes: self.sent_payload_bytes,
+            written_payload_bytes: self.written - 1,
             ..self.rare.statistics
         }
     }

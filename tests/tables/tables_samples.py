@@ -11,6 +11,7 @@ name = "every-table"
 duration = "5s"
 warm_up = "1s"
 sample_interval = "500ms"
+record_writes = true
 [[links]]
 a = "sender"
 b = "router"

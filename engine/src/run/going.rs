@@ -157,12 +157,16 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
             capture.finish(world.end)?;
             tables.0.extend(capture.table());
         }
+        let writes = world
+            .records_writes
+            .then(|| tables::writes(&world, &watch.monitor().cancel));
         let events = world.events;
         drop(world);
         // From here on there are only the tables, until somebody takes them.
         let _ = watch.monitor().memory.set(tables.memory_bytes());
         let digest = tables.digest_until(&watch.monitor().cancel);
         watch.check_cancel()?;
+        tables.0.extend(writes);
         Ok(RunOutput {
             digest,
             tables,

@@ -74,6 +74,8 @@ pub struct World {
     pub samples: Samples,
     /// Packet records.
     pub records: Records,
+    /// Whether what applications write is told.
+    pub records_writes: bool,
     /// What is captured; None for nothing.
     pub capture: Option<Box<Capture>>,
     routes: Routes,
@@ -163,6 +165,7 @@ impl World {
             wheel_due: Time::NEVER,
             samples: Samples::default(),
             records: Records::default(),
+            records_writes: experiment.record_writes,
             capture: None,
             routes: built.routes,
             changes: Vec::new(),

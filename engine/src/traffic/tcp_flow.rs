@@ -101,6 +101,8 @@ pub struct SentTotals {
     pub retransmitted_pkts: u64,
     /// Payload sent for the first time since the start.
     pub payload_bytes: u64,
+    /// Payload that the application has written since the start.
+    pub written_bytes: u64,
 }
 
 /// What is left of connections that are over.
@@ -580,6 +582,7 @@ impl TcpFlow {
         SentTotals {
             retransmitted_pkts: statistics.retransmitted_pkts,
             payload_bytes: statistics.sent_payload_bytes,
+            written_bytes: statistics.written_payload_bytes,
         }
     }
 }

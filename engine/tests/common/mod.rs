@@ -124,6 +124,7 @@ pub fn experiment(links: Vec<Link>, flows: Vec<Flow>, probes: Vec<Probe>) -> Exp
         sample_interval_ns: 0,
         timer_hz: 1000,
         observe: None,
+        record_writes: false,
         hosts,
         links,
         flows,

@@ -14,7 +14,7 @@ from dumbbell.errors import SpecError
 from dumbbell.spec import checks, observed, toml_file, unresolve
 from dumbbell.spec.base import SpecModel
 from dumbbell.spec.claim_tables import claim_schemas
-from dumbbell.spec.fields import Name, PositiveTime, Seed, Time, TimerHz, Title, time_ns
+from dumbbell.spec.fields import Flag, Name, PositiveTime, Seed, Time, TimerHz, Title, time_ns
 from dumbbell.spec.flows import Flow, Ping
 from dumbbell.spec.links import Link
 from dumbbell.spec.notices import PlacedNotice, notices_in
@@ -80,6 +80,11 @@ class Experiment(SpecModel):
         "the slowest on the way of each flow and probe; or their names. Of the others packets and "
         "bytes are counted, and what is not known is NaN, or -1.",
         examples=["bottleneck"],
+    )
+    record_writes: Flag = Field(
+        default=False,
+        description="Whether to write the table `flow_writes`: what applications have handed to "
+        "TCP by each sampling instant, which is what netperf and iperf count at a sender.",
     )
     shape: Shape | None = Field(
         default=None, description="A well-known network, instead of `hosts` and `links`."
@@ -167,7 +172,11 @@ class Experiment(SpecModel):
         }
         names = observed.names(self, Resolved(resolved))
         # Only where it was asked for: descriptions kept before there was the key stay as they are.
-        return resolved if names is None else {**resolved, "observe": names}
+        if names is not None:
+            resolved["observe"] = names
+        if self.record_writes:
+            resolved["record_writes"] = True
+        return resolved
 
     @cached_property
     def _resolved_json(self) -> str:

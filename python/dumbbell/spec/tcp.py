@@ -86,6 +86,9 @@ LARGEST_CWND_PKTS = 100_000
 LEAST_BUFFER_BYTES = 2048
 LARGEST_BUFFER_BYTES = 2**30
 """RFC 7323 section 2.3: a window is scaled to at most 1 GiB."""
+PACKET_MEMORY_BYTES = 2304
+"""Of a full packet in a send buffer, where the kernel's largest header is short."""
+LEAST_PACKET_MEMORY_BYTES, LARGEST_PACKET_MEMORY_BYTES = 1536, 65536
 
 
 def _controller(value: object) -> str:
@@ -104,6 +107,12 @@ def _pacing(value: object) -> bool | str:
 def _buffer(value: object) -> str:
     allowed = 'a size with its unit from 2048 bytes to 1 GiB, such as "1mb"'
     bounds = (LEAST_BUFFER_BYTES, LARGEST_BUFFER_BYTES)
+    return quantity(value, units.parse_size_bytes, bounds, allowed, "B")
+
+
+def _packet_memory(value: object) -> str:
+    bounds = (LEAST_PACKET_MEMORY_BYTES, LARGEST_PACKET_MEMORY_BYTES)
+    allowed = 'a size with its unit from 1536 to 65536 bytes, such as "4352B"'
     return quantity(value, units.parse_size_bytes, bounds, allowed, "B")
 
 
@@ -141,6 +150,8 @@ _AckEvery = Annotated[
     int, BeforeValidator(whole(1, MOST_ACK_EVERY)), _whole_schema(MOST_ACK_EVERY, 2)
 ]
 _Buffer = Annotated[str, BeforeValidator(_buffer), quantity_schema("size", "1mb")]
+
+_PacketMemory = Annotated[str, BeforeValidator(_packet_memory), quantity_schema("size", "4352B")]
 
 _Cwnd = Annotated[
     int,
@@ -253,6 +264,12 @@ class Tcp(SpecModel):
     receive_window: _Buffer | None = Field(
         default=None, description="Receive window; one that grows as Linux's when left out."
     )
+    packet_memory: _PacketMemory = Field(
+        default=f"{PACKET_MEMORY_BYTES}B",
+        description="Memory that a kernel reckons a full packet takes of a send buffer that grows, "
+        "which has room for two windows (`tcp_sndbuf_expand`): 2304 bytes, or 4352 where the "
+        "largest header is long, as in a distribution's kernel. On the kernel as it is there.",
+    )
     cwnd_changes: _CwndChanges = Field(
         default=(),
         description="Windows of the controller `manual`, which others pay no heed to: the initial "
@@ -283,8 +300,15 @@ class Tcp(SpecModel):
             **chosen,
             "send_buffer_bytes": _bytes_or_0(self.send_buffer),
             "receive_window_bytes": _bytes_or_0(self.receive_window),
+            **self._packet_memory(),
             **self._changes(),
         }
+
+    def _packet_memory(self) -> dict[str, Any]:
+        """Only where it is another: a description without it stays what it was."""
+        memory_bytes = size_bytes(self.packet_memory)
+        differs = memory_bytes != PACKET_MEMORY_BYTES
+        return {"packet_memory_bytes": memory_bytes} if differs else {}
 
     def _changes(self) -> dict[str, Any]:
         """Only where there are some: a description without them stays what it was."""

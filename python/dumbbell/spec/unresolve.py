@@ -114,8 +114,9 @@ def as_written(resolved: object) -> _Table:
         SpecError: A key is missing or unknown, or a value of another type.
     """
     top = dict(_TOP)
-    if isinstance(resolved, Mapping) and "observe" in resolved:
-        top["observe"] = ("observe", _same)
+    for key in ("observe", "record_writes"):
+        if isinstance(resolved, Mapping) and key in resolved:
+            top[key] = (key, _same)
     written = _written(resolved, "", top, ("schema", *_LISTS))
     assert isinstance(resolved, Mapping)
     if resolved["schema"] != 1 or isinstance(resolved["schema"], bool):
@@ -221,7 +222,10 @@ _CWND_CHANGE: dict[str, tuple[str, Callable[[Any], Any]]] = {
 def _tcp(tcp: object, path: str) -> _Table:
     """Windows by hand are there where there are some."""
     has_changes = isinstance(tcp, Mapping) and "cwnd_changes" in tcp
-    written = _written(tcp, path, _TCP, ("cwnd_changes",) if has_changes else ())
+    keys = dict(_TCP)
+    if isinstance(tcp, Mapping) and "packet_memory_bytes" in tcp:
+        keys["packet_memory_bytes"] = ("packet_memory", units.format_size)
+    written = _written(tcp, path, keys, ("cwnd_changes",) if has_changes else ())
     if has_changes:
         assert isinstance(tcp, Mapping)
         written["cwnd_changes"] = [

@@ -267,6 +267,15 @@ _FLOW_SAMPLES = (
     _level("delivery_rate_bps", "bit/s", "The sender's last estimate of its rate of delivery."),
 )
 
+_FLOW_WRITES = (
+    _AT,
+    _FLOW,
+    _bytes(
+        "written_payload_bytes",
+        "Payload that TCP took from the sender so far, by connections that are closed too.",
+    ),
+)
+
 _WHOLE = "whole run; -1 where not known."
 
 _TRANSFERS = (
@@ -403,6 +412,7 @@ SCHEMA: Mapping[str, tuple[Column, ...]] = MappingProxyType(
         "flow_delays": _FLOW_DELAYS,
         "queue_samples": _QUEUE_SAMPLES,
         "flow_samples": _FLOW_SAMPLES,
+        "flow_writes": _FLOW_WRITES,
         "transfers": _TRANSFERS,
         "probes": _PROBES,
         "packets": _PACKETS,
@@ -430,6 +440,10 @@ TABLE_DOCS: Mapping[str, str] = MappingProxyType(
         "levels are samples.",
         "flow_samples": "A row a flow and sampling instant. Windows, times and rates of TCP are "
         "what the sender knows at the instant, as `ss -i` prints it.",
+        "flow_writes": "A row a flow over TCP and sampling instant, with `record_writes` only: "
+        "what the application has written, some of which still waits in the send buffer. A program "
+        "that always has more to send writes when a third of that buffer is free. Not part of the "
+        "run's digest.",
         "transfers": "A row a connection over TCP, and so a transfer of the sources that are "
         "`sized`, `arrivals` or a `closed_loop`. Its file has each flow's name beside its number.",
         "probes": "A row an echo request, sent at any time of the run.",

@@ -3,7 +3,7 @@
 //! Linux counts memory: of each packet its payload and the structures around it.
 
 use super::Sender;
-use crate::{PACKET_MEMORY_BYTES, STRUCTURE_BYTES};
+use crate::STRUCTURE_BYTES;
 
 /// Memory at most (`tcp_wmem[2]`), bytes.
 const LARGEST_MEMORY_BYTES: u64 = 4 << 20;
@@ -29,10 +29,10 @@ impl SendBuffer {
         }
     }
 
-    /// There is room for so many packets, unless the size was asked for. It never shrinks.
-    fn hold(&mut self, pkts: u64) {
+    /// There is room for so many packets of that memory, unless the size was asked for. It never shrinks.
+    fn hold(&mut self, pkts: u64, packet_memory_bytes: u64) {
         if !self.is_fixed {
-            let memory_bytes = (pkts * PACKET_MEMORY_BYTES).min(LARGEST_MEMORY_BYTES);
+            let memory_bytes = (pkts * packet_memory_bytes).min(LARGEST_MEMORY_BYTES);
             self.memory_bytes = self.memory_bytes.max(memory_bytes);
         }
     }
@@ -80,6 +80,8 @@ impl Sender {
         let pkts = self.window.cwnd_pkts.max(LEAST_PKTS);
         let pkts = pkts.max(self.recovery.reordering_pkts + 1);
         let windows = u64::from(self.cca.send_buffer_windows());
-        self.send_buffer.hold(windows * u64::from(pkts));
+        let packet_memory_bytes = self.settings.tcp.packet_memory_bytes;
+        self.send_buffer
+            .hold(windows * u64::from(pkts), packet_memory_bytes);
     }
 }

@@ -22,7 +22,7 @@ from dumbbell.errors import SpecError
 from dumbbell.spec import Resolved
 from dumbbell.spec.refusal import nearest, one_of
 from dumbbell.spec.resolved import Flow, TcpSettings
-from dumbbell.spec.tcp import LINUX_CONTROLLERS
+from dumbbell.spec.tcp import LINUX_CONTROLLERS, PACKET_MEMORY_BYTES
 
 BUFFERS = {
     "net/ipv4/tcp_rmem": "4096 131072 6291456",
@@ -53,6 +53,10 @@ def check_tcp(resolved: Mapping[str, Any]) -> None:
             if tcp[key] != only:
                 value, allowed = str(tcp[key]).lower(), f"{str(only).lower()} on the kernel"
                 raise SpecError(f"{path}.{key}", value, allowed)
+        if "packet_memory_bytes" in tcp:
+            value = f"{tcp['packet_memory_bytes']}B"
+            allowed = f"{PACKET_MEMORY_BYTES}B on the kernel, which has its own"
+            raise SpecError(f"{path}.packet_memory", value, allowed)
         if (controller := tcp["congestion_control"]) not in LINUX_CONTROLLERS:
             allowed = one_of(LINUX_CONTROLLERS)
             hint = nearest(controller, LINUX_CONTROLLERS)
