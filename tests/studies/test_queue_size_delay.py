@@ -117,7 +117,7 @@ def test_every_claim_has_a_row_that_json_can_hold(report: Report) -> None:
     rows = to_rows(report.judged)
     sizes = len(published.LIMITS)
     both_sources = 2 * (sizes + 1) + 1
-    loads, listed, large, constant = 1 + len(study.LATE_AT), 4, published.RUNS, 4
+    loads, listed, large, constant = 1 + len(study.LATE_AT), 6, published.RUNS, 4
     expected = both_sources + 2 * sizes + loads + listed + large + constant
     assert len({row["id"] for row in rows}) == len(rows) == expected
     for row in rows:

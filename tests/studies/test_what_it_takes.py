@@ -10,8 +10,12 @@ import pytest
 
 from dumbbell.claims import PrintedNumbers, State, Verdict, state_of
 from dumbbell.studies import STUDIES
+from dumbbell.studies.pie_rrul import published as pie
+from dumbbell.studies.pie_rrul.what_it_takes import key_of
+from dumbbell.studies.queue_size_delay import published as size
 from dumbbell.studies.reproduction import Reproduction
 from dumbbell.studies.statistical_multiplexing import published as multiplexing
+from dumbbell.studies.traffic_policing import published as policing
 
 FULL = json.loads((Path(__file__).parent / "full_verdicts.json").read_text(encoding="utf-8"))
 
@@ -27,6 +31,11 @@ KEYS: dict[str, Callable[[], Iterable[str]]] = {
     "statistical-multiplexing": lambda: [
         *(f"{each.arm.lower()}-{each.name}" for each in multiplexing.RTT),
         "mean-ratio",
+    ],
+    "queue-size-delay": lambda: [f"icmp-seq-{number}" for number in size.LISTING_MS],
+    "traffic-policing": lambda: policing.VALUES,
+    "pie-rrul": lambda: [
+        key_of(row, quantity) for row, numbers in pie.TABLES.items() for quantity in numbers
     ],
 }
 """Study to the numbers of its ``published``."""

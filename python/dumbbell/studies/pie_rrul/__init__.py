@@ -19,6 +19,7 @@ from dumbbell.studies.base import Study, StudyOptions
 from dumbbell.studies.pie_rrul import arms, live, parts, published, text
 from dumbbell.studies.pie_rrul.arms import Setting
 from dumbbell.studies.pie_rrul.measures import BySetting
+from dumbbell.studies.pie_rrul.what_it_takes import PRINTED
 from dumbbell.studies.reproduction import Reproduction
 from dumbbell.studies.shape import Part
 
@@ -29,6 +30,7 @@ class PieRrul(Reproduction):
     id = "pie-rrul"
     title = "What do PIE's target and tupdate do?"
     summary = "PIE on a router under Flent's rrul: two observation tables, number by number"
+    printed = PRINTED
 
     def __init__(self, options: StudyOptions) -> None:
         """Nothing is run yet; see `Reproduction`."""
@@ -44,6 +46,7 @@ class PieRrul(Reproduction):
     def in_simulator(self) -> Iterator[Part[Any]]:
         """What the preset has beside scenario 1."""
         sizes, alone = self.sizes, self.alone
+        yield parts.Written(sizes.written, alone)
         if sizes.without:
             self.without = parts.WithoutRing(sizes.without, alone)
             yield self.without

@@ -35,6 +35,9 @@ RING_BYTES = 77_500
 """What the router's driver holds. Fitted to the seven printed latencies (`fit`), not printed."""
 USB2_RING_PKTS = 60
 """What Linux's driver of USB 2 adapters queued without regard to bytes before November 2025."""
+LARGE_HEADERS = "4352B"
+"""What a full packet is reckoned with in a send buffer by a distribution's kernel, whose largest
+header is long; by one built without AX.25 and tunnels, as our guest's, 2304 bytes."""
 SERVER_QDISC = "fq_codel"
 """At the server's egress, ours: the default of the distributions of the time (systemd)."""
 PLAIN_FIFO = "pfifo limit 1000"
@@ -153,6 +156,8 @@ def experiment(
     timer_hz: int = published.TIMER_HZ,
     irtt: bool = False,
     gateway: bool = False,
+    packet_memory: str | None = None,
+    record_writes: bool = False,
 ) -> Experiment:
     """One arm of the study; equal names of flows share their random numbers.
 
@@ -166,6 +171,8 @@ def experiment(
         timer_hz: Ticks of the kernel's timer in a second.
         irtt: Whether irtt measures the latency over UDP; on the kernel.
         gateway: Whether the downloads queue on a gateway before the server.
+        packet_memory: What the senders' kernel reckons a packet with; its default when None.
+        record_writes: Whether what senders write is recorded; it changes nothing else.
     """
     test = test or rrul()
     return test.experiment(
@@ -175,6 +182,8 @@ def experiment(
         name=f"pie-rrul-{scenario}",
         timer_hz=timer_hz,
         irtt=irtt,
+        tcp={"packet_memory": packet_memory} if packet_memory else None,
+        record_writes=record_writes,
     )
 
 

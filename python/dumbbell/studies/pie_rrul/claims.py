@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,10 @@ from dumbbell.claims import (
     Curves,
     Family,
     Fitted,
+    Grid,
+    GridPoint,
     Judged,
+    Levels,
     Pairing,
     Ratio,
     Runs,
@@ -25,6 +28,9 @@ from dumbbell.claims.rules import (
     Calibration,
     Check,
     Equivalent,
+    Explained,
+    Joint,
+    Level,
     Ordering,
     Preview,
     Published,
@@ -190,6 +196,98 @@ def ring(fit: Fit, n_replications: int) -> Judged:
     fitted = Fitted(found.value, found.low, found.high, n=n_replications, kind=found.kind)
     note = f"interval over the settings; {arms.RING_BYTES / 1000:g} kB are used throughout"
     return judge(claim, fitted, note=note)
+
+
+WRITTEN_TOGETHER = "written-together"
+RECEIVED, SMALL_HEADERS, LARGE_HEADERS = (
+    "what arrived",
+    "what send calls took, a packet reckoned with 2304 bytes",
+    "what send calls took, a packet reckoned with 4352 bytes",
+)
+"""How uploads are counted: the points of the grid."""
+_ENDS = {"throughput-low": ("low", "upload_low_mbps", "written_low_mbps"),
+         "throughput-high": ("high", "upload_high_mbps", "written_high_mbps")}  # fmt: skip
+"""Quantity to its name as a level, and to what measures it at the receiver and at the sender."""
+
+
+def written_id(setting: Setting) -> str:
+    """Of the claim about the range of the uploads at a setting."""
+    return f"written-{setting.name}"
+
+
+def end_name(setting: Setting, quantity: str) -> str:
+    """What an end of the range of the uploads is called among the levels of a claim."""
+    return f"{_ENDS[quantity][0]} end at {setting.label}"
+
+
+def written(alone: BySetting, large: Replications[Setting, Measured]) -> Iterator[Judged]:
+    """Do the printed ranges of the uploads come from counting what netperf's send calls took?
+
+    Args:
+        alone: Scenario 1 with the send buffer of our guest's kernel.
+        large: The same settings with that of a distribution's.
+    """
+    settings = [setting for setting in large.arms if setting in alone.settings]
+    for setting in settings:
+        claim = _written_claim(
+            written_id(setting),
+            f"The range of the uploads at {setting.label}",
+            [setting],
+            Joint.HOTELLING,
+        )
+        yield judge(claim, _ways_to_count(alone, large, [setting]))
+    if len(settings) == len(arms.SETTINGS):
+        claim = _written_claim(
+            WRITTEN_TOGETHER,
+            "The ranges of the uploads at all seven settings, by one way to count",
+            settings,
+            Joint.BONFERRONI,
+        )
+        yield judge(claim, _ways_to_count(alone, large, settings))
+
+
+def _written_claim(
+    name: str, statement: str, settings: Sequence[Setting], joint: Joint
+) -> Claim[Grid[Levels]]:
+    levels = {
+        end_name(setting, quantity): Level(
+            printed=printed_at(setting, quantity),
+            reading=published.QUANTITIES[quantity].resolution,
+        )
+        for setting in settings
+        for quantity in _ENDS
+    }
+    return Claim(
+        id=name,
+        statement=statement,
+        source=published.SOURCE,
+        rule=Explained(
+            levels=levels, grid="three ways to count an upload", unit="Mbit/s", joint=joint
+        ),
+        fact=_fact(settings[0], "throughput-low") if len(settings) == 1 else name,
+    )
+
+
+def _ways_to_count(
+    alone: BySetting, large: Replications[Setting, Measured], settings: Sequence[Setting]
+) -> Grid[Levels]:
+    def point(way: str, values: Callable[[Setting, str], Floats], place: int) -> GridPoint[Levels]:
+        return GridPoint(
+            {"counted": way},
+            {
+                end_name(setting, quantity): Runs(values(setting, of[place]))
+                for setting in settings
+                for quantity, of in _ENDS.items()
+            },
+        )
+
+    return Grid(
+        [
+            point(RECEIVED, alone.values, 1),
+            point(SMALL_HEADERS, alone.values, 2),
+            point(LARGE_HEADERS, large.values, 2),
+        ]
+    )
 
 
 def printed_at(setting: Setting, name: str) -> float:
@@ -411,6 +509,15 @@ AGREEMENT: Mapping[str, Compared] = {
     "latency_ms": Compared("latency", "latency", DELAYS),
 }
 """Measure to what is compared and how far apart the backends may be."""
+WRITES: Mapping[str, Compared] = {
+    "written_mbps": Compared("written", "what the uploads' senders wrote", RATES),
+    "written_sd_mbps": Compared(
+        "written-spread",
+        "spread of what the uploads' senders wrote from step to step",
+        Agreement(relative=0.20, floor=0.3, unit="Mbit/s"),
+    ),
+}
+"""The same of what netperf counts, where it is recorded."""
 
 
 def agreement(
@@ -425,7 +532,9 @@ def agreement(
         name: Of the scenario, for identifiers.
         title: The same for statements.
     """
-    for measure, of in AGREEMENT.items():
+    both = (kernel, sim)
+    has_writes = all(np.isfinite(of.values(setting, "written_mbps")).all() for of in both)
+    for measure, of in {**AGREEMENT, **(WRITES if has_writes else {})}.items():
         claim = Claim(
             id=f"agreement-{name}-{of.short}-{setting.name}",
             statement=(

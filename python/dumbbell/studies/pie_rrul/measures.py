@@ -64,6 +64,23 @@ def series(run: Run, test: FlentTest) -> Series:
     )
 
 
+def written_mbps(run: Run, test: FlentTest) -> Floats:
+    """What the uploads' senders wrote in each step of the load; NaN where it was not recorded.
+
+    A program that always has more to send writes when a third of its send buffer is free, so what
+    it counts comes in pieces of that size; what arrives does not.
+    """
+    steps, loaded = _load(test)
+    if "flow_writes" not in run.tables:
+        return np.full(int(loaded.sum()), np.nan)
+    took = np.zeros(steps)
+    for stream in test.streams:
+        if stream.upload:
+            took += _sampled(run, "flow_writes", "written_payload_bytes", steps, flow=stream.flow)
+    rate: Floats = 8.0 * np.diff(took, prepend=0.0) / (test.step_s * 1e6)
+    return rate[loaded]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
     """The numbers of a run: those of the observation tables, and what the claims need beside them.
@@ -78,6 +95,8 @@ class Measured:
         upload_sd_mbps: Standard deviation of the steps' values.
         upload_with_more_mbps: The same with an additional TCP flow's.
         upload_fairness: Jain's index of the four uploads.
+        written_mbps: Mean of what the four uploads' senders wrote; NaN where it was not recorded.
+        written_sd_mbps: Standard deviation of the steps' values.
         download_mbps: Payload of the four downloads together.
         download_spread: 5th to 95th percentile over the median.
         queue_delay_ms: Mean of what PIE takes its delay for; NaN for another discipline.
@@ -99,6 +118,18 @@ class Measured:
     queue_delay_ms: float
     drops_pkts: float
     drops_per_s: float
+    written_mbps: float = float("nan")
+    written_sd_mbps: float = float("nan")
+
+    @property
+    def written_low_mbps(self) -> float:
+        """Lower end of the ellipse, counted as netperf does: what its send calls took."""
+        return self.written_mbps - SIGMAS * self.written_sd_mbps
+
+    @property
+    def written_high_mbps(self) -> float:
+        """Upper end."""
+        return self.written_mbps + SIGMAS * self.written_sd_mbps
 
     @property
     def latency_low_ms(self) -> float:
@@ -140,6 +171,7 @@ def measured(run: Run, test: FlentTest) -> Measured:
     more = [name for name in run.flow_names if name == arms.MORE_UPLOAD]
     upload = float(of.upload_mbps.mean())
     drops = float(of.drops_pkts.sum())
+    written = written_mbps(run, test)
     return Measured(
         latency_ms=float(known.mean()),
         latency_sd_ms=float(known.std(ddof=1)),
@@ -155,6 +187,8 @@ def measured(run: Run, test: FlentTest) -> Measured:
         queue_delay_ms=_mean(of.queue_delay_ms),
         drops_pkts=drops,
         drops_per_s=drops / test.length_s,
+        written_mbps=_mean(written),
+        written_sd_mbps=float(written.std(ddof=1)),
     )
 
 

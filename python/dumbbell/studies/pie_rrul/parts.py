@@ -41,6 +41,7 @@ class Sizes(Preset):
     Attributes:
         printed: Settings whose printed numbers are judged, which takes ten runs.
         compared: Settings that are compared with one another.
+        written: Settings with a distribution's send buffer, for what netperf counts.
         without: Settings without a ring.
         ours: Runs for the other parameters that are ours.
         bursts: Settings in scenario 2.
@@ -57,6 +58,7 @@ class Sizes(Preset):
     printed: Amount[Setting]
     compared: Amount[Setting]
     kernel: Amount[Setting]
+    written: Amount[Setting]
     without: Amount[Setting] | None = None
     ours: Amount[str] | None = None
     bursts: Amount[Setting] | None = None
@@ -75,11 +77,13 @@ PRESETS = Presets(
     quick=Sizes(
         printed=Amount(10, over=(_DEFAULT,)),
         compared=Amount(3, over=_FEW),
+        written=Amount(10, over=(_DEFAULT,)),
         kernel=Amount(5, over=(_DEFAULT, _SHORT)),
     ),
     full=Sizes(
         printed=Amount(10, over=arms.SETTINGS),
         compared=Amount(10, over=arms.SETTINGS),
+        written=Amount(10, over=arms.SETTINGS),
         without=Amount(10, over=arms.SETTINGS),
         ours=Amount(5),
         bursts=Amount(5, over=arms.SETTINGS),
@@ -169,7 +173,9 @@ class Alone(Part[BySetting]):
     def run(self, runner: Runner) -> BySetting:
         """See `Part`."""
         amounts = [self.printed, *([self.more] if self.more.over else [])]
-        return BySetting(tuple(run_settings(runner, each, self.name) for each in amounts))
+        return BySetting(
+            tuple(run_settings(runner, each, self.name, record_writes=True) for each in amounts)
+        )
 
     def judge(self, found: BySetting) -> Iterator[Judged]:
         """The printed numbers, and what targets and tupdates do."""
@@ -193,6 +199,34 @@ class Alone(Part[BySetting]):
         """The default setting first."""
         settings = sorted(found.settings, key=lambda setting: setting != Setting())
         return {setting.name: found.run(setting) for setting in settings}
+
+
+class Written(Part[Replications[Setting, Measured]]):
+    """The uploads counted as netperf does, by what its send calls took."""
+
+    name = "counted at the sender"
+
+    def __init__(self, amount: Amount[Setting], alone: Alone) -> None:
+        """What is run with a larger send buffer; the smaller one is scenario 1's own."""
+        self.amount, self.alone = amount, alone
+
+    def run(self, runner: Runner) -> Replications[Setting, Measured]:
+        """See `Part`."""
+        return run_settings(
+            runner,
+            self.amount,
+            self.name,
+            packet_memory=arms.LARGE_HEADERS,
+            record_writes=True,
+        )
+
+    def judge(self, found: Replications[Setting, Measured]) -> Iterator[Judged]:
+        """Each printed range, and all of them together."""
+        yield from claims.written(self.alone.often(self.alone.found), found)
+
+    def tables(self, found: Replications[Setting, Measured]) -> Iterator[ValueTable]:
+        """The ranges by each way to count."""
+        yield text.written_table(self.alone.often(self.alone.found), found)
 
 
 class WithoutRing(Part[Replications[Setting, Measured]]):
@@ -418,6 +452,7 @@ class OnKernel(Part[OnBoth]):
                         test=KERNEL_TEST,
                         scenario=self.scenario,
                         gateway=self.gateway,
+                        record_writes=self.scenario == "alone",
                     ),
                 )
             )

@@ -29,6 +29,7 @@ from dumbbell.studies.queue_size_delay import (
 )
 from dumbbell.studies.queue_size_delay.arms import RANDOM, Behind, Kind
 from dumbbell.studies.queue_size_delay.measures import Many, delays, many
+from dumbbell.studies.queue_size_delay.what_it_takes import PRINTED
 from dumbbell.studies.reproduction import Reproduction
 from dumbbell.studies.shape import Amount, Part, Preset, Presets, Runner
 from dumbbell.tables import Run
@@ -41,6 +42,10 @@ INFINITY = 8.0
 """Load that stands for an infinite one."""
 LATE_AT = (1.25, 2.0, 4.0)
 """Loads at which the share of late packets is claimed; near one ten seconds are too few."""
+LISTING_LOADS = (1.02, 1.04, 1.06, 1.08, 1.1, 1.12)
+LISTING_OVERSLEEPS_US = (100.0, 115.0, 130.0, 145.0, 160.0)
+"""Senders tried for the listing: queueing theory's at a load, and ITGSend with sleeps that
+overshoot."""
 _ONCE: Amount[str] = Amount(1)
 _ALL = (*published.LIMITS, published.LARGE)
 
@@ -54,12 +59,14 @@ class HowMuch(Preset):
     Attributes:
         ideal: Runs of each size with the ideal source in the simulator.
         ditg: With the D-ITG source: at least the 119 that intervals of 98.3 % take.
+        listing: Runs of each sender that is tried for the listing.
         loads: Runs at each load of the sweep, over these loads.
         kernel: Runs of each of these sizes and source on the kernel; maxima take ten.
     """
 
     ideal: Amount[str]
     ditg: Amount[str]
+    listing: Amount[str]
     loads: Amount[float]
     kernel: Amount[str]
 
@@ -68,12 +75,14 @@ PRESETS = Presets(
     quick=HowMuch(
         ideal=Amount(60),
         ditg=Amount(240),
+        listing=Amount(200),
         loads=Amount(40, over=(0.5, 0.7, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0, INFINITY)),
         kernel=Amount(10, over=("10kb", "80kb", published.LARGE)),
     ),
     full=HowMuch(
         ideal=Amount(400),
         ditg=Amount(1200),
+        listing=Amount(200),
         loads=Amount(
             400,
             over=(
@@ -260,6 +269,37 @@ class Listing(Part[Many]):
         yield figures.transient(shown, (published.RHO, self.fit.rho))
 
 
+class OneSender(Part[Mapping[str, Many]]):
+    """The printed pings behind 2 mb held together against senders that send less."""
+
+    name = "senders for the listing"
+
+    def __init__(self, seed: int, amount: Amount[str]) -> None:
+        """What is run."""
+        self.amount = amount
+        asked = 8 * published.MEAN_PAYLOAD_BYTES / published.RATE_BPS
+        self.experiments = {
+            f"load {rho:g}": arms.experiment(
+                Kind.IDEAL, published.LARGE, seed, packets_per_second=rho / asked
+            )
+            for rho in LISTING_LOADS
+        } | {
+            f"oversleep {oversleep_us:g} \u00b5s": arms.experiment(
+                Kind.DITG, published.LARGE, seed, oversleep_us=oversleep_us
+            )
+            for oversleep_us in LISTING_OVERSLEEPS_US
+        }
+
+    def run(self, runner: Runner) -> Mapping[str, Many]:
+        """See `Part`."""
+        return many(runner.replicate(self.experiments, delays, self.amount, task=self.name, keep=1))
+
+    def judge(self, found: Mapping[str, Many]) -> Iterator[Judged]:
+        """What chose the base, and whether one sender gives all."""
+        yield claims.judge_base_rtt()
+        yield claims.judge_listing(found)
+
+
 class MeasuredLarge(Part[Mapping[int, Many]]):
     """A real kernel's three runs behind 2 mb, each at the rate that its sender logged.
 
@@ -331,6 +371,7 @@ class QueueSizeDelay(Reproduction):
     id = "queue-size-delay"
     title = "How long does a full buffer make you wait?"
     summary = "Peak delay behind an overloaded token bucket against queue size: m/µ, pings, theory"
+    printed = PRINTED
 
     def __init__(self, options: StudyOptions) -> None:
         """Nothing is run yet; see `Reproduction`."""
@@ -342,6 +383,7 @@ class QueueSizeDelay(Reproduction):
             self.sim,
             Loads(seed, preset.loads),
             Listing(seed, preset.ideal, self.fit, self.sim),
+            OneSender(seed, preset.listing),
             MeasuredLarge(seed, preset.ditg),
             Constant(seed),
             self.kernel,

@@ -16,7 +16,10 @@ from dumbbell.claims import (
     Curves,
     Family,
     Fitted,
+    Grid,
+    GridPoint,
     Judged,
+    Levels,
     Origin,
     Pairing,
     Runs,
@@ -30,7 +33,10 @@ from dumbbell.claims.rules import (
     Check,
     Equals,
     Equivalent,
+    Explained,
+    Joint,
     Law,
+    Level,
     Ordering,
     Published,
     Supremum,
@@ -197,10 +203,62 @@ def _measured_rule(printed: float, level: float) -> Published:
     )
 
 
+BASE_RTT, LISTING_TOGETHER, LOAD_FITTED = "base-rtt", "listing-together", "load-fitted"
+SENDER = "each sender"
+"""What a point of the grid calls the kind of sender and its number."""
+
+
+def growth_id(kind: Kind) -> str:
+    """Of the claim about the growth over ten pings."""
+    return f"listing-growth-{kind}"
+
+
+def judge_base_rtt() -> Judged:
+    """The ping before the traffic began is taken for the path's own."""
+    claim = Claim(
+        id=BASE_RTT,
+        statement="The round-trip time of the empty path",
+        source=published.SOURCE,
+        rule=Calibration(
+            parameter="the empty path's round-trip time",
+            unit="ms",
+            used=f"the ping before the traffic began, icmp_seq {listing.FIRST - 1}",
+        ),
+    )
+    return judge(claim, Fitted(listing.base_rtt_ms()))
+
+
+def judge_listing(found: Mapping[str, Many]) -> Judged:
+    """Does one sender give all the printed pings of the busy queue?
+
+    Args:
+        found: Sender in words to its runs.
+    """
+    levels = {
+        name: Level(printed=printed, reading=reading)
+        for name, (printed, reading) in listing.levels_ms().items()
+    }
+    claim = Claim(
+        id=LISTING_TOGETHER,
+        statement="The delays printed for 2 mb, as ten consecutive pings of one run",
+        source=published.SOURCE,
+        rule=Explained(levels=levels, grid=", ".join(found), unit="ms", joint=Joint.HOTELLING),
+        fact=LISTING,
+    )
+    points: list[GridPoint[Levels]] = [
+        GridPoint(
+            {SENDER: sender},
+            {name: Runs(of) for name, of in listing.levels_of(many.rtt_ms).items()},
+        )
+        for sender, many in found.items()
+    ]
+    return judge(claim, Grid(points))
+
+
 def judge_growth(many: Many, kind: Kind, where: str) -> Judged:
     """How much the delay grows over ten pings behind 2 mb."""
     claim = Claim(
-        id=f"listing-growth-{kind}",
+        id=growth_id(kind),
         statement=f"From the first to the last of ten pings behind 2 mb the delay grows, {where}",
         source=published.SOURCE,
         rule=Published(
@@ -230,7 +288,7 @@ def judge_load_as_asked(fit: listing.Fit) -> Judged:
 def judge_fit(fit: listing.Fit) -> Judged:
     """The load that explains the listing best, which therefore is explained by nothing else."""
     claim = Claim(
-        id="load-fitted",
+        id=LOAD_FITTED,
         statement="The load that explains the delays printed for 2 mb best",
         source=published.SOURCE,
         rule=Calibration(

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dumbbell.studies.queue_size_delay import published
+from dumbbell.studies.queue_size_delay.measured import rounding_ms
 
 Floats = NDArray[np.float64]
 
@@ -52,6 +53,36 @@ class Fit:
     def packets_per_second(self) -> float:
         """Of the ideal source at that load."""
         return self.rho * published.RATE_BPS / (8 * published.MEAN_PAYLOAD_BYTES)
+
+
+def base_rtt_ms() -> float:
+    """Of the ping before the traffic began."""
+    return min((seq, rtt) for seq, rtt in published.LISTING_MS.items() if seq < FIRST)[1]
+
+
+def level_name(number: int) -> str:
+    """What a printed ping is called among those that are held together."""
+    if number == FIRST:
+        return f"icmp_seq {number}"
+    return f"icmp_seq {number - 1} to {number}"
+
+
+def levels_ms() -> dict[str, tuple[float, float]]:
+    """The first ping of the busy queue and what each after it is more than the one before, by
+    name: milliseconds as printed, and half of the last digits."""
+    busy = {seq: rtt for seq, rtt in sorted(published.LISTING_MS.items()) if seq >= FIRST}
+    found = {level_name(FIRST): (busy[FIRST], rounding_ms(busy[FIRST]))}
+    for number in list(busy)[1:]:
+        before, rtt = busy[number - 1], busy[number]
+        found[level_name(number)] = (rtt - before, rounding_ms(before) + rounding_ms(rtt))
+    return found
+
+
+def levels_of(rtt_ms: Floats) -> dict[str, Floats]:
+    """The same of our runs, from round-trip times of shape (runs, pings) over an empty path of no
+    delay."""
+    columns = np.column_stack([rtt_ms[:, 0] + base_rtt_ms(), np.diff(rtt_ms, axis=1)])
+    return dict(zip(levels_ms(), columns.T, strict=True))
 
 
 def increments_ms() -> Floats:

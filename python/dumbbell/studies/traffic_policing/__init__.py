@@ -21,6 +21,7 @@ from dumbbell.studies.shape import Amount, Part, Preset, Presets, Runner
 from dumbbell.studies.traffic_policing import arms, claims, figures, live, published, text
 from dumbbell.studies.traffic_policing.arms import Member
 from dumbbell.studies.traffic_policing.measures import Ran, Rows, policed, rows_of
+from dumbbell.studies.traffic_policing.what_it_takes import PRINTED
 from dumbbell.tables import Run
 
 KERNEL = figures.KERNEL
@@ -97,6 +98,7 @@ class TheSource(Part[Ran]):
     def tables(self, found: Ran) -> Iterator[ValueTable]:
         """Which choices the numbers tell of."""
         yield text.identified(self.rows)
+        yield text.nearest_choices(found)
 
 
 class Controllers(Part[Mapping[str, Ran]]):
@@ -237,6 +239,7 @@ class Shown(Part[Mapping[tuple[str, str], Run]]):
             caption,
         )
         if self.by_interval:
+            yield text.standstills(self.by_interval)
             yield text.sampled_otherwise(self.by_interval)
 
     def verdicts(self) -> dict[str, Verdict]:
@@ -320,6 +323,7 @@ class TrafficPolicing(Reproduction):
     id = "traffic-policing"
     title = "What happens when the tokens run out?"
     summary = "A greedy flow through a token bucket: a published table row by row, and the cliff"
+    printed = PRINTED
 
     def __init__(self, options: StudyOptions) -> None:
         """Nothing is run yet; see `Reproduction`."""

@@ -88,10 +88,15 @@ def judge_rows(source: Ran) -> dict[str, Judged]:
     }
 
 
+def id_of(row: str) -> str:
+    """Of the claim about a printed row that is judged over the ensemble, or checked."""
+    return row.replace("_", "-")
+
+
 def _lifetime(source: Ran) -> Judged:
     row = "flow_completion_time_l4"
     claim = Claim(
-        id="flow-completion-time-l4",
+        id=id_of(row),
         statement="The lifetime of the flow is the time at which it is told to stop",
         source=published.SOURCE,
         rule=Check(
@@ -106,7 +111,7 @@ def _lifetime(source: Ran) -> Judged:
 
 def _judge_row(source: Ran, name: str, printed: float) -> Judged:
     claim = Claim(
-        id=name.replace("_", "-"),
+        id=id_of(name),
         statement=f"{title_of(name)} ({name}), of a NewReno flow through the token bucket",
         source=published.SOURCE,
         rule=PublishedInEnsemble(

@@ -16,8 +16,15 @@ from dumbbell.report.badges import BADGES
 from dumbbell.report.cells import CellLike
 from dumbbell.spec import testbed_lines
 from dumbbell.spec.ccperf import NO_EFFECT
+from dumbbell.spec.fields import time_ns
 from dumbbell.studies.traffic_policing import arms, claims, published
+from dumbbell.studies.traffic_policing.arms import Choices
 from dumbbell.studies.traffic_policing.measures import Floats, Ran, Rows
+from dumbbell.studies.traffic_policing.standstill import (
+    least_cov,
+    longest_by_cov_s,
+    longest_by_rate_s,
+)
 from dumbbell.studies.traffic_policing.titles import title_of
 
 DONE = (
@@ -232,6 +239,104 @@ def identified(judged: Mapping[str, Judged]) -> ValueTable:
 
 def _agreeing(told: Identified | None) -> str:
     return "\u2013" if told is None else " or ".join(str(value) for value in told.agree)
+
+
+def standstills(by_interval: Mapping[str, Rows]) -> ValueTable:
+    """What two printed numbers allow a flow to stand still, and what that does to the third.
+
+    Args:
+        by_interval: Sampling interval as typed to the rows of one run with ns-3's own choices.
+    """
+    policing = arms.source()
+    cov, wire_mbps = (published.VALUES[row] for row in (_COV, _WIRE))
+    by_rate_s = longest_by_rate_s(
+        1e6 * (wire_mbps - published.ROUNDING) * published.STOP_S,
+        policing.policing_rate_bps,
+        8 * policing.burst_bytes,
+        published.STOP_S,
+    )
+    intervals_s = [1e-9 * time_ns(interval) for interval in by_interval]
+    rows = [
+        ValueRow(
+            f"Longest standstill that a coefficient of variation of {cov:g} allows",
+            "s",
+            [longest_by_cov_s(cov + published.ROUNDING, each, STOP_S) for each in intervals_s],
+        ),
+        ValueRow(
+            f"Longest standstill that {wire_mbps:g} Mbit/s on the wire allow",
+            "s",
+            [by_rate_s] * len(intervals_s),
+        ),
+        ValueRow(
+            "Least coefficient of variation with the latter",
+            "1",
+            [least_cov(by_rate_s, each, STOP_S) for each in intervals_s],
+        ),
+        ValueRow(
+            "Coefficient of variation of the run with ns-3's own choices",
+            "1",
+            [_cell(of[_COV]) for of in by_interval.values()],
+        ),
+    ]
+    return ValueTable(
+        "How long can the flow have stood still?",
+        [f"every {interval}" for interval in by_interval],
+        rows,
+        "Of n samples k are zero: the coefficient of variation is at least \u221a(k/(n \u2212 k)), "
+        "and is that where all others are equal. The wire's limit is the bucket's: while a flow "
+        "stands still it refills, and what comes when it is full is lost. What a standstill "
+        "leaves of 0.47 must come from bursts, which weigh the more the shorter the samples are.",
+    )
+
+
+_COV, _WIRE = "cov_throughput_l4", "mean_sending_rate_l1"
+STOP_S = published.STOP_S
+MOST_CHOICES = 6
+"""Combinations shown."""
+
+
+def nearest_choices(source: Ran) -> ValueTable:
+    """Which combination of the open choices gives most of the printed numbers by itself.
+
+    Args:
+        source: The ensemble: several members with each combination.
+    """
+    members: dict[Choices, list[Rows]] = {}
+    for member, result in zip(source.members, source.results, strict=True):
+        if member.choices is not None:
+            members.setdefault(member.choices, []).append(result.rows)
+    missed = {choices: _missed(rows) for choices, rows in members.items()}
+    nearest = sorted(missed, key=lambda choices: len(missed[choices]))[:MOST_CHOICES]
+    told = len(published.VALUES)
+    return ValueTable(
+        "No one combination of the open choices gives the whole table",
+        ["numbers given", "missed"],
+        [
+            ValueRow(
+                ", ".join(map(str, choices.setting.values())),
+                "",
+                [f"{told - len(missed[choices])} of {told}", ", ".join(missed[choices])],
+            )
+            for choices in nearest
+        ],
+        f"Of {len(members)} combinations those that come nearest: a number is given where it lies "
+        "between the least and the greatest of the runs with that combination, which differ by "
+        "jitter, to the last printed digit. The claims are judged over all combinations, as any "
+        "of them may be the source's; together the printed numbers are those of one.",
+        is_folded=True,
+    )
+
+
+def _missed(rows: Sequence[Rows]) -> list[str]:
+    """Titles of the printed numbers that none of these runs reaches."""
+    missed = []
+    for name, printed in published.VALUES.items():
+        values = np.array([each[name] for each in rows])
+        known = values[np.isfinite(values)]
+        reach = (known.min(initial=np.inf), known.max(initial=-np.inf))
+        if not reach[0] - published.ROUNDING <= printed <= reach[1] + published.ROUNDING:
+            missed.append(title_of(name))
+    return missed
 
 
 def sampled_otherwise(by_interval: Mapping[str, Rows]) -> ValueTable:
