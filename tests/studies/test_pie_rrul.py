@@ -27,6 +27,7 @@ FEW = (Setting(tupdate_ms=1), Setting(), Setting(target_ms=5))
 EVERY_PART = parts.Sizes(
     printed=Amount(3, over=arms.SETTINGS),
     compared=Amount(3, over=arms.SETTINGS),
+    written=Amount(2, over=(Setting(),)),
     kernel=Amount(5, over=FEW[1:]),
     without=Amount(2, over=FEW[1:]),
     ours=Amount(2),
