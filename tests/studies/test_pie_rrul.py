@@ -467,8 +467,8 @@ def test_both_backends_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
     report = get_study("pie-rrul").reproduce(StudyOptions(quick=True, backends=("kernel",)))
     agreed = [one for one in report.judged if one.claim.id.startswith("agreement-")]
     # Queue delay, drops, both throughputs and latency of two settings, and of one in three more
-    # tables; the same simulator on both sides.
-    assert len(agreed) == 5 * (2 + 3)
+    # tables; at the two also what senders wrote and its spread; the same simulator on both sides.
+    assert len(agreed) == 5 * (2 + 3) + 2 * 2
     assert Verdict.NOT_REPRODUCED not in {one.verdict for one in agreed}
     assert {
         one.verdict for one in agreed if one.claim.id.startswith("agreement-alone-queue-delay")
