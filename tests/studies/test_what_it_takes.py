@@ -73,6 +73,6 @@ def test_at_full_length_each_has_a_state(study: str) -> None:
 
 
 def test_every_study_lists_what_its_source_prints() -> None:
-    assert LISTED == list(STUDIES)
+    assert list(STUDIES) == LISTED
     # Those of buffer sizing are held to its source in a test of its own.
     assert set(LISTED) - set(KEYS) == {"buffer-sizing"}
