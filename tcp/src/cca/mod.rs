@@ -515,6 +515,9 @@ impl<State: Controller> Controller for Box<State> {
     fn init(&mut self, window: &mut Window, snapshot: &Snapshot) {
         (**self).init(window, snapshot);
     }
+    fn on_rtt(&mut self, window: &mut Window, sample: &RttSample) {
+        (**self).on_rtt(window, sample);
+    }
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         (**self).on_ack(window, ack);
     }
