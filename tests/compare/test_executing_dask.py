@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import builtins
 import json
+import os
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+import uuid
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,8 @@ from dumbbell.store import Store
 
 ENDS_S = 60.0
 """A second is promised; a loaded machine may take longer, a hang takes minutes."""
+MARK = "DUMBBELL_TEST"
+"""A variable of the environment: processes inherit it from the test that starts them."""
 
 
 @pytest.fixture(scope="module")
@@ -215,12 +219,39 @@ def test_dask_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert missing.value.exit_code == 2
 
 
-def test_processes_of_this_machine_end_with_the_context() -> None:
-    before = _of_dask()
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> Callable[[], set[int]]:
+    """What this test has started and is alive; other tests have workers of Dask, too."""
+    monkeypatch.setenv(MARK, uuid.uuid4().hex)
+    mark = f"{MARK}={os.environ[MARK]}".encode()
+
+    def alive() -> set[int]:
+        found = set()
+        for each in Path("/proc").glob("[0-9]*/environ"):
+            try:
+                if mark in each.read_bytes().split(b"\0"):
+                    found.add(int(each.parent.name))
+            except OSError:
+                continue
+        return found
+
+    return alive
+
+
+def _end(started: Callable[[], set[int]]) -> None:
+    until = time.monotonic() + ENDS_S
+    while left := started():
+        assert time.monotonic() < until, f"still there: {left}"
+        time.sleep(0.2)
+
+
+def test_processes_of_this_machine_end_with_the_context(
+    started: Callable[[], set[int]],
+) -> None:
     with Dask(jobs=2) as executor:
         assert done(executor, tasks(6)) == done(Threads(2), tasks(6))
-        assert len(_of_dask() - before) >= 4  # workers, and a nanny of each
-    assert _of_dask() == before
+        assert len(started()) >= 4  # workers, and a nanny of each
+    _end(started)
 
 
 SCRIPT = """
@@ -234,37 +265,22 @@ with Dask(jobs=2) as executor:
 """
 
 
-def test_a_script_that_is_killed_leaves_no_worker_behind(tmp_path: Path) -> None:
-    before = _of_dask()
+def test_a_script_that_is_killed_leaves_no_worker_behind(
+    tmp_path: Path, started: Callable[[], set[int]]
+) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     with subprocess.Popen(
         [sys.executable, str(script)],
         text=True,
         stdout=subprocess.PIPE,
-        env={"PYTHONPATH": str(Path(__file__).parent)},
+        env={"PYTHONPATH": str(Path(__file__).parent), MARK: os.environ[MARK]},
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "0\n"
-        assert _of_dask() > before
+        assert len(started()) > 1
         process.kill()
-    until = time.monotonic() + ENDS_S
-    while _of_dask() - before:
-        assert time.monotonic() < until, "a worker is still there"
-        time.sleep(0.2)
-
-
-def _of_dask() -> set[int]:
-    """Processes that this user's Dask workers are, and their nannies."""
-    found = set()
-    for each in Path("/proc").glob("[0-9]*/environ"):
-        with_dask = each.parent / "cmdline"
-        try:
-            if b"dask_worker" in with_dask.read_bytes() or b"DASK_PARENT" in each.read_bytes():
-                found.add(int(each.parent.name))
-        except OSError:
-            continue
-    return found
+    _end(started)
 
 
 def test_tables_come_back_where_they_are_asked_for(two: Cluster, tmp_path: Path) -> None:
