@@ -15,7 +15,7 @@ import { REDUCERS, TOGETHER } from "./reducers.js";
 import { goOn, turn } from "../page/turns.js";
 
 /** From the order to its first picture, and from one picture to the next, ms. */
-const PICTURE_MS = 45;
+const PICTURE_MS = 35;
 /** From one picture to the next so many times as long as one takes: the run goes on meanwhile. */
 const TIMES_A_PICTURE = 6;
 /** Packets that pass a lens, about, if the queue sends all the time: ten seconds of watching. */

@@ -39,10 +39,11 @@ function describe(engine, order) {
 
 /** @param {Engine} engine @param {any} order */
 async function run(engine, order) {
+  // From the order on: a description of hundreds of flows takes its time, too.
+  let shown = performance.now();
   const { base, described } = describe(engine, order);
   say({ kind: "described", id: order.id, base, described, texts: textsOf(engine, order.queue) });
   engine.ask({ do: "begin", replication: order.replication });
-  let shown = performance.now();
   while (goOn(engine)) {
     if (performance.now() - shown >= PICTURE_MS) {
       const { now_ns } = engine.ask({ do: "peek" });
