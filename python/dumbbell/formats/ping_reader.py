@@ -17,12 +17,12 @@ import numpy as np
 
 from dumbbell.formats.bounded import too_large
 from dumbbell.formats.errors import FormatError
+from dumbbell.formats.logs.ping import unwrapped
 from dumbbell.inputs import open_input
 from dumbbell.tables import NO_INSTANT, SCHEMA, Run
 
 LARGEST_FILE_BYTES = 256 << 20
 LARGEST_LINE = 4096
-_SEQUENCE_NUMBERS = 1 << 16
 _LARGEST_GAP = 1 << 24
 _NS_PER_MS = 1_000_000
 
@@ -64,7 +64,7 @@ def read_ping(source: str | Path, *, interval_ns: int | None = None, name: str =
         elif totals := _TOTALS.match(line):
             sent = int(totals["sent"])
         elif (reply := _REPLY.fullmatch(line)) and not _ignored(reply["rest"]):
-            last = _unwrapped(int(reply["seq"]), last)
+            last = unwrapped(int(reply["seq"]), last)
             rtt_ns[last] = int(Decimal(reply["ms"]) * _NS_PER_MS)
             if reply["stamp"]:
                 received_epoch[last] = int(Decimal(reply["stamp"]) * 10**9)
@@ -113,7 +113,7 @@ def read_pingtimes_csv(
             if not fields:
                 continue
             name, seq, rtt = _csv_row(fields, f"{path}:{number}")
-            seq = last[name] = _unwrapped(seq, last.get(name, 0))
+            seq = last[name] = unwrapped(seq, last.get(name, 0))
             sent = NO_INSTANT if interval_ns is None else (seq - 1) * interval_ns
             rows.append((list(last).index(name), seq, sent, rtt))
     rows.sort(key=lambda row: row[:2])
@@ -165,11 +165,3 @@ def _lines(path: Path) -> Iterator[str]:
 def _ignored(rest: str) -> bool:
     """Duplicates and damaged answers are not round-trip times of anything."""
     return "DUP!" in rest or "BAD CHECKSUM" in rest or "DIFFERENT ADDRESS" in rest
-
-
-def _unwrapped(seq: int, last: int) -> int:
-    """The number that is ``seq`` modulo 2**16 and nearest to the one before."""
-    if seq >= _SEQUENCE_NUMBERS:
-        return seq  # written by something that does not wrap
-    turns = round((last - seq) / _SEQUENCE_NUMBERS)
-    return seq + max(0, turns) * _SEQUENCE_NUMBERS

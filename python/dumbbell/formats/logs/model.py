@@ -102,18 +102,19 @@ class Unknown:
         count: Lines; of JSON, values.
         where: The first of them: ``line 12``; of JSON its path, ``intervals[3].sum``.
         text: What stands there, its first characters.
+        what: Which of the two the first is.
     """
 
     count: int = 0
     where: str = ""
     text: str = ""
+    what: Literal["line", "value"] = "line"
 
     def __str__(self) -> str:
         """A sentence; empty where all was understood."""
         if not self.count:
             return ""
-        what = "line" if self.where.startswith("line ") else "value"
-        many = f"{self.count} {what}s are" if self.count > 1 else f"1 {what} is"
+        many = f"{self.count} {self.what}s are" if self.count > 1 else f"1 {self.what} is"
         return f"{many} not understood and left out; the first, {self.where}: {self.text!r}"
 
 

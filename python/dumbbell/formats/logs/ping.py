@@ -228,7 +228,7 @@ def _reply(reply: re.Match[str], session: _Session) -> bool:
     if reply["ms"] is None:
         session.untimed += 1
         return True
-    seq = _unwrapped(int(reply["seq"]), session.last)
+    seq = unwrapped(int(reply["seq"]), session.last)
     if session.rtt_ns and abs(seq - session.last) > _MOST_GAP:
         return False
     session.last = seq
@@ -238,7 +238,7 @@ def _reply(reply: re.Match[str], session: _Session) -> bool:
     return True
 
 
-def _unwrapped(seq: int, last: int) -> int:
+def unwrapped(seq: int, last: int) -> int:
     """The number that is ``seq`` modulo 2**16 and nearest to the one before."""
     if seq >= _SEQUENCE_NUMBERS:
         return seq  # written by something that does not wrap

@@ -6,12 +6,12 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from dumbbell.formats.bounded import read_bounded
 from dumbbell.formats.errors import UnreadableError
@@ -101,7 +101,7 @@ class Noted:
     def __init__(self) -> None:
         """Of nothing yet."""
         self._count = 0
-        self._where = self._text = ""
+        self._first = Unknown()
 
     def lines(self, text: LogText, take: Callable[[str], bool]) -> None:
         """Give each line to ``take``, which says whether it understood it."""
@@ -111,23 +111,23 @@ class Noted:
 
     def line(self, number: int, text: str) -> None:
         """A line, by its number from 1."""
-        self._add(f"line {number}", text)
+        self._add(f"line {number}", text, "line")
 
     def value(self, path: str, value: object) -> None:
         """A value of JSON, by its path."""
-        self._add(path, repr(value))
+        self._add(path, repr(value), "value")
 
-    def _add(self, where: str, text: str) -> None:
+    def _add(self, where: str, text: str, what: Literal["line", "value"]) -> None:
         self._count += 1
         if self._count == 1:
             shown = re.sub(r"\s{2,}", " ", text[:1000].strip())
-            self._where = where
-            self._text = shown if len(shown) <= _SHOWN else f"{shown[: _SHOWN - 3]}..."
+            shown = shown if len(shown) <= _SHOWN else f"{shown[: _SHOWN - 3]}..."
+            self._first = Unknown(1, where, shown, what)
 
     @property
     def unknown(self) -> Unknown:
         """What was counted."""
-        return Unknown(self._count, self._where, self._text)
+        return replace(self._first, count=self._count)
 
 
 class Members:

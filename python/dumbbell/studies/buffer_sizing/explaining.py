@@ -162,6 +162,7 @@ def judge_beyond(found: Found) -> Iterator[Judged]:
             workload,
             id=f"observation-0{number}-small",
             statement=f"({number}, 13) With B_s the throughput of {flows} varies more",
+            source=published.BOTH,
             rule=Spread.more(of=f"the throughput of {flows}, B_s over B_l"),
             evidence=lambda reading: Ratio(
                 found.values(reading, lambda of: of.small.small.spread),
@@ -177,6 +178,7 @@ def judge_beyond(found: Found) -> Iterator[Judged]:
             id=f"square-root-law-{packets}",
             statement="Throughput of persistent flows is approximately 0.87/(T sqrt(p)), with "
             f"{packets} packets of buffer",
+            source=published.SOURCE,
             rule=Equivalent(margin=math.log1p(BY_THE_LAW), unit="1"),
             evidence=partial(_over_the_law, found, buffer),
             amended=_LAW,
@@ -198,6 +200,7 @@ def _judge_over_readings(
     *,
     id: str,
     statement: str,
+    source: str,
     rule: Rule[Any],
     evidence: Callable[[Reading], Any],
     amended: Amendment,
@@ -211,7 +214,7 @@ def _judge_over_readings(
     claim = Claim(
         id=id,
         statement=statement,
-        source=published.SOURCE if id.startswith("square") else published.BOTH,
+        source=source,
         rule=Direction(at_each=rule, grid=f"the readings beyond the grid: {len(these)} points"),
         amended=amended,
     )
