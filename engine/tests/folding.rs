@@ -316,3 +316,35 @@ fn packets_of_a_tree_are_events_where_they_come_out_of_it() {
     assert!(10 * few < 23 * packets, "{few} events of {packets} packets");
     assert!(4 * few < many, "{few} of {many}");
 }
+
+/// A link is fed by one that is joined to it and by one whose packets go elsewhere too, which stands
+/// earlier. Both bring a packet in the instant in which the first may come out at the earliest.
+#[test]
+fn what_joins_waits_for_arrivals_of_the_instant_in_which_packets_are_taken_on() {
+    let feeder = LinkEnd {
+        delay_ns: MS,
+        overhead_bytes: 0,
+        ..end(1_000_000)
+    };
+    // The least time that a packet takes: a millisecond for its overhead, and one of delay.
+    let fed = LinkEnd {
+        overhead_bytes: 125,
+        ..feeder.clone()
+    };
+    let links = vec![
+        link("a", "router", feeder.clone()),
+        link("b", "router", feeder),
+        link("router", "sink", fed),
+        link("router", "aside", end(1_000_000)),
+    ];
+    let flows = vec![
+        trace("event", "a", "sink", &[(2 * MS, 125)]),
+        trace("aside", "a", "aside", &[(40 * MS, 125)]),
+        trace("joins", "b", "sink", &[(0, 125), (2 * MS, 125)]),
+    ];
+    let mut spec = experiment(links, flows, vec![]);
+    spec.sample_interval_ns = 0;
+    let ((folded, few), (plain, many)) = both(&spec);
+    assert_eq!(folded.digest(), plain.digest());
+    assert!(few < many, "nothing is joined: {few} of {many}");
+}
