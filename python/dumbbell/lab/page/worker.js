@@ -8,7 +8,7 @@ import { Stack } from "./stack.js";
 import { goOn, turn } from "./turns.js";
 
 /** From one picture of a run that goes on to the next, ms. */
-const PICTURE_MS = 45;
+const PICTURE_MS = 35;
 /** Records are taken out of a run after so many pieces. */
 const PIECES_A_RECORD = 4;
 
