@@ -109,6 +109,46 @@ fn a_host_hears_of_a_departure_in_the_event_of_it() {
     assert_eq!(folded.digest(), plain.digest());
 }
 
+/// Acknowledgements arrive in the instants in which the sender's own queue lets a packet go, and
+/// before it: their link stands earlier. There is room for what the sender sends after it only.
+#[test]
+fn a_host_does_not_hear_of_a_departure_before_the_event_of_it() {
+    let answers = LinkEnd {
+        overhead_bytes: 0,
+        mtu_bytes: 400,
+        ..end(40_000) // 8 ms for an acknowledgement of 40 bytes
+    };
+    let data = LinkEnd {
+        rate_bps: 400_000, // and for a packet of 400
+        delay_ns: 8 * MS,
+        qdisc: pfifo(2),
+        ..answers.clone()
+    };
+    let tcp = Tcp {
+        timestamps: false,
+        sack: false,
+        delayed_ack: false,
+        ..Tcp::linux("reno")
+    };
+    let spec = experiment(
+        vec![Link {
+            reverse: data,
+            ..link("receiver", "sender", answers)
+        }],
+        vec![tcp_flow(
+            "f",
+            "sender",
+            "receiver",
+            Source::Greedy(Greedy {}),
+            tcp,
+        )],
+        vec![],
+    );
+    let ((folded, few), (plain, many)) = both(&spec);
+    assert_eq!(folded.digest(), plain.digest());
+    assert!(few < many, "{few} of {many}");
+}
+
 /// Constant sizes and gaps make departures and arrivals fall on the same instants, on links
 /// that stand before and after one another in the description.
 #[test]
