@@ -304,6 +304,7 @@ fn tcp(tcp: &Tcp) -> Table {
     table.unless("receive_window", &tcp.receive_window_bytes, &0, bytes);
     let memory = (tcp.packet_memory_bytes, defaults.packet_memory_bytes);
     table.unless("packet_memory", &memory.0, &memory.1, bytes);
+    table.unless("handshake", &tcp.handshake, &defaults.handshake, plain);
     if !tcp.cwnd_changes.is_empty() {
         let changes = tcp
             .cwnd_changes

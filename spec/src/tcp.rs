@@ -103,6 +103,10 @@ pub struct Tcp {
     /// a buffer holds so many windows.
     #[serde(default = "packet_memory", skip_serializing_if = "is_packet_memory")]
     pub packet_memory_bytes: u64,
+    /// Whether a connection begins with a SYN and its answer (RFC 9293 section 3.5); else both ends
+    /// know of each other, and data go out at once, as from ns-2's one-way agents.
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    pub handshake: bool,
     /// Windows that the controller `manual` is given, in the order of their times; the initial
     /// window before them. Others pay no heed to them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -113,6 +117,10 @@ pub struct Tcp {
 /// structures (net/ipv4/tcp_input.c, `tcp_sndbuf_expand`, for an MTU of 1500), of a kernel whose
 /// largest header is short. A distribution's reckons with 4352.
 pub const PACKET_MEMORY_BYTES: u64 = 2304;
+
+fn yes() -> bool {
+    true
+}
 
 fn packet_memory() -> u64 {
     PACKET_MEMORY_BYTES
@@ -144,6 +152,7 @@ impl Tcp {
             send_buffer_bytes: 0,
             receive_window_bytes: 0,
             packet_memory_bytes: PACKET_MEMORY_BYTES,
+            handshake: true,
             cwnd_changes: Vec::new(),
         }
     }

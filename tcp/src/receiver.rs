@@ -27,7 +27,7 @@ use dumbbell_core::time::Time;
 use reassembly::Reassembly;
 use std::sync::Arc;
 use window::ReceiveWindow;
-pub use window::scale_of;
+pub use window::{initial_window_bytes, scale_of};
 
 /// How far the connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +90,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver that waits for a SYN.
+    /// A receiver that waits for a SYN; without a handshake for data.
     pub fn new(settings: &Arc<Settings>) -> Receiver {
         Receiver {
             phase: Phase::Listening,
@@ -135,11 +135,25 @@ impl Receiver {
     /// A segment arrives. Call `poll_transmit` afterwards.
     pub fn on_segment(&mut self, segment: &Segment, now: Time) {
         match self.phase {
-            Phase::Listening => self.on_syn(segment, now),
+            Phase::Listening if self.settings.tcp.handshake => self.on_syn(segment, now),
+            Phase::Listening => {
+                self.begin_open(now);
+                self.on_established(segment, now);
+            }
             Phase::SynReceived if segment.flags.has(Flags::SYN) => self.repeated.due = now,
             Phase::Done => self.must_ack |= segment.end() > segment.seq,
             _ => self.on_established(segment, now),
         }
+    }
+
+    /// As if the SYN and its answer had passed.
+    fn begin_open(&mut self, now: Time) {
+        self.ecn = self.settings.tcp.ecn;
+        self.data.begin(1);
+        self.acknowledged = 1;
+        self.own_next = 1;
+        self.window.begin(1, now);
+        self.phase = Phase::Established;
     }
 
     fn on_syn(&mut self, segment: &Segment, now: Time) {

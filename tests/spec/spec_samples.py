@@ -140,6 +140,7 @@ tcp_knobs = st.fixed_dictionaries(
         "prr": st.sampled_from(["rfc6937", "rfc9937"]),
         "small_queues": st.booleans(),
         "min_rto": times,
+        "handshake": st.booleans(),
         "send_buffer": st.sampled_from(["4kb", "1mb"]),
         "receive_window": st.sampled_from(["64kb", "6mb"]),
     },

@@ -187,7 +187,7 @@ fn any_tcp_source() -> impl Strategy<Value = Source> {
 
 fn any_tcp() -> impl Strategy<Value = Tcp> {
     let controller = prop::sample::select(dumbbell_engine::cca::NAMES);
-    let switches = prop::array::uniform7(any::<bool>());
+    let switches = prop::array::uniform8(any::<bool>());
     (controller, switches, any::<bool>(), 1u32..4).prop_map(
         |(controller, switches, is_rfc, ack_every)| {
             let [
@@ -198,6 +198,7 @@ fn any_tcp() -> impl Strategy<Value = Tcp> {
                 ecn,
                 paced,
                 small_queues,
+                handshake,
             ] = switches;
             let profile = if is_rfc { Tcp::rfc } else { Tcp::linux };
             let mut tcp = Tcp {
@@ -208,6 +209,7 @@ fn any_tcp() -> impl Strategy<Value = Tcp> {
                 ecn,
                 ack_every,
                 small_queues,
+                handshake,
                 ..profile(controller)
             };
             if paced {

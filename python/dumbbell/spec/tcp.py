@@ -270,6 +270,12 @@ class Tcp(SpecModel):
         "which has room for two windows (`tcp_sndbuf_expand`): 2304 bytes, or 4352 where the "
         "largest header is long, as in a distribution's kernel. On the kernel as it is there.",
     )
+    handshake: Flag = Field(
+        default=True,
+        description="A connection begins with a SYN and its answer (RFC 9293). Without, both ends "
+        "know of each other and data go out at once, as from ns-2's one-way agents (`Agent/TCP`). "
+        "The kernel always has one.",
+    )
     cwnd_changes: _CwndChanges = Field(
         default=(),
         description="Windows of the controller `manual`, which others pay no heed to: the initial "
@@ -301,6 +307,7 @@ class Tcp(SpecModel):
             "send_buffer_bytes": _bytes_or_0(self.send_buffer),
             "receive_window_bytes": _bytes_or_0(self.receive_window),
             **self._packet_memory(),
+            **({} if self.handshake else {"handshake": False}),
             **self._changes(),
         }
 

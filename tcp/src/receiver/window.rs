@@ -62,6 +62,11 @@ pub fn scale_of(settings: &Settings) -> u32 {
     largest.ilog2().saturating_sub(15).min(14)
 }
 
+/// What a receiver offers before any data have come, bytes.
+pub fn initial_window_bytes(settings: &Settings) -> u64 {
+    ReceiveWindow::new(settings).initial_bytes()
+}
+
 impl ReceiveWindow {
     pub(super) fn new(settings: &Settings) -> ReceiveWindow {
         let fixed = settings.tcp.receive_window_bytes;

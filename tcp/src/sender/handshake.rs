@@ -1,4 +1,4 @@
-//! Opening: the SYN, its timer, and what its answer tells.
+//! Opening: the SYN, its timer, and what its answer tells; or none of them.
 //!
 //! | clause | here |
 //! | --- | --- |
@@ -8,6 +8,7 @@
 //! | RFC 6928, RFC 5681 section 3.1 | the initial window |
 
 use super::{Phase, Quiet, Sender, Transmission};
+use crate::receiver::initial_window_bytes;
 use crate::rtt::{LARGEST_RTO, as_us};
 use crate::segment::{Flags, Segment};
 use crate::timestamp_ms;
@@ -44,8 +45,24 @@ impl Sender {
     /// Opens the connection.
     pub fn connect(&mut self, now: Time) {
         self.quiet = Quiet::No;
-        self.phase = Phase::SynSent;
-        self.rare.handshake.syn_due = now;
+        if self.settings.tcp.handshake {
+            self.phase = Phase::SynSent;
+            self.rare.handshake.syn_due = now;
+        } else {
+            self.begin_open(now);
+        }
+    }
+
+    /// What the other end would have said is known, but for the round-trip time: RFC 6298 section
+    /// 2.1 has a second for that.
+    fn begin_open(&mut self, now: Time) {
+        self.ecn = self.settings.tcp.ecn;
+        self.peer_next = 1;
+        self.una = 1;
+        self.next = 1;
+        self.set_window(initial_window_bytes(&self.settings));
+        self.begin_transfer(now);
+        self.phase = Phase::Established;
     }
 
     /// RFC 9293 section 3.10.7.3: SYN-SENT.

@@ -136,6 +136,33 @@ fn without_loss_nothing_is_sent_again() {
     assert_eq!(statistics.sent_pkts, 1_000_000u64.div_ceil(1448));
 }
 
+/// The first byte is there after half a round trip, not one and a half; nothing is known of the
+/// round trip when it is lost, so its timer runs a second (RFC 6298 section 2.1).
+#[test]
+fn without_a_handshake_data_go_out_at_once() {
+    for (is_lost, arrives) in [(false, Time::ZERO), (true, Time::from_ns(1_000_000_000))] {
+        let mut pipe = Pipe::new(&settings(|tcp| tcp.handshake = false));
+        pipe.sender.write(1000, Time::ZERO);
+        pipe.sender.close();
+        let mut losses = |number: u64| is_lost && number == 1;
+        while pipe.receiver.received_payload_bytes() == 0 {
+            assert!(pipe.step(Time::from_ns(3_000_000_000), &mut losses));
+        }
+        let due = arrives + SERVICE + ONE_WAY;
+        // The kernel has the coarser timers the longer they run.
+        let late = pipe.now.saturating_sub(due);
+        assert!(
+            pipe.now >= due && late < Time::from_ns(64_000_000),
+            "{}",
+            pipe.now.as_ns()
+        );
+        pipe.run(Time::from_ns(3_000_000_000), losses);
+        assert!(pipe.receiver.is_complete() && pipe.sender.is_done());
+        let statistics = pipe.sender.statistics();
+        assert_eq!(statistics.retransmitted_pkts > 0, is_lost);
+    }
+}
+
 #[test]
 fn one_loss_costs_one_retransmission_and_half_the_window() {
     let pipe = transfer(&settings(|_| {}), 1_000_000, |number| number == 100);
@@ -229,6 +256,7 @@ proptest! {
         delayed_ack in any::<bool>(),
         is_rfc in any::<bool>(),
         ecn in any::<bool>(),
+        handshake in any::<bool>(),
     ) {
         let settings = settings(|tcp| {
             if is_rfc {
@@ -240,6 +268,7 @@ proptest! {
             tcp.timestamps = timestamps;
             tcp.delayed_ack = delayed_ack;
             tcp.ecn = ecn;
+            tcp.handshake = handshake;
         });
         transfer(&settings, kilobytes * 1000, |number| losses.contains(&number));
     }

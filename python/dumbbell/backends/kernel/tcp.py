@@ -57,6 +57,8 @@ def check_tcp(resolved: Mapping[str, Any]) -> None:
             value = f"{tcp['packet_memory_bytes']}B"
             allowed = f"{PACKET_MEMORY_BYTES}B on the kernel, which has its own"
             raise SpecError(f"{path}.packet_memory", value, allowed)
+        if not tcp.get("handshake", True):
+            raise SpecError(f"{path}.handshake", "false", "true on the kernel")
         if (controller := tcp["congestion_control"]) not in LINUX_CONTROLLERS:
             allowed = one_of(LINUX_CONTROLLERS)
             hint = nearest(controller, LINUX_CONTROLLERS)
