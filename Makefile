@@ -41,7 +41,7 @@ help:
 	@echo "make kernel        build the Linux kernel in virtual time, the second backend (two: HZ=1000, 250)"
 	@echo "make test-kernel   its checks"
 	@echo "make bench         speed against other simulators (PEERS=1 installs those on PyPI)"
-	@echo "make wheel         an optimised wheel in dist/"
+	@echo "make wheel         an optimised wheel in dist/; PGO=1 makes one that knows a profile"
 	@echo "make test-wheel    build it, install it in an environment of its own, use it"
 	@echo "make clean         remove what was built; results stay"
 	@echo "PYTHON=python3.12  another interpreter for a new environment"
@@ -233,7 +233,11 @@ endif
 # the guest that cargo built: none may stay between its files.
 # The kernel, and so the guest, is for Linux on x86-64 alone.
 GUEST_IN_WHEEL := python/dumbbell/backends/kernel/dumbbell-guest
+# PGO=1: built twice, the second time by a profile of the runs of scripts/preset_digests.py.
+PROFDATA = $$(rustc --print target-libdir)/../bin/llvm-profdata
 wheel: $(VENV)/.runtime
+	@if [ -n "$(PGO)" ] && ! [ -x "$(PROFDATA)" ]; then \
+	  echo "PGO=1 needs the compiler's llvm-tools: rustup component add llvm-tools" >&2; exit 1; fi
 	@trap 'rm -f $(GUEST_IN_WHEEL)' EXIT; \
 	if [ "$$(uname -sm)" = "Linux x86_64" ]; then \
 	  $(call step,cargo build $(LOCKED) --profile dist -p dumbbell-guest) && \
@@ -242,7 +246,7 @@ wheel: $(VENV)/.runtime
 	fi; \
 	if $(HAS_WASM) 2>/dev/null; then $(MAKE) --no-print-directory lab-module || exit 1; \
 	else rm -f $(LAB_MODULE); echo "without the laboratory: rustup target add $(WASM)"; fi; \
-	$(call step,$(PY) -m maturin build --profile dist $(LOCKED) --out dist)
+	$(call step,$(PY) -m maturin build --profile dist $(LOCKED) $(if $(PGO),--pgo) --out dist)
 
 test-wheel: wheel
 	@$(call step,"$(PYTHON)" scripts/check_wheel.py dist)
