@@ -139,7 +139,9 @@ def test_what_quick_decides_full_decides_alike() -> None:
     decided = {
         one.claim.id: one.verdict.value for one in report.judged if one.verdict not in undecided
     }
-    assert decided == {name: ROW[name][VERDICT] for name in decided}
+    # The page says of some where: "explained at ...".
+    unlike = {name for name, word in decided.items() if not ROW[name][VERDICT].startswith(word)}
+    assert not unlike
     # The headline: the gain, the order, and that nothing printed follows from the load asked for.
     headline = {"ideal-factor-m2", "nominal-sm-left-of-tdm", "nominal-sm-p50", "nominal-tdm-p50"}
     assert headline <= set(decided)
