@@ -27,8 +27,9 @@ else
 PRESET := --quick
 endif
 
-.PHONY: help site guest lab lab-module lab-beside kernel packetdrill test-kernel reproduce test test-rust \
-	test-wasm test-python test-long test-programs bench wheel test-wheel clean \
+.PHONY: help site guest lab lab-module lab-beside kernel packetdrill test-kernel \
+	test-kernel-later reproduce test test-rust test-wasm test-python test-long test-programs \
+	bench wheel test-wheel clean \
 	prerequisites FORCE
 
 help:
@@ -38,7 +39,7 @@ help:
 	@echo "make test-long     the checks that take longer: statistics, faults put in, the wheel"
 	@echo "make lab           the laboratory, a page that runs the simulator: $(OUT)/laboratory.html"
 	@echo "make site          docs, course, reference, laboratory and the studies' pages: $(OUT)/site"
-	@echo "make kernel        build the Linux kernel in virtual time, the second backend (two: HZ=1000, 250)"
+	@echo "make kernel        build the Linux kernel in virtual time, the second backend (two: HZ=1000, 250; VERSION=6.12)"
 	@echo "make test-kernel   its checks"
 	@echo "make bench         speed against other simulators (PEERS=1 installs those on PyPI)"
 	@echo "make wheel         an optimised wheel in dist/; PGO=1 makes one that knows a profile"
@@ -173,6 +174,10 @@ test-long: $(VENV)/.test $(VENV)/.native
 	@if [ -n "$$CI" ] || $(VENV)/bin/dumbbell kernel info >/dev/null 2>&1; then \
 	  $(call step,$(PY) -m pytest -m "long and kernel" tests $(PYTEST_ARGS)); \
 	else echo "SKIPPED: what needs the kernel in virtual time, which is not built. make kernel"; fi
+	@if [ -e /usr/src/linux-source-$(LATER).tar.xz ]; then \
+	  $(MAKE) --no-print-directory kernel VERSION=$(LATER) test-kernel-later; \
+	elif [ -n "$$CI" ]; then echo "missing: Linux $(LATER). apt-get install linux-source-$(LATER)" >&2; exit 1; \
+	else echo "SKIPPED: Linux $(LATER) is not installed. apt-get install linux-source-$(LATER)"; fi
 	@$(MAKE) --no-print-directory test-wheel
 
 # Those that start programs by their paths, also in a kernel where it is built: `.ci/run` runs them
@@ -185,10 +190,10 @@ guest: $(VENV)/.native
 	@$(call step,cargo build $(LOCKED) --release -p dumbbell-guest)
 
 # Those that the studies need, or the one that is named: built once a machine (about five minutes
-# of CPU time each) and kept in the cache folder.
+# of CPU time each) and kept in the cache folder. VERSION=6.12 is the later Linux.
 kernel: guest
-	@for hz in $(or $(HZ),1000 250); do \
-	  $(call step,$(VENV)/bin/dumbbell kernel build --hz $$hz) || exit 1; \
+	@for hz in $(or $(HZ),$(if $(VERSION),1000,1000 250)); do \
+	  $(call step,$(VENV)/bin/dumbbell kernel build --version $(or $(VERSION),6.1) --hz $$hz) || exit 1; \
 	done
 
 # GPL-2.0, of a checkout that you name; kept in your cache, never part of dumbbell.
@@ -208,7 +213,15 @@ test-kernel: $(VENV)/.test guest
 	    echo "SKIPPED: the kernel in virtual time is not built. make kernel"; exit 0; \
 	  else echo "SKIPPED: what needs a kernel with $$hz ticks a second. make kernel HZ=$$hz"; fi; \
 	done; \
-	$(call step,DUMBBELL_REQUIRE_KERNEL=1 $(PY) -m pytest -m "kernel and not long" tests bench $(PYTEST_ARGS))
+	$(call step,DUMBBELL_REQUIRE_KERNEL=1 $(PY) -m pytest -m "kernel and not long" tests bench $(PYTEST_ARGS)); \
+	if $(VENV)/bin/dumbbell kernel info --version $(LATER) >/dev/null 2>&1; then \
+	  $(MAKE) --no-print-directory test-kernel-later; \
+	else echo "SKIPPED: the same on Linux $(LATER), which is not built. make kernel VERSION=$(LATER)"; fi
+
+# The tests of the kernel again, on the later Linux. Seven minutes of two processors.
+LATER := 6.12
+test-kernel-later: $(VENV)/.test guest
+	@$(call step,DUMBBELL_TEST_KERNEL=$(LATER) DUMBBELL_REQUIRE_KERNEL=1 $(PY) -m pytest -m "kernel and not long" tests/kernel tests/kernel_backend $(PYTEST_ARGS))
 
 # --- speed ----------------------------------------------------------------------------------
 

@@ -287,6 +287,17 @@ impl Socket {
         checked(result).map(|_| ())
     }
 
+    /// An option that is a number.
+    pub fn number(&self, level: i32, name: i32) -> io::Result<i32> {
+        let mut value = 0_i32;
+        let mut size = size_of::<i32>() as libc::socklen_t;
+        let fd = self.0.as_raw_fd();
+        let place = (&raw mut value).cast();
+        // SAFETY: the pointers are to a number and to its size, which outlive the call.
+        let result = unsafe { libc::getsockopt(fd, level, name, place, &raw mut size) };
+        checked(result).map(|_| value)
+    }
+
     /// No socket buffer may be a second queue beside those under test.
     fn large_buffers(&self) -> io::Result<()> {
         const MOST: i32 = 1 << 30;

@@ -323,6 +323,7 @@ impl TcpFlow {
 
     /// Something has arrived. Returns when the source acts next, if that follows from it.
     pub fn receive(&mut self, which: Which, now: Time) -> Result<Option<Time>, GuestError> {
+        let window_bytes = self.settings.receive_window_bytes;
         let Some(connection) = self.connections.get_mut(&which) else {
             return Ok(None);
         };
@@ -336,6 +337,11 @@ impl TcpFlow {
             let Some(bytes) = got.filter(|bytes| *bytes > 0) else {
                 break;
             };
+            if window_bytes > 0 {
+                receiver
+                    .hold_receive_window(window_bytes)
+                    .doing(|| "holding a receive window".to_owned())?;
+            }
             connection.received += bytes as u64;
             self.closed.received_payload_bytes += bytes as u64;
             self.record.last_received = Some(now);

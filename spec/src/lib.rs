@@ -44,6 +44,10 @@ pub struct Experiment {
     pub sample_interval_ns: u64,
     /// Timer interrupts a second of the kernel that runs, or is modelled: 100, 250 or 1000.
     pub timer_hz: u32,
+    /// Name of the kernel that runs it; None for the usual one, Linux 6.1, which is also what is
+    /// modelled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
     /// Names of the queues whose times and levels are kept; of the others packets and bytes are
     /// counted. None for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]

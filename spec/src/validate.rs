@@ -31,6 +31,10 @@ const MOST_CWND_CHANGES: usize = 10_000;
 /// A window by hand; what buffers hold bounds what is sent (`tcp_wmem[2]`).
 const LARGEST_CWND_PKTS: u32 = 100_000;
 
+/// Longest name of a kernel: it is part of a file's name.
+const LONGEST_KERNEL_NAME: usize = 63;
+const KERNEL_NAME: &str = "letters, digits, '.', '_' and '-', 63 at most, a letter or digit first";
+
 type Checked = Result<(), SpecError>;
 
 pub(crate) fn require(holds: bool, path: &str, value: impl ToString, allowed: &str) -> Checked {
@@ -65,6 +69,12 @@ pub(crate) fn law(path: &str, law: &Law) -> Checked {
     })
 }
 
+fn is_kernel_name(name: &str) -> bool {
+    let is_first = |c: char| c.is_ascii_alphanumeric();
+    let is_later = |c: char| is_first(c) || matches!(c, '.' | '_' | '-');
+    name.starts_with(is_first) && name.chars().all(is_later) && name.len() <= LONGEST_KERNEL_NAME
+}
+
 impl Experiment {
     /// Checks everything that serde's types do not.
     pub(super) fn validate(&self) -> Checked {
@@ -88,6 +98,9 @@ impl Experiment {
             self.timer_hz,
             "100, 250 or 1000",
         )?;
+        if let Some(kernel) = &self.kernel {
+            require(is_kernel_name(kernel), "kernel", kernel, KERNEL_NAME)?;
+        }
         self.validate_names()?;
         self.validate_links()?;
         self.validate_observed()?;

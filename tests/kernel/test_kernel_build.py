@@ -23,7 +23,7 @@ from dumbbell.backends.kernel.cache import (
     kernels_folder,
     require_kernel,
 )
-from dumbbell.backends.kernel.recipe import Recipe
+from dumbbell.backends.kernel.recipe import Recipe, the_recipe
 from dumbbell.errors import SpecError
 
 pytestmark = pytest.mark.programs
@@ -38,7 +38,8 @@ case "$*" in
   echo compiled >> "$COUNT_FILE"
   if [ -e "$HANG_FILE" ]; then touch "$HANG_FILE.reached"; sleep 600; fi
   if [ -e "$FAIL_FILE" ]; then echo "a.c:1: error: no"; exit 2; fi
-  printf '#!/bin/sh\\necho 6.1.0-test\\n' > linux; chmod +x linux ;;
+  release=$(sed -n 's/^VERSION = //p' Makefile).$(sed -n 's/^PATCHLEVEL = //p' Makefile).0-test
+  printf "#!/bin/sh\\necho $release\\n" > linux; chmod +x linux ;;
 esac
 """
 
@@ -52,6 +53,7 @@ class Bench:
         (self.source / "arch/um").mkdir(parents=True)
         (self.source / "arch/um/Kconfig").write_text("config HZ\n\tint\n\tdefault 100\n")
         (self.source / "file").write_text("one\n")
+        self.is_of_version(6, 1)
         (folder / "fragment").write_text("CONFIG_A=y\n")
         (folder / "0001.patch").write_text("--- a/file\n+++ b/file\n@@ -1 +1 @@\n-one\n+two\n")
         tools = folder / "bin"
@@ -66,8 +68,13 @@ class Bench:
         monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
         monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
         recipe = Recipe(folder / "fragment", (folder / "0001.patch",))
-        monkeypatch.setattr(building, "the_recipe", lambda: recipe)
-        monkeypatch.setattr("dumbbell.backends.kernel.cache.the_recipe", lambda: recipe)
+        monkeypatch.setattr(building, "the_recipe", lambda version: recipe)
+        monkeypatch.setattr("dumbbell.backends.kernel.cache.the_recipe", lambda version: recipe)
+
+    def is_of_version(self, version: int, patchlevel: int) -> None:
+        """The source's Makefile says so from now on."""
+        text = f"VERSION = {version}\nPATCHLEVEL = {patchlevel}\nSUBLEVEL = 0\n"
+        (self.source / "Makefile").write_text(text)
 
     def builds(self) -> int:
         return len(self.count.read_text().splitlines()) if self.count.exists() else 0
@@ -153,7 +160,8 @@ def test_stopping_leaves_nothing(bench: Bench, number: signal.Signals) -> None:
         "import signal; from pathlib import Path\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from dumbbell.backends.kernel import build, recipe\n"
-        f"build.the_recipe = lambda: recipe.Recipe(Path({str(bench.folder / 'fragment')!r}), ())\n"
+        f"fragment = Path({str(bench.folder / 'fragment')!r})\n"
+        "build.the_recipe = lambda version: recipe.Recipe(fragment, ())\n"
         "from dumbbell.cli import main\nmain()"
     )
     command = [sys.executable, "-c", program, "kernel", "build", "--source", str(bench.source)]
@@ -179,7 +187,7 @@ def test_a_patch_that_does_not_fit(bench: Bench) -> None:
 
 
 def test_no_source(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(building, "DEFAULT_SOURCE", bench.folder / "nowhere.tar.xz")
+    monkeypatch.setattr(building, "SOURCES", bench.folder / "nowhere")
     with pytest.raises(BuildError) as failure:
         build_kernel()
     assert "apt-get install linux-source-6.1" in str(failure.value)
@@ -225,3 +233,74 @@ def test_a_cache_whose_name_make_cannot_live_with(
 def test_a_relative_cache_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "here")
     assert kernels_folder() == Path.home() / ".cache/dumbbell/kernel"
+
+
+def test_kernels_of_several_versions_lie_side_by_side(bench: Bench) -> None:
+    usual = build_kernel(bench.source, jobs=1)
+    bench.is_of_version(6, 12)
+    later = build_kernel(bench.source, jobs=1)
+    assert (usual.name, later.name, later.release) == ("6.1", "6.12", "6.12.0-test")
+    assert (find_kernel(), find_kernel(name="6.12")) == (usual, later)
+    with pytest.raises(SpecError, match=r"6\.12, which is what"):
+        build_kernel(bench.source, version="6.1")
+    with pytest.raises(KernelMissingError, match=r"build --version 6\.12 --hz"):
+        require_kernel(250, "6.12")
+
+
+def test_a_kernel_with_a_name_of_its_own_is_found_by_that_alone(bench: Bench) -> None:
+    usual = build_kernel(bench.source, jobs=1)
+    mine = build_kernel(bench.source, name="my-patch", jobs=1)
+    assert (mine.name, mine.version) == ("my-patch", "6.1")
+    assert mine.key != usual.key
+    assert (find_kernel(), find_kernel(name="my-patch")) == (usual, mine)
+    with pytest.raises(KernelMissingError, match=r"no kernel called my-pach \(did you mean my-pa"):
+        require_kernel(name="my-pach")
+
+
+@pytest.mark.parametrize("name", ["6.12", "", "a b", "../x", "x" * 64])
+def test_a_name_that_is_none(bench: Bench, name: str) -> None:
+    with pytest.raises(SpecError, match="name"):
+        build_kernel(bench.source, name=name)
+
+
+def test_an_archive_whose_name_lies(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.is_of_version(6, 12)
+    monkeypatch.setattr(building, "SOURCES", bench.folder)
+    archive = bench.folder / "linux-source-6.1.tar.xz"
+    subprocess.run(["tar", "-cJf", archive, "source"], cwd=bench.folder, check=True)
+    with pytest.raises(BuildError, match=r"is called 6\.1, and has Linux 6\.12"):
+        build_kernel()
+    assert bench.left() == []
+
+
+def test_a_version_without_a_recipe_is_asked_for_with_its_source(bench: Bench) -> None:
+    with pytest.raises(SpecError, match=r"6\.1 or 6\.12; of others name the source"):
+        build_kernel(version="6.18")
+    bench.is_of_version(6, 18)
+    assert build_kernel(bench.source, jobs=1).name == "6.18"
+
+
+def test_a_source_without_a_version(bench: Bench) -> None:
+    (bench.source / "Makefile").write_text("all:\n")
+    with pytest.raises(BuildError, match="no VERSION and PATCHLEVEL"):
+        build_kernel(bench.source)
+
+
+def test_a_source_without_a_makefile(bench: Bench) -> None:
+    (bench.source / "Makefile").unlink()
+    with pytest.raises(BuildError, match="no VERSION and PATCHLEVEL"):
+        build_kernel(bench.source)
+
+
+def test_of_a_later_version_patches_take_the_place_of_those_of_the_same_name() -> None:
+    usual, later = the_recipe("6.1"), the_recipe("6.12")
+    assert [file.name for file in usual.patches] == [file.name for file in later.patches]
+    own = {file.name for file in later.patches if file.parent.name == "6.12"}
+    assert own == {
+        "0003-leave-nothing-behind.patch",
+        "0007-the-time-stamp-counter-is-virtual.patch",
+    }
+    assert the_recipe("6.6") == usual
+    assert the_recipe("6.18") == later
+    gone = "CONFIG_RANDOM_TRUST_CPU"
+    assert (usual.wanted()[gone], later.wanted()[gone]) == ("y", None)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dumbbell.backends.kernel.cache import KernelMissingError, require_kernel
+from dumbbell.backends.kernel.cache import TEST_VARIABLE, KernelMissingError, require_kernel
 from dumbbell.backends.kernel.programs import GUEST_VARIABLE, GuestMissingError, guest_program
 
 REPOSITORY = Path(__file__).parents[2]
@@ -21,6 +21,13 @@ def _missing(why: str) -> None:
     if os.environ.get("CI") or os.environ.get("DUMBBELL_REQUIRE_KERNEL"):
         pytest.fail(why)
     pytest.skip(why)
+
+
+@pytest.fixture
+def linux_6_1() -> None:
+    """Skip on another kernel what holds it against the simulator, whose TCP is that of 6.1."""
+    if (name := os.environ.get(TEST_VARIABLE, "6.1")) != "6.1":
+        pytest.skip(f"the simulator's TCP is Linux 6.1's, and this is {name}: docs/kernels.md")
 
 
 @pytest.fixture(scope="session")

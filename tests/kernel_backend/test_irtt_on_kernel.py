@@ -67,7 +67,8 @@ def test_a_lost_request_has_no_round_trip_and_marks_are_as_asked() -> None:
     run = simulate(network(link=link, probes=[probe], duration="10s"), backend="kernel")
     sent, rtt = (run.column("probes", column) for column in ("sent_ns", "rtt_ns"))
     assert np.all(sent > 110 * NS_PER_MS)
-    assert abs(len(sent) - 197) < 3
+    # The session's opening may be lost, too: irtt tries again after a second, then two.
+    assert abs(len(sent) - (10_000 * NS_PER_MS - sent[0]) / (50 * NS_PER_MS)) < 3
     lost = np.mean(rtt == NO_INSTANT)
     # Binomial, four standard deviations; a way out loses, the way back does not.
     assert abs(lost - 0.2) < 4 * np.sqrt(0.16 / len(sent))

@@ -89,6 +89,7 @@ def test_finished_runs_of_the_kernel_are_not_repeated(tmp_path: Path, line: str)
     assert code == 2 and "of other values or backends" in err
 
 
+@pytest.mark.usefixtures("linux_6_1")
 def test_a_claim_that_both_agree_is_judged(tmp_path: Path) -> None:
     (tmp_path / "claim.toml").write_text(LINE + CLAIM)
     words = ["check", "claim.toml", "--backend", "sim,kernel", "--json"]

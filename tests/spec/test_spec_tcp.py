@@ -171,6 +171,23 @@ def test_only_known_timer_frequencies() -> None:
         Experiment.read(bent(timer_hz=300))
 
 
+def test_a_kernel_is_named_in_text_and_only_where_it_is_not_the_usual() -> None:
+    named = Experiment.read(bent(kernel="6.12"))
+    assert named.resolved()["kernel"] == "6.12"
+    assert Experiment.from_resolved(named.resolved_json()).kernel == "6.12"
+    assert _engine.check(named.resolved_json(), simulated=True).events > 0
+    usual = Experiment.read(bent(kernel="6.1")).resolved_json()
+    assert usual == Experiment.read(bent()).resolved_json()
+    # 6.10 would be 6.1.
+    with pytest.raises(SpecError, match=r'in quotes: kernel = "6\.12"'):
+        Experiment.read(bent(kernel=6.12))
+    with pytest.raises(SpecError, match="the first a letter or digit"):
+        Experiment.read(bent(kernel="../6.12"))
+    hostile = named.resolved() | {"kernel": "../6.12"}
+    with pytest.raises(_engine.SpecInvalid, match="kernel"):
+        _engine.check(json.dumps(hostile), simulated=True)
+
+
 def test_bursts_are_resolved_and_simulated() -> None:
     source = {"kind": "bursts", "packets": 5, "gap": "1s", "size": "100B"}
     experiment = Experiment.read(bent(flows__0__source=source))

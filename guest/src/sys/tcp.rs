@@ -50,6 +50,18 @@ impl Socket {
         self.option(libc::IPPROTO_TCP, TCP_WINDOW_CLAMP, bytes as i32)
     }
 
+    /// The same again where the kernel has given it up.
+    ///
+    /// Linux 6.12 takes it from the buffer whenever segments of another size come, with the first
+    /// data at the latest (net/ipv4/tcp_input.c, `tcp_measure_rcv_mss`).
+    pub fn hold_receive_window(&self, bytes: u64) -> io::Result<()> {
+        let now = self.number(libc::IPPROTO_TCP, TCP_WINDOW_CLAMP)?;
+        if now > bytes as i32 {
+            self.option(libc::IPPROTO_TCP, TCP_WINDOW_CLAMP, bytes as i32)?;
+        }
+        Ok(())
+    }
+
     /// Lets TCP space its segments out at whatever rate the controller computes.
     pub fn pace(&self) -> io::Result<()> {
         // Any limit but "none", which is all ones, switches the pacing timer on (net/core/sock.c).

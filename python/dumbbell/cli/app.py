@@ -22,6 +22,7 @@ from dumbbell.cli.options import (
     Jobs,
     Json,
     KeepTables,
+    Kernel,
     Memory,
     NoStore,
     Page,
@@ -30,6 +31,7 @@ from dumbbell.cli.options import (
     Resume,
     Shard,
     Store,
+    kernel_settings,
     names_of,
 )
 from dumbbell.cli.packetdrill_command import packetdrill_command
@@ -150,6 +152,7 @@ def run(
     ] = None,
     precision: Precision = None,
     backend: Backend = None,
+    kernel: Kernel = None,
     replication: Annotated[
         int | None, typer.Option(help="Of a single run: chooses the random numbers.", min=0)
     ] = None,
@@ -195,7 +198,7 @@ def run(
 
     asked = Asked(
         files=tuple(files),
-        settings=tuple(settings or ()),
+        settings=(*(settings or ()), *kernel_settings(kernel)),
         backends=names_of(backend) or DEFAULT_BACKENDS,
         replications=replications,
         precision=precision,
@@ -239,6 +242,7 @@ def check(
     ] = None,
     precision: Precision = None,
     backend: Backend = None,
+    kernel: Kernel = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Also what is not decided gives exit status 1.")
     ] = False,
@@ -271,7 +275,7 @@ def check(
 
     asked = CheckAsked(
         target=target,
-        settings=tuple(settings or ()),
+        settings=(*(settings or ()), *kernel_settings(kernel)),
         backends=names_of(backend),
         replications=replications,
         precision=precision,

@@ -5,14 +5,20 @@ from __future__ import annotations
 import dataclasses
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
 from dumbbell.cli.consoles import standard_output
+from dumbbell.cli.options import NoStore, Store
+from dumbbell.printable import printable
+
+if TYPE_CHECKING:
+    from dumbbell.backends.kernel import KernelInfo
 
 STOPPED = 130
+USUAL = "6.1"
 
 kernel_app = typer.Typer(
     help="The real Linux kernel in virtual time: build it once, see it, try it.",
@@ -21,6 +27,10 @@ kernel_app = typer.Typer(
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+Version = Annotated[
+    str,
+    typer.Option("--version", help="Which kernel: 6.1, 6.12, or your own name.", metavar="NAME"),
+]
 Hz = Annotated[int, typer.Option(help="Timer ticks a second: 1000, 250 or 100.", metavar="HZ")]
 
 
@@ -29,7 +39,18 @@ def build(
     *,
     source: Annotated[
         Path | None,
-        typer.Option(help="Linux 6.1; Debian's package when left out.", metavar="TARBALL|DIR"),
+        typer.Option(
+            help="Linux's source; Debian's package of the version when left out.",
+            metavar="TARBALL|DIR",
+        ),
+    ] = None,
+    version: Annotated[
+        str | None,
+        typer.Option(help="Of Linux: 6.1 or 6.12; with --source what it has to be."),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(help="What experiments will call it; its version when left out."),
     ] = None,
     hz: Hz = 1000,
     jobs: Annotated[int, typer.Option(help="Compilers side by side; 0 for one a core.")] = 0,
@@ -48,6 +69,8 @@ def build(
         with shown_progress() as show:
             info = build_kernel(
                 source,
+                version=version,
+                name=name,
                 hz=hz,
                 jobs=jobs,
                 on_progress=lambda what, done, total: show(Progress(what, done, total, "files")),
@@ -59,31 +82,43 @@ def build(
 
 
 @kernel_app.command()
-def info(*, hz: Hz = 1000, as_json: Json = False) -> None:
-    """Say which kernel and guest would be used, and by what a guest is confined.
+def info(
+    *,
+    version: Annotated[
+        str | None, typer.Option(help="Only this one: 6.1, 6.12, or your own name.", metavar="NAME")
+    ] = None,
+    hz: Hz = 1000,
+    as_json: Json = False,
+) -> None:
+    """Say which kernel and guest would be used, by what a guest is confined, and what else is kept.
 
     Exit status 2 when one of them has not been built.
     """
     from dumbbell.backends.kernel import require_kernel
     from dumbbell.backends.kernel.build import check_hz
+    from dumbbell.backends.kernel.cache import cached_kernels
     from dumbbell.backends.kernel.confinement import best_confinement
     from dumbbell.backends.kernel.programs import GuestMissingError, guest_program
 
     check_hz(hz)
-    kernel = require_kernel(hz)
+    kernel = require_kernel(hz, version or USUAL)
+    others = [] if version else cached_kernels()
+    more: dict[str, Any] = {"kernels": [_listed(each) for each in others]} if others else {}
     try:
         guest, confinement = guest_program(), best_confinement()
     except GuestMissingError:
-        _print_info(kernel, as_json, {"guest": None, "confinement": None})
+        _print_info(kernel, as_json, {"guest": None, "confinement": None} | more)
         raise
-    more = {"guest": str(guest), "confinement": dataclasses.asdict(confinement)}
-    _print_info(kernel, as_json, more)
+    told = {"guest": str(guest), "confinement": dataclasses.asdict(confinement)} | more
+    _print_info(kernel, as_json, told)
     if not as_json:
         print(f"confined  by {confinement}")
+        if len(others) > 1:
+            _print_kernels(others)
 
 
 @kernel_app.command()
-def test(*, hz: Hz = 1000, as_json: Json = False) -> None:
+def test(*, version: Version = USUAL, hz: Hz = 1000, as_json: Json = False) -> None:
     """Ask the machine, then run three short guests and judge what they do.
 
     Exit status: 0 all is right, 1 something is not, 2 no kernel has been built.
@@ -97,7 +132,7 @@ def test(*, hz: Hz = 1000, as_json: Json = False) -> None:
     found: list[Check | Finding] = list(host_checks())
     try:
         if all(each.ok for each in found):
-            found += self_test(require_kernel(hz).path)
+            found += self_test(require_kernel(hz, version).path)
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         raise typer.Exit(STOPPED) from None
@@ -113,6 +148,72 @@ def test(*, hz: Hz = 1000, as_json: Json = False) -> None:
     raise typer.Exit(0 if all(each.ok for each in found) else 1)
 
 
+@kernel_app.command()
+def compare(
+    one: Annotated[str, typer.Argument(help="A kernel: 6.1, 6.12, or your own name.")],
+    other: Annotated[str, typer.Argument(help="The one that is held against it.")],
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Experiments; the sixty of the reference grid when left out.", metavar="FILE.toml"
+        ),
+    ] = None,
+    *,
+    only: Annotated[
+        str, typer.Option(help="Of the grid: networks with this word in their names.")
+    ] = "",
+    replications: Annotated[
+        int, typer.Option(help="Runs of each experiment on each kernel.", min=2)
+    ] = 5,
+    jobs: Annotated[int, typer.Option(help="Guests side by side; 0 for one a core.")] = 0,
+    store: Store = None,
+    no_store: NoStore = False,
+    as_json: Json = False,
+) -> None:
+    """Run experiments on two kernels and say what differs, and from which packet on.
+
+    Replications are paired: both kernels see the same starts, arrivals and sizes. All sixty of the
+    grid take hours of CPU time. Exit status: 0 done, 1 a run failed, 2 bad input.
+    """
+    from dumbbell.cli.comparing_kernels import KernelsAsked, compare_on_kernels
+    from dumbbell.cli.storing import Storing
+
+    asked = KernelsAsked(
+        kernels=(one, other),
+        files=tuple(files or ()),
+        only=only,
+        replications=replications,
+        jobs=jobs,
+        storing=Storing(store, not no_store),
+        as_json=as_json,
+    )
+    raise typer.Exit(compare_on_kernels(asked, standard_output()))
+
+
+def _listed(info: KernelInfo) -> dict[str, Any]:
+    fields = {name: getattr(info, name) for name in ("name", "release", "hz", "built_at", "key")}
+    return {**fields, "path": str(info.path), "current": info.is_current}
+
+
+def _print_kernels(kernels: list[KernelInfo]) -> None:
+    table = Table(box=None, pad_edge=False)
+    for head in ("in the cache", "release", "HZ", "built", "of", ""):
+        table.add_column(head)
+    for each in sorted(kernels, key=lambda each: (each.name, -each.hz)):
+        recipe = "" if each.is_current else "by an older recipe: not used"
+        built = each.built_at[:16].replace("T", " ")
+        table.add_row(
+            printable(each.name),
+            printable(each.release),
+            str(each.hz),
+            built,
+            printable(each.source),
+            recipe,
+        )
+    print()
+    standard_output().print(table, markup=False)
+
+
 def _print_info(info: Any, as_json: bool, more: dict[str, Any] | None = None) -> None:
     fields = dataclasses.asdict(info) | {"path": str(info.path)} | (more or {})
     if as_json:
@@ -120,6 +221,7 @@ def _print_info(info: Any, as_json: bool, more: dict[str, Any] | None = None) ->
 
         print(json_text(fields))
         return
+    print(f"name      {info.name}")
     print(f"path      {info.path}")
     print(f"release   {info.release}, HZ={info.hz}, {info.size_bytes / 1e6:.1f} MB")
     print(f"sha256    {info.sha256}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -21,6 +22,14 @@ Replace = Annotated[
 ]
 Backend = Annotated[
     str | None, typer.Option(help="Where: sim (the default), kernel, or sim,kernel side by side.")
+]
+Kernel = Annotated[
+    str | None,
+    typer.Option(
+        help="On the backend kernel, in place of the file's: 6.1, 6.12, or your own name; several "
+        "are compared.",
+        metavar="NAME[,...]",
+    ),
 ]
 Precision = Annotated[
     float | None,
@@ -69,6 +78,11 @@ Shard = Annotated[
     str | None,
     typer.Option(help="Only this share of the runs, such as 2/8.", metavar="NUMBER/SHARDS"),
 ]
+
+
+def kernel_settings(listed: str | None) -> list[str]:
+    """What ``--set`` would be told of kernels, as typed with commas between them."""
+    return [f"kernel={json.dumps(name)}" for name in names_of(listed)]
 
 
 def names_of(listed: str | None) -> tuple[str, ...]:

@@ -36,6 +36,9 @@ def packetdrill_command(
     profile: Annotated[
         str, typer.Option(help="Of the simulator, whose behaviour is required: linux-6.1 or rfc.")
     ] = "linux-6.1",
+    kernel: Annotated[
+        str, typer.Option(help="Which kernel judges: 6.1, 6.12, or your own name.", metavar="NAME")
+    ] = "6.1",
     gso_max_segs: Annotated[
         int | None,
         typer.Option(
@@ -106,7 +109,7 @@ def packetdrill_command(
     if KERNEL in backends:
         from dumbbell.backends.kernel.packetdrill import Conditions, judge_scripts
 
-        conditions = Conditions(gso_max_segs=gso_max_segs, offloads=offloads)
+        conditions = Conditions(gso_max_segs=gso_max_segs, offloads=offloads, kernel=kernel)
         for path, verdict in judge_scripts(list(texts), conditions, threads=jobs).items():
             verdicts[path][KERNEL] = verdict
             if not as_json:
@@ -193,6 +196,7 @@ def _json(
     return {
         "scripts": [{"file": str(path), **each} for path, each in verdicts.items()],
         "conditions": {
+            "kernel": conditions.kernel,
             "timer_hz": conditions.timer_hz,
             "offloads": conditions.offloads,
             "gso_max_segs": conditions.gso_max_segs,

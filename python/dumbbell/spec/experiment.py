@@ -14,12 +14,22 @@ from dumbbell.errors import SpecError
 from dumbbell.spec import checks, observed, toml_file, unresolve
 from dumbbell.spec.base import SpecModel
 from dumbbell.spec.claim_tables import claim_schemas
-from dumbbell.spec.fields import Flag, Name, PositiveTime, Seed, Time, TimerHz, Title, time_ns
+from dumbbell.spec.fields import (
+    Flag,
+    KernelName,
+    Name,
+    PositiveTime,
+    Seed,
+    Time,
+    TimerHz,
+    Title,
+    time_ns,
+)
 from dumbbell.spec.flows import Flow, Ping
 from dumbbell.spec.links import Link
 from dumbbell.spec.notices import PlacedNotice, notices_in
 from dumbbell.spec.questions import parted
-from dumbbell.spec.resolved import Resolved
+from dumbbell.spec.resolved import USUAL_KERNEL, Resolved
 from dumbbell.spec.settings import Setting, settings_applied
 from dumbbell.spec.shapes import Shape
 from dumbbell.spec.sweep_tables import sweep_schemas
@@ -73,6 +83,13 @@ class Experiment(SpecModel):
         default=1000,
         description="Timer interrupts a second: of the kernel that runs, or is modelled. What "
         "Linux times by them (PIE's updates) is rounded up to whole ticks.",
+    )
+    kernel: KernelName = Field(
+        default=USUAL_KERNEL,
+        description="On the backend `kernel`, which one, as `dumbbell kernel build` named it: "
+        "`6.1`, `6.12`, or your own name. What the simulator models is Linux 6.1, whatever stands "
+        "here.",
+        examples=["6.12"],
     )
     observe: Observe = Field(
         default=observed.ALL,
@@ -172,6 +189,8 @@ class Experiment(SpecModel):
         }
         names = observed.names(self, Resolved(resolved))
         # Only where it was asked for: descriptions kept before there was the key stay as they are.
+        if self.kernel != USUAL_KERNEL:
+            resolved["kernel"] = self.kernel
         if names is not None:
             resolved["observe"] = names
         if self.record_writes:

@@ -211,6 +211,13 @@ def _name(value: object) -> str:
     return text
 
 
+def _kernel_name(value: object) -> str:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        # 6.10 would be 6.1.
+        raise Refused(value, f'text, in quotes: kernel = "{value}"')
+    return _name(value)
+
+
 def _title(value: object) -> str:
     allowed = "up to 100 letters, digits and '._=+,-' (it names files), the first a letter or digit"
     text = _text(value, allowed)
@@ -374,6 +381,11 @@ Name = Annotated[
     str,
     BeforeValidator(_name),
     _schema("string", "", pattern=f"^{_NAME.pattern}$", examples=["sender-1"]),
+]
+KernelName = Annotated[
+    str,
+    BeforeValidator(_kernel_name),
+    _schema("string", "", pattern=f"^{_NAME.pattern}$", examples=["6.12"]),
 ]
 Title = Annotated[
     str,

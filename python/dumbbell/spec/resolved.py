@@ -29,6 +29,9 @@ from dumbbell.spec.topology import Topology
 
 T = TypeVar("T")
 
+USUAL_KERNEL = "6.1"
+"""The kernel of a description that names none: what the simulator models too."""
+
 
 class _Key(Generic[T]):
     """A key of the view's mapping, read as an attribute of the same name."""
@@ -368,6 +371,12 @@ class Resolved(_View):
     warm_up_ns = _Key[int]()
     sample_interval_ns = _Key[int]()
     timer_hz = _Key[int]()
+
+    @property
+    def kernel(self) -> str:
+        """Name of the kernel that runs it, where one does."""
+        name: str = self.mapping.get("kernel", USUAL_KERNEL)
+        return name
 
     @property
     def hosts(self) -> tuple[str, ...]:

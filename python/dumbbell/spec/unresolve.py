@@ -114,7 +114,7 @@ def as_written(resolved: object) -> _Table:
         SpecError: A key is missing or unknown, or a value of another type.
     """
     top = dict(_TOP)
-    for key in ("observe", "record_writes"):
+    for key in ("kernel", "observe", "record_writes"):
         if isinstance(resolved, Mapping) and key in resolved:
             top[key] = (key, _same)
     written = _written(resolved, "", top, ("schema", *_LISTS))

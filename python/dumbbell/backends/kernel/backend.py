@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from dumbbell import _engine
 from dumbbell.backends.base import Batch, BatchProgress, Cost, Job, Outcome
-from dumbbell.backends.kernel.cache import require_kernel
+from dumbbell.backends.kernel.cache import KernelInfo, require_kernel
 from dumbbell.backends.kernel.captures import CAPTURE, captures, kept_capture
 from dumbbell.backends.kernel.confinement import best_confinement
 from dumbbell.backends.kernel.folders import RunFolder, remove_left_folders
@@ -60,7 +60,7 @@ class Kernel:
 
     def versions(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
         """Kernel, ticks a second, hashes of all that runs in a guest, what it is confined by."""
-        kernel = require_kernel(timer_hz(spec))
+        kernel = the_kernel(spec)
         return {
             "engine": _engine.__version__,
             "kernel": kernel.release,
@@ -86,7 +86,7 @@ class Kernel:
             raise SpecError(error.path, error.value, error.allowed, error.hint) from None
         resolved = json.loads(resolved_json)
         check_kernel_can(resolved)
-        require_kernel(timer_hz(resolved))
+        the_kernel(resolved)
         guest_program()
         host_tools(with_irtt=asks_for_irtt(resolved))
         memory_bytes = estimate.memory_bytes + _BASE_MEMORY_MB * 2**20
@@ -191,7 +191,7 @@ class _KernelBatch:
         job_file.write_text(text, encoding="utf-8")
         cost = self._backend.check(asked.resolved_json)
         ended = launch(
-            require_kernel(timer_hz(resolved)).path,
+            the_kernel(resolved).path,
             guest_program(),
             run_dir=folder,
             seed=kernel_seed(asked),
@@ -227,9 +227,14 @@ class _KernelBatch:
         )
 
 
-def timer_hz(resolved: Mapping[str, Any]) -> int:
-    """Timer ticks a second of the kernel that a description asks for."""
-    return int(resolved["timer_hz"])
+def the_kernel(resolved: Mapping[str, Any]) -> KernelInfo:
+    """The kernel that a description asks for, with so many timer ticks.
+
+    Raises:
+        KernelMissingError: It has not been built.
+    """
+    asked = Resolved(resolved)
+    return require_kernel(asked.timer_hz, asked.kernel)
 
 
 def kernel_seed(job: Job) -> int:

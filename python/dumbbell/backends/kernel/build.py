@@ -34,12 +34,19 @@ from dumbbell.backends.kernel.cache import (
     require_linux,
 )
 from dumbbell.backends.kernel.folders import RunFolder, remove_left_folders
-from dumbbell.backends.kernel.recipe import HZ_CHOICES, Recipe, options_not_taken, the_recipe
+from dumbbell.backends.kernel.recipe import (
+    HZ_CHOICES,
+    VERSIONS,
+    Recipe,
+    options_not_taken,
+    the_recipe,
+)
 from dumbbell.errors import RunError, SpecError
 from dumbbell.folders.locks import lock
 
-DEFAULT_SOURCE = Path("/usr/src/linux-source-6.1.tar.xz")
-PACKAGES = "linux-source-6.1 gcc make patch xz-utils bc bison flex"
+SOURCES = Path("/usr/src")
+"""Where Debian's packages put Linux's source."""
+TOOL_PACKAGES = "gcc make patch xz-utils bc bison flex"
 OBJECTS = 700
 """Compiled files of the usual build, for the progress."""
 NEEDED_BYTES = 1_500_000_000
@@ -68,6 +75,7 @@ _LEFT_OUT = (
     *(f"arch/{name}/*.[chS]" for name in _OTHER_ARCHITECTURES),
     *(f"arch/{name}/boot/*" for name in _OTHER_ARCHITECTURES),
 )
+_DEBIANS = re.compile(r"linux-source-(\d+\.\d+)\.tar\.xz")
 _COMPILED = re.compile(r"^  (?:CC|AS)\s+(\S+)")
 
 Progress = Callable[[str, int, int], None]
@@ -85,15 +93,19 @@ class Source:
     Attributes:
         path: A tar archive or a folder.
         sha256: Hash of its content.
+        version: Of Linux, such as ``6.12``.
     """
 
     path: Path
     sha256: str
+    version: str
 
 
 def build_kernel(
     source: Path | None = None,
     *,
+    version: str | None = None,
+    name: str | None = None,
     hz: int = HZ_CHOICES[0],
     jobs: int = 0,
     on_progress: Progress | None = None,
@@ -101,7 +113,10 @@ def build_kernel(
     """The kernel of that source, from the cache or built now.
 
     Args:
-        source: Archive or folder of Linux 6.1; Debian's package when None.
+        source: Archive or folder of Linux; Debian's package of the version when None.
+        version: Of Linux; of a source what it has to be; `VERSIONS`' first, or what the source is,
+            when None.
+        name: What experiments will call it; its version when None.
         hz: Timer ticks a second: 1000, 250 or 100.
         jobs: Compilers side by side; 0 for one a core.
         on_progress: Told what is being done.
@@ -112,16 +127,19 @@ def build_kernel(
         BuildError: Something is missing on this machine, or a step failed.
     """
     check_hz(hz)
+    own_name = _own_name(name)
     require_linux()
     jobs = usable_threads(jobs)
-    path = _source_path(source)
+    path = _source_path(source, version)
     _check_tools(path)
     tell = on_progress or _silent
     tell("hashing the source", 0, 1)
-    found = Source(path, _source_digest(path))
-    recipe = the_recipe()
+    found = Source(path, _source_digest(path), _source_version(path, version))
+    recipe = the_recipe(found.version)
     compiler = _compiler()
-    key = _key(found, recipe, compiler, hz)
+    if own_name == found.version:
+        own_name = ""
+    key = _key(found, recipe, compiler, hz, own_name)
     cache = kernels_folder()
     cache.mkdir(parents=True, exist_ok=True)
     with _locked(cache / f"{key}.lock", tell):
@@ -131,7 +149,7 @@ def build_kernel(
             began = time.monotonic()
             tree = folder / "linux-source"
             _unpack(path, tree, tell)
-            _prepare(tree, recipe, hz, folder)
+            _prepare(tree, recipe, found.version, hz, folder)
             _compile(tree, jobs, folder, tell)
             kernel = folder / "result" / KERNEL
             kernel.parent.mkdir()
@@ -150,6 +168,7 @@ def build_kernel(
                 compiler=compiler,
                 built_at=datetime.now(UTC).isoformat(timespec="seconds"),
                 build_s=round(time.monotonic() - began, 1),
+                own_name=own_name,
             )
             (kernel.parent / INFO).write_text(info.to_json(), encoding="utf-8")
             shutil.rmtree(cache / key, ignore_errors=True)  # one that was not whole
@@ -177,13 +196,30 @@ def _silent(what: str, done: int, total: int) -> None:
 # --- what to build from ---------------------------------------------------------------------
 
 
-def _source_path(source: Path | None) -> Path:
+def _own_name(name: str | None) -> str:
+    """As an experiment's key ``kernel`` takes it; empty when None."""
+    if name is None:
+        return ""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", name):
+        allowed = "up to 63 letters, digits, '.', '_' and '-', the first a letter or digit"
+        raise SpecError("name", name, allowed)
+    if name in VERSIONS:
+        raise SpecError("name", name, f"another name than {' and '.join(VERSIONS)}")
+    return name
+
+
+def _source_path(source: Path | None, version: str | None) -> Path:
     if source is None:
-        if DEFAULT_SOURCE.exists():
-            return DEFAULT_SOURCE
+        wanted = version or VERSIONS[0]
+        if wanted not in VERSIONS:
+            allowed = f"{' or '.join(VERSIONS)}; of others name the source with --source"
+            raise SpecError("version", wanted, allowed)
+        path = SOURCES / f"linux-source-{wanted}.tar.xz"
+        if path.exists():
+            return path
         raise BuildError(
-            f"Linux's source is not at {DEFAULT_SOURCE}: `apt-get install {PACKAGES}`, or name an "
-            "archive or folder of Linux 6.1 with --source"
+            f"Linux's source is not at {path}: `apt-get install {_packages(wanted)}`, or name an "
+            f"archive or folder of Linux {wanted} with --source"
         )
     if source.is_dir():
         if not (source / "arch/um/Kconfig").is_file():
@@ -195,13 +231,57 @@ def _source_path(source: Path | None) -> Path:
     return source.resolve()
 
 
+def _packages(version: str) -> str:
+    return f"linux-source-{version} {TOOL_PACKAGES}"
+
+
+def _source_version(path: Path, version: str | None) -> str:
+    """Of Linux, by its own Makefile.
+
+    Raises:
+        BuildError: It has none.
+        SpecError: It is not the one that was asked for.
+    """
+    if path.parent == SOURCES and (known := _DEBIANS.fullmatch(path.name)):
+        found = known[1]  # seconds sooner than by unpacking; it is looked at when it is unpacked
+    elif path.is_dir():
+        found = _makefile_version(_text_of(path / "Makefile"))
+    else:
+        done = subprocess.run(
+            [
+                *["tar", "-x", "-O", "--wildcards", "--no-wildcards-match-slash", "-f"],
+                path,
+                "*/Makefile",
+            ],
+            capture_output=True,
+            check=False,
+            env=_environment(),
+        )
+        found = _makefile_version(done.stdout.decode("utf-8", "replace"))
+    if version is not None and version != found:
+        raise SpecError("version", version, f"{found}, which is what {path} has")
+    return found
+
+
+def _text_of(file: Path) -> str:
+    """Empty where there is no such file."""
+    return file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+
+
+def _makefile_version(text: str) -> str:
+    found = dict(re.findall(r"(?m)^(VERSION|PATCHLEVEL) = (\d+)$", text))
+    if len(found) != 2:
+        raise BuildError("this is not Linux's source: its Makefile has no VERSION and PATCHLEVEL")
+    return f"{found['VERSION']}.{found['PATCHLEVEL']}"
+
+
 def _check_tools(source: Path) -> None:
     wanted = [*_TOOLS, *(["xz"] if source.name.endswith(".xz") else [])]
     missing = [tool for tool in wanted if shutil.which(tool) is None]
     if missing:
         raise BuildError(
-            f"not installed: {', '.join(missing)}: `apt-get install {PACKAGES}` brings all that "
-            "the build needs"
+            f"not installed: {', '.join(missing)}: `apt-get install {TOOL_PACKAGES}` brings all "
+            "that the build needs"
         )
 
 
@@ -236,8 +316,10 @@ def _compiler() -> str:
     return "; ".join(lines)
 
 
-def _key(source: Source, recipe: Recipe, compiler: str, hz: int) -> str:
-    made_of = json.dumps([source.sha256, recipe.digest, compiler, hz])
+def _key(source: Source, recipe: Recipe, compiler: str, hz: int, own_name: str) -> str:
+    # Kernels that users name keep apart, whatever they were made of.
+    named = [own_name] if own_name else []
+    made_of = json.dumps([source.sha256, recipe.digest, compiler, hz, *named])
     return hashlib.sha256(made_of.encode()).hexdigest()[:KEY_DIGITS]
 
 
@@ -321,15 +403,19 @@ def _unpack(source: Path, tree: Path, tell: Progress) -> None:
             _run(["make", "ARCH=um", "mrproper"], tree)
 
 
-def _prepare(tree: Path, recipe: Recipe, hz: int, folder: Path) -> None:
+def _prepare(tree: Path, recipe: Recipe, version: str, hz: int, folder: Path) -> None:
     """Patches, the timer's frequency, the configuration."""
     if not (tree / "arch/um/Kconfig").is_file():
         raise BuildError("the archive is not Linux's source: it has no arch/um/Kconfig")
+    has = _makefile_version(_text_of(tree / "Makefile"))
+    if has != version:
+        raise BuildError(f"the archive is called {version}, and has Linux {has}")
     for patch in recipe.patches:
         # Another point release may have other lines around a change: what is changed must be there.
         _run(["patch", "-p1", "--forward", "--fuzz=2", "-i", str(patch.resolve())], tree)
     _set_hz(tree / "arch/um/Kconfig", hz)
-    fragment = shutil.copy(recipe.fragment, folder / "fragment")
+    fragment = folder / "fragment"
+    fragment.write_text(recipe.options(), encoding="utf-8")
     _run(["make", "ARCH=um", f"KCONFIG_ALLCONFIG={fragment}", "allnoconfig"], tree)
     wanted = {**recipe.wanted(), "CONFIG_HZ": str(hz)}
     problems = options_not_taken(wanted, (tree / ".config").read_text(encoding="utf-8"))
@@ -343,7 +429,7 @@ def _set_hz(kconfig: Path, hz: int) -> None:
     text = kconfig.read_text(encoding="utf-8")
     text, count = re.subn(r"(?m)^(config HZ\n\tint\n\tdefault )\d+$", rf"\g<1>{hz}", text)
     if count != 1:
-        raise BuildError("arch/um/Kconfig does not set HZ as Linux 6.1 does: use its source")
+        raise BuildError("arch/um/Kconfig does not set HZ as Linux 6.1 and 6.12 do")
     kconfig.write_text(text, encoding="utf-8")
 
 

@@ -5,18 +5,23 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from dumbbell.backends.kernel.recipe import HZ_CHOICES, the_recipe
+from dumbbell.backends.kernel.recipe import HZ_CHOICES, VERSIONS, the_recipe
 from dumbbell.errors import EXIT_BAD_INPUT, DumbbellError
 from dumbbell.folders import cache_folder
+from dumbbell.printable import printable
+from dumbbell.spec.refusal import nearest
 
 KERNEL = "linux"
 INFO = "info.json"
 MACHINE = "Linux x86_64"
 """User-Mode Linux 6.1 is for no other processor."""
 KEY_DIGITS = 16
+TEST_VARIABLE = "DUMBBELL_TEST_KERNEL"
+"""Of the tests alone: the kernel that stands in for the usual one (`make test-kernel` has it)."""
 
 
 class KernelMissingError(DumbbellError):
@@ -42,6 +47,7 @@ class KernelInfo:
         compiler: First line of its version.
         built_at: When (UTC).
         build_s: Wall time of the build.
+        own_name: What a user called it; empty for one that is called by its version.
     """
 
     path: Path
@@ -56,6 +62,23 @@ class KernelInfo:
     compiler: str
     built_at: str
     build_s: float
+    own_name: str = ""
+
+    @property
+    def version(self) -> str:
+        """Of Linux, such as ``6.12``."""
+        found = re.match(r"\d+\.\d+", self.release)
+        return found[0] if found else self.release
+
+    @property
+    def name(self) -> str:
+        """What experiments and commands call it."""
+        return self.own_name or self.version
+
+    @property
+    def is_current(self) -> bool:
+        """Whether today's recipe made it."""
+        return self.recipe == the_recipe(self.version).digest
 
     def to_json(self) -> str:
         """Everything but the path, which is where this is written."""
@@ -90,25 +113,31 @@ def cached_kernels() -> list[KernelInfo]:
     return sorted(found, key=lambda info: (info.built_at, info.key), reverse=True)
 
 
-def find_kernel(hz: int = HZ_CHOICES[0]) -> KernelInfo | None:
-    """The newest kernel with so many ticks that was built by today's recipe, if there is one."""
-    recipe = the_recipe().digest
+def find_kernel(hz: int = HZ_CHOICES[0], name: str = VERSIONS[0]) -> KernelInfo | None:
+    """The newest kernel of that name, with so many ticks and made by today's recipe, if any.
+
+    Args:
+        hz: Timer ticks a second.
+        name: A version of Linux, or what a user called it when it was built.
+    """
+    if name == VERSIONS[0]:
+        name = os.environ.get(TEST_VARIABLE) or name
     for info in cached_kernels():
-        if info.hz == hz and info.recipe == recipe:
+        if (info.hz, info.name) == (hz, name) and info.is_current:
             return info
     return None
 
 
-def require_kernel(hz: int = HZ_CHOICES[0]) -> KernelInfo:
+def require_kernel(hz: int = HZ_CHOICES[0], name: str = VERSIONS[0]) -> KernelInfo:
     """The same.
 
     Raises:
         KernelMissingError: There is none.
     """
     require_linux()
-    info = find_kernel(hz)
+    info = find_kernel(hz, name)
     if info is None:
-        raise KernelMissingError(how_to_build(hz))
+        raise KernelMissingError(how_to_build(hz, name))
     return info
 
 
@@ -130,9 +159,25 @@ def require_linux() -> None:
         )
 
 
-def how_to_build(hz: int = HZ_CHOICES[0]) -> str:
+def how_to_build(hz: int = HZ_CHOICES[0], name: str = VERSIONS[0]) -> str:
     """One line for whoever needs a kernel that is not there."""
-    option = "" if hz == HZ_CHOICES[0] else f" --hz {hz}"
-    older = any(info.hz == hz for info in cached_kernels())
+    known = cached_kernels()
+    older = any((info.hz, info.name) == (hz, name) for info in known)
     what = "was built by an older recipe" if older else "has not been built"
-    return f"the virtual-time kernel (HZ={hz}) {what}: run `dumbbell kernel build{option}` once"
+    asked = "" if name == VERSIONS[0] else f" {name}"
+    called = {*VERSIONS, *(info.name for info in known)}
+    if name not in called:
+        near = nearest(name, sorted(called))
+        meant = f" (did you mean {near}?)" if near else ""
+        return (
+            f"there is no kernel called {printable(name)}{meant}: `dumbbell kernel info` lists "
+            "those in the cache; `dumbbell kernel build --version` makes "
+            f"{' and '.join(VERSIONS)}, "
+            "`--source DIR --name NAME` one of your own"
+        )
+    command = "dumbbell kernel build"
+    if name != VERSIONS[0]:
+        command += f" --version {name}" if name in VERSIONS else f" --source DIR --name {name}"
+    if hz != HZ_CHOICES[0]:
+        command += f" --hz {hz}"
+    return f"the virtual-time kernel{asked} (HZ={hz}) {what}: run `{command}` once"

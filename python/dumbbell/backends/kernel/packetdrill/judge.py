@@ -24,6 +24,7 @@ from dumbbell.backends.kernel.launch import launch
 from dumbbell.backends.kernel.packetdrill.build import PacketdrillInfo, require_packetdrill
 from dumbbell.backends.kernel.packetdrill.said import Report, ended, report_of, unsupported
 from dumbbell.backends.kernel.programs import guest_program
+from dumbbell.backends.kernel.recipe import VERSIONS
 
 SCRIPTS_A_GUEST = 50
 SEED = 1
@@ -57,17 +58,19 @@ class Conditions:
             when None.
         offloads: Whether the device takes packets of several segments.
         timer_hz: Of the kernel.
+        kernel: Its name.
     """
 
     gso_max_segs: int | None = None
     offloads: bool = True
     timer_hz: int = 1000
+    kernel: str = VERSIONS[0]
 
     def __str__(self) -> str:
         """In a line, as reports have it."""
         segments = "the kernel's own" if self.gso_max_segs is None else str(self.gso_max_segs)
         offloads = "on" if self.offloads else "off"
-        return f"HZ={self.timer_hz}, offloads {offloads}, gso_max_segs {segments}"
+        return f"{self.kernel}, HZ={self.timer_hz}, offloads {offloads}, gso_max_segs {segments}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +113,7 @@ def judge_scripts(
     """
     conditions = conditions or Conditions()
     judge = _Judge(
-        require_kernel(conditions.timer_hz),
+        require_kernel(conditions.timer_hz, conditions.kernel),
         require_packetdrill(),
         conditions,
         wall_limit_s,
