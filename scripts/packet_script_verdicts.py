@@ -121,7 +121,7 @@ def judge_what_changed() -> None:
         for path, report in reports.items():
             stored[name_of(path)] = {"sha256": digest(path), "verdict": report}
         found = {
-            "about": str(conditions),
+            "about": conditions.of_its_device,
             "judge_sha256": judge,
             "scripts": dict(sorted(stored.items())),
         }

@@ -96,5 +96,5 @@ def test_kinds_of_differences() -> None:
 
 def test_conditions_are_told() -> None:
     assert str(Conditions(gso_max_segs=1, offloads=False)) == (
-        "HZ=1000, offloads off, gso_max_segs 1"
+        "6.1, HZ=1000, offloads off, gso_max_segs 1"
     )

@@ -25,9 +25,9 @@ def _missing(why: str) -> None:
 
 @pytest.fixture
 def linux_6_1() -> None:
-    """Skip on another kernel what holds it against the simulator, whose TCP is that of 6.1."""
+    """Skip on another kernel what holds it against numbers of 6.1, or of the simulator's TCP."""
     if (name := os.environ.get(TEST_VARIABLE, "6.1")) != "6.1":
-        pytest.skip(f"the simulator's TCP is Linux 6.1's, and this is {name}: docs/kernels.md")
+        pytest.skip(f"of Linux 6.1, and this is {name}: docs/kernels.md")
 
 
 @pytest.fixture(scope="session")

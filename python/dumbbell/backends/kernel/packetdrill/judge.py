@@ -68,9 +68,14 @@ class Conditions:
 
     def __str__(self) -> str:
         """In a line, as reports have it."""
+        return f"{self.kernel}, {self.of_its_device}"
+
+    @property
+    def of_its_device(self) -> str:
+        """The same without the kernel's name."""
         segments = "the kernel's own" if self.gso_max_segs is None else str(self.gso_max_segs)
         offloads = "on" if self.offloads else "off"
-        return f"{self.kernel}, HZ={self.timer_hz}, offloads {offloads}, gso_max_segs {segments}"
+        return f"HZ={self.timer_hz}, offloads {offloads}, gso_max_segs {segments}"
 
 
 @dataclass(frozen=True, slots=True)
