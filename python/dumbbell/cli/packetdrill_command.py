@@ -22,6 +22,7 @@ LARGEST_BYTES = 1 << 20
 SIM, KERNEL = "sim", "kernel"
 _BACKENDS = {"sim": (SIM,), "kernel": (KERNEL,), "both": (SIM, KERNEL)}
 _SUFFIX = ".pkt"
+_USUAL_KERNEL = "6.1"
 
 
 def packetdrill_command(
@@ -38,7 +39,7 @@ def packetdrill_command(
     ] = "linux-6.1",
     kernel: Annotated[
         str, typer.Option(help="Which kernel judges: 6.1, 6.12, or your own name.", metavar="NAME")
-    ] = "6.1",
+    ] = _USUAL_KERNEL,
     gso_max_segs: Annotated[
         int | None,
         typer.Option(
@@ -92,6 +93,9 @@ def packetdrill_command(
     if fuzz is not None:
         if files:
             raise SpecError("--fuzz", fuzz, "without files")
+        if kernel != _USUAL_KERNEL:
+            allowed = f"{_USUAL_KERNEL} with --fuzz, whose scripts are of what its TCP does"
+            raise SpecError("--kernel", kernel, allowed)
         _fuzz(fuzz, seed, backends, keep, jobs=jobs, shrink=shrink, as_json=as_json)
         return
     if not files:
