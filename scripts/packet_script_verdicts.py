@@ -22,6 +22,9 @@ KEPT = ROOT / "packetdrill" / "kernel-verdicts.json"
 PAGE = ROOT / "docs" / "packetdrill-rules.md"
 JUDGE = ROOT / "python" / "dumbbell" / "backends" / "kernel" / "packetdrill" / "virtual_time.c"
 _GSO_MAX_SEGS = 1
+BURSTS = "bursts"
+"""Folder of scripts about sk_buffs of several segments: the kernel may make them there, and the
+device gets frames, so that what left together is told by the instants."""
 _AT_ONCE = 8
 
 _HEAD = """# The rules of TCP, as scripts
@@ -30,7 +33,7 @@ Printed by `scripts/packet_script_verdicts.py`: for each script of `packetdrill/
 and its source, what real packetdrill says of it inside Linux 6.1 ({about}),
 and what the simulator's TCP does. *Unsupported* on the kernel are scripts about the RFCs where
 Linux has behaviour of its own, and those with lines that only dumbbell knows
-([packet scripts](packetdrill.md)).
+([packet scripts](packetdrill.md)). Those in `bursts/` are judged with {about_bursts}.
 
 | rule | source | script | kernel | simulator |
 | --- | --- | --- | --- | --- |
@@ -94,7 +97,8 @@ def table() -> str:
         verdict = stored["scripts"].get(name, {"verdict": {"verdict": "not judged"}})["verdict"]
         cells = [rule, source, f"`{name}`", by_kernel(verdict)]
         rows.append(" | ".join(["", *(_cell(cell) for cell in cells), by_simulator(text), ""]))
-    return _HEAD.format(about=stored["about"]) + "\n".join(row.strip() for row in rows) + "\n"
+    head = _HEAD.format(about=stored["about"], about_bursts=stored["about_bursts"])
+    return head + "\n".join(row.strip() for row in rows) + "\n"
 
 
 def _cell(text: str) -> str:
@@ -105,7 +109,7 @@ def judge_what_changed() -> None:
     """Have packetdrill judge the scripts that are not those that were judged; keep as it goes."""
     from dumbbell.backends.kernel.packetdrill import Conditions, judge_scripts
 
-    conditions = Conditions(gso_max_segs=_GSO_MAX_SEGS)
+    single, bursts = Conditions(gso_max_segs=_GSO_MAX_SEGS), Conditions(offloads=False)
     judge = judge_digest()
     before = kept() if KEPT.is_file() else {}
     before = before["scripts"] if before.get("judge_sha256") == judge else {}
@@ -116,16 +120,20 @@ def judge_what_changed() -> None:
         if name in before and before[name]["sha256"] == digest(path)
     }
     changed = [path for name, path in scripts.items() if name not in stored]
-    for first in range(0, len(changed), _AT_ONCE):
-        reports = judge_scripts(changed[first : first + _AT_ONCE], conditions)
-        for path, report in reports.items():
-            stored[name_of(path)] = {"sha256": digest(path), "verdict": report}
-        found = {
-            "about": conditions.of_its_device,
-            "judge_sha256": judge,
-            "scripts": dict(sorted(stored.items())),
-        }
-        KEPT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    of_bursts = [path for path in changed if path.parent.name == BURSTS]
+    others = [path for path in changed if path not in of_bursts]
+    for conditions, paths in ((single, others), (bursts, of_bursts)):
+        for first in range(0, len(paths), _AT_ONCE):
+            reports = judge_scripts(paths[first : first + _AT_ONCE], conditions)
+            for path, report in reports.items():
+                stored[name_of(path)] = {"sha256": digest(path), "verdict": report}
+            found = {
+                "about": single.of_its_device,
+                "about_bursts": bursts.of_its_device,
+                "judge_sha256": judge,
+                "scripts": dict(sorted(stored.items())),
+            }
+            KEPT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 def name_of(path: Path) -> str:

@@ -33,9 +33,10 @@ fn judge_packet_script_record(py: Python<'_>, record: &str) -> String {
 }
 
 #[pyfunction]
-#[pyo3(signature = (seed, number))]
-fn fuzz_packet_script(py: Python<'_>, seed: u64, number: u64) -> String {
-    py.detach(|| played(&Case::drawn(seed, number))).to_string()
+#[pyo3(signature = (seed, number, gso_max_segs))]
+fn fuzz_packet_script(py: Python<'_>, seed: u64, number: u64, gso_max_segs: u32) -> String {
+    let case = Case::drawn(seed, number).with_gso_max_segs(gso_max_segs);
+    py.detach(|| played(&case)).to_string()
 }
 
 #[pyfunction]

@@ -304,6 +304,8 @@ fn tcp(tcp: &Tcp) -> Table {
     table.unless("receive_window", &tcp.receive_window_bytes, &0, bytes);
     let memory = (tcp.packet_memory_bytes, defaults.packet_memory_bytes);
     table.unless("packet_memory", &memory.0, &memory.1, bytes);
+    let segments = (tcp.gso_max_segs, defaults.gso_max_segs);
+    table.unless("gso_max_segs", &segments.0, &segments.1, plain);
     table.unless("handshake", &tcp.handshake, &defaults.handshake, plain);
     if !tcp.cwnd_changes.is_empty() {
         let changes = tcp

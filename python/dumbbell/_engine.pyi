@@ -217,8 +217,13 @@ def judge_packet_script_record(record: str) -> str:
         JSON as of `check_packet_script`; ``unsupported`` where it has more than assertions.
     """
 
-def fuzz_packet_script(seed: int, number: int) -> str:
+def fuzz_packet_script(seed: int, number: int, gso_max_segs: int) -> str:
     """What the simulator's sender does against a random receiver, as a script.
+
+    Args:
+        seed: Cases follow from it and their numbers.
+        number: Of the case.
+        gso_max_segs: Segments of one sk_buff at most; 1 for each by itself.
 
     Returns:
         JSON: ``case``, text for `shorter_packet_scripts`; ``script``; ``near_timer_line``, the

@@ -103,6 +103,10 @@ pub struct Tcp {
     /// a buffer holds so many windows.
     #[serde(default = "packet_memory", skip_serializing_if = "is_packet_memory")]
     pub packet_memory_bytes: u64,
+    /// Segments of one sk_buff at most that the sender's TCP hands down at once (`gso_max_segs` of the
+    /// device); with 1 each goes by itself. The kernel's own is 65535.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub gso_max_segs: u32,
     /// Whether a connection begins with a SYN and its answer (RFC 9293 section 3.5); else both ends
     /// know of each other, and data go out at once, as from ns-2's one-way agents.
     #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
@@ -117,6 +121,14 @@ pub struct Tcp {
 /// structures (net/ipv4/tcp_input.c, `tcp_sndbuf_expand`, for an MTU of 1500), of a kernel whose
 /// largest header is short. A distribution's reckons with 4352.
 pub const PACKET_MEMORY_BYTES: u64 = 2304;
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(segments: &u32) -> bool {
+    *segments == 1
+}
 
 fn yes() -> bool {
     true
@@ -152,6 +164,7 @@ impl Tcp {
             send_buffer_bytes: 0,
             receive_window_bytes: 0,
             packet_memory_bytes: PACKET_MEMORY_BYTES,
+            gso_max_segs: 1,
             handshake: true,
             cwnd_changes: Vec::new(),
         }

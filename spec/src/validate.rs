@@ -1,7 +1,7 @@
 //! The checks of a resolved description. They repeat, at the engine's door, what the front
 //! end has said to a person in their own units: nothing that passes here can make a run panic.
 
-use super::tcp::CwndChange;
+use super::tcp::{CwndChange, Profile};
 use super::{
     Ecn, Experiment, Flow, LONGEST_NS, LinkEnd, Probe, ProbeKind, SCHEMA, SizeAt, SpecError, Tcp,
     Transport,
@@ -404,6 +404,16 @@ fn validate_tcp(path: &str, tcp: &Tcp) -> Checked {
         &format!("{path}.packet_memory_bytes"),
         tcp.packet_memory_bytes,
         "1536 to 65536 bytes",
+    )?;
+    let most = match tcp.profile {
+        Profile::Linux61 => 65535,
+        Profile::Rfc => 1,
+    };
+    require(
+        (1..=most).contains(&tcp.gso_max_segs),
+        &format!("{path}.gso_max_segs"),
+        tcp.gso_max_segs,
+        &format!("1 to {most} segments in this profile"),
     )?;
     validate_cwnd_changes(&format!("{path}.cwnd_changes"), &tcp.cwnd_changes)?;
     for (key, bytes) in [

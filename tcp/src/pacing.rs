@@ -48,6 +48,14 @@ impl Pacing {
         Time::from_ns(self.next_ns.max(now.as_ns()))
     }
 
+    /// When the last packet left, or the next may; `sent` is when something was last sent.
+    pub fn last_departure(&self, sent: Option<Time>) -> Option<Time> {
+        sent.map(|sent| match self.is_on {
+            true => sent.max(Time::from_ns(self.next_ns)),
+            false => sent,
+        })
+    }
+
     /// A packet has been sent, of which `sent_before_pkts` were sent earlier.
     pub fn on_send(
         &mut self,

@@ -9,6 +9,7 @@
 //! Names of counters are Linux's: `packets_out`, `sacked_out`, `lost_out`, `retrans_out`
 //! (include/linux/tcp.h); in flight are `packets_out - sacked_out - lost_out + retrans_out`.
 
+mod buffers;
 #[cfg(test)]
 mod tests;
 
@@ -33,6 +34,10 @@ mod mark {
     pub const APP_LIMITED: u8 = 16;
     /// It has been counted in a rate sample.
     pub const RATE_COUNTED: u8 = 32;
+    /// Part of the sk_buff of the packet before it.
+    pub const CONTINUES: u8 = 64;
+    /// Its last byte is pushed.
+    pub const PUSHED: u8 = 128;
 }
 
 /// Where a packet lies.
@@ -120,6 +125,18 @@ impl Outstanding {
         self.has(mark::EVER_RETRANSMITTED | mark::RETRANSMITTED)
     }
 
+    /// Its last byte is pushed.
+    #[inline]
+    pub fn is_pushed(&self) -> bool {
+        self.has(mark::PUSHED)
+    }
+
+    /// Part of the sk_buff of the packet before it.
+    #[inline]
+    pub fn continues(&self) -> bool {
+        self.has(mark::CONTINUES)
+    }
+
     /// What the rate estimator noted; None once it has been used.
     #[inline]
     pub fn rate_note(&self) -> Option<RateNote> {
@@ -172,6 +189,8 @@ pub struct Scoreboard {
     sacked_out: u32,
     lost_out: u32,
     retrans_out: u32,
+    /// Packets that are part of the sk_buff of the one before.
+    continuing: u32,
     /// One past the highest sequence number that was SACKed.
     highest_sacked_end: u64,
     mss_bytes: u64,
@@ -189,6 +208,7 @@ impl Scoreboard {
             sacked_out: 0,
             lost_out: 0,
             retrans_out: 0,
+            continuing: 0,
             highest_sacked_end: 0,
             mss_bytes: u64::from(mss_bytes.max(1)),
         }
@@ -342,6 +362,12 @@ impl Scoreboard {
         self.sacked_out -= u32::from(sent.is_sacked());
         self.lost_out -= u32::from(sent.is_lost());
         self.head += 1;
+        if sent.continues() {
+            self.continuing -= 1;
+        }
+        if self.continuing > 0 && self.head < self.tail {
+            self.split(self.head);
+        }
         sent
     }
 

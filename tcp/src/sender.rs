@@ -14,15 +14,16 @@
 //! | what is sent when | `transmit` |
 //! | whether the window was used, and what becomes of one that was not | `usage` |
 //! | which segments carry PSH | `pushes` |
+//! | sk_buffs of several segments | `bursts`, `write_queue` |
 //! | what may be written before room is made | `send_buffer` |
 //! | the queue of its own host | `host_queue` |
 //! | what packet scripts set and see, and a hand sets | `switches` |
 //!
-//! What is not here: urgent data, Fast Open, path MTU discovery and its probes, segmentation
-//! offload, resets, timing out of a connection (a segment is sent again for ever), and that Linux
+//! What is not here: urgent data, Fast Open, path MTU discovery and its probes, resets, timing out of a connection (a segment is sent again for ever), and that Linux
 //! hears at once what its own host's queue refuses (here it is lost, as elsewhere).
 
 mod acknowledge;
+mod bursts;
 mod handshake;
 mod host_queue;
 mod pushes;
@@ -35,6 +36,7 @@ mod tests;
 mod timers;
 mod transmit;
 mod usage;
+mod write_queue;
 
 use super::pacing::Pacing;
 use super::rack::Rack;
@@ -45,6 +47,7 @@ use super::segment::{Flags, Segment, Timestamps};
 use super::small_queue::SmallQueue;
 use super::{Settings, timestamp_ms};
 use crate::cca::{Cca, Options, Snapshot, State, Window};
+use bursts::Bursts;
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use handshake::Handshake;
@@ -147,6 +150,8 @@ pub struct Sender {
     must_open: bool,
     ecn: bool,
     cwr_due: bool,
+    /// Whether there is one in `rare.cut`.
+    is_cut: bool,
     /// Whether small segments wait (Nagle, RFC 896 with Minshall's change).
     nagle: bool,
     had_data: bool,
@@ -165,9 +170,6 @@ pub struct Sender {
     next: u64,
     /// One past what the application has written.
     written: u64,
-    /// Where a segment ends of which a probe of the window has taken the beginning, while it has
-    /// not been sent and others follow it.
-    cut: u64,
     /// End of the small segment that is out (`snd_sml`), for Nagle's algorithm.
     small_end: u64,
     /// One past the last byte the receiver has room for.
@@ -193,6 +195,8 @@ pub struct Sender {
     pushes: Pushes,
     send_buffer: SendBuffer,
     small_queue: SmallQueue,
+    /// None where each segment goes by itself.
+    bursts: Option<Box<Bursts>>,
     cca: Cca,
 }
 
@@ -204,6 +208,9 @@ struct Rare {
     /// What has been sent the first time is counted in the sender.
     statistics: Statistics,
     largest_window_bytes: u64,
+    /// Where a segment ends of which a probe of the window has taken the beginning, while it has
+    /// not been sent and others follow it.
+    cut: u64,
     peer_has_finished: bool,
     /// Whether the window is reduced after a pause (`tcp_slow_start_after_idle`).
     restarts_after_idle: bool,
@@ -228,6 +235,7 @@ impl Sender {
                 repair: Repair::new(tcp.prr),
                 statistics: Statistics::default(),
                 largest_window_bytes: 0,
+                cut: 0,
                 peer_has_finished: false,
                 restarts_after_idle: true,
                 probes: true,
@@ -241,6 +249,7 @@ impl Sender {
             must_open: false,
             ecn: false,
             cwr_due: false,
+            is_cut: false,
             nagle: true,
             had_data: false,
             has_transmitted: false,
@@ -250,7 +259,6 @@ impl Sender {
             una: 0,
             next: 0,
             written: 1,
-            cut: 0,
             small_end: 0,
             window_end: 0,
             window_bytes: 0,
@@ -271,6 +279,7 @@ impl Sender {
             pushes: Pushes::default(),
             send_buffer: SendBuffer::new(tcp.send_buffer_bytes),
             small_queue: SmallQueue::new(tcp.small_queues),
+            bursts: Bursts::new(tcp.gso_max_segs),
             cca,
         }
     }
@@ -285,14 +294,17 @@ impl Sender {
     pub fn write(&mut self, bytes: u64, now: Time) {
         self.quiet = Quiet::No;
         self.before_write(now);
-        let mss_bytes = self.settings.mss_bytes;
+        if self.bursts.is_some() {
+            return self.write_in_bursts(bytes);
+        }
+        let mss_bytes = u64::from(self.settings.mss_bytes);
         let unsent = self.written.saturating_sub(self.next.max(1));
         self.pushes.write(Write {
             una: self.una,
-            segment_start: self.written - unsent % u64::from(mss_bytes),
+            segment_start: self.written - unsent % mss_bytes,
             before: self.written,
             after: self.written + bytes,
-            mss_bytes,
+            mss_bytes: self.settings.mss_bytes,
             largest_window_bytes: self.rare.largest_window_bytes,
         });
         self.written += bytes;
@@ -301,6 +313,7 @@ impl Sender {
     /// The application has nothing more to write.
     pub fn close(&mut self) {
         self.quiet = Quiet::No;
+        self.copy_all();
         self.is_closing = true;
     }
 
@@ -450,7 +463,7 @@ impl Sender {
         Statistics {
             sent_pkts: self.sent_pkts,
             sent_payload_bytes: self.sent_payload_bytes,
-            written_payload_bytes: self.written - 1,
+            written_payload_bytes: self.written - 1 + self.uncopied_bytes(),
             ..self.rare.statistics
         }
     }
@@ -462,7 +475,13 @@ impl Sender {
 
     /// Payload written and not yet sent.
     pub fn unsent_bytes(&self) -> u64 {
-        self.written.saturating_sub(self.next)
+        self.written.saturating_sub(self.next) + self.uncopied_bytes()
+    }
+
+    pub(super) fn uncopied_bytes(&self) -> u64 {
+        self.bursts
+            .as_ref()
+            .map_or(0, |bursts| bursts.queue.to_copy())
     }
 
     /// Whether both ends have closed and both FINs are acknowledged.

@@ -30,7 +30,7 @@ SEED_VARIABLE = "DUMBBELL_FUZZ_SEED"
 def test_only_bbr_draws_a_phase() -> None:
     scripts: dict[str, int] = {}
     for number in range(40):
-        case = json.loads(fuzz_packet_script(1, number))["case"]
+        case = json.loads(fuzz_packet_script(1, number, 1))["case"]
         of_each = json.loads(packet_scripts_of_each_phase(case))
         assert len({each["script"] for each in of_each}) == len(of_each)
         controller = json.loads(case)["controller"]
@@ -40,14 +40,14 @@ def test_only_bbr_draws_a_phase() -> None:
 
 
 def test_what_agrees_with_one_phase_agrees(monkeypatch: pytest.MonkeyPatch) -> None:
-    cases = (json.loads(fuzz_packet_script(1, number))["case"] for number in range(100))
+    cases = (json.loads(fuzz_packet_script(1, number, 1))["case"] for number in range(100))
     of_each = next(
         each for each in map(json.loads, map(packet_scripts_of_each_phase, cases)) if len(each) > 3
     )
     number = next(
         number
         for number in range(100)
-        if json.loads(fuzz_packet_script(1, number))["script"] == of_each[0]["script"]
+        if json.loads(fuzz_packet_script(1, number, 1))["script"] == of_each[0]["script"]
     )
     right = of_each[-1]["script"]
     seeds = []

@@ -141,6 +141,7 @@ tcp_knobs = st.fixed_dictionaries(
         "small_queues": st.booleans(),
         "min_rto": times,
         "handshake": st.booleans(),
+        "gso_max_segs": st.sampled_from([1, 2, 44, 65535]),
         "send_buffer": st.sampled_from(["4kb", "1mb"]),
         "receive_window": st.sampled_from(["64kb", "6mb"]),
     },

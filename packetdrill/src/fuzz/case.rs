@@ -68,6 +68,14 @@ pub struct Write {
     pub pkts: u64,
 }
 
+fn one() -> u32 {
+    1
+}
+
+fn is_one(segments: &u32) -> bool {
+    *segments == 1
+}
+
 /// A case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -86,6 +94,9 @@ pub struct Case {
     pub rack: bool,
     /// `tcp_early_retrans`
     pub probes: bool,
+    /// Segments of one sk_buff at most.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub gso_max_segs: u32,
     /// Round-trip time of an empty path, microseconds.
     pub rtt_us: u64,
     /// Time that a packet takes of the path, microseconds.
@@ -118,6 +129,7 @@ impl Case {
             ecn: one_of(4) == 0,
             rack: one_of(4) > 0,
             probes: one_of(4) > 0,
+            gso_max_segs: 1,
             rtt_us: [SHORTEST_RTT_US, 20_000, 50_000, 100_000, 200_000][one_of(5) as usize],
             spacing_us: [SHORTEST_SPACING_US, 500, 1_000, 2_000][one_of(4) as usize],
             window_bytes: [400, 400, 400, 20, 8, 4][one_of(6) as usize] * 1000 + one_of(1000),
@@ -168,6 +180,12 @@ impl Case {
             }
         }
         case
+    }
+
+    /// The same with sk_buffs of up to so many segments.
+    pub fn with_gso_max_segs(mut self, segments: u32) -> Case {
+        self.gso_max_segs = segments.max(1);
+        self
     }
 
     /// The same with each of BBR's first phases, without those in which nothing differs.

@@ -98,6 +98,7 @@ impl Case {
             Knob::Ecn(ecn),
             Knob::Rack(self.rack),
             Knob::Probes(self.probes),
+            Knob::GsoMaxSegs(self.gso_max_segs),
             Knob::SendMemory(4 << 20),
         ] {
             knobs.turn(&knob);
@@ -170,6 +171,10 @@ impl Play<'_> {
     /// The handshake; the application's writes are planned behind it.
     fn opens(&mut self) {
         self.line(&self.case.settings_line());
+        if self.case.gso_max_segs > 1 {
+            let segments = self.case.gso_max_segs;
+            self.line(&format!("0 `ip link set dev tun0 gso_max_segs {segments}`"));
+        }
         self.line("0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3");
         self.line_at(0, "setsockopt(3, SOL_TCP, TCP_NODELAY, [1], 4) = 0");
         self.line_at(0, "fcntl(3, F_SETFL, O_RDWR|O_NONBLOCK) = 0");

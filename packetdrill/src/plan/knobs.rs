@@ -68,6 +68,8 @@ pub enum Knob {
     SendMemory(u64),
     /// `initcwnd` of the route, packets.
     InitialWindow(u32),
+    /// `gso_max_segs` of the device.
+    GsoMaxSegs(u32),
     /// The profile `rfc`.
     ProfileRfc,
     /// Data stay in the queue of the host from here on.
@@ -119,6 +121,7 @@ impl Knobs {
             }
             Knob::SendMemory(bytes) => self.send_memory_bytes = *bytes,
             Knob::InitialWindow(pkts) => self.tcp.initial_window_pkts = *pkts,
+            Knob::GsoMaxSegs(segments) => self.tcp.gso_max_segs = *segments,
             Knob::ProfileRfc => {
                 let name = self.tcp.congestion_control.clone();
                 self.tcp = Tcp {

@@ -103,6 +103,12 @@ fn command_knobs(words: &[String]) -> Result<Vec<Knob>, String> {
             Ok(Vec::new())
         }
         ("nstat", []) => Ok(Vec::new()),
+        ("ip", ["link", "set", "dev", _, "gso_max_segs", segments]) => {
+            match segments.parse().ok().filter(|n| (1..=65535).contains(n)) {
+                Some(segments) => Ok(vec![Knob::GsoMaxSegs(segments)]),
+                None => unknown(),
+            }
+        }
         ("ip", ["route", "add" | "change" | "replace", route @ ..]) => match route_knobs(route) {
             Some(found) => Ok(found),
             None => unknown(),

@@ -96,7 +96,16 @@ def packetdrill_command(
         if kernel != _USUAL_KERNEL:
             allowed = f"{_USUAL_KERNEL} with --fuzz, whose scripts are of what its TCP does"
             raise SpecError("--kernel", kernel, allowed)
-        _fuzz(fuzz, seed, backends, keep, jobs=jobs, shrink=shrink, as_json=as_json)
+        _fuzz(
+            fuzz,
+            seed,
+            backends,
+            keep,
+            gso_max_segs=gso_max_segs or 1,
+            jobs=jobs,
+            shrink=shrink,
+            as_json=as_json,
+        )
         return
     if not files:
         if build is None:
@@ -134,6 +143,7 @@ def _fuzz(
     backends: tuple[str, ...],
     keep: Path | None,
     *,
+    gso_max_segs: int,
     jobs: int,
     shrink: int,
     as_json: bool,
@@ -141,9 +151,17 @@ def _fuzz(
     from dumbbell.cli.packetdrill_fuzz import fuzz_by_kernel, fuzz_by_simulator
 
     if KERNEL in backends:
-        fuzz_by_kernel(count, seed, keep, jobs=jobs, shrink=shrink, as_json=as_json)
+        fuzz_by_kernel(
+            count,
+            seed,
+            keep,
+            gso_max_segs=gso_max_segs,
+            jobs=jobs,
+            shrink=shrink,
+            as_json=as_json,
+        )
     else:
-        fuzz_by_simulator(count, seed)
+        fuzz_by_simulator(count, seed, gso_max_segs)
 
 
 def _build(source: Path, *, quiet: bool) -> None:

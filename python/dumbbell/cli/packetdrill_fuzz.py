@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 
 
 def fuzz_by_kernel(
-    count: int, seed: int, keep: Path | None, *, jobs: int, shrink: int, as_json: bool
+    count: int,
+    seed: int,
+    keep: Path | None,
+    *,
+    gso_max_segs: int,
+    jobs: int,
+    shrink: int,
+    as_json: bool,
 ) -> None:
     """Write scripts, have the kernel judge them, say on how many the two agree.
 
@@ -27,15 +34,18 @@ def fuzz_by_kernel(
         count: How many.
         seed: Where they come from.
         keep: Folder that gets the scripts on which they do not.
+        gso_max_segs: Segments of one sk_buff at most, of both.
         jobs: Kernels side by side.
         shrink: So many of each kind, and controller, are made as short as can be first.
         as_json: Print JSON only.
     """
-    from dumbbell.backends.kernel.packetdrill import Kind, fuzz, shrunk
+    from dumbbell.backends.kernel.packetdrill import Conditions, Kind, fuzz, shrunk
 
+    # The device gets frames: what left together is told by the instants.
+    conditions = Conditions(gso_max_segs=gso_max_segs, offloads=gso_max_segs == 1)
     found: list[Fuzzed] = []
     of_each: Counter[tuple[str, str]] = Counter()
-    for each in fuzz(count, seed, threads=jobs):
+    for each in fuzz(count, seed, threads=jobs, conditions=conditions):
         found.append(each)
         kind = each.kind
         if kind is Kind.AGREES:
@@ -43,7 +53,7 @@ def fuzz_by_kernel(
         shown = each
         of_each[kind, each.controller] += 1
         if of_each[kind, each.controller] <= shrink:
-            shown = shrunk(each, threads=jobs)
+            shown = shrunk(each, threads=jobs, conditions=conditions)
         place = None if keep is None else _kept(shown, seed, keep)
         if not as_json:
             print_verdict(f"seed {seed}, number {each.number} ({each.controller}, {kind})",
@@ -59,14 +69,14 @@ def fuzz_by_kernel(
         raise typer.Exit(EXIT_CONTRADICTED_OR_FAILED)
 
 
-def fuzz_by_simulator(count: int, seed: int) -> None:
+def fuzz_by_simulator(count: int, seed: int, gso_max_segs: int) -> None:
     """Write scripts and have the simulator itself read and run them: all must pass."""
     from dumbbell._engine import check_packet_script, fuzz_packet_script
 
     began = time.monotonic()
     failed = []
     for number in range(count):
-        script = json.loads(fuzz_packet_script(seed, number))["script"]
+        script = json.loads(fuzz_packet_script(seed, number, gso_max_segs))["script"]
         verdict = json.loads(check_packet_script(script, "linux-6.1"))
         if verdict["verdict"] != "passed":
             failed.append(number)

@@ -81,6 +81,7 @@ PROFILES: dict[str, dict[str, Any]] = {
 
 MOST_SEGMENTS = 1000
 MOST_ACK_EVERY = 64
+MOST_GSO_SEGMENTS = 65535
 MOST_CWND_CHANGES = 10_000
 LARGEST_CWND_PKTS = 100_000
 LEAST_BUFFER_BYTES = 2048
@@ -152,6 +153,10 @@ _AckEvery = Annotated[
 _Buffer = Annotated[str, BeforeValidator(_buffer), quantity_schema("size", "1mb")]
 
 _PacketMemory = Annotated[str, BeforeValidator(_packet_memory), quantity_schema("size", "4352B")]
+
+_GsoSegments = Annotated[
+    int, BeforeValidator(whole(1, MOST_GSO_SEGMENTS)), _whole_schema(MOST_GSO_SEGMENTS, 44)
+]
 
 _Cwnd = Annotated[
     int,
@@ -270,6 +275,12 @@ class Tcp(SpecModel):
         "which has room for two windows (`tcp_sndbuf_expand`): 2304 bytes, or 4352 where the "
         "largest header is long, as in a distribution's kernel. On the kernel as it is there.",
     )
+    gso_max_segs: _GsoSegments = Field(
+        default=1,
+        description="Segments that the sender's TCP hands down at once, as one sk_buff, at most "
+        "(`gso_max_segs` of its host's devices, ip-link(8)): bursts of up to so many leave back to "
+        "back. 65535 is the kernel's own. The profile `rfc` has 1.",
+    )
     handshake: Flag = Field(
         default=True,
         description="A connection begins with a SYN and its answer (RFC 9293). Without, both ends "
@@ -307,6 +318,7 @@ class Tcp(SpecModel):
             "send_buffer_bytes": _bytes_or_0(self.send_buffer),
             "receive_window_bytes": _bytes_or_0(self.receive_window),
             **self._packet_memory(),
+            **({} if self.gso_max_segs == 1 else {"gso_max_segs": self.gso_max_segs}),
             **({} if self.handshake else {"handshake": False}),
             **self._changes(),
         }

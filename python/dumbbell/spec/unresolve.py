@@ -223,8 +223,9 @@ def _tcp(tcp: object, path: str) -> _Table:
     """Windows by hand are there where there are some."""
     has_changes = isinstance(tcp, Mapping) and "cwnd_changes" in tcp
     keys = dict(_TCP)
-    if isinstance(tcp, Mapping) and "handshake" in tcp:
-        keys["handshake"] = ("handshake", _same)
+    for key in ("gso_max_segs", "handshake"):
+        if isinstance(tcp, Mapping) and key in tcp:
+            keys[key] = (key, _same)
     if isinstance(tcp, Mapping) and "packet_memory_bytes" in tcp:
         keys["packet_memory_bytes"] = ("packet_memory", units.format_size)
     written = _written(tcp, path, keys, ("cwnd_changes",) if has_changes else ())

@@ -373,6 +373,12 @@ pub trait Controller {
     fn send_buffer_windows(&self) -> u32 {
         2
     }
+
+    /// Segments of a burst at least, where the sender makes bursts (`min_tso_segs`).
+    fn least_burst_pkts(&self, window: &Window) -> u32 {
+        let _ = window;
+        2
+    }
 }
 
 /// The enum of all controllers. A line is the variant, its state, its name in Linux.
@@ -499,6 +505,11 @@ macro_rules! controllers {
                 match self { $(Cca::$variant(state) => state.send_buffer_windows(),)+ }
             }
 
+            /// See [`Controller::least_burst_pkts`].
+            pub fn least_burst_pkts(&self, window: &Window) -> u32 {
+                match self { $(Cca::$variant(state) => state.least_burst_pkts(window),)+ }
+            }
+
             /// See [`Controller::limits_itself`].
             #[inline]
             pub fn limits_itself(&self) -> bool {
@@ -562,6 +573,10 @@ impl<State: Controller> Controller for Box<State> {
 
     fn send_buffer_windows(&self) -> u32 {
         (**self).send_buffer_windows()
+    }
+
+    fn least_burst_pkts(&self, window: &Window) -> u32 {
+        (**self).least_burst_pkts(window)
     }
 }
 

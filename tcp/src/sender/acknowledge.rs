@@ -425,7 +425,8 @@ impl Sender {
             let packets_out = self.board.packets_out();
             let srtt_8us = self.rtt.srtt_8us();
             // HyStart allows for bursts at this rate, paced or not.
-            let is_wanted = self.settings.is_linux() && self.window.is_in_slow_start();
+            let is_wanted =
+                self.settings.is_linux() && self.window.is_in_slow_start() || self.bursts.is_some();
             if is_wanted || self.pacing.is_on() || self.small_queue.is_on() {
                 self.window.pacing_rate_bytes_per_s =
                     pacing::rate_bytes_per_s(&self.window, packets_out, srtt_8us);

@@ -15,12 +15,22 @@ impl Sender {
 
     /// A packet of so much payload is handed to the host's queue.
     pub fn enter_host_queue(&mut self, payload_bytes: u32) {
+        if let Some(bursts) = &mut self.bursts {
+            // Of a burst the first stands for all.
+            if let Some(truesize_bytes) = bursts.enter() {
+                self.small_queue.enter(truesize_bytes);
+            }
+            return;
+        }
         self.small_queue.enter(truesize_bytes(payload_bytes));
     }
 
     /// A packet that was is there no more. Returns whether `next_timer` is now.
     pub fn leave_host_queue(&mut self, payload_bytes: u32, now: Time) -> bool {
-        let wakes = self.small_queue.leave(truesize_bytes(payload_bytes), now);
+        let Some(truesize_bytes) = self.leaving_bytes(payload_bytes) else {
+            return false;
+        };
+        let wakes = self.small_queue.leave(truesize_bytes, now);
         if wakes {
             self.quiet = Quiet::No;
         }
@@ -29,7 +39,17 @@ impl Sender {
 
     /// A packet that was will not be there from `at` on; packets leave in their order.
     pub fn leave_host_queue_at(&mut self, payload_bytes: u32, at: Time) {
-        self.small_queue.leave_at(truesize_bytes(payload_bytes), at);
+        if let Some(truesize_bytes) = self.leaving_bytes(payload_bytes) {
+            self.small_queue.leave_at(truesize_bytes, at);
+        }
+    }
+
+    /// Memory that a packet gives back when it leaves; None while others of its burst are there.
+    fn leaving_bytes(&mut self, payload_bytes: u32) -> Option<u64> {
+        match &mut self.bursts {
+            Some(bursts) => bursts.leave(),
+            None => Some(truesize_bytes(payload_bytes)),
+        }
     }
 
     /// Memory that its packets take in the host's queue, as far as it has heard.
@@ -59,7 +79,8 @@ impl Sender {
 
     /// The handshake gives the first pacing rate, of a controller that has none of its own.
     pub(super) fn init_pacing_rate(&mut self) {
-        if self.small_queue.is_on() && !self.cca.owns_recovery() {
+        let is_wanted = self.small_queue.is_on() || self.bursts.is_some();
+        if is_wanted && !self.cca.owns_recovery() {
             self.window.pacing_rate_bytes_per_s =
                 pacing::rate_bytes_per_s(&self.window, 0, self.rtt.srtt_8us());
         }

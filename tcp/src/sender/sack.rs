@@ -110,6 +110,9 @@ impl Sender {
             summary.first_sacked_us.get_or_insert(was.sent_us);
             summary.last_sacked_us = was.sent_us;
         }
+        if self.bursts.is_some() {
+            self.board.split_sacked(number);
+        }
         self.recovery.judged.on_sacked(number);
         summary.data_sacked = true;
         self.rate.delivered_pkts += 1;

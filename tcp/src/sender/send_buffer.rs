@@ -43,6 +43,12 @@ impl Sender {
     /// may be beyond (`sk_stream_memory_free`).
     pub fn room_bytes(&self) -> u64 {
         let memory_bytes = self.send_buffer.memory_bytes;
+        if self.bursts.is_some() {
+            // The last sk_buff is filled first, whatever the memory.
+            let (room, full) = self.burst_room();
+            let free = memory_bytes.saturating_sub(self.used_memory_bytes() + room);
+            return room + free.div_ceil(full + STRUCTURE_BYTES) * full;
+        }
         let free = memory_bytes.saturating_sub(self.used_memory_bytes());
         let mss_bytes = u64::from(self.settings.mss_bytes);
         free.div_ceil(mss_bytes + STRUCTURE_BYTES) * mss_bytes
@@ -60,6 +66,10 @@ impl Sender {
     fn used_memory_bytes(&self) -> u64 {
         let mss_bytes = u64::from(self.settings.mss_bytes);
         let unacknowledged = self.unacknowledged_bytes();
+        if let Some(bursts) = &self.bursts {
+            let buffers = u64::from(self.board.buffers_out()) + bursts.queue.buffers();
+            return unacknowledged + buffers * STRUCTURE_BYTES;
+        }
         let used = unacknowledged + unacknowledged * STRUCTURE_BYTES / mss_bytes;
         let merged_pkts = if self.is_sack() {
             u64::from(self.board.sacked_out())
@@ -71,7 +81,7 @@ impl Sender {
 
     /// Bytes written and not acknowledged: the payload in its send buffer.
     pub fn unacknowledged_bytes(&self) -> u64 {
-        self.written - self.una.clamp(1, self.written)
+        self.written + self.uncopied_bytes() - self.una.clamp(1, self.written)
     }
 
     /// The buffer follows the window, with room for two of them, or three with BBR

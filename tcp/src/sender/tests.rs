@@ -257,6 +257,7 @@ proptest! {
         is_rfc in any::<bool>(),
         ecn in any::<bool>(),
         handshake in any::<bool>(),
+        gso_max_segs in prop::sample::select(vec![1, 2, 44, 65535]),
     ) {
         let settings = settings(|tcp| {
             if is_rfc {
@@ -269,6 +270,7 @@ proptest! {
             tcp.delayed_ack = delayed_ack;
             tcp.ecn = ecn;
             tcp.handshake = handshake;
+            tcp.gso_max_segs = if is_rfc { 1 } else { gso_max_segs };
         });
         transfer(&settings, kilobytes * 1000, |number| losses.contains(&number));
     }

@@ -219,7 +219,7 @@ impl Sender {
         if !self.has_unsent() {
             return;
         }
-        if self.next_fits() {
+        if self.first_fits() {
             self.timers.backoff = 0;
             if self.timers.is_pending(Purpose::WindowProbe) {
                 self.timers.pending = None;

@@ -10,6 +10,7 @@
 //! | `tcp_small_queue_check` | not while the host's own queue holds enough (`tcp::small_queue`) |
 //! | RFC 3168 section 6.1.2, 6.1.5 | ECT on new data only; CWR on the first after a reduction |
 
+use super::bursts::Push;
 use super::{Forced, Phase, Probe, Quiet, Sender};
 use crate::rtt::as_us;
 use crate::segment::{Flags, SackBlocks, Segment};
@@ -65,8 +66,10 @@ impl Sender {
                 if std::mem::take(&mut self.must_open) {
                     return self.transmit_ack(now);
                 }
-                // Without them polling twice does no more than polling once.
-                let can_be_quiet = !self.recovery.sends_new_first && !self.pacing.is_on();
+                // Without them polling twice does no more than polling once. Where bursts wait for
+                // more, only what happens is to let them go, and pacing's timer is.
+                let is_paced = self.pacing.is_on() && self.bursts.is_none();
+                let can_be_quiet = !self.recovery.sends_new_first && !is_paced;
                 let segment = self.transmit_data(now);
                 if segment.is_some() {
                     return segment;
@@ -83,7 +86,7 @@ impl Sender {
 
     /// Nothing can be sent until something happens.
     fn be_quiet(&mut self) {
-        let is_limited = self.board.in_flight() >= self.window.cwnd_pkts && self.has_unsent();
+        let is_limited = self.is_held_by_window() && self.has_unsent();
         self.quiet = if is_limited {
             Quiet::Limited
         } else {
@@ -95,6 +98,11 @@ impl Sender {
         if self.burst_pkts == 0 {
             self.had_data = self.has_unsent();
         }
+        if self.bursts.is_some()
+            && let Some(segment) = self.transmit_going(now)
+        {
+            return Some(segment);
+        }
         if let Some(forced) = self.forced.take() {
             let segment = self.transmit_forced(forced, now);
             if segment.is_some() {
@@ -102,6 +110,8 @@ impl Sender {
             }
         }
         if let Some(due) = self.pacing.not_before(now) {
+            // A write is copied whether something of it may go or not.
+            self.copy_all();
             let has_room = self.board.in_flight() < self.window.cwnd_pkts;
             let wants = (has_room && self.board.next_lost().is_some())
                 || (self.has_window() && self.may_send_new());
@@ -121,11 +131,26 @@ impl Sender {
         self.transmit_lost(now).or_else(|| self.transmit_new(now))
     }
 
+    /// The rest of a burst.
+    fn transmit_going(&mut self, now: Time) -> Option<Transmission> {
+        if self.take_going_new() {
+            self.burst_pkts += 1;
+            return Some(self.send_new(now));
+        }
+        if self.take_going_again() {
+            let number = self.board.next_lost()?;
+            return Some(self.retransmit_counted(number, now));
+        }
+        None
+    }
+
     /// Whatever the congestion window says.
     fn transmit_forced(&mut self, forced: Forced, now: Time) -> Option<Transmission> {
         match forced {
             Forced::Head => {
                 let head = (self.board.packets_out() > 0).then(|| self.board.head())?;
+                self.board.split(head + 1);
+                self.begin_alone(self.board.get(head).bytes(), now);
                 Some(self.retransmit(head, true, now))
             }
             Forced::Probe => self.transmit_probe(now),
@@ -140,28 +165,58 @@ impl Sender {
             return None;
         }
         let is_new = self.has_unsent() && self.next_fits();
-        if is_new && !self.fits_host_queue(self.next_bytes(), false) {
+        if is_new && !self.may_probe(now) {
             self.rearm_rto(now);
             return None;
         }
+        let mut end = self.next;
         let segment = if is_new {
+            let going = self.going_new_pkts().max(1);
+            self.take_going_new();
             let segment = self.send_new(now);
             if self.is_reducing() {
-                self.rare.repair.prr.on_send(1);
+                self.rare.repair.prr.on_send(going);
             }
-            self.validate_window(self.board.in_flight() >= self.window.cwnd_pkts, now);
+            let in_flight = self.board.in_flight() + going - 1;
+            self.validate_window(in_flight >= self.window.cwnd_pkts, now);
+            end = self.end_of_going();
             segment
         } else {
-            self.retransmit(self.board.tail() - 1, false, now)
+            let last = self.board.tail() - 1;
+            self.board.split(last);
+            self.begin_alone(self.board.get(last).bytes(), now);
+            self.retransmit(last, false, now)
         };
         self.recovery.probe = Some(Probe {
-            end: self.next,
+            end,
             is_retransmission: !is_new,
         });
         self.rare.statistics.probe_count += 1;
         self.forget_timer();
         self.rearm_rto(now);
         Some(segment)
+    }
+
+    /// Whether the host's queue has room for a probe of new data, which may be a burst.
+    fn may_probe(&mut self, now: Time) -> bool {
+        if self.bursts.is_some() {
+            self.plan_new(Push::Probe, now)
+        } else {
+            self.fits_host_queue(self.next_bytes(), false)
+        }
+    }
+
+    /// Where the new segments end that are going out.
+    fn end_of_going(&self) -> u64 {
+        let left = self.going_new_pkts();
+        let first_end = self
+            .bursts
+            .as_ref()
+            .and_then(|bursts| bursts.queue.first_end());
+        match first_end.filter(|_| left > 0) {
+            Some(end) => end + u64::from(self.is_closing && end == self.written),
+            None => self.next,
+        }
     }
 
     /// RFC 9293 section 3.8.6.1. Where the window has no room at all, an old sequence number
@@ -184,18 +239,27 @@ impl Sender {
     fn transmit_part(&mut self, now: Time) -> Transmission {
         let segment_end = self.next + u64::from(self.next_bytes());
         let part = segment_end.min(self.window_end);
-        if part < segment_end {
+        if part < segment_end && self.bursts.is_none() {
             self.pushes.split(self.next, part, segment_end);
             if segment_end < self.written {
-                self.cut = segment_end;
+                self.rare.cut = segment_end;
+                self.is_cut = true;
             }
         }
+        if let Some(bursts) = &mut self.bursts {
+            bursts.queue.cut_and_push(part);
+        }
         self.timers.backoff = 0;
+        self.begin_alone((part - self.next) as u32, now);
         self.send_new_of((part - self.next) as u32, now)
     }
 
     fn transmit_lost(&mut self, now: Time) -> Option<Transmission> {
         let number = self.board.next_lost()?;
+        if self.bursts.is_some() {
+            return (self.plan_again(number, now) && self.take_going_again())
+                .then(|| self.retransmit_counted(number, now));
+        }
         if self.board.in_flight() >= self.window.cwnd_pkts {
             return None;
         }
@@ -203,6 +267,10 @@ impl Sender {
         if !self.fits_host_queue(payload_bytes, true) {
             return None;
         }
+        Some(self.retransmit_counted(number, now))
+    }
+
+    fn retransmit_counted(&mut self, number: u64, now: Time) -> Transmission {
         let is_head = number == self.board.head();
         let segment = self.retransmit(number, true, now);
         if self.is_reducing() {
@@ -211,7 +279,7 @@ impl Sender {
         if is_head && !self.timers.is_pending(super::timers::Purpose::Reordering) {
             self.restart_rto(now);
         }
-        Some(segment)
+        segment
     }
 
     /// Sends a packet again. A probe does not count as a copy in flight.
@@ -226,7 +294,11 @@ impl Sender {
             self.rare.repair.undo.on_retransmission(stamp);
         }
         let (seq, end) = (self.board.get(number).seq, self.board.get(number).end());
-        let is_pushed = self.pushes.any_in(seq, end.min(self.written));
+        let is_pushed = if self.bursts.is_some() {
+            self.is_pushed_in_burst(number)
+        } else {
+            self.pushes.any_in(seq, end.min(self.written))
+        };
         Transmission {
             segment: self.segment(seq, end, is_pushed, now),
             is_again: true,
@@ -235,6 +307,13 @@ impl Sender {
     }
 
     fn transmit_new(&mut self, now: Time) -> Option<Transmission> {
+        if self.bursts.is_some() {
+            if !self.begin_new(now) || !self.take_going_new() {
+                return None;
+            }
+            self.burst_pkts += 1;
+            return Some(self.send_new(now));
+        }
         if !self.has_window() || !self.may_send_new() {
             return None;
         }
@@ -259,13 +338,23 @@ impl Sender {
 
     /// Payload of the next new segment.
     fn next_bytes(&self) -> u32 {
-        let end = if self.cut > self.next {
-            self.cut
-        } else {
-            self.written
+        let first_end = self
+            .bursts
+            .as_ref()
+            .and_then(|bursts| bursts.queue.first_end());
+        let end = match first_end {
+            Some(end) => end,
+            None if self.goes_on_with_cut() => self.rare.cut,
+            None => self.written,
         };
         let unsent = end.saturating_sub(self.next);
         unsent.min(u64::from(self.settings.mss_bytes)) as u32
+    }
+
+    /// Whether the rest of a segment comes next of which a probe has taken the beginning.
+    #[inline]
+    fn goes_on_with_cut(&self) -> bool {
+        self.is_cut && self.rare.cut > self.next
     }
 
     /// Whether the next new segment has the FIN.
@@ -284,8 +373,12 @@ impl Sender {
     }
 
     /// Nagle's algorithm, for the last segment of what was written.
-    fn waits_for_more(&self) -> bool {
-        let is_small = self.next_bytes() < self.settings.mss_bytes && self.cut <= self.next;
+    pub(super) fn waits_for_more(&self) -> bool {
+        let is_cut = match &self.bursts {
+            Some(bursts) => !bursts.queue.is_last(),
+            None => self.goes_on_with_cut(),
+        };
+        let is_small = self.next_bytes() < self.settings.mss_bytes && !is_cut;
         let small_is_out = self.small_end > self.una;
         self.nagle && is_small && small_is_out && !self.is_closing
     }
@@ -317,12 +410,24 @@ impl Sender {
         self.before_send(now);
         self.board.push(seq, end, now_us, note);
         self.next = end;
+        if let Some(bursts) = &mut self.bursts {
+            if bursts.queue.advance(end.min(self.written)) {
+                self.board.push_last();
+            }
+            if bursts.is_inside() {
+                self.board.continue_last();
+            }
+        }
         self.sent_pkts += 1;
         self.sent_payload_bytes += u64::from(payload_bytes);
         if was_empty || self.timers.is_pending(super::timers::Purpose::LossProbe) {
             self.rearm_rto(now);
         }
-        let is_pushed = self.pushes.any_in_new(seq, end.min(self.written));
+        let is_pushed = if self.bursts.is_some() {
+            self.is_pushed_in_burst(self.board.tail() - 1)
+        } else {
+            self.pushes.any_in_new(seq, end.min(self.written))
+        };
         let mut segment = self.segment(seq, end, is_pushed, now);
         if self.ecn && payload_bytes > 0 {
             segment.flags |= Flags::ECT;
@@ -337,12 +442,29 @@ impl Sender {
         }
     }
 
-    fn before_send(&mut self, now: Time) {
-        if self.pacing.is_on() {
+    /// Whether a packet that is sent now carries PSH: marked so when it was written, or the last of
+    /// several.
+    fn is_pushed_in_burst(&self, number: u64) -> bool {
+        let ends_burst = self
+            .bursts
+            .as_ref()
+            .is_some_and(|bursts| bursts.ends_burst());
+        ends_burst || self.board.get(number).is_pushed()
+    }
+
+    /// So many packets leave at once, with so much payload together.
+    pub(super) fn pace(&mut self, pkts: u32, payload_bytes: u32, now: Time) {
+        if self.pacing.is_on() && pkts > 0 {
             let sent_pkts = self.sent_pkts + self.rare.statistics.retransmitted_pkts;
+            let before_last = sent_pkts + u64::from(pkts - 1);
             let rate = self.window.pacing_rate_bytes_per_s;
-            let bytes = self.settings.mss_bytes;
-            self.pacing.on_send(now, bytes, rate, sent_pkts);
+            self.pacing.on_send(now, payload_bytes, rate, before_last);
+        }
+    }
+
+    fn before_send(&mut self, now: Time) {
+        if self.bursts.is_none() {
+            self.pace(1, self.settings.mss_bytes, now);
         }
         self.last_sent = Some(now);
         self.has_transmitted = true;
@@ -387,13 +509,22 @@ impl Sender {
         self.recovery.is_reducing()
     }
 
+    /// Whether the window is full, or has less room than a burst that waits for more needs.
+    fn is_held_by_window(&self) -> bool {
+        let waits = self
+            .bursts
+            .as_ref()
+            .is_some_and(|bursts| bursts.is_limited());
+        waits || self.board.in_flight() >= self.window.cwnd_pkts
+    }
+
     /// Nothing more can be sent now.
     fn end_burst(&mut self, now: Time) {
         let sent = std::mem::take(&mut self.burst_pkts);
         if !std::mem::take(&mut self.had_data) {
             return;
         }
-        let is_limited = self.board.in_flight() >= self.window.cwnd_pkts;
+        let is_limited = self.is_held_by_window();
         if sent > 0 || is_limited {
             self.validate_window(is_limited, now);
         }

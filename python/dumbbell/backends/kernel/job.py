@@ -24,6 +24,7 @@ from dumbbell import units
 from dumbbell.backends.kernel.tcp import (
     check_tcp,
     common_settings,
+    gso_max_segs,
     host_settings,
     route_options,
 )
@@ -287,7 +288,8 @@ class _Job:
     def _device(self, interface: Interface) -> Iterator[str]:
         device, far = interface.device, self._far(interface)
         yield f"addr add {interface.address}/24 dev {device}"
-        yield f"link set dev {device} gso_max_segs 1 up"
+        segments = gso_max_segs(self._resolved, interface.host)
+        yield f"link set dev {device} gso_max_segs {segments} up"
         yield (
             f"neigh replace {interface.peer_address} lladdr {_mac(far.queue)} dev {device}"
             " nud permanent"

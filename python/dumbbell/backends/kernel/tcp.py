@@ -33,6 +33,8 @@ BUFFERS = {
 
 _HYSTART = "/sys/module/tcp_cubic/parameters/hystart"
 _OF_A_HOST = ("sack", "rack", "timestamps", "ecn")
+_OF_A_SENDING_HOST = {"gso_max_segs": 1}
+"""With what a description without them means."""
 _OF_A_WAY = ("initial_window_pkts", "min_rto_ns", "delayed_ack")
 _ONLY = {"profile": "linux-6.1", "prr": "rfc6937", "ack_every": 2, "small_queues": True}
 _DEFAULT_WINDOW_PKTS = 10
@@ -68,6 +70,12 @@ def check_tcp(resolved: Mapping[str, Any]) -> None:
         shared: list[tuple[str, tuple[str, ...]]] = [
             (key, ("host", key, host)) for key in _OF_A_HOST for host in (flow.from_, flow.to)
         ]
+        for key, default in _OF_A_SENDING_HOST.items():
+            value = tcp.get(key, default)
+            other, first = seen.setdefault(("host", key, flow.from_), (flow.name, value))
+            if value != first:
+                allowed = f"{first} as in {other}: on the kernel flows of one host share it"
+                raise SpecError(f"{path}.{key}", str(value), allowed)
         shared += [(key, ("way", key, flow.from_, flow.to)) for key in _OF_A_WAY]
         if tcp["congestion_control"] == "cubic":
             shared.append(("hystart", ("all", "hystart")))
@@ -76,6 +84,12 @@ def check_tcp(resolved: Mapping[str, Any]) -> None:
             if value != tcp[key]:
                 allowed = f"{value} as in {other}: on the kernel flows of one {place[0]} share it"
                 raise SpecError(f"{path}.{_written(key)}", str(tcp[key]), allowed)
+
+
+def gso_max_segs(resolved: Mapping[str, Any], host: str) -> int:
+    """Segments of one sk_buff at most, of the devices of a host."""
+    sent = (flow.tcp for flow in Resolved(resolved).flows if flow.from_ == host)
+    return max((int(tcp.mapping.get("gso_max_segs", 1)) for tcp in sent if tcp), default=1)
 
 
 def host_settings(resolved: Mapping[str, Any], host: str) -> dict[str, str]:

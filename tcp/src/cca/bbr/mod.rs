@@ -479,4 +479,8 @@ impl Controller for Bbr {
     fn send_buffer_windows(&self) -> u32 {
         3
     }
+
+    fn least_burst_pkts(&self, window: &Window) -> u32 {
+        window::least_burst_pkts(window)
+    }
 }

@@ -18,15 +18,23 @@ const MOST_BURST_PKTS: u64 = 127;
 /// Bursts that the two hosts may hold between them.
 const BURSTS_IN_HOSTS: u32 = 3;
 
+/// Packets of a burst at least (`bbr_min_tso_segs`).
+pub(super) fn least_burst_pkts(window: &Window) -> u32 {
+    if window.pacing_rate_bytes_per_s < LEAST_BURST_RATE {
+        1
+    } else {
+        2
+    }
+}
+
 /// Packets of a burst at the window's pacing rate. The kernel's does not ask what the device
 /// allows: with `gso_max_segs 1` packets leave one by one and the window has room for bursts all
 /// the same.
 fn burst_pkts(window: &Window) -> u32 {
     let rate = window.pacing_rate_bytes_per_s;
     let bytes = (rate >> BURST_SHIFT).min(MOST_BURST_BYTES);
-    let least_pkts = if rate < LEAST_BURST_RATE { 1 } else { 2 };
     let pkts = bytes / u64::from(window.mss_bytes.max(1));
-    pkts.clamp(least_pkts, MOST_BURST_PKTS) as u32
+    pkts.clamp(u64::from(least_burst_pkts(window)), MOST_BURST_PKTS) as u32
 }
 
 impl Bbr {

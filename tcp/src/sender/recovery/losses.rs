@@ -116,6 +116,7 @@ impl Sender {
             && self.board.sacked_out() >= self.recovery.reordering_pkts;
         let is_partial = self.recovery.state == State::Recovery && advances;
         if (begins || is_partial) && self.board.first().is_some_and(|head| !head.is_lost()) {
+            self.board.split(self.board.head() + 1);
             self.lose(self.board.head());
         }
     }
@@ -175,7 +176,8 @@ impl Sender {
             sacked_pkts: below,
         };
         if begins && self.board.lost_out() == 0 && self.board.packets_out() > 0 {
-            self.lose(self.board.head());
+            let head = self.board.head();
+            (head..self.board.end_of_buffer(head)).for_each(|number| self.lose(number));
         }
     }
 
@@ -189,10 +191,11 @@ impl Sender {
         } else if !self.is_sack() {
             self.board.set_duplicates(0);
         }
+        let first_end = self.board.end_of_buffer(head);
         for number in head..self.board.tail() {
             let sent = *self.board.get(number);
             let may_come = self.is_rack()
-                && number != head
+                && number >= first_end
                 && !self.recovery.is_reneging
                 && self.rack.expires_in_us(sent.sent_us, 0, now_us) > 0;
             if !may_come {

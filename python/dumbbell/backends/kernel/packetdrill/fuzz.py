@@ -31,6 +31,8 @@ from dumbbell.backends.kernel.packetdrill.judge import (
 from dumbbell.backends.kernel.packetdrill.said import Report
 
 CONDITIONS = Conditions(gso_max_segs=1)
+KERNELS_OWN_SEGMENTS = 65535
+"""Of one sk_buff at most, where nothing is said."""
 """The simulator hands its network segments."""
 
 PHASE_TRIES = 4
@@ -141,7 +143,10 @@ def fuzz(
     at_once = SCRIPTS_A_GUEST * max(1, threads)
     for start in range(first, first + count, at_once):
         numbers = range(start, min(start + at_once, first + count))
-        written = [(number, json.loads(fuzz_packet_script(seed, number))) for number in numbers]
+        segments = conditions.gso_max_segs or KERNELS_OWN_SEGMENTS
+        written = [
+            (number, json.loads(fuzz_packet_script(seed, number, segments))) for number in numbers
+        ]
         yield from _found(written, conditions, threads)
 
 

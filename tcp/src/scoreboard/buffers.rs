@@ -1,0 +1,75 @@
+//! Which packets are one sk_buff: those that were sent together and nothing has parted since.
+//!
+//! Where each segment goes by itself, each is one of its own.
+
+use super::{Place, Scoreboard, mark};
+
+impl Scoreboard {
+    /// sk_buffs that are out.
+    #[inline]
+    pub fn buffers_out(&self) -> u32 {
+        self.packets_out() - self.continuing
+    }
+
+    /// The packet sent last is part of the sk_buff of the one before (`tcp_transmit_skb` of
+    /// several).
+    pub fn continue_last(&mut self) {
+        self.join_buffers(self.tail - 1);
+    }
+
+    /// The last byte of the packet sent last is pushed.
+    pub fn push_last(&mut self) {
+        let last = self.tail - 1;
+        self.get_mut(last).marks |= mark::PUSHED;
+    }
+
+    /// From here on it is another sk_buff (`tcp_fragment`).
+    #[inline]
+    pub fn split(&mut self, number: u64) {
+        if number < self.tail && self.get(number).continues() {
+            self.get_mut(number).marks &= !mark::CONTINUES;
+            self.continuing -= 1;
+        }
+    }
+
+    /// A packet becomes part of the sk_buff before it (`tcp_shift_skb_data`).
+    fn join_buffers(&mut self, number: u64) {
+        if number > self.head && number < self.tail && !self.get(number).continues() {
+            self.get_mut(number).marks |= mark::CONTINUES;
+            self.continuing += 1;
+        }
+    }
+
+    /// Packets of one sk_buff that are SACKed become one of their own, together with SACKed
+    /// neighbours (`tcp_match_skb_to_sack`, `tcp_shift_skb_data`).
+    pub fn split_sacked(&mut self, number: u64) {
+        for (border, before) in [(number, number.wrapping_sub(1)), (number + 1, number + 1)] {
+            if border <= self.head || border >= self.tail {
+                continue;
+            }
+            if self.get(before).is_sacked() {
+                self.join_buffers(border);
+            } else {
+                self.split(border);
+            }
+        }
+    }
+
+    /// One past the last packet of the sk_buff of this one that waits to be sent again like it.
+    pub fn end_of_lost_buffer(&self, number: u64) -> u64 {
+        let goes_on = |number: &u64| {
+            let sent = self.get(*number);
+            sent.continues() && sent.place == Place::Lost
+        };
+        (number + 1..self.tail)
+            .find(|number| !goes_on(number))
+            .unwrap_or(self.tail)
+    }
+
+    /// One past the last packet of the sk_buff of this one.
+    pub fn end_of_buffer(&self, number: u64) -> u64 {
+        (number + 1..self.tail)
+            .find(|number| !self.get(*number).continues())
+            .unwrap_or(self.tail)
+    }
+}

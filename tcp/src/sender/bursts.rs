@@ -1,0 +1,485 @@
+//! Segments in bursts: sk_buffs of several, as `tcp_write_xmit` hands them down.
+//!
+//! Linux keeps what is written in sk_buffs of up to 64 kB and sends of one as much as a
+//! millisecond's share of the pacing rate, the windows and the queue of its own host allow. What
+//! becomes of an sk_buff is one decision, so its segments leave back to back, and what the
+//! window opens by less than a burst waits for more.
+//!
+//! | Linux 6.1 | here |
+//! | --- | --- |
+//! | what is written (`sk_write_queue`) | `write_queue` |
+//! | how much an sk_buff takes (`tcp_xmit_size_goal`, `tcp_bound_to_half_wnd`) | `goal_bytes` |
+//! | segments of a burst (`tcp_tso_autosize`; BBR's `bbr_min_tso_segs`) | `most_pkts` |
+//! | at most half of the congestion window (`tcp_cwnd_test`) | `quota_pkts` |
+//! | waiting for more (`tcp_tso_should_defer`) | `defers` |
+//! | where one is cut (`tcp_mss_split_point`, `tso_fragment`) | `split_point` |
+//! | several segments sent again at once (`tcp_xmit_retransmit_queue`) | `plan_again` |
+//! | the last of several carries PSH (`__tcp_transmit_skb`) | `ends_burst` |
+//! | autocorking, collapsing small ones | no |
+//!
+//! Sources: net/ipv4/tcp_output.c, net/ipv4/tcp.c, net/ipv4/tcp_bbr.c.
+
+use super::Sender;
+use super::write_queue::{WriteQueue, Writing};
+use crate::STRUCTURE_BYTES;
+use crate::cca::State;
+use crate::rtt::as_us;
+use crate::small_queue::Candidate;
+use dumbbell_core::time::Time;
+use std::collections::VecDeque;
+
+/// Payload and headers that a device takes at once: 65536 bytes less the largest header
+/// (`sk_gso_max_size`).
+const LARGEST_BYTES: u64 = 65_536 - 193;
+/// The pacing rate is shifted by so many bits: about a millisecond's bytes (`sk_pacing_shift`).
+const PACING_SHIFT: u32 = 10;
+/// Below a least round-trip time of so many times 32 microseconds a burst may be larger
+/// (`tcp_tso_rtt_log`).
+const RTT_SHIFT: u32 = 9;
+/// A sender that waits has sent something in the last millisecond.
+const RECENT: Time = Time::from_ns(1_000_000);
+/// An acknowledgement that is waited for comes within so many microseconds, or half a round trip.
+const SOON_US: u64 = 1000;
+/// Share of the window that is sent whatever may come (`tcp_tso_win_divisor`).
+const WINDOW_DIVISOR: u64 = 3;
+/// A window below which all of it, not half, bounds an sk_buff (`TCP_MSS_DEFAULT`).
+const SMALL_WINDOW_BYTES: u64 = 536;
+/// What is going out segment by segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Going {
+    /// Nothing: the next segment is a decision.
+    Nothing,
+    /// So many new segments.
+    New(u32),
+    /// So many lost ones, from the next on.
+    Again(u32),
+}
+
+/// Why something is to be sent (`tcp_write_xmit`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Push {
+    /// It waits, and the windows may have room.
+    Pending,
+    /// In the middle of a write.
+    All,
+    /// In the middle of a write: the first full one, or a part.
+    One,
+    /// A tail loss probe.
+    Probe,
+}
+
+/// The sk_buffs of a sender.
+#[derive(Debug, Clone)]
+pub(super) struct Bursts {
+    /// Segments at most.
+    most_segments: u32,
+    /// What is written and not sent.
+    pub(super) queue: WriteQueue,
+    going: Going,
+    /// Whether the segment sent now goes on with the sk_buff of the one before.
+    is_inside: bool,
+    has_begun: bool,
+    /// Whether it is the last of several.
+    ends_burst: bool,
+    /// Segments and memory of what is going, until its first segment is in the host's queue.
+    entering: Option<(u32, u64)>,
+    /// In the host's queue: segments of each burst that have not left, and its memory.
+    held: VecDeque<(u32, u64)>,
+    /// The congestion window held back a sender that waits for more.
+    is_limited: bool,
+}
+
+impl Bursts {
+    /// None where each segment goes by itself.
+    pub(super) fn new(most_segments: u32) -> Option<Box<Bursts>> {
+        (most_segments > 1).then(|| {
+            Box::new(Bursts {
+                most_segments,
+                queue: WriteQueue::default(),
+                going: Going::Nothing,
+                is_inside: false,
+                has_begun: false,
+                ends_burst: false,
+                entering: None,
+                held: VecDeque::new(),
+                is_limited: false,
+            })
+        })
+    }
+
+    /// Whether a sender that waits for more is held back by the congestion window.
+    pub(super) fn is_limited(&self) -> bool {
+        self.is_limited
+    }
+
+    /// A segment enters the host's queue. Returns the memory of its burst if it is the first.
+    pub(super) fn enter(&mut self) -> Option<u64> {
+        let (segments, truesize_bytes) = self.entering.take()?;
+        self.held.push_back((segments, truesize_bytes));
+        Some(truesize_bytes)
+    }
+
+    /// A segment leaves the host's queue, of the oldest burst there. Returns the memory of that
+    /// when it was the last (`tcp_gso_segment` leaves it to that one).
+    pub(super) fn leave(&mut self) -> Option<u64> {
+        let (segments, truesize_bytes) = self.held.front_mut()?;
+        *segments -= 1;
+        let (left, truesize_bytes) = (*segments, *truesize_bytes);
+        if left > 0 {
+            return None;
+        }
+        self.held.pop_front();
+        Some(truesize_bytes)
+    }
+
+    /// Whether the segment sent now goes on with the sk_buff of the one before.
+    pub(super) fn is_inside(&self) -> bool {
+        self.is_inside
+    }
+
+    /// Whether the segment sent now is the last of several, which is pushed
+    /// (`__tcp_transmit_skb`).
+    pub(super) fn ends_burst(&self) -> bool {
+        self.ends_burst
+    }
+}
+
+impl Sender {
+    /// Payload of a full sk_buff.
+    fn goal_bytes(&self) -> u64 {
+        let mss = u64::from(self.settings.mss_bytes);
+        let largest_window = self.rare.largest_window_bytes;
+        let bound = if largest_window > SMALL_WINDOW_BYTES {
+            largest_window / 2
+        } else {
+            largest_window
+        };
+        let bytes = if bound > 0 {
+            LARGEST_BYTES.min(bound)
+        } else {
+            LARGEST_BYTES
+        };
+        let most_segments = self
+            .bursts
+            .as_ref()
+            .map_or(1, |bursts| bursts.most_segments);
+        (bytes / mss).clamp(1, u64::from(most_segments)) * mss
+    }
+
+    /// Room in the last sk_buff that is not sent, and what a full one holds, bytes of payload.
+    pub(super) fn burst_room(&self) -> (u64, u64) {
+        let goal = self.goal_bytes();
+        let queue = self.bursts.as_ref().map(|bursts| &bursts.queue);
+        let room = queue.map_or(0, |queue| queue.room(self.next.max(1), goal));
+        (room, goal)
+    }
+
+    /// The application writes so many bytes. They are copied as far as nothing can be sent before:
+    /// what is sent in between changes where sk_buffs end.
+    pub(super) fn write_in_bursts(&mut self, bytes: u64) {
+        let (goal, next) = (self.goal_bytes(), self.next.max(1));
+        if let Some(bursts) = &mut self.bursts {
+            bursts.queue.write(bytes, next, goal);
+        }
+        self.copy();
+    }
+
+    /// Copies all that is left of a write.
+    pub(super) fn copy_all(&mut self) {
+        let is_left = |sender: &Sender| {
+            let queue = sender.bursts.as_ref().map(|bursts| &bursts.queue);
+            queue.is_some_and(|queue| queue.to_copy() > 0)
+        };
+        while is_left(self) {
+            self.copy();
+        }
+    }
+
+    /// Copies until something is to be sent.
+    fn copy(&mut self) {
+        let (goal, next) = (self.goal_bytes(), self.next.max(1));
+        let half_window = self.rare.largest_window_bytes / 2;
+        if let Some(bursts) = &mut self.bursts {
+            self.written += bursts.queue.copy(next, goal, half_window);
+        }
+    }
+
+    /// Decides on the next new segments, also in the middle of a write. Returns whether there are
+    /// some.
+    pub(super) fn begin_new(&mut self, now: Time) -> bool {
+        loop {
+            let queue = self.bursts.as_ref().map(|bursts| &bursts.queue);
+            let begins = match queue.map_or(Writing::Nothing, WriteQueue::writing) {
+                Writing::Nothing => return self.plan_new(Push::Pending, now),
+                Writing::Copying => false,
+                Writing::PushesOne => {
+                    let begins = self.plan_new(Push::One, now);
+                    self.go_on_copying();
+                    begins
+                }
+                Writing::PushesAll => {
+                    let begins = self.plan_new(Push::All, now);
+                    if !begins {
+                        self.go_on_copying();
+                    }
+                    begins
+                }
+            };
+            if begins {
+                return true;
+            }
+            self.copy();
+        }
+    }
+
+    fn go_on_copying(&mut self) {
+        if let Some(bursts) = &mut self.bursts {
+            bursts.queue.go_on();
+        }
+    }
+
+    /// Segments of a burst at most.
+    fn most_pkts(&self) -> u32 {
+        let Some(bursts) = &self.bursts else {
+            return 1;
+        };
+        let mut bytes = match self.window.pacing_rate_bytes_per_s {
+            0 => LARGEST_BYTES,
+            rate => rate >> PACING_SHIFT,
+        };
+        let shift = self.rtt.min_rtt_us() >> RTT_SHIFT;
+        if shift < 32 {
+            bytes += LARGEST_BYTES >> shift;
+        }
+        let pkts = bytes.min(LARGEST_BYTES) / u64::from(self.settings.mss_bytes);
+        let least = self.cca.least_burst_pkts(&self.window);
+        (pkts as u32).max(least).min(bursts.most_segments)
+    }
+
+    /// What the congestion window lets go at once. It does not hold back a FIN.
+    fn quota_pkts(&self, is_lone_fin: bool) -> u32 {
+        let (cwnd, in_flight) = (self.window.cwnd_pkts, self.board.in_flight());
+        if is_lone_fin {
+            return 1;
+        }
+        (cwnd.saturating_sub(in_flight)).min((cwnd / 2).max(1))
+    }
+
+    /// Decides on the next new burst. Returns whether one begins.
+    pub(super) fn plan_new(&mut self, push: Push, now: Time) -> bool {
+        let Some(bursts) = &mut self.bursts else {
+            return false;
+        };
+        bursts.is_limited = false;
+        let (mss, is_last) = (u64::from(self.settings.mss_bytes), bursts.queue.is_last());
+        let waits = push == Push::Pending;
+        let may_defer = matches!(push, Push::Pending | Push::All);
+        let end = bursts.queue.first_end().unwrap_or(self.written);
+        let bytes = end.saturating_sub(self.next);
+        let has_fin = self.is_closing && is_last && bursts.queue.to_copy() == 0;
+        let pkts = bytes.div_ceil(mss).max(1);
+        let mut quota = self.quota_pkts(has_fin && pkts == 1);
+        if quota == 0 && push == Push::Probe {
+            quota = 1;
+        }
+        if quota == 0 || !self.has_unsent() || !self.next_fits() {
+            return false;
+        }
+        let most = self.most_pkts();
+        if pkts == 1 {
+            if waits && self.waits_for_more() {
+                return false;
+            }
+        } else if may_defer && self.defers(bytes, is_last, has_fin, most, now) {
+            return false;
+        }
+        let limit = if pkts == 1 {
+            mss
+        } else {
+            self.split_point(bytes, is_last, waits, quota.min(most))
+        };
+        let sent = bytes.min(limit);
+        if sent < bytes
+            && let Some(bursts) = &mut self.bursts
+        {
+            bursts.queue.cut(self.next + sent);
+        }
+        if !self.fits_burst(sent, false) {
+            return false;
+        }
+        self.begin(Going::New(sent.div_ceil(mss).max(1) as u32), sent, now);
+        true
+    }
+
+    /// Whether the queue of its host has room for a burst of so much payload.
+    fn fits_burst(&mut self, bytes: u64, is_again: bool) -> bool {
+        self.small_queue.allows(&Candidate {
+            truesize_bytes: bytes + STRUCTURE_BYTES,
+            is_again,
+            // One sk_buff that is out counts as one packet does.
+            packets_out: self.board.buffers_out(),
+            pacing_rate_bytes_per_s: self.window.pacing_rate_bytes_per_s,
+            is_paced: self.pacing.is_on(),
+        })
+    }
+
+    fn begin(&mut self, going: Going, bytes: u64, now: Time) {
+        let (Going::New(pkts) | Going::Again(pkts)) = going else {
+            return;
+        };
+        self.pace(pkts, bytes as u32, now);
+        if let Some(bursts) = &mut self.bursts {
+            bursts.going = going;
+            bursts.is_inside = false;
+            bursts.has_begun = false;
+            bursts.entering = Some((pkts, bytes + STRUCTURE_BYTES));
+        }
+    }
+
+    /// Where an sk_buff is cut so that it fits the windows (bytes of payload).
+    fn split_point(&self, bytes: u64, is_last: bool, waits: bool, most_pkts: u32) -> u64 {
+        let mss = u64::from(self.settings.mss_bytes);
+        let window = self.window_end.saturating_sub(self.next);
+        let most = mss * u64::from(most_pkts);
+        if most <= window && !is_last {
+            return most;
+        }
+        let needed = bytes.min(window);
+        if most <= needed {
+            return most;
+        }
+        let partial = needed % mss;
+        let small_is_out = self.small_end > self.una;
+        if partial > 0 && self.nagle && waits && small_is_out {
+            needed - partial
+        } else {
+            needed
+        }
+    }
+
+    /// Whether a burst waits until it can be larger: the next acknowledgement will come soon.
+    fn defers(&mut self, bytes: u64, is_last: bool, has_fin: bool, most: u32, now: Time) -> bool {
+        if self.recovery.state >= State::Recovery {
+            return false;
+        }
+        let sent = self.pacing.last_departure(self.last_sent);
+        if sent.is_none_or(|sent| now > sent.saturating_add(RECENT)) {
+            return false;
+        }
+        let mss = u64::from(self.settings.mss_bytes);
+        let (cwnd, in_flight) = (self.window.cwnd_pkts, self.board.in_flight());
+        let by_receiver = self.window_end.saturating_sub(self.next);
+        let by_sender = u64::from(cwnd.saturating_sub(in_flight)) * mss;
+        let limit = by_receiver.min(by_sender);
+        if limit >= u64::from(most) * mss || (!is_last && limit >= bytes) {
+            return false;
+        }
+        let chunk = self.window_bytes.min(u64::from(cwnd) * mss) / WINDOW_DIVISOR;
+        if limit >= chunk {
+            return false;
+        }
+        let Some(head) = self.board.first() else {
+            return false;
+        };
+        // The next acknowledgement is expected a round-trip time after the first was sent.
+        let srtt_us = self.rtt.srtt_8us() >> 3;
+        let expected_us = head.sent_us + srtt_us;
+        let soon_us = (srtt_us / 2).min(SOON_US);
+        if expected_us > as_us(now) + soon_us {
+            return false;
+        }
+        if by_sender < by_receiver {
+            if by_sender <= bytes {
+                if let Some(bursts) = &mut self.bursts {
+                    bursts.is_limited = true;
+                }
+                return true;
+            }
+        } else if by_receiver <= bytes {
+            return true;
+        }
+        !has_fin
+    }
+
+    /// Decides on what is sent again next, from the lost packet `number` on. Returns whether a burst
+    /// begins.
+    pub(super) fn plan_again(&mut self, number: u64, now: Time) -> bool {
+        let quota = self.window.cwnd_pkts.saturating_sub(self.board.in_flight());
+        let end = self.board.end_of_lost_buffer(number);
+        let bytes_to = |sender: &Sender, end: u64| {
+            sender.board.get(end - 1).end() - sender.board.get(number).seq
+        };
+        let all = bytes_to(self, end);
+        if quota == 0 || !self.fits_burst(all, true) {
+            return false;
+        }
+        let pkts = u64::from(quota.min(self.most_pkts())).min(end - number);
+        self.board.split(number + pkts);
+        let bytes = bytes_to(self, number + pkts);
+        self.begin(Going::Again(pkts as u32), bytes, now);
+        true
+    }
+
+    /// One segment goes by itself, whatever was decided: it is an sk_buff of its own.
+    pub(super) fn begin_alone(&mut self, payload_bytes: u32, now: Time) {
+        if let Some(bursts) = &mut self.bursts {
+            bursts.going = Going::Nothing;
+            bursts.is_inside = false;
+            bursts.ends_burst = false;
+            bursts.entering = Some((1, u64::from(payload_bytes) + STRUCTURE_BYTES));
+            self.pace(1, payload_bytes, now);
+        }
+    }
+
+    /// Whether all of the sk_buff that is sent next fits the receive window (`tcp_ack_probe`).
+    pub(super) fn first_fits(&self) -> bool {
+        let Some(end) = self
+            .bursts
+            .as_ref()
+            .and_then(|bursts| bursts.queue.first_end())
+        else {
+            return self.next_fits();
+        };
+        end + u64::from(self.is_closing && end == self.written) <= self.window_end
+    }
+
+    /// Segments of a burst that are still to be sent, one at each call.
+    #[inline]
+    pub(super) fn take_going_new(&mut self) -> bool {
+        self.take_going(|going| match going {
+            Going::New(left) => Some((left, Going::New(left - 1))),
+            _ => None,
+        })
+    }
+
+    /// As `take_going_new`, of what is sent again.
+    #[inline]
+    pub(super) fn take_going_again(&mut self) -> bool {
+        self.take_going(|going| match going {
+            Going::Again(left) => Some((left, Going::Again(left - 1))),
+            _ => None,
+        })
+    }
+
+    fn take_going(&mut self, next: impl FnOnce(Going) -> Option<(u32, Going)>) -> bool {
+        let Some(bursts) = &mut self.bursts else {
+            return false;
+        };
+        let Some((left, rest)) = next(bursts.going) else {
+            return false;
+        };
+        bursts.is_inside = bursts.has_begun;
+        bursts.has_begun = true;
+        bursts.ends_burst = bursts.is_inside && left == 1;
+        bursts.going = if left > 1 { rest } else { Going::Nothing };
+        true
+    }
+
+    /// New segments of a burst that are still to be sent.
+    pub(super) fn going_new_pkts(&self) -> u32 {
+        match self.bursts.as_ref().map(|bursts| bursts.going) {
+            Some(Going::New(left)) => left,
+            _ => 0,
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! What is written and not sent: a queue of sk_buffs (`sk_write_queue`).
+//!
+//! | Linux 6.1, net/ipv4/tcp.c | here |
+//! | --- | --- |
+//! | a write fills the last sk_buff first (`tcp_sendmsg_locked`) | `copy` |
+//! | a full one that is the first goes, or a part of it, before the write goes on (`tcp_push_one`) | `Writing::PushesOne` |
+//! | as does all that can after more than half of the largest window (`forced_push`) | `Writing::PushesAll` |
+//! | the end of a write, and what was forced, carries PSH (`tcp_mark_push`) | `push_last` |
+//! | a later write takes PSH off the one that it goes on with | `write` |
+
+use std::collections::VecDeque;
+
+/// sk_buffs that are told apart; a write that would make more has them in one.
+const MOST_BUFFERS: usize = 1 << 16;
+
+/// What of a write is being done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Writing {
+    /// Everything that was written is copied.
+    Nothing,
+    /// Copying goes on when nothing more can be sent.
+    Copying,
+    /// The first sk_buff is full, and something of it goes.
+    PushesOne,
+    /// Much has been copied, and everything goes that can.
+    PushesAll,
+}
+
+/// An sk_buff.
+#[derive(Debug, Clone, Copy)]
+struct Buffer {
+    /// One past its last byte.
+    end: u64,
+    /// Its last segment carries PSH.
+    is_pushed: bool,
+}
+
+/// The sk_buffs of a sender that are not sent. The first begins with what is sent next, the last may
+/// grow.
+#[derive(Debug, Clone)]
+pub(super) struct WriteQueue {
+    buffers: VecDeque<Buffer>,
+    writing: Writing,
+    /// Written, and not copied yet.
+    to_copy: u64,
+    /// One past the last byte that was copied.
+    written: u64,
+    /// Where the last one ended that was pushed (`pushed_seq`).
+    pushed: u64,
+}
+
+impl Default for WriteQueue {
+    fn default() -> WriteQueue {
+        WriteQueue {
+            buffers: VecDeque::new(),
+            writing: Writing::Nothing,
+            to_copy: 0,
+            written: 1,
+            pushed: 1,
+        }
+    }
+}
+
+impl WriteQueue {
+    /// What of a write is being done.
+    pub(super) fn writing(&self) -> Writing {
+        self.writing
+    }
+
+    /// Where the sk_buff ends that is sent next.
+    #[inline]
+    pub(super) fn first_end(&self) -> Option<u64> {
+        self.buffers.front().map(|first| first.end)
+    }
+
+    /// How many there are.
+    pub(super) fn buffers(&self) -> u64 {
+        self.buffers.len() as u64
+    }
+
+    /// Whether the first is the last.
+    pub(super) fn is_last(&self) -> bool {
+        self.buffers.len() <= 1
+    }
+
+    /// Written, and not copied yet.
+    pub(super) fn to_copy(&self) -> u64 {
+        self.to_copy
+    }
+
+    /// Everything before `next` is sent. Returns whether that was the end of one that is pushed.
+    #[inline]
+    pub(super) fn advance(&mut self, next: u64) -> bool {
+        let mut is_pushed = false;
+        while let Some(first) = self.buffers.front().filter(|first| first.end <= next) {
+            is_pushed |= first.is_pushed;
+            self.buffers.pop_front();
+        }
+        is_pushed
+    }
+
+    /// The first ends here, and another follows (`tso_fragment`).
+    pub(super) fn cut(&mut self, at: u64) {
+        if self.first_end().is_some_and(|end| at < end) {
+            self.buffers.push_front(Buffer {
+                end: at,
+                is_pushed: false,
+            });
+        }
+    }
+
+    /// A probe of the window takes the first, or its beginning: both parts are pushed
+    /// (`tcp_write_wakeup`).
+    pub(super) fn cut_and_push(&mut self, at: u64) {
+        if let Some(first) = self.buffers.front_mut() {
+            first.is_pushed = true;
+            self.pushed = self.pushed.max(first.end);
+        }
+        self.cut(at);
+        if let Some(first) = self.buffers.front_mut() {
+            first.is_pushed = true;
+        }
+    }
+
+    /// Where the last begins, if what is sent next is `next`.
+    fn last_start(&self, next: u64) -> Option<u64> {
+        match self.buffers.len() {
+            0 => None,
+            1 => Some(next),
+            several => Some(self.buffers[several - 2].end),
+        }
+    }
+
+    /// Bytes that the last has room for, if what is sent next is `next` and a full one holds `full`.
+    pub(super) fn room(&self, next: u64, full: u64) -> u64 {
+        let start = self.last_start(next);
+        start.map_or(0, |start| full.saturating_sub(self.written - start))
+    }
+
+    /// So many bytes are written, and nothing of them is copied yet.
+    pub(super) fn write(&mut self, bytes: u64, next: u64, full: u64) {
+        self.to_copy += bytes;
+        self.writing = Writing::Copying;
+        let goes_on = self.room(next, full) > 0;
+        if let Some(last) = self.buffers.back_mut() {
+            last.is_pushed &= !goes_on;
+        }
+    }
+
+    /// Nothing more can be sent now.
+    pub(super) fn go_on(&mut self) {
+        self.writing = Writing::Copying;
+    }
+
+    /// Copies until something is to be sent, or all is copied. Returns how many bytes.
+    pub(super) fn copy(&mut self, next: u64, full: u64, half_window: u64) -> u64 {
+        let before = self.written;
+        while self.to_copy > 0 {
+            let is_filled = self.copy_some(next, full);
+            // At the end of the write all is pushed in any case.
+            if !is_filled || self.to_copy == 0 {
+                continue;
+            }
+            if self.written > self.pushed + half_window {
+                self.push_last();
+                self.writing = Writing::PushesAll;
+                return self.written - before;
+            }
+            if self.is_last() {
+                self.writing = Writing::PushesOne;
+                return self.written - before;
+            }
+        }
+        self.push_last();
+        self.writing = Writing::Nothing;
+        self.written - before
+    }
+
+    /// Copies what fits the last one, or a new one. Returns whether that is full now.
+    fn copy_some(&mut self, next: u64, full: u64) -> bool {
+        let room = self.room(next, full);
+        let bytes = match self.buffers.len() >= MOST_BUFFERS {
+            true => self.to_copy,
+            false if room > 0 => room.min(self.to_copy),
+            false => full.min(self.to_copy),
+        };
+        self.to_copy -= bytes;
+        self.written += bytes;
+        match self.buffers.back_mut().filter(|_| room > 0) {
+            Some(last) => last.end = self.written,
+            None => self.buffers.push_back(Buffer {
+                end: self.written,
+                is_pushed: false,
+            }),
+        }
+        self.room(next, full) == 0
+    }
+
+    fn push_last(&mut self) {
+        if let Some(last) = self.buffers.back_mut() {
+            last.is_pushed = true;
+            self.pushed = last.end;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FULL: u64 = 4000;
+    const FAR: u64 = 1 << 40;
+
+    /// Ends of what waits, and whether they are pushed.
+    fn waiting(queue: &WriteQueue) -> Vec<(u64, bool)> {
+        let told = |buffer: &Buffer| (buffer.end, buffer.is_pushed);
+        queue.buffers.iter().map(told).collect()
+    }
+
+    #[test]
+    fn a_full_one_that_is_first_goes_before_the_write_goes_on() {
+        let mut queue = WriteQueue::default();
+        queue.write(9000, 1, FULL);
+        assert_eq!(queue.copy(1, FULL, FAR), 4000);
+        assert_eq!(queue.writing(), Writing::PushesOne);
+        // Half of it is sent: the rest is filled again.
+        queue.cut(2001);
+        assert!(!queue.advance(2001));
+        queue.go_on();
+        assert_eq!(queue.copy(2001, FULL, FAR), 2000);
+        assert_eq!(queue.writing(), Writing::PushesOne);
+        queue.go_on();
+        assert_eq!(queue.copy(2001, FULL, FAR), 3000);
+        assert_eq!(queue.writing(), Writing::Nothing);
+        assert_eq!(waiting(&queue), [(6001, false), (9001, true)]);
+    }
+
+    #[test]
+    fn more_than_half_a_window_is_pushed() {
+        let mut queue = WriteQueue::default();
+        queue.write(20_000, 1, FULL);
+        assert_eq!(queue.copy(1, FULL, 6000), 4000);
+        queue.go_on();
+        assert_eq!(queue.copy(1, FULL, 6000), 4000);
+        assert_eq!(queue.writing(), Writing::PushesAll);
+        assert_eq!(waiting(&queue), [(4001, false), (8001, true)]);
+        // Exactly half is not more than half.
+        let mut queue = WriteQueue::default();
+        queue.write(20_000, 1, FULL);
+        assert_eq!(queue.copy(1, FULL, 4000), 4000);
+        assert_eq!(queue.writing(), Writing::PushesOne);
+    }
+
+    #[test]
+    fn a_write_that_ends_with_a_full_one_is_pushed_with_its_end() {
+        let mut queue = WriteQueue::default();
+        queue.write(FULL, 1, FULL);
+        assert_eq!(queue.copy(1, FULL, 0), FULL);
+        assert_eq!(queue.writing(), Writing::Nothing);
+        assert_eq!(waiting(&queue), [(4001, true)]);
+        // The next begins another.
+        queue.write(1, 1, FULL);
+        queue.copy(1, FULL, FAR);
+        assert_eq!(waiting(&queue), [(4001, true), (4002, true)]);
+        assert!(queue.advance(4001));
+    }
+
+    #[test]
+    fn a_later_write_takes_the_push_along() {
+        let mut queue = WriteQueue::default();
+        for (bytes, end) in [(500, 501), (700, 1201)] {
+            queue.write(bytes, 1, FULL);
+            assert_eq!(queue.copy(1, FULL, FAR), bytes);
+            assert_eq!(waiting(&queue), [(end, true)]);
+        }
+        // What is cut off is not pushed, what a probe takes is, and its rest.
+        queue.cut(1001);
+        assert_eq!(waiting(&queue), [(1001, false), (1201, true)]);
+        queue.cut_and_push(301);
+        assert_eq!(waiting(&queue), [(301, true), (1001, true), (1201, true)]);
+    }
+
+    #[test]
+    fn a_write_of_a_terabyte_is_kept_in_little() {
+        let mut queue = WriteQueue::default();
+        queue.write(1 << 40, 1, FULL);
+        while queue.to_copy() > 0 {
+            queue.copy(1, FULL, FAR);
+        }
+        assert!(queue.buffers() as usize <= MOST_BUFFERS + 1);
+        assert_eq!(queue.copy(1, FULL, FAR), 0);
+    }
+}

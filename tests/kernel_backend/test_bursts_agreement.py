@@ -1,0 +1,94 @@
+"""Bursts of a sender with the kernel's own ``gso_max_segs``: the simulator's are the kernel's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dumbbell.backends import simulate
+from dumbbell.spec import Experiment
+from dumbbell.tables import Run
+
+pytestmark = [pytest.mark.kernel, pytest.mark.usefixtures("kernel")]
+
+START_NS = 2_000_000_000
+WITHIN = {
+    "dropped in the first two seconds": 0.1,
+    "dropped": 0.1,
+    "largest window": 0.03,
+    "megabytes": 0.01,
+}
+"""Of what the kernel has; one packet more or less in any case."""
+QUEUE = "router->client"
+
+
+def cell(controller: str, segments: int, limit_pkts: int = 33) -> Experiment:
+    """A sender, a router with a queue of a bandwidth-delay product at 10 Mbit/s, a receiver."""
+    return Experiment.model_validate(
+        {
+            "seed": 1,
+            "duration": "8s",
+            "sample_interval": "10ms",
+            "links": [
+                {"a": "server", "b": "router"},
+                {
+                    "a": "router",
+                    "b": "client",
+                    "forward": {
+                        "rate": "10mbit",
+                        "delay": "20ms",
+                        "qdisc": f"pfifo limit {limit_pkts}",
+                    },
+                    "reverse": {"delay": "20ms"},
+                },
+            ],
+            "flows": [
+                {
+                    "name": "f",
+                    "from": "server",
+                    "to": "client",
+                    "source": {"kind": "greedy"},
+                    "tcp": {"congestion_control": controller, "gso_max_segs": segments},
+                }
+            ],
+        }
+    )
+
+
+def numbers(run: Run) -> dict[str, float]:
+    """What a start costs, and what comes of it."""
+    times_ns = run.column("queue_samples", "t_ns", queue=QUEUE)
+    dropped = run.column("queue_samples", "dropped_pkts", queue=QUEUE)
+    return {
+        "dropped in the first two seconds": dropped[np.searchsorted(times_ns, START_NS) - 1],
+        "dropped": dropped[-1],
+        "largest window": run.column("flow_samples", "cwnd_pkts", flow="f").max(),
+        "megabytes": run.column("flow_samples", "delivered_payload_bytes", flow="f")[-1] / 1e6,
+    }
+
+
+@pytest.mark.parametrize("controller", ["cubic", "bbr", "reno"])
+def test_what_a_start_costs(controller: str) -> None:
+    experiment = cell(controller, 65535)
+    simulated = numbers(simulate(experiment))
+    kernel = numbers(simulate(experiment, backend="kernel"))
+    for name, there in kernel.items():
+        assert simulated[name] == pytest.approx(there, rel=WITHIN[name], abs=1), name
+
+
+def test_the_switch_changes_both_alike() -> None:
+    """CUBIC's start loses less in bursts, in the mean over instants at which it begins."""
+    for backend in ("sim", "kernel"):
+        lost = [
+            sum(numbers(simulate(each, backend=backend))["dropped"] for each in begun(segments))
+            for segments in (1, 65535)
+        ]
+        assert lost[1] < 0.8 * lost[0], (backend, lost)
+
+
+def begun(segments: int) -> list[Experiment]:
+    """The cell, three times."""
+    plain = cell("cubic", segments).model_dump(by_alias=True, exclude_unset=True)
+    (flow,) = plain["flows"]
+    plain["flows"] = [{**flow, "start_jitter": "50ms"}]
+    return [Experiment.model_validate({**plain, "seed": seed}) for seed in (1, 2, 3)]
