@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 
 #[test]
 fn the_engine_does_what_it_did() {
-    for number in 0..300 {
-        let case = Case::drawn(1, number);
+    for (number, segments) in (0..300).flat_map(|number| [(number, 1), (number, 65535)]) {
+        let case = Case::drawn(1, number).with_gso_max_segs(segments);
         let played = case.played();
         let verdict = check(&played.script, &Options::default());
         assert_eq!(

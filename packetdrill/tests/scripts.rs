@@ -45,6 +45,18 @@ fn every_script_passes() {
     }
 }
 
+/// Bursts: sk_buffs of several segments.
+#[test]
+fn every_script_of_bursts_passes() {
+    let scripts = scripts("scripts/bursts");
+    assert!(scripts.len() >= 12, "{} scripts", scripts.len());
+    for (name, text) in scripts {
+        assert!(names_its_source(&text), "{name}");
+        assert!(text.contains("gso_max_segs 65535"), "{name}");
+        assert_eq!(run(&text), Verdict::Passed, "{name}");
+    }
+}
+
 /// The shortest form of what random scripts have found, and was mended since.
 #[test]
 fn what_was_found_by_chance_passes() {
