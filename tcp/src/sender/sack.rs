@@ -188,7 +188,9 @@ impl Sender {
     /// Raises DupThresh to the distance by which packets were reordered
     /// (`tcp_check_sack_reordering`).
     pub(super) fn check_reordering(&mut self, lowest: u64) {
-        let highest = self.board.highest_sacked_end().unwrap_or(self.una);
+        // Without SACK Linux has the first segment that is out in its place.
+        let sacked = self.board.highest_sacked_end().filter(|_| self.is_sack());
+        let highest = sacked.unwrap_or(self.una);
         if lowest >= highest {
             return;
         }
