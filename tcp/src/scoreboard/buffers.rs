@@ -2,7 +2,7 @@
 //!
 //! Where each segment goes by itself, each is one of its own.
 
-use super::{Place, Scoreboard, mark};
+use super::{NONE, Place, Scoreboard, mark};
 
 impl Scoreboard {
     /// sk_buffs that are out.
@@ -71,5 +71,31 @@ impl Scoreboard {
         (number + 1..self.tail)
             .find(|number| !self.get(*number).continues())
             .unwrap_or(self.tail)
+    }
+
+    /// A packet takes the next one in, which is an sk_buff of its own: both are one packet from now
+    /// on (`tcp_collapse_retrans`). Numbers behind it are one less.
+    pub fn collapse_next(&mut self, number: u64) {
+        let next = number + 1;
+        let taken = *self.get(next);
+        debug_assert!(next < self.tail && !taken.is_sacked() && !taken.continues());
+        self.unlink(next);
+        self.lost_out -= u32::from(taken.is_lost());
+        self.retrans_out -= u32::from(taken.is_retransmitted());
+        let kept = self.get_mut(number);
+        kept.bytes += taken.bytes;
+        kept.marks |= taken.marks & (mark::EVER_RETRANSMITTED | mark::PUSHED);
+        for behind in next + 1..self.tail {
+            *self.get_mut(behind - 1) = *self.get(behind);
+        }
+        self.tail -= 1;
+        let renumbered = |known: u64| known - u64::from(known != NONE && known > next);
+        for number in self.head..self.tail {
+            let sent = self.get_mut(number);
+            (sent.before, sent.after) = (renumbered(sent.before), renumbered(sent.after));
+        }
+        for list in [&mut self.in_flight, &mut self.lost] {
+            (list.first, list.last) = (renumbered(list.first), renumbered(list.last));
+        }
     }
 }

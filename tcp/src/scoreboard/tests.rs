@@ -150,3 +150,65 @@ proptest! {
         }
     }
 }
+
+/// An sk_buff of three, of which the middle is SACKed: three of them then.
+#[test]
+fn what_is_sent_together_is_one_until_something_parts_it() {
+    let mut board = board(1);
+    for number in 1..4 {
+        board.push(number * 1000, number * 1000 + 1000, 0, RateNote::default());
+        if number > 1 {
+            board.continue_last();
+        }
+    }
+    assert_eq!((board.packets_out(), board.buffers_out()), (4, 2));
+    assert_eq!((board.end_of_buffer(0), board.end_of_buffer(1)), (1, 4));
+    board.sack(2);
+    board.split_sacked(2);
+    assert_eq!((board.buffers_out(), board.end_of_buffer(1)), (4, 2));
+    // A SACKed neighbour becomes one with it.
+    board.sack(3);
+    board.split_sacked(3);
+    assert_eq!(board.buffers_out(), 3);
+    board.mark_lost(1);
+    assert_eq!(board.end_of_lost_buffer(1), 2);
+    // What is left of an sk_buff when its beginning is acknowledged is one.
+    for _ in 0..3 {
+        board.pop();
+    }
+    assert_eq!((board.packets_out(), board.buffers_out()), (1, 1));
+}
+
+#[test]
+fn a_small_packet_takes_the_next_one_in() {
+    let mut board = Scoreboard::new(1000);
+    for (seq, end) in [
+        (0, 1000),
+        (1000, 1300),
+        (1300, 2000),
+        (2000, 3000),
+        (3000, 4000),
+    ] {
+        board.push(seq, end, seq, RateNote::default());
+    }
+    for number in 1..4 {
+        board.mark_lost(number);
+    }
+    board.sack(4);
+    board.collapse_next(1);
+    assert_eq!((board.packets_out(), board.lost_out()), (4, 2));
+    assert_eq!((board.get(1).seq, board.get(1).end()), (1000, 2000));
+    assert_eq!((board.get(2).seq, board.get(3).is_sacked()), (2000, true));
+    // The lists go on behind it.
+    assert_eq!(board.next_lost(), Some(1));
+    board.retransmit(1, 9000, RateNote::default(), true);
+    assert_eq!(board.next_lost(), Some(2));
+    assert_eq!(board.oldest_in_flight(), Some(0));
+    assert_eq!(board.next_in_flight(0), Some(1));
+    let ends: Vec<u64> = (0..4).map(|_| board.pop().end()).collect();
+    assert_eq!(ends, [1000, 2000, 3000, 4000]);
+    assert_eq!(
+        (board.lost_out(), board.sacked_out(), board.retrans_out()),
+        (0, 0, 0)
+    );
+}

@@ -15,7 +15,8 @@
 //! | where one is cut (`tcp_mss_split_point`, `tso_fragment`) | `split_point` |
 //! | several segments sent again at once (`tcp_xmit_retransmit_queue`) | `plan_again` |
 //! | the last of several carries PSH (`__tcp_transmit_skb`) | `ends_burst` |
-//! | autocorking, collapsing small ones | no |
+//! | small ones are put together when they are sent again (`tcp_retrans_try_collapse`) | `collapse` |
+//! | autocorking | no |
 //!
 //! Sources: net/ipv4/tcp_output.c, net/ipv4/tcp.c, net/ipv4/tcp_bbr.c.
 
@@ -415,9 +416,39 @@ impl Sender {
         }
         let pkts = u64::from(quota.min(self.most_pkts())).min(end - number);
         self.board.split(number + pkts);
+        if number + pkts == end {
+            self.collapse(number);
+        }
         let bytes = bytes_to(self, number + pkts);
         self.begin(Going::Again(pkts as u32), bytes, now);
         true
+    }
+
+    /// A small segment that is sent again takes those behind it in that fit
+    /// (`tcp_retrans_try_collapse`).
+    pub(super) fn collapse(&mut self, number: u64) {
+        if self.bursts.is_none() {
+            return;
+        }
+        let seq = self.board.get(number).seq;
+        let window = self.window_end.saturating_sub(seq);
+        let space = window.min(u64::from(self.settings.mss_bytes));
+        let payload_to = |sender: &Sender, end: u64| end.min(sender.written) - seq;
+        let is_alone = |sender: &Sender, number: u64| {
+            let is_whole = !sender.board.get(number).continues();
+            is_whole && sender.board.end_of_buffer(number) == number + 1
+        };
+        while number + 1 < self.board.tail()
+            && payload_to(self, self.board.get(number).end()) < space
+            && is_alone(self, number)
+            && is_alone(self, number + 1)
+            && !self.board.get(number + 1).is_sacked()
+            && payload_to(self, self.board.get(number + 1).end()) <= space
+            && self.board.get(number + 1).end() <= self.window_end
+        {
+            self.board.collapse_next(number);
+            self.recovery.judged.on_collapsed(number);
+        }
     }
 
     /// One segment goes by itself, whatever was decided: it is an sk_buff of its own.

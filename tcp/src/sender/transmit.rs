@@ -150,6 +150,7 @@ impl Sender {
             Forced::Head => {
                 let head = (self.board.packets_out() > 0).then(|| self.board.head())?;
                 self.board.split(head + 1);
+                self.collapse(head);
                 self.begin_alone(self.board.get(head).bytes(), now);
                 Some(self.retransmit(head, true, now))
             }

@@ -42,6 +42,11 @@ impl Judged {
         }
     }
 
+    /// The packet behind `number` has become part of it.
+    pub(in crate::sender) fn on_collapsed(&mut self, number: u64) {
+        self.next -= u64::from(self.next > number + 1);
+    }
+
     /// A packet is SACKed.
     pub(in crate::sender) fn on_sacked(&mut self, number: u64) {
         self.sacked_pkts += u32::from(number < self.next);
