@@ -17,6 +17,7 @@ pub mod manual;
 pub mod reno;
 #[cfg(test)]
 pub(crate) mod testing;
+mod window;
 pub mod windowed_filter;
 
 use bbr::Bbr;
@@ -26,87 +27,7 @@ use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::{CwndChange, Profile, Tcp};
 use manual::Manual;
 use reno::Reno;
-
-/// What `ssthresh_pkts` is before the first loss (`TCP_INFINITE_SSTHRESH`).
-pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
-
-/// What a controller and its sender share.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Window {
-    /// Congestion window.
-    pub cwnd_pkts: u32,
-    /// Slow start threshold; `INFINITE_SSTHRESH` before the first loss.
-    pub ssthresh_pkts: u32,
-    /// What the congestion window never exceeds.
-    pub cwnd_clamp_pkts: u32,
-    /// Packets acknowledged since the window last grew by one (`snd_cwnd_cnt`). The sender sets
-    /// it to zero whenever a reduction begins.
-    pub acked_since_growth_pkts: u32,
-    /// The congestion window before the last reduction (`prior_cwnd`), for undoing it.
-    pub prior_cwnd_pkts: u32,
-    /// What segments are spaced by; 0 while nothing asks for pacing.
-    pub pacing_rate_bytes_per_s: u64,
-    /// Payload of a full segment.
-    pub mss_bytes: u32,
-}
-
-impl Window {
-    /// Before anything was sent.
-    pub fn new(initial_window_pkts: u32, mss_bytes: u32) -> Window {
-        Window {
-            cwnd_pkts: initial_window_pkts,
-            ssthresh_pkts: INFINITE_SSTHRESH,
-            cwnd_clamp_pkts: u32::MAX,
-            acked_since_growth_pkts: 0,
-            prior_cwnd_pkts: 0,
-            pacing_rate_bytes_per_s: 0,
-            mss_bytes,
-        }
-    }
-
-    /// Whether the window is below its threshold.
-    #[inline]
-    pub fn is_in_slow_start(&self) -> bool {
-        self.cwnd_pkts < self.ssthresh_pkts
-    }
-
-    /// Slow start: one packet more for each that was acknowledged, up to the threshold
-    /// (RFC 5681 section 3.1; counted by packets as RFC 3465 does by bytes, without its limit
-    /// L). Returns the acknowledgements left over for congestion avoidance.
-    #[inline]
-    pub fn slow_start(&mut self, acked_pkts: u32) -> u32 {
-        let grown = self.cwnd_pkts.saturating_add(acked_pkts);
-        let reached = grown.min(self.ssthresh_pkts);
-        let left_over = grown - reached;
-        self.set_cwnd(reached);
-        left_over
-    }
-
-    /// Congestion avoidance: one packet more for every `per_pkts` acknowledged
-    /// (`tcp_cong_avoid_ai`).
-    #[inline]
-    pub fn grow_by_one_per(&mut self, per_pkts: u32, acked_pkts: u32) {
-        let per_pkts = per_pkts.max(1);
-        // Left over from when `per_pkts` was larger: grow by one, slowly.
-        if self.acked_since_growth_pkts >= per_pkts {
-            self.acked_since_growth_pkts = 0;
-            self.cwnd_pkts += 1;
-        }
-        self.acked_since_growth_pkts += acked_pkts;
-        if self.acked_since_growth_pkts >= per_pkts {
-            let growth = self.acked_since_growth_pkts / per_pkts;
-            self.acked_since_growth_pkts -= growth * per_pkts;
-            self.cwnd_pkts = self.cwnd_pkts.saturating_add(growth);
-        }
-        self.cwnd_pkts = self.cwnd_pkts.min(self.cwnd_clamp_pkts);
-    }
-
-    /// Sets the congestion window, within 1 packet and the clamp.
-    #[inline]
-    pub fn set_cwnd(&mut self, cwnd_pkts: u32) {
-        self.cwnd_pkts = cwnd_pkts.min(self.cwnd_clamp_pkts).max(1);
-    }
-}
+pub use window::{INFINITE_SSTHRESH, Window};
 
 /// What the sender is doing about losses (`tcp_ca_state`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
