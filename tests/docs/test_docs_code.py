@@ -6,6 +6,7 @@ import importlib
 import inspect
 import pkgutil
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from types import ModuleType
 
@@ -79,6 +80,12 @@ def test_what_is_exported_exists(package: str) -> None:
     assert module.__all__
     for name in module.__all__:
         assert getattr(module, name, None) is not None, name
+
+
+def test_files_of_tests_have_names_of_their_own() -> None:
+    """Two of one name cannot be collected together."""
+    names = Counter(path.name for path in (ROOT / "tests").rglob("test_*.py"))
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 @pytest.mark.parametrize("folder", ["python", *CRATES])

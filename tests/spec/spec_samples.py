@@ -122,6 +122,11 @@ tcp_sources = st.one_of(
 cwnd_changes = st.dictionaries(st.integers(0, 10**10), st.integers(1, 100_000), max_size=4).map(
     lambda windows: [{"at": f"{at}ns", "cwnd": windows[at]} for at in sorted(windows)]
 )
+def _of_its_profile(tcp: dict[str, Any]) -> dict[str, Any]:
+    """Bursts are Linux's."""
+    return tcp | {"gso_max_segs": 1} if tcp.get("profile") == "rfc" else tcp
+
+
 tcp_knobs = st.fixed_dictionaries(
     {},
     optional={
@@ -145,7 +150,7 @@ tcp_knobs = st.fixed_dictionaries(
         "send_buffer": st.sampled_from(["4kb", "1mb"]),
         "receive_window": st.sampled_from(["64kb", "6mb"]),
     },
-)
+).map(_of_its_profile)
 udp_flows = st.fixed_dictionaries({"source": sources})
 tcp_flows = st.fixed_dictionaries(
     {"source": tcp_sources, "transport": st.just("tcp")}, optional={"tcp": tcp_knobs}

@@ -188,6 +188,14 @@ def test_a_kernel_is_named_in_text_and_only_where_it_is_not_the_usual() -> None:
         _engine.check(json.dumps(hostile), simulated=True)
 
 
+def test_the_rfc_profile_sends_segments_one_by_one() -> None:
+    tcp = {"profile": "rfc", "gso_max_segs": 2}
+    with pytest.raises(SpecError, match="segments one by one") as caught:
+        Experiment.read(bent(flows__0__source=GREEDY, flows__0__tcp=tcp))
+    assert (caught.value.path, caught.value.value) == ("flows[0].tcp.gso_max_segs", "2")
+    Experiment.read(bent(flows__0__source=GREEDY, flows__0__tcp=tcp | {"gso_max_segs": 1}))
+
+
 def test_bursts_are_resolved_and_simulated() -> None:
     source = {"kind": "bursts", "packets": 5, "gap": "1s", "size": "100B"}
     experiment = Experiment.read(bent(flows__0__source=source))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
 from dumbbell import _engine, units
 from dumbbell.spec.base import SpecModel
@@ -292,6 +292,13 @@ class Tcp(SpecModel):
         description="Windows of the controller `manual`, which others pay no heed to: the initial "
         "window holds until the first of them.",
     )
+
+    @model_validator(mode="after")
+    def _check_bursts(self) -> Self:
+        if self.profile == "rfc" and self.gso_max_segs != 1:
+            allowed = "1 in the profile rfc, which sends segments one by one"
+            raise Refused(self.gso_max_segs, allowed, "1", path="gso_max_segs")
+        return self
 
     def resolved(self) -> dict[str, Any]:
         """The settings for the resolved description."""
