@@ -122,6 +122,8 @@ tcp_sources = st.one_of(
 cwnd_changes = st.dictionaries(st.integers(0, 10**10), st.integers(1, 100_000), max_size=4).map(
     lambda windows: [{"at": f"{at}ns", "cwnd": windows[at]} for at in sorted(windows)]
 )
+
+
 def _of_its_profile(tcp: dict[str, Any]) -> dict[str, Any]:
     """Bursts are Linux's."""
     return tcp | {"gso_max_segs": 1} if tcp.get("profile") == "rfc" else tcp
