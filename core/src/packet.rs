@@ -5,11 +5,14 @@
 //! | `created` | 64 | when the sender made it, picoseconds |
 //! | `arrived` | 64 | when it arrived at the queue it is in, or will have crossed its delay, picoseconds |
 //! | `conversation` | 32 | which flow or probe it belongs to |
-//! | `number` | 32 | datagram number, echo sequence; of TCP the low bits of the sequence number, or of what is acknowledged |
-//! | `extra` | 32 | fragment index and count (16 + 16); of TCP the place of its segment |
-//! | `bytes` | 16 | size with the IP header; for an ideal source the drawn size |
+//! | `number` | 32 | datagram number, echo sequence; of TCP the low bits of the sequence number, or of what is acknowledged; of a GSO packet its segments' bytes |
+//! | `extra` | 32 | fragment index and count (16 + 16); of TCP the place of its segment; of a GSO packet its place |
+//! | `bytes` | 16 | size with the IP header; for an ideal source the drawn size; of a GSO packet how many segments it has |
 //! | `traffic_class` | 8 | DSCP (6) and ECN (2), as in the IP header |
-//! | `kind` | 8 | 4 bits of kind; 4 of flags: reply, size already the wire's, 2 free |
+//! | `kind` | 8 | 4 bits of kind; 4 of flags: reply, size already the wire's, GSO packet, 1 free |
+//!
+//! A GSO packet is one that a host's own queue takes for one and cuts into its segments behind it: Linux's
+//! `skb_is_gso`. None leaves that queue.
 //!
 //! A TCP header lies in a store of the flow (`traffic::tcp_flow`) and is read once, where the
 //! packet arrives: in the packet it would double what every queue moves.
@@ -31,6 +34,7 @@ pub enum Kind {
 const KIND_MASK: u8 = 0x0f;
 const REPLY: u8 = 0x10;
 const SIZE_ON_WIRE: u8 = 0x20;
+const GSO: u8 = 0x40;
 /// The two bits of ECN in the traffic class.
 const ECN_MASK: u8 = 0b11;
 
@@ -69,6 +73,28 @@ impl Packet {
             traffic_class: 0,
             kind: kind as u8,
         }
+    }
+
+    /// Several TCP segments that a host's own queue takes for one packet, by the first of them, their
+    /// place with the queue, and what they are and have together with their IP headers.
+    pub fn into_gso(mut self, place: u32, segments: u16, bytes: u32) -> Packet {
+        self.kind |= GSO;
+        self.extra = place;
+        self.bytes = segments;
+        self.number = bytes;
+        self
+    }
+
+    /// Whether it is several segments.
+    #[inline]
+    pub fn is_gso(&self) -> bool {
+        self.kind & GSO != 0
+    }
+
+    /// Where the segments of a GSO packet lie.
+    #[inline]
+    pub fn gso_place(&self) -> u32 {
+        self.extra
     }
 
     /// Marks the size as what every queue counts: no link adds its overhead.
@@ -162,15 +188,16 @@ impl Packet {
         can_be
     }
 
-    /// Bytes a link with this overhead counts and sends.
+    /// Bytes a link with this overhead counts and sends. Of a GSO packet those of all its segments, as
+    /// `qdisc_pkt_len_init` reckons them; more than 65,535 then.
     #[inline]
     pub fn wire_bytes(&self, overhead_bytes: u32) -> u32 {
-        let added = if self.kind & SIZE_ON_WIRE == 0 {
-            overhead_bytes
-        } else {
-            0
-        };
-        u32::from(self.bytes) + added
+        let bytes = u32::from(self.bytes);
+        match self.kind & (SIZE_ON_WIRE | GSO) {
+            0 => bytes + overhead_bytes,
+            GSO => self.number + bytes * overhead_bytes,
+            _ => bytes,
+        }
     }
 }
 
@@ -189,6 +216,16 @@ mod tests {
         assert!(packet.mark_congestion());
         assert!(packet.has_congestion_mark());
         assert_eq!(packet.traffic_class >> 2, 46);
+    }
+
+    #[test]
+    fn a_gso_packet_has_the_bytes_of_its_segments() {
+        let first = Packet::new(Kind::Tcp, 3, 77, 1500, Time(5)).with_segment(9, true);
+        let mut packet = first.into_gso(4, 45, 45 * 1500);
+        assert!(packet.is_gso() && !first.is_gso());
+        assert_eq!((packet.gso_place(), packet.kind()), (4, Kind::Tcp));
+        assert_eq!(packet.wire_bytes(14), 45 * 1514);
+        assert!(packet.mark_congestion());
     }
 
     #[test]

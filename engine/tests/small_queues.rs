@@ -56,6 +56,49 @@ fn a_flow_keeps_two_packets_behind_the_one_in_transmission() {
     assert!(queue(&output, "system_max_pkts") > 100);
 }
 
+/// In bursts of two: what is let in when one's transmission begins has that and one more before it,
+/// which makes six segments and at first seven, and a limit counts each as one (as in the guest, to the packet).
+#[test]
+fn bursts_are_packets_of_the_host_s_own_queue() {
+    let bursts = |controller| Tcp {
+        gso_max_segs: 65535,
+        ..Tcp::linux(controller)
+    };
+    for (limit, drops) in [(2, true), (3, false)] {
+        let output = simulate(&two_hosts(
+            behind(10_000_000, &format!("pfifo limit {limit}")),
+            bursts("cubic"),
+        ));
+        assert_eq!(
+            queue(&output, "dropped_overlimit_pkts") > 0,
+            drops,
+            "{limit}"
+        );
+        let packets = queue(&output, "arrived_pkts") - queue(&output, "dropped_overlimit_pkts");
+        assert!(packets - queue(&output, "departed_pkts") <= 7);
+    }
+    let output = simulate(&two_hosts(end(10_000_000), bursts("cubic")));
+    assert_eq!(queue(&output, "system_max_pkts"), 7);
+    assert_eq!(queue(&output, "backlog_max_bytes"), 6 * 1514);
+}
+
+/// A bucket that has no room for a burst has it in segments (`tbf_segment`).
+#[test]
+fn a_short_bucket_takes_segments() {
+    let tcp = || Tcp {
+        gso_max_segs: 65535,
+        ..Tcp::linux("cubic")
+    };
+    let tbf = |burst| format!("tbf rate 10mbit burst {burst} limit 51kb");
+    let means_s = ["1600b", "5kb"].map(|burst| {
+        let output = simulate(&two_hosts(behind(0, &tbf(burst)), tcp()));
+        assert_eq!(queue(&output, "dropped_overlimit_pkts"), 0, "{burst}");
+        output.tables.column_f64("queues", "sojourn_mean_s")[0]
+    });
+    // The segments of a whole one leave together.
+    assert!(means_s[0] > 1.05 * means_s[1], "{means_s:?}");
+}
+
 /// 100 Mbit/s, paced at 1.2 of it: 14.7 kB in 1/1024 s are seven packets of 2216 bytes.
 #[test]
 fn a_fast_flow_keeps_a_millisecond() {

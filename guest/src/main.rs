@@ -87,6 +87,10 @@ fn run() -> Result<(), GuestError> {
     for queue in &job.queues {
         hosts.offloads_off(queue.host, &queue.device)?;
     }
+    for watched in &job.watched {
+        // Copies of what one sk_buff of several segments holds are seen as segments too.
+        hosts.offloads_off(watched.host, &watched.copies)?;
+    }
     let records = traffic::Traffic::new(&job, &experiment, &hosts)?.run()?;
     let report = report::Report::new(&experiment, &records);
     let (release, version) = sys::kernel_release();

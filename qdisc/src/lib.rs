@@ -81,6 +81,12 @@ pub trait Discipline {
         Time::ZERO
     }
 
+    /// The longest GSO packet that it takes whole, bytes on the wire; longer ones come to it segment by
+    /// segment.
+    fn largest_gso_bytes(&self) -> u32 {
+        u32::MAX
+    }
+
     /// Its own numbers.
     fn statistics(&self) -> Statistics {
         Statistics::NONE
@@ -218,6 +224,13 @@ macro_rules! disciplines {
             pub fn own_service_time(&self, wire_bytes: u32) -> Time {
                 match self {
                     $(Qdisc::$variant(state) => state.own_service_time(wire_bytes),)+
+                }
+            }
+
+            /// See [`Discipline::largest_gso_bytes`].
+            pub fn largest_gso_bytes(&self) -> u32 {
+                match self {
+                    $(Qdisc::$variant(state) => state.largest_gso_bytes(),)+
                 }
             }
 

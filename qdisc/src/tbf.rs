@@ -9,7 +9,7 @@
 //! | a packet longer than `burst`, or `mtu` with `peakrate`, is dropped when it comes | yes |
 //! | `limit`: a `bfifo` inside; another discipline in its place | yes |
 //! | the head is looked at in the child, or taken out of it, and counts in its limit (`peek`) | yes, see `Child` |
-//! | segmentation of super-packets that are longer than the bucket | no: there are none |
+//! | GSO packets that are longer than the bucket come in segments (`tbf_segment`) | yes, at the root |
 //! | `tc qdisc change` | no |
 //!
 //! Over any time t at most min(peakrate t + mtu, rate t + burst) bytes leave. What waits behind
@@ -80,6 +80,10 @@ impl Discipline for Tbf {
             Ok(()) => self.child.dequeue(now, events),
             Err(wait_ns) => Dequeued::NotBefore(Time::from_ns(now_ns + wait_ns)),
         }
+    }
+
+    fn largest_gso_bytes(&self) -> u32 {
+        self.largest_bytes
     }
 
     fn backlog(&self) -> (u32, u64) {

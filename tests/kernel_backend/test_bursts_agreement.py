@@ -92,3 +92,47 @@ def begun(segments: int) -> list[Experiment]:
     (flow,) = plain["flows"]
     plain["flows"] = [{**flow, "start_jitter": "50ms"}]
     return [Experiment.model_validate({**plain, "seed": seed}) for seed in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("controller", ["cubic", "bbr"])
+@pytest.mark.parametrize(
+    ("rate", "qdisc"),
+    [
+        ("10mbit", "pfifo limit 34"),
+        ("10mbit", "fq_codel"),
+        ("inf", "tbf rate 10mbit burst 5kb limit 51kb"),
+        ("inf", "tbf rate 10mbit burst 1600b limit 51kb"),
+    ],
+)
+def test_a_queue_of_the_senders_own_host(rate: str, qdisc: str, controller: str) -> None:
+    """It takes a burst for one packet; a bucket that has no room for one takes segments."""
+    experiment = Experiment.model_validate(
+        {
+            "duration": "8s",
+            "warm_up": "1s",
+            "links": [
+                {
+                    "a": "sender",
+                    "b": "receiver",
+                    "delay": "20ms",
+                    "forward": {"rate": rate, "qdisc": qdisc},
+                }
+            ],
+            "flows": [
+                {
+                    "name": "f",
+                    "from": "sender",
+                    "to": "receiver",
+                    "source": {"kind": "greedy"},
+                    "tcp": {"congestion_control": controller, "gso_max_segs": 65535},
+                }
+            ],
+        }
+    )
+    simulated, kernel = (simulate(experiment, backend=backend) for backend in ("sim", "kernel"))
+    for column, within in [("sojourn_mean_s", 0.01), ("backlog_mean_bytes", 0.02)]:
+        there = kernel.column("queues", column)[0]
+        assert simulated.column("queues", column)[0] == pytest.approx(there, rel=within), column
+    for column in ("dropped_overlimit_pkts", "backlog_max_pkts"):
+        there = int(kernel.column("queues", column)[0])
+        assert int(simulated.column("queues", column)[0]) == pytest.approx(there, abs=1), column

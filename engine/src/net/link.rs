@@ -4,6 +4,8 @@
 //! packets go through it is a kind, and only what a kind needs is there. After transmission a packet may be
 //! lost, by chance or by count, and otherwise arrives after the delay.
 
+mod host_queue;
+
 use super::chains::Onward;
 use super::folded::{Departed, FoldedFifo};
 use super::merge::Merge;
@@ -189,7 +191,7 @@ impl Link {
         let Qdisc::Fifo(fifo) = self.queued.qdisc() else {
             return;
         };
-        if !self.is_foldable {
+        if !self.is_foldable || self.takes_gso_packets() {
             return;
         }
         match self.queued.rate() {
@@ -364,12 +366,6 @@ impl Link {
         self.folded_mut()?.take_out(bound)
     }
 
-    /// Senders keep an account of what lies in its queue.
-    pub fn keep_small_queues(&mut self) {
-        self.has_small_queues = true;
-        self.queued.keep_small_queues();
-    }
-
     /// When the transmission of the packet that a folded queue took last begins, if it waits for
     /// another's end.
     pub fn last_begins_at(&self) -> Option<Time> {
@@ -485,10 +481,10 @@ impl Link {
         !self.queued.events.is_empty()
     }
 
-    /// Takes the packet whose transmission has just begun, where somebody asks.
+    /// Takes the packet whose transmission has just begun, where somebody asks; call until None.
     #[inline(always)]
     pub fn take_begun(&mut self) -> Option<Packet> {
-        self.queued.begun.take()
+        self.queued.take_begun()
     }
 
     /// Counts what the discipline did besides answering, and hands it over; give it back

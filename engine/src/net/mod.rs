@@ -2,6 +2,7 @@
 
 pub mod chains;
 pub mod folded;
+pub mod gso;
 pub mod link;
 pub mod merge;
 pub mod pipe;

@@ -4,7 +4,9 @@
 //! With a finite rate the transmitter holds one packet, sends it for `bytes / rate` and then
 //! asks the discipline for the next. With an infinite rate it asks until there is none, so a
 //! work-conserving queue is passed at once and a shaping one (netem with a rate) paces itself.
+//! GSO packets of its own host are cut behind the discipline (`gso`).
 
+use super::gso::Gso;
 use super::policer::Policer;
 use crate::qdisc::{Dequeued, DropReason, Events, Qdisc};
 use crate::sim::link_statistics::Level;
@@ -13,6 +15,7 @@ use crate::sim::random::Stream;
 use crate::sim::rate::Rate;
 use crate::sim::time::Time;
 use crate::spec;
+use std::slice;
 
 /// What packets are lost by after their transmission.
 #[derive(Debug)]
@@ -32,7 +35,7 @@ pub struct Queued {
     /// What the discipline did besides answering, since the link was last asked.
     pub events: Events,
     /// The packet whose transmission has just begun; only where somebody asks.
-    pub begun: Option<Packet>,
+    begun: Option<Packet>,
     in_transmission: Option<(Packet, Time)>,
     /// When the transmission ends, or the discipline is to be asked again.
     pending: Time,
@@ -44,6 +47,8 @@ pub struct Queued {
     /// In front of the queue.
     policer: Option<Policer>,
     loss: Loss,
+    /// Where senders of its host hand down GSO packets.
+    gso: Option<Box<Gso>>,
 }
 
 impl Queued {
@@ -65,6 +70,7 @@ impl Queued {
                 every_pkts: end.loss_every_pkts,
                 until_next_pkts: end.loss_every_pkts,
             },
+            gso: None,
         }
     }
 
@@ -84,6 +90,27 @@ impl Queued {
         self.events.notes_delayed = true;
     }
 
+    /// Senders of its host hand down GSO packets.
+    pub fn take_gso_packets(&mut self) {
+        self.gso = Some(Box::default());
+    }
+
+    /// Whether they do.
+    #[inline(always)]
+    pub fn takes_gso_packets(&self) -> bool {
+        self.gso.is_some()
+    }
+
+    /// Takes the packet whose transmission has just begun, where somebody asks; call until None.
+    #[inline(always)]
+    pub fn take_begun(&mut self) -> Option<Packet> {
+        let begun = self.begun.take();
+        if begun.is_some() {
+            return begun;
+        }
+        self.gso.as_mut()?.take_begun()
+    }
+
     /// When the transmission ends, or the discipline is to be asked again.
     #[inline(always)]
     pub fn pending(&self) -> Time {
@@ -99,7 +126,12 @@ impl Queued {
     /// Packets in queue and transmission, and the backlog.
     #[inline(always)]
     pub fn level(&self) -> Level {
-        let (backlog_pkts, backlog_bytes) = self.qdisc.backlog();
+        let (mut backlog_pkts, mut backlog_bytes) = self.qdisc.backlog();
+        if let Some(gso) = &self.gso {
+            let (pkts, bytes) = gso.uncounted();
+            backlog_pkts += pkts;
+            backlog_bytes += bytes;
+        }
         Level {
             system_pkts: backlog_pkts + u32::from(self.in_transmission.is_some()),
             backlog_pkts,
@@ -107,9 +139,40 @@ impl Queued {
         }
     }
 
+    /// Whether the discipline takes these segments as one packet.
+    pub fn takes_whole(&self, segments: &[Packet]) -> bool {
+        let bytes = segments
+            .iter()
+            .map(|each| each.wire_bytes(self.overhead_bytes));
+        segments.len() > 1 && bytes.sum::<u32>() <= self.qdisc.largest_gso_bytes()
+    }
+
+    /// Offers segments as one packet.
+    pub fn offer_gso(&mut self, segments: &[Packet], now: Time) -> Result<(), DropReason> {
+        let packet = self.gso.get_or_insert_default().join(segments);
+        let answer = self.enqueue(packet, packet.wire_bytes(self.overhead_bytes), now);
+        let gso = self.gso.get_or_insert_default();
+        if answer.is_ok() {
+            gso.enter(&packet);
+            gso.cut_events(&mut self.events);
+        } else {
+            // Of one that was refused there may be a copy.
+            gso.cut_events(&mut self.events);
+            gso.forget(&packet);
+        }
+        answer
+    }
+
     /// Offers a packet of so many bytes on the wire.
     #[inline(always)]
     pub fn offer(&mut self, packet: Packet, bytes: u32, now: Time) -> Result<(), DropReason> {
+        let answer = self.enqueue(packet, bytes, now);
+        self.cut_events();
+        answer
+    }
+
+    #[inline(always)]
+    fn enqueue(&mut self, packet: Packet, bytes: u32, now: Time) -> Result<(), DropReason> {
         if let Some(policer) = &mut self.policer
             && !policer.passes(bytes, now)
         {
@@ -145,7 +208,11 @@ impl Queued {
                 self.in_transmission = None;
                 Some(sending)
             }
-            None => self.take_next(now),
+            None => {
+                let sent = self.take_next(now);
+                self.cut_events();
+                sent
+            }
         }
     }
 
@@ -153,23 +220,61 @@ impl Queued {
     /// is already over, and the packet is returned.
     #[inline(always)]
     fn take_next(&mut self, now: Time) -> Option<(Packet, Time)> {
+        if self.gso.is_some()
+            && let Some(segment) = self.next_segment()
+        {
+            return self.begin(segment, now);
+        }
         match self.qdisc.dequeue(now, &mut self.events) {
             Dequeued::Packet(packet) => {
+                if packet.is_gso() {
+                    let segment = self.cut(&packet)?;
+                    return self.begin(segment, now);
+                }
                 if self.notes_begun {
                     self.begun = Some(packet);
                 }
-                let bytes = packet.wire_bytes(self.overhead_bytes);
-                let Some(rate) = &mut self.rate else {
-                    return Some((packet, self.qdisc.own_service_time(bytes)));
-                };
-                let service = rate.time_for(bytes);
-                self.in_transmission = Some((packet, service));
-                self.pending = now + service;
+                return self.begin(packet, now);
             }
             Dequeued::NotBefore(later) => self.pending = later,
             Dequeued::Empty => self.pending = Time::NEVER,
         }
         None
+    }
+
+    #[inline(always)]
+    fn begin(&mut self, packet: Packet, now: Time) -> Option<(Packet, Time)> {
+        let bytes = packet.wire_bytes(self.overhead_bytes);
+        let Some(rate) = &mut self.rate else {
+            return Some((packet, self.qdisc.own_service_time(bytes)));
+        };
+        let service = rate.time_for(bytes);
+        self.in_transmission = Some((packet, service));
+        self.pending = now + service;
+        None
+    }
+
+    #[inline(never)]
+    fn next_segment(&mut self) -> Option<Packet> {
+        self.gso.as_mut()?.next(self.overhead_bytes)
+    }
+
+    /// A GSO packet has left the discipline: its first segment.
+    #[inline(never)]
+    fn cut(&mut self, packet: &Packet) -> Option<Packet> {
+        let gso = self.gso.as_mut()?;
+        gso.leave(packet, self.overhead_bytes);
+        gso.next(self.overhead_bytes)
+    }
+
+    /// What the discipline has done beside answering is told of segments.
+    #[inline(always)]
+    fn cut_events(&mut self) {
+        if let Some(gso) = &mut self.gso
+            && !self.events.is_empty()
+        {
+            gso.cut_events(&mut self.events);
+        }
     }
 
     /// Whether the packet that has just been sent is lost.
@@ -193,7 +298,13 @@ impl Queued {
     /// Every packet in the queue and in transmission.
     pub fn packets(&self) -> impl Iterator<Item = &Packet> {
         let sending = self.in_transmission.iter().map(|(packet, _)| packet);
-        self.qdisc.packets().chain(sending)
+        let leaving = self.gso.iter().flat_map(|gso| gso.leaving());
+        let gso = self.gso.as_deref();
+        let held = self.qdisc.packets().flat_map(move |packet| match gso {
+            Some(gso) => gso.segments(packet),
+            None => slice::from_ref(packet),
+        });
+        held.chain(leaving).chain(sending)
     }
 }
 

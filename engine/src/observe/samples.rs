@@ -20,7 +20,7 @@ pub struct QueueSample {
     pub queue: u32,
     /// Packets in queue and transmission.
     pub system_pkts: u32,
-    /// Packets the discipline holds.
+    /// Packets the discipline holds; of a GSO packet its segments.
     pub backlog_pkts: u32,
     /// Bytes the discipline holds.
     pub backlog_bytes: u64,

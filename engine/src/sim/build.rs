@@ -75,9 +75,16 @@ impl Built {
         };
         let flows = experiment.flows.iter().map(|flow| builder.flow(flow));
         let probes = experiment.probes.iter().map(|probe| builder.probe(probe));
-        let (conversations, first_sends) = flows.chain(probes).unzip();
+        let (conversations, first_sends): (Vec<Conversation>, _) = flows.chain(probes).unzip();
+        let mut links = builder.links();
+        for conversation in &conversations {
+            let flow = Conversation::tcp(conversation);
+            if flow.is_some_and(|flow| flow.settings().tcp.gso_max_segs > 1) {
+                links[conversation.first_link as usize].take_gso_packets();
+            }
+        }
         Built {
-            links: builder.links(),
+            links,
             conversations,
             first_sends,
             routes: builder.routes,

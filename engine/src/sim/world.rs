@@ -92,6 +92,8 @@ pub struct World {
     changes: Vec<(u32, Change)>,
     sample_interval: Time,
     wheel_sequence: u32,
+    /// Segments of an sk_buff that is being handed down.
+    segments: Vec<Packet>,
     /// Packets that arrive at a host in this very instant, by links without delay.
     arriving: Ring<(Packet, u32)>,
     /// Whether memory is asked for before it is read (`world/foreseen.rs`).
@@ -171,6 +173,7 @@ impl World {
             changes: Vec::new(),
             sample_interval: Time::from_ns(experiment.sample_interval_ns),
             wheel_sequence: 0,
+            segments: Vec::new(),
             arriving: Ring::default(),
             is_large: conversations.len() >= MANY_CONVERSATIONS,
             foreseen: foreseen::Foreseen::default(),

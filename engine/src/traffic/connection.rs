@@ -47,6 +47,8 @@ pub struct SentSegment {
     pub carries_data: bool,
     /// Payload that is sent for the first time.
     pub new_payload_bytes: u32,
+    /// Whether others of its sk_buff follow at once.
+    pub is_followed: bool,
     /// Of which connection, by whom, and whether again.
     pub tag: Tag,
 }
@@ -71,6 +73,7 @@ impl SentSegment {
             is_ecn_capable: segment.flags.has(Flags::ECT),
             carries_data: !segment.flags.has(Flags::SYN) && segment.end() > segment.seq,
             new_payload_bytes,
+            is_followed: false,
             tag,
         }
     }
@@ -181,7 +184,11 @@ impl Connection {
         };
         self.transfer.created(sent.is_again);
         let new_bytes = sent.new_payload_bytes;
-        Some(SentSegment::new(&sent.segment, tag, new_bytes, segments))
+        let is_followed = self.sender.burst_goes_on();
+        Some(SentSegment {
+            is_followed,
+            ..SentSegment::new(&sent.segment, tag, new_bytes, segments)
+        })
     }
 
     fn poll_receiver(&mut self, now: Time, segments: &mut SegmentStore) -> Option<SentSegment> {

@@ -406,11 +406,11 @@ impl TcpFlow {
         }
     }
 
-    /// A packet of it is handed to the host's queue.
-    pub fn enter_host_queue(&mut self, place: u32) {
+    /// A packet of it is handed to the host's queue, which may have cut its sk_buff.
+    pub fn enter_host_queue(&mut self, place: u32, is_cut: bool) {
         let (connection, payload_bytes) = self.segments.hold(place);
         if let Some(sender) = self.sender_of(connection) {
-            sender.enter_host_queue(payload_bytes);
+            sender.enter_host_queue(payload_bytes, is_cut);
         }
     }
 

@@ -188,8 +188,9 @@ fn any_tcp_source() -> impl Strategy<Value = Source> {
 fn any_tcp() -> impl Strategy<Value = Tcp> {
     let controller = prop::sample::select(dumbbell_engine::cca::NAMES);
     let switches = prop::array::uniform8(any::<bool>());
-    (controller, switches, any::<bool>(), 1u32..4).prop_map(
-        |(controller, switches, is_rfc, ack_every)| {
+    let gso_max_segs = prop::sample::select(&[1, 2, 44, 65535][..]);
+    (controller, switches, any::<bool>(), 1u32..4, gso_max_segs).prop_map(
+        |(controller, switches, is_rfc, ack_every, gso_max_segs)| {
             let [
                 sack,
                 rack,
@@ -210,6 +211,7 @@ fn any_tcp() -> impl Strategy<Value = Tcp> {
                 ack_every,
                 small_queues,
                 handshake,
+                gso_max_segs: if is_rfc { 1 } else { gso_max_segs },
                 ..profile(controller)
             };
             if paced {

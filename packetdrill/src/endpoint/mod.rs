@@ -362,7 +362,7 @@ impl Endpoint {
         if let (Some(sender), Some(queue)) = (&mut self.sender, &mut self.host_queue)
             && segment.payload_bytes > 0
         {
-            sender.enter_host_queue(segment.payload_bytes);
+            sender.enter_host_queue(segment.payload_bytes, false);
             queue.push_back(segment.payload_bytes);
         }
     }

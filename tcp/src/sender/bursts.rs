@@ -120,6 +120,13 @@ impl Bursts {
         Some(truesize_bytes)
     }
 
+    /// A segment of so much memory enters the host's queue by itself.
+    pub(super) fn enter_alone(&mut self, truesize_bytes: u64) -> u64 {
+        self.entering = None;
+        self.held.push_back((1, truesize_bytes));
+        truesize_bytes
+    }
+
     /// A segment leaves the host's queue, of the oldest burst there. Returns the memory of that
     /// when it was the last (`tcp_gso_segment` leaves it to that one).
     pub(super) fn leave(&mut self) -> Option<u64> {
@@ -138,6 +145,11 @@ impl Bursts {
         self.is_inside
     }
 
+    /// Whether others of its sk_buff follow the segment that was sent last.
+    pub(super) fn goes_on(&self) -> bool {
+        self.going != Going::Nothing
+    }
+
     /// Whether the segment sent now is the last of several, which is pushed
     /// (`__tcp_transmit_skb`).
     pub(super) fn ends_burst(&self) -> bool {
@@ -146,6 +158,12 @@ impl Bursts {
 }
 
 impl Sender {
+    /// Whether others of its sk_buff follow the segment that `poll_transmit` gave last.
+    #[inline]
+    pub fn burst_goes_on(&self) -> bool {
+        self.bursts.as_ref().is_some_and(|bursts| bursts.goes_on())
+    }
+
     /// Payload of a full sk_buff.
     fn goal_bytes(&self) -> u64 {
         let mss = u64::from(self.settings.mss_bytes);

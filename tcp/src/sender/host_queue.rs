@@ -13,11 +13,17 @@ impl Sender {
         self.small_queue.is_on()
     }
 
-    /// A packet of so much payload is handed to the host's queue.
-    pub fn enter_host_queue(&mut self, payload_bytes: u32) {
+    /// A packet of so much payload is handed to the host's queue, which may have cut its sk_buff into
+    /// segments.
+    pub fn enter_host_queue(&mut self, payload_bytes: u32, is_cut: bool) {
         if let Some(bursts) = &mut self.bursts {
-            // Of a burst the first stands for all.
-            if let Some(truesize_bytes) = bursts.enter() {
+            // Of an sk_buff the first stands for all.
+            let entered = if is_cut {
+                Some(bursts.enter_alone(truesize_bytes(payload_bytes)))
+            } else {
+                bursts.enter()
+            };
+            if let Some(truesize_bytes) = entered {
                 self.small_queue.enter(truesize_bytes);
             }
             return;

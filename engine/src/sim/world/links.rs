@@ -41,9 +41,7 @@ impl World {
         if self.links[index].is_captured {
             self.see(index, Place::Before, &packet);
         }
-        let link = &mut self.links[index];
-        let offered = link.offer(packet, self.now);
-        let (is_transmitting, is_eventful) = (link.is_transmitting(), link.is_eventful);
+        let offered = self.links[index].offer(packet, self.now);
         match offered {
             Offered::Dropped(reason) => {
                 self.record(index, Event::Drop, reason as i8, &packet, None);
@@ -51,7 +49,15 @@ impl World {
             }
             Offered::Taken => self.record(index, Event::Enqueue, 0, &packet, None),
         }
-        if is_eventful {
+        self.go_on(index, offered);
+    }
+
+    /// After a packet was offered to a link whose departures have events.
+    #[inline(always)]
+    fn go_on(&mut self, index: usize, offered: Offered) {
+        let link = &self.links[index];
+        let is_transmitting = link.is_transmitting();
+        if link.is_eventful {
             self.settle_events(index);
         }
         if is_transmitting {
@@ -59,6 +65,24 @@ impl World {
         } else if offered == Offered::Taken {
             self.pump(index);
         }
+    }
+
+    /// Offers segments of TCP as one packet to such a link.
+    pub(super) fn offer_gso_queued(&mut self, index: usize, segments: &mut [Packet]) {
+        let offered = self.links[index].offer_gso(segments, self.now);
+        for packet in &*segments {
+            if self.links[index].is_captured {
+                self.see(index, Place::Before, packet);
+            }
+            match offered {
+                Offered::Dropped(reason) => {
+                    self.record(index, Event::Drop, reason as i8, packet, None);
+                    self.count_dropped(packet);
+                }
+                Offered::Taken => self.record(index, Event::Enqueue, 0, packet, None),
+            }
+        }
+        self.go_on(index, offered);
     }
 
     /// The pending event of a link: a departure, or its discipline's next packet is due.
@@ -91,7 +115,7 @@ impl World {
             if link.is_eventful {
                 self.settle_events(index);
             }
-            if let Some(packet) = self.links[index].take_begun() {
+            while let Some(packet) = self.links[index].take_begun() {
                 self.begin(index, &packet);
             }
             let Some(sent) = sent else {

@@ -50,6 +50,7 @@ impl World {
         {
             self.send_segment(index, &sent);
         }
+        debug_assert!(self.segments.is_empty(), "an sk_buff has an end");
         self.rearm_tcp(index);
     }
 
@@ -127,12 +128,46 @@ impl World {
             conversation.datagrams.sent_payload_bytes += u64::from(sent.new_payload_bytes);
         }
         let link = conversation.first_link as usize;
+        if self.links[link].takes_gso_packets() {
+            self.segments.push(packet);
+            if !sent.is_followed {
+                self.offer_gso(link, sent);
+            }
+            return;
+        }
+        self.enter_host_queue(link, &packet, sent, false);
+        self.forward(link, packet);
+    }
+
+    /// Where senders keep an account of what lies in their host's queue, a packet enters it.
+    #[inline(always)]
+    fn enter_host_queue(&mut self, link: usize, packet: &Packet, sent: &SentSegment, is_cut: bool) {
+        let conversation = &mut self.conversations[packet.conversation as usize];
         if self.links[link].has_small_queues
             && let Application::Tcp(flow) = &mut conversation.application
             && flow.is_on_account(sent)
         {
-            flow.enter_host_queue(sent.place);
+            flow.enter_host_queue(packet.segment_place(), is_cut);
         }
-        self.forward(link, packet);
+    }
+
+    /// Hands down the segments of an sk_buff, of which `last` is the last: as one packet where the
+    /// queue takes it so.
+    #[inline(never)]
+    fn offer_gso(&mut self, link: usize, last: &SentSegment) {
+        let mut segments = std::mem::take(&mut self.segments);
+        let is_whole = self.links[link].takes_whole(&segments);
+        let is_cut = !is_whole && segments.len() > 1;
+        for packet in &segments {
+            self.enter_host_queue(link, packet, last, is_cut);
+        }
+        if is_whole {
+            self.offer_gso_queued(link, &mut segments);
+            segments.clear();
+        }
+        for packet in segments.drain(..) {
+            self.offer_queued(link, packet);
+        }
+        self.segments = segments;
     }
 }

@@ -1,0 +1,47 @@
+//! What a link does for senders of its own host: the account of small queues, and GSO packets.
+
+use super::{Link, Offered};
+use crate::sim::packet::Packet;
+use crate::sim::time::Time;
+
+impl Link {
+    /// Senders keep an account of what lies in its queue.
+    pub fn keep_small_queues(&mut self) {
+        self.has_small_queues = true;
+        self.queued.keep_small_queues();
+    }
+
+    /// Senders of its host hand down GSO packets, which makes a difference where packets may wait.
+    pub fn take_gso_packets(&mut self) {
+        if self.may_be_pending || !self.is_foldable {
+            self.queued.take_gso_packets();
+        }
+    }
+
+    /// Whether they do.
+    #[inline(always)]
+    pub fn takes_gso_packets(&self) -> bool {
+        self.queued.takes_gso_packets()
+    }
+
+    /// Whether its discipline takes segments of TCP as one packet, and not one by one.
+    pub fn takes_whole(&self, segments: &[Packet]) -> bool {
+        self.queued.takes_whole(segments)
+    }
+
+    /// Offers segments of TCP as one packet to the queue, as `offer` does one.
+    pub fn offer_gso(&mut self, segments: &mut [Packet], now: Time) -> Offered {
+        for segment in &mut *segments {
+            segment.arrived = now;
+        }
+        let answer = self.queued.offer_gso(segments, now);
+        for segment in segments {
+            let bytes = segment.wire_bytes(self.overhead_bytes);
+            self.statistics.total.arrived(bytes);
+            if let Err(reason) = answer {
+                self.statistics.total.dropped(bytes, reason);
+            }
+        }
+        answer.map_or_else(Offered::Dropped, |()| Offered::Taken)
+    }
+}
