@@ -99,6 +99,31 @@ fn a_short_bucket_takes_segments() {
     assert!(means_s[0] > 1.05 * means_s[1], "{means_s:?}");
 }
 
+/// The sender hears of what its own queue has no room for, and it is not lost.
+#[test]
+fn what_the_host_refuses_is_sent_later() {
+    for gso_max_segs in [1, 65535] {
+        let tcp = Tcp {
+            gso_max_segs,
+            ..Tcp::linux("reno")
+        };
+        let qdisc = "netem rate 10mbit limit 40";
+        let output = simulate(&two_hosts(behind(0, qdisc), tcp.clone()));
+        let flow = |column| output.tables.column_i64("flows", column)[0];
+        assert!(flow("dropped_pkts") > 0);
+        assert_eq!((flow("retransmitted_pkts"), flow("rto_count")), (0, 0));
+        // Behind a router the same queue loses what it has no room for.
+        let mut spec = two_hosts(behind(0, qdisc), tcp);
+        spec.links.push(link("host", "a", end(0)));
+        spec.hosts.push(dumbbell_engine::spec::Host {
+            name: "host".into(),
+        });
+        spec.flows[0].from = "host".into();
+        let output = simulate(&spec);
+        assert!(output.tables.column_i64("flows", "retransmitted_pkts")[0] > 0);
+    }
+}
+
 /// 100 Mbit/s, paced at 1.2 of it: 14.7 kB in 1/1024 s are seven packets of 2216 bytes.
 #[test]
 fn a_fast_flow_keeps_a_millisecond() {

@@ -23,12 +23,18 @@ pub struct Pacing {
     is_on: bool,
     /// Before this no packet leaves, nanoseconds.
     next_ns: u64,
+    /// How much of that is the last packet's, at most what fits here (four seconds).
+    last_ns: u32,
 }
 
 impl Pacing {
     /// Nothing sent yet.
     pub fn new(is_on: bool) -> Pacing {
-        Pacing { is_on, next_ns: 0 }
+        Pacing {
+            is_on,
+            next_ns: 0,
+            last_ns: 0,
+        }
     }
 
     /// Whether packets are spaced at all.
@@ -56,6 +62,11 @@ impl Pacing {
         })
     }
 
+    /// What was sent last was not sent after all.
+    pub fn take_back(&mut self) {
+        self.next_ns -= u64::from(std::mem::take(&mut self.last_ns));
+    }
+
     /// A packet has been sent, of which `sent_before_pkts` were sent earlier.
     pub fn on_send(
         &mut self,
@@ -69,12 +80,15 @@ impl Pacing {
         }
         let previous_ns = self.next_ns;
         self.next_ns = self.next_ns.max(now.as_ns());
+        self.last_ns = 0;
         if rate_bytes_per_s == 0 || sent_before_pkts + 1 < NOT_PACED_PKTS {
             return;
         }
         let length_ns = u64::from(payload_bytes) * NS_PER_S / rate_bytes_per_s;
         let credit_ns = self.next_ns - previous_ns;
-        self.next_ns += length_ns - (length_ns / 2).min(credit_ns);
+        let added_ns = length_ns - (length_ns / 2).min(credit_ns);
+        self.next_ns += added_ns;
+        self.last_ns = u32::try_from(added_ns).unwrap_or(u32::MAX);
     }
 }
 

@@ -64,6 +64,11 @@ impl Prr {
         self.out_pkts += pkts;
     }
 
+    /// So many of them were not sent after all.
+    pub fn take_back(&mut self, pkts: u32) {
+        self.out_pkts = self.out_pkts.saturating_sub(pkts);
+    }
+
     /// The window after an acknowledgement; None when it brings nothing.
     pub fn window(
         &mut self,

@@ -476,6 +476,30 @@ impl Scoreboard {
         }
     }
 
+    /// Takes out the packet that was sent last: it was not sent after all.
+    pub fn pop_last(&mut self) -> Outstanding {
+        let number = self.tail - 1;
+        self.unlink(number);
+        self.split(number);
+        self.tail = number;
+        *self.get(number)
+    }
+
+    /// A packet was not sent again after all.
+    pub fn take_back(&mut self, number: u64) {
+        self.unlink(number);
+        self.get_mut(number).marks &= !mark::RETRANSMITTED;
+        self.retrans_out -= 1;
+        if self.get(number).is_lost() {
+            self.insert_lost(number);
+        }
+    }
+
+    /// The packet in flight that was sent last.
+    pub fn newest_in_flight(&self) -> Option<u64> {
+        (self.in_flight.last != NONE).then_some(self.in_flight.last)
+    }
+
     /// Nothing is taken for lost any more (undo). What was not sent again is in no list until a
     /// timeout looks at every packet, as in Linux.
     pub fn unmark_lost(&mut self) {

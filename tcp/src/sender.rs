@@ -16,11 +16,10 @@
 //! | which segments carry PSH | `pushes` |
 //! | sk_buffs of several segments | `bursts`, `write_queue` |
 //! | what may be written before room is made | `send_buffer` |
-//! | the queue of its own host | `host_queue` |
+//! | the queue of its own host, and what that refuses | `host_queue`, `refused` |
 //! | what packet scripts set and see, and a hand sets | `switches` |
 //!
-//! What is not here: urgent data, Fast Open, path MTU discovery and its probes, resets, timing out of a connection (a segment is sent again for ever), and that Linux
-//! hears at once what its own host's queue refuses (here it is lost, as elsewhere).
+//! What is not here: urgent data, Fast Open, path MTU discovery and its probes, resets, and timing out of a connection (a segment is sent again for ever).
 
 mod acknowledge;
 mod bursts;
@@ -28,6 +27,7 @@ mod handshake;
 mod host_queue;
 mod pushes;
 mod recovery;
+mod refused;
 mod sack;
 mod send_buffer;
 mod switches;
@@ -155,6 +155,8 @@ pub struct Sender {
     /// Whether small segments wait (Nagle, RFC 896 with Minshall's change).
     nagle: bool,
     had_data: bool,
+    /// Whether the application has written more than a segment since something else happened.
+    has_written: bool,
     /// Whether anything but a SYN was ever sent.
     has_transmitted: bool,
     /// Segments sent since `poll_transmit` last gave None.
@@ -252,6 +254,7 @@ impl Sender {
             is_cut: false,
             nagle: true,
             had_data: false,
+            has_written: false,
             has_transmitted: false,
             burst_pkts: 0,
             peer_timestamp_ms: 0,
@@ -297,6 +300,7 @@ impl Sender {
         if self.bursts.is_some() {
             return self.write_in_bursts(bytes);
         }
+        self.has_written = bytes > u64::from(self.settings.mss_bytes);
         let mss_bytes = u64::from(self.settings.mss_bytes);
         let unsent = self.written.saturating_sub(self.next.max(1));
         self.pushes.write(Write {
@@ -320,6 +324,7 @@ impl Sender {
     /// A segment arrives. Call `poll_transmit` afterwards.
     pub fn on_segment(&mut self, segment: &Segment, now: Time) {
         self.quiet = Quiet::No;
+        self.has_written = false;
         let acknowledges = segment.flags.has(Flags::ACK) && !segment.flags.has(Flags::SYN);
         // RFC 9293 section 3.10.7.4, fifth check: dropped whole.
         if acknowledges && segment.ack > self.next {

@@ -17,6 +17,7 @@ use crate::net::link::{Forwarding, Link};
 use crate::net::turn::{Turn, class};
 use crate::observe::records::Records;
 use crate::observe::samples::Samples;
+use crate::qdisc::DropReason;
 use crate::sim::packet::Packet;
 use crate::sim::ring::Ring;
 use crate::sim::time::Time;
@@ -92,6 +93,8 @@ pub struct World {
     changes: Vec<(u32, Change)>,
     sample_interval: Time,
     wheel_sequence: u32,
+    /// The link that last dropped what it was offered, and why.
+    refused: Option<(usize, DropReason)>,
     /// Segments of an sk_buff that is being handed down.
     segments: Vec<Packet>,
     /// Packets that arrive at a host in this very instant, by links without delay.
@@ -173,6 +176,7 @@ impl World {
             changes: Vec::new(),
             sample_interval: Time::from_ns(experiment.sample_interval_ns),
             wheel_sequence: 0,
+            refused: None,
             segments: Vec::new(),
             arriving: Ring::default(),
             is_large: conversations.len() >= MANY_CONVERSATIONS,

@@ -2,6 +2,7 @@
 
 use super::segment_store::{SegmentStore, Tag};
 use super::tcp_flow::Transfer;
+use crate::qdisc::DropReason;
 use crate::sim::prefetch::prefetch;
 use crate::sim::random::Stream;
 use crate::sim::time::Time;
@@ -223,6 +224,20 @@ impl Connection {
     /// Whether everything, the FIN included, has been acknowledged.
     pub fn is_finished(&self) -> bool {
         self.sender.phase() == Phase::Finished
+    }
+
+    /// The queue of the sender's host has dropped what was sent last: so many segments.
+    pub fn on_refused(&mut self, reason: DropReason, pkts: u32, is_again: bool, now: Time) {
+        match reason {
+            // Its net is told `NET_XMIT_DROP`.
+            DropReason::Overlimit
+            | DropReason::TooLarge
+            | DropReason::Pie
+            | DropReason::Policed => self.sender.on_refused(pkts, is_again, now),
+            // `NET_XMIT_CN`.
+            DropReason::RedEarly | DropReason::RedForced => self.sender.on_congested_host(now),
+            _ => {}
+        }
     }
 
     /// Counted by its sender.

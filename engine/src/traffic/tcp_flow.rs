@@ -12,6 +12,8 @@
 //! off: nothing more is sent, and no reset either. Small segments are not held back (the
 //! application sets `TCP_NODELAY`).
 
+mod host_queue;
+
 use super::connection::{Connection, SentSegment, UNLIMITED, ip_bytes};
 use super::conversation::PacketCounters;
 use super::crowd::Crowd;
@@ -383,70 +385,6 @@ impl TcpFlow {
             }
         };
         Some(sent)
-    }
-
-    /// Whether its sender has an account of a packet while that is in the queue of its host.
-    #[inline]
-    pub fn is_on_account(&self, sent: &SentSegment) -> bool {
-        self.has_small_queues() && !sent.tag.is_reply && sent.carries_data
-    }
-
-    /// Whether its senders leave little in the queue of their host.
-    #[inline]
-    pub fn has_small_queues(&self) -> bool {
-        self.has_small_queues
-    }
-
-    /// What was to leave the host's queue before `bound` has left.
-    #[inline]
-    pub fn catch_up_with_host_queue(&mut self, bound: Time) {
-        match &mut self.connection {
-            Some(connection) => connection.sender.catch_up_with_host_queue(bound),
-            None => self.rest.crowd.catch_up_with_host_queue(bound),
-        }
-    }
-
-    /// A packet of it is handed to the host's queue, which may have cut its sk_buff.
-    pub fn enter_host_queue(&mut self, place: u32, is_cut: bool) {
-        let (connection, payload_bytes) = self.segments.hold(place);
-        if let Some(sender) = self.sender_of(connection) {
-            sender.enter_host_queue(payload_bytes, is_cut);
-        }
-    }
-
-    /// A packet of it is not in the host's queue, if it ever was. Returns whether a sender is to be
-    /// woken: `rearm`.
-    pub fn leave_host_queue(&mut self, place: u32, now: Time) -> bool {
-        let Some((number, payload_bytes)) = self.segments.release(place) else {
-            return false;
-        };
-        match &mut self.connection {
-            Some(connection) if connection.number == number => {
-                connection.sender.leave_host_queue(payload_bytes, now)
-            }
-            Some(_) => false,
-            None => (self.rest.crowd).leave_host_queue(number, payload_bytes, now),
-        }
-    }
-
-    /// A packet of it, the last of those in the host's queue, will leave that at `at`.
-    pub fn leave_host_queue_at(&mut self, place: u32, at: Time) {
-        if let Some((connection, payload_bytes)) = self.segments.release(place)
-            && let Some(sender) = self.sender_of(connection)
-        {
-            sender.leave_host_queue_at(payload_bytes, at);
-        }
-    }
-
-    fn sender_of(&mut self, number: u32) -> Option<&mut Sender> {
-        match &mut self.connection {
-            Some(connection) if connection.number == number => Some(&mut connection.sender),
-            Some(_) => None,
-            None => {
-                let connection = self.rest.crowd.connection_mut(number)?;
-                Some(&mut connection.sender)
-            }
-        }
     }
 
     /// A packet of it was lost.

@@ -76,6 +76,11 @@ pub(super) struct Write {
 }
 
 impl Pushes {
+    /// What was sent last is to be sent once more.
+    pub fn forget_ahead(&mut self) {
+        self.ahead = 0;
+    }
+
     /// Notes what a write pushes.
     pub fn write(&mut self, write: Write) {
         self.forget(write.una);

@@ -291,7 +291,7 @@ impl Sender {
     }
 
     /// RFC 3168 section 6.1.2: as for a loss, once a round-trip time, without sending again.
-    fn enter_cwr(&mut self, now: Time) {
+    pub(super) fn enter_cwr(&mut self, now: Time) {
         self.rare.repair.undo.set_prior_ssthresh(None);
         if self.recovery.state < State::Cwr {
             self.rare.repair.undo.forget();

@@ -109,6 +109,7 @@ impl Sender {
     /// It is `now`. Does what is due, if anything; call `poll_transmit` afterwards.
     pub fn on_timer(&mut self, now: Time) {
         self.quiet = Quiet::No;
+        self.has_written = false;
         self.small_queue.wake(now);
         if self.timers.paced <= now {
             self.timers.paced = Time::NEVER;

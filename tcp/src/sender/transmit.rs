@@ -155,7 +155,15 @@ impl Sender {
                 Some(self.retransmit(head, true, now))
             }
             Forced::Probe => self.transmit_probe(now),
-            Forced::WindowProbe => self.transmit_window_probe(now),
+            Forced::WindowProbe => {
+                let segment = self.transmit_window_probe(now);
+                // Nothing goes with it (`tcp_write_wakeup`), also where the host's queue had refused
+                // what would fit the window.
+                if segment.is_some() && self.settings.is_linux() {
+                    self.quiet = Quiet::Idle;
+                }
+                segment
+            }
         }
     }
 
@@ -506,7 +514,7 @@ impl Sender {
         is_due.then(|| Transmission::without_payload(self.header(Flags::ACK, now)))
     }
 
-    fn is_reducing(&self) -> bool {
+    pub(super) fn is_reducing(&self) -> bool {
         self.recovery.is_reducing()
     }
 
@@ -520,7 +528,7 @@ impl Sender {
     }
 
     /// Nothing more can be sent now.
-    fn end_burst(&mut self, now: Time) {
+    pub(super) fn end_burst(&mut self, now: Time) {
         let sent = std::mem::take(&mut self.burst_pkts);
         if !std::mem::take(&mut self.had_data) {
             return;

@@ -99,6 +99,11 @@ impl WriteQueue {
         is_pushed
     }
 
+    /// The one that was sent last, up to `end`, was not sent after all.
+    pub(super) fn take_back(&mut self, end: u64, is_pushed: bool) {
+        self.buffers.push_front(Buffer { end, is_pushed });
+    }
+
     /// The first ends here, and another follows (`tso_fragment`).
     pub(super) fn cut(&mut self, at: u64) {
         if self.first_end().is_some_and(|end| at < end) {

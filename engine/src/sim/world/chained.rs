@@ -4,6 +4,7 @@
 use super::{Turn, World, class};
 use crate::net::chains::Onward;
 use crate::net::link::Link;
+use crate::qdisc::DropReason;
 use crate::sim::packet::Packet;
 use crate::sim::time::Time;
 use crate::traffic::conversation::Conversation;
@@ -21,6 +22,7 @@ impl World {
         let link = &mut self.links[index];
         let Some(taken) = link.cross(&packet, self.now, is_past) else {
             link.count_refused(&packet);
+            self.refused = Some((index, DropReason::Overlimit));
             return self.count_dropped(&packet);
         };
         let (out, has_small_queues) = (taken.departure + link.delay, link.has_small_queues);

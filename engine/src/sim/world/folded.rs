@@ -2,6 +2,7 @@
 
 use super::{Turn, World, class};
 use crate::net::link::{Forwarding, Link};
+use crate::qdisc::DropReason;
 use crate::sim::packet::Packet;
 use crate::sim::ring::Ring;
 use crate::sim::time::Time;
@@ -51,6 +52,7 @@ impl World {
         );
         let is_taken = link.offer_folded(packet, self.now, is_awaited);
         if !is_taken {
+            self.refused = Some((index, DropReason::Overlimit));
             return self.count_dropped(&packet);
         }
         if link.has_small_queues {

@@ -44,6 +44,7 @@ impl World {
         let offered = self.links[index].offer(packet, self.now);
         match offered {
             Offered::Dropped(reason) => {
+                self.refused = Some((index, reason));
                 self.record(index, Event::Drop, reason as i8, &packet, None);
                 self.count_dropped(&packet);
             }
@@ -76,6 +77,7 @@ impl World {
             }
             match offered {
                 Offered::Dropped(reason) => {
+                    self.refused = Some((index, reason));
                     self.record(index, Event::Drop, reason as i8, packet, None);
                     self.count_dropped(packet);
                 }

@@ -135,20 +135,51 @@ impl World {
             }
             return;
         }
-        self.enter_host_queue(link, &packet, sent, false);
+        let is_on_account = self.enter_host_queue(link, &packet, sent, false);
+        self.refused = None;
         self.forward(link, packet);
+        if is_on_account {
+            self.tell_refused(link, sent, 1, now, index);
+        }
+    }
+
+    /// A sender hears at once what the queue of its host has dropped.
+    #[inline(always)]
+    fn tell_refused(
+        &mut self,
+        link: usize,
+        last: &SentSegment,
+        pkts: u32,
+        now: Time,
+        index: usize,
+    ) {
+        if let Some((refusing, reason)) = self.refused
+            && refusing == link
+            && let Application::Tcp(flow) = &mut self.conversations[index].application
+        {
+            flow.on_refused(last, reason, pkts, now);
+        }
     }
 
     /// Where senders keep an account of what lies in their host's queue, a packet enters it.
+    /// Returns whether there is one.
     #[inline(always)]
-    fn enter_host_queue(&mut self, link: usize, packet: &Packet, sent: &SentSegment, is_cut: bool) {
+    fn enter_host_queue(
+        &mut self,
+        link: usize,
+        packet: &Packet,
+        sent: &SentSegment,
+        is_cut: bool,
+    ) -> bool {
         let conversation = &mut self.conversations[packet.conversation as usize];
         if self.links[link].has_small_queues
             && let Application::Tcp(flow) = &mut conversation.application
             && flow.is_on_account(sent)
         {
             flow.enter_host_queue(packet.segment_place(), is_cut);
+            return true;
         }
+        false
     }
 
     /// Hands down the segments of an sk_buff, of which `last` is the last: as one packet where the
@@ -158,16 +189,26 @@ impl World {
         let mut segments = std::mem::take(&mut self.segments);
         let is_whole = self.links[link].takes_whole(&segments);
         let is_cut = !is_whole && segments.len() > 1;
+        let (index, pkts) = (segments[0].conversation as usize, segments.len() as u32);
+        let mut is_on_account = false;
         for packet in &segments {
-            self.enter_host_queue(link, packet, last, is_cut);
+            is_on_account = self.enter_host_queue(link, packet, last, is_cut);
         }
+        self.refused = None;
         if is_whole {
             self.offer_gso_queued(link, &mut segments);
             segments.clear();
         }
+        let mut refused_pkts = 0;
         for packet in segments.drain(..) {
+            self.refused = None;
             self.offer_queued(link, packet);
+            refused_pkts += u32::from(self.refused.is_some());
         }
         self.segments = segments;
+        // Of segments that were cut before the queue the sender hears when all were dropped.
+        if is_on_account && (is_whole || refused_pkts == pkts) {
+            self.tell_refused(link, last, pkts, self.now, index);
+        }
     }
 }

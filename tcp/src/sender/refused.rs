@@ -1,0 +1,103 @@
+//! What the queue of its own host refuses: the sender hears of it at once, and it is not lost.
+//!
+//! | Linux 6.1 | here |
+//! | --- | --- |
+//! | the window is reduced as for a mark (`tcp_enter_cwr` in `__tcp_transmit_skb`) | yes |
+//! | new data are as if they had not been sent (`tcp_write_xmit` stops) | yes, and so pacing is |
+//! | what was to be sent again still is (`tcp_retransmit_skb`) | yes; a probe counts as sent |
+//! | nothing more is tried until something happens: an acknowledgement, and a write after it | yes |
+//! | with nothing out, a window probe tries again (`tcp_check_probe_timer`) | yes |
+//! | counters of segments and bytes have it (`segs_out`, `bytes_sent`) | yes |
+//! | what is dropped although it was taken (`NET_XMIT_CN` of `red`) is lost, and the window reduced | yes |
+//! | the same of `fq_codel` over its limit | no: lost, as elsewhere |
+//! | a retransmission timeout that is refused tries again after half a second | no: at the next one |
+//!
+//! Sources: net/ipv4/tcp_output.c, include/linux/netdevice.h.
+
+use super::timers::Purpose;
+use super::write_queue::Writing;
+use super::{Quiet, Sender};
+use dumbbell_core::time::Time;
+
+impl Sender {
+    /// The last so many segments it sent, one or those of an sk_buff, were refused by the queue of
+    /// its own host. Until something happens there is nothing to send.
+    pub fn on_refused(&mut self, pkts: u32, is_again: bool, now: Time) {
+        if is_again {
+            self.take_back_again(pkts);
+        } else {
+            self.take_back_new(pkts);
+        }
+        self.pacing.take_back();
+        self.enter_cwr(now);
+        self.end_burst(now);
+        if self.board.packets_out() == 0 && self.timers_are_idle() {
+            self.set_window_probe(now);
+        }
+        if !self.tries_again() {
+            self.quiet = Quiet::Idle;
+        }
+    }
+
+    /// A write in bursts that is going on tries again where it would be sent next, another one that is
+    /// longer than a segment at its end.
+    fn tries_again(&mut self) -> bool {
+        if let Some(bursts) = &mut self.bursts
+            && bursts.queue.writing() != Writing::Nothing
+        {
+            bursts.queue.go_on();
+            return true;
+        }
+        std::mem::take(&mut self.has_written)
+    }
+
+    /// One of its segments was taken by the queue of its own host and dropped there at once.
+    pub fn on_congested_host(&mut self, now: Time) {
+        self.enter_cwr(now);
+    }
+
+    fn take_back_new(&mut self, pkts: u32) {
+        let end = self.next;
+        let is_pushed = self.board.get(self.board.tail() - 1).is_pushed();
+        for _ in 0..pkts {
+            self.next = self.board.pop_last().seq;
+        }
+        self.fin_sent &= end <= self.written;
+        let payload_end = end.min(self.written);
+        if let Some(bursts) = &mut self.bursts
+            && self.next < payload_end
+        {
+            bursts.queue.take_back(payload_end, is_pushed);
+        }
+        self.pushes.forget_ahead();
+        self.small_end = self.small_end.min(self.next);
+        self.burst_pkts = self.burst_pkts.saturating_sub(pkts);
+        if self
+            .recovery
+            .probe
+            .is_some_and(|probe| probe.end > self.next)
+        {
+            self.recovery.probe = None;
+        }
+        if self.board.packets_out() == 0 {
+            self.forget_timer();
+        }
+    }
+
+    fn take_back_again(&mut self, pkts: u32) {
+        for _ in 0..pkts {
+            if let Some(number) = self.board.newest_in_flight()
+                && self.board.get(number).is_retransmitted()
+            {
+                self.board.take_back(number);
+                if self.is_reducing() {
+                    self.rare.repair.prr.take_back(1);
+                }
+            }
+        }
+    }
+
+    fn timers_are_idle(&self) -> bool {
+        self.has_unsent() && !self.timers.is_pending(Purpose::WindowProbe)
+    }
+}
