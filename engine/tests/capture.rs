@@ -156,8 +156,8 @@ fn as_many_packets_as_the_queue_counted() {
             let (before, after, arrived) =
                 (count(3 * queue), count(3 * queue + 1), count(3 * queue + 2));
             assert_eq!(before, of("arrived_pkts"));
-            // One may be in transmission at the end, and some are on their way.
-            assert!((0..=1).contains(&(after - of("departed_pkts"))));
+            // A burst may be in transmission at the end, and some are on their way.
+            assert!((0..=5).contains(&(after - of("departed_pkts"))));
             assert!(arrived <= of("departed_pkts") - of("lost_pkts"));
             assert!(arrived + 20 > of("departed_pkts") - of("lost_pkts"));
         }

@@ -101,11 +101,11 @@ pub struct Tcp {
     pub receive_window_bytes: u64,
     /// Memory that the kernel reckons a full packet takes of a send buffer that grows: by it such
     /// a buffer holds so many windows.
-    #[serde(default = "packet_memory", skip_serializing_if = "is_packet_memory")]
+    #[serde(default = "short_packet_memory")]
     pub packet_memory_bytes: u64,
     /// Segments of one sk_buff at most that the sender's TCP hands down at once (`gso_max_segs` of the
     /// device); with 1 each goes by itself. The kernel's own is 65535.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[serde(default = "one")]
     pub gso_max_segs: u32,
     /// Whether a connection begins with a SYN and its answer (RFC 9293 section 3.5); else both ends
     /// know of each other, and data go out at once, as from ns-2's one-way agents.
@@ -118,28 +118,26 @@ pub struct Tcp {
 }
 
 /// What a full packet takes of a socket's buffer, bytes: payload, headers and the kernel's own
-/// structures (net/ipv4/tcp_input.c, `tcp_sndbuf_expand`, for an MTU of 1500), of a kernel whose
-/// largest header is short. A distribution's reckons with 4352.
-pub const PACKET_MEMORY_BYTES: u64 = 2304;
+/// structures (net/ipv4/tcp_input.c, `tcp_sndbuf_expand`, for an MTU of 1500), of a distribution's
+/// kernel, whose largest header is that of AX.25 in a tunnel.
+pub const PACKET_MEMORY_BYTES: u64 = 4352;
+/// The same of a kernel without them.
+pub const SHORT_PACKET_MEMORY_BYTES: u64 = 2304;
+/// Segments that a device takes at once which nobody has told anything (`GSO_MAX_SEGS`).
+pub const GSO_MAX_SEGS: u32 = 65535;
 
+/// Of a description of version 0.3 or before, which had no other.
 fn one() -> u32 {
     1
-}
-
-fn is_one(segments: &u32) -> bool {
-    *segments == 1
 }
 
 fn yes() -> bool {
     true
 }
 
-fn packet_memory() -> u64 {
-    PACKET_MEMORY_BYTES
-}
-
-fn is_packet_memory(bytes: &u64) -> bool {
-    *bytes == PACKET_MEMORY_BYTES
+/// As `one`.
+fn short_packet_memory() -> u64 {
+    SHORT_PACKET_MEMORY_BYTES
 }
 
 impl Tcp {
@@ -164,7 +162,7 @@ impl Tcp {
             send_buffer_bytes: 0,
             receive_window_bytes: 0,
             packet_memory_bytes: PACKET_MEMORY_BYTES,
-            gso_max_segs: 1,
+            gso_max_segs: GSO_MAX_SEGS,
             handshake: true,
             cwnd_changes: Vec::new(),
         }
@@ -177,6 +175,7 @@ impl Tcp {
             rack: false,
             prr: Prr::Rfc9937,
             small_queues: false,
+            gso_max_segs: 1,
             min_rto_ns: 1_000_000_000,
             ..Tcp::linux(congestion_control)
         }

@@ -45,7 +45,7 @@ pub use dumbbell_spec::tcp::PACKET_MEMORY_BYTES;
 
 /// Memory of a packet in a host beside its payload, bytes: headers and structures, as measured on
 /// Linux 6.1 (`SO_MEMINFO`). Less than what the send buffer's size reckons with.
-const STRUCTURE_BYTES: u64 = 768;
+const STRUCTURE_BYTES: u64 = 1280;
 
 /// What both ends of a flow are told. All connections that are told alike share one
 /// (`Arc<Settings>`).

@@ -11,7 +11,7 @@
 //! | retransmissions | twice the limit |
 //! | at most one packet unacknowledged | always sent |
 //! | memory counts from 1 (`sk_wmem_alloc`) | what reaches the limit is too much |
-//! | a packet's memory (`truesize`) | payload and 768 bytes: 2216 of a full segment, read with `SO_MEMINFO` in the guest |
+//! | a packet's memory (`truesize`) | payload and 1280 bytes: 2728 of a full segment |
 //! | pure acknowledgements (memory 2), SYN | not counted |
 //! | off the account (`tcp_wfree`, `skb_orphan_partial`) | dropped; handed to the device; taken in by a `netem` with delay, jitter or rate |
 //! | the sender is woken (`tcp_tasklet_func`) | in that instant, when it is its source's turn |
@@ -188,7 +188,7 @@ impl SmallQueue {
 mod tests {
     use super::*;
 
-    const FULL: u64 = 2216;
+    const FULL: u64 = 2728;
 
     fn queue(packets: u64) -> SmallQueue {
         let mut queue = SmallQueue::new(true);
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn retransmissions_have_twice_the_limit() {
-        for (rate, packets) in [(1000, 4), ((100 * FULL) << 10, 200), (1 << 50, 947)] {
+        for (rate, packets) in [(1000, 4), ((100 * FULL) << 10, 200), (1 << 50, 769)] {
             let again = Candidate {
                 is_again: true,
                 ..full(rate)

@@ -4,12 +4,13 @@
 //! packets go through it is a kind, and only what a kind needs is there. After transmission a packet may be
 //! lost, by chance or by count, and otherwise arrives after the delay.
 
+mod crossing;
 mod host_queue;
 
 use super::chains::Onward;
 use super::folded::{Departed, FoldedFifo};
 use super::merge::Merge;
-use super::pipe::{Pipe, Taken};
+use super::pipe::Pipe;
 use super::propagation::{Propagation, Slab};
 use super::queued::Queued;
 use super::turn::Turn;
@@ -191,7 +192,7 @@ impl Link {
         let Qdisc::Fifo(fifo) = self.queued.qdisc() else {
             return;
         };
-        if !self.is_foldable || self.takes_gso_packets() {
+        if !self.is_foldable {
             return;
         }
         match self.queued.rate() {
@@ -221,7 +222,12 @@ impl Link {
         };
         if is_laid {
             let is_first = self.feeder.is_none();
-            self.kind = Kind::Pipe(Pipe::new(fifo.limit(), self.queued.rate(), is_first));
+            let (limit, rate) = (fifo.limit(), self.queued.rate());
+            let takes_gso = self.takes_gso_packets();
+            self.kind = Kind::Pipe(Pipe::new(limit, rate, is_first, takes_gso));
+        } else if matches!(self.kind, Kind::Folded(_)) && self.takes_gso_packets() {
+            self.kind = Kind::Queued;
+            self.may_be_pending = true;
         }
     }
 
@@ -307,16 +313,6 @@ impl Link {
         };
         let merge = self.merge.as_ref();
         merge.map_or(Time::NEVER, |merge| merge.may_come_out(busy_until))
-    }
-
-    /// A packet arrives at a pipe: see `Pipe::cross`. None when the queue is full.
-    #[inline(always)]
-    pub fn cross(&mut self, packet: &Packet, at: Time, is_last_of_instant: bool) -> Option<Taken> {
-        let bytes = packet.wire_bytes(self.overhead_bytes);
-        let Kind::Pipe(pipe) = &mut self.kind else {
-            unreachable!("only pipes are asked");
-        };
-        pipe.cross(bytes, at, is_last_of_instant)
     }
 
     /// Whether enough has happened in a pipe to be entered.

@@ -32,6 +32,8 @@ struct Crossing {
     bytes: u32,
     /// Whether departures of the very instant of its arrival came before it.
     is_last_of_instant: bool,
+    /// Whether the queue takes it and the one before it for one packet (`gso`).
+    continues: bool,
 }
 
 impl Crossing {
@@ -70,6 +72,8 @@ pub struct Pipe {
     /// None for an infinite rate: packets pass in an instant.
     rate: Option<Rate>,
     limit: Limit,
+    /// Whether some of what comes is GSO packets.
+    takes_gso: bool,
     /// Whether hosts or queues put packets here, and no other pipe: then all arrivals have happened.
     is_first: bool,
     /// When the last departure was that was entered.
@@ -80,7 +84,8 @@ pub struct Pipe {
 
 impl Pipe {
     /// An empty pipe. With `is_first` packets arrive at the time at which `cross` is asked.
-    pub fn new(limit: Limit, rate: Option<Rate>, is_first: bool) -> Pipe {
+    /// `takes_gso` says whether some of them are GSO packets.
+    pub fn new(limit: Limit, rate: Option<Rate>, is_first: bool, takes_gso: bool) -> Pipe {
         Pipe {
             pending: Ring::default(),
             entered: 0,
@@ -90,6 +95,7 @@ impl Pipe {
             last_departure: Time::ZERO,
             rate,
             limit,
+            takes_gso,
             is_first,
             latest_departed: Time::ZERO,
             refused: Ring::default(),
@@ -100,22 +106,40 @@ impl Pipe {
     /// after departures of that very instant if so said. None when the queue is full.
     #[inline(always)]
     pub fn cross(&mut self, bytes: u32, at: Time, is_last_of_instant: bool) -> Option<Taken> {
+        if self.rate.is_some() && !self.admits(u64::from(bytes), at, is_last_of_instant) {
+            return None;
+        }
+        Some(self.take(bytes, at, is_last_of_instant, false))
+    }
+
+    /// Whether the queue has room for a packet, or a GSO packet, of so many bytes.
+    #[inline(always)]
+    pub fn admits(&mut self, bytes: u64, at: Time, is_last_of_instant: bool) -> bool {
+        let system_pkts = self.pending.len() - self.left;
+        let waiting_pkts = system_pkts.saturating_sub(1);
+        // Fewer wait if some have left by then, or are segments of one.
+        if self.limit.admits(waiting_pkts, self.system_bytes, bytes) {
+            return true;
+        }
+        self.admits_at_last(bytes, at + Time(u64::from(is_last_of_instant)))
+    }
+
+    /// Takes a packet that it has room for, or the next segment of a GSO packet.
+    #[inline(always)]
+    pub fn take(
+        &mut self,
+        bytes: u32,
+        at: Time,
+        is_last_of_instant: bool,
+        continues: bool,
+    ) -> Taken {
         let mut taken = Taken {
             departure: at,
             begins_at: None,
         };
         let bound = at + Time(u64::from(is_last_of_instant));
         if let Some(rate) = &mut self.rate {
-            let system_pkts = self.pending.len() - self.left;
-            let waiting_pkts = system_pkts.saturating_sub(1);
-            let is_surely_admitted =
-                self.limit
-                    .admits(waiting_pkts, self.system_bytes, u64::from(bytes));
-            let service = if is_surely_admitted {
-                rate.time_for(bytes)
-            } else {
-                self.time_if_admitted(bytes, bound)?
-            };
+            let service = rate.time_for(bytes);
             if self.last_departure >= bound && self.last_departure > Time::ZERO {
                 taken.begins_at = Some(self.last_departure);
             }
@@ -128,13 +152,14 @@ impl Pipe {
             departure: taken.departure,
             bytes,
             is_last_of_instant,
+            continues,
         });
-        Some(taken)
+        taken
     }
 
-    /// How long a packet takes that finds the queue as it is after all departures before `bound`.
+    /// Whether a packet has room that finds the queue as it is after all departures before `bound`.
     #[inline(never)]
-    fn time_if_admitted(&mut self, bytes: u32, bound: Time) -> Option<Time> {
+    fn admits_at_last(&mut self, bytes: u64, bound: Time) -> bool {
         while let Some(first) = self.pending.get(self.left)
             && first.departure < bound
         {
@@ -144,11 +169,18 @@ impl Pipe {
         let first = self.pending.get(self.left);
         let waiting_bytes = self.system_bytes - first.map_or(0, |first| u64::from(first.bytes));
         let waiting_pkts = (self.pending.len() - self.left).saturating_sub(1);
-        let is_admitted = self
-            .limit
-            .admits(waiting_pkts, waiting_bytes, u64::from(bytes));
-        let rate = self.rate.as_mut().filter(|_| is_admitted)?;
-        Some(rate.time_for(bytes))
+        if !self.takes_gso {
+            return self.limit.admits(waiting_pkts, waiting_bytes, bytes);
+        }
+        // Segments of what is in transmission have left the queue with the first of them.
+        let waiting = (self.left + 1..self.pending.len()).filter_map(|i| self.pending.get(i));
+        let waiting = waiting.skip_while(|crossing| crossing.continues);
+        let (mut pkts, mut waiting_bytes) = (0, 0);
+        for crossing in waiting {
+            pkts += usize::from(!crossing.continues);
+            waiting_bytes += u64::from(crossing.bytes);
+        }
+        self.limit.admits(pkts, waiting_bytes, bytes)
     }
 
     /// When the last packet leaves.

@@ -64,12 +64,18 @@ impl Crowd {
     }
 
     /// A packet of one of them is in the host's queue no more. Returns whether it is to be woken.
-    pub fn leave_host_queue(&mut self, number: u32, payload_bytes: u32, now: Time) -> bool {
+    pub fn leave_host_queue(
+        &mut self,
+        number: u32,
+        payload_bytes: u32,
+        is_refused: bool,
+        now: Time,
+    ) -> bool {
         let Some(member) = self.members.get_mut(&number) else {
             return false;
         };
         let sender = &mut member.connection.sender;
-        let wakes = sender.leave_host_queue(payload_bytes, now);
+        let wakes = sender.leave_host_queue(payload_bytes, is_refused, now);
         if wakes && now < member.armed {
             member.armed = now;
             self.timers.push(Reverse((now, number)));

@@ -88,7 +88,7 @@ impl Endpoint {
             let (Some(payload_bytes), Some(sender)) = (first, &mut self.sender) else {
                 return false;
             };
-            if sender.leave_host_queue(payload_bytes, now) {
+            if sender.leave_host_queue(payload_bytes, false, now) {
                 self.on_timer(now);
             }
         }

@@ -89,7 +89,10 @@ impl Knobs {
     pub fn of(profile: Profile) -> Knobs {
         Knobs {
             tcp: match profile {
-                Profile::Linux61 => Tcp::linux("cubic"),
+                Profile::Linux61 => Tcp {
+                    gso_max_segs: 1,
+                    ..Tcp::linux("cubic")
+                },
                 Profile::Rfc => Tcp::rfc("cubic"),
             },
             ecn: Ecn::Passive,

@@ -61,6 +61,7 @@ PROFILES: dict[str, dict[str, Any]] = {
         "prr": "rfc6937",
         "small_queues": True,
         "min_rto_ns": 200_000_000,
+        "gso_max_segs": 65535,  # GSO_MAX_SEGS
     },
     "rfc": {
         "initial_window_pkts": 10,  # RFC 6928
@@ -75,6 +76,7 @@ PROFILES: dict[str, dict[str, Any]] = {
         "prr": "rfc9937",
         "small_queues": False,
         "min_rto_ns": 1_000_000_000,  # RFC 6298 section 2.4
+        "gso_max_segs": 1,
     },
 }
 """What each profile sets where the description says nothing."""
@@ -87,8 +89,10 @@ LARGEST_CWND_PKTS = 100_000
 LEAST_BUFFER_BYTES = 2048
 LARGEST_BUFFER_BYTES = 2**30
 """RFC 7323 section 2.3: a window is scaled to at most 1 GiB."""
-PACKET_MEMORY_BYTES = 2304
-"""Of a full packet in a send buffer, where the kernel's largest header is short."""
+PACKET_MEMORY_BYTES = 4352
+"""Of a full packet in a send buffer, by a distribution's kernel."""
+SHORT_PACKET_MEMORY_BYTES = 2304
+"""The same where the kernel's largest header is short."""
 LEAST_PACKET_MEMORY_BYTES, LARGEST_PACKET_MEMORY_BYTES = 1536, 65536
 
 
@@ -113,7 +117,7 @@ def _buffer(value: object) -> str:
 
 def _packet_memory(value: object) -> str:
     bounds = (LEAST_PACKET_MEMORY_BYTES, LARGEST_PACKET_MEMORY_BYTES)
-    allowed = 'a size with its unit from 1536 to 65536 bytes, such as "4352B"'
+    allowed = 'a size with its unit from 1536 to 65536 bytes, such as "2304B"'
     return quantity(value, units.parse_size_bytes, bounds, allowed, "B")
 
 
@@ -152,7 +156,7 @@ _AckEvery = Annotated[
 ]
 _Buffer = Annotated[str, BeforeValidator(_buffer), quantity_schema("size", "1mb")]
 
-_PacketMemory = Annotated[str, BeforeValidator(_packet_memory), quantity_schema("size", "4352B")]
+_PacketMemory = Annotated[str, BeforeValidator(_packet_memory), quantity_schema("size", "2304B")]
 
 _GsoSegments = Annotated[
     int, BeforeValidator(whole(1, MOST_GSO_SEGMENTS)), _whole_schema(MOST_GSO_SEGMENTS, 44)
@@ -272,14 +276,15 @@ class Tcp(SpecModel):
     packet_memory: _PacketMemory = Field(
         default=f"{PACKET_MEMORY_BYTES}B",
         description="Memory that a kernel reckons a full packet takes of a send buffer that grows, "
-        "which has room for two windows (`tcp_sndbuf_expand`): 2304 bytes, or 4352 where the "
-        "largest header is long, as in a distribution's kernel. On the kernel as it is there.",
+        "which has room for two windows (`tcp_sndbuf_expand`): 4352 bytes in a distribution's, or "
+        "2304 where the largest header is short. On the kernel as it is there.",
     )
-    gso_max_segs: _GsoSegments = Field(
-        default=1,
+    gso_max_segs: _GsoSegments | None = Field(
+        default=None,
         description="Segments that the sender's TCP hands down at once, as one sk_buff, at most "
         "(`gso_max_segs` of its host's devices, ip-link(8)): bursts of up to so many leave back to "
-        "back. 65535 is the kernel's own. The profile `rfc` has 1.",
+        f"back. With 1 each goes by itself{_BY_PROFILE}: 65535, the kernel's own, in `linux-6.1`, "
+        "1 in `rfc`.",
     )
     handshake: Flag = Field(
         default=True,
@@ -295,7 +300,7 @@ class Tcp(SpecModel):
 
     @model_validator(mode="after")
     def _check_bursts(self) -> Self:
-        if self.profile == "rfc" and self.gso_max_segs != 1:
+        if self.profile == "rfc" and self.gso_max_segs not in (None, 1):
             allowed = "1 in the profile rfc, which sends segments one by one"
             raise Refused(self.gso_max_segs, allowed, "1", path="gso_max_segs")
         return self
@@ -315,6 +320,7 @@ class Tcp(SpecModel):
             "prr": self.prr,
             "small_queues": self.small_queues,
             "min_rto_ns": None if self.min_rto is None else time_ns(self.min_rto),
+            "gso_max_segs": self.gso_max_segs,
         }
         chosen = {key: value for key, value in given.items() if value is not None}
         return {
@@ -324,17 +330,10 @@ class Tcp(SpecModel):
             **chosen,
             "send_buffer_bytes": _bytes_or_0(self.send_buffer),
             "receive_window_bytes": _bytes_or_0(self.receive_window),
-            **self._packet_memory(),
-            **({} if self.gso_max_segs == 1 else {"gso_max_segs": self.gso_max_segs}),
+            "packet_memory_bytes": size_bytes(self.packet_memory),
             **({} if self.handshake else {"handshake": False}),
             **self._changes(),
         }
-
-    def _packet_memory(self) -> dict[str, Any]:
-        """Only where it is another: a description without it stays what it was."""
-        memory_bytes = size_bytes(self.packet_memory)
-        differs = memory_bytes != PACKET_MEMORY_BYTES
-        return {"packet_memory_bytes": memory_bytes} if differs else {}
 
     def _changes(self) -> dict[str, Any]:
         """Only where there are some: a description without them stays what it was."""

@@ -11,6 +11,7 @@ from dumbbell.spec.fields import INFINITE, NO_POLICER
 from dumbbell.spec.laws import GAP, SIZE
 from dumbbell.spec.refusal import Refused, joined, nearest, one_of, shown
 from dumbbell.spec.source_forms import FORMS, ValueKind
+from dumbbell.spec.tcp import SHORT_PACKET_MEMORY_BYTES
 
 _Table = dict[str, Any]
 
@@ -92,7 +93,14 @@ _TCP: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "min_rto_ns": ("min_rto", units.format_time),
     "send_buffer_bytes": ("send_buffer", _buffer),
     "receive_window_bytes": ("receive_window", _buffer),
+    "packet_memory_bytes": ("packet_memory", units.format_size),
+    "gso_max_segs": ("gso_max_segs", _same),
 }
+_TCP_BEFORE_0_4: dict[str, int] = {
+    "packet_memory_bytes": SHORT_PACKET_MEMORY_BYTES,
+    "gso_max_segs": 1,
+}
+"""What descriptions of older versions mean that have not these keys."""
 _PROBE: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "name": ("name", _same),
     "kind": ("kind", _same),
@@ -223,11 +231,10 @@ def _tcp(tcp: object, path: str) -> _Table:
     """Windows by hand are there where there are some."""
     has_changes = isinstance(tcp, Mapping) and "cwnd_changes" in tcp
     keys = dict(_TCP)
-    for key in ("gso_max_segs", "handshake"):
-        if isinstance(tcp, Mapping) and key in tcp:
-            keys[key] = (key, _same)
-    if isinstance(tcp, Mapping) and "packet_memory_bytes" in tcp:
-        keys["packet_memory_bytes"] = ("packet_memory", units.format_size)
+    if isinstance(tcp, Mapping):
+        tcp = _TCP_BEFORE_0_4 | dict(tcp)
+        if "handshake" in tcp:
+            keys["handshake"] = ("handshake", _same)
     written = _written(tcp, path, keys, ("cwnd_changes",) if has_changes else ())
     if has_changes:
         assert isinstance(tcp, Mapping)

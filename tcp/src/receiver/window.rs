@@ -12,7 +12,7 @@
 
 use super::reassembly::Reassembly;
 use crate::rtt::as_us;
-use crate::{PACKET_MEMORY_BYTES, Settings, timestamp_ms};
+use crate::{STRUCTURE_BYTES, Settings, timestamp_ms};
 use dumbbell_core::time::Time;
 
 /// Memory of a socket's buffer at first, and at most (`tcp_rmem`).
@@ -22,7 +22,7 @@ const MOST_MEMORY_BYTES: u64 = 6_291_456;
 /// which half is payload (`tcp_rcv_space_adjust`).
 const MEMORY_STEP_BYTES: u64 = 128;
 /// The kernel's structures around a packet (`SKB_TRUESIZE(MAX_TCP_HEADER)`).
-const STRUCTURES_BYTES: u64 = 832;
+const STRUCTURES_BYTES: u64 = 960;
 /// Largest window without scaling.
 const UNSCALED_BYTES: u64 = 65_535;
 
@@ -133,7 +133,8 @@ impl ReceiveWindow {
             // The window is what was asked for: memory beside the data is not counted.
             Some(fixed) => fixed.saturating_sub(unread_bytes),
             None => {
-                let memory = held * PACKET_MEMORY_BYTES / self.mss_bytes;
+                let full = self.mss_bytes + STRUCTURE_BYTES;
+                let memory = held * full / self.mss_bytes;
                 window_of(self.memory_bytes.saturating_sub(memory))
             }
         }
@@ -148,7 +149,8 @@ impl ReceiveWindow {
             .clamp_bytes
             .min(free)
             .saturating_sub(self.threshold_bytes);
-        let pays = window_of(PACKET_MEMORY_BYTES) <= u64::from(payload);
+        let memory = self.mss_bytes + STRUCTURE_BYTES;
+        let pays = window_of(memory) <= u64::from(payload);
         if room == 0 || !pays || self.fixed_bytes.is_some() {
             return false;
         }

@@ -31,7 +31,7 @@ use std::collections::VecDeque;
 
 /// Payload and headers that a device takes at once: 65536 bytes less the largest header
 /// (`sk_gso_max_size`).
-const LARGEST_BYTES: u64 = 65_536 - 193;
+const LARGEST_BYTES: u64 = 65_536 - 321;
 /// The pacing rate is shifted by so many bits: about a millisecond's bytes (`sk_pacing_shift`).
 const PACING_SHIFT: u32 = 10;
 /// Below a least round-trip time of so many times 32 microseconds a burst may be larger
@@ -143,6 +143,18 @@ impl Bursts {
     /// Whether the segment sent now goes on with the sk_buff of the one before.
     pub(super) fn is_inside(&self) -> bool {
         self.is_inside
+    }
+
+    /// As `leave`, of the newest burst, which was refused when it came.
+    pub(super) fn leave_last(&mut self) -> Option<u64> {
+        let (segments, truesize_bytes) = self.held.back_mut()?;
+        *segments -= 1;
+        let (left, truesize_bytes) = (*segments, *truesize_bytes);
+        if left > 0 {
+            return None;
+        }
+        self.held.pop_back();
+        Some(truesize_bytes)
     }
 
     /// Whether others of its sk_buff follow the segment that was sent last.

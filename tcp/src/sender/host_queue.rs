@@ -31,9 +31,10 @@ impl Sender {
         self.small_queue.enter(truesize_bytes(payload_bytes));
     }
 
-    /// A packet that was is there no more. Returns whether `next_timer` is now.
-    pub fn leave_host_queue(&mut self, payload_bytes: u32, now: Time) -> bool {
-        let Some(truesize_bytes) = self.leaving_bytes(payload_bytes) else {
+    /// A packet that was is there no more, or was refused when it came. Returns whether `next_timer`
+    /// is now.
+    pub fn leave_host_queue(&mut self, payload_bytes: u32, is_refused: bool, now: Time) -> bool {
+        let Some(truesize_bytes) = self.leaving_bytes(payload_bytes, is_refused) else {
             return false;
         };
         let wakes = self.small_queue.leave(truesize_bytes, now);
@@ -45,14 +46,15 @@ impl Sender {
 
     /// A packet that was will not be there from `at` on; packets leave in their order.
     pub fn leave_host_queue_at(&mut self, payload_bytes: u32, at: Time) {
-        if let Some(truesize_bytes) = self.leaving_bytes(payload_bytes) {
+        if let Some(truesize_bytes) = self.leaving_bytes(payload_bytes, false) {
             self.small_queue.leave_at(truesize_bytes, at);
         }
     }
 
     /// Memory that a packet gives back when it leaves; None while others of its burst are there.
-    fn leaving_bytes(&mut self, payload_bytes: u32) -> Option<u64> {
+    fn leaving_bytes(&mut self, payload_bytes: u32, is_refused: bool) -> Option<u64> {
         match &mut self.bursts {
+            Some(bursts) if is_refused => bursts.leave_last(),
             Some(bursts) => bursts.leave(),
             None => Some(truesize_bytes(payload_bytes)),
         }

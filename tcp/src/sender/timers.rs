@@ -108,6 +108,10 @@ impl Sender {
 
     /// It is `now`. Does what is due, if anything; call `poll_transmit` afterwards.
     pub fn on_timer(&mut self, now: Time) {
+        // It may be asked early, or for what it has heard of since.
+        if self.next_timer() > now {
+            return;
+        }
         self.quiet = Quiet::No;
         self.has_written = false;
         self.small_queue.wake(now);

@@ -58,6 +58,7 @@ impl Sender {
     }
 
     fn poll_anew(&mut self, now: Time) -> Option<Transmission> {
+        self.small_queue.wake(now);
         match self.phase {
             Phase::Closed => None,
             Phase::SynSent => self.transmit_syn(now),

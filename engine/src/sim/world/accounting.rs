@@ -31,7 +31,7 @@ impl World {
             self.count_dropped(packet);
         }
         for packet in &events.delayed {
-            self.leave_host_queue(packet);
+            self.leave_host_queue(packet, false);
         }
         self.links[index].return_events(events);
     }

@@ -22,8 +22,7 @@ impl World {
         let link = &mut self.links[index];
         let Some(taken) = link.cross(&packet, self.now, is_past) else {
             link.count_refused(&packet);
-            self.refused = Some((index, DropReason::Overlimit));
-            return self.count_dropped(&packet);
+            return self.count_refused(index, DropReason::Overlimit, &packet);
         };
         let (out, has_small_queues) = (taken.departure + link.delay, link.has_small_queues);
         self.enter_some(index, self.now);
@@ -31,6 +30,37 @@ impl World {
             self.schedule_leaving(&packet, taken.begins_at);
         }
         self.come_out(index, packet, out);
+    }
+
+    /// Offers segments as one packet to such a pipe.
+    pub(super) fn offer_gso_to_pipe(&mut self, index: usize, segments: &[Packet]) {
+        let is_past = self.current >= Turn::new(class::DEPARTURE, index as u32);
+        let now = self.now;
+        if self.links[index].merge.is_some() {
+            self.take_on(index, (now, self.current));
+        }
+        if !self.links[index].admits_gso(segments, now, is_past) {
+            for packet in segments {
+                self.links[index].count_refused(packet);
+                self.count_refused(index, DropReason::Overlimit, packet);
+            }
+            return;
+        }
+        let mut begins_at = None;
+        for (number, packet) in segments.iter().enumerate() {
+            let link = &mut self.links[index];
+            let taken = link.take_segment(packet, now, is_past, number > 0);
+            let (out, has_small_queues) = (taken.departure + link.delay, link.has_small_queues);
+            if number == 0 {
+                begins_at = taken.begins_at;
+            }
+            self.enter_some(index, now);
+            if has_small_queues {
+                // All of them leave the queue with the first.
+                self.schedule_leaving(packet, begins_at);
+            }
+            self.come_out(index, *packet, out);
+        }
     }
 
     /// A packet comes out of a link at `at`: goes on with it until it has come out of its chain.

@@ -52,8 +52,7 @@ impl World {
         );
         let is_taken = link.offer_folded(packet, self.now, is_awaited);
         if !is_taken {
-            self.refused = Some((index, DropReason::Overlimit));
-            return self.count_dropped(&packet);
+            return self.count_refused(index, DropReason::Overlimit, &packet);
         }
         if link.has_small_queues {
             let begins_at = link.last_begins_at();

@@ -66,7 +66,7 @@ impl World {
 
     #[inline]
     pub(super) fn count_dropped(&mut self, packet: &Packet) {
-        self.leave_host_queue(packet);
+        self.leave_host_queue(packet, false);
         let conversation = &mut self.conversations[packet.conversation as usize];
         conversation.count_dropped(packet);
     }

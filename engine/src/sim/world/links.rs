@@ -44,9 +44,8 @@ impl World {
         let offered = self.links[index].offer(packet, self.now);
         match offered {
             Offered::Dropped(reason) => {
-                self.refused = Some((index, reason));
                 self.record(index, Event::Drop, reason as i8, &packet, None);
-                self.count_dropped(&packet);
+                self.count_refused(index, reason, &packet);
             }
             Offered::Taken => self.record(index, Event::Enqueue, 0, &packet, None),
         }
@@ -77,9 +76,8 @@ impl World {
             }
             match offered {
                 Offered::Dropped(reason) => {
-                    self.refused = Some((index, reason));
                     self.record(index, Event::Drop, reason as i8, packet, None);
-                    self.count_dropped(packet);
+                    self.count_refused(index, reason, packet);
                 }
                 Offered::Taken => self.record(index, Event::Enqueue, 0, packet, None),
             }
@@ -221,7 +219,7 @@ impl World {
         if self.links[index].is_captured {
             self.see(index, Place::After, packet);
         }
-        self.leave_host_queue(packet);
+        self.leave_host_queue(packet, false);
     }
 
     #[inline(never)]

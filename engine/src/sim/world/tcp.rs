@@ -1,6 +1,8 @@
 //! What hosts do for flows over TCP: wake them, hand them what arrives, send what they give.
 
 use super::{Turn, World, class};
+use crate::net::link::Forwarding;
+use crate::qdisc::DropReason;
 use crate::sim::packet::{Kind, Packet};
 use crate::sim::time::Time;
 use crate::traffic::connection::SentSegment;
@@ -89,19 +91,27 @@ impl World {
             match begins_at {
                 Some(at) => flow.leave_host_queue_at(place, at),
                 None => {
-                    flow.leave_host_queue(place, self.now);
+                    flow.leave_host_queue(place, false, self.now);
                 }
             }
         }
     }
 
+    /// A link drops a packet that it was offered.
+    #[inline(never)]
+    pub(super) fn count_refused(&mut self, link: usize, reason: DropReason, packet: &Packet) {
+        self.refused = Some((link, reason));
+        self.leave_host_queue(packet, true);
+        self.count_dropped(packet);
+    }
+
     /// A packet is in the queue of its sender's host no more, if it ever was: it is sent, delayed or
     /// dropped.
     #[inline]
-    pub(super) fn leave_host_queue(&mut self, packet: &Packet) {
+    pub(super) fn leave_host_queue(&mut self, packet: &Packet, is_refused: bool) {
         let (now, index) = (self.now, packet.conversation as usize);
         if let Application::Tcp(flow) = &mut self.conversations[index].application
-            && flow.leave_host_queue(packet.segment_place(), now)
+            && flow.leave_host_queue(packet.segment_place(), is_refused, now)
         {
             self.rearm_tcp(index);
         }
@@ -196,13 +206,16 @@ impl World {
         }
         self.refused = None;
         if is_whole {
-            self.offer_gso_queued(link, &mut segments);
+            match self.links[link].forwarding() {
+                Forwarding::Pipe => self.offer_gso_to_pipe(link, &segments),
+                _ => self.offer_gso_queued(link, &mut segments),
+            }
             segments.clear();
         }
         let mut refused_pkts = 0;
         for packet in segments.drain(..) {
             self.refused = None;
-            self.offer_queued(link, packet);
+            self.forward(link, packet);
             refused_pkts += u32::from(self.refused.is_some());
         }
         self.segments = segments;

@@ -36,18 +36,20 @@ impl TcpFlow {
         }
     }
 
-    /// A packet of it is not in the host's queue, if it ever was. Returns whether a sender is to be
-    /// woken: `rearm`.
-    pub fn leave_host_queue(&mut self, place: u32, now: Time) -> bool {
+    /// A packet of it is not in the host's queue, if it ever was, or was refused there. Returns whether
+    /// a sender is to be woken: `rearm`.
+    pub fn leave_host_queue(&mut self, place: u32, is_refused: bool, now: Time) -> bool {
         let Some((number, payload_bytes)) = self.segments.release(place) else {
             return false;
         };
         match &mut self.connection {
             Some(connection) if connection.number == number => {
-                connection.sender.leave_host_queue(payload_bytes, now)
+                connection
+                    .sender
+                    .leave_host_queue(payload_bytes, is_refused, now)
             }
             Some(_) => false,
-            None => (self.rest.crowd).leave_host_queue(number, payload_bytes, now),
+            None => (self.rest.crowd).leave_host_queue(number, payload_bytes, is_refused, now),
         }
     }
 

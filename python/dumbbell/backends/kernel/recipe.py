@@ -1,8 +1,8 @@
 """What a kernel is made of besides its source: the configuration fragment and our patches.
 
 Both are written for the oldest version. A folder of a later one, ``patches/6.12``, has those
-patches that look otherwise from it on, under the same names, and ``6.12.config`` what its
-configuration calls otherwise.
+patches that look otherwise from it on, under the same names (empty where it needs none), and
+``6.12.config`` what its configuration calls otherwise.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def the_recipe(version: str = VERSIONS[0], folder: Path = FOLDER) -> Recipe:
         if version_numbers(each) <= version_numbers(version):
             patches |= {file.name: file for file in (folder / "patches" / each).glob("*.patch")}
             later += [file for file in (folder / f"{each}.config",) if file.is_file()]
-    chosen = tuple(patches[name] for name in sorted(patches))
+    chosen = tuple(patches[name] for name in sorted(patches) if patches[name].stat().st_size)
     return Recipe(folder / "dumbbell.config", chosen, tuple(later))
 
 

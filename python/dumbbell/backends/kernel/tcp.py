@@ -22,7 +22,7 @@ from dumbbell.errors import SpecError
 from dumbbell.spec import Resolved
 from dumbbell.spec.refusal import nearest, one_of
 from dumbbell.spec.resolved import Flow, TcpSettings
-from dumbbell.spec.tcp import LINUX_CONTROLLERS, PACKET_MEMORY_BYTES
+from dumbbell.spec.tcp import LINUX_CONTROLLERS, MOST_GSO_SEGMENTS, PACKET_MEMORY_BYTES
 
 BUFFERS = {
     "net/ipv4/tcp_rmem": "4096 131072 6291456",
@@ -33,8 +33,7 @@ BUFFERS = {
 
 _HYSTART = "/sys/module/tcp_cubic/parameters/hystart"
 _OF_A_HOST = ("sack", "rack", "timestamps", "ecn")
-_OF_A_SENDING_HOST = {"gso_max_segs": 1}
-"""With what a description without them means."""
+_OF_A_SENDING_HOST = ("gso_max_segs",)
 _OF_A_WAY = ("initial_window_pkts", "min_rto_ns", "delayed_ack")
 _ONLY = {"profile": "linux-6.1", "prr": "rfc6937", "ack_every": 2, "small_queues": True}
 _DEFAULT_WINDOW_PKTS = 10
@@ -55,7 +54,7 @@ def check_tcp(resolved: Mapping[str, Any]) -> None:
             if tcp[key] != only:
                 value, allowed = str(tcp[key]).lower(), f"{str(only).lower()} on the kernel"
                 raise SpecError(f"{path}.{key}", value, allowed)
-        if "packet_memory_bytes" in tcp:
+        if tcp["packet_memory_bytes"] != PACKET_MEMORY_BYTES:
             value = f"{tcp['packet_memory_bytes']}B"
             allowed = f"{PACKET_MEMORY_BYTES}B on the kernel, which has its own"
             raise SpecError(f"{path}.packet_memory", value, allowed)
@@ -70,8 +69,8 @@ def check_tcp(resolved: Mapping[str, Any]) -> None:
         shared: list[tuple[str, tuple[str, ...]]] = [
             (key, ("host", key, host)) for key in _OF_A_HOST for host in (flow.from_, flow.to)
         ]
-        for key, default in _OF_A_SENDING_HOST.items():
-            value = tcp.get(key, default)
+        for key in _OF_A_SENDING_HOST:
+            value = tcp[key]
             other, first = seen.setdefault(("host", key, flow.from_), (flow.name, value))
             if value != first:
                 allowed = f"{first} as in {other}: on the kernel flows of one host share it"
@@ -89,7 +88,7 @@ def check_tcp(resolved: Mapping[str, Any]) -> None:
 def gso_max_segs(resolved: Mapping[str, Any], host: str) -> int:
     """Segments of one sk_buff at most, of the devices of a host."""
     sent = (flow.tcp for flow in Resolved(resolved).flows if flow.from_ == host)
-    return max((int(tcp.mapping.get("gso_max_segs", 1)) for tcp in sent if tcp), default=1)
+    return max((int(tcp.mapping["gso_max_segs"]) for tcp in sent if tcp), default=MOST_GSO_SEGMENTS)
 
 
 def host_settings(resolved: Mapping[str, Any], host: str) -> dict[str, str]:
