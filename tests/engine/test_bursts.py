@@ -57,13 +57,20 @@ def burst_counts(run: Run) -> Counter[int]:
     return Counter(np.unique(times[times > 3_000_000_000], return_counts=True)[1].tolist())
 
 
-def test_a_description_without_the_key_stays_what_it_was() -> None:
-    plain = experiment(None).resolved()
-    assert "gso_max_segs" not in plain["flows"][0]["tcp"]
-    assert experiment(1).resolved() == plain
+def test_what_it_is_where_it_is_left_out() -> None:
+    assert experiment(None).resolved() == experiment(65535).resolved()
+    assert experiment(None, profile="rfc").resolved()["flows"][0]["tcp"]["gso_max_segs"] == 1
     other = experiment(44)
     assert other.resolved()["flows"][0]["tcp"]["gso_max_segs"] == 44
     assert Experiment.from_resolved(other.resolved()).resolved() == other.resolved()
+
+
+def test_a_description_of_an_older_version_means_what_it_meant() -> None:
+    old = experiment(None).resolved()
+    for key in ("gso_max_segs", "packet_memory_bytes"):
+        del old["flows"][0]["tcp"][key]
+    tcp = Experiment.from_resolved(old).resolved()["flows"][0]["tcp"]
+    assert (tcp["gso_max_segs"], tcp["packet_memory_bytes"]) == (1, 2304)
 
 
 @pytest.mark.parametrize("segments", [0, 65536, "many"])

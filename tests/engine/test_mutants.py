@@ -74,8 +74,8 @@ MUTANTS = (
     Mutant(
         "the link's overhead is forgotten",
         "core/src/packet.rs",
-        "u32::from(self.bytes) + added",
-        "u32::from(self.bytes) + 0 * added",
+        "0 => bytes + overhead_bytes,",
+        "0 => bytes + 0 * overhead_bytes,",
     ),
     Mutant(
         "pfifo takes one packet too many",
@@ -166,8 +166,8 @@ MUTANTS = (
     Mutant(
         "a host's packet goes before those that came to its link by others",
         "engine/src/sim/world/chained.rs",
-        "if self.links[index].merge.is_some() {",
-        "if self.links[index].merge.is_some() && self.current == Turn::FIRST {",
+        "self.take_on(index, (self.now, self.current));",
+        "self.take_on(index, (Time::ZERO, self.current));",
     ),
     Mutant(
         "what several links bring is taken on a turn too early",
@@ -376,8 +376,32 @@ MUTANTS = (
     Mutant(
         "a sender does not hear what its host's queue drops",
         "engine/src/sim/world/hosts.rs",
-        "self.leave_host_queue(packet);",
+        "self.leave_host_queue(packet, false);",
         "self.links[0].has_small_queues |= false;",
+    ),
+    Mutant(
+        "a host's queue counts the segments of a burst",
+        "engine/src/sim/world/tcp.rs",
+        "let is_whole = self.links[link].takes_whole(&segments);",
+        "let is_whole = self.links[link].takes_whole(&segments) & false;",
+    ),
+    Mutant(
+        "a pipe counts segments whose first is in transmission",
+        "engine/src/net/pipe.rs",
+        "waiting.skip_while(|crossing| crossing.continues);",
+        "waiting.skip_while(|crossing| crossing.continues & false);",
+    ),
+    Mutant(
+        "a burst leaves its host's queue one by one",
+        "engine/src/sim/world/chained.rs",
+        "if number == 0 {",
+        "if number < 9 {",
+    ),
+    Mutant(
+        "what a host's queue refuses is lost",
+        "engine/src/traffic/connection.rs",
+        "self.sender.on_refused(pkts, is_again, now)",
+        "self.sender.on_congested_host(now)",
     ),
     Mutant(
         "what a delay holds is in the host's queue",

@@ -294,7 +294,9 @@ def test_a_source_without_a_makefile(bench: Bench) -> None:
 
 def test_of_a_later_version_patches_take_the_place_of_those_of_the_same_name() -> None:
     usual, later = the_recipe("6.1"), the_recipe("6.12")
-    assert [file.name for file in usual.patches] == [file.name for file in later.patches]
+    needless = {"0008-names-the-c-library-lacks.patch"}
+    names = [file.name for file in usual.patches if file.name not in needless]
+    assert names == [file.name for file in later.patches]
     own = {file.name for file in later.patches if file.parent.name == "6.12"}
     assert own == {
         "0003-leave-nothing-behind.patch",

@@ -34,7 +34,13 @@ def test_nothing_feeds_the_hosts_randomness_in() -> None:
     wanted = the_recipe().wanted()
     assert wanted["CONFIG_UML_RANDOM"] is None
     assert wanted["CONFIG_HW_RANDOM"] is None
-    assert wanted["CONFIG_MODULES"] is None
+
+
+def test_no_module_is_looked_for() -> None:
+    """They may be built, and the kernel starts no program of the host to load one."""
+    wanted = the_recipe().wanted()
+    assert wanted["CONFIG_MODULES"] == "y"
+    assert wanted["CONFIG_MODPROBE_PATH"] == '""'
 
 
 def test_what_is_tried_is_what_is_built() -> None:

@@ -59,6 +59,8 @@ def test_every_default_of_a_tcp_flow() -> None:
         "min_rto_ns": 200_000_000,
         "send_buffer_bytes": 0,
         "receive_window_bytes": 0,
+        "packet_memory_bytes": 4352,
+        "gso_max_segs": 65535,
     }
 
 

@@ -287,6 +287,7 @@ class Experiment(SpecModel):
                 data = json.loads(resolved)
             except (ValueError, RecursionError) as error:
                 raise SpecError("", "text", f"JSON ({error})") from None
+        data = unresolve.with_later_keys(data)
         experiment = cls.read(unresolve.as_written(data))
         unresolve.check_same(data, experiment.resolved())
         return experiment

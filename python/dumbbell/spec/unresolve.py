@@ -145,6 +145,24 @@ def as_written(resolved: object) -> _Table:
     return written
 
 
+def with_later_keys(resolved: object) -> Any:
+    """A resolved description of any version with the keys that came later, as they were meant.
+
+    What is no such description stays as it is, to be refused where it is read.
+    """
+    flows = resolved.get("flows") if isinstance(resolved, Mapping) else None
+    if not isinstance(flows, Sequence) or isinstance(flows, str):
+        return resolved
+    assert isinstance(resolved, Mapping)
+    return {**resolved, "flows": [_flow_with_later_keys(flow) for flow in flows]}
+
+
+def _flow_with_later_keys(flow: object) -> object:
+    if isinstance(flow, Mapping) and isinstance(tcp := flow.get("tcp"), Mapping):
+        return {**flow, "tcp": _TCP_BEFORE_0_4 | dict(tcp)}
+    return flow
+
+
 def check_same(given: Mapping[str, Any], again: Mapping[str, Any]) -> None:
     """Refuses a description that is not what it resolves to, such as an integer as text."""
     if given != again:
@@ -231,10 +249,8 @@ def _tcp(tcp: object, path: str) -> _Table:
     """Windows by hand are there where there are some."""
     has_changes = isinstance(tcp, Mapping) and "cwnd_changes" in tcp
     keys = dict(_TCP)
-    if isinstance(tcp, Mapping):
-        tcp = _TCP_BEFORE_0_4 | dict(tcp)
-        if "handshake" in tcp:
-            keys["handshake"] = ("handshake", _same)
+    if isinstance(tcp, Mapping) and "handshake" in tcp:
+        keys["handshake"] = ("handshake", _same)
     written = _written(tcp, path, keys, ("cwnd_changes",) if has_changes else ())
     if has_changes:
         assert isinstance(tcp, Mapping)

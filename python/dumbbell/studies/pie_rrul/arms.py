@@ -35,9 +35,9 @@ RING_BYTES = 77_500
 """What the router's driver holds. Fitted to the seven printed latencies (`fit`), not printed."""
 USB2_RING_PKTS = 60
 """What Linux's driver of USB 2 adapters queued without regard to bytes before November 2025."""
-LARGE_HEADERS = "4352B"
-"""What a full packet is reckoned with in a send buffer by a distribution's kernel, whose largest
-header is long; by one built without AX.25 and tunnels, as our guest's, 2304 bytes."""
+SMALL_HEADERS = "2304B"
+"""What a full packet is reckoned with in a send buffer by a kernel built without AX.25 and tunnels;
+by a distribution's, and by default, 4352 bytes."""
 SERVER_QDISC = "fq_codel"
 """At the server's egress, ours: the default of the distributions of the time (systemd)."""
 PLAIN_FIFO = "pfifo limit 1000"

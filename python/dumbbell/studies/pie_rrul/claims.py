@@ -220,14 +220,14 @@ def end_name(setting: Setting, quantity: str) -> str:
     return f"{_ENDS[quantity][0]} end at {setting.label}"
 
 
-def written(alone: BySetting, large: Replications[Setting, Measured]) -> Iterator[Judged]:
+def written(alone: BySetting, small: Replications[Setting, Measured]) -> Iterator[Judged]:
     """Do the printed ranges of the uploads come from counting what netperf's send calls took?
 
     Args:
-        alone: Scenario 1 with the send buffer of our guest's kernel.
-        large: The same settings with that of a distribution's.
+        alone: Scenario 1, with the send buffer of a distribution's kernel.
+        small: The same settings with that of a kernel with short headers.
     """
-    settings = [setting for setting in large.arms if setting in alone.settings]
+    settings = [setting for setting in small.arms if setting in alone.settings]
     for setting in settings:
         claim = _written_claim(
             written_id(setting),
@@ -235,7 +235,7 @@ def written(alone: BySetting, large: Replications[Setting, Measured]) -> Iterato
             [setting],
             Joint.HOTELLING,
         )
-        yield judge(claim, _ways_to_count(alone, large, [setting]))
+        yield judge(claim, _ways_to_count(alone, small, [setting]))
     if len(settings) == len(arms.SETTINGS):
         claim = _written_claim(
             WRITTEN_TOGETHER,
@@ -243,7 +243,7 @@ def written(alone: BySetting, large: Replications[Setting, Measured]) -> Iterato
             settings,
             Joint.BONFERRONI,
         )
-        yield judge(claim, _ways_to_count(alone, large, settings))
+        yield judge(claim, _ways_to_count(alone, small, settings))
 
 
 def _written_claim(
@@ -269,7 +269,7 @@ def _written_claim(
 
 
 def _ways_to_count(
-    alone: BySetting, large: Replications[Setting, Measured], settings: Sequence[Setting]
+    alone: BySetting, small: Replications[Setting, Measured], settings: Sequence[Setting]
 ) -> Grid[Levels]:
     def point(way: str, values: Callable[[Setting, str], Floats], place: int) -> GridPoint[Levels]:
         return GridPoint(
@@ -284,8 +284,8 @@ def _ways_to_count(
     return Grid(
         [
             point(RECEIVED, alone.values, 1),
-            point(SMALL_HEADERS, alone.values, 2),
-            point(LARGE_HEADERS, large.values, 2),
+            point(SMALL_HEADERS, small.values, 2),
+            point(LARGE_HEADERS, alone.values, 2),
         ]
     )
 

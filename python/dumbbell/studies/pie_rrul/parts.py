@@ -207,7 +207,7 @@ class Written(Part[Replications[Setting, Measured]]):
     name = "counted at the sender"
 
     def __init__(self, amount: Amount[Setting], alone: Alone) -> None:
-        """What is run with a larger send buffer; the smaller one is scenario 1's own."""
+        """What is run with a smaller send buffer; the larger one is scenario 1's own."""
         self.amount, self.alone = amount, alone
 
     def run(self, runner: Runner) -> Replications[Setting, Measured]:
@@ -216,7 +216,7 @@ class Written(Part[Replications[Setting, Measured]]):
             runner,
             self.amount,
             self.name,
-            packet_memory=arms.LARGE_HEADERS,
+            packet_memory=arms.SMALL_HEADERS,
             record_writes=True,
         )
 

@@ -107,14 +107,14 @@ def _two_tables(
     return [table for table in made if table.columns]
 
 
-def written_table(alone: BySetting, large: Replications[Setting, Measured]) -> ValueTable:
+def written_table(alone: BySetting, small: Replications[Setting, Measured]) -> ValueTable:
     """The range of the uploads by what arrived and by what send calls took, beside the printed.
 
     Args:
-        alone: Scenario 1, with the send buffer of a kernel with short headers.
-        large: With a distribution's.
+        alone: Scenario 1, with the send buffer of a distribution's kernel.
+        small: With that of a kernel with short headers.
     """
-    settings = [setting for setting in large.arms if setting in alone.settings]
+    settings = [setting for setting in small.arms if setting in alone.settings]
     ends = (("Lower end", "throughput-low", "low"), ("Upper end", "throughput-high", "high"))
     rows = []
     for title, quantity, end in ends:
@@ -133,12 +133,12 @@ def written_table(alone: BySetting, large: Replications[Setting, Measured]) -> V
             ValueRow(
                 f"{title}, {claims.SMALL_HEADERS}",
                 "Mbit/s",
-                [alone.one_run(each, sent) for each in settings],
+                [prediction_interval(small.values(each, sent)) for each in settings],
             ),
             ValueRow(
                 f"{title}, {claims.LARGE_HEADERS}",
                 "Mbit/s",
-                [prediction_interval(large.values(each, sent)) for each in settings],
+                [alone.one_run(each, sent) for each in settings],
             ),
         ]
     return ValueTable(
