@@ -31,7 +31,7 @@ ESTIMATOR = "dq_rate_estimator"
 TODAY = ""
 """Editions of PIE: kernels 3.14 to 5.0; today's with their estimator; today's default."""
 
-RING_BYTES = 77_500
+RING_BYTES = 73_800
 """What the router's driver holds. Fitted to the seven printed latencies (`fit`), not printed."""
 USB2_RING_PKTS = 60
 """What Linux's driver of USB 2 adapters queued without regard to bytes before November 2025."""
