@@ -81,6 +81,7 @@ def check_kernel_can(resolved: Mapping[str, Any]) -> None:
         raise SpecError("flows", len(resolved["flows"]), f"at most {MOST_FLOWS} on the kernel")
     check_tcp(resolved)
     _check_sizes(resolved)
+    _check_own_links(resolved)
 
 
 def asks_for_irtt(resolved: Mapping[str, Any]) -> bool:
@@ -185,6 +186,27 @@ def _check_sizes(resolved: Mapping[str, Any]) -> None:
                 "payload",
                 "the same as that of the other flows on its links: on the kernel only links "
                 "without sizes on the wire fragment",
+            )
+
+
+def _check_own_links(resolved: Mapping[str, Any]) -> None:
+    """Of a burst, `tc`'s size table counts the headers once, and not those of its segments
+    (`__qdisc_calculate_pkt_len`): a sender's own link would send faster than its rate."""
+    topology, ends = _topology(resolved), _ends(resolved)
+    for index, flow in enumerate(resolved["flows"]):
+        tcp, route = flow["tcp"], topology.route(flow["from"], flow["to"])
+        if not tcp or tcp["gso_max_segs"] == 1 or not route:
+            continue
+        end = ends[route[0]]
+        if end["overhead_bytes"] == _ETHERNET_BYTES:
+            continue
+        if end["rate_bps"] or end["qdisc"]["kind"] not in ("pfifo", "bfifo"):
+            bytes_more = f"{end['overhead_bytes']}B"
+            raise SpecError(
+                f"flows[{index}].tcp.gso_max_segs",
+                tcp["gso_max_segs"],
+                f"1 on the kernel where the sender's own link has an overhead of {bytes_more}: its "
+                "disciplines count it once a burst; or ethernet (14B) there",
             )
 
 

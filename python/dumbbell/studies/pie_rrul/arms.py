@@ -31,13 +31,16 @@ ESTIMATOR = "dq_rate_estimator"
 TODAY = ""
 """Editions of PIE: kernels 3.14 to 5.0; today's with their estimator; today's default."""
 
-RING_BYTES = 73_800
+RING_BYTES = 77_500
 """What the router's driver holds. Fitted to the seven printed latencies (`fit`), not printed."""
 USB2_RING_PKTS = 60
 """What Linux's driver of USB 2 adapters queued without regard to bytes before November 2025."""
 SMALL_HEADERS = "2304B"
 """What a full packet is reckoned with in a send buffer by a kernel built without AX.25 and tunnels;
 by a distribution's, and by default, 4352 bytes."""
+ONE_BY_ONE: dict[str, Any] = {"gso_max_segs": 1}
+"""How TCP sends: the server's own link counts 38 bytes a frame, which Linux's disciplines do not do
+for the frames of a burst."""
 SERVER_QDISC = "fq_codel"
 """At the server's egress, ours: the default of the distributions of the time (systemd)."""
 PLAIN_FIFO = "pfifo limit 1000"
@@ -182,7 +185,7 @@ def experiment(
         name=f"pie-rrul-{scenario}",
         timer_hz=timer_hz,
         irtt=irtt,
-        tcp={"packet_memory": packet_memory} if packet_memory else None,
+        tcp=ONE_BY_ONE | ({"packet_memory": packet_memory} if packet_memory else {}),
         record_writes=record_writes,
     )
 
@@ -202,6 +205,7 @@ def _beside(scenario: str, test: FlentTest) -> list[Flow]:
                 from_=sender,
                 to=receiver,
                 source={"kind": "greedy"},
+                tcp=ONE_BY_ONE,
                 **times,
             )
             for name, sender, receiver in (
