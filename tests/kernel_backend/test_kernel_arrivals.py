@@ -57,8 +57,18 @@ def test_a_transfer_alone_takes_as_long_as_in_the_simulator() -> None:
     assert counted[0] == counted[1] == simulated.column("transfers", "bytes").sum()
 
 
-@pytest.mark.parametrize("size", ["100kB", "1MB"])
-def test_slow_start_into_a_small_buffer_loses_the_same_packets(size: str) -> None:
+def segments_time_s(segments: int) -> float:
+    """A packet on the wire, or a burst of two."""
+    return PACKET_S * min(segments, 2)
+
+
+@pytest.mark.parametrize(
+    ("size", "segments", "drops"),
+    [("100kB", 1, 0), ("1MB", 1, 46), ("100kB", 65535, 1), ("1MB", 65535, 22)],
+)
+def test_slow_start_into_a_small_buffer_loses_the_same_packets(
+    size: str, segments: int, drops: int
+) -> None:
     """A packet acknowledged alone, not in a pair, decides whether the third round overflows."""
     experiment = Experiment.read(
         {
@@ -83,6 +93,7 @@ def test_slow_start_into_a_small_buffer_loses_the_same_packets(size: str) -> Non
                     "to": "receiver",
                     "transport": "tcp",
                     "source": {"kind": "sized", "size": size},
+                    "tcp": {"gso_max_segs": segments},
                 }
             ],
         }
@@ -91,10 +102,12 @@ def test_slow_start_into_a_small_buffer_loses_the_same_packets(size: str) -> Non
     dropped = [
         run.column("packets", "t_ns", event="drop", queue="router->receiver") * 1e-9 for run in runs
     ]
-    assert len(dropped[0]) == len(dropped[1]) == {"100kB": 0, "1MB": 46}[size]
-    assert np.allclose(dropped[0], dropped[1], rtol=0, atol=PACKET_S)
+    assert len(dropped[0]) == len(dropped[1]) == drops
+    assert np.allclose(dropped[0], dropped[1], rtol=0, atol=segments_time_s(segments))
     taken = [completion_time_s(run)[0] for run in runs]
-    assert abs(taken[0] - taken[1]) < 0.01 * taken[1]
+    # Of a burst the other segment may be the one that is lost: the last is repaired later.
+    apart = 0.01 if segments == 1 else 0.1
+    assert abs(taken[0] - taken[1]) < apart * taken[1]
 
 
 def test_under_load_completion_times_have_the_same_distribution() -> None:
