@@ -20,14 +20,14 @@ from dumbbell.studies.shape import Amount, Runner
 pytestmark = [pytest.mark.kernel, pytest.mark.usefixtures("real_kernel")]
 
 TEST = arms.rrul(10, 1)
-RUNS = 5
-"""A side: fewer decide nothing."""
+RUNS = {"alone": 5, "bursts": 12}
+"""A side: fewer decide nothing. Where bursts of UDP come, latencies differ more from run to run."""
 
 
 @cache
 def runs_of(setting: Setting, backend: str, **of: object) -> BySetting:
     """Runs of one setting; on the kernel five of them are minutes of CPU time."""
-    amount = Amount(RUNS, over=(setting,))
+    amount = Amount(RUNS[str(of.get("scenario", "alone"))], over=(setting,))
     runner = Runner(StudyOptions())
     done = run_settings(
         runner, amount, "test", edition=arms.ESTIMATOR, backend=backend, test=TEST, **of
