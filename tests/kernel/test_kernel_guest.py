@@ -84,7 +84,7 @@ def test_a_guest_that_never_ends(guest: Guest, run_dir: Path, spin: str) -> None
 
 
 def test_running_out_of_memory_is_survived(guest: Guest) -> None:
-    # What it holds is free when it is killed: `tail` keeps a line until it ends, and zeros have no end.
+    # `tail` keeps a line until it ends, and zeros have no end. When it is killed that is free.
     result = guest("tail /dev/zero; echo status $?\n", memory_mb=64)
     assert result.ok, result.why()
     assert "status 137" in result.console_tail
