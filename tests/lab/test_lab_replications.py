@@ -117,6 +117,13 @@ def test_a_slider_stops_them_at_once(live_opener: LiveOpener, study: str) -> Non
           replications.bench.worker.addEventListener("message", ({ data }) => {
             late += data.kind === "replicated";
           });
+          // What has been said and not yet heard, where the processor was another's, is heard first.
+          for (let quiet = 0, turns = 0; quiet < 2 && turns < 200; turns += 1) {
+            const heard = late;
+            await new Promise((resolve) => setTimeout(resolve));
+            quiet = late === heard ? quiet + 1 : 0;
+          }
+          late = 0;
           const before = replications.bench.id;
           input.value = String(Number(input.value) === 0 ? 1 : 0);
           input.dispatchEvent(new Event("input", { bubbles: true }));
