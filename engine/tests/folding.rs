@@ -9,6 +9,7 @@ use dumbbell_engine::sim::world::World;
 use dumbbell_engine::spec::source::{self, Greedy};
 use dumbbell_engine::spec::{Experiment, Flow, Link, LinkEnd, Source, Tcp};
 use dumbbell_engine::tables::{self, Tables};
+use dumbbell_tc::parse_qdisc;
 use proptest::prelude::*;
 use random_network::any_experiment;
 
@@ -48,6 +49,26 @@ proptest! {
         // takes an event of its own, at most one a packet of such a sender.
         let most = many + from_small_queues(&spec, &folded);
         prop_assert!(few <= most, "{few} events, {many} without folding");
+    }
+}
+
+/// Of a burst in transmission nothing lies in the queue any more, also not of its bytes.
+#[test]
+fn bursts_fill_short_queues_alike() {
+    for limit_bytes in [5_000, 8_000, 12_000] {
+        let mut own = link("a", "b", end(10_000_000));
+        own.forward.qdisc = parse_qdisc(&format!("bfifo limit {limit_bytes}")).unwrap();
+        (own.forward.delay_ns, own.reverse.delay_ns) = (10 * MS, 10 * MS);
+        let flows = ["f", "g", "h"].map(|name| {
+            let tcp = Tcp {
+                gso_max_segs: 65535,
+                ..Tcp::linux("cubic")
+            };
+            tcp_flow(name, "a", "b", Source::Greedy(Greedy {}), tcp)
+        });
+        let ((folded, _), (plain, _)) = both(&experiment(vec![own], flows.to_vec(), vec![]));
+        assert!(folded.column_i64("queues", "dropped_overlimit_pkts")[0] > 0);
+        assert_eq!(folded.digest(), plain.digest(), "{limit_bytes} bytes");
     }
 }
 

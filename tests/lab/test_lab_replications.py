@@ -117,7 +117,7 @@ def test_a_slider_stops_them_at_once(live_opener: LiveOpener, study: str) -> Non
           replications.bench.worker.addEventListener("message", ({ data }) => {
             late += data.kind === "replicated";
           });
-          // What has been said and not yet heard, where the processor was another's, is heard first.
+          // What has been said and not yet heard, the processor being another's, is heard first.
           for (let quiet = 0, turns = 0; quiet < 2 && turns < 200; turns += 1) {
             const heard = late;
             await new Promise((resolve) => setTimeout(resolve));
