@@ -12,6 +12,7 @@
 mod buffers;
 #[cfg(test)]
 mod tests;
+mod undo;
 
 use dumbbell_core::prefetch::prefetch;
 
@@ -46,6 +47,8 @@ enum Place {
     Nowhere,
     InFlight,
     Lost,
+    /// Lost by its time, which is looked at no more (`tcp_rack_detect_loss`).
+    LostByTime,
 }
 
 /// What the rate estimator notes with a packet when it is sent.
@@ -449,8 +452,10 @@ impl Scoreboard {
 
     /// A packet is no longer looked for by time.
     pub fn forget_time(&mut self, number: u64) {
-        if self.get(number).place == Place::InFlight {
-            self.unlink(number);
+        match self.get(number).place {
+            Place::InFlight => self.unlink(number),
+            Place::Lost => self.get_mut(number).place = Place::LostByTime,
+            _ => {}
         }
     }
 
@@ -498,18 +503,6 @@ impl Scoreboard {
     /// The packet in flight that was sent last.
     pub fn newest_in_flight(&self) -> Option<u64> {
         (self.in_flight.last != NONE).then_some(self.in_flight.last)
-    }
-
-    /// Nothing is taken for lost any more (undo). What was not sent again is in no list until a
-    /// timeout looks at every packet, as in Linux.
-    pub fn unmark_lost(&mut self) {
-        for number in self.head..self.tail {
-            self.get_mut(number).marks &= !mark::LOST;
-        }
-        while let Some(number) = self.next_lost() {
-            self.unlink(number);
-        }
-        self.lost_out = 0;
     }
 
     /// The receiver has taken back what it SACKed (RFC 2018 section 8).
@@ -561,7 +554,7 @@ impl Scoreboard {
 
     fn list(&mut self, place: Place) -> &mut List {
         match place {
-            Place::Lost => &mut self.lost,
+            Place::Lost | Place::LostByTime => &mut self.lost,
             _ => &mut self.in_flight,
         }
     }

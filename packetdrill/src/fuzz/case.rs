@@ -9,7 +9,9 @@ const FATED: u64 = 120;
 
 /// The least of the round-trip times that are drawn, microseconds.
 pub(super) const SHORTEST_RTT_US: u64 = 10_000;
-/// The least of the times that a packet takes of the path, microseconds.
+/// The least of the times that a packet takes of the path, microseconds. None of them, nor twice
+/// one, is the millisecond in which Linux waits for a larger burst: packetdrill is off by a little,
+/// so nobody could say which side of it an acknowledgement is on.
 pub(super) const SHORTEST_SPACING_US: u64 = 100;
 
 /// Congestion control.
@@ -131,7 +133,7 @@ impl Case {
             probes: one_of(4) > 0,
             gso_max_segs: 1,
             rtt_us: [SHORTEST_RTT_US, 20_000, 50_000, 100_000, 200_000][one_of(5) as usize],
-            spacing_us: [SHORTEST_SPACING_US, 500, 1_000, 2_000][one_of(4) as usize],
+            spacing_us: [SHORTEST_SPACING_US, 450, 900, 2_000][one_of(4) as usize],
             window_bytes: [400, 400, 400, 20, 8, 4][one_of(6) as usize] * 1000 + one_of(1000),
             delays_acks: one_of(2) > 0,
             writes: Vec::new(),

@@ -22,6 +22,8 @@ const LONGEST_US: u64 = 8_000_000;
 const MOST_ACKS: u64 = 120;
 /// A delayed acknowledgement waits so long, microseconds.
 const DELAYED_ACK_US: u64 = 40_000;
+/// Acknowledgements come at least so far from each other, microseconds.
+const ACK_SPACING_US: u64 = 10;
 /// Nearer than this to a timer, by which packetdrill is off, the order of the two is nobody's promise:
 /// microseconds.
 const NEAR_US: u64 = 50;
@@ -310,9 +312,10 @@ impl Play<'_> {
             Some(AckFate::Held(held_us)) => held_us,
             None => 0,
         };
-        // Those behind it do not overtake it.
+        // Those behind it do not overtake it, and none comes in the very instant of another: which of
+        // two packets was sent first would hang on it (RACK).
         let back_us = (at_us + self.case.rtt_us / 2 + held_us).max(self.ack_free_us);
-        self.ack_free_us = back_us;
+        self.ack_free_us = back_us + ACK_SPACING_US;
         self.plan(back_us, Event::Acknowledged(packet));
     }
 

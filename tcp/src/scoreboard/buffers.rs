@@ -2,7 +2,7 @@
 //!
 //! Where each segment goes by itself, each is one of its own.
 
-use super::{NONE, Place, Scoreboard, mark};
+use super::{NONE, Outstanding, Place, Scoreboard, mark};
 
 impl Scoreboard {
     /// sk_buffs that are out.
@@ -59,7 +59,7 @@ impl Scoreboard {
     pub fn end_of_lost_buffer(&self, number: u64) -> u64 {
         let goes_on = |number: &u64| {
             let sent = self.get(*number);
-            sent.continues() && sent.place == Place::Lost
+            sent.continues() && matches!(sent.place, Place::Lost | Place::LostByTime)
         };
         (number + 1..self.tail)
             .find(|number| !goes_on(number))
@@ -71,6 +71,24 @@ impl Scoreboard {
         (number + 1..self.tail)
             .find(|number| !self.get(*number).continues())
             .unwrap_or(self.tail)
+    }
+
+    /// Whether a packet was sent more than once, or one that lies with it in one sk_buff since both
+    /// are SACKed: neighbours of one size do (`tcp_shift_skb_data`), but for what was sent again and
+    /// never taken for lost.
+    pub fn was_one_of_its_run_retransmitted(&self, number: u64) -> bool {
+        let sent = self.get(number);
+        let is_run = |other: &Outstanding| {
+            other.is_sacked() && !other.is_retransmitted() && other.bytes() == sent.bytes()
+        };
+        if sent.was_ever_retransmitted() || !is_run(sent) {
+            return sent.was_ever_retransmitted();
+        }
+        let below = (self.head..number).rev().map(|number| self.get(number));
+        let above = (number + 1..self.tail).map(|number| self.get(number));
+        let below = below.take_while(|other| is_run(other));
+        let above = above.take_while(|other| is_run(other));
+        below.chain(above).any(Outstanding::was_ever_retransmitted)
     }
 
     /// A packet takes the next one in, which is an sk_buff of its own: both are one packet from now

@@ -4,6 +4,7 @@
 //! time, loss recovery, the timer, the rate sample, and last the window.
 
 use super::Sender;
+use super::recovery::GoesFirst;
 use crate::cca::{Ack, RttSample, State};
 use crate::pacing;
 use crate::prr::Delivered;
@@ -107,7 +108,7 @@ struct Cleaned {
 impl Sender {
     pub(super) fn on_ack(&mut self, segment: &Segment, now: Time) {
         let (now_us, prior_una) = (as_us(now), self.una);
-        self.recovery.sends_new_first = false;
+        self.recovery.goes_first = GoesFirst::Lost;
         self.echo_ms = segment.timestamps.map(|timestamps| timestamps.echo_ms);
         let mut summary = AckSummary::new(self.next);
         let (delivered, lost) = (self.rate.delivered_pkts, self.rate.lost_pkts);

@@ -477,6 +477,11 @@ impl Sender {
             && self.board.get(number + 1).end() <= self.window_end
         {
             self.board.collapse_next(number);
+            if !self.is_sack() {
+                // Of two that are one now, one duplicate told (`tcp_adjust_pcount`).
+                let duplicates = self.board.sacked_out();
+                self.board.set_duplicates(duplicates.saturating_sub(1));
+            }
             self.recovery.judged.on_collapsed(number);
         }
     }

@@ -32,6 +32,20 @@ pub(super) struct Probe {
     pub(super) is_retransmission: bool,
 }
 
+/// What an acknowledgement lets go first (`tcp_xmit_recovery`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum GoesFirst {
+    /// What is lost.
+    Lost,
+    /// New data (F-RTO step 2b).
+    New,
+    /// New data, and nothing that is lost before something else happens: it may only be late.
+    NewAlone,
+    /// What is lost, and nothing new before something else happens: a timer of Linux's does not look at
+    /// what waits (`tcp_retransmit_timer`, `tcp_rack_reo_timeout`).
+    LostAlone,
+}
+
 /// What a sender does about losses: of this every acknowledgement asks something.
 #[derive(Debug, Clone)]
 pub(super) struct Recovery {
@@ -43,8 +57,7 @@ pub(super) struct Recovery {
     pub(super) reordering_seen: bool,
     pub(super) is_reneging: bool,
     pub(super) is_frto: bool,
-    /// New data goes before what is lost (F-RTO step 2b).
-    pub(super) sends_new_first: bool,
+    pub(super) goes_first: GoesFirst,
     pub(super) probe: Option<Probe>,
     pub(super) judged: Judged,
 }
@@ -70,7 +83,7 @@ impl Recovery {
             reordering_seen: false,
             is_reneging: false,
             is_frto: false,
-            sends_new_first: false,
+            goes_first: GoesFirst::Lost,
             probe: None,
             judged: Judged::default(),
         }
@@ -175,6 +188,8 @@ impl Sender {
         } else if !self.rare.repair.undo.is_possible() || !self.was_only_late() {
             summary.judges_by_count = self.judges_always() || self.is_sacked_far();
         } else if self.try_undo_partial(prior_una, now) {
+            // It only clocks out new data (`REXMIT_NONE`).
+            self.recovery.goes_first = GoesFirst::NewAlone;
             return;
         }
         if self.try_undo_by_duplicates() {
@@ -245,7 +260,7 @@ impl Sender {
                 self.recovery.point = self.next;
                 // Step 2b: new data, to see what they bring.
                 if self.has_data() && self.window_end > self.next {
-                    self.recovery.sends_new_first = true;
+                    self.recovery.goes_first = GoesFirst::New;
                     return;
                 }
                 self.recovery.is_frto = false;

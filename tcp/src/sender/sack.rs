@@ -163,7 +163,11 @@ impl Sender {
         let mut number = self.board.first_from(block.start);
         while number < self.board.tail() && self.board.get(number).end() <= block.end {
             let sent = *self.board.get(number);
-            if sent.was_ever_retransmitted() {
+            let was_again = match self.settings.is_linux() {
+                true => self.board.was_one_of_its_run_retransmitted(number),
+                false => sent.was_ever_retransmitted(),
+            };
+            if was_again {
                 if self.rare.repair.undo.is_about(sent.end()) {
                     self.rare.repair.undo.answer(1);
                 }

@@ -10,6 +10,7 @@
 //!
 //! As in Linux only one of them is pending (`icsk_pending`).
 
+use super::recovery::GoesFirst;
 use super::{Forced, Phase, Quiet, Sender};
 use crate::cca::State;
 use crate::rtt::{INITIAL_RTO, LARGEST_RTO, as_us, from_us};
@@ -119,7 +120,7 @@ impl Sender {
             self.timers.paced = Time::NEVER;
             // When pacing lets go, what is lost is first again, also behind F-RTO's new data
             // (`tcp_tsq_write`).
-            self.recovery.sends_new_first = false;
+            self.recovery.goes_first = GoesFirst::Lost;
         }
         let Some((purpose, _)) = self.timers.pending.filter(|(_, due)| *due <= now) else {
             return;
@@ -146,6 +147,14 @@ impl Sender {
         self.timers.rto = Time(2 * self.timers.rto.0).min(LARGEST_RTO);
         let (clock, rto) = (self.settings.clock, self.timers.rto);
         self.timers.set_retransmit(clock, now, rto);
+        self.looks_at_lost_alone();
+    }
+
+    /// A timer of Linux's sends again, and nothing new.
+    pub(super) fn looks_at_lost_alone(&mut self) {
+        if self.settings.is_linux() {
+            self.recovery.goes_first = GoesFirst::LostAlone;
+        }
     }
 
     /// Everything may be lost (`tcp_enter_loss`).

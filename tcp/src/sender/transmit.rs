@@ -11,6 +11,7 @@
 //! | RFC 3168 section 6.1.2, 6.1.5 | ECT on new data only; CWR on the first after a reduction |
 
 use super::bursts::Push;
+use super::recovery::GoesFirst;
 use super::{Forced, Phase, Probe, Quiet, Sender};
 use crate::rtt::as_us;
 use crate::segment::{Flags, SackBlocks, Segment};
@@ -70,10 +71,14 @@ impl Sender {
                 // Without them polling twice does no more than polling once. Where bursts wait for
                 // more, only what happens is to let them go, and pacing's timer is.
                 let is_paced = self.pacing.is_on() && self.bursts.is_none();
-                let can_be_quiet = !self.recovery.sends_new_first && !is_paced;
+                let can_be_quiet = self.recovery.goes_first != GoesFirst::New && !is_paced;
                 let segment = self.transmit_data(now);
                 if segment.is_some() {
                     return segment;
+                }
+                if self.recovery.goes_first == GoesFirst::LostAlone {
+                    self.end_timer();
+                    return None;
                 }
                 self.end_burst(now);
                 let ack = self.transmit_ack(now);
@@ -83,6 +88,13 @@ impl Sender {
                 ack
             }
         }
+    }
+
+    /// What a timer sends again is sent, and that says nothing of how much of the window is used.
+    fn end_timer(&mut self) {
+        (self.burst_pkts, self.had_data) = (0, false);
+        self.recovery.goes_first = GoesFirst::Lost;
+        self.quiet = Quiet::Idle;
     }
 
     /// Nothing can be sent until something happens.
@@ -119,15 +131,20 @@ impl Sender {
             self.timers.paced = if wants { due } else { Time::NEVER };
             return None;
         }
-        if self.recovery.sends_new_first {
-            if let Some(segment) = self.transmit_new(now) {
-                return Some(segment);
+        match self.recovery.goes_first {
+            GoesFirst::Lost => {}
+            GoesFirst::LostAlone => return self.transmit_lost(now),
+            GoesFirst::NewAlone => return self.transmit_new(now),
+            GoesFirst::New => {
+                if let Some(segment) = self.transmit_new(now) {
+                    return Some(segment);
+                }
+                self.recovery.goes_first = GoesFirst::Lost;
+                if self.next > self.recovery.point {
+                    return None;
+                }
+                self.recovery.is_frto = false;
             }
-            self.recovery.sends_new_first = false;
-            if self.next > self.recovery.point {
-                return None;
-            }
-            self.recovery.is_frto = false;
         }
         self.transmit_lost(now).or_else(|| self.transmit_new(now))
     }

@@ -228,5 +228,6 @@ impl Sender {
             }
         }
         self.rearm_rto(now);
+        self.looks_at_lost_alone();
     }
 }
