@@ -43,7 +43,7 @@ fn samples_of(flow: i64) -> Vec<Sample> {
         cwnd_changes: changes.to_vec(),
         ..without_small_queues("manual")
     };
-    let greedy = |a: &str, b: &str, tcp| tcp_flow(a, a, b, Source::Greedy(Greedy {}), tcp);
+    let greedy = |a: &str, b: &str, tcp| tcp_flow(a, a, b, Source::Greedy(Greedy::default()), tcp);
     let flows = vec![
         greedy("a", "b", without_small_queues("cubic")),
         greedy("c", "d", without_small_queues("bbr")),

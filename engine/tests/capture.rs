@@ -82,7 +82,13 @@ fn everything(tcp: Tcp) -> Experiment {
         transfers: None,
     });
     let flows = vec![
-        tcp_flow("bulk", "a", "b", Source::Greedy(Greedy {}), tcp.clone()),
+        tcp_flow(
+            "bulk",
+            "a",
+            "b",
+            Source::Greedy(Greedy::default()),
+            tcp.clone(),
+        ),
         tcp_flow("mice", "a", "b", transfers, tcp),
         flow("large", "a", "b", fragmented),
         flow(

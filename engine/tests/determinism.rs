@@ -16,7 +16,7 @@ fn busy() -> Experiment {
             "three",
             "a",
             "b",
-            Source::Greedy(Greedy {}),
+            Source::Greedy(Greedy::default()),
             Tcp::linux("cubic"),
         ),
     ];

@@ -64,7 +64,7 @@ fn bursts_fill_short_queues_alike() {
                 gso_max_segs: 65535,
                 ..Tcp::linux("cubic")
             };
-            tcp_flow(name, "a", "b", Source::Greedy(Greedy {}), tcp)
+            tcp_flow(name, "a", "b", Source::Greedy(Greedy::default()), tcp)
         });
         let ((folded, _), (plain, _)) = both(&experiment(vec![own], flows.to_vec(), vec![]));
         assert!(folded.column_i64("queues", "dropped_overlimit_pkts")[0] > 0);
@@ -160,7 +160,7 @@ fn a_host_does_not_hear_of_a_departure_before_the_event_of_it() {
             "f",
             "sender",
             "receiver",
-            Source::Greedy(Greedy {}),
+            Source::Greedy(Greedy::default()),
             tcp,
         )],
         vec![],
@@ -247,7 +247,13 @@ fn a_flow_over_a_chain_has_an_event_for_each_packet_that_comes_out_of_it() {
     let mut chain = chain_of([8_000_000, 1_000_000, 8_000_000], false);
     chain[1].forward.delay_ns = 5 * MS;
     chain[1].reverse.delay_ns = 5 * MS;
-    let flow = tcp_flow("f", "a", "d", Source::Greedy(Greedy {}), Tcp::rfc("reno"));
+    let flow = tcp_flow(
+        "f",
+        "a",
+        "d",
+        Source::Greedy(Greedy::default()),
+        Tcp::rfc("reno"),
+    );
     let mut spec = experiment(chain, vec![flow], vec![]);
     spec.warm_up_ns = 2 * S;
     spec.sample_interval_ns = 70 * MS;
@@ -278,13 +284,13 @@ fn any_climbing_flow(name: String, from: String, parent: String) -> impl Strateg
         burst.sort_unstable();
         let to_root = |source: Source| tcp_flow(&name, &from, "h0", source, Tcp::linux("cubic"));
         match kind {
-            0 => to_root(Source::Greedy(Greedy {})),
+            0 => to_root(Source::Greedy(Greedy::default())),
             1 => to_root(Source::Sized(source::Sized { bytes: 90_000 })),
             2 => tcp_flow(
                 &name,
                 &from,
                 "h0",
-                Source::Greedy(Greedy {}),
+                Source::Greedy(Greedy::default()),
                 Tcp::rfc("reno"),
             ),
             _ => {
@@ -365,7 +371,7 @@ fn packets_of_a_tree_are_events_where_they_come_out_of_it() {
     }
     let hosts = ["1", "1-1", "1-2", "1-3", "2", "2-1", "2-2", "2-3"];
     let flows = hosts.map(|host| {
-        let greedy = Source::Greedy(Greedy {});
+        let greedy = Source::Greedy(Greedy::default());
         tcp_flow(host, host, "sink", greedy, Tcp::linux("cubic"))
     });
     let mut spec = experiment(links, flows.to_vec(), vec![]);

@@ -25,13 +25,19 @@ fn game(changes: &[CwndChange]) -> Experiment {
         transfers: None,
     });
     let flows = vec![
-        tcp_flow("one", "a", "b", Source::Greedy(Greedy {}), tcp.clone()),
+        tcp_flow(
+            "one",
+            "a",
+            "b",
+            Source::Greedy(Greedy::default()),
+            tcp.clone(),
+        ),
         tcp_flow("other", "a", "b", short, tcp),
         tcp_flow(
             "beside",
             "a",
             "b",
-            Source::Greedy(Greedy {}),
+            Source::Greedy(Greedy::default()),
             Tcp::linux("cubic"),
         ),
     ];

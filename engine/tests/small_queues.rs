@@ -16,7 +16,7 @@ const PACKET_NS: i64 = 1_211_200;
 fn two_hosts(end: LinkEnd, tcp: Tcp) -> Experiment {
     let mut link = link("a", "b", end);
     (link.forward.delay_ns, link.reverse.delay_ns) = (10 * MS, 10 * MS);
-    let flow = tcp_flow("f", "a", "b", Source::Greedy(Greedy {}), tcp);
+    let flow = tcp_flow("f", "a", "b", Source::Greedy(Greedy::default()), tcp);
     let mut spec = experiment(vec![link], vec![flow], vec![]);
     spec.warm_up_ns = 2 * S;
     spec

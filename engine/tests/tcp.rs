@@ -31,7 +31,7 @@ fn dumbbell(flows: Vec<Flow>) -> Experiment {
 
 fn greedy(name: &str, controller: &str) -> Flow {
     let tcp = without_small_queues(controller);
-    tcp_flow(name, "a", "b", Source::Greedy(Greedy {}), tcp)
+    tcp_flow(name, "a", "b", Source::Greedy(Greedy::default()), tcp)
 }
 
 fn goodput_bps(output: &RunOutput, flow: usize) -> f64 {
@@ -91,7 +91,7 @@ fn the_shorter_path_gets_more() {
         "long",
         "c",
         "b",
-        Source::Greedy(Greedy {}),
+        Source::Greedy(Greedy::default()),
         without_small_queues("reno"),
     ));
     let output = simulate(&experiment);

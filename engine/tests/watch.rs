@@ -25,7 +25,7 @@ fn greedy(links: Vec<Link>) -> Experiment {
         "f",
         "a",
         "b",
-        Source::Greedy(Greedy {}),
+        Source::Greedy(Greedy::default()),
         Tcp::linux("cubic"),
     );
     let mut experiment = experiment(links, vec![flow], vec![]);

@@ -201,7 +201,20 @@ impl TcpFlow {
                 None
             }
             Supply::Schedule(_) => Some(0),
-            Supply::Transfers(transfers) => Some(transfers.begin().unwrap_or(u64::MAX)),
+            Supply::Transfers(transfers) if transfers.has_rest() => {
+                transfers.first_write = None;
+                // A connection that has broken is gone.
+                if let Some(connection) = self.connections.get_mut(&0) {
+                    connection.to_send = u64::MAX;
+                }
+                self.write(poll, 0)?;
+                None
+            }
+            Supply::Transfers(transfers) => {
+                let first = transfers.first_write.map(|first| first.bytes);
+                let bytes = transfers.begin().or(first);
+                Some(bytes.unwrap_or(u64::MAX))
+            }
         };
         if let Some(bytes) = bytes {
             self.connect(poll, bytes, now)?;

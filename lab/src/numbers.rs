@@ -1,7 +1,6 @@
 //! Numbers of a run that is over, by the paths and definitions of `dumbbell.metrics`.
 
 use crate::changes::number_of;
-use dumbbell_engine::spec::source::Greedy;
 use dumbbell_engine::spec::{Experiment, Flow, LinkEnd, Source};
 use dumbbell_engine::tables::{Tables, Values};
 use dumbbell_tc::Qdisc;
@@ -232,7 +231,7 @@ fn of_flows(experiment: &Experiment, tables: &Tables, ways: &[Vec<u32>], to: &mu
         add(to, format!("{of}.capacity_share"), share);
         add(to, format!("{of}.loss_ratio"), loss);
     }
-    let greedy = (0..flows.len()).filter(|index| flows[*index].source == Source::Greedy(Greedy {}));
+    let greedy = (0..flows.len()).filter(|index| matches!(flows[*index].source, Source::Greedy(_)));
     let shares: Vec<f64> = greedy.map(goodput).collect();
     if shares.len() > 1 {
         let (sum, squares) = (shares.iter().sum::<f64>(), shares.iter().map(|x| x * x));

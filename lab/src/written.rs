@@ -356,6 +356,7 @@ fn value_of_source(kind: Value, value: &serde_json::Value) -> String {
         Value::ExponentialGap | Value::ConstantGap => mean_gap(&law()),
         Value::SizeAt | Value::Count => plain(value),
         Value::Size => size(value.as_u64().unwrap_or_default()),
+        Value::Time => time(&value.as_u64().unwrap_or_default()),
         Value::Times => listed(|ns| time(&ns)),
         Value::Sizes => listed(size),
     }

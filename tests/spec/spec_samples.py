@@ -114,6 +114,7 @@ sources = st.one_of(
 
 tcp_sources = st.one_of(
     _of(kind="greedy"),
+    _of(kind="greedy", first_write="37B", rest_after=st.sampled_from(["0s", "3ms", "1.5s"])),
     _of(kind="sized", size=st.sampled_from(["1B", "100kb", "1gb"])),
     _of(kind="closed_loop", size=size_laws, think=gap_laws),
     _of(kind="arrivals", size=size_laws, gap=gap_laws),

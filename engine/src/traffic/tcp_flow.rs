@@ -2,7 +2,7 @@
 //!
 //! | source | connections | written |
 //! | --- | --- | --- |
-//! | greedy | one, at the start | as much as the send buffer takes |
+//! | greedy | one, at the start | as much as the send buffer takes, perhaps a little before it |
 //! | sized | one, at the start | its bytes |
 //! | closed loop | one for each transfer, after a pause | the transfer's bytes |
 //! | arrivals | one for each transfer, any number at a time | the transfer's bytes |
@@ -276,14 +276,16 @@ impl TcpFlow {
     /// The source makes a connection or writes.
     fn act(&mut self, now: Time) -> u32 {
         let mut writes = 0;
-        let is_scheduled = matches!(self.rest.supply, Supply::Schedule(_));
-        if !is_scheduled || self.connection.is_none() {
-            self.connect(now);
-        } else if let (Supply::Schedule(generator), Some(connection)) =
-            (&mut self.rest.supply, &mut self.connection)
-        {
-            connection.to_write += u64::from(generator.next_size());
-            writes = 1;
+        match (&mut self.rest.supply, &mut self.connection) {
+            (Supply::Schedule(generator), Some(connection)) => {
+                connection.to_write += u64::from(generator.next_size());
+                writes = 1;
+            }
+            (Supply::Transfers(transfers), Some(connection)) if transfers.has_rest() => {
+                transfers.first_write = None;
+                connection.to_write = UNLIMITED;
+            }
+            _ => self.connect(now),
         }
         let pause = match &mut self.rest.supply {
             Supply::Schedule(generator) => generator.next_gap(),
@@ -300,7 +302,8 @@ impl TcpFlow {
             Supply::Schedule(_) => (0, None, false),
             Supply::Transfers(transfers) => {
                 let bytes = transfers.begin();
-                let to_write = bytes.unwrap_or(UNLIMITED);
+                let first = transfers.first_write.map(|first| first.bytes);
+                let to_write = bytes.or(first).unwrap_or(UNLIMITED);
                 (to_write, bytes, transfers.may_overlap())
             }
         };

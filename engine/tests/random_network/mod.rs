@@ -165,7 +165,7 @@ fn any_source() -> impl Strategy<Value = Source> {
 
 fn any_tcp_source() -> impl Strategy<Value = Source> {
     prop_oneof![
-        Just(Source::Greedy(Greedy {})),
+        Just(Source::Greedy(Greedy::default())),
         (1u64..200_000).prop_map(|bytes| Source::Sized(source::Sized { bytes })),
         (1.0f64..50_000.0).prop_map(|mean| Source::ClosedLoop(ClosedLoop {
             size: exponential(mean),

@@ -23,6 +23,7 @@ ValueKind = Literal[
     "size-at",
     "count",
     "size",
+    "time",
     "times",
     "sizes",
 ]

@@ -41,6 +41,7 @@ _OF_VALUES: Mapping[str, tuple[Any, Callable[[Any], Any]]] = {
     "size-at": (SizeAt, lambda word: word),
     "count": (TransferCount, lambda count: count),
     "size": (TransferSize, bytes_of),
+    "time": (Time, time_ns),
 }
 """What a key of a kind of value takes, and how that is resolved."""
 
@@ -242,6 +243,21 @@ class Greedy(_Source):
     """As much as TCP takes, from the flow's start to its stop."""
 
     kind: Literal["greedy"] = Field(default="greedy", description=FORMS["greedy"].summary)
+    first_write: TransferSize | None = Field(
+        default=None, description=FORMS["greedy"].meaning("first_write")
+    )
+    rest_after: Time | None = Field(default=None, description=FORMS["greedy"].meaning("rest_after"))
+
+    @model_validator(mode="after")
+    def _both_or_none(self) -> Self:
+        if self.first_write is not None and self.rest_after is None:
+            raise Refused(
+                "nothing", "a time: the first write is before the rest", path="rest_after"
+            )
+        if self.first_write is None and self.rest_after is not None:
+            allowed = "nothing where there is no first_write"
+            raise Refused(self.rest_after, allowed, path="rest_after")
+        return self
 
 
 class Sized(_Source):

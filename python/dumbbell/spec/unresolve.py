@@ -269,6 +269,7 @@ _OF_VALUES: Mapping[ValueKind, Callable[[Any], Any]] = {
     "size-at": _same,
     "count": _same,
     "size": units.format_size,
+    "time": units.format_time,
     "times": lambda times: [units.format_time(time) for time in times],
     "sizes": lambda sizes: [units.format_size(size) for size in sizes],
 }

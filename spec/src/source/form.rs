@@ -67,6 +67,8 @@ pub enum Value {
     Count,
     /// A size; resolved in bytes.
     Size,
+    /// A time; resolved in nanoseconds.
+    Time,
     /// A list of times; resolved in nanoseconds.
     Times,
     /// A list of sizes; resolved in bytes.

@@ -1,34 +1,88 @@
-//! As much as TCP takes, from the start to the stop.
+//! As much as TCP takes, from the start to the stop, perhaps with a little of it before the rest.
 
 use super::{
-    Carrier, FlowStreams, Form, Parameters, Sends, Supply, Testbed, TransferSize, Transfers,
-    Written,
+    Carrier, FirstWrite, FlowStreams, Form, Key, LARGEST_TRANSFER_BYTES, Parameters, Presence,
+    Sends, Supply, Testbed, TransferSize, Transfers, Value, Written,
 };
 use crate::SpecError;
+use crate::validate::{instant, require};
+use dumbbell_core::time::Time;
 use serde::{Deserialize, Serialize};
 
-/// It has no parameters.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// Both keys or none: a program that says who it is before it sends.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Greedy {}
+pub struct Greedy {
+    /// Written when the connection is begun; None for no such write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_write_bytes: Option<u64>,
+    /// From the flow's start to the rest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rest_after_ns: Option<u64>,
+}
 
 impl Written for Greedy {
     const FORM: Form = Form {
         summary: "As much as TCP takes.",
         carrier: Carrier::Tcp,
         sends: Sends::Bytes,
-        keys: &[],
+        keys: &[
+            Key::new(
+                "first_write",
+                Value::Size,
+                "Written by itself when the connection is made, as iperf3 writes a cookie of 37 bytes: \
+                 the window then is not used, and the first round trip has one small segment. Needs \
+                 `rest_after`; left out, there is no such write.",
+            )
+            .resolved_as("first_write_bytes")
+            .or(Presence::OrAbsent),
+            Key::new(
+                "rest_after",
+                Value::Time,
+                "From the flow's start to all else that is written, where there is a `first_write`.",
+            )
+            .resolved_as("rest_after_ns")
+            .or(Presence::OrAbsent),
+        ],
         testbed: Testbed::Iperf3,
         example: r#"{ kind = "greedy" }"#,
     };
 }
 
 impl Parameters for Greedy {
-    fn check(&self, _: &str) -> Result<(), SpecError> {
-        Ok(())
+    fn check(&self, path: &str) -> Result<(), SpecError> {
+        let path_of = |key: &str| format!("{path}.{key}");
+        match (self.first_write_bytes, self.rest_after_ns) {
+            (None, None) => Ok(()),
+            (Some(bytes), Some(rest_after_ns)) => {
+                let in_range = (1..=LARGEST_TRANSFER_BYTES).contains(&bytes);
+                let allowed = "from 1 byte to 1 PB";
+                require(in_range, &path_of("first_write_bytes"), bytes, allowed)?;
+                instant(&path_of("rest_after_ns"), rest_after_ns)
+            }
+            (Some(_), None) => {
+                let allowed = "a time: the first write is before the rest";
+                Err(SpecError::new(path_of("rest_after_ns"), "nothing", allowed))
+            }
+            (None, Some(rest_after_ns)) => {
+                let allowed = "nothing where there is no first write";
+                Err(SpecError::new(
+                    path_of("rest_after_ns"),
+                    rest_after_ns,
+                    allowed,
+                ))
+            }
+        }
     }
 
     fn supply(&self, streams: FlowStreams) -> Supply {
-        Supply::Transfers(Box::new(Transfers::one(TransferSize::Unlimited, streams)))
+        let first_write = self.first_write_bytes.map(|bytes| FirstWrite {
+            bytes,
+            rest_after: Time::from_ns(self.rest_after_ns.unwrap_or(0)),
+        });
+        Supply::Transfers(Box::new(Transfers {
+            first_write,
+            ..Transfers::one(TransferSize::Unlimited, streams)
+        }))
     }
 }

@@ -33,7 +33,7 @@ pub use poisson::Poisson;
 pub use renewal::Renewal;
 pub use replay::Replay;
 pub use sized::Sized;
-pub use transfers::{LARGEST_TRANSFER_BYTES, TransferSize, Transfers, transfer_bytes};
+pub use transfers::{FirstWrite, LARGEST_TRANSFER_BYTES, TransferSize, Transfers, transfer_bytes};
 
 use crate::{SizeAt, SpecError};
 use dumbbell_core::random::Stream;

@@ -26,6 +26,15 @@ pub enum TransferSize {
     Drawn(Law),
 }
 
+/// What is written before the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FirstWrite {
+    /// When the connection is made.
+    pub bytes: u64,
+    /// From the beginning of the connection to the rest.
+    pub rest_after: Time,
+}
+
 /// The transfers of a flow, each over a connection of its own.
 #[derive(Debug, Clone)]
 pub struct Transfers {
@@ -35,6 +44,8 @@ pub struct Transfers {
     pub gap: Option<Law>,
     /// From the end of one to the start of the next, and before the first.
     pub think: Option<Law>,
+    /// Of one without an end, what is to be written by itself; None once the rest is asked for.
+    pub first_write: Option<FirstWrite>,
     /// How many are begun at most.
     pub most: u32,
     /// How many have begun.
@@ -50,6 +61,7 @@ impl Transfers {
             size,
             gap: None,
             think: None,
+            first_write: None,
             most: 1,
             begun: 0,
             streams,
@@ -74,8 +86,18 @@ impl Transfers {
         }
     }
 
-    /// One has begun: when the next does, if that does not wait for its end.
+    /// Whether it is not a transfer that is to begin, but the rest of the first that is to be
+    /// written.
+    pub fn has_rest(&self) -> bool {
+        self.begun > 0 && self.first_write.is_some()
+    }
+
+    /// One has begun: when the source acts next, if that does not wait for its end. That is to
+    /// begin another, or to write the rest of this.
     pub fn pause_after_start(&mut self) -> Option<Time> {
+        if let Some(first_write) = &self.first_write {
+            return Some(first_write.rest_after);
+        }
         let gap = self.gap.as_ref().filter(|_| self.begun < self.most)?;
         Some(Time::from_seconds(gap.draw(&mut self.streams.gap)))
     }
