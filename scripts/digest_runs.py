@@ -181,6 +181,15 @@ def descriptions() -> dict[str, str | Path]:
         runs[f"small_queues = {words}"] = network(
             'qdisc = "pfifo limit 25"', tcp=f"tcp = {{ small_queues = {words} }}", first=end
         )
+    runs["small writes"] = network(
+        'qdisc = "pfifo limit 25"',
+        '{ kind = "poisson", rate = "600pps", size = "500B" }',
+        'transport = "tcp"',
+        'rate = "3mbit", qdisc = "pfifo limit 100"',
+    )
+    runs["first write"] = network(
+        source='{ kind = "greedy", first_write = "37B", rest_after = "60ms" }'
+    )
     runs["ecn"] = network(
         'qdisc = "codel target 5ms interval 50ms ecn"', tcp="tcp = { ecn = true }"
     )

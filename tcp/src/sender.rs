@@ -22,6 +22,7 @@
 //! What is not here: urgent data, Fast Open, path MTU discovery and its probes, resets, and timing out of a connection (a segment is sent again for ever).
 
 mod acknowledge;
+mod autocork;
 mod bursts;
 mod handshake;
 mod host_queue;
@@ -152,6 +153,8 @@ pub struct Sender {
     cwr_due: bool,
     /// Whether there is one in `rare.cut`.
     is_cut: bool,
+    /// Whether the end of what was written waits for its host's queue.
+    is_corked: bool,
     /// Whether small segments wait (Nagle, RFC 896 with Minshall's change).
     nagle: bool,
     had_data: bool,
@@ -252,6 +255,7 @@ impl Sender {
             ecn: false,
             cwr_due: false,
             is_cut: false,
+            is_corked: false,
             nagle: true,
             had_data: false,
             has_written: false,
@@ -312,18 +316,21 @@ impl Sender {
             largest_window_bytes: self.rare.largest_window_bytes,
         });
         self.written += bytes;
+        self.cork();
     }
 
     /// The application has nothing more to write.
     pub fn close(&mut self) {
         self.quiet = Quiet::No;
         self.copy_all();
+        self.is_corked = false;
         self.is_closing = true;
     }
 
     /// A segment arrives. Call `poll_transmit` afterwards.
     pub fn on_segment(&mut self, segment: &Segment, now: Time) {
         self.quiet = Quiet::No;
+        self.is_corked = false;
         self.has_written = false;
         let acknowledges = segment.flags.has(Flags::ACK) && !segment.flags.has(Flags::SYN);
         // RFC 9293 section 3.10.7.4, fifth check: dropped whole.

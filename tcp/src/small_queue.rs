@@ -15,7 +15,8 @@
 //! | pure acknowledgements (memory 2), SYN | not counted |
 //! | off the account (`tcp_wfree`, `skb_orphan_partial`) | dropped; handed to the device; taken in by a `netem` with delay, jitter or rate |
 //! | the sender is woken (`tcp_tasklet_func`) | in that instant, when it is its source's turn |
-//! | `skb_still_in_host_queue`, autocorking, `TCP_TX_DELAY` | no |
+//! | autocorking (`tcp_should_autocork`) | asks for the account (`corks`) |
+//! | `skb_still_in_host_queue`, `TCP_TX_DELAY` | no |
 //!
 //! Sources: net/ipv4/tcp_output.c, net/ipv4/tcp_ipv4.c, net/core/sock.c, net/sched/sch_netem.c.
 //! The idea: E. Dumazet, "tcp: TCP Small Queues", commit 46d3ceabd8d9 (2012).
@@ -160,6 +161,14 @@ impl SmallQueue {
         allows
     }
 
+    /// Whether the end of a write of so much memory waits until a packet has gone: others are held
+    /// that take more. If so, the sender is woken then.
+    pub fn corks(&mut self, truesize_bytes: u64) -> bool {
+        let corks = self.held_bytes + FIRST_BYTES > truesize_bytes;
+        self.is_throttled |= corks;
+        corks
+    }
+
     /// Whether hardly anything is held: no packet with payload.
     #[inline]
     pub fn is_empty(&self) -> bool {
@@ -244,6 +253,18 @@ mod tests {
             };
             assert_eq!(most(again), packets);
         }
+    }
+
+    #[test]
+    fn the_end_of_a_write_waits_for_what_takes_more_than_it() {
+        assert!(!queue(0).corks(truesize_bytes(1)));
+        // One packet of the same memory: the count begins at 1.
+        assert!(queue(1).corks(FULL));
+        assert!(!queue(1).corks(FULL + 1));
+        let mut queue = queue(2);
+        assert!(queue.corks(truesize_bytes(100)));
+        assert!(queue.leave(FULL, Time(3)), "it is woken");
+        assert!(!queue.leave(FULL, Time(4)), "once");
     }
 
     #[test]

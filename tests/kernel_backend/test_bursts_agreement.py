@@ -22,7 +22,7 @@ WITHIN = {
 QUEUE = "router->client"
 
 
-def cell(controller: str, segments: int, limit_pkts: int = 33) -> Experiment:
+def cell(controller: str, segments: int, limit_pkts: int = 33, **source: str) -> Experiment:
     """A sender, a router with a queue of a bandwidth-delay product at 10 Mbit/s, a receiver."""
     return Experiment.model_validate(
         {
@@ -47,7 +47,7 @@ def cell(controller: str, segments: int, limit_pkts: int = 33) -> Experiment:
                     "name": "f",
                     "from": "server",
                     "to": "client",
-                    "source": {"kind": "greedy"},
+                    "source": {"kind": "greedy", **source},
                     "tcp": {"congestion_control": controller, "gso_max_segs": segments},
                 }
             ],
@@ -76,6 +76,23 @@ def test_what_a_start_costs(controller: str) -> None:
         assert simulated[name] == pytest.approx(there, rel=WITHIN[name], abs=1), name
 
 
+@pytest.mark.parametrize("controller", ["cubic", "bbr"])
+@pytest.mark.parametrize(
+    ("first_write", "rest_after"),
+    [("37B", "0s"), ("37B", "60ms"), ("37B", "1.5s"), ("30kB", "200ms")],
+)
+def test_what_a_start_costs_behind_a_first_write(
+    controller: str, first_write: str, rest_after: str
+) -> None:
+    """A sample of the round trip that no queue has lengthened, and a window that is not used."""
+    experiment = cell(controller, 65535, first_write=first_write, rest_after=rest_after)
+    simulated = numbers(simulate(experiment))
+    kernel = numbers(simulate(experiment, backend="kernel"))
+    for name, there in kernel.items():
+        assert simulated[name] == pytest.approx(there, rel=WITHIN[name], abs=1), name
+
+
+@pytest.mark.usefixtures("linux_6_1")
 def test_the_switch_changes_both_alike() -> None:
     """What CUBIC's start loses with half a product of buffer, over instants at which it begins."""
     lost = {
@@ -97,6 +114,7 @@ def begun(segments: int) -> list[Experiment]:
     return [Experiment.model_validate({**plain, "seed": seed}) for seed in (1, 2, 3)]
 
 
+@pytest.mark.usefixtures("linux_6_1")
 @pytest.mark.parametrize("controller", ["cubic", "bbr"])
 @pytest.mark.parametrize(
     ("rate", "qdisc"),

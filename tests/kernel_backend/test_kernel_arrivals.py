@@ -62,6 +62,7 @@ def segments_time_s(segments: int) -> float:
     return PACKET_S * min(segments, 2)
 
 
+@pytest.mark.usefixtures("linux_6_1")
 @pytest.mark.parametrize(
     ("size", "segments", "drops"),
     [("100kB", 1, 0), ("1MB", 1, 46), ("100kB", 65535, 1), ("1MB", 65535, 22)],

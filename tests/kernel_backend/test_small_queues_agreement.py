@@ -57,6 +57,7 @@ def check(simulated: Run, kernel: Run) -> None:
         assert medians[0] == pytest.approx(medians[1], rel=DELAY, abs=LEAST_DELAY_S)
 
 
+@pytest.mark.usefixtures("linux_6_1")
 @pytest.mark.parametrize("controller", ["cubic", "reno", "bbr"])
 def test_one_flow_keeps_as_much_in_its_own_queue(controller: str) -> None:
     experiment = two_hosts(
@@ -115,3 +116,34 @@ def test_what_the_own_queue_refuses_is_not_lost(
         assert dropped > 0
         assert run.column("flows", "retransmitted_pkts").sum() == 0
         assert run.column("flows", "dropped_pkts").sum() >= dropped
+
+
+@pytest.mark.usefixtures("linux_6_1")
+@pytest.mark.parametrize("segments", [1, 65535])
+@pytest.mark.parametrize(
+    ("rate", "pps", "size"), [("1mbit", 200, "300B"), ("10mbit", 2000, "500B")]
+)
+def test_small_writes_are_gathered_while_the_own_queue_holds_others(
+    rate: str, pps: int, size: str, segments: int
+) -> None:
+    """Autocorking: without it there are 3 and 8 percent more packets."""
+    link = {"a": "sender", "b": "receiver", "delay": "10ms"}
+    flow = {"name": "f", "from": "sender", "to": "receiver", "transport": "tcp"}
+    experiment = Experiment.model_validate(
+        {
+            "duration": "8s",
+            "links": [{**link, "forward": {"rate": rate, "qdisc": "pfifo limit 100"}}],
+            "flows": [
+                {
+                    **flow,
+                    "source": {"kind": "poisson", "rate": f"{pps}pps", "size": size},
+                    "tcp": {"gso_max_segs": segments},
+                }
+            ],
+        }
+    )
+    simulated, kernel = on_both(experiment)
+    packets = [int(run.column("flows", "created_pkts")[0]) for run in (simulated, kernel)]
+    assert packets[0] == pytest.approx(packets[1], rel=0.003)
+    assert packets[1] < 0.99 * pps * 8
+    check(simulated, kernel)

@@ -16,7 +16,6 @@
 //! | several segments sent again at once (`tcp_xmit_retransmit_queue`) | `plan_again` |
 //! | the last of several carries PSH (`__tcp_transmit_skb`) | `ends_burst` |
 //! | small ones are put together when they are sent again (`tcp_retrans_try_collapse`) | `collapse` |
-//! | autocorking | no |
 //!
 //! Sources: net/ipv4/tcp_output.c, net/ipv4/tcp.c, net/ipv4/tcp_bbr.c.
 
@@ -177,7 +176,7 @@ impl Sender {
     }
 
     /// Payload of a full sk_buff.
-    fn goal_bytes(&self) -> u64 {
+    pub(super) fn goal_bytes(&self) -> u64 {
         let mss = u64::from(self.settings.mss_bytes);
         let largest_window = self.rare.largest_window_bytes;
         let bound = if largest_window > SMALL_WINDOW_BYTES {
@@ -232,6 +231,9 @@ impl Sender {
         let half_window = self.rare.largest_window_bytes / 2;
         if let Some(bursts) = &mut self.bursts {
             self.written += bursts.queue.copy(next, goal, half_window);
+            if bursts.queue.writing() == Writing::Nothing {
+                self.cork();
+            }
         }
     }
 
@@ -241,7 +243,7 @@ impl Sender {
         loop {
             let queue = self.bursts.as_ref().map(|bursts| &bursts.queue);
             let begins = match queue.map_or(Writing::Nothing, WriteQueue::writing) {
-                Writing::Nothing => return self.plan_new(Push::Pending, now),
+                Writing::Nothing => return !self.is_corked && self.plan_new(Push::Pending, now),
                 Writing::Copying => false,
                 Writing::PushesOne => {
                     let begins = self.plan_new(Push::One, now);

@@ -39,6 +39,7 @@ impl Sender {
         };
         let wakes = self.small_queue.leave(truesize_bytes, now);
         if wakes {
+            self.is_corked = false;
             self.quiet = Quiet::No;
         }
         wakes
@@ -69,6 +70,7 @@ impl Sender {
     #[inline]
     pub fn catch_up_with_host_queue(&mut self, bound: Time) {
         if self.small_queue.catch_up(bound) {
+            self.is_corked = false;
             self.quiet = Quiet::No;
         }
     }

@@ -396,7 +396,8 @@ impl Sender {
     }
 
     fn may_send_new(&self) -> bool {
-        self.has_unsent() && self.next_fits() && !self.waits_for_more()
+        let is_corked = self.is_corked && self.next_bytes() < self.settings.mss_bytes;
+        self.has_unsent() && self.next_fits() && !is_corked && !self.waits_for_more()
     }
 
     /// Nagle's algorithm, for the last segment of what was written.

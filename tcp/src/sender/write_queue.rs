@@ -136,6 +136,12 @@ impl WriteQueue {
         }
     }
 
+    /// Bytes of the last, if what is sent next is `next`.
+    pub(super) fn last_bytes(&self, next: u64) -> u64 {
+        let start = self.last_start(next);
+        start.map_or(0, |start| self.written.saturating_sub(start))
+    }
+
     /// Bytes that the last has room for, if what is sent next is `next` and a full one holds `full`.
     pub(super) fn room(&self, next: u64, full: u64) -> u64 {
         let start = self.last_start(next);
