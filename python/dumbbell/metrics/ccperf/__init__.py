@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from dumbbell.metrics.ccperf import flow, link, trace
 from dumbbell.metrics.ccperf import network as network_rows
 from dumbbell.metrics.ccperf.network import bottlenecks, tcp_flows
-from dumbbell.metrics.ccperf.row import ROWS, Of, Row
+from dumbbell.metrics.ccperf.row import ROWS, Layer, Of, Row
 from dumbbell.metrics.ccperf.series import TcpSeries, bottleneck, tcp_series
 from dumbbell.metrics.ccperf.trace import Trace, recovery_times_ms
 from dumbbell.tables import Run
 
 __all__ = [
     "ROWS",
+    "Layer",
     "Of",
     "Row",
     "Table",

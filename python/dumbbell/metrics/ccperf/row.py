@@ -10,6 +10,7 @@ from dumbbell.metrics.registry import METRICS, metric
 
 Of = Literal["flow", "link", "network"]
 Better = Literal["greater", "less", ""]
+Layer = Literal["application", "transport", "network", "queue", "wire"]
 _Function = TypeVar("_Function", bound=Callable[..., float])
 
 SECTIONS: Mapping[Of, str] = {
@@ -18,6 +19,15 @@ SECTIONS: Mapping[Of, str] = {
     "network": "Networks under TCP",
 }
 """Headings on the page of metrics."""
+
+_LAYERS: Mapping[str, Layer] = {
+    "l7": "application",
+    "l4": "transport",
+    "l3": "network",
+    "l2": "queue",
+    "l1": "wire",
+}
+"""CCPerf's names end in these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +38,7 @@ class Row:
         name: Of the row and of the function that computes it.
         unit: Of its value.
         of: What a column of the table is: a flow, a link, the network.
+        layer: Where it is measured.
         better: Which value is best, where one can say; empty where it depends.
         is_published: Whether CCPerf's tables have it.
         function: From a run (and a flow or a queue) to the value.
@@ -36,6 +47,7 @@ class Row:
     name: str
     unit: str
     of: Of
+    layer: Layer
     better: Better
     is_published: bool
     function: Callable[..., float]
@@ -64,7 +76,8 @@ def row(
 
     def register(function: _Function) -> _Function:
         name = function.__name__
-        ROWS[name] = Row(name, unit, of, better, is_published, function)
+        layer = _LAYERS[name.rpartition("_")[2]]
+        ROWS[name] = Row(name, unit, of, layer, better, is_published, function)
         return metric(unit, SECTIONS[of])(function)
 
     return register

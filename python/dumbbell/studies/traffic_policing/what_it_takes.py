@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from dumbbell.claims import Arm, Cost, PrintedNumber, PrintedNumbers, Spoken
-from dumbbell.metrics.ccperf import ROWS
+from dumbbell.metrics.ccperf import ROWS, Layer
 from dumbbell.studies.traffic_policing import claims, published
 from dumbbell.studies.traffic_policing.titles import title_of
 
@@ -30,13 +32,12 @@ _APART = {
     "mean_sending_rate_l7": Spoken(claims.SEND_BUFFER.id, BUFFER),
     "flow_completion_time_l4": Spoken(claims.id_of("flow_completion_time_l4"), ASKED),
 }
-_GROUPS = {"_l7": "Application", "_l4": "Transport", "_l2": "Queue", "_l1": "Wire"}
 
 
 def _number(row: str, value: float) -> PrintedNumber:
     return PrintedNumber(
         key=row,
-        group=_GROUPS[row[-3:]],
+        group=ROWS[row].layer.capitalize(),
         name=title_of(row),
         printed=f"{value:.2f}",
         unit=ROWS[row].unit,
@@ -47,9 +48,9 @@ def _number(row: str, value: float) -> PrintedNumber:
 PRINTED = PrintedNumbers(
     numbers=tuple(
         _number(row, value)
-        for suffix in _GROUPS
+        for layer in get_args(Layer)
         for row, value in published.VALUES.items()
-        if row.endswith(suffix)
+        if ROWS[row].layer == layer
     ),
     story=(
         "A table of one run of a program that is not published. Nothing in that run is random, so "
