@@ -33,6 +33,12 @@ pub struct Job {
     /// `irtt` by its path, where a probe asks for it.
     #[serde(default)]
     pub irtt: Option<String>,
+    /// What makes hosts such that one logs in to them, where programs of any kind are to run.
+    #[serde(default)]
+    pub login: Option<crate::login::Asked>,
+    /// For a session of shells, which takes the place of the description's traffic.
+    #[serde(default)]
+    pub shell: Option<crate::shell::Asked>,
 }
 
 /// A queue at which every packet is looked at.

@@ -6,6 +6,9 @@
 //!
 //! `dumbbell-guest packet-scripts JOB` runs packetdrill's scripts instead.
 //!
+//! `dumbbell-guest place ...` and `dumbbell-guest enter ...` are started by it: the first process of a host
+//! that one logs in to, and what goes there and becomes a program.
+//!
 //! `dumbbell-guest confine ...` runs on the host: it holds the kernel to the files that it needs.
 
 mod capture;
@@ -17,6 +20,7 @@ mod error;
 mod hosts;
 mod irtt;
 mod job;
+mod login;
 mod messages;
 mod netlink;
 mod output;
@@ -26,6 +30,7 @@ mod probes;
 mod records;
 mod replay;
 mod report;
+mod shell;
 mod sys;
 mod tcp_flow;
 mod tcp_info;
@@ -49,6 +54,11 @@ fn main() -> ExitCode {
         && word == confine::WORD
     {
         return confine::main(rest);
+    }
+    match arguments.split_first() {
+        Some((word, _)) if word == login::place::WORD => return login::place::main(),
+        Some((word, rest)) if word == login::enter::WORD => return login::enter::main(rest),
+        _ => {}
     }
     let result = match arguments.split_first() {
         Some((word, [job])) if word == packet_scripts::WORD => packet_scripts::main(job),
@@ -75,6 +85,25 @@ fn run() -> Result<(), GuestError> {
     let job = Job::read(&path)?;
     let experiment = Experiment::from_json(&job.resolved);
     let experiment = experiment.map_err(|error| GuestError::Job(error.to_string()))?;
+    let hosts = built(&job, &experiment)?;
+    if job.shell.is_some() {
+        return shell::run(&job, &hosts);
+    }
+    let records = traffic::Traffic::new(&job, &experiment, &hosts)?.run()?;
+    let report = report::Report::new(&experiment, &records);
+    let (release, version) = sys::kernel_release();
+    let result = json!({
+        "events": records.events,
+        "latest_ns": records.latest.as_ns(),
+        "release": release,
+        "version": version,
+        "unknown_queues": report.unknown_queues(),
+    });
+    output::write(&job.output, &report.tables(), report.writes(), result)
+}
+
+/// The hosts, their devices, queues and routes.
+fn built(job: &Job, experiment: &Experiment) -> Result<Hosts, GuestError> {
     // One more, which stays empty: links are made there, since `ip` refuses to make one whose
     // name is taken where it runs.
     let hosts = Hosts::new(experiment.hosts.len() + 1, &job.sysctl)?;
@@ -91,15 +120,5 @@ fn run() -> Result<(), GuestError> {
         // Copies of what one sk_buff of several segments holds are seen as segments too.
         hosts.offloads_off(watched.host, &watched.copies)?;
     }
-    let records = traffic::Traffic::new(&job, &experiment, &hosts)?.run()?;
-    let report = report::Report::new(&experiment, &records);
-    let (release, version) = sys::kernel_release();
-    let result = json!({
-        "events": records.events,
-        "latest_ns": records.latest.as_ns(),
-        "release": release,
-        "version": version,
-        "unknown_queues": report.unknown_queues(),
-    });
-    output::write(&job.output, &report.tables(), report.writes(), result)
+    Ok(hosts)
 }

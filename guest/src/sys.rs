@@ -13,6 +13,7 @@ use std::io;
 use std::mem::{size_of, zeroed};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::OpenOptionsExt;
 
 fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 {
@@ -71,6 +72,55 @@ pub fn new_network() -> io::Result<()> {
 pub fn enter_network(namespace: &File) -> io::Result<()> {
     // SAFETY: no memory is involved; the descriptor is open.
     checked(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) }).map(|_| ())
+}
+
+/// Processes that this one starts from now on are in a namespace of their own.
+pub fn new_processes() -> io::Result<()> {
+    // SAFETY: no memory is involved.
+    checked(unsafe { libc::unshare(libc::CLONE_NEWPID) }).map(|_| ())
+}
+
+/// Processes that this one starts from now on are in that namespace of processes.
+pub fn enter_processes(namespace: &File) -> io::Result<()> {
+    // SAFETY: no memory is involved; the descriptor is open.
+    checked(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWPID) }).map(|_| ())
+}
+
+/// Gives this process mounts and a host name of its own.
+pub fn new_mounts_and_name() -> io::Result<()> {
+    // SAFETY: no memory is involved, and no thread shares a file system's place with this one.
+    checked(unsafe { libc::unshare(libc::CLONE_NEWNS | libc::CLONE_NEWUTS) }).map(|_| ())
+}
+
+/// Children that end are forgotten by the kernel: nobody waits for them.
+pub fn ignore_children() -> io::Result<()> {
+    // SAFETY: no handler is installed.
+    if unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) } == libc::SIG_ERR {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+/// Says to whoever reads what this process prints that nothing more will come.
+pub fn close_output() -> io::Result<()> {
+    let nowhere = File::options().write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdout(&nowhere)?;
+    Ok(())
+}
+
+/// A new terminal of the terminals of that `ptmx`: our side, and what is its path among them.
+pub fn new_terminal(ptmx: &str) -> io::Result<(File, String)> {
+    let flags = libc::O_NOCTTY | libc::O_NONBLOCK;
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .custom_flags(flags)
+        .open(ptmx)?;
+    rustix::pty::unlockpt(&file)?;
+    let mut number: libc::c_int = 0;
+    // SAFETY: the call writes one number to where the pointer leads.
+    checked(unsafe { libc::ioctl(file.as_raw_fd(), libc::TIOCGPTN, &raw mut number) })?;
+    Ok((file, format!("/dev/pts/{number}")))
 }
 
 /// Switches the loopback device of this network on.

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell import units
+from dumbbell.backends.kernel.login import Login, subnet_routes
 from dumbbell.backends.kernel.tcp import (
     check_tcp,
     common_settings,
@@ -66,6 +67,8 @@ _SETTINGS = {
     "net/ipv6/conf/all/disable_ipv6": "1",
     "net/ipv6/conf/default/disable_ipv6": "1",
 }
+_LOGIN_SETTINGS = {"net/ipv4/ip_default_ttl": "64"}
+"""Linux's own: ping prints it."""
 
 
 def check_kernel_can(resolved: Mapping[str, Any]) -> None:
@@ -94,7 +97,15 @@ def watched_packets(resolved: Mapping[str, Any]) -> int:
     return most_watched_packets(Resolved(resolved))
 
 
-def job(resolved_json: str, replication: int, output: Path, tools: Mapping[str, str]) -> str:
+def job(
+    resolved_json: str,
+    replication: int,
+    output: Path,
+    tools: Mapping[str, str],
+    *,
+    login: Login | None = None,
+    shell: Mapping[str, Any] | None = None,
+) -> str:
     """The job file of one replication.
 
     Args:
@@ -102,8 +113,12 @@ def job(resolved_json: str, replication: int, output: Path, tools: Mapping[str, 
         replication: Number of its random streams.
         output: Folder for results.
         tools: ``ip`` and ``tc`` to their paths; ``irtt`` where a probe asks for it.
+        login: Where programs of any kind are to run in the hosts.
+        shell: What a session of shells needs (`guest/src/shell/orders.rs`), which then takes the
+            place of the description's traffic.
     """
-    return _Job(json.loads(resolved_json), tools).to_json(resolved_json, replication, output)
+    made = _Job(json.loads(resolved_json), tools, login)
+    return made.to_json(resolved_json, replication, output, shell)
 
 
 def _disciplines(qdisc: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -215,8 +230,11 @@ def _ends(resolved: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 class _Job:
-    def __init__(self, resolved: Mapping[str, Any], tools: Mapping[str, str]) -> None:
+    def __init__(
+        self, resolved: Mapping[str, Any], tools: Mapping[str, str], login: Login | None
+    ) -> None:
         self._resolved = resolved
+        self._login = login
         self._tools = tools
         self._topology = _topology(resolved)
         self._ends = _ends(resolved)
@@ -224,15 +242,24 @@ class _Job:
         self._ideal = _ideal_queues(resolved, self._topology)
         self._watched = watched_queues(Resolved(resolved))
 
-    def to_json(self, resolved_json: str, replication: int, output: Path) -> str:
+    def to_json(
+        self,
+        resolved_json: str,
+        replication: int,
+        output: Path,
+        shell: Mapping[str, Any] | None,
+    ) -> str:
+        login = self._login and self._login.for_guest(self._topology)
         return json.dumps(
             {
+                **({"login": login} if login else {}),
+                **({"shell": shell} if shell else {}),
                 **({"irtt": self._tools["irtt"]} if asks_for_irtt(self._resolved) else {}),
                 "resolved": resolved_json,
                 "replication": replication,
                 "steps": list(self._steps()),
                 "changes": list(self._changes()),
-                "sysctl": _listed(_SETTINGS | common_settings(self._resolved)),
+                "sysctl": _listed(self._settings()),
                 "host_sysctl": [_listed(host_settings(self._resolved, h)) for h in self._hosts],
                 "output": str(output),
                 "flow_addresses": self._addresses("flows"),
@@ -249,6 +276,11 @@ class _Job:
                 ],
             }
         )
+
+    def _settings(self) -> dict[str, str]:
+        settings = _SETTINGS | common_settings(self._resolved)
+        # Packets that programs send look as on a testbed.
+        return settings | _LOGIN_SETTINGS if self._login else settings
 
     def _steps(self) -> Iterator[dict[str, Any]]:
         nowhere = len(self._hosts)  # where no device's name is taken
@@ -325,6 +357,9 @@ class _Job:
         """Host to its lines: a way for each address in use, answers included; as in `render`."""
         interfaces = self._topology.interfaces
         lines: dict[str, dict[str, None]] = {}
+        if self._login:
+            for host, line in subnet_routes(self._topology):
+                lines.setdefault(host, {})[line] = None
         for sender in [*self._resolved["flows"], *self._resolved["probes"]]:
             out = self._topology.route(sender["from"], sender["to"]) or []
             back = self._topology.route(sender["to"], sender["from"]) or []

@@ -134,6 +134,7 @@ def launch(
     readable: Iterable[Path] = SYSTEM,
     confinement: Confinement | None = None,
     cancelled: Callable[[], bool] | None = None,
+    started: Callable[[int], None] | None = None,
 ) -> LaunchResult:
     """Boot a kernel on the host's files with a program as its init, and wait for the end.
 
@@ -156,6 +157,7 @@ def launch(
             them.
         confinement: By what it is held to that; the best that this machine offers when None.
         cancelled: Asked every tenth of a second; True ends the guest.
+        started: Is given the number of the kernel's process, for whoever stops it for a while.
 
     Raises:
         GuestMissingError: The program that confines guests has not been built.
@@ -178,6 +180,8 @@ def launch(
         try:
             with children_on(processor):
                 process = _started(command, held, seen, run_dir)
+            if started is not None:
+                started(process.pid)
             # For kernels without our patch, which sets this itself.
             with contextlib.suppress(OSError, ValueError):
                 import resource

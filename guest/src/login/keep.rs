@@ -1,0 +1,143 @@
+//! Keeps what is in homes in a folder of the machine, now and then and at the end.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// So deep are folders followed.
+const MOST_DEPTH: usize = 32;
+/// A file's stamp may be as much older than the clock as a tick of the slowest kernel.
+const TICK: Duration = Duration::from_millis(10);
+
+/// What was copied, so that it is not copied again.
+#[derive(Debug, Default)]
+pub struct Keeper(BTreeMap<PathBuf, Stamp>);
+
+/// Of a file when it was copied.
+#[derive(Debug, PartialEq, Eq)]
+struct Stamp {
+    bytes: u64,
+    inode: u64,
+    changed: (i64, i64),
+}
+
+impl Keeper {
+    /// Makes the second folder like the first: files and folders; links, pipes and sockets are left
+    /// out, for they would be traps to whoever reads there.
+    pub fn mirror(&mut self, from: &Path, to: &Path) -> io::Result<()> {
+        self.folder(from, to, MOST_DEPTH)
+    }
+
+    fn folder(&mut self, from: &Path, to: &Path, depth: usize) -> io::Result<()> {
+        fs::create_dir_all(to)?;
+        let mut seen = BTreeSet::<OsString>::new();
+        let mut entries = fs::read_dir(from)?.collect::<io::Result<Vec<_>>>()?;
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            let kind = entry.file_type()?;
+            let target = to.join(entry.file_name());
+            if kind.is_dir() && depth > 0 {
+                if target.symlink_metadata().is_ok_and(|is| !is.is_dir()) {
+                    fs::remove_file(&target)?;
+                }
+                self.folder(&entry.path(), &target, depth - 1)?;
+            } else if kind.is_file() {
+                if target.symlink_metadata().is_ok_and(|is| is.is_dir()) {
+                    fs::remove_dir_all(&target)?;
+                }
+                self.file(&entry.path(), target)?;
+            } else {
+                continue;
+            }
+            seen.insert(entry.file_name());
+        }
+        remove_all_but(to, &seen)
+    }
+
+    fn file(&mut self, source: &Path, target: PathBuf) -> io::Result<()> {
+        // A pipe that took the file's place meanwhile must not be waited for.
+        let mut input = OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+            .open(source)?;
+        let has = input.metadata()?;
+        let stamp = Stamp {
+            bytes: has.len(),
+            inode: has.ino(),
+            changed: (has.ctime(), has.ctime_nsec()),
+        };
+        if self.0.get(&target) == Some(&stamp) {
+            return Ok(());
+        }
+        io::copy(&mut input, &mut File::create(&target)?)?;
+        // Time stands still while commands are typed: a file that changed just now may change again
+        // and have the same stamp.
+        let now = SystemTime::now().checked_sub(TICK);
+        if has.modified().ok() < now {
+            self.0.insert(target, stamp);
+        } else {
+            self.0.remove(&target);
+        }
+        Ok(())
+    }
+}
+
+fn remove_all_but(folder: &Path, seen: &BTreeSet<OsString>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if seen.contains(&entry.file_name()) {
+            continue;
+        }
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?;
+        } else {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(folder: &Path) -> Vec<(String, String)> {
+        let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
+        let text = |entry: fs::DirEntry| {
+            let name = entry.file_name().into_string().unwrap();
+            (name, fs::read_to_string(entry.path()).unwrap_or_default())
+        };
+        let mut texts: Vec<_> = entries.map(text).collect();
+        texts.sort();
+        texts
+    }
+
+    #[test]
+    fn files_are_kept_changed_ones_again_and_links_and_pipes_never() {
+        let base = std::env::temp_dir().join(format!("dumbbell-keep-{}", std::process::id()));
+        let (home, kept) = (base.join("home"), base.join("kept"));
+        fs::create_dir_all(home.join("logs")).unwrap();
+        fs::write(home.join("a"), "one").unwrap();
+        fs::write(home.join("logs/b"), "two").unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", home.join("link")).unwrap();
+        let mut keeper = Keeper::default();
+        keeper.mirror(&home, &kept).unwrap();
+        let found = [("a", "one"), ("logs", "")].map(|(a, b)| (a.to_owned(), b.to_owned()));
+        assert_eq!(texts(&kept), found);
+        // As long as before, and perhaps of the same tick.
+        fs::write(home.join("a"), "six").unwrap();
+        fs::remove_dir_all(home.join("logs")).unwrap();
+        fs::write(home.join("logs"), "a file now").unwrap();
+        keeper.mirror(&home, &kept).unwrap();
+        let found = [("a", "six"), ("logs", "a file now")];
+        assert_eq!(
+            texts(&kept),
+            found.map(|(a, b)| (a.to_owned(), b.to_owned()))
+        );
+        fs::remove_dir_all(base).unwrap();
+    }
+}

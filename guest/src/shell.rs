@@ -1,0 +1,360 @@
+//! A session: shells in terminals of the hosts, typed into as the host machine says.
+//!
+//! It takes the place of the description's traffic where the job asks for it. Orders come in files, `order-0`, `order-1`, ..., each a
+//! list of [`Order`]s in JSON; before it looks for the next one, `gate-N` is opened. Who holds that
+//! file back (a lease, fcntl(2)) holds the whole kernel, and with it virtual time: somebody may think for
+//! as long as he likes. What happens is told in `said`, a line of JSON an event ([`Event`]).
+//!
+//! Time passes only here: each line takes [`TYPING_NS`] to be typed, a terminal's next line waits for its
+//! prompt, and there are orders to wait. So the same orders give the same events.
+
+mod orders;
+mod terminal;
+
+use crate::error::{Doing, GuestError};
+use crate::hosts::Hosts;
+use crate::job::Job;
+use crate::login::Logins;
+use crate::sys::{self, Poll, Timer};
+pub use orders::Asked;
+use orders::{Event, Order, Place, Until};
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::PathBuf;
+use terminal::{State, Terminal};
+
+/// What a line takes to be typed, and whatever it starts to get ready.
+const TYPING_NS: u64 = 10_000_000;
+/// A machine that one logs in to has been up for a while; `ping` takes a clock below a second for one that was
+/// never read.
+const UP_NS: u64 = 10_000_000_000;
+/// A shell has so long to show its first prompt.
+const STARTING_NS: u64 = 10_000_000_000;
+/// So often it is told how far time has come, and looked whether somebody wants it to stand still.
+const BEAT_NS: u64 = 250_000_000;
+const TIMER: u64 = u64::MAX;
+/// Events are written when there are so many bytes of them, or nothing else is to be done.
+const WRITTEN_BYTES: usize = 1 << 16;
+
+/// Why time passed no longer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Passed {
+    /// What was waited for is there.
+    Done,
+    /// The time is up.
+    TimeUp,
+    /// Somebody wants it to stand still.
+    Stopped,
+}
+
+/// Whether to go on.
+#[derive(Debug, PartialEq, Eq)]
+enum Next {
+    Go,
+    End,
+}
+
+/// Runs a session in the hosts.
+pub fn run(job: &Job, hosts: &Hosts) -> Result<(), GuestError> {
+    let none = |what: &str| GuestError::Job(format!("no {what} in a job for a shell"));
+    let login = job.login.as_ref().ok_or_else(|| none("login"))?;
+    let asked = job.shell.as_ref().ok_or_else(|| none("shell"))?;
+    let mut session = Session {
+        asked,
+        logins: Logins::new(login, hosts)?,
+        terminals: Vec::new(),
+        poll: Poll::new().doing(waiting)?,
+        timer: Timer::new().doing(waiting)?,
+        said: Vec::new(),
+        said_file: asked.folder.join("said"),
+        zero_ns: 0,
+    };
+    let timer = session.poll.add(&session.timer, TIMER);
+    timer.doing(waiting)?;
+    session.pass(|_| false, UP_NS)?;
+    session.zero_ns = UP_NS;
+    session.said.clear();
+    session.run(&login.names)
+}
+
+fn waiting() -> String {
+    "waiting for terminals".to_owned()
+}
+
+struct Session<'a> {
+    asked: &'a Asked,
+    logins: Logins<'a>,
+    terminals: Vec<Terminal>,
+    poll: Poll,
+    timer: Timer,
+    /// Events not yet written.
+    said: Vec<u8>,
+    said_file: PathBuf,
+    /// When the session began, on the monotonic clock.
+    zero_ns: u64,
+}
+
+impl Session<'_> {
+    fn run(&mut self, names: &[String]) -> Result<(), GuestError> {
+        for number in 0.. {
+            let orders = self.orders(number)?;
+            for order in orders {
+                if self.obey(order, names)? == Next::End {
+                    self.flush_lines();
+                    self.write_said()?;
+                    return self.logins.keep_homes();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The next orders. The kernel stands still until they are there.
+    fn orders(&mut self, number: usize) -> Result<Vec<Order>, GuestError> {
+        self.flush_lines();
+        self.say(&Event::Asking { number });
+        self.write_said()?;
+        self.logins.keep_homes()?;
+        let gate = self.asked.folder.join(format!("gate-{number}"));
+        let file = self.asked.folder.join(format!("order-{number}"));
+        loop {
+            drop(File::open(&gate).doing(|| format!("opening {}", gate.display()))?);
+            // Where nothing holds a gate, the host stops the kernel while it asks again and again.
+            let Ok(text) = fs::read_to_string(&file) else {
+                continue;
+            };
+            return serde_json::from_str(&text)
+                .map_err(|error| GuestError::Job(format!("{}: {error}", file.display())));
+        }
+    }
+
+    fn obey(&mut self, order: Order, names: &[String]) -> Result<Next, GuestError> {
+        match order {
+            Order::Open { place } => {
+                self.terminal(place, names)?;
+            }
+            Order::Type {
+                place,
+                text,
+                at_prompt,
+                serves,
+            } => {
+                let index = self.terminal(place, names)?;
+                return self.type_line(index, &text, at_prompt, serves);
+            }
+            Order::Keys { place, keys } => {
+                let index = self.terminal(place, names)?;
+                self.say(&Event::Keys {
+                    at_ns: self.now_ns(),
+                    place,
+                    keys: keys.clone(),
+                });
+                self.terminals[index].write(keys.as_bytes())?;
+                self.pass(|_| false, self.now_ns() + TYPING_NS)?;
+            }
+            Order::Leave { place } => {
+                let index = self.terminal(place, names)?;
+                self.terminals[index].serves = true;
+            }
+            Order::Wait { until, at_most_ns } => self.wait(&until, at_most_ns, names)?,
+            Order::End => return Ok(Next::End),
+        }
+        Ok(Next::Go)
+    }
+
+    fn type_line(
+        &mut self,
+        index: usize,
+        text: &str,
+        at_prompt: bool,
+        serves: bool,
+    ) -> Result<Next, GuestError> {
+        let place = self.terminals[index].place;
+        if at_prompt && self.terminals[index].is_busy() {
+            let passed = if self.terminals[index].serves {
+                Passed::TimeUp
+            } else {
+                let end_ns = self.now_ns() + self.asked.longest_wait_ns;
+                self.pass(|session| !session.terminals[index].is_busy(), end_ns)?
+            };
+            if passed != Passed::Done {
+                self.say(&Event::Busy {
+                    at_ns: self.now_ns(),
+                    place,
+                });
+                return Ok(Next::Go);
+            }
+        }
+        let at_ns = self.now_ns();
+        self.flush_lines();
+        self.say(&Event::Typed {
+            at_ns,
+            place,
+            text: text.to_owned(),
+            at_prompt,
+        });
+        let terminal = &mut self.terminals[index];
+        if terminal.state == State::Closed {
+            return Ok(Next::Go);
+        }
+        if at_prompt {
+            terminal.begin(serves);
+        }
+        terminal.write(format!("{text}\n").as_bytes())?;
+        self.pass(|_| false, at_ns + TYPING_NS)?;
+        Ok(Next::Go)
+    }
+
+    fn wait(
+        &mut self,
+        until: &Until,
+        at_most_ns: Option<u64>,
+        names: &[String],
+    ) -> Result<(), GuestError> {
+        let began_ns = self.now_ns();
+        let longest_ns = at_most_ns.unwrap_or(self.asked.longest_wait_ns);
+        let awaited: Option<Vec<usize>> = match until {
+            Until::Time => Some(Vec::new()),
+            Until::All => None,
+            Until::These { places } => {
+                let indexes = places.iter().map(|place| self.terminal(*place, names));
+                Some(indexes.collect::<Result<_, _>>()?)
+            }
+        };
+        let only_time = *until == Until::Time;
+        let is_over = |session: &Session<'_>| match &awaited {
+            None => !session
+                .terminals
+                .iter()
+                .any(|terminal| terminal.is_busy() && !terminal.serves),
+            Some(indexes) => !only_time && !indexes.iter().any(|i| session.terminals[*i].is_busy()),
+        };
+        let passed = self.pass(is_over, began_ns + longest_ns)?;
+        self.flush_lines();
+        let busy = |terminal: &&Terminal| terminal.is_busy() && !terminal.serves;
+        let running = self.terminals.iter().filter(busy);
+        let running = running.map(|terminal| terminal.place).collect();
+        let at_ns = self.now_ns();
+        self.say(&Event::Waited {
+            at_ns,
+            waited_ns: at_ns - began_ns,
+            stopped: passed == Passed::Stopped,
+            time_up: passed == Passed::TimeUp && at_most_ns.is_none(),
+            running,
+        });
+        self.write_said()?;
+        self.logins.keep_homes()
+    }
+
+    /// Lets time pass until something holds, until an instant, or until it is to stand still.
+    fn pass(
+        &mut self,
+        is_over: impl Fn(&Session<'_>) -> bool,
+        end_ns: u64,
+    ) -> Result<Passed, GuestError> {
+        let mut beat_ns = self.now_ns() + BEAT_NS;
+        loop {
+            if is_over(self) {
+                return Ok(Passed::Done);
+            }
+            let now_ns = self.now_ns();
+            if now_ns >= end_ns {
+                return Ok(Passed::TimeUp);
+            }
+            if now_ns >= beat_ns {
+                beat_ns += BEAT_NS;
+                self.say(&Event::Beat { at_ns: now_ns });
+                if fs::remove_file(self.asked.folder.join("stop")).is_ok() {
+                    return Ok(Passed::Stopped);
+                }
+            }
+            self.write_said()?;
+            let wake_ns = self.zero_ns + beat_ns.min(end_ns);
+            self.timer.set(wake_ns).doing(waiting)?;
+            let ready: Vec<u64> = self.poll.wait().doing(waiting)?.collect();
+            for token in ready {
+                if token != TIMER {
+                    self.read(token as usize)?;
+                }
+            }
+        }
+    }
+
+    /// What a terminal has to say.
+    fn read(&mut self, index: usize) -> Result<(), GuestError> {
+        let at_ns = self.now_ns();
+        let most = self.asked.most_output_bytes;
+        let terminal = &mut self.terminals[index];
+        let mut events = Vec::new();
+        terminal.read(at_ns, most, &mut events)?;
+        for event in events {
+            self.say(&event);
+        }
+        if self.said.len() > WRITTEN_BYTES {
+            self.write_said()?;
+        }
+        Ok(())
+    }
+
+    /// The terminal there; a new one is opened where there is none, and its prompt waited for.
+    fn terminal(&mut self, place: Place, names: &[String]) -> Result<usize, GuestError> {
+        let same = |terminal: &Terminal| terminal.place == place && terminal.state != State::Closed;
+        if let Some(index) = self.terminals.iter().position(same) {
+            return Ok(index);
+        }
+        let host = names.get(place.host);
+        let host = host.ok_or_else(|| GuestError::Job(format!("no host {}", place.host)))?;
+        let terminal = Terminal::open(place, host, &self.asked.shell, &self.logins)?;
+        let index = self.terminals.len();
+        self.poll
+            .add(terminal.ours(), index as u64)
+            .doing(waiting)?;
+        self.terminals.push(terminal);
+        let end_ns = self.now_ns() + STARTING_NS;
+        let passed = self.pass(|session| !session.terminals[index].is_busy(), end_ns)?;
+        if passed != Passed::Done {
+            let shell = self.asked.shell.join(" ");
+            return Err(GuestError::Internal(format!(
+                "{shell} shows no prompt at {host}"
+            )));
+        }
+        Ok(index)
+    }
+
+    fn now_ns(&self) -> u64 {
+        sys::monotonic_ns() - self.zero_ns
+    }
+
+    /// Lines that have no end yet are told as far as they go.
+    fn flush_lines(&mut self) {
+        let at_ns = self.now_ns();
+        let mut events = Vec::new();
+        for terminal in &mut self.terminals {
+            terminal.flush(at_ns, &mut events);
+        }
+        for event in events {
+            self.say(&event);
+        }
+    }
+
+    fn say(&mut self, event: &Event) {
+        let text = serde_json::to_string(event).expect("it has no maps");
+        self.said.extend_from_slice(text.as_bytes());
+        self.said.push(b'\n');
+    }
+
+    /// Closing the file has it written.
+    fn write_said(&mut self) -> Result<(), GuestError> {
+        if self.said.is_empty() {
+            return Ok(());
+        }
+        let what = || "telling what happened".to_owned();
+        let file = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(&self.said_file);
+        file.doing(what)?.write_all(&self.said).doing(what)?;
+        self.said.clear();
+        Ok(())
+    }
+}

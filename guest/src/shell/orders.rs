@@ -1,0 +1,148 @@
+//! What a session is told, and what it tells.
+
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// What the job says of a session.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Asked {
+    /// Where orders come from and events go.
+    pub folder: PathBuf,
+    /// The shell and its arguments.
+    pub shell: Vec<String>,
+    /// Virtual nanoseconds that a wait without an end of its own may take.
+    pub longest_wait_ns: u64,
+    /// Bytes that one typed line may print.
+    pub most_output_bytes: u64,
+}
+
+/// A terminal: of which host, and which of its terminals, from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Place {
+    /// Index of the host.
+    pub host: usize,
+    /// From 1.
+    pub number: u32,
+}
+
+/// What is to be done.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "order", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Order {
+    /// Opens a terminal.
+    Open {
+        /// Which.
+        place: Place,
+    },
+    /// Types a line into a terminal.
+    Type {
+        /// Which.
+        place: Place,
+        /// Without its end.
+        text: String,
+        /// Once its prompt is there; otherwise at once, to whatever runs there.
+        at_prompt: bool,
+        /// Whether what is started serves others, so that nobody waits for its end.
+        serves: bool,
+    },
+    /// Presses keys, such as Ctrl-C.
+    Keys {
+        /// Where.
+        place: Place,
+        /// The characters they make.
+        keys: String,
+    },
+    /// Waits no more for what runs there.
+    Leave {
+        /// Where.
+        place: Place,
+    },
+    /// Lets time pass.
+    Wait {
+        /// For what.
+        until: Until,
+        /// So long at most.
+        at_most_ns: Option<u64>,
+    },
+    /// Ends the session.
+    End,
+}
+
+/// What is waited for.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Until {
+    /// Every terminal has its prompt again, or runs what serves others.
+    All,
+    /// These terminals have their prompts again.
+    These {
+        /// Which.
+        places: Vec<Place>,
+    },
+    /// Nothing but the time.
+    Time,
+}
+
+/// What happened. Instants are nanoseconds since the session began.
+#[derive(Debug, Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Event {
+    /// The next orders are wanted.
+    Asking {
+        /// Their number.
+        number: usize,
+    },
+    /// A line was typed.
+    Typed {
+        at_ns: u64,
+        place: Place,
+        text: String,
+        at_prompt: bool,
+    },
+    /// Keys were pressed.
+    Keys {
+        at_ns: u64,
+        place: Place,
+        keys: String,
+    },
+    /// A line was to be typed at a prompt that does not come.
+    Busy { at_ns: u64, place: Place },
+    /// A terminal printed this, one line or several; the last is not ended where `open` says so.
+    Printed {
+        at_ns: u64,
+        place: Place,
+        text: String,
+        open: bool,
+    },
+    /// A terminal shows its prompt; the status is that of the last command.
+    Prompt {
+        at_ns: u64,
+        place: Place,
+        status: i32,
+    },
+    /// A shell wants the rest of a command.
+    Continued { at_ns: u64, place: Place },
+    /// A shell has ended.
+    Closed { at_ns: u64, place: Place },
+    /// What ran there was ended, since it printed too much.
+    Flooded {
+        at_ns: u64,
+        place: Place,
+        most_bytes: u64,
+    },
+    /// Time passes.
+    Beat { at_ns: u64 },
+    /// An order to wait has ended.
+    Waited {
+        at_ns: u64,
+        waited_ns: u64,
+        /// Because somebody wanted time to stand still.
+        stopped: bool,
+        /// Because nothing came of it for the longest time.
+        time_up: bool,
+        /// What did not end.
+        running: Vec<Place>,
+    },
+}

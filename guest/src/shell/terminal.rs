@@ -1,0 +1,253 @@
+//! A terminal of a host, with a shell in it.
+//!
+//! The shell's prompts are marks that no program prints by accident: between two record separators
+//! (0x1e) `P` and the last command's status (`PS1`), or `C` where it wants the rest of a command
+//! (`PS2`). So it is seen, in the order of what is printed, when a command has ended.
+
+use super::orders::{Event, Place};
+use crate::error::{Doing, GuestError};
+use crate::login::{Logins, Program, Start};
+use rustix::process::{Signal, kill_process_group};
+use rustix::termios::{LocalModes, OptionalActions, OutputModes, Winsize};
+use std::fs::File;
+use std::io::{ErrorKind, Read, Write};
+use std::os::fd::AsRawFd;
+
+const MARK: u8 = 0x1e;
+/// With the marks: `P255`.
+const LONGEST_MARK: usize = 6;
+const PROMPT: &str = "\u{1e}P$?\u{1e}";
+const CONTINUED: &str = "\u{1e}C\u{1e}";
+const SIZE: Winsize = Winsize {
+    ws_row: 24,
+    ws_col: 80,
+    ws_xpixel: 0,
+    ws_ypixel: 0,
+};
+/// A line without an end is told in pieces of so many bytes.
+const LONGEST_LINE: usize = 1 << 16;
+const READ_BYTES: usize = 1 << 14;
+
+/// What a terminal is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// A shell comes up, or a command runs.
+    Running,
+    /// The shell waits for a command, or for the rest of one.
+    Prompt,
+    /// There is no shell any more.
+    Closed,
+}
+
+/// One of them.
+#[derive(Debug)]
+pub struct Terminal {
+    /// Where it is.
+    pub place: Place,
+    /// What it does.
+    pub state: State,
+    /// Whether what runs there serves others.
+    pub serves: bool,
+    ours: File,
+    shell: Program,
+    /// What was read and is not told yet.
+    pending: Vec<u8>,
+    /// What was printed since the last line was typed.
+    printed_bytes: u64,
+}
+
+impl Terminal {
+    /// Opens one in a host, and starts a shell there.
+    pub fn open(
+        place: Place,
+        name: &str,
+        shell: &[String],
+        logins: &Logins<'_>,
+    ) -> Result<Terminal, GuestError> {
+        let (ours, path) = logins.open_terminal(place.host)?;
+        let what = || format!("setting a terminal of {name} up");
+        set_up(&ours).doing(what)?;
+        let start = Start::new(name, shell)
+            .terminal(&path)
+            .variable("PS1", PROMPT)
+            .variable("PS2", CONTINUED)
+            // A file in the home would be none of the user's.
+            .variable("HISTFILE", "");
+        Ok(Terminal {
+            place,
+            state: State::Running,
+            serves: false,
+            ours,
+            shell: logins.start(place.host, start)?,
+            pending: Vec::new(),
+            printed_bytes: 0,
+        })
+    }
+
+    /// Our side of it.
+    pub fn ours(&self) -> &impl AsRawFd {
+        &self.ours
+    }
+
+    /// Whether a command runs.
+    pub fn is_busy(&self) -> bool {
+        self.state == State::Running
+    }
+
+    /// A command begins.
+    pub fn begin(&mut self, serves: bool) {
+        self.state = State::Running;
+        self.serves = serves;
+        self.printed_bytes = 0;
+    }
+
+    /// Types.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), GuestError> {
+        match self.ours.write_all(bytes) {
+            // It takes no more while nobody reads it, as a terminal does; or its shell has ended.
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
+            Err(error) if error.raw_os_error() == Some(libc::EIO) => Ok(()),
+            other => other.doing(|| "typing into a terminal".to_owned()),
+        }
+    }
+
+    /// Reads all there is. What runs there is ended when it has printed more than `most_bytes`.
+    pub fn read(
+        &mut self,
+        at_ns: u64,
+        most_bytes: u64,
+        events: &mut Vec<Event>,
+    ) -> Result<(), GuestError> {
+        let mut piece = vec![0; READ_BYTES];
+        match self.ours.read(&mut piece) {
+            Ok(0) => self.close(at_ns, events),
+            Ok(count) => {
+                self.pending.extend_from_slice(&piece[..count]);
+                self.printed_bytes += count as u64;
+                self.tell(at_ns, events);
+                if self.printed_bytes > most_bytes {
+                    self.printed_bytes = 0;
+                    self.end_flood();
+                    let place = self.place;
+                    events.push(Event::Flooded {
+                        at_ns,
+                        place,
+                        most_bytes,
+                    });
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.raw_os_error() == Some(libc::EIO) => self.close(at_ns, events),
+            Err(error) => return Err(error).doing(|| "reading a terminal".to_owned()),
+        }
+        Ok(())
+    }
+
+    /// Tells what is there of a line without an end.
+    pub fn flush(&mut self, at_ns: u64, events: &mut Vec<Event>) {
+        self.tell(at_ns, events);
+        let rest = std::mem::take(&mut self.pending);
+        self.print(at_ns, &rest, true, events);
+    }
+
+    fn close(&mut self, at_ns: u64, events: &mut Vec<Event>) {
+        self.flush(at_ns, events);
+        if self.state != State::Closed {
+            self.state = State::Closed;
+            events.push(Event::Closed {
+                at_ns,
+                place: self.place,
+            });
+            // Reading it again and again would say the same.
+            if let Ok(nowhere) = File::open("/dev/null") {
+                self.ours = nowhere;
+            }
+            let _ = self.shell.status();
+        }
+    }
+
+    /// Kills what runs in the foreground; a shell only when it is that itself.
+    fn end_flood(&mut self) {
+        match rustix::termios::tcgetpgrp(&self.ours) {
+            Ok(group) => {
+                let _ = kill_process_group(group, Signal::KILL);
+            }
+            Err(_) => self.shell.signal(Signal::KILL),
+        }
+        let _ = rustix::termios::tcflush(&self.ours, rustix::termios::QueueSelector::IOFlush);
+        self.pending.clear();
+    }
+
+    /// Whole lines and marks of what is pending.
+    fn tell(&mut self, at_ns: u64, events: &mut Vec<Event>) {
+        while let Some(at) = self.pending.iter().position(|byte| *byte == MARK) {
+            let inside = &self.pending[at + 1..];
+            let length = inside.iter().take(LONGEST_MARK).position(|b| *b == MARK);
+            let Some(length) = length else {
+                if inside.len() < LONGEST_MARK {
+                    break; // the rest of it will come
+                }
+                self.pending[at] = b'?'; // none of ours
+                continue;
+            };
+            let mark = inside[..length].to_vec();
+            let before: Vec<u8> = self.pending.drain(..at + length + 2).take(at).collect();
+            self.print(at_ns, &before, !before.ends_with(b"\n"), events);
+            self.marked(at_ns, &mark, events);
+        }
+        let has_mark = self.pending.contains(&MARK);
+        let end = self.pending.iter().rposition(|byte| *byte == b'\n');
+        match end {
+            Some(end) => {
+                let lines: Vec<u8> = self.pending.drain(..=end).collect();
+                self.print(at_ns, &lines, false, events);
+            }
+            None if self.pending.len() > LONGEST_LINE && !has_mark => {
+                let piece = std::mem::take(&mut self.pending);
+                self.print(at_ns, &piece, true, events);
+            }
+            None => {}
+        }
+    }
+
+    fn marked(&mut self, at_ns: u64, mark: &[u8], events: &mut Vec<Event>) {
+        let place = self.place;
+        let status = std::str::from_utf8(mark).ok();
+        let status = status.and_then(|mark| mark.strip_prefix('P')?.parse().ok());
+        if let Some(status) = status {
+            self.state = State::Prompt;
+            self.serves = false;
+            events.push(Event::Prompt {
+                at_ns,
+                place,
+                status,
+            });
+        } else if mark == b"C" {
+            self.state = State::Prompt;
+            events.push(Event::Continued { at_ns, place });
+        }
+    }
+
+    fn print(&self, at_ns: u64, bytes: &[u8], open: bool, events: &mut Vec<Event>) {
+        if bytes.is_empty() {
+            return;
+        }
+        events.push(Event::Printed {
+            at_ns,
+            place: self.place,
+            text: String::from_utf8_lossy(bytes).into_owned(),
+            open,
+        });
+    }
+}
+
+/// Nothing of what is typed is printed, and what is printed stays as it is.
+fn set_up(ours: &File) -> std::io::Result<()> {
+    let mut modes = rustix::termios::tcgetattr(ours)?;
+    modes.local_modes -= LocalModes::ECHO;
+    modes.output_modes -= OutputModes::OPOST;
+    rustix::termios::tcsetattr(ours, OptionalActions::Now, &modes)?;
+    rustix::termios::tcsetwinsize(ours, SIZE)?;
+    Ok(())
+}

@@ -1,0 +1,116 @@
+"""Hosts as one logs in to them: what a guest is told for any programs (guest/src/login.rs).
+
+Only the command line asks for it, never a file of an experiment: what runs in such a host is chosen
+by whoever typed it. A program there sees the machine's programs, libraries and tables, nobody's
+home, and no network but the experiment's.
+
+Names are those of a testbed (GENI's): host ``server`` on link 1, counted from 0, is
+``server-link-1``, and ``server`` is its address by which a host reaches it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dumbbell.errors import SpecError
+from dumbbell.spec.topology import Topology
+
+MOST_HOSTS = 64
+"""Each has processes, terminals and file systems of its own."""
+
+SHOWN = tuple(
+    Path(place)
+    for place in (
+        *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"),
+        *("/etc/alternatives", "/etc/ld.so.cache", "/etc/iproute2"),
+        *("/etc/protocols", "/etc/services", "/etc/ethertypes", "/etc/rpc", "/etc/networks"),
+        *("/etc/R", "/etc/fonts", "/etc/inputrc", "/etc/magic", "/etc/mime.types"),
+        *("/etc/perl", "/etc/ssl/openssl.cnf", "/etc/terminfo", "/etc/wireshark"),
+    )
+)
+"""Programs, libraries and tables that every user of the machine may read; no secret is there."""
+
+HOME_BYTES = 256 * 2**20
+"""Of each host's home, and of its /tmp, which lie in the guest's memory."""
+MOST_FILE_BYTES = 256 * 2**20
+"""A program that writes more to a file is ended (SIGXFSZ)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """That hosts are to be such as one logs in to.
+
+    Attributes:
+        homes: Folder in which homes are kept, each in one of its host's name.
+        home_bytes: Of a home at most.
+        most_file_bytes: Of a file that a program writes at most.
+    """
+
+    homes: Path
+    home_bytes: int = HOME_BYTES
+    most_file_bytes: int = MOST_FILE_BYTES
+
+    def for_guest(self, topology: Topology) -> dict[str, Any]:
+        """What the job says of it.
+
+        Args:
+            topology: Hosts and links.
+
+        Raises:
+            SpecError: There are too many hosts.
+        """
+        if len(topology.hosts) > MOST_HOSTS:
+            allowed = f"at most {MOST_HOSTS} hosts where programs run"
+            raise SpecError("hosts", len(topology.hosts), allowed)
+        return {
+            "names": list(topology.hosts),
+            "hosts_files": [hosts_file(topology, host) for host in topology.hosts],
+            "shown": [str(place) for place in SHOWN],
+            "homes": str(self.homes),
+            "home_bytes": self.home_bytes,
+            "most_file_bytes": self.most_file_bytes,
+        }
+
+
+def hosts_file(topology: Topology, host: str) -> str:
+    """``/etc/hosts`` of a host: all names of the experiment, as it reaches them.
+
+    Args:
+        topology: Hosts and links.
+        host: Whose file.
+    """
+    lines = ["127.0.0.1\tlocalhost"]
+    for other in topology.hosts:
+        interfaces = [each for each in topology.interfaces if each.host == other]
+        route = topology.route(host, other)
+        reached = topology.interfaces[route[-1]].peer_address if route else None
+        if not interfaces and other == host:
+            lines.append(f"127.0.1.1\t{host}")
+        # That by which it is reached comes first: of several addresses a program takes the first.
+        interfaces.sort(key=lambda each: each.address != reached)
+        for place, interface in enumerate(interfaces):
+            names = [f"{other}-link-{interface.queue // 2}"]
+            if place == 0 and (reached or other == host):
+                names.append(other)
+            lines.append(f"{interface.address}\t{' '.join(names)}")
+    return "\n".join(lines) + "\n"
+
+
+def subnet_routes(topology: Topology) -> Iterator[tuple[str, str]]:
+    """Host and line of ``ip`` for each network that the host is not in: by its nearer end."""
+    interfaces = topology.interfaces
+    for host in topology.hosts:
+        own = {each.queue // 2 for each in interfaces if each.host == host}
+        for near, far in zip(interfaces[::2], interfaces[1::2], strict=True):
+            if near.queue // 2 in own:
+                continue
+            routes = [topology.route(host, end.host) for end in (near, far)]
+            ways = [route for route in routes if route]
+            if not ways:
+                continue
+            first = interfaces[min(ways, key=len)[0]]
+            network = f"{near.address.rpartition('.')[0]}.0/24"
+            yield host, f"route replace {network} via {first.peer_address} dev {first.device}"

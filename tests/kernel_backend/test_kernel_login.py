@@ -1,0 +1,72 @@
+"""Names, addresses and routes of hosts as one logs in to them; no kernel is needed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dumbbell.backends.kernel.job import job
+from dumbbell.backends.kernel.login import MOST_HOSTS, Login, hosts_file, subnet_routes
+from dumbbell.errors import SpecError
+from dumbbell.spec import Experiment
+from dumbbell.spec.topology import Topology
+
+CHAIN = Topology(("client", "router", "server"), (("client", "router"), ("router", "server")))
+RING = Topology(("a", "b", "c"), (("a", "b"), ("b", "c"), ("a", "c")))
+TOOLS = {"ip": "/sbin/ip", "tc": "/sbin/tc"}
+
+
+def test_names_are_those_of_a_testbed() -> None:
+    assert hosts_file(CHAIN, "client").splitlines() == [
+        "127.0.0.1\tlocalhost",
+        "10.10.1.1\tclient-link-0 client",
+        "10.10.1.2\trouter-link-0 router",
+        "10.10.2.1\trouter-link-1",
+        "10.10.2.2\tserver-link-1 server",
+    ]
+
+
+def test_a_host_of_several_links_has_the_address_it_is_reached_by_first() -> None:
+    lines = hosts_file(RING, "c").splitlines()
+    assert lines[1:3] == ["10.10.3.1\ta-link-2 a", "10.10.1.1\ta-link-0"]
+    assert hosts_file(RING, "b").splitlines()[1] == "10.10.1.1\ta-link-0 a"
+
+
+def test_a_host_without_a_way_has_no_name_elsewhere() -> None:
+    apart = Topology(("a", "b", "alone"), (("a", "b"),))
+    assert "alone" not in hosts_file(apart, "a")
+    assert "127.0.1.1\talone" in hosts_file(apart, "alone")
+    assert list(subnet_routes(apart)) == []
+
+
+def test_every_network_is_reached_by_its_nearer_end() -> None:
+    assert list(subnet_routes(CHAIN)) == [
+        ("client", "route replace 10.10.2.0/24 via 10.10.1.2 dev eth1"),
+        ("server", "route replace 10.10.1.0/24 via 10.10.2.1 dev eth1"),
+    ]
+    # From a, both ends of b-c are one hop away: the link's first end is taken.
+    assert ("a", "route replace 10.10.2.0/24 via 10.10.1.2 dev eth1") in list(subnet_routes(RING))
+
+
+def test_only_who_asks_for_it_gets_hosts_to_log_in_to(tmp_path: Path) -> None:
+    text = Experiment.model_validate(
+        {"name": "x", "duration": "1s", "links": [{"a": "client", "b": "server"}]}
+    ).resolved_json()
+    without = json.loads(job(text, 0, tmp_path, TOOLS))
+    assert "login" not in without
+    assert "shell" not in without
+    made = json.loads(job(text, 0, tmp_path, TOOLS, login=Login(tmp_path / "homes")))
+    assert made["login"]["names"] == ["client", "server"]
+    assert made["login"]["homes"] == str(tmp_path / "homes")
+    shown = made["login"]["shown"]
+    assert not [path for path in shown if path.startswith(("/home", "/root", "/etc/shadow"))]
+    assert "/etc" not in shown
+    assert {"path": "net/ipv4/ip_default_ttl", "value": "64"} in made["sysctl"]
+
+
+def test_too_many_hosts_are_refused() -> None:
+    names = tuple(f"h{index}" for index in range(MOST_HOSTS + 1))
+    with pytest.raises(SpecError, match=f"at most {MOST_HOSTS} hosts"):
+        Login(Path("/homes")).for_guest(Topology(names, ()))
