@@ -199,6 +199,25 @@ impl LevelIntegrals {
         }
     }
 
+    /// A packet arrives at an empty queue, and leaves before anything else happens: as `arrive` and
+    /// `depart`.
+    #[inline(always)]
+    pub fn pass_alone(&mut self, arrived: Time, departure: Time) {
+        debug_assert_eq!(self.current, Level::default());
+        self.occupy(arrived);
+        let span = (departure - arrived).0;
+        self.since = departure;
+        match self.occupancy.get_mut(1) {
+            Some(time) => *time += span,
+            None => self.occupy_new_bin(1, span),
+        }
+        self.system = self.system.wrapping_add(u128::from(span));
+        self.in_transmission = self.in_transmission.wrapping_add(span);
+        if self.max.system_pkts == 0 {
+            self.max.system_pkts = 1;
+        }
+    }
+
     /// As `arrive`, of the level alone.
     #[inline(always)]
     pub fn count_arrival(&mut self, bytes: u32) {
@@ -391,6 +410,16 @@ impl LinkStatistics {
         } else {
             self.levels.count_departure(next_bytes);
         }
+    }
+
+    /// A packet that had arrived at an empty queue left before anything else happened: as `arrive`,
+    /// `departed` and `depart`.
+    #[inline(always)]
+    pub fn passed_alone(&mut self, bytes: u32, arrived: Time, departure: Time, warm_up: Time) {
+        if self.is_whole() {
+            self.levels.pass_alone(arrived, departure);
+        }
+        self.departed(bytes, arrived, departure - arrived, departure, warm_up);
     }
 
     /// A packet left; it arrived at `arrived` and its own transmission took `service`.

@@ -43,6 +43,13 @@ pub struct Stream {
     tables: &'static Tables,
 }
 
+/// Whether they go on alike.
+impl PartialEq for Stream {
+    fn eq(&self, other: &Stream) -> bool {
+        self.state == other.state
+    }
+}
+
 /// The 53 high bits of a word as a multiple of 2^-53 in [0, 1).
 #[inline]
 fn half_open_unit(word: u64) -> f64 {

@@ -18,7 +18,7 @@ const AVOIDANCE_PERCENT: u64 = 120;
 const NS_PER_S: u64 = 1_000_000_000;
 
 /// The state of one sender.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Pacing {
     is_on: bool,
     /// Before this no packet leaves, nanoseconds.

@@ -14,7 +14,7 @@
 use dumbbell_spec::tcp::Prr as Description;
 
 /// The state of one recovery.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prr {
     description: Description,
     /// Delivered since recovery began (`prr_delivered`).
@@ -26,7 +26,7 @@ pub struct Prr {
 }
 
 /// What an acknowledgement brings.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Delivered {
     /// Newly acknowledged or SACKed.
     pub newly_delivered_pkts: u32,

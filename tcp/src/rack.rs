@@ -22,7 +22,7 @@ pub const RECOVERIES_KEPT: u32 = 16;
 const MOST_STEPS: u32 = 255;
 
 /// The state of one sender.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Rack {
     /// When the most recently sent of the delivered packets was sent (`RACK.xmit_ts`).
     sent_us: u64,
@@ -42,7 +42,7 @@ pub struct Rack {
 }
 
 /// What the reordering window depends on.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reordering {
     /// Whether a hole has ever filled without having been sent again.
     pub was_seen: bool,

@@ -9,7 +9,7 @@ use super::scoreboard::{Outstanding, RateNote};
 use crate::cca::RateSample;
 
 /// Packets delivered by an acknowledgement, as they are found.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Delivery {
     note: Option<RateNote>,
     last_end: u64,
@@ -26,7 +26,7 @@ impl Delivery {
 }
 
 /// The estimator of one sender.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct RateEstimator {
     /// Delivered since the start.
     pub delivered_pkts: u64,

@@ -6,11 +6,13 @@
 //! | behaviour | file |
 //! | --- | --- |
 //! | opening, closing, what a segment does | here |
+//! | the data expected next, and nothing else | `expected` |
 //! | what has arrived, SACK blocks, duplicates | `reassembly` |
 //! | when to acknowledge | `acknowledging` |
 //! | the receive window | `window` |
 
 mod acknowledging;
+mod expected;
 mod reassembly;
 #[cfg(test)]
 mod tests;
@@ -45,7 +47,7 @@ enum Phase {
 }
 
 /// A SYN-ACK or FIN that is sent again until it is acknowledged.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 struct Repeated {
     due: Time,
     sent: Time,
@@ -54,7 +56,7 @@ struct Repeated {
 }
 
 /// A receiver.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Receiver {
     settings: Arc<Settings>,
     phase: Phase,
@@ -133,7 +135,25 @@ impl Receiver {
     }
 
     /// A segment arrives. Call `poll_transmit` afterwards.
+    #[inline]
     pub fn on_segment(&mut self, segment: &Segment, now: Time) {
+        if !self.expects(segment) {
+            return self.on_other(segment, now);
+        }
+        #[cfg(debug_assertions)]
+        let ordinary = {
+            let mut ordinary = self.clone();
+            ordinary.on_established(segment, now);
+            ordinary
+        };
+        self.on_expected(segment, now);
+        #[cfg(debug_assertions)]
+        assert_eq!(*self, ordinary, "{segment:?} at {now:?}");
+    }
+
+    /// Any segment but the data expected next.
+    #[inline(never)]
+    fn on_other(&mut self, segment: &Segment, now: Time) {
         match self.phase {
             Phase::Listening if self.settings.tcp.handshake => self.on_syn(segment, now),
             Phase::Listening => {
@@ -310,8 +330,7 @@ impl Receiver {
             self.acknowledging.schedule();
             return;
         }
-        self.acknowledging
-            .on_data(segment, &self.window, self.settings.clock, now);
+        self.acknowledging.on_data(segment, &self.window, now);
         let echo_ms = segment.timestamps.map(|stamps| stamps.echo_ms);
         let is_full = segment.payload_bytes >= self.acknowledging.segment_bytes();
         self.window
@@ -357,10 +376,11 @@ impl Receiver {
             pending: self.data.next() - self.acknowledged,
             next: self.data.next(),
             has_gap: self.data.has_gap(),
-            window_keeps_up: self.window.keeps_up(self.unread_bytes(), &self.data),
         };
         let rtt_8us = self.window.rtt_8us();
-        self.acknowledging.check(entered, rtt_8us, now);
+        let (window, data, unread_bytes) = (&self.window, &self.data, self.unread_bytes());
+        let keeps_up = || window.keeps_up(unread_bytes, data);
+        self.acknowledging.check(entered, keeps_up, rtt_8us, now);
     }
 
     fn unread_bytes(&self) -> u64 {

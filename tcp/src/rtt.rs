@@ -40,7 +40,7 @@ pub fn from_us(us: u64) -> Time {
 type Measured = (u64, u64);
 
 /// The estimators of one sender.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RoundTrip {
     profile: Profile,
     min_rto_us: u64,

@@ -66,7 +66,7 @@ pub struct RateNote {
 
 /// A packet that was sent. Each is written once and read once a window later: a line of the
 /// cache.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 #[repr(align(64))]
 pub struct Outstanding {
     /// Sequence number of its first byte.
@@ -165,7 +165,7 @@ impl Outstanding {
 }
 
 /// First and last of a doubly linked list through the ring.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 struct List {
     first: u64,
     last: u64,
@@ -197,6 +197,19 @@ pub struct Scoreboard {
     /// One past the highest sequence number that was SACKed.
     highest_sacked_end: u64,
     mss_bytes: u64,
+}
+
+/// What places hold that are in no use is of no account.
+impl PartialEq for Scoreboard {
+    fn eq(&self, other: &Scoreboard) -> bool {
+        let numbers = |board: &Scoreboard| {
+            let counted = (board.sacked_out, board.lost_out, board.retrans_out);
+            let ends = (board.head, board.tail, board.highest_sacked_end);
+            (ends, counted, board.continuing, board.in_flight, board.lost)
+        };
+        let mut out = self.head..self.tail;
+        numbers(self) == numbers(other) && out.all(|number| self.get(number) == other.get(number))
+    }
 }
 
 impl Scoreboard {
@@ -369,6 +382,36 @@ impl Scoreboard {
             self.continuing -= 1;
         }
         if self.continuing > 0 && self.head < self.tail {
+            self.split(self.head);
+        }
+        sent
+    }
+
+    /// Whether nothing is SACKed, taken for lost, or sent again and believed to be in flight.
+    #[inline(always)]
+    pub fn is_plain(&self) -> bool {
+        self.sacked_out | self.lost_out | self.retrans_out == 0
+    }
+
+    /// As `pop`, while nothing is SACKed, lost or sent again.
+    #[inline(always)]
+    pub fn pop_plain(&mut self) -> Outstanding {
+        debug_assert!(self.is_plain());
+        let number = self.head;
+        let sent = *self.get(number);
+        if self.in_flight.first == number {
+            self.in_flight.first = sent.after;
+            if sent.after == NONE {
+                self.in_flight.last = NONE;
+            } else {
+                self.get_mut(sent.after).before = NONE;
+            }
+        } else {
+            self.unlink(number);
+        }
+        self.head += 1;
+        if self.continuing > 0 {
+            self.continuing -= u32::from(sent.continues());
             self.split(self.head);
         }
         sent

@@ -8,6 +8,7 @@
 //! | opening | `handshake` |
 //! | closing, the application's side | here |
 //! | what an acknowledgement changes | `acknowledge` |
+//! | one that says nothing else | `expected` |
 //! | SACK blocks and duplicates | `sack` |
 //! | states of loss recovery, what is lost, undoing | `recovery` |
 //! | retransmission timeout, tail loss probe, zero window probe | `timers` |
@@ -24,6 +25,7 @@
 mod acknowledge;
 mod autocork;
 mod bursts;
+mod expected;
 mod handshake;
 mod host_queue;
 mod pushes;
@@ -136,7 +138,7 @@ impl Statistics {
 
 /// A sender: what an ordinary acknowledgement and an ordinary segment touch, and a place for all
 /// else.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Sender {
     settings: Arc<Settings>,
     rare: Box<Rare>,
@@ -206,7 +208,7 @@ pub struct Sender {
 }
 
 /// What is read when a connection opens, when something is missing, or seldom.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 struct Rare {
     handshake: Handshake,
     repair: Repair,
@@ -328,7 +330,25 @@ impl Sender {
     }
 
     /// A segment arrives. Call `poll_transmit` afterwards.
+    #[inline]
     pub fn on_segment(&mut self, segment: &Segment, now: Time) {
+        if !self.expects(segment) {
+            return self.on_other(segment, now);
+        }
+        #[cfg(debug_assertions)]
+        let ordinary = {
+            let mut ordinary = self.clone();
+            ordinary.on_other(segment, now);
+            ordinary
+        };
+        self.on_expected(segment, now);
+        #[cfg(debug_assertions)]
+        assert_eq!(*self, ordinary, "{segment:?} at {now:?}");
+    }
+
+    /// Any segment, also one that is expected.
+    #[inline(never)]
+    fn on_other(&mut self, segment: &Segment, now: Time) {
         self.quiet = Quiet::No;
         self.is_corked = false;
         self.has_written = false;

@@ -41,7 +41,7 @@ pub fn truesize_bytes(payload_bytes: u32) -> u64 {
 }
 
 /// A packet that would be sent.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Candidate {
     /// Its memory.
     pub truesize_bytes: u64,
@@ -71,7 +71,7 @@ impl Candidate {
 }
 
 /// The account of one connection.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SmallQueue {
     is_on: bool,
     held_bytes: u64,

@@ -24,7 +24,7 @@ const INCREASE_US: (u64, u64) = (4000, 16_000);
 const BURST_BYTES: u64 = 65_536;
 
 /// What an acknowledgement tells HyStart.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measurement {
     /// When it came, microseconds.
     pub now_us: u64,

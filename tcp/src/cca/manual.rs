@@ -23,7 +23,7 @@ const PACING_PERCENT: u128 = 120;
 const PS_PER_S: u128 = 1_000_000_000_000;
 
 /// The window that holds, and those to come.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Manual {
     cwnd_pkts: Option<u32>,
     coming: VecDeque<CwndChange>,

@@ -165,7 +165,7 @@ pub struct Snapshot {
 }
 
 /// Which of its descriptions a controller follows.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// Linux's integer arithmetic, or the RFC's.
     pub profile: Profile,
@@ -307,7 +307,7 @@ macro_rules! controllers {
     ($($(#[$doc:meta])* $variant:ident($state:ty) = $name:literal;)+) => {
         /// A controller with its state. An enum rather than a trait object: it is asked once for
         /// every acknowledgement.
-        #[derive(Debug, Clone)]
+        #[derive(Debug, Clone, PartialEq)]
         pub enum Cca {
             $($(#[$doc])* $variant($state),)+
         }

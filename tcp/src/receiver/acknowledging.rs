@@ -35,7 +35,7 @@ const HELD_BACK_NS: u64 = 1_000_000;
 const DEFAULT_SEGMENT_BYTES: u32 = 536;
 
 /// What a segment that was entered leaves.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Entered {
     /// Bytes in order that are not acknowledged.
     pub(super) pending: u64,
@@ -43,12 +43,10 @@ pub(super) struct Entered {
     pub(super) next: u64,
     /// Whether something is missing.
     pub(super) has_gap: bool,
-    /// Whether an acknowledgement would offer no less than the last one did.
-    pub(super) window_keeps_up: bool,
 }
 
 /// The state of one receiver.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Acknowledging {
     is_linux: bool,
     delays: bool,
@@ -135,16 +133,11 @@ impl Acknowledging {
     }
 
     /// Data have come in order.
-    pub(super) fn on_data(
-        &mut self,
-        segment: &Segment,
-        window: &ReceiveWindow,
-        clock: Clock,
-        now: Time,
-    ) {
+    #[inline(always)]
+    pub(super) fn on_data(&mut self, segment: &Segment, window: &ReceiveWindow, now: Time) {
         self.schedule();
         self.measure_segment(segment);
-        let now = clock.last_tick(now);
+        let now = self.clock.last_tick(now);
         let gap = now.saturating_sub(self.last_data);
         self.last_data = now;
         if self.delay == Time::ZERO {
@@ -216,16 +209,23 @@ impl Acknowledging {
         self.quick |= 1;
     }
 
-    /// A segment has been entered: acknowledge now or later?
-    pub(super) fn check(&mut self, entered: Entered, rtt_8us: u64, now: Time) {
+    /// A segment has been entered: acknowledge now or later? `keeps_up` tells whether an
+    /// acknowledgement would offer no less than the last one did.
+    #[inline(always)]
+    pub(super) fn check(
+        &mut self,
+        entered: Entered,
+        keeps_up: impl FnOnce() -> bool,
+        rtt_8us: u64,
+        now: Time,
+    ) {
         if !self.is_scheduled {
             return;
         }
         let is_quick = self.is_linux && self.quick > 0 && !self.is_interactive;
         // Otherwise reading opens the window and acknowledges.
-        let may_tell = entered.window_keeps_up || !self.is_linux;
-        let is_enough = self.is_enough(entered.pending) && may_tell;
-        if !self.delays || is_enough || is_quick || self.is_due {
+        let is_enough = || self.is_enough(entered.pending) && (!self.is_linux || keeps_up());
+        if !self.delays || is_quick || self.is_due || is_enough() {
             self.send_now = true;
         } else if entered.has_gap {
             self.check_duplicate(entered.next, rtt_8us, now);

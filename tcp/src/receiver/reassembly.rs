@@ -17,7 +17,7 @@ pub(super) struct Taken {
 }
 
 /// Data of one direction.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Reassembly {
     start: u64,
     next: u64,
@@ -30,7 +30,7 @@ pub(super) struct Reassembly {
 }
 
 /// What has come beyond the gap.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 struct Beyond {
     /// Apart from each other, in order.
     blocks: Vec<SackBlock>,
@@ -48,6 +48,19 @@ impl Reassembly {
     #[inline]
     pub(super) fn next(&self) -> u64 {
         self.next
+    }
+
+    /// Whether nothing is missing, and no end known.
+    #[inline(always)]
+    pub(super) fn is_open_and_whole(&self) -> bool {
+        self.beyond_bytes == 0 && self.end.is_none()
+    }
+
+    /// With nothing missing, what was expected has come up to `end`.
+    #[inline(always)]
+    pub(super) fn go_on_to(&mut self, end: u64) {
+        debug_assert!(self.is_open_and_whole() && end > self.next);
+        self.next = end;
     }
 
     /// One past the FIN is known.

@@ -27,7 +27,7 @@ const STRUCTURES_BYTES: u64 = 960;
 const UNSCALED_BYTES: u64 = 65_535;
 
 /// The state of one receiver.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct ReceiveWindow {
     /// Some for a window that stays as it is, bytes.
     fixed_bytes: Option<u64>,
@@ -144,14 +144,17 @@ impl ReceiveWindow {
     /// may grow.
     #[inline]
     pub(super) fn grow(&mut self, payload: u32, unread_bytes: u64, data: &Reassembly) -> bool {
+        let memory = self.mss_bytes + STRUCTURE_BYTES;
+        let pays = window_of(memory) <= u64::from(payload);
+        if self.fixed_bytes.is_some() || self.clamp_bytes <= self.threshold_bytes || !pays {
+            return false;
+        }
         let free = self.free_bytes(unread_bytes, data);
         let room = self
             .clamp_bytes
             .min(free)
             .saturating_sub(self.threshold_bytes);
-        let memory = self.mss_bytes + STRUCTURE_BYTES;
-        let pays = window_of(memory) <= u64::from(payload);
-        if room == 0 || !pays || self.fixed_bytes.is_some() {
+        if room == 0 {
             return false;
         }
         let growth = 2 * self.mss_bytes.max(u64::from(payload));

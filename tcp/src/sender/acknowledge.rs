@@ -15,7 +15,7 @@ use crate::timestamp_ms;
 use dumbbell_core::time::Time;
 
 /// What an acknowledgement says.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct AckSummary {
     /// The cumulative acknowledgement advanced.
     pub(super) advances: bool,
@@ -59,7 +59,7 @@ pub(super) struct AckSummary {
 }
 
 impl AckSummary {
-    fn new(next: u64) -> AckSummary {
+    pub(super) fn new(next: u64) -> AckSummary {
         AckSummary {
             advances: false,
             data_acked: false,
@@ -98,11 +98,11 @@ impl AckSummary {
 }
 
 /// What a packet that is acknowledged leaves behind.
-#[derive(Debug, Clone, Copy, Default)]
-struct Cleaned {
-    pkts: u32,
-    first_us: Option<u64>,
-    last_us: u64,
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Cleaned {
+    pub(super) pkts: u32,
+    pub(super) first_us: Option<u64>,
+    pub(super) last_us: u64,
 }
 
 impl Sender {
@@ -289,7 +289,7 @@ impl Sender {
 
     /// Without SACK: one acknowledgement for the hole, the others for duplicates
     /// (`tcp_remove_reno_sacks`).
-    fn on_cumulative_without_sack(&mut self, pkts: u32) {
+    pub(super) fn on_cumulative_without_sack(&mut self, pkts: u32) {
         let duplicates = self.board.sacked_out();
         self.rate.delivered_pkts += u64::from(pkts.saturating_sub(duplicates).max(1));
         self.board
@@ -298,7 +298,7 @@ impl Sender {
     }
 
     /// Whether this is one small segment acknowledged alone: its receiver will have waited.
-    fn is_lone_runt(
+    pub(super) fn is_lone_runt(
         &self,
         cleaned: &Cleaned,
         prior_sacked: u32,
@@ -314,7 +314,7 @@ impl Sender {
 
     /// Enters round-trip times. Karn's algorithm: nothing that was sent again is timed, unless
     /// timestamps tell which copy is acknowledged (RFC 7323 section 4).
-    fn measure(
+    pub(super) fn measure(
         &mut self,
         seq_rtt_us: Option<u64>,
         rtt_us: Option<u64>,
@@ -361,7 +361,7 @@ impl Sender {
         echo_ms.is_some_and(|echo_ms| echo_ms < timestamp_ms(from_us(sent_us)))
     }
 
-    fn sample(
+    pub(super) fn sample(
         &mut self,
         summary: &AckSummary,
         now: Time,
@@ -402,7 +402,7 @@ impl Sender {
     }
 
     /// Moves the window: the controller, or rate reduction (`tcp_cong_control`).
-    fn control(&mut self, ack: &Ack, summary: &AckSummary, lost_pkts: u32) {
+    pub(super) fn control(&mut self, ack: &Ack, summary: &AckSummary, lost_pkts: u32) {
         if self.cca.owns_recovery() {
             let did_limit = self.cca.limits_itself();
             self.cca.on_ack(&mut self.window, ack);

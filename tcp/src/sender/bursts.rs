@@ -69,7 +69,7 @@ pub(super) enum Push {
 }
 
 /// The sk_buffs of a sender.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Bursts {
     /// Segments at most.
     most_segments: u32,

@@ -18,7 +18,7 @@ use dumbbell_core::time::Time;
 const FALLBACK_RTO: Time = Time::from_ns(3_000_000_000);
 
 /// How far the opening is.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Handshake {
     /// When a SYN is to be sent.
     syn_due: Time,

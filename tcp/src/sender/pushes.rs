@@ -13,7 +13,7 @@
 use std::collections::VecDeque;
 
 /// Where pushed segments end that may not be acknowledged yet.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Pushes {
     /// Ascending.
     rows: VecDeque<Row>,
@@ -59,7 +59,7 @@ impl Row {
 }
 
 /// A write, as the rules need it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Write {
     /// First byte not acknowledged: what ends before is forgotten.
     pub una: u64,

@@ -47,7 +47,7 @@ pub(super) enum GoesFirst {
 }
 
 /// What a sender does about losses: of this every acknowledgement asks something.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Recovery {
     pub(super) state: State,
     /// When this is acknowledged, recovery is over (`high_seq`, RecoveryPoint).
@@ -63,7 +63,7 @@ pub(super) struct Recovery {
 }
 
 /// What is read and changed only while something is missing.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Repair {
     pub(super) undo: Undo,
     pub(super) prr: Prr,

@@ -11,7 +11,7 @@ const LARGEST_MEMORY_BYTES: u64 = 4 << 20;
 const LEAST_PKTS: u32 = 10;
 
 /// How much memory there is.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct SendBuffer {
     memory_bytes: u64,
     /// Whether the size was asked for: then it stays.

@@ -30,7 +30,7 @@ pub(super) enum Purpose {
 }
 
 /// The timer and what it depends on.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Timers {
     pending: Option<(Purpose, Time)>,
     /// For when the kernel's timer was set last, and when it runs out by that; at first `NEVER`.

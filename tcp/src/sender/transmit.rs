@@ -19,7 +19,7 @@ use crate::timestamp_ms;
 use dumbbell_core::time::Time;
 
 /// What a sender sends.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Transmission {
     /// On the wire.
     pub segment: Segment,

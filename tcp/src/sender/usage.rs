@@ -5,7 +5,7 @@ use crate::cca::State;
 use dumbbell_core::time::Time;
 
 /// How much of the window was used.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Usage {
     /// Whether the window held the sender back in this round (`is_cwnd_limited`).
     is_limited: bool,

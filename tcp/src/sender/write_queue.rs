@@ -27,7 +27,7 @@ pub(super) enum Writing {
 }
 
 /// An sk_buff.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 struct Buffer {
     /// One past its last byte.
     end: u64,
@@ -37,7 +37,7 @@ struct Buffer {
 
 /// The sk_buffs of a sender that are not sent. The first begins with what is sent next, the last may
 /// grow.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct WriteQueue {
     buffers: VecDeque<Buffer>,
     writing: Writing,

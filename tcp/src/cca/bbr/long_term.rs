@@ -30,7 +30,7 @@ pub struct Totals {
 }
 
 /// What an acknowledgement (or a timeout) tells.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Evidence {
     /// How far the connection has come.
     pub totals: Totals,

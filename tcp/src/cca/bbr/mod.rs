@@ -91,7 +91,7 @@ struct Rounds {
 }
 
 /// State of BBR.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Bbr {
     timer_hz: u64,
     stream: Stream,

@@ -38,7 +38,7 @@ struct Epoch {
 }
 
 /// State of CUBIC.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Cubic {
     timer_hz: u64,
     /// Apart: it is silent after the first slow start.

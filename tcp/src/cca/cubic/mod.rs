@@ -26,7 +26,7 @@ fn may_grow(ack: &Ack) -> bool {
 }
 
 /// CUBIC in one of its profiles.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Cubic {
     /// Linux 6.1's.
     Linux(linux::Cubic),

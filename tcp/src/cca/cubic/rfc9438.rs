@@ -40,7 +40,7 @@ struct Model {
 }
 
 /// State of CUBIC.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Cubic {
     model: Model,
     before_reduction: Model,

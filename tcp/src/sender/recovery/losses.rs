@@ -16,7 +16,7 @@ use crate::rtt::as_us;
 use dumbbell_core::time::Time;
 
 /// Without RACK: how far packets have been judged.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(in crate::sender) struct Judged {
     /// Packets from here on have not been judged lost.
     next: u64,

@@ -10,7 +10,7 @@ use super::super::Sender;
 use dumbbell_core::time::Time;
 
 /// What may undo a reduction of the window.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(in crate::sender) struct Undo {
     /// First byte that was not acknowledged when the reduction began; None when it cannot be
     /// undone (`undo_marker`).

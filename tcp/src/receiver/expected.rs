@@ -1,0 +1,43 @@
+//! Header prediction: the data expected next, and nothing else (V. Jacobson, "4BSD TCP header
+//! prediction", 1990; `tcp_rcv_established`).
+//!
+//! Nearly every segment of a bulk transfer is such a one. What `on_established` would find out about
+//! it is known, so it is entered without asking. In debug builds both ways are gone and compared.
+
+use super::{Phase, Receiver};
+use crate::segment::{Flags, Segment};
+use dumbbell_core::time::Time;
+
+impl Receiver {
+    /// Whether a segment is the next one, with nothing about it or about what has come that would
+    /// make `on_established` do more than enter it.
+    #[inline(always)]
+    pub(super) fn expects(&self, segment: &Segment) -> bool {
+        segment.seq == self.data.next()
+            && segment.flags.without(Flags::PSH) == Flags::ACK
+            && segment.payload_bytes > 0
+            && segment.ack == self.own_next
+            && self.phase == Phase::Established
+            && self.closes_at_end
+            && self.is_reading
+            && !self.ecn
+            && self.data.is_open_and_whole()
+            && self.window.offered(self.data.next(), self.acknowledged) > 0
+    }
+
+    /// Enters a segment that was expected.
+    #[inline(always)]
+    pub(super) fn on_expected(&mut self, segment: &Segment, now: Time) {
+        if let Some(stamps) = segment.timestamps
+            && segment.seq <= self.acknowledged
+        {
+            // RFC 7323 section 4.3 (2), as in `on_established`.
+            self.echo_ms = self.echo_ms.max(stamps.value_ms);
+        }
+        self.data
+            .go_on_to(segment.seq + u64::from(segment.payload_bytes));
+        self.on_data_in_order(segment, now);
+        self.check_acknowledgement(now);
+        self.read_to(self.data.next(), now);
+    }
+}

@@ -1,0 +1,126 @@
+//! Header prediction: what is expected next is acknowledged, and nothing else is said (V. Jacobson,
+//! "4BSD TCP header prediction", 1990; `tcp_rcv_established`).
+//!
+//! In the state Open, with nothing SACKed, lost or sent again, an acknowledgement without SACK
+//! blocks, marks or payload raises no question: it is entered here in the order of `on_ack`. In
+//! debug builds both ways are gone and compared.
+
+use super::acknowledge::{AckSummary, Cleaned};
+use super::recovery::GoesFirst;
+use super::{Phase, Quiet, Sender};
+use crate::cca::{RttSample, State};
+use crate::rtt::{as_us, from_us};
+use crate::segment::{Flags, Segment};
+use dumbbell_core::time::Time;
+
+impl Sender {
+    /// Whether a segment acknowledges more of what is out, and says nothing else.
+    #[inline(always)]
+    pub(super) fn expects(&self, segment: &Segment) -> bool {
+        segment.flags == Flags::ACK
+            && segment.payload_bytes == 0
+            && segment.sack.is_empty()
+            && segment.ack > self.una
+            && segment.ack <= self.next
+            && self.phase == Phase::Established
+            && self.recovery.state == State::Open
+            && self.recovery.probe.is_none()
+            && self.board.is_plain()
+            && !self.fin_sent
+            && self.acknowledges_once_sent(segment.ack)
+    }
+
+    /// Whether at least one packet is acknowledged, and none of them was sent more than once.
+    #[inline(always)]
+    fn acknowledges_once_sent(&self, ack: u64) -> bool {
+        let mut number = self.board.head();
+        while number < self.board.tail() {
+            let sent = self.board.get(number);
+            if sent.end() > ack {
+                break;
+            }
+            if sent.was_ever_retransmitted() {
+                return false;
+            }
+            number += 1;
+        }
+        number > self.board.head()
+    }
+
+    /// Enters an acknowledgement that was expected.
+    #[inline(always)]
+    pub(super) fn on_expected(&mut self, segment: &Segment, now: Time) {
+        let (now_us, prior_una) = (as_us(now), self.una);
+        self.quiet = Quiet::No;
+        self.is_corked = false;
+        self.has_written = false;
+        self.echo_ms = segment.timestamps.map(|timestamps| timestamps.echo_ms);
+        if let Some(timestamps) = segment.timestamps {
+            self.peer_timestamp_ms = timestamps.value_ms;
+        }
+        self.recovery.goes_first = GoesFirst::Lost;
+        self.timers.retransmits = 0;
+        let (delivered, prior_in_flight) = (self.rate.delivered_pkts, self.board.packets_out());
+        self.una = segment.ack;
+        self.window_seq = segment.seq;
+        self.set_window(segment.window_bytes);
+
+        let mut summary = AckSummary::new(self.next);
+        (summary.advances, summary.window_updated) = (true, true);
+        (summary.data_acked, summary.sets_timer) = (true, true);
+        let (cleaned, lowest) = self.pop_once_sent(now_us, &mut summary);
+        let first_us = cleaned.first_us.unwrap_or(now_us);
+        let rtt_us = now_us - cleaned.last_us;
+        summary.is_probably_delayed = self.is_lone_runt(&cleaned, 0, prior_una, &summary);
+        self.measure(Some(now_us - first_us), Some(rtt_us), now_us, &mut summary);
+        if !self.is_sack() {
+            self.on_cumulative_without_sack(cleaned.pkts);
+        } else if lowest < prior_una {
+            self.check_reordering(lowest);
+        }
+        let sample = RttSample {
+            now,
+            rtt: from_us(rtt_us),
+            una_pkts: self.board.head(),
+            next_pkts: self.board.tail(),
+        };
+        self.cca.on_rtt(&mut self.window, &sample);
+        let prior_delivered = summary.delivery.prior_delivered_pkts();
+        if let Some(prior_delivered) = prior_delivered.filter(|prior| *prior > 0) {
+            let delivered_pkts = self.rate.delivered_pkts;
+            self.rack.update_window(prior_delivered, delivered_pkts);
+        }
+        self.set_timer(now);
+        let delivered = (self.rate.delivered_pkts - delivered) as u32;
+        let ack = self.sample(&summary, now, delivered, 0, prior_in_flight);
+        self.control(&ack, &summary, 0);
+    }
+
+    /// As `pop_acked`, where all were sent once. Also returns the lowest sequence number.
+    #[inline(always)]
+    fn pop_once_sent(&mut self, now_us: u64, summary: &mut AckSummary) -> (Cleaned, u64) {
+        let mut cleaned = Cleaned::default();
+        let (is_sack, min_rtt_us) = (self.is_sack(), self.rtt.min_rtt_us());
+        let mut lowest = self.next;
+        while self
+            .board
+            .first()
+            .is_some_and(|sent| sent.end() <= self.una)
+        {
+            let number = self.board.head();
+            let sent = self.board.pop_plain();
+            self.recovery.judged.on_acked(number, false);
+            cleaned.last_us = sent.sent_us;
+            cleaned.first_us.get_or_insert(sent.sent_us);
+            lowest = lowest.min(sent.seq);
+            if is_sack {
+                self.rate.delivered_pkts += 1;
+                self.rack
+                    .on_delivered(sent.sent_us, sent.end(), false, now_us, min_rtt_us);
+            }
+            self.rate.on_delivered(&sent, &mut summary.delivery);
+            cleaned.pkts += 1;
+        }
+        (cleaned, lowest)
+    }
+}
