@@ -20,8 +20,8 @@ mod window;
 
 use super::rtt::{INITIAL_RTO, LARGEST_RTO, RoundTrip, as_us};
 use super::segment::{
-    Flags, MOST_SACK_BLOCKS, MOST_SACK_BLOCKS_BESIDE_TIMESTAMPS, SackBlock, SackBlocks, Segment,
-    Timestamps,
+    Flags, Header, MOST_SACK_BLOCKS, MOST_SACK_BLOCKS_BESIDE_TIMESTAMPS, SackBlock, SackBlocks,
+    Segment, Timestamps,
 };
 use super::{Settings, timestamp_ms};
 use acknowledging::{Acknowledging, Entered};
@@ -134,26 +134,31 @@ impl Receiver {
         self
     }
 
-    /// A segment arrives. Call `poll_transmit` afterwards.
-    #[inline]
+    /// A segment arrives. Call `poll_transmit` afterwards. What SACK blocks it has are for a sender.
     pub fn on_segment(&mut self, segment: &Segment, now: Time) {
-        if !self.expects(segment) {
-            return self.on_other(segment, now);
+        self.on_header(&segment.header(), now);
+    }
+
+    /// As `on_segment`.
+    #[inline(always)]
+    pub fn on_header(&mut self, header: &Header, now: Time) {
+        if !self.expects(header) {
+            return self.on_other(header, now);
         }
         #[cfg(debug_assertions)]
         let ordinary = {
             let mut ordinary = self.clone();
-            ordinary.on_established(segment, now);
+            ordinary.on_established(header, now);
             ordinary
         };
-        self.on_expected(segment, now);
+        self.on_expected(header, now);
         #[cfg(debug_assertions)]
-        assert_eq!(*self, ordinary, "{segment:?} at {now:?}");
+        assert_eq!(*self, ordinary, "{header:?} at {now:?}");
     }
 
     /// Any segment but the data expected next.
     #[inline(never)]
-    fn on_other(&mut self, segment: &Segment, now: Time) {
+    fn on_other(&mut self, segment: &Header, now: Time) {
         match self.phase {
             Phase::Listening if self.settings.tcp.handshake => self.on_syn(segment, now),
             Phase::Listening => {
@@ -176,7 +181,7 @@ impl Receiver {
         self.phase = Phase::Established;
     }
 
-    fn on_syn(&mut self, segment: &Segment, now: Time) {
+    fn on_syn(&mut self, segment: &Header, now: Time) {
         if !segment.flags.has(Flags::SYN) {
             return;
         }
@@ -189,7 +194,7 @@ impl Receiver {
         self.repeated.due = now;
     }
 
-    fn on_established(&mut self, segment: &Segment, now: Time) {
+    fn on_established(&mut self, segment: &Header, now: Time) {
         if self.is_of_the_unsent(segment) {
             return;
         }
@@ -220,18 +225,18 @@ impl Receiver {
 
     /// RFC 9293 section 3.10.7.4, fifth check: what acknowledges more than was sent is dropped
     /// whole. Of an end with both directions the sender knows.
-    fn is_of_the_unsent(&self, segment: &Segment) -> bool {
+    fn is_of_the_unsent(&self, segment: &Header) -> bool {
         let is_one_way = self.closes_at_end;
         is_one_way && segment.flags.has(Flags::ACK) && segment.ack > self.own_next
     }
 
     /// RFC 9293 section 3.10.7.4, first check, as `tcp_sequence` has it.
-    fn is_in_window(&self, segment: &Segment) -> bool {
+    fn is_in_window(&self, segment: &Header) -> bool {
         let right = self.data.next() + self.window.offered(self.data.next(), self.acknowledged);
         segment.end() >= self.acknowledged && segment.seq <= right
     }
 
-    fn on_out_of_window(&mut self, segment: &Segment) {
+    fn on_out_of_window(&mut self, segment: &Header) {
         if segment.end() > segment.seq && segment.seq < self.data.next() {
             self.acknowledging.enter_quick_mode(&self.window);
             self.report_duplicate(segment.seq, segment.end().min(self.data.next()));
@@ -240,7 +245,7 @@ impl Receiver {
     }
 
     /// Its own SYN or FIN.
-    fn on_own_acknowledged(&mut self, segment: &Segment, now: Time) {
+    fn on_own_acknowledged(&mut self, segment: &Header, now: Time) {
         if !segment.flags.has(Flags::ACK) || segment.ack < self.own_next {
             return;
         }
@@ -262,7 +267,7 @@ impl Receiver {
     }
 
     /// Data or FIN (`tcp_data_queue`).
-    fn on_data(&mut self, segment: &Segment, now: Time) {
+    fn on_data(&mut self, segment: &Header, now: Time) {
         let next = self.data.next();
         if segment.end() <= next {
             // All of it has come before: it was sent again for nothing.
@@ -325,7 +330,7 @@ impl Receiver {
         }
     }
 
-    fn on_data_in_order(&mut self, segment: &Segment, now: Time) {
+    fn on_data_in_order(&mut self, segment: &Header, now: Time) {
         if segment.payload_bytes == 0 {
             self.acknowledging.schedule();
             return;
@@ -347,7 +352,7 @@ impl Receiver {
     }
 
     /// RFC 3168 section 6.1.3.
-    fn check_mark(&mut self, segment: &Segment) {
+    fn check_mark(&mut self, segment: &Header) {
         if !self.ecn {
             return;
         }
@@ -443,6 +448,21 @@ impl Receiver {
         };
     }
 
+    /// Whether `poll_transmit` would give nothing but an acknowledgement without SACK blocks:
+    /// `poll_plain` does it at less cost.
+    #[inline]
+    pub fn is_plain(&self, now: Time) -> bool {
+        let has_blocks = self.data.has_gap() || self.duplicate.is_some();
+        !has_blocks && self.early.is_none() && self.repeated.due > now
+    }
+
+    /// As `poll_transmit`, while it `is_plain`.
+    #[inline]
+    pub fn poll_plain(&mut self, now: Time) -> Option<Header> {
+        let is_due = std::mem::take(&mut self.must_ack) | self.acknowledging.take_due();
+        is_due.then(|| self.acknowledging_header(self.own_next, Flags::ACK, now))
+    }
+
     /// The next segment to be sent now; call until None.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         if let Some(early) = self.early.take() {
@@ -475,7 +495,8 @@ impl Receiver {
             if self.ecn {
                 flags |= Flags::ECE;
             }
-            self.segment(0, self.window.initial_bytes(), flags, now)
+            let header = self.header(0, self.window.initial_bytes(), flags, now);
+            self.with_sack_blocks(header)
         } else {
             self.own_next = 2;
             self.must_ack = false;
@@ -484,6 +505,12 @@ impl Receiver {
     }
 
     fn acknowledgement(&mut self, seq: u64, flags: Flags, now: Time) -> Segment {
+        let header = self.acknowledging_header(seq, flags, now);
+        self.with_sack_blocks(header)
+    }
+
+    #[inline(always)]
+    fn acknowledging_header(&mut self, seq: u64, flags: Flags, now: Time) -> Header {
         let window_bytes = self.window.offer(
             self.data.next(),
             self.acknowledged,
@@ -492,25 +519,32 @@ impl Receiver {
         );
         self.acknowledged = self.data.next();
         self.acknowledging.on_sent();
-        self.segment(seq, window_bytes, flags, now)
+        self.header(seq, window_bytes, flags, now)
     }
 
-    fn segment(&mut self, seq: u64, window_bytes: u64, flags: Flags, now: Time) -> Segment {
+    #[inline(always)]
+    fn header(&self, seq: u64, window_bytes: u64, flags: Flags, now: Time) -> Header {
         let mut flags = flags;
         if self.echoes_mark {
             flags |= Flags::ECE;
         }
-        Segment {
+        Header {
             seq,
             ack: self.data.next(),
             window_bytes,
-            sack: self.sack_blocks(),
             timestamps: self.settings.tcp.timestamps.then(|| Timestamps {
                 value_ms: timestamp_ms(now),
                 echo_ms: self.echo_ms,
             }),
             payload_bytes: 0,
             flags,
+        }
+    }
+
+    fn with_sack_blocks(&mut self, header: Header) -> Segment {
+        Segment {
+            sack: self.sack_blocks(),
+            ..Segment::from(header)
         }
     }
 

@@ -144,6 +144,56 @@ pub struct Timestamps {
     pub echo_ms: u32,
 }
 
+/// A segment without SACK blocks, as nearly all are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Header {
+    /// Of its first byte.
+    pub seq: u64,
+    /// The next byte that is expected.
+    pub ack: u64,
+    /// Receive window, after scaling.
+    pub window_bytes: u64,
+    /// None without the option.
+    pub timestamps: Option<Timestamps>,
+    /// Bytes it carries.
+    pub payload_bytes: u32,
+    /// Control bits.
+    pub flags: Flags,
+}
+
+impl Header {
+    /// One past its last sequence number: SYN and FIN count.
+    #[inline(always)]
+    pub fn end(&self) -> u64 {
+        let control = u64::from(self.flags.has(Flags::SYN)) + u64::from(self.flags.has(Flags::FIN));
+        self.seq + u64::from(self.payload_bytes) + control
+    }
+
+    /// Bytes of the TCP header with its options. A SYN carries MSS, SACK permitted, window scale
+    /// and timestamps, 20 bytes as Linux lays them out.
+    #[inline(always)]
+    pub fn header_bytes(&self) -> u32 {
+        if self.flags.has(Flags::SYN) {
+            return HEADER_BYTES + 20;
+        }
+        HEADER_BYTES + self.timestamps.map_or(0, |_| TIMESTAMPS_BYTES)
+    }
+}
+
+impl From<Header> for Segment {
+    fn from(header: Header) -> Segment {
+        Segment {
+            seq: header.seq,
+            ack: header.ack,
+            window_bytes: header.window_bytes,
+            sack: SackBlocks::default(),
+            timestamps: header.timestamps,
+            payload_bytes: header.payload_bytes,
+            flags: header.flags,
+        }
+    }
+}
+
 /// A segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Segment {
@@ -164,25 +214,33 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// One past its last sequence number: SYN and FIN count.
-    #[inline]
-    pub fn end(&self) -> u64 {
-        let control = u64::from(self.flags.has(Flags::SYN)) + u64::from(self.flags.has(Flags::FIN));
-        self.seq + u64::from(self.payload_bytes) + control
+    /// All of it but the SACK blocks.
+    #[inline(always)]
+    pub fn header(&self) -> Header {
+        Header {
+            seq: self.seq,
+            ack: self.ack,
+            window_bytes: self.window_bytes,
+            timestamps: self.timestamps,
+            payload_bytes: self.payload_bytes,
+            flags: self.flags,
+        }
     }
 
-    /// Bytes of the TCP header with its options. A SYN carries MSS, SACK permitted, window scale
-    /// and timestamps, 20 bytes as Linux lays them out.
+    /// See [`Header::end`].
+    #[inline(always)]
+    pub fn end(&self) -> u64 {
+        self.header().end()
+    }
+
+    /// Bytes of the TCP header with its options.
+    #[inline]
     pub fn header_bytes(&self) -> u32 {
-        if self.flags.has(Flags::SYN) {
-            return HEADER_BYTES + 20;
-        }
-        let timestamps = self.timestamps.map_or(0, |_| TIMESTAMPS_BYTES);
         let sack = match self.sack.len() as u32 {
-            0 => 0,
-            blocks => 4 + 8 * blocks,
+            blocks if blocks > 0 && !self.flags.has(Flags::SYN) => 4 + 8 * blocks,
+            _ => 0,
         };
-        HEADER_BYTES + timestamps + sack
+        self.header().header_bytes() + sack
     }
 }
 

@@ -46,7 +46,7 @@ use super::rack::Rack;
 use super::rate_sample::RateEstimator;
 use super::rtt::{INITIAL_RTO, RoundTrip, from_us};
 use super::scoreboard::Scoreboard;
-use super::segment::{Flags, Segment, Timestamps};
+use super::segment::{Flags, Header, Segment, Timestamps};
 use super::small_queue::SmallQueue;
 use super::{Settings, timestamp_ms};
 use crate::cca::{Cca, Options, Snapshot, State, Window};
@@ -330,20 +330,29 @@ impl Sender {
     }
 
     /// A segment arrives. Call `poll_transmit` afterwards.
-    #[inline]
     pub fn on_segment(&mut self, segment: &Segment, now: Time) {
-        if !self.expects(segment) {
-            return self.on_other(segment, now);
+        if segment.sack.is_empty() {
+            self.on_header(&segment.header(), now);
+        } else {
+            self.on_other(segment, now);
+        }
+    }
+
+    /// As `on_segment`, of one without SACK blocks.
+    #[inline(always)]
+    pub fn on_header(&mut self, header: &Header, now: Time) {
+        if !self.expects(header) {
+            return self.on_other(&Segment::from(*header), now);
         }
         #[cfg(debug_assertions)]
         let ordinary = {
             let mut ordinary = self.clone();
-            ordinary.on_other(segment, now);
+            ordinary.on_other(&Segment::from(*header), now);
             ordinary
         };
-        self.on_expected(segment, now);
+        self.on_expected(header, now);
         #[cfg(debug_assertions)]
-        assert_eq!(*self, ordinary, "{segment:?} at {now:?}");
+        assert_eq!(*self, ordinary, "{header:?} at {now:?}");
     }
 
     /// Any segment, also one that is expected.

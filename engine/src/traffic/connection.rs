@@ -6,7 +6,7 @@ use crate::qdisc::DropReason;
 use crate::sim::prefetch::prefetch;
 use crate::sim::random::Stream;
 use crate::sim::time::Time;
-use crate::tcp::segment::{Flags, Segment};
+use crate::tcp::segment::{Flags, Header, SackBlocks, Segment};
 use crate::tcp::sender::{Phase, Sender, Statistics};
 use crate::tcp::{IP_HEADER_BYTES, Settings, receiver::Receiver};
 use std::sync::Arc;
@@ -55,35 +55,35 @@ pub struct SentSegment {
 }
 
 impl SentSegment {
-    #[inline]
-    fn new(
-        segment: &Segment,
-        tag: Tag,
-        new_payload_bytes: u32,
-        segments: &mut SegmentStore,
-    ) -> SentSegment {
-        let number = if tag.is_reply {
-            segment.ack
-        } else {
-            segment.seq
-        };
+    /// A segment that lies at `place`, with so many bytes of SACK blocks.
+    #[inline(always)]
+    fn new(header: &Header, tag: Tag, place: u32, sack_bytes: u32) -> SentSegment {
+        let number = if tag.is_reply { header.ack } else { header.seq };
+        let bytes = IP_HEADER_BYTES + header.header_bytes() + sack_bytes + header.payload_bytes;
         SentSegment {
-            place: segments.put(segment, tag),
+            place,
             number: number as u32,
-            bytes: ip_bytes(segment) as u16,
-            is_ecn_capable: segment.flags.has(Flags::ECT),
-            carries_data: !segment.flags.has(Flags::SYN) && segment.end() > segment.seq,
-            new_payload_bytes,
+            bytes: bytes as u16,
+            is_ecn_capable: header.flags.has(Flags::ECT),
+            carries_data: !header.flags.has(Flags::SYN) && header.end() > header.seq,
+            new_payload_bytes: 0,
             is_followed: false,
             tag,
         }
     }
 }
 
-/// Bytes of a segment with the IP header.
-#[inline]
-pub fn ip_bytes(segment: &Segment) -> u32 {
-    IP_HEADER_BYTES + segment.header_bytes() + segment.payload_bytes
+/// A segment that arrives.
+#[derive(Debug, Clone, Copy)]
+pub struct Arrived<'a> {
+    /// Its header.
+    pub header: Header,
+    /// Its SACK blocks, if it has some.
+    pub blocks: Option<&'a SackBlocks>,
+    /// Bytes with the IP header.
+    pub bytes: u32,
+    /// Of which connection, by whom, and whether again.
+    pub tag: Tag,
 }
 
 impl Connection {
@@ -136,18 +136,23 @@ impl Connection {
         self.fill(now);
     }
 
-    /// A segment of this tag arrives. Returns the payload that has come in order by it, and whether
-    /// that was the last of the transfer: then it is closed.
-    pub fn on_segment(&mut self, segment: &Segment, tag: Tag, now: Time) -> (u64, bool) {
-        if tag.is_reply {
-            self.sender.on_segment(segment, now);
+    /// A segment of it arrives. Returns the payload that has come in order by it, and whether that
+    /// was the last of the transfer: then it is closed.
+    #[inline(always)]
+    pub fn on_arrival(&mut self, arrived: &Arrived<'_>, now: Time) -> (u64, bool) {
+        if arrived.tag.is_reply {
+            match arrived.blocks {
+                None => self.sender.on_header(&arrived.header, now),
+                Some(blocks) => self.on_blocks(&arrived.header, blocks, now),
+            }
             self.fill(now);
             return (0, false);
         }
-        let bytes = ip_bytes(segment);
-        self.transfer.received(bytes, tag.is_again, now);
+        debug_assert!(arrived.blocks.is_none(), "nothing comes the other way");
+        self.transfer
+            .received(arrived.bytes, arrived.tag.is_again, now);
         let before = self.receiver.received_payload_bytes();
-        self.receiver.on_segment(segment, now);
+        self.receiver.on_header(&arrived.header, now);
         self.is_receiver_asked = true;
         let received = self.receiver.received_payload_bytes();
         let is_complete = received > before && self.transfer.bytes == Some(received);
@@ -156,6 +161,15 @@ impl Connection {
             self.transfer.completed = Some(now);
         }
         (received - before, is_complete)
+    }
+
+    #[inline(never)]
+    fn on_blocks(&mut self, header: &Header, blocks: &SackBlocks, now: Time) {
+        let segment = Segment {
+            sack: *blocks,
+            ..Segment::from(*header)
+        };
+        self.sender.on_segment(&segment, now);
     }
 
     /// The next segment to be sent now, kept in `segments`; call until None.
@@ -171,35 +185,54 @@ impl Connection {
         sent
     }
 
-    #[inline]
+    #[inline(always)]
     fn poll_sender(&mut self, now: Time, segments: &mut SegmentStore) -> Option<SentSegment> {
-        if self.sender.is_quiet(now) {
-            return None;
-        }
-        let sent = &self.sender.poll_transmit(now);
-        let sent = sent.as_ref()?;
+        let sent = self.sender.poll_transmit(now)?;
         let tag = Tag {
             connection: self.number,
             is_again: sent.is_again,
             is_reply: false,
         };
         self.transfer.created(sent.is_again);
-        let new_bytes = sent.new_payload_bytes;
-        let is_followed = self.sender.burst_goes_on();
+        let place = segments.put_plain(&sent.header, tag);
         Some(SentSegment {
-            is_followed,
-            ..SentSegment::new(&sent.segment, tag, new_bytes, segments)
+            new_payload_bytes: sent.new_payload_bytes,
+            is_followed: self.sender.burst_goes_on(),
+            ..SentSegment::new(&sent.header, tag, place, 0)
         })
     }
 
+    #[inline(always)]
     fn poll_receiver(&mut self, now: Time, segments: &mut SegmentStore) -> Option<SentSegment> {
-        let segment = &self.receiver.poll_transmit(now);
-        let tag = Tag {
+        if !self.receiver.is_plain(now) {
+            return self.poll_receiver_with_blocks(now, segments);
+        }
+        let header = self.receiver.poll_plain(now)?;
+        let tag = self.tag_of_reply();
+        let place = segments.put_plain(&header, tag);
+        Some(SentSegment::new(&header, tag, place, 0))
+    }
+
+    #[inline(never)]
+    fn poll_receiver_with_blocks(
+        &mut self,
+        now: Time,
+        segments: &mut SegmentStore,
+    ) -> Option<SentSegment> {
+        let segment = self.receiver.poll_transmit(now)?;
+        let (header, tag) = (segment.header(), self.tag_of_reply());
+        let sack_bytes = segment.header_bytes() - header.header_bytes();
+        let place = segments.put(&segment, tag);
+        Some(SentSegment::new(&header, tag, place, sack_bytes))
+    }
+
+    #[inline(always)]
+    fn tag_of_reply(&self) -> Tag {
+        Tag {
             connection: self.number,
             is_again: false,
             is_reply: true,
-        };
-        Some(SentSegment::new(segment.as_ref()?, tag, 0, segments))
+        }
     }
 
     /// Hands the sender what its buffer takes. As a program that waits until it may write

@@ -1,11 +1,10 @@
 //! Any number of connections of one flow at a time: of transfers that begin whether or not
 //! earlier ones are over.
 
-use super::connection::{Connection, SentSegment};
-use super::segment_store::{SegmentStore, Tag};
+use super::connection::{Arrived, Connection, SentSegment};
+use super::segment_store::SegmentStore;
 use super::tcp_flow::Gone;
 use crate::sim::time::Time;
-use crate::tcp::segment::Segment;
 use crate::tcp::sender::{Sender, Statistics};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -105,18 +104,20 @@ impl Crowd {
         }
     }
 
-    /// A segment arrives for one of them: as `Connection::on_segment`; None when that one is
+    /// A segment arrives for one of them: as `Connection::on_arrival`; None when that one is
     /// over.
-    pub fn on_segment(&mut self, segment: &Segment, tag: Tag, now: Time) -> Option<(u64, bool)> {
-        let member = self.members.get_mut(&tag.connection)?;
-        self.ready.push(tag.connection);
+    #[inline(never)]
+    pub fn on_arrival(&mut self, arrived: &Arrived<'_>, now: Time) -> Option<(u64, bool)> {
+        let member = self.members.get_mut(&arrived.tag.connection)?;
+        self.ready.push(arrived.tag.connection);
         let sender = &mut member.connection.sender;
         sender.catch_up_with_host_queue(self.left_before);
-        Some(member.connection.on_segment(segment, tag, now))
+        Some(member.connection.on_arrival(arrived, now))
     }
 
     /// The next segment to be sent now, kept in `segments`; call until None. What connections that
     /// are over have counted is added to `gone`.
+    #[inline(never)]
     pub fn poll(
         &mut self,
         now: Time,

@@ -4,7 +4,7 @@
 //! a cache can tell. So they are kept small: 48 bytes, and SACK blocks, which few have, elsewhere.
 
 use crate::sim::prefetch::prefetch;
-use crate::tcp::segment::{Flags, SackBlocks, Segment, Timestamps};
+use crate::tcp::segment::{Flags, Header, SackBlocks, Segment, Timestamps};
 
 /// In place of a place.
 const NONE: u32 = u32::MAX;
@@ -57,6 +57,20 @@ struct Stored {
 
 const _: () = assert!(size_of::<Stored>() == 48);
 
+impl Stored {
+    #[inline(always)]
+    fn header(&self) -> Header {
+        Header {
+            seq: self.seq,
+            ack: self.ack,
+            window_bytes: u64::from(self.window_bytes),
+            timestamps: (self.bits & TIMESTAMPS != 0).then_some(self.timestamps),
+            payload_bytes: u32::from(self.payload_bytes),
+            flags: self.flags,
+        }
+    }
+}
+
 /// The segments of a flow, each with its tag.
 #[derive(Debug, Clone)]
 pub struct SegmentStore {
@@ -101,12 +115,20 @@ impl Default for SegmentStore {
 impl SegmentStore {
     /// Keeps a segment for one packet. Returns its place.
     pub fn put(&mut self, segment: &Segment, tag: Tag) -> u32 {
+        let place = self.put_plain(&segment.header(), tag);
+        self.places[place as usize].sack = self.put_sack(&segment.sack);
+        place
+    }
+
+    /// As `put`, of a segment without SACK blocks.
+    #[inline(always)]
+    pub fn put_plain(&mut self, segment: &Header, tag: Tag) -> u32 {
         let stored = Stored {
             seq: segment.seq,
             ack: segment.ack,
             timestamps: segment.timestamps.unwrap_or_default(),
             window_bytes: segment.window_bytes as u32,
-            sack: self.put_sack(&segment.sack),
+            sack: NONE,
             connection: tag.connection,
             packets: 1,
             payload_bytes: segment.payload_bytes as u16,
@@ -164,12 +186,23 @@ impl SegmentStore {
         self.places[place as usize].packets += 1;
     }
 
-    /// A packet that carries the segment is gone: the segment.
-    #[inline]
-    pub fn take(&mut self, place: u32) -> Segment {
-        let segment = self.get(place);
+    /// A packet that carries the segment is gone: its header, and its SACK blocks if it has some.
+    #[inline(always)]
+    pub fn take(&mut self, place: u32) -> (Header, Option<SackBlocks>) {
+        let header = self.places[place as usize].header();
+        let blocks = self.blocks(place);
         self.discard(place);
-        segment
+        (header, blocks)
+    }
+
+    #[inline(always)]
+    fn blocks(&self, place: u32) -> Option<SackBlocks> {
+        let stored = &self.places[place as usize];
+        if stored.sack == NONE {
+            return None;
+        }
+        let sacks = self.sacks.as_ref()?;
+        Some(sacks.places[stored.sack as usize])
     }
 
     /// A packet that carries the segment is gone, and nobody reads it.
@@ -200,24 +233,11 @@ impl SegmentStore {
     }
 
     /// The segment at a place, which stays there.
-    #[inline]
     pub fn get(&self, place: u32) -> Segment {
-        let stored = &self.places[place as usize];
-        let mut segment = Segment {
-            seq: stored.seq,
-            ack: stored.ack,
-            window_bytes: u64::from(stored.window_bytes),
-            sack: SackBlocks::default(),
-            timestamps: (stored.bits & TIMESTAMPS != 0).then_some(stored.timestamps),
-            payload_bytes: u32::from(stored.payload_bytes),
-            flags: stored.flags,
-        };
-        if stored.sack != NONE
-            && let Some(sacks) = &self.sacks
-        {
-            segment.sack = sacks.places[stored.sack as usize];
+        Segment {
+            sack: self.blocks(place).unwrap_or_default(),
+            ..Segment::from(self.places[place as usize].header())
         }
-        segment
     }
 
     /// Its packet is in the queue of the sender's host. Returns the connection and the payload.
@@ -270,6 +290,14 @@ mod tests {
         segment
     }
 
+    fn taken(store: &mut SegmentStore, place: u32) -> Segment {
+        let (header, blocks) = store.take(place);
+        Segment {
+            sack: blocks.unwrap_or_default(),
+            ..Segment::from(header)
+        }
+    }
+
     fn tag(connection: u32) -> Tag {
         Tag {
             connection,
@@ -286,7 +314,7 @@ mod tests {
             for connection in 0..6 {
                 let place = store.put(&segment, tag(connection));
                 assert_eq!(store.tag(place), tag(connection));
-                assert_eq!(store.take(place), segment);
+                assert_eq!(taken(&mut store, place), segment);
             }
         }
     }
@@ -297,13 +325,13 @@ mod tests {
         let place = store.put(&segment(1, 2), tag(1));
         store.share(place);
         let other = store.put(&segment(2, 1), tag(1));
-        assert_eq!(store.take(place).seq, 1);
+        assert_eq!(store.take(place).0.seq, 1);
         assert_ne!(store.put(&segment(3, 1), tag(1)), place);
-        assert_eq!(store.take(place), segment(1, 2));
+        assert_eq!(taken(&mut store, place), segment(1, 2));
         assert_eq!(store.put(&segment(4, 1), tag(2)), place);
-        assert_eq!(store.take(other), segment(2, 1));
+        assert_eq!(taken(&mut store, other), segment(2, 1));
         assert_eq!(store.tag(place), tag(2));
-        assert_eq!(store.take(place), segment(4, 1));
+        assert_eq!(taken(&mut store, place), segment(4, 1));
         // Three of them had SACK blocks at the same time.
         assert_eq!(store.sacks.unwrap().places.len(), 3);
     }

@@ -14,11 +14,12 @@
 
 mod host_queue;
 
-use super::connection::{Connection, SentSegment, UNLIMITED, ip_bytes};
+use super::connection::{Arrived, Connection, SentSegment, UNLIMITED};
 use super::conversation::PacketCounters;
 use super::crowd::Crowd;
-use super::segment_store::{SegmentStore, Tag};
+use super::segment_store::SegmentStore;
 use crate::cca::Algorithm;
+use crate::sim::packet::Packet;
 use crate::sim::random::Stream;
 use crate::sim::rows::Rows;
 use crate::sim::tcp_sample::TcpSample;
@@ -327,22 +328,30 @@ impl TcpFlow {
 
     /// A packet of it arrives. Returns the payload that has come in order by it. Call `poll`
     /// afterwards.
-    pub fn on_packet(&mut self, place: u32, is_reply: bool, is_marked: bool, now: Time) -> u64 {
+    #[inline(always)]
+    pub fn on_packet(&mut self, packet: &Packet, now: Time) -> u64 {
+        let place = packet.segment_place();
         let tag = self.segments.tag(place);
-        let mut segment = self.segments.take(place);
-        if is_marked {
-            segment.flags |= Flags::CE;
+        let (mut header, blocks) = self.segments.take(place);
+        if packet.has_congestion_mark() {
+            header.flags |= Flags::CE;
         }
-        debug_assert_eq!(tag.is_reply, is_reply);
+        debug_assert_eq!(tag.is_reply, packet.is_reply());
+        let arrived = Arrived {
+            header,
+            blocks: blocks.as_ref(),
+            bytes: u32::from(packet.bytes),
+            tag,
+        };
         let entered = match &mut self.connection {
             Some(connection) if connection.number == tag.connection => {
-                Some(connection.on_segment(&segment, tag, now))
+                Some(connection.on_arrival(&arrived, now))
             }
             Some(_) => None,
-            None => self.rest.crowd.on_segment(&segment, tag, now),
+            None => self.rest.crowd.on_arrival(&arrived, now),
         };
         let Some((payload, is_complete)) = entered else {
-            self.count_late(&segment, tag, now);
+            self.count_late(&arrived, now);
             return 0;
         };
         if is_complete {
@@ -352,11 +361,13 @@ impl TcpFlow {
     }
 
     /// A packet of a connection that is gone.
-    fn count_late(&mut self, segment: &Segment, tag: Tag, now: Time) {
+    #[cold]
+    fn count_late(&mut self, arrived: &Arrived<'_>, now: Time) {
+        let tag = arrived.tag;
         if !tag.is_reply
             && let Some(transfer) = self.rest.gone.transfer_mut(tag.connection)
         {
-            transfer.received(ip_bytes(segment), tag.is_again, now);
+            transfer.received(arrived.bytes, tag.is_again, now);
         }
     }
 
@@ -379,15 +390,15 @@ impl TcpFlow {
     }
 
     /// The next packet to be sent now; call until None.
+    #[inline(always)]
     pub fn poll(&mut self, now: Time) -> Option<SentSegment> {
-        let sent = match &mut self.connection {
-            Some(connection) => connection.poll(now, &mut self.segments)?,
+        match &mut self.connection {
+            Some(connection) => connection.poll(now, &mut self.segments),
             None => {
                 let rest = &mut *self.rest;
-                rest.crowd.poll(now, &mut self.segments, &mut rest.gone)?
+                rest.crowd.poll(now, &mut self.segments, &mut rest.gone)
             }
-        };
-        Some(sent)
+        }
     }
 
     /// A packet of it was lost.

@@ -315,7 +315,7 @@ impl Endpoint {
         }
         while self.sent.len() < MOST_SENT {
             let polled = self.sender.as_mut().and_then(|one| one.poll_transmit(now));
-            let Some(mut segment) = polled.map(|sent| sent.segment) else {
+            let Some(mut segment) = polled.map(|sent| Segment::from(sent.header)) else {
                 break;
             };
             let is_syn = segment.flags.has(Flags::SYN);

@@ -15,7 +15,7 @@
 use super::window::ReceiveWindow;
 use crate::Settings;
 use crate::rtt::INITIAL_RTO;
-use crate::segment::{Flags, Segment};
+use crate::segment::{Flags, Header};
 use dumbbell_core::time::Time;
 use dumbbell_core::timer::Clock;
 
@@ -134,7 +134,7 @@ impl Acknowledging {
 
     /// Data have come in order.
     #[inline(always)]
-    pub(super) fn on_data(&mut self, segment: &Segment, window: &ReceiveWindow, now: Time) {
+    pub(super) fn on_data(&mut self, segment: &Header, window: &ReceiveWindow, now: Time) {
         self.schedule();
         self.measure_segment(segment);
         let now = self.clock.last_tick(now);
@@ -154,7 +154,7 @@ impl Acknowledging {
     }
 
     /// Learns the size of a full segment, and sees where writes end.
-    fn measure_segment(&mut self, segment: &Segment) {
+    fn measure_segment(&mut self, segment: &Header) {
         let bytes = segment.payload_bytes;
         let last_small = std::mem::take(&mut self.last_small_bytes);
         if bytes >= self.segment_bytes {

@@ -5,18 +5,18 @@
 //! it is known, so it is entered without asking. In debug builds both ways are gone and compared.
 
 use super::{Phase, Receiver};
-use crate::segment::{Flags, Segment};
+use crate::segment::{Flags, Header};
 use dumbbell_core::time::Time;
 
 impl Receiver {
     /// Whether a segment is the next one, with nothing about it or about what has come that would
     /// make `on_established` do more than enter it.
     #[inline(always)]
-    pub(super) fn expects(&self, segment: &Segment) -> bool {
-        segment.seq == self.data.next()
-            && segment.flags.without(Flags::PSH) == Flags::ACK
-            && segment.payload_bytes > 0
-            && segment.ack == self.own_next
+    pub(super) fn expects(&self, header: &Header) -> bool {
+        header.seq == self.data.next()
+            && header.flags.without(Flags::PSH) == Flags::ACK
+            && header.payload_bytes > 0
+            && header.ack == self.own_next
             && self.phase == Phase::Established
             && self.closes_at_end
             && self.is_reading
@@ -27,16 +27,16 @@ impl Receiver {
 
     /// Enters a segment that was expected.
     #[inline(always)]
-    pub(super) fn on_expected(&mut self, segment: &Segment, now: Time) {
-        if let Some(stamps) = segment.timestamps
-            && segment.seq <= self.acknowledged
+    pub(super) fn on_expected(&mut self, header: &Header, now: Time) {
+        if let Some(stamps) = header.timestamps
+            && header.seq <= self.acknowledged
         {
             // RFC 7323 section 4.3 (2), as in `on_established`.
             self.echo_ms = self.echo_ms.max(stamps.value_ms);
         }
         self.data
-            .go_on_to(segment.seq + u64::from(segment.payload_bytes));
-        self.on_data_in_order(segment, now);
+            .go_on_to(header.seq + u64::from(header.payload_bytes));
+        self.on_data_in_order(header, now);
         self.check_acknowledgement(now);
         self.read_to(self.data.next(), now);
     }

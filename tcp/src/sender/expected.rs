@@ -10,24 +10,24 @@ use super::recovery::GoesFirst;
 use super::{Phase, Quiet, Sender};
 use crate::cca::{RttSample, State};
 use crate::rtt::{as_us, from_us};
-use crate::segment::{Flags, Segment};
+use crate::segment::{Flags, Header};
 use dumbbell_core::time::Time;
 
 impl Sender {
-    /// Whether a segment acknowledges more of what is out, and says nothing else.
+    /// Whether a segment without SACK blocks acknowledges more of what is out, and says nothing
+    /// else.
     #[inline(always)]
-    pub(super) fn expects(&self, segment: &Segment) -> bool {
-        segment.flags == Flags::ACK
-            && segment.payload_bytes == 0
-            && segment.sack.is_empty()
-            && segment.ack > self.una
-            && segment.ack <= self.next
+    pub(super) fn expects(&self, header: &Header) -> bool {
+        header.flags == Flags::ACK
+            && header.payload_bytes == 0
+            && header.ack > self.una
+            && header.ack <= self.next
             && self.phase == Phase::Established
             && self.recovery.state == State::Open
             && self.recovery.probe.is_none()
             && self.board.is_plain()
             && !self.fin_sent
-            && self.acknowledges_once_sent(segment.ack)
+            && self.acknowledges_once_sent(header.ack)
     }
 
     /// Whether at least one packet is acknowledged, and none of them was sent more than once.
@@ -49,21 +49,21 @@ impl Sender {
 
     /// Enters an acknowledgement that was expected.
     #[inline(always)]
-    pub(super) fn on_expected(&mut self, segment: &Segment, now: Time) {
+    pub(super) fn on_expected(&mut self, header: &Header, now: Time) {
         let (now_us, prior_una) = (as_us(now), self.una);
         self.quiet = Quiet::No;
         self.is_corked = false;
         self.has_written = false;
-        self.echo_ms = segment.timestamps.map(|timestamps| timestamps.echo_ms);
-        if let Some(timestamps) = segment.timestamps {
+        self.echo_ms = header.timestamps.map(|timestamps| timestamps.echo_ms);
+        if let Some(timestamps) = header.timestamps {
             self.peer_timestamp_ms = timestamps.value_ms;
         }
         self.recovery.goes_first = GoesFirst::Lost;
         self.timers.retransmits = 0;
         let (delivered, prior_in_flight) = (self.rate.delivered_pkts, self.board.packets_out());
-        self.una = segment.ack;
-        self.window_seq = segment.seq;
-        self.set_window(segment.window_bytes);
+        self.una = header.ack;
+        self.window_seq = header.seq;
+        self.set_window(header.window_bytes);
 
         let mut summary = AckSummary::new(self.next);
         (summary.advances, summary.window_updated) = (true, true);

@@ -7,7 +7,8 @@
 //! | RFC 3168 section 6.1.1 | ECN is offered by the first SYN only |
 //! | RFC 6928, RFC 5681 section 3.1 | the initial window |
 
-use super::{Phase, Quiet, Sender, Transmission};
+use super::transmit::Outgoing;
+use super::{Phase, Quiet, Sender};
 use crate::receiver::initial_window_bytes;
 use crate::rtt::{LARGEST_RTO, as_us};
 use crate::segment::{Flags, Segment};
@@ -114,7 +115,7 @@ impl Sender {
         self.cca.init(&mut self.window, &snapshot);
     }
 
-    pub(super) fn transmit_syn(&mut self, now: Time) -> Option<Transmission> {
+    pub(super) fn transmit_syn(&mut self, now: Time) -> Option<Outgoing> {
         if self.rare.handshake.syn_due > now {
             return None;
         }
@@ -126,12 +127,8 @@ impl Sender {
         if self.settings.tcp.ecn && !is_repeated {
             flags |= Flags::ECE | Flags::CWR;
         }
-        Some(Transmission::without_payload(Segment {
-            flags,
-            window_bytes: u64::from(u16::MAX),
-            timestamps: self.timestamps(now),
-            ..Segment::default()
-        }))
+        debug_assert_eq!(self.peer_next, 0, "it acknowledges nothing");
+        Some(Outgoing::without_payload(0, flags))
     }
 
     /// A SYN is sent now; the next one when this one is not answered (RFC 6298 section 5.7).

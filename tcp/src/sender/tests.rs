@@ -42,7 +42,7 @@ impl Pipe {
     /// Sends what can be sent; `is_lost` judges each data segment by its number.
     fn pump(&mut self, is_lost: &mut dyn FnMut(u64) -> bool) {
         while let Some(sent) = self.sender.poll_transmit(self.now) {
-            let segment = sent.segment;
+            let segment = Segment::from(sent.header);
             if segment.payload_bytes > 0 {
                 self.data_segments += 1;
                 if is_lost(self.data_segments) {

@@ -14,7 +14,7 @@ use super::bursts::Push;
 use super::recovery::GoesFirst;
 use super::{Forced, Phase, Probe, Quiet, Sender};
 use crate::rtt::as_us;
-use crate::segment::{Flags, SackBlocks, Segment};
+use crate::segment::{Flags, Header};
 use crate::timestamp_ms;
 use dumbbell_core::time::Time;
 
@@ -22,19 +22,31 @@ use dumbbell_core::time::Time;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Transmission {
     /// On the wire.
-    pub segment: Segment,
+    pub header: Header,
     /// Whether what it carries was sent before.
     pub is_again: bool,
     /// Payload that is sent for the first time.
     pub new_payload_bytes: u32,
 }
 
-impl Transmission {
-    pub(super) fn without_payload(segment: Segment) -> Transmission {
-        Transmission {
-            segment,
-            is_again: false,
+/// What is decided of a segment to be sent; the rest of its header is the same for all.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Outgoing {
+    pub(super) seq: u64,
+    pub(super) payload_bytes: u32,
+    pub(super) new_payload_bytes: u32,
+    pub(super) flags: Flags,
+    pub(super) is_again: bool,
+}
+
+impl Outgoing {
+    pub(super) fn without_payload(seq: u64, flags: Flags) -> Outgoing {
+        Outgoing {
+            seq,
+            payload_bytes: 0,
             new_payload_bytes: 0,
+            flags,
+            is_again: false,
         }
     }
 }
@@ -46,7 +58,19 @@ impl Sender {
         if self.is_quiet(now) {
             return None;
         }
-        self.poll_anew(now)
+        let outgoing = self.poll_anew(now)?;
+        Some(Transmission {
+            header: Header {
+                seq: outgoing.seq,
+                ack: self.peer_next,
+                window_bytes: u64::from(u16::MAX),
+                timestamps: self.timestamps(now),
+                payload_bytes: outgoing.payload_bytes,
+                flags: outgoing.flags,
+            },
+            is_again: outgoing.is_again,
+            new_payload_bytes: outgoing.new_payload_bytes,
+        })
     }
 
     /// Whether `poll_transmit` has nothing to give, since nothing has happened.
@@ -58,7 +82,7 @@ impl Sender {
         self.quiet != Quiet::No
     }
 
-    fn poll_anew(&mut self, now: Time) -> Option<Transmission> {
+    fn poll_anew(&mut self, now: Time) -> Option<Outgoing> {
         self.small_queue.wake(now);
         match self.phase {
             Phase::Closed => None,
@@ -66,7 +90,7 @@ impl Sender {
             Phase::Established | Phase::Finished => {
                 // The kernel ends the handshake before the application hears of it.
                 if std::mem::take(&mut self.must_open) {
-                    return self.transmit_ack(now);
+                    return self.transmit_ack();
                 }
                 // Without them polling twice does no more than polling once. Where bursts wait for
                 // more, only what happens is to let them go, and pacing's timer is.
@@ -81,7 +105,7 @@ impl Sender {
                     return None;
                 }
                 self.end_burst(now);
-                let ack = self.transmit_ack(now);
+                let ack = self.transmit_ack();
                 if can_be_quiet && ack.is_none() {
                     self.be_quiet();
                 }
@@ -107,7 +131,7 @@ impl Sender {
         };
     }
 
-    fn transmit_data(&mut self, now: Time) -> Option<Transmission> {
+    fn transmit_data(&mut self, now: Time) -> Option<Outgoing> {
         if self.burst_pkts == 0 {
             self.had_data = self.has_unsent();
         }
@@ -150,7 +174,7 @@ impl Sender {
     }
 
     /// The rest of a burst.
-    fn transmit_going(&mut self, now: Time) -> Option<Transmission> {
+    fn transmit_going(&mut self, now: Time) -> Option<Outgoing> {
         if self.take_going_new() {
             self.burst_pkts += 1;
             return Some(self.send_new(now));
@@ -163,7 +187,7 @@ impl Sender {
     }
 
     /// Whatever the congestion window says.
-    fn transmit_forced(&mut self, forced: Forced, now: Time) -> Option<Transmission> {
+    fn transmit_forced(&mut self, forced: Forced, now: Time) -> Option<Outgoing> {
         match forced {
             Forced::Head => {
                 let head = (self.board.packets_out() > 0).then(|| self.board.head())?;
@@ -186,7 +210,7 @@ impl Sender {
     }
 
     /// RFC 8985 section 7.3: new data if there are any, otherwise the last segment again.
-    fn transmit_probe(&mut self, now: Time) -> Option<Transmission> {
+    fn transmit_probe(&mut self, now: Time) -> Option<Outgoing> {
         if self.board.packets_out() == 0 {
             self.forget_timer();
             return None;
@@ -248,22 +272,19 @@ impl Sender {
 
     /// RFC 9293 section 3.8.6.1. Where the window has no room at all, an old sequence number
     /// makes the receiver answer (`tcp_xmit_probe_skb`).
-    fn transmit_window_probe(&mut self, now: Time) -> Option<Transmission> {
+    fn transmit_window_probe(&mut self, now: Time) -> Option<Outgoing> {
         if !self.has_unsent() || self.board.packets_out() > 0 {
             return None;
         }
         if self.next < self.window_end && self.next < self.written {
             return Some(self.transmit_part(now));
         }
-        Some(Transmission::without_payload(Segment {
-            seq: self.una - 1,
-            ..self.header(Flags::ACK, now)
-        }))
+        Some(Outgoing::without_payload(self.una - 1, Flags::ACK))
     }
 
     /// What the window has room for of a segment. The rest stays a segment of its own when data
     /// follow it.
-    fn transmit_part(&mut self, now: Time) -> Transmission {
+    fn transmit_part(&mut self, now: Time) -> Outgoing {
         let segment_end = self.next + u64::from(self.next_bytes());
         let part = segment_end.min(self.window_end);
         if part < segment_end && self.bursts.is_none() {
@@ -281,7 +302,7 @@ impl Sender {
         self.send_new_of((part - self.next) as u32, now)
     }
 
-    fn transmit_lost(&mut self, now: Time) -> Option<Transmission> {
+    fn transmit_lost(&mut self, now: Time) -> Option<Outgoing> {
         let number = self.board.next_lost()?;
         if self.bursts.is_some() {
             return (self.plan_again(number, now) && self.take_going_again())
@@ -297,7 +318,7 @@ impl Sender {
         Some(self.retransmit_counted(number, now))
     }
 
-    fn retransmit_counted(&mut self, number: u64, now: Time) -> Transmission {
+    fn retransmit_counted(&mut self, number: u64, now: Time) -> Outgoing {
         let is_head = number == self.board.head();
         let segment = self.retransmit(number, true, now);
         if self.is_reducing() {
@@ -310,7 +331,7 @@ impl Sender {
     }
 
     /// Sends a packet again. A probe does not count as a copy in flight.
-    fn retransmit(&mut self, number: u64, is_counted: bool, now: Time) -> Transmission {
+    fn retransmit(&mut self, number: u64, is_counted: bool, now: Time) -> Outgoing {
         let now_us = as_us(now);
         let note = self.rate.on_send(now_us, self.board.packets_out());
         self.before_send(now);
@@ -326,14 +347,14 @@ impl Sender {
         } else {
             self.pushes.any_in(seq, end.min(self.written))
         };
-        Transmission {
-            segment: self.segment(seq, end, is_pushed, now),
+        Outgoing {
             is_again: true,
             new_payload_bytes: 0,
+            ..self.outgoing(seq, end, is_pushed)
         }
     }
 
-    fn transmit_new(&mut self, now: Time) -> Option<Transmission> {
+    fn transmit_new(&mut self, now: Time) -> Option<Outgoing> {
         if self.bursts.is_some() {
             if !self.begin_new(now) || !self.take_going_new() {
                 return None;
@@ -411,7 +432,7 @@ impl Sender {
         self.nagle && is_small && small_is_out && !self.is_closing
     }
 
-    fn send_new(&mut self, now: Time) -> Transmission {
+    fn send_new(&mut self, now: Time) -> Outgoing {
         let bytes = self.next_bytes();
         let sent = self.send_new_of(bytes, now);
         if bytes < self.settings.mss_bytes {
@@ -420,7 +441,7 @@ impl Sender {
         sent
     }
 
-    fn send_new_of(&mut self, most_bytes: u32, now: Time) -> Transmission {
+    fn send_new_of(&mut self, most_bytes: u32, now: Time) -> Outgoing {
         let (seq, now_us) = (self.next, as_us(now));
         let payload_bytes = self.next_bytes().min(most_bytes);
         let mut end = seq + u64::from(payload_bytes);
@@ -456,18 +477,14 @@ impl Sender {
         } else {
             self.pushes.any_in_new(seq, end.min(self.written))
         };
-        let mut segment = self.segment(seq, end, is_pushed, now);
+        let mut outgoing = self.outgoing(seq, end, is_pushed);
         if self.ecn && payload_bytes > 0 {
-            segment.flags |= Flags::ECT;
+            outgoing.flags |= Flags::ECT;
             if std::mem::take(&mut self.cwr_due) {
-                segment.flags |= Flags::CWR;
+                outgoing.flags |= Flags::CWR;
             }
         }
-        Transmission {
-            segment,
-            is_again: false,
-            new_payload_bytes: payload_bytes,
-        }
+        outgoing
     }
 
     /// Whether a packet that is sent now carries PSH: marked so when it was written, or the last of
@@ -498,7 +515,8 @@ impl Sender {
         self.has_transmitted = true;
     }
 
-    fn segment(&mut self, seq: u64, end: u64, is_pushed: bool, now: Time) -> Segment {
+    /// Of [seq, end), for the first time.
+    fn outgoing(&mut self, seq: u64, end: u64, is_pushed: bool) -> Outgoing {
         let mut flags = Flags::ACK;
         let mut payload_end = end;
         if self.fin_sent && end > self.written {
@@ -509,28 +527,19 @@ impl Sender {
             flags |= Flags::PSH;
         }
         self.must_ack = false;
-        Segment {
+        let payload_bytes = (payload_end - seq) as u32;
+        Outgoing {
             seq,
-            payload_bytes: (payload_end - seq) as u32,
-            ..self.header(flags, now)
-        }
-    }
-
-    fn header(&self, flags: Flags, now: Time) -> Segment {
-        Segment {
-            seq: self.next,
-            ack: self.peer_next,
-            window_bytes: u64::from(u16::MAX),
-            sack: SackBlocks::default(),
-            timestamps: self.timestamps(now),
-            payload_bytes: 0,
+            payload_bytes,
+            new_payload_bytes: payload_bytes,
             flags,
+            is_again: false,
         }
     }
 
-    fn transmit_ack(&mut self, now: Time) -> Option<Transmission> {
+    fn transmit_ack(&mut self) -> Option<Outgoing> {
         let is_due = std::mem::take(&mut self.must_ack);
-        is_due.then(|| Transmission::without_payload(self.header(Flags::ACK, now)))
+        is_due.then(|| Outgoing::without_payload(self.next, Flags::ACK))
     }
 
     pub(super) fn is_reducing(&self) -> bool {

@@ -36,15 +36,14 @@ impl World {
             conversation.count_delivered(&packet, now, warm_up);
         }
         if let Application::Tcp(flow) = &mut conversation.application {
-            let is_marked = packet.has_congestion_mark();
-            let place = packet.segment_place();
-            let payload = flow.on_packet(place, packet.is_reply(), is_marked, now);
+            let payload = flow.on_packet(&packet, now);
             conversation.count_payload(payload, now, warm_up);
         }
         self.send_tcp(index);
     }
 
     /// Sends what a flow has to send, and notes when it is to be woken.
+    #[inline(never)]
     fn send_tcp(&mut self, index: usize) {
         let now = self.now;
         while let Application::Tcp(flow) = &mut self.conversations[index].application
@@ -57,6 +56,7 @@ impl World {
     }
 
     /// Notes when a flow is to be woken.
+    #[inline]
     fn rearm_tcp(&mut self, index: usize) {
         let now = self.now;
         if let Application::Tcp(flow) = &mut self.conversations[index].application
@@ -117,6 +117,7 @@ impl World {
         }
     }
 
+    #[inline(always)]
     fn send_segment(&mut self, index: usize, sent: &SentSegment) {
         let (now, warm_up) = (self.now, self.warm_up);
         let conversation = &mut self.conversations[index];
