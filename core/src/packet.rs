@@ -11,8 +11,8 @@
 //! | `traffic_class` | 8 | DSCP (6) and ECN (2), as in the IP header |
 //! | `kind` | 8 | 4 bits of kind; 4 of flags: reply, size already the wire's, GSO packet, 1 free |
 //!
-//! A GSO packet is one that a host's own queue takes for one and cuts into its segments behind it: Linux's
-//! `skb_is_gso`. None leaves that queue.
+//! A GSO packet is one that a queue takes for one and cuts into its segments behind it: Linux's
+//! `skb_is_gso`. It leaves that queue only where the device has TSO, or GRO made it.
 //!
 //! A TCP header lies in a store of the flow (`traffic::tcp_flow`) and is read once, where the
 //! packet arrives: in the packet it would double what every queue moves.
@@ -89,6 +89,16 @@ impl Packet {
     #[inline]
     pub fn is_gso(&self) -> bool {
         self.kind & GSO != 0
+    }
+
+    /// How many segments it is.
+    #[inline]
+    pub fn segments(&self) -> u32 {
+        if self.is_gso() {
+            u32::from(self.bytes)
+        } else {
+            1
+        }
     }
 
     /// Where the segments of a GSO packet lie.

@@ -25,6 +25,22 @@ struct Identity {
     ports_and_sequence: u64,
 }
 
+impl Identity {
+    /// Of the segment behind one with so much payload: the number of the IP packet is one more, and the
+    /// sequence number is in the lower half.
+    fn next(self, payload_bytes: u32) -> Identity {
+        let number = (self.number >> 32) as u16;
+        let sequence = self.ports_and_sequence as u32;
+        let rest = self.number & 0xffff_ffff;
+        Identity {
+            number: u64::from(number.wrapping_add(1)) << 32 | rest,
+            ports_and_sequence: self.ports_and_sequence >> 32 << 32
+                | u64::from(sequence.wrapping_add(payload_bytes)),
+            ..self
+        }
+    }
+}
+
 /// A packet as it passed a place.
 #[derive(Debug, Clone, Copy)]
 struct Sighting {
@@ -149,7 +165,10 @@ impl Captures {
             watch.after.drain(|frame| {
                 keep(after, &frame);
                 if let Some(sighting) = sighting(&frame, zero) {
-                    pairing.went(&sighting);
+                    match tcp_headers_bytes(&frame) {
+                        Some(headers_bytes) => pairing.went_whole(&sighting, headers_bytes),
+                        None => pairing.went(&sighting),
+                    }
                 }
             });
         }
@@ -216,6 +235,15 @@ fn sighting(frame: &Frame<'_>, zero_wall_ns: u64) -> Option<Sighting> {
     })
 }
 
+/// Of IP and TCP; None where it is not TCP.
+fn tcp_headers_bytes(frame: &Frame<'_>) -> Option<u32> {
+    let ip = frame.head.get(ETHERNET_BYTES..)?;
+    let header = usize::from(ip.first()? & 0xf) * 4;
+    let is_tcp = i32::from(*ip.get(9)?) == libc::IPPROTO_TCP;
+    let tcp_words = u32::from(ip.get(header + 12)? >> 4);
+    is_tcp.then_some(header as u32 + 4 * tcp_words)
+}
+
 /// Finds each packet that came among those that went; equal ones in their order. What is kept of a
 /// packet that has gone is its passage: all sightings of a minute at 100 Mbit/s would not fit.
 #[derive(Default)]
@@ -228,6 +256,30 @@ struct Pairing {
 }
 
 impl Pairing {
+    /// A packet that the device took may be several segments, each of which came as one (the device that
+    /// gets copies has them cut). All but the last are as long as the first, and the fields that tell them
+    /// apart are those that cutting gives them (`tcp_gso_segment`, `inet_gso_segment`).
+    fn went_whole(&mut self, sighting: &Sighting, headers_bytes: u32) {
+        let Some(first) = self.waiting_bytes(&sighting.identity) else {
+            return self.went(sighting);
+        };
+        let payload_bytes = first.saturating_sub(headers_bytes);
+        let mut left_bytes = sighting.bytes - headers_bytes;
+        let mut segment = *sighting;
+        while payload_bytes > 0 && left_bytes > payload_bytes {
+            self.went(&segment);
+            left_bytes -= payload_bytes;
+            segment.identity = segment.identity.next(payload_bytes);
+        }
+        self.went(&segment);
+    }
+
+    /// Of the first that waits with this identity.
+    fn waiting_bytes(&self, identity: &Identity) -> Option<u32> {
+        let (place, _) = self.waiting.get(identity)?.front()?;
+        Some(self.passages[*place].bytes)
+    }
+
     fn came(&mut self, sighting: &Sighting) {
         let identity = sighting.identity;
         let datagram = (identity.addresses, identity.number >> 32);
@@ -307,6 +359,50 @@ mod tests {
         assert_eq!(found[0].taken, Time::from_ns(10));
         assert_eq!(found[1].taken, Time::NEVER);
         assert!(found[2].marked);
+    }
+
+    /// A segment of TCP with so much payload.
+    fn segment(number: u16, sequence: u32, payload_bytes: u32, at_ns: u64) -> (Sighting, u32) {
+        let mut head = vec![0u8; ETHERNET_BYTES + 40];
+        head[12] = 0x08;
+        head[14] = 0x45;
+        head[18..20].copy_from_slice(&number.to_be_bytes());
+        head[23] = libc::IPPROTO_TCP as u8;
+        head[38..42].copy_from_slice(&sequence.to_be_bytes());
+        head[46] = 5 << 4;
+        let frame = Frame {
+            at_ns,
+            bytes: head.len() as u32 + payload_bytes,
+            head: &head,
+            has_partial_checksum: false,
+        };
+        (
+            sighting(&frame, 0).unwrap(),
+            tcp_headers_bytes(&frame).unwrap(),
+        )
+    }
+
+    #[test]
+    fn a_super_packet_is_the_segments_that_came() {
+        let came = [
+            (65_535, u32::MAX - 99, 1000),
+            (0, 900, 1000),
+            (1, 1900, 300),
+            (2, 2200, 300),
+        ];
+        let mut pairing = Pairing::default();
+        for (number, sequence, payload_bytes) in came {
+            pairing.came(&segment(number, sequence, payload_bytes, 5).0);
+        }
+        let (whole, headers_bytes) = segment(65_535, u32::MAX - 99, 2300, 9);
+        assert_eq!(headers_bytes, 40);
+        pairing.went_whole(&whole, headers_bytes);
+        let taken = pairing.passages.iter().map(|passage| passage.taken.as_ns());
+        assert_eq!(taken.take(3).collect::<Vec<_>>(), [9, 9, 9]);
+        assert_eq!(pairing.passages[3].taken, Time::NEVER);
+        let (last, headers_bytes) = segment(2, 2200, 300, 11);
+        pairing.went_whole(&last, headers_bytes);
+        assert_eq!(pairing.passages[3].taken, Time::from_ns(11));
     }
 
     #[test]

@@ -10,8 +10,12 @@ use std::process::{Command, Stdio};
 
 /// `ip` finds namespaces here by name.
 const NAMED: &str = "/run/netns";
-/// `ETHTOOL_STSO`, `ETHTOOL_SGSO`, `ETHTOOL_SGRO` (linux/ethtool.h).
-const OFFLOADS: [u32; 3] = [0x1f, 0x24, 0x2c];
+/// `ETHTOOL_STSO` (linux/ethtool.h).
+const TSO: u32 = 0x1f;
+/// `ETHTOOL_SGSO`.
+const GSO: u32 = 0x24;
+/// `ETHTOOL_SGRO`.
+const GRO: u32 = 0x2c;
 
 /// The network namespaces, in the order of the description's hosts.
 #[derive(Debug)]
@@ -92,13 +96,20 @@ impl Hosts {
         })
     }
 
-    /// One packet stays one packet: no segmentation, no merging.
-    pub fn offloads_off(&self, host: usize, device: &str) -> Result<(), GuestError> {
+    /// Whether a device segments TCP, and merges frames. Without both one packet stays one packet.
+    pub fn set_offloads(
+        &self,
+        host: usize,
+        device: &str,
+        tso: bool,
+        gro: bool,
+    ) -> Result<(), GuestError> {
         self.enter(host)?;
         let socket = Socket::udp().doing(|| "opening a socket".to_owned())?;
-        for command in OFFLOADS {
-            let what = || format!("switching an offload of {device} off");
-            match sys::offload_off(&socket, device, command) {
+        // TCP makes sk_buffs of several segments without GSO too (`sk_setup_caps`).
+        for (command, is_on) in [(TSO, tso), (GSO, tso), (GRO, gro)] {
+            let what = || format!("switching an offload of {device}");
+            match sys::set_offload(&socket, device, command, is_on) {
                 Err(error) if error.raw_os_error() == Some(95) => {} // it has none
                 other => other.doing(what)?,
             }

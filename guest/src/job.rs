@@ -99,6 +99,12 @@ pub struct QueuePlace {
     pub handle: u32,
     /// Host, device and handle of the one that delays and loses; none without one.
     pub propagation: Option<(usize, String, u32)>,
+    /// Whether the device sends super-packets uncut.
+    #[serde(default)]
+    pub tso: bool,
+    /// Whether it merges frames that it receives.
+    #[serde(default)]
+    pub gro: bool,
 }
 
 impl Job {

@@ -114,11 +114,11 @@ fn built(job: &Job, experiment: &Experiment) -> Result<Hosts, GuestError> {
         hosts.run(step)?;
     }
     for queue in &job.queues {
-        hosts.offloads_off(queue.host, &queue.device)?;
+        hosts.set_offloads(queue.host, &queue.device, queue.tso, queue.gro)?;
     }
     for watched in &job.watched {
         // Copies of what one sk_buff of several segments holds are seen as segments too.
-        hosts.offloads_off(watched.host, &watched.copies)?;
+        hosts.set_offloads(watched.host, &watched.copies, false, false)?;
     }
     Ok(hosts)
 }

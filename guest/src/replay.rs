@@ -25,6 +25,8 @@ pub struct Crossing {
     pub dropped: Time,
     /// On this link's wire.
     pub bytes: u32,
+    /// Of all segments that the device sends as one packet with it.
+    pub sent_with_bytes: u32,
     /// Flows, then probes.
     pub conversation: usize,
     /// Of the datagram or request, from 1.
@@ -158,6 +160,7 @@ pub fn crossings(experiment: &Experiment, records: &Records, legs: &[Leg]) -> Ve
                     departed,
                     dropped: Time::NEVER,
                     bytes,
+                    sent_with_bytes: bytes,
                     conversation: leg.conversation,
                     number: journey.number,
                     marked: false,
@@ -472,7 +475,7 @@ impl Server {
         self.leaving.pop_front();
         statistics.total.marked_pkts += u64::from(crossing.marked);
         let rate = self.rate.as_mut();
-        let service = rate.map_or(Time::ZERO, |rate| rate.time_for(crossing.bytes));
+        let service = rate.map_or(Time::ZERO, |rate| rate.time_for(crossing.sent_with_bytes));
         let (arrived, now) = (crossing.arrived, crossing.departed);
         statistics.departed(crossing.bytes, arrived, service, now, warm_up);
         statistics.levels.set(now, self.level());

@@ -462,15 +462,18 @@ pub fn device_index(name: &str) -> io::Result<u32> {
     Ok(index)
 }
 
-/// Switches an offload of a device off (`ETHTOOL_S...`). A device that has none says so.
-pub fn offload_off(socket: &Socket, device: &str, command: u32) -> io::Result<()> {
+/// Switches an offload of a device on or off (`ETHTOOL_S...`). A device that has none says so.
+pub fn set_offload(socket: &Socket, device: &str, command: u32, is_on: bool) -> io::Result<()> {
     #[repr(C)]
     struct EthtoolValue {
         command: u32,
         data: u32,
     }
     const SIOCETHTOOL: libc::c_ulong = 0x8946;
-    let mut value = EthtoolValue { command, data: 0 };
+    let mut value = EthtoolValue {
+        command,
+        data: u32::from(is_on),
+    };
     // SAFETY: an all-zero ifreq is valid.
     let mut request: libc::ifreq = unsafe { zeroed() };
     for (slot, byte) in request.ifr_name[..libc::IFNAMSIZ - 1]

@@ -27,13 +27,18 @@ pub fn crossings(experiment: &Experiment, end: &LinkEnd, passages: &[Passage]) -
             departed: passage.taken,
             dropped: Time::NEVER,
             bytes,
+            sent_with_bytes: bytes,
             conversation,
             number: *number,
             marked: passage.marked,
         });
     }
     if end.rate_bps > 0 {
+        let taken: Vec<Time> = crossings.iter().map(|each| each.departed).collect();
         transmit(end.rate_bps, &end.changes, &mut crossings);
+        if end.tso {
+            send_together(&mut crossings, &taken);
+        }
     }
     if drops_what_it_holds(&end.qdisc) {
         date_drops(&mut crossings, passages);
@@ -83,6 +88,24 @@ fn transmit(rate_bps: u64, changes: &[Change], crossings: &mut [Crossing]) {
     }
 }
 
+/// Segments that the device took in one instant are one packet: a transmitter takes one at a time. They have
+/// all left when the last has.
+fn send_together(crossings: &mut [Crossing], taken: &[Time]) {
+    let mut together: HashMap<Time, (Time, u32)> = HashMap::new();
+    for (crossing, at) in crossings.iter().zip(taken) {
+        if *at < Time::NEVER {
+            let (departed, bytes) = together.entry(*at).or_default();
+            *departed = crossing.departed.max(*departed);
+            *bytes += crossing.bytes;
+        }
+    }
+    for (crossing, at) in crossings.iter_mut().zip(taken) {
+        if let Some((departed, bytes)) = together.get(at) {
+            (crossing.departed, crossing.sent_with_bytes) = (*departed, *bytes);
+        }
+    }
+}
+
 /// The flow or probe of a packet: flows first, then probes.
 fn conversation(experiment: &Experiment, source: Source) -> Option<usize> {
     let flows = experiment.flows.len();
@@ -127,6 +150,7 @@ mod tests {
             },
             dropped: Time::NEVER,
             bytes: 125,
+            sent_with_bytes: 125,
             conversation: 0,
             number: 1,
             marked: false,
@@ -145,6 +169,25 @@ mod tests {
         // The second is taken 8 us before the first has left; the third finds the link idle.
         let found = departures_us(&[], &[1000, 1992, 5000]);
         assert_eq!(found, [2000, 3000, 6000]);
+    }
+
+    #[test]
+    fn what_a_device_takes_in_one_instant_leaves_at_the_end_of_all() {
+        let taken = [1000, 1000, 5000].map(|us| Time::from_ns(us * US));
+        let mut crossings = taken.map(|departed| Crossing {
+            arrived: Time::ZERO,
+            departed,
+            dropped: Time::NEVER,
+            bytes: 125,
+            sent_with_bytes: 125,
+            conversation: 0,
+            number: 1,
+            marked: false,
+        });
+        transmit(1_000_000, &[], &mut crossings);
+        send_together(&mut crossings, &taken);
+        let found = crossings.map(|each| (each.departed.as_ns() / US, each.sent_with_bytes));
+        assert_eq!(found, [(3000, 250), (3000, 250), (6000, 125)]);
     }
 
     #[test]

@@ -200,6 +200,10 @@ fn end(end: &LinkEnd) -> Table {
     table.unless("record_packets", &end.record_packets, &false, plain);
     table.unless("capture", &end.capture, &false, plain);
     table.unless("capture_flows", &end.capture_flows, &false, plain);
+    table.unless("tso", &end.tso, &false, plain);
+    if let Some(gro_ns) = &end.gro_ns {
+        table.add("gro", time(gro_ns));
+    }
     table
 }
 

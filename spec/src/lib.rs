@@ -122,9 +122,22 @@ pub struct LinkEnd {
     /// Whether to write a row a connection to the table `captured_flows`.
     #[serde(default)]
     pub capture_flows: bool,
+    /// Whether the device sends super-packets of TCP as they are, and nobody cuts them
+    /// (`ethtool -K DEV tso on`).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub tso: bool,
+    /// How long the device at the far end gathers frames before it merges those of one connection
+    /// that follow each other (`ethtool -K DEV gro on`); None: it does not merge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gro_ns: Option<u64>,
 }
 
 impl LinkEnd {
+    /// Whether super-packets may come out of it.
+    pub fn has_offloads(&self) -> bool {
+        self.tso || self.gro_ns.is_some()
+    }
+
     /// Whether its packets are looked at as they come to the queue and leave it.
     pub fn is_captured(&self) -> bool {
         self.capture || self.capture_flows
@@ -286,6 +299,11 @@ impl Experiment {
             let (a, b) = (link.a.as_str(), link.b.as_str());
             [(a, b, &link.forward), (b, a, &link.reverse)]
         })
+    }
+
+    /// Whether any device merges frames, or sends what TCP hands down at once uncut.
+    pub fn has_offloads(&self) -> bool {
+        self.link_ends().any(|(_, _, end)| end.has_offloads())
     }
 
     /// Whether times and levels of each queue are kept, in their order.

@@ -31,6 +31,8 @@ const MOST_CWND_CHANGES: usize = 10_000;
 /// A window by hand; what buffers hold bounds what is sent (`tcp_wmem[2]`).
 const LARGEST_CWND_PKTS: u32 = 100_000;
 
+/// Longest time that a device gathers frames for, nanoseconds.
+const LONGEST_GRO_NS: u64 = 1_000_000_000;
 /// Longest name of a kernel: it is part of a file's name.
 const LONGEST_KERNEL_NAME: usize = 63;
 const KERNEL_NAME: &str = "letters, digits, '.', '_' and '-', 63 at most, a letter or digit first";
@@ -295,6 +297,14 @@ fn validate_end(path: &str, end: &LinkEnd) -> Checked {
         allowed,
     )?;
     probability(&format!("{path}.loss"), end.loss)?;
+    let gro_ns = end.gro_ns.unwrap_or(0);
+    let allowed = "at most 1 s, in nanoseconds";
+    require(
+        gro_ns <= LONGEST_GRO_NS,
+        &format!("{path}.gro_ns"),
+        gro_ns,
+        allowed,
+    )?;
     validate_qdisc(&format!("{path}.qdisc"), &end.qdisc)?;
     if let Some(police) = &end.police {
         let path = format!("{path}.police");

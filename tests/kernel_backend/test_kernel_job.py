@@ -81,6 +81,14 @@ parent 2:2 pie linux_3_14"""
         ({"link": {"rate": "1mbit", "qdisc": "pie linux_3_14"}}, "links[1].forward.qdisc"),
         ({"link": {"qdisc": PIE_IN_A_CLASS}}, "links[1].forward.qdisc"),
         ({"link": {"qdisc": PIE_IN_A_BAND}}, "links[1].forward.qdisc"),
+        ({"link": {"gro": "50us"}}, "links[1].forward.gro"),
+        ({"link": {"gro": "0s", "rate": "1mbit"}}, "links[1].forward.gro"),
+        ({"link": {"gro": "0s", "tso": True}}, "links[1].forward.tso"),
+        ({"link": {"gro": "0s", "loss": 0.1}}, "links[1].forward.loss"),
+        (
+            {"link": {"tso": True, "rate": "1mbit", "overhead": "wire"}},
+            "links[1].forward.overhead",
+        ),
     ],
 )
 def test_what_the_kernel_does_not_do_yet_is_refused(changes: dict[str, Any], path: str) -> None:
@@ -88,6 +96,15 @@ def test_what_the_kernel_does_not_do_yet_is_refused(changes: dict[str, Any], pat
     with pytest.raises(SpecError) as refused:
         check_kernel_can(experiment.resolved())
     assert refused.value.path == path
+
+
+def test_devices_have_the_offloads_that_links_ask_for() -> None:
+    hops: list[dict[str, Any]] = [{}, {"forward": {"tso": True}, "reverse": {"gro": "0s"}}]
+    experiment = network(hops=hops, probes=[ping()])
+    told = json.loads(job(experiment.resolved_json(), 0, Path("/out"), TOOLS))
+    found = [(queue["host"], queue["tso"], queue["gro"]) for queue in told["queues"]]
+    # What comes back over the second link is merged where its way ends: at the router.
+    assert found == [(0, False, False), (1, False, False), (1, True, True), (2, False, False)]
 
 
 def test_sizes_on_the_wire_and_payloads_do_not_share_a_link() -> None:

@@ -74,6 +74,8 @@ end = st.fixed_dictionaries(
         "record_packets": st.booleans(),
         "capture": st.booleans(),
         "capture_flows": st.booleans(),
+        "tso": st.booleans(),
+        "gro": st.sampled_from(["off", "0s", "50us", "1s"]),
     },
 )
 spaced = st.one_of(

@@ -106,10 +106,24 @@ def test_every_attribute_is_a_key_of_the_description(found: Resolved) -> None:
     seen = {key for key, there in defaulted.items() if there}
     # Sources of bursts are the ones with packets, those of transfers may have a number of them.
     others = {(resolved.Source, "packets"), (resolved.Source, "transfers")}
+    # Left out of the resolved description where nothing is merged and everything is cut.
+    others |= {(resolved.Queue, "tso"), (resolved.Queue, "gro_ns")}
     assert set(defaulted) - seen == others
     bursts = {"kind": "bursts", "packets": 4}
     assert resolved.Source(bursts).packets == 4
     assert resolved.Source({"kind": "arrivals", "transfers": 9}).transfers == 9
+
+
+def test_offloads_of_a_link() -> None:
+    experiment = Experiment.model_validate(
+        {
+            "duration": "1s",
+            "links": [{"a": "x", "b": "y", "tso": True, "forward": {"gro": "50us"}}],
+        }
+    )
+    there, back = Resolved(experiment.resolved()).queues
+    assert (there.tso, there.gro_ns, back.tso, back.gro_ns) == (True, 50_000, True, None)
+    assert "gro_ns" not in back.mapping
 
 
 def test_queues_by_name(found: Resolved) -> None:

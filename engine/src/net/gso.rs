@@ -13,6 +13,7 @@
 //! | `tbf` cuts one that is longer than its bucket (`tbf_segment`) | at the root |
 //! | a policer before the queue takes or drops all of it | yes |
 //! | segments leave the host's account with the last of them | `tcp::sender` |
+//! | with `tso on` it is sent as it is, in the time of all its bytes, and lost as one | `leave_whole` |
 
 use crate::qdisc::Events;
 use crate::sim::packet::Packet;
@@ -90,6 +91,24 @@ impl Gso {
         }
         self.hidden_pkts -= burst.segments.len() as u32 - 1;
         self.forget(packet);
+    }
+
+    /// A packet has left the discipline, and is sent as it is (`ethtool -K DEV tso on`).
+    pub fn leave_whole(&mut self, packet: &Packet) {
+        let burst = &self.bursts[packet.gso_place() as usize];
+        self.hidden_pkts -= burst.segments.len() as u32 - 1;
+        let segments = burst.segments.iter();
+        self.begun
+            .extend(segments.map(|segment| as_it_is(packet, *segment)));
+    }
+
+    /// Takes out the segments of a packet, which may be one.
+    pub fn take(&mut self, packet: &Packet) -> Vec<Packet> {
+        let segments = self.all_of(packet);
+        if packet.is_gso() {
+            self.forget(packet);
+        }
+        segments
     }
 
     /// The next segment of a packet that has left.
@@ -191,6 +210,21 @@ mod tests {
             );
         }
         assert_eq!((gso.next(14), gso.uncounted()), (None, (0, 0)));
+        assert_eq!(gso.join(&segments(2)).gso_place(), packet.gso_place());
+    }
+
+    #[test]
+    fn what_is_sent_whole_is_taken_out_at_its_end() {
+        let mut gso = Gso::default();
+        let mut packet = gso.join(&segments(3));
+        packet.arrived = Time(9);
+        gso.enter(&packet);
+        gso.leave_whole(&packet);
+        assert_eq!(gso.uncounted(), (0, 0));
+        assert_eq!((0..4).filter_map(|_| gso.take_begun()).count(), 3);
+        let taken = gso.take(&packet);
+        assert_eq!((taken.len(), taken[2].arrived), (3, Time(9)));
+        assert_eq!(gso.take(&taken[0]), taken[..1]);
         assert_eq!(gso.join(&segments(2)).gso_place(), packet.gso_place());
     }
 

@@ -6,6 +6,7 @@
 
 mod crossing;
 mod host_queue;
+mod offloads;
 
 use super::chains::Onward;
 use super::folded::{Departed, FoldedFifo};
@@ -89,6 +90,8 @@ pub struct Link {
     /// Whether packets that were sent arrive at once: no loss, no delay, no records, no captures,
     /// no changes.
     pub is_plain: bool,
+    /// Whether what is sent may be several segments, or is merged at the far end.
+    pub has_offloads: bool,
     /// Whether it ever wants to be woken: not a plain queue of infinite rate.
     pub may_be_pending: bool,
     /// Whether `fold` may do anything: no policer, no loss, no records, no captures, no
@@ -151,6 +154,7 @@ impl Link {
         Link {
             to,
             is_plain,
+            has_offloads: false,
             is_foldable,
             may_be_pending,
             kind: if is_plain && !may_be_pending {
@@ -468,6 +472,9 @@ impl Link {
     #[inline(always)]
     pub fn send(&mut self, now: Time, warm_up: Time) -> Option<Transmitted> {
         let (packet, service) = self.queued.send(now)?;
+        if packet.is_gso() {
+            return Some(self.finish_whole(packet, service, now, warm_up));
+        }
         Some(self.finish(packet, service, now, warm_up))
     }
 
@@ -558,7 +565,7 @@ impl Link {
         let folded = folded.into_iter().flat_map(FoldedFifo::packets);
         let refused = pipe.into_iter().flat_map(Pipe::packets);
         let queued = self.queued.packets().chain(folded).chain(refused);
-        queued.chain(self.propagation.packets())
+        queued.chain(self.under_way())
     }
 }
 

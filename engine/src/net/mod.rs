@@ -2,6 +2,7 @@
 
 pub mod chains;
 pub mod folded;
+pub mod gro;
 pub mod gso;
 pub mod link;
 pub mod merge;

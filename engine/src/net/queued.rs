@@ -4,8 +4,9 @@
 //! With a finite rate the transmitter holds one packet, sends it for `bytes / rate` and then
 //! asks the discipline for the next. With an infinite rate it asks until there is none, so a
 //! work-conserving queue is passed at once and a shaping one (netem with a rate) paces itself.
-//! GSO packets of its own host are cut behind the discipline (`gso`).
+//! GSO packets are cut behind the discipline (`gso`), or sent as they are.
 
+use super::gro::Gro;
 use super::gso::Gso;
 use super::policer::Policer;
 use crate::qdisc::{Dequeued, DropReason, Events, Qdisc};
@@ -49,6 +50,10 @@ pub struct Queued {
     loss: Loss,
     /// Where senders of its host hand down GSO packets.
     gso: Option<Box<Gso>>,
+    /// Whether these are sent as they are.
+    sends_whole: bool,
+    /// At the far end, where frames are merged.
+    pub gro: Option<Box<Gro>>,
 }
 
 impl Queued {
@@ -71,6 +76,8 @@ impl Queued {
                 until_next_pkts: end.loss_every_pkts,
             },
             gso: None,
+            sends_whole: end.tso,
+            gro: end.gro_ns.map(|gro_ns| Box::new(Gro::new(gro_ns))),
         }
     }
 
@@ -127,13 +134,16 @@ impl Queued {
     #[inline(always)]
     pub fn level(&self) -> Level {
         let (mut backlog_pkts, mut backlog_bytes) = self.qdisc.backlog();
+        let mut sending_pkts = u32::from(self.in_transmission.is_some());
         if let Some(gso) = &self.gso {
             let (pkts, bytes) = gso.uncounted();
             backlog_pkts += pkts;
             backlog_bytes += bytes;
+            let sending = self.in_transmission.iter();
+            sending_pkts = sending.map(|(packet, _)| packet.segments()).sum();
         }
         Level {
-            system_pkts: backlog_pkts + u32::from(self.in_transmission.is_some()),
+            system_pkts: backlog_pkts + sending_pkts,
             backlog_pkts,
             backlog_bytes,
         }
@@ -228,6 +238,10 @@ impl Queued {
         match self.qdisc.dequeue(now, &mut self.events) {
             Dequeued::Packet(packet) => {
                 if packet.is_gso() {
+                    if self.sends_whole {
+                        self.leave_whole(&packet);
+                        return self.begin(packet, now);
+                    }
                     let segment = self.cut(&packet)?;
                     return self.begin(segment, now);
                 }
@@ -257,6 +271,27 @@ impl Queued {
     #[inline(never)]
     fn next_segment(&mut self) -> Option<Packet> {
         self.gso.as_mut()?.next(self.overhead_bytes)
+    }
+
+    /// A GSO packet has left the discipline, and is sent as it is.
+    #[inline(never)]
+    fn leave_whole(&mut self, packet: &Packet) {
+        if let Some(gso) = &mut self.gso {
+            gso.leave_whole(packet);
+        }
+    }
+
+    /// The segments of a GSO packet whose transmission is over.
+    pub fn take_whole(&mut self, packet: &Packet) -> Vec<Packet> {
+        self.gso.get_or_insert_default().take(packet)
+    }
+
+    /// The segments of a packet that it holds.
+    pub fn segments<'a>(&'a self, packet: &'a Packet) -> &'a [Packet] {
+        match &self.gso {
+            Some(gso) => gso.segments(packet),
+            None => slice::from_ref(packet),
+        }
     }
 
     /// A GSO packet has left the discipline: its first segment.
@@ -299,12 +334,9 @@ impl Queued {
     pub fn packets(&self) -> impl Iterator<Item = &Packet> {
         let sending = self.in_transmission.iter().map(|(packet, _)| packet);
         let leaving = self.gso.iter().flat_map(|gso| gso.leaving());
-        let gso = self.gso.as_deref();
-        let held = self.qdisc.packets().flat_map(move |packet| match gso {
-            Some(gso) => gso.segments(packet),
-            None => slice::from_ref(packet),
-        });
-        held.chain(leaving).chain(sending)
+        let held = self.qdisc.packets().chain(sending);
+        let held = held.flat_map(|packet| self.segments(packet));
+        held.chain(leaving)
     }
 }
 

@@ -77,6 +77,11 @@ impl Built {
         let probes = experiment.probes.iter().map(|probe| builder.probe(probe));
         let (conversations, first_sends): (Vec<Conversation>, _) = flows.chain(probes).unzip();
         let mut links = builder.links();
+        if experiment.has_offloads() {
+            for (link, (_, _, end)) in links.iter_mut().zip(experiment.link_ends()) {
+                link.carry_super_packets(end);
+            }
+        }
         for conversation in &conversations {
             let flow = Conversation::tcp(conversation);
             if flow.is_some_and(|flow| flow.settings().tcp.gso_max_segs > 1) {

@@ -13,6 +13,7 @@
 
 use crate::capture::Capture;
 use crate::net::chains;
+use crate::net::gso::Gso;
 use crate::net::link::{Forwarding, Link};
 use crate::net::turn::{Turn, class};
 use crate::observe::records::Records;
@@ -36,6 +37,7 @@ mod hosts;
 mod links;
 pub mod memory;
 mod merged;
+mod offloads;
 mod tcp;
 
 /// Arrivals settled in one step. More than that in one instant is a long way round, perhaps
@@ -97,6 +99,8 @@ pub struct World {
     refused: Option<(usize, DropReason)>,
     /// Segments of an sk_buff that is being handed down.
     segments: Vec<Packet>,
+    /// Packets of several segments that are between two queues.
+    super_packets: Gso,
     /// Packets that arrive at a host in this very instant, by links without delay.
     arriving: Ring<(Packet, u32)>,
     /// Whether memory is asked for before it is read (`world/foreseen.rs`).
@@ -178,6 +182,7 @@ impl World {
             wheel_sequence: 0,
             refused: None,
             segments: Vec::new(),
+            super_packets: Gso::default(),
             arriving: Ring::default(),
             is_large: conversations.len() >= MANY_CONVERSATIONS,
             foreseen: foreseen::Foreseen::default(),
@@ -306,6 +311,7 @@ impl World {
             (class::CHANGE, WHOLE_RUN) => self.start_measuring(),
             (class::CHANGE, link) => self.change(link as usize, entry.payload),
             (class::SAMPLE, _) => self.sample(),
+            (_, link) if entry.payload == offloads::POLL => self.poll(link as usize),
             (_, link) => self.arrive_from_slab(link as usize, entry.payload),
         }
         self.settle_arrivals();

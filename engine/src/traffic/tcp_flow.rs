@@ -13,6 +13,7 @@
 //! application sets `TCP_NODELAY`).
 
 mod host_queue;
+mod super_packet;
 
 use super::connection::{Arrived, Connection, SentSegment, UNLIMITED};
 use super::conversation::PacketCounters;
@@ -343,15 +344,22 @@ impl TcpFlow {
             bytes: u32::from(packet.bytes),
             tag,
         };
+        self.enter(&arrived, now)
+    }
+
+    /// What has arrived is its connection's.
+    #[inline(always)]
+    fn enter(&mut self, arrived: &Arrived<'_>, now: Time) -> u64 {
+        let tag = arrived.tag;
         let entered = match &mut self.connection {
             Some(connection) if connection.number == tag.connection => {
-                Some(connection.on_arrival(&arrived, now))
+                Some(connection.on_arrival(arrived, now))
             }
             Some(_) => None,
-            None => self.rest.crowd.on_arrival(&arrived, now),
+            None => self.rest.crowd.on_arrival(arrived, now),
         };
         let Some((payload, is_complete)) = entered else {
-            self.count_late(&arrived, now);
+            self.count_late(arrived, now);
             return 0;
         };
         if is_complete {

@@ -31,6 +31,8 @@ pub fn end(rate_bps: u64) -> LinkEnd {
         record_packets: false,
         capture: false,
         capture_flows: false,
+        tso: false,
+        gro_ns: None,
         police: None,
     }
 }

@@ -127,6 +127,8 @@ fn any_eventful_end() -> impl Strategy<Value = LinkEnd> {
                     record_packets,
                     capture: false,
                     capture_flows: false,
+                    tso: false,
+                    gro_ns: None,
                     police: None,
                 }
             },

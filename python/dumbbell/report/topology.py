@@ -200,11 +200,11 @@ def _hop(queue: Queue, text: TextOf) -> Hop:
         delay=text.time(queue.delay_ns),
         qdisc=text.qdisc(json.dumps(queue.qdisc.mapping)),
         service=text.rate(queue.own_rate_bps) if queue.own_rate_bps else "",
-        details=_details(queue),
+        details=_details(queue, text),
     )
 
 
-def _details(queue: Queue) -> tuple[str, ...]:
+def _details(queue: Queue, text: TextOf) -> tuple[str, ...]:
     details = [
         f"MTU\u00a0{queue.mtu_bytes}\u00a0B",
         f"overhead\u00a0{queue.overhead_bytes}\u00a0B",
@@ -213,6 +213,10 @@ def _details(queue: Queue) -> tuple[str, ...]:
         details.append(f"loss {100 * queue.loss:g} %")
     if queue.loss_every_pkts:
         details.append(f"one packet in {queue.loss_every_pkts} lost")
+    if queue.tso:
+        details.append("TSO on")
+    if queue.gro_ns is not None:
+        details.append(f"GRO every {text.time(queue.gro_ns)}" if queue.gro_ns else "GRO on")
     times = [change.at_ns / _NS_PER_S for change in queue.changes]
     if times:
         if len(times) == 1:

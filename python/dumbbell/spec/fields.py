@@ -27,6 +27,7 @@ LARGEST_ECHO_PAYLOAD_BYTES = LARGEST_PACKET_BYTES - 28
 IRTT_PAYLOAD_BYTES = 60
 """The least that irtt(1) sends, and what it sends when no length is asked for: its header with the
 time stamps of both of the server's clocks."""
+LONGEST_GRO_NS = 10**9
 LARGEST_SEED = 2**64 - 1
 MOST_ECHOES = 2**63 - 1
 MOST_IN_A_BURST = 100_000
@@ -35,6 +36,7 @@ MOST_TRANSFERS = 2**32 - 1
 MOST_BETWEEN_LOSSES_PKTS = 2**63 - 1
 
 NO_POLICER = "none"
+NO_GRO = "off"
 INFINITE = "inf"
 """The rate of a link that does not hold packets back."""
 
@@ -166,6 +168,13 @@ def _police(value: object) -> str:
     return text
 
 
+def _gro(value: object) -> str:
+    allowed = f'{NO_GRO}, or for how long frames are gathered, at most 1s, such as "50us"'
+    if value == NO_GRO:
+        return NO_GRO
+    return quantity(value, units.parse_time_ns, (0, LONGEST_GRO_NS), allowed, "s")
+
+
 def _probability(value: object) -> float:
     allowed = "a probability from 0 to 1"
     if isinstance(value, str) and re.fullmatch(r"[0-9]+\.?[0-9]*%", value):
@@ -246,6 +255,11 @@ def time_ns(text: str) -> int:
 def size_bytes(text: str) -> int:
     """Bytes of a checked size."""
     return units.parse_size_bytes(text)
+
+
+def gro_ns(text: str) -> int | None:
+    """Nanoseconds for which frames are gathered; None for ``off``."""
+    return None if text == NO_GRO else units.parse_time_ns(text)
 
 
 def rate_bps(text: str) -> int:
@@ -336,6 +350,11 @@ Police = Annotated[
     str,
     BeforeValidator(_police),
     _schema("string", "tc text", examples=["none", "police rate 4mbit burst 10kb drop"]),
+]
+Gro = Annotated[
+    str,
+    BeforeValidator(_gro),
+    quantity_schema("time", "off", "0s", "50us", also={"const": NO_GRO}),
 ]
 Probability = Annotated[
     float, BeforeValidator(_probability), _schema("number", "0 to 1", minimum=0, maximum=1)

@@ -11,8 +11,10 @@ from dumbbell import units
 from dumbbell.spec.base import SpecModel
 from dumbbell.spec.fields import (
     INFINITE,
+    NO_GRO,
     NO_POLICER,
     Flag,
+    Gro,
     LossEvery,
     Mtu,
     Name,
@@ -22,6 +24,7 @@ from dumbbell.spec.fields import (
     Qdisc,
     Rate,
     Time,
+    gro_ns,
     overhead_bytes,
     rate_bps,
     size_bytes,
@@ -81,6 +84,8 @@ class LinkEnd(SpecModel):
     record_packets: Flag | None = Field(default=None, description="As the link's `record_packets`.")
     capture: Flag | None = Field(default=None, description="As the link's `capture`.")
     capture_flows: Flag | None = Field(default=None, description="As the link's `capture_flows`.")
+    tso: Flag | None = Field(default=None, description="As the link's `tso`.")
+    gro: Gro | None = Field(default=None, description="As the link's `gro`.")
 
 
 class LinkOptions(SpecModel):
@@ -130,6 +135,18 @@ class LinkOptions(SpecModel):
         description="Whether to write a row a connection to the table `captured_flows`, as seen "
         "at the link's sending end before and after the queue; in the simulator only.",
     )
+    tso: Flag = Field(
+        default=False,
+        description="Whether the device at the sending end sends several segments of TCP as one "
+        "packet, as between virtual machines (`ethtool -K DEV tso on`); without it they are cut "
+        "there.",
+    )
+    gro: Gro = Field(
+        default=NO_GRO,
+        description="Whether the device at the receiving end merges frames of a connection that "
+        "follow each other (`ethtool -K DEV gro on`), and for how long it gathers them, counted "
+        "from the first: `0s` is what comes in the same instant.",
+    )
     forward: LinkEnd = Field(
         default=LinkEnd(), description="What is otherwise in the direction from `a` to `b`."
     )
@@ -143,6 +160,9 @@ class LinkOptions(SpecModel):
             name: getattr(self, name) if own is None else own
             for name, own in ((name, getattr(direction, name)) for name in LinkEnd.model_fields)
         }
+        offloads: dict[str, Any] = {"tso": True} if values["tso"] else {}
+        if values["gro"] != NO_GRO:
+            offloads["gro_ns"] = gro_ns(values["gro"])
         return {
             "rate_bps": rate_bps(values["rate"]),
             "delay_ns": time_ns(values["delay"]),
@@ -158,6 +178,7 @@ class LinkOptions(SpecModel):
             "record_packets": values["record_packets"],
             "capture": values["capture"],
             "capture_flows": values["capture_flows"],
+            **offloads,
         }
 
 

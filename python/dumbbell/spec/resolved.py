@@ -163,6 +163,8 @@ class Queue(_View):
         loss_every_pkts: One of so many is lost there; 0 for none.
         record_packets: Whether the table ``packets`` has what passes.
         capture: Whether the capture file has.
+        tso: Whether its device sends super-packets uncut.
+        gro_ns: How long the other end gathers frames to merge them; None: it does not merge.
     """
 
     index: int
@@ -178,6 +180,8 @@ class Queue(_View):
     loss_every_pkts = _Key[int]()
     record_packets = _Key[bool]()
     capture = _Key[bool]()
+    tso = _KeyOr[bool](False)
+    gro_ns = _KeyOr[int | None](None)
 
     @property
     def qdisc(self) -> Discipline:

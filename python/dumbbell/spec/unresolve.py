@@ -59,6 +59,11 @@ _END: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "capture": ("capture", _same),
     "capture_flows": ("capture_flows", _same),
 }
+_OFFLOADS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "tso": ("tso", _same),
+    "gro_ns": ("gro", units.format_time),
+}
+"""Of a link end that has them."""
 _FLOW: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "name": ("name", _same),
     "from": ("from", _same),
@@ -221,7 +226,9 @@ def _link(link: object, path: str) -> _Table:
 
 
 def _end(end: object, path: str) -> _Table:
-    written = _written(end, path, _END, ("changes",))
+    given = end if isinstance(end, Mapping) else {}
+    offloads = {key: value for key, value in _OFFLOADS.items() if key in given}
+    written = _written(end, path, _END | offloads, ("changes",))
     assert isinstance(end, Mapping)
     written["changes"] = [
         _written(change, f"{path}.changes[{i}]", _CHANGE)

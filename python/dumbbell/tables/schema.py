@@ -290,7 +290,11 @@ _TRANSFERS = (
     _ns("completed_ns", "When the receiver had all of it; -1 for not before the end."),
     _pkts("created_pkts", f"Packets sent, ends of the connection included; {_WHOLE}"),
     _pkts("retransmitted_pkts", f"Those of them with payload that had been sent before; {_WHOLE}"),
-    _pkts("received_pkts", f"Packets that arrived at the receiver; {_WHOLE}"),
+    _pkts(
+        "received_pkts",
+        "Packets that arrived at the receiver, one for several segments that came as one (`tso`, "
+        f"`gro`); {_WHOLE}",
+    ),
     _bytes("received_bytes", f"Their bytes with the IP header; {_WHOLE}"),
     _pkts(
         "received_again_pkts",

@@ -44,7 +44,9 @@ impl World {
 
     fn count_in_network(&self, counts: impl Fn(bool, bool) -> bool) -> Vec<(u64, u64)> {
         let mut found = vec![(0, 0); self.conversations.len()];
-        for packet in self.links.iter().flat_map(Link::packets) {
+        let packets = self.links.iter().flat_map(Link::packets);
+        let packets = packets.flat_map(|packet| self.super_packets.segments(packet));
+        for packet in packets {
             if counts(packet.kind() == Kind::Tcp, packet.is_reply()) {
                 let (packets, bytes) = &mut found[packet.conversation as usize];
                 *packets += 1;

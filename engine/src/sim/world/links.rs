@@ -38,6 +38,9 @@ impl World {
     /// Offers a packet to a link whose departures have events.
     #[inline(never)]
     pub(super) fn offer_queued(&mut self, index: usize, packet: Packet) {
+        if packet.is_gso() {
+            return self.offer_super_packet(index, &packet);
+        }
         if self.links[index].is_captured {
             self.see(index, Place::Before, &packet);
         }
@@ -143,6 +146,9 @@ impl World {
     #[inline]
     pub(super) fn propagate(&mut self, index: usize, sent: Transmitted) {
         let packet = sent.packet;
+        if self.links[index].has_offloads {
+            return self.propagate_offloaded(index, &sent);
+        }
         self.record(index, Event::Dequeue, 0, &packet, Some(sent.sojourn));
         if sent.lost {
             let reason = DropReason::LinkLoss as i8;
@@ -150,6 +156,12 @@ impl World {
             self.count_dropped(&packet);
             return;
         }
+        self.pass_on(index, packet);
+    }
+
+    /// A packet that was sent and not lost goes to the other host.
+    #[inline(always)]
+    pub(super) fn pass_on(&mut self, index: usize, packet: Packet) {
         let link = &mut self.links[index];
         let due = self.now.saturating_add(link.delay);
         match &mut link.propagation {
@@ -224,6 +236,9 @@ impl World {
 
     #[inline(never)]
     pub(super) fn see(&mut self, link: usize, place: Place, packet: &Packet) {
+        if packet.is_gso() {
+            return self.see_super_packet(link, place, packet);
+        }
         if let Some(capture) = &mut self.capture {
             let conversation = &self.conversations[packet.conversation as usize];
             capture.see(self.now, link, place, packet, conversation);

@@ -26,6 +26,9 @@ impl World {
 
     #[inline(never)]
     pub(super) fn deliver_tcp(&mut self, packet: Packet) {
+        if packet.is_gso() {
+            return self.deliver_super_packet(&packet);
+        }
         let (now, warm_up) = (self.now, self.warm_up);
         let index = packet.conversation as usize;
         self.catch_up_with_host_queue(index);
@@ -44,7 +47,7 @@ impl World {
 
     /// Sends what a flow has to send, and notes when it is to be woken.
     #[inline(never)]
-    fn send_tcp(&mut self, index: usize) {
+    pub(super) fn send_tcp(&mut self, index: usize) {
         let now = self.now;
         while let Application::Tcp(flow) = &mut self.conversations[index].application
             && let Some(sent) = flow.poll(now)
@@ -69,7 +72,7 @@ impl World {
 
     /// A flow is told what has left the queue of its sender's host by now, where that had no event.
     #[inline]
-    fn catch_up_with_host_queue(&mut self, index: usize) {
+    pub(super) fn catch_up_with_host_queue(&mut self, index: usize) {
         let conversation = &mut self.conversations[index];
         if let Application::Tcp(flow) = &mut conversation.application
             && flow.has_small_queues()

@@ -22,6 +22,7 @@ from typing import Any
 
 from dumbbell import units
 from dumbbell.backends.kernel.login import Login, subnet_routes
+from dumbbell.backends.kernel.offloads import check_offloads
 from dumbbell.backends.kernel.tcp import (
     check_tcp,
     common_settings,
@@ -83,6 +84,7 @@ def check_kernel_can(resolved: Mapping[str, Any]) -> None:
     if len(resolved["flows"]) > MOST_FLOWS:
         raise SpecError("flows", len(resolved["flows"]), f"at most {MOST_FLOWS} on the kernel")
     check_tcp(resolved)
+    check_offloads(resolved)
     _check_sizes(resolved)
     _check_own_links(resolved)
 
@@ -320,6 +322,8 @@ class _Job:
             "device": interface.device,
             "handle": QUEUE_HANDLE << 16,
             "propagation": delay if self._delays(interface.queue) else None,
+            "tso": self._ends[interface.queue].get("tso", False),
+            "gro": "gro_ns" in self._ends[far.queue],
         }
 
     def _pairs(self) -> Iterator[str]:

@@ -1,0 +1,109 @@
+//! Super-packets: several segments of TCP that go through the network as one, because a device sends them
+//! uncut (TSO) or has merged them (GRO).
+
+use super::{World, class};
+use crate::capture::Place;
+use crate::net::gro::{self, Header};
+use crate::net::link::Transmitted;
+use crate::observe::records::Event;
+use crate::qdisc::DropReason;
+use crate::sim::packet::Packet;
+use crate::traffic::conversation::Application;
+
+/// In the wheel, in place of a packet in a delay: a device takes what it has gathered.
+pub(super) const POLL: u32 = u32::MAX;
+
+impl World {
+    /// What a link with TSO or GRO has sent.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn propagate_offloaded(&mut self, index: usize, sent: &Transmitted) {
+        let segments = self.links[index].take_whole(&sent.packet);
+        let reason = DropReason::LinkLoss as i8;
+        for segment in &segments {
+            self.record(index, Event::Dequeue, 0, segment, Some(sent.sojourn));
+            if sent.lost {
+                self.record(index, Event::Lost, reason, segment, Some(sent.sojourn));
+                self.count_dropped(segment);
+            }
+        }
+        if sent.lost {
+            return;
+        }
+        let packet = self.joined(&segments);
+        if !self.links[index].has_gro() {
+            return self.pass_on(index, packet);
+        }
+        if let Some(due) = self.links[index].gather(packet, self.now) {
+            self.schedule(due, class::ARRIVAL, index as u32, POLL);
+        }
+    }
+
+    /// One packet for these segments.
+    fn joined(&mut self, segments: &[Packet]) -> Packet {
+        match segments {
+            [one] => *one,
+            several => self.super_packets.join(several),
+        }
+    }
+
+    /// A device merges what has come since the last time, and its host has it.
+    pub(super) fn poll(&mut self, index: usize) {
+        let frames = self.links[index].take_gathered();
+        for segments in gro::merged(frames, |frame| self.header(frame)) {
+            let packet = self.joined(&segments);
+            self.pass_on(index, packet);
+        }
+    }
+
+    fn header(&self, frame: &Packet) -> Header {
+        let first = self.super_packets.segments(frame)[0];
+        let flow = self.conversations[frame.conversation as usize].tcp();
+        let flow = flow.expect("frames of TCP are a flow's");
+        let (segment, connection) = flow.segment(first.segment_place());
+        Header {
+            connection,
+            segment,
+        }
+    }
+
+    /// Offers a super-packet to a link, whose discipline may take it as one packet.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn offer_super_packet(&mut self, index: usize, packet: &Packet) {
+        let mut segments = self.super_packets.take(packet);
+        if self.links[index].takes_whole(&segments) {
+            return self.offer_gso_queued(index, &mut segments);
+        }
+        for segment in segments {
+            self.offer_queued(index, segment);
+        }
+    }
+
+    /// Somebody looks at a super-packet, and sees its segments.
+    #[cold]
+    pub(super) fn see_super_packet(&mut self, link: usize, place: Place, packet: &Packet) {
+        for segment in self.super_packets.segments(packet).to_vec() {
+            self.see(link, place, &segment);
+        }
+    }
+
+    /// TCP receives a super-packet: one segment with the payload of all.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn deliver_super_packet(&mut self, packet: &Packet) {
+        let (now, warm_up) = (self.now, self.warm_up);
+        let segments = self.super_packets.take(packet);
+        let index = packet.conversation as usize;
+        self.catch_up_with_host_queue(index);
+        let conversation = &mut self.conversations[index];
+        for segment in &segments {
+            conversation.count_delivered(segment, now, warm_up);
+        }
+        if let Application::Tcp(flow) = &mut conversation.application {
+            let payload = flow.on_super_packet(&segments, now);
+            conversation.count_payload(payload, now, warm_up);
+        }
+        self.send_tcp(index);
+    }
+}

@@ -1,0 +1,37 @@
+//! What arrives as one packet and is several segments.
+
+use super::TcpFlow;
+use crate::sim::packet::Packet;
+use crate::sim::time::Time;
+use crate::tcp::segment::Flags;
+use crate::traffic::connection::Arrived;
+
+impl TcpFlow {
+    /// Segments of the sender that follow each other, of which there is one at least, arrive as one
+    /// packet. TCP has one segment of them, with the header of the first, and whoever counts or captures
+    /// packets there one packet. Otherwise as `on_packet`.
+    pub fn on_super_packet(&mut self, segments: &[Packet], now: Time) -> u64 {
+        let first = &segments[0];
+        let tag = self.segments.tag(first.segment_place());
+        debug_assert!(!tag.is_reply, "what only acknowledges is not merged");
+        let (mut header, _) = self.segments.take(first.segment_place());
+        if first.has_congestion_mark() {
+            header.flags |= Flags::CE;
+        }
+        let mut bytes = u32::from(first.bytes);
+        for packet in &segments[1..] {
+            let (next, _) = self.segments.take(packet.segment_place());
+            debug_assert_eq!(header.end(), next.seq, "segments follow each other");
+            header.payload_bytes += next.payload_bytes;
+            header.flags |= next.flags;
+            bytes += next.payload_bytes;
+        }
+        let arrived = Arrived {
+            header,
+            blocks: None,
+            bytes,
+            tag,
+        };
+        self.enter(&arrived, now)
+    }
+}

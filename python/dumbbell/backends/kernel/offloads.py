@@ -1,0 +1,69 @@
+"""Super-packets in the guest: which of a description's offloads its devices have.
+
+| of the description | in the guest |
+| --- | --- |
+| `tso` | the device of a veth pair that sends, `ethtool -K DEV tso on` |
+| `gro = "0s"` | the one that receives, `ethtool -K DEV gro on`: it polls when frames come |
+
+A veth device raises no interrupts that could wait, and gives frames to GRO only where the other end
+cuts (`veth_skb_is_eligible_for_gro`). It merges before the transmission and the delay of a link,
+which stand on an `ifb` behind it, and so before its loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dumbbell import units
+from dumbbell.errors import SpecError
+from dumbbell.spec.fields import OVERHEADS_BYTES
+
+
+def check_offloads(resolved: Mapping[str, Any]) -> None:
+    """Refuse what veth devices do not do.
+
+    Raises:
+        SpecError: It cannot be run on the kernel.
+    """
+    ends = [
+        (f"links[{index}].{direction}", link[direction])
+        for index, link in enumerate(resolved["links"])
+        for direction in ("forward", "reverse")
+    ]
+    for path, end in ends:
+        _check_gro(path, end)
+    if not any("gro_ns" in end or "tso" in end for _, end in ends):
+        return
+    for path, end in ends:
+        overhead_bytes = end["overhead_bytes"]
+        is_counted = end["rate_bps"] or end["qdisc"]["kind"] not in ("pfifo", "bfifo")
+        if is_counted and overhead_bytes != OVERHEADS_BYTES["ethernet"]:
+            raise SpecError(
+                f"{path}.overhead",
+                f"{overhead_bytes}B",
+                "ethernet (14B) on the kernel where links have tso or gro: tc counts another "
+                "overhead once a super-packet",
+            )
+
+
+def _check_gro(path: str, end: Mapping[str, Any]) -> None:
+    gathered_ns = end.get("gro_ns")
+    if gathered_ns is None:
+        return
+    if gathered_ns:
+        value = units.format_time(gathered_ns)
+        allowed = "0s on the kernel: its devices raise no interrupts that could wait"
+        raise SpecError(f"{path}.gro", value, allowed)
+    if end["rate_bps"]:
+        allowed = (
+            "off on the kernel where the link has a rate, since its transmitter (netem) stands "
+            'behind the device that merges; or rate = "inf" and a qdisc with a rate'
+        )
+        raise SpecError(f"{path}.gro", "0s", allowed)
+    if end.get("tso"):
+        allowed = "false on the kernel where the other end merges: veth does not then"
+        raise SpecError(f"{path}.tso", True, allowed)
+    if end["loss"] or any(change["loss"] for change in end["changes"]):
+        allowed = "0 on the kernel where frames are merged: it would lose them behind that"
+        raise SpecError(f"{path}.loss", end["loss"], allowed)
