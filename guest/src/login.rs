@@ -17,7 +17,7 @@
 //! let mut logins = Logins::new(&asked, &hosts)?;
 //! let mut ping = logins.start(host, Start::new("ping-1", &words).output(file))?;
 //! while ping.status()?.is_none() { ... }        // or ping.kill()
-//! logins.keep_homes()?;                         // to the folder of the job
+//! logins.keep_homes(now)?;                      // to the folder of the job
 //! ```
 //!
 //! A program gets a session and process group of its own. What it leaves behind ends when `Logins` is
@@ -41,6 +41,7 @@ use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
 
 /// The guest's own program, under whatever name it was started.
 const OURSELVES: &str = "/proc/self/exe";
@@ -276,11 +277,13 @@ impl<'a> Logins<'a> {
 
     /// Copies what is in the homes to the folder of the job: files and folders, nothing else. What
     /// was copied before and has not changed is left alone, what is gone is removed.
-    pub fn keep_homes(&mut self) -> Result<(), GuestError> {
+    ///
+    /// `now` is what the wall clock shows, since 1970: looking takes time here.
+    pub fn keep_homes(&mut self, now: Duration) -> Result<(), GuestError> {
         for (host, name) in self.asked.names.iter().enumerate() {
             let home = self.root(host).join(HOME.trim_start_matches('/'));
             let kept = self.asked.homes.join(name);
-            let kept = self.keeper.mirror(&home, &kept);
+            let kept = self.keeper.mirror(&home, &kept, now);
             kept.doing(|| format!("keeping the home of {name}"))?;
         }
         Ok(())

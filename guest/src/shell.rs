@@ -18,13 +18,20 @@ use crate::login::Logins;
 use crate::sys::{self, Poll, Timer};
 pub use orders::Asked;
 use orders::{Event, Order, Place, Until};
+use std::cell::Cell;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
+use std::time::Duration;
 use terminal::{State, Terminal};
 
-/// What a line takes to be typed, and whatever it starts to get ready.
-const TYPING_NS: u64 = 10_000_000;
+/// What a line takes to be typed, as by a person. Two programs that seed their random numbers by the second
+/// would otherwise send the same.
+const TYPING_NS: u64 = 1_000_000_000;
+/// Between two orders. To ask for orders takes some microseconds, or more where homes are kept, and
+/// a session that is typed asks more often than a script: from the end of an order to the beginning of
+/// the next it is as long in both.
+const PAUSE_NS: u64 = 10_000_000;
 /// A machine that one logs in to has been up for a while; `ping` takes a clock below a second for one that was
 /// never read.
 const UP_NS: u64 = 10_000_000_000;
@@ -43,8 +50,8 @@ enum Passed {
     Done,
     /// The time is up.
     TimeUp,
-    /// Somebody wants it to stand still.
-    Stopped,
+    /// Somebody wants it to stand still, after so many nanoseconds, a whole number of beats.
+    Stopped(u64),
 }
 
 /// Whether to go on.
@@ -68,11 +75,14 @@ pub fn run(job: &Job, hosts: &Hosts) -> Result<(), GuestError> {
         said: Vec::new(),
         said_file: asked.folder.join("said"),
         zero_ns: 0,
+        last_ns: Cell::new(0),
+        wall_ahead_ns: UP_NS + sys::wall_ahead_ns(),
     };
     let timer = session.poll.add(&session.timer, TIMER);
     timer.doing(waiting)?;
-    session.pass(|_| false, UP_NS)?;
+    session.pass(|_| false, 0, UP_NS)?;
     session.zero_ns = UP_NS;
+    session.last_ns.set(0);
     session.said.clear();
     session.run(&login.names)
 }
@@ -92,6 +102,11 @@ struct Session<'a> {
     said_file: PathBuf,
     /// When the session began, on the monotonic clock.
     zero_ns: u64,
+    /// The last instant that was looked at. Looking takes time, so what may happen once more in one
+    /// session than in another does not look.
+    last_ns: Cell<u64>,
+    /// What the wall clock is ahead of the session's.
+    wall_ahead_ns: u64,
 }
 
 impl Session<'_> {
@@ -101,8 +116,10 @@ impl Session<'_> {
             for order in orders {
                 if self.obey(order, names)? == Next::End {
                     self.flush_lines();
+                    let at_ns = self.now_ns();
+                    self.say(&Event::Ended { at_ns });
                     self.write_said()?;
-                    return self.logins.keep_homes();
+                    return self.keep_homes();
                 }
             }
         }
@@ -112,9 +129,12 @@ impl Session<'_> {
     /// The next orders. The kernel stands still until they are there.
     fn orders(&mut self, number: usize) -> Result<Vec<Order>, GuestError> {
         self.flush_lines();
-        self.say(&Event::Asking { number });
+        self.say(&Event::Asking {
+            at_ns: self.last_ns.get(),
+            number,
+        });
         self.write_said()?;
-        self.logins.keep_homes()?;
+        self.keep_homes()?;
         let gate = self.asked.folder.join(format!("gate-{number}"));
         let file = self.asked.folder.join(format!("order-{number}"));
         loop {
@@ -129,8 +149,12 @@ impl Session<'_> {
     }
 
     fn obey(&mut self, order: Order, names: &[String]) -> Result<Next, GuestError> {
+        self.pass(|_| false, self.last_ns.get(), PAUSE_NS)?;
         match order {
             Order::Open { place } => {
+                let at_ns = self.now_ns();
+                self.flush_lines();
+                self.say(&Event::Opened { at_ns, place });
                 self.terminal(place, names)?;
             }
             Order::Type {
@@ -150,7 +174,7 @@ impl Session<'_> {
                     keys: keys.clone(),
                 });
                 self.terminals[index].write(keys.as_bytes())?;
-                self.pass(|_| false, self.now_ns() + TYPING_NS)?;
+                self.pass(|_| false, self.now_ns(), TYPING_NS)?;
             }
             Order::Leave { place } => {
                 let index = self.terminal(place, names)?;
@@ -174,8 +198,9 @@ impl Session<'_> {
             let passed = if self.terminals[index].serves {
                 Passed::TimeUp
             } else {
-                let end_ns = self.now_ns() + self.asked.longest_wait_ns;
-                self.pass(|session| !session.terminals[index].is_busy(), end_ns)?
+                let longest_ns = self.asked.longest_wait_ns;
+                let is_over = |session: &Session<'_>| !session.terminals[index].is_busy();
+                self.pass(is_over, self.now_ns(), longest_ns)?
             };
             if passed != Passed::Done {
                 self.say(&Event::Busy {
@@ -201,7 +226,7 @@ impl Session<'_> {
             terminal.begin(serves);
         }
         terminal.write(format!("{text}\n").as_bytes())?;
-        self.pass(|_| false, at_ns + TYPING_NS)?;
+        self.pass(|_| false, at_ns, TYPING_NS)?;
         Ok(Next::Go)
     }
 
@@ -212,6 +237,12 @@ impl Session<'_> {
         names: &[String],
     ) -> Result<(), GuestError> {
         let began_ns = self.now_ns();
+        self.flush_lines();
+        self.say(&Event::Waiting {
+            at_ns: began_ns,
+            until: until.clone(),
+            at_most_ns,
+        });
         let longest_ns = at_most_ns.unwrap_or(self.asked.longest_wait_ns);
         let awaited: Option<Vec<usize>> = match until {
             Until::Time => Some(Vec::new()),
@@ -229,30 +260,35 @@ impl Session<'_> {
                 .any(|terminal| terminal.is_busy() && !terminal.serves),
             Some(indexes) => !only_time && !indexes.iter().any(|i| session.terminals[*i].is_busy()),
         };
-        let passed = self.pass(is_over, began_ns + longest_ns)?;
+        let passed = self.pass(is_over, began_ns, longest_ns)?;
         self.flush_lines();
         let busy = |terminal: &&Terminal| terminal.is_busy() && !terminal.serves;
         let running = self.terminals.iter().filter(busy);
         let running = running.map(|terminal| terminal.place).collect();
         let at_ns = self.now_ns();
+        let stopped_after_ns = match passed {
+            Passed::Stopped(after_ns) => Some(after_ns),
+            Passed::Done | Passed::TimeUp => None,
+        };
         self.say(&Event::Waited {
             at_ns,
-            waited_ns: at_ns - began_ns,
-            stopped: passed == Passed::Stopped,
+            stopped_after_ns,
             time_up: passed == Passed::TimeUp && at_most_ns.is_none(),
             running,
         });
         self.write_said()?;
-        self.logins.keep_homes()
+        self.keep_homes()
     }
 
-    /// Lets time pass until something holds, until an instant, or until it is to stand still.
+    /// Lets time pass until something holds, for a while, or until it is to stand still.
     fn pass(
         &mut self,
         is_over: impl Fn(&Session<'_>) -> bool,
-        end_ns: u64,
+        began_ns: u64,
+        longest_ns: u64,
     ) -> Result<Passed, GuestError> {
-        let mut beat_ns = self.now_ns() + BEAT_NS;
+        let end_ns = began_ns.saturating_add(longest_ns);
+        let mut beats = 1;
         loop {
             if is_over(self) {
                 return Ok(Passed::Done);
@@ -261,16 +297,16 @@ impl Session<'_> {
             if now_ns >= end_ns {
                 return Ok(Passed::TimeUp);
             }
-            if now_ns >= beat_ns {
-                beat_ns += BEAT_NS;
+            if now_ns >= began_ns + beats * BEAT_NS {
                 self.say(&Event::Beat { at_ns: now_ns });
                 if fs::remove_file(self.asked.folder.join("stop")).is_ok() {
-                    return Ok(Passed::Stopped);
+                    return Ok(Passed::Stopped(beats * BEAT_NS));
                 }
+                beats += 1;
             }
             self.write_said()?;
-            let wake_ns = self.zero_ns + beat_ns.min(end_ns);
-            self.timer.set(wake_ns).doing(waiting)?;
+            let wake_ns = end_ns.min(began_ns + beats * BEAT_NS);
+            self.timer.set(self.zero_ns + wake_ns).doing(waiting)?;
             let ready: Vec<u64> = self.poll.wait().doing(waiting)?.collect();
             for token in ready {
                 if token != TIMER {
@@ -310,8 +346,8 @@ impl Session<'_> {
             .add(terminal.ours(), index as u64)
             .doing(waiting)?;
         self.terminals.push(terminal);
-        let end_ns = self.now_ns() + STARTING_NS;
-        let passed = self.pass(|session| !session.terminals[index].is_busy(), end_ns)?;
+        let is_over = |session: &Session<'_>| !session.terminals[index].is_busy();
+        let passed = self.pass(is_over, self.now_ns(), STARTING_NS)?;
         if passed != Passed::Done {
             let shell = self.asked.shell.join(" ");
             return Err(GuestError::Internal(format!(
@@ -322,12 +358,20 @@ impl Session<'_> {
     }
 
     fn now_ns(&self) -> u64 {
-        sys::monotonic_ns() - self.zero_ns
+        let now_ns = sys::monotonic_ns() - self.zero_ns;
+        self.last_ns.set(now_ns);
+        now_ns
+    }
+
+    /// Copies the homes to the machine.
+    fn keep_homes(&mut self) -> Result<(), GuestError> {
+        let wall_ns = self.last_ns.get() + self.wall_ahead_ns;
+        self.logins.keep_homes(Duration::from_nanos(wall_ns))
     }
 
     /// Lines that have no end yet are told as far as they go.
     fn flush_lines(&mut self) {
-        let at_ns = self.now_ns();
+        let at_ns = self.last_ns.get();
         let mut events = Vec::new();
         for terminal in &mut self.terminals {
             terminal.flush(at_ns, &mut events);

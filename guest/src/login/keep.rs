@@ -28,11 +28,13 @@ struct Stamp {
 impl Keeper {
     /// Makes the second folder like the first: files and folders; links, pipes and sockets are left
     /// out, for they would be traps to whoever reads there.
-    pub fn mirror(&mut self, from: &Path, to: &Path) -> io::Result<()> {
-        self.folder(from, to, MOST_DEPTH)
+    ///
+    /// `now` is what the wall clock shows, since 1970.
+    pub fn mirror(&mut self, from: &Path, to: &Path, now: Duration) -> io::Result<()> {
+        self.folder(from, to, now, MOST_DEPTH)
     }
 
-    fn folder(&mut self, from: &Path, to: &Path, depth: usize) -> io::Result<()> {
+    fn folder(&mut self, from: &Path, to: &Path, now: Duration, depth: usize) -> io::Result<()> {
         fs::create_dir_all(to)?;
         let mut seen = BTreeSet::<OsString>::new();
         let mut entries = fs::read_dir(from)?.collect::<io::Result<Vec<_>>>()?;
@@ -44,12 +46,12 @@ impl Keeper {
                 if target.symlink_metadata().is_ok_and(|is| !is.is_dir()) {
                     fs::remove_file(&target)?;
                 }
-                self.folder(&entry.path(), &target, depth - 1)?;
+                self.folder(&entry.path(), &target, now, depth - 1)?;
             } else if kind.is_file() {
                 if target.symlink_metadata().is_ok_and(|is| is.is_dir()) {
                     fs::remove_dir_all(&target)?;
                 }
-                self.file(&entry.path(), target)?;
+                self.file(&entry.path(), target, now)?;
             } else {
                 continue;
             }
@@ -58,7 +60,7 @@ impl Keeper {
         remove_all_but(to, &seen)
     }
 
-    fn file(&mut self, source: &Path, target: PathBuf) -> io::Result<()> {
+    fn file(&mut self, source: &Path, target: PathBuf, now: Duration) -> io::Result<()> {
         // A pipe that took the file's place meanwhile must not be waited for.
         let mut input = OpenOptions::new()
             .read(true)
@@ -76,8 +78,8 @@ impl Keeper {
         io::copy(&mut input, &mut File::create(&target)?)?;
         // Time stands still while commands are typed: a file that changed just now may change again
         // and have the same stamp.
-        let now = SystemTime::now().checked_sub(TICK);
-        if has.modified().ok() < now {
+        let settled = SystemTime::UNIX_EPOCH + now.saturating_sub(TICK);
+        if has.modified()? < settled {
             self.0.insert(target, stamp);
         } else {
             self.0.remove(&target);
@@ -125,14 +127,15 @@ mod tests {
         fs::write(home.join("logs/b"), "two").unwrap();
         std::os::unix::fs::symlink("/etc/passwd", home.join("link")).unwrap();
         let mut keeper = Keeper::default();
-        keeper.mirror(&home, &kept).unwrap();
+        let now = || SystemTime::UNIX_EPOCH.elapsed().unwrap();
+        keeper.mirror(&home, &kept, now()).unwrap();
         let found = [("a", "one"), ("logs", "")].map(|(a, b)| (a.to_owned(), b.to_owned()));
         assert_eq!(texts(&kept), found);
         // As long as before, and perhaps of the same tick.
         fs::write(home.join("a"), "six").unwrap();
         fs::remove_dir_all(home.join("logs")).unwrap();
         fs::write(home.join("logs"), "a file now").unwrap();
-        keeper.mirror(&home, &kept).unwrap();
+        keeper.mirror(&home, &kept, now()).unwrap();
         let found = [("a", "six"), ("logs", "a file now")];
         assert_eq!(
             texts(&kept),

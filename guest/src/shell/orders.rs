@@ -71,7 +71,7 @@ pub enum Order {
 }
 
 /// What is waited for.
-#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Until {
     /// Every terminal has its prompt again, or runs what serves others.
@@ -91,9 +91,12 @@ pub enum Until {
 pub enum Event {
     /// The next orders are wanted.
     Asking {
+        at_ns: u64,
         /// Their number.
         number: usize,
     },
+    /// A terminal was asked for.
+    Opened { at_ns: u64, place: Place },
     /// A line was typed.
     Typed {
         at_ns: u64,
@@ -132,14 +135,21 @@ pub enum Event {
         place: Place,
         most_bytes: u64,
     },
+    /// The session ends.
+    Ended { at_ns: u64 },
     /// Time passes.
     Beat { at_ns: u64 },
+    /// Time is let pass.
+    Waiting {
+        at_ns: u64,
+        until: Until,
+        at_most_ns: Option<u64>,
+    },
     /// An order to wait has ended.
     Waited {
         at_ns: u64,
-        waited_ns: u64,
-        /// Because somebody wanted time to stand still.
-        stopped: bool,
+        /// Because somebody wanted time to stand still: then after how long.
+        stopped_after_ns: Option<u64>,
         /// Because nothing came of it for the longest time.
         time_up: bool,
         /// What did not end.

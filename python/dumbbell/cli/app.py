@@ -36,6 +36,7 @@ from dumbbell.cli.options import (
 )
 from dumbbell.cli.packetdrill_command import packetdrill_command
 from dumbbell.cli.results_command import results_app
+from dumbbell.cli.shell_command import shell_command
 from dumbbell.cli.storing import Storing
 
 app = typer.Typer(
@@ -53,6 +54,7 @@ app.command("analyze")(analyze_command)
 app.command("figures")(figures_command)
 app.command("lab")(lab_command)
 app.command("packetdrill")(packetdrill_command)
+app.command("shell")(shell_command)
 
 
 def _version(wanted: bool) -> None:

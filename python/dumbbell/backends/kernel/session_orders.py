@@ -1,0 +1,146 @@
+"""What a session of shells is told (guest/src/shell/orders.rs)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dumbbell.errors import SpecError
+from dumbbell.spec.refusal import nearest, one_of
+
+MOST_TERMINALS = 16
+"""Of one host."""
+MOST_LINE_BYTES = 4000
+"""A terminal's line discipline takes 4095 (N_TTY_BUF_SIZE)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A terminal.
+
+    Attributes:
+        host: Index of its host.
+        number: Which of the host's terminals, from 1.
+    """
+
+    host: int
+    number: int = 1
+
+    def for_guest(self) -> dict[str, int]:
+        """As the guest reads it."""
+        return {"host": self.host, "number": self.number}
+
+    def named(self, hosts: tuple[str, ...]) -> str:
+        """``sender-1``, ``sender-1:2``."""
+        name = hosts[self.host]
+        return name if self.number == 1 else f"{name}:{self.number}"
+
+    @classmethod
+    def of(cls, name: str, hosts: tuple[str, ...]) -> Place | None:
+        """The terminal of that name; None when no host is called so."""
+        host, _, number = name.partition(":")
+        if host not in hosts or (":" in name and not number.isdecimal()):
+            return None
+        return cls(hosts.index(host), int(number or 1))
+
+    @classmethod
+    def required(cls, where: str, name: str, hosts: tuple[str, ...]) -> Place:
+        """The terminal of that name.
+
+        Raises:
+            SpecError: There is none.
+        """
+        place = cls.of(name, hosts)
+        if place is None:
+            allowed = f"a host, or a further terminal of it such as {hosts[0]}:2; {one_of(hosts)}"
+            raise SpecError(where, name, allowed, nearest(name, list(hosts)))
+        if not 1 <= place.number <= MOST_TERMINALS:
+            raise SpecError(where, name, f"terminals 1 to {MOST_TERMINALS} of a host")
+        return place
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """Type a line: at the prompt, or to whatever runs there."""
+
+    place: Place
+    text: str
+    at_prompt: bool = True
+    serves: bool = False
+
+    def for_guest(self) -> dict[str, Any]:
+        """As the guest reads it."""
+        return {
+            "order": "type",
+            "place": self.place.for_guest(),
+            "text": self.text,
+            "at_prompt": self.at_prompt,
+            "serves": self.serves,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Press keys, such as Ctrl-C."""
+
+    place: Place
+    keys: str
+
+    def for_guest(self) -> dict[str, Any]:
+        """As the guest reads it."""
+        return {"order": "keys", "place": self.place.for_guest(), "keys": self.keys}
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """Wait no more for what runs there."""
+
+    place: Place
+
+    def for_guest(self) -> dict[str, Any]:
+        """As the guest reads it."""
+        return {"order": "leave", "place": self.place.for_guest()}
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Let time pass.
+
+    Attributes:
+        places: Until these terminals have their prompts again; None for all but what serves, and
+            with a time none at all.
+        at_most_ns: So long at most; None for as long as the session allows.
+    """
+
+    places: tuple[Place, ...] | None = None
+    at_most_ns: int | None = None
+
+    def for_guest(self) -> dict[str, Any]:
+        """As the guest reads it."""
+        until: dict[str, Any] = {"kind": "time" if self.at_most_ns is not None else "all"}
+        if self.places:
+            until = {"kind": "these", "places": [place.for_guest() for place in self.places]}
+        return {"order": "wait", "until": until, "at_most_ns": self.at_most_ns}
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Open a terminal."""
+
+    place: Place
+
+    def for_guest(self) -> dict[str, Any]:
+        """As the guest reads it."""
+        return {"order": "open", "place": self.place.for_guest()}
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """End the session."""
+
+    def for_guest(self) -> dict[str, Any]:
+        """As the guest reads it."""
+        return {"order": "end"}
+
+
+Order = Type | Keys | Leave | Wait | Open | End
