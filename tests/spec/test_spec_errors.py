@@ -24,7 +24,10 @@ TABLE: list[tuple[dict[str, Any], str, str, str, str | None]] = [
     ({"flows__0__form": "left"}, "flows[0].form", "form", "from", "from"),
     ({"flows__0__source__speed": 1}, "flows[0].source.speed", "speed", "rate", None),
     ({"probes__0__rate_bps": 1}, "probes[0].rate_bps", "rate_bps", "interval", None),
+    ({"links__0__gso": False}, "links[0].gso", "gso", "gso_max_segs", None),
+    ({"links__0__forward__gso": True}, "links[0].forward.gso", "gso", "gso_max_segs", None),
     # units
+    ({"links__0__gro": "5"}, "links[0].gro", "5", "unit", "5s"),
     ({"duration": 10}, "duration", "10", "time", "10s"),
     ({"duration": "10"}, "duration", "10", "unit", "10s"),
     ({"links__0__rate": "1"}, "links[0].rate", "1", "unit", "1bit"),
@@ -37,6 +40,7 @@ TABLE: list[tuple[dict[str, Any], str, str, str, str | None]] = [
     ({"links__0__rate": math.inf}, "links[0].rate", "inf", "rate", None),
     ({"links__0__rate": -5}, "links[0].rate", "-5", "rate", None),
     # ranges
+    ({"links__0__gro": "2s"}, "links[0].gro", "2s", "at most 1s", None),
     ({"duration": "0s"}, "duration", "0s", "more than 0", None),
     ({"duration": "17280001s"}, "duration", "17280001s", "200 days", None),
     ({"duration": "99999999999999999999s"}, "duration", "99999999999999999999s", "", None),

@@ -155,3 +155,142 @@ impl Held {
         self.bytes += header.segment.payload_bytes;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::segment::Timestamps;
+
+    const FULL_BYTES: u32 = 1448;
+
+    /// A segment, by its place among the headers of a test.
+    fn frame(headers: &[Header], at: usize) -> Packet {
+        let header = &headers[at];
+        let bytes = header.segment.payload_bytes as u16 + 52;
+        Packet::new(Kind::Tcp, 0, at as u32, bytes, Time::ZERO).with_segment(at as u32, false)
+    }
+
+    /// Full segments that follow each other.
+    fn headers(count: u32) -> Vec<Header> {
+        let header = |number| Header {
+            connection: 1,
+            segment: Segment {
+                seq: u64::from(1 + number * FULL_BYTES),
+                ack: 1,
+                payload_bytes: FULL_BYTES,
+                flags: Flags::ACK,
+                timestamps: Some(Timestamps::default()),
+                ..Segment::default()
+            },
+        };
+        (0..count).map(header).collect()
+    }
+
+    /// What is merged of frames with these headers: how many of each packet.
+    fn sizes(headers: &[Header]) -> Vec<usize> {
+        sizes_of(
+            headers,
+            (0..headers.len()).map(|at| frame(headers, at)).collect(),
+        )
+    }
+
+    fn sizes_of(headers: &[Header], frames: Vec<Packet>) -> Vec<usize> {
+        let found = merged(frames, |frame| headers[frame.segment_place() as usize]);
+        found.iter().map(Vec::len).collect()
+    }
+
+    #[test]
+    fn what_follows_is_merged_up_to_64_kib() {
+        assert_eq!(sizes(&headers(5)), [5]);
+        assert_eq!(sizes(&headers(100)), [45, 45, 10]);
+    }
+
+    #[test]
+    fn the_end_of_a_write_or_of_a_connection_ends_a_packet() {
+        for flag in [Flags::PSH, Flags::FIN] {
+            let mut six = headers(6);
+            six[2].segment.flags |= flag;
+            assert_eq!(sizes(&six), [3, 3]);
+            // With nothing to be merged to it goes on at once, before those that wait.
+            six[3].segment.flags |= flag;
+            assert_eq!(sizes(&six), [3, 1, 2]);
+        }
+    }
+
+    #[test]
+    fn a_shorter_one_ends_a_packet_and_a_longer_one_is_not_merged() {
+        let mut four = headers(4);
+        four[1].segment.payload_bytes = 100;
+        four[2].segment.seq = four[1].segment.end();
+        four[3].segment.seq = four[2].segment.end();
+        assert_eq!(sizes(&four), [2, 2]);
+        assert_eq!(sizes(&four[1..]), [1, 2]);
+    }
+
+    #[test]
+    fn headers_that_differ_are_not_merged() {
+        let changes: [fn(&mut Segment); 6] = [
+            |segment| segment.ack += 1,
+            |segment| {
+                segment.timestamps = Some(Timestamps {
+                    value_ms: 1,
+                    echo_ms: 0,
+                })
+            },
+            |segment| segment.timestamps = None,
+            |segment| segment.flags |= Flags::ECE,
+            |segment| segment.flags |= Flags::CWR,
+            |segment| segment.seq += 1,
+        ];
+        for change in changes {
+            let mut two = headers(2);
+            change(&mut two[1].segment);
+            assert_eq!(sizes(&two), [1, 1]);
+        }
+        let mut two = headers(2);
+        two[1].connection = 2;
+        assert_eq!(sizes(&two), [1, 1]);
+        let mut frames = vec![frame(&two, 0), frame(&two, 1)];
+        two[1].connection = 1;
+        assert_eq!(sizes_of(&two, frames.clone()), [2]);
+        frames[1].traffic_class |= 0b11;
+        assert_eq!(sizes_of(&two, frames), [1, 1]);
+    }
+
+    #[test]
+    fn connections_are_kept_apart_and_acknowledgements_let_go_what_waits() {
+        let mut six = headers(6);
+        let numbers = [1, 2, 1, 2, 1, 1];
+        let mut next = [0, 1, 1];
+        for (header, number) in six.iter_mut().zip(numbers) {
+            header.connection = number;
+            header.segment.seq = next[number as usize];
+            next[number as usize] += u64::from(FULL_BYTES);
+        }
+        assert_eq!(sizes(&six), [4, 2]);
+        // A bare acknowledgement of the first goes on, behind what was held.
+        six[4].segment.payload_bytes = 0;
+        six[5].segment.seq = six[4].segment.seq;
+        assert_eq!(sizes(&six), [2, 1, 2, 1]);
+    }
+
+    #[test]
+    fn what_is_a_super_packet_and_what_is_not_tcp_goes_on_as_it_is() {
+        let four = headers(4);
+        let mut frames: Vec<_> = (0..4).map(|at| frame(&four, at)).collect();
+        frames[2] = frames[2].into_gso(2, 2, 3000);
+        frames.push(Packet::new(Kind::Udp, 0, 1, 100, Time::ZERO));
+        assert_eq!(sizes_of(&four, frames), [2, 1, 1, 1]);
+    }
+
+    #[test]
+    fn a_device_takes_what_came_since_the_first() {
+        let four = headers(4);
+        let mut gro = Gro::new(50_000);
+        let at = |us: u64| Time::from_ns(us * 1000);
+        assert_eq!(gro.gather(frame(&four, 0), at(7)), Some(at(57)));
+        assert_eq!(gro.gather(frame(&four, 1), at(50)), None);
+        assert_eq!((gro.gathered().count(), gro.take().len()), (2, 2));
+        assert_eq!(gro.gather(frame(&four, 2), at(58)), Some(at(108)));
+    }
+}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic._internal._model_construction import ModelMetaclass
@@ -35,6 +35,8 @@ class SpecModel(BaseModel, metaclass=_OneErrorFamily):
         validate_by_alias=True,
         allow_inf_nan=False,
     )
+    meant_by: ClassVar[Mapping[str, str]] = {}
+    """Keys that people look for here, to what to write instead."""
 
     @classmethod
     def keys(cls) -> tuple[str, ...]:
@@ -67,7 +69,7 @@ class SpecModel(BaseModel, metaclass=_OneErrorFamily):
         if isinstance(data, Mapping):
             # Python cannot write `from=`, so its own name `from_` is known as well.
             given = {key: value for key, value in data.items() if key not in cls.model_fields}
-            refuse_unknown_keys(given, cls.keys())
+            refuse_unknown_keys(given, cls.keys(), cls.meant_by)
         return data
 
 

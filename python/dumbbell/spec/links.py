@@ -69,8 +69,16 @@ def _in_order(changes: Sequence[Change]) -> tuple[Change, ...]:
 _Changes = Annotated[Sequence[Change], AfterValidator(_in_order)]
 
 
+_NO_GSO = {
+    "gso": "tso and gro: Linux's TCP hands several segments down at once also where a device's gso "
+    "is off; `gso_max_segs` in a flow's `tcp` says how many"
+}
+
+
 class LinkEnd(SpecModel):
     """What one direction of a link has otherwise than the link as a whole."""
+
+    meant_by = _NO_GSO
 
     rate: Rate | None = Field(default=None, description="As the link's `rate`.")
     delay: Time | None = Field(default=None, description="As the link's `delay`.")
@@ -90,6 +98,8 @@ class LinkEnd(SpecModel):
 
 class LinkOptions(SpecModel):
     """All of a link but its two hosts."""
+
+    meant_by = _NO_GSO
 
     rate: Rate = Field(
         default=INFINITE,

@@ -10,6 +10,7 @@ import difflib
 import re
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 from pydantic import BaseModel, ValidationError
@@ -114,10 +115,16 @@ def joined(*parts: str) -> str:
     return path
 
 
-def refuse_unknown_keys(data: Mapping[Any, Any], known: Sequence[str]) -> None:
-    """Refuses the first key that is none of ``known``."""
+def refuse_unknown_keys(
+    data: Mapping[Any, Any],
+    known: Sequence[str],
+    meant_by: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Refuses the first key that is none of ``known``; of some it is known what they mean."""
     for key in data:
         if key not in known:
+            if key in meant_by:
+                raise Refused(key, meant_by[key], path=key)
             raise Refused(key, one_of(known), nearest(key, known), path=shown(key))
 
 
