@@ -28,6 +28,18 @@ pub enum GuestError {
         /// What it printed.
         said: String,
     },
+    /// A program of the description failed.
+    #[error("program {name} ({kind}): {how}; {said}")]
+    Program {
+        /// In the description.
+        name: String,
+        /// Which program.
+        kind: String,
+        /// What it did.
+        how: String,
+        /// What it printed last.
+        said: String,
+    },
     /// Something that should not happen.
     #[error("{0}")]
     Internal(String),

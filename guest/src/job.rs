@@ -2,6 +2,7 @@
 
 use crate::error::GuestError;
 use serde::Deserialize;
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 /// The job file.
@@ -39,6 +40,9 @@ pub struct Job {
     /// For a session of shells, which takes the place of the description's traffic.
     #[serde(default)]
     pub shell: Option<crate::shell::Asked>,
+    /// Programs of the description.
+    #[serde(default)]
+    pub programs: Option<crate::programs::Asked>,
 }
 
 /// A queue at which every packet is looked at.
@@ -105,6 +109,12 @@ pub struct QueuePlace {
     /// Whether it merges frames that it receives.
     #[serde(default)]
     pub gro: bool,
+}
+
+/// An address of the job.
+pub fn ipv4(text: &str) -> Result<Ipv4Addr, GuestError> {
+    let parsed = text.parse();
+    parsed.map_err(|_| GuestError::Job(format!("{text} is no address")))
 }
 
 impl Job {

@@ -111,6 +111,7 @@ pub struct Start<'a> {
     output: Stdio,
     errors: Stdio,
     terminal: Option<&'a str>,
+    most_file_bytes: Option<u64>,
 }
 
 impl<'a> Start<'a> {
@@ -125,25 +126,29 @@ impl<'a> Start<'a> {
             output: Stdio::null(),
             errors: Stdio::null(),
             terminal: None,
+            most_file_bytes: None,
         }
     }
 
+    /// Bytes of any file that it writes, in place of [`Asked::most_file_bytes`].
+    pub fn most_file_bytes(mut self, most: u64) -> Start<'a> {
+        self.most_file_bytes = Some(most);
+        self
+    }
+
     /// Reads from there.
-    #[allow(dead_code, reason = "for programs without a terminal")]
     pub fn input(mut self, from: impl Into<Stdio>) -> Start<'a> {
         self.input = from.into();
         self
     }
 
     /// Its standard output.
-    #[allow(dead_code, reason = "for programs without a terminal")]
     pub fn output(mut self, to: impl Into<Stdio>) -> Start<'a> {
         self.output = to.into();
         self
     }
 
     /// Its standard error.
-    #[allow(dead_code, reason = "for programs without a terminal")]
     pub fn errors(mut self, to: impl Into<Stdio>) -> Start<'a> {
         self.errors = to.into();
         self
@@ -237,7 +242,7 @@ impl<'a> Logins<'a> {
         let wanted = enter::Wanted {
             first_process: first.child.id(),
             terminal: start.terminal.map(str::to_owned),
-            most_file_bytes: self.asked.most_file_bytes,
+            most_file_bytes: start.most_file_bytes.unwrap_or(self.asked.most_file_bytes),
         };
         let mut command = Command::new(OURSELVES);
         command
@@ -316,9 +321,13 @@ pub struct Program {
 
 impl Program {
     /// What messages call it.
-    #[allow(dead_code, reason = "for programs without a terminal")]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Its number, as process 1 sees it.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// How it ended; none while it runs.
@@ -344,7 +353,6 @@ impl Program {
     }
 
     /// Kills it and its group, and reaps it.
-    #[allow(dead_code, reason = "for programs without a terminal")]
     pub fn kill(&mut self) -> Result<ExitStatus, GuestError> {
         self.signal(Signal::KILL);
         let ended = self
@@ -361,7 +369,6 @@ fn process(number: u32) -> Option<Pid> {
 }
 
 /// The end of what a program has written to a file, as text: for errors.
-#[allow(dead_code, reason = "for programs without a terminal")]
 pub fn last_of(path: &Path, most_bytes: u64) -> String {
     use std::io::{Seek, SeekFrom};
     let mut last = Vec::new();

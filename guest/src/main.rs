@@ -27,6 +27,7 @@ mod output;
 mod packet_scripts;
 mod paths;
 mod probes;
+mod programs;
 mod records;
 mod replay;
 mod report;
@@ -36,6 +37,7 @@ mod tcp_flow;
 mod tcp_info;
 mod traffic;
 mod watched;
+mod web_server;
 
 use dumbbell_spec::Experiment;
 use error::{Doing, GuestError};
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
     match arguments.split_first() {
         Some((word, _)) if word == login::place::WORD => return login::place::main(),
         Some((word, rest)) if word == login::enter::WORD => return login::enter::main(rest),
+        Some((word, rest)) if word == web_server::WORD => return web_server::main(rest),
         _ => {}
     }
     let result = match arguments.split_first() {
@@ -89,16 +92,21 @@ fn run() -> Result<(), GuestError> {
     if job.shell.is_some() {
         return shell::run(&job, &hosts);
     }
-    let records = traffic::Traffic::new(&job, &experiment, &hosts)?.run()?;
+    let mut records = traffic::Traffic::new(&job, &experiment, &hosts)?.run()?;
+    let told = records.programs.take();
     let report = report::Report::new(&experiment, &records);
     let (release, version) = sys::kernel_release();
-    let result = json!({
+    let mut result = json!({
         "events": records.events,
         "latest_ns": records.latest.as_ns(),
         "release": release,
         "version": version,
         "unknown_queues": report.unknown_queues(),
     });
+    if let Some(told) = told {
+        result["programs"] = told.ended;
+        result["zero_wall_ns"] = json!(told.zero_wall_ns);
+    }
     output::write(&job.output, &report.tables(), report.writes(), result)
 }
 

@@ -24,6 +24,8 @@ pub type QueueCounters = (Counted, Counted);
 /// Everything that was seen.
 #[derive(Debug, Default)]
 pub struct Records {
+    /// Of the description's programs.
+    pub programs: Option<crate::programs::Told>,
     /// By flow; empty of those over TCP.
     pub flows: Vec<FlowRecord>,
     /// By flow; None of those over UDP.

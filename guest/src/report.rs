@@ -38,7 +38,11 @@ impl<'a> Report<'a> {
     /// Works out what happened at each queue.
     pub fn new(experiment: &'a Experiment, records: &'a Records) -> Report<'a> {
         let legs = paths::legs(experiment);
-        let known = replay::known_queues(experiment, records, &legs);
+        let mut known = replay::known_queues(experiment, records, &legs);
+        if !experiment.programs.is_empty() {
+            // Others may send there too, by no schedule of ours.
+            known.fill(false);
+        }
         let crossings = replay::crossings(experiment, records, &legs);
         let ends = experiment.link_ends().map(|(_, _, end)| end);
         let mut queues: Vec<_> = ends.zip(known).zip(crossings).collect();
@@ -152,6 +156,7 @@ impl<'a> Report<'a> {
             .i32(&["bytes", "system_pkts"])
             .i64(&["sojourn_ns"]);
         let flows = self.experiment.flows.len() as i64;
+        let probes = self.experiment.probes.len() as i64;
         let mut all = Vec::new();
         for (queue, replayed) in self.queues.iter().enumerate() {
             let recorded = replayed.iter().flat_map(|known| &known.rows);
@@ -166,7 +171,10 @@ impl<'a> Report<'a> {
                 .put(i64::from(row.event))
                 .put(i64::from(row.event == 2))
                 .put(if index < flows { index } else { NONE })
-                .put(if index < flows { NONE } else { index - flows })
+                .put(match index - flows {
+                    probe if (0..probes).contains(&probe) => probe,
+                    _ => NONE, // a flow, or a program
+                })
                 .put(i64::from(row.crossing.number))
                 .put(i64::from(row.crossing.bytes))
                 .put(i64::from(row.system_pkts))

@@ -254,6 +254,11 @@ impl Poll {
         self.control(libc::EPOLL_CTL_MOD, fd, events, token)
     }
 
+    /// Waits for this one no more.
+    pub fn remove(&self, fd: &impl AsRawFd) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_DEL, fd, 0, 0)
+    }
+
     fn control(&self, what: i32, fd: &impl AsRawFd, events: i32, token: u64) -> io::Result<()> {
         let mut event = libc::epoll_event {
             events: events as u32,
@@ -277,6 +282,23 @@ impl Poll {
             }
         };
         Ok(self.events[..count].iter().map(|event| event.u64))
+    }
+}
+
+/// Waits for a descriptor to be readable, so long at most.
+pub fn wait_readable(fd: &impl AsRawFd, most: std::time::Duration) -> io::Result<()> {
+    let mut wanted = libc::pollfd {
+        fd: fd.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    // Rounded up: less than a millisecond is no wait at all.
+    let most_ms = most.as_nanos().div_ceil(1_000_000);
+    let most_ms = libc::c_int::try_from(most_ms).unwrap_or(libc::c_int::MAX);
+    // SAFETY: the one structure lives until the call returns.
+    match checked(unsafe { libc::poll(&raw mut wanted, 1, most_ms) }) {
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+        other => other.map(drop),
     }
 }
 

@@ -11,10 +11,11 @@ use crate::capture::Captures;
 use crate::error::{Doing, GuestError};
 use crate::hosts::Hosts;
 use crate::irtt;
-use crate::job::Job;
+use crate::job::{Job, ipv4};
 use crate::messages::{self, Datagram};
 use crate::netlink::{self, Disciplines};
 use crate::probes::{self, Probes};
+use crate::programs::Programs;
 use crate::records::{FlowRecord, QueueCounters, Records};
 use crate::sys::{self, Poll, Socket, Timer};
 use crate::tcp_flow::{self, TcpFlow};
@@ -26,7 +27,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{Seek, Write};
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::SocketAddrV4;
 
 /// Flow i is received at this port and i more.
 pub const FIRST_PORT: u16 = 10_000;
@@ -47,6 +48,7 @@ enum Due {
     Flow(usize),
     Stop(usize),
     Probe(usize),
+    Program(usize),
     Capture,
     Sample,
     Report,
@@ -79,6 +81,7 @@ pub struct Traffic<'a> {
     records: Records,
     flows: Vec<Flow>,
     probes: Probes,
+    programs: Option<Programs<'a>>,
     captures: Captures,
     netlink: Vec<Socket>,
     /// (host, device index, handle) by queue, and of what delays after it.
@@ -107,6 +110,7 @@ const TCP_RECEIVER: u64 = 3;
 const TCP_SENDER: u64 = 4;
 const UDP_REQUEST: u64 = 5;
 const UDP_ANSWER: u64 = 6;
+const PROGRAM: u64 = 7;
 
 impl<'a> Traffic<'a> {
     /// Opens every socket.
@@ -132,6 +136,7 @@ impl<'a> Traffic<'a> {
                 },
                 irtt::Sessions::new(job.irtt.clone(), job.output.clone()),
             ),
+            programs: None,
             captures: Captures::new(job, experiment, hosts)?,
             netlink: Vec::new(),
             places: Vec::new(),
@@ -161,6 +166,7 @@ impl<'a> Traffic<'a> {
         for index in 0..experiment.probes.len() {
             traffic.open_probe(index)?;
         }
+        traffic.programs = Programs::of_job(job, hosts, &traffic.poll, PROGRAM * TOKEN_KIND)?;
         traffic.plan_whole_run();
         Ok(traffic)
     }
@@ -300,13 +306,14 @@ impl<'a> Traffic<'a> {
                 self.at(at, Due::Change(index));
             }
         }
+        for (task, at) in self.programs.iter().flat_map(Programs::planned) {
+            self.due.push(Reverse((at, Due::Program(task))));
+        }
         self.at(Time::from_ns(self.experiment.warm_up_ns), Due::WarmUp);
         self.at(self.end, Due::End);
-        if self.experiment.sample_interval_ns > 0 {
-            self.at(
-                Time::from_ns(self.experiment.sample_interval_ns),
-                Due::Sample,
-            );
+        let sampled = Time::from_ns(self.experiment.sample_interval_ns);
+        if sampled > Time::ZERO {
+            self.at(sampled, Due::Sample);
         }
         self.at(Time(self.end.0 / REPORTS), Due::Report);
         if !self.captures.is_empty() {
@@ -328,16 +335,22 @@ impl<'a> Traffic<'a> {
             ready.extend(waited);
             ready.sort_unstable();
             let Some(now_ns) = sys::monotonic_ns().checked_sub(self.zero_ns) else {
+                // What is there before time zero are programs: one may have failed already.
+                self.programs_ended(&ready)?;
                 continue;
             };
             let now = Time::from_ns(now_ns);
-            for &token in ready.iter().filter(|token| **token != TOKEN_TIMER) {
+            self.programs_ended(&ready)?;
+            for &token in ready.iter().filter(|token| **token < PROGRAM * TOKEN_KIND) {
                 self.is_ready(token, now)?;
             }
             if ready.contains(&TOKEN_TIMER) {
                 self.do_due(now)?;
                 self.set_timer()?;
             }
+        }
+        if let Some(programs) = self.programs.take() {
+            self.records.programs = Some(programs.finish(self.zero_ns)?);
         }
         self.records.passages = self.captures.passages()?;
         let (echoes, events) = self.probes.into_echoes(self.end)?;
@@ -349,6 +362,11 @@ impl<'a> Traffic<'a> {
         });
         self.records.tcp = records.collect();
         Ok(self.records)
+    }
+
+    fn programs_ended(&mut self, ready: &[u64]) -> Result<(), GuestError> {
+        let mut all = self.programs.iter_mut();
+        all.try_for_each(|each| each.have_ended(ready, &self.poll, PROGRAM * TOKEN_KIND))
     }
 
     /// Does what a socket waits for.
@@ -428,6 +446,10 @@ impl<'a> Traffic<'a> {
                     if let Some(next) = next.filter(|next| *next < self.end) {
                         self.at(next, Due::Probe(index));
                     }
+                }
+                Due::Program(task) => {
+                    let programs = self.programs.as_mut().expect("they were planned");
+                    programs.start(task, &self.poll, PROGRAM * TOKEN_KIND)?;
                 }
                 Due::Capture => {
                     self.captures.drain()?;
@@ -552,7 +574,9 @@ impl<'a> Traffic<'a> {
     fn drain(&mut self, time: Time) -> Result<(), GuestError> {
         let (_, held) = self.counters()?;
         let longest = self.end.saturating_add(self.end) + DRAIN_LONGEST;
-        let is_over = held == 0 && !self.probes.are_sessions_running()?;
+        let is_over = held == 0
+            && !self.probes.are_sessions_running()?
+            && !self.programs.as_ref().is_some_and(Programs::are_running);
         if is_over || time >= longest {
             self.drained = true;
         } else {
@@ -568,14 +592,9 @@ impl<'a> Traffic<'a> {
         let by_host = by_host?;
         let held = by_host.iter().map(netlink::held).sum();
         let of = |(host, device, handle): Place| netlink::of(&by_host[host], (device, handle));
-        let counters = self.places.iter();
-        let counters =
-            counters.map(|(queue, after)| (of(*queue), after.map(of).unwrap_or_default()));
-        Ok((counters.collect(), held))
+        let both = |(queue, after): &(Place, Option<Place>)| {
+            (of(*queue), after.map(of).unwrap_or_default())
+        };
+        Ok((self.places.iter().map(both).collect(), held))
     }
-}
-
-fn ipv4(text: &str) -> Result<Ipv4Addr, GuestError> {
-    let parsed = text.parse();
-    parsed.map_err(|_| GuestError::Job(format!("{text} is no address")))
 }

@@ -16,7 +16,8 @@ pub fn crossings(experiment: &Experiment, end: &LinkEnd, passages: &[Passage]) -
     let mut crossings: Vec<Crossing> = Vec::with_capacity(passages.len());
     let mut numbers: HashMap<Source, u32> = HashMap::new();
     for passage in passages {
-        let Some(conversation) = conversation(experiment, passage.source) else {
+        let known = conversation(experiment, passage.source);
+        let Some(conversation) = known.or_else(|| of_programs(experiment)) else {
             continue;
         };
         let number = numbers.entry(passage.source).or_default();
@@ -104,6 +105,12 @@ fn send_together(crossings: &mut [Crossing], taken: &[Time]) {
             (crossing.departed, crossing.sent_with_bytes) = (*departed, *bytes);
         }
     }
+}
+
+/// The number that stands for what programs send: one after all flows and probes; none without any.
+fn of_programs(experiment: &Experiment) -> Option<usize> {
+    let all = experiment.flows.len() + experiment.probes.len();
+    (!experiment.programs.is_empty()).then_some(all)
 }
 
 /// The flow or probe of a packet: flows first, then probes.

@@ -6,7 +6,7 @@
 
 use dumbbell_tc::Qdisc;
 use serde::{Deserialize, Serialize};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 mod error;
 pub mod law;
@@ -63,6 +63,9 @@ pub struct Experiment {
     pub flows: Vec<Flow>,
     /// Echo requests.
     pub probes: Vec<Probe>,
+    /// Programs of the machine, on the kernel only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<Program>,
 }
 
 fn is_false(value: &bool) -> bool {
@@ -265,6 +268,30 @@ pub struct Probe {
     pub start_jitter_ns: u64,
     /// Differentiated services code point, 0 to 63.
     pub dscp: u8,
+}
+
+/// A program of the machine that runs in a host, on the kernel only. What it is to do is known to who
+/// makes command lines of it: neither the engine nor the guest reads its other keys.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Program {
+    /// Unique among flows, probes and programs.
+    pub name: String,
+    /// Which program.
+    pub kind: String,
+    /// When it is started.
+    pub start_ns: u64,
+    /// The host in which it runs, where it sends to another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// The other one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// The host in which it runs, where there is no other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// The keys of its kind.
+    #[serde(flatten)]
+    pub settings: BTreeMap<String, serde_json::Value>,
 }
 
 impl Experiment {

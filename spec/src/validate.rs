@@ -3,8 +3,8 @@
 
 use super::tcp::{CwndChange, Profile};
 use super::{
-    Ecn, Experiment, Flow, LONGEST_NS, LinkEnd, Probe, ProbeKind, SCHEMA, SizeAt, SpecError, Tcp,
-    Transport,
+    Ecn, Experiment, Flow, LONGEST_NS, LinkEnd, Probe, ProbeKind, Program, SCHEMA, SizeAt,
+    SpecError, Tcp, Transport,
 };
 use crate::law::Law;
 use crate::route::{Hop, Routes};
@@ -112,6 +112,9 @@ impl Experiment {
         for (index, probe) in self.probes.iter().enumerate() {
             self.validate_probe(&format!("probes[{index}]"), probe)?;
         }
+        for (index, program) in self.programs.iter().enumerate() {
+            self.validate_program(&format!("programs[{index}]"), program)?;
+        }
         self.validate_routes()
     }
 
@@ -132,6 +135,10 @@ impl Experiment {
         let named = flows.map(|(index, name)| (format!("flows[{index}].name"), name));
         let named =
             named.chain(probes.map(|(index, name)| (format!("probes[{index}].name"), name)));
+        let programs = self.programs.iter().map(|program| &program.name);
+        let programs = programs.enumerate();
+        let named =
+            named.chain(programs.map(|(index, name)| (format!("programs[{index}].name"), name)));
         let mut seen = HashSet::new();
         for (path, name) in named {
             let allowed = "a name no other flow or probe has: it names the random streams";
@@ -201,6 +208,21 @@ impl Experiment {
         )?;
         validate_transport(path, flow)?;
         flow.source.parameters().check(&format!("{path}.source"))
+    }
+
+    fn validate_program(&self, path: &str, program: &Program) -> Checked {
+        instant(&format!("{path}.start_ns"), program.start_ns)?;
+        let hosts = [
+            ("from", &program.from),
+            ("to", &program.to),
+            ("host", &program.host),
+        ];
+        for (key, host) in hosts {
+            if let Some(host) = host {
+                self.known_host(&format!("{path}.{key}"), host)?;
+            }
+        }
+        Ok(())
     }
 
     fn validate_probe(&self, path: &str, probe: &Probe) -> Checked {

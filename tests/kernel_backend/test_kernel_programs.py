@@ -135,11 +135,11 @@ def test_irtt_is_hashed_where_it_is_asked_for_and_missed_by_name(
     monkeypatch.setattr(programs, "_SYSTEM_FOLDERS", str(tmp_path))
     monkeypatch.setenv(programs.GUEST_VARIABLE, str(tmp_path / "guest"))
     with pytest.raises(RunError, match=r"irtt is not installed .Debian: apt-get install irtt."):
-        host_tools(with_irtt=True)
+        host_tools((programs.IRTT_TOOL,))
     assert "irtt" not in host_tools()
     irtt = tmp_path / "irtt"
     irtt.write_text("#!/bin/sh\n# irtt\n", encoding="utf-8")
     irtt.chmod(0o755)
-    found = programs.program_hashes(with_irtt=True)
+    found = programs.program_hashes((programs.IRTT_TOOL,))
     assert found["irtt_sha256"] == file_sha256(irtt)
     assert "irtt_sha256" not in programs.program_hashes()

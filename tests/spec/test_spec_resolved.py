@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from spec_samples import EXAMPLES, SMALL, bent, experiments
 
 from dumbbell import _engine
+from dumbbell.backends import get_backend
 from dumbbell.spec import (
     Experiment,
     Flow,
@@ -114,7 +115,12 @@ def test_resolved_goes_there_and_back_and_the_engine_takes_it(data: dict) -> Non
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_run(path: Path) -> None:
-    experiment = Experiment.from_toml(path).with_(duration="2s", warm_up="0s")
+    experiment = Experiment.from_toml(path)
+    if experiment.programs:
+        with pytest.raises(SpecError, match="runs on the kernel only"):
+            get_backend("sim").check(experiment.resolved_json())
+        return
+    experiment = experiment.with_(duration="2s", warm_up="0s")
     flows = [flow.with_(stop=None) for flow in experiment.flows]
     (done,) = _engine.simulate([(experiment.with_(flows=flows).resolved_json(), 0)], threads=1)
     assert done.error is None

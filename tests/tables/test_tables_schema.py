@@ -8,6 +8,7 @@ import pytest
 from dumbbell.tables import (
     EVENT_NAMES,
     IMPORTED_ONLY,
+    PROGRAMS_ONLY,
     QUANTITY_NAMES,
     REASON_NAMES,
     SCHEMA,
@@ -30,7 +31,7 @@ def test_the_engine_makes_exactly_the_defined_columns_in_their_order(full_run: R
     defined = {
         name: [(column.name, column.dtype) for column in columns]
         for name, columns in SCHEMA.items()
-        if name not in IMPORTED_ONLY
+        if name not in IMPORTED_ONLY | PROGRAMS_ONLY
     }
     assert made == defined
 
@@ -38,7 +39,7 @@ def test_the_engine_makes_exactly_the_defined_columns_in_their_order(full_run: R
 def test_the_sample_run_fills_every_table_but_that_of_tcp(full_run: Run) -> None:
     tables = full_run.tables.items()
     filled = {name for name, columns in tables if len(next(iter(columns.values())))}
-    assert filled == SCHEMA.keys() - IMPORTED_ONLY - {"transfers", "flow_writes"}
+    assert filled == SCHEMA.keys() - IMPORTED_ONLY - PROGRAMS_ONLY - {"transfers", "flow_writes"}
 
 
 @pytest.mark.parametrize("table", SCHEMA)
@@ -67,7 +68,7 @@ def test_only_levels_are_sampled() -> None:
     rates = ("pacing_rate_bps", "delivery_rate_bps")
     assert sampled == {("queue_samples", name) for name in (*levels, *estimates)} | {
         ("flow_samples", name) for name in (*of_tcp, *rates)
-    }
+    } | {("program_intervals", name) for name in ("cwnd_bytes", "rtt_ns")}
 
 
 def test_codes_that_occur_have_names(full_run: Run) -> None:

@@ -127,6 +127,7 @@ pub fn experiment(links: Vec<Link>, flows: Vec<Flow>, probes: Vec<Probe>) -> Exp
         timer_hz: 1000,
         observe: None,
         record_writes: false,
+        programs: Vec::new(),
         kernel: None,
         hosts,
         links,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ from dumbbell.backends.captures import CaptureFolder, asks_for_capture
 from dumbbell.backends.memory import MemoryLimit
 from dumbbell.errors import FailureKind, SpecError
 from dumbbell.folders import no_room
+from dumbbell.spec.programs import refuse_simulated
 from dumbbell.tables import Origin
 
 EVENTS_PER_S = 5e6
@@ -43,6 +45,8 @@ class Simulator:
         Raises:
             SpecError: It cannot be run.
         """
+        if '"programs":' in resolved_json:
+            refuse_simulated(json.loads(resolved_json))
         try:
             estimate = _engine.check(resolved_json)
         except _engine.SpecInvalid as error:

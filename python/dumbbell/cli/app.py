@@ -16,6 +16,7 @@ from dumbbell.cli.kernel import kernel_app
 from dumbbell.cli.lab_command import lab_command
 from dumbbell.cli.options import (
     DEFAULT_BACKENDS,
+    AllowPrograms,
     Backend,
     Cluster,
     DryRun,
@@ -180,6 +181,7 @@ def run(
         ),
     ] = None,
     replace: Replace = False,
+    allow_programs: AllowPrograms = False,
     dry_run: DryRun = False,
     store: Store = None,
     no_store: NoStore = False,
@@ -216,6 +218,7 @@ def run(
         to=to,
         dry_run=dry_run,
         storing=Storing(store, not no_store, resume, keep_tables, shard),
+        allow_programs=allow_programs,
     )
     raise typer.Exit(run_asked(asked, standard_output()))
 

@@ -39,6 +39,7 @@ class Asked:
         to: Formats to export to besides, as typed; None for none.
         dry_run: Whether to say what would be run, and run nothing.
         storing: What was said about the store.
+        allow_programs: Whether the files may run any programs of this machine.
     """
 
     files: tuple[Path, ...]
@@ -58,6 +59,7 @@ class Asked:
     storing: Storing
     to: str | None = None
     dry_run: bool = False
+    allow_programs: bool = False
 
 
 def run_asked(asked: Asked, console: Console) -> int:
@@ -118,7 +120,7 @@ def _run_one(
 
     run_file(
         asked.files[0],
-        document.experiment(settings),
+        document.experiment(settings, allow_programs=asked.allow_programs),
         settings=settings,
         storing=asked.storing,
         backend=asked.backends[0],

@@ -55,6 +55,14 @@ Page = Annotated[
         help="Also a page, index.html in its folder; left out with --json.",
     ),
 ]
+AllowPrograms = Annotated[
+    bool,
+    typer.Option(
+        "--allow-programs",
+        help="The file's [[programs]] may be any command lines: they run inside the guest, which "
+        "sees this machine's programs and the experiment's network, and nothing else.",
+    ),
+]
 DryRun = Annotated[
     bool,
     typer.Option("--dry-run", help="How many runs, how long, how much memory; run nothing."),

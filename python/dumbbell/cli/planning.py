@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import SpecError
 from dumbbell.spec import Experiment, Setting, settings_applied
+from dumbbell.spec.experiment import context
 from dumbbell.spec.questions import parted
 from dumbbell.spec.toml_file import load
 
@@ -47,14 +48,18 @@ class Document:
         table, folder = load(file)
         return cls(file, table, folder)
 
-    def experiment(self, settings: Sequence[Setting]) -> Experiment:
+    def experiment(
+        self, settings: Sequence[Setting], *, allow_programs: bool = False
+    ) -> Experiment:
         """What it describes, with other values in some places.
 
         Raises:
             SpecError: It describes no experiment, or a setting's path leads nowhere.
         """
         described, _ = parted(self.table)
-        return Experiment.read(settings_applied(described, settings), {"folder": self.folder})
+        return Experiment.read(
+            settings_applied(described, settings), context(self.folder, allow_programs)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +95,7 @@ def single(asked: Asked, settings: Sequence[Setting], document: Document) -> Pla
     """
     from dumbbell.compare import Cell
 
-    experiment = document.experiment(settings)
+    experiment = document.experiment(settings, allow_programs=asked.allow_programs)
     cell = Cell(experiment.name, experiment, tuple(settings), str(asked.files[0]))
     return Planned([cell], [], 1, None, first=asked.replication or 0)
 
@@ -114,7 +119,7 @@ def planned_of(asked: Asked, settings: Sequence[Setting], documents: Sequence[Do
         from dumbbell.compare import cells_of
 
         files = [(each.file, each.table, each.folder) for each in documents]
-        cells, refused = cells_of(files, settings)
+        cells, refused = cells_of(files, settings, allow_programs=asked.allow_programs)
         return Planned(cells, refused, replications, precision)
     if len(documents) > 1:
         allowed = "one file where there is a [sweep]"
@@ -122,7 +127,10 @@ def planned_of(asked: Asked, settings: Sequence[Setting], documents: Sequence[Do
     from dumbbell.compare.sweeps import sweep_of_document
 
     (document,) = documents
-    found = sweep_of_document(document.table, document.folder, str(document.file), settings)
+    found = sweep_of_document(
+        *(document.table, document.folder, str(document.file), settings),
+        allow_programs=asked.allow_programs,
+    )
     if replications is None and precision is None:
         replications, precision = found.replications, found.precision
     return Planned(found.cells, found.refused, replications, precision, found.grid, found.figures)

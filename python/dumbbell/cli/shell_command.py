@@ -110,7 +110,7 @@ def _run(
 
     resolved = experiment.resolved()
     hosts = tuple(each["name"] for each in resolved["hosts"])
-    if unrun := [key for key in ("flows", "probes") if resolved[key]]:
+    if unrun := [key for key in ("flows", "probes", "programs") if resolved.get(key)]:
         tell(f"{' and '.join(unrun)} of the file are left out: what is sent is what you type")
     session = Session(experiment.resolved_json(), limits)
     said = Transcript(hosts, _heading(experiment, session.versions))

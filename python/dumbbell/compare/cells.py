@@ -11,6 +11,7 @@ from typing import Any
 
 from dumbbell.errors import DumbbellError, SpecError
 from dumbbell.spec import Experiment, Setting, settings_applied
+from dumbbell.spec.experiment import context
 from dumbbell.spec.questions import parted
 from dumbbell.spec.toml_file import load
 
@@ -83,7 +84,10 @@ def _command(file: str, settings: Sequence[Setting]) -> str:
 
 
 def cells_of(
-    files: Sequence[Path | Document], settings: Sequence[Setting]
+    files: Sequence[Path | Document],
+    settings: Sequence[Setting],
+    *,
+    allow_programs: bool = False,
 ) -> tuple[list[Cell], list[FailedCell]]:
     """The cells of some files, crossed with the settings that have several values.
 
@@ -92,6 +96,7 @@ def cells_of(
             read before.
         settings: Those of a path that occurs once hold in every cell; of a path that occurs
             several times each is a cell, and such paths are crossed, the last one fastest.
+        allow_programs: As `Experiment.from_toml`.
 
     Returns:
         What can be run, and what is not allowed.
@@ -117,7 +122,7 @@ def cells_of(
             raise SpecError("--set", label, "values and files that differ from each other")
         try:
             described = settings_applied(parted(document)[0], chosen)
-            experiment = Experiment.read(described, {"folder": folder})
+            experiment = Experiment.read(described, context(folder, allow_programs))
         except SpecError as error:
             failed.append(FailedCell(label, chosen, str(file), error))
         else:

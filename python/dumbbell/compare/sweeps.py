@@ -13,6 +13,7 @@ from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.sweep_plans import Names, Plan, check_quantities, plans_of
 from dumbbell.errors import SpecError
 from dumbbell.spec import Experiment, Setting, settings_applied
+from dumbbell.spec.experiment import context
 from dumbbell.spec.questions import parted
 from dumbbell.spec.sweep_tables import AxisTable, SweepTable, read_figures
 from dumbbell.spec.toml_file import load
@@ -92,7 +93,12 @@ def sweep_of(source: str | Path, settings: Sequence[Setting] = ()) -> Sweep:
 
 
 def sweep_of_document(
-    document: Mapping[str, Any], folder: Path, source: str, settings: Sequence[Setting] = ()
+    document: Mapping[str, Any],
+    folder: Path,
+    source: str,
+    settings: Sequence[Setting] = (),
+    *,
+    allow_programs: bool = False,
 ) -> Sweep:
     """The same of a file that was read; see `sweep_of`.
 
@@ -101,6 +107,7 @@ def sweep_of_document(
         folder: From which paths in it start.
         source: The file.
         settings: As for `sweep_of`.
+        allow_programs: As `Experiment.from_toml`.
     """
     described, asked = parted(document)
     table = SweepTable.read(asked["sweep"]) if "sweep" in asked else SweepTable({})
@@ -123,7 +130,9 @@ def sweep_of_document(
         chosen = (*fixed, *_settings(grid, place))
         try:
             # Read anew each time: what a cell changes is its own.
-            experiment = Experiment.read(settings_applied(described, chosen), {"folder": folder})
+            experiment = Experiment.read(
+                settings_applied(described, chosen), context(folder, allow_programs)
+            )
         except SpecError as error:
             refused.append(FailedCell(label, chosen, source, error, place=place))
         else:

@@ -22,6 +22,17 @@ from dumbbell.spec.experiment import Experiment, canonical_json
 from dumbbell.spec.flows import Flow, Ping
 from dumbbell.spec.links import Change, Link, LinkEnd, LinkOptions
 from dumbbell.spec.notices import PlacedNotice
+from dumbbell.spec.programs import (
+    CommandProgram,
+    CurlProgram,
+    DitgProgram,
+    Iperf3Program,
+    IperfProgram,
+    NetperfProgram,
+    PingProgram,
+    TcpdumpProgram,
+    TsharkProgram,
+)
 from dumbbell.spec.render import testbed_lines
 from dumbbell.spec.resolved import Resolved
 from dumbbell.spec.settings import Setting, settings_applied
@@ -48,16 +59,23 @@ __all__ = [
     "Chain",
     "Change",
     "ClosedLoop",
+    "CommandProgram",
+    "CurlProgram",
     "Ditg",
+    "DitgProgram",
     "Dumbbell",
     "Experiment",
     "Flow",
     "Greedy",
     "Interface",
+    "Iperf3Program",
+    "IperfProgram",
     "Link",
     "LinkEnd",
     "LinkOptions",
+    "NetperfProgram",
     "Ping",
+    "PingProgram",
     "PlacedNotice",
     "Poisson",
     "Renewal",
@@ -67,7 +85,9 @@ __all__ = [
     "Sized",
     "SpecError",
     "Tcp",
+    "TcpdumpProgram",
     "Topology",
+    "TsharkProgram",
     "canonical_json",
     "chain",
     "dumbbell",

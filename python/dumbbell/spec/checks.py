@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from dumbbell.spec import observed
+from dumbbell.spec import observed, program_checks
 from dumbbell.spec.fields import time_ns
 from dumbbell.spec.flows import Flow
 from dumbbell.spec.refusal import Refused, nearest, one_of
@@ -32,6 +32,7 @@ def check(experiment: Experiment) -> None:
     for path, sender in _senders(experiment):
         _check_ends(path, sender, part_of)
         _check_times(path, sender, experiment.duration)
+    program_checks.check(experiment, part_of)
 
 
 def _check_where(experiment: Experiment) -> None:
@@ -77,7 +78,8 @@ def _check_names(experiment: Experiment) -> None:
         for path, sender in _senders(experiment)
         for name in (sender.names if isinstance(sender, Flow) else (sender.name,))
     ]
-    _check_unique(named, "flow or probe")
+    named += [(f"programs[{i}].name", each.name) for i, each in enumerate(experiment.programs)]
+    _check_unique(named, "flow, probe or program" if experiment.programs else "flow or probe")
 
 
 def _check_unique(named: Iterable[tuple[str, str]], what: str) -> None:

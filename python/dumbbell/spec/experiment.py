@@ -28,6 +28,7 @@ from dumbbell.spec.fields import (
 from dumbbell.spec.flows import Flow, Ping
 from dumbbell.spec.links import Link
 from dumbbell.spec.notices import PlacedNotice, notices_in
+from dumbbell.spec.programs import ALLOWANCE, AnyProgram
 from dumbbell.spec.questions import parted
 from dumbbell.spec.resolved import USUAL_KERNEL, Resolved
 from dumbbell.spec.settings import Setting, settings_applied
@@ -121,6 +122,10 @@ class Experiment(SpecModel):
     probes: Annotated[Sequence[Ping], AfterValidator(tuple)] = Field(
         default=(), description="Echo requests."
     )
+    programs: Annotated[Sequence[AnyProgram], AfterValidator(tuple)] = Field(
+        default=(),
+        description="Programs of this machine that run in hosts, on the backend `kernel` only.",
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -195,6 +200,8 @@ class Experiment(SpecModel):
             resolved["observe"] = names
         if self.record_writes:
             resolved["record_writes"] = True
+        if self.programs:
+            resolved["programs"] = [program.resolved() for program in self.programs]
         return resolved
 
     @cached_property
@@ -255,13 +262,21 @@ class Experiment(SpecModel):
     # --- in and out -----------------------------------------------------------------------
 
     @classmethod
-    def from_toml(cls, source: str | Path, settings: Iterable[Setting] = ()) -> Self:
+    def from_toml(
+        cls,
+        source: str | Path,
+        settings: Iterable[Setting] = (),
+        *,
+        allow_programs: bool = False,
+    ) -> Self:
         """Reads an experiment from a file or from text in TOML.
 
         Args:
             source: A path; or text, which is told from a path by an ``=`` or a line's end in
                 it.
             settings: Values to put in place of, or beside, those of the file.
+            allow_programs: Whether it may have programs of kind ``any``, which are any of this
+                machine.
 
         Raises:
             SpecError: It cannot be read, is no TOML, or describes no experiment; or a setting's
@@ -269,14 +284,17 @@ class Experiment(SpecModel):
         """
         data, folder = toml_file.load(source)
         described, _ = parted(data)
-        return cls.read(settings_applied(described, settings), {"folder": folder})
+        return cls.read(settings_applied(described, settings), context(folder, allow_programs))
 
     @classmethod
-    def from_resolved(cls, resolved: Mapping[str, Any] | str) -> Self:
+    def from_resolved(
+        cls, resolved: Mapping[str, Any] | str, *, allow_programs: bool = False
+    ) -> Self:
         """The experiment that resolves to this; for descriptions kept beside results.
 
         Args:
             resolved: What `resolved` or `resolved_json` gave.
+            allow_programs: As for `from_toml`.
 
         Raises:
             SpecError: It is no resolved description.
@@ -288,7 +306,7 @@ class Experiment(SpecModel):
             except (ValueError, RecursionError) as error:
                 raise SpecError("", "text", f"JSON ({error})") from None
         data = unresolve.with_later_keys(data)
-        experiment = cls.read(unresolve.as_written(data))
+        experiment = cls.read(unresolve.as_written(data), {ALLOWANCE: allow_programs})
         unresolve.check_same(data, experiment.resolved())
         return experiment
 
@@ -305,6 +323,11 @@ class Experiment(SpecModel):
             "$defs": {**schema["$defs"], **tables},
             "title": "dumbbell experiment",
         }
+
+
+def context(folder: Path, allow_programs: bool) -> dict[str, Any]:
+    """What `Experiment.read` is to know of a file: from where its paths start, what it may run."""
+    return {"folder": folder, ALLOWANCE: allow_programs}
 
 
 def canonical_json(value: object) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from dumbbell.spec.claim_tables import common_schema
 from dumbbell.spec.experiment import Experiment
 from dumbbell.spec.laws import LAWS
+from dumbbell.spec.programs import MODELS as PROGRAMS
 from dumbbell.spec.sources import MODELS
 
 _SECTIONS = {
@@ -23,6 +24,9 @@ _SECTIONS = {
     "Tcp": "`tcp` of a flow",
     "CwndChange": "`cwnd_changes` of `tcp`",
     "Ping": "`[[probes]]`",
+    **{
+        model.__name__: f'`[[programs]]` with `kind = "{kind}"`' for kind, model in PROGRAMS.items()
+    },
     "Sweep": "`[sweep]`: paths with their values, and these",
     "SweptValues": "Values of a path, where a list does not say enough",
     "Figure": "`[[figure]]`",

@@ -9,6 +9,7 @@ from dumbbell import units
 from dumbbell.errors import SpecError
 from dumbbell.spec.fields import INFINITE, NO_POLICER
 from dumbbell.spec.laws import GAP, SIZE
+from dumbbell.spec.programs import MODELS
 from dumbbell.spec.refusal import Refused, joined, nearest, one_of, shown
 from dumbbell.spec.source_forms import FORMS, ValueKind
 from dumbbell.spec.tcp import SHORT_PACKET_MEMORY_BYTES
@@ -130,7 +131,9 @@ def as_written(resolved: object) -> _Table:
     for key in ("kernel", "observe", "record_writes"):
         if isinstance(resolved, Mapping) and key in resolved:
             top[key] = (key, _same)
-    written = _written(resolved, "", top, ("schema", *_LISTS))
+    has_programs = isinstance(resolved, Mapping) and "programs" in resolved
+    lists = (*_LISTS, "programs") if has_programs else _LISTS
+    written = _written(resolved, "", top, ("schema", *lists))
     assert isinstance(resolved, Mapping)
     if resolved["schema"] != 1 or isinstance(resolved["schema"], bool):
         raise SpecError("schema", shown(resolved["schema"]), "1")
@@ -147,7 +150,26 @@ def as_written(resolved: object) -> _Table:
     written["probes"] = [
         _written(probe, f"probes[{i}]", _PROBE) for i, probe in enumerate(_list(resolved, "probes"))
     ]
+    if has_programs:
+        written["programs"] = [
+            _program(each, f"programs[{i}]") for i, each in enumerate(_list(resolved, "programs"))
+        ]
     return written
+
+
+def _program(program: object, path: str) -> _Table:
+    """By the keys of its kind."""
+    kind = program.get("kind") if isinstance(program, Mapping) else None
+    if not isinstance(kind, str) or kind not in MODELS:
+        kinds = list(MODELS)
+        raise SpecError(f"{path}.kind", shown(kind), one_of(kinds), nearest(kind, kinds))
+    model = MODELS[kind]
+    keys: dict[str, tuple[str, Callable[[Any], Any]]] = {
+        **{key: (key, _same) for key in ("name", "kind", *model.ENDS)},
+        "start_ns": ("start", units.format_time),
+        **{key.resolved: (name, key.written) for name, key in model.KEYS.items()},
+    }
+    return _written(program, path, keys)
 
 
 def with_later_keys(resolved: object) -> Any:

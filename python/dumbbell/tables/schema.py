@@ -408,6 +408,76 @@ _CAPTURED_INTERVALS = (
     *_spread("window", "bytes", "window offered, as scaled by window_scale"),
 )
 
+_PROGRAM = _id("program", "Place in the description's list of programs.")
+_SIDE = _id("side", "Who says it: 0 the asking or sending side, 1 the answering one.", "int8")
+_SAYS = "; -1 where it does not say."
+
+_PROGRAMS = (
+    _PROGRAM,
+    _ns("started_ns", "When it was started; of a capture from the beginning before 0."),
+    _ns("ended_ns", "When it had ended."),
+    Column("exit_status", "int32", "", "exact", "Its own; -1 where it was interrupted at the end."),
+    _pkts("sent_pkts", f"Packets or requests that it sent, as it says{_SAYS}"),
+    _pkts("received_pkts", f"Packets or answers that arrived, as it says{_SAYS}"),
+    _pkts("lost_pkts", f"Those that did not, as it says{_SAYS}"),
+    _bytes("received_bytes", f"Payload that arrived, as it says{_SAYS}"),
+    _real("throughput_bps", "bit/s", "Payload over time, as it says; NaN where it does not."),
+    _pkts("retransmitted_pkts", f"Segments sent again, as it says{_SAYS}"),
+    _ns("rtt_min_ns", f"Least round trip, as it says{_SAYS}"),
+    _real("rtt_mean_s", "s", "Mean round trip, as it says; NaN where it does not."),
+    _ns("rtt_max_ns", f"Greatest round trip, as it says{_SAYS}"),
+    _real("delay_mean_s", "s", "Mean one-way delay, as it says; NaN where it does not."),
+    _real("jitter_mean_s", "s", "Mean jitter by its own rule; NaN where it does not say."),
+)
+
+_PROGRAM_INTERVALS = (
+    _PROGRAM,
+    _SIDE,
+    _id("stream", "Its number of the stream."),
+    _ns(
+        "start_ns",
+        "Begin of the interval. Where it counts from the start of its test: from when "
+        "it was started, some round trips before.",
+    ),
+    _ns("end_ns", "Its end."),
+    _bytes("bytes", f"Payload written by a sender or read by a receiver{_SAYS}"),
+    _pkts("pkts", f"Datagrams; of UDP{_SAYS}"),
+    _pkts("lost_pkts", f"Those that a receiver missed; of UDP{_SAYS}"),
+    _pkts("retransmitted_pkts", f"Segments sent again; of a TCP sender{_SAYS}"),
+    _level("cwnd_bytes", "bytes", "Congestion window at the interval's end."),
+    _level("rtt_ns", "ns", "Smoothed round-trip time there."),
+    _real("jitter_s", "s", "Of a receiver of UDP; NaN where it does not say."),
+)
+
+_PROGRAM_PACKETS = (
+    _PROGRAM,
+    _SIDE,
+    _id("seq", "Its number of the packet, from 1.", "int64"),
+    _ns("sent_ns", "When it was sent, by the stamp in it, in whole microseconds."),
+    _ns("received_ns", "When it arrived; -1 in a sender's log."),
+    _bytes("payload_bytes", "Payload."),
+)
+
+_PROGRAM_ROUND_TRIPS = (
+    _PROGRAM,
+    _id("seq", "Its number of the request, from 1.", "int64"),
+    _ns("sent_ns", "When it was sent: the answer's arrival less the round trip; -1 without one."),
+    _ns("received_ns", "When the answer arrived, in whole microseconds; -1 without one."),
+    _ns("rtt_ns", "Round trip as printed, to three or four digits; -1 without an answer."),
+)
+
+_PROGRAM_TRANSFERS = (
+    _PROGRAM,
+    _id("number", "Of the transfer, from 1.", "int64"),
+    Column("status", "int32", "", "exact", "Of HTTP."),
+    _bytes("bytes", "Payload received."),
+    _real(
+        "connect_s", "s", "From its beginning until the connection stood; 0 where it stood before."
+    ),
+    _real("first_byte_s", "s", "From its beginning until the first byte."),
+    _real("total_s", "s", "From its beginning until the last."),
+)
+
 SCHEMA: Mapping[str, tuple[Column, ...]] = MappingProxyType(
     {
         "flows": _FLOWS,
@@ -422,12 +492,21 @@ SCHEMA: Mapping[str, tuple[Column, ...]] = MappingProxyType(
         "packets": _PACKETS,
         "captured_flows": _CAPTURED_FLOWS,
         "captured_intervals": _CAPTURED_INTERVALS,
+        "programs": _PROGRAMS,
+        "program_intervals": _PROGRAM_INTERVALS,
+        "program_packets": _PROGRAM_PACKETS,
+        "program_round_trips": _PROGRAM_ROUND_TRIPS,
+        "program_transfers": _PROGRAM_TRANSFERS,
     }
 )
 """Table name to its columns, in order."""
 
 IMPORTED_ONLY = frozenset({"captured_intervals"})
 """Tables that no backend makes."""
+PROGRAMS_ONLY = frozenset(
+    {"programs", "program_intervals", "program_packets", "program_round_trips", "program_transfers"}
+)
+"""Tables that only runs of descriptions with programs have."""
 
 TABLE_DOCS: Mapping[str, str] = MappingProxyType(
     {
@@ -459,6 +538,14 @@ TABLE_DOCS: Mapping[str, str] = MappingProxyType(
         "connection, in an imported capture only: at most 512 of the same width. Of many "
         "connections those with the most bytes are followed, at most 128. See "
         "[captures](captures.md).",
+        "programs": "A row a program of the description ([programs](programs.md)), with what it "
+        "says of the whole. This table and the next four are there where there are programs, and "
+        "so never of the simulator.",
+        "program_intervals": "A row an interval of a program that reports in intervals: iperf3, "
+        "iperf, netperf.",
+        "program_packets": "A row a packet in a log of D-ITG, as ITGDec prints it.",
+        "program_round_trips": "A row a request of ping, as it prints it.",
+        "program_transfers": "A row a page that curl fetched.",
     }
 )
 """Table name to what a row of it is."""

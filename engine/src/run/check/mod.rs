@@ -47,6 +47,10 @@ pub fn check_simulator(experiment: &Experiment) -> Result<(), SpecError> {
             ));
         }
     }
+    if let Some(program) = experiment.programs.first() {
+        let allowed = "no programs in the simulator: they run on the kernel (backend `kernel`)";
+        return Err(SpecError::new("programs[0].kind", &program.kind, allowed));
+    }
     Ok(())
 }
 

@@ -13,12 +13,23 @@ from typing import Any, Final
 from dumbbell import _engine
 from dumbbell.backends.base import Batch, BatchProgress, Cost, Job, Outcome
 from dumbbell.backends.kernel.cache import KernelInfo, require_kernel
-from dumbbell.backends.kernel.captures import CAPTURE, captures, kept_capture
-from dumbbell.backends.kernel.confinement import best_confinement
+from dumbbell.backends.kernel.captures import CAPTURE, captures, kept_files
+from dumbbell.backends.kernel.confinement import Means, best_confinement
 from dumbbell.backends.kernel.folders import RunFolder, remove_left_folders
-from dumbbell.backends.kernel.job import asks_for_irtt, check_kernel_can, job, watched_packets
+from dumbbell.backends.kernel.job import check_kernel_can, job, watched_packets
 from dumbbell.backends.kernel.launch import launch
+from dumbbell.backends.kernel.login import SHOWN
+from dumbbell.backends.kernel.program_tasks import (
+    program_bytes,
+    program_jobs,
+    program_login,
+    program_packets,
+    read_programs,
+    under_way,
+    written_files,
+)
 from dumbbell.backends.kernel.programs import (
+    asked_tools,
     files_read_inside,
     guest_program,
     host_tools,
@@ -26,10 +37,11 @@ from dumbbell.backends.kernel.programs import (
 )
 from dumbbell.backends.kernel.tables import read_result
 from dumbbell.backends.memory import MemoryLimit
-from dumbbell.errors import DumbbellError, FailureKind, SpecError
+from dumbbell.errors import DumbbellError, FailureKind, RunError, SpecError
 from dumbbell.spec import Resolved
+from dumbbell.spec.programs import GUEST, programs_of, runs_commands
 from dumbbell.spec.resolved import Source
-from dumbbell.tables import Origin
+from dumbbell.tables import Origin, RunFile
 
 EVENTS_PER_S = 3e4
 """A pessimistic speed, in events of the simulator, by which the time of a run is foreseen."""
@@ -67,7 +79,7 @@ class Kernel:
             "kernel_hz": kernel.hz,
             "kernel_sha256": kernel.sha256,
             "kernel_recipe_sha256": kernel.recipe,
-            **program_hashes(with_irtt=asks_for_irtt(spec)),
+            **program_hashes(asked_tools(spec)),
             "guest_confined_by": str(best_confinement().means),
         }
 
@@ -88,12 +100,19 @@ class Kernel:
         check_kernel_can(resolved)
         the_kernel(resolved)
         guest_program()
-        host_tools(with_irtt=asks_for_irtt(resolved))
+        host_tools(asked_tools(resolved))
+        if runs_commands(resolved) and best_confinement().means is Means.NOTHING:
+            raise RunError(
+                "command lines run only where this machine holds a guest to its files, and here is "
+                f"{best_confinement()}"
+            )
         memory_bytes = estimate.memory_bytes + _BASE_MEMORY_MB * 2**20
         memory_bytes += socket_bytes(Resolved(resolved)) + irtt_bytes(Resolved(resolved))
-        watched = min(watched_packets(resolved), estimate.events)
-        memory_bytes += _WATCHED_PACKET_BYTES * watched
-        return Cost(estimate.events, memory_bytes, BOOT_S + estimate.events / EVENTS_PER_S)
+        of_programs = program_packets(resolved)
+        events = estimate.events + int(of_programs * len(Resolved(resolved).queues))
+        watched = min(watched_packets(resolved), events)
+        memory_bytes += _WATCHED_PACKET_BYTES * watched + 2 * program_bytes(resolved)
+        return Cost(events, memory_bytes, BOOT_S + events / EVENTS_PER_S)
 
     def start(
         self,
@@ -186,8 +205,20 @@ class _KernelBatch:
         output = folder / "output"
         output.mkdir()
         job_file = folder / "job.json"
-        tools = host_tools(with_irtt=asks_for_irtt(resolved))
-        text = job(asked.resolved_json, asked.replication, output, tools)
+        wanted = asked_tools(resolved)
+        tools, readable = host_tools(wanted), files_read_inside(wanted)
+        programs = login = None
+        if programs_of(resolved):
+            # Whole folders first: what lies in them is then there already.
+            readable = [*(SHOWN if runs_commands(resolved) else ()), *readable]
+            of_programs = {**tools, GUEST: str(guest_program())}
+            programs = program_jobs(resolved, asked.replication, of_programs)
+            login = program_login(resolved, output, readable)
+        text = job(
+            *(asked.resolved_json, asked.replication, output, tools),
+            login=login,
+            programs=programs,
+        )
         job_file.write_text(text, encoding="utf-8")
         cost = self._backend.check(asked.resolved_json)
         ended = launch(
@@ -198,29 +229,38 @@ class _KernelBatch:
             wall_limit_s=max(_LEAST_WALL_LIMIT_S, _PATIENCE * cost.wall_s),
             memory_mb=cost.memory_bytes // 2**20 + 1,
             env={"DUMBBELL_JOB": str(job_file)},
-            readable=files_read_inside(with_irtt=asks_for_irtt(resolved)),
+            readable=readable,
             cancelled=self._cancel.is_set,
         )
         result = read_result(output) if ended.ok else None
         if result is None:
             # Nothing of the run is kept, so the console's path would lead nowhere.
             why = ended.why().replace(f" ({ended.console})", "")
+            if ended.timed_out and (said := under_way(output)):
+                why = f"{why}\n  {said}"
             kind = FailureKind.CANCELLED if ended.cancelled else FailureKind.FAILED
             return Outcome(index, {}, 0, "", why, kind)
         cost_of_run = {"wall_s": ended.wall_s, "cpu_s": ended.cpu_s}
-        meta = {
+        meta: dict[str, Any] = {
             "longest_lateness_ns": result.longest_lateness_ns,
             "unknown_queues": list(result.unknown_queues),
         }
-        files = {}
-        if captures(resolved):
-            files[CAPTURE], described = kept_capture(run_folder)
-            meta |= described
+        tables, digest = result.tables, result.digest
+        written = {CAPTURE: output / CAPTURE} if captures(resolved) else {}
+        if programs is not None:
+            more, hashed = read_programs(resolved, asked.replication, output)
+            tables |= more
+            digest = hashlib.sha256(f"{digest} {hashed}".encode()).hexdigest()
+            written |= written_files(resolved, asked.replication, output)
+        files: dict[str, RunFile] = {}
+        if written:
+            files, of_files = kept_files(run_folder, written)
+            meta |= of_files
         return Outcome(
             index,
-            result.tables,
+            tables,
             result.events,
-            result.digest,
+            digest,
             cost=cost_of_run,
             meta=meta,
             files=files,

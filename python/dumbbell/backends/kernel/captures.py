@@ -1,26 +1,47 @@
-"""The capture a guest wrote: kept in its folder while the run is, its hash in the run's meta."""
+"""Files a guest wrote: kept in its folder while the run is, their hashes in the run's meta."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from dumbbell.backends.captures import CAPTURE, captures, described
 from dumbbell.backends.kernel.folders import RunFolder
 from dumbbell.tables import RunFile
 
-__all__ = ["CAPTURE", "captures", "kept_capture"]
+__all__ = ["CAPTURE", "captures", "kept_files"]
+
+KEPT = "kept"
+"""Folder for them: what else a guest wrote goes."""
 
 
-def kept_capture(folder: RunFolder) -> tuple[RunFile, dict[str, Any]]:
-    """The capture of a guest that has ended, and what meta says of it.
+def kept_files(
+    folder: RunFolder, written: Mapping[str, Path]
+) -> tuple[dict[str, RunFile], dict[str, Any]]:
+    """What a guest that has ended leaves, and what meta says of it.
 
-    What else lies in the folder is removed at once; the folder goes with the file.
+    What else lies in the folder is removed at once; the folder goes with the last of the files.
+
+    Args:
+        folder: Of the run.
+        written: Name to file, in that folder.
 
     Raises:
-        OSError: The guest wrote none.
+        OSError: The guest wrote no such file.
     """
-    written = folder.path / "output" / CAPTURE
-    kept = written.rename(folder.path / CAPTURE)
+    kept = folder.path / KEPT
+    kept.mkdir()
+    moved = {name: path.rename(kept / name) for name, path in written.items()}
     shutil.rmtree(folder.path / "output")
-    return RunFile(kept, folder.remove), {"files": {CAPTURE: described(kept)}}
+    left = len(moved)
+
+    def let_go() -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            folder.remove()
+
+    files = {name: RunFile(path, let_go) for name, path in moved.items()}
+    return files, {"files": {name: described(path) for name, path in moved.items()}}

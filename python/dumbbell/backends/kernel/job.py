@@ -39,6 +39,7 @@ from dumbbell.backends.kernel.watching import (
 from dumbbell.errors import SpecError
 from dumbbell.spec import Resolved
 from dumbbell.spec.fields import OVERHEADS_BYTES
+from dumbbell.spec.programs import programs_of
 from dumbbell.spec.queue_lines import (
     DELAY_HANDLE,
     QUEUE_HANDLE,
@@ -89,11 +90,6 @@ def check_kernel_can(resolved: Mapping[str, Any]) -> None:
     _check_own_links(resolved)
 
 
-def asks_for_irtt(resolved: Mapping[str, Any]) -> bool:
-    """Whether a probe is measured by the program irtt."""
-    return any(probe["kind"] == "irtt" for probe in resolved["probes"])
-
-
 def watched_packets(resolved: Mapping[str, Any]) -> int:
     """The most packets that are looked at in a run."""
     return most_watched_packets(Resolved(resolved))
@@ -107,6 +103,7 @@ def job(
     *,
     login: Login | None = None,
     shell: Mapping[str, Any] | None = None,
+    programs: Mapping[str, Any] | None = None,
 ) -> str:
     """The job file of one replication.
 
@@ -118,9 +115,10 @@ def job(
         login: Where programs of any kind are to run in the hosts.
         shell: What a session of shells needs (`guest/src/shell/orders.rs`), which then takes the
             place of the description's traffic.
+        programs: What the guest is told of the description's programs (`program_jobs`).
     """
     made = _Job(json.loads(resolved_json), tools, login)
-    return made.to_json(resolved_json, replication, output, shell)
+    return made.to_json(resolved_json, replication, output, shell=shell, programs=programs)
 
 
 def _disciplines(qdisc: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -249,14 +247,17 @@ class _Job:
         resolved_json: str,
         replication: int,
         output: Path,
+        *,
         shell: Mapping[str, Any] | None,
+        programs: Mapping[str, Any] | None,
     ) -> str:
         login = self._login and self._login.for_guest(self._topology)
         return json.dumps(
             {
                 **({"login": login} if login else {}),
                 **({"shell": shell} if shell else {}),
-                **({"irtt": self._tools["irtt"]} if asks_for_irtt(self._resolved) else {}),
+                **({"programs": programs} if programs else {}),
+                **({"irtt": self._tools["irtt"]} if "irtt" in self._tools else {}),
                 "resolved": resolved_json,
                 "replication": replication,
                 "steps": list(self._steps()),
@@ -364,7 +365,7 @@ class _Job:
         if self._login:
             for host, line in subnet_routes(self._topology):
                 lines.setdefault(host, {})[line] = None
-        for sender in [*self._resolved["flows"], *self._resolved["probes"]]:
+        for sender in self._senders():
             out = self._topology.route(sender["from"], sender["to"]) or []
             back = self._topology.route(sender["to"], sender["from"]) or []
             ways = []
@@ -382,6 +383,12 @@ class _Job:
                         lines.setdefault(interface.host, {})[line] = None
                     options = ""  # the sender's alone
         return lines
+
+    def _senders(self) -> Iterator[Mapping[str, str]]:
+        """Whoever sends from one host to another."""
+        programs = programs_of(self._resolved)
+        yield from (*self._resolved["flows"], *self._resolved["probes"])
+        yield from (each for each in programs if "to" in each)
 
     def _route_options(self, queues: list[int]) -> str:
         """What TCP is told at the beginning of a way."""

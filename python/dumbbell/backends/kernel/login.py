@@ -47,11 +47,13 @@ class Login:
         homes: Folder in which homes are kept, each in one of its host's name.
         home_bytes: Of a home at most.
         most_file_bytes: Of a file that a program writes at most.
+        shown: Files and folders of the machine that programs there see.
     """
 
     homes: Path
     home_bytes: int = HOME_BYTES
     most_file_bytes: int = MOST_FILE_BYTES
+    shown: tuple[Path, ...] = SHOWN
 
     def for_guest(self, topology: Topology) -> dict[str, Any]:
         """What the job says of it.
@@ -68,7 +70,7 @@ class Login:
         return {
             "names": list(topology.hosts),
             "hosts_files": [hosts_file(topology, host) for host in topology.hosts],
-            "shown": [str(place) for place in SHOWN],
+            "shown": [str(place) for place in self.shown],
             "homes": str(self.homes),
             "home_bytes": self.home_bytes,
             "most_file_bytes": self.most_file_bytes,

@@ -13,9 +13,12 @@ import re
 import shutil
 import struct
 import subprocess
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from dumbbell.errors import EXIT_BAD_INPUT, DumbbellError, RunError
+from dumbbell.spec.programs import Tool, tools_of
 
 GUEST = "dumbbell-guest"
 GUEST_VARIABLE = "DUMBBELL_GUEST"
@@ -38,6 +41,7 @@ _SYSTEM_FOLDERS = "/usr/sbin:/sbin:/usr/bin:/bin"
 _TOOLS = ("ip", "tc")
 IRTT = "irtt"
 """Runs where a probe asks for it."""
+IRTT_TOOL = Tool(IRTT, "irtt")
 _INTERPRETER = 3
 """PT_INTERP of elf(5)."""
 _LOADED = re.compile(r"^\s*(?:(\S+) => )?(/\S.*?) \(0x[0-9a-f]+\)$")
@@ -90,11 +94,17 @@ def _checkout() -> Path | None:
     return root if (root / "guest/Cargo.toml").is_file() else None
 
 
-def host_tools(*, with_irtt: bool = False) -> dict[str, str]:
+def asked_tools(resolved: Mapping[str, Any]) -> tuple[Tool, ...]:
+    """What a description asks for besides what sets hosts up: irtt, and what its programs need."""
+    of_probes = (IRTT_TOOL,) if any(p["kind"] == IRTT for p in resolved["probes"]) else ()
+    return (*of_probes, *tools_of(resolved))
+
+
+def host_tools(asked: Sequence[Tool] = ()) -> dict[str, str]:
     """Paths of the programs that set up hosts and queues, and of those that a description asks for.
 
     Args:
-        with_irtt: Whether a probe is measured by irtt.
+        asked: What the description needs besides.
 
     Raises:
         RunError: One of them is not installed.
@@ -103,41 +113,52 @@ def host_tools(*, with_irtt: bool = False) -> dict[str, str]:
     if missing := set(_TOOLS) - tools.keys():
         names = " and ".join(sorted(missing))
         raise RunError(f"{names} of iproute2 are not installed (Debian: apt-get install iproute2)")
-    if with_irtt:
-        path = _found(IRTT)
+    for tool in asked:
+        path = _found(tool.name)
         if path is None:
-            raise RunError(
-                'irtt is not installed (Debian: apt-get install irtt); a probe of kind "udp" '
-                "measures the same without it"
-            )
-        tools[IRTT] = path
+            raise RunError(f"{tool.name} is not installed{_how_to_get(tool)}")
+        tools[tool.name] = path
     return tools
+
+
+def _how_to_get(tool: Tool) -> str:
+    if not tool.package:
+        return f" in {_SYSTEM_FOLDERS.replace(':', ', ')}, and no free package of Debian has it"
+    same = '; a probe of kind "udp" measures the same without it' if tool.name == IRTT else ""
+    return f" (Debian: apt-get install {tool.package}){same}"
+
+
+def are_installed(tools: Iterable[Tool]) -> bool:
+    """Whether all of them can run in a guest of this machine."""
+    return all(_found(tool.name) is not None for tool in tools)
 
 
 def irtt_is_installed() -> bool:
     """Whether probes of kind irtt can run in a guest of this machine."""
-    return _found(IRTT) is not None
+    return are_installed((IRTT_TOOL,))
 
 
 def _found(name: str) -> str | None:
+    """A program of the system; one with a path only if it is there."""
     return shutil.which(name, path=_SYSTEM_FOLDERS)
 
 
-def program_hashes(*, with_irtt: bool = False) -> dict[str, str | dict[str, str]]:
+def program_hashes(asked: Sequence[Tool] = ()) -> dict[str, str | dict[str, str]]:
     """SHA-256 of every program that runs in a guest, and of every library loaded with them.
 
     Args:
-        with_irtt: Whether a probe is measured by irtt.
+        asked: What a description needs besides what sets up hosts.
 
     Returns:
-        ``guest_sha256``, ``ip_sha256``, ``tc_sha256``, with irtt ``irtt_sha256``;
+        ``guest_sha256``, ``ip_sha256``, ``tc_sha256``, likewise of what is asked for
+        (``iperf3_sha256``);
         ``libraries_sha256``: name of the library (`libc.so.6`) to hash; ``tc_tables_sha256``:
         likewise of the tables of distributions that `tc` reads (`normal.dist`).
 
     Raises:
         RunError: A program is not there, or the dynamic loader does not say what it would load.
     """
-    tools = host_tools(with_irtt=with_irtt)
+    tools = host_tools(asked)
     programs = {"guest": guest_program(), **{name: Path(path) for name, path in tools.items()}}
     libraries: dict[str, Path] = {}
     for program in programs.values():
@@ -153,18 +174,19 @@ def program_hashes(*, with_irtt: bool = False) -> dict[str, str | dict[str, str]
     }
 
 
-def files_read_inside(*, with_irtt: bool = False) -> list[Path]:
+def files_read_inside(asked: Sequence[Tool] = ()) -> list[Path]:
     """All that a guest reads of the host's files: programs, their libraries, their tables.
 
     Args:
-        with_irtt: Whether a probe is measured by irtt.
+        asked: What a description needs besides what sets up hosts.
 
     Raises:
         RunError: As for `program_hashes`.
     """
-    programs = [guest_program(), *map(Path, host_tools(with_irtt=with_irtt).values())]
+    programs = [guest_program(), *map(Path, host_tools(asked).values())]
     libraries = {path for program in programs for path in shared_libraries(program).values()}
-    return [*programs, *sorted(libraries), *_TC_TABLES, *_READ_BY_TOOLS]
+    read = [path for tool in asked for path in tool.reads]
+    return [*programs, *sorted(libraries), *_TC_TABLES, *_READ_BY_TOOLS, *read]
 
 
 def shared_libraries(program: Path) -> dict[str, Path]:

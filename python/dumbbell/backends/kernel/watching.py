@@ -9,6 +9,7 @@ Sources: tc(8) on ``clsact``, tc-mirred(8), packet(7).
 from __future__ import annotations
 
 from dumbbell.spec import Resolved
+from dumbbell.spec.programs import model_of, programs_of, runs_commands
 from dumbbell.spec.resolved import Flow, Probe, Queue, Sender
 
 _MEAN_BYTES = 700
@@ -23,8 +24,8 @@ def watched_queues(resolved: Resolved) -> set[int]:
     """Queues at which packets are seen: those to be captured, and where their instants there do
     not follow otherwise.
 
-    They do (guest/src/paths.rs) where a schedule of ours sends (neither TCP nor irtt), one queue of
-    the way holds packets back, and nothing is lost or changes on it.
+    They do (guest/src/paths.rs) where a schedule of ours sends (neither TCP nor irtt, nor any
+    program), one queue of the way holds packets back, and nothing is lost or changes on it.
     """
     ways: list[tuple[list[Queue], bool]] = []
     for sender in resolved.senders:
@@ -32,10 +33,17 @@ def watched_queues(resolved: Resolved) -> set[int]:
         ways.append((resolved.route(sender.from_, sender.to), is_unplanned))
         if is_unplanned or isinstance(sender, Probe):
             ways.append((resolved.route(sender.to, sender.from_), is_unplanned))
+    programs = programs_of(resolved.mapping)
+    for program in (each for each in programs if "to" in each):
+        ways.append((resolved.route(program["from"], program["to"]), True))
+        ways.append((resolved.route(program["to"], program["from"]), True))
+    if runs_commands(resolved.mapping):
+        # What a command line sends, and where to, is not known.
+        ways.append((list(resolved.queues), True))
     watched = {queue.index for queue in resolved.queues if queue.capture}
     for queues, is_unplanned in ways:
         holding = [queue.index for queue in queues if _holds(queue)]
-        if is_unplanned or any(map(_varies, queues)) or len(holding) > 1:
+        if is_unplanned or programs or any(map(_varies, queues)) or len(holding) > 1:
             watched.update(holding)
     return watched
 
@@ -70,6 +78,12 @@ def most_watched_packets(resolved: Resolved) -> int:
                          key=lambda queue: rates_bps[queue])  # fmt: skip
             for queue in watched.intersection(way):
                 through[queue].add(queue if narrow is None else narrow)
+    for program in programs_of(resolved.mapping):
+        narrowest_bps = min((rate for rate in rates_bps if rate), default=_FASTEST_BPS)
+        packets = model_of(program).packets(program, narrowest_bps, resolved.duration_ns)
+        sent += _MORE_THAN_MEAN * len(watched) * packets
+    if runs_commands(resolved.mapping):
+        through = {queue: {queue} for queue in watched}
     per_s = sum(
         min(rates_bps[queue] or _FASTEST_BPS, sum(rates_bps[n] or _FASTEST_BPS for n in narrow))
         for queue, narrow in through.items()

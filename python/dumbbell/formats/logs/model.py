@@ -26,6 +26,7 @@ class LogFormat(StrEnum):
     PING = "ping"
     ITGDEC = "ITGDec"
     IPERF3 = "iperf3 -J"
+    IPERF = "iperf -y C"
     SS = "ss -tin"
     TC = "tc -s"
     IRTT = "irtt"

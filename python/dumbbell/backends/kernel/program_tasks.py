@@ -1,0 +1,299 @@
+"""The programs of a description as command lines in a guest, and what came of them as tables.
+
+A command line runs in a host as one logs in to it (guest/src/login.rs). What it prints goes to the
+folder of the run; what it writes in its home is copied there when the run is over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dumbbell.backends.kernel.login import Login
+from dumbbell.errors import RunError
+from dumbbell.formats.errors import FormatError
+from dumbbell.formats.program_tables import (
+    ANSWERING,
+    ASKING,
+    Found,
+    Printed,
+    read_printed,
+    tables_of,
+)
+from dumbbell.spec import Resolved
+from dumbbell.spec.programs import Site, Task, When, model_of, programs_of
+from dumbbell.tables import Table
+
+HOMES = "homes"
+"""Folder of the job in which what programs wrote in their homes is kept, by host."""
+UNDER_WAY = "under-way"
+LEAST_HOME_BYTES = 64 << 20
+_MOST_HOME_FILES = 1000
+_MOST_TAIL_BYTES = 400
+_NO_STATUS = -1
+_MOST_LINKS = 16
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A command line of a program.
+
+    Attributes:
+        program: Place of the program in the description.
+        asked: The program, as resolved.
+        task: What is run.
+    """
+
+    program: int
+    asked: Mapping[str, Any]
+    task: Task
+
+
+def planned_tasks(resolved: Mapping[str, Any], replication: int) -> list[Planned]:
+    """The command lines of all programs; a server that several share is there once.
+
+    Args:
+        resolved: The description.
+        replication: Of which the programs' own random numbers are.
+    """
+    view = Resolved(resolved)
+    topology = view.topology
+    asked_of = programs_of(resolved)
+
+    def address(start: str, end: str) -> str:
+        route = topology.route(start, end)
+        assert route, "the description was checked"
+        return topology.interfaces[route[-1]].peer_address
+
+    def device(host: str, neighbor: str) -> str:
+        found = (each for each in topology.interfaces if (each.host, each.peer) == (host, neighbor))
+        return next(found).device
+
+    files = {each["name"]: f"{each['name']}.pcap" for each in asked_of if each["kind"] == "tcpdump"}
+    planned: list[Planned] = []
+    servers: set[tuple[str, str, tuple[str, ...]]] = set()
+    for index, asked in enumerate(asked_of):
+        seed = _seed(resolved["seed"], replication, asked["name"])
+        site = Site(index, resolved["duration_ns"], seed, address, device, files)
+        for task in model_of(asked).tasks(asked, site):
+            server = (task.tool, task.host, task.words)
+            if task.when is When.BEFORE and task.output.startswith(task.tool):
+                if server in servers:
+                    continue
+                servers.add(server)
+            planned.append(Planned(index, asked, task))
+    return planned
+
+
+def _seed(seed: int, replication: int, name: str) -> int:
+    text = f"dumbbell program {seed} {replication} {name}".encode()
+    return int.from_bytes(hashlib.sha256(text).digest()[:8], "little")
+
+
+def program_jobs(
+    resolved: Mapping[str, Any], replication: int, tools: Mapping[str, str]
+) -> dict[str, Any]:
+    """What the guest is told of programs.
+
+    Args:
+        resolved: The description.
+        replication: Its number.
+        tools: Name of each program to its path; one that is not there is looked for inside.
+    """
+    hosts = {host["name"]: index for index, host in enumerate(resolved["hosts"])}
+    return {"tasks": [_task(each, hosts, tools) for each in planned_tasks(resolved, replication)]}
+
+
+def program_login(resolved: Mapping[str, Any], output: Path, readable: Sequence[Path]) -> Login:
+    """The hosts in which the programs run.
+
+    Args:
+        resolved: The description.
+        output: The folder of the job.
+        readable: What the guest may read of the machine's files, which is what programs see.
+    """
+    return Login(
+        homes=output / HOMES,
+        home_bytes=LEAST_HOME_BYTES + program_bytes(resolved),
+        shown=tuple(_with_targets(readable)),
+    )
+
+
+def _with_targets(paths: Sequence[Path]) -> list[Path]:
+    """Paths, and what links among them lead to: a link is shown as a link."""
+    found: dict[Path, None] = {}
+    for path in paths:
+        seen = path
+        for _ in range(_MOST_LINKS):
+            found[seen] = None
+            if not seen.is_symlink():
+                break
+            seen = Path(os.path.normpath(seen.parent / seen.readlink()))
+    return [*found]
+
+
+def _task(each: Planned, hosts: Mapping[str, int], tools: Mapping[str, str]) -> dict[str, Any]:
+    task = each.task
+    return {
+        "name": each.asked["name"],
+        "kind": each.asked["kind"],
+        "words": [tools.get(task.tool, task.tool), *task.words],
+        "host": hosts[task.host],
+        "output": task.output,
+        "errors": task.errors or None,
+        "input": task.input or None,
+        "when": task.when,
+        "start_ns": each.asked["start_ns"],
+        "ends": task.ends,
+        "may_exit": list(task.may_exit),
+        "most_bytes": task.most_bytes,
+    }
+
+
+def program_bytes(resolved: Mapping[str, Any]) -> int:
+    """Memory that programs and their files may take in a guest."""
+    return sum(model_of(each).memory_bytes(each) for each in programs_of(resolved))
+
+
+def program_packets(resolved: Mapping[str, Any]) -> float:
+    """About how many packets programs send and get."""
+    view = Resolved(resolved)
+    total = 0.0
+    for asked in programs_of(resolved):
+        rates = [float("inf")]
+        if "to" in asked:
+            rates += [
+                queue.own_rate_bps
+                for queue in view.route(asked["from"], asked["to"])
+                if queue.own_rate_bps
+            ]
+        total += model_of(asked).packets(asked, min(rates), resolved["duration_ns"])
+    return total
+
+
+def under_way(output: Path) -> str:
+    """Which programs had not ended where a guest was ended from outside, with their last output.
+
+    Args:
+        output: The folder of the job.
+
+    Returns:
+        A sentence; empty where there were none.
+    """
+    try:
+        lines = (output / UNDER_WAY).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    said = []
+    for line in lines[:20]:
+        name, kind, file = (*line.split(" ", 2), "", "")[:3]
+        said.append(f"{name} ({kind}), which printed last {_tail(output / Path(file).name)!r}")
+    return f"programs that had not ended: {'; '.join(said)}" if said else ""
+
+
+def _tail(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - _MOST_TAIL_BYTES))
+            return file.read(_MOST_TAIL_BYTES).decode("utf-8", "replace").strip()
+    except OSError:
+        return ""
+
+
+def read_programs(
+    resolved: Mapping[str, Any], replication: int, output: Path
+) -> tuple[dict[str, Table], str]:
+    """The tables of programs, and a hash of them.
+
+    Args:
+        resolved: The description.
+        replication: Its number.
+        output: The folder of the job, in which the guest has ended.
+
+    Raises:
+        RunError: A program wrote something else than it should.
+    """
+    result = json.loads((output / "result.json").read_text(encoding="utf-8"))
+    planned = planned_tasks(resolved, replication)
+    found: dict[int, tuple[dict[str, Any], Found]] = {}
+    told = {each["task"]: each for each in result["programs"]}
+    begun = {
+        each.program: told[index]["started_ns"]
+        for index, each in enumerate(planned)
+        if each.task.when is When.AT_START
+    }
+    for index, each in enumerate(planned):
+        ended = told[index]
+        row, rows = found.setdefault(each.program, ({}, Found()))
+        if each.task.when is When.AT_START or not row:
+            status = _NO_STATUS if ended["status"] is None else ended["status"]
+            row |= {"started_ns": ended["started_ns"], "ended_ns": ended["ended_ns"]}
+            row |= {"exit_status": status}
+        # A server's test begins with its client.
+        started_ns = begun.get(each.program, ended["started_ns"])
+        _read(each, output, started_ns, result["zero_wall_ns"], rows)
+    tables = tables_of(found)
+    return tables, _digest(tables)
+
+
+def _read(each: Planned, output: Path, started_ns: int, zero_wall_ns: int, rows: Found) -> None:
+    task = each.task
+    side = ASKING if task.host in (each.asked.get("from"), each.asked.get("host")) else ANSWERING
+    home = output / HOMES / task.host
+    written = [(output / task.output, task.reads), *((home / name, who) for name, who in task.also)]
+    for path, reads in written:
+        try:
+            read_printed(Printed(path, reads, side, started_ns, zero_wall_ns), rows)
+        except (FormatError, OSError) as error:
+            name, kind = each.asked["name"], each.asked["kind"]
+            raise RunError(
+                f"program {name} ({kind}): what {task.tool} wrote cannot be read: {error}"
+            ) from error
+
+
+def _digest(tables: Mapping[str, Table]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(tables):
+        for column, values in tables[name].items():
+            digest.update(f"{name}.{column} {values.size}\n".encode())
+            digest.update(values.tobytes())
+    return digest.hexdigest()
+
+
+def written_files(resolved: Mapping[str, Any], replication: int, output: Path) -> dict[str, Path]:
+    """What programs printed, and what lies in the homes of their hosts: name to file.
+
+    Args:
+        resolved: The description.
+        replication: Its number.
+        output: The folder of the job, in which the guest has ended.
+    """
+    files: dict[str, Path] = {}
+    for name, path in _written(resolved, replication, output):
+        if name not in files and path.is_file() and not path.is_symlink():
+            files[name] = path
+    return files
+
+
+def _written(
+    resolved: Mapping[str, Any], replication: int, output: Path
+) -> Iterator[tuple[str, Path]]:
+    for each in planned_tasks(resolved, replication):
+        for name in filter(None, (each.task.output, each.task.errors)):
+            yield name, output / name
+    many = 0
+    for host in (each["name"] for each in resolved["hosts"]):
+        home = output / HOMES / host
+        for path in sorted(home.iterdir()) if home.is_dir() else ():
+            many += 1
+            if many > _MOST_HOME_FILES:
+                return
+            if _PLAIN_NAME.fullmatch(path.name):
+                yield f"{host}.{path.name}", path

@@ -1,0 +1,331 @@
+"""What programs of an experiment printed, as rows of the tables of a run.
+
+Texts are read by `dumbbell.formats.logs`, as those of anyone's testbed. Their times are made times
+of the run: a time of day is one of the guest's wall clock, whose reading at the run's time zero is
+known; a time since the start of a test counts from when the program was started.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dumbbell.formats.bounded import read_bounded
+from dumbbell.formats.errors import UnreadableError
+from dumbbell.formats.logs import LARGEST_LOG_BYTES, Log, LogTable, LogText
+from dumbbell.formats.logs.iperf import read_iperf
+from dumbbell.formats.logs.iperf3 import Iperf3Log, read_iperf3
+from dumbbell.formats.logs.itgdec import read_itgdec
+from dumbbell.formats.logs.netperf import read_netperf
+from dumbbell.formats.logs.ping import read_ping_log
+from dumbbell.spec.programs import Reads
+from dumbbell.tables import NO_INSTANT, SCHEMA, Table
+
+ASKING, ANSWERING = 0, 1
+"""Codes of ``side``."""
+NS_PER_S = 10**9
+NS_PER_DAY = 86_400 * NS_PER_S
+_TABLES = ("programs", "program_intervals", "program_packets", "program_round_trips",
+           "program_transfers")  # fmt: skip
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A file that a program has written.
+
+    Attributes:
+        path: Where it is.
+        reads: Who reads it.
+        side: `ASKING` or `ANSWERING`.
+        started_ns: When the program was started, from the run's time zero.
+        zero_wall_ns: What the guest's wall clock showed at that time zero, Unix time.
+    """
+
+    path: Path
+    reads: Reads
+    side: int
+    started_ns: int
+    zero_wall_ns: int
+
+    def of_epoch_ns(self, epoch_ns: int) -> int:
+        """A Unix time as one of the run."""
+        return epoch_ns - self.zero_wall_ns
+
+    def of_day_ns(self, day_ns: int) -> int:
+        """A time of day as one of the run, which began less than half a day before."""
+        since = (day_ns - self.zero_wall_ns) % NS_PER_DAY
+        return since - NS_PER_DAY if since > NS_PER_DAY // 2 else since
+
+    def of_test_s(self, test_s: float) -> int:
+        """Seconds of a test as a time of the run."""
+        return NO_INSTANT if math.isnan(test_s) else self.started_ns + round(test_s * NS_PER_S)
+
+
+@dataclass(slots=True)
+class Found:
+    """What has been read of a program: rows by table, and what it says of the whole."""
+
+    rows: dict[str, list[Row]] = field(default_factory=dict)
+    whole: Row = field(default_factory=dict)
+
+    def add(self, table: str, rows: Iterator[Row]) -> None:
+        """More rows."""
+        self.rows.setdefault(table, []).extend(rows)
+
+
+def read_printed(printed: Printed, found: Found) -> None:
+    """Read a file into rows.
+
+    Raises:
+        UnreadableError: Nothing in it is understood.
+        FormatError: It is too large.
+        OSError: It cannot be read.
+    """
+    if printed.reads is not Reads.NOTHING:
+        _READERS[printed.reads](printed, found)
+
+
+def tables_of(programs: Mapping[int, tuple[Row, Found]]) -> dict[str, Table]:
+    """The tables of programs.
+
+    Args:
+        programs: Place of a program to when it began and how it ended, and what was read of it.
+    """
+    rows: dict[str, list[Row]] = {name: [] for name in _TABLES}
+    for index, (ended, found) in sorted(programs.items()):
+        rows["programs"].append({"program": index, **ended, **found.whole})
+        for table, more in found.rows.items():
+            rows[table].extend({"program": index, **row} for row in more)
+    return {name: _table(name, each) for name, each in rows.items()}
+
+
+def _table(name: str, rows: Sequence[Row]) -> Table:
+    columns = {}
+    for column in SCHEMA[name]:
+        absent = math.nan if column.dtype == "float64" else NO_INSTANT
+        values = [row.get(column.name, absent) for row in rows]
+        columns[column.name] = np.array(values, dtype=column.numpy)
+    return columns
+
+
+def _text(printed: Printed) -> LogText:
+    return LogText.of_bytes(printed.path.name, read_bounded(printed.path, LARGEST_LOG_BYTES))
+
+
+def _rows(table: LogTable) -> Iterator[Row]:
+    names = [column.name for column in table.columns]
+    lists = [table[name].tolist() for name in names]
+    for values in zip(*lists, strict=True):
+        yield dict(zip(names, values, strict=True))
+
+
+def _of(log: Log, table: str) -> Iterator[Row]:
+    return _rows(log.tables[table]) if table in log.tables else iter(())
+
+
+def _ping(printed: Printed, found: Found) -> None:
+    log = read_ping_log(_text(printed))
+
+    def row(each: Row) -> Row:
+        received, rtt = each["received_epoch_ns"], each["rtt_ns"]
+        at = printed.of_epoch_ns(received) if received >= 0 else NO_INSTANT
+        is_known = received >= 0 and rtt >= 0
+        return {
+            "seq": each["seq"],
+            "sent_ns": at - rtt if is_known else NO_INSTANT,
+            "received_ns": at,
+            "rtt_ns": rtt,
+        }
+
+    found.add("program_round_trips", map(row, _of(log, "requests")))
+    for each in _of(log, "totals"):
+        sent, received = each["sent_pkts"], each["received_pkts"]
+        found.whole |= {"sent_pkts": sent, "received_pkts": received, "lost_pkts": sent - received}
+        if each["rtt_mean_ns"] >= 0:
+            found.whole |= {
+                "rtt_min_ns": each["rtt_min_ns"],
+                "rtt_mean_s": each["rtt_mean_ns"] / NS_PER_S,
+                "rtt_max_ns": each["rtt_max_ns"],
+            }
+
+
+def _itgdec(printed: Printed, found: Found) -> None:
+    try:
+        log = read_itgdec(_text(printed))
+    except UnreadableError:
+        if printed.path.stat().st_size == 0:
+            return  # a log without packets
+        raise
+    is_receivers = log.has_delays or printed.side == ANSWERING
+
+    def row(each: Row) -> Row:
+        received = printed.of_day_ns(each["received_ns"])
+        return {
+            "side": printed.side,
+            "seq": each["seq"],
+            "sent_ns": printed.of_day_ns(each["sent_ns"]),
+            "received_ns": received if printed.side == ANSWERING else NO_INSTANT,
+            "payload_bytes": each["payload_bytes"],
+        }
+
+    found.add("program_packets", map(row, _of(log, "packets")))
+    for each in _of(log, "flows"):
+        if each["flow"] != 0:
+            continue
+        if not is_receivers:
+            found.whole |= {"sent_pkts": each["pkts"]}
+            continue
+        found.whole |= {
+            "received_pkts": each["pkts"],
+            "received_bytes": each["payload_bytes"],
+            "lost_pkts": each["dropped_pkts"],
+            "throughput_bps": each["bitrate_bps"],
+            "delay_mean_s": each["delay_mean_s"],
+            "jitter_mean_s": each["jitter_mean_s"],
+        }
+
+
+def _iperf3(printed: Printed, found: Found) -> None:
+    if printed.path.stat().st_size == 0:
+        return  # a server that was asked for nothing
+    log = read_iperf3(_text(printed))
+
+    def row(each: Row) -> Row:
+        rtt_us = each["rtt_us"]
+        return {
+            **_interval(printed, each, each["socket"]),
+            "cwnd_bytes": each["cwnd_bytes"],
+            "rtt_ns": 1000 * rtt_us if rtt_us >= 0 else NO_INSTANT,
+            "jitter_s": each["jitter_ms"] / 1e3,
+        }
+
+    found.add("program_intervals", map(row, _of(log, "intervals")))
+    if printed.side == ASKING:
+        found.whole |= _iperf3_sums(log)
+
+
+def _interval(printed: Printed, each: Row, stream: int) -> Row:
+    return {
+        "side": printed.side,
+        "stream": stream,
+        "start_ns": printed.of_test_s(each["start_s"]),
+        "end_ns": printed.of_test_s(each["end_s"]),
+        **{key: each[key] for key in ("bytes", "pkts", "lost_pkts", "retransmitted_pkts")},
+    }
+
+
+def _iperf3_sums(log: Iperf3Log) -> Row:
+    whole: Row = {}
+    for each in _of(log, "sums"):
+        if each["socket"] != -1:
+            if not math.isnan(each["rtt_mean_us"]) and each["rtt_mean_us"] >= 0:
+                whole["rtt_mean_s"] = each["rtt_mean_us"] / 1e6
+                whole["rtt_min_ns"] = 1000 * each["rtt_min_us"]
+                whole["rtt_max_ns"] = 1000 * each["rtt_max_us"]
+            continue
+        if each["side"] in ("received", "both"):
+            whole["received_bytes"] = each["bytes"]
+            whole["throughput_bps"] = each["throughput_bps"]
+        if each["side"] == "sent":
+            whole["retransmitted_pkts"] = each["retransmitted_pkts"]
+        if each["pkts"] > 0:
+            whole["sent_pkts"], whole["lost_pkts"] = each["pkts"], each["lost_pkts"]
+            whole["received_pkts"] = each["pkts"] - each["lost_pkts"]
+            whole["jitter_mean_s"] = each["jitter_ms"] / 1e3
+    return whole
+
+
+def _iperf(printed: Printed, found: Found) -> None:
+    if printed.path.stat().st_size == 0:
+        return
+    log = read_iperf(_text(printed))
+    found.add(
+        "program_intervals",
+        (
+            {**_interval(printed, each, each["stream"]), "jitter_s": each["jitter_ms"] / 1e3}
+            for each in _of(log, "intervals")
+        ),
+    )
+    # What arrived is what the server counts.
+    for each in _of(log, "totals"):
+        if printed.side == ANSWERING:
+            found.whole |= {
+                "received_bytes": found.whole.get("received_bytes", 0) + each["bytes"],
+                "throughput_bps": found.whole.get("throughput_bps", 0.0) + each["throughput_bps"],
+            }
+            if each["pkts"] >= 0:
+                found.whole |= {
+                    "sent_pkts": each["pkts"],
+                    "lost_pkts": each["lost_pkts"],
+                    "received_pkts": each["pkts"] - each["lost_pkts"],
+                    "jitter_mean_s": each["jitter_ms"] / 1e3,
+                }
+
+
+def _curl(printed: Printed, found: Found) -> None:
+    rows: list[Row] = []
+    for line in _text(printed).lines:
+        if not line.strip():
+            continue
+        try:
+            said = json.loads(line)
+            row = {
+                "number": len(rows) + 1,
+                "status": int(said["status"]),
+                "bytes": int(said["bytes"]),
+                "connect_s": float(said["connect_s"]),
+                "first_byte_s": float(said["first_byte_s"]),
+                "total_s": float(said["total_s"]),
+            }
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise UnreadableError(
+                printed.path.name, "no line of curl's as it was asked for"
+            ) from None
+        rows.append(row)
+    found.add("program_transfers", iter(rows))
+    total_s = sum(row["total_s"] for row in rows)
+    received = sum(row["bytes"] for row in rows)
+    found.whole |= {"received_bytes": received}
+    if total_s > 0:
+        found.whole |= {"throughput_bps": 8 * received / total_s}
+
+
+def _netperf(printed: Printed, found: Found) -> None:
+    log = read_netperf(_text(printed))
+
+    def row(each: Row) -> Row:
+        end_ns = printed.of_epoch_ns(round(each["end_epoch_s"] * NS_PER_S))
+        length_ns = round(each["seconds"] * NS_PER_S)
+        bps = each["throughput_bps"]
+        return {
+            "side": printed.side,
+            "stream": 1,
+            "start_ns": end_ns - length_ns,
+            "end_ns": end_ns,
+            "bytes": NO_INSTANT if math.isnan(bps) else round(bps * each["seconds"] / 8),
+        }
+
+    found.add("program_intervals", map(row, _of(log, "interim")))
+    for each in _of(log, "tests"):
+        if not math.isnan(each["throughput_bps"]):
+            found.whole |= {"throughput_bps": each["throughput_bps"]}
+        if each["transactions_per_s"] > 0:
+            found.whole |= {"rtt_mean_s": 1 / each["transactions_per_s"]}
+
+
+_READERS: Mapping[Reads, Callable[[Printed, Found], None]] = {
+    Reads.PING: _ping,
+    Reads.ITGDEC: _itgdec,
+    Reads.IPERF3: _iperf3,
+    Reads.IPERF: _iperf,
+    Reads.CURL: _curl,
+    Reads.NETPERF: _netperf,
+}

@@ -1,0 +1,117 @@
+"""Programs of the machine that run in the hosts of an experiment, a file each.
+
+A new one is a file beside these, with a class like theirs, and a line in `MODELS`
+(docs/howto/add-a-program.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Union
+
+from pydantic import Field
+
+from dumbbell.errors import SpecError
+from dumbbell.spec.programs.base import GUEST, Ends, Program, Reads, Site, Task, Tool, When
+from dumbbell.spec.programs.command import ALLOWANCE, CommandProgram
+from dumbbell.spec.programs.curl import CurlProgram
+from dumbbell.spec.programs.ditg import DitgProgram
+from dumbbell.spec.programs.iperf import IperfProgram
+from dumbbell.spec.programs.iperf3 import Iperf3Program
+from dumbbell.spec.programs.netperf import NetperfProgram
+from dumbbell.spec.programs.ping import PingProgram
+from dumbbell.spec.programs.tcpdump import TcpdumpProgram
+from dumbbell.spec.programs.tshark import TsharkProgram
+
+MODELS: Mapping[str, type[Program]] = {
+    "ditg": DitgProgram,
+    "iperf3": Iperf3Program,
+    "iperf": IperfProgram,
+    "ping": PingProgram,
+    "curl": CurlProgram,
+    "netperf": NetperfProgram,
+    "tcpdump": TcpdumpProgram,
+    "tshark": TsharkProgram,
+    "any": CommandProgram,
+}
+"""By their kind."""
+
+MOST_PROGRAMS = 1000
+"""Each has ports of its own."""
+
+if TYPE_CHECKING:
+    AnyProgram = Program
+else:
+    AnyProgram = Annotated[Union[tuple(MODELS.values())], Field(discriminator="kind")]  # noqa: UP007
+
+__all__ = [
+    "ALLOWANCE",
+    "GUEST",
+    "MODELS",
+    "MOST_PROGRAMS",
+    "AnyProgram",
+    "CommandProgram",
+    "CurlProgram",
+    "DitgProgram",
+    "Ends",
+    "Iperf3Program",
+    "IperfProgram",
+    "NetperfProgram",
+    "PingProgram",
+    "Program",
+    "Reads",
+    "Site",
+    "Task",
+    "TcpdumpProgram",
+    "Tool",
+    "TsharkProgram",
+    "When",
+    "model_of",
+    "programs_of",
+    "refuse_simulated",
+    "runs_commands",
+    "tools_of",
+]
+
+
+def programs_of(resolved: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """The programs of a resolved description, which has the key only where there are some."""
+    programs: Sequence[Mapping[str, Any]] = resolved.get("programs", ())
+    return programs
+
+
+def model_of(asked: Mapping[str, Any]) -> type[Program]:
+    """The class of a resolved program."""
+    return MODELS[asked["kind"]]
+
+
+def tools_of(resolved: Mapping[str, Any]) -> tuple[Tool, ...]:
+    """What the programs of a resolved description need on the machine, each once."""
+    return tuple(dict.fromkeys(_tools(resolved)))
+
+
+def _tools(resolved: Mapping[str, Any]) -> Iterator[Tool]:
+    for asked in programs_of(resolved):
+        yield from model_of(asked).TOOLS
+        if model_of(asked).NEEDS_ALLOWANCE:
+            yield Tool(asked["command"][0], "")
+
+
+def runs_commands(resolved: Mapping[str, Any]) -> bool:
+    """Whether a program of it may be any of the machine."""
+    return any(model_of(asked).NEEDS_ALLOWANCE for asked in programs_of(resolved))
+
+
+def refuse_simulated(resolved: Mapping[str, Any]) -> None:
+    """Refuse programs where they cannot run.
+
+    Raises:
+        SpecError: There is one; the message says what to write instead.
+    """
+    for index, asked in enumerate(programs_of(resolved)):
+        raise SpecError(
+            f"programs[{index}].kind",
+            asked["kind"],
+            "a program runs on the kernel only (--backend kernel): in the simulator "
+            f"{model_of(asked).INSTEAD}",
+        )

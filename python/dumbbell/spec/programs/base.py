@@ -1,0 +1,286 @@
+"""What a program of the host is that runs in a host of an experiment, and how it is started.
+
+A built-in program is a file beside this one with a class, and a line in `MODELS` of the package.
+Its class has typed keys, never arguments, and makes the command lines of them: no text of a file
+becomes an option. Names have been checked (letters, digits, ``._-``, the first a letter or digit),
+so a host called ``-x`` cannot be, and where one stands in a command line it is as its address.
+"""
+
+from __future__ import annotations
+
+import enum
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from dumbbell import units
+from dumbbell.spec.base import Kind
+from dumbbell.spec.fields import Name, Time, time_ns
+
+PROCESS_BYTES = 24 << 20
+"""Of a process with its libraries."""
+GUEST = "dumbbell-guest"
+"""Our own program in a guest, where a command line is one of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A program of the machine.
+
+    Attributes:
+        name: As it is called.
+        package: Debian's, which has it; empty where no free one does.
+        reads: Files and folders of the machine that it reads besides itself and its libraries.
+    """
+
+    name: str
+    package: str
+    reads: tuple[Path, ...] = ()
+
+
+class When(enum.StrEnum):
+    """When a command line is run."""
+
+    BEFORE = "before"
+    """Before the run's time zero: servers, which wait."""
+    AT_START = "at-start"
+    """At the program's start."""
+    AFTERWARDS = "afterwards"
+    """When everything else has ended: what reads the others' logs."""
+
+
+class Ends(enum.StrEnum):
+    """How a command line ends."""
+
+    BY_ITSELF = "by-itself"
+    """When it has done what it was told; one that does not is a fault."""
+    INTERRUPTED = "interrupted"
+    """By SIGINT when all that end by themselves have ended; its status does not matter."""
+
+
+class Reads(enum.StrEnum):
+    """How an output file is read into tables (`dumbbell.formats.program_tables`)."""
+
+    PING = "ping"
+    ITGDEC = "itgdec"
+    IPERF3 = "iperf3"
+    IPERF = "iperf"
+    CURL = "curl"
+    NETPERF = "netperf"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A command line in a host.
+
+    Attributes:
+        tool: Name of the program.
+        words: What one would type after it.
+        host: Where.
+        output: Name of the file for what it prints.
+        errors: Name of another one for its standard error; the same when empty.
+        input: Name of the output of another command line that it reads as its standard input.
+        when: When it is run.
+        ends: How it ends.
+        reads: Who reads the file.
+        may_exit: Statuses besides 0 with which it may end.
+        most_bytes: A file that it writes may have so many.
+        also: Further files that it writes in its home, and who reads each into tables.
+    """
+
+    tool: str
+    words: tuple[str, ...]
+    host: str
+    output: str
+    when: When = When.AT_START
+    ends: Ends = Ends.BY_ITSELF
+    reads: Reads = Reads.NOTHING
+    may_exit: tuple[int, ...] = ()
+    most_bytes: int = 64 * 2**20
+    also: tuple[tuple[str, Reads], ...] = ()
+    errors: str = ""
+    input: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where a program runs: all that its command lines need besides its keys.
+
+    They are run in the home of their host, so files are named without a path.
+
+    Attributes:
+        index: Its place among the programs, from 0: ports follow from it.
+        duration_ns: Of the run.
+        seed: Random, of its own: of the description's seed, the replication and its name.
+        address: From an asking host to where another one answers it.
+        device: Of a host's link to a neighbour.
+        files: Name of a program to the capture that it writes.
+    """
+
+    index: int
+    duration_ns: int
+    seed: int
+    address: Callable[[str, str], str]
+    device: Callable[[str, str], str]
+    files: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """How a key is resolved, and how a resolved one is written.
+
+    Attributes:
+        resolved: Its name with its unit.
+        resolve: From what a person wrote.
+        written: Back.
+    """
+
+    resolved: str
+    resolve: Callable[[Any], Any]
+    written: Callable[[Any], Any]
+
+
+def plain(name: str) -> Key:
+    """A number, a word, true or false, or a list of words."""
+    listed = lambda value: list(value) if isinstance(value, tuple) else value  # noqa: E731
+    return Key(name, listed, lambda value: value)
+
+
+def time_key(name: str) -> Key:
+    """A time."""
+    return Key(f"{name}_ns", time_ns, units.format_time)
+
+
+def rate_key(name: str) -> Key:
+    """A finite rate."""
+    return Key(f"{name}_bps", units.parse_rate_bps, units.format_rate)
+
+
+def size_key(name: str) -> Key:
+    """A size."""
+    return Key(f"{name}_bytes", units.parse_size_bytes, units.format_size)
+
+
+class Program(Kind):
+    """A program of the machine in a host of the experiment; on the kernel only."""
+
+    TOOLS: ClassVar[tuple[Tool, ...]] = ()
+    """What it needs on the machine."""
+    KEYS: ClassVar[Mapping[str, Key]] = {}
+    """Its own keys."""
+    ENDS: ClassVar[tuple[str, ...]] = ("from", "to")
+    """Keys with names of hosts."""
+    INSTEAD: ClassVar[str] = ""
+    """What does the same in the simulator, as the end of a sentence."""
+    NEEDS_ALLOWANCE: ClassVar[bool] = False
+    """Whether a file may have it only where the command line allows programs."""
+    NOTE: ClassVar[str] = ""
+    """What is to be known of its repetition; empty where the same seed gives the same bytes."""
+
+    name: Name = Field(
+        description="Unique among flows, probes and programs; names its rows and its files.",
+        examples=["bulk"],
+    )
+    start: Time = Field(default="0s", description="When it is started.")
+
+    def resolved(self) -> dict[str, Any]:
+        """The program for the resolved description."""
+        kind: str = type(self).model_fields["kind"].default
+        return {
+            "name": self.name,
+            "kind": kind,
+            **self.ends(),
+            "start_ns": time_ns(self.start),
+            **{
+                key.resolved: None
+                if getattr(self, name) is None
+                else key.resolve(getattr(self, name))
+                for name, key in self.KEYS.items()
+            },
+        }
+
+    @abstractmethod
+    def ends(self) -> dict[str, str]:
+        """Its keys with names of hosts."""
+
+    def length_ns(self) -> int | None:
+        """How long it runs; None until the end of the run, or as long as it takes."""
+        return None
+
+    def refers_to(self) -> str | None:
+        """Name of another program whose file it reads; None of none."""
+        return None
+
+    @classmethod
+    @abstractmethod
+    def tasks(cls, asked: Mapping[str, Any], site: Site) -> Sequence[Task]:
+        """Its command lines, in the order in which those of one instant begin.
+
+        Args:
+            asked: As resolved.
+            site: Where it runs.
+        """
+
+    @classmethod
+    def packets(cls, asked: Mapping[str, Any], capacity_bps: float, duration_ns: int) -> float:
+        """About how many packets it sends and gets, by which the time of a run is foreseen.
+
+        Args:
+            asked: As resolved.
+            capacity_bps: Of the narrowest link on its way; infinite where there is none.
+            duration_ns: Of the run.
+        """
+        return 0.0
+
+    @classmethod
+    def memory_bytes(cls, asked: Mapping[str, Any]) -> int:
+        """What its processes, and what they write in their homes, take of a guest's memory.
+
+        Args:
+            asked: As resolved.
+        """
+        return PROCESS_BYTES * max(1, len(cls.TOOLS))
+
+
+class BetweenHosts(Program):
+    """A program that asks or sends to another host."""
+
+    from_: Name = Field(validation_alias="from", description="Host in which it runs.")
+    to: Name = Field(description="Host that it sends to.", examples=["receiver-1"])
+
+    def ends(self) -> dict[str, str]:
+        """See `Program`."""
+        return {"from": self.from_, "to": self.to}
+
+
+class AtHost(Program):
+    """A program in one host."""
+
+    ENDS: ClassVar[tuple[str, ...]] = ("host",)
+
+    host: Name = Field(description="Host in which it runs.", examples=["router"])
+
+    def ends(self) -> dict[str, str]:
+        """See `Program`."""
+        return {"host": self.host}
+
+
+def seconds(nanoseconds: int) -> str:
+    """A time as a program takes it: ``0.2``, ``10``, never with an exponent."""
+    whole, rest = divmod(nanoseconds, 10**9)
+    return f"{whole}.{rest:09d}".rstrip("0").rstrip(".")
+
+
+BULK_BPS = 1e9
+"""What is foreseen of a program that sends as fast as it can where no link is narrower."""
+PACKET_BITS = 12_000.0
+
+
+def bulk_packets(capacity_bps: float, length_ns: int) -> float:
+    """Packets of a transfer that fills its way, with their acknowledgements."""
+    return 2 * min(capacity_bps, BULK_BPS) * length_ns / 1e9 / PACKET_BITS

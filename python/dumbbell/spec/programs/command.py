@@ -1,0 +1,92 @@
+"""Any command line of the machine, where the person who runs the experiment allows it.
+
+It is refused in a file without ``--allow-programs``; in Python it is whoever wrote the program who
+says so. Words go to the program as they stand: there is no shell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
+
+from dumbbell.spec.fields import Flag, word
+from dumbbell.spec.programs.base import AtHost, Ends, Key, Site, Task, When, plain
+from dumbbell.spec.programs.fields import MOST_WORDS, CommandWord, words_schema
+from dumbbell.spec.refusal import Refused
+
+ALLOWANCE = "allow_programs"
+"""Of the context in which a file is read: whether its command lines may be run."""
+MOST_OUTPUT_BYTES = 16 << 20
+
+Begins = Annotated[
+    str, BeforeValidator(word("at-start", "before")), words_schema("at-start", "before")
+]
+Stops = Annotated[
+    str, BeforeValidator(word("by-itself", "interrupted")), words_schema("by-itself", "interrupted")
+]
+
+
+class CommandProgram(AtHost):
+    """The words of ``command``, in a host."""
+
+    KEYS: ClassVar[Mapping[str, Key]] = {
+        "command": plain("command"),
+        "begins": plain("begins"),
+        "stops": plain("stops"),
+        "may_fail": plain("may_fail"),
+    }
+    INSTEAD: ClassVar[str] = "there are only flows and probes there"
+    NEEDS_ALLOWANCE: ClassVar[bool] = True
+
+    kind: Literal["any"] = Field(
+        default="any",
+        description="Any program of the machine, inside the guest; in a file only with "
+        "`--allow-programs`.",
+    )
+    command: Annotated[Sequence[CommandWord], AfterValidator(tuple)] = Field(
+        description="The program and its arguments, a list of words; no shell reads them. Other "
+        "hosts are known by their names.",
+        examples=[["ITGSend", "-a", "receiver-1", "-E", "110", "-t", "10000"]],
+        json_schema_extra={"x-unit": "words"},
+    )
+    begins: Begins = Field(
+        default="at-start", description="`before`: before the run's time zero, as servers do."
+    )
+    stops: Stops = Field(
+        default="by-itself",
+        description="`interrupted`: by SIGINT when all that end by themselves have, as servers do.",
+    )
+    may_fail: Flag = Field(default=False, description="Whether any exit status will do.")
+
+    @model_validator(mode="after")
+    def _check(self, info: ValidationInfo) -> Self:
+        if not 1 <= len(self.command) <= MOST_WORDS or not self.command[0].strip():
+            raise Refused(self.command, f"1 to {MOST_WORDS} words, a program first", path="command")
+        # Of a file there is a context; of Python, where somebody wrote a program, there is none.
+        if isinstance(info.context, Mapping) and not info.context.get(ALLOWANCE):
+            raise Refused(
+                " ".join(self.command),
+                "a built-in program, or --allow-programs on the command line, which lets this file "
+                "run any program of this machine inside the guest",
+                path="command",
+            )
+        return self
+
+    @classmethod
+    def tasks(cls, asked: Mapping[str, Any], site: Site) -> tuple[Task, ...]:
+        """The one command line."""
+        tool, *words = asked["command"]
+        return (
+            Task(
+                tool,
+                tuple(words),
+                asked["host"],
+                f"{asked['name']}.txt",
+                When(asked["begins"]),
+                Ends(asked["stops"]),
+                may_exit=tuple(range(1, 256)) if asked["may_fail"] else (),
+                most_bytes=MOST_OUTPUT_BYTES,
+            ),
+        )

@@ -1,0 +1,187 @@
+"""D-ITG: ``ITGSend`` to an ``ITGRecv``, and ``ITGDec`` for their logs (D-ITG 2.8.1 manual).
+
+Two things differ from the bare ``ITGSend -a HOST ...``:
+
+- without ``-s`` it seeds its random numbers with the time of day, and two that start at one instant
+  of virtual time would send the same: each gets a seed of its own, which follows from that of the
+  description;
+- without ``-rp`` all send to port 8999, and an ``ITGRecv`` mixes the packets of two such flows in
+  their logs: each gets a port of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from dumbbell.spec.fields import Dscp, PositiveTime, dscp_number, time_ns, word
+from dumbbell.spec.laws import GAP, SIZE, GapLaw, SizeLaw, gap_law, mean_of, size_law
+from dumbbell.spec.programs.base import (
+    BetweenHosts,
+    Ends,
+    Key,
+    Reads,
+    Site,
+    Task,
+    Tool,
+    When,
+    plain,
+    time_key,
+)
+from dumbbell.spec.programs.fields import words_schema
+from dumbbell.spec.refusal import Refused, one_of
+
+LAWS = ("constant", "exponential", "uniform")
+"""Those of ITGSend that our words mean too."""
+LOGS = ("receiver", "sender", "both", "none")
+FIRST_DATA_PORT = 20_000
+MOST_LOG_BYTES = 1 << 31
+LOGGED_BYTES = 400
+"""Of a packet in a log (144) and in its text (about 200)."""
+_NS_PER_MS = 1_000_000
+_SEEDS = 10**9 - 1
+_GAPS = {
+    "constant": lambda law: ["-C", _number(1 / law["value"])],
+    "exponential": lambda law: ["-E", _number(1 / law["mean"])],
+    "uniform": lambda law: ["-U", _number(1 / law["high"]), _number(1 / law["low"])],
+}
+_SIZES = {
+    "constant": lambda law: ["-c", _number(law["value"])],
+    "exponential": lambda law: ["-e", _number(law["mean"])],
+    "uniform": lambda law: ["-u", _number(law["low"]), _number(law["high"])],
+}
+
+
+def _number(value: float) -> str:
+    return f"{value:.9g}"
+
+
+Protocol = Annotated[str, BeforeValidator(word("UDP", "TCP")), words_schema("UDP", "TCP")]
+LogOf = Annotated[str, BeforeValidator(word(*LOGS)), words_schema(*LOGS)]
+
+
+def _decoders(log: str, host: str) -> tuple[Task, Task]:
+    """ITGDec on a log, where it lies: with ``-l`` it prints packets, without the summary."""
+    return (
+        Task(
+            "ITGDec",
+            (f"{log}.log",),
+            host,
+            f"{log}.ITGDec.txt",
+            When.AFTERWARDS,
+            reads=Reads.ITGDEC,
+        ),
+        Task(
+            "ITGDec",
+            (f"{log}.log", "-l", f"{log}.packets.txt"),
+            host,
+            f"{log}.ITGDec-l.txt",
+            When.AFTERWARDS,
+            most_bytes=MOST_LOG_BYTES,
+            also=((f"{log}.packets.txt", Reads.ITGDEC),),
+        ),
+    )
+
+
+class DitgProgram(BetweenHosts):
+    """``ITGSend -a ADDRESS -E RATE -e SIZE -T UDP -t DURATION``, as `ITGDec` reads its logs."""
+
+    TOOLS: ClassVar = tuple(Tool(name, "d-itg") for name in ("ITGSend", "ITGRecv", "ITGDec"))
+    KEYS: ClassVar[Mapping[str, Key]] = {
+        "gap": Key("gap", gap_law, GAP.text_of),
+        "size": Key("size", size_law, SIZE.text_of),
+        "protocol": plain("protocol"),
+        "duration": time_key("duration"),
+        "dscp": Key("dscp", dscp_number, lambda number: number),
+        "log": plain("log"),
+    }
+    INSTEAD: ClassVar[str] = '[[flows]] with source = { kind = "ditg" } sends the same there'
+
+    kind: Literal["ditg"] = Field(
+        default="ditg", description="D-ITG's ITGSend to an ITGRecv; ITGDec reads the logs."
+    )
+    gap: GapLaw = Field(
+        description="Between packets, or their rate: constant, exponential or uniform (`-C`, "
+        '`-E`, `-U`), such as `"exponential 110pps"`.'
+    )
+    size: SizeLaw = Field(
+        description="UDP payload: constant, exponential or uniform (`-c`, `-e`, `-u`), such as "
+        '`"exponential 512B"`.'
+    )
+    protocol: Protocol = Field(default="UDP", description="What carries the packets (`-T`).")
+    duration: PositiveTime = Field(description="How long it sends (`-t`); whole milliseconds.")
+    dscp: Dscp = Field(default=0, description="Differentiated services code point (`-b`).")
+    log: LogOf = Field(
+        default="receiver",
+        description="Whose log is written and decoded: that of the receiver has one-way delays, "
+        "that of the sender what was sent; `none` as when no log is asked for.",
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> DitgProgram:
+        for key, text, drawn in (("gap", self.gap, gap_law), ("size", self.size, size_law)):
+            law = drawn(text)
+            if law["law"] not in LAWS:
+                raise Refused(law["law"], f"a law of ITGSend: {one_of(LAWS)}", path=key)
+            if law["law"] == "uniform" and not law["low"]:
+                raise Refused(text, "a uniform law from above 0", path=key)
+        if mean_of(gap_law(self.gap)) <= 0 or mean_of(size_law(self.size)) < 1:
+            raise Refused(self.size, "sizes of a byte or more on average", path="size")
+        if time_ns(self.duration) % _NS_PER_MS:
+            raise Refused(
+                self.duration, "whole milliseconds, as ITGSend takes them", path="duration"
+            )
+        return self
+
+    def length_ns(self) -> int:
+        """As long as it sends."""
+        return time_ns(self.duration)
+
+    @classmethod
+    def tasks(cls, asked: Mapping[str, Any], site: Site) -> tuple[Task, ...]:
+        """One ITGRecv a host, for whoever sends there; a sender; what decodes."""
+        name, log = asked["name"], asked["log"]
+        words = ["-a", site.address(asked["from"], asked["to"])]
+        words += ["-rp", str(FIRST_DATA_PORT + site.index)]
+        words += _GAPS[asked["gap"]["law"]](asked["gap"])
+        words += _SIZES[asked["size"]["law"]](asked["size"])
+        words += ["-T", asked["protocol"], "-t", str(asked["duration_ns"] // _NS_PER_MS)]
+        words += ["-s", f"0.{site.seed % _SEEDS + 1:09d}"]
+        if asked["dscp"]:
+            words += ["-b", str(asked["dscp"] << 2)]
+        logs = [side for side in ("receiver", "sender") if log in (side, "both")]
+        for side in logs:
+            words += [{"receiver": "-x", "sender": "-l"}[side], f"{name}.{side}.log"]
+        receiver = Task(
+            "ITGRecv",
+            (),
+            asked["to"],
+            f"ITGRecv.{asked['to']}.txt",
+            When.BEFORE,
+            Ends.INTERRUPTED,
+            most_bytes=MOST_LOG_BYTES,
+        )
+        sender = Task(
+            "ITGSend",
+            tuple(words),
+            asked["from"],
+            f"{name}.ITGSend.txt",
+            most_bytes=MOST_LOG_BYTES,
+        )
+        ends = {"receiver": asked["to"], "sender": asked["from"]}
+        decoders = (task for side in logs for task in _decoders(f"{name}.{side}", ends[side]))
+        return (receiver, sender, *decoders)
+
+    @classmethod
+    def packets(cls, asked: Mapping[str, Any], capacity_bps: float, duration_ns: int) -> float:
+        """One for each gap."""
+        return float(asked["duration_ns"] / 1e9 / mean_of(asked["gap"]))
+
+    @classmethod
+    def memory_bytes(cls, asked: Mapping[str, Any]) -> int:
+        """Its logs lie in memory, with the text of each."""
+        sides = {"both": 2, "none": 0}.get(asked["log"], 1)
+        of_logs = sides * LOGGED_BYTES * cls.packets(asked, 0.0, 0)
+        return super().memory_bytes(asked) + int(of_logs)

@@ -1,0 +1,75 @@
+"""``ping`` of iputils (ping(8)): echo requests over ICMP, as the program prints them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from dumbbell.spec.fields import Dscp, EchoPayload, PositiveTime, dscp_number, time_ns
+from dumbbell.spec.programs.base import (
+    BetweenHosts,
+    Key,
+    Reads,
+    Site,
+    Task,
+    Tool,
+    plain,
+    seconds,
+    size_key,
+    time_key,
+)
+from dumbbell.spec.programs.fields import PingCount
+
+PING = Tool("ping", "iputils-ping")
+
+
+class PingProgram(BetweenHosts):
+    """``ping -D -n -i INTERVAL -c COUNT -s PAYLOAD -Q CLASS ADDRESS``."""
+
+    TOOLS: ClassVar = (PING,)
+    KEYS: ClassVar[Mapping[str, Key]] = {
+        "interval": time_key("interval"),
+        "count": plain("count"),
+        "payload": size_key("payload"),
+        "dscp": Key("dscp", dscp_number, lambda number: number),
+    }
+    INSTEAD: ClassVar[str] = '[[probes]] with kind = "ping" measures the same there'
+
+    kind: Literal["ping"] = Field(
+        default="ping", description="`ping` of iputils: echo requests over ICMP."
+    )
+    interval: PositiveTime = Field(default="1s", description="Between requests (`-i`).")
+    count: PingCount = Field(description="How many requests (`-c`).", examples=[1000])
+    payload: EchoPayload = Field(default="56B", description="Payload of a request (`-s`).")
+    dscp: Dscp = Field(default=0, description="Differentiated services code point (`-Q`).")
+
+    def length_ns(self) -> int:
+        """Until the last request leaves."""
+        return (self.count - 1) * time_ns(self.interval)
+
+    @classmethod
+    def tasks(cls, asked: Mapping[str, Any], site: Site) -> tuple[Task, ...]:
+        """The asking side; kernels answer."""
+        words = ["-D", "-n", "-i", seconds(asked["interval_ns"]), "-c", str(asked["count"])]
+        words += ["-s", str(asked["payload_bytes"])]
+        if asked["dscp"]:
+            words += ["-Q", str(asked["dscp"] << 2)]
+        words.append(site.address(asked["from"], asked["to"]))
+        # 1 when no answer came, which is a result.
+        return (
+            Task(
+                "ping",
+                tuple(words),
+                asked["from"],
+                f"{asked['name']}.ping.txt",
+                reads=Reads.PING,
+                may_exit=(1,),
+            ),
+        )
+
+    @classmethod
+    def packets(cls, asked: Mapping[str, Any], capacity_bps: float, duration_ns: int) -> float:
+        """A request and its answer."""
+        return float(2 * asked["count"])
