@@ -107,7 +107,7 @@ impl Discipline for Fifo {
     }
 
     fn peek(&mut self, _: Time, _: &mut Events) -> Option<Dequeued> {
-        let oldest = self.packets.iter().next();
+        let oldest = self.packets.front();
         Some(oldest.map_or(Dequeued::Empty, |packet| Dequeued::Packet(*packet)))
     }
 

@@ -26,7 +26,7 @@ impl Delivery {
 }
 
 /// The estimator of one sender.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RateEstimator {
     /// Delivered since the start.
     pub delivered_pkts: u64,
@@ -36,10 +36,27 @@ pub struct RateEstimator {
     pub lost_pkts: u64,
     first_sent_us: u64,
     /// Packets sent until then are limited by the application: until so many are delivered.
-    app_limited_until_pkts: Option<u64>,
+    /// `NOT_LIMITED` for none that are.
+    app_limited_until_pkts: u64,
     /// The last rate that the application did not limit, or the highest that it did: packets and
-    /// microseconds.
-    last: Option<(u64, u64)>,
+    /// microseconds. Both are 0 before the first.
+    last: (u64, u64),
+}
+
+/// In place of a number of packets delivered.
+const NOT_LIMITED: u64 = u64::MAX;
+
+impl Default for RateEstimator {
+    fn default() -> RateEstimator {
+        RateEstimator {
+            delivered_pkts: 0,
+            delivered_time_us: 0,
+            lost_pkts: 0,
+            first_sent_us: 0,
+            app_limited_until_pkts: NOT_LIMITED,
+            last: (0, 0),
+        }
+    }
 }
 
 impl RateEstimator {
@@ -83,11 +100,8 @@ impl RateEstimator {
         min_rtt_us: u64,
         is_trusted: bool,
     ) -> RateSample {
-        if self
-            .app_limited_until_pkts
-            .is_some_and(|until| self.delivered_pkts > until)
-        {
-            self.app_limited_until_pkts = None;
+        if self.delivered_pkts > self.app_limited_until_pkts {
+            self.app_limited_until_pkts = NOT_LIMITED;
         }
         if newly_delivered_pkts > 0 {
             self.delivered_time_us = now_us;
@@ -108,27 +122,30 @@ impl RateEstimator {
         let delivered = self.delivered_pkts - note.delivered_pkts;
         sample.delivered_pkts = delivered as i64;
         sample.interval = from_us(interval_us);
-        let is_higher = |(pkts, us): (u64, u64)| delivered * us >= pkts * interval_us;
-        if !note.is_app_limited || self.last.is_none_or(is_higher) {
-            self.last = Some((delivered, interval_us));
+        let (pkts, us) = self.last;
+        if !note.is_app_limited || delivered * us >= pkts * interval_us {
+            self.last = (delivered, interval_us);
         }
         sample
     }
 
     /// The application had less than a segment to send while the window was open.
     pub fn set_app_limited(&mut self, in_flight_pkts: u32) {
-        self.app_limited_until_pkts = Some(self.delivered_pkts + u64::from(in_flight_pkts));
+        self.app_limited_until_pkts = self.delivered_pkts + u64::from(in_flight_pkts);
     }
 
     /// Whether the application has had nothing to send.
     #[inline]
     pub fn is_app_limited(&self) -> bool {
-        self.app_limited_until_pkts.is_some()
+        self.app_limited_until_pkts != NOT_LIMITED
     }
 
     /// Last rate of delivery, bytes a second; None before the first sample.
     pub fn bytes_per_s(&self, mss_bytes: u32) -> Option<u64> {
-        let (pkts, us) = self.last.filter(|(_, us)| *us > 0)?;
+        let (pkts, us) = self.last;
+        if us == 0 {
+            return None;
+        }
         let bytes = u128::from(pkts) * u128::from(mss_bytes) * 1_000_000;
         Some((bytes / u128::from(us)) as u64)
     }

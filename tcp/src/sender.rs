@@ -51,6 +51,7 @@ use super::small_queue::SmallQueue;
 use super::{Settings, timestamp_ms};
 use crate::cca::{Cca, Options, Snapshot, State, Window};
 use bursts::Bursts;
+use dumbbell_core::prefetch::prefetch;
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use handshake::Handshake;
@@ -160,6 +161,10 @@ pub struct Sender {
     /// Whether small segments wait (Nagle, RFC 896 with Minshall's change).
     nagle: bool,
     had_data: bool,
+    /// Whether the window is reduced after a pause (`tcp_slow_start_after_idle`).
+    restarts_after_idle: bool,
+    /// Whether tail loss probes are sent (`tcp_early_retrans`).
+    probes: bool,
     /// Whether the application has written more than a segment since something else happened.
     has_written: bool,
     /// Whether anything but a SYN was ever sent.
@@ -182,6 +187,7 @@ pub struct Sender {
     /// One past the last byte the receiver has room for.
     window_end: u64,
     window_bytes: u64,
+    largest_window_bytes: u64,
     /// Of the segment that last told the window (SND.WL1).
     window_seq: u64,
     /// Of the other end: the next byte expected from it.
@@ -214,15 +220,10 @@ struct Rare {
     repair: Repair,
     /// What has been sent the first time is counted in the sender.
     statistics: Statistics,
-    largest_window_bytes: u64,
     /// Where a segment ends of which a probe of the window has taken the beginning, while it has
     /// not been sent and others follow it.
     cut: u64,
     peer_has_finished: bool,
-    /// Whether the window is reduced after a pause (`tcp_slow_start_after_idle`).
-    restarts_after_idle: bool,
-    /// Whether tail loss probes are sent (`tcp_early_retrans`).
-    probes: bool,
 }
 
 impl Sender {
@@ -241,11 +242,8 @@ impl Sender {
                 handshake: Handshake::new(),
                 repair: Repair::new(tcp.prr),
                 statistics: Statistics::default(),
-                largest_window_bytes: 0,
                 cut: 0,
                 peer_has_finished: false,
-                restarts_after_idle: true,
-                probes: true,
             }),
             phase: Phase::Closed,
             quiet: Quiet::No,
@@ -260,6 +258,8 @@ impl Sender {
             is_corked: false,
             nagle: true,
             had_data: false,
+            restarts_after_idle: true,
+            probes: true,
             has_written: false,
             has_transmitted: false,
             burst_pkts: 0,
@@ -271,6 +271,7 @@ impl Sender {
             small_end: 0,
             window_end: 0,
             window_bytes: 0,
+            largest_window_bytes: 0,
             window_seq: 0,
             peer_next: 0,
             last_sent: None,
@@ -315,7 +316,7 @@ impl Sender {
             before: self.written,
             after: self.written + bytes,
             mss_bytes: self.settings.mss_bytes,
-            largest_window_bytes: self.rare.largest_window_bytes,
+            largest_window_bytes: self.largest_window_bytes,
         });
         self.written += bytes;
         self.cork();
@@ -401,7 +402,7 @@ impl Sender {
         self.window_end = self.una + window_bytes;
         if window_bytes != self.window_bytes {
             self.window_bytes = window_bytes;
-            self.rare.largest_window_bytes = self.rare.largest_window_bytes.max(window_bytes);
+            self.largest_window_bytes = self.largest_window_bytes.max(window_bytes);
         }
     }
 
@@ -476,6 +477,15 @@ impl Sender {
     /// The controller.
     pub fn cca(&self) -> &Cca {
         &self.cca
+    }
+
+    /// Has fetched what lies beside it that an acknowledgement and a transmission read.
+    #[inline]
+    pub fn prefetch_beside(&self) {
+        self.board.prefetch_ends();
+        if let Some(bursts) = &self.bursts {
+            prefetch(&**bursts);
+        }
     }
 
     /// What is out.

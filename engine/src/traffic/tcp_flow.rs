@@ -446,7 +446,7 @@ impl TcpFlow {
     pub fn prefetch_for(&self, place: u32, is_sender: bool) {
         self.segments.prefetch(place);
         if is_sender && let Some(sender) = self.sender() {
-            sender.board().prefetch_ends();
+            sender.prefetch_beside();
         }
     }
 

@@ -178,7 +178,7 @@ impl Sender {
     /// Payload of a full sk_buff.
     pub(super) fn goal_bytes(&self) -> u64 {
         let mss = u64::from(self.settings.mss_bytes);
-        let largest_window = self.rare.largest_window_bytes;
+        let largest_window = self.largest_window_bytes;
         let bound = if largest_window > SMALL_WINDOW_BYTES {
             largest_window / 2
         } else {
@@ -228,7 +228,7 @@ impl Sender {
     /// Copies until something is to be sent.
     fn copy(&mut self) {
         let (goal, next) = (self.goal_bytes(), self.next.max(1));
-        let half_window = self.rare.largest_window_bytes / 2;
+        let half_window = self.largest_window_bytes / 2;
         if let Some(bursts) = &mut self.bursts {
             self.written += bursts.queue.copy(next, goal, half_window);
             if bursts.queue.writing() == Writing::Nothing {

@@ -16,13 +16,13 @@ impl Sender {
 
     /// Keeps its window through pauses (`tcp_slow_start_after_idle` = 0).
     pub fn without_idle_restart(mut self) -> Sender {
-        self.rare.restarts_after_idle = false;
+        self.restarts_after_idle = false;
         self
     }
 
     /// Sends no tail loss probes (`tcp_early_retrans` = 0).
     pub fn without_probes(mut self) -> Sender {
-        self.rare.probes = false;
+        self.probes = false;
         self
     }
 

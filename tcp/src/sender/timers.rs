@@ -292,7 +292,7 @@ impl Sender {
         } else {
             self.is_rack()
         };
-        self.rare.probes && can
+        self.probes && can
     }
 
     /// RFC 8985 section 7.2. Returns whether a probe is due. With `advances` the retransmission

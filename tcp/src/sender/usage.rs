@@ -55,7 +55,7 @@ impl Sender {
         }
         self.usage.greatest_pkts = self.usage.greatest_pkts.max(out);
         let unused = now.saturating_sub(self.usage.since);
-        let may_shrink = self.rare.restarts_after_idle && self.settings.is_linux();
+        let may_shrink = self.restarts_after_idle && self.settings.is_linux();
         if unused >= self.timers.rto && !self.cca.owns_recovery() && may_shrink {
             self.shrink_unused(now);
         }
@@ -86,7 +86,7 @@ impl Sender {
 
     /// A window that nothing was sent with for a while says nothing about the path any more.
     pub(super) fn restart_after_idle(&mut self, now: Time) {
-        if !self.rare.restarts_after_idle
+        if !self.restarts_after_idle
             || self.board.packets_out() > 0
             || self.cca.owns_recovery()
             || self.last_sent.is_none()

@@ -8,12 +8,16 @@ use crate::sim::packet::Kind;
 use crate::traffic::conversation::{Application, PacketCounters};
 
 impl World {
-    /// Counts and records what a discipline did besides answering.
-    #[inline(never)]
+    /// Counts and records what a discipline did besides answering, if it did something.
+    #[inline(always)]
     pub(super) fn settle_events(&mut self, index: usize) {
-        if !self.links[index].has_events() {
-            return;
+        if self.links[index].has_events() {
+            self.settle_some_events(index);
         }
+    }
+
+    #[inline(never)]
+    fn settle_some_events(&mut self, index: usize) {
         let events = self.links[index].take_events();
         for copy in &events.duplicated {
             let conversation = &mut self.conversations[copy.conversation as usize];
