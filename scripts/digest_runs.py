@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 from dumbbell import _engine
@@ -151,10 +152,17 @@ def network(
     return _NETWORK.format(end=end, source=source, tcp=tcp, first=first)
 
 
+def is_simulated(path: Path) -> bool:
+    """Whether the simulator runs an example: the machine's programs run on the kernel alone."""
+    return "programs" not in tomllib.loads(path.read_text(encoding="utf-8"))
+
+
 def descriptions() -> dict[str, str | Path]:
     """Every run of the set by its name: its file, or its TOML."""
     runs: dict[str, str | Path] = {
-        f"example {path.stem}": path for path in sorted((ROOT / "examples").glob("*.toml"))
+        f"example {path.stem}": path
+        for path in sorted((ROOT / "examples").glob("*.toml"))
+        if is_simulated(path)
     }
     for kind, words in QUEUES.items():
         runs[f"queue {kind}"] = network(end=f"qdisc = '''{words}'''")
