@@ -44,7 +44,7 @@ WALL_LIMIT_S = 300.0
 MEMORY_MB = 512
 
 _PATHS = "export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C"
-_SCRIPT = """#!/bin/sh
+_HOSTS = """#!/bin/sh
 {paths}
 mount -n -t tmpfs tmpfs /run || exit 2
 mount -n -t proc proc /proc && mount -n -t sysfs sysfs /sys || exit 2
@@ -53,7 +53,8 @@ for host in {hosts}; do
   ip netns add h$host && ip -n h$host link set lo up || exit 3
 {settings}
 done
-{steps}
+{steps}"""
+_SCRIPT = """{hosts}
 ip netns exec h2 iperf3 -4 --server --one-off >/dev/null &
 sleep 0.1
 ip netns exec h0 iperf3 -4 --client {address} --time {duration_s} --congestion cubic --json \\
@@ -201,6 +202,17 @@ def run_iperf3(kernel: Path, rate_mbps: int, duration_s: int, seed: int) -> Samp
 
 def bare_script(asked: dict[str, Any], folder: Path, duration_s: int) -> str:
     """What one would write by hand, from the lines our guest is given."""
+    return _SCRIPT.format(
+        hosts=bare_hosts(asked, folder),
+        address=asked["flow_addresses"][0],
+        duration_s=duration_s,
+        folder=shlex.quote(str(folder)),
+        device=asked["queues"][BOTTLENECK]["device"],
+    )
+
+
+def bare_hosts(asked: dict[str, Any], folder: Path) -> str:
+    """The beginning of such a script: hosts, links and queues."""
     hosts = range(max(step["host"] for step in asked["steps"]) + 1)
     settings = [
         f"  ip netns exec h$host sh -c 'echo {each['value']} > /proc/sys/{each['path']}'"
@@ -210,15 +222,12 @@ def bare_script(asked: dict[str, Any], folder: Path, duration_s: int) -> str:
     for step in asked["steps"]:
         lines = "\n".join(step["lines"])
         steps.append(f"{step['tool']} -n h{step['host']} -batch - <<'END' || exit 4\n{lines}\nEND")
-    return _SCRIPT.format(
+    return _HOSTS.format(
         paths=_PATHS,
         hosts=" ".join(map(str, hosts)),
         settings="\n".join(settings),
         steps="\n".join(steps),
-        address=asked["flow_addresses"][0],
-        duration_s=duration_s,
         folder=shlex.quote(str(folder)),
-        device=asked["queues"][BOTTLENECK]["device"],
     )
 
 

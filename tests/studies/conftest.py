@@ -12,16 +12,18 @@ from dumbbell.backends import registry
 from dumbbell.backends.kernel.backend import guest_program
 from dumbbell.backends.kernel.cache import KernelMissingError, require_kernel
 from dumbbell.errors import RunError
+from dumbbell.studies import own_programs
 
 
 @pytest.fixture(scope="module")
 def pretended_kernel() -> Iterator[None]:
-    """Put the pretended kernel in place of the real one."""
+    """Put the pretended kernel in place of the real one; it has no programs."""
     modules = registry._MODULES
-    real = modules["kernel"]
+    real, installed = modules["kernel"], own_programs.are_installed
     modules["kernel"] = pretended.__name__
+    own_programs.are_installed = lambda tools: False
     yield
-    modules["kernel"] = real
+    modules["kernel"], own_programs.are_installed = real, installed
 
 
 @pytest.fixture(scope="session")

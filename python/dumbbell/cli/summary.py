@@ -36,7 +36,18 @@ def summary_numbers(run: Run, summary: Summary | None = None) -> dict[str, Any]:
         "flows": _listed(found, Of.FLOW),
         "equal_flows": _listed(found, Of.FLOWS),
         "probes": _listed(found, Of.PROBE),
+        **_programs(run),
     }
+
+
+def _programs(run: Run) -> dict[str, Any]:
+    """What each program said of the whole; nothing where there are none."""
+    if "programs" not in run.tables:
+        return {}
+    columns = run.columns("programs")
+    rows = zip(*(values.tolist() for values in columns.values()), strict=True)
+    said = [dict(zip(columns, row, strict=True)) for row in rows]
+    return {"programs": [{**each, "program": run.program_names[each["program"]]} for each in said]}
 
 
 def _listed(summary: Summary, of: Of) -> list[dict[str, Any]]:
@@ -48,7 +59,9 @@ def print_summary(run: Run, console: Console, summary: Summary | None = None) ->
     """The same as tables; queues that nobody waited in are left out."""
     numbers = summary_numbers(run, summary)
     console.print(Text(_headline(run)))
-    _print_load(numbers["load"], console)
+    # Where programs alone send, nothing was asked of us.
+    if numbers["flows"] or "programs" not in numbers:
+        _print_load(numbers["load"], console)
     passed = [each for each in numbers["queues"] if each["arrival_rate_pps"] > 0]
     waited = [each for each in passed if each["max_sojourn_s"] > 0 or each["loss_ratio"] > 0]
     if waited:
@@ -63,6 +76,9 @@ def print_summary(run: Run, console: Console, summary: Summary | None = None) ->
     _print_flows(numbers, console)
     if numbers["probes"]:
         _print(console, "Probes", _PROBE_HEAD, [_probe_cells(each) for each in numbers["probes"]])
+    if "programs" in numbers:
+        rows = [_program_cells(each) for each in numbers["programs"]]
+        _print(console, "Programs, as they say", _PROGRAM_HEAD, rows)
     for note in _own_queue_notes(run):
         console.print(Text(note, style="yellow"), soft_wrap=True)
 
@@ -203,6 +219,20 @@ def _probe_cells(each: dict[str, Any]) -> Cells:
     keys = ("mean_rtt_ms", "min_rtt_ms", *percents, "max_rtt_ms")
     lost = _percent(each["loss_ratio"])
     return (each["probe"], f"{each['sent']:.0f}", lost, *(_n(each[key]) for key in keys))
+
+
+_PROGRAM_HEAD = ("", "status", "sent", "received", "lost", "Mbit/s", "round trip ms", "delay ms")
+
+
+def _program_cells(each: dict[str, Any]) -> Cells:
+    counts = ("exit_status", "sent_pkts", "received_pkts", "lost_pkts")
+    return (
+        each["program"],
+        *("-" if each[key] < 0 else str(each[key]) for key in counts),
+        _n(each["throughput_bps"] / 1e6),
+        _ms(each["rtt_mean_s"]),
+        _ms(each["delay_mean_s"]),
+    )
 
 
 def _print(console: Console, title: str, head: Cells, rows: Sequence[Cells]) -> None:

@@ -92,6 +92,11 @@ class Run:
         return self._names("probes", "probe_names")
 
     @property
+    def program_names(self) -> list[str]:
+        """Names of the programs, in the order of the description."""
+        return [each["name"] for each in (self.spec or {}).get("programs", ())]
+
+    @property
     def plot(self) -> RunPlots:
         """Its figures, one call each, as in ``run.plot.queue()``; see `dumbbell.plots.RunPlots`."""
         # By name, as pandas loads what draws for it: tables know nothing of figures, and who draws
@@ -139,9 +144,9 @@ class Run:
         Args:
             table: Such as ``queues``.
             column: Such as ``sojourn_mean_s``.
-            **equals: Keep rows where these columns equal a value. ``queue``, ``flow`` and
-                ``probe`` take a name or an index; ``quantity``, ``event`` and ``reason`` a name
-                or a code; others a number.
+            **equals: Keep rows where these columns equal a value. ``queue``, ``flow``,
+                ``probe`` and ``program`` take a name or an index; ``quantity``, ``event`` and
+                ``reason`` a name or a code; others a number.
 
         Raises:
             TableError: There is no such table, column or name.
@@ -195,7 +200,12 @@ class Run:
     def _names_of(self, table: str, key: str) -> Mapping[int, str] | None:
         if (table, key) in _CODES:
             return _CODES[table, key]
-        lists = {"queue": self.queue_names, "flow": self.flow_names, "probe": self.probe_names}
+        lists = {
+            "queue": self.queue_names,
+            "flow": self.flow_names,
+            "probe": self.probe_names,
+            "program": self.program_names,
+        }
         return dict(enumerate(lists[key])) if key in lists else None
 
     def _code(self, table: str, key: str, wanted: str | int) -> int:
@@ -206,6 +216,8 @@ class Run:
                 return self.flow(wanted)
             case "probe":
                 return self.probe(wanted)
+            case "program":
+                return _index("program", wanted, self.program_names)
         if isinstance(wanted, str):
             names = _CODES.get((table, key), {})
             codes = {name: code for code, name in names.items()}

@@ -16,6 +16,7 @@ from dumbbell.claims import Judged
 from dumbbell.metrics import asked_and_measured
 from dumbbell.report import Figure, LoadRow, Report, Topology
 from dumbbell.spec import Experiment
+from dumbbell.studies import own_programs
 from dumbbell.studies.base import Study, StudyOptions
 from dumbbell.studies.queue_size_delay import (
     arms,
@@ -29,6 +30,7 @@ from dumbbell.studies.queue_size_delay import (
 )
 from dumbbell.studies.queue_size_delay.arms import RANDOM, Behind, Kind
 from dumbbell.studies.queue_size_delay.measures import Many, delays, many
+from dumbbell.studies.queue_size_delay.own import OwnPrograms
 from dumbbell.studies.queue_size_delay.what_it_takes import PRINTED
 from dumbbell.studies.reproduction import Reproduction
 from dumbbell.studies.shape import Amount, Part, Preset, Presets, Runner
@@ -62,6 +64,7 @@ class HowMuch(Preset):
         listing: Runs of each sender that is tried for the listing.
         loads: Runs at each load of the sweep, over these loads.
         kernel: Runs of each of these sizes and source on the kernel; maxima take ten.
+        own_programs: Runs of each of these sizes by ITGSend and ping themselves, on the kernel.
     """
 
     ideal: Amount[str]
@@ -69,6 +72,7 @@ class HowMuch(Preset):
     listing: Amount[str]
     loads: Amount[float]
     kernel: Amount[str]
+    own_programs: Amount[str]
 
 
 PRESETS = Presets(
@@ -78,6 +82,7 @@ PRESETS = Presets(
         listing=Amount(200),
         loads=Amount(40, over=(0.5, 0.7, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0, INFINITY)),
         kernel=Amount(10, over=("10kb", "80kb", published.LARGE)),
+        own_programs=Amount(3, over=("10kb", "80kb", published.LARGE)),
     ),
     full=HowMuch(
         ideal=Amount(400),
@@ -91,6 +96,7 @@ PRESETS = Presets(
             ),
         ),
         kernel=Amount(20, over=_ALL),
+        own_programs=Amount(10, over=_ALL),
     ),
 )
 
@@ -379,6 +385,7 @@ class QueueSizeDelay(Reproduction):
         seed, preset = options.seed, PRESETS.of(options)
         self.fit = listing.fit_load()
         self.sim, self.kernel = (Sizes(options, preset, backend) for backend in ("sim", "kernel"))
+        self.own = OwnPrograms(preset.own_programs, seed, self.beside_own_programs)
         self.parts = [
             self.sim,
             Loads(seed, preset.loads),
@@ -388,7 +395,15 @@ class QueueSizeDelay(Reproduction):
             Constant(seed),
             self.kernel,
             Agreement(self.kernel, self.sim),
+            self.own,
         ]
+
+    def beside_own_programs(self) -> dict[str, Mapping[str, Many]]:
+        """Our senders with the same commands, by the heads of columns."""
+        sides = {"simulator": self.sim, "our senders on the kernel": self.kernel}
+        return {
+            head: of_kind(each.found, Kind.DITG) for head, each in sides.items() if each.is_finished
+        }
 
     def written(self) -> Report:
         """The report; see `Reproduction`."""
@@ -410,9 +425,14 @@ class QueueSizeDelay(Reproduction):
                 )
             ],
             commands=text.commands(self.options.seed),
-            notes=text.notes(
-                self.sim.found if self.sim.is_finished else {}, kernel_runs, self.interrupted
-            ),
+            notes=[
+                *text.notes(
+                    self.sim.found if self.sim.is_finished else {}, kernel_runs, self.interrupted
+                ),
+                *filter(
+                    None, [own_programs.why_absent(self.options, self.own.experiments.values())]
+                ),
+            ],
             meta={
                 "experiment": arms.experiment(
                     Kind.DITG, published.LARGE, self.options.seed

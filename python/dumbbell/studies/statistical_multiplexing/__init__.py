@@ -16,6 +16,7 @@ from typing import Any
 from dumbbell.report import Figure, Report, Topology
 from dumbbell.spec import testbed_lines
 from dumbbell.stats import Estimate
+from dumbbell.studies import own_programs
 from dumbbell.studies.base import Study, StudyOptions
 from dumbbell.studies.reproduction import Reproduction
 from dumbbell.studies.statistical_multiplexing import (
@@ -28,6 +29,7 @@ from dumbbell.studies.statistical_multiplexing import (
 )
 from dumbbell.studies.statistical_multiplexing.fit import Fit
 from dumbbell.studies.statistical_multiplexing.measures import AsPublished
+from dumbbell.studies.statistical_multiplexing.own import OwnPrograms
 from dumbbell.studies.statistical_multiplexing.senders import OVERSLEEPING, SLOWER, Sender
 from dumbbell.studies.statistical_multiplexing.what_it_takes import PRINTED
 from dumbbell.tables import Run
@@ -58,6 +60,7 @@ class StatisticalMultiplexing(Reproduction):
         ]
         self.nominal_on_kernel = parts.PublishedOnKernel(preset.on_kernel, seed)
         self.fitted_on_kernel = parts.PublishedOnKernel(preset.on_kernel, seed, self.fit)
+        self.own = OwnPrograms(preset.own_programs, seed, self.beside_own_programs)
         self.parts = [
             *self.ideal,
             self.nominal,
@@ -70,7 +73,18 @@ class StatisticalMultiplexing(Reproduction):
             *self.ideal_on_kernel,
             self.nominal_on_kernel,
             self.fitted_on_kernel,
+            self.own,
         ]
+
+    def beside_own_programs(self) -> dict[str, AsPublished]:
+        """Our senders with the same commands, by the heads of columns."""
+        found = self.as_published()
+        heads = {"sim": "simulator", "kernel": "our senders on the kernel"}
+        return {
+            head: found[parts.NOMINAL, backend]
+            for backend, head in heads.items()
+            if (parts.NOMINAL, backend) in found
+        }
 
     def written(self) -> Report:
         """The report; see `Reproduction`."""
@@ -115,6 +129,8 @@ class StatisticalMultiplexing(Reproduction):
             ["Interrupted: only the parts that had finished are here."] if self.interrupted else []
         )
         notes += text.READINGS
+        if absent := own_programs.why_absent(self.options, self.own.experiments.values()):
+            notes.append(absent)
         kernel = [part.found.kernel.n for part in self.ideal_on_kernel if part.is_finished]
         if kernel and self.nominal_on_kernel.is_finished:
             notes += text.about_kernel(

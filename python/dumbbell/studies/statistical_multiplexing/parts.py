@@ -73,6 +73,7 @@ class Sizes(Preset):
         ideal_on_kernel: With the ideal source on the kernel, over numbers of streams.
         controls: The same in the simulator, for each of them.
         on_kernel: As published on the kernel, at each load: published numbers need ten.
+        own_programs: As published by ITGSend and ping themselves, on the kernel.
     """
 
     ideal: Amount[int]
@@ -84,6 +85,7 @@ class Sizes(Preset):
     ideal_on_kernel: Amount[int]
     controls: Amount[int]
     on_kernel: Amount[str]
+    own_programs: Amount[str]
 
 
 PRESETS = Presets(
@@ -97,6 +99,7 @@ PRESETS = Presets(
         ideal_on_kernel=Amount(6, over=(2,)),
         controls=Amount(192),
         on_kernel=Amount(10),
+        own_programs=Amount(3),
     ),
     full=Sizes(
         ideal=Amount(80, at_most=640, precision=PRECISION, over=(2, 4, 8, 16)),
@@ -108,6 +111,7 @@ PRESETS = Presets(
         ideal_on_kernel=Amount(64, over=(2, 4, 8)),
         controls=Amount(1536),
         on_kernel=Amount(40),
+        own_programs=Amount(10),
     ),
 )
 

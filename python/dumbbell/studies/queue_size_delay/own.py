@@ -1,0 +1,130 @@
+"""The source's commands themselves: ITGSend, ITGRecv and ping of this machine, on the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+import numpy as np
+
+from dumbbell.report import ValueRow, ValueTable
+from dumbbell.spec import Experiment, Resolved
+from dumbbell.stats import student_interval
+from dumbbell.studies import own_programs
+from dumbbell.studies.base import StudyOptions
+from dumbbell.studies.queue_size_delay import arms, measured, published
+from dumbbell.studies.queue_size_delay.limits import largest_delay_ms
+from dumbbell.studies.queue_size_delay.measures import Many
+from dumbbell.studies.shape import Amount, Part, Runner
+from dumbbell.sweep import Replications
+from dumbbell.tables import Run
+
+PING_START_S = 0.5
+"""In the second window, which is opened after the first."""
+Peaks = Replications[str, float]
+
+
+def commands(limit: str, seed: int) -> Experiment:
+    """The commands behind one size, as the source has them.
+
+    Args:
+        limit: As typed to tc, such as ``40kb``.
+        seed: All randomness follows from it and the replication.
+    """
+    nominal = arms.experiment(arms.Kind.DITG, limit, seed)
+    ends = {"from": "client", "to": "server"}
+    return Experiment.read(
+        {
+            "name": f"queue-size-delay-{limit}-own-programs",
+            "duration": nominal.duration,
+            "seed": seed,
+            "links": list(nominal.links),
+            "programs": [
+                {"kind": "ditg", "name": arms.FLOW, **ends, "log": "none"}
+                | {"gap": f"exponential {published.PACKETS_PER_SECOND:g}pps"}
+                | {"size": f"exponential {published.MEAN_PAYLOAD_BYTES:g}B"}
+                | {"duration": f"{published.DURATION_S:g}s"},
+                {"kind": "ping", "name": arms.PING, **ends, "interval": "1s"}
+                | {"count": published.PING_COUNT, "start": f"{PING_START_S:g}s"},
+            ],
+        }
+    )
+
+
+def ping_peak_ms(run: Run) -> float:
+    """The greatest round trip that ping printed; NaN without any."""
+    rtt_ms = own_programs.round_trips_ms(run)
+    return float(rtt_ms.max()) if rtt_ms.size else float("nan")
+
+
+class OwnPrograms(Part[Peaks]):
+    """Every size, by the source's own programs."""
+
+    name = "the source's own programs"
+
+    def __init__(
+        self,
+        amount: Amount[str],
+        seed: int,
+        beside: Callable[[], Mapping[str, Mapping[str, Many]]],
+    ) -> None:
+        """How much, and what its numbers stand beside when all has run, by heads of columns."""
+        self.amount, self.beside = amount, beside
+        self.experiments = {limit: commands(limit, seed) for limit in amount.over}
+
+    def is_wanted(self, options: StudyOptions) -> bool:
+        """Where the kernel is asked for, and the programs are there."""
+        return own_programs.are_wanted(options, self.experiments.values())
+
+    def on_kernel(self) -> Iterable[Experiment]:
+        """Every size, where they can be run."""
+        there = not own_programs.missing_programs(self.experiments.values())
+        return self.experiments.values() if there else ()
+
+    def run(self, runner: Runner) -> Peaks:
+        """See `Part`."""
+        return runner.replicate(
+            self.experiments, ping_peak_ms, self.amount, task=self.name, backend="kernel", keep=1
+        )
+
+    def runs(self, found: Peaks) -> Mapping[str, Run]:
+        """The first behind each size."""
+        return {f"own programs {limit}": found.run(limit) for limit in found.arms}
+
+    def tables(self, found: Peaks) -> Iterator[ValueTable]:
+        """Their peaks beside theory, ours, and what a real kernel gave."""
+        sides = self.beside()
+        rows = [
+            ValueRow(
+                limit,
+                "ms",
+                [
+                    largest_delay_ms(_limit_bytes(self.experiments[limit])),
+                    found.estimate(limit),
+                    *(
+                        student_interval(side[limit].ping_peak_ms) if limit in side else ""
+                        for side in sides.values()
+                    ),
+                    _measured(limit),
+                ],
+                is_code=True,
+            )
+            for limit in found.arms
+        ]
+        caption = (
+            f"The greatest of {published.PING_COUNT} pings, behind each size: means of {found.n} "
+            "runs of ITGSend, ITGRecv and ping of this machine on the Linux kernel in virtual "
+            "time, and of ours, with 95 % intervals; three runs of the same on a real one. "
+            "In virtual time ITGSend does not oversleep: it sends what it is asked for. The source "
+            "prints its peaks as a picture only."
+        )
+        heads = ["m/\u00b5", own_programs.COLUMN, *sides, "a real kernel, mean of three"]
+        yield ValueTable("With the source's own programs", heads, rows, caption)
+
+
+def _limit_bytes(experiment: Experiment) -> int:
+    return Resolved(experiment.resolved()).queue(arms.QUEUE).limit_bytes or 0
+
+
+def _measured(limit: str) -> str:
+    peaks_ms = measured.PING_PEAKS_MS.get(limit, measured.LARGE_PEAKS_MS)
+    return f"{np.mean(peaks_ms):.4g}"

@@ -1,0 +1,128 @@
+"""The source's commands themselves: ITGSend, ITGRecv and ping of this machine, on the kernel.
+
+Of the published 600 s those in which there are pings, 200 s: what comes later changes none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from dumbbell.report import ValueRow, ValueTable
+from dumbbell.spec import Experiment
+from dumbbell.stats import Estimate, student_interval
+from dumbbell.studies import own_programs
+from dumbbell.studies.base import StudyOptions
+from dumbbell.studies.shape import Amount, Arm, Part, Runner
+from dumbbell.studies.statistical_multiplexing import arms, published
+from dumbbell.studies.statistical_multiplexing.measures import AsPublished, Pinged, one_run_ratio
+from dumbbell.tables import Run
+
+DRAIN_S = 20
+
+
+def commands(arm: str, seed: int) -> Experiment:
+    """The commands of an arm, as the source has them.
+
+    Args:
+        arm: ``SM`` or ``TDM``.
+        seed: All randomness follows from it and the replication.
+    """
+    nominal = arms.as_published(arm, seed)
+    between = [(i, {"from": f"sender-{i}", "to": arms.receiver(arm, i)}) for i in (1, 2)]
+    gap = f"exponential {published.PACKETS_PER_SECOND:g}pps"
+    size = f"exponential {published.MEAN_PAYLOAD_BYTES:g}B"
+    seconds = round(arms.PINGED_S)
+    return Experiment.read(
+        {
+            "name": f"statistical-multiplexing-{arm}-own-programs",
+            "duration": f"{seconds + DRAIN_S}s",
+            "seed": seed,
+            "links": list(nominal.links),
+            "programs": [
+                program
+                for i, ends in between
+                for program in (
+                    {"kind": "ditg", "name": f"stream-{i}", **ends, "gap": gap, "size": size}
+                    | {"duration": f"{seconds}s", "log": "none"},
+                    {"kind": "ping", "name": f"ping-{i}", **ends, "interval": "200ms"}
+                    | {"count": published.PING_COUNT},
+                )
+            ],
+        }
+    )
+
+
+def pinged_by_ping(run: Run) -> Pinged:
+    """The round-trip times that ping printed, of both senders."""
+    return Pinged(own_programs.round_trips_ms(run))
+
+
+class OwnPrograms(Part[AsPublished]):
+    """The run as published, by the source's own programs."""
+
+    name = "the source's own programs"
+
+    def __init__(
+        self, amount: Amount[str], seed: int, beside: Callable[[], Mapping[str, AsPublished]]
+    ) -> None:
+        """How much, and what its numbers stand beside when all has run, by heads of columns."""
+        self.amount, self.beside = amount, beside
+        self.experiments = {arm: commands(arm, seed) for arm in published.ARMS}
+
+    def is_wanted(self, options: StudyOptions) -> bool:
+        """Where the kernel is asked for, and the programs are there."""
+        return own_programs.are_wanted(options, self.experiments.values())
+
+    def on_kernel(self) -> Iterable[Experiment]:
+        """Both arms, where they can be run."""
+        there = not own_programs.missing_programs(self.experiments.values())
+        return self.experiments.values() if there else ()
+
+    def run(self, runner: Runner) -> AsPublished:
+        """See `Part`."""
+        both = [Arm(arm, each, arms.LABELS[arm]) for arm, each in self.experiments.items()]
+        return runner.replicate(
+            both, pinged_by_ping, self.amount, task=self.name, backend="kernel", keep=1
+        )
+
+    def runs(self, found: AsPublished) -> Mapping[str, Run]:
+        """The first of each arm."""
+        return {f"own programs {arm}": found.run(arm) for arm in found.arms}
+
+    def tables(self, found: AsPublished) -> Iterator[ValueTable]:
+        """Every printed number beside theirs and ours."""
+        yield table(found, self.beside())
+
+
+def table(own: AsPublished, beside: Mapping[str, AsPublished]) -> ValueTable:
+    """What is printed, what the programs gave, and what our senders gave."""
+    sides = {own_programs.COLUMN: own, **beside}
+    rows = [
+        ValueRow(
+            f"{printed.arm}, {printed.what}",
+            "ms",
+            [f"{printed.ms:g}", *(_level(side, printed) for side in sides.values())],
+        )
+        for printed in published.QUARTILES
+    ]
+    rows += [
+        ValueRow(
+            f"{arm}, mean", "ms", ["", *(side.estimate(arm, "mean_ms") for side in sides.values())]
+        )
+        for arm in published.ARMS
+    ]
+    ratios = [student_interval(one_run_ratio(side)) for side in sides.values()]
+    rows.append(
+        ValueRow("Mean of SM over that of TDM", "1", [f"{published.MEAN_RATIO:g}", *ratios])
+    )
+    caption = (
+        f"Round-trip times of {published.PING_COUNT} pings of each sender, over 200 s: means of "
+        f"{own.n} runs of ITGSend, ITGRecv and ping of this machine on the Linux kernel in virtual "
+        "time, and of ours, with 95 % intervals; the source printed one run. The programs draw "
+        "random numbers of their own."
+    )
+    return ValueTable("With the source's own programs", ["printed", *sides], rows, caption)
+
+
+def _level(side: AsPublished, printed: published.Printed) -> Estimate:
+    return side.estimate(printed.arm, lambda run: run.quantile_ms(printed.level))

@@ -1,0 +1,107 @@
+"""The column of a source's own programs: there where they are, else a line says why not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dumbbell.backends.kernel import find_kernel, programs
+from dumbbell.spec import Experiment
+from dumbbell.studies import own_programs
+from dumbbell.studies.base import StudyOptions
+from dumbbell.studies.queue_size_delay import own as queue_size
+from dumbbell.studies.shape import Amount, Runner
+from dumbbell.studies.statistical_multiplexing import own as multiplexing
+from dumbbell.studies.statistical_multiplexing import published
+from dumbbell.studies.statistical_multiplexing.measures import Pinged
+
+ON_KERNEL = StudyOptions(backends=("kernel",))
+
+
+def parts() -> list[Any]:
+    return [
+        multiplexing.OwnPrograms(Amount(2), 1, dict),
+        queue_size.OwnPrograms(Amount(2, over=("10kb",)), 1, dict),
+    ]
+
+
+@pytest.mark.parametrize("made", [0, 1])
+def test_they_run_only_where_the_kernel_is_asked_for_and_they_are_there(
+    made: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = parts()[made]
+    monkeypatch.setattr(programs, "_found", lambda name: f"/usr/bin/{name}")
+    assert part.is_wanted(ON_KERNEL)
+    assert not part.is_wanted(StudyOptions(backends=("sim",)))
+    assert list(part.on_kernel())
+    monkeypatch.setattr(programs, "_found", lambda name: None if name == "ITGDec" else name)
+    assert not part.is_wanted(ON_KERNEL)
+    assert not list(part.on_kernel())
+    experiments = part.experiments.values()
+    assert "ITGDec is not installed" in own_programs.why_absent(ON_KERNEL, experiments)
+    assert own_programs.why_absent(StudyOptions(backends=("sim",)), experiments) == ""
+
+
+@pytest.mark.parametrize(
+    ("made", "lines"),
+    [
+        (lambda: multiplexing.commands("SM", 1), ["-E 110 -e 512 -T UDP -t 200000", "-i 0.2"]),
+        (lambda: queue_size.commands("40kb", 1), ["-E 2000 -e 512 -T UDP -t 10000", "-c 10"]),
+    ],
+)
+def test_the_commands_are_those_of_the_source(
+    made: Callable[[], Experiment], lines: list[str]
+) -> None:
+    from dumbbell.backends.kernel.program_tasks import planned_tasks
+
+    typed = [" ".join(each.task.words) for each in planned_tasks(made().resolved(), 0)]
+    for line in lines:
+        assert any(line in each for each in typed), line
+
+
+def test_every_printed_number_has_a_row_and_every_side_a_column() -> None:
+    def found(scale: float) -> Any:
+        rng = np.random.default_rng(3)
+        runs = {
+            arm: [Pinged(scale * rng.exponential(10.0, 200)) for _ in range(4)]
+            for arm in published.ARMS
+        }
+        return _replications(runs)
+
+    table = multiplexing.table(found(1.0), {"simulator": found(2.0)})
+    assert list(table.columns) == ["printed", "own programs", "simulator"]
+    assert len(table.rows) == len(published.QUARTILES) + len(published.ARMS) + 1
+    mean = next(row for row in table.rows if row.name == "SM, mean")
+    assert mean.cells[2].value == pytest.approx(2 * mean.cells[1].value)
+
+
+def _replications(runs: dict[str, list[Pinged]]) -> Any:
+    """As much of replications as the table asks for."""
+    from dumbbell.stats import student_interval
+
+    class Some:
+        n = 4
+
+        def values(self, arm: str, quantity: Any) -> np.ndarray[Any, Any]:
+            pick = quantity if callable(quantity) else lambda run: getattr(run, quantity)
+            return np.array([pick(run) for run in runs[arm]])
+
+        def estimate(self, arm: str, quantity: Any) -> Any:
+            return student_interval(self.values(arm, quantity))
+
+    return Some()
+
+
+@pytest.mark.kernel
+def test_ping_finds_the_full_queue_behind_itgsend() -> None:
+    """Behind 10 kb the greatest of ten pings is 0.5 to 2.5 ms below m/mu of 12.5 ms."""
+    part = queue_size.OwnPrograms(Amount(2, over=("10kb",)), 1, dict)
+    if find_kernel() is None or own_programs.missing_programs(part.experiments.values()):
+        pytest.skip("no kernel, or no D-ITG")
+    found = part.finish(Runner(ON_KERNEL))
+    assert ((found.values("10kb") > 9.0) & (found.values("10kb") < 12.51)).all()
+    (table,) = part.tables(found)
+    assert list(table.columns) == ["m/µ", "own programs", "a real kernel, mean of three"]
