@@ -66,7 +66,7 @@ def play(kernel: KernelInfo, tmp_path: Path) -> Play:
         (tmp_path / "script").write_text(script, encoding="utf-8")
         options = ("--script", tmp_path / "script", "--output", tmp_path / output, *words)
         done = subprocess.run(
-            command(file, *options), capture_output=True, text=True, check=False, timeout=300
+            command(file, *options), capture_output=True, text=True, check=False, timeout=1800
         )
         return Played(done, tmp_path / output)
 
@@ -304,3 +304,59 @@ def test_the_sources_own_commands_yield_its_files(play: Play) -> None:
             assert all(float(row[3]) >= 1 for row in rows), "two links of 0.25 ms, there and back"
     again = play(done.text, experiment=experiment, output="again")
     assert again.text == done.text
+
+
+@pytest.mark.long
+def test_the_whole_session_of_the_source_with_its_plot(play: Play) -> None:
+    needs("ITGSend", "ping", "ifconfig")
+    experiment = (EXAMPLES / "multiplexing.toml").read_text(encoding="utf-8")
+    script = (EXAMPLES / "multiplexing.session").read_text(encoding="utf-8")
+    done = play(script, experiment=experiment)
+    assert done.status == 0, done.errors
+    drawn = subprocess.run(
+        [sys.executable, EXAMPLES / "delay_cdf.py", done.folder],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert [line.partition(":")[0] for line in drawn.stdout.splitlines()] == ["SM", "TDM"]
+    assert (done.folder / "delay.svg").stat().st_size > 10_000
+    assert (done.folder / "delay.png").read_bytes().startswith(b"\x89PNG")
+    again = play(done.text, experiment=experiment, output="again")
+    assert again.text == done.text
+
+
+def test_a_link_that_takes_no_time_is_named(play: Play) -> None:
+    bare = 'name = "bare"\nduration = "1s"\nlinks = [{ a = "a", b = "b" }]\n'
+    done = play("a$ ping -c 1 b\n", experiment=bare)
+    assert done.status == 0, done.errors
+    assert "links[0]: neither rate nor delay" in done.errors
+
+
+@pytest.mark.parametrize("means", ["landlock", "mount-namespace"])
+def test_a_host_is_the_same_by_whatever_the_guest_is_held(
+    means: str, kernel: KernelInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dumbbell.backends.kernel import session as sessions
+    from dumbbell.backends.kernel.confinement import Confinement, Means
+    from dumbbell.backends.kernel.session_orders import End, Place, Type
+    from dumbbell.spec import Experiment
+
+    launch, confinement = sessions.launch, Confinement(Means(means))
+    if Means(means) is Means.MOUNT_NAMESPACE and os.getuid() != 0:
+        pytest.skip("a mount namespace is certain to be had by root only")
+
+    def held(*words: object, **options: object) -> object:
+        return launch(*words, **options, confinement=confinement)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(sessions, "launch", held)
+    experiment = Experiment.from_toml(CHAIN)
+    printed = []
+    with sessions.Session(experiment.resolved_json()) as session:
+        assert list(session.events())[-1]["event"] == "asking"
+        session.give([Type(Place(0), "ls /; ping -c 1 server; cat /etc/shadow; ls /home"), End()])
+        printed = [event["text"] for event in session.events() if event["event"] == "printed"]
+    text = "".join(printed)
+    assert "bin\ndev\n" in text or "bin  dev" in text, text
+    assert "1 received" in text
+    assert "/etc/shadow: No such file" in text

@@ -112,6 +112,18 @@ def _run(
     hosts = tuple(each["name"] for each in resolved["hosts"])
     if unrun := [key for key in ("flows", "probes", "programs") if resolved.get(key)]:
         tell(f"{' and '.join(unrun)} of the file are left out: what is sent is what you type")
+    if timeless := [
+        f"links[{index}]"
+        for index, link in enumerate(resolved["links"])
+        if not any(
+            end["rate_bps"] or end["delay_ns"] or end["qdisc"]["kind"] in ("netem", "tbf", "htb")
+            for end in (link["forward"], link["reverse"])
+        )
+    ]:
+        tell(
+            f"{', '.join(timeless)}: neither rate nor delay: TCP over such links alone takes no "
+            "time and does not end"
+        )
     session = Session(experiment.resolved_json(), limits)
     said = Transcript(hosts, _heading(experiment, session.versions))
     error = None
