@@ -102,6 +102,8 @@ ATTEMPTS: tuple[Attempt, ...] = (
         *readings.LINUX_BETWEEN,
         without=("small_better_with_large",),
     ),
+    _attempt("persistent", "testbed", "gro", *readings.LINUX_GRO),
+    _attempt("closed-loop", "testbed", "gro", *readings.LINUX_GRO_USERS),
     # Both buffers give the same there, so the share at which the CDFs cross is any.
     _attempt(
         "closed-loop",
@@ -148,7 +150,7 @@ _SMALL_TOO = Amendment("2026-11-23", "until then large flows alone were looked a
 def judge_beyond(found: Found) -> Iterator[Judged]:
     """What is said of any flows: small ones too vary more, and the square-root law holds.
 
-    Over all readings of a workload, if all of them were run.
+    Over all readings of a workload but those that merge frames, if all of them were run.
     """
     if not all(reading in found.results for reading in readings.READINGS):
         return
@@ -206,7 +208,10 @@ def _judge_over_readings(
     amended: Amendment,
     note: str,
 ) -> Judged:
-    these = [reading for reading in readings.READINGS if reading.workload == workload]
+    # Where frames are merged, a packet is no measure of what a flow sends.
+    these = [
+        reading for reading in readings.READINGS if reading.workload == workload and not reading.gro
+    ]
     named = [
         {"TCP": reading.stack, **setting}
         for reading, setting in zip(these, settings(these), strict=True)
@@ -341,4 +346,5 @@ def label(reading: Reading) -> str:
         else [f"packets of {reading.packet_bytes} bytes"]
     )
     words += [f"least timeout {reading.min_rto}"] if reading.min_rto else []
+    words += [f"GRO every {reading.gro}"] if reading.gro else []
     return ", ".join(words)

@@ -45,6 +45,9 @@ class Reading:
         has_rack: Whether losses are found by time (RACK, in Linux since 4.4) or, as before, by
             three packets above; tail loss probes are older.
         min_rto: Least timeout as an experiment file writes it; empty for the stack's own.
+        gro: For how long the bottleneck's router gathers frames to merge them, as an experiment
+            file writes it; its pfifo then holds super-packets, and they stay whole up to the sink,
+            so that a capture behind it counts each as one. Empty where nothing is merged.
     """
 
     workload: Workload
@@ -60,6 +63,7 @@ class Reading:
     packet_bytes: int = FULL_PACKET_BYTES
     has_rack: bool = True
     min_rto: str = ""
+    gro: str = ""
 
     @property
     def parameters(self) -> dict[str, float | str]:
@@ -77,6 +81,7 @@ class Reading:
             "largest packet (bytes)": self.packet_bytes,
             "RACK": "yes" if self.has_rack else "no",
             "least timeout": self.min_rto or "as usual",
+            "GRO at the router": self.gro or "off",
         }
 
     @property
@@ -170,6 +175,8 @@ def _links(reading: Reading, buffer_packets: int) -> list[dict[str, Any]]:
     links.insert(0, bottleneck)
     if below is not None:
         links.append({"a": GUEST, "b": "target2", "rate": rate, "forward": buffer})
+    if reading.gro:
+        links = [_merging(link, root, reading.gro) for link in links]
     if reading.is_one_way:
         links = [_one_way(link) for link in links]
     return [link | {"mtu": f"{reading.packet_bytes}B"} for link in links]
@@ -181,6 +188,14 @@ def _one_way(link: Mapping[str, Any]) -> dict[str, Any]:
         return dict(link)
     others = {name: value for name, value in link.items() if name != "delay"}
     return others | {"forward": {**link.get("forward", {}), "delay": link["delay"]}}
+
+
+def _merging(link: Mapping[str, Any], root: str, gro: str) -> dict[str, Any]:
+    """What comes to the router is merged, what leaves it stays whole."""
+    key = "gro" if link["b"] == root else "tso" if link["a"] in (root, "target1") else ""
+    offload = {"gro": gro, "tso": True}.get(key)
+    forward = link.get("forward", {}) | ({key: offload} if key else {})
+    return {**link, "forward": forward} if forward else dict(link)
 
 
 # --- what was tried ----------------------------------------------------------------------------
@@ -241,6 +256,21 @@ LINUX_SHAPER_GONE = (
         **_OLD_AND_BURSTY,
     ),
 )
+LINUX_GRO = (
+    _persistent("testbed", 6, "constant 15000B", **_OLD_AND_BURSTY, is_one_way=True, gro="50us"),
+)
+LINUX_GRO_USERS = (
+    _users("testbed", 34, access_bps=GIGABIT, gro="50us"),
+    _users(
+        "testbed",
+        100,
+        arms.pareto(1.2, 72_000),
+        think_s=10,
+        is_one_way=True,
+        **_OLD_AND_BURSTY,
+        gro="50us",
+    ),
+)
 NS_2_BETWEEN = (_users("ns-2", 104),)
 NS_2_LEAST_TIMEOUT = (_users("ns-2", 45, min_rto="200ms"),)
 
@@ -254,6 +284,8 @@ READINGS: tuple[Reading, ...] = (
     *LINUX_HOST_SHAPER,
     *LINUX_ONE_WAY_USERS,
     *LINUX_SHAPER_GONE,
+    *LINUX_GRO,
+    *LINUX_GRO_USERS,
     *NS_2_BETWEEN,
     *NS_2_LEAST_TIMEOUT,
 )
