@@ -65,7 +65,7 @@ pub enum Source {
 
 /// A packet at a queue.
 #[derive(Debug, Clone, Copy)]
-pub struct Passage {
+pub struct QueuedPacket {
     /// It came.
     pub arrived: Time,
     /// The device took it; `NEVER` when it did not.
@@ -176,7 +176,7 @@ impl Captures {
     }
 
     /// Queue and packets of each that missed none.
-    pub fn passages(mut self) -> Result<Vec<(usize, Vec<Passage>)>, GuestError> {
+    pub fn passages(mut self) -> Result<Vec<(usize, Vec<QueuedPacket>)>, GuestError> {
         self.drain()?;
         let mut all = Vec::new();
         let mut missed_in_file = Vec::new();
@@ -248,7 +248,7 @@ fn tcp_headers_bytes(frame: &Frame<'_>) -> Option<u32> {
 /// packet that has gone is its passage: all sightings of a minute at 100 Mbit/s would not fit.
 #[derive(Default)]
 struct Pairing {
-    passages: Vec<Passage>,
+    passages: Vec<QueuedPacket>,
     /// Of those that have not gone, the places in `passages`, and the ECN fields they came with.
     waiting: HashMap<Identity, VecDeque<(usize, u8)>>,
     /// By addresses and number, whose the first fragment was.
@@ -293,7 +293,7 @@ impl Pairing {
         };
         let place = (self.passages.len(), sighting.ecn);
         self.waiting.entry(identity).or_default().push_back(place);
-        self.passages.push(Passage {
+        self.passages.push(QueuedPacket {
             arrived: sighting.at,
             taken: Time::NEVER,
             bytes: sighting.bytes,
@@ -342,7 +342,7 @@ mod tests {
         sighting(&frame, 1000).unwrap()
     }
 
-    fn paired(came: &[Sighting], went: &[Sighting]) -> Vec<Passage> {
+    fn paired(came: &[Sighting], went: &[Sighting]) -> Vec<QueuedPacket> {
         let mut pairing = Pairing::default();
         came.iter().for_each(|sighting| pairing.came(sighting));
         went.iter().for_each(|sighting| pairing.went(sighting));

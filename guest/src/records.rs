@@ -1,6 +1,6 @@
 //! What a run on the kernel noted, before it becomes tables.
 
-use crate::capture::Passage;
+use crate::capture::QueuedPacket;
 use crate::messages::Datagram;
 use crate::netlink::Counted;
 use crate::probes::Echo;
@@ -39,7 +39,7 @@ pub struct Records {
     /// Counters at the sampling instants.
     pub samples: Vec<(Time, Vec<QueueCounters>)>,
     /// Queues at which every packet was seen, and the packets.
-    pub passages: Vec<(usize, Vec<Passage>)>,
+    pub passages: Vec<(usize, Vec<QueuedPacket>)>,
     /// Messages sent and received.
     pub events: u64,
     /// The longest that something was done after it was due.

@@ -1,6 +1,6 @@
 //! From packets seen at a queue to their way through it.
 
-use crate::capture::{Passage, Source};
+use crate::capture::{QueuedPacket, Source};
 use crate::irtt;
 use crate::probes;
 use crate::replay::Crossing;
@@ -12,7 +12,11 @@ use dumbbell_tc::Qdisc;
 use std::collections::HashMap;
 
 /// The packets of a queue, in the order they came.
-pub fn crossings(experiment: &Experiment, end: &LinkEnd, passages: &[Passage]) -> Vec<Crossing> {
+pub fn crossings(
+    experiment: &Experiment,
+    end: &LinkEnd,
+    passages: &[QueuedPacket],
+) -> Vec<Crossing> {
     let mut crossings: Vec<Crossing> = Vec::with_capacity(passages.len());
     let mut numbers: HashMap<Source, u32> = HashMap::new();
     for passage in passages {
@@ -54,7 +58,7 @@ fn drops_what_it_holds(config: &Qdisc) -> bool {
 }
 
 /// Such a discipline drops a packet when the next one of its flow is to leave.
-fn date_drops(crossings: &mut [Crossing], passages: &[Passage]) {
+fn date_drops(crossings: &mut [Crossing], passages: &[QueuedPacket]) {
     let mut next: HashMap<Source, Time> = HashMap::new();
     for (crossing, passage) in crossings.iter_mut().zip(passages).rev() {
         if passage.taken < Time::NEVER {

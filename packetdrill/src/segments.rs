@@ -7,7 +7,7 @@ use dumbbell_tcp::segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};
 
 /// A packet that was sent.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sent {
+pub struct SentPacket {
     /// When.
     pub at: Time,
     /// What.

@@ -40,13 +40,13 @@ pub(super) struct Told {
 /// Both directions, by whether they are the reply.
 #[derive(Debug, Default)]
 pub(super) struct Conversation {
-    sent: [Sent; 2],
+    sent: [Direction; 2],
     offered: [OfferedScale; 2],
 }
 
 /// What was sent in one direction.
 #[derive(Debug, Default)]
-struct Sent {
+struct Direction {
     /// One past the highest sequence number.
     highest: Option<u32>,
     acknowledged: Option<u32>,
@@ -97,7 +97,7 @@ impl Conversation {
     }
 }
 
-impl Sent {
+impl Direction {
     fn send(&mut self, at_ns: i64, tcp: &TcpView) {
         let control = u32::from(tcp.has(flags::SYN)) + u32::from(tcp.has(flags::FIN));
         let length = tcp.payload_bytes + control;

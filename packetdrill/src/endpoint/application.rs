@@ -70,7 +70,7 @@ impl Endpoint {
 
     /// Whether the application reads what comes by itself.
     pub fn set_reading(&mut self, on: bool, now: Time) {
-        self.setup.knobs.application_reads = on;
+        self.setup.host.application_reads = on;
         if on {
             self.read(u64::MAX, now);
         }

@@ -12,8 +12,8 @@ mod application;
 mod opening;
 
 use crate::language::script::{EcnMark, TcpFlags, TcpOption, TcpPacket};
-use crate::plan::knobs::{Ecn, Knobs};
-use crate::segments::{Sent, mark_of, packet_of, segment_of};
+use crate::plan::host_settings::{Ecn, HostSettings};
+use crate::segments::{SentPacket, mark_of, packet_of, segment_of};
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use dumbbell_tcp::cca::bbr::{FIRST_PHASES, Mode};
@@ -40,7 +40,7 @@ pub const MOST_SENT: usize = 100_000;
 #[derive(Debug, Clone)]
 pub struct Setup {
     /// Of the host.
-    pub knobs: Knobs,
+    pub host: HostSettings,
     /// `TCP_NODELAY`
     pub nodelay: bool,
     /// Largest segment of its own (`TCP_MAXSEG`), bytes.
@@ -107,21 +107,21 @@ pub struct Endpoint {
     host_queue: Option<VecDeque<u32>>,
     resets: VecDeque<TcpPacket>,
     /// What has been sent and not yet compared.
-    pub sent: VecDeque<Sent>,
+    pub sent: VecDeque<SentPacket>,
 }
 
 impl Endpoint {
     fn new(setup: &Setup, state: State) -> Endpoint {
-        let tcp = &setup.knobs.tcp;
+        let tcp = &setup.host.tcp;
         Endpoint {
             agreed: Agreed {
                 sack: tcp.sack,
                 timestamps: tcp.timestamps,
-                ecn: setup.knobs.ecn == Ecn::On,
+                ecn: setup.host.ecn == Ecn::On,
                 mss_bytes: setup.mss_bytes,
                 scale_in: 0,
                 scale_out: 0,
-                is_scaled: setup.knobs.window_scale.is_some(),
+                is_scaled: setup.host.window_scale.is_some(),
             },
             setup: setup.clone(),
             state,
@@ -155,7 +155,7 @@ impl Endpoint {
     pub fn answer(setup: &Setup, syn: &TcpPacket, now: Time) -> Endpoint {
         let mut endpoint = Endpoint::new(setup, State::SynReceived);
         let offers_ecn = syn.flags.has(TcpFlags::ECE.with(TcpFlags::CWR));
-        endpoint.agreed.ecn = setup.knobs.ecn != Ecn::Off && offers_ecn;
+        endpoint.agreed.ecn = setup.host.ecn != Ecn::Off && offers_ecn;
         endpoint.agree(syn);
         let settings = Arc::new(endpoint.receiver_settings());
         let mut receiver = Receiver::new(&settings).for_both_directions();
@@ -165,8 +165,8 @@ impl Endpoint {
     }
 
     fn settings(&self) -> Settings {
-        let knobs = &self.setup.knobs;
-        let mut tcp = knobs.tcp.clone();
+        let host = &self.setup.host;
+        let mut tcp = host.tcp.clone();
         tcp.sack = self.agreed.sack;
         tcp.timestamps = self.agreed.timestamps;
         tcp.ecn = self.agreed.ecn;
@@ -298,7 +298,7 @@ impl Endpoint {
         }
         if let Some(receiver) = &mut self.receiver {
             receiver.on_segment(&segment_of(packet, ecn, self.agreed.scale_in), now);
-            if self.setup.knobs.application_reads {
+            if self.setup.host.application_reads {
                 receiver.read(u64::MAX, now);
             }
         }
@@ -375,7 +375,7 @@ impl Endpoint {
     }
 
     fn enter(&mut self, packet: TcpPacket, ecn: EcnMark, at: Time) {
-        self.sent.push_back(Sent { at, packet, ecn });
+        self.sent.push_back(SentPacket { at, packet, ecn });
     }
 
     fn syn_options(&self) -> Vec<TcpOption> {
@@ -383,7 +383,7 @@ impl Endpoint {
         if self.agreed.sack {
             options.push(TcpOption::SackPermitted);
         }
-        if let (true, Some(scale)) = (self.agreed.is_scaled, self.setup.knobs.window_scale) {
+        if let (true, Some(scale)) = (self.agreed.is_scaled, self.setup.host.window_scale) {
             options.push(TcpOption::WindowScale(scale));
         }
         options

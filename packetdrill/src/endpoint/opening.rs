@@ -34,7 +34,7 @@ impl Endpoint {
         agreed.is_scaled &= scale.is_some();
         if let (true, Some(scale)) = (agreed.is_scaled, scale) {
             agreed.scale_in = scale;
-            agreed.scale_out = self.setup.knobs.window_scale.unwrap_or(0);
+            agreed.scale_out = self.setup.host.window_scale.unwrap_or(0);
         }
         self.peer_timestamp_ms = timestamps.unwrap_or(0);
     }
@@ -47,10 +47,10 @@ impl Endpoint {
         if self.setup.nodelay {
             sender = sender.without_nagle();
         }
-        if !self.setup.knobs.restarts_after_idle {
+        if !self.setup.host.restarts_after_idle {
             sender = sender.without_idle_restart();
         }
-        if !self.setup.knobs.probes {
+        if !self.setup.host.probes {
             sender = sender.without_probes();
         }
         sender.connect(first);

@@ -5,7 +5,7 @@ use super::receiver::{Due, Receiver, WINDOW_SCALE};
 use crate::clock::{instant, since_start};
 use crate::endpoint::{Endpoint, OWN_MSS_BYTES, Setup};
 use crate::language::script::{EcnMark, TcpFlags, TcpOption, TcpPacket};
-use crate::plan::knobs::{Ecn, Knob, Knobs};
+use crate::plan::host_settings::{Ecn, HostSetting, HostSettings};
 use crate::run::field;
 use crate::segments::shown;
 use dumbbell_core::time::Time;
@@ -90,22 +90,22 @@ impl Case {
         }
     }
 
-    fn knobs(&self) -> Knobs {
-        let mut knobs = Knobs::of(Profile::Linux61);
+    fn host_settings(&self) -> HostSettings {
+        let mut host = HostSettings::of(Profile::Linux61);
         let ecn = if self.ecn { Ecn::On } else { Ecn::Off };
-        for knob in [
-            Knob::CongestionControl(self.controller.name().to_owned()),
-            Knob::Sack(self.sack),
-            Knob::Timestamps(self.timestamps),
-            Knob::Ecn(ecn),
-            Knob::Rack(self.rack),
-            Knob::Probes(self.probes),
-            Knob::GsoMaxSegs(self.gso_max_segs),
-            Knob::SendMemory(4 << 20),
+        for setting in [
+            HostSetting::CongestionControl(self.controller.name().to_owned()),
+            HostSetting::Sack(self.sack),
+            HostSetting::Timestamps(self.timestamps),
+            HostSetting::Ecn(ecn),
+            HostSetting::Rack(self.rack),
+            HostSetting::Probes(self.probes),
+            HostSetting::GsoMaxSegs(self.gso_max_segs),
+            HostSetting::SendMemory(4 << 20),
         ] {
-            knobs.turn(&knob);
+            host.set(&setting);
         }
-        knobs
+        host
     }
 
     fn payload_bytes(&self) -> u64 {
@@ -132,7 +132,7 @@ impl Case {
 impl Play<'_> {
     fn new(case: &Case) -> Play<'_> {
         let setup = Setup {
-            knobs: case.knobs(),
+            host: case.host_settings(),
             nodelay: true,
             mss_bytes: OWN_MSS_BYTES,
             first_phase: case.first_phase,

@@ -2,7 +2,7 @@
 //! does not model.
 
 pub mod fields;
-pub mod knobs;
+pub mod host_settings;
 pub mod operations;
 mod shell;
 
@@ -14,7 +14,7 @@ use crate::language::script::{
 };
 use crate::run::Options;
 use crate::verdict::Missing;
-use knobs::{Knob, Knobs};
+use host_settings::{HostSetting, HostSettings};
 use operations::Call;
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ const LARGEST_TOLERANCE_US: u64 = 60_000_000;
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// Before the first step.
-    pub knobs: Knobs,
+    pub host: HostSettings,
     /// How far a time may be off, microseconds.
     pub tolerance_us: u64,
     /// Whether a large segment of the script is one segment, not several together.
@@ -58,7 +58,7 @@ pub struct Step {
 #[derive(Debug, Clone)]
 pub enum Act {
     /// Settings change.
-    Turn(Vec<Knob>),
+    Set(Vec<HostSetting>),
     /// A segment arrives.
     Inject(TcpPacket, EcnMark),
     /// A segment is to be sent. Without a mark, any will do.
@@ -72,7 +72,7 @@ pub enum Act {
 /// What a script needs, or the first thing that is missing, with the number of others.
 pub fn plan(script: &Script, options: &Options) -> Result<Plan, Missing> {
     let mut plan = Plan {
-        knobs: Knobs::of(options.profile),
+        host: HostSettings::of(options.profile),
         tolerance_us: TOLERANCE_US,
         is_strict: false,
         is_exact: options.is_exact,
@@ -131,7 +131,7 @@ impl Plan {
 /// The error names what is missing.
 fn act(event: &Event, own_names: &mut BTreeSet<String>) -> Result<Act, String> {
     match &event.action {
-        Action::Shell(line) => shell::knobs(line).map(Act::Turn),
+        Action::Shell(line) => shell::settings(line).map(Act::Set),
         Action::Python => Err("Python other than assertions".into()),
         Action::Assert(statements) => {
             for statement in statements {

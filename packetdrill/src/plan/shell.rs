@@ -1,6 +1,6 @@
 //! Lines for a shell: never run. Those that are known set something, the others are named.
 
-use super::knobs::{Ecn, Knob};
+use super::host_settings::{Ecn, HostSetting};
 use dumbbell_tcp::cca::Algorithm;
 
 /// Settings whose default is all there is, with that.
@@ -38,7 +38,7 @@ const WITHOUT_EFFECT: [&str; 16] = [
 const HYSTART_DETECT: &str = "/sys/module/tcp_cubic/parameters/hystart_detect";
 
 /// What the lines set. The error names what is not known.
-pub(super) fn knobs(text: &str) -> Result<Vec<Knob>, String> {
+pub(super) fn settings(text: &str) -> Result<Vec<HostSetting>, String> {
     let joined = text.replace("\\\n", " ");
     let mut found = Vec::new();
     for line in joined.lines() {
@@ -79,7 +79,7 @@ fn command_words(command: &str) -> Vec<String> {
     kept
 }
 
-fn command_knobs(words: &[String]) -> Result<Vec<Knob>, String> {
+fn command_knobs(words: &[String]) -> Result<Vec<HostSetting>, String> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let unknown = || {
         let line: String = words.join(" ").chars().take(60).collect();
@@ -87,7 +87,7 @@ fn command_knobs(words: &[String]) -> Result<Vec<Knob>, String> {
     };
     let program = words[0].rsplit('/').next().unwrap_or("");
     match (program, &words[1..]) {
-        ("defaults.sh", []) => Ok(vec![Knob::Defaults]),
+        ("defaults.sh", []) => Ok(vec![HostSetting::Defaults]),
         ("sysctl" | "set_sysctls.py", arguments) => {
             let mut found = Vec::new();
             for argument in arguments.iter().filter(|word| !word.starts_with('-')) {
@@ -105,7 +105,7 @@ fn command_knobs(words: &[String]) -> Result<Vec<Knob>, String> {
         ("nstat", []) => Ok(Vec::new()),
         ("ip", ["link", "set", "dev", _, "gso_max_segs", segments]) => {
             match segments.parse().ok().filter(|n| (1..=65535).contains(n)) {
-                Some(segments) => Ok(vec![Knob::GsoMaxSegs(segments)]),
+                Some(segments) => Ok(vec![HostSetting::GsoMaxSegs(segments)]),
                 None => unknown(),
             }
         }
@@ -125,7 +125,7 @@ fn command_knobs(words: &[String]) -> Result<Vec<Knob>, String> {
             ],
         ) => Ok(Vec::new()),
         ("dumbbell", own) => match own_knob(own) {
-            Some(knob) => Ok(vec![knob]),
+            Some(setting) => Ok(vec![setting]),
             None => unknown(),
         },
         // The train and the delay, as is the default.
@@ -136,7 +136,7 @@ fn command_knobs(words: &[String]) -> Result<Vec<Knob>, String> {
 }
 
 /// `initcwnd N` of a route; what names the way there changes nothing.
-fn route_knobs(words: &[&str]) -> Option<Vec<Knob>> {
+fn route_knobs(words: &[&str]) -> Option<Vec<HostSetting>> {
     let at = words.iter().position(|word| *word == "initcwnd");
     let known = |word: &&str| !matches!(*word, "mtu" | "ssthresh" | "rto_min" | "quickack");
     if !words.iter().all(known) {
@@ -145,25 +145,25 @@ fn route_knobs(words: &[&str]) -> Option<Vec<Knob>> {
     match at {
         Some(at) => {
             let pkts = words.get(at + 1)?.parse().ok().filter(|pkts| *pkts > 0)?;
-            Some(vec![Knob::InitialWindow(pkts)])
+            Some(vec![HostSetting::InitialWindow(pkts)])
         }
         None => None,
     }
 }
 
 /// What packetdrill has no words for.
-fn own_knob(words: &[&str]) -> Option<Knob> {
+fn own_knob(words: &[&str]) -> Option<HostSetting> {
     Some(match words {
-        ["profile", "rfc"] => Knob::ProfileRfc,
-        ["host-queue", "keeps"] => Knob::HostQueueKeeps,
-        ["host-queue", "loses", pkts] => Knob::HostQueueLoses(pkts.parse().ok()?),
-        ["application", "reads"] => Knob::ApplicationReads(true),
-        ["application", "rests"] => Knob::ApplicationReads(false),
+        ["profile", "rfc"] => HostSetting::ProfileRfc,
+        ["host-queue", "keeps"] => HostSetting::HostQueueKeeps,
+        ["host-queue", "loses", pkts] => HostSetting::HostQueueLoses(pkts.parse().ok()?),
+        ["application", "reads"] => HostSetting::ApplicationReads(true),
+        ["application", "rests"] => HostSetting::ApplicationReads(false),
         _ => return None,
     })
 }
 
-fn sysctl(name: &str, value: &str) -> Result<Option<Knob>, String> {
+fn sysctl(name: &str, value: &str) -> Result<Option<HostSetting>, String> {
     let unsupported = || Err(format!("{name}={value}"));
     if WITHOUT_EFFECT.contains(&name) {
         return Ok(None);
@@ -176,24 +176,24 @@ fn sysctl(name: &str, value: &str) -> Result<Option<Knob>, String> {
     }
     let on = value != "0";
     Ok(Some(match (name, value) {
-        ("tcp_sack", _) => Knob::Sack(on),
-        ("tcp_recovery", "0" | "1") => Knob::Rack(on),
-        ("tcp_early_retrans", "0" | "3" | "4") => Knob::Probes(on),
-        ("tcp_timestamps", "0" | "1" | "2") => Knob::Timestamps(on),
-        ("tcp_ecn", "0") => Knob::Ecn(Ecn::Off),
-        ("tcp_ecn", "1") => Knob::Ecn(Ecn::On),
-        ("tcp_ecn", "2") => Knob::Ecn(Ecn::Passive),
-        ("tcp_slow_start_after_idle", _) => Knob::RestartsAfterIdle(on),
-        ("tcp_window_scaling", _) => Knob::WindowScaling(on),
+        ("tcp_sack", _) => HostSetting::Sack(on),
+        ("tcp_recovery", "0" | "1") => HostSetting::Rack(on),
+        ("tcp_early_retrans", "0" | "3" | "4") => HostSetting::Probes(on),
+        ("tcp_timestamps", "0" | "1" | "2") => HostSetting::Timestamps(on),
+        ("tcp_ecn", "0") => HostSetting::Ecn(Ecn::Off),
+        ("tcp_ecn", "1") => HostSetting::Ecn(Ecn::On),
+        ("tcp_ecn", "2") => HostSetting::Ecn(Ecn::Passive),
+        ("tcp_slow_start_after_idle", _) => HostSetting::RestartsAfterIdle(on),
+        ("tcp_window_scaling", _) => HostSetting::WindowScaling(on),
         ("tcp_congestion_control", name) if Algorithm::named(name).is_some() => {
-            Knob::CongestionControl(name.to_owned())
+            HostSetting::CongestionControl(name.to_owned())
         }
         ("tcp_rmem", sizes) => match size(sizes, 2) {
-            Some(bytes) => Knob::ReceiveMemory(bytes),
+            Some(bytes) => HostSetting::ReceiveMemory(bytes),
             None => return unsupported(),
         },
         ("tcp_wmem", sizes) => match size(sizes, 1) {
-            Some(bytes) => Knob::SendMemory(bytes),
+            Some(bytes) => HostSetting::SendMemory(bytes),
             None => return unsupported(),
         },
         _ => return unsupported(),
@@ -214,25 +214,25 @@ mod tests {
         let text = "../common/defaults.sh\n../common/set_sysctls.py \\\n \
             /proc/sys/net/ipv4/tcp_timestamps=0 /proc/sys/net/ipv4/tcp_wmem=\"4096 50000 4194304\"";
         let expected = [
-            Knob::Defaults,
-            Knob::Timestamps(false),
-            Knob::SendMemory(50_000),
+            HostSetting::Defaults,
+            HostSetting::Timestamps(false),
+            HostSetting::SendMemory(50_000),
         ];
-        assert_eq!(knobs(text).unwrap(), expected);
+        assert_eq!(settings(text).unwrap(), expected);
         assert_eq!(
-            knobs("ip tcp_metrics flush all > /dev/null 2>&1"),
+            settings("ip tcp_metrics flush all > /dev/null 2>&1"),
             Ok(vec![])
         );
     }
 
     #[test]
     fn what_is_not_is_named() {
-        assert_eq!(knobs("rm -rf /"), Err("shell line `rm -rf /`".into()));
+        assert_eq!(settings("rm -rf /"), Err("shell line `rm -rf /`".into()));
         assert_eq!(
-            knobs("sysctl -q net.ipv4.tcp_frto=0"),
+            settings("sysctl -q net.ipv4.tcp_frto=0"),
             Err("tcp_frto=0".into())
         );
         let limited = "tc qdisc add dev tun0 root pfifo limit 0";
-        assert_eq!(knobs(limited), Err(format!("shell line `{limited}`")));
+        assert_eq!(settings(limited), Err(format!("shell line `{limited}`")));
     }
 }

@@ -105,12 +105,12 @@ impl Run<'_> {
     }
 
     fn setup(&self, socket: &Socket) -> Setup {
-        let mut knobs = self.knobs.clone();
+        let mut host = self.host.clone();
         if let Some(name) = &socket.congestion_control {
-            knobs.tcp.congestion_control.clone_from(name);
+            host.tcp.congestion_control.clone_from(name);
         }
         Setup {
-            knobs,
+            host,
             nodelay: socket.nodelay,
             mss_bytes: socket.mss_bytes,
             first_phase: self.first_phase,
@@ -317,7 +317,7 @@ impl Run<'_> {
 
     fn unread_bytes(&self) -> u64 {
         let received = self.connection.as_ref().map_or(0, Endpoint::received_bytes);
-        match self.knobs.application_reads {
+        match self.host.application_reads {
             true => 0,
             false => received.saturating_sub(self.application.read_bytes),
         }
@@ -355,7 +355,7 @@ impl Run<'_> {
         let Some(socket) = self.application.socket(fd).cloned() else {
             return Outcome::Fails("EBADF");
         };
-        let initial_bytes = self.knobs.send_memory_bytes;
+        let initial_bytes = self.host.send_memory_bytes;
         let Some(connection) = &mut self.connection else {
             return Outcome::Fails("EPIPE");
         };

@@ -4,7 +4,7 @@ use super::Run;
 use crate::clock::span;
 use crate::endpoint::Endpoint;
 use crate::language::script::{EcnMark, TcpFlags, TcpOption, TcpPacket};
-use crate::segments::{Sent, shown};
+use crate::segments::{SentPacket, shown};
 use crate::verdict::Difference;
 use dumbbell_core::time::Time;
 
@@ -19,7 +19,7 @@ impl Run<'_> {
     ) -> Result<Time, Difference> {
         let tolerance = span(self.plan.tolerance_us);
         let latest = to.saturating_add(tolerance);
-        let missing = |found: Option<&Sent>| Difference::Packet {
+        let missing = |found: Option<&SentPacket>| Difference::Packet {
             expected: Some(shown((to != Time::NEVER).then_some(from), expected, mark)),
             found: found.map(|sent| shown(Some(sent.at), &sent.packet, Some(sent.ecn))),
         };
@@ -40,7 +40,7 @@ impl Run<'_> {
     }
 
     /// The next packet that is sent until then.
-    fn next_sent(&mut self, latest: Time) -> Result<Option<Sent>, Difference> {
+    fn next_sent(&mut self, latest: Time) -> Result<Option<SentPacket>, Difference> {
         loop {
             if let Some(sent) = self.sent().and_then(std::collections::VecDeque::pop_front) {
                 return Ok(Some(sent));
@@ -52,7 +52,11 @@ impl Run<'_> {
     }
 
     /// The next packet, if the kernel's segmentation offload would have sent it with this one.
-    fn next_of(&mut self, first: &Sent, latest: Time) -> Result<Option<Sent>, Difference> {
+    fn next_of(
+        &mut self,
+        first: &SentPacket,
+        latest: Time,
+    ) -> Result<Option<SentPacket>, Difference> {
         while self.first_sent().is_none() {
             if !self.step_timer(latest)? {
                 return Ok(None);
@@ -70,7 +74,7 @@ impl Run<'_> {
         })
     }
 
-    fn matches(&mut self, expected: &TcpPacket, mark: Option<EcnMark>, found: &Sent) -> bool {
+    fn matches(&mut self, expected: &TcpPacket, mark: Option<EcnMark>, found: &SentPacket) -> bool {
         let packet = &found.packet;
         let is_marked = mark.is_none_or(|mark| match mark {
             EcnMark::Ect01 => matches!(found.ecn, EcnMark::Ect0 | EcnMark::Ect1),
@@ -132,12 +136,12 @@ impl Run<'_> {
 }
 
 /// As one packet: what the last of them says besides its first byte.
-fn together(first: &Sent, next: &Sent) -> Sent {
+fn together(first: &SentPacket, next: &SentPacket) -> SentPacket {
     let mut packet = next.packet.clone();
     packet.seq = first.packet.seq;
     packet.payload_bytes += first.packet.payload_bytes;
     packet.flags = packet.flags.with(first.packet.flags.without(TcpFlags::PSH));
-    Sent {
+    SentPacket {
         at: first.at,
         packet,
         ecn: first.ecn,

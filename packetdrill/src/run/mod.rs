@@ -9,9 +9,9 @@ use crate::endpoint::{Endpoint, MOST_SENT};
 use crate::language::Place;
 use crate::language::conditions::Statement;
 use crate::language::script::{EcnMark, TcpOption, TcpPacket, When};
-use crate::plan::knobs::{Knob, Knobs};
+use crate::plan::host_settings::{HostSetting, HostSettings};
 use crate::plan::{self, Act, Plan, Step};
-use crate::segments::{Sent, shown};
+use crate::segments::{SentPacket, shown};
 use crate::verdict::{Difference, Failure, Verdict};
 use application::Application;
 use dumbbell_core::time::Time;
@@ -89,7 +89,7 @@ pub(crate) fn field(connection: &Endpoint, name: &str, now: Time) -> Option<f64>
 pub(crate) struct Run<'a> {
     plan: &'a Plan,
     first_phase: u64,
-    knobs: Knobs,
+    host: HostSettings,
     application: Application,
     connection: Option<Endpoint>,
     now: Time,
@@ -110,7 +110,7 @@ impl<'a> Run<'a> {
         Run {
             plan,
             first_phase,
-            knobs: plan.knobs.clone(),
+            host: plan.host.clone(),
             application: Application::default(),
             connection: None,
             now: instant(0),
@@ -170,7 +170,9 @@ impl<'a> Run<'a> {
         });
         match &step.act {
             Act::Expect(..) => {}
-            Act::Turn(knobs) => knobs.iter().try_for_each(|knob| self.turn(knob))?,
+            Act::Set(settings) => settings
+                .iter()
+                .try_for_each(|setting| self.set_host(setting))?,
             Act::Inject(packet, mark) => self.inject(packet, *mark),
             Act::Assert(statements) => self.assert(statements)?,
             Act::Call(call) => self.call(call, returns, step.place)?,
@@ -178,17 +180,17 @@ impl<'a> Run<'a> {
         self.application_goes_on()
     }
 
-    fn turn(&mut self, knob: &Knob) -> Result<(), Difference> {
-        self.knobs.turn(knob);
+    fn set_host(&mut self, setting: &HostSetting) -> Result<(), Difference> {
+        self.host.set(setting);
         let now = self.now;
-        match (knob, &mut self.connection) {
-            (Knob::HostQueueKeeps, connection) => {
+        match (setting, &mut self.connection) {
+            (HostSetting::HostQueueKeeps, connection) => {
                 self.keeps_host_queue = true;
                 if let Some(connection) = connection {
                     connection.keep_in_host_queue();
                 }
             }
-            (Knob::HostQueueLoses(pkts), connection) => {
+            (HostSetting::HostQueueLoses(pkts), connection) => {
                 let has_left = connection
                     .as_mut()
                     .is_some_and(|one| one.leave_host_queue(*pkts, now));
@@ -200,7 +202,9 @@ impl<'a> Run<'a> {
                     });
                 }
             }
-            (Knob::ApplicationReads(on), Some(connection)) => connection.set_reading(*on, now),
+            (HostSetting::ApplicationReads(on), Some(connection)) => {
+                connection.set_reading(*on, now)
+            }
             _ => {}
         }
         Ok(())
@@ -220,13 +224,13 @@ impl<'a> Run<'a> {
         self.arrive(&packet, mark);
     }
 
-    fn sent(&mut self) -> Option<&mut VecDeque<Sent>> {
+    fn sent(&mut self) -> Option<&mut VecDeque<SentPacket>> {
         self.connection
             .as_mut()
             .map(|connection| &mut connection.sent)
     }
 
-    fn first_sent(&self) -> Option<&Sent> {
+    fn first_sent(&self) -> Option<&SentPacket> {
         self.connection.as_ref().and_then(|one| one.sent.front())
     }
 

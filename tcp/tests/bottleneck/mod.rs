@@ -29,7 +29,7 @@ pub struct Path {
 
 /// A packet on its way; the sender's notes of the delivery rate.
 #[derive(Debug, Clone, Copy)]
-struct Sent {
+struct InFlight {
     number: u64,
     sent_at: Time,
     /// None when it was lost.
@@ -46,7 +46,7 @@ pub struct Bottleneck {
     pub cca: Cca,
     pub window: Window,
     pub now: Time,
-    flight: VecDeque<Sent>,
+    flight: VecDeque<InFlight>,
     next: u64,
     link_free_at: Time,
     departure: Time,
@@ -149,7 +149,7 @@ impl Bottleneck {
         }
         self.next += 1;
         let acked_at = self.through_the_link(at);
-        self.flight.push_back(Sent {
+        self.flight.push_back(InFlight {
             number: self.next,
             sent_at: at,
             acked_at,

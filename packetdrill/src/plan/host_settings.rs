@@ -24,7 +24,7 @@ pub enum Ecn {
 
 /// Settings of the host.
 #[derive(Debug, Clone)]
-pub struct Knobs {
+pub struct HostSettings {
     /// What the engine calls them.
     pub tcp: Tcp,
     /// `tcp_ecn`.
@@ -43,7 +43,7 @@ pub struct Knobs {
 
 /// One setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Knob {
+pub enum HostSetting {
     /// All that `common/defaults.sh` sets.
     Defaults,
     /// `tcp_sack`
@@ -84,10 +84,10 @@ fn scale_of(memory_bytes: u64) -> u8 {
     memory_bytes.max(1).ilog2().saturating_sub(15).min(14) as u8
 }
 
-impl Knobs {
+impl HostSettings {
     /// Those of a fresh host.
-    pub fn of(profile: Profile) -> Knobs {
-        Knobs {
+    pub fn of(profile: Profile) -> HostSettings {
+        HostSettings {
             tcp: match profile {
                 Profile::Linux61 => Tcp {
                     gso_max_segs: 1,
@@ -105,27 +105,27 @@ impl Knobs {
     }
 
     /// Changes one. What concerns the host's queue changes nothing here.
-    pub fn turn(&mut self, knob: &Knob) {
-        match knob {
-            Knob::Defaults => self.set_defaults(),
-            Knob::Sack(on) => self.tcp.sack = *on,
-            Knob::Rack(on) => self.tcp.rack = *on,
-            Knob::Probes(on) => self.probes = *on,
-            Knob::Timestamps(on) => self.tcp.timestamps = *on,
-            Knob::Ecn(ecn) => self.ecn = *ecn,
-            Knob::CongestionControl(name) => self.tcp.congestion_control.clone_from(name),
-            Knob::RestartsAfterIdle(on) => self.restarts_after_idle = *on,
-            Knob::WindowScaling(on) => {
+    pub fn set(&mut self, setting: &HostSetting) {
+        match setting {
+            HostSetting::Defaults => self.set_defaults(),
+            HostSetting::Sack(on) => self.tcp.sack = *on,
+            HostSetting::Rack(on) => self.tcp.rack = *on,
+            HostSetting::Probes(on) => self.probes = *on,
+            HostSetting::Timestamps(on) => self.tcp.timestamps = *on,
+            HostSetting::Ecn(ecn) => self.ecn = *ecn,
+            HostSetting::CongestionControl(name) => self.tcp.congestion_control.clone_from(name),
+            HostSetting::RestartsAfterIdle(on) => self.restarts_after_idle = *on,
+            HostSetting::WindowScaling(on) => {
                 let scale = self.window_scale.unwrap_or(scale_of(RECEIVE_MEMORY_BYTES));
                 self.window_scale = on.then_some(scale);
             }
-            Knob::ReceiveMemory(bytes) => {
+            HostSetting::ReceiveMemory(bytes) => {
                 self.window_scale = self.window_scale.map(|_| scale_of(*bytes));
             }
-            Knob::SendMemory(bytes) => self.send_memory_bytes = *bytes,
-            Knob::InitialWindow(pkts) => self.tcp.initial_window_pkts = *pkts,
-            Knob::GsoMaxSegs(segments) => self.tcp.gso_max_segs = *segments,
-            Knob::ProfileRfc => {
+            HostSetting::SendMemory(bytes) => self.send_memory_bytes = *bytes,
+            HostSetting::InitialWindow(pkts) => self.tcp.initial_window_pkts = *pkts,
+            HostSetting::GsoMaxSegs(segments) => self.tcp.gso_max_segs = *segments,
+            HostSetting::ProfileRfc => {
                 let name = self.tcp.congestion_control.clone();
                 self.tcp = Tcp {
                     small_queues: self.tcp.small_queues,
@@ -135,8 +135,8 @@ impl Knobs {
                     ..Tcp::rfc(&name)
                 };
             }
-            Knob::ApplicationReads(on) => self.application_reads = *on,
-            Knob::HostQueueKeeps | Knob::HostQueueLoses(_) => {}
+            HostSetting::ApplicationReads(on) => self.application_reads = *on,
+            HostSetting::HostQueueKeeps | HostSetting::HostQueueLoses(_) => {}
         }
     }
 
