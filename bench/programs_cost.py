@@ -28,9 +28,10 @@ from dumbbell.backends.kernel import find_kernel, launch
 from dumbbell.backends.kernel.backend import kernel_seed
 from dumbbell.backends.kernel.cache import how_to_build
 from dumbbell.backends.kernel.confinement import SYSTEM
+from dumbbell.backends.kernel.guest import guest_program
 from dumbbell.backends.kernel.job import job
 from dumbbell.backends.kernel.program_tasks import planned_tasks
-from dumbbell.backends.kernel.programs import asked_tools, guest_program, host_tools
+from dumbbell.backends.kernel.programs import asked_tools, host_tools
 from dumbbell.errors import DumbbellError
 from dumbbell.spec import Experiment
 from dumbbell.spec.programs import When

@@ -27,8 +27,9 @@ from dumbbell.backends.base import Job
 from dumbbell.backends.kernel import LaunchResult, find_kernel, launch
 from dumbbell.backends.kernel.backend import BACKEND, kernel_seed
 from dumbbell.backends.kernel.cache import how_to_build
+from dumbbell.backends.kernel.guest import guest_program
 from dumbbell.backends.kernel.job import job
-from dumbbell.backends.kernel.programs import guest_program, host_tools
+from dumbbell.backends.kernel.programs import host_tools
 from dumbbell.backends.kernel.tables import read_result
 from dumbbell.errors import DumbbellError
 from dumbbell.spec import Experiment

@@ -39,7 +39,7 @@ WHERE = """
 import dumbbell, dumbbell._engine
 print(dumbbell.__file__, dumbbell._engine.__file__, sep="\\n")
 """
-WHERE_GUEST = "from dumbbell.backends.kernel.programs import guest_program; print(guest_program())"
+WHERE_GUEST = "from dumbbell.backends.kernel.guest import guest_program; print(guest_program())"
 OWN = "captured.toml"
 CAPTURED = """
 duration = "5s"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dumbbell import errors
 from dumbbell.backends.kernel import launch
-from dumbbell.backends.kernel.programs import guest_program
+from dumbbell.backends.kernel.guest import guest_program
 
 
 def processes_below(folder: Path) -> list[int]:
@@ -36,7 +36,7 @@ def lay_launcher(place: Path) -> None:
     program that confines guests.
     """
     folder = Path(launch.__code__.co_filename).parent
-    copied = ("launch", "confinement", "processor", "programs")
+    copied = ("launch", "confinement", "processor", "guest")
     for name in copied:
         text = (folder / f"{name}.py").read_text(encoding="utf-8")
         text = text.replace("from dumbbell.errors import", "from errors import")

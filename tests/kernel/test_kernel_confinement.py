@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from dumbbell import simulate
-from dumbbell.backends.kernel import HostRefusesError, KernelInfo, LaunchResult, launch, programs
+from dumbbell.backends.kernel import HostRefusesError, KernelInfo, LaunchResult, launch
 from dumbbell.backends.kernel import backend as kernel_backend
+from dumbbell.backends.kernel import guest as guest_module
 from dumbbell.backends.kernel.confinement import SYSTEM, Confinement, Means, best_confinement
-from dumbbell.backends.kernel.programs import GuestMissingError
+from dumbbell.backends.kernel.guest import GuestMissingError
 from dumbbell.spec import Experiment
 
 pytestmark = pytest.mark.programs
@@ -191,7 +192,7 @@ def test_what_the_machine_offers_is_asked_and_said(
         }
     )
     guest = script("guest", f"echo '{text}'\n")
-    monkeypatch.setenv(programs.GUEST_VARIABLE, str(guest))
+    monkeypatch.setenv(guest_module.GUEST_VARIABLE, str(guest))
     found = best_confinement()
     assert found.means is means
     assert found.landlock_version == version
@@ -202,7 +203,7 @@ def test_what_the_machine_offers_is_asked_and_said(
 def test_without_the_program_that_confines_nothing_begins(
     run_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(programs.GUEST_VARIABLE, str(tmp_path / "none"))
+    monkeypatch.setenv(guest_module.GUEST_VARIABLE, str(tmp_path / "none"))
     with pytest.raises(GuestMissingError, match=r"none .DUMBBELL_GUEST. is not a program"):
         launch(Path("/bin/true"), Path("/bin/true"), run_dir=run_dir, seed=1, wall_limit_s=20)
     assert list(run_dir.iterdir()) == []

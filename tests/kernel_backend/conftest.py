@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dumbbell.backends.kernel.cache import TEST_VARIABLE, KernelMissingError, require_kernel
-from dumbbell.backends.kernel.programs import GUEST_VARIABLE, GuestMissingError, guest_program
+from dumbbell.backends.kernel.guest import GUEST_VARIABLE, GuestMissingError, guest_program
 
 REPOSITORY = Path(__file__).parents[2]
 # For the helpers that the tests of the kernel alone use too.

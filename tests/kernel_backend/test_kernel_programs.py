@@ -12,14 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from dumbbell.backends.kernel import guest as guest_module
 from dumbbell.backends.kernel import programs
-from dumbbell.backends.kernel.programs import (
-    GuestMissingError,
-    file_sha256,
-    guest_program,
-    host_tools,
-    shared_libraries,
-)
+from dumbbell.backends.kernel.guest import GuestMissingError, guest_program
+from dumbbell.backends.kernel.programs import file_sha256, host_tools, shared_libraries
 from dumbbell.errors import RunError
 
 pytestmark = pytest.mark.programs
@@ -68,14 +64,14 @@ def test_without_the_guest_the_way_to_it_is_that_of_this_installation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A checkout has a Makefile; what pip installed has none."""
-    monkeypatch.delenv(programs.GUEST_VARIABLE, raising=False)
-    inside = "python/dumbbell/backends/kernel/programs.py"
-    monkeypatch.setattr(programs, "__file__", str(tmp_path / "checkout" / inside))
+    monkeypatch.delenv(guest_module.GUEST_VARIABLE, raising=False)
+    inside = "python/dumbbell/backends/kernel/guest.py"
+    monkeypatch.setattr(guest_module, "__file__", str(tmp_path / "checkout" / inside))
     (tmp_path / "checkout/guest").mkdir(parents=True)
     (tmp_path / "checkout/guest/Cargo.toml").touch()
     with pytest.raises(GuestMissingError, match="has not been built: run `make kernel` once"):
         guest_program()
-    monkeypatch.setattr(programs, "__file__", str(tmp_path / "lib" / inside))
+    monkeypatch.setattr(guest_module, "__file__", str(tmp_path / "lib" / inside))
     with pytest.raises(GuestMissingError) as raised:
         guest_program()
     assert "is not in this installation" in str(raised.value)
@@ -86,14 +82,14 @@ def test_without_the_guest_the_way_to_it_is_that_of_this_installation(
 def test_what_tests_built_is_the_last_choice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(programs.GUEST_VARIABLE, raising=False)
+    monkeypatch.delenv(guest_module.GUEST_VARIABLE, raising=False)
     monkeypatch.delenv("CARGO_TARGET_DIR", raising=False)
-    inside = "python/dumbbell/backends/kernel/programs.py"
-    monkeypatch.setattr(programs, "__file__", str(tmp_path / inside))
+    inside = "python/dumbbell/backends/kernel/guest.py"
+    monkeypatch.setattr(guest_module, "__file__", str(tmp_path / inside))
     (tmp_path / "guest").mkdir()
     (tmp_path / "guest/Cargo.toml").touch()
     for profile, built_at in (("debug", 30), ("release", 10), ("dist", 20)):
-        place = tmp_path / "target" / profile / programs.GUEST
+        place = tmp_path / "target" / profile / guest_module.GUEST
         place.parent.mkdir(parents=True)
         place.touch(0o755)
         os.utime(place, (built_at, built_at))
@@ -111,7 +107,7 @@ def test_all_programs_and_their_libraries_are_hashed(
     guest = tmp_path / "guest"
     guest.write_text("#!/bin/sh\n", encoding="utf-8")
     guest.chmod(0o755)
-    monkeypatch.setenv(programs.GUEST_VARIABLE, str(guest))
+    monkeypatch.setenv(guest_module.GUEST_VARIABLE, str(guest))
     found = programs.program_hashes()
     tables = found["tc_tables_sha256"]
     assert isinstance(tables, dict)
@@ -133,7 +129,7 @@ def test_irtt_is_hashed_where_it_is_asked_for_and_missed_by_name(
         tool.write_text("#!/bin/sh\n", encoding="utf-8")
         tool.chmod(0o755)
     monkeypatch.setattr(programs, "_SYSTEM_FOLDERS", str(tmp_path))
-    monkeypatch.setenv(programs.GUEST_VARIABLE, str(tmp_path / "guest"))
+    monkeypatch.setenv(guest_module.GUEST_VARIABLE, str(tmp_path / "guest"))
     with pytest.raises(RunError, match=r"irtt is not installed .Debian: apt-get install irtt."):
         host_tools((programs.IRTT_TOOL,))
     assert "irtt" not in host_tools()

@@ -26,13 +26,9 @@ from dumbbell.backends.kernel.backend import kernel_seed
 from dumbbell.backends.kernel.cache import kernels_folder, require_kernel
 from dumbbell.backends.kernel.confinement import SYSTEM
 from dumbbell.backends.kernel.folders import remove_left_folders
+from dumbbell.backends.kernel.guest import GUEST_VARIABLE, guest_program
 from dumbbell.backends.kernel.job import job
-from dumbbell.backends.kernel.programs import (
-    GUEST_VARIABLE,
-    files_read_inside,
-    guest_program,
-    host_tools,
-)
+from dumbbell.backends.kernel.programs import files_read_inside, host_tools
 from dumbbell.spec import Experiment
 
 # The package has a function of that name too.
@@ -72,7 +68,7 @@ def guest_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[s
     """Put a script in the guest program's place; the real one is at hand in it as `$real`."""
     real = guest_program()
     seen = [*SYSTEM, *files_read_inside()]
-    monkeypatch.setattr(kernel_backend, "files_read_inside", lambda **_: seen)
+    monkeypatch.setattr(kernel_backend, "files_read_inside", lambda _asked: seen)
 
     def put(text: str) -> None:
         script = tmp_path / "guest"

@@ -9,8 +9,8 @@ import pretended_kernel as pretended
 import pytest
 
 from dumbbell.backends import registry
-from dumbbell.backends.kernel.backend import guest_program
 from dumbbell.backends.kernel.cache import KernelMissingError, require_kernel
+from dumbbell.backends.kernel.guest import guest_program
 from dumbbell.errors import RunError
 from dumbbell.studies import own_programs
 

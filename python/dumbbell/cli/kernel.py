@@ -98,7 +98,7 @@ def info(
     from dumbbell.backends.kernel.build import check_hz
     from dumbbell.backends.kernel.cache import cached_kernels
     from dumbbell.backends.kernel.confinement import best_confinement
-    from dumbbell.backends.kernel.programs import GuestMissingError, guest_program
+    from dumbbell.backends.kernel.guest import GuestMissingError, guest_program
 
     check_hz(hz)
     kernel = require_kernel(hz, version or USUAL)

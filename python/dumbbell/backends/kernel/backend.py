@@ -16,6 +16,7 @@ from dumbbell.backends.kernel.cache import KernelInfo, require_kernel
 from dumbbell.backends.kernel.captures import CAPTURE, captures, kept_files
 from dumbbell.backends.kernel.confinement import Means, best_confinement
 from dumbbell.backends.kernel.folders import RunFolder, remove_left_folders
+from dumbbell.backends.kernel.guest import guest_program
 from dumbbell.backends.kernel.job import check_kernel_can, job, watched_packets
 from dumbbell.backends.kernel.launch import launch
 from dumbbell.backends.kernel.login import SHOWN
@@ -31,7 +32,6 @@ from dumbbell.backends.kernel.program_tasks import (
 from dumbbell.backends.kernel.programs import (
     asked_tools,
     files_read_inside,
-    guest_program,
     host_tools,
     program_hashes,
 )

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dumbbell.backends.kernel.programs import guest_program
+from dumbbell.backends.kernel.guest import guest_program
 from dumbbell.errors import RunError
 
 SYSTEM = tuple(

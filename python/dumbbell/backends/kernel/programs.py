@@ -17,12 +17,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dumbbell.errors import EXIT_BAD_INPUT, DumbbellError, RunError
+from dumbbell.backends.kernel.guest import guest_program
+from dumbbell.errors import RunError
 from dumbbell.spec.programs import Tool, tools_of
-
-GUEST = "dumbbell-guest"
-GUEST_VARIABLE = "DUMBBELL_GUEST"
-"""Names another guest program, for work on it."""
 
 _TC_TABLES = tuple(
     Path(place) for place in ("/usr/lib/x86_64-linux-gnu/tc", "/usr/lib64/tc", "/usr/lib/tc")
@@ -47,51 +44,6 @@ _INTERPRETER = 3
 _LOADED = re.compile(r"^\s*(?:(\S+) => )?(/\S.*?) \(0x[0-9a-f]+\)$")
 
 _Stamp = tuple[int, int, int]
-
-
-class GuestMissingError(DumbbellError):
-    """The guest's program has not been built; the message is one line that says how to."""
-
-    exit_code = EXIT_BAD_INPUT
-
-
-def guest_program() -> Path:
-    """The program that is process 1 of a guest: a wheel brings it, a checkout builds it.
-
-    Raises:
-        GuestMissingError: It has not been built.
-    """
-    named = os.environ.get(GUEST_VARIABLE)
-    places = [Path(named)] if named else [Path(__file__).resolve().with_name(GUEST)]
-    if not named and (checkout := _checkout()) is not None:
-        target = Path(os.environ.get("CARGO_TARGET_DIR") or "target")
-        quick = [checkout / target / profile / GUEST for profile in ("dist", "release")]
-        places += sorted(filter(Path.is_file, quick), key=lambda p: -p.stat().st_mtime)
-        # What tests build: several times as large, and slower.
-        places.append(checkout / target / "debug" / GUEST)
-    for place in places:
-        if os.access(place, os.X_OK):
-            return place.resolve()
-    raise GuestMissingError(how_to_get_guest())
-
-
-def how_to_get_guest() -> str:
-    """One line for whoever needs the guest's program where it is not."""
-    if named := os.environ.get(GUEST_VARIABLE):
-        return f"{named} ({GUEST_VARIABLE}) is not a program"
-    if _checkout() is not None:
-        return f"{GUEST}, which runs inside the kernel, has not been built: run `make kernel` once"
-    return (
-        f"{GUEST}, which runs inside the kernel, is not in this installation: install a wheel made "
-        f"by `make wheel`, or name a {GUEST} built by `cargo build --release -p {GUEST}` in a "
-        f"checkout of the same version with {GUEST_VARIABLE}=PATH"
-    )
-
-
-def _checkout() -> Path | None:
-    """The checkout that this file belongs to; None when it was installed."""
-    root = Path(*Path(__file__).resolve().parts[:-5])
-    return root if (root / "guest/Cargo.toml").is_file() else None
 
 
 def asked_tools(resolved: Mapping[str, Any]) -> tuple[Tool, ...]:

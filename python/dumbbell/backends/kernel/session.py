@@ -25,10 +25,11 @@ from typing import Any, Self
 from dumbbell.backends.base import Job
 from dumbbell.backends.kernel.backend import Kernel, kernel_seed, the_kernel
 from dumbbell.backends.kernel.folders import RunFolder, remove_left_folders
+from dumbbell.backends.kernel.guest import guest_program
 from dumbbell.backends.kernel.job import check_kernel_can, job
 from dumbbell.backends.kernel.launch import LaunchResult, launch
 from dumbbell.backends.kernel.login import SHOWN, Login
-from dumbbell.backends.kernel.programs import files_read_inside, guest_program, host_tools
+from dumbbell.backends.kernel.programs import files_read_inside, host_tools
 from dumbbell.backends.kernel.session_orders import Order
 from dumbbell.errors import DumbbellError, RunError
 

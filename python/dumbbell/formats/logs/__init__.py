@@ -4,6 +4,7 @@
 counted and the first is named; damage in one place costs that place.
 """
 
+from dumbbell.formats.logs.iperf import IperfLog
 from dumbbell.formats.logs.iperf3 import Iperf3Log
 from dumbbell.formats.logs.irtt import IrttLog
 from dumbbell.formats.logs.itgdec import ItgLog
@@ -19,6 +20,7 @@ __all__ = [
     "LARGEST_LOG_BYTES",
     "READERS",
     "Iperf3Log",
+    "IperfLog",
     "IrttLog",
     "ItgLog",
     "Log",

@@ -44,6 +44,11 @@ class IperfLog(Log):
     format: ClassVar[LogFormat] = LogFormat.IPERF
 
 
+def is_iperf(text: LogText) -> bool:
+    """Whether iperf 2 printed it."""
+    return any(_LINE.fullmatch(line) for line in text.first_lines)
+
+
 def read_iperf(text: LogText) -> IperfLog:
     """Read it.
 

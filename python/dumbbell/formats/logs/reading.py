@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dumbbell.formats.errors import UnreadableError
+from dumbbell.formats.logs.iperf import is_iperf, read_iperf
 from dumbbell.formats.logs.iperf3 import is_iperf3, read_iperf3
 from dumbbell.formats.logs.irtt import is_irtt, read_irtt
 from dumbbell.formats.logs.itgdec import is_itgdec, read_itgdec
@@ -34,6 +35,7 @@ class LogReader:
 READERS: dict[LogFormat, LogReader] = {
     LogFormat.IRTT: LogReader(is_irtt, read_irtt),
     LogFormat.IPERF3: LogReader(is_iperf3, read_iperf3),
+    LogFormat.IPERF: LogReader(is_iperf, read_iperf),
     LogFormat.PING: LogReader(is_ping, read_ping_log),
     LogFormat.ITGDEC: LogReader(is_itgdec, read_itgdec),
     LogFormat.NETPERF: LogReader(is_netperf, read_netperf),
@@ -55,8 +57,8 @@ def read_log(source: str | Path) -> Log:
         source: Path of the file.
 
     Returns:
-        Of the type of its format: `PingLog`, `ItgLog`, `Iperf3Log`, `SsLog`, `TcLog`, `IrttLog` or
-        `NetperfLog`. What in it was not understood is counted in ``unknown``.
+        Of the type of its format: `PingLog`, `ItgLog`, `Iperf3Log`, `IperfLog`, `SsLog`, `TcLog`,
+        `IrttLog` or `NetperfLog`. What in it was not understood is counted in ``unknown``.
 
     Raises:
         UnreadableError: It is of no known format, or nothing in it is.

@@ -7,6 +7,7 @@ from typing import Any
 
 from dumbbell.formats.logs import (
     Iperf3Log,
+    IperfLog,
     IrttLog,
     ItgLog,
     Log,
@@ -28,6 +29,8 @@ from dumbbell.metrics.logs.state import ss_numbers, ss_series, tc_numbers, tc_se
 from dumbbell.metrics.logs.throughput import (
     iperf3_numbers,
     iperf3_series,
+    iperf_numbers,
+    iperf_series,
     netperf_numbers,
     netperf_series,
 )
@@ -40,6 +43,7 @@ _NUMBERS: Mapping[type[Log], Callable[[Any], list[LogNumber]]] = {
     IrttLog: irtt_numbers,
     ItgLog: itg_numbers,
     Iperf3Log: iperf3_numbers,
+    IperfLog: iperf_numbers,
     NetperfLog: netperf_numbers,
     SsLog: ss_numbers,
     TcLog: tc_numbers,
@@ -49,6 +53,7 @@ _SERIES: Mapping[type[Log], Callable[[Any], list[LogSeries]]] = {
     IrttLog: irtt_series,
     ItgLog: itg_series,
     Iperf3Log: iperf3_series,
+    IperfLog: iperf_series,
     NetperfLog: netperf_series,
     SsLog: ss_series,
     TcLog: tc_series,

@@ -45,6 +45,7 @@ SAME: Mapping[LogFormat, Mapping[str, str]] = MappingProxyType(
             "srtt_mean_ms": "mean of the sender's smoothed round-trip time at regular instants",
         },
         LogFormat.NETPERF: _STREAMS,
+        LogFormat.IPERF: _STREAMS,
         LogFormat.SS: {
             "cwnd_mean_pkts": "mean of the congestion window at the calls",
             "srtt_mean_ms": "mean of the smoothed round-trip time at the calls",
@@ -72,6 +73,7 @@ KIND: Mapping[LogFormat, str] = MappingProxyType(
         LogFormat.ITGDEC: _FLOW,
         LogFormat.IPERF3: _FLOW,
         LogFormat.NETPERF: _FLOW,
+        LogFormat.IPERF: _FLOW,
         LogFormat.SS: _FLOW,
         LogFormat.TC: _QUEUE,
     }
@@ -238,6 +240,7 @@ _MAKERS: Mapping[LogFormat, Callable[[Run, Sequence[str]], dict[str, float]]] = 
     LogFormat.ITGDEC: _itg,
     LogFormat.IPERF3: _iperf3,
     LogFormat.NETPERF: _streams,
+    LogFormat.IPERF: _streams,
     LogFormat.SS: _socket,
     LogFormat.TC: _queue,
 }

@@ -1,4 +1,4 @@
-"""Numbers of what measures throughput: iperf3 and netperf."""
+"""Numbers of what measures throughput: iperf3, iperf 2 and netperf."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dumbbell.formats.logs import Iperf3Log, LogTable, NetperfLog
+from dumbbell.formats.logs import Iperf3Log, IperfLog, LogTable, NetperfLog
 from dumbbell.metrics.logs.number import Floats, LogNumber, LogSeries, mean_number
 
 _MBIT = 1e-6
@@ -62,6 +62,55 @@ def iperf3_series(log: Iperf3Log) -> list[LogSeries]:
         ):
             values = table[column][keep].astype(np.float64) * scale
             if np.isfinite(values).all() and (values >= 0).all() and np.isfinite(t_s).all():
+                series.append(LogSeries(of, name, title, unit, t_s, values))
+    return series
+
+
+def iperf_numbers(log: IperfLog) -> list[LogNumber]:
+    """Throughput of all streams as their ends say it; of datagrams also their loss and jitter.
+
+    iperf 2 does not say who printed it. Only a receiver counts lost datagrams, so where they are
+    counted the throughput is what was received.
+    """
+    found: list[LogNumber] = []
+    totals = log.tables["totals"]
+    if len(totals):
+        together = totals["stream"] == -1
+        keep = together if together.any() else ~together
+        rate = float(totals["throughput_bps"][keep].sum()) * _MBIT
+        pkts, lost = int(totals["pkts"][keep].sum()), int(totals["lost_pkts"][keep].sum())
+        if (totals["lost_pkts"][keep] >= 0).all() and 0 <= lost <= pkts and pkts > 0:
+            loss = 100.0 * lost / pkts
+            jitter = float(totals["jitter_ms"][keep].max())
+            found += [
+                LogNumber("", "goodput_mbps", "throughput received", "Mbit/s", rate),
+                LogNumber("", "loss_percent", "datagrams lost", "%", loss, samples=pkts),
+                LogNumber("", "jitter_ms", "jitter at the end, greatest", "ms", jitter),
+            ]
+        else:
+            found.append(LogNumber("", "throughput_mbps", "throughput", "Mbit/s", rate))
+    intervals = log.tables["intervals"]
+    keep = intervals["stream"] != -1
+    if keep.any():
+        rates = _summed_rates({each.name: intervals[each.name][keep] for each in intervals.columns})
+        name, title = "throughput_of_intervals_any_mean_mbps", "throughput, mean of the intervals"
+        found.append(mean_number("intervals", name, title, "Mbit/s", rates))
+    return found
+
+
+def iperf_series(log: IperfLog) -> list[LogSeries]:
+    """Throughput of each stream over time, and what receivers of datagrams missed."""
+    table = log.tables["intervals"]
+    series = []
+    for stream in dict.fromkeys(table["stream"].tolist()):
+        keep = table["stream"] == stream
+        for column, name, title, unit, scale in (
+            ("throughput_bps", "throughput_mbps", "throughput", "Mbit/s", _MBIT),
+            ("lost_pkts", "lost_pkts", "lost", "packets", 1.0),
+        ):
+            values = table[column][keep].astype(np.float64) * scale
+            if (values >= 0).all():
+                of, t_s = f"stream {stream}", table["end_s"][keep]
                 series.append(LogSeries(of, name, title, unit, t_s, values))
     return series
 

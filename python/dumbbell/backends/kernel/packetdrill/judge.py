@@ -20,10 +20,10 @@ from dumbbell.backends.guard import usable_threads
 from dumbbell.backends.kernel.cache import KernelInfo, require_kernel
 from dumbbell.backends.kernel.confinement import SYSTEM
 from dumbbell.backends.kernel.folders import RunFolder, remove_left_folders
+from dumbbell.backends.kernel.guest import guest_program
 from dumbbell.backends.kernel.launch import launch
 from dumbbell.backends.kernel.packetdrill.build import PacketdrillInfo, require_packetdrill
 from dumbbell.backends.kernel.packetdrill.said import Report, ended, report_of, unsupported
-from dumbbell.backends.kernel.programs import guest_program
 from dumbbell.backends.kernel.recipe import VERSIONS
 
 SCRIPTS_A_GUEST = 50
