@@ -51,3 +51,18 @@ def test_numbers_of_all_streams_and_of_what_a_receiver_missed() -> None:
     assert udp["goodput_mbps"] == pytest.approx(1.010253)
     assert udp["loss_percent"] == pytest.approx(100 * 3 / 172)
     assert "throughput_mbps" not in udp
+
+
+def test_a_report_of_all_streams_is_not_added_to_theirs() -> None:
+    summed = "20261124060613,127.0.0.1,0,127.0.0.1,5601,-1,0.0-2.1,2883704,10835744\n"
+    text = IPERF_2_TCP + summed
+    assert read_iperf(LogText("it", text)).whole() == {
+        "bytes": 2883704,
+        "throughput_bps": 10835744.0,
+    }
+
+
+def test_datagrams_of_two_streams_are_counted_together() -> None:
+    second = IPERF_2_UDP.replace(",46069,", ",46070,")
+    whole = read_iperf(LogText("it", IPERF_2_UDP + second)).whole()
+    assert (whole["pkts"], whole["lost_pkts"], whole["bytes"]) == (344, 6, 511560)

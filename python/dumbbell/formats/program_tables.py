@@ -254,20 +254,21 @@ def _iperf(printed: Printed, found: Found) -> None:
             for each in _of(log, "intervals")
         ),
     )
+    whole = log.whole()
     # What arrived is what the server counts.
-    for each in _of(log, "totals"):
-        if printed.side == ANSWERING:
-            found.whole |= {
-                "received_bytes": found.whole.get("received_bytes", 0) + each["bytes"],
-                "throughput_bps": found.whole.get("throughput_bps", 0.0) + each["throughput_bps"],
-            }
-            if each["pkts"] >= 0:
-                found.whole |= {
-                    "sent_pkts": each["pkts"],
-                    "lost_pkts": each["lost_pkts"],
-                    "received_pkts": each["pkts"] - each["lost_pkts"],
-                    "jitter_mean_s": each["jitter_ms"] / 1e3,
-                }
+    if printed.side != ANSWERING or not whole:
+        return
+    found.whole |= {
+        "received_bytes": whole["bytes"],
+        "throughput_bps": whole["throughput_bps"],
+    }
+    if "pkts" in whole:
+        found.whole |= {
+            "sent_pkts": whole["pkts"],
+            "lost_pkts": whole["lost_pkts"],
+            "received_pkts": int(whole["pkts"]) - int(whole["lost_pkts"]),
+            "jitter_mean_s": float(whole["jitter_ms"]) / 1e3,
+        }
 
 
 def _curl(printed: Printed, found: Found) -> None:

@@ -43,6 +43,28 @@ class IperfLog(Log):
 
     format: ClassVar[LogFormat] = LogFormat.IPERF
 
+    def whole(self) -> Row:
+        """All streams of all tests together, as their ends say it: bytes, bit/s, packets, ms.
+
+        iperf sums streams in a report of its own, of stream -1, or does not. Packets, those lost
+        and the jitter (the greatest) are there only where a receiver counted them: of datagrams.
+        Empty where no test has ended.
+        """
+        totals = self.tables["totals"]
+        if not len(totals):
+            return {}
+        together = totals["stream"] == -1
+        keep = together if together.any() else ~together
+        row: Row = {
+            "bytes": int(totals["bytes"][keep].sum()),
+            "throughput_bps": float(totals["throughput_bps"][keep].sum()),
+        }
+        pkts, lost = totals["pkts"][keep], totals["lost_pkts"][keep]
+        if (pkts > 0).all() and (lost >= 0).all() and (lost <= pkts).all():
+            row |= {"pkts": int(pkts.sum()), "lost_pkts": int(lost.sum())}
+            row |= {"jitter_ms": float(totals["jitter_ms"][keep].max())}
+        return row
+
 
 def is_iperf(text: LogText) -> bool:
     """Whether iperf 2 printed it."""

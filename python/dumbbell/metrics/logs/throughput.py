@@ -73,15 +73,12 @@ def iperf_numbers(log: IperfLog) -> list[LogNumber]:
     counted the throughput is what was received.
     """
     found: list[LogNumber] = []
-    totals = log.tables["totals"]
-    if len(totals):
-        together = totals["stream"] == -1
-        keep = together if together.any() else ~together
-        rate = float(totals["throughput_bps"][keep].sum()) * _MBIT
-        pkts, lost = int(totals["pkts"][keep].sum()), int(totals["lost_pkts"][keep].sum())
-        if (totals["lost_pkts"][keep] >= 0).all() and 0 <= lost <= pkts and pkts > 0:
-            loss = 100.0 * lost / pkts
-            jitter = float(totals["jitter_ms"][keep].max())
+    whole = log.whole()
+    if whole:
+        rate = float(whole["throughput_bps"]) * _MBIT
+        if "pkts" in whole:
+            pkts = int(whole["pkts"])
+            loss, jitter = 100.0 * int(whole["lost_pkts"]) / pkts, float(whole["jitter_ms"])
             found += [
                 LogNumber("", "goodput_mbps", "throughput received", "Mbit/s", rate),
                 LogNumber("", "loss_percent", "datagrams lost", "%", loss, samples=pkts),
