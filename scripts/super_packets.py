@@ -164,7 +164,7 @@ def with_table(page: str, kept: Mapping[str, Any]) -> str:
 DRAWN = Network("cubic", 100, 340)
 FROM_MS, TO_MS = 0.0, 8.0
 """From the first packet behind the pause before it."""
-WIDTH, LEFT, RIGHT, ROW, TOP = 720, 132, 14, 74, 58
+WIDTH, LEFT, RIGHT, ROW, TOP = 720, 150, 14, 74, 58
 INK, PALE, FAINT = "#1f2933", "#52606d", "#d5dbe1"
 TICK = {"kernel": "#b4540a", "sim": "#0b62a4"}
 BACKEND = {"kernel": "Linux 6.1", "sim": "simulator"}
