@@ -335,7 +335,8 @@ impl<'a> Programs<'a> {
         let under_way = self.running.iter().filter(|(_, each)| each.ended.is_none());
         let lines = under_way.map(|(index, _)| {
             let task = &self.asked.tasks[*index];
-            format!("{} {} {}\n", task.name, task.kind, task.output)
+            let line = json!({"name": task.name, "kind": task.kind, "output": task.output});
+            format!("{line}\n")
         });
         let path: PathBuf = self.folder.join(UNDER_WAY);
         std::fs::write(path, lines.collect::<String>()).doing(|| "saying who runs".to_owned())

@@ -28,7 +28,7 @@ pub struct Gro {
 
 /// What of a frame decides whether it is merged.
 #[derive(Debug, Clone, Copy)]
-pub struct Header {
+pub struct FrameHeader {
     /// Of its flow.
     pub connection: u32,
     /// Its header.
@@ -38,7 +38,7 @@ pub struct Header {
 /// Frames that are one packet so far.
 struct Held {
     frames: Vec<Packet>,
-    first: Header,
+    first: FrameHeader,
     bytes: u32,
 }
 
@@ -70,7 +70,7 @@ impl Gro {
 
 /// Packets in the order in which the host has them, each as its frames. `header` says what a frame of
 /// TCP has.
-pub fn merged(frames: Vec<Packet>, header: impl Fn(&Packet) -> Header) -> Vec<Vec<Packet>> {
+pub fn merged(frames: Vec<Packet>, header: impl Fn(&Packet) -> FrameHeader) -> Vec<Vec<Packet>> {
     let mut done = Vec::new();
     let mut held: Vec<Held> = Vec::new();
     for frame in frames {
@@ -103,19 +103,19 @@ pub fn merged(frames: Vec<Packet>, header: impl Fn(&Packet) -> Header) -> Vec<Ve
 }
 
 /// Whether nothing is merged behind it.
-fn has_end(header: &Header) -> bool {
+fn has_end(header: &FrameHeader) -> bool {
     let flags = header.segment.flags;
     flags.has(Flags::PSH) || flags.has(Flags::FIN) || flags.has(Flags::SYN)
 }
 
-fn is_last(header: &Header, held: Option<&Held>) -> bool {
+fn is_last(header: &FrameHeader, held: Option<&Held>) -> bool {
     let is_short =
         held.is_some_and(|held| header.segment.payload_bytes < held.first.segment.payload_bytes);
     has_end(header) || is_short
 }
 
 impl Held {
-    fn new(frame: Packet, first: Header) -> Held {
+    fn new(frame: Packet, first: FrameHeader) -> Held {
         Held {
             bytes: frame.bytes.into(),
             frames: vec![frame],
@@ -123,13 +123,13 @@ impl Held {
         }
     }
 
-    fn is_of(&self, frame: &Packet, header: &Header) -> bool {
+    fn is_of(&self, frame: &Packet, header: &FrameHeader) -> bool {
         let first = &self.frames[0];
         let key = |packet: &Packet| (packet.conversation, packet.is_reply());
         key(first) == key(frame) && self.first.connection == header.connection
     }
 
-    fn takes(&self, frame: &Packet, header: &Header) -> bool {
+    fn takes(&self, frame: &Packet, header: &FrameHeader) -> bool {
         let (first, next) = (&self.first.segment, &header.segment);
         let beside = |flags: Flags| flags.without(Flags::PSH | Flags::FIN | Flags::CE);
         let has_room = self.bytes + next.payload_bytes < MOST_BYTES;
@@ -150,7 +150,7 @@ impl Held {
         u32::from(self.frames[0].bytes) - self.first.segment.payload_bytes
     }
 
-    fn add(&mut self, frame: Packet, header: &Header) {
+    fn add(&mut self, frame: Packet, header: &FrameHeader) {
         self.frames.push(frame);
         self.bytes += header.segment.payload_bytes;
     }
@@ -164,15 +164,15 @@ mod tests {
     const FULL_BYTES: u32 = 1448;
 
     /// A segment, by its place among the headers of a test.
-    fn frame(headers: &[Header], at: usize) -> Packet {
+    fn frame(headers: &[FrameHeader], at: usize) -> Packet {
         let header = &headers[at];
         let bytes = header.segment.payload_bytes as u16 + 52;
         Packet::new(Kind::Tcp, 0, at as u32, bytes, Time::ZERO).with_segment(at as u32, false)
     }
 
     /// Full segments that follow each other.
-    fn headers(count: u32) -> Vec<Header> {
-        let header = |number| Header {
+    fn headers(count: u32) -> Vec<FrameHeader> {
+        let header = |number| FrameHeader {
             connection: 1,
             segment: Segment {
                 seq: u64::from(1 + number * FULL_BYTES),
@@ -187,14 +187,14 @@ mod tests {
     }
 
     /// What is merged of frames with these headers: how many of each packet.
-    fn sizes(headers: &[Header]) -> Vec<usize> {
+    fn sizes(headers: &[FrameHeader]) -> Vec<usize> {
         sizes_of(
             headers,
             (0..headers.len()).map(|at| frame(headers, at)).collect(),
         )
     }
 
-    fn sizes_of(headers: &[Header], frames: Vec<Packet>) -> Vec<usize> {
+    fn sizes_of(headers: &[FrameHeader], frames: Vec<Packet>) -> Vec<usize> {
         let found = merged(frames, |frame| headers[frame.segment_place() as usize]);
         found.iter().map(Vec::len).collect()
     }

@@ -3,7 +3,7 @@
 
 use super::{World, class};
 use crate::capture::Place;
-use crate::net::gro::{self, Header};
+use crate::net::gro::{self, FrameHeader};
 use crate::net::link::Transmitted;
 use crate::observe::records::Event;
 use crate::qdisc::DropReason;
@@ -56,12 +56,12 @@ impl World {
         }
     }
 
-    fn header(&self, frame: &Packet) -> Header {
+    fn header(&self, frame: &Packet) -> FrameHeader {
         let first = self.super_packets.segments(frame)[0];
         let flow = self.conversations[frame.conversation as usize].tcp();
         let flow = flow.expect("frames of TCP are a flow's");
         let (segment, connection) = flow.segment(first.segment_place());
-        Header {
+        FrameHeader {
             connection,
             segment,
         }

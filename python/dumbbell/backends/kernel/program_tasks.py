@@ -83,8 +83,8 @@ def planned_tasks(resolved: Mapping[str, Any], replication: int) -> list[Planned
         seed = _seed(resolved["seed"], replication, asked["name"])
         site = Site(index, resolved["duration_ns"], seed, address, device, files)
         for task in model_of(asked).tasks(asked, site):
-            server = (task.tool, task.host, task.words)
-            if task.when is When.BEFORE and task.output.startswith(task.tool):
+            if task.is_shared:
+                server = (task.tool, task.host, task.words)
                 if server in servers:
                     continue
                 servers.add(server)
@@ -189,12 +189,13 @@ def under_way(output: Path) -> str:
     """
     try:
         lines = (output / UNDER_WAY).read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
+        told = [json.loads(line) for line in lines[:20]]
+    except (OSError, ValueError):  # it may have been ended while it wrote
         return ""
     said = []
-    for line in lines[:20]:
-        name, kind, file = (*line.split(" ", 2), "", "")[:3]
-        said.append(f"{name} ({kind}), which printed last {_tail(output / Path(file).name)!r}")
+    for each in told:
+        last = _tail(output / Path(each["output"]).name)
+        said.append(f"{each['name']} ({each['kind']}), which printed last {last!r}")
     return f"programs that had not ended: {'; '.join(said)}" if said else ""
 
 

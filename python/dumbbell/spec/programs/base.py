@@ -91,6 +91,7 @@ class Task:
         may_exit: Statuses besides 0 with which it may end.
         most_bytes: A file that it writes may have so many.
         also: Further files that it writes in its home, and who reads each into tables.
+        is_shared: Whether one of it does for all programs that have the same command line there.
     """
 
     tool: str
@@ -105,6 +106,7 @@ class Task:
     also: tuple[tuple[str, Reads], ...] = ()
     errors: str = ""
     input: str = ""
+    is_shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,6 +162,7 @@ class DitgProgram(BetweenHosts):
             When.BEFORE,
             Ends.INTERRUPTED,
             most_bytes=MOST_LOG_BYTES,
+            is_shared=True,
         )
         sender = Task(
             "ITGSend",

@@ -8,7 +8,7 @@ import numpy as np
 
 from dumbbell.report import ValueRow, ValueTable
 from dumbbell.spec import Experiment, Resolved
-from dumbbell.stats import student_interval
+from dumbbell.stats import Estimate, student_interval
 from dumbbell.studies import own_programs
 from dumbbell.studies.base import StudyOptions
 from dumbbell.studies.queue_size_delay import arms, measured, published
@@ -117,7 +117,7 @@ class OwnPrograms(Part[Peaks]):
             "In virtual time ITGSend does not oversleep: it sends what it is asked for. The source "
             "prints its peaks as a picture only."
         )
-        heads = ["m/\u00b5", own_programs.COLUMN, *sides, "a real kernel, mean of three"]
+        heads = ["m/\u00b5", own_programs.COLUMN, *sides, "a real kernel, three runs"]
         yield ValueTable("With the source's own programs", heads, rows, caption)
 
 
@@ -125,6 +125,7 @@ def _limit_bytes(experiment: Experiment) -> int:
     return Resolved(experiment.resolved()).queue(arms.QUEUE).limit_bytes or 0
 
 
-def _measured(limit: str) -> str:
-    peaks_ms = measured.PING_PEAKS_MS.get(limit, measured.LARGE_PEAKS_MS)
-    return f"{np.mean(peaks_ms):.4g}"
+def _measured(limit: str) -> Estimate:
+    is_large = limit == published.LARGE
+    peaks_ms = measured.LARGE_PEAKS_MS if is_large else measured.PING_PEAKS_MS[limit]
+    return student_interval(np.array(peaks_ms))
