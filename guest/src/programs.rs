@@ -49,7 +49,9 @@ pub struct Task {
     pub name: String,
     /// Its kind.
     pub kind: String,
-    /// The program, and what one would type after it.
+    /// The program as messages call it.
+    pub tool: String,
+    /// Where it is, and what one would type after it.
     pub words: Vec<String>,
     /// Index of the host.
     pub host: usize,
@@ -69,13 +71,6 @@ pub struct Task {
     pub may_exit: Vec<i32>,
     /// Bytes of any file that it writes.
     pub most_bytes: u64,
-}
-
-impl Task {
-    /// The program without its folder.
-    fn tool(&self) -> &str {
-        self.words[0].rsplit('/').next().unwrap_or_default()
-    }
 }
 
 /// When a command line is run.
@@ -325,7 +320,7 @@ impl<'a> Programs<'a> {
         GuestError::Program {
             name: task.name.clone(),
             kind: task.kind.clone(),
-            how: format!("{} {how}", task.tool()),
+            how: format!("{} {how}", task.tool),
             said,
         }
     }

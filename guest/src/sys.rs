@@ -86,6 +86,14 @@ pub fn enter_processes(namespace: &File) -> io::Result<()> {
     checked(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWPID) }).map(|_| ())
 }
 
+/// Whoever else is woken goes before this process from now on, and before what it becomes and starts
+/// (`SCHED_IDLE`, sched(7)).
+pub fn give_way() -> io::Result<()> {
+    let none = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the kernel reads the structure, which lives as long as the call.
+    checked(unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const none) }).map(|_| ())
+}
+
 /// Gives this process mounts and a host name of its own.
 pub fn new_mounts_and_name() -> io::Result<()> {
     // SAFETY: no memory is involved, and no thread shares a file system's place with this one.

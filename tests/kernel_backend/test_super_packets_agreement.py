@@ -103,6 +103,7 @@ def test_a_router_s_queue(controller: str, rate: str, qdisc: str, links: dict[st
         assert simulated[name] == pytest.approx(there, rel=WITHIN[name], abs=2), name
 
 
+@pytest.mark.usefixtures("linux_6_1")
 @pytest.mark.parametrize("controller", ["cubic", "bbr"])
 def test_a_merged_packet_has_one_acknowledgement(controller: str) -> None:
     """A bucket lets bursts through in an instant, in segments, and the receiver merges them."""

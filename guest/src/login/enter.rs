@@ -1,5 +1,6 @@
 //! Goes to a host and becomes a program there: `dumbbell-guest enter WANTED PROGRAM ARGUMENTS`.
 
+use crate::sys;
 use rustix::process::{Resource, Rlimit, ioctl_tiocsctty, setrlimit, setsid};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
@@ -71,6 +72,11 @@ fn go(wanted: &Wanted) -> io::Result<()> {
         move_into_link_name_space(file.as_fd(), Some(*kind))?;
     }
     setsid()?;
+    // A program that computes without end stands in the way of process 1 otherwise, which is to tell of
+    // it: time stands still, so Linux 6.12 takes no processor away.
+    sys::give_way()?;
+    // Process 1 has been woken already, and goes on first.
+    std::thread::yield_now();
     if let Some(path) = &wanted.terminal {
         let terminal = OpenOptions::new().read(true).write(true).open(path)?;
         ioctl_tiocsctty(&terminal)?;

@@ -62,6 +62,9 @@ _IRTT_SESSION_BYTES = 48 * 2**20
 """Client and server, of which more than half is the program itself."""
 _IRTT_ROUND_TRIP_BYTES = 4096
 """What the client keeps of one, and its report."""
+OURSELVES = "/proc/self/exe"
+"""The guest's own program in a host that one logs in to: where it lies on the machine, a /tmp or a
+home of the host's own may lie over."""
 
 
 class Kernel:
@@ -211,7 +214,7 @@ class _KernelBatch:
         if programs_of(resolved):
             # Whole folders first: what lies in them is then there already.
             readable = [*(SHOWN if runs_commands(resolved) else ()), *readable]
-            of_programs = {**tools, GUEST: str(guest_program())}
+            of_programs = {**tools, GUEST: OURSELVES}
             programs = program_jobs(resolved, asked.replication, of_programs)
             login = program_login(resolved, output, readable)
         text = job(

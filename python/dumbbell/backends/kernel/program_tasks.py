@@ -144,6 +144,7 @@ def _task(each: Planned, hosts: Mapping[str, int], tools: Mapping[str, str]) -> 
     return {
         "name": each.asked["name"],
         "kind": each.asked["kind"],
+        "tool": task.tool,
         "words": [tools.get(task.tool, task.tool), *task.words],
         "host": hosts[task.host],
         "output": task.output,
