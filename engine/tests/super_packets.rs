@@ -1,11 +1,12 @@
 //! Super-packets: what a device with TSO sends uncut, and what one with GRO has merged.
 
 mod common;
+mod conserving;
 mod random_network;
 
 use common::*;
+use conserving::conserves;
 use dumbbell_engine::run::{Monitor, RunOutput, run};
-use dumbbell_engine::sim::world::World;
 use dumbbell_engine::spec::source::{Greedy, Sized};
 use dumbbell_engine::spec::{Experiment, Source, Tcp};
 use dumbbell_engine::tables::Values;
@@ -160,26 +161,6 @@ proptest! {
         for (end, (tso, gro_ns)) in ends.zip(offloads) {
             (end.tso, end.gro_ns) = (tso, gro_ns);
         }
-        let mut world = World::new(&checked(&spec), 0);
-        let mut last = world.now;
-        loop {
-            let more = world.step();
-            prop_assert!(world.now >= last, "time went backwards");
-            last = world.now;
-            prop_assert_eq!(world.check_conservation(), Ok(()));
-            if !more {
-                break;
-            }
-        }
-        world.finish();
-        for link in &world.links {
-            let level = link.level();
-            prop_assert_eq!(level, link.statistics.levels.current);
-            let counted = link.statistics.total;
-            prop_assert_eq!(
-                counted.arrived_pkts,
-                counted.departed_pkts + counted.dropped_pkts() + u64::from(level.system_pkts)
-            );
-        }
+        conserves(&spec)?;
     }
 }

@@ -137,19 +137,9 @@ impl Sender {
         }
         self.clean(prior_una, prior_highest, now_us, &mut summary);
         if let Some(rtt_us) = summary.rtt_us {
-            let sample = RttSample {
-                now,
-                rtt: from_us(rtt_us),
-                una_pkts: self.board.head(),
-                next_pkts: self.board.tail(),
-            };
-            self.cca.on_rtt(&mut self.window, &sample);
+            self.tell_round_trip(rtt_us, now);
         }
-        let prior_delivered = summary.delivery.prior_delivered_pkts();
-        if let Some(prior_delivered) = prior_delivered.filter(|prior| *prior > 0) {
-            let delivered_pkts = self.rate.delivered_pkts;
-            self.rack.update_window(prior_delivered, delivered_pkts);
-        }
+        self.update_rack_window(&summary);
         self.judge_probe(segment.ack, now, &summary);
         if summary.is_dubious(self.recovery.state) {
             self.on_alert(prior_una, now, &mut summary);
@@ -162,6 +152,28 @@ impl Sender {
         let ack = self.sample(&summary, now, delivered, lost, prior_in_flight);
         self.control(&ack, &summary, lost);
         self.finish_if_all_acked();
+    }
+
+    /// The controller hears of a round trip.
+    #[inline(always)]
+    pub(super) fn tell_round_trip(&mut self, rtt_us: u64, now: Time) {
+        let sample = RttSample {
+            now,
+            rtt: from_us(rtt_us),
+            una_pkts: self.board.head(),
+            next_pkts: self.board.tail(),
+        };
+        self.cca.on_rtt(&mut self.window, &sample);
+    }
+
+    /// RACK's window follows the round trips that have passed.
+    #[inline(always)]
+    pub(super) fn update_rack_window(&mut self, summary: &AckSummary) {
+        let prior_delivered = summary.delivery.prior_delivered_pkts();
+        if let Some(prior_delivered) = prior_delivered.filter(|prior| *prior > 0) {
+            let delivered_pkts = self.rate.delivered_pkts;
+            self.rack.update_window(prior_delivered, delivered_pkts);
+        }
     }
 
     /// An acknowledgement that others have overtaken may still carry SACK blocks.

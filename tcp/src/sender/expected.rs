@@ -8,8 +8,8 @@
 use super::acknowledge::{AckSummary, Cleaned};
 use super::recovery::GoesFirst;
 use super::{Phase, Quiet, Sender};
-use crate::cca::{RttSample, State};
-use crate::rtt::{as_us, from_us};
+use crate::cca::State;
+use crate::rtt::as_us;
 use crate::segment::{Flags, Header};
 use dumbbell_core::time::Time;
 
@@ -78,18 +78,8 @@ impl Sender {
         } else if lowest < prior_una {
             self.check_reordering(lowest);
         }
-        let sample = RttSample {
-            now,
-            rtt: from_us(rtt_us),
-            una_pkts: self.board.head(),
-            next_pkts: self.board.tail(),
-        };
-        self.cca.on_rtt(&mut self.window, &sample);
-        let prior_delivered = summary.delivery.prior_delivered_pkts();
-        if let Some(prior_delivered) = prior_delivered.filter(|prior| *prior > 0) {
-            let delivered_pkts = self.rate.delivered_pkts;
-            self.rack.update_window(prior_delivered, delivered_pkts);
-        }
+        self.tell_round_trip(rtt_us, now);
+        self.update_rack_window(&summary);
         self.set_timer(now);
         let delivered = (self.rate.delivered_pkts - delivered) as u32;
         let ack = self.sample(&summary, now, delivered, 0, prior_in_flight);
