@@ -7,9 +7,8 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from dumbbell.spec.fields import Dscp, Flag, PositiveTime, TransferSize, dscp_number, time_ns
+from dumbbell.spec.fields import PositiveTime, TransferSize, time_ns
 from dumbbell.spec.programs.base import (
-    BetweenHosts,
     Ends,
     Key,
     Reads,
@@ -17,38 +16,26 @@ from dumbbell.spec.programs.base import (
     Task,
     Tool,
     When,
-    bulk_packets,
-    plain,
-    rate_key,
     seconds,
     size_key,
     time_key,
 )
-from dumbbell.spec.programs.fields import Controller, FiniteRate, Parallel
+from dumbbell.spec.programs.streams import STREAM_KEYS, Streams
 from dumbbell.spec.refusal import Refused
 
 FIRST_PORT = 5501
-_LEAST_INTERVAL_NS = 100_000_000
 
 
-class IperfProgram(BetweenHosts):
+class IperfProgram(Streams):
     """``iperf -c ADDRESS -t DURATION -i INTERVAL -Z CONTROLLER -P PARALLEL -u -b RATE -y C``."""
 
     TOOLS: ClassVar = (Tool("iperf", "iperf"),)
     KEYS: ClassVar[Mapping[str, Key]] = {
         "duration": time_key("duration"),
         "amount": size_key("amount"),
-        "interval": time_key("interval"),
-        "congestion_control": plain("congestion_control"),
-        "parallel": plain("parallel"),
-        "udp": plain("udp"),
-        "rate": rate_key("rate"),
-        "length": size_key("length"),
-        "dscp": Key("dscp", dscp_number, lambda number: number),
+        **STREAM_KEYS,
     }
-    INSTEAD: ClassVar[str] = (
-        '[[flows]] with source = { kind = "greedy" }, or { kind = "cbr" } over UDP, is like it'
-    )
+    CONGESTION_OPTION: ClassVar[str] = "-Z"
 
     kind: Literal["iperf"] = Field(
         default="iperf", description="`iperf`, version 2, with a server of its own."
@@ -59,20 +46,6 @@ class IperfProgram(BetweenHosts):
     amount: TransferSize | None = Field(
         default=None, description="How much each stream sends (`-n`). Either this or `duration`."
     )
-    interval: PositiveTime = Field(default="1s", description="Between its reports (`-i`).")
-    congestion_control: Controller | None = Field(
-        default=None, description="Of TCP (`-Z`); the kernel's own, cubic, when left out."
-    )
-    parallel: Parallel = Field(default=1, description="Streams side by side (`-P`).")
-    udp: Flag = Field(default=False, description="UDP at `rate` in place of TCP (`-u`).")
-    rate: FiniteRate | None = Field(
-        default=None,
-        description="Of each stream (`-b`); required of UDP, and TCP sends no faster.",
-    )
-    length: TransferSize | None = Field(
-        default=None, description="What is written at once (`-l`); of UDP a datagram's payload."
-    )
-    dscp: Dscp = Field(default=0, description="Differentiated services code point (`-S`).")
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -81,14 +54,6 @@ class IperfProgram(BetweenHosts):
                 "nothing" if self.amount is None else self.amount,
                 "one of duration and amount",
                 path="amount",
-            )
-        if time_ns(self.interval) < _LEAST_INTERVAL_NS:
-            raise Refused(self.interval, "100ms or more, as iperf takes it", path="interval")
-        if self.udp and self.rate is None:
-            raise Refused("nothing", "a rate of UDP: this key is required", path="rate")
-        if self.udp and self.congestion_control is not None:
-            raise Refused(
-                self.congestion_control, "no such key over UDP", path="congestion_control"
             )
         return self
 
@@ -108,14 +73,7 @@ class IperfProgram(BetweenHosts):
             if asked["amount_bytes"] is None
             else ["-n", str(asked["amount_bytes"])]
         )
-        words += ["-P", str(asked["parallel"])]
-        for key, option in (
-            ("congestion_control", "-Z"),
-            ("rate_bps", "-b"),
-            ("length_bytes", "-l"),
-        ):
-            if asked[key] is not None:
-                words += [option, str(asked[key])]
+        words += cls.options(asked)
         if asked["dscp"]:
             words += ["-S", hex(asked["dscp"] << 2)]
         return (
@@ -142,6 +100,4 @@ class IperfProgram(BetweenHosts):
         """Those of a full way, of the rate, or of the amount."""
         if asked["amount_bytes"] is not None:
             return float(2 * 8 * asked["amount_bytes"] * asked["parallel"] / 12_000)
-        if asked["rate_bps"] is not None:
-            capacity_bps = min(capacity_bps, asked["rate_bps"] * asked["parallel"])
-        return bulk_packets(capacity_bps, asked["duration_ns"])
+        return super().packets(asked, capacity_bps, duration_ns)
