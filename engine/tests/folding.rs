@@ -4,12 +4,14 @@ mod common;
 mod random_network;
 
 use common::*;
+use dumbbell_engine::qdisc::Config;
 use dumbbell_engine::run::check_simulator;
 use dumbbell_engine::sim::world::World;
 use dumbbell_engine::spec::source::{self, Greedy};
 use dumbbell_engine::spec::{Experiment, Flow, Link, LinkEnd, Source, Tcp};
 use dumbbell_engine::tables::{self, Tables};
 use dumbbell_tc::parse_qdisc;
+use dumbbell_tc::qdisc::Tbf;
 use proptest::prelude::*;
 use random_network::any_experiment;
 
@@ -264,9 +266,58 @@ fn a_flow_over_a_chain_has_an_event_for_each_packet_that_comes_out_of_it() {
     assert!(3 * few < many, "{few} of {many}");
 }
 
+/// A token bucket between two links with rates: an event where a packet comes out of all three, and one
+/// for its acknowledgement.
+#[test]
+fn a_token_bucket_in_a_chain_has_no_events() {
+    let mut chain = chain_of([80_000_000, 0, 80_000_000], false);
+    let tbf = "tbf rate 4mbit burst 20000b peakrate 40mbit mtu 1514 limit 30000b";
+    chain[0].forward.qdisc = pfifo(1000);
+    chain[1].forward.qdisc = parse_qdisc(tbf).unwrap();
+    chain[1].forward.delay_ns = 7 * MS;
+    chain[1].reverse.delay_ns = 7 * MS;
+    let greedy = Source::Greedy(Greedy::default());
+    let flow = tcp_flow("f", "a", "d", greedy, Tcp::rfc("reno"));
+    let mut spec = experiment(chain, vec![flow], vec![]);
+    spec.warm_up_ns = 2 * S;
+    spec.sample_interval_ns = 70 * MS;
+    let ((folded, few), (plain, many)) = both(&spec);
+    assert_eq!(folded.digest(), plain.digest());
+    assert!(folded.column_i64("queues", "dropped_overlimit_pkts")[2] > 0);
+    let packets = folded.column_i64("queues", "departed_pkts")[2] as u64;
+    assert!(2 * few < 5 * packets, "{few} events of {packets} packets");
+    assert!(2 * few < many, "{few} of {many}");
+}
+
 /// One direction without loss: rates, delays and limits are of few values, so that packets of
 /// several links come to one in the same instants and find it full.
 fn any_calm_end() -> impl Strategy<Value = LinkEnd> {
+    prop_oneof![3 => any_end_with_a_rate(), 1 => any_shaped_end()]
+}
+
+/// Packets of 125 bytes take whole milliseconds of tokens.
+fn any_shaped_end() -> impl Strategy<Value = LinkEnd> {
+    let burst_bytes = prop::sample::select(vec![250, 1500, 3000]);
+    let peakrate_bps = prop::sample::select(vec![0, 4_000_000]);
+    let limit_bytes = prop::sample::select(vec![500, 3000, 9000]);
+    (1u64..3, burst_bytes, peakrate_bps, limit_bytes, 1u64..4).prop_map(
+        |(rate_mbps, burst_bytes, peakrate_bps, limit_bytes, delay_ms)| LinkEnd {
+            overhead_bytes: 0,
+            delay_ns: delay_ms * MS,
+            qdisc: Config::Tbf(Tbf {
+                rate_bps: rate_mbps * 1_000_000,
+                burst_bytes,
+                limit_bytes,
+                peakrate_bps,
+                mtu_bytes: 1500,
+                child: None,
+            }),
+            ..end(0)
+        },
+    )
+}
+
+fn any_end_with_a_rate() -> impl Strategy<Value = LinkEnd> {
     let rate_bps = prop::sample::select(vec![0, 1_000_000, 2_000_000, 4_000_000]);
     let delay_ms = prop::sample::select(vec![0, 1, 2, 4]);
     (rate_bps, delay_ms, 1u32..8).prop_map(|(rate_bps, delay_ms, limit)| LinkEnd {

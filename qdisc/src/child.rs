@@ -1,5 +1,6 @@
 //! A discipline inside another.
 
+use super::fifo::Limit;
 use super::{Config, Dequeued, DropReason, Events, Held, Qdisc, Setting, Statistics};
 use dumbbell_core::packet::Packet;
 use dumbbell_core::time::Time;
@@ -23,6 +24,14 @@ impl Child {
             qdisc: Box::new(Qdisc::new(config, setting)),
             held: None,
             overhead_bytes: setting.overhead_bytes,
+        }
+    }
+
+    /// How much it holds, if it is a plain FIFO.
+    pub fn fifo_limit(&self) -> Option<Limit> {
+        match &*self.qdisc {
+            Qdisc::Fifo(fifo) => Some(fifo.limit()),
+            _ => None,
         }
     }
 

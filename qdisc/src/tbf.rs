@@ -16,6 +16,7 @@
 //! an empty bucket leaves one packet each `bytes / rate`; the wait of a packet that finds
 //! `limit` bytes in the queue is (limit - tokens) / rate, and that is tc's `latency`.
 
+use super::fifo::Limit;
 use super::token_bucket::{PschedRate, TokenBucket};
 use super::{Build, Child, Config, Dequeued, Discipline, DropReason, Events, Setting, Statistics};
 use dumbbell_core::packet::Packet;
@@ -30,6 +31,28 @@ pub struct Tbf {
     largest_bytes: u32,
     child: Child,
     overhead_bytes: u32,
+}
+
+/// All that decides what becomes of a packet, where a plain FIFO is inside.
+#[derive(Debug, Clone)]
+pub struct Bucket {
+    /// What packets take to leave.
+    pub tokens: TokenBucket,
+    /// Longer packets are dropped.
+    pub largest_bytes: u32,
+    /// Of what waits.
+    pub limit: Limit,
+}
+
+impl Tbf {
+    /// Its bucket, if a plain FIFO is inside: when a packet leaves is certain when it comes then.
+    pub fn over_a_fifo(&self) -> Option<Bucket> {
+        Some(Bucket {
+            tokens: self.bucket.clone(),
+            largest_bytes: self.largest_bytes,
+            limit: self.child.fifo_limit()?,
+        })
+    }
 }
 
 impl Build<Parameters> for Tbf {

@@ -5,6 +5,8 @@
 //! (`psched_ratecfg_precompute`, `net/sched/sch_generic.c`), so a packet costs a little
 //! less than bytes / rate: less than a nanosecond, and 2^-31 of it. [`PschedRate`] has the same factors.
 
+use dumbbell_core::time::Time;
+
 /// Nanoseconds in a second.
 const NS_PER_S: u64 = 1_000_000_000;
 /// A tick of the packet scheduler's clock (`PSCHED_SHIFT`).
@@ -124,6 +126,21 @@ impl TokenBucket {
         }
         Ok(())
     }
+
+    /// When a packet leaves that waits for its tokens from `from` on, and takes them: at that instant, or in
+    /// the whole nanosecond in which there are enough.
+    #[inline]
+    pub fn leave(&mut self, bytes: u32, from: Time) -> Time {
+        let (from_ns, mut at_ns) = (from.as_ns(), from.as_ns());
+        while let Err(wait_ns) = self.take(bytes, at_ns) {
+            at_ns += wait_ns;
+        }
+        if at_ns == from_ns {
+            from
+        } else {
+            Time::from_ns(at_ns)
+        }
+    }
 }
 
 #[cfg(test)]
@@ -175,6 +192,18 @@ mod tests {
         // A long pause fills it and no more.
         assert_eq!(bucket.take(100, 1_000_000_000), Ok(()));
         assert_eq!(bucket.take(1, 1_000_000_000), Err(8_000));
+    }
+
+    #[test]
+    fn a_packet_leaves_at_once_or_in_a_whole_nanosecond() {
+        let mut bucket = TokenBucket::new(1_000_000, 800_000);
+        assert_eq!(bucket.leave(100, Time(1_500)), Time(1_500));
+        // 8000 ns a byte, since the nanosecond in which the bucket was emptied.
+        assert_eq!(bucket.leave(50, Time(7_700)), Time::from_ns(400_001));
+        assert_eq!(
+            bucket.leave(50, Time::from_ns(400_001)),
+            Time::from_ns(800_001)
+        );
     }
 
     #[test]

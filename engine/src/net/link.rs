@@ -14,6 +14,7 @@ use super::merge::Merge;
 use super::pipe::Pipe;
 use super::propagation::{Propagation, Slab};
 use super::queued::Queued;
+use super::shaped::Shaped;
 use super::turn::Turn;
 use crate::qdisc::{self, DropReason, Events, Qdisc, Setting};
 use crate::sim::link_statistics::{Level, LinkStatistics, Observation};
@@ -51,7 +52,7 @@ pub enum Forwarding {
     AtOnce,
     /// Through a `FoldedFifo`.
     Folded,
-    /// Through a `Pipe`.
+    /// Through a `Pipe`, or a `Shaped`.
     Pipe,
     /// Through a discipline and a transmitter, with an event for each departure.
     Queued,
@@ -63,6 +64,7 @@ enum Kind {
     AtOnce,
     Folded(FoldedFifo),
     Pipe(Pipe),
+    Shaped(Box<Shaped>),
     Queued,
 }
 
@@ -185,20 +187,35 @@ impl Link {
     pub fn memory_bytes(&self) -> u64 {
         let times = match &self.kind {
             Kind::Pipe(pipe) => pipe.memory_bytes(),
+            Kind::Shaped(shaped) => shaped.memory_bytes(),
             _ => 0,
         };
         Link::BYTES + times
     }
 
     /// Does without an event for each departure if this link allows it: a plain FIFO, and
-    /// after it a constant delay or nothing.
-    pub fn fold(&mut self) {
-        let Qdisc::Fifo(fifo) = self.queued.qdisc() else {
-            return;
-        };
+    /// after it a constant delay or nothing; or a token bucket over a plain FIFO, and a delay.
+    /// `has_small_queues` says whether senders will keep an account of what lies in its queue.
+    pub fn fold(&mut self, has_small_queues: bool) {
         if !self.is_foldable {
             return;
         }
+        let fifo = match self.queued.qdisc() {
+            Qdisc::Fifo(fifo) => fifo,
+            // Senders would hear of what leaves by a turn that only events have.
+            Qdisc::Tbf(_) if has_small_queues || self.takes_gso_packets() => return,
+            Qdisc::Tbf(tbf) => {
+                let bucket = tbf.over_a_fifo();
+                if let Some(bucket) = bucket
+                    && self.has_delay()
+                    && self.queued.rate().is_none()
+                {
+                    self.kind = Kind::Shaped(Box::new(Shaped::new(bucket)));
+                }
+                return;
+            }
+            _ => return,
+        };
         match self.queued.rate() {
             Some(rate) => {
                 let folded = FoldedFifo::new(fifo.limit(), rate, self.overhead_bytes);
@@ -214,12 +231,17 @@ impl Link {
     /// Puts a pipe in the place of a folded queue that nobody waits at, or that is in a chain, and
     /// of a link that only another leads into.
     pub fn lay_pipe(&mut self) {
+        if let Kind::Shaped(shaped) = &mut self.kind
+            && self.feeder.is_some()
+        {
+            return shaped.be_fed();
+        }
         let is_fed = self.feeder.is_some() || self.merge.is_some();
         let is_chained = is_fed || self.onward != Onward::Out;
         let is_laid = match self.kind {
             Kind::Folded(_) => self.has_delay() || is_chained,
             Kind::AtOnce => is_fed,
-            Kind::Pipe(_) | Kind::Queued => false,
+            Kind::Pipe(_) | Kind::Shaped(_) | Kind::Queued => false,
         };
         let Qdisc::Fifo(fifo) = self.queued.qdisc() else {
             return;
@@ -244,7 +266,7 @@ impl Link {
     /// Whether it may have an event for a departure.
     pub fn has_departures(&self) -> bool {
         match self.kind {
-            Kind::Pipe(_) => self.has_exits() && !self.has_delay(),
+            Kind::Pipe(_) | Kind::Shaped(_) => self.has_exits() && !self.has_delay(),
             _ => self.may_be_pending,
         }
     }
@@ -281,7 +303,7 @@ impl Link {
     /// Whether it may be fed: what becomes of a packet is certain when it arrives.
     pub fn can_be_fed(&self) -> bool {
         match self.kind {
-            Kind::Folded(_) => true,
+            Kind::Folded(_) | Kind::Shaped(_) => true,
             Kind::AtOnce => self.has_delay(),
             Kind::Pipe(_) | Kind::Queued => false,
         }
@@ -313,50 +335,11 @@ impl Link {
     pub fn may_come_out(&self) -> Time {
         let busy_until = match &self.kind {
             Kind::Pipe(pipe) => pipe.last_departure(),
+            Kind::Shaped(shaped) => shaped.last_departure(),
             _ => Time::ZERO,
         };
         let merge = self.merge.as_ref();
         merge.map_or(Time::NEVER, |merge| merge.may_come_out(busy_until))
-    }
-
-    /// Whether enough has happened in a pipe to be entered.
-    #[inline(always)]
-    pub fn is_to_be_entered(&self) -> bool {
-        matches!(&self.kind, Kind::Pipe(pipe) if pipe.is_to_be_entered())
-    }
-
-    /// Enters what has happened in a pipe before `bound`. Then ask `refused_before` until it gives
-    /// none.
-    pub fn enter_before(&mut self, bound: Time, warm_up: Time) {
-        if let Kind::Pipe(pipe) = &mut self.kind {
-            pipe.enter_before(bound, warm_up, &mut self.statistics);
-        }
-    }
-
-    /// The next packet that found the queue of a pipe full before `bound`. It is counted here.
-    pub fn refused_before(&mut self, bound: Time) -> Option<Packet> {
-        let Kind::Pipe(pipe) = &mut self.kind else {
-            return None;
-        };
-        let packet = pipe.refused_before(bound)?;
-        self.count_refused(&packet);
-        Some(packet)
-    }
-
-    /// Counts a packet that finds the queue full.
-    #[inline(never)]
-    pub fn count_refused(&mut self, packet: &Packet) {
-        let bytes = packet.wire_bytes(self.overhead_bytes);
-        self.statistics.total.arrived(bytes);
-        self.statistics.total.refused(bytes);
-    }
-
-    /// A packet will find the queue of a pipe full at `at`.
-    #[inline(never)]
-    pub fn refuse_at(&mut self, packet: Packet, at: Time) {
-        if let Kind::Pipe(pipe) = &mut self.kind {
-            pipe.refuse(packet, at);
-        }
     }
 
     /// Takes out the first packet of a folded queue that left before `bound`, and when it did.
@@ -378,7 +361,7 @@ impl Link {
         match self.kind {
             Kind::AtOnce => Forwarding::AtOnce,
             Kind::Folded(_) => Forwarding::Folded,
-            Kind::Pipe(_) => Forwarding::Pipe,
+            Kind::Pipe(_) | Kind::Shaped(_) => Forwarding::Pipe,
             Kind::Queued => Forwarding::Queued,
         }
     }
@@ -448,6 +431,7 @@ impl Link {
         match &self.kind {
             Kind::Folded(folded) => folded.level(),
             Kind::Pipe(_) => self.statistics.levels.current,
+            Kind::Shaped(shaped) => shaped.level(),
             Kind::AtOnce | Kind::Queued => self.queued.level(),
         }
     }
@@ -557,13 +541,16 @@ impl Link {
 
     /// Every packet in the queue, in transmission or on its way, for checking conservation.
     pub fn packets(&self) -> impl Iterator<Item = &Packet> {
-        let (folded, pipe) = match &self.kind {
-            Kind::Folded(folded) => (Some(folded), None),
-            Kind::Pipe(pipe) => (None, Some(pipe)),
-            Kind::AtOnce | Kind::Queued => (None, None),
-        };
-        let folded = folded.into_iter().flat_map(FoldedFifo::packets);
-        let refused = pipe.into_iter().flat_map(Pipe::packets);
+        let (mut folded, mut pipe, mut shaped) = (None, None, None);
+        match &self.kind {
+            Kind::Folded(kind) => folded = Some(kind.packets()),
+            Kind::Pipe(kind) => pipe = Some(kind.packets()),
+            Kind::Shaped(kind) => shaped = Some(kind.packets()),
+            Kind::AtOnce | Kind::Queued => {}
+        }
+        let refused = pipe.into_iter().flatten();
+        let refused = refused.chain(shaped.into_iter().flatten());
+        let folded = folded.into_iter().flatten();
         let queued = self.queued.packets().chain(folded).chain(refused);
         queued.chain(self.under_way())
     }

@@ -10,4 +10,5 @@ pub mod pipe;
 pub mod policer;
 pub mod propagation;
 pub mod queued;
+pub mod shaped;
 pub mod turn;

@@ -19,27 +19,27 @@ use crate::sim::time::Time;
 
 /// Packets whose statistics are entered together: few enough for their times to stay in the first
 /// cache.
-const TOGETHER_PKTS: usize = 32;
+pub(super) const TOGETHER_PKTS: usize = 32;
 
 /// What the times of a packet take in a ring, which is twice as large as what it holds at most.
 pub const BYTES_PER_CROSSING: u64 = 2 * size_of::<Crossing>() as u64;
 
 /// A packet that was taken, and whose statistics have not all been entered.
 #[derive(Debug, Clone, Copy)]
-struct Crossing {
-    arrived: Time,
-    departure: Time,
-    bytes: u32,
+pub(super) struct Crossing {
+    pub(super) arrived: Time,
+    pub(super) departure: Time,
+    pub(super) bytes: u32,
     /// Whether departures of the very instant of its arrival came before it.
-    is_last_of_instant: bool,
+    pub(super) is_last_of_instant: bool,
     /// Whether the queue takes it and the one before it for one packet (`gso`).
-    continues: bool,
+    pub(super) continues: bool,
 }
 
 impl Crossing {
     /// Departures before this came before its arrival.
     #[inline(always)]
-    fn departures_before(&self) -> Time {
+    pub(super) fn departures_before(&self) -> Time {
         self.arrived + Time(u64::from(self.is_last_of_instant))
     }
 }

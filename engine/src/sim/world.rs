@@ -115,7 +115,14 @@ impl World {
     /// A network at time zero.
     pub fn new(experiment: &Experiment, replication: u64) -> World {
         let mut built = super::build::Built::new(experiment, replication);
-        built.links.iter_mut().for_each(Link::fold);
+        let mut has_small_queues = vec![false; built.links.len()];
+        for conversation in &built.conversations {
+            let is_kept = conversation.tcp().is_some_and(TcpFlow::has_small_queues);
+            has_small_queues[conversation.first_link as usize] |= is_kept;
+        }
+        for (link, has_small_queues) in built.links.iter_mut().zip(has_small_queues) {
+            link.fold(has_small_queues);
+        }
         let hops = experiment.hops();
         let conversations = built.conversations.iter();
         let ways = conversations.flat_map(|each| each.ways(&built.routes, &hops));

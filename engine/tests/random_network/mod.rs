@@ -8,7 +8,7 @@ use dumbbell_engine::spec::source::{
 };
 use dumbbell_engine::spec::tcp::{Pacing, Tcp};
 use dumbbell_engine::spec::{Change, Experiment, LinkEnd, SizeAt, Source};
-use dumbbell_tc::qdisc::{Bfifo, Loss, Netem, Pfifo};
+use dumbbell_tc::qdisc::{Bfifo, Loss, Netem, Pfifo, Tbf};
 use dumbbell_tc::units::in_tc::in_ticks_ns;
 use proptest::prelude::*;
 
@@ -19,7 +19,27 @@ fn any_qdisc() -> impl Strategy<Value = Config> {
         (1u32..20).prop_map(|limit_packets| Config::Pfifo(Pfifo { limit_packets })),
         (1u32..20_000).prop_map(|limit_bytes| Config::Bfifo(Bfifo { limit_bytes })),
         any_netem().prop_map(Config::Netem),
+        any_tbf().prop_map(Config::Tbf),
     ]
+}
+
+/// One bucket or two; some are too small for full packets.
+pub fn any_tbf() -> impl Strategy<Value = Tbf> {
+    let peak = prop_oneof![Just((0, 0)), (1u64..2_000_000, 1000u32..3000)];
+    let limit = prop_oneof![1_000u32..6_000, 1_000u32..30_000];
+    (12_500u64..1_250_000, 1000u32..8000, limit, peak).prop_map(
+        |(bytes_per_s, burst_bytes, limit_bytes, (more_bytes_per_s, mtu_bytes))| Tbf {
+            rate_bps: 8 * bytes_per_s,
+            burst_bytes,
+            limit_bytes,
+            peakrate_bps: match more_bytes_per_s {
+                0 => 0,
+                more => 8 * (bytes_per_s + more),
+            },
+            mtu_bytes,
+            child: None,
+        },
+    )
 }
 
 /// What tc makes of whole microseconds below `us`.

@@ -1,4 +1,4 @@
-//! A link that is a pipe (`net/pipe.rs`).
+//! A link that is a pipe (`net/pipe.rs`), or a token bucket with a delay (`net/shaped.rs`).
 
 use super::{Kind, Link};
 use crate::net::pipe::Taken;
@@ -10,10 +10,11 @@ impl Link {
     #[inline(always)]
     pub fn cross(&mut self, packet: &Packet, at: Time, is_last_of_instant: bool) -> Option<Taken> {
         let bytes = packet.wire_bytes(self.overhead_bytes);
-        let Kind::Pipe(pipe) = &mut self.kind else {
-            unreachable!("only pipes are asked");
-        };
-        pipe.cross(bytes, at, is_last_of_instant)
+        match &mut self.kind {
+            Kind::Pipe(pipe) => pipe.cross(bytes, at, is_last_of_instant),
+            Kind::Shaped(shaped) => shaped.cross(bytes, at, is_last_of_instant),
+            _ => unreachable!("only pipes are asked"),
+        }
     }
 
     /// Whether a pipe's queue has room for a GSO packet of these segments.
@@ -41,5 +42,54 @@ impl Link {
             unreachable!("only pipes are asked");
         };
         pipe.take(bytes, at, is_last_of_instant, continues)
+    }
+
+    /// Whether enough has happened in a pipe to be entered.
+    #[inline(always)]
+    pub fn is_to_be_entered(&self) -> bool {
+        match &self.kind {
+            Kind::Pipe(pipe) => pipe.is_to_be_entered(),
+            Kind::Shaped(shaped) => shaped.is_to_be_entered(),
+            _ => false,
+        }
+    }
+
+    /// Enters what has happened in a pipe before `bound`. Then ask `refused_before` until it gives
+    /// none.
+    pub fn enter_before(&mut self, bound: Time, warm_up: Time) {
+        match &mut self.kind {
+            Kind::Pipe(pipe) => pipe.enter_before(bound, warm_up, &mut self.statistics),
+            Kind::Shaped(shaped) => shaped.enter_before(bound, warm_up, &mut self.statistics),
+            _ => {}
+        }
+    }
+
+    /// The next packet that found the queue of a pipe full before `bound`. It is counted here.
+    pub fn refused_before(&mut self, bound: Time) -> Option<Packet> {
+        let packet = match &mut self.kind {
+            Kind::Pipe(pipe) => pipe.refused_before(bound),
+            Kind::Shaped(shaped) => shaped.refused_before(bound),
+            _ => None,
+        }?;
+        self.count_refused(&packet);
+        Some(packet)
+    }
+
+    /// Counts a packet that finds the queue full.
+    #[inline(never)]
+    pub fn count_refused(&mut self, packet: &Packet) {
+        let bytes = packet.wire_bytes(self.overhead_bytes);
+        self.statistics.total.arrived(bytes);
+        self.statistics.total.refused(bytes);
+    }
+
+    /// A packet will find the queue of a pipe full at `at`.
+    #[inline(never)]
+    pub fn refuse_at(&mut self, packet: Packet, at: Time) {
+        match &mut self.kind {
+            Kind::Pipe(pipe) => pipe.refuse(packet, at),
+            Kind::Shaped(shaped) => shaped.refuse(packet, at),
+            _ => {}
+        }
     }
 }

@@ -83,6 +83,14 @@ fn shaped(config: &Config) -> Shaped {
     }
 }
 
+/// Whether it may keep times of each packet in its queue (`net/pipe.rs`, `net/shaped.rs`).
+fn may_be_pipe(end: &LinkEnd) -> bool {
+    match &end.qdisc {
+        Config::Tbf(_) => end.delay_ns > 0,
+        qdisc => qdisc.is_plain_fifo() && end.rate_bps > 0,
+    }
+}
+
 impl End {
     fn new(end: &LinkEnd) -> End {
         let changes = &end.changes;
@@ -110,7 +118,7 @@ impl End {
             copies: shaped.copies,
             most_pkts: shaped.most_pkts,
             mtu_bytes: end.mtu_bytes,
-            may_be_pipe: end.qdisc.is_plain_fifo() && end.rate_bps > 0,
+            may_be_pipe: may_be_pipe(end),
             is_recorded: end.record_packets,
             is_captured: end.capture_flows,
             tcp_flows: 0.0,
