@@ -213,7 +213,7 @@ test-kernel: $(VENV)/.test guest
 	    echo "SKIPPED: the kernel in virtual time is not built. make kernel"; exit 0; \
 	  else echo "SKIPPED: what needs a kernel with $$hz ticks a second. make kernel HZ=$$hz"; fi; \
 	done; \
-	$(call step,DUMBBELL_REQUIRE_KERNEL=1 $(PY) -m pytest -m "kernel and not long" tests bench $(PYTEST_ARGS)); \
+	$(call step,DUMBBELL_REQUIRE_KERNEL=1 $(PY) -m pytest -n auto --dist loadfile -m "kernel and not long" tests bench $(PYTEST_ARGS)); \
 	if $(VENV)/bin/dumbbell kernel info --version $(LATER) >/dev/null 2>&1; then \
 	  $(MAKE) --no-print-directory test-kernel-later; \
 	else echo "SKIPPED: the same on Linux $(LATER), which is not built. make kernel VERSION=$(LATER)"; fi
@@ -221,7 +221,7 @@ test-kernel: $(VENV)/.test guest
 # The tests of the kernel again, on the later Linux. Seven minutes of two processors.
 LATER := 6.12
 test-kernel-later: $(VENV)/.test guest
-	@$(call step,DUMBBELL_TEST_KERNEL=$(LATER) DUMBBELL_REQUIRE_KERNEL=1 $(PY) -m pytest -m "kernel and not long" tests/kernel tests/kernel_backend $(PYTEST_ARGS))
+	@$(call step,DUMBBELL_TEST_KERNEL=$(LATER) DUMBBELL_REQUIRE_KERNEL=1 $(PY) -m pytest -n auto --dist loadfile -m "kernel and not long" tests/kernel tests/kernel_backend $(PYTEST_ARGS))
 
 # --- speed ----------------------------------------------------------------------------------
 

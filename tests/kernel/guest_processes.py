@@ -6,6 +6,7 @@ folder of their run.
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -29,6 +30,10 @@ def processes_below(folder: Path) -> list[int]:
     return found
 
 
+_OURS = re.compile(r"from dumbbell\.backends\.kernel\.(\w+) import")
+"""The launcher's neighbours."""
+
+
 def lay_launcher(place: Path) -> None:
     """Write ``launcher.py`` into a folder, for a Python that knows nothing of ours.
 
@@ -36,9 +41,11 @@ def lay_launcher(place: Path) -> None:
     program that confines guests.
     """
     folder = Path(launch.__code__.co_filename).parent
-    copied = ("launch", "confinement", "processor", "guest")
-    for name in copied:
+    left = ["launch"]
+    while left:
+        name = left.pop()
         text = (folder / f"{name}.py").read_text(encoding="utf-8")
+        left += [each for each in _OURS.findall(text) if not (place / f"{each}.py").exists()]
         text = text.replace("from dumbbell.errors import", "from errors import")
         text = text.replace("from dumbbell.backends.kernel.", "from ")
         (place / f"{name}.py").write_text(text, encoding="utf-8")

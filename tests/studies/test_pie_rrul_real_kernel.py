@@ -39,8 +39,8 @@ def runs_of(setting: Setting, backend: str, **of: object) -> BySetting:
     ("setting", "timer_hz", "scenario"),
     [
         (Setting(), published.TIMER_HZ, "alone"),
-        (Setting(target_ms=5), 1000, "alone"),
-        (Setting(), published.TIMER_HZ, "bursts"),
+        pytest.param(Setting(target_ms=5), 1000, "alone", marks=pytest.mark.long),
+        pytest.param(Setting(), published.TIMER_HZ, "bursts", marks=pytest.mark.long),
     ],
 )
 def test_delay_drops_and_throughput_agree(setting: Setting, timer_hz: int, scenario: str) -> None:
@@ -62,6 +62,7 @@ def test_delay_drops_and_throughput_agree(setting: Setting, timer_hz: int, scena
     assert {"queue-delay", "latency", "upload"} <= agreed, said
 
 
+@pytest.mark.long
 def test_irtt_agrees_with_our_own_prober() -> None:
     if not irtt_is_installed():
         why = "irtt is not installed (Debian: apt-get install irtt)"

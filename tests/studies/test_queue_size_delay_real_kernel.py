@@ -31,7 +31,11 @@ def test_the_real_kernel_agrees_with_the_simulator(
     real_kernel: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Agreement of maxima takes ten runs a side.
-    few = replace(PRESETS.quick, kernel=Amount(10, over=("10kb", published.LARGE)))
+    few = replace(
+        PRESETS.quick,
+        kernel=Amount(10, over=("10kb", published.LARGE)),
+        own_programs=Amount(2, over=("10kb",)),
+    )
     monkeypatch.setattr(queue_size_delay, "PRESETS", Presets(quick=few, full=PRESETS.full))
     options = StudyOptions(backends=("kernel",), quick=True, seed=5)
     done = get_study(STUDY).reproduce(options)

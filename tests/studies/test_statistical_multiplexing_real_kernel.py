@@ -19,6 +19,7 @@ TINY = replace(
     ideal_on_kernel=Amount(5, over=(2,)),
     controls=Amount(40),
     on_kernel=Amount(5),
+    own_programs=Amount(2),
 )
 
 

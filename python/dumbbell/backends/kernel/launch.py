@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from dumbbell.backends.kernel.confinement import SYSTEM, Confinement, best_confinement
+from dumbbell.backends.kernel.patience import Patience
 from dumbbell.backends.kernel.processor import children_on, reserved_processor
 from dumbbell.errors import RunError
 
@@ -148,7 +149,8 @@ def launch(
         run_dir: An existing folder that nothing else uses: the guest's working files and the
             console go there.
         seed: All randomness inside follows from it; 0 to 2^64 - 1.
-        wall_limit_s: The guest is killed after so many seconds of wall time.
+        wall_limit_s: The guest is killed after so many seconds of wall time in which it had a
+            processor, and after ten times as many in any case.
         memory_mb: Memory of the guest, at least 32.
         time_travel: Virtual time; False runs in real time.
         args: Arguments of init.
@@ -187,7 +189,7 @@ def launch(
                 import resource
 
                 resource.prlimit(process.pid, resource.RLIMIT_CORE, (0, 0))
-            ending = _wait(process.pid, began + wall_limit_s, console, cancelled)
+            ending = _wait(process.pid, wall_limit_s, console, cancelled)
         finally:
             usage = _end(process) if process else None
             shutil.rmtree(run_dir / "uml", ignore_errors=True)
@@ -328,13 +330,12 @@ def without_address_randomization() -> Iterator[None]:
         personality(before)
 
 
-def _wait(
-    pid: int, deadline: float, console: Path, cancelled: Callable[[], bool] | None
-) -> _Ending:
+def _wait(pid: int, limit_s: float, console: Path, cancelled: Callable[[], bool] | None) -> _Ending:
     """Wait for the end of the process, which is not reaped, or for a reason to end it."""
+    patience = Patience(pid, limit_s)
     with _exit_awaited(pid) as wait_for_exit:
         while True:
-            left = deadline - time.monotonic()
+            left = patience.left_s()
             if left <= 0:
                 return "too long"
             if wait_for_exit(min(left, _POLL_S)):
