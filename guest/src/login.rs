@@ -80,6 +80,12 @@ pub struct Asked {
     pub home_bytes: u64,
     /// Bytes of any file that a program writes, its output included; it is ended by SIGXFSZ.
     pub most_file_bytes: u64,
+    /// Whether a program may start others. A program that computes without end would stand in the way of
+    /// process 1, which is to tell of it: time stands still, so Linux 6.12 takes no processor away.
+    /// Where each is alone, programs give way to whoever is woken. One that looks again and again
+    /// whether its child has ended would wait for ever, for its child gives way to it: so there
+    /// process 1 goes first, and programs share the processor as on any machine.
+    pub starts_others: bool,
 }
 
 /// The hosts, ready for programs. All that runs in them ends when it is dropped.
@@ -170,6 +176,9 @@ impl<'a> Start<'a> {
 impl<'a> Logins<'a> {
     /// Makes all hosts ready. To be called by process 1, after their networks were made.
     pub fn new(asked: &'a Asked, hosts: &'a Hosts) -> Result<Logins<'a>, GuestError> {
+        if asked.starts_others {
+            sys::go_first().doing(|| "going before all programs".to_owned())?;
+        }
         let own_processes = "/proc/self/ns/pid";
         let mut logins = Logins {
             asked,
@@ -243,6 +252,7 @@ impl<'a> Logins<'a> {
             first_process: first.child.id(),
             terminal: start.terminal.map(str::to_owned),
             most_file_bytes: start.most_file_bytes.unwrap_or(self.asked.most_file_bytes),
+            gives_way: !self.asked.starts_others,
         };
         let mut command = Command::new(OURSELVES);
         command

@@ -17,6 +17,7 @@ from dumbbell.backends.kernel import programs
 from dumbbell.backends.kernel.guest import GuestMissingError, guest_program
 from dumbbell.backends.kernel.programs import file_sha256, host_tools, shared_libraries
 from dumbbell.errors import RunError
+from dumbbell.spec import Experiment
 
 pytestmark = pytest.mark.programs
 
@@ -119,6 +120,46 @@ def test_all_programs_and_their_libraries_are_hashed(
     assert libraries.keys() == {
         name for tool in tools.values() for name in shared_libraries(Path(tool))
     }
+
+
+def test_what_a_program_needs_is_missed_with_its_place_and_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ip", "tc", "flent", "python3", "ping", "irtt"):
+        (tmp_path / name).write_text("#!/bin/sh\n", encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setattr(programs, "_SYSTEM_FOLDERS", str(tmp_path))
+    between = {"name": "it", "from": "a", "to": "b"}
+    flent = {"kind": "flent", **between, "length": "1s", "delay": "1s"}
+
+    def check(program: dict[str, str]) -> None:
+        links = [{"a": "a", "b": "b"}]
+        data = {"duration": "10s", "links": links, "programs": [program]}
+        programs.check_programs(Experiment.read(data).resolved())
+
+    check({**flent, "test": "ping"})
+    for message in (
+        r"programs\[0\]: it \(flent with test 'rrul'\) needs netperf, which is not installed in ",
+        r"apt-get install netperf, in its section non-free only",
+        r"without it: test = \"ping\" and \"voip\" need no netperf",
+        r"dumbbell flent TEST --backend kernel",
+    ):
+        with pytest.raises(RunError, match=message):
+            check({**flent, "test": "rrul"})
+    with pytest.raises(RunError, match=r"it \(ditg\) needs ITGSend.*apt-get install d-itg"):
+        check({"kind": "ditg", **between, "gap": "10ms", "size": "1kb", "duration": "1s"})
+
+
+def test_folders_that_a_program_consists_of_are_hashed(tmp_path: Path) -> None:
+    hashed = []
+    for text in ("one", "two", "two"):
+        (tmp_path / "__pycache__").mkdir(exist_ok=True)
+        (tmp_path / "module.py").write_text(text, encoding="utf-8")
+        (tmp_path / "__pycache__/module.pyc").write_text(str(len(hashed)), encoding="utf-8")
+        os.utime(tmp_path / "module.py", ns=(len(hashed), len(hashed)))
+        tool = programs.Tool("true", "coreutils", content=(tmp_path,))
+        hashed.append(programs.program_hashes((tool,))["true_content_sha256"])
+    assert hashed[0] != hashed[1] == hashed[2]
 
 
 def test_irtt_is_hashed_where_it_is_asked_for_and_missed_by_name(

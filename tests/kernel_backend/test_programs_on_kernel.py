@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,14 @@ from typer.testing import CliRunner
 
 from dumbbell.backends import simulate
 from dumbbell.backends.kernel import backend as kernel_backend
+from dumbbell.backends.kernel.programs import are_installed
 from dumbbell.cli.app import app
 from dumbbell.errors import RunError
 from dumbbell.formats.capture import read_capture
+from dumbbell.formats.flent import read_flent
+from dumbbell.formats.program_tables import Found, Printed, read_printed
 from dumbbell.spec import CommandProgram, Experiment
-from dumbbell.spec.programs import MODELS
+from dumbbell.spec.programs import Reads, Tool, tools_of
 from dumbbell.tables import PROGRAMS_ONLY, Run, read_parquet, write_parquet
 
 pytestmark = [pytest.mark.kernel, pytest.mark.usefixtures("kernel")]
@@ -64,16 +66,24 @@ PROGRAMS: dict[str, list[dict[str, Any]]] = {
         {"kind": "ping", **BETWEEN, "interval": "100ms", "count": 5},
         {"kind": "tshark", "host": "router", "of": "seen", "fields": ["icmp.seq", "ip.len"]},
     ],
+    "flent": [{"kind": "flent", **BETWEEN, "test": "ping", "length": "1s"}],
+    "flent with netperf": [
+        {"kind": "flent", **BETWEEN, "test": "tcp_1up", "length": "1s", "delay": "1s"}
+    ],
+    "netperf": [{"kind": "netperf", **BETWEEN, "duration": "2s", "interval": "200ms"}],
+    "netperf's round trips": [{"kind": "netperf", **BETWEEN, "test": "UDP_RR", "duration": "2s"}],
 }
 """Each with what it needs beside it."""
+NOT_FREE = {"netperf", "netserver"}
+"""In no section of Debian that continuous integration may use."""
 
 
 def needed(programs: list[dict[str, Any]]) -> None:
     """Skip, or in continuous integration fail, where a program is not there."""
-    tools = {tool.name for each in programs for tool in MODELS[each["kind"]].TOOLS}
+    tools = {tool.name for tool in tools_of(experiment(programs).resolved())}
     for tool in sorted(tools):
-        if shutil.which(tool, path="/usr/sbin:/usr/bin:/sbin:/bin") is None:
-            if os.environ.get("CI"):
+        if not are_installed((Tool(tool, ""),)):
+            if os.environ.get("CI") and tool not in NOT_FREE:
                 pytest.fail(f"{tool} is not installed")
             pytest.skip(f"{tool} is not installed")
 
@@ -115,7 +125,10 @@ def run_of(which: str, runs: dict[str, Run]) -> Run:
     return runs[which]
 
 
-@pytest.mark.parametrize("which", PROGRAMS)
+@pytest.mark.parametrize(
+    "which",
+    [pytest.param(name, marks=pytest.mark.long) if "flent" in name else name for name in PROGRAMS],
+)
 def test_the_same_seed_gives_the_same_bytes(which: str, runs: dict[str, Run]) -> None:
     """Of all files that it printed or wrote, and of all tables."""
     first = run_of(which, runs)
@@ -124,8 +137,8 @@ def test_the_same_seed_gives_the_same_bytes(which: str, runs: dict[str, Run]) ->
     assert again.meta["digest"] == first.meta["digest"]
     assert first.tables.keys() >= PROGRAMS_ONLY
     versions = first.meta["versions"]
-    for each in PROGRAMS[which]:
-        for tool in MODELS[each["kind"]].TOOLS:
+    for _ in PROGRAMS[which][:1]:
+        for tool in tools_of(experiment(PROGRAMS[which]).resolved()):
             assert re.fullmatch("[0-9a-f]{64}", versions[f"{tool.name}_sha256"])
 
 
@@ -224,6 +237,74 @@ def test_a_capture_is_kept_read_and_asked_for_fields(runs: dict[str, Run], tmp_p
     assert again.column("programs", "exit_status").tolist() == [-1, 0, 0]
     asked = CliRunner().invoke(app, ["analyze", str(folder / "seen.pcap")])
     assert asked.exit_code == 0, asked.output
+
+
+def test_flents_file_is_kept_and_read(runs: dict[str, Run], tmp_path: Path) -> None:
+    run = run_of("flent", runs)
+    assert run.series_names == ["it-0: Ping (ms) ICMP", "it-0: Ping (ms) UDP"]
+    kept = read_flent(run.files["it-0.flent.gz"].path)
+    assert (kept.text("NAME"), kept.text("LOCAL_HOST")) == ("ping", "sender")
+    for series, size in (("it-0: Ping (ms) ICMP", 98), ("it-0: Ping (ms) UDP", 102)):
+        rtt = run.column("program_samples", "rtt_ns", series=series)
+        assert len(rtt) >= 4
+        # 5 ms each way, and the request in its frame at 4 Mbit/s; a ping has four digits.
+        assert (np.abs(rtt - (10_000_000 + size * 8 * 250)) < 100_000).all()
+        instants = run.column("program_samples", "t_ns", series=series)
+        assert 0 < instants[0] < instants[-1] < 2e9
+    folder = write_parquet(run, tmp_path / "run")
+    asked = CliRunner().invoke(app, ["flent", str(folder / "it-0.flent.gz"), "-f", "summary"])
+    assert asked.exit_code == 0, asked.output
+    assert "Ping (ms) UDP" in asked.output
+
+
+@pytest.mark.long
+def test_flent_starts_netperf(runs: dict[str, Run]) -> None:
+    run = run_of("flent with netperf", runs)
+    rates = run.column("program_samples", "rate_bps", series="it-0: TCP upload")
+    assert len(rates) >= 3
+    assert 1e6 < np.mean(rates) < 6e6, "its first writes fill the send buffer"
+
+
+def test_netperf_fills_the_link(runs: dict[str, Run]) -> None:
+    (rate,) = run_of("netperf", runs).column("programs", "throughput_bps")
+    assert 3e6 < rate < 4e6 * 1448 / 1514
+    (rtt,) = run_of("netperf's round trips", runs).column("programs", "rtt_mean_s")
+    assert 0.01 < rtt < 0.0105
+
+
+NETPERF_STAND_IN = """#!/usr/bin/python3
+import sys, time
+if "-0.2" in sys.argv:
+    sys.exit("establish control: are you sure there is a netserver listening?")
+for place in range(5 * int(sys.argv[sys.argv.index("-l") + 1])):
+    time.sleep(0.2)
+    print(f"NETPERF_INTERIM_RESULT[{place}]={3 + place / 10:.2f}")
+    print(f"NETPERF_UNITS[{place}]=10^6bits/s")
+    print(f"NETPERF_INTERVAL[{place}]=0.200")
+    print(f"NETPERF_ENDING[{place}]={time.time():.3f}")
+print("THROUGHPUT=3.20", "ELAPSED_TIME=1.00", "PROTOCOL=TCP", "DIRECTION=Send", sep="\\n")
+print("LOCAL_SOCKET_TOS=0x00", "REMOTE_SOCKET_TOS=0x00", "TRANSPORT_MSS=1448", sep="\\n")
+"""
+"""Prints what the real one (2.7.1, in demo mode with ``-k``) prints for Flent; sends nothing."""
+
+
+@pytest.mark.long
+def test_what_flent_reads_of_netperf_becomes_samples_tried_with_a_stand_in_for_netperf() -> None:
+    needed(PROGRAMS["flent"])
+    script = (
+        f"import os,sys;os.mkdir('/tmp/b');open('/tmp/b/netperf','w').write(bytes.fromhex("
+        f"'{NETPERF_STAND_IN.encode().hex()}').decode());os.chmod('/tmp/b/netperf',0o755);"
+        "os.environ['PATH']='/tmp/b:'+os.environ['PATH'];os.execvp('flent',sys.argv[1:])"
+    )
+    flent = ("flent", "tcp_1up", "-H", "receiver", "-l", "1", "-d", "1", "-t", "it", "-D", ".")
+    run = simulate(command("python3", "-c", script, *flent), backend="kernel")
+    (name,) = (name for name in run.files if name.endswith(".it.flent.gz"))
+    found = Found()
+    read_printed(Printed(run.files[name].path, Reads.FLENT, 0, 0, 0), found)
+    assert found.series == ["TCP upload", "Ping (ms) ICMP"]
+    rates = [row["rate_bps"] for row in found.rows["program_samples"] if row["series"] == 0]
+    assert rates == [3e6, 3.1e6, 3.2e6, 3.3e6, 3.4e6]
+    assert found.rows["program_samples"][0]["interval_ns"] == 200_000_000
 
 
 def test_flows_probes_and_programs_share_the_links() -> None:

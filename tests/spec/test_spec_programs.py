@@ -13,7 +13,8 @@ from dumbbell.backends import get_backend
 from dumbbell.backends.kernel.program_tasks import planned_tasks
 from dumbbell.errors import SpecError
 from dumbbell.spec import CommandProgram, Experiment, Setting
-from dumbbell.spec.programs import MODELS
+from dumbbell.spec.programs import MODELS, tools_of
+from dumbbell.spec.programs.flent import TESTS as FLENT_TESTS
 
 LINKS = [
     {"a": "sender", "b": "router"},
@@ -27,6 +28,8 @@ EACH: dict[str, dict[str, Any]] = {
     "ping": {**BETWEEN, "interval": "200ms", "count": 10},
     "curl": {**BETWEEN, "size": "100kb", "count": 3},
     "netperf": {**BETWEEN, "duration": "5s"},
+    "flent": {**BETWEEN, "test": "rrul_be_nflows", "length": "5s", "delay": "1s"}
+    | {"upload_streams": 2, "congestion_control": "reno"},
     "tcpdump": {"host": "router", "neighbor": "receiver", "protocol": "tcp", "port": 5201},
     "tshark": {"host": "router", "of": "the-tcpdump"},
     "any": {"host": "sender", "command": ["true"]},
@@ -128,6 +131,17 @@ def test_what_a_ping_may_not_be(change: dict[str, Any], path: str, said: str) ->
         ("tshark", {"filter": "x" * 501}, "programs[0].filter"),
         ("tshark", {"fields": ["-X", "lua_script:/tmp/x"]}, "programs[0].fields"),
         ("tshark", {"fields": []}, "programs[0].fields"),
+        ("netperf", {"test": "OMNI"}, "programs[0].test"),
+        ("flent", {"test": "http"}, "programs[0].test"),
+        ("flent", {"test": "../../tmp/mine"}, "programs[0].test"),
+        ("flent", {"name": "a.b"}, "programs[0].name"),
+        ("flent", {"length": "1500ms"}, "programs[0].length"),
+        ("flent", {"delay": "1500ms"}, "programs[0].delay"),
+        ("flent", {"step": "15ms"}, "programs[0].step"),
+        ("flent", {"length": "9s"}, "programs[0]"),
+        ("flent", {"test": "rrul"}, "programs[0].upload_streams"),
+        ("flent", {"upload_streams": "2 --batch-file x"}, "programs[0].upload_streams"),
+        ("flent", {"congestion_control": "x=y"}, "programs[0].congestion_control"),
         ("any", {"command": []}, "programs[0].command"),
         ("any", {"command": ["a\x1b[2J"]}, "programs[0].command"),
         ("any", {"command": "rm -rf /"}, "programs[0].command"),
@@ -137,6 +151,26 @@ def test_what_others_may_not_be(kind: str, change: dict[str, Any], path: str) ->
     with pytest.raises(SpecError) as raised:
         read(one(kind, **change))
     assert raised.value.path.startswith(path)
+
+
+def test_flents_tests_that_send_no_tcp_take_no_controller() -> None:
+    keys = {"test": "ping", "upload_streams": None}
+    assert read(one("flent", **keys, congestion_control=None)).resolved()
+    with pytest.raises(SpecError, match="sends nothing over TCP"):
+        read(one("flent", **keys))
+
+
+def test_a_test_of_flent_needs_what_it_starts() -> None:
+    """Facts of Flent 2.1.1's tests, and as it is installed here."""
+    for name, needs in (("ping", "ping irtt"), ("voip", "irtt"), ("tcp_1up", "ping netperf")):
+        keys = {**EACH["flent"], "test": name, "upload_streams": None, "congestion_control": None}
+        resolved = read(described({"kind": "flent", "name": "it", **keys})).resolved()
+        found = {tool.name for tool in tools_of(resolved)} - {"flent", "python3", "netserver"}
+        assert found == set(needs.split()), name
+    folder = Path("/usr/share/flent/flent/tests")
+    if not folder.is_dir():
+        pytest.skip("flent is not installed")
+    assert {f"{name}.conf" for name in FLENT_TESTS} <= {path.name for path in folder.iterdir()}
 
 
 def test_names_are_unique_over_flows_probes_and_programs() -> None:

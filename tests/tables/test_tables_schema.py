@@ -7,6 +7,7 @@ import pytest
 
 from dumbbell.tables import (
     EVENT_NAMES,
+    FLENT_ONLY,
     IMPORTED_ONLY,
     PROGRAMS_ONLY,
     QUANTITY_NAMES,
@@ -31,7 +32,7 @@ def test_the_engine_makes_exactly_the_defined_columns_in_their_order(full_run: R
     defined = {
         name: [(column.name, column.dtype) for column in columns]
         for name, columns in SCHEMA.items()
-        if name not in IMPORTED_ONLY | PROGRAMS_ONLY
+        if name not in IMPORTED_ONLY | PROGRAMS_ONLY | FLENT_ONLY
     }
     assert made == defined
 
@@ -39,7 +40,8 @@ def test_the_engine_makes_exactly_the_defined_columns_in_their_order(full_run: R
 def test_the_sample_run_fills_every_table_but_that_of_tcp(full_run: Run) -> None:
     tables = full_run.tables.items()
     filled = {name for name, columns in tables if len(next(iter(columns.values())))}
-    assert filled == SCHEMA.keys() - IMPORTED_ONLY - PROGRAMS_ONLY - {"transfers", "flow_writes"}
+    elsewhere = IMPORTED_ONLY | PROGRAMS_ONLY | FLENT_ONLY
+    assert filled == SCHEMA.keys() - elsewhere - {"transfers", "flow_writes"}
 
 
 @pytest.mark.parametrize("table", SCHEMA)

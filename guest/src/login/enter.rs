@@ -29,6 +29,8 @@ pub struct Wanted {
     pub terminal: Option<String>,
     /// Of a file that it writes.
     pub most_file_bytes: u64,
+    /// Whether whoever else is woken goes before it.
+    pub gives_way: bool,
 }
 
 /// Does it; returns only when there is no program to become.
@@ -72,9 +74,9 @@ fn go(wanted: &Wanted) -> io::Result<()> {
         move_into_link_name_space(file.as_fd(), Some(*kind))?;
     }
     setsid()?;
-    // A program that computes without end stands in the way of process 1 otherwise, which is to tell of
-    // it: time stands still, so Linux 6.12 takes no processor away.
-    sys::give_way()?;
+    if wanted.gives_way {
+        sys::give_way()?;
+    }
     // Process 1 has been woken already, and goes on first.
     std::thread::yield_now();
     if let Some(path) = &wanted.terminal {

@@ -18,6 +18,7 @@ import numpy as np
 
 from dumbbell.formats.bounded import read_bounded
 from dumbbell.formats.errors import UnreadableError
+from dumbbell.formats.flent import measured_series, read_flent
 from dumbbell.formats.logs import LARGEST_LOG_BYTES, Log, LogTable, LogText
 from dumbbell.formats.logs.iperf import read_iperf
 from dumbbell.formats.logs.iperf3 import Iperf3Log, read_iperf3
@@ -27,10 +28,13 @@ from dumbbell.formats.logs.ping import read_ping_log
 from dumbbell.spec.programs import Reads
 from dumbbell.tables import NO_INSTANT, SCHEMA, Table
 
+LARGEST_NUMBER = 9e9
+"""Of a sample: seconds, ms and Mbit/s beyond it are none that a run of ours can have."""
 ASKING, ANSWERING = 0, 1
 """Codes of ``side``."""
 NS_PER_S = 10**9
 NS_PER_DAY = 86_400 * NS_PER_S
+_SAMPLES = "program_samples"
 _TABLES = ("programs", "program_intervals", "program_packets", "program_round_trips",
            "program_transfers")  # fmt: skip
 
@@ -71,10 +75,17 @@ class Printed:
 
 @dataclass(slots=True)
 class Found:
-    """What has been read of a program: rows by table, and what it says of the whole."""
+    """What has been read of a program.
+
+    Attributes:
+        rows: By table; of series their numbers count from 0 in the program.
+        whole: What it says of the whole.
+        series: Names of the series it measured.
+    """
 
     rows: dict[str, list[Row]] = field(default_factory=dict)
     whole: Row = field(default_factory=dict)
+    series: list[str] = field(default_factory=list)
 
     def add(self, table: str, rows: Iterator[Row]) -> None:
         """More rows."""
@@ -100,10 +111,15 @@ def tables_of(programs: Mapping[int, tuple[Row, Found]]) -> dict[str, Table]:
         programs: Place of a program to when it began and how it ended, and what was read of it.
     """
     rows: dict[str, list[Row]] = {name: [] for name in _TABLES}
+    series = 0
     for index, (ended, found) in sorted(programs.items()):
         rows["programs"].append({"program": index, **ended, **found.whole})
         for table, more in found.rows.items():
-            rows[table].extend({"program": index, **row} for row in more)
+            if table == _SAMPLES:
+                numbered = ({**row, "series": series + row["series"]} for row in more)
+                more = list(numbered)  # noqa: PLW2901
+            rows.setdefault(table, []).extend({"program": index, **row} for row in more)
+        series += len(found.series)
     return {name: _table(name, each) for name, each in rows.items()}
 
 
@@ -322,6 +338,47 @@ def _netperf(printed: Printed, found: Found) -> None:
             found.whole |= {"rtt_mean_s": 1 / each["transactions_per_s"]}
 
 
+def _flent(printed: Printed, found: Found) -> None:
+    file = read_flent(printed.path)
+    for name in measured_series(file):
+        is_rate = name.startswith(("TCP", "UDP"))
+        rows = (
+            _sample(printed, each, is_rate) | {"series": len(found.series)}
+            for each in file.raw_values[name]
+            if _number(each, "t") is not None
+        )
+        found.add(_SAMPLES, rows)
+        found.series.append(name)
+
+
+def _sample(printed: Printed, each: Mapping[str, Any], is_rate: bool) -> Row:
+    """Times are Unix seconds, rates Mbit/s, round trips and delays ms."""
+    row: Row = {"t_ns": printed.of_epoch_ns(round(each["t"] * 1e6) * 1000)}
+    value = _number(each, "val")
+    if is_rate:
+        if (length_s := _number(each, "dur")) is not None:
+            row["interval_ns"] = round(length_s * NS_PER_S)
+        return row if value is None else row | {"rate_bps": value * 1e6}
+    if (seq := _number(each, "seq")) is not None:
+        row["seq"] = round(seq)
+    for column, key in (
+        ("rtt_ns", "val"),
+        ("delay_there_ns", "owd_up"),
+        ("delay_back_ns", "owd_down"),
+    ):
+        if (delay_ms := _number(each, key)) is not None:
+            row[column] = round(delay_ms * 1e6)
+    return row
+
+
+def _number(sample: Mapping[str, Any], key: str) -> float | None:
+    """One that a column of whole nanoseconds can hold; None of anything else."""
+    value = sample.get(key)
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    return float(value) if abs(value) < LARGEST_NUMBER else None
+
+
 _READERS: Mapping[Reads, Callable[[Printed, Found], None]] = {
     Reads.PING: _ping,
     Reads.ITGDEC: _itgdec,
@@ -329,4 +386,5 @@ _READERS: Mapping[Reads, Callable[[Printed, Found], None]] = {
     Reads.IPERF: _iperf,
     Reads.CURL: _curl,
     Reads.NETPERF: _netperf,
+    Reads.FLENT: _flent,
 }

@@ -7,6 +7,7 @@ from dumbbell.tables.run import Array, Origin, Run, Table, check_schema
 from dumbbell.tables.run_file import RunFile
 from dumbbell.tables.schema import (
     EVENT_NAMES,
+    FLENT_ONLY,
     IMPORTED_ONLY,
     NO_INSTANT,
     PROGRAMS_ONLY,
@@ -21,6 +22,7 @@ from dumbbell.tables.schema import (
 
 __all__ = [
     "EVENT_NAMES",
+    "FLENT_ONLY",
     "IMPORTED_ONLY",
     "NO_INSTANT",
     "PROGRAMS_ONLY",

@@ -97,6 +97,11 @@ class Run:
         return [each["name"] for each in (self.spec or {}).get("programs", ())]
 
     @property
+    def series_names(self) -> list[str]:
+        """Names of the series that programs of kind flent measured: ``bulk: TCP upload BE``."""
+        return list(self.meta.get("series_names", ()))
+
+    @property
     def plot(self) -> RunPlots:
         """Its figures, one call each, as in ``run.plot.queue()``; see `dumbbell.plots.RunPlots`."""
         # By name, as pandas loads what draws for it: tables know nothing of figures, and who draws
@@ -205,6 +210,7 @@ class Run:
             "flow": self.flow_names,
             "probe": self.probe_names,
             "program": self.program_names,
+            "series": self.series_names,
         }
         return dict(enumerate(lists[key])) if key in lists else None
 
@@ -216,8 +222,9 @@ class Run:
                 return self.flow(wanted)
             case "probe":
                 return self.probe(wanted)
-            case "program":
-                return _index("program", wanted, self.program_names)
+            case "program" | "series":
+                is_program = key == "program"
+                return _index(key, wanted, self.program_names if is_program else self.series_names)
         if isinstance(wanted, str):
             names = _CODES.get((table, key), {})
             codes = {name: code for code, name in names.items()}

@@ -478,6 +478,18 @@ _PROGRAM_TRANSFERS = (
     _real("total_s", "s", "From its beginning until the last."),
 )
 
+_PROGRAM_SAMPLES = (
+    _PROGRAM,
+    _id("series", "Series of a data file; numbered over all programs of the run."),
+    _id("seq", "Number of a round trip, as irtt or ping counts it; -1 of a rate.", "int64"),
+    _ns("t_ns", "When it was taken: the end of its interval, or when the answer arrived."),
+    _ns("interval_ns", "How long a rate is of; -1 where it does not say."),
+    _real("rate_bps", "bit/s", "Payload over time; NaN of a round trip."),
+    _ns("rtt_ns", "Round trip; -1 of a rate, and of an answer that did not come."),
+    _ns("delay_there_ns", "One way, as irtt knows it; -1 elsewhere."),
+    _ns("delay_back_ns", "Back, as irtt knows it; -1 elsewhere."),
+)
+
 SCHEMA: Mapping[str, tuple[Column, ...]] = MappingProxyType(
     {
         "flows": _FLOWS,
@@ -497,6 +509,7 @@ SCHEMA: Mapping[str, tuple[Column, ...]] = MappingProxyType(
         "program_packets": _PROGRAM_PACKETS,
         "program_round_trips": _PROGRAM_ROUND_TRIPS,
         "program_transfers": _PROGRAM_TRANSFERS,
+        "program_samples": _PROGRAM_SAMPLES,
     }
 )
 """Table name to its columns, in order."""
@@ -506,7 +519,9 @@ IMPORTED_ONLY = frozenset({"captured_intervals"})
 PROGRAMS_ONLY = frozenset(
     {"programs", "program_intervals", "program_packets", "program_round_trips", "program_transfers"}
 )
-"""Tables that only runs of descriptions with programs have."""
+"""Tables that only runs of descriptions with programs have, and all of those."""
+FLENT_ONLY = frozenset({"program_samples"})
+"""Tables that only runs with a program of kind ``flent`` have."""
 
 TABLE_DOCS: Mapping[str, str] = MappingProxyType(
     {
@@ -546,6 +561,8 @@ TABLE_DOCS: Mapping[str, str] = MappingProxyType(
         "program_packets": "A row a packet in a log of D-ITG, as ITGDec prints it.",
         "program_round_trips": "A row a request of ping, as it prints it.",
         "program_transfers": "A row a page that curl fetched.",
+        "program_samples": "A row a sample in the data file of a program of kind `flent`, and only "
+        "there where there is one. Its file has each series' name beside its number.",
     }
 )
 """Table name to what a row of it is."""

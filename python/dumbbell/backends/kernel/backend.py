@@ -31,6 +31,7 @@ from dumbbell.backends.kernel.program_tasks import (
 )
 from dumbbell.backends.kernel.programs import (
     asked_tools,
+    check_programs,
     files_read_inside,
     host_tools,
     program_hashes,
@@ -39,7 +40,7 @@ from dumbbell.backends.kernel.tables import read_result
 from dumbbell.backends.memory import MemoryLimit
 from dumbbell.errors import DumbbellError, FailureKind, RunError, SpecError
 from dumbbell.spec import Resolved
-from dumbbell.spec.programs import GUEST, programs_of, runs_commands
+from dumbbell.spec.programs import GUEST, programs_of, runs_commands, starts_others
 from dumbbell.spec.resolved import Source
 from dumbbell.tables import Origin, RunFile
 
@@ -103,6 +104,7 @@ class Kernel:
         check_kernel_can(resolved)
         the_kernel(resolved)
         guest_program()
+        check_programs(resolved)
         host_tools(asked_tools(resolved))
         if runs_commands(resolved) and best_confinement().means is Means.NOTHING:
             raise RunError(
@@ -213,7 +215,7 @@ class _KernelBatch:
         programs = login = None
         if programs_of(resolved):
             # Whole folders first: what lies in them is then there already.
-            readable = [*(SHOWN if runs_commands(resolved) else ()), *readable]
+            readable = [*(SHOWN if starts_others(resolved) else ()), *readable]
             of_programs = {**tools, GUEST: OURSELVES}
             programs = program_jobs(resolved, asked.replication, of_programs)
             login = program_login(resolved, output, readable)
@@ -251,9 +253,11 @@ class _KernelBatch:
         tables, digest = result.tables, result.digest
         written = {CAPTURE: output / CAPTURE} if captures(resolved) else {}
         if programs is not None:
-            more, hashed = read_programs(resolved, asked.replication, output)
-            tables |= more
-            digest = hashlib.sha256(f"{digest} {hashed}".encode()).hexdigest()
+            read = read_programs(resolved, asked.replication, output)
+            tables |= read.tables
+            digest = hashlib.sha256(f"{digest} {read.digest}".encode()).hexdigest()
+            if read.series_names:
+                meta["series_names"] = list(read.series_names)
             written |= written_files(resolved, asked.replication, output)
         files: dict[str, RunFile] = {}
         if written:

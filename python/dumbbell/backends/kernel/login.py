@@ -29,6 +29,7 @@ SHOWN = tuple(
         *("/etc/protocols", "/etc/services", "/etc/ethertypes", "/etc/rpc", "/etc/networks"),
         *("/etc/R", "/etc/fonts", "/etc/inputrc", "/etc/magic", "/etc/mime.types"),
         *("/etc/perl", "/etc/ssl/openssl.cnf", "/etc/terminfo", "/etc/wireshark"),
+        *("/etc/matplotlibrc",),
     )
 )
 """Programs, libraries and tables that every user of the machine may read; no secret is there."""
@@ -48,12 +49,14 @@ class Login:
         home_bytes: Of a home at most.
         most_file_bytes: Of a file that a program writes at most.
         shown: Files and folders of the machine that programs there see.
+        starts_others: Whether a program there may start others; they share the processor then.
     """
 
     homes: Path
     home_bytes: int = HOME_BYTES
     most_file_bytes: int = MOST_FILE_BYTES
     shown: tuple[Path, ...] = SHOWN
+    starts_others: bool = True
 
     def for_guest(self, topology: Topology) -> dict[str, Any]:
         """What the job says of it.
@@ -74,6 +77,7 @@ class Login:
             "homes": str(self.homes),
             "home_bytes": self.home_bytes,
             "most_file_bytes": self.most_file_bytes,
+            "starts_others": self.starts_others,
         }
 
 

@@ -26,8 +26,17 @@ from dumbbell.formats.program_tables import (
     read_printed,
     tables_of,
 )
+from dumbbell.printable import printable
 from dumbbell.spec import Resolved
-from dumbbell.spec.programs import Site, Task, When, model_of, programs_of
+from dumbbell.spec.programs import (
+    Left,
+    Site,
+    Task,
+    When,
+    model_of,
+    programs_of,
+    starts_others,
+)
 from dumbbell.tables import Table
 
 HOMES = "homes"
@@ -123,6 +132,7 @@ def program_login(resolved: Mapping[str, Any], output: Path, readable: Sequence[
         homes=output / HOMES,
         home_bytes=LEAST_HOME_BYTES + program_bytes(resolved),
         shown=tuple(_with_targets(readable)),
+        starts_others=starts_others(resolved),
     )
 
 
@@ -209,10 +219,23 @@ def _tail(path: Path) -> str:
         return ""
 
 
-def read_programs(
-    resolved: Mapping[str, Any], replication: int, output: Path
-) -> tuple[dict[str, Table], str]:
-    """The tables of programs, and a hash of them.
+@dataclass(frozen=True, slots=True)
+class ProgramsRead:
+    """What came of the programs of a run.
+
+    Attributes:
+        tables: Their tables.
+        digest: A hash of them.
+        series_names: Of the series that Flent measured, in the order of their numbers.
+    """
+
+    tables: dict[str, Table]
+    digest: str
+    series_names: tuple[str, ...]
+
+
+def read_programs(resolved: Mapping[str, Any], replication: int, output: Path) -> ProgramsRead:
+    """Read what programs printed and wrote into tables.
 
     Args:
         resolved: The description.
@@ -241,8 +264,10 @@ def read_programs(
         # A server's test begins with its client.
         started_ns = begun.get(each.program, ended["started_ns"])
         _read(each, output, started_ns, result["zero_wall_ns"], rows)
+    named = [(resolved["programs"][index]["name"], rows) for index, (_, rows) in found.items()]
+    names = tuple(f"{name}: {series}" for name, rows in named for series in rows.series)
     tables = tables_of(found)
-    return tables, _digest(tables)
+    return ProgramsRead(tables, _digest(tables), names)
 
 
 def _read(each: Planned, output: Path, started_ns: int, zero_wall_ns: int, rows: Found) -> None:
@@ -250,6 +275,7 @@ def _read(each: Planned, output: Path, started_ns: int, zero_wall_ns: int, rows:
     side = ASKING if task.host in (each.asked.get("from"), each.asked.get("host")) else ANSWERING
     home = output / HOMES / task.host
     written = [(output / task.output, task.reads), *((home / name, who) for name, who in task.also)]
+    written += [(_left(each, left, output), left.reads) for left in task.left]
     for path, reads in written:
         try:
             read_printed(Printed(path, reads, side, started_ns, zero_wall_ns), rows)
@@ -258,6 +284,29 @@ def _read(each: Planned, output: Path, started_ns: int, zero_wall_ns: int, rows:
             raise RunError(
                 f"program {name} ({kind}): what {task.tool} wrote cannot be read: {error}"
             ) from error
+
+
+def _left(each: Planned, left: Left, output: Path) -> Path:
+    """The file that a program left under a name of its own.
+
+    Raises:
+        RunError: There is none, or there are several.
+    """
+    found = _matching(output / HOMES / each.task.host, left.pattern)
+    if len(found) != 1:
+        name, kind, tool = each.asked["name"], each.asked["kind"], each.task.tool
+        what = "no file" if not found else f"{len(found)} files"
+        said = _tail(output / each.task.output)
+        raise RunError(
+            f"program {name} ({kind}): {tool} left {what} {left.pattern}; it printed last: "
+            f"{printable(said)}"
+        )
+    return found[0]
+
+
+def _matching(home: Path, pattern: str) -> list[Path]:
+    is_plain = lambda path: path.is_file() and not path.is_symlink()  # noqa: E731
+    return sorted(filter(is_plain, home.glob(pattern)))
 
 
 def _digest(tables: Mapping[str, Table]) -> str:
@@ -279,7 +328,8 @@ def written_files(resolved: Mapping[str, Any], replication: int, output: Path) -
     """
     files: dict[str, Path] = {}
     for name, path in _written(resolved, replication, output):
-        if name not in files and path.is_file() and not path.is_symlink():
+        is_new = name not in files and path not in files.values()
+        if is_new and path.is_file() and not path.is_symlink():
             files[name] = path
     return files
 
@@ -290,6 +340,9 @@ def _written(
     for each in planned_tasks(resolved, replication):
         for name in filter(None, (each.task.output, each.task.errors)):
             yield name, output / name
+        home = output / HOMES / each.task.host
+        for left in each.task.left:
+            yield from ((left.kept_as, path) for path in _matching(home, left.pattern)[:1])
     many = 0
     for host in (each["name"] for each in resolved["hosts"]):
         home = output / HOMES / host

@@ -19,7 +19,8 @@ from typing import Any
 
 from dumbbell.backends.kernel.guest import guest_program
 from dumbbell.errors import RunError
-from dumbbell.spec.programs import Tool, tools_of
+from dumbbell.printable import printable
+from dumbbell.spec.programs import Tool, model_of, programs_of, tools_of
 
 _TC_TABLES = tuple(
     Path(place) for place in ("/usr/lib/x86_64-linux-gnu/tc", "/usr/lib64/tc", "/usr/lib/tc")
@@ -34,7 +35,9 @@ _READ_BY_TOOLS = tuple(
 )
 """Tables of the loader, of iproute2 and of irtt's runtime, wherever a distribution has them."""
 
-_SYSTEM_FOLDERS = "/usr/sbin:/sbin:/usr/bin:/bin"
+_SYSTEM_FOLDERS = "/usr/sbin:/sbin:/usr/bin:/bin:/usr/local/sbin:/usr/local/bin"
+_NOT_FREE = {"netperf": "netperf", "netserver": "netperf"}
+"""Programs to their packages in Debian's section non-free."""
 _TOOLS = ("ip", "tc")
 IRTT = "irtt"
 """Runs where a probe asks for it."""
@@ -73,9 +76,34 @@ def host_tools(asked: Sequence[Tool] = ()) -> dict[str, str]:
     return tools
 
 
+def check_programs(resolved: Mapping[str, Any]) -> None:
+    """Look for what the programs of a description need, before anything runs.
+
+    Args:
+        resolved: The description.
+
+    Raises:
+        RunError: Something is not installed; the message says for which program, what to install
+            and what can be done without it.
+    """
+    for index, asked in enumerate(programs_of(resolved)):
+        model = model_of(asked)
+        for tool in model.tools(asked):
+            if _found(tool.name) is None:
+                of_test = f" with test {asked['test']!r}" if "test" in asked else ""
+                without = f"; without it: {model.WITHOUT}" if model.WITHOUT else ""
+                raise RunError(
+                    f"programs[{index}]: {asked['name']} ({asked['kind']}{of_test}) needs "
+                    f"{printable(tool.name)}, which is not installed{_how_to_get(tool)}{without}"
+                )
+
+
 def _how_to_get(tool: Tool) -> str:
     if not tool.package:
-        return f" in {_SYSTEM_FOLDERS.replace(':', ', ')}, and no free package of Debian has it"
+        where = f" in {_SYSTEM_FOLDERS.replace(':', ', ')}"
+        if package := _NOT_FREE.get(tool.name):
+            return f"{where} (Debian: apt-get install {package}, in its section non-free only)"
+        return f"{where}, and no free package of Debian has it"
     same = '; a probe of kind "udp" measures the same without it' if tool.name == IRTT else ""
     return f" (Debian: apt-get install {tool.package}){same}"
 
@@ -103,7 +131,7 @@ def program_hashes(asked: Sequence[Tool] = ()) -> dict[str, str | dict[str, str]
 
     Returns:
         ``guest_sha256``, ``ip_sha256``, ``tc_sha256``, likewise of what is asked for
-        (``iperf3_sha256``);
+        (``iperf3_sha256``), and of the folders it consists of (``flent_content_sha256``);
         ``libraries_sha256``: name of the library (`libc.so.6`) to hash; ``tc_tables_sha256``:
         likewise of the tables of distributions that `tc` reads (`normal.dist`).
 
@@ -115,8 +143,14 @@ def program_hashes(asked: Sequence[Tool] = ()) -> dict[str, str | dict[str, str]
     libraries: dict[str, Path] = {}
     for program in programs.values():
         libraries |= shared_libraries(program)
+    of_content = {
+        f"{tool.name}_content_sha256": _folders_sha256(tool.content)
+        for tool in asked
+        if tool.content
+    }
     return {
         **{f"{name}_sha256": file_sha256(path) for name, path in programs.items()},
+        **of_content,
         "libraries_sha256": {name: file_sha256(libraries[name]) for name in sorted(libraries)},
         "tc_tables_sha256": {
             table.name: file_sha256(table)
@@ -155,12 +189,22 @@ def file_sha256(path: Path) -> str:
     return _file_sha256(path, _stamp(path))
 
 
+def _folders_sha256(folders: Iterable[Path]) -> str:
+    """SHA-256 of names and bytes of all files below, but those that Python compiled."""
+    digest = hashlib.sha256()
+    for folder in folders:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                digest.update(f"{path.relative_to(folder)} {file_sha256(path)}\n".encode())
+    return digest.hexdigest()
+
+
 def _stamp(path: Path) -> _Stamp:
     status = path.stat()
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=512)
 def _file_sha256(path: Path, stamp: _Stamp) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from dumbbell.errors import RunError
-from dumbbell.tables import IMPORTED_ONLY, PROGRAMS_ONLY, SCHEMA, Table
+from dumbbell.tables import FLENT_ONLY, IMPORTED_ONLY, PROGRAMS_ONLY, SCHEMA, Table
 
 _NUMPY = {"int64": "<i8", "int32": "<i4", "int8": "<i1", "float64": "<f8"}
 
@@ -48,7 +48,7 @@ def read_result(folder: Path) -> GuestResult | None:
     except FileNotFoundError:
         return None
     content = (folder / "columns.bin").read_bytes()
-    ours = SCHEMA.keys() - IMPORTED_ONLY - PROGRAMS_ONLY
+    ours = SCHEMA.keys() - IMPORTED_ONLY - PROGRAMS_ONLY - FLENT_ONLY
     tables: dict[str, Table] = {name: {} for name in SCHEMA if name in ours}
     at = 0
     for table, column, kind, size in result["columns"]:

@@ -7,7 +7,13 @@ everything about the test (``metadata``).
 
 from dumbbell.formats.flent.export import flent_file
 from dumbbell.formats.flent.file import FORMAT_VERSION, FlentFile
-from dumbbell.formats.flent.imported import flent_test_of, imported_run, is_measured, raw_samples
+from dumbbell.formats.flent.imported import (
+    flent_test_of,
+    imported_run,
+    is_measured,
+    measured_series,
+    raw_samples,
+)
 from dumbbell.formats.flent.reader import read_flent
 from dumbbell.formats.flent.summary import SummaryRow, series_values, summary_rows, summary_text
 from dumbbell.formats.flent.writer import SUFFIX, flent_bytes, flent_file_name, write_flent
@@ -23,6 +29,7 @@ __all__ = [
     "flent_test_of",
     "imported_run",
     "is_measured",
+    "measured_series",
     "raw_samples",
     "read_flent",
     "series_values",

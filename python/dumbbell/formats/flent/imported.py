@@ -169,6 +169,22 @@ def is_measured(file: FlentFile, series: str) -> bool:
     return not series.endswith(_COMPUTED_ENDS)
 
 
+def measured_series(file: FlentFile) -> list[str]:
+    """Series that were measured and have samples of their own, in the order of the test.
+
+    Those that are computed, columns of others and what ``tc`` printed are left out.
+    """
+    names = [
+        name
+        for name, samples in file.raw_values.items()
+        if samples
+        and not name.startswith("qdisc_stats_")
+        and not _is_column(name)
+        and is_measured(file, name)
+    ]
+    return sorted(names, key=lambda name: (_index(file, name), name))
+
+
 def _is_column(series: str) -> bool:
     """``TCP upload BE::tcp_cwnd`` is a column of samples; ``TCP upload::1`` is a flow."""
     return "::" in series and not series.rpartition("::")[2].isdecimal()

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Union
 from pydantic import Field
 
 from dumbbell.errors import SpecError
-from dumbbell.spec.programs.base import GUEST, Ends, Program, Reads, Site, Task, Tool, When
+from dumbbell.spec.programs.base import GUEST, Ends, Left, Program, Reads, Site, Task, Tool, When
 from dumbbell.spec.programs.command import ALLOWANCE, CommandProgram
 from dumbbell.spec.programs.curl import CurlProgram
 from dumbbell.spec.programs.ditg import DitgProgram
+from dumbbell.spec.programs.flent import FlentProgram
 from dumbbell.spec.programs.iperf import IperfProgram
 from dumbbell.spec.programs.iperf3 import Iperf3Program
 from dumbbell.spec.programs.netperf import NetperfProgram
@@ -30,6 +31,7 @@ MODELS: Mapping[str, type[Program]] = {
     "ping": PingProgram,
     "curl": CurlProgram,
     "netperf": NetperfProgram,
+    "flent": FlentProgram,
     "tcpdump": TcpdumpProgram,
     "tshark": TsharkProgram,
     "any": CommandProgram,
@@ -54,8 +56,10 @@ __all__ = [
     "CurlProgram",
     "DitgProgram",
     "Ends",
+    "FlentProgram",
     "Iperf3Program",
     "IperfProgram",
+    "Left",
     "NetperfProgram",
     "PingProgram",
     "Program",
@@ -70,6 +74,7 @@ __all__ = [
     "programs_of",
     "refuse_simulated",
     "runs_commands",
+    "starts_others",
     "tools_of",
 ]
 
@@ -92,14 +97,17 @@ def tools_of(resolved: Mapping[str, Any]) -> tuple[Tool, ...]:
 
 def _tools(resolved: Mapping[str, Any]) -> Iterator[Tool]:
     for asked in programs_of(resolved):
-        yield from model_of(asked).TOOLS
-        if model_of(asked).NEEDS_ALLOWANCE:
-            yield Tool(asked["command"][0], "")
+        yield from model_of(asked).tools(asked)
 
 
 def runs_commands(resolved: Mapping[str, Any]) -> bool:
     """Whether a program of it may be any of the machine."""
     return any(model_of(asked).NEEDS_ALLOWANCE for asked in programs_of(resolved))
+
+
+def starts_others(resolved: Mapping[str, Any]) -> bool:
+    """Whether a program of it starts others, and so sees all programs of the machine."""
+    return any(model_of(asked).STARTS_OTHERS for asked in programs_of(resolved))
 
 
 def refuse_simulated(resolved: Mapping[str, Any]) -> None:

@@ -35,11 +35,13 @@ class Tool:
         name: As it is called.
         package: Debian's, which has it; empty where no free one does.
         reads: Files and folders of the machine that it reads besides itself and its libraries.
+        content: Folders with what it consists of besides its file; a run says their hashes.
     """
 
     name: str
     package: str
     reads: tuple[Path, ...] = ()
+    content: tuple[Path, ...] = ()
 
 
 class When(enum.StrEnum):
@@ -71,7 +73,23 @@ class Reads(enum.StrEnum):
     IPERF = "iperf"
     CURL = "curl"
     NETPERF = "netperf"
+    FLENT = "flent"
     NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A file that a program leaves in its home under a name that is not known before.
+
+    Attributes:
+        pattern: Of its name, with ``*`` for what is not known; there has to be one such file.
+        kept_as: Name under which it is kept beside the tables.
+        reads: Who reads it.
+    """
+
+    pattern: str
+    kept_as: str
+    reads: Reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +109,7 @@ class Task:
         may_exit: Statuses besides 0 with which it may end.
         most_bytes: A file that it writes may have so many.
         also: Further files that it writes in its home, and who reads each into tables.
+        left: Those whose names are not known before.
         is_shared: Whether one of it does for all programs that have the same command line there.
     """
 
@@ -104,6 +123,7 @@ class Task:
     may_exit: tuple[int, ...] = ()
     most_bytes: int = 64 * 2**20
     also: tuple[tuple[str, Reads], ...] = ()
+    left: tuple[Left, ...] = ()
     errors: str = ""
     input: str = ""
     is_shared: bool = False
@@ -179,6 +199,10 @@ class Program(Kind):
     """Keys with names of hosts."""
     INSTEAD: ClassVar[str] = ""
     """What does the same in the simulator, as the end of a sentence."""
+    WITHOUT: ClassVar[str] = ""
+    """What can be done where one of its tools is not installed, as a sentence."""
+    STARTS_OTHERS: ClassVar[bool] = False
+    """Whether it starts further programs of the machine, so that it has to see them all."""
     NEEDS_ALLOWANCE: ClassVar[bool] = False
     """Whether a file may have it only where the command line allows programs."""
     NOTE: ClassVar[str] = ""
@@ -217,6 +241,15 @@ class Program(Kind):
     def refers_to(self) -> str | None:
         """Name of another program whose file it reads; None of none."""
         return None
+
+    @classmethod
+    def tools(cls, asked: Mapping[str, Any]) -> tuple[Tool, ...]:
+        """What it needs on the machine, as it is asked for.
+
+        Args:
+            asked: As resolved.
+        """
+        return cls.TOOLS
 
     @classmethod
     @abstractmethod

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 
 from dumbbell.spec.fields import Flag, word
-from dumbbell.spec.programs.base import AtHost, Ends, Key, Site, Task, When, plain
+from dumbbell.spec.programs.base import AtHost, Ends, Key, Site, Task, Tool, When, plain
 from dumbbell.spec.programs.fields import MOST_WORDS, CommandWord, words_schema
 from dumbbell.spec.refusal import Refused
 
@@ -38,6 +38,7 @@ class CommandProgram(AtHost):
         "may_fail": plain("may_fail"),
     }
     INSTEAD: ClassVar[str] = "there are only flows and probes there"
+    STARTS_OTHERS: ClassVar[bool] = True
     NEEDS_ALLOWANCE: ClassVar[bool] = True
 
     kind: Literal["any"] = Field(
@@ -73,6 +74,11 @@ class CommandProgram(AtHost):
                 path="command",
             )
         return self
+
+    @classmethod
+    def tools(cls, asked: Mapping[str, Any]) -> tuple[Tool, ...]:
+        """The program that it names."""
+        return (Tool(asked["command"][0], ""),)
 
     @classmethod
     def tasks(cls, asked: Mapping[str, Any], site: Site) -> tuple[Task, ...]:

@@ -47,6 +47,7 @@ class NetperfProgram(BetweenHosts):
         "congestion_control": plain("congestion_control"),
         "dscp": Key("dscp", dscp_number, lambda number: number),
     }
+    WITHOUT: ClassVar[str] = 'kind = "iperf3" or "iperf" streams as much'
     INSTEAD: ClassVar[str] = '[[flows]] with source = { kind = "greedy" } is like TCP_STREAM'
 
     kind: Literal["netperf"] = Field(
@@ -81,7 +82,9 @@ class NetperfProgram(BetweenHosts):
         name, port = asked["name"], str(FIRST_PORT + site.index)
         words = ["-H", site.address(asked["from"], asked["to"]), "-p", port, "-4"]
         words += ["-t", asked["test"], "-l", seconds(asked["duration_ns"])]
-        words += ["-D", f"-{seconds(asked['interval_ns'])}", "-f", "m"]
+        words += ["-D", f"-{seconds(asked['interval_ns'])}"]
+        # Transactions a second have no other unit: told one, it prints 0.00 of them.
+        words += [] if asked["test"].endswith("_RR") else ["-f", "m"]
         if asked["dscp"]:
             words += ["-Y", f"{asked['dscp'] << 2:#04x},{asked['dscp'] << 2:#04x}"]
         if asked["congestion_control"] is not None:

@@ -1,0 +1,231 @@
+"""``flent`` (flent(1)) itself: a test of its own, from one host to another.
+
+It starts netperf, irtt and ping as on a testbed; their servers are started here. Its tests are
+those of Flent 2.1.1 that need nothing else. It writes its data file under its title, the program's
+name, in which it has letters, digits and ``-`` only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from dumbbell.spec.fields import PositiveTime, Time, time_ns, word
+from dumbbell.spec.programs.base import (
+    BetweenHosts,
+    Ends,
+    Key,
+    Left,
+    Reads,
+    Site,
+    Task,
+    Tool,
+    When,
+    bulk_packets,
+    plain,
+    seconds,
+    time_key,
+)
+from dumbbell.spec.programs.fields import Controller, Parallel, words_schema
+from dumbbell.spec.refusal import Refused
+
+_FLENT_FILES = Path("/usr/share/flent/flent")
+FLENT = Tool("flent", "flent", content=(_FLENT_FILES,))
+PYTHON = Tool("python3", "python3")
+PING = Tool("ping", "iputils-ping")
+IRTT = Tool("irtt", "irtt")
+NETPERF = Tool("netperf", "")
+NETSERVER = Tool("netserver", "")
+
+_NS_PER_S = 10**9
+_NS_PER_10_MS = 10_000_000
+_PROCESSES_BYTES = 192 << 20
+"""Of Python with numpy and matplotlib, which it loads, and of its processes that read results."""
+_STREAMS = 8
+"""As many as most of its tests have; those that take a number have that many more."""
+_PLAIN_TITLE = re.compile(r"[A-Za-z0-9-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class FlentTest:
+    """One of its tests.
+
+    Attributes:
+        tools: What it starts.
+        delays: Its length is that of the load and so many delays.
+        counts: Keys that say how many streams it has.
+        has_tcp: Whether it sends over TCP.
+    """
+
+    tools: tuple[Tool, ...]
+    delays: int = 2
+    counts: tuple[str, ...] = ()
+    has_tcp: bool = True
+
+
+_TCP = FlentTest((PING, NETPERF, NETSERVER))
+_RRUL = FlentTest((PING, IRTT, NETPERF, NETSERVER))
+TESTS: Mapping[str, FlentTest] = MappingProxyType(
+    {
+        "ping": FlentTest((PING, IRTT), delays=0, has_tcp=False),
+        "voip": FlentTest((IRTT,), delays=0, has_tcp=False),
+        "rrul": _RRUL,
+        "rrul_be": _RRUL,
+        "rrul_be_nflows": FlentTest(_RRUL.tools, counts=("upload_streams", "download_streams")),
+        "rrul_cs8": _RRUL,
+        "rrul_noclassification": _RRUL,
+        "rrul_up": _RRUL,
+        "tcp_1up": _TCP,
+        "tcp_1down": _TCP,
+        **{f"tcp_{streams}{way}": _TCP for way in ("up", "down") for streams in (2, 4, 6, 8, 12)},
+        "tcp_nup": FlentTest(_TCP.tools, counts=("upload_streams",)),
+        "tcp_ndown": FlentTest(_TCP.tools, counts=("download_streams",)),
+        "tcp_upload": _TCP,
+        "tcp_download": _TCP,
+        "tcp_bidirectional": _TCP,
+        "cubic_bbr": _RRUL,
+        "voip-1up": FlentTest((PING, IRTT, NETPERF, NETSERVER)),
+        "voip-rrul": _RRUL,
+    }
+)
+"""By their names."""
+
+TestName = Annotated[str, BeforeValidator(word(*TESTS)), words_schema(*TESTS)]
+
+
+class FlentProgram(BetweenHosts):
+    """``flent TEST -H ADDRESS -l LENGTH -d DELAY -s STEP -t NAME``."""
+
+    TOOLS: ClassVar = (FLENT, PYTHON)
+    KEYS: ClassVar[Mapping[str, Key]] = {
+        "test": plain("test"),
+        "length": time_key("length"),
+        "delay": time_key("delay"),
+        "step": time_key("step"),
+        "upload_streams": plain("upload_streams"),
+        "download_streams": plain("download_streams"),
+        "congestion_control": plain("congestion_control"),
+    }
+    INSTEAD: ClassVar[str] = "`dumbbell flent TEST` runs Flent's tests, into the same files"
+    WITHOUT: ClassVar[str] = (
+        'test = "ping" and "voip" need no netperf, nor does `dumbbell flent TEST --backend '
+        "kernel`, which has tests of the same names"
+    )
+    STARTS_OTHERS: ClassVar[bool] = True
+
+    kind: Literal["flent"] = Field(
+        default="flent",
+        description="`flent`, with a netserver and an irtt server at the other host; most tests "
+        "need netperf, which is not Debian's.",
+    )
+    test: TestName = Field(description="One of its tests.", examples=["rrul"])
+    length: PositiveTime = Field(
+        default="60s", description="Of the load (`-l`); whole seconds.", examples=["30s"]
+    )
+    delay: Time = Field(
+        default="5s",
+        description="Before and after the load, but in `ping` and `voip` (`-d`); whole seconds.",
+    )
+    step: PositiveTime = Field(
+        default="200ms", description="Between its samples (`-s`); a multiple of 10 ms."
+    )
+    upload_streams: Parallel | None = Field(
+        default=None, description="How many; of `tcp_nup` and `rrul_be_nflows`."
+    )
+    download_streams: Parallel | None = Field(
+        default=None, description="How many; of `tcp_ndown` and `rrul_be_nflows`."
+    )
+    congestion_control: Controller | None = Field(
+        default=None, description="Of all TCP streams; the kernel's own, cubic, when left out."
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if not _PLAIN_TITLE.fullmatch(self.name):
+            allowed = "letters, digits and '-' only, as it writes its name into that of its file"
+            raise Refused(self.name, allowed, path="name")
+        for key in ("length", "delay"):
+            if time_ns(getattr(self, key)) % _NS_PER_S:
+                raise Refused(getattr(self, key), "whole seconds, as flent takes them", path=key)
+        if time_ns(self.step) % _NS_PER_10_MS:
+            raise Refused(self.step, "a multiple of 10 ms, as it hands it on", path="step")
+        test = TESTS[self.test]
+        for key in ("upload_streams", "download_streams"):
+            if getattr(self, key) is not None and key not in test.counts:
+                takes = [name for name, each in TESTS.items() if key in each.counts]
+                allowed = f"only of {' and '.join(takes)}"
+                raise Refused(getattr(self, key), allowed, path=key)
+        if self.congestion_control is not None and not test.has_tcp:
+            allowed = f"no such key of {self.test}, which sends nothing over TCP"
+            raise Refused(self.congestion_control, allowed, path="congestion_control")
+        return self
+
+    def length_ns(self) -> int:
+        """Load and delays; it takes up to a second more to see that its programs have ended."""
+        return time_ns(self.length) + TESTS[self.test].delays * time_ns(self.delay)
+
+    @classmethod
+    def tools(cls, asked: Mapping[str, Any]) -> tuple[Tool, ...]:
+        """Itself, and what its test starts."""
+        return (*cls.TOOLS, *TESTS[asked["test"]].tools)
+
+    @classmethod
+    def tasks(cls, asked: Mapping[str, Any], site: Site) -> tuple[Task, ...]:
+        """Servers, one of each in the other host for whoever asks, and flent."""
+        name, to = asked["name"], asked["to"]
+        words = [asked["test"], "-4", "-H", site.address(asked["from"], to), "-t", name, "-D", "."]
+        words += ["-l", seconds(asked["length_ns"]), "-d", seconds(asked["delay_ns"])]
+        words += ["-s", seconds(asked["step_ns"])]
+        for key, parameter in (
+            ("upload_streams", "upload_streams"),
+            ("download_streams", "download_streams"),
+            ("congestion_control", "tcp_cong_control"),
+        ):
+            if asked[key] is not None:
+                words += ["--test-parameter", f"{parameter}={asked[key]}"]
+        tools = TESTS[asked["test"]].tools
+        servers = [
+            Task(
+                tool.name,
+                server,
+                to,
+                f"{server_name}.{to}.txt",
+                When.BEFORE,
+                Ends.INTERRUPTED,
+                is_shared=True,
+            )
+            for tool, server_name, server in (
+                # Without an address it listens over IPv6 only.
+                (IRTT, "irtt-server", ("server", "-b", "0.0.0.0:2112")),
+                (NETSERVER, "netserver", ("-D", "-4")),
+            )
+            if tool in tools
+        ]
+        flent = Task(
+            "flent",
+            tuple(words),
+            asked["from"],
+            f"{name}.flent.txt",
+            left=(Left(f"*.{name}.flent.gz", f"{name}.flent.gz", Reads.FLENT),),
+        )
+        return (*servers, flent)
+
+    @classmethod
+    def packets(cls, asked: Mapping[str, Any], capacity_bps: float, duration_ns: int) -> float:
+        """Those of a full way, both ways; of `ping` and `voip` about one a sample."""
+        test = TESTS[asked["test"]]
+        length_ns = asked["length_ns"] + test.delays * asked["delay_ns"]
+        asking = 8.0 * length_ns / min(asked["step_ns"], 2 * _NS_PER_10_MS)
+        return float(asking) + (2 * bulk_packets(capacity_bps, length_ns) if test.has_tcp else 0.0)
+
+    @classmethod
+    def memory_bytes(cls, asked: Mapping[str, Any]) -> int:
+        """Python's and those of what it starts."""
+        streams = _STREAMS + sum(asked[f"{way}_streams"] or 0 for way in ("upload", "download"))
+        return super().memory_bytes(asked) + _PROCESSES_BYTES + 2 * streams * (4 << 20)
