@@ -340,7 +340,7 @@ impl Session<'_> {
         }
         let host = names.get(place.host);
         let host = host.ok_or_else(|| GuestError::Job(format!("no host {}", place.host)))?;
-        let terminal = Terminal::open(place, host, &self.asked.shell, &self.logins)?;
+        let terminal = Terminal::open(place, host, self.asked, &self.logins)?;
         let index = self.terminals.len();
         self.poll
             .add(terminal.ours(), index as u64)

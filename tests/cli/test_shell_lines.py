@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+
 import pytest
 
+from dumbbell.backends.kernel import not_found
 from dumbbell.backends.kernel.session_orders import (
     End,
     Keys,
@@ -123,6 +127,26 @@ def test_help_is_asked_of_the_console() -> None:
 )
 def test_what_goes_on_without_an_end_is_known(line: str, goes_on: bool) -> None:
     assert serves(line) is goes_on
+
+
+def test_a_shell_says_what_to_install() -> None:
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("no bash")
+
+    def said(command: str) -> tuple[int, str]:
+        environment = {"PATH": "/nowhere", not_found.VARIABLE: not_found.function()}
+        done = subprocess.run(
+            [bash, "-c", command], env=environment, capture_output=True, text=True, check=False
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    known = "bash: R: command not found; this machine does not have it (Debian: apt-get install "
+    assert said("R --version") == (127, f"{known}r-base-core)\n")
+    assert said("ITGSend -a x")[1].endswith("apt-get install d-itg)\n")
+    assert said("no-such") == (127, "bash: no-such: command not found\n")
+    assert said("'$(echo x)'") == (127, "bash: $(echo x): command not found\n")
+    assert said("true; exit 3")[0] == 3
 
 
 def typed(text: str, at_ns: int = 0) -> dict[str, object]:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dumbbell.backends.kernel.cache import KernelInfo
@@ -27,6 +28,8 @@ links = [
   { a = "router", b = "server", delay = "1ms" },
 ]
 """
+R_PLOTS = Path("/usr/lib/R/site-library/ggplot2")
+"""Debian's r-cran-ggplot2."""
 Play = Callable[..., "Played"]
 
 
@@ -311,8 +314,13 @@ def test_the_whole_session_of_the_source_with_its_plot(play: Play) -> None:
     needs("ITGSend", "ping", "ifconfig")
     experiment = (EXAMPLES / "multiplexing.toml").read_text(encoding="utf-8")
     script = (EXAMPLES / "multiplexing.session").read_text(encoding="utf-8")
+    has_r = Path("/usr/bin/R").exists() and R_PLOTS.is_dir()
+    if has_r:
+        script += (EXAMPLES / "multiplexing-in-r.session").read_text(encoding="utf-8")
     done = play(script, experiment=experiment)
     assert done.status == 0, done.errors
+    if has_r:
+        assert_r_has_drawn(done)
     drawn = subprocess.run(
         [sys.executable, EXAMPLES / "delay_cdf.py", done.folder],
         capture_output=True,
@@ -322,6 +330,61 @@ def test_the_whole_session_of_the_source_with_its_plot(play: Play) -> None:
     assert [line.partition(":")[0] for line in drawn.stdout.splitlines()] == ["SM", "TDM"]
     assert (done.folder / "delay.svg").stat().st_size > 10_000
     assert (done.folder / "delay.png").read_bytes().startswith(b"\x89PNG")
+    again = play(done.text, experiment=experiment, output="again")
+    assert again.text == done.text
+
+
+def assert_r_has_drawn(done: Played) -> None:
+    """Its figures, and the quartiles that NumPy finds in the same files (type 7 of both)."""
+    home = done.folder / "hosts/sender-1"
+    assert (home / "delay.png").read_bytes().startswith(b"\x89PNG")
+    assert b"<svg" in (home / "delay.svg").read_bytes()[:200]
+    rows = [line.split(",") for line in (home / "pingtimes-all.csv").read_text().splitlines()]
+    printed = done.of("sender-1")
+    for kind in ("SM", "TDM"):
+        times = [float(row[3]) for row in rows if row[1] == kind]
+        said = [float(word) for word in printed[printed.index(f"${kind}") + 2].split()]
+        found = np.quantile(times, (0.25, 0.5, 0.75, 1))
+        assert said == pytest.approx(found, rel=1e-3), "R prints so many digits"
+
+
+@pytest.mark.long
+def test_the_sources_commands_for_r_draw_its_figure(play: Play) -> None:
+    """As pasted, of a few made-up round trips: whether R finds all that it wants."""
+    needs("R", "python3", "curl")
+    if not R_PLOTS.is_dir():
+        pytest.skip("r-cran-ggplot2 is not installed")
+    made = (
+        "sender-{0}$ for t in sm tdm; do for k in $(seq 9); do "
+        "echo {0},${{t^^}},$k,$((k * k * {0})).5; done > pingtimes-{0}-$t.csv; done\n"
+    )
+    script = (EXAMPLES / "multiplexing-in-r.session").read_text(encoding="utf-8")
+    done = play(
+        made.format(1) + made.format(2) + script,
+        experiment=(EXAMPLES / "multiplexing.toml").read_text(encoding="utf-8"),
+    )
+    assert done.status == 0, done.errors
+    assert_r_has_drawn(done)
+
+
+@pytest.mark.long
+def test_the_second_source_with_its_table(play: Play) -> None:
+    needs("iperf", "ping", "ITGSend")
+    experiment = (EXAMPLES / "queue-size.toml").read_text(encoding="utf-8")
+    script = (EXAMPLES / "queue-size.session").read_text(encoding="utf-8")
+    done = play(script, experiment=experiment)
+    assert done.status == 0, done.errors
+    table = subprocess.run(
+        [sys.executable, EXAMPLES / "peak_delays.py", done.folder],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+    peaks = {line.split()[0]: [float(word) for word in line.split()[1:]] for line in table[1:]}
+    assert {"5kb", "200kb", "2mb"} <= peaks.keys()
+    for limit, (peak_ms, full_ms) in peaks.items():
+        # 2 MB are not full after ten seconds.
+        assert 0.85 * full_ms < peak_ms < 1.02 * full_ms + 1, limit
     again = play(done.text, experiment=experiment, output="again")
     assert again.text == done.text
 

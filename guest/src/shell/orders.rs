@@ -11,6 +11,8 @@ pub struct Asked {
     pub folder: PathBuf,
     /// The shell and its arguments.
     pub shell: Vec<String>,
+    /// Variables that it finds in its environment.
+    pub environment: Vec<(String, String)>,
     /// Virtual nanoseconds that a wait without an end of its own may take.
     pub longest_wait_ns: u64,
     /// Bytes that one typed line may print.

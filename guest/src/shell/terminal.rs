@@ -4,7 +4,7 @@
 //! (0x1e) `P` and the last command's status (`PS1`), or `C` where it wants the rest of a command
 //! (`PS2`). So it is seen, in the order of what is printed, when a command has ended.
 
-use super::orders::{Event, Place};
+use super::orders::{Asked, Event, Place};
 use crate::error::{Doing, GuestError};
 use crate::login::{Logins, Program, Start};
 use rustix::process::{Signal, kill_process_group};
@@ -61,18 +61,21 @@ impl Terminal {
     pub fn open(
         place: Place,
         name: &str,
-        shell: &[String],
+        asked: &Asked,
         logins: &Logins<'_>,
     ) -> Result<Terminal, GuestError> {
         let (ours, path) = logins.open_terminal(place.host)?;
         let what = || format!("setting a terminal of {name} up");
         set_up(&ours).doing(what)?;
-        let start = Start::new(name, shell)
+        let mut start = Start::new(name, &asked.shell)
             .terminal(&path)
             .variable("PS1", PROMPT)
             .variable("PS2", CONTINUED)
             // A file in the home would be none of the user's.
             .variable("HISTFILE", "");
+        for (name, value) in &asked.environment {
+            start = start.variable(name, value);
+        }
         Ok(Terminal {
             place,
             state: State::Running,
