@@ -16,6 +16,7 @@ from dumbbell.backends import simulate
 from dumbbell.backends.kernel import backend as kernel_backend
 from dumbbell.backends.kernel.programs import are_installed
 from dumbbell.cli.app import app
+from dumbbell.compare import Of, summary_of
 from dumbbell.errors import RunError
 from dumbbell.formats.capture import read_capture
 from dumbbell.formats.flent import read_flent
@@ -157,6 +158,16 @@ def test_ditg_logs_every_packet_at_both_ends(runs: dict[str, Run]) -> None:
     # 5 ms on the way, and at least the time of 42 bytes at 4 Mbit/s; stamps of whole microseconds.
     assert (times[1] - times[0]).min() >= 5_000_000 + 42 * 8 * 250 - 2000
     assert 0 <= times[0][0] < times[1][-1] < 4 * 10**9
+
+
+def test_a_summary_has_round_trips_of_ping_and_throughput_of_iperf(runs: dict[str, Run]) -> None:
+    (pings,) = run_of("ping", runs).program_names
+    assert 5 < summary_of(run_of("ping", runs))[f"program[{pings}].rtt_p50_ms"] < 15
+    (bulk,) = run_of("iperf3", runs).program_names
+    numbers = summary_of(run_of("iperf3", runs)).of(Of.PROGRAM, bulk)
+    assert 1e6 < numbers["interval_throughput_p5_bps"] <= numbers["interval_throughput_p95_bps"]
+    assert numbers["interval_throughput_p95_bps"] < 4e6
+    assert numbers["throughput_bps"] < 4e6
 
 
 def test_another_replication_sends_other_packets(runs: dict[str, Run]) -> None:

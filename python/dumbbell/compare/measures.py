@@ -1,7 +1,7 @@
 """Which numbers a run is reduced to, for every table, comparison, sweep and export.
 
 Each is a function of `dumbbell.metrics`, taken of one flow, several equal flows together, a queue,
-a probe or the whole network.
+a probe, a program or the whole network.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dumbbell.metrics import METRICS
 from dumbbell.tables import Run
 
 Subject = int | Sequence[int]
-"""Index of a flow, queue or probe; of equal flows the indices of all; of the network nothing."""
+"""Index of a flow, queue, probe or program; of equal flows of all; of the network nothing."""
 
 
 class Of(enum.StrEnum):
@@ -27,6 +27,8 @@ class Of(enum.StrEnum):
     FLOW = "flow"
     PROBE = "probe"
     QUEUE = "queue"
+    PROGRAM = "program"
+    """A program of the machine, on the kernel."""
 
 
 class Scale(enum.Enum):
@@ -58,6 +60,7 @@ class Measure:
         watched: Whether a precision that is asked for is asked of it.
         compute: From a run and a subject to the number.
         of_transfers: Whether only flows that send transfers have it.
+        of_kinds: Kinds of the programs that have it.
     """
 
     of: Of
@@ -69,6 +72,7 @@ class Measure:
     watched: bool
     compute: Callable[[Run, Subject], float]
     of_transfers: bool = False
+    of_kinds: frozenset[str] = frozenset()
 
     @property
     def unit(self) -> str:
@@ -134,13 +138,16 @@ def _measure(
     shown: bool = False,
     watched: bool = False,
     of_transfers: bool = False,
+    of_kinds: frozenset[str] = frozenset(),
 ) -> Measure:
     function = METRICS[metric].function
 
     def compute(run: Run, subject: Subject) -> float:
         return take(function, run, subject)
 
-    return Measure(of, name or metric, metric, words, scale, shown, watched, compute, of_transfers)
+    return Measure(
+        of, name or metric, metric, words, scale, shown, watched, compute, of_transfers, of_kinds
+    )
 
 
 def _completion(of: Of) -> list[Measure]:
@@ -175,17 +182,20 @@ def _completion(of: Of) -> list[Measure]:
     ]
 
 
+_ROUND_TRIPS = (
+    ("min_rtt_ms", "least", 0.0, Scale.DELAY),
+    ("rtt_p25_ms", "25 %", 0.25, Scale.DELAY),
+    ("rtt_p50_ms", "50 %", 0.5, Scale.DELAY),
+    ("rtt_p75_ms", "75 %", 0.75, Scale.DELAY),
+    ("rtt_p95_ms", "95 %", 0.95, Scale.DELAY),
+    ("rtt_p99_ms", "99 %", 0.99, Scale.TAIL),
+    ("max_rtt_ms", "most", 1.0, Scale.TAIL),
+)
+"""Least, quartiles, tails: name, words, level, scale."""
+
+
 def _round_trips() -> list[Measure]:
-    """Of a probe: least, quartiles, tails."""
-    rows = (
-        ("min_rtt_ms", "least", 0.0, Scale.DELAY),
-        ("rtt_p25_ms", "25 %", 0.25, Scale.DELAY),
-        ("rtt_p50_ms", "50 %", 0.5, Scale.DELAY),
-        ("rtt_p75_ms", "75 %", 0.75, Scale.DELAY),
-        ("rtt_p95_ms", "95 %", 0.95, Scale.DELAY),
-        ("rtt_p99_ms", "99 %", 0.99, Scale.TAIL),
-        ("max_rtt_ms", "most", 1.0, Scale.TAIL),
-    )
+    """Of a probe."""
     return [
         _measure(
             Of.PROBE,
@@ -196,7 +206,82 @@ def _round_trips() -> list[Measure]:
             take=_level_of_probe(q),
             shown=name in ("rtt_p95_ms", "rtt_p99_ms"),
         )
-        for name, words, q, scale in rows
+        for name, words, q, scale in _ROUND_TRIPS
+    ]
+
+
+PINGS = frozenset({"ping"})
+REPORTING = frozenset({"iperf", "iperf3", "netperf"})
+"""Kinds of programs that report in intervals."""
+SENDING = REPORTING | {"ditg", "curl"}
+LOSING = frozenset({"ping", "ditg", "iperf", "iperf3"})
+
+
+def _of_programs() -> list[Measure]:
+    """What programs say: pings of round trips, streams of throughput, whole and by interval."""
+    return [
+        _measure(
+            Of.PROGRAM,
+            "mean_program_rtt_ms",
+            "round trip, mean",
+            Scale.DELAY,
+            name="mean_rtt_ms",
+            shown=True,
+            watched=True,
+            of_kinds=PINGS,
+        ),
+        *(
+            _measure(
+                Of.PROGRAM,
+                "program_rtt_quantiles_ms",
+                f"round trip, {words}",
+                scale,
+                name=name,
+                take=_level_of(q),
+                shown=name in ("rtt_p95_ms", "rtt_p99_ms"),
+                of_kinds=PINGS,
+            )
+            for name, words, q, scale in _ROUND_TRIPS
+        ),
+        _measure(
+            Of.PROGRAM,
+            "program_throughput_bps",
+            "throughput",
+            Scale.RATE,
+            name="throughput_bps",
+            shown=True,
+            watched=True,
+            of_kinds=SENDING,
+        ),
+        *(
+            _measure(
+                Of.PROGRAM,
+                "program_interval_throughput_quantiles_bps",
+                f"throughput of an interval, {percent} %",
+                Scale.RATE,
+                name=f"interval_throughput_p{percent}_bps",
+                take=_level_of(percent / 100),
+                of_kinds=REPORTING,
+            )
+            for percent in (5, 50, 95)
+        ),
+        _measure(
+            Of.PROGRAM,
+            "mean_program_delay_s",
+            "delay, mean",
+            Scale.DELAY,
+            name="mean_delay_s",
+            shown=True,
+            of_kinds=frozenset({"ditg"}),
+        ),
+        _measure(
+            Of.PROGRAM,
+            "program_loss_ratio",
+            "loss",
+            name="loss_ratio",
+            shown=True,
+            of_kinds=LOSING,
+        ),
     ]
 
 
@@ -273,6 +358,7 @@ _MEASURES: tuple[Measure, ...] = (
     ),
     *_round_trips(),
     _measure(Of.PROBE, "ping_loss_ratio", "loss", name="loss_ratio", take=_probe, shown=True),
+    *_of_programs(),
     _measure(Of.QUEUE, "arrival_rate_pps", "arrivals"),
     _measure(Of.QUEUE, "throughput_bps", "throughput", Scale.RATE),
     _measure(Of.QUEUE, "utilization", "busy", Scale.SHARE, shown=True),

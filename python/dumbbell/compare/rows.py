@@ -53,15 +53,19 @@ def telling_rows(rows: Sequence[Quantity]) -> list[Quantity]:
     probe adds to another of its kind is in the JSON.
     """
     wanted = (
-        ((Of.FLOWS, "total_goodput_bps"), (Of.FLOW, "goodput_bps")),
+        (
+            (Of.FLOWS, "total_goodput_bps"),
+            (Of.FLOW, "goodput_bps"),
+            (Of.PROGRAM, "throughput_bps"),
+        ),
         ((Of.NETWORK, "jain_index"),),
-        ((Of.PROBE, "rtt_p95_ms"), (Of.QUEUE, "sojourn_p95_s")),
+        ((Of.PROBE, "rtt_p95_ms"), (Of.PROGRAM, "rtt_p95_ms"), (Of.QUEUE, "sojourn_p95_s")),
         (
             (Of.NETWORK, "mean_completion_time_s"),
             (Of.FLOWS, "mean_completion_time_s"),
             (Of.FLOW, "mean_completion_time_s"),
         ),
-        ((Of.QUEUE, "loss_ratio"), (Of.PROBE, "loss_ratio")),
+        ((Of.QUEUE, "loss_ratio"), (Of.PROBE, "loss_ratio"), (Of.PROGRAM, "loss_ratio")),
     )
     found = []
     for kinds in wanted:

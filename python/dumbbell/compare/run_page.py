@@ -37,6 +37,7 @@ _TITLES: Mapping[Of, str] = {
     Of.FLOW: "Flows",
     Of.QUEUE: "Queues",
     Of.PROBE: "Pings",
+    Of.PROGRAM: "Programs",
     Of.NETWORK: "All flows",
 }
 

@@ -16,6 +16,7 @@ from dumbbell.compare.measures import Of, Subject, measures_of
 from dumbbell.compare.quantity import Quantity
 from dumbbell.errors import DumbbellError, SpecError
 from dumbbell.spec import Resolved
+from dumbbell.spec.programs import programs_of
 from dumbbell.spec.refusal import nearest
 from dumbbell.spec.source_forms import FORMS
 from dumbbell.tables import Run
@@ -54,16 +55,16 @@ class Summary:
         wanted = Quantity.parse(quantity) if isinstance(quantity, str) else quantity
         if wanted not in self.values:
             paths = [each.path for each in self.values]
-            allowed = "a flow, queue or probe of the run by its name"
+            allowed = "a flow, queue, probe or program of the run by its name"
             raise SpecError("quantity", wanted.path, allowed, nearest(wanted.path, paths))
         return self.values[wanted]
 
     def names(self, of: Of) -> list[str]:
-        """Names of the flows, groups, queues or probes that it is about."""
+        """Names of the flows, groups, queues, probes or programs that it is about."""
         return list(dict.fromkeys(each.name for each in self.values if each.of is of))
 
     def of(self, of: Of, name: str = "") -> dict[str, float]:
-        """Measure to number, of one flow, group, queue or probe, or of the network."""
+        """Measure to number, of one flow, group, queue, probe or program, or of the network."""
         values = self.values
         return {
             quantity.metric: values[quantity]
@@ -163,9 +164,12 @@ def equal_flows(spec: Mapping[str, Any]) -> dict[str, list[int]]:
 
 def _numbers(run: Run, described: Resolved) -> Iterator[tuple[Quantity, float]]:
     kinds = [flow.source.kind for flow in described.flows]
+    programs = {each["name"]: each["kind"] for each in programs_of(described.mapping)}
     for of, name, subject, flows in _subjects(run, described):
         sends = any(kinds[flow] in SENDS_TRANSFERS for flow in flows)
         for measure in measures_of(of):
+            if of is Of.PROGRAM and programs[name] not in measure.of_kinds:
+                continue
             if sends or not measure.of_transfers:
                 yield Quantity(of, name, measure.name), measure.compute(run, subject)
 
@@ -180,5 +184,7 @@ def _subjects(run: Run, described: Resolved) -> Iterator[tuple[Of, str, Subject,
         yield Of.FLOW, name, index, (index,)
     for index, name in enumerate(run.probe_names):
         yield Of.PROBE, name, index, ()
+    for index, name in enumerate(run.program_names):
+        yield Of.PROGRAM, name, index, ()
     for index, name in enumerate(run.queue_names):
         yield Of.QUEUE, name, index, ()

@@ -12,6 +12,7 @@ from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.summary import equal_flows
 from dumbbell.errors import SpecError
 from dumbbell.spec import Experiment, Resolved
+from dumbbell.spec.programs import programs_of
 from dumbbell.spec.refusal import nearest, one_of, shown
 from dumbbell.spec.sweep_tables import FigureTable
 
@@ -94,6 +95,7 @@ class Names:
                 (Of.FLOWS, equal_flows(described.mapping)),
                 (Of.FLOW, [flow["name"] for flow in described.mapping["flows"]]),
                 (Of.PROBE, [probe["name"] for probe in described.mapping["probes"]]),
+                (Of.PROGRAM, [each["name"] for each in programs_of(described.mapping)]),
                 (Of.QUEUE, experiment.queue_names),
             ):
                 self._names[of].update(dict.fromkeys(names))
@@ -102,7 +104,7 @@ class Names:
         """The same quantity.
 
         Raises:
-            SpecError: It is of a flow, queue or probe that there is not.
+            SpecError: It is of a flow, queue, probe or program that there is not.
         """
         known = list(self._names[quantity.of])
         if quantity.name in known:

@@ -18,6 +18,7 @@ from dumbbell.compare.replicating import Arm, Replicates
 from dumbbell.compare.summary import SENDS_TRANSFERS, Floats, equal_flows
 from dumbbell.errors import DumbbellError, SpecError
 from dumbbell.spec import Resolved
+from dumbbell.spec.programs import programs_of
 from dumbbell.spec.refusal import nearest, one_of
 
 
@@ -138,9 +139,19 @@ def _check_there(quantity: Quantity, cell: Cell, where: str, *, of_group: bool) 
         raise SpecError(where, quantity.path, f"a name there is: {one_of(names)}", hint)
     else:
         members = _members(quantity, described, groups)
+    if quantity.of is Of.PROGRAM:
+        _check_of_kind(quantity, described, where)
     kinds = {described["flows"][place]["source"]["kind"] for place in members}
     if quantity.measure.of_transfers and not kinds & SENDS_TRANSFERS:
         raise SpecError(where, quantity.path, "a number of a flow that sends transfers")
+
+
+def _check_of_kind(quantity: Quantity, described: Mapping[str, Any], where: str) -> None:
+    """Whether a program of that kind says it."""
+    wanted = quantity.measure.of_kinds
+    for each in programs_of(described):
+        if each["name"] == quantity.name and each["kind"] not in wanted:
+            raise SpecError(where, quantity.path, f"a number of {one_of(sorted(wanted))}")
 
 
 def _names(of: Of, described: Mapping[str, Any], cell: Cell) -> list[str]:
@@ -149,6 +160,8 @@ def _names(of: Of, described: Mapping[str, Any], cell: Cell) -> list[str]:
             return cell.experiment.queue_names
         case Of.PROBE:
             return [each["name"] for each in described["probes"]]
+        case Of.PROGRAM:
+            return [each["name"] for each in programs_of(described)]
         case Of.FLOWS:
             return list(equal_flows(described))
         case _:

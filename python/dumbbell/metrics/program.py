@@ -1,0 +1,185 @@
+"""Programs: what those of the machine said of a run, as they count it (docs/programs.md)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dumbbell.metrics.registry import metric
+from dumbbell.tables import NO_INSTANT, Run
+
+_SECTION = "Programs"
+_NS_PER_MS = 1e6
+_ASKING, _ANSWERING = 0, 1
+Floats = NDArray[np.float64]
+
+
+@metric("ms", _SECTION)
+def program_rtt_ms(run: Run, program: str | int) -> Floats:
+    """Round-trip times that ``ping`` printed, of the answered requests, in their order.
+
+    Args:
+        run: A run of the kernel.
+        program: Name or index of a program of kind ``ping``.
+
+    Returns:
+        Milliseconds, shape (answers,), rounded as ping prints.
+    """
+    rtt = run.column("program_round_trips", "rtt_ns", program=program)
+    answered: Floats = rtt[rtt != NO_INSTANT] / _NS_PER_MS
+    return answered
+
+
+@metric("ms", _SECTION)
+def program_rtt_quantiles_ms(run: Run, program: str | int, q: ArrayLike) -> Floats:
+    """Sample quantiles of `program_rtt_ms`, as R's ``quantile`` (type 7) and NumPy compute them.
+
+    Args:
+        run: The run.
+        program: Name or index.
+        q: Levels in [0, 1], any shape; 1 is the maximum.
+
+    Returns:
+        An array of the shape of ``q``; NaN without answers.
+    """
+    return _quantiles(program_rtt_ms(run, program), q)
+
+
+@metric("ms", _SECTION)
+def mean_program_rtt_ms(run: Run, program: str | int) -> float:
+    """Mean of `program_rtt_ms`; NaN without answers."""
+    rtt = program_rtt_ms(run, program)
+    return float(rtt.mean()) if rtt.size else float("nan")
+
+
+@metric("1", _SECTION)
+def program_loss_ratio(run: Run, program: str | int) -> float:
+    """Requests or datagrams that a program says were lost, over those sent; NaN where it does not.
+
+    Of ``ping`` requests without an answer; of D-ITG, and of iperf and iperf3 over UDP, what the
+    receiver missed.
+    """
+    sent, lost = (_said(run, program, column) for column in ("sent_pkts", "lost_pkts"))
+    return lost / sent if sent > 0 and lost >= 0 else float("nan")
+
+
+@metric("bit/s", _SECTION)
+def program_throughput_bps(run: Run, program: str | int) -> float:
+    """Payload over time of the whole, as the program says it; NaN where it does not.
+
+    What arrived, where it knows that: of netperf what its own side counts.
+    """
+    return _said(run, program, "throughput_bps")
+
+
+@metric("s", _SECTION)
+def mean_program_delay_s(run: Run, program: str | int) -> float:
+    """Mean one-way delay, as the program says it (ITGDec); NaN where it does not."""
+    return _said(run, program, "delay_mean_s")
+
+
+@metric("bytes", _SECTION)
+def program_counted_bytes(
+    run: Run, program: str | int, at_s: ArrayLike, *, side: int | None = None
+) -> Floats:
+    """What a program had counted at given times, of all its streams; evenly within an interval.
+
+    Args:
+        run: The run.
+        program: Name or index of one that reports in intervals (iperf3, iperf, netperf).
+        at_s: Times of the run, s, any shape.
+        side: 0 the asking side's count, 1 the answering one's; when None that of who reads.
+
+    Returns:
+        Bytes, of the shape of ``at_s``; NaN where it reported no interval.
+    """
+    times = np.asarray(at_s, dtype=np.float64)
+    wanted = _reading_side(run, program) if side is None else side
+    columns = _intervals(run, program, wanted)
+    streams = np.unique(columns["stream"])
+    total = np.full(times.shape, 0.0 if streams.size else np.nan)
+    for stream in streams:
+        of = columns["stream"] == stream
+        begin, end, counted = (columns[name][of] for name in ("start_ns", "end_ns", "bytes"))
+        order = np.argsort(end, kind="stable")
+        ends_s = np.concatenate([begin[order][:1], end[order]]) / 1e9
+        sums = np.concatenate([[0.0], np.cumsum(counted[order], dtype=np.float64)])
+        total += np.interp(times, ends_s, sums)
+    return total
+
+
+@metric("bit/s", _SECTION)
+def program_interval_throughputs_bps(run: Run, program: str | int) -> Floats:
+    """Payload over time of each interval that a program reports, of all its streams together.
+
+    Intervals are as long as it was asked to make them, from its start on, and are those of who
+    reads where both sides report; what is left at the end, a shorter one, is left out.
+
+    Args:
+        run: The run.
+        program: Name or index of one that reports in intervals (iperf3, iperf, netperf).
+
+    Returns:
+        Shape (intervals,); empty where it reported none.
+    """
+    columns = _intervals(run, program, _reading_side(run, program))
+    if not columns["end_ns"].size:
+        return np.empty(0)
+    width_s = _asked(run, program)["interval_ns"] / 1e9
+    begin_s, end_s = columns["start_ns"].min() / 1e9, columns["end_ns"].max() / 1e9
+    # A hair less than a whole interval is one: programs print four digits.
+    count = int((end_s - begin_s) / width_s + 0.01)
+    edges_s = begin_s + width_s * np.arange(count + 1)
+    counted = program_counted_bytes(run, program, edges_s)
+    rates: Floats = 8 * np.diff(counted) / width_s
+    return rates
+
+
+@metric("bit/s", _SECTION)
+def program_interval_throughput_quantiles_bps(run: Run, program: str | int, q: ArrayLike) -> Floats:
+    """Sample quantiles of `program_interval_throughputs_bps`.
+
+    Args:
+        run: The run.
+        program: Name or index.
+        q: Levels in [0, 1], any shape.
+
+    Returns:
+        An array of the shape of ``q``; NaN without intervals.
+    """
+    return _quantiles(program_interval_throughputs_bps(run, program), q)
+
+
+def _quantiles(sample: Floats, q: ArrayLike) -> Floats:
+    levels = np.asarray(q, dtype=np.float64)
+    return np.quantile(sample, levels) if sample.size else np.full(levels.shape, np.nan)
+
+
+def _said(run: Run, program: str | int, column: str) -> float:
+    (value,) = run.column("programs", column, program=program)
+    return float(value)
+
+
+def _asked(run: Run, program: str | int) -> Any:
+    names = run.program_names
+    index = names.index(program) if isinstance(program, str) else program
+    return (run.spec or {})["programs"][index]
+
+
+def _intervals(run: Run, program: str | int, side: int) -> dict[str, NDArray[np.int64]]:
+    of = {"program": program, "side": side}
+    return {
+        name: run.column("program_intervals", name, **of).astype(np.int64)
+        for name in ("stream", "start_ns", "end_ns", "bytes")
+    }
+
+
+def _reading_side(run: Run, program: str | int) -> int:
+    """Who counts what arrived: the answering side, but of a reversed iperf3, and of netperf, which
+    reports on the asking side alone."""
+    if _asked(run, program).get("reverse"):
+        return _ASKING
+    answered = run.column("program_intervals", "side", program=program) == _ANSWERING
+    return _ANSWERING if answered.any() else _ASKING
