@@ -41,6 +41,7 @@ SHORT = buffer_sizing.Sizes(
     readings=None,
     all_buffers=Amount(3, length_s=9.0, over=CELLS),
     kernel=Amount(LEAST_RUNS, length_s=5.0),
+    own_programs=Amount(2),
 )
 """Too short to say anything of the source: what is tested is all but the numbers."""
 

@@ -10,9 +10,14 @@ import numpy as np
 import pytest
 
 from dumbbell.backends.kernel import find_kernel, programs
+from dumbbell.backends.kernel.confinement import Confinement, Means
 from dumbbell.spec import Experiment
 from dumbbell.studies import own_programs
 from dumbbell.studies.base import StudyOptions
+from dumbbell.studies.buffer_sizing import own as buffers
+from dumbbell.studies.pie_rrul import arms
+from dumbbell.studies.pie_rrul import own as rrul
+from dumbbell.studies.pie_rrul.arms import Setting
 from dumbbell.studies.queue_size_delay import own as queue_size
 from dumbbell.studies.shape import Amount, Runner
 from dumbbell.studies.statistical_multiplexing import own as multiplexing
@@ -20,30 +25,67 @@ from dumbbell.studies.statistical_multiplexing import published
 from dumbbell.studies.statistical_multiplexing.measures import Pinged
 
 ON_KERNEL = StudyOptions(backends=("kernel",))
+PARTS: dict[str, tuple[Callable[[], Any], str]] = {
+    "statistical-multiplexing": (lambda: multiplexing.OwnPrograms(Amount(2), 1, dict), "ITGDec"),
+    "queue-size-delay": (
+        lambda: queue_size.OwnPrograms(Amount(2, over=("10kb",)), 1, dict),
+        "ITGDec",
+    ),
+    "buffer-sizing": (lambda: buffers.OwnPrograms(Amount(2), 1), "tshark"),
+    "pie-rrul": (
+        lambda: rrul.OwnPrograms(Amount(2, over=(Setting(),)), 1, arms.rrul(2, 1), dict),
+        "irtt",
+    ),
+}
+"""A part of each study, and a program without which there is none."""
 
 
-def parts() -> list[Any]:
-    return [
-        multiplexing.OwnPrograms(Amount(2), 1, dict),
-        queue_size.OwnPrograms(Amount(2, over=("10kb",)), 1, dict),
-    ]
-
-
-@pytest.mark.parametrize("made", [0, 1])
+@pytest.mark.parametrize("study", PARTS)
 def test_they_run_only_where_the_kernel_is_asked_for_and_they_are_there(
-    made: int, monkeypatch: pytest.MonkeyPatch
+    study: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    part = parts()[made]
+    make, needed = PARTS[study]
     monkeypatch.setattr(programs, "_found", lambda name: f"/usr/bin/{name}")
+    part = make()
     assert part.is_wanted(ON_KERNEL)
     assert not part.is_wanted(StudyOptions(backends=("sim",)))
     assert list(part.on_kernel())
-    monkeypatch.setattr(programs, "_found", lambda name: None if name == "ITGDec" else name)
+    assert not part.why_absent(ON_KERNEL)
+    monkeypatch.setattr(programs, "_found", lambda name: None if name == needed else name)
     assert not part.is_wanted(ON_KERNEL)
     assert not list(part.on_kernel())
-    experiments = part.experiments.values()
-    assert "ITGDec is not installed" in own_programs.why_absent(ON_KERNEL, experiments)
-    assert own_programs.why_absent(StudyOptions(backends=("sim",)), experiments) == ""
+    (said,) = part.why_absent(ON_KERNEL)
+    assert f"{needed} is not installed" in said
+    assert not part.why_absent(StudyOptions(backends=("sim",)))
+
+
+def test_scripts_run_only_where_a_guest_is_held_to_its_files(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(programs, "_found", lambda name: f"/usr/bin/{name}")
+    nothing = Confinement(Means.NOTHING)
+    monkeypatch.setattr(own_programs, "best_confinement", lambda: nothing)
+    part = PARTS["buffer-sizing"][0]()
+    assert not part.is_wanted(ON_KERNEL)
+    assert "its scripts run only where" in part.why_absent(ON_KERNEL)[0]
+    assert PARTS["queue-size-delay"][0]().is_wanted(ON_KERNEL)
+
+
+def test_netperf_sends_where_it_is_and_iperf3_where_it_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for hidden, kind, word in (
+        ((), "netperf", "runs of netperf,"),
+        (("netperf", "netserver"), "iperf3", "iperf3 (in place"),
+    ):
+        monkeypatch.setattr(
+            programs, "_found", lambda name, hidden=hidden: None if name in hidden else name
+        )
+        part = PARTS["pie-rrul"][0]()
+        (experiment,) = part.experiments.values()
+        kinds = [each["kind"] for each in experiment.resolved()["programs"]]
+        assert kinds == [kind] * 8 + ["ping"]
+        assert word in rrul.caption(3, part.test, netperf=part.netperf)
 
 
 @pytest.mark.parametrize(
@@ -51,6 +93,19 @@ def test_they_run_only_where_the_kernel_is_asked_for_and_they_are_there(
     [
         (lambda: multiplexing.commands("SM", 1), ["-E 110 -e 512 -T UDP -t 200000", "-i 0.2"]),
         (lambda: queue_size.commands("40kb", 1), ["-E 2000 -e 512 -T UDP -t 10000", "-c 10"]),
+        (
+            lambda: buffers.commands(18, 1),
+            [
+                "-s -p 5001",
+                "-p 5018 -P 5 -t 18",
+                "-p 5002 -n 15000",
+                "-e tcp.analysis.retransmission",
+            ],
+        ),
+        (
+            lambda: rrul.commands(Setting(), 1, arms.rrul(), netperf=True),
+            ["-t TCP_STREAM -l 60", "-t TCP_MAERTS -l 60", "-i 0.2 -c 350"],
+        ),
     ],
 )
 def test_the_commands_are_those_of_the_source(

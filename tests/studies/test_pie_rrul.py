@@ -29,6 +29,7 @@ EVERY_PART = parts.Sizes(
     compared=Amount(3, over=arms.SETTINGS),
     written=Amount(2, over=(Setting(),)),
     kernel=Amount(5, over=FEW[1:]),
+    own_programs=Amount(2, over=FEW[1:2]),
     without=Amount(2, over=FEW[1:]),
     ours=Amount(2),
     bursts=Amount(2, over=arms.BY_TUPDATE),

@@ -50,6 +50,8 @@ BOOT_S = 1.0
 
 _PATIENCE = 10
 _LEAST_WALL_LIMIT_S = 120.0
+_COMMANDS_WALL_S = 6.0
+"""What a second of a run takes whose command lines may do anything: a full link of 50 Mbit/s."""
 _BASE_MEMORY_MB = 256
 _FULL_SOCKETS_BYTES = 6 * 2**20
 """A full send buffer (`tcp_wmem`) and what waits at the receiver."""
@@ -117,7 +119,10 @@ class Kernel:
         events = estimate.events + int(of_programs * len(Resolved(resolved).queues))
         watched = min(watched_packets(resolved), events)
         memory_bytes += _WATCHED_PACKET_BYTES * watched + 2 * program_bytes(resolved)
-        return Cost(events, memory_bytes, BOOT_S + events / EVENTS_PER_S)
+        wall_s = BOOT_S + events / EVENTS_PER_S
+        if runs_commands(resolved):
+            wall_s += _COMMANDS_WALL_S * resolved["duration_ns"] / 1e9
+        return Cost(events, memory_bytes, wall_s)
 
     def start(
         self,

@@ -21,6 +21,7 @@ from dumbbell.studies.buffer_sizing import (
     claims,
     figures,
     live,
+    own,
     printed_levels,
     published,
     readings,
@@ -50,12 +51,14 @@ class Sizes(Preset):
         readings: Of each of these readings beyond the grid; levels take ten again.
         all_buffers: Of each of these cells.
         kernel: Of the four experiments, shortened, on both backends; agreement takes five.
+        own_programs: Of persistent flows by iperf itself and by our senders, shortened.
     """
 
     grid: Amount[Case]
     readings: Amount[Reading] | None
     all_buffers: Amount[Cell] | None
     kernel: Amount[str]
+    own_programs: Amount[str]
 
 
 PRESETS = Presets(
@@ -64,6 +67,7 @@ PRESETS = Presets(
         readings=None,
         all_buffers=None,
         kernel=Amount(5, length_s=beside.DURATION_S),
+        own_programs=Amount(3, length_s=own.DURATION_S),
     ),
     full=Sizes(
         grid=Amount(10, length_s=published.DURATION_S, over=arms.cases(arms.GRID)),
@@ -74,6 +78,7 @@ PRESETS = Presets(
             over=all_buffers.cells((10, 50, 200, 500), (5, 18, 40, 100, 500, 1000)),
         ),
         kernel=Amount(10, length_s=beside.DURATION_S),
+        own_programs=Amount(10, length_s=own.DURATION_S),
     ),
 )
 
@@ -160,7 +165,8 @@ class BufferSizing(Reproduction):
         self.sized = BuffersOfAllSizes(preset.all_buffers) if preset.all_buffers else None
         kernel = BesideTheKernel(options.seed, preset.kernel)
         more = [part for part in (self.beyond, self.sized) if part]
-        self.parts = [self.four, *more, kernel]
+        self.own = own.OwnPrograms(preset.own_programs, options.seed)
+        self.parts = [self.four, *more, kernel, self.own]
 
     def written(self) -> Report:
         """The report; see `Reproduction`."""
@@ -179,7 +185,10 @@ class BufferSizing(Reproduction):
             commands={
                 "18 packets; one persistent flow of each source node": list(testbed_lines(typed))
             },
-            notes=text.notes(found, interrupted=self.interrupted),
+            notes=[
+                *text.notes(found, interrupted=self.interrupted),
+                *self.own.why_absent(self.options),
+            ],
             meta={
                 "duration_s": self.four.length_s,
                 "replications": found.n if found else 0,

@@ -19,6 +19,7 @@ from dumbbell.studies.base import Study, StudyOptions
 from dumbbell.studies.pie_rrul import arms, live, parts, published, text
 from dumbbell.studies.pie_rrul.arms import Setting
 from dumbbell.studies.pie_rrul.measures import BySetting
+from dumbbell.studies.pie_rrul.own import OwnPrograms
 from dumbbell.studies.pie_rrul.what_it_takes import PRINTED
 from dumbbell.studies.reproduction import Reproduction
 from dumbbell.studies.shape import Part
@@ -41,7 +42,17 @@ class PieRrul(Reproduction):
         self.without: parts.WithoutRing | None = None
         self.bursts: parts.Beside | None = None
         self.router: parts.Router | None = None
-        self.parts = [self.alone, *self.in_simulator(), *self.on_kernel_too()]
+        self.own = OwnPrograms(
+            self.sizes.own_programs, options.seed, parts.KERNEL_TEST, self.beside_own_programs
+        )
+        self.parts = [self.alone, *self.in_simulator(), *self.on_kernel_too(), self.own]
+
+    def beside_own_programs(self) -> dict[str, BySetting]:
+        """Our senders in tests as long, by the heads of columns."""
+        if not self.on_both.is_finished:
+            return {}
+        found = self.on_both.found
+        return {"simulator": found.sim, "our senders on the kernel": found.kernel}
 
     def in_simulator(self) -> Iterator[Part[Any]]:
         """What the preset has beside scenario 1."""
@@ -90,6 +101,7 @@ class PieRrul(Reproduction):
             kernel_length_s=parts.KERNEL_TEST.length_s if on_kernel else None,
             without_irtt=on_kernel and bool(self.sizes.irtt) and not irtt_is_installed(),
         )
+        notes += self.own.why_absent(self.options)
         if self.interrupted:
             notes.insert(0, "Interrupted: only the parts that had finished are here.")
         by, test = self.shown()

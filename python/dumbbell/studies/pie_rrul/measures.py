@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,8 @@ from dumbbell.sweep.replications import Quantity
 from dumbbell.tables import NO_INSTANT, Run
 
 Floats = NDArray[np.float64]
+RoundTrips = tuple[NDArray[np.int64], Floats]
+"""Answered requests of one probe: when each was sent, ns, and its round trip, ms."""
 SIGMAS = 2.0
 """Of the ellipse."""
 UPLOADS = 4
@@ -49,16 +51,30 @@ class Series:
 
 def series(run: Run, test: FlentTest) -> Series:
     """The series of a run of the study."""
+    steps, loaded = load_steps(test)
+    return with_queue(
+        run,
+        test,
+        upload_mbps=_goodput_mbps(run, test, steps, upload=True)[loaded],
+        download_mbps=_goodput_mbps(run, test, steps, upload=False)[loaded],
+        latency_ms=_latency_ms(run, test, steps)[loaded],
+    )
+
+
+def with_queue(
+    run: Run, test: FlentTest, *, upload_mbps: Floats, download_mbps: Floats, latency_ms: Floats
+) -> Series:
+    """The series of a run, with those of the router's queue, as ``tc -s qdisc`` tells it."""
     queue = router_queue(run)
-    steps, loaded = _load(test)
+    steps, loaded = load_steps(test)
     t_s: Floats = np.arange(1, steps + 1, dtype=np.float64) * test.step_s
     estimate = _sampled(run, "queue_samples", "delay_estimate_ns", steps, queue=queue)
     dropped = _sampled(run, "queue_samples", "dropped_pkts", steps, queue=queue)
     return Series(
         t_s=t_s[loaded],
-        upload_mbps=_goodput_mbps(run, test, steps, upload=True)[loaded],
-        download_mbps=_goodput_mbps(run, test, steps, upload=False)[loaded],
-        latency_ms=_latency_ms(run, test, steps)[loaded],
+        upload_mbps=upload_mbps,
+        download_mbps=download_mbps,
+        latency_ms=latency_ms,
         queue_delay_ms=np.where(estimate < 0, np.nan, estimate / 1e6)[loaded],
         drops_pkts=np.diff(dropped, prepend=0.0)[loaded],
     )
@@ -70,7 +86,7 @@ def written_mbps(run: Run, test: FlentTest) -> Floats:
     A program that always has more to send writes when a third of its send buffer is free, so what
     it counts comes in pieces of that size; what arrives does not.
     """
-    steps, loaded = _load(test)
+    steps, loaded = load_steps(test)
     if "flow_writes" not in run.tables:
         return np.full(int(loaded.sum()), np.nan)
     took = np.zeros(steps)
@@ -164,31 +180,58 @@ class Measured:
 
 def measured(run: Run, test: FlentTest) -> Measured:
     """The numbers of a run of ``test``."""
-    of = series(run, test)
-    steps, loaded = _load(test)
-    known = of.latency_ms[np.isfinite(of.latency_ms)]
-    each = [_payload_mbps(run, stream.flow, test) for stream in test.streams if stream.upload]
+    steps, loaded = load_steps(test)
     more = [name for name in run.flow_names if name == arms.MORE_UPLOAD]
+    return numbers(
+        series(run, test),
+        test,
+        uploads_mbps=[_payload_mbps(run, each.flow, test) for each in test.streams if each.upload],
+        latency_udp_ms=mean_of_known(_latency_ms(run, test, steps, ("udp",))[loaded]),
+        written_mbps=written_mbps(run, test),
+        more_mbps=sum(_payload_mbps(run, name, test) for name in more),
+    )
+
+
+def numbers(
+    of: Series,
+    test: FlentTest,
+    *,
+    uploads_mbps: Sequence[float],
+    latency_udp_ms: float,
+    written_mbps: Floats,
+    more_mbps: float = 0.0,
+) -> Measured:
+    """The numbers of what Flent plots of a run.
+
+    Args:
+        of: Its series.
+        test: What was run.
+        uploads_mbps: Payload of each upload, over the load's time.
+        latency_udp_ms: Mean of the latency over UDP alone.
+        written_mbps: What the uploads' senders wrote in each step; NaN where it was not recorded.
+        more_mbps: Payload of an additional upload.
+    """
+    known = of.latency_ms[np.isfinite(of.latency_ms)]
     upload = float(of.upload_mbps.mean())
     drops = float(of.drops_pkts.sum())
-    written = written_mbps(run, test)
+    squares = sum(each * each for each in uploads_mbps)
     return Measured(
         latency_ms=float(known.mean()),
         latency_sd_ms=float(known.std(ddof=1)),
-        latency_udp_ms=_mean(_latency_ms(run, test, steps, ("udp",))[loaded]),
+        latency_udp_ms=latency_udp_ms,
         latency_p99_ms=float(np.quantile(known, 0.99)),
         latency_spread=relative_spread(known),
         upload_mbps=upload,
         upload_sd_mbps=float(of.upload_mbps.std(ddof=1)),
-        upload_with_more_mbps=upload + sum(_payload_mbps(run, name, test) for name in more),
-        upload_fairness=sum(each) ** 2 / (len(each) * sum(x * x for x in each)),
+        upload_with_more_mbps=upload + more_mbps,
+        upload_fairness=sum(uploads_mbps) ** 2 / (len(uploads_mbps) * squares),
         download_mbps=float(of.download_mbps.mean()),
         download_spread=relative_spread(of.download_mbps),
-        queue_delay_ms=_mean(of.queue_delay_ms),
+        queue_delay_ms=mean_of_known(of.queue_delay_ms),
         drops_pkts=drops,
         drops_per_s=drops / test.length_s,
-        written_mbps=_mean(written),
-        written_sd_mbps=float(written.std(ddof=1)),
+        written_mbps=mean_of_known(written_mbps),
+        written_sd_mbps=float(written_mbps.std(ddof=1)),
     )
 
 
@@ -248,7 +291,7 @@ def router_queue(run: Run) -> str:
     return next(q.name for q in queues if q.from_ == arms.ROUTER and q.to != arms.CLIENT)
 
 
-def _load(test: FlentTest) -> tuple[int, NDArray[np.bool_]]:
+def load_steps(test: FlentTest) -> tuple[int, NDArray[np.bool_]]:
     """How many steps the test has, and during which of them the TCP flows send."""
     steps = round(test.total_s / test.step_s)
     t_s = np.arange(1, steps + 1) * test.step_s
@@ -284,18 +327,30 @@ def _latency_ms(
     run: Run, test: FlentTest, steps: int, kinds: tuple[str, ...] = ("ping", "udp")
 ) -> Floats:
     """Flent's ``Ping (ms) avg``: row by row over the probes that were answered."""
+    names = [probe.probe for probe in test.probes if probe.kind in kinds]
+    each = (round_trips(run, "probes", probe=name) for name in names)
+    return average_latency_ms(each, test.step_s, steps)
+
+
+def round_trips(run: Run, table: str, **of: str) -> RoundTrips:
+    """Of a probe, or of ping where the table is ``program_round_trips``."""
+    sent, rtt = (run.column(table, column, **of) for column in ("sent_ns", "rtt_ns"))
+    known = rtt != NO_INSTANT
+    return sent[known].astype(np.int64), rtt[known] / 1e6
+
+
+def average_latency_ms(measured: Iterable[RoundTrips], step_s: float, steps: int) -> Floats:
+    """Mean of all round trips that began in a step; NaN for none; shape (steps,)."""
     total, count = np.zeros(steps), np.zeros(steps)
-    for probe in (probe for probe in test.probes if probe.kind in kinds):
-        sent, rtt = (
-            run.column("probes", column, probe=probe.probe) for column in ("sent_ns", "rtt_ns")
-        )
-        place = (sent // round(test.step_s * 1e9)).astype(np.int64)
-        known = (rtt != NO_INSTANT) & (place < steps)
-        np.add.at(total, place[known], rtt[known] / 1e6)
+    for sent_ns, rtt_ms in measured:
+        place = sent_ns // round(step_s * 1e9)
+        known = (place >= 0) & (place < steps)
+        np.add.at(total, place[known], rtt_ms[known])
         np.add.at(count, place[known], 1.0)
     return np.where(count > 0, total / np.maximum(count, 1.0), np.nan)
 
 
-def _mean(values: Floats) -> float:
+def mean_of_known(values: Floats) -> float:
+    """Mean without NaN; NaN of nothing."""
     known = values[np.isfinite(values)]
     return float(known.mean()) if known.size else float("nan")

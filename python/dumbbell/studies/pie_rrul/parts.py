@@ -53,12 +53,14 @@ class Sizes(Preset):
         kernel_bursts: In scenario 2, and in that with a gateway.
         kernel_tcp: In scenario 3.
         irtt: With irtt in scenario 1.
+        own_programs: Settings with the programs that Flent starts, on the kernel.
     """
 
     printed: Amount[Setting]
     compared: Amount[Setting]
     kernel: Amount[Setting]
     written: Amount[Setting]
+    own_programs: Amount[Setting]
     without: Amount[Setting] | None = None
     ours: Amount[str] | None = None
     bursts: Amount[Setting] | None = None
@@ -79,6 +81,7 @@ PRESETS = Presets(
         compared=Amount(3, over=_FEW),
         written=Amount(10, over=(_DEFAULT,)),
         kernel=Amount(5, over=(_DEFAULT, _SHORT)),
+        own_programs=Amount(3, over=(_DEFAULT, _SHORT)),
     ),
     full=Sizes(
         printed=Amount(10, over=arms.SETTINGS),
@@ -92,6 +95,7 @@ PRESETS = Presets(
         today=Amount(3, over=_FEW),
         router=Amount(3, over=tuple(arms.ROUTER_CHOICES)),
         kernel=Amount(5, over=(_DEFAULT, _SHORT)),
+        own_programs=Amount(10, over=(_DEFAULT, _SHORT)),
         kernel_bursts=Amount(5, over=(_DEFAULT,)),
         kernel_tcp=Amount(5, over=(_DEFAULT,)),
         irtt=Amount(5, over=(_DEFAULT,)),

@@ -16,7 +16,6 @@ from dumbbell.claims import Judged
 from dumbbell.metrics import asked_and_measured
 from dumbbell.report import Figure, LoadRow, Report, Topology
 from dumbbell.spec import Experiment
-from dumbbell.studies import own_programs
 from dumbbell.studies.base import Study, StudyOptions
 from dumbbell.studies.queue_size_delay import (
     arms,
@@ -429,9 +428,7 @@ class QueueSizeDelay(Reproduction):
                 *text.notes(
                     self.sim.found if self.sim.is_finished else {}, kernel_runs, self.interrupted
                 ),
-                *filter(
-                    None, [own_programs.why_absent(self.options, self.own.experiments.values())]
-                ),
+                *self.own.why_absent(self.options),
             ],
             meta={
                 "experiment": arms.experiment(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
@@ -10,11 +10,10 @@ from dumbbell.report import ValueRow, ValueTable
 from dumbbell.spec import Experiment, Resolved
 from dumbbell.stats import Estimate, student_interval
 from dumbbell.studies import own_programs
-from dumbbell.studies.base import StudyOptions
 from dumbbell.studies.queue_size_delay import arms, measured, published
 from dumbbell.studies.queue_size_delay.limits import largest_delay_ms
 from dumbbell.studies.queue_size_delay.measures import Many
-from dumbbell.studies.shape import Amount, Part, Runner
+from dumbbell.studies.shape import Amount, Runner
 from dumbbell.sweep import Replications
 from dumbbell.tables import Run
 
@@ -56,10 +55,8 @@ def ping_peak_ms(run: Run) -> float:
     return float(rtt_ms.max()) if rtt_ms.size else float("nan")
 
 
-class OwnPrograms(Part[Peaks]):
+class OwnPrograms(own_programs.ByOwnPrograms[str, Peaks]):
     """Every size, by the source's own programs."""
-
-    name = "the source's own programs"
 
     def __init__(
         self,
@@ -70,15 +67,6 @@ class OwnPrograms(Part[Peaks]):
         """How much, and what its numbers stand beside when all has run, by heads of columns."""
         self.amount, self.beside = amount, beside
         self.experiments = {limit: commands(limit, seed) for limit in amount.over}
-
-    def is_wanted(self, options: StudyOptions) -> bool:
-        """Where the kernel is asked for, and the programs are there."""
-        return own_programs.are_wanted(options, self.experiments.values())
-
-    def on_kernel(self) -> Iterable[Experiment]:
-        """Every size, where they can be run."""
-        there = not own_programs.missing_programs(self.experiments.values())
-        return self.experiments.values() if there else ()
 
     def run(self, runner: Runner) -> Peaks:
         """See `Part`."""

@@ -16,7 +16,6 @@ from typing import Any
 from dumbbell.report import Figure, Report, Topology
 from dumbbell.spec import testbed_lines
 from dumbbell.stats import Estimate
-from dumbbell.studies import own_programs
 from dumbbell.studies.base import Study, StudyOptions
 from dumbbell.studies.reproduction import Reproduction
 from dumbbell.studies.statistical_multiplexing import (
@@ -129,8 +128,7 @@ class StatisticalMultiplexing(Reproduction):
             ["Interrupted: only the parts that had finished are here."] if self.interrupted else []
         )
         notes += text.READINGS
-        if absent := own_programs.why_absent(self.options, self.own.experiments.values()):
-            notes.append(absent)
+        notes += self.own.why_absent(self.options)
         kernel = [part.found.kernel.n for part in self.ideal_on_kernel if part.is_finished]
         if kernel and self.nominal_on_kernel.is_finished:
             notes += text.about_kernel(

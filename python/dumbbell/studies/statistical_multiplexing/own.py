@@ -5,14 +5,13 @@ Of the published 600 s those in which there are pings, 200 s: what comes later c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from dumbbell.report import ValueRow, ValueTable
 from dumbbell.spec import Experiment
 from dumbbell.stats import Estimate, student_interval
 from dumbbell.studies import own_programs
-from dumbbell.studies.base import StudyOptions
-from dumbbell.studies.shape import Amount, Arm, Part, Runner
+from dumbbell.studies.shape import Amount, Arm, Runner
 from dumbbell.studies.statistical_multiplexing import arms, published
 from dumbbell.studies.statistical_multiplexing.measures import AsPublished, Pinged, one_run_ratio
 from dumbbell.tables import Run
@@ -57,10 +56,8 @@ def pinged_by_ping(run: Run) -> Pinged:
     return Pinged(own_programs.round_trips_ms(run))
 
 
-class OwnPrograms(Part[AsPublished]):
+class OwnPrograms(own_programs.ByOwnPrograms[str, AsPublished]):
     """The run as published, by the source's own programs."""
-
-    name = "the source's own programs"
 
     def __init__(
         self, amount: Amount[str], seed: int, beside: Callable[[], Mapping[str, AsPublished]]
@@ -68,15 +65,6 @@ class OwnPrograms(Part[AsPublished]):
         """How much, and what its numbers stand beside when all has run, by heads of columns."""
         self.amount, self.beside = amount, beside
         self.experiments = {arm: commands(arm, seed) for arm in published.ARMS}
-
-    def is_wanted(self, options: StudyOptions) -> bool:
-        """Where the kernel is asked for, and the programs are there."""
-        return own_programs.are_wanted(options, self.experiments.values())
-
-    def on_kernel(self) -> Iterable[Experiment]:
-        """Both arms, where they can be run."""
-        there = not own_programs.missing_programs(self.experiments.values())
-        return self.experiments.values() if there else ()
 
     def run(self, runner: Runner) -> AsPublished:
         """See `Part`."""

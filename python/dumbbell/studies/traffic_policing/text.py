@@ -170,6 +170,8 @@ def notes(members: int, interrupted: bool) -> list[str]:
         "that is always full; Linux's grows, so the rows are empty there. Rows of recorded packets "
         "(recovery time, inter-departure time) and timeouts are empty where the kernel backend "
         "does not know them.",
+        "There is no column with the source's own programs: CCPerf's runs are ns-3's, in which no "
+        "program of a machine sends.",
     ]
     if interrupted:
         said.insert(0, "Interrupted: only the parts that had finished are here.")

@@ -1,0 +1,240 @@
+"""Flent's programs themselves, on the kernel: netperf where it is there, else iperf3; ping; irtt.
+
+Flent's rrul is four netperf each way, irtt at three marks and a ping. Debian has netperf in no free
+section; iperf3 counts as it does, by what its send calls took, and reports as often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dumbbell.metrics import program_counted_bytes
+from dumbbell.report import Cell, ValueRow, ValueTable
+from dumbbell.spec import Experiment
+from dumbbell.spec.flent import FlentTest, Stream
+from dumbbell.spec.flows import Flow
+from dumbbell.spec.programs import NetperfProgram
+from dumbbell.studies import own_programs
+from dumbbell.studies.pie_rrul import arms, published
+from dumbbell.studies.pie_rrul.arms import Setting
+from dumbbell.studies.pie_rrul.measures import (
+    BySetting,
+    Floats,
+    Measured,
+    average_latency_ms,
+    load_steps,
+    mean_of_known,
+    numbers,
+    round_trips,
+    with_queue,
+)
+from dumbbell.studies.shape import Amount, Runner
+from dumbbell.sweep import Replications
+from dumbbell.tables import Run
+
+PING = "ping"
+ASKING = 0
+"""Code of ``side`` of who was told to measure: its counts are those that Flent reads."""
+Found = Replications[Setting, Measured]
+
+
+def has_netperf() -> bool:
+    """Whether the streams are netperf's, as Flent's are."""
+    return own_programs.can_run(NetperfProgram.TOOLS)
+
+
+def commands(setting: Setting, seed: int, test: FlentTest, *, netperf: bool) -> Experiment:
+    """What Flent starts, at a setting of PIE as the kernel of today has it.
+
+    Args:
+        setting: Of PIE.
+        seed: All randomness follows from it and the replication.
+        test: Flent's.
+        netperf: Whether netperf sends, or iperf3.
+    """
+    stream = partial(_netperf if netperf else _iperf3, test)
+    length = f"{test.total_s:g}s"
+    interval = f"{test.step_s:g}s"
+    ping: dict[str, Any] = {"kind": "ping", "name": PING, "from": test.client, "to": test.hosts[0]}
+    ping |= {"interval": interval, "count": round(test.total_s / test.step_s)}
+    probes = [probe for probe in test.pings(irtt=True) if probe.kind == "irtt"]
+    return Experiment(
+        name=f"pie-rrul-{setting.name}-own-programs",
+        seed=seed,
+        duration=length,
+        sample_interval=interval,
+        timer_hz=published.TIMER_HZ,
+        links=arms.links(setting.qdisc(arms.ESTIMATOR), ring_bytes=arms.RING_BYTES),
+        flows=[_one_by_one(*ends) for ends in _both_ways(test)],
+        programs=[*(stream(each) for each in test.streams), ping],
+        probes=probes,
+    )
+
+
+def _both_ways(test: FlentTest) -> Iterator[tuple[str, str]]:
+    yield test.client, test.hosts[0]
+    yield test.hosts[0], test.client
+
+
+def _one_by_one(sender: str, receiver: str) -> Flow:
+    """One byte: a host's devices are told to send one by one where a flow of its own says so."""
+    return Flow(
+        name=f"one-by-one-{sender}",
+        from_=sender,
+        to=receiver,
+        source={"kind": "sized", "size": "1B"},
+        tcp=arms.ONE_BY_ONE,
+    )
+
+
+def _common(test: FlentTest, stream: Stream) -> dict[str, Any]:
+    return {
+        "name": stream.flow,
+        "from": test.client,
+        "to": stream.host,
+        "start": f"{stream.start_s:g}s",
+        "duration": f"{stream.length_s:g}s",
+        "interval": f"{test.step_s:g}s",
+        "dscp": stream.dscp,
+    }
+
+
+def _netperf(test: FlentTest, stream: Stream) -> dict[str, Any]:
+    way = "TCP_STREAM" if stream.upload else "TCP_MAERTS"
+    return {"kind": "netperf", "test": way} | _common(test, stream)
+
+
+def _iperf3(test: FlentTest, stream: Stream) -> dict[str, Any]:
+    return {"kind": "iperf3", "reverse": not stream.upload} | _common(test, stream)
+
+
+def measured_by_programs(run: Run, test: FlentTest) -> Measured:
+    """The numbers of Flent's plots, of what the programs printed; the queue's as tc tells them."""
+    steps, loaded = load_steps(test)
+    edges_s = test.step_s * np.arange(steps + 1, dtype=np.float64)
+    rates = {each.flow: _rate_mbps(run, each.flow, edges_s)[loaded] for each in test.streams}
+    ups, downs = (
+        [rates[each.flow] for each in test.streams if each.upload == is_upload]
+        for is_upload in (True, False)
+    )
+    by_irtt = [round_trips(run, "probes", probe=name) for name in run.probe_names]
+    by_ping = round_trips(run, "program_round_trips", program=PING)
+    upload: Floats = np.sum(ups, axis=0)
+    return numbers(
+        with_queue(
+            run,
+            test,
+            upload_mbps=upload,
+            download_mbps=np.sum(downs, axis=0),
+            latency_ms=average_latency_ms([*by_irtt, by_ping], test.step_s, steps)[loaded],
+        ),
+        test,
+        uploads_mbps=[float(each.mean()) for each in ups],
+        latency_udp_ms=mean_of_known(average_latency_ms(by_irtt, test.step_s, steps)[loaded]),
+        written_mbps=upload,
+    )
+
+
+def _rate_mbps(run: Run, program: str, edges_s: Floats) -> Floats:
+    """What a program counted in each step."""
+    counted = program_counted_bytes(run, program, edges_s, side=ASKING)
+    rates: Floats = 8e-6 * np.diff(counted) / np.diff(edges_s)
+    return rates
+
+
+class OwnPrograms(own_programs.ByOwnPrograms[Setting, Found]):
+    """Scenario 1 by the programs that Flent starts."""
+
+    def __init__(
+        self,
+        amount: Amount[Setting],
+        seed: int,
+        test: FlentTest,
+        beside: Callable[[], Mapping[str, BySetting]],
+    ) -> None:
+        """How much, and what its numbers stand beside when all has run, by heads of columns."""
+        self.amount, self.test, self.beside = amount, test, beside
+        self.netperf = has_netperf()
+        self.experiments = {
+            each: commands(each, seed, test, netperf=self.netperf) for each in amount.over
+        }
+
+    def run(self, runner: Runner) -> Found:
+        """See `Part`."""
+        return runner.replicate(
+            self.experiments,
+            partial(measured_by_programs, test=self.test),
+            self.amount,
+            task=self.name,
+            backend="kernel",
+            complete=True,
+            keep=1,
+        )
+
+    def runs(self, found: Found) -> Mapping[str, Run]:
+        """The first at each setting."""
+        return {f"own programs {each.name}": found.run(each) for each in found.arms}
+
+    def tables(self, found: Found) -> Iterator[ValueTable]:
+        """Every printed number beside theirs and ours."""
+        sides = self.beside()
+        rows = [
+            ValueRow(
+                f"target {setting.target_ms} ms: {quantity.short}",
+                quantity.unit,
+                [
+                    Cell.of(_printed(setting, name)),
+                    found.estimate(setting, _counted_by_senders(quantity.measure)),
+                    *(
+                        side.mean(setting, _counted_by_senders(quantity.measure))
+                        if setting in side.settings
+                        else ""
+                        for side in sides.values()
+                    ),
+                ],
+            )
+            for setting in found.arms
+            for name, quantity in published.QUANTITIES.items()
+        ]
+        yield ValueTable(
+            "With the source's own programs",
+            ["printed", own_programs.COLUMN, *sides],
+            rows,
+            caption(found.n, self.test, netperf=self.netperf),
+        )
+
+
+def _printed(setting: Setting, name: str) -> float:
+    return next(
+        numbers[name]
+        for row, numbers in published.TABLES.items()
+        if arms.setting_of(*row) == setting
+    )
+
+
+def _counted_by_senders(measure: str) -> str:
+    """A range of the upload is one of what send calls took, as netperf counts it."""
+    ranges = {"upload_low_mbps": "written_low_mbps", "upload_high_mbps": "written_high_mbps"}
+    return ranges.get(measure, measure)
+
+
+def caption(runs: int, test: FlentTest, *, netperf: bool) -> str:
+    """What was run, and what is not as Flent has it."""
+    streams = (
+        "netperf"
+        if netperf
+        else "iperf3 (in place of netperf, which is not installed; it also counts what its send "
+        "calls took)"
+    )
+    return (
+        f"Flent's rrul, shortened: tests of {test.length_s} s in place of {published.LENGTH_S}. "
+        f"Means of {runs} runs of {streams}, irtt and ping of this machine on the Linux kernel in "
+        "virtual time, started as Flent starts them, and of our senders and probes, with 95 % "
+        "intervals. Flent itself is not run. The driver's ring, the server's egress and sending "
+        "one by one are ours as in scenario 1. The range of the uploads is that of what send calls "
+        "took. In a short test slow start weighs more."
+    )
