@@ -26,6 +26,7 @@ from dumbbell.backends.kernel.confinement import SYSTEM, Confinement, best_confi
 from dumbbell.backends.kernel.patience import Patience
 from dumbbell.backends.kernel.processor import children_on, reserved_processor
 from dumbbell.errors import RunError
+from dumbbell.printable import printable
 
 if TYPE_CHECKING:
     import resource
@@ -115,7 +116,8 @@ class LaunchResult:
             how = f"ended with status {self.exit}"
         if self.disk_full:
             how += f" (no space left on the device of {self.console.parent})"
-        last = [line for line in self.console_tail.splitlines() if line.strip()][-12:]
+        lines = self.console_tail.splitlines()
+        last = [printable(line) for line in lines if line.strip()][-12:]
         if not last:
             return f"the guest {how}; it printed nothing"
         return "\n  ".join([f"the guest {how}; its console ({self.console}) ends with", *last])

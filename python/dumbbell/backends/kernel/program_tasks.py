@@ -45,6 +45,7 @@ UNDER_WAY = "under-way"
 LEAST_HOME_BYTES = 64 << 20
 _MOST_HOME_FILES = 1000
 _MOST_TAIL_BYTES = 400
+_MOST_UNDER_WAY_BYTES = 1 << 16
 _NO_STATUS = -1
 _MOST_LINKS = 16
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
@@ -199,14 +200,22 @@ def under_way(output: Path) -> str:
         A sentence; empty where there were none.
     """
     try:
-        lines = (output / UNDER_WAY).read_text(encoding="utf-8", errors="replace").splitlines()
-        told = [json.loads(line) for line in lines[:20]]
-    except (OSError, ValueError):  # it may have been ended while it wrote
+        with (output / UNDER_WAY).open("rb") as file:
+            text = file.read(_MOST_UNDER_WAY_BYTES).decode("utf-8", "replace")
+        told = [json.loads(line) for line in text.split("\n")[:20] if line]
+    except (OSError, ValueError, RecursionError):  # it may have been ended while it wrote
         return ""
     said = []
     for each in told:
+        # A command line can write to the folder of its run, too.
+        is_told = isinstance(each, dict) and all(
+            isinstance(each.get(key), str) for key in ("name", "kind", "output")
+        )
+        if not is_told:
+            return ""
         last = _tail(output / Path(each["output"]).name)
-        said.append(f"{each['name']} ({each['kind']}), which printed last {last!r}")
+        who = printable(f"{each['name']} ({each['kind']})")
+        said.append(f"{who}, which printed last {printable(last)!r}")
     return f"programs that had not ended: {'; '.join(said)}" if said else ""
 
 
@@ -215,7 +224,7 @@ def _tail(path: Path) -> str:
         with path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - _MOST_TAIL_BYTES))
             return file.read(_MOST_TAIL_BYTES).decode("utf-8", "replace").strip()
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a name with a zero byte
         return ""
 
 
