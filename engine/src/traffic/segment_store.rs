@@ -1,10 +1,12 @@
 //! Segments on their way, by the place that their packets name.
 //!
 //! Of every packet in flight a segment is written once and read once, at random places as far as
-//! a cache can tell. So they are kept small: 48 bytes, and SACK blocks, which few have, elsewhere.
+//! a cache can tell. So they are kept small: 32 bytes, two to a line of the cache, and what few have,
+//! SACK blocks and copies, elsewhere.
 
 use crate::sim::prefetch::prefetch;
 use crate::tcp::segment::{Flags, Header, SackBlocks, Segment, Timestamps};
+use std::collections::BTreeMap;
 
 /// In place of a place.
 const NONE: u32 = u32::MAX;
@@ -19,6 +21,10 @@ const AGAIN: u8 = 2;
 const REPLY: u8 = 4;
 /// Of `Stored::bits`: it is on the account of its sender's host (`tcp::small_queue`).
 const HELD: u8 = 8;
+/// Of `Stored::bits`: it carries SACK blocks.
+const SACK: u8 = 16;
+/// Of `Stored::bits`: several packets carry it.
+const SHARED: u8 = 32;
 
 #[inline]
 fn bit_if(holds: bool, bit: u8) -> u8 {
@@ -37,32 +43,35 @@ pub struct Tag {
 }
 
 #[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
 struct Stored {
-    seq: u64,
-    ack: u64,
+    /// Of the stream: the sender's sequence number, which is what the receiver acknowledges.
+    data: u64,
     timestamps: Timestamps,
     /// At most 1 GiB (RFC 7323 section 2.3).
     window_bytes: u32,
-    /// Place of the SACK blocks, or `NONE`.
-    sack: u32,
+    /// Of a free place, the next free one.
     connection: u32,
-    /// How many packets carry it: queues may copy packets. Of a free place, the next free one.
-    packets: u32,
     payload_bytes: u16,
     /// Counts the flow's segments.
     number: u16,
+    /// Of the way back, which carries no data: the receiver's sequence number, which is what the sender
+    /// acknowledges. SYN and FIN count.
+    control: u16,
     flags: Flags,
     bits: u8,
 }
 
-const _: () = assert!(size_of::<Stored>() == 48);
+const _: () = assert!(size_of::<Stored>() == 32);
 
 impl Stored {
     #[inline(always)]
     fn header(&self) -> Header {
+        let (data, control) = (self.data, u64::from(self.control));
+        let is_reply = self.bits & REPLY != 0;
         Header {
-            seq: self.seq,
-            ack: self.ack,
+            seq: if is_reply { control } else { data },
+            ack: if is_reply { data } else { control },
             window_bytes: u64::from(self.window_bytes),
             timestamps: (self.bits & TIMESTAMPS != 0).then_some(self.timestamps),
             payload_bytes: u32::from(self.payload_bytes),
@@ -78,26 +87,47 @@ pub struct SegmentStore {
     /// The free place that is taken next, or `NONE`: of those in no use the one left last, whose
     /// line may still be near.
     free: u32,
-    /// None before the first.
-    sacks: Option<Box<Sacks>>,
     next_number: u16,
+    /// None before the first.
+    rare: Option<Box<Rare>>,
+}
+
+/// What few segments have, by their places.
+#[derive(Debug, Clone, Default)]
+struct Rare {
+    sacks: Sacks,
+    /// Packets beside the first that carry a segment: queues may copy packets.
+    copies: BTreeMap<u32, u32>,
 }
 
 /// SACK blocks of segments on their way.
 #[derive(Debug, Clone, Default)]
 struct Sacks {
-    places: Vec<SackBlocks>,
+    blocks: Vec<SackBlocks>,
     free: Vec<u32>,
+    /// Where those of the segment at a place are.
+    of_place: Vec<u32>,
 }
 
 impl Sacks {
-    fn put(&mut self, sack: &SackBlocks) -> u32 {
-        if let Some(place) = self.free.pop() {
-            self.places[place as usize] = *sack;
-            return place;
+    fn put(&mut self, place: u32, sack: &SackBlocks) {
+        let index = self.free.pop().unwrap_or(self.blocks.len() as u32);
+        match self.blocks.get_mut(index as usize) {
+            Some(free) => *free = *sack,
+            None => self.blocks.push(*sack),
         }
-        self.places.push(*sack);
-        self.places.len() as u32 - 1
+        if self.of_place.len() <= place as usize {
+            self.of_place.resize(place as usize + 1, NONE);
+        }
+        self.of_place[place as usize] = index;
+    }
+
+    fn get(&self, place: u32) -> SackBlocks {
+        self.blocks[self.of_place[place as usize] as usize]
+    }
+
+    fn discard(&mut self, place: u32) {
+        self.free.push(self.of_place[place as usize]);
     }
 }
 
@@ -106,8 +136,8 @@ impl Default for SegmentStore {
         SegmentStore {
             places: Vec::new(),
             free: NONE,
-            sacks: None,
             next_number: 0,
+            rare: None,
         }
     }
 }
@@ -116,23 +146,32 @@ impl SegmentStore {
     /// Keeps a segment for one packet. Returns its place.
     pub fn put(&mut self, segment: &Segment, tag: Tag) -> u32 {
         let place = self.put_plain(&segment.header(), tag);
-        self.places[place as usize].sack = self.put_sack(&segment.sack);
+        if !segment.sack.is_empty() {
+            self.places[place as usize].bits |= SACK;
+            self.rare
+                .get_or_insert_default()
+                .sacks
+                .put(place, &segment.sack);
+        }
         place
     }
 
     /// As `put`, of a segment without SACK blocks.
     #[inline(always)]
     pub fn put_plain(&mut self, segment: &Header, tag: Tag) -> u32 {
+        let (data, control) = if tag.is_reply {
+            (segment.ack, segment.seq)
+        } else {
+            (segment.seq, segment.ack)
+        };
         let stored = Stored {
-            seq: segment.seq,
-            ack: segment.ack,
+            data,
             timestamps: segment.timestamps.unwrap_or_default(),
             window_bytes: segment.window_bytes as u32,
-            sack: NONE,
             connection: tag.connection,
-            packets: 1,
             payload_bytes: segment.payload_bytes as u16,
             number: self.next_number,
+            control: control as u16,
             flags: segment.flags,
             bits: bit_if(segment.timestamps.is_some(), TIMESTAMPS)
                 | bit_if(tag.is_again, AGAIN)
@@ -140,10 +179,11 @@ impl SegmentStore {
         };
         debug_assert_eq!(u32::from(stored.payload_bytes), segment.payload_bytes);
         debug_assert_eq!(u64::from(stored.window_bytes), segment.window_bytes);
+        debug_assert_eq!(u64::from(stored.control), control, "no data goes back");
         self.next_number = self.next_number.wrapping_add(1);
         let place = self.free;
         if let Some(free) = self.places.get_mut(place as usize) {
-            self.free = free.packets;
+            self.free = free.connection;
             *free = stored;
             return place;
         }
@@ -158,13 +198,6 @@ impl SegmentStore {
         }
         self.places.push(stored);
         self.places.len() as u32 - 1
-    }
-
-    fn put_sack(&mut self, sack: &SackBlocks) -> u32 {
-        if sack.is_empty() {
-            return NONE;
-        }
-        self.sacks.get_or_insert_default().put(sack)
     }
 
     /// Has the segment at a place fetched, and the place that is taken next.
@@ -183,7 +216,9 @@ impl SegmentStore {
 
     /// One more packet carries the segment.
     pub fn share(&mut self, place: u32) {
-        self.places[place as usize].packets += 1;
+        self.places[place as usize].bits |= SHARED;
+        let rare = self.rare.get_or_insert_default();
+        *rare.copies.entry(place).or_default() += 1;
     }
 
     /// A packet that carries the segment is gone: its header, and its SACK blocks if it has some.
@@ -197,28 +232,44 @@ impl SegmentStore {
 
     #[inline(always)]
     fn blocks(&self, place: u32) -> Option<SackBlocks> {
-        let stored = &self.places[place as usize];
-        if stored.sack == NONE {
+        if self.places[place as usize].bits & SACK == 0 {
             return None;
         }
-        let sacks = self.sacks.as_ref()?;
-        Some(sacks.places[stored.sack as usize])
+        self.rare.as_ref().map(|rare| rare.sacks.get(place))
     }
 
     /// A packet that carries the segment is gone, and nobody reads it.
     #[inline]
     pub fn discard(&mut self, place: u32) {
-        let stored = &mut self.places[place as usize];
-        stored.packets -= 1;
-        if stored.packets == 0 {
-            if stored.sack != NONE
-                && let Some(sacks) = &mut self.sacks
-            {
-                sacks.free.push(stored.sack);
-            }
-            stored.packets = self.free;
-            self.free = place;
+        let bits = self.places[place as usize].bits;
+        if bits & (SACK | SHARED) != 0 && self.discard_rare(place, bits) {
+            return;
         }
+        let stored = &mut self.places[place as usize];
+        stored.connection = self.free;
+        self.free = place;
+    }
+
+    /// What it has that few have. Returns whether other packets carry it.
+    #[inline(never)]
+    fn discard_rare(&mut self, place: u32, bits: u8) -> bool {
+        let Some(rare) = &mut self.rare else {
+            return false;
+        };
+        if bits & SHARED != 0
+            && let Some(copies) = rare.copies.get_mut(&place)
+        {
+            *copies -= 1;
+            if *copies == 0 {
+                rare.copies.remove(&place);
+                self.places[place as usize].bits &= !SHARED;
+            }
+            return true;
+        }
+        if bits & SACK != 0 {
+            rare.sacks.discard(place);
+        }
+        false
     }
 
     /// The tag of the segment at a place.
@@ -298,6 +349,16 @@ mod tests {
         }
     }
 
+    /// Who sends has the stream's numbers in one field and few in the other.
+    fn sent_by(segment: Segment, tag: Tag) -> Segment {
+        let (data, control) = (segment.seq, segment.ack);
+        Segment {
+            seq: if tag.is_reply { control } else { data },
+            ack: if tag.is_reply { data } else { control },
+            ..segment
+        }
+    }
+
     fn tag(connection: u32) -> Tag {
         Tag {
             connection,
@@ -310,8 +371,9 @@ mod tests {
     fn what_is_put_is_taken() {
         let mut store = SegmentStore::default();
         let bare = Segment::default();
-        for segment in [segment(1, 0), segment(2, 3), bare] {
+        for segment in [segment(1 << 40, 0), segment(2, 3), bare] {
             for connection in 0..6 {
+                let segment = sent_by(segment, tag(connection));
                 let place = store.put(&segment, tag(connection));
                 assert_eq!(store.tag(place), tag(connection));
                 assert_eq!(taken(&mut store, place), segment);
@@ -333,7 +395,7 @@ mod tests {
         assert_eq!(store.tag(place), tag(2));
         assert_eq!(taken(&mut store, place), segment(4, 1));
         // Three of them had SACK blocks at the same time.
-        assert_eq!(store.sacks.unwrap().places.len(), 3);
+        assert_eq!(store.rare.unwrap().sacks.blocks.len(), 3);
     }
 
     #[test]

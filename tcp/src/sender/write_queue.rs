@@ -13,6 +13,9 @@ use std::collections::VecDeque;
 /// sk_buffs that are told apart; a write that would make more has them in one.
 const MOST_BUFFERS: usize = 1 << 16;
 
+/// In place of an end.
+const NONE: u64 = u64::MAX;
+
 /// What of a write is being done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Writing {
@@ -40,6 +43,9 @@ struct Buffer {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct WriteQueue {
     buffers: VecDeque<Buffer>,
+    /// Where the first of them ends, which all that is sent asks; `NONE` for none. So they are not looked
+    /// up, where many connections have them elsewhere in memory.
+    first_end: u64,
     writing: Writing,
     /// Written, and not copied yet.
     to_copy: u64,
@@ -53,6 +59,7 @@ impl Default for WriteQueue {
     fn default() -> WriteQueue {
         WriteQueue {
             buffers: VecDeque::new(),
+            first_end: NONE,
             writing: Writing::Nothing,
             to_copy: 0,
             written: 1,
@@ -70,7 +77,12 @@ impl WriteQueue {
     /// Where the sk_buff ends that is sent next.
     #[inline]
     pub(super) fn first_end(&self) -> Option<u64> {
-        self.buffers.front().map(|first| first.end)
+        (self.first_end != NONE).then_some(self.first_end)
+    }
+
+    /// The first is another now, or longer.
+    fn note_first(&mut self) {
+        self.first_end = self.buffers.front().map_or(NONE, |first| first.end);
     }
 
     /// How many there are.
@@ -91,17 +103,22 @@ impl WriteQueue {
     /// Everything before `next` is sent. Returns whether that was the end of one that is pushed.
     #[inline]
     pub(super) fn advance(&mut self, next: u64) -> bool {
+        if next < self.first_end {
+            return false;
+        }
         let mut is_pushed = false;
         while let Some(first) = self.buffers.front().filter(|first| first.end <= next) {
             is_pushed |= first.is_pushed;
             self.buffers.pop_front();
         }
+        self.note_first();
         is_pushed
     }
 
     /// The one that was sent last, up to `end`, was not sent after all.
     pub(super) fn take_back(&mut self, end: u64, is_pushed: bool) {
         self.buffers.push_front(Buffer { end, is_pushed });
+        self.note_first();
     }
 
     /// The first ends here, and another follows (`tso_fragment`).
@@ -111,6 +128,7 @@ impl WriteQueue {
                 end: at,
                 is_pushed: false,
             });
+            self.note_first();
         }
     }
 
@@ -204,6 +222,7 @@ impl WriteQueue {
                 is_pushed: false,
             }),
         }
+        self.note_first();
         self.room(next, full) == 0
     }
 

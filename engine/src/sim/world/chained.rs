@@ -9,6 +9,10 @@ use crate::sim::packet::Packet;
 use crate::sim::time::Time;
 use crate::traffic::conversation::Conversation;
 
+/// With so many packets on their way along a link, what is known of each has left the nearest caches when
+/// it comes out.
+const FAR_PKTS: usize = 256;
+
 impl World {
     /// Offers a packet to a pipe that hosts or queues put packets into.
     #[inline(always)]
@@ -139,7 +143,7 @@ impl World {
         let link = &mut self.links[index];
         let (packet, next) = link.propagation.pop_due();
         self.tournament.set(link.exit_leaf(), next);
-        if self.is_large {
+        if self.is_large || link.propagation.ring().len() >= FAR_PKTS {
             self.foresee_arrivals(index);
         }
         packet

@@ -1,5 +1,6 @@
-//! Memory asked for before it is read, where there are many conversations: of those whose packets
-//! arrive next over a link, and of the one that acts next. It changes nothing but time.
+//! Memory asked for before it is read. Where there are many conversations: of those whose packets
+//! arrive next over a link, and of the one that acts next. Where many packets are on their way along a
+//! link: their segments. It changes nothing but time.
 //!
 //! What is known of a flow lies in a row: a conversation names its segments and its connection, and
 //! that its scoreboard. So it is asked for in three steps, an arrival apart.
@@ -8,6 +9,10 @@ use super::{Turn, World};
 use crate::net::propagation::Propagation;
 use crate::sim::prefetch::prefetch;
 use crate::traffic::conversation::{Application, Conversation};
+
+/// Packets of a link that are looked at so long before they come out: a ring is as long as what is on its
+/// way.
+const AHEAD_PKTS: usize = 8;
 
 /// The conversation that acts next of its own, and how much of it was asked for.
 #[derive(Debug, Clone, Copy, Default)]
@@ -27,11 +32,16 @@ impl World {
             let packet = ring.get(place)?;
             Some((packet, &self.conversations[packet.conversation as usize]))
         };
-        if let Some((_, conversation)) = conversation_of(3) {
-            prefetch(conversation);
+        if let Some(packet) = ring.get(AHEAD_PKTS) {
+            prefetch(packet);
         }
-        if let Some((packet, conversation)) = conversation_of(2) {
-            prefetch_flow(conversation, packet.is_reply());
+        if self.is_large {
+            if let Some((_, conversation)) = conversation_of(3) {
+                prefetch(conversation);
+            }
+            if let Some((packet, conversation)) = conversation_of(2) {
+                prefetch_flow(conversation, packet.is_reply());
+            }
         }
         if let Some((packet, conversation)) = conversation_of(1)
             && let Application::Tcp(flow) = &conversation.application

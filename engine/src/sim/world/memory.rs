@@ -15,7 +15,7 @@ use crate::traffic::tcp_flow::Transfer;
 /// the stores of disciplines and changing delays, which have more beside the packet.
 pub const BYTES_PER_PACKET: u64 = 96;
 /// Of a packet of TCP also its segment, and its entry in the sender's scoreboard.
-pub const BYTES_PER_SEGMENT: u64 = 240;
+pub const BYTES_PER_SEGMENT: u64 = 208;
 /// A row of `packets`: while the network runs, and its columns.
 pub const BYTES_PER_RECORD: u64 = (size_of::<Record>() + 46) as u64;
 /// A row of `queue_samples`.
