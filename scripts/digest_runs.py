@@ -22,6 +22,7 @@ QUEUES = {
     "netem": "netem delay 5ms 1ms loss 1% limit 100",
     "red": "red limit 60kb min 5kb max 15kb avpkt 1000 burst 10 probability 0.02 bandwidth 3mbit",
     "codel": "codel target 5ms interval 50ms",
+    "fq": "fq maxrate 3mbit quantum 1514",
     "fq_codel": "fq_codel target 5ms interval 50ms",
     "pie": "pie target 10ms",
 }

@@ -43,6 +43,7 @@ SWITCHES: Mapping[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "bursts": ({}, {}),
     "`gro` at the router": ({"forward": {"gro": "0s"}}, {}),
     "`tso` everywhere": ({"tso": True}, {"tso": True}),
+    "`fq` at the sender": ({"forward": {"qdisc": "fq"}}, {}),
 }
 """Of the links to and behind the router."""
 MEASURES = {

@@ -26,6 +26,10 @@ pub enum DropReason {
     TooLarge = 10,
     /// fq_codel was over its limit of memory.
     MemoryLimit = 11,
+    /// fq had as many packets of its flow as it takes.
+    FlowLimit = 12,
+    /// fq let it go later than the threshold for marks.
+    CeThreshold = 13,
 }
 
 /// Which counters of a queue a dropped packet goes to.
@@ -48,10 +52,13 @@ impl DropReason {
             DropReason::Overlimit
             | DropReason::FattestFlow
             | DropReason::TooLarge
-            | DropReason::MemoryLimit => DropCause::Limit,
-            DropReason::Codel | DropReason::Pie | DropReason::RedEarly | DropReason::RedForced => {
-                DropCause::QueueManagement
-            }
+            | DropReason::MemoryLimit
+            | DropReason::FlowLimit => DropCause::Limit,
+            DropReason::Codel
+            | DropReason::Pie
+            | DropReason::RedEarly
+            | DropReason::RedForced
+            | DropReason::CeThreshold => DropCause::QueueManagement,
             DropReason::Policed => DropCause::Policer,
             DropReason::LinkLoss | DropReason::NetemLoss => DropCause::Loss,
         }

@@ -2,7 +2,7 @@
 //!
 //! | field | bits | what it holds |
 //! | --- | --- | --- |
-//! | `created` | 64 | when the sender made it, picoseconds |
+//! | `created` | 64 | when the sender made it, or where an `fq` of its host paces, before when it does not leave; picoseconds |
 //! | `arrived` | 64 | when it arrived at the queue it is in, or will have crossed its delay, picoseconds |
 //! | `conversation` | 32 | which flow or probe it belongs to |
 //! | `number` | 32 | datagram number, echo sequence; of TCP the low bits of the sequence number, or of what is acknowledged; of a GSO packet its segments' bytes |
@@ -41,7 +41,8 @@ const ECN_MASK: u8 = 0b11;
 /// A packet on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
-    /// When the sender made it.
+    /// When the sender made it. Where an `fq` of its host paces TCP, the instant before which it does not
+    /// leave that, from which TCP reckons round trips (`skb_mstamp_ns`).
     pub created: Time,
     /// When it arrived at the queue it is in; of one in the delay of a link, when it comes out.
     pub arrived: Time,

@@ -115,6 +115,7 @@ mod tests {
         for (text, reason) in [
             ("pfifo limit 3", DropReason::Overlimit),
             ("codel limit 3", DropReason::Overlimit),
+            ("fq limit 3", DropReason::Overlimit),
             ("fq_codel limit 3", DropReason::FattestFlow),
             ("pie limit 3", DropReason::Overlimit),
             ("netem limit 3", DropReason::Overlimit),

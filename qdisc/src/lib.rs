@@ -12,6 +12,7 @@ pub mod child;
 pub mod codel;
 pub mod events;
 pub mod fifo;
+pub mod fq;
 pub mod fq_codel;
 pub mod htb;
 pub mod netem;
@@ -27,6 +28,7 @@ pub mod token_bucket;
 
 pub use child::Child;
 pub use events::{DropReason, Events};
+pub use fq::paces;
 pub use passing_time::lets_time_pass;
 pub use setting::{Above, DEFAULT_TIMER_HZ, Setting};
 
@@ -34,6 +36,7 @@ use codel::Codel;
 use dumbbell_core::packet::Packet;
 use dumbbell_core::time::Time;
 use fifo::Fifo;
+use fq::Fq;
 use fq_codel::FqCodel;
 use htb::Htb;
 use netem::Netem;
@@ -258,6 +261,8 @@ disciplines! {
     Netem(Box<Netem>): Netem;
     /// `codel`.
     Codel(Box<Codel>): Codel;
+    /// `fq`.
+    Fq(Box<Fq>): Fq;
     /// `fq_codel`.
     FqCodel(Box<FqCodel>): FqCodel;
     /// `pie`.

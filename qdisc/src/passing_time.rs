@@ -35,6 +35,7 @@ pub fn lets_time_pass(config: &Config, traffic_class: u8) -> bool {
                 bucket_takes_tokens(leaf.ceil_bps) || inside(leaf.child.as_deref())
             })
         }
+        Config::Fq(fq) => fq.pacing && fq.maxrate_bps.is_some_and(bucket_takes_tokens),
         Config::Pfifo(_)
         | Config::PfifoFast(_)
         | Config::Bfifo(_)

@@ -1,8 +1,8 @@
 //! What is written reads back as the same number, and readers of text agree with each other.
 
 use dumbbell_tc::qdisc::{
-    ALL_PPB, Attachment, Bfifo, Codel, Distribution, Filter, FqCodel, Htb, HtbClass, Loss, Netem,
-    Pfifo, PfifoFast, Pie, Prio, Red, Tbf,
+    ALL_PPB, Attachment, Bfifo, Codel, Distribution, Filter, Fq, FqCodel, Htb, HtbClass, Loss,
+    Netem, Pfifo, PfifoFast, Pie, Prio, Red, Tbf,
 };
 use dumbbell_tc::{
     Police, Qdisc, UnitError, disciplines, format_rate, format_size, format_time, parse_police,
@@ -138,6 +138,42 @@ fn tbfs(children: Option<BoxedStrategy<Qdisc>>) -> impl Strategy<Value = Qdisc> 
             child,
         })
     })
+}
+
+fn fqs() -> impl Strategy<Value = Qdisc> {
+    let counts = || prop_oneof![1..=u32::MAX, 1..5000u32];
+    let rates = || (1..u64::from(u32::MAX)).prop_map(|bytes| 8 * bytes);
+    let times = |most_us: u64| prop_oneof![0..=most_us, 0..5000u64].prop_map(|us| us * 1000);
+    let most_us = u64::from(u32::MAX);
+    let quanta = (
+        prop::option::of(1..=1u32 << 20),
+        prop::option::of(0..=u32::MAX >> 1),
+    );
+    let rates = (prop::option::of(rates()), rates());
+    let times = (
+        (times(most_us), any::<u32>(), times(most_us)),
+        prop::option::of(times(most_us - 1)),
+    );
+    let flags = any::<[bool; 2]>();
+    (counts(), counts(), quanta, rates, times, flags).prop_map(
+        |(limit_packets, flow_limit_packets, quanta, rates, times, flags)| {
+            let ((refill_delay_ns, timer_slack_ns, horizon_ns), ce_threshold_ns) = times;
+            Qdisc::Fq(Fq {
+                limit_packets,
+                flow_limit_packets,
+                quantum_bytes: quanta.0,
+                initial_quantum_bytes: quanta.1,
+                maxrate_bps: rates.0,
+                pacing: flags[0],
+                refill_delay_ns,
+                low_rate_threshold_bps: rates.1,
+                timer_slack_ns,
+                ce_threshold_ns,
+                horizon_ns,
+                horizon_drop: flags[1],
+            })
+        },
+    )
 }
 
 /// Those that manage their queue actively.
@@ -310,6 +346,7 @@ fn leaves() -> impl Strategy<Value = Qdisc> {
         netems().prop_map(Qdisc::Netem),
         tbfs(None),
         Just(Qdisc::PfifoFast(PfifoFast {})),
+        fqs(),
         managed(),
     ]
 }

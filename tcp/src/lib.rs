@@ -37,6 +37,7 @@ use cca::Algorithm;
 use dumbbell_core::time::Time;
 use dumbbell_core::timer::Clock;
 use dumbbell_spec::tcp::{Profile, Tcp};
+use pacing::{By, Pacing};
 use segment::{HEADER_BYTES, TIMESTAMPS_BYTES};
 
 /// IPv4 header without options, bytes.
@@ -61,6 +62,8 @@ pub struct Settings {
     pub clock: Clock,
     /// Timer interrupts a second.
     pub timer_hz: u32,
+    /// Whether the queue of the sender's host holds its packets until they may leave (`fq`).
+    pub is_paced_by_host: bool,
 }
 
 impl Settings {
@@ -75,7 +78,19 @@ impl Settings {
             },
             tcp,
             timer_hz,
+            is_paced_by_host: false,
         }
+    }
+
+    /// Who spaces packets out under a controller that asks for it, or does not.
+    fn pacing(&self, controller_paces: bool) -> Pacing {
+        Pacing::new(if self.is_paced_by_host {
+            By::HostQueue
+        } else if self.tcp.pacing.is_on(controller_paces) {
+            By::Timer
+        } else {
+            By::Nobody
+        })
     }
 
     fn is_linux(&self) -> bool {

@@ -1,11 +1,16 @@
 //! Pacing: how far apart segments leave when a controller asks for it, or the description does.
 //!
-//! As Linux does it without the qdisc `fq` (net/ipv4/tcp_output.c, `tcp_update_skb_after_send`):
-//! after a packet, the next may leave when this one would have been sent at the pacing rate; time
-//! lost since the last packet is made up for by at most half a packet. The first ten packets are
-//! not paced. The rate is the controller's own (BBR), or 200 % of window over round-trip time in
-//! slow start and 120 % after it (`tcp_update_pacing_rate`; `tcp_pacing_ss_ratio`,
-//! `tcp_pacing_ca_ratio`).
+//! As Linux does it (net/ipv4/tcp_output.c, `tcp_update_skb_after_send`): after a packet, the next may
+//! leave when this one would have been sent at the pacing rate; time lost since the last packet is made
+//! up for by at most half a packet. The first ten packets are not paced. The rate is the controller's
+//! own (BBR), or 200 % of window over round-trip time in slow start and 120 % after it
+//! (`tcp_update_pacing_rate`; `tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
+//!
+//! | who paces (`sk_pacing_status`) | when packets are sent | when they leave |
+//! | --- | --- | --- |
+//! | nobody (`SK_PACING_NONE`) | when the windows let them | then |
+//! | TCP's timer, where the controller asks for it (`SK_PACING_NEEDED`) | when the pacing rate lets them | then |
+//! | `fq` at its host, whoever asks (`SK_PACING_FQ`, from the first packet on) | when the windows and small queues let them | no earlier than the time that they carry (`skb_mstamp_ns`), from which TCP reckons round trips and its timers |
 
 use crate::cca::Window;
 use dumbbell_core::time::Time;
@@ -17,21 +22,32 @@ const SLOW_START_PERCENT: u64 = 200;
 const AVOIDANCE_PERCENT: u64 = 120;
 const NS_PER_S: u64 = 1_000_000_000;
 
+/// Who spaces packets out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// Nobody.
+    Nobody,
+    /// The sender, which waits.
+    Timer,
+    /// The queue of its host, which holds packets until the time that they carry.
+    HostQueue,
+}
+
 /// The state of one sender.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pacing {
-    is_on: bool,
+    by: By,
     /// Before this no packet leaves, nanoseconds.
     next_ns: u64,
-    /// How much of that is the last packet's, at most what fits here (four seconds).
-    last_ns: u32,
+    /// How much of that is the last packet's.
+    last_ns: u64,
 }
 
 impl Pacing {
     /// Nothing sent yet.
-    pub fn new(is_on: bool) -> Pacing {
+    pub fn new(by: By) -> Pacing {
         Pacing {
-            is_on,
+            by,
             next_ns: 0,
             last_ns: 0,
         }
@@ -40,13 +56,36 @@ impl Pacing {
     /// Whether packets are spaced at all.
     #[inline]
     pub fn is_on(&self) -> bool {
-        self.is_on
+        self.by != By::Nobody
     }
 
-    /// When the next packet may leave, if that is after `now`.
+    /// Whether the sender waits by itself.
+    #[inline]
+    pub fn has_timer(&self) -> bool {
+        self.by == By::Timer
+    }
+
+    /// Whether packets carry the time before which they do not leave.
+    #[inline]
+    pub fn is_by_host_queue(&self) -> bool {
+        self.by == By::HostQueue
+    }
+
+    /// When the next packet may be sent, if that is after `now`.
     #[inline]
     pub fn not_before(&self, now: Time) -> Option<Time> {
-        (self.is_on && self.next_ns > now.as_ns()).then(|| Time::from_ns(self.next_ns))
+        (self.has_timer() && self.next_ns > now.as_ns()).then(|| Time::from_ns(self.next_ns))
+    }
+
+    /// When the packet leaves at the earliest that is sent `now`: of data the one for which `on_send` was
+    /// called last.
+    #[inline]
+    pub fn departure(&self, now: Time, is_data: bool) -> Time {
+        if !self.is_by_host_queue() {
+            return now;
+        }
+        let spacing_ns = if is_data { self.last_ns } else { 0 };
+        now.max(Time::from_ns(self.next_ns - spacing_ns))
     }
 
     /// Before this no packet leaves.
@@ -56,7 +95,7 @@ impl Pacing {
 
     /// When the last packet left, or the next may; `sent` is when something was last sent.
     pub fn last_departure(&self, sent: Option<Time>) -> Option<Time> {
-        sent.map(|sent| match self.is_on {
+        sent.map(|sent| match self.is_on() {
             true => sent.max(Time::from_ns(self.next_ns)),
             false => sent,
         })
@@ -64,7 +103,7 @@ impl Pacing {
 
     /// What was sent last was not sent after all.
     pub fn take_back(&mut self) {
-        self.next_ns -= u64::from(std::mem::take(&mut self.last_ns));
+        self.next_ns -= std::mem::take(&mut self.last_ns);
     }
 
     /// A packet has been sent, of which `sent_before_pkts` were sent earlier.
@@ -75,7 +114,7 @@ impl Pacing {
         rate_bytes_per_s: u64,
         sent_before_pkts: u64,
     ) {
-        if !self.is_on {
+        if !self.is_on() {
             return;
         }
         let previous_ns = self.next_ns;
@@ -88,7 +127,7 @@ impl Pacing {
         let credit_ns = self.next_ns - previous_ns;
         let added_ns = length_ns - (length_ns / 2).min(credit_ns);
         self.next_ns += added_ns;
-        self.last_ns = u32::try_from(added_ns).unwrap_or(u32::MAX);
+        self.last_ns = added_ns;
     }
 }
 
@@ -125,7 +164,7 @@ mod tests {
 
     #[test]
     fn packets_after_the_tenth_are_spaced() {
-        let mut pacing = Pacing::new(true);
+        let mut pacing = Pacing::new(By::Timer);
         let now = Time::from_ns(1_000_000);
         for sent in 0..9 {
             pacing.on_send(now, 1000, 1_000_000, sent);
@@ -142,5 +181,22 @@ mod tests {
         pacing.on_send(Time::from_ns(5_000_000), 1000, 1_000_000, 11);
         let next = pacing.not_before(Time::from_ns(5_000_000));
         assert_eq!(next, Some(Time::from_ns(5_500_000)));
+    }
+
+    #[test]
+    fn a_host_s_queue_is_told_when_a_packet_may_leave() {
+        let mut pacing = Pacing::new(By::HostQueue);
+        let now = Time(1_000_000_700);
+        pacing.on_send(now, 1000, 1_000_000, 9);
+        assert_eq!(pacing.not_before(now), None);
+        assert_eq!(pacing.departure(now, true), now, "not cut to nanoseconds");
+        // What only acknowledges is behind it, a later one too.
+        assert_eq!(pacing.departure(now, false), Time::from_ns(2_000_000));
+        pacing.on_send(now, 1000, 1_000_000, 10);
+        assert_eq!(pacing.departure(now, true), Time::from_ns(2_000_000));
+        assert_eq!(pacing.earliest_departure(now), Time::from_ns(3_000_000));
+        pacing.take_back();
+        assert_eq!(pacing.earliest_departure(now), Time::from_ns(2_000_000));
+        assert_eq!(Pacing::new(By::Timer).departure(now, false), now);
     }
 }

@@ -79,7 +79,8 @@ impl Rack {
         now_us: u64,
         min_rtt_us: u64,
     ) {
-        let rtt_us = now_us - sent_us;
+        // One that its host still holds when another copy of it arrives has not left yet.
+        let rtt_us = now_us.saturating_sub(sent_us);
         if was_retransmitted && rtt_us < min_rtt_us {
             return;
         }
@@ -121,7 +122,7 @@ impl Rack {
     /// For how long the packet may still be on its way, microseconds; not positive: it is lost.
     #[inline]
     pub fn expires_in_us(&self, sent_us: u64, window_us: u64, now_us: u64) -> i64 {
-        (self.rtt_us + window_us) as i64 - (now_us - sent_us) as i64
+        (self.rtt_us + window_us) as i64 - (now_us as i64 - sent_us as i64)
     }
 
     /// A duplicate was reported that reordering may have caused.

@@ -232,9 +232,10 @@ impl Sender {
     /// `stream` is for what its controller draws.
     pub fn new(settings: &Arc<Settings>, stream: Stream, now: Time) -> Sender {
         let tcp = &settings.tcp;
-        let options = Options::from(tcp).on_host(settings.timer_hz, stream);
+        let mut options = Options::from(tcp).on_host(settings.timer_hz, stream);
+        options.is_paced |= settings.is_paced_by_host;
         let cca = Cca::new(settings.algorithm, &options, now);
-        let pacing = Pacing::new(tcp.pacing.is_on(cca.wants_pacing()));
+        let pacing = settings.pacing(cca.wants_pacing());
         let min_rto = Time::from_ns(tcp.min_rto_ns);
         Sender {
             settings: settings.clone(),
@@ -501,6 +502,11 @@ impl Sender {
     /// Last rate of delivery, bytes a second.
     pub fn delivery_rate_bytes_per_s(&self) -> Option<u64> {
         self.rate.bytes_per_s(self.settings.mss_bytes)
+    }
+
+    /// Before this what was sent last, at `now`, does not leave the queue of its host.
+    pub fn departure(&self, now: Time, is_data: bool) -> Time {
+        self.pacing.departure(now, is_data)
     }
 
     /// The rate segments leave at, if they are paced.

@@ -69,6 +69,21 @@ DETERMINISTIC = {
     },
     "codel": {"rate": "1mbit", "qdisc": "codel"},
     "codel, limited": {"rate": "1mbit", "qdisc": "codel limit 20 target 2ms interval 20ms"},
+    "fq": {
+        "rate": "1mbit",
+        "qdisc": "fq limit 30 flow_limit 12 quantum 1000 initial_quantum 3000 refill_delay 3ms",
+    },
+    "fq maxrate": {
+        "qdisc": "fq maxrate 300kbit flow_limit 12 quantum 1000 initial_quantum 3000 timer_slack 0",
+    },
+    "fq maxrate, packet by packet": {
+        "qdisc": "fq maxrate 350kbit low_rate_threshold 400kbit limit 25 quantum 600 "
+        "initial_quantum 0 timer_slack 0",
+    },
+    "tbf over fq": {
+        "qdisc": "root handle 1: tbf rate 1mbit burst 4kb limit 1;"
+        "parent 1:1 fq limit 12 quantum 1000 initial_quantum 3000",
+    },
     "fq_codel, one flow": {"rate": "1mbit", "qdisc": "fq_codel limit 60 drop_batch 8"},
     "codel ecn": {"rate": "1mbit", "qdisc": "codel limit 25 ecn target 2ms interval 20ms"},
     "codel noecn": {"rate": "1mbit", "qdisc": "codel limit 25 noecn target 2ms interval 20ms"},

@@ -136,6 +136,27 @@ def _fq_codel_numbers(config: Config) -> dict[str, Any]:
     return numbers | ({"quantum": config["quantum_bytes"]} if config["quantum_bytes"] else {})
 
 
+def _fq_numbers(config: Config) -> dict[str, Any]:
+    # In 32 bits of microseconds; of the delay the kernel has whole ticks.
+    refill_us = (-(-config["refill_delay_ns"] // 1_000_000) * 1000) & 0xFFFF_FFFF
+    numbers = {
+        "limit": config["limit_packets"],
+        "flow_limit": config["flow_limit_packets"],
+        "low_rate_threshold": config["low_rate_threshold_bps"] // 8,
+        "refill_delay": refill_us,
+        "timer_slack": config["timer_slack_ns"],
+        "horizon": config["horizon_ns"] // 1000,
+    }
+    for key in ("quantum_bytes", "initial_quantum_bytes"):
+        if config[key] is not None:
+            numbers[key.removesuffix("_bytes")] = config[key]
+    if config["maxrate_bps"] is not None:
+        numbers["maxrate"] = config["maxrate_bps"] // 8
+    if config["ce_threshold_ns"] is not None:
+        numbers["ce_threshold"] = config["ce_threshold_ns"] // 1000
+    return numbers
+
+
 def _pie_numbers(config: Config) -> dict[str, Any]:
     # The kernel shows 32 bits of nanoseconds, and of tupdate its own ticks.
     target_us = ((config["target_ns"] >> 6 << 6) & 0xFFFF_FFFF) // 1000
@@ -153,6 +174,7 @@ _NUMBERS: Mapping[str, Callable[[Config], dict[str, Any]]] = {
     "bfifo": lambda config: {"limit": config["limit_bytes"]},
     "tbf": lambda config: {"rate": config["rate_bps"] // 8},
     "codel": _codel_numbers,
+    "fq": _fq_numbers,
     "fq_codel": _fq_codel_numbers,
     "pie": _pie_numbers,
     "red": _red_numbers,

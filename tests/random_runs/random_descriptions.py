@@ -135,6 +135,8 @@ def _end(draw: random.Random, rate_bps: int, duration_us: int) -> dict[str, Any]
         "capture": draw.random() < 0.2,
         "capture_flows": draw.random() < 0.5,
         "changes": _changes(draw, rate_bps, duration_us),
+        "tso": draw.choice([True, True, False]),
+        "gro": draw.choice(["0s", "0s", _delay(draw, duration_us)]),
         draw.choice(["loss", "loss_every"]): 0,
     }
     if "loss" in drawn:
@@ -142,6 +144,7 @@ def _end(draw: random.Random, rate_bps: int, duration_us: int) -> dict[str, Any]
     else:
         drawn["loss_every"] = draw.randrange(2, 200)
     shares = {"qdisc": 0.8, "rate": 0.8, "police": 0.1, "loss": 0.3, "loss_every": 0.3}
+    shares |= {"tso": 0.1, "gro": 0.1}
     return {key: value for key, value in drawn.items() if draw.random() < shares.get(key, 0.25)}
 
 

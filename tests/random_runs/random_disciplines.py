@@ -90,6 +90,24 @@ def _codel(draw: random.Random, _: int) -> str:
     return " ".join(["codel", *_some(draw, _codel_words(draw))])
 
 
+def _fq(draw: random.Random, rate_bps: int) -> str:
+    words = [
+        f"limit {_packets(draw)}",
+        f"flow_limit {_packets(draw)}",
+        f"quantum {draw.randrange(200, 9000)}",
+        f"initial_quantum {draw.choice([0, 500, 30_000])}",
+        f"maxrate {_rate(draw, rate_bps)}bit",
+        draw.choice(["pacing", "nopacing"]),
+        f"refill_delay {_time(draw, 0, 100_000)}",
+        f"low_rate_threshold {_rate(draw, rate_bps)}bit",
+        f"timer_slack {_time(draw, 0, 2000)}",
+        f"ce_threshold {_time(draw, 1, 10_000)}",
+        f"horizon {_time(draw, 1000, 1_000_000)}",
+        draw.choice(["horizon_drop", "horizon_cap"]),
+    ]
+    return " ".join(["fq", *_some(draw, words, draw.choice([0.0, 0.3]))])
+
+
 def _fq_codel(draw: random.Random, _: int) -> str:
     words = [
         *_codel_words(draw),
@@ -246,6 +264,6 @@ def _filters(draw: random.Random, classes: list[str]) -> list[str]:
 
 _Maker = Callable[[random.Random, int], str]
 _LEAVES: tuple[_Maker, ...] = (
-    _pfifo, _pfifo_fast, _bfifo, _codel, _fq_codel, _pie, _red, _netem,
+    _pfifo, _pfifo_fast, _bfifo, _codel, _fq, _fq_codel, _pie, _red, _netem,
 )  # fmt: skip
 _CLASSFUL: tuple[_Maker, ...] = (_tbf, _prio, _htb)

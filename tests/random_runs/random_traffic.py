@@ -94,7 +94,11 @@ def _source(draw: random.Random, kind: str, duration_us: int) -> dict[str, Any]:
         source["size"] = size_law(draw, 10 ** draw.uniform(1, 5))
     elif kind == "sized":
         source["size"] = f"{int(10 ** draw.uniform(0, 7))}B"
-    elif kind != "greedy":
+    elif kind == "greedy":
+        if draw.random() < 0.2:
+            source["first_write"] = f"{int(10 ** draw.uniform(0, 5))}B"
+            source["rest_after"] = f"{draw.randrange(duration_us)}us"
+    else:
         source["size"] = size_law(draw, 10 ** draw.uniform(1.5, 3.5))
         if kind != "ditg" and draw.random() < 0.6:
             source["size_at"] = draw.choice(["wire", "payload"])
@@ -174,6 +178,7 @@ def _tcp(draw: random.Random) -> dict[str, Any]:
         "hystart": draw.choice(flag),
         "prr": draw.choice(["rfc6937", "rfc9937"]),
         "small_queues": draw.choice(flag),
+        "gso_max_segs": draw.choice([1, 2, 5, 44, 65_535]),
         "min_rto": f"{draw.randrange(1, 2000)}ms",
         "send_buffer": f"{draw.randrange(2048, 500_000)}B",
         "receive_window": f"{draw.randrange(2048, 500_000)}B",
@@ -183,8 +188,12 @@ def _tcp(draw: random.Random) -> dict[str, Any]:
         ],
     }
     share = draw.choice([0.0, 0.1, 0.5])
+    profile = draw.choice(["linux-6.1", "rfc"])
+    if profile == "rfc":
+        # It sends segments one by one.
+        knobs["gso_max_segs"] = 1
     return {
-        "profile": draw.choice(["linux-6.1", "rfc"]),
+        "profile": profile,
         "congestion_control": draw.choice(_CONTROLLERS),
         **{key: value for key, value in knobs.items() if draw.random() < share},
     }

@@ -9,7 +9,7 @@ import copy
 import itertools
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +79,22 @@ def test_everything_is_drawn() -> None:
     assert tcp == set(itertools.product(PROFILES, _engine.congestion_controllers()))
     for key in ("police", "changes", "record_packets", "capture", "capture_flows"):
         assert any(end[key] for end in ends), key
+    assert any(end.get("tso") for end in ends)
+    assert {bool(end["gro_ns"]) for end in ends if "gro_ns" in end} == {True, False}
+    assert any("first_write_bytes" in flow["source"] for flow in flows)
+    assert any(map(_is_paced_by_its_host, resolved))
     assert {probe["kind"] for each in resolved for probe in each["probes"]} == {"ping", "udp"}
+
+
+def _is_paced_by_its_host(resolved: Mapping[str, Any]) -> bool:
+    """Whether a host that sends over TCP has fq at the root of a link of its own."""
+    senders = {flow["from"] for flow in resolved["flows"] if flow["tcp"]}
+    sides = (("a", "forward"), ("b", "reverse"))
+    return any(
+        link[host] in senders and link[side]["qdisc"]["kind"] == "fq"
+        for link in resolved["links"]
+        for host, side in sides
+    )
 
 
 def test_a_description_as_a_file_is_the_same() -> None:

@@ -83,6 +83,8 @@ pub struct Link {
     pub departs_before_arrivals: bool,
     /// Whether senders whose first link it is keep an account of what lies in its queue.
     pub has_small_queues: bool,
+    /// Whether it holds packets of such senders until the time that they carry.
+    pub paces_senders: bool,
     /// Whether each packet is written to the table `packets`.
     pub record_packets: bool,
     /// Whether packets are seen before and after the queue.
@@ -176,6 +178,7 @@ impl Link {
             is_captured,
             is_captured_arriving,
             has_small_queues: false,
+            paces_senders: false,
             statistics: LinkStatistics::new(observation),
             propagation,
             delay: Time::from_ns(end.delay_ns),

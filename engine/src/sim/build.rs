@@ -2,7 +2,7 @@
 
 use crate::cca::Algorithm;
 use crate::net::link::Link;
-use crate::qdisc::{Above, Setting};
+use crate::qdisc::{self, Above, Config, Setting};
 use crate::sim::datagram::Reassembly;
 use crate::sim::delays::Delays;
 use crate::sim::link_statistics::Observation;
@@ -42,6 +42,8 @@ struct Builder<'a> {
     routes: Routes,
     /// Of each directed link.
     mtus_bytes: Vec<u32>,
+    /// As above.
+    qdiscs: Vec<&'a Config>,
     /// What TCP is told, each kind once: flows that are told alike read the same lines of memory.
     settings: RefCell<Vec<Arc<Settings>>>,
 }
@@ -71,6 +73,10 @@ impl Built {
                 .link_ends()
                 .map(|(_, _, end)| end.mtu_bytes)
                 .collect(),
+            qdiscs: experiment
+                .link_ends()
+                .map(|(_, _, end)| &end.qdisc)
+                .collect(),
             settings: RefCell::default(),
         };
         let flows = experiment.flows.iter().map(|flow| builder.flow(flow));
@@ -83,10 +89,14 @@ impl Built {
             }
         }
         for conversation in &conversations {
-            let flow = Conversation::tcp(conversation);
-            if flow.is_some_and(|flow| flow.settings().tcp.gso_max_segs > 1) {
-                links[conversation.first_link as usize].take_gso_packets();
+            let Some(flow) = Conversation::tcp(conversation) else {
+                continue;
+            };
+            let link = &mut links[conversation.first_link as usize];
+            if flow.settings().tcp.gso_max_segs > 1 {
+                link.take_gso_packets();
             }
+            link.paces_senders |= flow.settings().is_paced_by_host;
         }
         Built {
             links,
@@ -182,7 +192,10 @@ impl Builder<'_> {
         let algorithm = Algorithm::named(&tcp.congestion_control);
         let algorithm = algorithm.expect("names of controllers were checked");
         let timer_hz = self.experiment.timer_hz;
-        let settings = Settings::new(tcp.clone(), algorithm, mtu_bytes, timer_hz);
+        let settings = Settings {
+            is_paced_by_host: self.is_paced_by_host(flow),
+            ..Settings::new(tcp.clone(), algorithm, mtu_bytes, timer_hz)
+        };
         let settings = self.shared(settings);
         let named = Named {
             seed: self.experiment.seed,
@@ -197,6 +210,13 @@ impl Builder<'_> {
             self.conversation(&flow.from, &flow.to, class, stop, application),
             first,
         )
+    }
+
+    /// Whether the queue of the sender's host holds a flow's packets until they may leave.
+    fn is_paced_by_host(&self, flow: &Flow) -> bool {
+        let row = self.routes.row(self.host(&flow.to));
+        let first_link = self.routes.next(row, self.host(&flow.from));
+        qdisc::paces(self.qdiscs[first_link as usize], flow.dscp << 2)
     }
 
     fn shared(&self, settings: Settings) -> Arc<Settings> {

@@ -264,6 +264,7 @@ impl Connection {
         match reason {
             // Its net is told `NET_XMIT_DROP`.
             DropReason::Overlimit
+            | DropReason::FlowLimit
             | DropReason::TooLarge
             | DropReason::Pie
             | DropReason::Policed => self.sender.on_refused(pkts, is_again, now),

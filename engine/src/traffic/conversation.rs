@@ -192,7 +192,7 @@ impl Conversation {
     #[inline(always)]
     pub fn count_delivered(&mut self, packet: &Packet, now: Time, warm_up: Time) {
         self.counters.delivered(packet);
-        let delay = now - packet.created;
+        let delay = now.saturating_sub(packet.created);
         if packet.created >= warm_up {
             self.delay.push(delay);
         } else {

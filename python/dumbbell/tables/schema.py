@@ -40,6 +40,8 @@ REASON_NAMES: Mapping[int, str] = MappingProxyType(
         9: "fattest flow",
         10: "too large",
         11: "memory limit",
+        12: "flow limit",
+        13: "ce threshold",
     }
 )
 """Codes of ``packets.reason``: why a packet was dropped, marked or lost."""

@@ -34,8 +34,7 @@ pub struct Discipline {
 
 /// A parameter of a discipline.
 ///
-/// A flag is one without argument; of its aliases, those that are its name after `no` or `no_`
-/// switch it off (`ecn`, `noecn`). A further argument of a word is a row of its own, whose name
+/// A flag is one without argument; its aliases switch it off (`ecn`, `noecn`). A further argument of a word is a row of its own, whose name
 /// is what stands before it (`delay TIME`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Parameter {
@@ -232,8 +231,7 @@ impl Parameter {
 
     /// Whether the flag is set by this word, its name or an alias.
     pub(super) fn is_set_by(&self, word: &str) -> bool {
-        let negated = word.strip_prefix("no").unwrap_or_default();
-        negated != self.name && negated.strip_prefix('_') != Some(self.name)
+        word == self.name
     }
 
     /// Whether it, or what may stand in its place, must be given.

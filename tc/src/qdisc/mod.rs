@@ -22,6 +22,7 @@ mod codel;
 mod discipline;
 mod error;
 mod filter;
+mod fq;
 mod fq_codel;
 mod htb;
 mod lines;
@@ -41,6 +42,7 @@ pub use codel::Codel;
 pub use discipline::{COMPUTED, Discipline, Parameter, REQUIRED, Value};
 pub use error::QdiscError;
 pub use filter::Filter;
+pub use fq::Fq;
 pub use fq_codel::FqCodel;
 pub use htb::{Htb, HtbClass};
 pub use lines::Attachment;
@@ -265,6 +267,7 @@ qdiscs! {
     Htb;
     Netem;
     Codel;
+    Fq;
     FqCodel;
     Pie;
     Red;
@@ -291,7 +294,6 @@ const NOT_IMPLEMENTED: &[&str] = &[
     "dualpi2",
     "etf",
     "ets",
-    "fq",
     "fq_pie",
     "gred",
     "hfsc",

@@ -85,7 +85,9 @@ impl Grammar for Prio {
                 (Token::Value(word), None) => return Err(words.unknown(word)),
                 (Token::Value(word), Some(index)) => {
                     let band = words.unsigned_of(&MAP, Base::Ten, word)?;
-                    let place = map.get_mut(index).filter(|_| i128::from(band) < bands);
+                    // tc compares without sign: below 0 bands, any band is one of them.
+                    let is_band = i128::from(band) < bands || bands < 0;
+                    let place = map.get_mut(index).filter(|_| is_band);
                     let place = place.ok_or_else(|| Prio::DISCIPLINE.out_of_range(&MAP, word))?;
                     *place = u8::try_from(band).unwrap_or(u8::MAX);
                     given = Some(index + 1);

@@ -48,6 +48,8 @@ pub enum Field {
     Real(f64),
     /// An option that is there or not.
     Flag(bool),
+    /// One whose word says all (`print_null`).
+    Nothing,
     /// What tc prints as text in JSON, too.
     Text(String),
     /// Several.

@@ -253,6 +253,15 @@ impl<'a> Words<'a> {
         Ok(time_us)
     }
 
+    /// The time after `parameter`, of which tc and the kernel have whole nanoseconds.
+    pub(super) fn long_time_ns(
+        &mut self,
+        parameter: &'static Parameter,
+    ) -> Result<u32, QdiscError> {
+        let text = self.value(parameter)?;
+        self.read(parameter, in_tc::parse_time_ns(text))
+    }
+
     /// The time after `parameter`, in ns, as tc hands it over in its ticks.
     pub(super) fn ticks_ns(&mut self, parameter: &'static Parameter) -> Result<u64, QdiscError> {
         let time_us = self.time_us(parameter)?;

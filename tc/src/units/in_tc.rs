@@ -25,6 +25,13 @@ const TIME_IN_TC: Quantity = Quantity {
     ..TIME
 };
 
+/// `get_time64`, which reads `ns`, and a bare number as such.
+const LONG_TIME: Quantity = Quantity {
+    allowed: "a number of nanoseconds, or one with a unit: s, ms, us or ns (also sec, msec, usec, \
+              nsec), such as 10us, at most 4294967295ns",
+    ..TIME
+};
+
 const PERCENTAGE: Quantity = Quantity {
     name: "percentage",
     units: &[PERCENT],
@@ -199,6 +206,19 @@ fn not_taken(quantity: &Quantity, text: &str, reason: Reason) -> UnitError {
 
 fn number_of<'a>(text: &'a str, quantity: &Quantity) -> Result<(f64, &'a str), UnitError> {
     strtod(text).ok_or_else(|| refused!(NotANumber, quantity, text, None))
+}
+
+/// Nanoseconds of a time for which tc has 64 bits and the kernel 32; a bare number is nanoseconds.
+///
+/// # Errors
+/// [`UnitError`]: no number, an unknown unit, or what does not fit.
+pub fn parse_time_ns(text: &str) -> Result<u32, UnitError> {
+    let value_ns = read(text, &LONG_TIME, 1)?;
+    let fits = value_ns > -1.0 && value_ns < f64::from(u32::MAX) + 1.0;
+    match fits {
+        true => Ok(value_ns as u32),
+        false => Err(refused!(OutOfRange, LONG_TIME, text, None)),
+    }
 }
 
 /// A number times its unit, in units of `base`; without one, the number.

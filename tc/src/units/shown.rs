@@ -53,6 +53,16 @@ pub fn time_ns(time_ns: u64) -> String {
     time(whole_us(time_ns) as f64)
 }
 
+/// A time that tc has in nanoseconds (`sprint_time64`): three digits of the largest unit, or whole ones.
+pub(crate) fn long_time_ns(time_ns: u64) -> String {
+    let units = [(1e9, "s"), (1e6, "ms"), (1e3, "us")];
+    let unit = units.iter().find(|(scale, _)| time_ns as f64 >= *scale);
+    match unit {
+        Some((scale, name)) => format!("{}{name}", general(time_ns as f64 / scale, 3)),
+        None => format!("{time_ns}ns"),
+    }
+}
+
 /// Whole microseconds, the fraction cut off.
 pub(crate) fn whole_us(time_ns: u64) -> u64 {
     time_ns / NS_PER_US

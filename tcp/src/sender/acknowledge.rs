@@ -259,7 +259,7 @@ impl Sender {
             }
         } else if measured && let (Some(sack_us), Some(first)) = (sack_rtt_us, self.board.first()) {
             // The timer starts again only if the head was sent after what was SACKed.
-            summary.sets_timer |= sack_us > now_us - first.sent_us;
+            summary.sets_timer |= sack_us > now_us.saturating_sub(first.sent_us);
         }
     }
 

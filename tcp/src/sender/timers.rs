@@ -19,6 +19,7 @@ use dumbbell_core::timer::Clock;
 
 /// Least time to a timeout by time (`TCP_TIMEOUT_MIN_US`), microseconds.
 const LEAST_TIMEOUT_US: u64 = 2_000;
+const NS_PER_S: u64 = 1_000_000_000;
 
 /// What the pending timer is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -224,8 +225,20 @@ impl Sender {
             .rto
             .max(Time::from_ns(self.settings.tcp.min_rto_ns));
         let span = Time(base.0 << self.timers.backoff.min(10)).min(LARGEST_RTO);
-        let clock = self.settings.clock;
-        self.timers.set(Purpose::WindowProbe, clock, now, span);
+        let (clock, held) = (self.settings.clock, self.held_by_host(now));
+        self.timers
+            .set(Purpose::WindowProbe, clock, now, span + held);
+    }
+
+    /// Whole ticks for which what is sent now stays in the queue of its host, which all timers but those of
+    /// a timeout and of reordering run longer (`tcp_pacing_delay`).
+    fn held_by_host(&self, now: Time) -> Time {
+        if !self.pacing.is_by_host_queue() {
+            return Time::ZERO;
+        }
+        let tick_ns = NS_PER_S / u64::from(self.settings.timer_hz);
+        let held = self.pacing.earliest_departure(now).saturating_sub(now);
+        Time::from_ns(held.as_ns() / tick_ns * tick_ns)
     }
 
     /// With nothing out, an acknowledgement has come: is the window open?
@@ -264,14 +277,15 @@ impl Sender {
             let due_us = head.sent_us + as_us(span);
             span = from_us(due_us.saturating_sub(as_us(now)).max(1));
         }
-        let clock = self.settings.clock;
-        self.timers.set_retransmit(clock, now, span);
+        let (clock, held) = (self.settings.clock, self.held_by_host(now));
+        self.timers.set_retransmit(clock, now, span + held);
     }
 
     /// As `rearm_rto`, from now.
     pub(super) fn restart_rto(&mut self, now: Time) {
-        let (clock, rto) = (self.settings.clock, self.timers.rto);
-        self.timers.set_retransmit(clock, now, rto);
+        let (clock, held) = (self.settings.clock, self.held_by_host(now));
+        self.timers
+            .set_retransmit(clock, now, self.timers.rto + held);
     }
 
     pub(super) fn forget_timer(&mut self) {
@@ -323,8 +337,8 @@ impl Sender {
         if left > Time::ZERO {
             span = span.min(left);
         }
-        let clock = self.settings.clock;
-        self.timers.set(Purpose::LossProbe, clock, now, span);
+        let (clock, held) = (self.settings.clock, self.held_by_host(now));
+        self.timers.set(Purpose::LossProbe, clock, now, span + held);
         true
     }
 }

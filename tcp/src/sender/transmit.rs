@@ -40,6 +40,11 @@ pub(super) struct Outgoing {
 }
 
 impl Outgoing {
+    /// Whether it has sequence numbers of its own.
+    fn is_data(&self) -> bool {
+        self.payload_bytes > 0 || self.flags.has(Flags::FIN)
+    }
+
     pub(super) fn without_payload(seq: u64, flags: Flags) -> Outgoing {
         Outgoing {
             seq,
@@ -64,7 +69,7 @@ impl Sender {
                 seq: outgoing.seq,
                 ack: self.peer_next,
                 window_bytes: u64::from(u16::MAX),
-                timestamps: self.timestamps(now),
+                timestamps: self.timestamps(self.pacing.departure(now, outgoing.is_data())),
                 payload_bytes: outgoing.payload_bytes,
                 flags: outgoing.flags,
             },
@@ -94,7 +99,7 @@ impl Sender {
                 }
                 // Without them polling twice does no more than polling once. Where bursts wait for
                 // more, only what happens is to let them go, and pacing's timer is.
-                let is_paced = self.pacing.is_on() && self.bursts.is_none();
+                let is_paced = self.pacing.has_timer() && self.bursts.is_none();
                 let can_be_quiet = self.recovery.goes_first != GoesFirst::New && !is_paced;
                 let segment = self.transmit_data(now);
                 if segment.is_some() {
@@ -332,13 +337,12 @@ impl Sender {
 
     /// Sends a packet again. A probe does not count as a copy in flight.
     fn retransmit(&mut self, number: u64, is_counted: bool, now: Time) -> Outgoing {
-        let now_us = as_us(now);
-        let note = self.rate.on_send(now_us, self.board.packets_out());
-        self.before_send(now);
-        self.board.retransmit(number, now_us, note, is_counted);
+        let sent_us = self.before_send(now);
+        let note = self.rate.on_send(sent_us, self.board.packets_out());
+        self.board.retransmit(number, sent_us, note, is_counted);
         self.rare.statistics.retransmitted_pkts += 1;
         if is_counted {
-            let stamp = timestamp_ms(now);
+            let stamp = timestamp_ms(self.pacing.departure(now, true));
             self.rare.repair.undo.on_retransmission(stamp);
         }
         let (seq, end) = (self.board.get(number).seq, self.board.get(number).end());
@@ -442,7 +446,7 @@ impl Sender {
     }
 
     fn send_new_of(&mut self, most_bytes: u32, now: Time) -> Outgoing {
-        let (seq, now_us) = (self.next, as_us(now));
+        let seq = self.next;
         let payload_bytes = self.next_bytes().min(most_bytes);
         let mut end = seq + u64::from(payload_bytes);
         if self.is_closing && end == self.written && end < self.window_end {
@@ -455,9 +459,9 @@ impl Sender {
             self.cca
                 .on_transmit_start(&mut self.window, last_sent, &snapshot);
         }
-        let note = self.rate.on_send(now_us, self.board.packets_out());
-        self.before_send(now);
-        self.board.push(seq, end, now_us, note);
+        let sent_us = self.before_send(now);
+        let note = self.rate.on_send(sent_us, self.board.packets_out());
+        self.board.push(seq, end, sent_us, note);
         self.next = end;
         if let Some(bursts) = &mut self.bursts {
             if bursts.queue.advance(end.min(self.written)) {
@@ -507,12 +511,14 @@ impl Sender {
         }
     }
 
-    fn before_send(&mut self, now: Time) {
+    /// Returns when the segment counts as sent, in microseconds.
+    fn before_send(&mut self, now: Time) -> u64 {
         if self.bursts.is_none() {
             self.pace(1, self.settings.mss_bytes, now);
         }
         self.last_sent = Some(now);
         self.has_transmitted = true;
+        as_us(self.pacing.departure(now, true))
     }
 
     /// Of [seq, end), for the first time.

@@ -75,6 +75,8 @@ fn shaped(config: &Config) -> Shaped {
         // What is in their classes may shape some packets and others not.
         Config::Prio(prio) => classful(1000.0 * f64::from(prio.bands)),
         Config::Htb(htb) => classful(1000.0 * (1 + htb.classes.len()) as f64),
+        // Each flow has a rate of its own.
+        Config::Fq(fq) => classful(f64::from(fq.limit_packets)),
         Config::Codel(_)
         | Config::FqCodel(_)
         | Config::Pie(_)

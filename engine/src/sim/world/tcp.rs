@@ -142,6 +142,11 @@ impl World {
             conversation.datagrams.sent_payload_bytes += u64::from(sent.new_payload_bytes);
         }
         let link = conversation.first_link as usize;
+        if self.links[link].paces_senders
+            && let Application::Tcp(flow) = &mut conversation.application
+        {
+            packet.created = flow.departure(sent, now);
+        }
         if self.links[link].takes_gso_packets() {
             self.segments.push(packet);
             if !sent.is_followed {

@@ -28,6 +28,14 @@ impl TcpFlow {
         }
     }
 
+    /// Before this a segment that is sent `now` does not leave its host's queue, where that paces.
+    pub fn departure(&mut self, sent: &SentSegment, now: Time) -> Time {
+        let connection = self.connection_of(sent.tag.connection);
+        connection.map_or(now, |connection| {
+            connection.sender.departure(now, sent.carries_data)
+        })
+    }
+
     /// A packet of it is handed to the host's queue, which may have cut its sk_buff.
     pub fn enter_host_queue(&mut self, place: u32, is_cut: bool) {
         let (number, payload_bytes) = self.segments.hold(place);

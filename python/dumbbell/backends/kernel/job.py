@@ -88,6 +88,7 @@ def check_kernel_can(resolved: Mapping[str, Any]) -> None:
     check_offloads(resolved)
     _check_sizes(resolved)
     _check_own_links(resolved)
+    _check_stamps(resolved)
 
 
 def watched_packets(resolved: Mapping[str, Any]) -> int:
@@ -223,6 +224,30 @@ def _check_own_links(resolved: Mapping[str, Any]) -> None:
                 f"1 on the kernel where the sender's own link has an overhead of {bytes_more}: its "
                 "disciplines count it once a burst; or ethernet (14B) there",
             )
+
+
+def _check_stamps(resolved: Mapping[str, Any]) -> None:
+    """What TCP stamps for `fq` stays on packets from one network namespace to the next
+    (`mono_delivery_time`), as it does not between machines: on the way two of its words would mean
+    something else."""
+    topology, ends = _topology(resolved), _ends(resolved)
+    for flow in resolved["flows"]:
+        if not flow["tcp"]:
+            continue
+        ways = [
+            topology.route(start, end) or []
+            for start, end in [(flow["from"], flow["to"]), (flow["to"], flow["from"])]
+        ]
+        for queue in (queue for way in ways for queue in way[1:]):
+            for qdisc in _disciplines(ends[queue]["qdisc"]):
+                for key in ("ce_threshold", "maxrate") if qdisc["kind"] == "fq" else ():
+                    if any(qdisc.get(f"{key}{unit}") is not None for unit in ("_ns", "_bps")):
+                        raise SpecError(
+                            f"links[{queue // 2}].{('forward', 'reverse')[queue % 2]}.qdisc",
+                            f"fq {key}",
+                            f"fq without {key} on the kernel where {flow['name']}, over TCP, comes "
+                            "from another host: there it counts from when TCP sent the packet",
+                        )
 
 
 def _ends(resolved: Mapping[str, Any]) -> list[Mapping[str, Any]]:

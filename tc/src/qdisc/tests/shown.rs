@@ -62,6 +62,13 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
         r#"{"limit":1000,"target":5000,"interval":100000,"ce_threshold":1000,"ecn":true}"#,
     ),
     (
+        "fq maxrate 10mbit nopacing quantum 4096 ce_threshold 1ms horizon_cap",
+        "limit 10000p flow_limit 100p buckets 1024 orphan_mask 1023 nopacing quantum 4Kb \
+         initial_quantum 15140b maxrate 10Mbit low_rate_threshold 550Kbit refill_delay 40ms \
+         ce_threshold 1ms timer_slack 10us horizon 10s horizon_cap ",
+        r#"{"limit":10000,"flow_limit":100,"buckets":1024,"orphan_mask":1023,"pacing":false,"quantum":4096,"initial_quantum":15140,"maxrate":1250000,"low_rate_threshold":68750,"refill_delay":40000,"ce_threshold":1000,"timer_slack":10000,"horizon":10000000,"horizon_cap":null}"#,
+    ),
+    (
         "fq_codel",
         "limit 10240p flows 1024 quantum 1514 target 5ms interval 100ms memory_limit 32Mb ecn \
          drop_batch 64 ",
