@@ -20,12 +20,15 @@ def rows_of(folder: Path) -> list[dict[str, str | float]]:
     """All round trips that the senders kept, with the share of them that is no longer."""
     rows: list[dict[str, str | float]] = []
     for file in sorted(folder.glob("hosts/*/pingtimes-*.csv")):
+        sender = file.parent.name.rpartition("-")[2]
+        if not file.name.startswith(f"pingtimes-{sender}-"):
+            continue  # what was brought together for R
         with file.open(encoding="utf-8", newline="") as stream:
-            found = [(sender, kind, float(rtt)) for sender, kind, _, rtt in csv.reader(stream)]
+            found = [(number, kind, float(rtt)) for number, kind, _, rtt in csv.reader(stream)]
         found.sort(key=lambda row: row[2])
-        for place, (sender, kind, rtt_ms) in enumerate(found, 1):
+        for place, (number, kind, rtt_ms) in enumerate(found, 1):
             share = place / len(found)
-            rows.append({"sender": sender, "type": kind, "rtt_ms": rtt_ms, "share": share})
+            rows.append({"sender": number, "type": kind, "rtt_ms": rtt_ms, "share": share})
     return rows
 
 

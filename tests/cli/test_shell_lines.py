@@ -104,6 +104,8 @@ def test_help_is_asked_of_the_console() -> None:
         ("ITGRecv", True),
         ("sudo /usr/bin/ITGRecv -l log", True),
         ("iperf3 -s", True),
+        ("strace -f -c -o calls.txt ITGRecv", True),
+        ("strace -c ITGSend -a server", False),
         ("iperf3 -sV -p 5202", True),
         ("iperf3 -c server -t 10", False),
         ("iperf -s -u", True),

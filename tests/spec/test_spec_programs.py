@@ -160,6 +160,15 @@ def test_flents_tests_that_send_no_tcp_take_no_controller() -> None:
         read(one("flent", **keys))
 
 
+def test_flents_irtt_and_that_of_a_probe_want_the_same_port() -> None:
+    probe = {"kind": "irtt", "name": "rtt", **BETWEEN}
+    flent = {"kind": "flent", "name": "it", **BETWEEN, "length": "1s", "delay": "1s"}
+    assert read(described({**flent, "test": "tcp_1up"}, probes=[probe]))
+    with pytest.raises(SpecError, match="no probe of kind irtt goes, as rtt does") as raised:
+        read(described({**flent, "test": "ping"}, probes=[probe]))
+    assert raised.value.path == "programs[0].to"
+
+
 def test_a_test_of_flent_needs_what_it_starts() -> None:
     """Facts of Flent 2.1.1's tests, and as it is installed here."""
     for name, needs in (("ping", "ping irtt"), ("voip", "irtt"), ("tcp_1up", "ping netperf")):

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import shlex
 
-_STARTERS = {"sudo", "nohup", "exec", "command", "env", "time", "nice", "stdbuf"}
-_VALUED = {"nice": ("-n",), "sudo": ("-u", "-g"), "stdbuf": ("-i", "-o", "-e")}
+_STARTERS = {"sudo", "nohup", "exec", "command", "env", "time", "nice", "stdbuf", "strace"}
+_VALUED = {
+    "nice": ("-n",),
+    "stdbuf": ("-i", "-o", "-e"),
+    "strace": ("-e", "-o", "-P", "-s", "-u"),
+    "sudo": ("-u", "-g"),
+}
 _ALWAYS = {"ITGRecv", "ITGLog", "netserver", "top", "htop", "watch", "iftop"}
 _FLAGGED = {
     "iperf": ("-s", "--server"),

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from dumbbell import units
 from dumbbell.spec.fields import time_ns
-from dumbbell.spec.programs import MOST_PROGRAMS, TcpdumpProgram
+from dumbbell.spec.programs import MOST_PROGRAMS, FlentProgram, TcpdumpProgram
 from dumbbell.spec.programs.base import BetweenHosts, Program
+from dumbbell.spec.programs.flent import IRTT, TESTS
 from dumbbell.spec.refusal import Refused, nearest, one_of
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def check(experiment: Experiment, part_of: Mapping[str, str]) -> None:
         _check_reference(path, program, programs)
         if isinstance(program, TcpdumpProgram):
             _check_neighbor(path, program, experiment)
+        if isinstance(program, FlentProgram):
+            _check_servers(path, program, experiment)
 
 
 def _check_hosts(path: str, program: Program, part_of: Mapping[str, str]) -> None:
@@ -77,6 +80,16 @@ def _check_reference(path: str, program: Program, programs: Sequence[Program]) -
             else "a tcpdump's name; there is none"
         )
         raise Refused(wanted, allowed, nearest(wanted, known), path=f"{path}.of")
+
+
+def _check_servers(path: str, program: FlentProgram, experiment: Experiment) -> None:
+    """Flent's irtt asks at irtt's own port, where the server of a probe would be, too."""
+    if IRTT not in TESTS[program.test].tools:
+        return
+    for probe in experiment.probes:
+        if probe.kind == IRTT.name and probe.to == program.to:
+            allowed = f"a host to which no probe of kind irtt goes, as {probe.name} does"
+            raise Refused(program.to, allowed, path=f"{path}.to")
 
 
 def _check_neighbor(path: str, program: TcpdumpProgram, experiment: Experiment) -> None:
