@@ -66,7 +66,7 @@ def test_every_level_of_the_experiment_has_a_row_and_every_side_a_column() -> No
     many = Replications({own._ARM: (one, one, one)}, 3, "")
     part = own.OwnPrograms(own.Amount(3), 1)
     (table,) = part.tables({own_programs.COLUMN: many, "simulator": many})
-    assert list(table.columns) == ["printed, testbed", "own programs", "simulator"]
+    assert list(table.columns) == ["printed", "own programs", "simulator"]
     levels = len(own.published.PersistentLevels.__dataclass_fields__)
     assert len(table.rows) == levels + 1
     first = table.rows[0].cells

@@ -90,6 +90,7 @@ def test_every_printed_number_has_a_row_and_every_side_a_column(run: Run) -> Non
         printed, theirs, ours = row.cells
         assert printed.value == published.TABLES["target", 20][name]
         assert theirs.value == ours.value
+    assert table.title == "With the source's own programs, target 20 ms, tupdate 30 ms"
     assert "3 s in place of 60" in table.caption
 
 

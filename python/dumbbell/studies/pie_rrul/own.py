@@ -180,32 +180,33 @@ class OwnPrograms(own_programs.ByOwnPrograms[Setting, Found]):
         return {f"own programs {each.name}": found.run(each) for each in found.arms}
 
     def tables(self, found: Found) -> Iterator[ValueTable]:
-        """Every printed number beside theirs and ours."""
+        """Every printed number beside theirs and ours, a table a setting."""
         sides = self.beside()
-        rows = [
-            ValueRow(
-                f"target {setting.target_ms} ms: {quantity.short}",
-                quantity.unit,
-                [
-                    Cell.of(_printed(setting, name)),
-                    found.estimate(setting, _counted_by_senders(quantity.measure)),
-                    *(
-                        side.mean(setting, _counted_by_senders(quantity.measure))
-                        if setting in side.settings
-                        else ""
-                        for side in sides.values()
-                    ),
-                ],
+        for setting in found.arms:
+            rows = [
+                ValueRow(
+                    quantity.short,
+                    quantity.unit,
+                    [
+                        Cell.of(_printed(setting, name)),
+                        found.estimate(setting, _counted_by_senders(quantity.measure)),
+                        *(
+                            side.mean(setting, _counted_by_senders(quantity.measure))
+                            if setting in side.settings
+                            else ""
+                            for side in sides.values()
+                        ),
+                    ],
+                )
+                for name, quantity in published.QUANTITIES.items()
+            ]
+            said = caption(found.n, self.test, netperf=self.netperf)
+            yield ValueTable(
+                f"With the source's own programs, {setting.label}",
+                ["printed", own_programs.COLUMN, *sides],
+                rows,
+                said if setting == found.arms[0] else "As above.",
             )
-            for setting in found.arms
-            for name, quantity in published.QUANTITIES.items()
-        ]
-        yield ValueTable(
-            "With the source's own programs",
-            ["printed", own_programs.COLUMN, *sides],
-            rows,
-            caption(found.n, self.test, netperf=self.netperf),
-        )
 
 
 def _printed(setting: Setting, name: str) -> float:
