@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from dumbbell.metrics import program_counted_bytes
 from dumbbell.report import Cell, ValueRow, ValueTable
 from dumbbell.spec import Experiment
 from dumbbell.spec.flent import FlentTest, Stream
@@ -115,8 +114,8 @@ def _iperf3(test: FlentTest, stream: Stream) -> dict[str, Any]:
 def measured_by_programs(run: Run, test: FlentTest) -> Measured:
     """The numbers of Flent's plots, of what the programs printed; the queue's as tc tells them."""
     steps, loaded = load_steps(test)
-    edges_s = test.step_s * np.arange(steps + 1, dtype=np.float64)
-    rates = {each.flow: _rate_mbps(run, each.flow, edges_s)[loaded] for each in test.streams}
+    ends_s = test.step_s * np.arange(1, steps + 1, dtype=np.float64)[loaded]
+    rates = {each.flow: _rate_mbps(run, each.flow, ends_s) for each in test.streams}
     ups, downs = (
         [rates[each.flow] for each in test.streams if each.upload == is_upload]
         for is_upload in (True, False)
@@ -139,10 +138,13 @@ def measured_by_programs(run: Run, test: FlentTest) -> Measured:
     )
 
 
-def _rate_mbps(run: Run, program: str, edges_s: Floats) -> Floats:
-    """What a program counted in each step."""
-    counted = program_counted_bytes(run, program, edges_s, side=ASKING)
-    rates: Floats = 8e-6 * np.diff(counted) / np.diff(edges_s)
+def _rate_mbps(run: Run, program: str, ends_s: Floats) -> Floats:
+    """What a program counted, at the ends of steps; between its reports on a line, as in Flent."""
+    begin, end, counted = (
+        run.column("program_intervals", column, program=program, side=ASKING)
+        for column in ("start_ns", "end_ns", "bytes")
+    )
+    rates: Floats = np.interp(ends_s, end / 1e9, 8e3 * counted / (end - begin))
     return rates
 
 
