@@ -354,7 +354,8 @@ def test_one_that_is_killed_is_named() -> None:
 
 
 def test_one_that_is_not_there_is_missed_before_anything_runs() -> None:
-    assert "no-such-program is not installed" in failure(command("no-such-program"))
+    said = failure(command("no-such-program"))
+    assert "programs[0]: it (any) needs no-such-program, which is not installed in /usr" in said
 
 
 def test_one_that_hangs_is_named() -> None:

@@ -103,7 +103,7 @@ def _how_to_get(tool: Tool) -> str:
         where = f" in {_SYSTEM_FOLDERS.replace(':', ', ')}"
         if package := _NOT_FREE.get(tool.name):
             return f"{where} (Debian: apt-get install {package}, in its section non-free only)"
-        return f"{where}, and no free package of Debian has it"
+        return where
     same = '; a probe of kind "udp" measures the same without it' if tool.name == IRTT else ""
     return f" (Debian: apt-get install {tool.package}){same}"
 
