@@ -199,6 +199,9 @@ def descriptions() -> dict[str, str | Path]:
     runs["first write"] = network(
         source='{ kind = "greedy", first_write = "37B", rest_after = "60ms" }'
     )
+    runs["writes of one size"] = network(
+        'qdisc = "pfifo limit 25"', source='{ kind = "greedy", write_size = "700B" }'
+    )
     runs["ecn"] = network(
         'qdisc = "codel target 5ms interval 50ms ecn"', tcp="tcp = { ecn = true }"
     )

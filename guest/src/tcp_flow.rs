@@ -96,6 +96,8 @@ struct Connection {
     /// Not yet handed to TCP.
     to_send: u64,
     received: u64,
+    /// Of a write under way that has a size.
+    write_left: u64,
     /// Whether the sender is waited for.
     waited_for: bool,
 }
@@ -163,9 +165,11 @@ impl TcpFlow {
             .congestion_control(&settings.congestion_control)
             .doing(what)?;
         socket.traffic_class(self.class).doing(what)?;
-        socket
-            .option(libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)
-            .doing(what)?;
+        if self.write_bytes().is_none() {
+            socket
+                .option(libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)
+                .doing(what)?;
+        }
         if settings.send_buffer_bytes > 0 {
             socket.send_buffer(settings.send_buffer_bytes).doing(what)?;
         }
@@ -178,6 +182,14 @@ impl TcpFlow {
             socket.pace().doing(what)?;
         }
         Ok(())
+    }
+
+    /// What each write has, where that is said.
+    fn write_bytes(&self) -> Option<u64> {
+        match &self.supply {
+            Supply::Schedule(_) => None,
+            Supply::Transfers(transfers) => transfers.write_bytes,
+        }
     }
 
     /// When the source acts first, by the start of the flow.
@@ -262,6 +274,7 @@ impl TcpFlow {
             receiver: None,
             to_send: bytes,
             received: 0,
+            write_left: 0,
             waited_for: true,
         };
         self.connections.insert(which, connection);
@@ -284,14 +297,25 @@ impl TcpFlow {
     fn write(&mut self, poll: &Poll, which: Which) -> Result<(), GuestError> {
         let what = || "writing to a connection".to_owned();
         let token = token(self.tokens.sender, self.tokens, which);
+        let write_bytes = self.write_bytes();
         let Some(connection) = self.connections.get_mut(&which) else {
             return Ok(());
         };
         let mut full = false;
         while connection.to_send > 0 && !full {
-            let chunk = connection.to_send.min(CHUNK as u64) as usize;
+            let mut chunk = connection.to_send.min(CHUNK as u64);
+            if let Some(write_bytes) = write_bytes {
+                if connection.write_left == 0 {
+                    connection.write_left = write_bytes.min(chunk);
+                }
+                chunk = connection.write_left;
+            }
+            let chunk = chunk as usize;
             match connection.sender.write(&ZEROS[..chunk]) {
                 Ok(Some(taken)) => {
+                    connection.write_left = connection.write_left.saturating_sub(taken as u64);
+                    // One that has a size and was not taken whole waits, as it would in a program.
+                    full |= write_bytes.is_some() && taken < chunk;
                     self.closed.written_payload_bytes += taken as u64;
                     if connection.to_send == u64::MAX {
                         full = taken < chunk;

@@ -301,6 +301,12 @@ impl Sender {
         self
     }
 
+    /// Small segments wait for the one before them, unless told otherwise: Nagle's algorithm.
+    pub fn with_nagle(mut self) -> Sender {
+        self.nagle = true;
+        self
+    }
+
     /// The application writes so many bytes. They are sent when the windows allow.
     pub fn write(&mut self, bytes: u64, now: Time) {
         self.quiet = Quiet::No;

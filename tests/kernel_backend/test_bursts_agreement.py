@@ -93,6 +93,19 @@ def test_what_a_start_costs_behind_a_first_write(
 
 
 @pytest.mark.usefixtures("linux_6_1")
+@pytest.mark.parametrize("write_size", ["700B", "20kB"])
+def test_writes_of_one_size(write_size: str) -> None:
+    """Packets as many: what a write leaves at its end is filled up by the next, or waits."""
+    experiment = cell("cubic", 65535, write_size=write_size)
+    runs = [simulate(experiment, backend=backend) for backend in ("sim", "kernel")]
+    simulated, kernel = map(numbers, runs)
+    for name, there in kernel.items():
+        assert simulated[name] == pytest.approx(there, rel=WITHIN[name], abs=1), name
+    here, there = (run.column("flows", "created_pkts")[0] for run in runs)
+    assert here == pytest.approx(there, rel=0.02)
+
+
+@pytest.mark.usefixtures("linux_6_1")
 def test_the_switch_changes_both_alike() -> None:
     """What CUBIC's start loses with half a product of buffer, over instants at which it begins."""
     lost = {

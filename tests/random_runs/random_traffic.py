@@ -98,6 +98,8 @@ def _source(draw: random.Random, kind: str, duration_us: int) -> dict[str, Any]:
         if draw.random() < 0.2:
             source["first_write"] = f"{int(10 ** draw.uniform(0, 5))}B"
             source["rest_after"] = f"{draw.randrange(duration_us)}us"
+        if draw.random() < 0.2:
+            source["write_size"] = f"{int(10 ** draw.uniform(2, 5.4))}B"
     else:
         source["size"] = size_law(draw, 10 ** draw.uniform(1.5, 3.5))
         if kind != "ditg" and draw.random() < 0.6:

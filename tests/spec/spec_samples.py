@@ -116,6 +116,7 @@ sources = st.one_of(
 
 tcp_sources = st.one_of(
     _of(kind="greedy"),
+    _of(kind="greedy", write_size=st.sampled_from(["100B", "1448B", "128kb"])),
     _of(kind="greedy", first_write="37B", rest_after=st.sampled_from(["0s", "3ms", "1.5s"])),
     _of(kind="sized", size=st.sampled_from(["1B", "100kb", "1gb"])),
     _of(kind="closed_loop", size=size_laws, think=gap_laws),

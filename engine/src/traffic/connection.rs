@@ -29,8 +29,20 @@ pub struct Connection {
     is_receiver_asked: bool,
     /// Not yet handed to the sender.
     pub to_write: u64,
+    /// By a program whose writes are of one size.
+    writes: Option<Writes>,
     /// What is counted of it, beside what else a packet of it touches.
     pub transfer: Transfer,
+}
+
+/// A program that writes so many bytes at a time, as long as its buffer takes them.
+#[derive(Debug, Clone, Copy)]
+struct Writes {
+    bytes: u64,
+    /// Of the write under way.
+    left: u64,
+    /// Its last write was not taken as a whole: it waits until it may write again.
+    is_waiting: bool,
 }
 
 /// A segment that a connection sends, written where it stays until its packet arrives.
@@ -105,7 +117,21 @@ impl Connection {
             receiver_due: Time::NEVER,
             is_receiver_asked: false,
             to_write,
+            writes: None,
             transfer: Transfer::new(bytes, now),
+        }
+    }
+
+    /// By a program that writes so many bytes at a time and leaves Nagle's algorithm on.
+    pub fn in_writes_of(self, bytes: u64) -> Connection {
+        Connection {
+            sender: self.sender.with_nagle(),
+            writes: Some(Writes {
+                bytes,
+                left: 0,
+                is_waiting: false,
+            }),
+            ..self
         }
     }
 
@@ -187,7 +213,12 @@ impl Connection {
 
     #[inline(always)]
     fn poll_sender(&mut self, now: Time, segments: &mut SegmentStore) -> Option<SentSegment> {
-        let sent = self.sender.poll_transmit(now)?;
+        let mut sent = self.sender.poll_transmit(now);
+        // What is written is sent before the next write.
+        while sent.is_none() && self.writes.is_some() && self.write_next(now) {
+            sent = self.sender.poll_transmit(now);
+        }
+        let sent = sent?;
         let tag = Tag {
             connection: self.number,
             is_again: sent.is_again,
@@ -241,7 +272,7 @@ impl Connection {
         if self.to_write == 0 || self.sender.phase() != Phase::Established {
             return;
         }
-        if !self.sender.is_writable() {
+        if self.writes.is_some() || !self.sender.is_writable() {
             return;
         }
         let room = self.sender.room_bytes();
@@ -252,6 +283,32 @@ impl Connection {
                 self.to_write -= bytes;
             }
         }
+    }
+
+    /// One write, or what is left of one, as far as there is room. Returns whether there was some.
+    #[cold]
+    fn write_next(&mut self, now: Time) -> bool {
+        let Some(writes) = &mut self.writes else {
+            return false;
+        };
+        let can = self.to_write > 0 && self.sender.phase() == Phase::Established;
+        if !can || (writes.is_waiting && !self.sender.is_writable()) {
+            return false;
+        }
+        if writes.left == 0 {
+            writes.left = writes.bytes.min(self.to_write);
+        }
+        let bytes = self.sender.room_bytes().min(writes.left);
+        writes.left -= bytes;
+        writes.is_waiting = writes.left > 0;
+        if bytes == 0 {
+            return false;
+        }
+        if self.to_write != UNLIMITED {
+            self.to_write -= bytes;
+        }
+        self.sender.write(bytes, now);
+        true
     }
 
     /// Whether everything, the FIN included, has been acknowledged.

@@ -300,19 +300,27 @@ impl TcpFlow {
     fn connect(&mut self, now: Time) {
         self.drop_connection();
         let rest = &mut *self.rest;
-        let (to_write, bytes, may_overlap) = match &mut rest.supply {
-            Supply::Schedule(_) => (0, None, false),
+        let (to_write, bytes, may_overlap, write_bytes) = match &mut rest.supply {
+            Supply::Schedule(_) => (0, None, false, None),
             Supply::Transfers(transfers) => {
                 let bytes = transfers.begin();
                 let first = transfers.first_write.map(|first| first.bytes);
                 let to_write = bytes.or(first).unwrap_or(UNLIMITED);
-                (to_write, bytes, transfers.may_overlap())
+                (
+                    to_write,
+                    bytes,
+                    transfers.may_overlap(),
+                    transfers.write_bytes,
+                )
             }
         };
         rest.connections += 1;
         let stream = rest.named.stream(rest.connections);
         let number = rest.connections;
-        let connection = Connection::new(number, &rest.settings, stream, to_write, bytes, now);
+        let mut connection = Connection::new(number, &rest.settings, stream, to_write, bytes, now);
+        if let Some(write_bytes) = write_bytes {
+            connection = connection.in_writes_of(write_bytes);
+        }
         rest.gone.transfers.push(connection.transfer);
         if may_overlap {
             rest.crowd.add(connection);

@@ -95,6 +95,8 @@ def _iperf3(flow: Mapping[str, Any], port: int, duration_ns: int) -> str:
         parts.append(f"-t {_number(active_ns / 1e9)}")
     if tcp["send_buffer_bytes"]:
         parts.append(f"-w {tcp['send_buffer_bytes']}")
+    if write_bytes := flow["source"].get("write_size_bytes"):
+        parts.append(f"-l {write_bytes}")
     byte = _traffic_class(flow)
     if byte:
         parts.append(f"-S {byte}")

@@ -247,6 +247,9 @@ class Greedy(_Source):
         default=None, description=FORMS["greedy"].meaning("first_write")
     )
     rest_after: Time | None = Field(default=None, description=FORMS["greedy"].meaning("rest_after"))
+    write_size: TransferSize | None = Field(
+        default=None, description=FORMS["greedy"].meaning("write_size")
+    )
 
     @model_validator(mode="after")
     def _both_or_none(self) -> Self:

@@ -9,7 +9,10 @@ use crate::validate::{instant, require};
 use dumbbell_core::time::Time;
 use serde::{Deserialize, Serialize};
 
-/// Both keys or none: a program that says who it is before it sends.
+/// What a write has at most: with less than the first, a buffer of four megabytes would take very many.
+const WRITE_BYTES: std::ops::RangeInclusive<u64> = 100..=1 << 18;
+
+/// Of the first two both or none: a program that says who it is before it sends.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Greedy {
@@ -19,6 +22,10 @@ pub struct Greedy {
     /// From the flow's start to the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rest_after_ns: Option<u64>,
+    /// What each write has, by a program that leaves Nagle's algorithm on; None for writes of what
+    /// there is room for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_size_bytes: Option<u64>,
 }
 
 impl Written for Greedy {
@@ -43,6 +50,14 @@ impl Written for Greedy {
             )
             .resolved_as("rest_after_ns")
             .or(Presence::OrAbsent),
+            Key::new(
+                "write_size",
+                Value::Size,
+                "What each write has, from 100 B to 256 KiB, as iperf3's `-l`, by a program that leaves \
+                 Nagle's algorithm on; left out, each has what there is room for, with `TCP_NODELAY`.",
+            )
+            .resolved_as("write_size_bytes")
+            .or(Presence::OrAbsent),
         ],
         testbed: Testbed::Iperf3,
         example: r#"{ kind = "greedy" }"#,
@@ -52,6 +67,11 @@ impl Written for Greedy {
 impl Parameters for Greedy {
     fn check(&self, path: &str) -> Result<(), SpecError> {
         let path_of = |key: &str| format!("{path}.{key}");
+        if let Some(bytes) = self.write_size_bytes {
+            let allowed = "from 100 bytes to 262144";
+            let in_range = WRITE_BYTES.contains(&bytes);
+            require(in_range, &path_of("write_size_bytes"), bytes, allowed)?;
+        }
         match (self.first_write_bytes, self.rest_after_ns) {
             (None, None) => Ok(()),
             (Some(bytes), Some(rest_after_ns)) => {
@@ -82,6 +102,7 @@ impl Parameters for Greedy {
         });
         Supply::Transfers(Box::new(Transfers {
             first_write,
+            write_bytes: self.write_size_bytes,
             ..Transfers::one(TransferSize::Unlimited, streams)
         }))
     }

@@ -46,6 +46,8 @@ pub struct Transfers {
     pub think: Option<Law>,
     /// Of one without an end, what is to be written by itself; None once the rest is asked for.
     pub first_write: Option<FirstWrite>,
+    /// What each write has, with Nagle's algorithm; None for writes of what there is room for.
+    pub write_bytes: Option<u64>,
     /// How many are begun at most.
     pub most: u32,
     /// How many have begun.
@@ -62,6 +64,7 @@ impl Transfers {
             gap: None,
             think: None,
             first_write: None,
+            write_bytes: None,
             most: 1,
             begun: 0,
             streams,
