@@ -19,6 +19,12 @@ impl Delays {
         self.histogram.record(delay.0);
     }
 
+    /// Has the place fetched where this delay is counted.
+    #[inline]
+    pub fn prefetch(&self, delay: Time) {
+        self.histogram.prefetch(delay.0);
+    }
+
     /// Count, mean, deviation and range.
     pub fn moments(&self) -> &Moments {
         &self.moments

@@ -6,6 +6,8 @@
 //! greatest, 1 KiB an octave: 58 KiB at most, whatever the number of values, and 1 to 4 KiB for
 //! the delays of a flow, none of which is below that of its way.
 
+use super::prefetch::prefetch;
+
 /// Bins in a row: the relative width of a bin is one over this.
 const BINS: usize = 1 << BINS_LOG2;
 const BINS_LOG2: u32 = 7;
@@ -54,6 +56,14 @@ impl Histogram {
         match self.counts.get_mut(bin.wrapping_sub(self.first)) {
             Some(count) => *count += 1,
             None => self.first_of_its_octave(bin, 1),
+        }
+    }
+
+    /// Has the place of a value fetched, if there is one.
+    #[inline]
+    pub fn prefetch(&self, value: u64) {
+        if let Some(count) = self.counts.get(place(value).wrapping_sub(self.first)) {
+            prefetch(count);
         }
     }
 

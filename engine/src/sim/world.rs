@@ -105,6 +105,8 @@ pub struct World {
     arriving: Ring<(Packet, u32)>,
     /// Whether memory is asked for before it is read (`world/foreseen.rs`).
     is_large: bool,
+    /// Whether that of segments is.
+    is_far: bool,
     /// The conversation that was found to act next of its own.
     foreseen: foreseen::Foreseen,
     /// Whether nothing waits in `arriving` that would go before what is offered now.
@@ -192,6 +194,7 @@ impl World {
             super_packets: Gso::default(),
             arriving: Ring::default(),
             is_large: conversations.len() >= MANY_CONVERSATIONS,
+            is_far: conversations.len() >= MANY_CONVERSATIONS,
             foreseen: foreseen::Foreseen::default(),
             is_alone: true,
             links,

@@ -9,9 +9,9 @@ use crate::sim::packet::Packet;
 use crate::sim::time::Time;
 use crate::traffic::conversation::Conversation;
 
-/// With so many packets on their way along a link, what is known of each has left the nearest caches when
-/// it comes out.
-const FAR_PKTS: usize = 256;
+/// Where so many packets have been on their way along a link, what is known of each has left the nearest
+/// caches when it comes out, there and elsewhere.
+const FAR_PKTS: usize = 512;
 
 impl World {
     /// Offers a packet to a pipe that hosts or queues put packets into.
@@ -143,7 +143,8 @@ impl World {
         let link = &mut self.links[index];
         let (packet, next) = link.propagation.pop_due();
         self.tournament.set(link.exit_leaf(), next);
-        if self.is_large || link.propagation.ring().len() >= FAR_PKTS {
+        self.is_far |= link.propagation.ring().len() >= FAR_PKTS;
+        if self.is_far {
             self.foresee_arrivals(index);
         }
         packet

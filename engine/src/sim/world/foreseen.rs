@@ -1,6 +1,6 @@
 //! Memory asked for before it is read. Where there are many conversations: of those whose packets
 //! arrive next over a link, and of the one that acts next. Where many packets are on their way along a
-//! link: their segments. It changes nothing but time.
+//! link: their segments, and where their delays are counted. It changes nothing but time.
 //!
 //! What is known of a flow lies in a row: a conversation names its segments and its connection, and
 //! that its scoreboard. So it is asked for in three steps, an arrival apart.
@@ -47,6 +47,10 @@ impl World {
             && let Application::Tcp(flow) = &conversation.application
         {
             flow.prefetch_for(packet.segment_place(), packet.is_reply());
+            if !packet.is_reply() {
+                let delay = packet.arrived.saturating_sub(packet.created);
+                conversation.delay.prefetch(delay);
+            }
         }
     }
 
