@@ -187,6 +187,7 @@ mod tests {
     fn a_host_s_queue_is_told_when_a_packet_may_leave() {
         let mut pacing = Pacing::new(By::HostQueue);
         let now = Time(1_000_000_700);
+        pacing.on_send(now, 1000, 1_000_000, 8);
         pacing.on_send(now, 1000, 1_000_000, 9);
         assert_eq!(pacing.not_before(now), None);
         assert_eq!(pacing.departure(now, true), now, "not cut to nanoseconds");

@@ -1,6 +1,7 @@
 //! A segment: the header's fields without the wire. Sequence numbers are 64 bits wide and count
 //! from 0, the SYN, so that nothing here has to think of their wrapping.
 
+use std::num::NonZeroU32;
 use std::ops::{BitOr, BitOrAssign};
 
 /// Bytes of a header without options (RFC 9293 section 3.1).
@@ -142,6 +143,14 @@ pub struct Timestamps {
     pub value_ms: u32,
     /// The one it answers (TSecr); 0 for none.
     pub echo_ms: u32,
+}
+
+impl Timestamps {
+    /// The time stamp that it answers, if there is one.
+    #[inline]
+    pub fn echo(self) -> Option<NonZeroU32> {
+        NonZeroU32::new(self.echo_ms)
+    }
 }
 
 /// A segment without SACK blocks, as nearly all are.

@@ -58,6 +58,7 @@ use handshake::Handshake;
 use pushes::{Pushes, Write};
 use recovery::{Probe, Recovery, Repair};
 use send_buffer::SendBuffer;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use timers::Timers;
 use usage::Usage;
@@ -174,7 +175,7 @@ pub struct Sender {
     /// Of the other end.
     peer_timestamp_ms: u32,
     /// Timestamp echoed by the acknowledgement being processed.
-    echo_ms: Option<u32>,
+    echo_ms: Option<NonZeroU32>,
 
     /// First byte that is not acknowledged.
     una: u64,

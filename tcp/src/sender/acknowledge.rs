@@ -10,7 +10,7 @@ use crate::pacing;
 use crate::prr::Delivered;
 use crate::rate_sample::Delivery;
 use crate::rtt::{as_us, from_us};
-use crate::segment::{Flags, Segment};
+use crate::segment::{Flags, Segment, Timestamps};
 use crate::timestamp_ms;
 use dumbbell_core::time::Time;
 
@@ -109,7 +109,7 @@ impl Sender {
     pub(super) fn on_ack(&mut self, segment: &Segment, now: Time) {
         let (now_us, prior_una) = (as_us(now), self.una);
         self.recovery.goes_first = GoesFirst::Lost;
-        self.echo_ms = segment.timestamps.map(|timestamps| timestamps.echo_ms);
+        self.echo_ms = segment.timestamps.and_then(Timestamps::echo);
         let mut summary = AckSummary::new(self.next);
         let (delivered, lost) = (self.rate.delivered_pkts, self.rate.lost_pkts);
         if segment.ack < prior_una {
@@ -336,10 +336,10 @@ impl Sender {
         let (mut seq_rtt_us, mut rtt_us) = (seq_rtt_us, rtt_us);
         if seq_rtt_us.is_none()
             && summary.data_acked
-            && let Some(echo_ms) = self.echo_ms.filter(|echo_ms| *echo_ms > 0)
+            && let Some(echo_ms) = self.echo_ms
         {
             let now_ms = timestamp_ms(from_us(now_us));
-            let elapsed_us = u64::from(now_ms.saturating_sub(echo_ms).max(1)) * 1000;
+            let elapsed_us = u64::from(now_ms.saturating_sub(echo_ms.get()).max(1)) * 1000;
             seq_rtt_us = Some(elapsed_us);
             rtt_us = seq_rtt_us;
         }
@@ -369,8 +369,8 @@ impl Sender {
 
     /// Whether the timestamp echoed was sent before `sent_us` (Eifel, RFC 3522 section 3.2).
     fn echo_is_before(&self, sent_us: u64) -> bool {
-        let echo_ms = self.echo_ms.filter(|echo_ms| *echo_ms > 0);
-        echo_ms.is_some_and(|echo_ms| echo_ms < timestamp_ms(from_us(sent_us)))
+        let sent_ms = timestamp_ms(from_us(sent_us));
+        self.echo_ms.is_some_and(|echo_ms| echo_ms.get() < sent_ms)
     }
 
     pub(super) fn sample(

@@ -10,7 +10,7 @@ use super::recovery::GoesFirst;
 use super::{Phase, Quiet, Sender};
 use crate::cca::State;
 use crate::rtt::as_us;
-use crate::segment::{Flags, Header};
+use crate::segment::{Flags, Header, Timestamps};
 use dumbbell_core::time::Time;
 
 impl Sender {
@@ -54,7 +54,7 @@ impl Sender {
         self.quiet = Quiet::No;
         self.is_corked = false;
         self.has_written = false;
-        self.echo_ms = header.timestamps.map(|timestamps| timestamps.echo_ms);
+        self.echo_ms = header.timestamps.and_then(Timestamps::echo);
         if let Some(timestamps) = header.timestamps {
             self.peer_timestamp_ms = timestamps.value_ms;
         }

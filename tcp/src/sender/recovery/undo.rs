@@ -94,9 +94,7 @@ impl Sender {
     /// older than the first copy (Eifel, RFC 3522).
     pub(super) fn was_only_late(&self) -> bool {
         match self.rare.repair.undo.first_retransmitted_ms {
-            Some(first_ms) => self
-                .echo_ms
-                .is_some_and(|echo_ms| echo_ms > 0 && echo_ms < first_ms),
+            Some(first_ms) => self.echo_ms.is_some_and(|echo_ms| echo_ms.get() < first_ms),
             None => self.is_sack() || self.una < self.recovery.point,
         }
     }
