@@ -105,31 +105,42 @@ fn a_host_hears_of_a_departure_in_the_event_of_it() {
         qdisc: pfifo(1),
         ..slow.clone()
     };
-    let spec = experiment(
-        vec![
-            link("h0", "h1", end(0)),
-            link("h1", "h2", slow),
-            link("h3", "h0", one),
-        ],
-        vec![
-            flow(
-                "f0",
-                "h3",
-                "h2",
-                source(exponential(2.4e-3), constant(1500.0)),
-            ),
-            tcp_flow(
-                "f1",
-                "h1",
-                "h2",
-                Source::Sized(source::Sized { bytes: 157_021 }),
-                Tcp::linux("reno"),
-            ),
-        ],
-        vec![ping("p0", "h1", "h0", 7 * MS, 0)],
-    );
-    let ((folded, _), (plain, _)) = both(&spec);
-    assert_eq!(folded.digest(), plain.digest());
+    for (gso_max_segs, packet_memory_bytes) in [(1, 2304), (1, 4352), (65535, 2304), (65535, 4352)]
+    {
+        let spec = experiment(
+            vec![
+                link("h0", "h1", end(0)),
+                link("h1", "h2", slow.clone()),
+                link("h3", "h0", one.clone()),
+            ],
+            vec![
+                flow(
+                    "f0",
+                    "h3",
+                    "h2",
+                    source(exponential(2.4e-3), constant(1500.0)),
+                ),
+                tcp_flow(
+                    "f1",
+                    "h1",
+                    "h2",
+                    Source::Sized(source::Sized { bytes: 157_021 }),
+                    Tcp {
+                        gso_max_segs,
+                        packet_memory_bytes,
+                        ..Tcp::linux("reno")
+                    },
+                ),
+            ],
+            vec![ping("p0", "h1", "h0", 7 * MS, 0)],
+        );
+        let ((folded, _), (plain, _)) = both(&spec);
+        assert_eq!(
+            folded.digest(),
+            plain.digest(),
+            "{gso_max_segs} segments, {packet_memory_bytes} bytes"
+        );
+    }
 }
 
 /// Acknowledgements arrive in the instants in which the sender's own queue lets a packet go, and
