@@ -33,7 +33,7 @@ FEW = (
     "controller bbr linux-6.1",
     "link records",
 )
-"""Twenty."""
+"""At least twenty: every queue, and one more with each that is added."""
 
 
 def _experiments(names: Iterable[str]) -> dict[str, dumbbell.Experiment]:
@@ -79,7 +79,7 @@ def _check_digests(workers: Workers, experiments: Mapping[str, dumbbell.Experime
 
 
 def test_digests_of_twenty_descriptions(workers: Workers) -> None:
-    assert len(FEW) == 20
+    assert len(FEW) >= 20
     _check_digests(workers, _experiments(FEW))
 
 
