@@ -11,7 +11,6 @@ import shutil
 from pathlib import Path
 
 from dumbbell import errors
-from dumbbell.backends.kernel import launch
 from dumbbell.backends.kernel.guest import guest_program
 
 
@@ -30,8 +29,8 @@ def processes_below(folder: Path) -> list[int]:
     return found
 
 
-_OURS = re.compile(r"from dumbbell\.backends\.kernel\.(\w+) import")
-"""The launcher's neighbours."""
+_OURS = re.compile(r"from (dumbbell(?:\.\w+)*\.(\w+)) import")
+"""A module that the launcher imports, and its last name."""
 
 
 def lay_launcher(place: Path) -> None:
@@ -40,15 +39,13 @@ def lay_launcher(place: Path) -> None:
     Another user's Python may not read root's environment: it gets the few files it needs, and the
     program that confines guests.
     """
-    folder = Path(launch.__code__.co_filename).parent
-    left = ["launch"]
+    root = Path(errors.__file__).parents[1]
+    left = {"dumbbell.backends.kernel.launch": "launch"}
     while left:
-        name = left.pop()
-        text = (folder / f"{name}.py").read_text(encoding="utf-8")
-        left += [each for each in _OURS.findall(text) if not (place / f"{each}.py").exists()]
-        text = text.replace("from dumbbell.errors import", "from errors import")
-        text = text.replace("from dumbbell.backends.kernel.", "from ")
-        (place / f"{name}.py").write_text(text, encoding="utf-8")
-    shutil.copy(Path(errors.__file__), place / "errors.py")
+        module, name = left.popitem()
+        text = root.joinpath(*module.split(".")).with_suffix(".py").read_text(encoding="utf-8")
+        imported = dict(_OURS.findall(text))
+        left |= {of: each for of, each in imported.items() if not (place / f"{each}.py").exists()}
+        (place / f"{name}.py").write_text(_OURS.sub(r"from \2 import", text), encoding="utf-8")
     shutil.copy(guest_program(), place / "dumbbell-guest")
     (place / "launch.py").rename(place / "launcher.py")
