@@ -10,19 +10,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Generic, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dumbbell.backends.kernel.confinement import Means, best_confinement
 from dumbbell.backends.kernel.programs import are_installed, asked_tools
 from dumbbell.spec import Experiment
 from dumbbell.spec.programs import Tool, runs_commands
 from dumbbell.studies.base import StudyOptions
 from dumbbell.studies.shape import Part
-from dumbbell.tables import NO_INSTANT, Run
 
 COLUMN = "own programs"
-_NS_PER_MS = 1e6
 D = TypeVar("D")
 A = TypeVar("A", bound=Hashable)
 
@@ -87,10 +82,3 @@ class ByOwnPrograms(Part[D], Generic[A, D]):
         """A note where the kernel is asked for and they cannot run; else none."""
         absent = why_absent(options, self.experiments.values())
         return [absent] if absent else []
-
-
-def round_trips_ms(run: Run) -> NDArray[np.float64]:
-    """What ping printed: round trips of the answered requests, of all pings pooled, shape (n,)."""
-    rtt_ns = run.column("program_round_trips", "rtt_ns")
-    answered: NDArray[np.float64] = rtt_ns[rtt_ns != NO_INSTANT] / _NS_PER_MS
-    return answered

@@ -226,6 +226,10 @@ def _check_own_links(resolved: Mapping[str, Any]) -> None:
             )
 
 
+_STAMPED_FQ = {"ce_threshold_ns": "ce_threshold", "maxrate_bps": "maxrate"}
+"""What `fq` reckons from a packet's stamp: field to tc's word."""
+
+
 def _check_stamps(resolved: Mapping[str, Any]) -> None:
     """What TCP stamps for `fq` stays on packets from one network namespace to the next
     (`mono_delivery_time`), as it does not between machines: on the way two of its words would mean
@@ -240,13 +244,13 @@ def _check_stamps(resolved: Mapping[str, Any]) -> None:
         ]
         for queue in (queue for way in ways for queue in way[1:]):
             for qdisc in _disciplines(ends[queue]["qdisc"]):
-                for key in ("ce_threshold", "maxrate") if qdisc["kind"] == "fq" else ():
-                    if any(qdisc.get(f"{key}{unit}") is not None for unit in ("_ns", "_bps")):
+                for field, word in _STAMPED_FQ.items() if qdisc["kind"] == "fq" else ():
+                    if qdisc.get(field) is not None:
                         raise SpecError(
                             f"links[{queue // 2}].{('forward', 'reverse')[queue % 2]}.qdisc",
-                            f"fq {key}",
-                            f"fq without {key} on the kernel where {flow['name']}, over TCP, comes "
-                            "from another host: there it counts from when TCP sent the packet",
+                            f"fq {word}",
+                            f"fq without {word} on the kernel where {flow['name']}, over TCP, "
+                            "comes from another host: there it counts from when TCP sent it",
                         )
 
 

@@ -242,5 +242,6 @@ def caption(runs: int, test: FlentTest, *, netperf: bool) -> str:
         "virtual time, started as Flent starts them, and of our senders and probes, with 95 % "
         "intervals. Flent itself is not run. The driver's ring, the server's egress and sending "
         "one by one are ours as in scenario 1. The range of the uploads is that of what send calls "
-        "took. In a short test slow start weighs more."
+        "took; a program's last report is left out if it is of less than half an interval. In a "
+        "short test slow start weighs more."
     )

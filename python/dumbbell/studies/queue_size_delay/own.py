@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
+from dumbbell.metrics import program_rtt_quantiles_ms
 from dumbbell.report import ValueRow, ValueTable
 from dumbbell.spec import Experiment, Resolved
 from dumbbell.stats import Estimate, student_interval
@@ -51,8 +52,7 @@ def commands(limit: str, seed: int) -> Experiment:
 
 def ping_peak_ms(run: Run) -> float:
     """The greatest round trip that ping printed; NaN without any."""
-    rtt_ms = own_programs.round_trips_ms(run)
-    return float(rtt_ms.max()) if rtt_ms.size else float("nan")
+    return float(program_rtt_quantiles_ms(run, arms.PING, 1.0))
 
 
 class OwnPrograms(own_programs.ByOwnPrograms[str, Peaks]):

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+import numpy as np
+
+from dumbbell.metrics import program_rtt_ms
 from dumbbell.report import ValueRow, ValueTable
 from dumbbell.spec import Experiment
 from dumbbell.stats import Estimate, student_interval
@@ -17,6 +20,8 @@ from dumbbell.studies.statistical_multiplexing.measures import AsPublished, Ping
 from dumbbell.tables import Run
 
 DRAIN_S = 20
+PINGS = ("ping-1", "ping-2")
+"""Names, by the senders' numbers."""
 
 
 def commands(arm: str, seed: int) -> Experiment:
@@ -43,7 +48,7 @@ def commands(arm: str, seed: int) -> Experiment:
                 for program in (
                     {"kind": "ditg", "name": f"stream-{i}", **ends, "gap": gap, "size": size}
                     | {"duration": f"{seconds}s", "log": "none"},
-                    {"kind": "ping", "name": f"ping-{i}", **ends, "interval": "200ms"}
+                    {"kind": "ping", "name": PINGS[i - 1], **ends, "interval": "200ms"}
                     | {"count": published.PING_COUNT},
                 )
             ],
@@ -53,7 +58,7 @@ def commands(arm: str, seed: int) -> Experiment:
 
 def pinged_by_ping(run: Run) -> Pinged:
     """The round-trip times that ping printed, of both senders."""
-    return Pinged(own_programs.round_trips_ms(run))
+    return Pinged(np.concatenate([program_rtt_ms(run, name) for name in PINGS]))
 
 
 class OwnPrograms(own_programs.ByOwnPrograms[str, AsPublished]):
