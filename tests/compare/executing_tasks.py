@@ -66,3 +66,18 @@ def by_place(found: Iterable[FinishedTask | FailedTask]) -> dict[int, Any]:
 
 def done(executor: Executor, wanted: list[Task], **how: Any) -> dict[int, Any]:
     return by_place(executor.run(wanted, **how))
+
+
+def assert_same(found: dict[int, Any], expected: dict[int, Any]) -> None:
+    """The same at every place; else which differ, and how: the numbers alone fill pages."""
+    differ = {
+        place: _shortly(found.get(place, "missing"))
+        for place in sorted(found.keys() | expected.keys())
+        if found.get(place) != expected.get(place)
+    }
+    assert not differ, f"{len(differ)} of {len(expected)} differ: {differ}"
+
+
+def _shortly(outcome: Any) -> str:
+    """Why it failed; of what has numbers the digest."""
+    return str(outcome if isinstance(outcome, str) else outcome[0])

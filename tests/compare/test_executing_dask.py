@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from dask_processes import NO_DUMBBELL, OTHER_MODULE, Cluster, cluster, kill
-from executing_tasks import by_place, done, endless, line, tasks
+from executing_tasks import assert_same, by_place, done, endless, line, tasks
 
 from dumbbell.compare import Cell, compare
 from dumbbell.compare.executing import (
@@ -52,10 +52,10 @@ def test_the_same_numbers_as_by_threads(two: Cluster) -> None:
         for each in wanted:
             executor.check(each)
         told: list[float] = []
-        assert done(executor, wanted, on_progress=told.append) == done(Threads(2), wanted)
+        assert_same(done(executor, wanted, on_progress=told.append), done(Threads(2), wanted))
         assert told[-1] == 28
         # More than once, as a comparison does that asks for a precision.
-        assert done(executor, wanted[:2]) == done(Threads(2), wanted[:2])
+        assert_same(done(executor, wanted[:2]), done(Threads(2), wanted[:2]))
         assert done(executor, []) == {}
 
 
@@ -98,7 +98,7 @@ def test_what_a_killed_worker_had_is_done_by_another(tmp_path: Path) -> None:
                 made.worker()
             if len(found) == 20:
                 kill(victim)
-    assert by_place(found) == expected
+    assert_same(by_place(found), expected)
 
 
 @pytest.mark.long
@@ -135,7 +135,7 @@ on_dask_worker.outcomes = faulty
             starter.join()
     assert "4 workers died while they ran it" in found.pop(30)
     del expected[30]
-    assert found == expected
+    assert_same(found, expected)
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_processes_of_this_machine_end_with_the_context(
     started: Callable[[], set[int]],
 ) -> None:
     with Dask(jobs=2) as executor:
-        assert done(executor, tasks(6)) == done(Threads(2), tasks(6))
+        assert_same(done(executor, tasks(6)), done(Threads(2), tasks(6)))
         assert len(started()) >= 4  # workers, and a nanny of each
     _end(started)
 

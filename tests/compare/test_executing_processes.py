@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
-from executing_tasks import by_place, done, endless, line, tasks
+from executing_tasks import assert_same, by_place, done, endless, line, tasks
 
 from dumbbell.compare import Cell, compare
 from dumbbell.compare.executing import FailedTask, Task, Threads, processes
@@ -49,7 +49,7 @@ def test_the_same_numbers_by_threads_and_by_any_number_of_processes() -> None:
     assert all(digest for digest, *_ in expected.values())
     before = children()
     for jobs in (1, 3):
-        assert done(Processes(jobs), wanted) == expected
+        assert_same(done(Processes(jobs), wanted), expected)
     assert not children() - before
 
 
@@ -85,7 +85,7 @@ def test_a_worker_that_is_killed_costs_nothing() -> None:
             os.kill(victim, signal.SIGKILL)
             killed.append(victim)
     assert len(set(killed)) == 2
-    assert by_place(found) == expected
+    assert_same(by_place(found), expected)
     assert not children() - before
 
 
@@ -121,7 +121,7 @@ def test_a_task_whose_worker_dies_twice_has_failed_and_the_others_are_done(
         "the process that ran it ended by SIGKILL (no more memory), and so did the one before"
     )
     del expected[30]
-    assert found == expected
+    assert_same(found, expected)
     assert not children() - before
 
 
