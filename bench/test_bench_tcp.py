@@ -53,6 +53,15 @@ def test_windows_are_flat_or_not() -> None:
     assert not tcp.window_line({10: 200.0, 1000: 310.0})[1]
 
 
+def test_many_flows_and_hosts_cost_twice_at_most() -> None:
+    met = tcp.Size("crowd-10", "crowd-10000", 250.0, 500.0, tcp.SIZE_GOAL)
+    assert str(met).endswith("2.00 times, goal 2.0: met") and not met.is_missed
+    missed = tcp.Size("crowd-10", "crowd-10000", 250.0, 510.0, tcp.SIZE_GOAL)
+    assert str(missed).endswith("goal 2.0: missed") and missed.is_missed
+    hops = tcp.Size("one link", "three links", 150.0, 450.0, None)
+    assert str(hops).endswith("3.00 times") and not hops.is_missed
+
+
 def test_a_campaign_counts_every_delivered_packet(monkeypatch: pytest.MonkeyPatch) -> None:
     work = tcp_work.buffer_sizing(18, 3)
     ticks = iter((10.0, 12.0))

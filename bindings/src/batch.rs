@@ -3,7 +3,7 @@
 
 use crate::errors;
 use dumbbell_engine::EngineError;
-use dumbbell_engine::batch::{Batch, Completed as EngineCompleted, OpenOutput};
+use dumbbell_engine::batch::{Batch, Completed as EngineCompleted, OpenOutput, Progress};
 use dumbbell_engine::capture::Output;
 use dumbbell_engine::run::{Monitor, check_simulator};
 use dumbbell_engine::spec::Experiment;
@@ -50,14 +50,36 @@ impl Cancel {
     }
 }
 
-/// How far a batch is.
-#[pyclass(frozen, get_all, module = "dumbbell._engine")]
-struct Progress {
-    started: usize,
-    finished: usize,
-    running: usize,
-    virtual_fraction: f64,
-    events: u64,
+/// How far a batch is: the engine's own numbers, which know nothing of Python.
+#[pyclass(frozen, name = "Progress", module = "dumbbell._engine")]
+struct BatchProgress(Progress);
+
+#[pymethods]
+impl BatchProgress {
+    #[getter]
+    fn started(&self) -> usize {
+        self.0.started
+    }
+
+    #[getter]
+    fn finished(&self) -> usize {
+        self.0.finished
+    }
+
+    #[getter]
+    fn running(&self) -> usize {
+        self.0.running
+    }
+
+    #[getter]
+    fn virtual_fraction(&self) -> f64 {
+        self.0.virtual_fraction
+    }
+
+    #[getter]
+    fn events(&self) -> u64 {
+        self.0.events
+    }
 }
 
 /// Why a run gave no tables.
@@ -320,15 +342,8 @@ impl RunStream {
         self.is_done()
     }
 
-    fn progress(&self) -> PyResult<Progress> {
-        let progress = self.lock()?.batch.progress();
-        Ok(Progress {
-            started: progress.started,
-            finished: progress.finished,
-            running: progress.running,
-            virtual_fraction: progress.virtual_fraction,
-            events: progress.events,
-        })
+    fn progress(&self) -> PyResult<BatchProgress> {
+        Ok(BatchProgress(self.lock()?.batch.progress()))
     }
 }
 
@@ -357,7 +372,7 @@ fn simulate(
 /// Adds the classes and the entry to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Cancel>()?;
-    module.add_class::<Progress>()?;
+    module.add_class::<BatchProgress>()?;
     module.add_class::<RunFailure>()?;
     module.add_class::<Completed>()?;
     module.add_class::<RunStream>()?;
