@@ -102,8 +102,37 @@ def test_add_a_study(copy: Path) -> None:
     assert (copy / "results" / "live.js").is_file()
 
 
+PRINTS_A_KIND = """
+import sys
+
+from dumbbell.compare import Of
+from dumbbell.compare.measures import measures_of
+from dumbbell.spec import Experiment
+from dumbbell.spec.programs import Site, model_of
+
+asked = {"kind": "adaptive_ping", "name": "pings", "from": "a", "to": "b", "count": 9}
+experiment = Experiment(duration="1s", links=[{"a": "a", "b": "b"}], programs=[asked])
+(resolved,) = experiment.resolved()["programs"]
+site = Site(0, 10**9, 1, lambda start, end: "10.0.0.2", lambda host, neighbor: "eth0", {})
+(task,) = model_of(resolved).tasks(resolved, site)
+print(task.tool, *task.words)
+print(*(each.name for each in measures_of(Of.PROGRAM) if "adaptive_ping" in each.of_kinds))
+"""
+
+
+def test_add_a_program(copy: Path) -> None:
+    """Its command line, and its quantities, without a word of it anywhere else."""
+    files = apply_blocks(HOWTO / "add-a-program.md", copy)
+    lint(copy, files)
+    command, quantities = python(copy, "-c", PRINTS_A_KIND).splitlines()
+    assert command == "ping -D -n -A -c 9 10.0.0.2"
+    assert {"mean_rtt_ms", "rtt_p95_ms", "loss_ratio"} <= set(quantities.split())
+    assert "throughput_bps" not in quantities.split()
+    assert "adaptive_ping" in python(copy, "-m", "dumbbell.cli", "schema")
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["add-a-metric", "add-a-study"])
+@pytest.mark.parametrize("name", ["add-a-metric", "add-a-program", "add-a-study"])
 def test_types(name: str, copy: Path) -> None:
     files = apply_blocks(HOWTO / f"{name}.md", copy)
     ours = [str(file) for file in files if file.is_relative_to(copy / "python")]

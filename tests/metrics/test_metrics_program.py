@@ -12,8 +12,8 @@ from dumbbell.backends import simulate
 from dumbbell.compare import Of, Quantity, summary_of
 from dumbbell.compare.measures import MEASURES
 from dumbbell.errors import SpecError
-from dumbbell.spec import Experiment
-from dumbbell.spec.programs import MODELS
+from dumbbell.spec import Experiment, programs
+from dumbbell.spec.programs import MODELS, Says
 from dumbbell.tables import SCHEMA, Run
 
 BETWEEN = {"from": "a", "to": "b"}
@@ -22,6 +22,8 @@ PROGRAMS = [
     {"kind": "iperf3", "name": "up", **BETWEEN, "duration": "2s", "parallel": 2},
     {"kind": "iperf3", "name": "down", **BETWEEN, "duration": "2s", "reverse": True},
     {"kind": "any", "name": "by-hand", "host": "a", "command": ["true"]},
+    {"kind": "curl", "name": "pages", **BETWEEN, "count": 3, "size": "10kB"},
+    {"kind": "curl", "name": "none", **BETWEEN, "count": 1, "size": "10kB"},
 ]
 LINKS = [{"a": "a", "b": "b", "rate": "10mbit", "delay": "5ms"}]
 
@@ -58,6 +60,8 @@ def run() -> Run:
         {"program": 1, "throughput_bps": 8000.0},
         {"program": 2, "throughput_bps": 16000.0},
         {"program": 3, "throughput_bps": np.nan},
+        {"program": 4, "throughput_bps": 80_000.0},
+        {"program": 5, "throughput_bps": np.nan},
     ]  # fmt: skip
     return Run(
         origin="kernel",
@@ -68,10 +72,15 @@ def run() -> Run:
             "programs": table("programs", said),
             "program_round_trips": table("program_round_trips", trips),
             "program_intervals": table("program_intervals", intervals),
+            "program_transfers": table("program_transfers", TRANSFERS),
         },
     )
 
 
+TRANSFERS = [
+    {"program": 4, "number": k + 1, "bytes": size, "total_s": total_s}
+    for k, (size, total_s) in enumerate([(10_000, 0.5), (10_000, 1.0), (5_000, 1.0)])
+]
 RTT_NS = [10_000_000, 11_000_000, -1, 12_000_000, 15_000_000]
 
 
@@ -91,12 +100,29 @@ def test_intervals_are_of_all_streams_by_who_reads(run: Run) -> None:
     assert np.isnan(metrics.program_counted_bytes(run, "pings", 1.0))
 
 
+def test_transfers_are_those_of_curl(run: Run) -> None:
+    """``time_total``, ``size_download``, and the one over the other."""
+    assert metrics.program_transfer_times_s(run, "pages").tolist() == [0.5, 1.0, 1.0]
+    assert metrics.mean_program_transfer_time_s(run, "pages") == pytest.approx(2.5 / 3)
+    assert metrics.program_transfer_time_quantiles_s(run, 4, [0, 0.5]).tolist() == [0.5, 1.0]
+    assert metrics.program_transferred_bytes(run, "pages") == 25_000
+    goodputs = metrics.program_transfer_goodputs_bps(run, "pages")
+    assert goodputs.tolist() == [160_000.0, 80_000.0, 40_000.0]
+    assert metrics.program_transfer_goodput_quantiles_bps(run, "pages", 0.5) == 80_000.0
+    assert metrics.program_transferred_bytes(run, "none") == 0
+    assert np.isnan(metrics.mean_program_transfer_time_s(run, "none"))
+    assert np.isnan(metrics.program_transfer_goodput_quantiles_bps(run, "none", 0.5))
+
+
 def test_a_summary_has_what_each_kind_of_program_says(run: Run) -> None:
     summary = summary_of(run)
-    assert summary.names(Of.PROGRAM) == ["pings", "up", "down"]
+    assert summary.names(Of.PROGRAM) == ["pings", "up", "down", "pages", "none"]
     assert summary["program[pings].rtt_p50_ms"] == pytest.approx(11.5)
     assert summary["program[down].interval_throughput_p95_bps"] == pytest.approx(23_200)
     assert summary["program[up].throughput_bps"] == 8000.0
+    assert summary["program[pages].bytes"] == 25_000
+    assert summary["program[pages].time_total_p50_s"] == 1.0
+    assert summary["program[pages].goodput_p50_bps"] == 80_000.0
     assert "mean_rtt_ms" not in summary.of(Of.PROGRAM, "up")
     with pytest.raises(SpecError, match="rtt_p95_ms"):
         Quantity.parse("program[pings].rtt_p59_ms")
@@ -106,3 +132,17 @@ def test_kinds_of_measures_are_kinds_of_programs() -> None:
     for (of, _), measure in MEASURES.items():
         assert measure.of_kinds <= MODELS.keys()
         assert bool(measure.of_kinds) == (of is Of.PROGRAM)
+
+
+def test_a_kind_that_says_a_quantity_has_its_measures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new kind is one file and one line: nothing else names it."""
+
+    class FetchProgram(MODELS["curl"]):  # type: ignore[name-defined,misc]
+        SAYS = frozenset({Says.TRANSFERS})
+
+    monkeypatch.setattr(programs, "MODELS", {**MODELS, "fetch": FetchProgram})
+    assert programs.kinds_that_say(Says.TRANSFERS) == {"curl", "fetch"}
+    assert "fetch" not in programs.kinds_that_say(Says.THROUGHPUT)
+    for says in Says:
+        of = programs.kinds_that_say(says) - {"fetch"}
+        assert any(measure.of_kinds == of for measure in MEASURES.values()), says

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from dumbbell.metrics import METRICS
+from dumbbell.spec.programs import Says, kinds_that_say
 from dumbbell.tables import Run
 
 Subject = int | Sequence[int]
@@ -60,7 +61,7 @@ class Measure:
         watched: Whether a precision that is asked for is asked of it.
         compute: From a run and a subject to the number.
         of_transfers: Whether only flows that send transfers have it.
-        of_kinds: Kinds of the programs that have it.
+        of_kinds: Kinds of the programs that have it, as they say themselves (`Program.SAYS`).
     """
 
     of: Of
@@ -138,7 +139,7 @@ def _measure(
     shown: bool = False,
     watched: bool = False,
     of_transfers: bool = False,
-    of_kinds: frozenset[str] = frozenset(),
+    says: Says | None = None,
 ) -> Measure:
     function = METRICS[metric].function
 
@@ -146,7 +147,16 @@ def _measure(
         return take(function, run, subject)
 
     return Measure(
-        of, name or metric, metric, words, scale, shown, watched, compute, of_transfers, of_kinds
+        of,
+        name or metric,
+        metric,
+        words,
+        scale,
+        shown,
+        watched,
+        compute,
+        of_transfers,
+        frozenset() if says is None else kinds_that_say(says),
     )
 
 
@@ -210,13 +220,6 @@ def _round_trips() -> list[Measure]:
     ]
 
 
-PINGS = frozenset({"ping"})
-REPORTING = frozenset({"iperf", "iperf3", "netperf"})
-"""Kinds of programs that report in intervals."""
-SENDING = REPORTING | {"ditg", "curl"}
-LOSING = frozenset({"ping", "ditg", "iperf", "iperf3"})
-
-
 def _of_programs() -> list[Measure]:
     """What programs say: pings of round trips, streams of throughput, whole and by interval."""
     return [
@@ -228,7 +231,7 @@ def _of_programs() -> list[Measure]:
             name="mean_rtt_ms",
             shown=True,
             watched=True,
-            of_kinds=PINGS,
+            says=Says.ROUND_TRIPS,
         ),
         *(
             _measure(
@@ -239,7 +242,7 @@ def _of_programs() -> list[Measure]:
                 name=name,
                 take=_level_of(q),
                 shown=name in ("rtt_p95_ms", "rtt_p99_ms"),
-                of_kinds=PINGS,
+                says=Says.ROUND_TRIPS,
             )
             for name, words, q, scale in _ROUND_TRIPS
         ),
@@ -251,7 +254,7 @@ def _of_programs() -> list[Measure]:
             name="throughput_bps",
             shown=True,
             watched=True,
-            of_kinds=SENDING,
+            says=Says.THROUGHPUT,
         ),
         *(
             _measure(
@@ -261,7 +264,7 @@ def _of_programs() -> list[Measure]:
                 Scale.RATE,
                 name=f"interval_throughput_p{percent}_bps",
                 take=_level_of(percent / 100),
-                of_kinds=REPORTING,
+                says=Says.INTERVALS,
             )
             for percent in (5, 50, 95)
         ),
@@ -272,7 +275,7 @@ def _of_programs() -> list[Measure]:
             Scale.DELAY,
             name="mean_delay_s",
             shown=True,
-            of_kinds=frozenset({"ditg"}),
+            says=Says.DELAY,
         ),
         _measure(
             Of.PROGRAM,
@@ -280,7 +283,56 @@ def _of_programs() -> list[Measure]:
             "loss",
             name="loss_ratio",
             shown=True,
-            of_kinds=LOSING,
+            says=Says.LOSS,
+        ),
+        *_program_transfers(),
+    ]
+
+
+def _program_transfers() -> list[Measure]:
+    """What curl's ``-w`` says of each page: ``size_download``, ``time_total``, and their ratio."""
+    return [
+        _measure(
+            Of.PROGRAM,
+            "program_transferred_bytes",
+            "received",
+            name="bytes",
+            says=Says.TRANSFERS,
+        ),
+        _measure(
+            Of.PROGRAM,
+            "mean_program_transfer_time_s",
+            "time of a transfer, mean",
+            Scale.TAIL,
+            name="mean_time_total_s",
+            shown=True,
+            watched=True,
+            says=Says.TRANSFERS,
+        ),
+        *(
+            _measure(
+                Of.PROGRAM,
+                "program_transfer_time_quantiles_s",
+                f"time of a transfer, {percent} %",
+                Scale.TAIL,
+                name=f"time_total_p{percent}_s",
+                take=_level_of(percent / 100),
+                shown=percent == 95,
+                says=Says.TRANSFERS,
+            )
+            for percent in (50, 95, 99)
+        ),
+        *(
+            _measure(
+                Of.PROGRAM,
+                "program_transfer_goodput_quantiles_bps",
+                f"goodput of a transfer, {percent} %",
+                Scale.RATE,
+                name=f"goodput_p{percent}_bps",
+                take=_level_of(percent / 100),
+                says=Says.TRANSFERS,
+            )
+            for percent in (5, 50, 95)
         ),
     ]
 

@@ -80,6 +80,86 @@ def mean_program_delay_s(run: Run, program: str | int) -> float:
     return _said(run, program, "delay_mean_s")
 
 
+@metric("s", _SECTION)
+def program_transfer_times_s(run: Run, program: str | int) -> Floats:
+    """What each transfer took: curl's ``time_total`` (curl(1), ``--write-out``), in their order.
+
+    From the beginning, the handshake included where it made a connection, until the last byte.
+
+    Args:
+        run: A run of the kernel.
+        program: Name or index of a program of kind ``curl``.
+
+    Returns:
+        Seconds, shape (transfers,), rounded to microseconds as curl prints.
+    """
+    times: Floats = run.column("program_transfers", "total_s", program=program).astype(np.float64)
+    return times
+
+
+@metric("s", _SECTION)
+def mean_program_transfer_time_s(run: Run, program: str | int) -> float:
+    """Mean of `program_transfer_times_s`; NaN without transfers."""
+    times = program_transfer_times_s(run, program)
+    return float(times.mean()) if times.size else float("nan")
+
+
+@metric("s", _SECTION)
+def program_transfer_time_quantiles_s(run: Run, program: str | int, q: ArrayLike) -> Floats:
+    """Sample quantiles of `program_transfer_times_s`, of type 7 as NumPy's.
+
+    Args:
+        run: The run.
+        program: Name or index.
+        q: Levels in [0, 1], any shape.
+
+    Returns:
+        An array of the shape of ``q``; NaN without transfers.
+    """
+    return _quantiles(program_transfer_times_s(run, program), q)
+
+
+@metric("bytes", _SECTION)
+def program_transferred_bytes(run: Run, program: str | int) -> float:
+    """Payload of all transfers together: curl's ``size_download``, without headers."""
+    return float(run.column("program_transfers", "bytes", program=program).sum())
+
+
+@metric("bit/s", _SECTION)
+def program_transfer_goodputs_bps(run: Run, program: str | int) -> Floats:
+    """Payload of each transfer over what it took: ``size_download`` over ``time_total``.
+
+    curl's own ``speed_download`` is the same in whole bytes a second. `program_throughput_bps` is
+    that of all together.
+
+    Args:
+        run: The run.
+        program: Name or index of a program of kind ``curl``.
+
+    Returns:
+        Shape (transfers,), those left out that took less than a microsecond.
+    """
+    times = program_transfer_times_s(run, program)
+    size = run.column("program_transfers", "bytes", program=program)
+    rates: Floats = 8.0 * size[times > 0] / times[times > 0]
+    return rates
+
+
+@metric("bit/s", _SECTION)
+def program_transfer_goodput_quantiles_bps(run: Run, program: str | int, q: ArrayLike) -> Floats:
+    """Sample quantiles of `program_transfer_goodputs_bps`, of type 7 as NumPy's.
+
+    Args:
+        run: The run.
+        program: Name or index.
+        q: Levels in [0, 1], any shape.
+
+    Returns:
+        An array of the shape of ``q``; NaN without transfers.
+    """
+    return _quantiles(program_transfer_goodputs_bps(run, program), q)
+
+
 @metric("bytes", _SECTION)
 def program_counted_bytes(
     run: Run, program: str | int, at_s: ArrayLike, *, side: int | None = None

@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Union
 from pydantic import Field
 
 from dumbbell.errors import SpecError
-from dumbbell.spec.programs.base import GUEST, Ends, Left, Program, Reads, Site, Task, Tool, When
+from dumbbell.spec.programs.base import (
+    GUEST,
+    Ends,
+    Left,
+    Program,
+    Reads,
+    Says,
+    Site,
+    Task,
+    Tool,
+    When,
+)
 from dumbbell.spec.programs.command import ALLOWANCE, CommandProgram
 from dumbbell.spec.programs.curl import CurlProgram
 from dumbbell.spec.programs.ditg import DitgProgram
@@ -64,12 +75,14 @@ __all__ = [
     "PingProgram",
     "Program",
     "Reads",
+    "Says",
     "Site",
     "Task",
     "TcpdumpProgram",
     "Tool",
     "TsharkProgram",
     "When",
+    "kinds_that_say",
     "model_of",
     "programs_of",
     "refuse_simulated",
@@ -88,6 +101,11 @@ def programs_of(resolved: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 def model_of(asked: Mapping[str, Any]) -> type[Program]:
     """The class of a resolved program."""
     return MODELS[asked["kind"]]
+
+
+def kinds_that_say(says: Says) -> frozenset[str]:
+    """Kinds of the programs whose output has a quantity."""
+    return frozenset(kind for kind, model in MODELS.items() if says in model.SAYS)
 
 
 def tools_of(resolved: Mapping[str, Any]) -> tuple[Tool, ...]:

@@ -77,6 +77,23 @@ class Reads(enum.StrEnum):
     NOTHING = "nothing"
 
 
+class Says(enum.StrEnum):
+    """Quantities that a program's output has, for comparisons, sweeps and claims (`measures`)."""
+
+    ROUND_TRIPS = "round-trips"
+    """Rows of ``program_round_trips``."""
+    THROUGHPUT = "throughput"
+    """``throughput_bps`` of ``programs``."""
+    INTERVALS = "intervals"
+    """Rows of ``program_intervals``; it has a key ``interval``."""
+    DELAY = "delay"
+    """``delay_mean_s`` of ``programs``: one way."""
+    LOSS = "loss"
+    """``sent_pkts`` and ``lost_pkts`` of ``programs``."""
+    TRANSFERS = "transfers"
+    """Rows of ``program_transfers``."""
+
+
 @dataclass(frozen=True, slots=True)
 class Left:
     """A file that a program leaves in its home under a name that is not known before.
@@ -205,6 +222,8 @@ class Program(Kind):
     """Whether it starts further programs of the machine, so that it has to see them all."""
     NEEDS_ALLOWANCE: ClassVar[bool] = False
     """Whether a file may have it only where the command line allows programs."""
+    SAYS: ClassVar[frozenset[Says]] = frozenset()
+    """Quantities that its output has."""
     NOTE: ClassVar[str] = ""
     """What is to be known of its repetition; empty where the same seed gives the same bytes."""
 

@@ -14,6 +14,7 @@ from dumbbell.spec.programs.base import (
     Ends,
     Key,
     Reads,
+    Says,
     Site,
     Task,
     Tool,
@@ -39,6 +40,7 @@ class CurlProgram(BetweenHosts):
         "count": plain("count"),
         "keep_alive": plain("keep_alive"),
     }
+    SAYS: ClassVar = frozenset({Says.THROUGHPUT, Says.TRANSFERS})
     INSTEAD: ClassVar[str] = '[[flows]] with source = { kind = "sized" } transfers as much there'
 
     kind: Literal["curl"] = Field(

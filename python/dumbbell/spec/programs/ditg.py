@@ -23,6 +23,7 @@ from dumbbell.spec.programs.base import (
     Ends,
     Key,
     Reads,
+    Says,
     Site,
     Task,
     Tool,
@@ -97,6 +98,7 @@ class DitgProgram(BetweenHosts):
         "dscp": Key("dscp", dscp_number, lambda number: number),
         "log": plain("log"),
     }
+    SAYS: ClassVar = frozenset({Says.THROUGHPUT, Says.DELAY, Says.LOSS})
     INSTEAD: ClassVar[str] = '[[flows]] with source = { kind = "ditg" } sends the same there'
 
     kind: Literal["ditg"] = Field(

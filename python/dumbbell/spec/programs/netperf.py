@@ -16,6 +16,7 @@ from dumbbell.spec.programs.base import (
     Ends,
     Key,
     Reads,
+    Says,
     Site,
     Task,
     Tool,
@@ -47,6 +48,7 @@ class NetperfProgram(BetweenHosts):
         "congestion_control": plain("congestion_control"),
         "dscp": Key("dscp", dscp_number, lambda number: number),
     }
+    SAYS: ClassVar = frozenset({Says.THROUGHPUT, Says.INTERVALS})
     WITHOUT: ClassVar[str] = 'kind = "iperf3" or "iperf" streams as much'
     INSTEAD: ClassVar[str] = '[[flows]] with source = { kind = "greedy" } is like TCP_STREAM'
 

@@ -12,6 +12,7 @@ from dumbbell.spec.programs.base import (
     BetweenHosts,
     Key,
     Reads,
+    Says,
     Site,
     Task,
     Tool,
@@ -35,6 +36,7 @@ class PingProgram(BetweenHosts):
         "payload": size_key("payload"),
         "dscp": Key("dscp", dscp_number, lambda number: number),
     }
+    SAYS: ClassVar = frozenset({Says.ROUND_TRIPS, Says.LOSS})
     INSTEAD: ClassVar[str] = '[[probes]] with kind = "ping" measures the same there'
 
     kind: Literal["ping"] = Field(

@@ -11,6 +11,7 @@ from dumbbell.spec.fields import Dscp, Flag, PositiveTime, TransferSize, dscp_nu
 from dumbbell.spec.programs.base import (
     BetweenHosts,
     Key,
+    Says,
     bulk_packets,
     plain,
     rate_key,
@@ -35,6 +36,7 @@ STREAM_KEYS: Mapping[str, Key] = {
 class Streams(BetweenHosts):
     """Streams over TCP, or over UDP at a rate."""
 
+    SAYS: ClassVar = frozenset({Says.THROUGHPUT, Says.INTERVALS, Says.LOSS})
     INSTEAD: ClassVar[str] = (
         '[[flows]] with source = { kind = "greedy" }, or { kind = "cbr" } over UDP, is like it'
     )
