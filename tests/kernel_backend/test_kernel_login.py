@@ -66,6 +66,24 @@ def test_only_who_asks_for_it_gets_hosts_to_log_in_to(tmp_path: Path) -> None:
     assert {"path": "net/ipv4/ip_default_ttl", "value": "64"} in made["sysctl"]
 
 
+def test_who_types_sends_one_by_one_where_bursts_would_be_too_fast(tmp_path: Path) -> None:
+    """tc counts an overhead once a burst; nobody's TCP has a key that says so there."""
+    hops = [
+        {"a": "client", "b": "router", "forward": {"rate": "10mbit", "overhead": "wire"}},
+        {"a": "router", "b": "server", "overhead": "wire"},
+    ]
+    text = Experiment.model_validate({"name": "x", "duration": "1s", "links": hops}).resolved_json()
+
+    def segments(login: Login | None) -> list[str]:
+        made = json.loads(job(text, 0, tmp_path, TOOLS, login=login))
+        lines = [line for step in made["steps"] for line in step["lines"]]
+        return [line.split()[5] for line in lines if "gso_max_segs" in line]
+
+    assert segments(None) == ["65535"] * 4
+    # That of the one end with a rate.
+    assert segments(Login(tmp_path / "homes")) == ["1", "65535", "65535", "65535"]
+
+
 def test_too_many_hosts_are_refused() -> None:
     names = tuple(f"h{index}" for index in range(MOST_HOSTS + 1))
     with pytest.raises(SpecError, match=f"at most {MOST_HOSTS} hosts"):

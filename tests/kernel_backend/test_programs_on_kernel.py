@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from dumbbell import metrics
 from dumbbell.backends import simulate
 from dumbbell.backends.kernel import backend as kernel_backend
 from dumbbell.backends.kernel.programs import are_installed
@@ -190,6 +191,32 @@ def test_iperf3_fills_the_link(runs: dict[str, Run]) -> None:
     (received,) = run.column("programs", "received_bytes")
     assert received < departed < 1.12 * received
     assert not run.meta["unknown_queues"]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        {"kind": "iperf3", "from": "sender", "to": "router", "duration": "3s"},
+        {"kind": "iperf3", "from": "router", "to": "sender", "duration": "3s", "reverse": True},
+        {"kind": "curl", "from": "router", "to": "sender", "size": "3MB", "count": 1},
+    ],
+    ids=["iperf3", "iperf3 back", "curl"],
+)
+def test_a_host_whose_own_link_counts_more_waits_at_its_qdisc(program: dict[str, Any]) -> None:
+    """500 bytes more of each frame, however many segments TCP hands down at once.
+
+    Where bursts counted them once, a mean packet would wait for 94 ms, behind the qdisc.
+    """
+    needed([program])
+    made = Experiment(
+        duration="4s",
+        links=[{"a": "sender", "b": "router", "forward": {"rate": "20mbit", "overhead": "500B"}}],
+        programs=[{"name": "it", **program}],
+    )
+    run = simulate(made, backend="kernel")
+    (rate,) = run.column("programs", "throughput_bps")
+    assert 13e6 < rate <= 20e6 * 1448 / (1500 + 500)
+    assert metrics.mean_sojourn_s(run, "sender->router") < 0.01
 
 
 def test_datagrams_of_iperf3_come_back_at_their_rate(runs: dict[str, Run]) -> None:

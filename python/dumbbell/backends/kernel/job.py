@@ -22,7 +22,7 @@ from typing import Any
 
 from dumbbell import units
 from dumbbell.backends.kernel.login import Login, subnet_routes
-from dumbbell.backends.kernel.offloads import check_offloads
+from dumbbell.backends.kernel.offloads import check_offloads, counts_once
 from dumbbell.backends.kernel.tcp import (
     check_tcp,
     common_settings,
@@ -206,17 +206,14 @@ def _check_sizes(resolved: Mapping[str, Any]) -> None:
 
 
 def _check_own_links(resolved: Mapping[str, Any]) -> None:
-    """Of a burst, `tc`'s size table counts the headers once, and not those of its segments
-    (`__qdisc_calculate_pkt_len`): a sender's own link would send faster than its rate."""
+    """Bursts of a sender whose own link would send them faster than its rate (`counts_once`)."""
     topology, ends = _topology(resolved), _ends(resolved)
     for index, flow in enumerate(resolved["flows"]):
         tcp, route = flow["tcp"], topology.route(flow["from"], flow["to"])
         if not tcp or tcp["gso_max_segs"] == 1 or not route:
             continue
         end = ends[route[0]]
-        if end["overhead_bytes"] == _ETHERNET_BYTES:
-            continue
-        if end["rate_bps"] or end["qdisc"]["kind"] not in ("pfifo", "bfifo"):
+        if counts_once(end):
             bytes_more = f"{end['overhead_bytes']}B"
             raise SpecError(
                 f"flows[{index}].tcp.gso_max_segs",
@@ -376,8 +373,7 @@ class _Job:
     def _device(self, interface: Interface) -> Iterator[str]:
         device, far = interface.device, self._far(interface)
         yield f"addr add {interface.address}/24 dev {device}"
-        segments = gso_max_segs(self._resolved, interface.host)
-        yield f"link set dev {device} gso_max_segs {segments} up"
+        yield f"link set dev {device} gso_max_segs {self._segments(interface)} up"
         yield (
             f"neigh replace {interface.peer_address} lladdr {_mac(far.queue)} dev {device}"
             " nud permanent"
@@ -386,6 +382,13 @@ class _Job:
             yield from ifb_lines(device)
         if interface.queue in self._watched:
             yield from copies_lines(device)
+
+    def _segments(self, interface: Interface) -> int:
+        """Of a burst at most. Programs, and whoever types at a host, have no key that says so:
+        where their link would send bursts too fast, their TCP sends one by one."""
+        if self._login and counts_once(self._ends[interface.queue]):
+            return 1
+        return gso_max_segs(self._resolved, interface.host)
 
     def _routes(self) -> dict[str, dict[str, None]]:
         """Host to its lines: a way for each address in use, answers included; as in `render`."""

@@ -36,15 +36,27 @@ def check_offloads(resolved: Mapping[str, Any]) -> None:
     if not any("gro_ns" in end or "tso" in end for _, end in ends):
         return
     for path, end in ends:
-        overhead_bytes = end["overhead_bytes"]
-        is_counted = end["rate_bps"] or end["qdisc"]["kind"] not in ("pfifo", "bfifo")
-        if is_counted and overhead_bytes != OVERHEADS_BYTES["ethernet"]:
+        if counts_once(end):
             raise SpecError(
                 f"{path}.overhead",
-                f"{overhead_bytes}B",
+                f"{end['overhead_bytes']}B",
                 "ethernet (14B) on the kernel where links have tso or gro: tc counts another "
                 "overhead once a super-packet",
             )
+
+
+def counts_once(end: Mapping[str, Any]) -> bool:
+    """Whether something there counts a burst's overhead once, and not for each of its segments.
+
+    tc's size table does (`__qdisc_calculate_pkt_len`), which is there where the overhead is not
+    Ethernet's: a rate, or a discipline that counts bytes, would let more through than it says, and
+    packets would wait at the transmitter behind it, which sees segments and has no limit.
+
+    Args:
+        end: A direction of a link, as resolved.
+    """
+    is_counted = end["rate_bps"] or end["qdisc"]["kind"] not in ("pfifo", "bfifo")
+    return bool(is_counted) and end["overhead_bytes"] != OVERHEADS_BYTES["ethernet"]
 
 
 def _check_gro(path: str, end: Mapping[str, Any]) -> None:
