@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -14,8 +15,14 @@ import pytest
 
 from dumbbell.backends import simulate
 from dumbbell.backends.kernel import backend as kernel_backend
+from dumbbell.backends.kernel import written
 from dumbbell.backends.kernel.launch import LaunchResult
-from dumbbell.backends.kernel.program_tasks import UNDER_WAY, under_way
+from dumbbell.backends.kernel.program_tasks import (
+    MOST_RUN_BYTES,
+    UNDER_WAY,
+    most_written_bytes,
+    under_way,
+)
 from dumbbell.errors import RunError
 from dumbbell.spec import CommandProgram, Experiment
 from dumbbell.tables import Run
@@ -163,6 +170,85 @@ def test_names_and_floods_of_files_stay_in_bounds() -> None:
     run = simulate(python(made), backend="kernel")
     assert len(run.files) <= 1001
     assert all(name.isprintable() and name[0] not in "-." for name in run.files)
+
+
+BESIDE_ITS_OUTPUT = (
+    "import os, subprocess\n"
+    "os.makedirs('/mnt/all', exist_ok=True)\n"
+    "subprocess.run(['mount', '-t', 'hostfs', 'none', '/mnt/all', '-o', '/'], check=False)\n"
+    "folder = '/mnt/all' + os.path.dirname(os.readlink('/proc/self/fd/1')) + '/'\n"
+    "print('filling', flush=True)\n"
+)
+
+
+@pytest.mark.parametrize(
+    "fill",
+    [
+        "for n in range(1000):\n    open(f'{folder}more{n}', 'wb').write(bytes(1 << 20))\n",
+        # Removed and open still: no file of the folder shows it.
+        "kept = []\n"
+        "for n in range(1000):\n"
+        "    kept.append(open(f'{folder}more', 'wb', 0))\n"
+        "    kept[-1].write(bytes(1 << 20)); os.unlink(f'{folder}more')\n",
+    ],
+    ids=["many files", "removed files"],
+)
+def test_the_sum_of_its_files_is_bounded(
+    fill: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is smaller than the limit of one; who has filled the disk is named."""
+    monkeypatch.setattr(kernel_backend, "most_written_bytes", lambda *asked: 100 << 20)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    rest = "import time\ntime.sleep(1)\nwhile True: pass\n"
+    with pytest.raises(RunError, match="wrote more than the 100 MB that all files") as raised:
+        simulate(python(BESIDE_ITS_OUTPUT + fill + rest), backend="kernel")
+    assert "it (any), which printed last 'filling'" in str(raised.value)
+    assert not guests_of(tmp_path)
+    assert not list(tmp_path.rglob("more*"))
+
+
+def test_empty_files_and_hiding_places_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / name).touch()
+    monkeypatch.setattr(written, "MOST_RUN_FILES", 3)
+    assert not written.Written(os.getpid(), tmp_path, 1 << 40).is_too_much()
+    (tmp_path / "d").touch()
+    assert written.Written(os.getpid(), tmp_path, 1 << 40).is_too_much()
+    assert not written.Written(os.getpid(), tmp_path, None).is_too_much()
+    monkeypatch.setattr(written, "MOST_RUN_FILES", 1000)
+    here = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(100):
+        os.mkdir("d" * 200, dir_fd=here)
+        deeper = os.open("d" * 200, os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = deeper
+    os.close(here)
+    assert written.Written(os.getpid(), tmp_path, 1 << 40).is_too_much()
+    shutil.rmtree(tmp_path)
+
+
+def test_what_a_run_may_write_follows_from_its_programs() -> None:
+    one, three = (
+        Experiment(
+            duration="1s",
+            links=LINKS,
+            programs=[
+                CommandProgram(name=f"it-{n}", host="sender", command=["true"]) for n in names
+            ],
+        ).resolved()
+        for names in (range(1), range(3))
+    )
+    assert most_written_bytes(one, 0, 1 << 20) == (16 + 2) << 20
+    assert most_written_bytes(three, 0, 1 << 20) == (48 + 2) << 20
+    captures = [
+        {"kind": "tcpdump", "name": f"all-{n}", "host": "sender", "neighbor": "receiver"}
+        for n in range(5)
+    ]
+    many = Experiment(duration="1s", links=LINKS, programs=captures).resolved()
+    assert most_written_bytes(many, 0, 0) == MOST_RUN_BYTES
 
 
 def test_what_a_program_lays_in_the_way_of_the_result_fails_the_run() -> None:

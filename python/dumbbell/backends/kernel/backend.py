@@ -21,6 +21,7 @@ from dumbbell.backends.kernel.job import check_kernel_can, job, watched_packets
 from dumbbell.backends.kernel.launch import launch
 from dumbbell.backends.kernel.login import SHOWN
 from dumbbell.backends.kernel.program_tasks import (
+    most_written_bytes,
     program_bytes,
     program_jobs,
     program_login,
@@ -231,6 +232,9 @@ class _KernelBatch:
         )
         job_file.write_text(text, encoding="utf-8")
         cost = self._backend.check(asked.resolved_json)
+        most_written = None
+        if programs is not None:
+            most_written = most_written_bytes(resolved, asked.replication, cost.memory_bytes)
         ended = launch(
             the_kernel(resolved).path,
             guest_program(),
@@ -241,12 +245,13 @@ class _KernelBatch:
             env={"DUMBBELL_JOB": str(job_file)},
             readable=readable,
             cancelled=self._cancel.is_set,
+            most_written_bytes=most_written,
         )
         result = read_result(output) if ended.ok else None
         if result is None:
             # Nothing of the run is kept, so the console's path would lead nowhere.
             why = ended.why().replace(f" ({ended.console})", "")
-            if ended.timed_out and (said := under_way(output)):
+            if (ended.timed_out or ended.overfull) and (said := under_way(output)):
                 why = f"{why}\n  {said}"
             kind = FailureKind.CANCELLED if ended.cancelled else FailureKind.FAILED
             return Outcome(index, {}, 0, "", why, kind)

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Literal
 from dumbbell.backends.kernel.confinement import SYSTEM, Confinement, best_confinement
 from dumbbell.backends.kernel.patience import Patience
 from dumbbell.backends.kernel.processor import children_on, reserved_processor
+from dumbbell.backends.kernel.written import Written, largest_file
 from dumbbell.errors import RunError
 from dumbbell.printable import printable
 
@@ -58,7 +59,7 @@ _TAKEN = (
 _FULL_BYTES = 64 * 1024
 """A file system with less room than this is called full."""
 
-_Ending = Literal["by itself", "too long", "too loud", "asked"]
+_Ending = Literal["by itself", "too long", "too loud", "too much", "asked"]
 _ENV_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 
 
@@ -81,6 +82,9 @@ class LaunchResult:
         cancelled: Whether it was ended because somebody asked.
         flooded: Whether it was ended because it printed more than `CONSOLE_MAX_BYTES`.
         disk_full: Whether the file system of its folder was full at the end.
+        most_written_bytes: What its files were allowed together, where it was ended because they
+            were more; else None.
+        largest: Which of them was the largest then, as a sentence.
     """
 
     exit: int
@@ -92,11 +96,20 @@ class LaunchResult:
     cancelled: bool = False
     flooded: bool = False
     disk_full: bool = False
+    most_written_bytes: int | None = None
+    largest: str = ""
 
     @property
     def ok(self) -> bool:
         """Whether init ended by itself with status 0."""
-        return self.exit == 0 and not (self.timed_out or self.cancelled or self.flooded)
+        return self.exit == 0 and not (
+            self.timed_out or self.cancelled or self.flooded or self.overfull
+        )
+
+    @property
+    def overfull(self) -> bool:
+        """Whether it was ended because it wrote more than it may."""
+        return self.most_written_bytes is not None
 
     def why(self) -> str:
         """One line on how it ended, then the console's last lines."""
@@ -106,6 +119,10 @@ class LaunchResult:
             how = "was stopped"
         elif self.flooded:
             how = f"printed more than {CONSOLE_MAX_BYTES / 2**20:.0f} MB"
+        elif self.most_written_bytes is not None:
+            most_mb = self.most_written_bytes / 2**20
+            how = f"wrote more than the {most_mb:.0f} MB that all files of this run may take"
+            how += f" ({printable(self.largest)})" if self.largest else ""
         elif "Kernel panic" in self.console_tail:
             how = "panicked"
             if "deadlocked on memory" in self.console_tail:
@@ -138,6 +155,7 @@ def launch(
     confinement: Confinement | None = None,
     cancelled: Callable[[], bool] | None = None,
     started: Callable[[int], None] | None = None,
+    most_written_bytes: int | None = None,
 ) -> LaunchResult:
     """Boot a kernel on the host's files with a program as its init, and wait for the end.
 
@@ -162,6 +180,7 @@ def launch(
         confinement: By what it is held to that; the best that this machine offers when None.
         cancelled: Asked every tenth of a second; True ends the guest.
         started: Is given the number of the kernel's process, for whoever stops it for a while.
+        most_written_bytes: What its files may take together; None without a limit.
 
     Raises:
         GuestMissingError: The program that confines guests has not been built.
@@ -191,7 +210,8 @@ def launch(
                 import resource
 
                 resource.prlimit(process.pid, resource.RLIMIT_CORE, (0, 0))
-            ending = _wait(process.pid, wall_limit_s, console, cancelled)
+            written = Written(process.pid, run_dir, most_written_bytes)
+            ending = _wait(process.pid, wall_limit_s, console, cancelled, written)
         finally:
             usage = _end(process) if process else None
             shutil.rmtree(run_dir / "uml", ignore_errors=True)
@@ -206,6 +226,8 @@ def launch(
         cancelled=ending == "asked",
         flooded=ending == "too loud",
         disk_full=shutil.disk_usage(run_dir).free < _FULL_BYTES,
+        most_written_bytes=most_written_bytes if ending == "too much" else None,
+        largest=largest_file(run_dir / "output") if ending == "too much" else "",
     )
 
 
@@ -332,7 +354,13 @@ def without_address_randomization() -> Iterator[None]:
         personality(before)
 
 
-def _wait(pid: int, limit_s: float, console: Path, cancelled: Callable[[], bool] | None) -> _Ending:
+def _wait(
+    pid: int,
+    limit_s: float,
+    console: Path,
+    cancelled: Callable[[], bool] | None,
+    written: Written,
+) -> _Ending:
     """Wait for the end of the process, which is not reaped, or for a reason to end it."""
     patience = Patience(pid, limit_s)
     with _exit_awaited(pid) as wait_for_exit:
@@ -346,6 +374,8 @@ def _wait(pid: int, limit_s: float, console: Path, cancelled: Callable[[], bool]
                 return "asked"
             if console.stat().st_size > CONSOLE_MAX_BYTES:
                 return "too loud"
+            if written.is_too_much():
+                return "too much"
 
 
 @contextlib.contextmanager

@@ -50,6 +50,9 @@ _NO_STATUS = -1
 _MOST_LINKS = 16
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
+MOST_RUN_BYTES = 16 * 2**30
+"""Of all files of a run together, however many programs it has."""
+
 
 @dataclass(frozen=True, slots=True)
 class Planned:
@@ -172,6 +175,18 @@ def _task(each: Planned, hosts: Mapping[str, int], tools: Mapping[str, str]) -> 
 def program_bytes(resolved: Mapping[str, Any]) -> int:
     """Memory that programs and their files may take in a guest."""
     return sum(model_of(each).memory_bytes(each) for each in programs_of(resolved))
+
+
+def most_written_bytes(resolved: Mapping[str, Any], replication: int, memory_bytes: int) -> int:
+    """What a run with programs may write: what each is allowed, and results as large as its memory.
+
+    Args:
+        resolved: The description.
+        replication: Its number.
+        memory_bytes: Of the guest: in it lie packets and homes, until they are written.
+    """
+    allowed = sum(each.task.most_bytes for each in planned_tasks(resolved, replication))
+    return min(allowed, MOST_RUN_BYTES) + 2 * memory_bytes
 
 
 def program_packets(resolved: Mapping[str, Any]) -> float:
