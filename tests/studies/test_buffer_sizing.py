@@ -42,6 +42,7 @@ SHORT = buffer_sizing.Sizes(
     all_buffers=Amount(3, length_s=9.0, over=CELLS),
     kernel=Amount(LEAST_RUNS, length_s=5.0),
     own_programs=Amount(2),
+    own_users=Amount(2),
 )
 """Too short to say anything of the source: what is tested is all but the numbers."""
 

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from dumbbell.backends import simulate
+from dumbbell.metrics import mean_wait_s, utilization_bits
+from dumbbell.spec import Experiment
 from dumbbell.studies import own_programs
-from dumbbell.studies.buffer_sizing import own, published
+from dumbbell.studies.buffer_sizing import arms, own, own_users, published
+from dumbbell.studies.buffer_sizing.own_iperf import FIRST_PORT, LOAD, Seen
+from dumbbell.studies.shape import Amount
 from dumbbell.sweep import Replications
+from dumbbell.tables import Run
 
 
 def fields(tmp_path: Path, packets: list[tuple[float, int, int, bool]]) -> Path:
@@ -31,15 +38,15 @@ def test_flows_are_measured_as_the_source_measured_them(tmp_path: Path) -> None:
     mouse = [(1.0, 1001, 1000, False), (1.5, 1001, 1000, True), (2.0, 1001, 2000, False)]
     persistent = [(0.1 * k, 1002, 1500, k % 10 == 9) for k in range(100)]
     alone = [(3.0, 1003, 1500, False)]
-    seen = own.Seen.by_tshark(fields(tmp_path, [*mouse, *persistent, *alone]))
+    seen = Seen.by_tshark(fields(tmp_path, [*mouse, *persistent, *alone]))
     assert seen.is_large.tolist() == [False, True]
     assert seen.throughput_kbps == pytest.approx([8 * 4000 / 1.0 / 1e3, 8 * 150_000 / 9.9 / 1e3])
     assert seen.loss == pytest.approx([1 / 3, 0.1])
 
 
-def seen(large_kbps: list[float], small_kbps: list[float], loss: list[float]) -> own.Seen:
+def seen(large_kbps: list[float], small_kbps: list[float], loss: list[float]) -> Seen:
     rates = np.array([*large_kbps, *small_kbps])
-    return own.Seen(rates, np.array(loss), np.arange(rates.size) < len(large_kbps))
+    return Seen(rates, np.array(loss), np.arange(rates.size) < len(large_kbps))
 
 
 def test_what_is_told_of_two_buffers() -> None:
@@ -64,11 +71,11 @@ def test_every_level_of_the_experiment_has_a_row_and_every_side_a_column() -> No
             "large": seen([20.0, 30.0], [4.0], [0.02, 0.03, 0.0]),
         }
     )
-    many = Replications({own._ARM: (one, one, one)}, 3, "")
-    part = own.OwnPrograms(own.Amount(3), 1)
+    many = Replications({own.OwnPrograms.arm: (one, one, one)}, 3, "")
+    part = own.OwnPrograms(Amount(3), 1)
     (table,) = part.tables({own_programs.COLUMN: many, "simulator": many})
     assert list(table.columns) == ["printed", "own programs", "simulator"]
-    levels = len(own.published.PersistentLevels.__dataclass_fields__)
+    levels = len(published.PersistentLevels.__dataclass_fields__)
     assert len(table.rows) == levels + 1
     first = table.rows[0].cells
     assert first[0] == f"{100 * published.PERSISTENT['testbed'].large_better_with_large:g}"
@@ -78,13 +85,90 @@ def test_every_level_of_the_experiment_has_a_row_and_every_side_a_column() -> No
 
 def test_our_senders_send_what_the_script_does() -> None:
     """As many persistent flows of each node, and mice as large with as long a pause."""
-    flows = own.our_senders(18, 1).resolved()["flows"]
-    script = own.script(own.FIRST_PORT)
+    flows = own.OwnPrograms.our_senders(18, 1).resolved()["flows"]
+    script = own.script(FIRST_PORT)
     (parallel,) = re.findall(r"-P (\d+)", script)
     (size,) = re.findall(r"-n (\d{4,})", script)
     mice = [flow for flow in flows if flow["name"].startswith("mice-")]
     assert len(flows) == len(mice) * (1 + int(parallel))
     assert {flow["source"]["size"]["value"] for flow in mice} == {int(size)}
+
+
+def test_users_fetch_as_often_and_as_much_in_the_script_as_in_our_senders() -> None:
+    """The laws that awk draws from are those of the closed loops; each user has a receiver."""
+    flows = own_users.OwnUsers.our_senders(18, 1).resolved()["flows"]
+    assert len(flows) == LOAD.hosts * own_users.USERS
+    size, think = flows[0]["source"]["size"], flows[0]["source"]["think"]
+    script = own_users.script(FIRST_PORT)
+    drawn = {key: float(value) for key, value in re.findall(r"-v (\w+)=([\d.]+)", script)}
+    assert drawn == {
+        "users": own_users.USERS,
+        "least": size["scale"],
+        "tail": size["shape"],
+        "think": think["mean"],
+    }
+    commands = own_users.OwnUsers.commands(18, 1).resolved()["programs"]
+    asked = [each for each in commands if each["kind"] == "any"]
+    assert len(asked) == 3 * LOAD.hosts
+    firsts = [each["command"][3] for each in asked if each["command"][0] == "iperf"]
+    assert len({int(port) for port in firsts}) == LOAD.hosts
+    assert min(np.diff([int(port) for port in firsts])) == own_users.USERS
+
+
+@pytest.mark.skipif(not shutil.which("awk"), reason="there is no awk")
+def test_what_awk_draws_follows_the_laws(tmp_path: Path) -> None:
+    """Pareto's sizes and exponential pauses, and the same again of the same seed."""
+    script = own_users.script(FIRST_PORT)
+    awk = script[script.index("awk ") : script.index("; end=")]
+    awk = re.sub(r"\$\(shuf[^)]*\)", "7", awk)
+    drawn = []
+    for folder in (tmp_path / "one", tmp_path / "two"):
+        folder.mkdir()
+        subprocess.run(["bash", "-c", awk], cwd=folder, check=True)
+        files = [folder / f"user-{user}" for user in range(1, own_users.USERS + 1)]
+        drawn.append(np.concatenate([np.loadtxt(file) for file in files]))
+    assert (drawn[0] == drawn[1]).all()
+    sizes = drawn[0][:, 1]
+    assert sizes.size == 100 * own_users.USERS
+    assert sizes.min() >= int(own_users.LEAST_BYTES)
+    median = own_users.LEAST_BYTES * 2 ** (1 / LOAD.tail)
+    assert np.median(sizes) == pytest.approx(median, rel=0.1)
+    pauses = drawn[0][:, 0].reshape(own_users.USERS, 100)
+    assert (pauses[:, 0] < 1).all()
+    assert pauses[:, 1:].mean() == pytest.approx(arms.THINK_S, rel=0.1)
+
+
+def test_what_is_told_of_users() -> None:
+    """The greatest losses, and the bottleneck by our tables."""
+    flows = arms.users("h1-1", LOAD, 3)
+    run = simulate(arms.network(flows, 18, hosts=LOAD.hosts, seed=1, duration_s=3))
+    small = seen([10.0, 30.0], [5.0, 9.0], [0.1, 0.2, 0.0, 0.9])
+    large = seen([20.0, 40.0], [6.0, 8.0], [0.0, 0.1, 0.0, 0.0])
+    of = own_users.told({"small": small, "large": large}, {"small": run, "large": run})
+    assert of.levels.large_better_with_large == 1.0
+    assert of.levels.large_without_loss_large == 0.5
+    assert of.levels.large_greatest_loss_small == 0.2
+    assert of.levels.small_greatest_loss_small == 0.9
+    assert (of.flows, of.large) == (4, 2)
+    assert 0 < of.utilization["small"] == utilization_bits(run, arms.BOTTLENECK) < 1
+    assert of.wait_ms["large"] == 1e3 * mean_wait_s(run, arms.BOTTLENECK)
+    many = Replications({own_users.OwnUsers.arm: (of, of)}, 2, "")
+    part = own_users.OwnUsers(Amount(2), 1)
+    (table,) = part.tables({own_programs.COLUMN: many, "simulator": many})
+    assert list(table.columns) == ["printed", "own programs", "simulator"]
+    levels = len(published.ClosedLoopLevels.__dataclass_fields__)
+    assert len(table.rows) == levels + 1 + 6
+    assert "12 s in place of 150" in table.caption
+
+
+def simulated(experiment: Experiment) -> Run:
+    """On the kernel; skipped, or in continuous integration failed, without the programs."""
+    if missing := own_programs.missing_programs([experiment]):
+        why = f"missing: {', '.join(missing)}"
+        if os.environ.get("CI"):
+            pytest.fail(why)
+        pytest.skip(why)
+    return simulate(experiment, backend="kernel")
 
 
 @pytest.mark.kernel
@@ -93,14 +177,21 @@ def test_tshark_sees_the_flows_of_iperf(monkeypatch: pytest.MonkeyPatch) -> None
     """Four seconds behind 500 packets: all persistent flows, some mice, a bottleneck in use."""
     monkeypatch.setattr(own, "DURATION_S", 4)
     monkeypatch.setattr(own, "SENDING_S", 3)
-    experiment = own.commands(500, 1)
-    if missing := own_programs.missing_programs([experiment]):
-        why = f"missing: {', '.join(missing)}"
-        if os.environ.get("CI"):
-            pytest.fail(why)
-        pytest.skip(why)
-    run = simulate(experiment, backend="kernel")
-    of = own.Seen.by_tshark(run.files[f"{own.FIELDS}.tshark.csv"].path)
-    assert of.throughput_kbps.size > own.LOAD.hosts * own.PERSISTENT
-    assert of.is_large.sum() > own.LOAD.hosts * own.PERSISTENT / 2
+    of = Seen.of_run(simulated(own.OwnPrograms.commands(500, 1)))
+    assert of.throughput_kbps.size > LOAD.hosts * own.PERSISTENT
+    assert of.is_large.sum() > LOAD.hosts * own.PERSISTENT / 2
     assert 0 < of.throughput_kbps.sum() < 2 * published.BOTTLENECK_BPS / 1e3
+
+
+@pytest.mark.kernel
+@pytest.mark.usefixtures("real_kernel")
+def test_users_fetch_think_and_fetch_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two users a node for three seconds: each fetches, most of them more than once."""
+    monkeypatch.setattr(own_users, "DURATION_S", 4)
+    monkeypatch.setattr(own_users, "SENDING_S", 3)
+    monkeypatch.setattr(own_users, "USERS", 2)
+    run = simulated(own_users.OwnUsers.commands(500, 1))
+    of = Seen.of_run(run)
+    users = 2 * LOAD.hosts
+    assert 1.2 * users < of.throughput_kbps.size < 4 * users
+    assert not set(run.column("programs", "exit_status").tolist()) - {0, -1}

@@ -15,6 +15,7 @@ from dumbbell.spec import Experiment
 from dumbbell.studies import own_programs
 from dumbbell.studies.base import StudyOptions
 from dumbbell.studies.buffer_sizing import own as buffers
+from dumbbell.studies.buffer_sizing import own_users
 from dumbbell.studies.pie_rrul import arms
 from dumbbell.studies.pie_rrul import own as rrul
 from dumbbell.studies.pie_rrul.arms import Setting
@@ -31,6 +32,7 @@ PARTS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: queue_size.OwnPrograms(Amount(2, over=("10kb",)), 1, dict),
         "ITGDec",
     ),
+    "buffer-sizing, users": (lambda: own_users.OwnUsers(Amount(2), 1), "iperf"),
     "buffer-sizing": (lambda: buffers.OwnPrograms(Amount(2), 1), "tshark"),
     "pie-rrul": (
         lambda: rrul.OwnPrograms(Amount(2, over=(Setting(),)), 1, arms.rrul(2, 1), dict),
@@ -94,7 +96,7 @@ def test_netperf_sends_where_it_is_and_iperf3_where_it_is_not(
         (lambda: multiplexing.commands("SM", 1), ["-E 110 -e 512 -T UDP -t 200000", "-i 0.2"]),
         (lambda: queue_size.commands("40kb", 1), ["-E 2000 -e 512 -T UDP -t 10000", "-c 10"]),
         (
-            lambda: buffers.commands(18, 1),
+            lambda: buffers.OwnPrograms.commands(18, 1),
             [
                 "-s -p 5001",
                 "-p 5018 -P 5 -t 18",

@@ -22,6 +22,7 @@ from dumbbell.studies.buffer_sizing import (
     figures,
     live,
     own,
+    own_users,
     printed_levels,
     published,
     readings,
@@ -52,6 +53,7 @@ class Sizes(Preset):
         all_buffers: Of each of these cells.
         kernel: Of the four experiments, shortened, on both backends; agreement takes five.
         own_programs: Of persistent flows by iperf itself and by our senders, shortened.
+        own_users: The same of users in closed loops.
     """
 
     grid: Amount[Case]
@@ -59,6 +61,7 @@ class Sizes(Preset):
     all_buffers: Amount[Cell] | None
     kernel: Amount[str]
     own_programs: Amount[str]
+    own_users: Amount[str]
 
 
 PRESETS = Presets(
@@ -68,6 +71,7 @@ PRESETS = Presets(
         all_buffers=None,
         kernel=Amount(5, length_s=beside.DURATION_S),
         own_programs=Amount(3, length_s=own.DURATION_S),
+        own_users=Amount(3, length_s=own_users.DURATION_S),
     ),
     full=Sizes(
         grid=Amount(10, length_s=published.DURATION_S, over=arms.cases(arms.GRID)),
@@ -79,6 +83,7 @@ PRESETS = Presets(
         ),
         kernel=Amount(10, length_s=beside.DURATION_S),
         own_programs=Amount(10, length_s=own.DURATION_S),
+        own_users=Amount(10, length_s=own_users.DURATION_S),
     ),
 )
 
@@ -166,7 +171,8 @@ class BufferSizing(Reproduction):
         kernel = BesideTheKernel(options.seed, preset.kernel)
         more = [part for part in (self.beyond, self.sized) if part]
         self.own = own.OwnPrograms(preset.own_programs, options.seed)
-        self.parts = [self.four, *more, kernel, self.own]
+        self.own_users = own_users.OwnUsers(preset.own_users, options.seed)
+        self.parts = [self.four, *more, kernel, self.own, self.own_users]
 
     def written(self) -> Report:
         """The report; see `Reproduction`."""

@@ -1,0 +1,291 @@
+"""The source's programs themselves: iperf, tcpdump and tshark of this machine, on the kernel.
+
+What both workloads have in common (`own`, `own_users`). The source's scripts are not printed, so
+the one of a node here is ours. What is measured is what the source measured: tshark's fields of
+the packets that tcpdump captured behind the bottleneck. Beside it our own senders with the same
+traffic, on both backends.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dumbbell.claims import share_better
+from dumbbell.formats.tshark import read_tshark_csv
+from dumbbell.report import ValueRow, ValueTable
+from dumbbell.spec import Experiment
+from dumbbell.stats import Estimate
+from dumbbell.studies import own_programs
+from dumbbell.studies.buffer_sizing import arms, published
+from dumbbell.studies.buffer_sizing.arms import Buffer, Point
+from dumbbell.studies.buffer_sizing.measures import Floats, Flows, flows_of
+from dumbbell.studies.shape import Amount, Runner
+from dumbbell.sweep import Replications
+from dumbbell.tables import Run
+
+LOAD = Point(load="light")
+CAPTURED_BYTES = 96
+"""Of each packet; the source kept all of it, and read no further than the TCP header."""
+CAPTURE, FIELDS = "behind-bottleneck", "fields"
+WATCHING: tuple[Mapping[str, Any], ...] = (
+    {"kind": "tcpdump", "name": CAPTURE, "host": "target2", "neighbor": "target1"}
+    | {"snap_length": CAPTURED_BYTES, "protocol": "tcp"},
+    {"kind": "tshark", "name": FIELDS, "host": "target2", "of": CAPTURE},
+)
+"""What measures, whoever sends."""
+
+FIRST_PORT = 5001
+SHARE = "%"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Scripts:
+    """What is typed for a node, from the first of its ports.
+
+    Attributes:
+        receivers: Command lines at the sink.
+        sender: At the node, for a shell.
+        ports: How many it has.
+    """
+
+    receivers: Callable[[int], Sequence[Sequence[str]]]
+    sender: Callable[[int], str]
+    ports: int = 1
+
+
+def scripted(scripts: Scripts, packets: int, seed: int, *, duration_s: float) -> Experiment:
+    """Receivers for each node, its script, and what measures.
+
+    Args:
+        scripts: Of a node.
+        packets: Limit of the bottleneck's pfifo.
+        seed: All randomness follows from it and the replication.
+        duration_s: Of the run.
+    """
+    links = arms.network([], packets, hosts=LOAD.hosts, seed=seed, duration_s=duration_s).links
+    sources = arms.tree(LOAD.hosts).sources
+    nodes = [(FIRST_PORT + at * scripts.ports, node) for at, node in enumerate(sources)]
+    # Not as a file is read, which may have no command lines.
+    return Experiment(
+        name=f"buffer-sizing-{packets}-own-programs",
+        duration=f"{duration_s:g}s",
+        seed=seed,
+        links=list(links),
+        programs=[
+            *(
+                {"kind": "any", "name": f"receiver-{node}-{number}", "host": "sink"}
+                | {"command": list(command)}
+                | {"begins": "before", "stops": "interrupted"}
+                for port, node in nodes
+                for number, command in enumerate(scripts.receivers(port), 1)
+            ),
+            *(
+                {"kind": "any", "name": f"flows-{node}", "host": node}
+                | {"command": ["bash", "-c", scripts.sender(port)]}
+                for port, node in nodes
+            ),
+            *WATCHING,
+        ],
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seen:
+    """Flows of a run, as a capture behind the bottleneck shows them.
+
+    Attributes:
+        throughput_kbps: From the first to the last packet; shape (flows,).
+        loss: Retransmissions over packets.
+        is_large: More than 100 kB.
+    """
+
+    throughput_kbps: Floats
+    loss: Floats
+    is_large: NDArray[np.bool_]
+
+    @classmethod
+    def by_tshark(cls, path: Path) -> Seen:
+        """What the fields say that tshark printed; flows of one packet have no duration.
+
+        Raises:
+            FormatError: The file is not of that form.
+        """
+        flows = read_tshark_csv(path).tables["captured_flows"]
+        length_ns = flows["last_ns"] - flows["first_ns"]
+        kept = (flows["is_reply"] == 0) & (length_ns > 0)
+        size, packets = flows["bytes"][kept], flows["pkts"][kept]
+        return cls(
+            8e6 * size / length_ns[kept],
+            flows["retransmission_pkts"][kept] / packets,
+            size > published.LARGE_BYTES,
+        )
+
+    @classmethod
+    def of_run(cls, run: Run) -> Seen:
+        """What tshark printed in a run of the kernel."""
+        return cls.by_tshark(run.files[f"{FIELDS}.tshark.csv"].path)
+
+    @classmethod
+    def by_our_tables(cls, flows: Flows) -> Seen:
+        """The same of our senders."""
+        return cls(flows.throughput_kbps, flows.loss, flows.is_large)
+
+
+def better_with_large(seen: Mapping[Buffer, Seen], *, is_large: bool) -> float:
+    """Share of the large or the small flows that get more with B_l; NaN where there are none."""
+    small, large = (
+        of.throughput_kbps[of.is_large == is_large] for of in (seen["small"], seen["large"])
+    )
+    if not (small.size and large.size):
+        return math.nan
+    return share_better(large, small, better="higher")
+
+
+def median(values: Floats) -> float:
+    """NaN of none."""
+    return float(np.median(values)) if values.size else math.nan
+
+
+def greatest(values: Floats) -> float:
+    """NaN of none."""
+    return float(values.max()) if values.size else math.nan
+
+
+def share(values: NDArray[np.bool_]) -> float:
+    """Of those that are true; NaN of none."""
+    return float(values.mean()) if values.size else math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class Row(Generic[T]):
+    """A row of the table.
+
+    Attributes:
+        name: With the number of the observation.
+        unit: Of its numbers.
+        printed: What the testbed printed.
+        value: The same of a replication.
+    """
+
+    name: str
+    unit: str
+    printed: str
+    value: Callable[[T], float]
+
+
+Sides = Mapping[str, Replications[str, T]]
+"""What was found, by the heads of the columns."""
+_Reduce = Callable[[Mapping[Buffer, Run]], T]
+
+
+def _within(row: Row[T], arm: str, many: Replications[str, T]) -> Estimate:
+    """The mean, its interval within what a share can be."""
+    found = many.estimate(arm, row.value)
+    if row.unit != SHARE:
+        return found
+    return replace(found, low=max(found.low, 0.0), high=min(found.high, 100.0))
+
+
+class ByIperf(own_programs.ByOwnPrograms[Buffer, Sides[T]], Generic[T]):
+    """A workload by iperf, with both buffers; beside it our own senders.
+
+    Attributes:
+        arm: Name of the workload.
+        title: Of the table.
+        rows: Of the table.
+    """
+
+    arm: ClassVar[str]
+    title: ClassVar[str]
+    rows: Sequence[Row[T]]
+
+    def __init__(self, amount: Amount[str], seed: int) -> None:
+        """How much."""
+        self.amount = amount
+        self.experiments = {
+            buffer: self.commands(packets, seed) for buffer, packets in arms.BUFFERS.items()
+        }
+        self.ours = {
+            buffer: self.our_senders(packets, seed) for buffer, packets in arms.BUFFERS.items()
+        }
+
+    @staticmethod
+    @abstractmethod
+    def commands(packets: int, seed: int) -> Experiment:
+        """The programs, with a pfifo of so many packets."""
+
+    @staticmethod
+    @abstractmethod
+    def our_senders(packets: int, seed: int) -> Experiment:
+        """The same traffic by our own senders."""
+
+    @staticmethod
+    @abstractmethod
+    def told(seen: Mapping[Buffer, Seen], runs: Mapping[Buffer, Run]) -> T:
+        """What is told of the runs with both buffers."""
+
+    @abstractmethod
+    def caption(self, runs: int) -> str:
+        """What was run, so many times with each buffer."""
+
+    def by_programs(self, runs: Mapping[Buffer, Run]) -> T:
+        """From tshark's files."""
+        return self.told({buffer: Seen.of_run(run) for buffer, run in runs.items()}, runs)
+
+    def by_our_senders(self, runs: Mapping[Buffer, Run]) -> T:
+        """From our tables."""
+        seen = {buffer: Seen.by_our_tables(flows_of(run)) for buffer, run in runs.items()}
+        return self.told(seen, runs)
+
+    def run(self, runner: Runner) -> Sides[T]:
+        """See `Part`."""
+        # A kernel does not count what it receives again: there tshark watches ours too.
+        watched = {
+            buffer: each.with_(programs=list(WATCHING)) for buffer, each in self.ours.items()
+        }
+        sides: Mapping[str, tuple[Mapping[Buffer, Experiment], _Reduce[T], str]] = {
+            own_programs.COLUMN: (self.experiments, self.by_programs, "kernel"),
+            "simulator": (self.ours, self.by_our_senders, "sim"),
+            "our senders on the kernel": (watched, self.by_programs, "kernel"),
+        }
+        return {
+            head: runner.replicate_groups(
+                {self.arm: experiments},
+                reduce,
+                self.amount,
+                task=f"{self.name}, {head}",
+                backend=backend,
+                complete=True,
+                keep=1,
+            )
+            for head, (experiments, reduce, backend) in sides.items()
+        }
+
+    def runs(self, found: Sides[T]) -> Mapping[str, Run]:
+        """The first with each buffer."""
+        (first, *_) = found[own_programs.COLUMN].kept[self.arm]
+        return {
+            f"{self.name} {buffer}": run for buffer, run in zip(arms.BUFFERS, first, strict=True)
+        }
+
+    def tables(self, found: Sides[T]) -> Iterator[ValueTable]:
+        """What the source says in numbers of this workload, beside theirs and ours."""
+        rows = [
+            ValueRow(
+                row.name,
+                row.unit,
+                [row.printed, *(_within(row, self.arm, many) for many in found.values())],
+            )
+            for row in self.rows
+        ]
+        caption = self.caption(found[own_programs.COLUMN].n)
+        yield ValueTable(self.title, ["printed", *found], rows, caption)
