@@ -62,6 +62,15 @@ impl Child {
         next
     }
 
+    /// Whether the packet that was seen is the next to leave whatever else comes, and there is one when
+    /// any waits: so it is of FIFOs and of those that it is taken out of, unless they hold packets back.
+    pub fn keeps_what_was_seen(&self) -> bool {
+        matches!(
+            *self.qdisc,
+            Qdisc::Fifo(_) | Qdisc::Codel(_) | Qdisc::FqCodel(_) | Qdisc::Pie(_) | Qdisc::Red(_)
+        )
+    }
+
     /// The packet that leaves at `now`, if any.
     pub fn dequeue(&mut self, now: Time, events: &mut Events) -> Dequeued {
         match self.held.take() {

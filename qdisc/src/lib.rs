@@ -71,6 +71,12 @@ pub trait Discipline {
     /// Tells it what was taken out to be looked at and has not left yet. Its limits count that.
     fn set_held(&mut self, _held: Held) {}
 
+    /// Whether, once it has said that nothing leaves before an instant, no packet that comes until then
+    /// changes that.
+    fn keeps_its_head(&self) -> bool {
+        false
+    }
+
     /// Packets and bytes on the wire that it holds, children included, as `tc -s qdisc` counts
     /// them, without what was taken out to be looked at.
     fn backlog(&self) -> (u32, u64);
@@ -211,6 +217,14 @@ macro_rules! disciplines {
             pub fn set_held(&mut self, held: Held) {
                 match self {
                     $(Qdisc::$variant(state) => state.set_held(held),)+
+                }
+            }
+
+            /// See [`Discipline::keeps_its_head`].
+            #[inline(always)]
+            pub fn keeps_its_head(&self) -> bool {
+                match self {
+                    $(Qdisc::$variant(state) => state.keeps_its_head(),)+
                 }
             }
 

@@ -105,6 +105,11 @@ impl Discipline for Tbf {
         }
     }
 
+    /// Its next packet is known, and how many tokens that needs.
+    fn keeps_its_head(&self) -> bool {
+        self.child.keeps_what_was_seen()
+    }
+
     fn largest_gso_bytes(&self) -> u32 {
         self.largest_bytes
     }

@@ -26,6 +26,9 @@ pub enum Onward {
     },
     /// Some of them into links that only they go into: their routes say which.
     ByRoute,
+    /// All of them into a queue with events of its own, which only they go into. What comes while that
+    /// cannot send is taken in before it sends next (`sim/world/awaited.rs`).
+    IntoQueue(u32),
 }
 
 /// What stands at one side of a link, over all paths.
@@ -69,24 +72,84 @@ pub fn join(links: &mut [Link], ways: impl Iterator<Item = Vec<u32>>) {
             feeders[*fed].push(feeder);
         }
     }
-    for (fed, neighbour) in before.into_iter().enumerate() {
-        let Neighbour::Only(feeder) = neighbour else {
-            merge(links, fed, &feeders[fed]);
-            continue;
-        };
-        if !links[feeder].can_feed() || !links[fed].can_be_fed() {
-            continue;
+    let sides = Sides { before, after };
+    for (fed, feeders) in feeders.iter().enumerate() {
+        match sides.before[fed] {
+            Neighbour::Only(feeder) => sides.chain(links, feeder, fed),
+            _ => merge(links, fed, feeders),
+        }
+    }
+    links.iter_mut().for_each(Link::lay_pipe);
+    for link in 0..links.len() {
+        let next = links[link].only_next;
+        let keeps = |&next: &u32| links[link].hands_to(&links[next as usize]);
+        links[link].only_next = next.filter(keeps);
+    }
+}
+
+/// What stands at both sides of each link.
+struct Sides {
+    before: Vec<Neighbour>,
+    after: Vec<Neighbour>,
+}
+
+impl Sides {
+    /// Joins a link to the one that only leads into it, if they allow it.
+    fn chain(&self, links: &mut [Link], feeder: usize, fed: usize) {
+        let is_onward = self.after[feeder] == Neighbour::Only(fed);
+        if is_onward {
+            links[feeder].only_next = Some(fed as u32);
+        }
+        let source = self.source(links, feeder);
+        if !links[source].can_feed() {
+            return;
+        }
+        if is_onward && source == feeder && links[fed].can_be_awaited() {
+            links[fed].awaits = Some(feeder as u32);
+            links[feeder].onward = Onward::IntoQueue(fed as u32);
+        }
+        if !self.goes_on(links, fed) {
+            return;
         }
         links[fed].feeder = Some(feeder as u32);
         // What leaves a link in the instant of an arrival has left before it, as events would have
         // it: departures come before arrivals, among themselves by the order of links.
-        links[fed].departs_before_arrivals = links[feeder].has_delay() || feeder > fed;
-        links[feeder].onward = match after[feeder] {
-            Neighbour::Only(_) => Onward::Into(fed as u32),
-            _ => Onward::ByRoute,
+        links[fed].departs_before_arrivals = links[source].has_delay() || source > fed;
+        links[feeder].onward = if is_onward {
+            Onward::Into(fed as u32)
+        } else {
+            Onward::ByRoute
         };
     }
-    links.iter_mut().for_each(Link::lay_pipe);
+
+    /// The link whose event brings packets out of this one: itself, or one before those that they pass
+    /// in that instant.
+    fn source(&self, links: &[Link], link: usize) -> usize {
+        match self.before[link] {
+            Neighbour::Only(before) if self.passes(links, link) => self.source(links, before),
+            _ => link,
+        }
+    }
+
+    /// Whether packets may go on through a link as through part of a chain: what they pass in an instant
+    /// is one only if a link follows that is.
+    fn goes_on(&self, links: &[Link], link: usize) -> bool {
+        match self.after[link] {
+            Neighbour::Only(after) if self.passes(links, link) => self.goes_on(links, after),
+            _ => links[link].can_be_fed(),
+        }
+    }
+
+    /// Whether all of one other link's packets pass a link in an instant, and go into one that has no
+    /// others.
+    fn passes(&self, links: &[Link], link: usize) -> bool {
+        let Neighbour::Only(after) = self.after[link] else {
+            return false;
+        };
+        links[link].passes_at_once()
+            && matches!(self.before[link], Neighbour::Only(_))
+            && self.before[after] == Neighbour::Only(link)
+    }
 }
 
 /// Puts packets of several links, and of hosts, in order before a link that they lead into.

@@ -4,6 +4,7 @@
 //! packets go through it is a kind, and only what a kind needs is there. After transmission a packet may be
 //! lost, by chance or by count, and otherwise arrives after the delay.
 
+mod awaiting;
 mod crossing;
 mod host_queue;
 mod offloads;
@@ -116,6 +117,14 @@ pub struct Link {
     /// After the transmitter.
     pub propagation: Propagation,
     kind: Kind,
+    /// Of a queue: the link before it whose packets it takes in before it sends, if all that goes into it
+    /// comes out of that.
+    pub awaits: Option<u32>,
+    /// Of that link: when a packet has an event to arrive there; `NEVER` for none.
+    pub awaited_at: Time,
+    /// Where all packets go in the instant in which they are sent, if that is a pipe that no others go
+    /// into.
+    pub only_next: Option<u32>,
     /// What was measured.
     pub statistics: LinkStatistics,
     /// Discipline, transmitter and loss: of a pipe and a folded queue their settings alone are
@@ -168,6 +177,9 @@ impl Link {
             },
             is_eventful: !is_plain_fifo,
             feeder: None,
+            awaits: None,
+            awaited_at: Time::NEVER,
+            only_next: None,
             merge: None,
             onward: Onward::Out,
             departs_before_arrivals: false,
@@ -282,7 +294,7 @@ impl Link {
 
     /// Whether packets may come out of it by an event.
     fn has_exits(&self) -> bool {
-        matches!(self.onward, Onward::Out | Onward::ByRoute)
+        !matches!(self.onward, Onward::Into(_) | Onward::Joins { .. })
     }
 
     /// The place of the event by which packets come out of its ring.

@@ -124,6 +124,12 @@ impl Queued {
         self.pending
     }
 
+    /// Whether a packet that comes now has no part in when the next is sent, while one is pending.
+    #[inline(always)]
+    pub fn keeps_what_is_next(&self) -> bool {
+        self.in_transmission.is_some() || self.qdisc.keeps_its_head()
+    }
+
     /// Whether nothing but the end of a transmission can make it send.
     #[inline(always)]
     pub fn is_transmitting(&self) -> bool {

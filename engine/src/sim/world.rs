@@ -30,6 +30,7 @@ use crate::traffic::conversation::{Application, Conversation};
 use crate::traffic::tcp_flow::TcpFlow;
 
 mod accounting;
+mod awaited;
 mod chained;
 mod folded;
 mod foreseen;

@@ -88,6 +88,9 @@ impl World {
         let mut packet = packet;
         packet.arrived = at;
         ring.push_back(packet);
+        if let Onward::IntoQueue(queue) = link.onward {
+            return self.await_arrival(queue as usize, index, at);
+        }
         if ring.len() > 1 {
             return;
         }
@@ -101,7 +104,7 @@ impl World {
     #[inline(always)]
     fn onward(&self, index: usize, packet: &Packet) -> Option<usize> {
         match self.links[index].onward {
-            Onward::Out | Onward::Joins { .. } => None,
+            Onward::Out | Onward::Joins { .. } | Onward::IntoQueue(_) => None,
             Onward::Into(next) => Some(next as usize),
             Onward::ByRoute => self.onward_by_route(index, packet),
         }
@@ -153,13 +156,16 @@ impl World {
     /// A packet leaves a pipe that has no delay.
     #[inline(never)]
     pub(super) fn depart_from_pipe(&mut self, index: usize) {
+        if let Onward::IntoQueue(queue) = self.links[index].onward {
+            return self.come_to_queue(queue as usize, index);
+        }
         let packet = self.take_out(index);
         let host = self.links[index].to;
         let sink = &mut self.conversations[packet.conversation as usize];
         if sink.counts_at(host) {
             sink.receive(&packet, self.now, self.warm_up);
         } else {
-            self.arriving.push_back((packet, host));
+            self.arrive(packet, host);
         }
     }
 }

@@ -83,6 +83,11 @@ impl World {
             }
         }
         for index in 0..self.links.len() {
+            if let Some(feeder) = self.links[index].awaits {
+                self.take_in(index, feeder as usize, bound);
+            }
+        }
+        for index in 0..self.links.len() {
             match self.links[index].forwarding() {
                 Forwarding::Pipe => self.enter_before(index, bound),
                 Forwarding::Folded => self.catch_up(index, bound),

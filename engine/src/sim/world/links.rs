@@ -2,6 +2,7 @@
 
 use super::{World, class};
 use crate::capture::Place;
+use crate::net::chains::Onward;
 use crate::net::link::{Forwarding, Offered, Transmitted};
 use crate::net::propagation::Propagation;
 use crate::observe::records::Event;
@@ -99,7 +100,12 @@ impl World {
                 self.tournament
                     .set(link.departure_leaf as usize, link.pending());
             }
-            Forwarding::AtOnce | Forwarding::Queued => self.pump(index),
+            Forwarding::AtOnce | Forwarding::Queued => {
+                if let Some(feeder) = self.links[index].awaits {
+                    self.take_in(index, feeder as usize, self.now);
+                }
+                self.pump(index);
+            }
         }
     }
 
@@ -131,6 +137,8 @@ impl World {
             let sink = &mut self.conversations[packet.conversation as usize];
             if link.is_plain && sink.counts_at(link.to) {
                 sink.receive(&packet, now, warm_up);
+            } else if let Some(next) = link.only_next {
+                self.forward(next as usize, packet);
             } else {
                 self.propagate(index, sent);
             }
@@ -140,6 +148,9 @@ impl World {
         if link.may_be_pending {
             self.tournament
                 .set(link.departure_leaf as usize, link.pending());
+        }
+        if let Some(feeder) = link.awaits {
+            self.await_next(index, feeder as usize);
         }
     }
 
@@ -201,6 +212,9 @@ impl World {
 
     #[inline]
     pub(super) fn arrive_from_ring(&mut self, index: usize) {
+        if let Onward::IntoQueue(queue) = self.links[index].onward {
+            return self.come_to_queue(queue as usize, index);
+        }
         let packet = self.take_out(index);
         let link = &self.links[index];
         let host = link.to;

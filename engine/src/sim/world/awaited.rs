@@ -1,0 +1,68 @@
+//! Queues with events of their own that all packets of one other link go into (`net/chains.rs`).
+//!
+//! When packets come out of that link is known beforehand. What comes while the queue cannot send, in the
+//! middle of a transmission or before there are tokens for the packet that is next, needs no event: it
+//! is taken in, as it would have been then, before the queue sends again or somebody looks at it. Only what
+//! comes when the queue could send, or in the very instant of that, has an event with its turn.
+
+use super::World;
+use crate::net::link::Offered;
+use crate::sim::time::Time;
+
+impl World {
+    /// A packet is on its way out of a link now, behind all others, and comes to the queue at `at`.
+    #[inline(always)]
+    pub(super) fn await_arrival(&mut self, queue: usize, feeder: usize, at: Time) {
+        let from = self.links[queue].cannot_send_before();
+        let link = &mut self.links[feeder];
+        if at >= from && link.awaited_at == Time::NEVER {
+            link.awaited_at = at;
+            self.tournament.set(link.exit_leaf(), at);
+        }
+    }
+
+    /// The queue sends next when it sends: what comes before that needs no event.
+    #[inline(always)]
+    pub(super) fn await_next(&mut self, queue: usize, feeder: usize) {
+        let from = self.links[queue].cannot_send_before();
+        let link = &mut self.links[feeder];
+        let ring = link.propagation.ring();
+        let next = ring.iter().find(|packet| packet.arrived >= from);
+        let next = next.map_or(Time::NEVER, |packet| packet.arrived);
+        if next != link.awaited_at {
+            link.awaited_at = next;
+            self.tournament.set(link.exit_leaf(), next);
+        }
+    }
+
+    /// A packet comes to the queue by an event.
+    #[inline(never)]
+    pub(super) fn come_to_queue(&mut self, queue: usize, feeder: usize) {
+        self.take_in(queue, feeder, self.now);
+        let (packet, _) = self.links[feeder].propagation.pop_due();
+        self.await_next(queue, feeder);
+        self.offer_queued(queue, packet);
+    }
+
+    /// Takes in what came to the queue before `bound`, while it could not send.
+    #[inline(never)]
+    pub(super) fn take_in(&mut self, queue: usize, feeder: usize, bound: Time) {
+        loop {
+            let coming = self.links[feeder].propagation.ring();
+            let Some(&packet) = coming.front().filter(|packet| packet.arrived < bound) else {
+                return;
+            };
+            coming.pop_front();
+            let link = &mut self.links[queue];
+            let is_transmitting = link.is_transmitting();
+            let offered = link.offer(packet, packet.arrived);
+            if matches!(offered, Offered::Dropped(_)) {
+                self.count_dropped(&packet);
+            }
+            self.settle_events(queue);
+            if is_transmitting || offered == Offered::Taken {
+                self.links[queue].settle(packet.arrived);
+            }
+        }
+    }
+}
