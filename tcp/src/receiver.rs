@@ -24,7 +24,7 @@ use super::segment::{
     Segment, Timestamps,
 };
 use super::{Settings, timestamp_ms};
-use acknowledging::{Acknowledging, Entered};
+use acknowledging::{Acknowledging, Duplicates, Entered};
 use dumbbell_core::time::Time;
 use reassembly::Reassembly;
 use std::sync::Arc;
@@ -49,80 +49,96 @@ enum Phase {
 /// A SYN-ACK or FIN that is sent again until it is acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Repeated {
-    due: Time,
     sent: Time,
     times: u32,
     rto: Time,
 }
 
-/// A receiver.
+/// A receiver: what the data expected next and an acknowledgement touch, in four lines of the cache,
+/// and a place for all else.
 #[derive(Debug, Clone, PartialEq)]
+#[repr(align(64))]
 pub struct Receiver {
     settings: Arc<Settings>,
-    phase: Phase,
+    rare: Box<Rare>,
     data: Reassembly,
     acknowledging: Acknowledging,
     window: ReceiveWindow,
-    repeated: Repeated,
-    /// Of its own SYN and FIN.
-    rtt: Box<RoundTrip>,
+    /// When its SYN-ACK or FIN is sent, the first time or again; `NEVER` for none.
+    own_due: Time,
     /// Next sequence number of its own: SYN and FIN.
-    own_next: u64,
+    own_next: u8,
     /// `next` when it last acknowledged (`rcv_wup`).
     acknowledged: u64,
+    /// Bytes the application has read.
+    read: u64,
     /// What its next segment echoes (TS.Recent).
     echo_ms: u32,
-    /// The last duplicate, to be reported once (RFC 2883).
-    duplicate: Option<SackBlock>,
+    phase: Phase,
     ecn: bool,
     /// A mark is echoed until the sender says CWR (RFC 3168 section 6.1.3).
     echoes_mark: bool,
     has_seen_ect: bool,
     must_ack: bool,
-    /// An acknowledgement that had to be made before a segment was entered.
-    early: Option<Box<Segment>>,
+    /// Whether there is a duplicate or an early acknowledgement in `rare`.
+    has_more_to_say: bool,
     /// Whether the application reads.
     is_reading: bool,
-    /// Bytes the application has read.
-    read: u64,
     /// Whether it closes its own end when everything has come.
     closes_at_end: bool,
     /// Whether the application has closed its own end before: then the FIN is acknowledged at once.
     own_end_is_closed: bool,
 }
 
+const _: () = assert!(size_of::<Receiver>() <= 256);
+
+/// What is read when a connection opens or closes, or when something is missing or came twice.
+#[derive(Debug, Clone, PartialEq)]
+struct Rare {
+    /// Of its own SYN and FIN.
+    rtt: RoundTrip,
+    repeated: Repeated,
+    duplicates: Duplicates,
+    /// The last duplicate, to be reported once (RFC 2883).
+    duplicate: Option<SackBlock>,
+    /// An acknowledgement that had to be made before a segment was entered.
+    early: Option<Segment>,
+}
+
 impl Receiver {
     /// A receiver that waits for a SYN; without a handshake for data.
     pub fn new(settings: &Arc<Settings>) -> Receiver {
+        let min_rto = Time::from_ns(settings.tcp.min_rto_ns);
         Receiver {
-            phase: Phase::Listening,
+            settings: settings.clone(),
+            rare: Box::new(Rare {
+                rtt: RoundTrip::new(settings.tcp.profile, min_rto),
+                repeated: Repeated {
+                    sent: Time::ZERO,
+                    times: 0,
+                    rto: INITIAL_RTO,
+                },
+                duplicates: Duplicates::default(),
+                duplicate: None,
+                early: None,
+            }),
             data: Reassembly::default(),
             acknowledging: Acknowledging::new(settings),
             window: ReceiveWindow::new(settings),
-            repeated: Repeated {
-                due: Time::NEVER,
-                sent: Time::ZERO,
-                times: 0,
-                rto: INITIAL_RTO,
-            },
-            rtt: Box::new(RoundTrip::new(
-                settings.tcp.profile,
-                Time::from_ns(settings.tcp.min_rto_ns),
-            )),
+            own_due: Time::NEVER,
             own_next: 0,
             acknowledged: 0,
+            read: 1,
             echo_ms: 0,
-            duplicate: None,
+            phase: Phase::Listening,
             ecn: false,
             echoes_mark: false,
             has_seen_ect: false,
             must_ack: false,
-            early: None,
+            has_more_to_say: false,
             is_reading: true,
-            read: 1,
             closes_at_end: true,
             own_end_is_closed: false,
-            settings: settings.clone(),
         }
     }
 
@@ -165,7 +181,7 @@ impl Receiver {
                 self.begin_open(now);
                 self.on_established(segment, now);
             }
-            Phase::SynReceived if segment.flags.has(Flags::SYN) => self.repeated.due = now,
+            Phase::SynReceived if segment.flags.has(Flags::SYN) => self.own_due = now,
             Phase::Done => self.must_ack |= segment.end() > segment.seq,
             _ => self.on_established(segment, now),
         }
@@ -191,7 +207,7 @@ impl Receiver {
         self.data.begin(segment.end());
         self.acknowledged = segment.end();
         self.phase = Phase::SynReceived;
-        self.repeated.due = now;
+        self.own_due = now;
     }
 
     fn on_established(&mut self, segment: &Header, now: Time) {
@@ -227,7 +243,7 @@ impl Receiver {
     /// whole. Of an end with both directions the sender knows.
     fn is_of_the_unsent(&self, segment: &Header) -> bool {
         let is_one_way = self.closes_at_end;
-        is_one_way && segment.flags.has(Flags::ACK) && segment.ack > self.own_next
+        is_one_way && segment.flags.has(Flags::ACK) && segment.ack > u64::from(self.own_next)
     }
 
     /// RFC 9293 section 3.10.7.4, first check, as `tcp_sequence` has it.
@@ -238,7 +254,8 @@ impl Receiver {
 
     fn on_out_of_window(&mut self, segment: &Header) {
         if segment.end() > segment.seq && segment.seq < self.data.next() {
-            self.acknowledging.enter_quick_mode(&self.window);
+            self.acknowledging
+                .enter_quick_mode(&self.settings, &self.window);
             self.report_duplicate(segment.seq, segment.end().min(self.data.next()));
         }
         self.must_ack = true;
@@ -246,18 +263,18 @@ impl Receiver {
 
     /// Its own SYN or FIN.
     fn on_own_acknowledged(&mut self, segment: &Header, now: Time) {
-        if !segment.flags.has(Flags::ACK) || segment.ack < self.own_next {
+        if !segment.flags.has(Flags::ACK) || segment.ack < u64::from(self.own_next) {
             return;
         }
-        self.repeated.due = Time::NEVER;
+        self.own_due = Time::NEVER;
         match self.phase {
             Phase::SynReceived => {
-                if self.repeated.times == 1 {
-                    let rtt_us = as_us(now) - as_us(self.repeated.sent);
-                    self.rtt.measure(rtt_us, 1, 1);
+                if self.rare.repeated.times == 1 {
+                    let rtt_us = as_us(now) - as_us(self.rare.repeated.sent);
+                    self.rare.rtt.measure(rtt_us, 1, 1);
                 }
-                let rto = self.rtt.rto(self.settings.clock);
-                self.acknowledging.set_round_trip(self.rtt.srtt(), rto);
+                let rto = self.rare.rtt.rto(self.settings.clock);
+                self.acknowledging.set_round_trip(self.rare.rtt.srtt(), rto);
                 self.window.begin(self.data.next(), now);
                 self.phase = Phase::Established;
             }
@@ -272,13 +289,15 @@ impl Receiver {
         if segment.end() <= next {
             // All of it has come before: it was sent again for nothing.
             self.report_duplicate(segment.seq, segment.end());
-            self.acknowledging.enter_quick_mode(&self.window);
+            self.acknowledging
+                .enter_quick_mode(&self.settings, &self.window);
             self.acknowledging.schedule();
             return;
         }
         let offered = self.window.offered(next, self.acknowledged);
         if segment.seq >= next + offered || (segment.seq == next && offered == 0) {
-            self.acknowledging.enter_quick_mode(&self.window);
+            self.acknowledging
+                .enter_quick_mode(&self.settings, &self.window);
             self.acknowledging.schedule();
             return;
         }
@@ -289,8 +308,9 @@ impl Receiver {
         {
             // Before a block moves out of those that are always reported
             // (`tcp_sack_compress_send_ack`).
-            let early = self.acknowledgement(self.own_next, Flags::ACK, now);
-            self.early = Some(Box::new(early));
+            let early = self.acknowledgement(u64::from(self.own_next), Flags::ACK, now);
+            self.rare.early = Some(early);
+            self.has_more_to_say = true;
         }
         let was_complete = self.data.is_complete();
         let taken = self.data.insert(segment.seq, segment.end());
@@ -312,11 +332,11 @@ impl Receiver {
         }
         if self.closes_at_end && self.data.is_complete() && self.phase == Phase::Established {
             self.phase = Phase::Closing;
-            self.repeated = Repeated {
-                due: now,
+            self.own_due = now;
+            self.rare.repeated = Repeated {
                 sent: now,
                 times: 0,
-                rto: self.rtt.rto(self.settings.clock),
+                rto: self.rare.rtt.rto(self.settings.clock),
             };
         }
     }
@@ -326,7 +346,7 @@ impl Receiver {
         if self.own_end_is_closed {
             self.must_ack = true;
         } else {
-            self.acknowledging.on_fin();
+            self.acknowledging.on_fin(&self.settings);
         }
     }
 
@@ -335,7 +355,9 @@ impl Receiver {
             self.acknowledging.schedule();
             return;
         }
-        self.acknowledging.on_data(segment, &self.window, now);
+        let settings = &*self.settings;
+        self.acknowledging
+            .on_data(settings, segment, &self.window, now);
         let echo_ms = segment.timestamps.map(|stamps| stamps.echo_ms);
         let is_full = segment.payload_bytes >= self.acknowledging.segment_bytes();
         self.window
@@ -358,7 +380,8 @@ impl Receiver {
         }
         if segment.flags.has(Flags::CE) {
             if !self.echoes_mark {
-                self.acknowledging.enter_quick_mode_for(2, &self.window);
+                self.acknowledging
+                    .enter_quick_mode_for(2, &self.settings, &self.window);
             }
             self.echoes_mark = true;
             self.has_seen_ect = true;
@@ -366,13 +389,15 @@ impl Receiver {
             self.has_seen_ect = true;
         } else if self.has_seen_ect {
             // What is sent again is not ECN-capable.
-            self.acknowledging.enter_quick_mode_for(2, &self.window);
+            self.acknowledging
+                .enter_quick_mode_for(2, &self.settings, &self.window);
         }
     }
 
     fn report_duplicate(&mut self, start: u64, end: u64) {
         if self.settings.tcp.sack {
-            self.duplicate = Some(SackBlock { start, end });
+            self.rare.duplicate = Some(SackBlock { start, end });
+            self.has_more_to_say = true;
         }
     }
 
@@ -385,7 +410,9 @@ impl Receiver {
         let rtt_8us = self.window.rtt_8us();
         let (window, data, unread_bytes) = (&self.window, &self.data, self.unread_bytes());
         let keeps_up = || window.keeps_up(unread_bytes, data);
-        self.acknowledging.check(entered, keeps_up, rtt_8us, now);
+        let (settings, duplicates) = (&*self.settings, &mut self.rare.duplicates);
+        self.acknowledging
+            .check(settings, entered, keeps_up, rtt_8us, duplicates, now);
     }
 
     fn unread_bytes(&self) -> u64 {
@@ -406,7 +433,7 @@ impl Receiver {
         // Of a FIN there is nothing to be read.
         if self.read > self.data.payload_bytes() {
             self.acknowledging
-                .on_read(self.data.next() - self.acknowledged);
+                .on_read(&self.settings, self.data.next() - self.acknowledged);
         }
         let offered = self.window.offered(self.data.next(), self.acknowledged);
         self.must_ack |= self.window.has_opened(offered, &self.data);
@@ -438,7 +465,7 @@ impl Receiver {
     /// Puts what it would acknowledge now on a segment that its end sends anyway.
     pub fn acknowledge_on(&mut self, segment: &mut Segment, now: Time) {
         if segment.payload_bytes > 0 || segment.flags.has(Flags::FIN) {
-            self.acknowledging.on_own_data(now);
+            self.acknowledging.on_own_data(&self.settings, now);
         }
         let own = self.acknowledgement(segment.seq, segment.flags, now);
         self.must_ack = false;
@@ -452,43 +479,43 @@ impl Receiver {
     /// `poll_plain` does it at less cost.
     #[inline]
     pub fn is_plain(&self, now: Time) -> bool {
-        let has_blocks = self.data.has_gap() || self.duplicate.is_some();
-        !has_blocks && self.early.is_none() && self.repeated.due > now
+        !self.data.has_gap() && !self.has_more_to_say && self.own_due > now
     }
 
     /// As `poll_transmit`, while it `is_plain`.
     #[inline]
     pub fn poll_plain(&mut self, now: Time) -> Option<Header> {
         let is_due = std::mem::take(&mut self.must_ack) | self.acknowledging.take_due();
-        is_due.then(|| self.acknowledging_header(self.own_next, Flags::ACK, now))
+        is_due.then(|| self.acknowledging_header(u64::from(self.own_next), Flags::ACK, now))
     }
 
     /// The next segment to be sent now; call until None.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        if let Some(early) = self.early.take() {
-            return Some(*early);
+        if let Some(early) = self.rare.early.take() {
+            self.has_more_to_say = self.rare.duplicate.is_some();
+            return Some(early);
         }
-        let is_own_due = self.repeated.due <= now;
+        let is_own_due = self.own_due <= now;
         // The kernel acknowledges what is due before the application hears of the end.
         if is_own_due && (self.phase != Phase::Closing || !self.settings.is_linux()) {
             return Some(self.transmit_own(now));
         }
         let is_due = std::mem::take(&mut self.must_ack) | self.acknowledging.take_due();
         if is_due {
-            return Some(self.acknowledgement(self.own_next, Flags::ACK, now));
+            return Some(self.acknowledgement(u64::from(self.own_next), Flags::ACK, now));
         }
         is_own_due.then(|| self.transmit_own(now))
     }
 
     /// A SYN-ACK or FIN.
     fn transmit_own(&mut self, now: Time) -> Segment {
-        if self.repeated.times > 0 {
-            self.repeated.rto = Time(2 * self.repeated.rto.0).min(LARGEST_RTO);
+        if self.rare.repeated.times > 0 {
+            self.rare.repeated.rto = Time(2 * self.rare.repeated.rto.0).min(LARGEST_RTO);
         }
-        self.repeated.times += 1;
-        self.repeated.sent = now;
+        self.rare.repeated.times += 1;
+        self.rare.repeated.sent = now;
         let clock = self.settings.clock;
-        self.repeated.due = clock.expiry(now, self.repeated.rto);
+        self.own_due = clock.expiry(now, self.rare.repeated.rto);
         if self.phase == Phase::SynReceived {
             self.own_next = 1;
             let mut flags = Flags::SYN | Flags::ACK;
@@ -559,7 +586,8 @@ impl Receiver {
             true => MOST_SACK_BLOCKS_BESIDE_TIMESTAMPS,
             false => MOST_SACK_BLOCKS,
         };
-        if let Some(duplicate) = self.duplicate.take() {
+        if let Some(duplicate) = self.rare.duplicate.take() {
+            self.has_more_to_say = self.rare.early.is_some();
             blocks.push(duplicate, most);
         }
         for block in self.data.recent_blocks() {
@@ -571,7 +599,7 @@ impl Receiver {
     /// When it wants to be woken (`on_timer`); `NEVER` for not at all.
     #[inline]
     pub fn next_timer(&self) -> Time {
-        self.repeated.due.min(self.acknowledging.due())
+        self.own_due.min(self.acknowledging.due())
     }
 
     /// It is `now`. Call `poll_transmit` afterwards.

@@ -17,7 +17,6 @@ use crate::Settings;
 use crate::rtt::INITIAL_RTO;
 use crate::segment::{Flags, Header};
 use dumbbell_core::time::Time;
-use dumbbell_core::timer::Clock;
 
 /// Quick acknowledgements at most (`TCP_MAX_QUICKACKS`).
 const MOST_QUICK: u32 = 16;
@@ -45,14 +44,9 @@ pub(super) struct Entered {
     pub(super) has_gap: bool,
 }
 
-/// The state of one receiver.
+/// The state of one receiver, as every segment asks for it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Acknowledging {
-    is_linux: bool,
-    delays: bool,
-    every: u32,
-    sack: bool,
-    clock: Clock,
     /// An acknowledgement is owed.
     is_scheduled: bool,
     /// It is to be sent now, by protocol (`ICSK_ACK_NOW`).
@@ -61,60 +55,59 @@ pub(super) struct Acknowledging {
     send_now: bool,
     /// A small or last segment of a write has come; a second one.
     pushed: (bool, bool),
-    /// Quick acknowledgements left.
-    quick: u32,
     /// Acknowledgements wait for what this end sends (`pingpong`): it answers what comes, or the
     /// other end has sent its FIN.
     is_interactive: bool,
-    /// How long to wait (`ato`); zero before the first data.
-    delay: Time,
-    last_data: Time,
-    /// When the delayed one is due, as it was set; and when its timer runs out.
-    timer: Option<(Time, Time)>,
+    /// Quick acknowledgements left.
+    quick: u32,
     /// Largest segment (`rcv_mss`).
     segment_bytes: u32,
     last_small_bytes: u32,
-    most_segment_bytes: u32,
-    srtt: Option<Time>,
-    rto: Time,
-    /// Duplicates for the same number; how many are held back, until when.
-    duplicates_for: u64,
-    duplicates: u32,
+    /// Duplicates that are held back, and until when.
     held_back: u32,
     held_until: Time,
+    /// How long to wait (`ato`); zero before the first data.
+    delay: Time,
+    last_data: Time,
+    /// When the delayed one is due, as it was set, and when its timer runs out; `NEVER` for none.
+    timer_due: Time,
+    timer_expiry: Time,
+    rto: Time,
+    /// Of the handshake; `NEVER` before it.
+    srtt: Time,
+}
+
+/// Duplicates for the same number.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Duplicates {
+    next: u64,
+    count: u32,
 }
 
 impl Acknowledging {
     pub(super) fn new(settings: &Settings) -> Acknowledging {
         Acknowledging {
-            is_linux: settings.is_linux(),
-            delays: settings.tcp.delayed_ack,
-            every: settings.tcp.ack_every,
-            sack: settings.tcp.sack,
-            clock: settings.clock,
             is_scheduled: false,
             is_due: false,
             send_now: false,
             pushed: (false, false),
-            quick: 0,
             is_interactive: false,
-            delay: Time::ZERO,
-            last_data: Time::ZERO,
-            timer: None,
+            quick: 0,
             segment_bytes: DEFAULT_SEGMENT_BYTES.min(settings.mss_bytes),
             last_small_bytes: 0,
-            most_segment_bytes: settings.mss_bytes,
-            srtt: None,
-            rto: INITIAL_RTO,
-            duplicates_for: 0,
-            duplicates: 0,
             held_back: 0,
             held_until: Time::NEVER,
+            delay: Time::ZERO,
+            last_data: Time::ZERO,
+            timer_due: Time::NEVER,
+            timer_expiry: Time::NEVER,
+            rto: INITIAL_RTO,
+            srtt: Time::NEVER,
         }
     }
 
     pub(super) fn set_round_trip(&mut self, srtt: Option<Time>, rto: Time) {
-        (self.srtt, self.rto) = (srtt, rto);
+        (self.srtt, self.rto) = (srtt.unwrap_or(Time::NEVER), rto);
     }
 
     /// Largest payload of a segment so far.
@@ -134,10 +127,16 @@ impl Acknowledging {
 
     /// Data have come in order.
     #[inline(always)]
-    pub(super) fn on_data(&mut self, segment: &Header, window: &ReceiveWindow, now: Time) {
+    pub(super) fn on_data(
+        &mut self,
+        settings: &Settings,
+        segment: &Header,
+        window: &ReceiveWindow,
+        now: Time,
+    ) {
         self.schedule();
-        self.measure_segment(segment);
-        let now = self.clock.last_tick(now);
+        self.measure_segment(settings, segment);
+        let now = settings.clock.last_tick(now);
         let gap = now.saturating_sub(self.last_data);
         self.last_data = now;
         if self.delay == Time::ZERO {
@@ -154,11 +153,11 @@ impl Acknowledging {
     }
 
     /// Learns the size of a full segment, and sees where writes end.
-    fn measure_segment(&mut self, segment: &Header) {
+    fn measure_segment(&mut self, settings: &Settings, segment: &Header) {
         let bytes = segment.payload_bytes;
         let last_small = std::mem::take(&mut self.last_small_bytes);
         if bytes >= self.segment_bytes {
-            self.segment_bytes = bytes.min(self.most_segment_bytes);
+            self.segment_bytes = bytes.min(settings.mss_bytes);
             self.pushed.0 |= segment.flags.has(Flags::PSH);
             return;
         }
@@ -179,12 +178,17 @@ impl Acknowledging {
     }
 
     /// Every segment is acknowledged for a while: something went wrong, or the sender starts.
-    pub(super) fn enter_quick_mode(&mut self, window: &ReceiveWindow) {
-        self.enter_quick_mode_for(MOST_QUICK, window);
+    pub(super) fn enter_quick_mode(&mut self, settings: &Settings, window: &ReceiveWindow) {
+        self.enter_quick_mode_for(MOST_QUICK, settings, window);
     }
 
-    pub(super) fn enter_quick_mode_for(&mut self, most: u32, window: &ReceiveWindow) {
-        if self.is_linux {
+    pub(super) fn enter_quick_mode_for(
+        &mut self,
+        most: u32,
+        settings: &Settings,
+        window: &ReceiveWindow,
+    ) {
+        if settings.is_linux() {
             self.add_quick(most, window);
             self.is_interactive = false;
             self.delay = LEAST_DELAY;
@@ -194,14 +198,14 @@ impl Acknowledging {
     }
 
     /// The other end's FIN has come (`tcp_fin`).
-    pub(super) fn on_fin(&mut self) {
-        self.is_interactive = self.is_linux;
+    pub(super) fn on_fin(&mut self, settings: &Settings) {
+        self.is_interactive = settings.is_linux();
     }
 
     /// This end sends data: soon after what came, they answer it (`tcp_event_data_sent`).
-    pub(super) fn on_own_data(&mut self, now: Time) {
-        let since = self.clock.last_tick(now).saturating_sub(self.last_data);
-        self.is_interactive |= self.is_linux && since < self.delay;
+    pub(super) fn on_own_data(&mut self, settings: &Settings, now: Time) {
+        let since = settings.clock.last_tick(now).saturating_sub(self.last_data);
+        self.is_interactive |= settings.is_linux() && since < self.delay;
     }
 
     /// The window grows: the sender may hear of it soon.
@@ -214,73 +218,86 @@ impl Acknowledging {
     #[inline(always)]
     pub(super) fn check(
         &mut self,
+        settings: &Settings,
         entered: Entered,
         keeps_up: impl FnOnce() -> bool,
         rtt_8us: u64,
+        duplicates: &mut Duplicates,
         now: Time,
     ) {
         if !self.is_scheduled {
             return;
         }
-        let is_quick = self.is_linux && self.quick > 0 && !self.is_interactive;
+        let is_quick = settings.is_linux() && self.quick > 0 && !self.is_interactive;
         // Otherwise reading opens the window and acknowledges.
-        let is_enough = || self.is_enough(entered.pending) && (!self.is_linux || keeps_up());
-        if !self.delays || is_quick || self.is_due || is_enough() {
+        let is_enough =
+            || self.is_enough(settings, entered.pending) && (!settings.is_linux() || keeps_up());
+        if !settings.tcp.delayed_ack || is_quick || self.is_due || is_enough() {
             self.send_now = true;
         } else if entered.has_gap {
-            self.check_duplicate(entered.next, rtt_8us, now);
+            self.check_duplicate(settings, entered.next, rtt_8us, duplicates, now);
         } else {
-            self.wait(now);
+            self.wait(settings, now);
         }
     }
 
     /// Whether more full segments than are let pass are not acknowledged.
-    fn is_enough(&self, pending: u64) -> bool {
-        let full = u64::from(self.segment_bytes) * u64::from(self.every - 1);
+    fn is_enough(&self, settings: &Settings, pending: u64) -> bool {
+        let full = u64::from(self.segment_bytes) * u64::from(settings.tcp.ack_every - 1);
         pending > full && pending > 0
     }
 
     /// Something is missing: at once, but not too many of them.
-    fn check_duplicate(&mut self, next: u64, rtt_8us: u64, now: Time) {
-        if !self.is_linux || !self.sack || self.held_back >= MOST_HELD_BACK {
+    fn check_duplicate(
+        &mut self,
+        settings: &Settings,
+        next: u64,
+        rtt_8us: u64,
+        duplicates: &mut Duplicates,
+        now: Time,
+    ) {
+        let may_hold_back = settings.is_linux() && settings.tcp.sack;
+        if !may_hold_back || self.held_back >= MOST_HELD_BACK {
             self.send_now = true;
             return;
         }
-        if self.duplicates_for != next {
-            (self.duplicates_for, self.duplicates) = (next, 0);
+        if duplicates.next != next {
+            *duplicates = Duplicates { next, count: 0 };
         }
-        if self.duplicates < DUPLICATES_AT_ONCE {
-            self.duplicates += 1;
+        if duplicates.count < DUPLICATES_AT_ONCE {
+            duplicates.count += 1;
             self.send_now = true;
             return;
         }
         self.held_back += 1;
         if self.held_until == Time::NEVER {
-            let srtt_8us = self.srtt.map_or(u64::MAX, |srtt| srtt.as_ns() / 125);
+            let srtt_8us = match self.srtt {
+                Time::NEVER => u64::MAX,
+                srtt => srtt.as_ns() / 125,
+            };
             let twentieth_ns = rtt_8us.min(srtt_8us) * 125 / 20;
             self.held_until = now + Time::from_ns(twentieth_ns.min(HELD_BACK_NS));
         }
     }
 
-    fn wait(&mut self, now: Time) {
-        let delay = if self.is_linux {
-            self.linux_delay()
+    fn wait(&mut self, settings: &Settings, now: Time) {
+        let (is_linux, tick) = (settings.is_linux(), settings.clock.last_tick(now));
+        let delay = if is_linux {
+            self.linux_delay(settings)
         } else {
             LARGEST_DELAY
         };
-        let mut due = self.clock.last_tick(now) + delay;
-        if let Some((earlier, _)) = self.timer {
-            if self.is_linux && earlier <= self.clock.last_tick(now) + Time(delay.0 / 4) {
-                self.send_now = true;
-                return;
-            }
-            due = due.min(earlier);
+        let is_soon = self.timer_due <= tick + Time(delay.0 / 4);
+        if is_linux && is_soon {
+            self.send_now = true;
+            return;
         }
-        let span = due.saturating_sub(self.clock.last_tick(now));
-        self.timer = Some((due, self.clock.expiry(now, span)));
+        self.timer_due = self.timer_due.min(tick + delay);
+        let span = self.timer_due.saturating_sub(tick);
+        self.timer_expiry = settings.clock.expiry(now, span);
     }
 
-    fn linux_delay(&self) -> Time {
+    fn linux_delay(&self, settings: &Settings) -> Time {
         let mut delay = self.delay;
         if delay > LEAST_DELAY {
             let mut most = if self.pushed.0 || self.is_interactive {
@@ -288,8 +305,8 @@ impl Acknowledging {
             } else {
                 Time::from_ns(500_000_000)
             };
-            if let Some(srtt) = self.srtt {
-                most = most.min(self.clock.span(srtt).max(LEAST_DELAY));
+            if self.srtt != Time::NEVER {
+                most = most.min(settings.clock.span(self.srtt).max(LEAST_DELAY));
             }
             delay = delay.min(most);
         }
@@ -297,12 +314,12 @@ impl Acknowledging {
     }
 
     /// The application has read everything.
-    pub(super) fn on_read(&mut self, pending: u64) {
-        if !self.is_scheduled || !self.is_linux || !self.delays {
+    pub(super) fn on_read(&mut self, settings: &Settings, pending: u64) {
+        if !self.is_scheduled || !settings.is_linux() || !settings.tcp.delayed_ack {
             return;
         }
         let is_pushed = self.pushed.1 || (self.pushed.0 && !self.is_interactive);
-        if self.is_enough(pending) || is_pushed {
+        if self.is_enough(settings, pending) || is_pushed {
             self.send_now = true;
         }
     }
@@ -319,7 +336,7 @@ impl Acknowledging {
         self.is_due = false;
         self.send_now = false;
         self.pushed = (false, false);
-        self.timer = None;
+        self.forget_timer();
         self.held_back = 0;
         self.held_until = Time::NEVER;
     }
@@ -332,16 +349,19 @@ impl Acknowledging {
     /// When the next one is due.
     #[inline]
     pub(super) fn due(&self) -> Time {
-        let delayed = self.timer.map_or(Time::NEVER, |(_, expiry)| expiry);
-        delayed.min(self.held_until)
+        self.timer_expiry.min(self.held_until)
+    }
+
+    fn forget_timer(&mut self) {
+        (self.timer_due, self.timer_expiry) = (Time::NEVER, Time::NEVER);
     }
 
     pub(super) fn on_timer(&mut self, now: Time) {
         if self.held_until <= now {
             self.send_now = true;
         }
-        if self.timer.is_some_and(|(_, expiry)| expiry <= now) {
-            self.timer = None;
+        if self.timer_expiry <= now {
+            self.forget_timer();
             if self.is_scheduled {
                 // It came in vain: wait longer next time, or not for an answer.
                 self.delay = if std::mem::take(&mut self.is_interactive) {

@@ -16,7 +16,7 @@ impl Receiver {
         header.seq == self.data.next()
             && header.flags.without(Flags::PSH) == Flags::ACK
             && header.payload_bytes > 0
-            && header.ack == self.own_next
+            && header.ack == u64::from(self.own_next)
             && self.phase == Phase::Established
             && self.closes_at_end
             && self.is_reading

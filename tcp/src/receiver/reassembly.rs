@@ -5,6 +5,9 @@ use crate::segment::{SackBlock, SackBlocks};
 /// Blocks that an acknowledgement always has room for (`TCP_SACK_BLOCKS_EXPECTED`).
 const BLOCKS_KEPT: usize = 2;
 
+/// In place of an end that is not known.
+const NONE: u64 = u64::MAX;
+
 /// What became of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Taken {
@@ -17,14 +20,14 @@ pub(super) struct Taken {
 }
 
 /// Data of one direction.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Reassembly {
     start: u64,
     next: u64,
     /// Bytes beyond the gap, since every segment asks; 0 for no gap.
     beyond_bytes: u64,
-    /// One past the FIN.
-    end: Option<u64>,
+    /// One past the FIN; `NONE` while it is not known.
+    end: u64,
     /// None before the first gap.
     beyond: Option<Box<Beyond>>,
 }
@@ -36,6 +39,18 @@ struct Beyond {
     blocks: Vec<SackBlock>,
     /// Those that changed last, the latest first.
     recent: SackBlocks,
+}
+
+impl Default for Reassembly {
+    fn default() -> Reassembly {
+        Reassembly {
+            start: 0,
+            next: 0,
+            beyond_bytes: 0,
+            end: NONE,
+            beyond: None,
+        }
+    }
 }
 
 impl Reassembly {
@@ -53,7 +68,7 @@ impl Reassembly {
     /// Whether nothing is missing, and no end known.
     #[inline(always)]
     pub(super) fn is_open_and_whole(&self) -> bool {
-        self.beyond_bytes == 0 && self.end.is_none()
+        self.beyond_bytes == 0 && self.end == NONE
     }
 
     /// With nothing missing, what was expected has come up to `end`.
@@ -65,12 +80,12 @@ impl Reassembly {
 
     /// One past the FIN is known.
     pub(super) fn set_end(&mut self, end: u64) {
-        self.end = Some(end);
+        self.end = end;
     }
 
     /// Whether everything up to the FIN has come.
     pub(super) fn is_complete(&self) -> bool {
-        self.end == Some(self.next)
+        self.end == self.next
     }
 
     /// Payload that has come in order.

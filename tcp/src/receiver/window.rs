@@ -29,17 +29,18 @@ const UNSCALED_BYTES: u64 = 65_535;
 /// The state of one receiver.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ReceiveWindow {
-    /// Some for a window that stays as it is, bytes.
-    fixed_bytes: Option<u64>,
-    mss_bytes: u64,
-    memory_bytes: u64,
+    // None of these is more than 1 GiB (RFC 7323 section 2.3).
+    /// Of a window that stays as it is; 0 for one that grows.
+    fixed_bytes: u32,
+    mss_bytes: u32,
+    memory_bytes: u32,
     /// Largest window that the memory allows.
-    clamp_bytes: u64,
+    clamp_bytes: u32,
     /// Largest window that what came so far allows.
-    threshold_bytes: u64,
+    threshold_bytes: u32,
     /// As last offered, from what was acknowledged then.
-    offered_bytes: u64,
-    scale: u32,
+    offered_bytes: u32,
+    scale: u8,
     /// What was read in the last round-trip time, and since when and what it is measured.
     read_bytes: u64,
     read_from: u64,
@@ -69,19 +70,21 @@ pub fn initial_window_bytes(settings: &Settings) -> u64 {
 
 impl ReceiveWindow {
     pub(super) fn new(settings: &Settings) -> ReceiveWindow {
-        let fixed = settings.tcp.receive_window_bytes;
-        let mss_bytes = u64::from(settings.mss_bytes);
-        let fixed_bytes = (fixed > 0).then_some(fixed);
-        let space = fixed_bytes.unwrap_or(window_of(FIRST_MEMORY_BYTES));
-        let offered_bytes = (space.max(mss_bytes) / mss_bytes * mss_bytes).min(UNSCALED_BYTES);
+        let (fixed, mss_bytes) = (settings.tcp.receive_window_bytes, settings.mss_bytes);
+        let space = match fixed {
+            0 => window_of(FIRST_MEMORY_BYTES),
+            fixed => fixed,
+        };
+        let mss = u64::from(mss_bytes);
+        let offered_bytes = (space.max(mss) / mss * mss).min(UNSCALED_BYTES) as u32;
         ReceiveWindow {
-            fixed_bytes,
+            fixed_bytes: fixed as u32,
             mss_bytes,
-            memory_bytes: FIRST_MEMORY_BYTES,
-            clamp_bytes: space,
+            memory_bytes: FIRST_MEMORY_BYTES as u32,
+            clamp_bytes: space as u32,
             threshold_bytes: offered_bytes,
             offered_bytes,
-            scale: scale_of(settings),
+            scale: scale_of(settings) as u8,
             read_bytes: 0,
             read_from: 0,
             read_since_us: 0,
@@ -92,34 +95,44 @@ impl ReceiveWindow {
         }
     }
 
+    #[inline(always)]
+    fn mss(&self) -> u64 {
+        u64::from(self.mss_bytes)
+    }
+
+    #[inline(always)]
+    fn is_fixed(&self) -> bool {
+        self.fixed_bytes > 0
+    }
+
     /// The window of the SYN-ACK, not scaled.
     pub(super) fn initial_bytes(&self) -> u64 {
-        self.offered_bytes
+        u64::from(self.offered_bytes)
     }
 
     /// The connection is open.
     pub(super) fn begin(&mut self, next: u64, now: Time) {
-        if self.fixed_bytes.is_none() {
-            let largest = window_of(self.memory_bytes);
+        if self.is_fixed() {
+            self.threshold_bytes = self.clamp_bytes;
+        } else {
+            let largest = window_of(u64::from(self.memory_bytes)) as u32;
             // Room for one segment is kept for the application.
             self.clamp_bytes = (largest - self.mss_bytes).max(2 * self.mss_bytes);
             self.threshold_bytes = self.threshold_bytes.min(self.clamp_bytes);
-        } else {
-            self.threshold_bytes = self.clamp_bytes;
         }
-        self.read_bytes = self.threshold_bytes.min(10 * self.mss_bytes);
+        self.read_bytes = u64::from(self.threshold_bytes.min(10 * self.mss_bytes));
         self.read_from = next;
         self.read_since_us = as_us(now);
     }
 
     /// As last offered, bytes from what was acknowledged then.
     pub(super) fn last_offered(&self) -> u64 {
-        self.offered_bytes
+        u64::from(self.offered_bytes)
     }
 
     /// What is left of the window offered with `acknowledged`.
     pub(super) fn offered(&self, next: u64, acknowledged: u64) -> u64 {
-        (acknowledged + self.offered_bytes).saturating_sub(next)
+        (acknowledged + self.last_offered()).saturating_sub(next)
     }
 
     /// Eight times the round-trip time, microseconds; 0 when unknown.
@@ -129,36 +142,33 @@ impl ReceiveWindow {
 
     fn free_bytes(&self, unread_bytes: u64, data: &Reassembly) -> u64 {
         let held = unread_bytes + data.beyond_bytes();
-        match self.fixed_bytes {
+        if self.is_fixed() {
             // The window is what was asked for: memory beside the data is not counted.
-            Some(fixed) => fixed.saturating_sub(unread_bytes),
-            None => {
-                let full = self.mss_bytes + STRUCTURE_BYTES;
-                let memory = held * full / self.mss_bytes;
-                window_of(self.memory_bytes.saturating_sub(memory))
-            }
+            return u64::from(self.fixed_bytes).saturating_sub(unread_bytes);
         }
+        let full = self.mss() + STRUCTURE_BYTES;
+        let memory = held * full / self.mss();
+        window_of(u64::from(self.memory_bytes).saturating_sub(memory))
     }
 
     /// A segment has come that is large enough to pay for its memory. Returns whether the window
     /// may grow.
     #[inline]
     pub(super) fn grow(&mut self, payload: u32, unread_bytes: u64, data: &Reassembly) -> bool {
-        let memory = self.mss_bytes + STRUCTURE_BYTES;
+        let memory = self.mss() + STRUCTURE_BYTES;
         let pays = window_of(memory) <= u64::from(payload);
-        if self.fixed_bytes.is_some() || self.clamp_bytes <= self.threshold_bytes || !pays {
+        if self.is_fixed() || self.clamp_bytes <= self.threshold_bytes || !pays {
             return false;
         }
         let free = self.free_bytes(unread_bytes, data);
-        let room = self
-            .clamp_bytes
+        let room = u64::from(self.clamp_bytes)
             .min(free)
-            .saturating_sub(self.threshold_bytes);
+            .saturating_sub(u64::from(self.threshold_bytes));
         if room == 0 {
             return false;
         }
-        let growth = 2 * self.mss_bytes.max(u64::from(payload));
-        self.threshold_bytes += room.min(growth);
+        let growth = 2 * self.mss_bytes.max(payload);
+        self.threshold_bytes += room.min(u64::from(growth)) as u32;
         true
     }
 
@@ -177,7 +187,7 @@ impl ReceiveWindow {
                 let elapsed_us = now_us.saturating_sub(self.window_seen_us);
                 self.enter_round_trip(elapsed_us.max(1), false);
             }
-            self.window_seen_end = next + self.offered_bytes;
+            self.window_seen_end = next + self.last_offered();
             self.window_seen_us = now_us.max(1);
         }
         let Some(echo_ms) = echo_ms.filter(|echo_ms| *echo_ms != self.last_echo_ms) else {
@@ -206,7 +216,7 @@ impl ReceiveWindow {
         }
         let copied = read - self.read_from;
         if copied > self.read_bytes {
-            if self.fixed_bytes.is_none() {
+            if !self.is_fixed() {
                 self.enlarge(copied);
             }
             self.read_bytes = copied;
@@ -217,37 +227,37 @@ impl ReceiveWindow {
 
     /// Twice what was read and some segments, and twice more of what that has grown by.
     fn enlarge(&mut self, copied: u64) {
-        let twice = 2 * copied + 16 * self.mss_bytes;
+        let twice = 2 * copied + 16 * self.mss();
         let grown = u128::from(twice) * u128::from(copied - self.read_bytes);
         let grown = (grown / u128::from(self.read_bytes.max(1))) as u64;
         let wanted = twice.saturating_add(grown.saturating_mul(2));
-        let mut packet = (self.mss_bytes + STRUCTURES_BYTES).next_multiple_of(64);
-        while window_of(packet) < self.mss_bytes {
+        let mut packet = (self.mss() + STRUCTURES_BYTES).next_multiple_of(64);
+        while window_of(packet) < self.mss() {
             packet += MEMORY_STEP_BYTES;
         }
-        let memory = (wanted / self.mss_bytes).saturating_mul(packet);
+        let memory = (wanted / self.mss()).saturating_mul(packet);
         let memory = memory.min(MOST_MEMORY_BYTES);
-        if memory > self.memory_bytes {
-            self.memory_bytes = memory;
-            self.clamp_bytes = window_of(memory);
+        if memory > u64::from(self.memory_bytes) {
+            self.memory_bytes = memory as u32;
+            self.clamp_bytes = window_of(memory) as u32;
         }
     }
 
     /// What could be offered.
     fn available(&self, unread_bytes: u64, data: &Reassembly) -> u64 {
         let free = self.free_bytes(unread_bytes, data);
-        let full = self.clamp_bytes;
+        let full = u64::from(self.clamp_bytes);
         let is_low = free < full / 2;
-        if is_low && (free < full / 16 || free < self.mss_bytes.min(full)) {
+        if is_low && (free < full / 16 || free < self.mss().min(full)) {
             return 0;
         }
-        let window = free.min(self.threshold_bytes);
+        let window = free.min(u64::from(self.threshold_bytes));
         window.next_multiple_of(1 << self.scale)
     }
 
     /// Whether no less could be offered than was last.
     pub(super) fn keeps_up(&self, unread_bytes: u64, data: &Reassembly) -> bool {
-        self.available(unread_bytes, data) >= self.offered_bytes
+        self.available(unread_bytes, data) >= self.last_offered()
     }
 
     /// The window of an acknowledgement. The right edge never moves back.
@@ -260,18 +270,19 @@ impl ReceiveWindow {
     ) -> u64 {
         let left = self.offered(next, acknowledged);
         let window = self.available(unread_bytes, data);
-        self.offered_bytes = if window < left {
+        let offered = if window < left {
             left.next_multiple_of(1 << self.scale)
         } else {
             window
         };
-        self.offered_bytes.min(UNSCALED_BYTES << self.scale)
+        self.offered_bytes = offered as u32;
+        offered.min(UNSCALED_BYTES << self.scale)
     }
 
     /// Whether reading has opened the window so far that the sender is to hear of it: to twice
     /// what is left of it.
     pub(super) fn has_opened(&self, left: u64, data: &Reassembly) -> bool {
-        if 2 * left > self.clamp_bytes {
+        if 2 * left > u64::from(self.clamp_bytes) {
             return false;
         }
         let window = self.available(0, data);
