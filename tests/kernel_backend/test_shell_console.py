@@ -172,7 +172,6 @@ def keys(person: Typist) -> None:
     person.press(CTRL_D)
 
 
-@pytest.mark.usefixtures("linux_6_1")
 def test_a_person_at_the_console(kernel: KernelInfo, tmp_path: Path) -> None:
     """Two hosts, waiting, keys, what is mistyped; and the transcript gives the same bytes."""
     file, out = tmp_path / "chain.toml", tmp_path / "typed"

@@ -8,6 +8,7 @@ must have the numbers that we simulate.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from tc_in_guest import Answer, ask_tc
 from tc_strings import tc_lines
 
 from dumbbell import _engine, units
+from dumbbell.backends.kernel.cache import TEST_VARIABLE
 
 FEW, MANY = 100, 5000
 REVIEWED = Path(__file__).parent / "tc-strings.json"
@@ -25,6 +27,9 @@ NOT_HERE = {
     word for table in json.loads(_engine.disciplines()) for word in table["not_implemented"]
 }
 """Words of tc that are refused here as not implemented."""
+
+LEAST_LATER_QUANTUM_BYTES = 256
+"""Of 6.12's ``fq`` (``fq_change``, net/sched/sch_fq.c): docs/kernels.md."""
 
 Config = Mapping[str, Any]
 
@@ -150,6 +155,8 @@ def _fq_numbers(config: Config) -> dict[str, Any]:
     for key in ("quantum_bytes", "initial_quantum_bytes"):
         if config[key] is not None:
             numbers[key.removesuffix("_bytes")] = config[key]
+    if "quantum" in numbers and os.environ.get(TEST_VARIABLE, "6.1") != "6.1":
+        numbers["quantum"] = max(numbers["quantum"], LEAST_LATER_QUANTUM_BYTES)
     if config["maxrate_bps"] is not None:
         numbers["maxrate"] = config["maxrate_bps"] // 8
     if config["ce_threshold_ns"] is not None:

@@ -76,6 +76,10 @@ fn go(wanted: &Wanted) -> io::Result<()> {
     setsid()?;
     if wanted.gives_way {
         sys::give_way()?;
+    } else {
+        // What it prints is carried to its terminal by a thread of the kernel. Where a program spins no time
+        // passes, and so its turn has no end.
+        sys::take_long_turns()?;
     }
     // Process 1 has been woken already, and goes on first.
     std::thread::yield_now();

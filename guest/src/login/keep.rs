@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -13,9 +13,21 @@ const MOST_DEPTH: usize = 32;
 /// A file's stamp may be as much older than the clock as a tick of the slowest kernel.
 const TICK: Duration = Duration::from_millis(10);
 
-/// What was copied, so that it is not copied again.
+/// What was kept, so that it is not kept again.
+///
+/// It is remembered here and not looked up there: a system call that fails takes a microsecond of
+/// virtual time (um_udelay in arch/um/kernel/skas/syscall.c) and lets others run, and how often homes are
+/// kept is not the same in a session that is typed and in a script of it.
 #[derive(Debug, Default)]
-pub struct Keeper(BTreeMap<PathBuf, Stamp>);
+pub struct Keeper(BTreeMap<PathBuf, Kept>);
+
+/// What lies where something is kept.
+#[derive(Debug, PartialEq, Eq)]
+enum Kept {
+    Folder,
+    /// Without a stamp it may have changed since.
+    File(Option<Stamp>),
+}
 
 /// Of a file when it was copied.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,7 +39,7 @@ struct Stamp {
 
 impl Keeper {
     /// Makes the second folder like the first: files and folders; links, pipes and sockets are left
-    /// out, for they would be traps to whoever reads there.
+    /// out, for they would be traps to whoever reads there. Nobody else may write to the second.
     ///
     /// `now` is what the wall clock shows, since 1970.
     pub fn mirror(&mut self, from: &Path, to: &Path, now: Duration) -> io::Result<()> {
@@ -35,7 +47,13 @@ impl Keeper {
     }
 
     fn folder(&mut self, from: &Path, to: &Path, now: Duration, depth: usize) -> io::Result<()> {
-        fs::create_dir_all(to)?;
+        if self.0.get(to) != Some(&Kept::Folder) {
+            if self.0.contains_key(to) {
+                fs::remove_file(to)?;
+            }
+            fs::create_dir_all(to)?;
+            self.0.insert(to.to_owned(), Kept::Folder);
+        }
         let mut seen = BTreeSet::<OsString>::new();
         let mut entries = fs::read_dir(from)?.collect::<io::Result<Vec<_>>>()?;
         entries.sort_by_key(fs::DirEntry::file_name);
@@ -43,24 +61,22 @@ impl Keeper {
             let kind = entry.file_type()?;
             let target = to.join(entry.file_name());
             if kind.is_dir() && depth > 0 {
-                if target.symlink_metadata().is_ok_and(|is| !is.is_dir()) {
-                    fs::remove_file(&target)?;
-                }
                 self.folder(&entry.path(), &target, now, depth - 1)?;
             } else if kind.is_file() {
-                if target.symlink_metadata().is_ok_and(|is| is.is_dir()) {
-                    fs::remove_dir_all(&target)?;
-                }
                 self.file(&entry.path(), target, now)?;
             } else {
                 continue;
             }
             seen.insert(entry.file_name());
         }
-        remove_all_but(to, &seen)
+        self.remove_all_but(to, &seen)
     }
 
     fn file(&mut self, source: &Path, target: PathBuf, now: Duration) -> io::Result<()> {
+        if self.0.get(&target) == Some(&Kept::Folder) {
+            fs::remove_dir_all(&target)?;
+            self.forget(&target);
+        }
         // A pipe that took the file's place meanwhile must not be waited for.
         let mut input = OpenOptions::new()
             .read(true)
@@ -72,35 +88,41 @@ impl Keeper {
             inode: has.ino(),
             changed: (has.ctime(), has.ctime_nsec()),
         };
-        if self.0.get(&target) == Some(&stamp) {
+        if let Some(Kept::File(Some(kept))) = self.0.get(&target)
+            && *kept == stamp
+        {
             return Ok(());
         }
-        io::copy(&mut input, &mut File::create(&target)?)?;
+        // Of two files, not of a file and a reader, it would first try copy_file_range(2) in vain.
+        let reader: &mut dyn Read = &mut input;
+        io::copy(reader, &mut File::create(&target)?)?;
         // Time stands still while commands are typed: a file that changed just now may change again
         // and have the same stamp.
         let settled = SystemTime::UNIX_EPOCH + now.saturating_sub(TICK);
-        if has.modified()? < settled {
-            self.0.insert(target, stamp);
-        } else {
-            self.0.remove(&target);
+        let stamp = (has.modified()? < settled).then_some(stamp);
+        self.0.insert(target, Kept::File(stamp));
+        Ok(())
+    }
+
+    fn remove_all_but(&mut self, folder: &Path, seen: &BTreeSet<OsString>) -> io::Result<()> {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            if seen.contains(&entry.file_name()) {
+                continue;
+            }
+            if entry.file_type()?.is_dir() {
+                fs::remove_dir_all(entry.path())?;
+            } else {
+                fs::remove_file(entry.path())?;
+            }
+            self.forget(&entry.path());
         }
         Ok(())
     }
-}
 
-fn remove_all_but(folder: &Path, seen: &BTreeSet<OsString>) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if seen.contains(&entry.file_name()) {
-            continue;
-        }
-        if entry.file_type()?.is_dir() {
-            fs::remove_dir_all(entry.path())?;
-        } else {
-            fs::remove_file(entry.path())?;
-        }
+    fn forget(&mut self, path: &Path) {
+        self.0.retain(|kept, _| !kept.starts_with(path));
     }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -141,6 +163,18 @@ mod tests {
             texts(&kept),
             found.map(|(a, b)| (a.to_owned(), b.to_owned()))
         );
+        // What was forgotten with its folder is copied again.
+        fs::remove_file(home.join("logs")).unwrap();
+        fs::create_dir(home.join("logs")).unwrap();
+        fs::write(home.join("logs/b"), "two").unwrap();
+        keeper.mirror(&home, &kept, now()).unwrap();
+        assert_eq!(fs::read_to_string(kept.join("logs/b")).unwrap(), "two");
+        fs::rename(home.join("logs"), base.join("aside")).unwrap();
+        keeper.mirror(&home, &kept, now()).unwrap();
+        assert!(!kept.join("logs").exists());
+        fs::rename(base.join("aside"), home.join("logs")).unwrap();
+        keeper.mirror(&home, &kept, now()).unwrap();
+        assert_eq!(fs::read_to_string(kept.join("logs/b")).unwrap(), "two");
         fs::remove_dir_all(base).unwrap();
     }
 }
