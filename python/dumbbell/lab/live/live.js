@@ -60,7 +60,10 @@ class LiveFigure {
     /** @type {number | null} */ this.drawn_ms = null;
     this.status = element("p", { class: "live-status" });
     this.problem = element("p", { class: "warning", role: "alert", hidden: "" });
-    this.numbers = element("div", { class: "live-numbers" });
+    // On a narrow page it scrolls, also by keys.
+    this.numbers = element("div", {
+      class: "live-numbers", tabindex: "0", role: "region", "aria-label": "Numbers of the runs",
+    });
     this.files = element("div", { class: "live-files" });
     this.mark = element("div", { class: "live-mark", "aria-hidden": "true" });
     /** @type {Record<string, HTMLCanvasElement>} */ this.canvases = {};
