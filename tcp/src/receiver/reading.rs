@@ -1,0 +1,48 @@
+//! What the application reads, and what that opens of the window (`tcp_recvmsg`, `tcp_cleanup_rbuf`).
+
+use super::Receiver;
+use dumbbell_core::time::Time;
+
+impl Receiver {
+    pub(super) fn unread_bytes(&self) -> u64 {
+        self.data.next() - self.read
+    }
+
+    /// The application reads all there is.
+    pub(super) fn read_all(&mut self, now: Time) {
+        if self.unread_bytes() > 0 {
+            self.read_to(self.data.next(), now);
+        }
+    }
+
+    /// The application has read what is before `read`.
+    pub(super) fn read_to(&mut self, read: u64, now: Time) {
+        self.read = read;
+        self.window.adjust(self.read, now);
+        // Of a FIN there is nothing to be read.
+        if self.read > self.data.payload_bytes() {
+            self.acknowledging
+                .on_read(&self.settings, self.data.next() - self.acknowledged);
+        }
+        let offered = self.window.offered(self.data.next(), self.acknowledged);
+        self.must_ack |= self.window.has_opened(offered, &self.data);
+    }
+
+    /// Whether the application reads what comes; while it does not, the window closes.
+    pub fn set_reading(&mut self, is_reading: bool, now: Time) {
+        self.is_reading = is_reading;
+        if is_reading {
+            self.read_all(now);
+        }
+    }
+
+    /// The application reads so many bytes at most. Returns how many there were.
+    pub fn read(&mut self, bytes: u64, now: Time) -> u64 {
+        let unread = (1 + self.data.payload_bytes()).saturating_sub(self.read);
+        let taken = bytes.min(unread);
+        if taken > 0 {
+            self.read_to(self.read + taken, now);
+        }
+        taken
+    }
+}
