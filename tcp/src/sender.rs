@@ -62,6 +62,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use timers::Timers;
 use usage::Usage;
+use write_queue::Bound;
 
 pub use transmit::Transmission;
 
@@ -310,10 +311,9 @@ impl Sender {
 
     /// The application writes so many bytes. They are sent when the windows allow.
     pub fn write(&mut self, bytes: u64, now: Time) {
-        self.quiet = Quiet::No;
-        self.before_write(now);
+        self.begin_write(now);
         if self.bursts.is_some() {
-            return self.write_in_bursts(bytes);
+            return self.write_in_bursts(bytes, Bound::None);
         }
         self.has_written = bytes > u64::from(self.settings.mss_bytes);
         let mss_bytes = u64::from(self.settings.mss_bytes);
@@ -343,6 +343,7 @@ impl Sender {
         if segment.sack.is_empty() {
             self.on_header(&segment.header(), now);
         } else {
+            self.send_buffer.is_to_check = true;
             self.on_other(segment, now);
         }
     }
@@ -350,6 +351,7 @@ impl Sender {
     /// As `on_segment`, of one without SACK blocks.
     #[inline(always)]
     pub fn on_header(&mut self, header: &Header, now: Time) {
+        self.send_buffer.is_to_check = true;
         if !self.expects(header) {
             return self.on_other(&Segment::from(*header), now);
         }
@@ -412,6 +414,13 @@ impl Sender {
             self.window_bytes = window_bytes;
             self.largest_window_bytes = self.largest_window_bytes.max(window_bytes);
         }
+    }
+
+    /// Whoever writes waits no longer.
+    fn begin_write(&mut self, now: Time) {
+        self.send_buffer.is_full = false;
+        self.quiet = Quiet::No;
+        self.before_write(now);
     }
 
     /// Something is written: was the application what held the sender back? Did it pause?

@@ -84,7 +84,7 @@ def test_at_ten_megabits(controller: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.usefixtures("linux_6_1")
-@pytest.mark.parametrize(("controller", "limit_pkts"), [("cubic", 340), ("bbr", 80)])
+@pytest.mark.parametrize(("controller", "limit_pkts"), [("cubic", 80), ("cubic", 340), ("bbr", 80)])
 def test_at_a_hundred_megabits(controller: str, limit_pkts: int) -> None:
     check(behind_fq(controller, "100mbit", limit_pkts))
 

@@ -14,6 +14,9 @@ use std::sync::Arc;
 /// What is written without end.
 pub const UNLIMITED: u64 = u64::MAX;
 
+/// What a program hands over at once, bytes, as the guest's on the kernel.
+const LARGEST_WRITE_BYTES: u32 = 1 << 18;
+
 /// A sender and its receiver.
 #[derive(Debug, Clone)]
 pub struct Connection {
@@ -38,11 +41,9 @@ pub struct Connection {
 /// A program that writes so many bytes at a time, as long as its buffer takes them.
 #[derive(Debug, Clone, Copy)]
 struct Writes {
-    bytes: u64,
+    bytes: u32,
     /// Of the write under way.
-    left: u64,
-    /// Its last write was not taken as a whole: it waits until it may write again.
-    is_waiting: bool,
+    left: u32,
 }
 
 /// A segment that a connection sends, written where it stays until its packet arrives.
@@ -124,13 +125,10 @@ impl Connection {
 
     /// By a program that writes so many bytes at a time and leaves Nagle's algorithm on.
     pub fn in_writes_of(self, bytes: u64) -> Connection {
+        let bytes = bytes.min(u64::from(LARGEST_WRITE_BYTES)) as u32;
         Connection {
             sender: self.sender.with_nagle(),
-            writes: Some(Writes {
-                bytes,
-                left: 0,
-                is_waiting: false,
-            }),
+            writes: Some(Writes { bytes, left: 0 }),
             ..self
         }
     }
@@ -159,7 +157,6 @@ impl Connection {
             self.receiver.on_timer(now);
             self.is_receiver_asked = true;
         }
-        self.fill(now);
     }
 
     /// A segment of it arrives. Returns the payload that has come in order by it, and whether that
@@ -171,7 +168,6 @@ impl Connection {
                 None => self.sender.on_header(&arrived.header, now),
                 Some(blocks) => self.on_blocks(&arrived.header, blocks, now),
             }
-            self.fill(now);
             return (0, false);
         }
         debug_assert!(arrived.blocks.is_none(), "nothing comes the other way");
@@ -215,7 +211,7 @@ impl Connection {
     fn poll_sender(&mut self, now: Time, segments: &mut SegmentStore) -> Option<SentSegment> {
         let mut sent = self.sender.poll_transmit(now);
         // What is written is sent before the next write.
-        while sent.is_none() && self.writes.is_some() && self.write_next(now) {
+        while sent.is_none() && self.write_more(now) {
             sent = self.sender.poll_transmit(now);
         }
         let sent = sent?;
@@ -266,49 +262,46 @@ impl Connection {
         }
     }
 
-    /// Hands the sender what its buffer takes. As a program that waits until it may write
-    /// again: when a third of the buffer is free (`sk_stream_is_writeable`).
-    pub fn fill(&mut self, now: Time) {
+    /// The next write, or what is left of one, when all is sent that can be. As of a program that waits,
+    /// once its buffer was full, until it may write again: when a third of it is free
+    /// (`sk_stream_is_writeable`). Returns whether there was one.
+    fn write_more(&mut self, now: Time) -> bool {
+        let refused = self.sender.take_refused();
+        self.keep_to_write(refused);
         if self.to_write == 0 || self.sender.phase() != Phase::Established {
-            return;
+            return false;
         }
-        if self.writes.is_some() || !self.sender.is_writable() {
-            return;
+        if self.sender.is_full() && !self.sender.is_writable() {
+            return false;
         }
-        let room = self.sender.room_bytes();
-        let bytes = room.min(self.to_write);
-        if bytes > 0 {
-            self.sender.write(bytes, now);
-            if self.to_write != UNLIMITED {
-                self.to_write -= bytes;
-            }
+        let bytes = self.next_write_bytes();
+        self.sender.write_what_fits(bytes, now);
+        if self.to_write != UNLIMITED {
+            self.to_write -= u64::from(bytes);
         }
+        true
     }
 
-    /// One write, or what is left of one, as far as there is room. Returns whether there was some.
-    #[cold]
-    fn write_next(&mut self, now: Time) -> bool {
+    /// What the program hands over next.
+    fn next_write_bytes(&mut self) -> u32 {
+        let most = self.to_write.min(u64::from(LARGEST_WRITE_BYTES)) as u32;
         let Some(writes) = &mut self.writes else {
-            return false;
+            return most;
         };
-        let can = self.to_write > 0 && self.sender.phase() == Phase::Established;
-        if !can || (writes.is_waiting && !self.sender.is_writable()) {
-            return false;
-        }
         if writes.left == 0 {
-            writes.left = writes.bytes.min(self.to_write);
+            writes.left = writes.bytes.min(most);
         }
-        let bytes = self.sender.room_bytes().min(writes.left);
-        writes.left -= bytes;
-        writes.is_waiting = writes.left > 0;
-        if bytes == 0 {
-            return false;
+        std::mem::take(&mut writes.left)
+    }
+
+    /// What its sender did not take: the program goes on with it when it may write again.
+    fn keep_to_write(&mut self, refused: u32) {
+        if let Some(writes) = &mut self.writes {
+            writes.left += refused;
         }
         if self.to_write != UNLIMITED {
-            self.to_write -= bytes;
+            self.to_write += u64::from(refused);
         }
-        self.sender.write(bytes, now);
-        true
     }
 
     /// Whether everything, the FIN included, has been acknowledged.

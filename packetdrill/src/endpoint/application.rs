@@ -18,6 +18,13 @@ impl Endpoint {
         self.poll(now);
     }
 
+    /// A write was not taken whole: the application waits until there is space.
+    pub fn wait_for_space(&mut self) {
+        if let Some(sender) = &mut self.sender {
+            sender.wait_for_space();
+        }
+    }
+
     /// Reads so many bytes at most; how many there were.
     pub fn read(&mut self, bytes: u64, now: Time) -> u64 {
         let receiver = self.receiver.as_mut();

@@ -373,10 +373,15 @@ impl Run<'_> {
         let room = room_bytes(connection, &socket, initial_bytes);
         if socket.is_nonblocking {
             let taken = room.min(bytes);
+            if taken > 0 {
+                connection.write(taken, now);
+            }
+            if taken < bytes {
+                connection.wait_for_space();
+            }
             if taken == 0 && bytes > 0 {
                 return Outcome::Fails("EAGAIN");
             }
-            connection.write(taken, now);
             return Outcome::Returns(taken as i64);
         }
         let left = bytes - *written;
@@ -387,6 +392,9 @@ impl Run<'_> {
         if taken > 0 {
             connection.write(taken, now);
             *written += taken;
+        }
+        if *written < bytes {
+            connection.wait_for_space();
         }
         match *written == bytes {
             true => Outcome::Returns(bytes as i64),

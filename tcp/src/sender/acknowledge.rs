@@ -445,9 +445,6 @@ impl Sender {
                     pacing::rate_bytes_per_s(&self.window, packets_out, srtt_8us);
             }
         }
-        if self.board.in_flight() < self.window.cwnd_pkts {
-            self.expand_send_buffer();
-        }
     }
 
     /// Growth goes with cumulative acknowledgements, unless much reordering has been seen

@@ -20,7 +20,7 @@
 //! Sources: net/ipv4/tcp_output.c, net/ipv4/tcp.c, net/ipv4/tcp_bbr.c.
 
 use super::Sender;
-use super::write_queue::{WriteQueue, Writing};
+use super::write_queue::{Bound, WriteQueue, Writing};
 use crate::STRUCTURE_BYTES;
 use crate::cca::State;
 use crate::rtt::as_us;
@@ -206,10 +206,10 @@ impl Sender {
 
     /// The application writes so many bytes. They are copied as far as nothing can be sent before:
     /// what is sent in between changes where sk_buffs end.
-    pub(super) fn write_in_bursts(&mut self, bytes: u64) {
+    pub(super) fn write_in_bursts(&mut self, bytes: u64, bound: Bound) {
         let (goal, next) = (self.goal_bytes(), self.next.max(1));
         if let Some(bursts) = &mut self.bursts {
-            bursts.queue.write(bytes, next, goal);
+            bursts.queue.write(bytes, bound, next, goal);
         }
         self.copy();
     }
@@ -229,9 +229,13 @@ impl Sender {
     fn copy(&mut self) {
         let (goal, next) = (self.goal_bytes(), self.next.max(1));
         let half_window = self.largest_window_bytes / 2;
+        let free_bytes = self.free_memory_bytes();
         if let Some(bursts) = &mut self.bursts {
-            self.written += bursts.queue.copy(next, goal, half_window);
-            if bursts.queue.writing() == Writing::Nothing {
+            self.written += bursts.queue.copy(next, goal, half_window, free_bytes);
+            let (refused, writing) = (bursts.queue.take_refused(), bursts.queue.writing());
+            // Of writes of 32 bits.
+            self.refuse(refused as u32);
+            if writing == Writing::Nothing {
                 self.cork();
             }
         }

@@ -3,7 +3,9 @@
 //! Linux counts memory: of each packet its payload and the structures around it.
 
 use super::Sender;
+use super::write_queue::Bound;
 use crate::STRUCTURE_BYTES;
+use dumbbell_core::time::Time;
 
 /// Memory at most (`tcp_wmem[2]`), bytes.
 const LARGEST_MEMORY_BYTES: u64 = 4 << 20;
@@ -13,9 +15,15 @@ const LEAST_PKTS: u32 = 10;
 /// How much memory there is.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct SendBuffer {
-    memory_bytes: u64,
+    pub(super) memory_bytes: u64,
     /// Whether the size was asked for: then it stays.
     is_fixed: bool,
+    /// Whether an application waits that found it full.
+    pub(super) is_full: bool,
+    /// Something has come from the receiver, and what it lets go was not sent yet.
+    pub(super) is_to_check: bool,
+    /// What writes could not take, until their application asks, bytes.
+    refused_bytes: u32,
 }
 
 impl SendBuffer {
@@ -26,6 +34,9 @@ impl SendBuffer {
             // (socket(7), SO_SNDBUF).
             memory_bytes: 2 * asked_bytes,
             is_fixed: asked_bytes > 0,
+            is_full: false,
+            is_to_check: false,
+            refused_bytes: 0,
         }
     }
 
@@ -54,6 +65,67 @@ impl Sender {
         free.div_ceil(mss_bytes + STRUCTURE_BYTES) * mss_bytes
     }
 
+    /// Memory that is free: an sk_buff more may begin where some is.
+    pub(super) fn free_memory_bytes(&self) -> u64 {
+        let memory_bytes = self.send_buffer.memory_bytes;
+        memory_bytes.saturating_sub(self.used_memory_bytes())
+    }
+
+    /// Whether an application waits that found it full (`SOCK_NOSPACE`).
+    pub fn is_full(&self) -> bool {
+        self.send_buffer.is_full
+    }
+
+    /// An application waits that could not write all that it wanted.
+    pub fn wait_for_space(&mut self) {
+        self.send_buffer.is_full = true;
+    }
+
+    /// A buffer that its application found full grows, unless the congestion window is full: behind each
+    /// sk_buff that is sent, and when what an acknowledgement lets go is sent (`tcp_check_space`,
+    /// `tcp_should_expand_sndbuf`).
+    pub(super) fn check_space(&mut self) {
+        if self.send_buffer.is_full && self.board.in_flight() < self.window.cwnd_pkts {
+            self.expand_send_buffer();
+        }
+    }
+
+    /// All that can go now is sent.
+    pub(super) fn after_sending(&mut self) {
+        if std::mem::take(&mut self.send_buffer.is_to_check) {
+            self.check_space();
+        }
+        self.send_buffer.is_full |= self.send_buffer.refused_bytes > 0;
+    }
+
+    /// The application writes so many bytes, of which the send buffer takes what it has room for. Where
+    /// sk_buffs hold several segments, that is looked at for each as they are sent, since those that are cut
+    /// have structures of their own. Ask `take_refused` for the rest when nothing more is to be sent.
+    pub fn write_what_fits(&mut self, bytes: u32, now: Time) {
+        if self.bursts.is_some() {
+            self.begin_write(now);
+            return self.write_in_bursts(u64::from(bytes), Bound::Memory);
+        }
+        let taken = u64::from(bytes).min(self.room_bytes());
+        if taken > 0 {
+            self.write(taken, now);
+        }
+        self.send_buffer.refused_bytes += bytes - taken as u32;
+        // Otherwise it is full when what was taken is sent.
+        self.send_buffer.is_full |= taken == 0;
+    }
+
+    /// The rest of a write finds it full.
+    pub(super) fn refuse(&mut self, bytes: u32) {
+        self.send_buffer.refused_bytes += bytes;
+        self.send_buffer.is_full |= bytes > 0;
+    }
+
+    /// What writes could not take since this was asked last, bytes.
+    pub fn take_refused(&mut self) -> u32 {
+        std::mem::take(&mut self.send_buffer.refused_bytes)
+    }
+
     /// Whether an application that waits is woken to write: a third of the buffer is free
     /// (`sk_stream_is_writeable`).
     pub fn is_writable(&self) -> bool {
@@ -65,11 +137,12 @@ impl Sender {
     /// neighbour only the payload is left: the two become one (`tcp_shift_skb_data`).
     fn used_memory_bytes(&self) -> u64 {
         let mss_bytes = u64::from(self.settings.mss_bytes);
-        let unacknowledged = self.unacknowledged_bytes();
         if let Some(bursts) = &self.bursts {
             let buffers = u64::from(self.board.buffers_out()) + bursts.queue.buffers();
-            return unacknowledged + buffers * STRUCTURE_BYTES;
+            let copied = self.unacknowledged_bytes() - self.uncopied_bytes();
+            return copied + buffers * STRUCTURE_BYTES;
         }
+        let unacknowledged = self.unacknowledged_bytes();
         let used = unacknowledged + unacknowledged * STRUCTURE_BYTES / mss_bytes;
         let merged_pkts = if self.is_sack() {
             u64::from(self.board.sacked_out())

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 const ONE_WAY: Time = Time::from_ns(20_000_000);
+const ROUND_TRIP: Time = Time::from_ns(40_000_000);
 /// A full packet at 12 Mbit/s.
 const SERVICE: Time = Time::from_ns(1_000_000);
 
@@ -275,24 +276,47 @@ proptest! {
     }
 }
 
-/// An established sender with a buffer of 52 full packets that an application has filled.
-fn with_a_full_buffer() -> Sender {
-    let settings = settings(|tcp| {
-        tcp.send_buffer_bytes = 25 * 2304;
-        tcp.gso_max_segs = 1;
-    });
+/// A sender whose SYN has been answered.
+fn established(change: impl FnOnce(&mut dumbbell_spec::Tcp)) -> Sender {
+    let settings = settings(change);
     let mut sender = Sender::new(&settings, stream(), Time::ZERO);
     sender.connect(Time::ZERO);
     while sender.poll_transmit(Time::ZERO).is_some() {}
     let syn_ack = Segment {
         ack: 1,
-        window_bytes: 1 << 20,
+        window_bytes: crate::receiver::initial_window_bytes(&settings),
         flags: Flags::SYN | Flags::ACK,
         ..Segment::default()
     };
-    sender.on_segment(&syn_ack, ONE_WAY);
-    sender.write(sender.room_bytes(), ONE_WAY);
-    while sender.poll_transmit(ONE_WAY).is_some() {}
+    sender.on_segment(&syn_ack, ROUND_TRIP);
+    sender
+}
+
+/// Sends all that goes at `now`.
+fn send_all(sender: &mut Sender, now: Time) {
+    while sender.poll_transmit(now).is_some() {}
+}
+
+/// Everything before `ack` has arrived.
+fn acknowledge(sender: &mut Sender, ack: u64, now: Time) {
+    let segment = Segment {
+        seq: 1,
+        ack,
+        window_bytes: 1 << 20,
+        flags: Flags::ACK,
+        ..Segment::default()
+    };
+    sender.on_segment(&segment, now);
+}
+
+/// An established sender with a buffer of 52 full packets that an application has filled.
+fn with_a_full_buffer() -> Sender {
+    let mut sender = established(|tcp| {
+        tcp.send_buffer_bytes = 25 * 2304;
+        tcp.gso_max_segs = 1;
+    });
+    sender.write(sender.room_bytes(), ROUND_TRIP);
+    send_all(&mut sender, ROUND_TRIP);
     sender
 }
 
@@ -314,9 +338,90 @@ fn packets_sacked_beside_others_give_their_structures_memory_back() {
         flags: Flags::ACK,
         ..Segment::default()
     };
-    sender.on_segment(&duplicate, Time(3 * ONE_WAY.0));
+    sender.on_segment(&duplicate, Time(2 * ROUND_TRIP.0));
     // Nine packets of 2728 bytes of memory are down to 1448: room for three more, and the last
     // may be beyond.
     assert_eq!(sender.room_bytes(), 4 * mss);
     assert!(!sender.is_writable(), "a third must be free");
+}
+
+/// The first write takes 54 segments, as on Linux 6.1, where what is free before it begins would take 66. Its first
+/// sk_buff has 22 segments, of which ten go two by two: each two have structures of their own. The
+/// rest is filled to 22, another of 22 follows, and that is 87,152 bytes of memory where there are 87,040.
+#[test]
+fn a_write_takes_what_the_send_buffer_has_room_for_as_it_is_sent() {
+    let mut sender = established(|_| {});
+    let mss = u64::from(sender.settings.mss_bytes);
+    assert_eq!(sender.room_bytes(), 66 * mss);
+    sender.write_what_fits(1 << 18, ROUND_TRIP);
+    send_all(&mut sender, ROUND_TRIP);
+    assert_eq!(sender.board().packets_out(), 10);
+    assert_eq!(sender.unacknowledged_bytes(), 54 * mss);
+    let refused_bytes = u64::from(sender.take_refused());
+    assert_eq!(refused_bytes, (1 << 18) - 54 * mss);
+    assert_eq!(sender.take_refused(), 0, "it was told of");
+    assert!(sender.is_full() && !sender.is_writable());
+    // A write that finds it full is refused whole.
+    sender.write_what_fits(1000, ROUND_TRIP);
+    send_all(&mut sender, ROUND_TRIP);
+    assert_eq!(sender.take_refused(), 1000);
+    assert_eq!(sender.unacknowledged_bytes(), 54 * mss);
+}
+
+/// Where each segment goes by itself, what is free before a write begins is what it takes, 32 of 2728 bytes;
+/// it finds the buffer full when what can go of it is sent.
+#[test]
+fn a_write_of_single_segments_takes_what_is_free() {
+    let mut sender = established(|tcp| tcp.gso_max_segs = 1);
+    let mss = u64::from(sender.settings.mss_bytes);
+    sender.write_what_fits(1 << 18, ROUND_TRIP);
+    assert!(!sender.is_full());
+    send_all(&mut sender, ROUND_TRIP);
+    assert!(sender.is_full());
+    assert_eq!(sender.unacknowledged_bytes(), 32 * mss);
+    assert_eq!(u64::from(sender.take_refused()), (1 << 18) - 32 * mss);
+    sender.write_what_fits(1000, ROUND_TRIP);
+    assert!(sender.is_full());
+    assert_eq!(sender.take_refused(), 1000);
+}
+
+/// Room for two windows of packets of 4352 bytes, once an application has found too little and an
+/// sk_buff leaves the window open (`tcp_check_space`).
+#[test]
+fn the_send_buffer_grows_behind_what_is_sent() {
+    for (bytes, is_full) in [(1 << 18, true), (40_000, false)] {
+        let mut sender = established(|_| {});
+        let mss = u64::from(sender.settings.mss_bytes);
+        let now = Time(2 * ROUND_TRIP.0);
+        let holds = |sender: &Sender| sender.send_buffer.memory_bytes as f64 / 4352.0;
+        sender.write_what_fits(bytes, ROUND_TRIP);
+        send_all(&mut sender, ROUND_TRIP);
+        assert_eq!((sender.is_full(), holds(&sender)), (is_full, 20.0));
+        // What is acknowledged lets nothing grow by itself: what it lets go is sent first.
+        acknowledge(&mut sender, 1 + 2 * mss, now);
+        let in_flight = sender.board().in_flight();
+        assert_eq!((sender.window().cwnd_pkts, in_flight), (12, 8));
+        let mut held = vec![holds(&sender)];
+        while sender.poll_transmit(now).is_some() {
+            held.push(holds(&sender));
+        }
+        // The first of two sk_buffs leaves the window open, when its last segment is sent.
+        let grown = if is_full { 24.0 } else { 20.0 };
+        assert_eq!(held, [20.0, 20.0, grown, grown, grown], "{bytes} bytes");
+    }
+}
+
+/// What fills the congestion window does not let it grow (`tcp_should_expand_sndbuf`).
+#[test]
+fn a_full_window_keeps_the_send_buffer() {
+    let mut sender = established(|_| {});
+    let mss = u64::from(sender.settings.mss_bytes);
+    let now = Time(2 * ROUND_TRIP.0);
+    sender.write_what_fits(1 << 18, ROUND_TRIP);
+    send_all(&mut sender, ROUND_TRIP);
+    acknowledge(&mut sender, 1 + mss, now);
+    send_all(&mut sender, now);
+    let in_flight = sender.board().in_flight();
+    assert_eq!((sender.window().cwnd_pkts, in_flight), (11, 11));
+    assert_eq!(sender.send_buffer.memory_bytes, 20 * 4352);
 }

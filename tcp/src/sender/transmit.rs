@@ -110,6 +110,7 @@ impl Sender {
                     return None;
                 }
                 self.end_burst(now);
+                self.after_sending();
                 let ack = self.transmit_ack();
                 if can_be_quiet && ack.is_none() {
                     self.be_quiet();
@@ -473,6 +474,9 @@ impl Sender {
         }
         self.sent_pkts += 1;
         self.sent_payload_bytes += u64::from(payload_bytes);
+        if !self.burst_goes_on() {
+            self.check_space();
+        }
         if was_empty || self.timers.is_pending(super::timers::Purpose::LossProbe) {
             self.rearm_rto(now);
         }

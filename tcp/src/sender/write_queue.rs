@@ -8,6 +8,7 @@
 //! | the end of a write, and what was forced, carries PSH (`tcp_mark_push`) | `push_last` |
 //! | a later write takes PSH off the one that it goes on with | `write` |
 
+use crate::STRUCTURE_BYTES;
 use std::collections::VecDeque;
 
 /// sk_buffs that are told apart; a write that would make more has them in one.
@@ -27,6 +28,15 @@ pub(super) enum Writing {
     PushesOne,
     /// Much has been copied, and everything goes that can.
     PushesAll,
+}
+
+/// How much a write takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bound {
+    /// All of it, whatever the send buffer holds.
+    None,
+    /// What the send buffer has memory for, looked at before each sk_buff (`sk_stream_memory_free`).
+    Memory,
 }
 
 /// An sk_buff.
@@ -49,6 +59,10 @@ pub(super) struct WriteQueue {
     writing: Writing,
     /// Written, and not copied yet.
     to_copy: u64,
+    /// Where a write ends that is not copied whole.
+    bound: Bound,
+    /// Of a write that ended there, what was not copied, until it is taken.
+    refused: u64,
     /// One past the last byte that was copied.
     written: u64,
     /// Where the last one ended that was pushed (`pushed_seq`).
@@ -62,6 +76,8 @@ impl Default for WriteQueue {
             first_end: NONE,
             writing: Writing::Nothing,
             to_copy: 0,
+            bound: Bound::None,
+            refused: 0,
             written: 1,
             pushed: 1,
         }
@@ -166,9 +182,15 @@ impl WriteQueue {
         start.map_or(0, |start| full.saturating_sub(self.written - start))
     }
 
+    /// What of a write found no memory since this was asked.
+    pub(super) fn take_refused(&mut self) -> u64 {
+        std::mem::take(&mut self.refused)
+    }
+
     /// So many bytes are written, and nothing of them is copied yet.
-    pub(super) fn write(&mut self, bytes: u64, next: u64, full: u64) {
+    pub(super) fn write(&mut self, bytes: u64, bound: Bound, next: u64, full: u64) {
         self.to_copy += bytes;
+        self.bound = bound;
         self.writing = Writing::Copying;
         let goes_on = self.room(next, full) > 0;
         if let Some(last) = self.buffers.back_mut() {
@@ -181,10 +203,18 @@ impl WriteQueue {
         self.writing = Writing::Copying;
     }
 
-    /// Copies until something is to be sent, or all is copied. Returns how many bytes.
-    pub(super) fn copy(&mut self, next: u64, full: u64, half_window: u64) -> u64 {
-        let before = self.written;
+    /// Copies until something is to be sent, or all is copied, or of `free_bytes` of memory nothing is left to
+    /// begin one more sk_buff in. Returns how many bytes.
+    pub(super) fn copy(&mut self, next: u64, full: u64, half_window: u64, free_bytes: u64) -> u64 {
+        let (before, buffers_before) = (self.written, self.buffers.len());
         while self.to_copy > 0 {
+            let begun = (self.buffers.len() - buffers_before) as u64;
+            let used_bytes = self.written - before + begun * STRUCTURE_BYTES;
+            let is_full = used_bytes >= free_bytes && self.room(next, full) == 0;
+            if is_full && self.bound == Bound::Memory {
+                self.refused += std::mem::take(&mut self.to_copy);
+                break;
+            }
             let is_filled = self.copy_some(next, full);
             // At the end of the write all is pushed in any case.
             if !is_filled || self.to_copy == 0 {
@@ -250,17 +280,17 @@ mod tests {
     #[test]
     fn a_full_one_that_is_first_goes_before_the_write_goes_on() {
         let mut queue = WriteQueue::default();
-        queue.write(9000, 1, FULL);
-        assert_eq!(queue.copy(1, FULL, FAR), 4000);
+        queue.write(9000, Bound::None, 1, FULL);
+        assert_eq!(queue.copy(1, FULL, FAR, FAR), 4000);
         assert_eq!(queue.writing(), Writing::PushesOne);
         // Half of it is sent: the rest is filled again.
         queue.cut(2001);
         assert!(!queue.advance(2001));
         queue.go_on();
-        assert_eq!(queue.copy(2001, FULL, FAR), 2000);
+        assert_eq!(queue.copy(2001, FULL, FAR, FAR), 2000);
         assert_eq!(queue.writing(), Writing::PushesOne);
         queue.go_on();
-        assert_eq!(queue.copy(2001, FULL, FAR), 3000);
+        assert_eq!(queue.copy(2001, FULL, FAR, FAR), 3000);
         assert_eq!(queue.writing(), Writing::Nothing);
         assert_eq!(waiting(&queue), [(6001, false), (9001, true)]);
     }
@@ -268,29 +298,29 @@ mod tests {
     #[test]
     fn more_than_half_a_window_is_pushed() {
         let mut queue = WriteQueue::default();
-        queue.write(20_000, 1, FULL);
-        assert_eq!(queue.copy(1, FULL, 6000), 4000);
+        queue.write(20_000, Bound::None, 1, FULL);
+        assert_eq!(queue.copy(1, FULL, 6000, FAR), 4000);
         queue.go_on();
-        assert_eq!(queue.copy(1, FULL, 6000), 4000);
+        assert_eq!(queue.copy(1, FULL, 6000, FAR), 4000);
         assert_eq!(queue.writing(), Writing::PushesAll);
         assert_eq!(waiting(&queue), [(4001, false), (8001, true)]);
         // Exactly half is not more than half.
         let mut queue = WriteQueue::default();
-        queue.write(20_000, 1, FULL);
-        assert_eq!(queue.copy(1, FULL, 4000), 4000);
+        queue.write(20_000, Bound::None, 1, FULL);
+        assert_eq!(queue.copy(1, FULL, 4000, FAR), 4000);
         assert_eq!(queue.writing(), Writing::PushesOne);
     }
 
     #[test]
     fn a_write_that_ends_with_a_full_one_is_pushed_with_its_end() {
         let mut queue = WriteQueue::default();
-        queue.write(FULL, 1, FULL);
-        assert_eq!(queue.copy(1, FULL, 0), FULL);
+        queue.write(FULL, Bound::None, 1, FULL);
+        assert_eq!(queue.copy(1, FULL, 0, FAR), FULL);
         assert_eq!(queue.writing(), Writing::Nothing);
         assert_eq!(waiting(&queue), [(4001, true)]);
         // The next begins another.
-        queue.write(1, 1, FULL);
-        queue.copy(1, FULL, FAR);
+        queue.write(1, Bound::None, 1, FULL);
+        queue.copy(1, FULL, FAR, FAR);
         assert_eq!(waiting(&queue), [(4001, true), (4002, true)]);
         assert!(queue.advance(4001));
     }
@@ -299,8 +329,8 @@ mod tests {
     fn a_later_write_takes_the_push_along() {
         let mut queue = WriteQueue::default();
         for (bytes, end) in [(500, 501), (700, 1201)] {
-            queue.write(bytes, 1, FULL);
-            assert_eq!(queue.copy(1, FULL, FAR), bytes);
+            queue.write(bytes, Bound::None, 1, FULL);
+            assert_eq!(queue.copy(1, FULL, FAR, FAR), bytes);
             assert_eq!(waiting(&queue), [(end, true)]);
         }
         // What is cut off is not pushed, what a probe takes is, and its rest.
@@ -313,11 +343,11 @@ mod tests {
     #[test]
     fn a_write_of_a_terabyte_is_kept_in_little() {
         let mut queue = WriteQueue::default();
-        queue.write(1 << 40, 1, FULL);
+        queue.write(1 << 40, Bound::None, 1, FULL);
         while queue.to_copy() > 0 {
-            queue.copy(1, FULL, FAR);
+            queue.copy(1, FULL, FAR, FAR);
         }
         assert!(queue.buffers() as usize <= MOST_BUFFERS + 1);
-        assert_eq!(queue.copy(1, FULL, FAR), 0);
+        assert_eq!(queue.copy(1, FULL, FAR, FAR), 0);
     }
 }
