@@ -57,6 +57,11 @@ fn new_leaf(turns: &mut Vec<u64>, class: u8, component: u32) -> usize {
     turns.len() - 1
 }
 
+/// An instant and the turn of a flow that acts in it.
+type Woken = (Time, u64);
+
+const NOBODY_WOKEN: Woken = (Time::NEVER, u64::MAX);
+
 /// A network while it runs.
 #[derive(Debug)]
 pub struct World {
@@ -85,6 +90,9 @@ pub struct World {
     routes: Routes,
     /// Of the event being done.
     current: Turn,
+    /// A flow whose sender its host's queue has woken in this very instant, outside of the tournament:
+    /// what it was to be woken for is pending there as before.
+    woken: Woken,
     /// Only components that can have a pending event get a leaf: most links of a network have
     /// no rate, or no delay, and a smaller tree is faster.
     tournament: Tournament,
@@ -178,6 +186,7 @@ impl World {
             end: Time::from_ns(experiment.duration_ns),
             flows: experiment.flows.len(),
             current: Turn::new(class::CHANGE, 0),
+            woken: NOBODY_WOKEN,
             tournament: Tournament::new(&turns, link_leaves),
             first_source_leaf: link_leaves,
             wheel: Wheel::default(),
@@ -235,7 +244,10 @@ impl World {
             self.settle_more_arrivals();
             return true;
         }
-        let (time, turn) = self.tournament.first();
+        let (mut time, mut turn) = self.tournament.first();
+        if time >= self.woken.0 {
+            (time, turn) = self.woken.min((time, turn));
+        }
         if time >= self.wheel_due && self.wheel_is_first(time, Turn(turn)) {
             return self.step_wheel();
         }
@@ -254,7 +266,12 @@ impl World {
             class::CHANGE => self.take_on_what_came(component),
             class::DEPARTURE => self.depart(component),
             class::ARRIVAL => self.arrive_from_ring(component),
-            _ => self.send_from(component),
+            _ => {
+                if turn == self.woken.1 {
+                    self.woken = NOBODY_WOKEN;
+                }
+                self.send_from(component);
+            }
         }
         self.settle_arrivals();
         true

@@ -252,6 +252,12 @@ impl TcpFlow {
         None
     }
 
+    /// Whether the tournament has it for later only.
+    #[inline]
+    pub fn is_armed_after(&self, now: Time) -> bool {
+        self.armed > now
+    }
+
     /// It is `now`: does what is due. Returns how many writes the source made. Call `poll`
     /// afterwards.
     pub fn wake(&mut self, now: Time) -> u32 {

@@ -1,6 +1,6 @@
 //! What hosts do for flows over TCP: wake them, hand them what arrives, send what they give.
 
-use super::{Turn, World, class};
+use super::{NOBODY_WOKEN, Turn, World, class};
 use crate::net::link::Forwarding;
 use crate::qdisc::DropReason;
 use crate::sim::packet::{Kind, Packet};
@@ -116,6 +116,20 @@ impl World {
         if let Application::Tcp(flow) = &mut self.conversations[index].application
             && flow.leave_host_queue(packet.segment_place(), is_refused, now)
         {
+            self.wake_in_this_instant(index);
+        }
+    }
+
+    /// A flow acts when it is its turn in this instant: mostly it is the only one, and needs no place
+    /// among what is pending.
+    #[inline]
+    fn wake_in_this_instant(&mut self, index: usize) {
+        if let Application::Tcp(flow) = &self.conversations[index].application
+            && flow.is_armed_after(self.now)
+            && self.woken == NOBODY_WOKEN
+        {
+            self.woken = (self.now, Turn::new(class::SOURCE, index as u32).0);
+        } else {
             self.rearm_tcp(index);
         }
     }
