@@ -17,9 +17,7 @@
 //! RFC 8985 bounds the window by SRTT; so does Linux.
 
 /// Recoveries for which a wider reordering window is kept (RFC 8985: 16).
-pub const RECOVERIES_KEPT: u32 = 16;
-/// Widest window, in quarters of the least round-trip time.
-const MOST_STEPS: u32 = 255;
+pub const RECOVERIES_KEPT: u8 = 16;
 
 /// The state of one sender.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,9 +31,9 @@ pub struct Rack {
     /// Whether it changed since losses were last looked for.
     has_advanced: bool,
     /// Quarters of the least round-trip time (`RACK.reo_wnd_mult`).
-    steps: u32,
+    steps: u8,
     /// Recoveries until it is 1 again (`RACK.reo_wnd_persist`).
-    persist: u32,
+    persist: u8,
     dsack_seen: bool,
     /// Delivered in total when the window was last widened.
     widened_at_pkts: u64,
@@ -133,11 +131,13 @@ impl Rack {
     /// A round is judged: the window is widened when a duplicate was seen (section 6.2 step 4).
     /// `prior_delivered_pkts` is that of the acknowledgement's rate sample.
     pub fn update_window(&mut self, prior_delivered_pkts: u64, delivered_pkts: u64) {
-        if prior_delivered_pkts < self.widened_at_pkts {
+        // One more in a round is not a reason to widen it again.
+        if self.dsack_seen && prior_delivered_pkts < self.widened_at_pkts {
             self.dsack_seen = false;
         }
         if self.dsack_seen {
-            self.steps = (self.steps + 1).min(MOST_STEPS);
+            // 255 at most, as in the kernel.
+            self.steps = self.steps.saturating_add(1);
             self.dsack_seen = false;
             self.widened_at_pkts = delivered_pkts;
             self.persist = RECOVERIES_KEPT;

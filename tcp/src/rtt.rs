@@ -36,47 +36,59 @@ pub fn from_us(us: u64) -> Time {
     Time::from_ns(us * 1_000)
 }
 
+/// Longer round trips are entered as this, four minutes and a half: what 32 bits hold in eighths of a
+/// microsecond, as Linux's do (`srtt_us`).
+const MOST_RTT_US: u64 = 1 << 28;
+/// Of a least round-trip time that was not measured.
+const UNKNOWN_US: u32 = u32::MAX;
+
 /// A value and when it was measured.
-type Measured = (u64, u64);
+type Measured = (u32, u64);
 
 /// The estimators of one sender.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RoundTrip {
-    profile: Profile,
-    min_rto_us: u64,
-    /// Eight times SRTT, microseconds; 0 before the first measurement.
-    srtt_8us: u64,
-    /// Four times the mean deviation.
-    deviation_4us: u64,
-    /// Its largest value since the last window of data began (`mdev_max`).
-    largest_deviation_4us: u64,
-    /// What the timeout uses: 4 RTTVAR.
-    variance_4us: u64,
     /// When this is acknowledged, a window of data is over.
     window_end: u64,
+    /// When those of `least_us` were measured.
+    least_at_us: [u64; 3],
     /// Least, second and third least of the window, by age (K. Nichols' windowed minimum, as
     /// lib/minmax.c has it).
-    least: [Measured; 3],
+    least_us: [u32; 3],
+    /// Eight times SRTT, microseconds; 0 before the first measurement.
+    srtt_8us: u32,
+    /// Four times the mean deviation.
+    deviation_4us: u32,
+    /// Its largest value since the last window of data began (`mdev_max`).
+    largest_deviation_4us: u32,
+    /// What the timeout uses: 4 RTTVAR.
+    variance_4us: u32,
+    min_rto_us: u32,
+    profile: Profile,
 }
+
+const _: () = assert!(size_of::<RoundTrip>() == 72);
 
 impl RoundTrip {
     /// Without measurements.
     pub fn new(profile: Profile, min_rto: Time) -> RoundTrip {
         RoundTrip {
-            profile,
-            min_rto_us: as_us(min_rto),
+            window_end: 0,
+            least_at_us: [0; 3],
+            least_us: [UNKNOWN_US; 3],
             srtt_8us: 0,
             deviation_4us: 0,
             largest_deviation_4us: 0,
             variance_4us: 0,
-            window_end: 0,
-            least: [(u64::MAX, 0); 3],
+            min_rto_us: as_us(min_rto.min(LARGEST_RTO)) as u32,
+            profile,
         }
     }
 
     /// Enters a measurement. `una` and `next` are the sender's, for telling windows of data
     /// apart.
     pub fn measure(&mut self, rtt_us: u64, una: u64, next: u64) {
+        let rtt_us = rtt_us.min(MOST_RTT_US) as u32;
         if self.srtt_8us == 0 {
             self.begin(rtt_us, next);
         } else {
@@ -89,7 +101,7 @@ impl RoundTrip {
     }
 
     /// RFC 6298 section 2.2: SRTT = R, RTTVAR = R/2.
-    fn begin(&mut self, rtt_us: u64, next: u64) {
+    fn begin(&mut self, rtt_us: u32, next: u64) {
         self.srtt_8us = rtt_us << 3;
         self.deviation_4us = rtt_us << 1;
         self.variance_4us = match self.profile {
@@ -101,22 +113,22 @@ impl RoundTrip {
     }
 
     /// RFC 6298 section 2.3.
-    fn measure_rfc(&mut self, rtt_us: u64) {
+    fn measure_rfc(&mut self, rtt_us: u32) {
         let error_us = (self.srtt_8us >> 3).abs_diff(rtt_us);
         self.deviation_4us = self.deviation_4us - (self.deviation_4us >> 2) + error_us;
         self.variance_4us = self.deviation_4us;
         self.srtt_8us = self.srtt_8us - (self.srtt_8us >> 3) + rtt_us;
     }
 
-    fn measure_linux(&mut self, rtt_us: u64, una: u64, next: u64) {
-        let error_us = rtt_us as i64 - (self.srtt_8us >> 3) as i64;
-        self.srtt_8us = (self.srtt_8us as i64 + error_us) as u64;
-        let mut step = error_us.abs() - (self.deviation_4us >> 2) as i64;
+    fn measure_linux(&mut self, rtt_us: u32, una: u64, next: u64) {
+        let error_us = i64::from(rtt_us) - i64::from(self.srtt_8us >> 3);
+        self.srtt_8us = (i64::from(self.srtt_8us) + error_us) as u32;
+        let mut step = error_us.abs() - i64::from(self.deviation_4us >> 2);
         // A path that has become shorter says little about its variance.
         if error_us < 0 && step > 0 {
             step >>= 3;
         }
-        self.deviation_4us = (self.deviation_4us as i64 + step) as u64;
+        self.deviation_4us = (i64::from(self.deviation_4us) + step) as u32;
         if self.deviation_4us > self.largest_deviation_4us {
             self.largest_deviation_4us = self.deviation_4us;
             self.variance_4us = self.variance_4us.max(self.largest_deviation_4us);
@@ -134,10 +146,10 @@ impl RoundTrip {
         if self.srtt_8us == 0 {
             return INITIAL_RTO;
         }
-        let rto_us = (self.srtt_8us >> 3) + self.variance_4us;
+        let rto_us = u64::from((self.srtt_8us >> 3) + self.variance_4us);
         let floor_us = match self.profile {
             Profile::Linux61 => 0,
-            Profile::Rfc => self.min_rto_us,
+            Profile::Rfc => u64::from(self.min_rto_us),
         };
         clock.span(from_us(rto_us.max(floor_us))).min(LARGEST_RTO)
     }
@@ -145,60 +157,77 @@ impl RoundTrip {
     /// Eight times the smoothed round-trip time, microseconds; 0 before the first measurement.
     #[inline]
     pub fn srtt_8us(&self) -> u64 {
-        self.srtt_8us
+        u64::from(self.srtt_8us)
     }
 
     /// Smoothed round-trip time.
     pub fn srtt(&self) -> Option<Time> {
         // Times 1000 before dividing by 8: an eighth of a microsecond is whole nanoseconds.
-        (self.srtt_8us > 0).then(|| Time::from_ns(self.srtt_8us * 125))
+        (self.srtt_8us > 0).then(|| Time::from_ns(self.srtt_8us() * 125))
     }
 
     /// A quarter of what is added to it for the timeout.
     pub fn rttvar(&self) -> Option<Time> {
-        (self.srtt_8us > 0).then(|| Time::from_ns(self.variance_4us * 250))
+        (self.srtt_8us > 0).then(|| Time::from_ns(u64::from(self.variance_4us) * 250))
     }
 
     /// Enters a measurement into the windowed minimum.
     pub fn measure_least(&mut self, rtt_us: u64, now_us: u64) {
+        let rtt_us = rtt_us.min(MOST_RTT_US) as u32;
         let new = (rtt_us, now_us);
-        if rtt_us <= self.least[0].0 || now_us - self.least[2].1 > MIN_RTT_WINDOW_US {
-            self.least = [new; 3];
+        if rtt_us <= self.least_us[0] || now_us - self.least_at_us[2] > MIN_RTT_WINDOW_US {
+            (self.least_us, self.least_at_us) = ([rtt_us; 3], [now_us; 3]);
             return;
         }
-        if rtt_us <= self.least[1].0 {
-            (self.least[1], self.least[2]) = (new, new);
-        } else if rtt_us <= self.least[2].0 {
-            self.least[2] = new;
+        if rtt_us <= self.least_us[1] {
+            self.set_least(1, new);
+            self.set_least(2, new);
+        } else if rtt_us <= self.least_us[2] {
+            self.set_least(2, new);
         }
         self.age_least(new);
+    }
+
+    fn set_least(&mut self, rank: usize, (rtt_us, at_us): Measured) {
+        (self.least_us[rank], self.least_at_us[rank]) = (rtt_us, at_us);
+    }
+
+    /// The least is the second least from now on, and so on.
+    fn shift_least(&mut self, new: Measured) {
+        self.least_us = [self.least_us[1], self.least_us[2], new.0];
+        self.least_at_us = [self.least_at_us[1], self.least_at_us[2], new.1];
     }
 
     /// The runners-up follow when the least is too old, or no runner-up has come for a quarter
     /// or half of the window.
     fn age_least(&mut self, new: Measured) {
-        let age_us = new.1 - self.least[0].1;
+        let at_us = &self.least_at_us;
+        let age_us = new.1 - at_us[0];
         if age_us > MIN_RTT_WINDOW_US {
-            self.least = [self.least[1], self.least[2], new];
-            if new.1 - self.least[0].1 > MIN_RTT_WINDOW_US {
-                self.least = [self.least[1], self.least[2], new];
+            self.shift_least(new);
+            if new.1 - self.least_at_us[0] > MIN_RTT_WINDOW_US {
+                self.shift_least(new);
             }
-        } else if self.least[1].1 == self.least[0].1 && age_us > MIN_RTT_WINDOW_US / 4 {
-            (self.least[1], self.least[2]) = (new, new);
-        } else if self.least[2].1 == self.least[1].1 && age_us > MIN_RTT_WINDOW_US / 2 {
-            self.least[2] = new;
+        } else if at_us[1] == at_us[0] && age_us > MIN_RTT_WINDOW_US / 4 {
+            self.set_least(1, new);
+            self.set_least(2, new);
+        } else if at_us[2] == at_us[1] && age_us > MIN_RTT_WINDOW_US / 2 {
+            self.set_least(2, new);
         }
     }
 
     /// Least round-trip time of the last five minutes, microseconds; `u64::MAX` for none.
     #[inline]
     pub fn min_rtt_us(&self) -> u64 {
-        self.least[0].0
+        match self.least_us[0] {
+            UNKNOWN_US => u64::MAX,
+            least_us => u64::from(least_us),
+        }
     }
 
     /// Least round-trip time of the last five minutes.
     pub fn min_rtt(&self) -> Option<Time> {
-        (self.least[0].0 != u64::MAX).then(|| from_us(self.least[0].0))
+        (self.least_us[0] != UNKNOWN_US).then(|| from_us(self.min_rtt_us()))
     }
 }
 

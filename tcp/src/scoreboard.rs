@@ -181,7 +181,7 @@ const EMPTY: List = List {
 #[derive(Debug, Clone)]
 pub struct Scoreboard {
     /// As many as a power of two; packet `n` is at `n` modulo that.
-    places: Vec<Outstanding>,
+    places: Box<[Outstanding]>,
     /// Number of the first that is not acknowledged.
     head: u64,
     /// Number of the next to be sent.
@@ -197,8 +197,10 @@ pub struct Scoreboard {
     continuing: u32,
     /// One past the highest sequence number that was SACKed.
     highest_sacked_end: u64,
-    mss_bytes: u64,
+    mss_bytes: u32,
 }
+
+const _: () = assert!(size_of::<Scoreboard>() == 96);
 
 /// What places hold that are in no use is of no account.
 impl PartialEq for Scoreboard {
@@ -217,7 +219,7 @@ impl Scoreboard {
     /// Empty. The payload of a full segment helps to find packets.
     pub fn new(mss_bytes: u32) -> Scoreboard {
         Scoreboard {
-            places: Vec::new(),
+            places: Box::default(),
             head: 0,
             tail: 0,
             in_flight: EMPTY,
@@ -227,7 +229,7 @@ impl Scoreboard {
             retrans_out: 0,
             continuing: 0,
             highest_sacked_end: 0,
-            mss_bytes: u64::from(mss_bytes.max(1)),
+            mss_bytes: mss_bytes.max(1),
         }
     }
 
@@ -320,7 +322,7 @@ impl Scoreboard {
         }
         // Nearly always all packets before it are full.
         let distance = seq.saturating_sub(self.get(self.head).seq);
-        let guess = self.head + distance.div_ceil(self.mss_bytes);
+        let guess = self.head + distance.div_ceil(u64::from(self.mss_bytes));
         if guess < self.tail && self.get(guess).seq == seq {
             return guess;
         }
@@ -367,7 +369,7 @@ impl Scoreboard {
         for number in self.head..self.tail {
             grown[number as usize & (places - 1)] = *self.get(number);
         }
-        self.places = grown;
+        self.places = grown.into_boxed_slice();
     }
 
     /// Takes out the first packet: it is acknowledged.

@@ -73,28 +73,31 @@ impl Candidate {
 /// The account of one connection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SmallQueue {
-    is_on: bool,
-    held_bytes: u64,
-    /// Of what is held: packets that leave at instants that are known, the first to leave first.
-    leaving: VecDeque<(Time, u64)>,
-    /// When the first of them does, or `NEVER`: asked with every event of the flow.
+    /// When the first of `leaving` leaves, or `NEVER`: asked with every event of the flow.
     first_leaves: Time,
-    /// The sender would have sent more.
-    is_throttled: bool,
     /// When it is to be woken, for what left at an instant that was not known before.
     woken: Time,
+    /// The limit is of some megabytes at most.
+    held_bytes: u32,
+    is_on: bool,
+    /// The sender would have sent more.
+    is_throttled: bool,
+    /// Of what is held: packets that leave at instants that are known, the first to leave first.
+    leaving: VecDeque<(Time, u32)>,
 }
+
+const _: () = assert!(size_of::<SmallQueue>() == 56);
 
 impl SmallQueue {
     /// Nothing held. One that is not on holds nothing ever.
     pub fn new(is_on: bool) -> SmallQueue {
         SmallQueue {
-            is_on,
-            held_bytes: 0,
-            leaving: VecDeque::new(),
             first_leaves: Time::NEVER,
-            is_throttled: false,
             woken: Time::NEVER,
+            held_bytes: 0,
+            is_on,
+            is_throttled: false,
+            leaving: VecDeque::new(),
         }
     }
 
@@ -106,19 +109,19 @@ impl SmallQueue {
 
     /// Memory that is held, as far as is known.
     pub fn held_bytes(&self) -> u64 {
-        self.held_bytes
+        u64::from(self.held_bytes)
     }
 
     /// A packet is handed to the host's queue.
     #[inline]
     pub fn enter(&mut self, truesize_bytes: u64) {
-        self.held_bytes += truesize_bytes;
+        self.held_bytes += truesize_bytes as u32;
     }
 
     /// A packet that was entered is gone `now`. Returns whether the sender is to be woken.
     #[inline]
     pub fn leave(&mut self, truesize_bytes: u64, now: Time) -> bool {
-        self.held_bytes -= truesize_bytes;
+        self.held_bytes -= truesize_bytes as u32;
         let wakes = std::mem::take(&mut self.is_throttled);
         if wakes {
             self.woken = now;
@@ -129,7 +132,7 @@ impl SmallQueue {
     /// A packet that was entered will be gone at `at`, after all those of which this was said.
     pub fn leave_at(&mut self, truesize_bytes: u64, at: Time) {
         debug_assert!(self.leaving.back().is_none_or(|(last, _)| *last <= at));
-        self.leaving.push_back((at, truesize_bytes));
+        self.leaving.push_back((at, truesize_bytes as u32));
         self.first_leaves = self.first_leaves.min(at);
     }
 
@@ -156,7 +159,7 @@ impl SmallQueue {
         if self.held_bytes == 0 || candidate.packets_out <= 1 {
             return true;
         }
-        let allows = self.held_bytes + FIRST_BYTES <= candidate.limit_bytes();
+        let allows = self.held_bytes() + FIRST_BYTES <= candidate.limit_bytes();
         self.is_throttled |= !allows;
         allows
     }
@@ -164,7 +167,7 @@ impl SmallQueue {
     /// Whether the end of a write of so much memory waits until a packet has gone: others are held
     /// that take more. If so, the sender is woken then.
     pub fn corks(&mut self, truesize_bytes: u64) -> bool {
-        let corks = self.held_bytes + FIRST_BYTES > truesize_bytes;
+        let corks = self.held_bytes() + FIRST_BYTES > truesize_bytes;
         self.is_throttled |= corks;
         corks
     }
@@ -172,7 +175,7 @@ impl SmallQueue {
     /// Whether hardly anything is held: no packet with payload.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.held_bytes < LEAST_PACKET_BYTES
+        self.held_bytes() < LEAST_PACKET_BYTES
     }
 
     /// When the sender is to be woken; `NEVER` for not at all, as far as is known.

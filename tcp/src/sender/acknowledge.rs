@@ -272,7 +272,7 @@ impl Sender {
         {
             let number = self.board.head();
             let sent = self.board.pop();
-            self.recovery.judged.on_acked(number, sent.is_sacked());
+            self.rare.repair.judged.on_acked(number, sent.is_sacked());
             let was_again = sent.was_ever_retransmitted();
             if was_again {
                 summary.retransmission_acked = true;
@@ -364,7 +364,7 @@ impl Sender {
         }
         self.rtt.measure(rtt_us, self.una, self.next);
         self.timers.rto = self.rtt.rto(self.settings.clock);
-        self.timers.backoff = 0;
+        self.timers.end_backoff();
     }
 
     /// Whether the timestamp echoed was sent before `sent_us` (Eifel, RFC 3522 section 3.2).

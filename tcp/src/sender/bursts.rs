@@ -488,7 +488,7 @@ impl Sender {
                 let duplicates = self.board.sacked_out();
                 self.board.set_duplicates(duplicates.saturating_sub(1));
             }
-            self.recovery.judged.on_collapsed(number);
+            self.rare.repair.judged.on_collapsed(number);
         }
     }
 

@@ -24,7 +24,7 @@ impl Sender {
             && header.ack <= self.next
             && self.phase == Phase::Established
             && self.recovery.state == State::Open
-            && self.recovery.probe.is_none()
+            && !self.recovery.has_probe()
             && self.board.is_plain()
             && !self.fin_sent
             && self.acknowledges_once_sent(header.ack)
@@ -97,9 +97,7 @@ impl Sender {
             .first()
             .is_some_and(|sent| sent.end() <= self.una)
         {
-            let number = self.board.head();
             let sent = self.board.pop_plain();
-            self.recovery.judged.on_acked(number, false);
             cleaned.last_us = sent.sent_us;
             cleaned.first_us.get_or_insert(sent.sent_us);
             lowest = lowest.min(sent.seq);

@@ -101,13 +101,13 @@ impl Sender {
     /// The initial window (RFC 6928), one segment after a SYN was lost (RFC 5681 section 3.1; in
     /// Linux after two were).
     fn begin_transfer(&mut self, now: Time) {
-        let tolerated = u32::from(self.settings.is_linux());
+        let tolerated = u16::from(self.settings.is_linux());
         if self.timers.retransmits > tolerated {
             self.window.set_cwnd(1);
         }
         self.rate.delivered_pkts = 1;
         self.rate.delivered_time_us = as_us(now);
-        self.recovery.judged.restart(self.board.head());
+        self.rare.repair.judged.restart(self.board.head());
         self.usage.renew(now);
         self.expand_send_buffer();
         self.init_pacing_rate();
@@ -135,7 +135,7 @@ impl Sender {
     fn on_syn_sent(&mut self, is_repeated: bool, now: Time) {
         debug_assert_eq!(self.phase, Phase::SynSent);
         if is_repeated {
-            self.timers.retransmits += 1;
+            self.timers.count_timeout();
             self.rare.statistics.rto_count += 1;
             self.timers.rto = Time(2 * self.timers.rto.0).min(LARGEST_RTO);
         }

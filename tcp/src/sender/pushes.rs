@@ -13,23 +13,31 @@
 use std::collections::VecDeque;
 
 /// Where pushed segments end that may not be acknowledged yet.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Pushes {
+    /// No end lies between what was sent and here.
+    ahead: u64,
+    /// None before the first write.
+    ends: Option<Box<Ends>>,
+}
+
+const _: () = assert!(size_of::<Pushes>() == 16);
+
+/// The ends, which few segments have.
+#[derive(Debug, Clone, PartialEq)]
+struct Ends {
     /// Ascending.
     rows: VecDeque<Row>,
     /// The newest end ever (`pushed_seq`).
     last: u64,
-    /// No end lies between what was sent and here.
-    ahead: u64,
 }
 
-impl Default for Pushes {
-    fn default() -> Pushes {
-        Pushes {
+impl Default for Ends {
+    fn default() -> Ends {
+        Ends {
             rows: VecDeque::new(),
             // The SYN's number is not counted.
             last: 1,
-            ahead: 0,
         }
     }
 }
@@ -75,14 +83,8 @@ pub(super) struct Write {
     pub largest_window_bytes: u64,
 }
 
-impl Pushes {
-    /// What was sent last is to be sent once more.
-    pub fn forget_ahead(&mut self) {
-        self.ahead = 0;
-    }
-
-    /// Notes what a write pushes.
-    pub fn write(&mut self, write: Write) {
+impl Ends {
+    fn write(&mut self, write: Write) {
         self.forget(write.una);
         // The end of the last write, in a segment that is not full and goes on.
         let goes_on = write.segment_start < write.before;
@@ -108,9 +110,7 @@ impl Pushes {
         }
     }
 
-    /// A probe of the window takes the bytes from `una` up to `part` of the segment that ends at
-    /// `segment_end`: both ends are pushed (`tcp_write_wakeup`). Nothing else is out.
-    pub fn split(&mut self, una: u64, part: u64, segment_end: u64) {
+    fn split(&mut self, una: u64, part: u64, segment_end: u64) {
         self.forget(una);
         let is_pushed = self.any_in(segment_end - 1, segment_end);
         if !is_pushed {
@@ -118,6 +118,38 @@ impl Pushes {
         }
         self.rows.push_front(Row::one(part));
         self.last = self.last.max(segment_end);
+    }
+
+    /// The first beyond `end`, or 0 for none.
+    fn next_beyond(&self, end: u64) -> u64 {
+        let next = self.rows.partition_point(|row| row.last <= end);
+        self.rows.get(next).map_or(0, |row| row.after(end))
+    }
+
+    fn any_in(&self, start: u64, end: u64) -> bool {
+        let ahead = self.rows.partition_point(|row| row.last <= start);
+        self.rows
+            .get(ahead)
+            .is_some_and(|row| row.after(start) <= end)
+    }
+}
+
+impl Pushes {
+    /// What was sent last is to be sent once more.
+    pub fn forget_ahead(&mut self) {
+        self.ahead = 0;
+    }
+
+    /// Notes what a write pushes.
+    pub fn write(&mut self, write: Write) {
+        self.ends.get_or_insert_default().write(write);
+    }
+
+    /// A probe of the window takes the bytes from `una` up to `part` of the segment that ends at
+    /// `segment_end`: both ends are pushed (`tcp_write_wakeup`). Nothing else is out.
+    pub fn split(&mut self, una: u64, part: u64, segment_end: u64) {
+        let ends = self.ends.get_or_insert_default();
+        ends.split(una, part, segment_end);
         self.ahead = 0;
     }
 
@@ -128,18 +160,16 @@ impl Pushes {
         if end < self.ahead {
             return false;
         }
-        let next = self.rows.partition_point(|row| row.last <= end);
         // Beyond the newest end nothing is written, so nothing is sent before the next write.
-        self.ahead = self.rows.get(next).map_or(0, |row| row.after(end));
+        self.ahead = self.ends.as_ref().map_or(0, |ends| ends.next_beyond(end));
         self.any_in(start, end)
     }
 
     /// Whether a segment from `start` up to `end` has the last byte of one.
     pub fn any_in(&self, start: u64, end: u64) -> bool {
-        let ahead = self.rows.partition_point(|row| row.last <= start);
-        self.rows
-            .get(ahead)
-            .is_some_and(|row| row.after(start) <= end)
+        self.ends
+            .as_ref()
+            .is_some_and(|ends| ends.any_in(start, end))
     }
 }
 
@@ -240,7 +270,7 @@ mod tests {
             after(40),
             21 * u64::from(MSS),
         );
-        assert_eq!(pushes.rows.len(), 4);
+        assert_eq!(pushes.ends.as_ref().map(|ends| ends.rows.len()), Some(4));
         assert!(pushes.any_in(after(50), after(51)) && pushes.any_in(after(61), after(62)));
     }
 }

@@ -58,9 +58,13 @@ pub(super) struct Recovery {
     pub(super) is_reneging: bool,
     pub(super) is_frto: bool,
     pub(super) goes_first: GoesFirst,
-    pub(super) probe: Option<Probe>,
-    pub(super) judged: Judged,
+    /// A tail loss probe that is out, and whether it repeated a segment (TLP.is_retrans).
+    probe_repeats: Option<bool>,
+    /// Everything sent when it was (TLP.end_seq).
+    probe_end: u64,
 }
+
+const _: () = assert!(size_of::<Recovery>() == 32);
 
 /// What is read and changed only while something is missing.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,6 +75,7 @@ pub(super) struct Repair {
     pub(super) sack_cache: SackBlocks,
     /// Segments that were reported to have come twice.
     pub(super) duplicates_reported: u64,
+    pub(super) judged: Judged,
 }
 
 impl Recovery {
@@ -84,9 +89,34 @@ impl Recovery {
             is_reneging: false,
             is_frto: false,
             goes_first: GoesFirst::Lost,
-            probe: None,
-            judged: Judged::default(),
+            probe_repeats: None,
+            probe_end: 0,
         }
+    }
+
+    /// The probe that is out.
+    pub(super) fn probe(&self) -> Option<Probe> {
+        self.probe_repeats.map(|is_retransmission| Probe {
+            end: self.probe_end,
+            is_retransmission,
+        })
+    }
+
+    /// Whether one is out.
+    #[inline(always)]
+    pub(super) fn has_probe(&self) -> bool {
+        self.probe_repeats.is_some()
+    }
+
+    /// A probe goes out.
+    pub(super) fn begin_probe(&mut self, probe: Probe) {
+        self.probe_repeats = Some(probe.is_retransmission);
+        self.probe_end = probe.end;
+    }
+
+    /// None is out any more.
+    pub(super) fn end_probe(&mut self) {
+        self.probe_repeats = None;
     }
 
     /// Whether the window is being brought down.
@@ -115,6 +145,7 @@ impl Repair {
             prr: Prr::new(prr),
             sack_cache: SackBlocks::default(),
             duplicates_reported: 0,
+            judged: Judged::default(),
         }
     }
 }
@@ -319,7 +350,7 @@ impl Sender {
 
     fn begin_reduction(&mut self) {
         self.recovery.point = self.next;
-        self.recovery.probe = None;
+        self.recovery.end_probe();
         self.window.acked_since_growth_pkts = 0;
         self.window.prior_cwnd_pkts = self.window.cwnd_pkts;
         let flight = self.board.packets_out() - self.board.sacked_out();
@@ -343,12 +374,12 @@ impl Sender {
     /// A probe repaired a loss: the window is reduced as by fast recovery (RFC 8985 section
     /// 7.4.2).
     pub(super) fn judge_probe(&mut self, ack: u64, now: Time, summary: &AckSummary) {
-        let Some(probe) = self.recovery.probe.filter(|probe| ack >= probe.end) else {
+        let Some(probe) = self.recovery.probe().filter(|probe| ack >= probe.end) else {
             return;
         };
         let is_pure_duplicate = summary.is_duplicate_ack() && !summary.data_sacked;
         if !probe.is_retransmission || summary.duplicate_of_probe {
-            self.recovery.probe = None;
+            self.recovery.end_probe();
         } else if ack > probe.end {
             self.begin_reduction();
             let snapshot = self.snapshot(now);
@@ -357,7 +388,7 @@ impl Sender {
             self.end_reduction(now);
             self.keep_open();
         } else if is_pure_duplicate {
-            self.recovery.probe = None;
+            self.recovery.end_probe();
         }
     }
 

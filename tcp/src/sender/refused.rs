@@ -74,10 +74,10 @@ impl Sender {
         self.burst_pkts = self.burst_pkts.saturating_sub(pkts);
         if self
             .recovery
-            .probe
+            .probe()
             .is_some_and(|probe| probe.end > self.next)
         {
-            self.recovery.probe = None;
+            self.recovery.end_probe();
         }
         if self.board.packets_out() == 0 {
             self.forget_timer();

@@ -113,7 +113,7 @@ impl Sender {
         if self.bursts.is_some() {
             self.board.split_sacked(number);
         }
-        self.recovery.judged.on_sacked(number);
+        self.rare.repair.judged.on_sacked(number);
         summary.data_sacked = true;
         self.rate.delivered_pkts += 1;
     }
@@ -134,7 +134,7 @@ impl Sender {
         if pkts == 1
             && self
                 .recovery
-                .probe
+                .probe()
                 .is_some_and(|probe| probe.end == block.end)
         {
             summary.duplicate_of_probe = true;

@@ -33,19 +33,22 @@ pub(super) enum Purpose {
 /// The timer and what it depends on.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Timers {
-    pending: Option<(Purpose, Time)>,
     /// For when the kernel's timer was set last, and when it runs out by that; at first `NEVER`.
     slot_due: Time,
     slot_expiry: Time,
     /// The retransmission timeout, backed off.
     pub(super) rto: Time,
-    /// How often in a row it was doubled, and window probes were sent.
-    pub(super) backoff: u32,
-    /// Timeouts in a row without progress (`icsk_retransmits`).
-    pub(super) retransmits: u32,
     /// When pacing lets the next packet go; `NEVER` when nothing waits for that.
     pub(super) paced: Time,
+    /// How often in a row it was doubled, and window probes were sent.
+    backoff: u16,
+    /// Timeouts in a row without progress (`icsk_retransmits`).
+    pub(super) retransmits: u16,
+    /// What runs out then, if anything does.
+    pending: Option<Purpose>,
 }
+
+const _: () = assert!(size_of::<Timers>() == 40);
 
 impl Timers {
     pub(super) fn new(rto: Time) -> Timers {
@@ -65,7 +68,28 @@ impl Timers {
     }
 
     pub(super) fn is_pending(&self, purpose: Purpose) -> bool {
-        self.pending.is_some_and(|(pending, _)| pending == purpose)
+        self.pending == Some(purpose)
+    }
+
+    /// When what is pending is due; `NEVER` for nothing.
+    #[inline]
+    fn due(&self) -> Time {
+        self.pending.map_or(Time::NEVER, |_| self.slot_expiry)
+    }
+
+    /// It ran out, or a window was probed: the next one is later.
+    fn back_off(&mut self) {
+        self.backoff = self.backoff.saturating_add(1);
+    }
+
+    /// There is progress.
+    pub(super) fn end_backoff(&mut self) {
+        self.backoff = 0;
+    }
+
+    /// A segment was sent again because it ran out.
+    pub(super) fn count_timeout(&mut self) {
+        self.retransmits = self.retransmits.saturating_add(1);
     }
 
     fn set(&mut self, purpose: Purpose, clock: Clock, now: Time, span: Time) {
@@ -77,7 +101,7 @@ impl Timers {
             self.slot_due = due;
             self.slot_expiry = clock.expiry(now, span);
         }
-        self.pending = Some((purpose, self.slot_expiry));
+        self.pending = Some(purpose);
     }
 
     pub(super) fn set_retransmit(&mut self, clock: Clock, now: Time, span: Time) {
@@ -94,9 +118,8 @@ impl Sender {
     /// When it wants to be woken (`on_timer`); `NEVER` for not at all.
     #[inline]
     pub fn next_timer(&self) -> Time {
-        let pending = self.timers.pending.map_or(Time::NEVER, |(_, due)| due);
         let woken = self.small_queue.wake_due();
-        let due = pending.min(self.timers.paced).min(woken);
+        let due = self.timers.due().min(self.timers.paced).min(woken);
         if self.phase == Phase::SynSent {
             return due.min(self.rare.handshake.syn_due());
         }
@@ -105,7 +128,7 @@ impl Sender {
 
     /// When a retransmission, a reordering timeout or a probe is due: not what is paced.
     pub fn pending_timer(&self) -> Time {
-        self.timers.pending.map_or(Time::NEVER, |(_, due)| due)
+        self.timers.due()
     }
 
     /// It is `now`. Does what is due, if anything; call `poll_transmit` afterwards.
@@ -123,7 +146,7 @@ impl Sender {
             // (`tcp_tsq_write`).
             self.recovery.goes_first = GoesFirst::Lost;
         }
-        let Some((purpose, _)) = self.timers.pending.filter(|(_, due)| *due <= now) else {
+        let Some(purpose) = self.timers.pending.filter(|_| self.timers.due() <= now) else {
             return;
         };
         match purpose {
@@ -142,8 +165,8 @@ impl Sender {
         }
         self.rare.statistics.rto_count += 1;
         self.enter_loss(now);
-        self.timers.retransmits += 1;
-        self.timers.backoff += 1;
+        self.timers.count_timeout();
+        self.timers.back_off();
         self.forced = Some(Forced::Head);
         self.timers.rto = Time(2 * self.timers.rto.0).min(LARGEST_RTO);
         let (clock, rto) = (self.settings.clock, self.timers.rto);
@@ -191,7 +214,7 @@ impl Sender {
         let snapshot = self.snapshot(now);
         self.cca.on_enter_loss(&mut self.window, &snapshot);
         self.recovery.enter(State::Loss, self.next);
-        self.recovery.probe = None;
+        self.recovery.end_probe();
         self.cwr_due = self.ecn;
         // RFC 5682 section 3.1 step 1, in Linux section 2.1 too: without SACK the profile of the RFCs
         // is NewReno (RFC 6582) and no more, as of hosts that have no SACK either.
@@ -202,7 +225,7 @@ impl Sender {
     /// RFC 8985 section 7.3: one probe at a time. Its timer counts as pending until another one is
     /// set: that runs from when the first packet was sent.
     fn on_probe_timeout(&mut self, now: Time) {
-        if self.recovery.probe.is_some() || self.board.packets_out() == 0 {
+        if self.recovery.has_probe() || self.board.packets_out() == 0 {
             self.rearm_rto(now);
         } else {
             self.forced = Some(Forced::Probe);
@@ -213,7 +236,7 @@ impl Sender {
         self.timers.pending = None;
         if self.board.packets_out() == 0 && self.has_unsent() {
             self.forced = Some(Forced::WindowProbe);
-            self.timers.backoff += 1;
+            self.timers.back_off();
             self.set_window_probe(now);
         }
     }
@@ -247,7 +270,7 @@ impl Sender {
             return;
         }
         if self.first_fits() {
-            self.timers.backoff = 0;
+            self.timers.end_backoff();
             if self.timers.is_pending(Purpose::WindowProbe) {
                 self.timers.pending = None;
             }

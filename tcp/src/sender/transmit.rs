@@ -244,7 +244,7 @@ impl Sender {
             self.begin_alone(self.board.get(last).bytes(), now);
             self.retransmit(last, false, now)
         };
-        self.recovery.probe = Some(Probe {
+        self.recovery.begin_probe(Probe {
             end,
             is_retransmission: !is_new,
         });
@@ -303,7 +303,7 @@ impl Sender {
         if let Some(bursts) = &mut self.bursts {
             bursts.queue.cut_and_push(part);
         }
-        self.timers.backoff = 0;
+        self.timers.end_backoff();
         self.begin_alone((part - self.next) as u32, now);
         self.send_new_of((part - self.next) as u32, now)
     }

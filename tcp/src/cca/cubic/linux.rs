@@ -5,6 +5,7 @@ use super::{LEAST_SSTHRESH_PKTS, may_grow};
 use crate::cca::hystart::{HyStart, Measurement};
 use crate::cca::{Ack, Options, RttSample, Window};
 use dumbbell_core::time::{PS_PER_S, Time};
+use std::num::{NonZeroU32, NonZeroU64};
 
 /// What is left of the window after a reduction is 717/1024 = 0.7002 (RFC 9438's 0.7).
 const BETA: u64 = 717;
@@ -40,7 +41,7 @@ struct Epoch {
 /// State of CUBIC.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cubic {
-    timer_hz: u64,
+    timer_hz: u32,
     /// Apart: it is silent after the first slow start.
     hystart: Option<Box<HyStart>>,
     is_paced: bool,
@@ -49,20 +50,30 @@ pub struct Cubic {
     /// W_max: window at the last reduction, packets, less with fast convergence; 0 for none.
     w_max_pkts: u32,
     /// Least round-trip time, microseconds; none before the first.
-    delay_min_us: Option<u64>,
+    delay_min_us: Option<NonZeroU64>,
     /// Grow by one packet for so many acknowledged.
     acks_per_growth: u32,
-    /// Window and tick when `acks_per_growth` was worked out.
-    updated: Option<(u32, u64)>,
+    /// When `acks_per_growth` was worked out, and for which window.
+    updated: Option<Updated>,
     /// Acknowledged and not yet counted by W_est, packets.
     reno_acked_pkts: u64,
+}
+
+/// Every acknowledgement reads it.
+const _: () = assert!(size_of::<Cubic>() == 96);
+
+/// A tick and the window at it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Updated {
+    tick: u64,
+    cwnd_pkts: NonZeroU32,
 }
 
 impl Cubic {
     /// Before the first packet.
     pub fn new(options: &Options) -> Cubic {
         Cubic {
-            timer_hz: u64::from(options.timer_hz.max(1)),
+            timer_hz: options.timer_hz.max(1),
             hystart: options
                 .hystart
                 .then(|| Box::new(HyStart::new(options.is_paced))),
@@ -81,13 +92,15 @@ impl Cubic {
     pub fn on_rtt(&mut self, window: &mut Window, sample: &RttSample) {
         // Nor within a second of the start of an epoch: the queue may not have drained.
         let now_tick = self.tick(sample.now);
-        let is_fresh = |epoch: Epoch| now_tick.saturating_sub(epoch.start_tick) < self.timer_hz;
+        let a_second = self.timer_hz();
+        let is_fresh = |epoch: Epoch| now_tick.saturating_sub(epoch.start_tick) < a_second;
         if self.epoch.is_some_and(is_fresh) {
             return;
         }
         let rtt_us = (sample.rtt.as_ns() / 1000).max(1);
-        let delay_min_us = self.delay_min_us.map_or(rtt_us, |least| least.min(rtt_us));
-        self.delay_min_us = Some(delay_min_us);
+        let least_us = self.delay_min_us.map_or(u64::MAX, NonZeroU64::get);
+        let delay_min_us = least_us.min(rtt_us);
+        self.delay_min_us = NonZeroU64::new(delay_min_us);
         let Some(hystart) = &mut self.hystart else {
             return;
         };
@@ -158,18 +171,26 @@ impl Cubic {
         }
     }
 
+    fn timer_hz(&self) -> u64 {
+        u64::from(self.timer_hz)
+    }
+
     fn tick(&self, at: Time) -> u64 {
         // Split, so that the product fits.
         let (seconds, rest) = (at.0 / PS_PER_S, at.0 % PS_PER_S);
-        seconds * self.timer_hz + rest * self.timer_hz / PS_PER_S
+        seconds * self.timer_hz() + rest * self.timer_hz() / PS_PER_S
     }
 
     /// Works out how many acknowledgements make the window grow by a packet.
     fn follow_curve(&mut self, cwnd_pkts: u32, acked_pkts: u32, now_tick: u64) {
         self.reno_acked_pkts += u64::from(acked_pkts);
-        if let Some((cwnd, tick)) = self.updated {
+        if let Some(Updated {
+            tick,
+            cwnd_pkts: cwnd,
+        }) = self.updated
+        {
             // The same window a moment ago: nothing new.
-            if cwnd == cwnd_pkts && now_tick - tick <= self.timer_hz / 32 {
+            if cwnd.get() == cwnd_pkts && now_tick - tick <= self.timer_hz() / 32 {
                 return;
             }
             // The curve moves once a tick; what Reno would do, with every acknowledgement.
@@ -180,7 +201,10 @@ impl Cubic {
                 return;
             }
         }
-        self.updated = Some((cwnd_pkts, now_tick));
+        self.updated = NonZeroU32::new(cwnd_pkts).map(|cwnd_pkts| Updated {
+            tick: now_tick,
+            cwnd_pkts,
+        });
         let epoch = self.epoch.unwrap_or_else(|| {
             self.reno_acked_pkts = u64::from(acked_pkts);
             new_epoch(cwnd_pkts, self.w_max_pkts, now_tick)
@@ -198,9 +222,10 @@ impl Cubic {
 
     /// Height of the curve a least round-trip time from now, packets.
     fn goal_pkts(&self, epoch: &Epoch, now_tick: u64) -> u64 {
-        let delay_ticks = (self.delay_min_us.unwrap_or(0) * self.timer_hz).div_ceil(1_000_000);
+        let delay_us = self.delay_min_us.map_or(0, NonZeroU64::get);
+        let delay_ticks = (delay_us * self.timer_hz()).div_ceil(1_000_000);
         let ticks = now_tick.saturating_sub(epoch.start_tick) + delay_ticks;
-        let since_start = (ticks << CURVE_SHIFT) / self.timer_hz;
+        let since_start = (ticks << CURVE_SHIFT) / self.timer_hz();
         let height = |offset: u64| {
             // Ticks since a start that may lie days back: wider than the kernel's product.
             let cube = (u128::from(C) * u128::from(offset).pow(3)) >> C_SHIFT;

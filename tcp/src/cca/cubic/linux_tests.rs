@@ -206,9 +206,9 @@ fn round_trips_within_a_second_of_a_loss_are_not_believed() {
     let mut window = window(100, 1448);
     cubic.acknowledge(&mut window, &ack(ms(1000), 1, ms(50)));
     cubic.acknowledge(&mut window, &ack(ms(1999), 1, ms(40)));
-    assert_eq!(cubic.delay_min_us, Some(50_000));
+    assert_eq!(cubic.delay_min_us, NonZeroU64::new(50_000));
     cubic.acknowledge(&mut window, &ack(ms(2000), 1, ms(40)));
-    assert_eq!(cubic.delay_min_us, Some(40_000));
+    assert_eq!(cubic.delay_min_us, NonZeroU64::new(40_000));
 }
 
 #[test]

@@ -18,7 +18,8 @@ use dumbbell_core::time::Time;
 /// Without RACK: how far packets have been judged.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(in crate::sender) struct Judged {
-    /// Packets from here on have not been judged lost.
+    /// Packets from here on have not been judged lost; when all before are acknowledged it may stay
+    /// behind.
     next: u64,
     /// Of those before, so many are SACKed.
     sacked_pkts: u32,
@@ -35,10 +36,8 @@ impl Judged {
 
     /// A packet is acknowledged cumulatively.
     pub(in crate::sender) fn on_acked(&mut self, number: u64, is_sacked: bool) {
-        if number < self.next {
-            self.sacked_pkts -= u32::from(is_sacked);
-        } else {
-            self.restart(number + 1);
+        if is_sacked && number < self.next {
+            self.sacked_pkts -= 1;
         }
     }
 
@@ -163,7 +162,7 @@ impl Sender {
         let Judged {
             next,
             sacked_pkts: mut below,
-        } = self.recovery.judged;
+        } = self.rare.repair.judged;
         let mut number = next.max(self.board.head());
         while number < self.board.tail() {
             let sent = self.board.get(number);
@@ -176,7 +175,7 @@ impl Sender {
             }
             number += 1;
         }
-        self.recovery.judged = Judged {
+        self.rare.repair.judged = Judged {
             next: number,
             sacked_pkts: below,
         };
@@ -207,7 +206,7 @@ impl Sender {
                 self.lose(number);
             }
         }
-        self.recovery.judged = Judged {
+        self.rare.repair.judged = Judged {
             next: self.board.tail(),
             sacked_pkts: self.board.sacked_out(),
         };

@@ -79,7 +79,7 @@ impl Sender {
     pub(in crate::sender) fn begin_undo(&mut self) {
         let probes = self
             .recovery
-            .probe
+            .probe()
             .is_some_and(|probe| probe.is_retransmission);
         let pending = self.board.retrans_out() + u32::from(probes);
         self.rare.repair.undo.begin(self.una, pending);
@@ -107,7 +107,7 @@ impl Sender {
     pub(super) fn undo_reduction(&mut self, unmarks: bool) {
         if unmarks {
             self.board.unmark_lost();
-            self.recovery.judged.restart(self.board.head());
+            self.rare.repair.judged.restart(self.board.head());
         }
         if let Some(prior_ssthresh) = self.rare.repair.undo.prior_ssthresh_pkts {
             self.cca.on_undo(&mut self.window);
