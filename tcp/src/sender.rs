@@ -141,11 +141,45 @@ impl Statistics {
 
 /// A sender: what an ordinary acknowledgement and an ordinary segment touch, and a place for all
 /// else.
+///
+/// In the order in which they lie: what both touch first, what a flow in congestion avoidance seldom
+/// does last.
 #[derive(Debug, Clone, PartialEq)]
+#[repr(C)]
 pub struct Sender {
     settings: Arc<Settings>,
-    rare: Box<Rare>,
+    /// None where each segment goes by itself.
+    bursts: Option<Box<Bursts>>,
+    /// First byte that is not acknowledged.
+    una: u64,
+    /// Next byte to be sent.
+    next: u64,
+    /// One past what the application has written.
+    written: u64,
+    /// One past the last byte the receiver has room for.
+    window_end: u64,
+    /// Of the other end: the next byte expected from it.
+    peer_next: u64,
+    /// `NEVER` before the first.
+    last_sent: Time,
+    window: Window,
+    timers: Timers,
+    usage: Usage,
+    board: Scoreboard,
+    small_queue: SmallQueue,
+    rtt: RoundTrip,
+    rate: RateEstimator,
+    rack: Rack,
 
+    /// Segments sent since `poll_transmit` last gave None.
+    burst_pkts: u32,
+    /// Of the other end.
+    peer_timestamp_ms: u32,
+    /// Timestamp echoed by the acknowledgement being processed.
+    echo_ms: Option<NonZeroU32>,
+    /// At most 1 GiB (RFC 7323 section 2.3).
+    window_bytes: u32,
+    largest_window_bytes: u32,
     phase: Phase,
     quiet: Quiet,
     forced: Option<Forced>,
@@ -171,56 +205,29 @@ pub struct Sender {
     has_written: bool,
     /// Whether anything but a SYN was ever sent.
     has_transmitted: bool,
-    /// Segments sent since `poll_transmit` last gave None.
-    burst_pkts: u32,
-    /// Of the other end.
-    peer_timestamp_ms: u32,
-    /// Timestamp echoed by the acknowledgement being processed.
-    echo_ms: Option<NonZeroU32>,
-
-    /// First byte that is not acknowledged.
-    una: u64,
-    /// Next byte to be sent.
-    next: u64,
-    /// One past what the application has written.
-    written: u64,
-    /// End of the small segment that is out (`snd_sml`), for Nagle's algorithm.
-    small_end: u64,
-    /// One past the last byte the receiver has room for.
-    window_end: u64,
-    window_bytes: u64,
-    largest_window_bytes: u64,
     /// Of the segment that last told the window (SND.WL1).
     window_seq: u64,
-    /// Of the other end: the next byte expected from it.
-    peer_next: u64,
-    last_sent: Option<Time>,
-    sent_pkts: u64,
-    sent_payload_bytes: u64,
-
-    window: Window,
     recovery: Recovery,
-    board: Scoreboard,
-    rtt: RoundTrip,
-    rate: RateEstimator,
-    rack: Rack,
-    timers: Timers,
-    pacing: Pacing,
-    usage: Usage,
-    pushes: Pushes,
     send_buffer: SendBuffer,
-    small_queue: SmallQueue,
-    /// None where each segment goes by itself.
-    bursts: Option<Box<Bursts>>,
+    pacing: Pacing,
     cca: Cca,
+
+    pushes: Pushes,
+    /// End of the small segment that is out (`snd_sml`), for Nagle's algorithm.
+    small_end: u64,
+    rare: Box<Rare>,
 }
+
+/// Many flows' do not stay in the cache: docs/architecture.md has what this comes to.
+const _: () = assert!(size_of::<Sender>() <= 736);
 
 /// What is read when a connection opens, when something is missing, or seldom.
 #[derive(Debug, Clone, PartialEq)]
 struct Rare {
     handshake: Handshake,
     repair: Repair,
-    /// What has been sent the first time is counted in the sender.
+    /// Of what was sent the first time: only what the host's queue refused, and segments that became
+    /// part of others. The rest the scoreboard and sequence numbers tell.
     statistics: Statistics,
     /// Where a segment ends of which a probe of the window has taken the beginning, while it has
     /// not been sent and others follow it.
@@ -277,9 +284,7 @@ impl Sender {
             largest_window_bytes: 0,
             window_seq: 0,
             peer_next: 0,
-            last_sent: None,
-            sent_pkts: 0,
-            sent_payload_bytes: 0,
+            last_sent: Time::NEVER,
             window: Window::new(tcp.initial_window_pkts, settings.mss_bytes),
             recovery: Recovery::new(),
             board: Scoreboard::new(settings.mss_bytes),
@@ -324,7 +329,7 @@ impl Sender {
             before: self.written,
             after: self.written + bytes,
             mss_bytes: self.settings.mss_bytes,
-            largest_window_bytes: self.largest_window_bytes,
+            largest_window_bytes: u64::from(self.largest_window_bytes),
         });
         self.written += bytes;
         self.cork();
@@ -410,6 +415,8 @@ impl Sender {
 
     fn set_window(&mut self, window_bytes: u64) {
         self.window_end = self.una + window_bytes;
+        debug_assert!(window_bytes <= u64::from(u32::MAX));
+        let window_bytes = window_bytes as u32;
         if window_bytes != self.window_bytes {
             self.window_bytes = window_bytes;
             self.largest_window_bytes = self.largest_window_bytes.max(window_bytes);
@@ -544,11 +551,26 @@ impl Sender {
     /// Counters.
     pub fn statistics(&self) -> Statistics {
         Statistics {
-            sent_pkts: self.sent_pkts,
-            sent_payload_bytes: self.sent_payload_bytes,
+            sent_pkts: self.sent_pkts(),
+            sent_payload_bytes: self.sent_payload_bytes(),
             written_payload_bytes: self.written - 1 + self.uncopied_bytes(),
             ..self.rare.statistics
         }
+    }
+
+    /// Segments sent the first time.
+    fn sent_pkts(&self) -> u64 {
+        self.board.tail() + self.rare.statistics.sent_pkts
+    }
+
+    fn sent_payload_bytes(&self) -> u64 {
+        let sent = self.next.min(self.written).saturating_sub(1);
+        sent + self.rare.statistics.sent_payload_bytes
+    }
+
+    /// When something was last sent.
+    fn last_sent(&self) -> Option<Time> {
+        (self.last_sent != Time::NEVER).then_some(self.last_sent)
     }
 
     /// Payload that has been acknowledged.

@@ -213,10 +213,10 @@ impl Sender {
         summary: &mut AckSummary,
     ) {
         let is_closed = segment.window_bytes == 0 && !self.settings.is_linux();
-        let opens = segment.window_bytes > self.window_bytes || is_closed;
+        let opens = segment.window_bytes > u64::from(self.window_bytes) || is_closed;
         // An unchanged zero window is no news (RFC 5681 section 2: a duplicate needs the same
         // window). In Linux the window of a newer segment always is (`tcp_may_update_window`).
-        let changes = segment.window_bytes != self.window_bytes;
+        let changes = segment.window_bytes != u64::from(self.window_bytes);
         let is_newer = segment.seq > self.window_seq;
         let is_news = is_newer && (self.settings.is_linux() || changes);
         if segment.ack > prior_una || is_news || (opens && changes) {

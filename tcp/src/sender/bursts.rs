@@ -178,7 +178,7 @@ impl Sender {
     /// Payload of a full sk_buff.
     pub(super) fn goal_bytes(&self) -> u64 {
         let mss = u64::from(self.settings.mss_bytes);
-        let largest_window = self.largest_window_bytes;
+        let largest_window = u64::from(self.largest_window_bytes);
         let bound = if largest_window > SMALL_WINDOW_BYTES {
             largest_window / 2
         } else {
@@ -228,7 +228,7 @@ impl Sender {
     /// Copies until something is to be sent.
     fn copy(&mut self) {
         let (goal, next) = (self.goal_bytes(), self.next.max(1));
-        let half_window = self.largest_window_bytes / 2;
+        let half_window = u64::from(self.largest_window_bytes / 2);
         let free_bytes = self.free_memory_bytes();
         if let Some(bursts) = &mut self.bursts {
             self.written += bursts.queue.copy(next, goal, half_window, free_bytes);
@@ -399,7 +399,7 @@ impl Sender {
         if self.recovery.state >= State::Recovery {
             return false;
         }
-        let sent = self.pacing.last_departure(self.last_sent);
+        let sent = self.pacing.last_departure(self.last_sent());
         if sent.is_none_or(|sent| now > sent.saturating_add(RECENT)) {
             return false;
         }
@@ -411,7 +411,7 @@ impl Sender {
         if limit >= u64::from(most) * mss || (!is_last && limit >= bytes) {
             return false;
         }
-        let chunk = self.window_bytes.min(u64::from(cwnd) * mss) / WINDOW_DIVISOR;
+        let chunk = u64::from(self.window_bytes).min(u64::from(cwnd) * mss) / WINDOW_DIVISOR;
         if limit >= chunk {
             return false;
         }
@@ -483,6 +483,7 @@ impl Sender {
             && self.board.get(number + 1).end() <= self.window_end
         {
             self.board.collapse_next(number);
+            self.rare.statistics.sent_pkts += 1;
             if !self.is_sack() {
                 // Of two that are one now, one duplicate told (`tcp_adjust_pcount`).
                 let duplicates = self.board.sacked_out();

@@ -119,9 +119,9 @@ impl Sender {
         if self.rare.handshake.syn_due > now {
             return None;
         }
-        let is_repeated = self.last_sent.is_some();
+        let is_repeated = self.last_sent().is_some();
         self.on_syn_sent(is_repeated, now);
-        self.last_sent = Some(now);
+        self.last_sent = now;
         let mut flags = Flags::SYN;
         // RFC 3168 section 6.1.1.1: a repeated SYN does without.
         if self.settings.tcp.ecn && !is_repeated {

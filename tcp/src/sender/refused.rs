@@ -64,6 +64,9 @@ impl Sender {
         }
         self.fin_sent &= end <= self.written;
         let payload_end = end.min(self.written);
+        // It was sent, all the same.
+        self.rare.statistics.sent_pkts += u64::from(pkts);
+        self.rare.statistics.sent_payload_bytes += payload_end - self.next.min(payload_end);
         if let Some(bursts) = &mut self.bursts
             && self.next < payload_end
         {

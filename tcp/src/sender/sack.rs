@@ -127,7 +127,7 @@ impl Sender {
         summary: &mut AckSummary,
     ) -> bool {
         let bytes = block.end.saturating_sub(block.start);
-        if bytes == 0 || bytes > self.largest_window_bytes {
+        if bytes == 0 || bytes > u64::from(self.largest_window_bytes) {
             return false;
         }
         let pkts = bytes.div_ceil(u64::from(self.settings.mss_bytes)).max(1);

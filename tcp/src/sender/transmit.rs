@@ -456,7 +456,7 @@ impl Sender {
         }
         let was_empty = self.board.packets_out() == 0;
         if self.board.in_flight() == 0 {
-            let (last_sent, snapshot) = (self.last_sent, self.snapshot(now));
+            let (last_sent, snapshot) = (self.last_sent(), self.snapshot(now));
             self.cca
                 .on_transmit_start(&mut self.window, last_sent, &snapshot);
         }
@@ -472,8 +472,6 @@ impl Sender {
                 self.board.continue_last();
             }
         }
-        self.sent_pkts += 1;
-        self.sent_payload_bytes += u64::from(payload_bytes);
         if !self.burst_goes_on() {
             self.check_space();
         }
@@ -508,7 +506,7 @@ impl Sender {
     /// So many packets leave at once, with so much payload together.
     pub(super) fn pace(&mut self, pkts: u32, payload_bytes: u32, now: Time) {
         if self.pacing.is_on() && pkts > 0 {
-            let sent_pkts = self.sent_pkts + self.rare.statistics.retransmitted_pkts;
+            let sent_pkts = self.sent_pkts() + self.rare.statistics.retransmitted_pkts;
             let before_last = sent_pkts + u64::from(pkts - 1);
             let rate = self.window.pacing_rate_bytes_per_s;
             self.pacing.on_send(now, payload_bytes, rate, before_last);
@@ -520,7 +518,7 @@ impl Sender {
         if self.bursts.is_none() {
             self.pace(1, self.settings.mss_bytes, now);
         }
-        self.last_sent = Some(now);
+        self.last_sent = now;
         self.has_transmitted = true;
         as_us(self.pacing.departure(now, true))
     }

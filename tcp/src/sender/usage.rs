@@ -89,12 +89,12 @@ impl Sender {
         if !self.restarts_after_idle
             || self.board.packets_out() > 0
             || self.cca.owns_recovery()
-            || self.last_sent.is_none()
+            || self.last_sent().is_none()
         {
             return;
         }
         let tick = self.settings.clock.last_tick(now);
-        let last_sent = self.last_sent.filter(|_| self.has_transmitted);
+        let last_sent = self.last_sent().filter(|_| self.has_transmitted);
         let last_tick = last_sent.map_or(Time::ZERO, |sent| self.settings.clock.last_tick(sent));
         let mut idle = tick.saturating_sub(last_tick);
         if idle <= self.timers.rto {
