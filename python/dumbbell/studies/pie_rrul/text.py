@@ -194,8 +194,8 @@ def editions(of_the_time: BySetting, today: Replications[Setting, Measured]) -> 
             setting.label,
             "ms, 1/s",
             [
-                *(of_the_time.mean(setting, measure) for measure in measures.values()),
-                *(today.estimate(setting, measure) for measure in measures.values()),
+                *(cut(of_the_time.mean(setting, measure)) for measure in measures.values()),
+                *(cut(today.estimate(setting, measure)) for measure in measures.values()),
             ],
         )
         for setting in today.arms
