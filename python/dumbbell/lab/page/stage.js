@@ -9,6 +9,8 @@ const LEAVE_S = 0.5;
 const FALL_S = 0.8;
 /** Seconds of watching that a packet's transmission takes where the speed is chosen for one. */
 const A_TRANSMISSION_S = 0.18;
+/** Seconds of watching that a window takes at least there, also where few packets pass. */
+const LEAST_WATCHED_S = 5;
 const WIDEST_PACKET = 26;
 const NS_PER_S = 1e9;
 
@@ -73,11 +75,13 @@ export class Stage {
   slowness(chosen) {
     if (this.followed > 0) return this.followed;
     if (chosen > 0) return chosen;
+    if (!this.packets) return 20;
+    const window_s = (this.packets.until_ns - this.packets.from_ns) / NS_PER_S;
     // What is still inside at the end has no time at which it leaves.
     const gaps = this.leaving.filter(Number.isFinite).slice(0, 400);
-    if (gaps.length < 3) return 20;
     const mean_s = (gaps[gaps.length - 1] - gaps[0]) / (gaps.length - 1) / NS_PER_S;
-    return Math.min(1e5, Math.max(1, A_TRANSMISSION_S / Math.max(mean_s, 1e-9)));
+    const forOne = gaps.length < 3 ? 0 : A_TRANSMISSION_S / Math.max(mean_s, 1e-9);
+    return Math.min(1e5, Math.max(1, forOne, LEAST_WATCHED_S / window_s));
   }
 
   /** @param {boolean} isPlaying */
