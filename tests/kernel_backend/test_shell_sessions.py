@@ -15,6 +15,10 @@ import numpy as np
 import pytest
 
 from dumbbell.backends.kernel.cache import KernelInfo
+from dumbbell.backends.kernel.session import Limits, Session
+from dumbbell.backends.kernel.session_orders import Place, Type, Wait
+from dumbbell.errors import RunError
+from dumbbell.spec import Experiment
 
 pytestmark = [pytest.mark.kernel, pytest.mark.programs]
 
@@ -74,6 +78,17 @@ def play(kernel: KernelInfo, tmp_path: Path) -> Play:
         return Played(done, tmp_path / output)
 
     return run
+
+
+@pytest.mark.usefixtures("kernel")
+def test_files_of_a_session_are_bounded_together() -> None:
+    """What a line prints is kept too, and none of it is called back."""
+    limits = Limits(most_written_bytes=2**20)
+    with Session(Experiment.from_toml(CHAIN).resolved_json(), limits) as session:
+        list(session.events())
+        session.give([Type(Place(host=0), "seq 1000000; sleep 1000"), Wait()])
+        with pytest.raises(RunError, match="more than the 1 MB that all files of this run may"):
+            list(session.events())
 
 
 def test_hosts_are_as_one_expects_them(play: Play) -> None:

@@ -39,6 +39,7 @@ PATIENCE_S = 120.0
 MEMORY_MB = 1024
 LONGEST_WAIT_NS = 3600 * 10**9
 MOST_OUTPUT_BYTES = 16 * 2**20
+MOST_WRITTEN_BYTES = 4 * 2**30
 
 _LONGEST_S = 7 * 24 * 3600.0
 _LOOKED_EVERY_S = 0.004
@@ -59,12 +60,15 @@ class Limits:
         longest_wait_ns: Virtual time of a wait without an end of its own.
         most_output_bytes: What a typed line may print.
         memory_mb: Of the guest; homes and what programs use lie in it.
+        most_written_bytes: Of all files together that the session leaves on the disk, homes and
+            what terminals printed; past that it is ended.
     """
 
     patience_s: float = PATIENCE_S
     longest_wait_ns: int = LONGEST_WAIT_NS
     most_output_bytes: int = MOST_OUTPUT_BYTES
     memory_mb: int = MEMORY_MB
+    most_written_bytes: int = MOST_WRITTEN_BYTES
 
 
 class Session:
@@ -208,6 +212,7 @@ class Session:
                 seed=kernel_seed(Job(self._json, 0)),
                 wall_limit_s=_LONGEST_S,
                 memory_mb=self._limits.memory_mb,
+                most_written_bytes=self._limits.most_written_bytes,
                 env={"DUMBBELL_JOB": str(job_file)},
                 readable=[*files_read_inside(), *SHOWN],
                 cancelled=self._cancel.is_set,
