@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dumbbell.claims import relative_spread
 from dumbbell.spec import Experiment
 from dumbbell.studies.buffer_sizing import arms, published
 from dumbbell.studies.buffer_sizing.arms import Buffer
@@ -22,6 +20,7 @@ from dumbbell.studies.buffer_sizing.own_iperf import (
     median,
     scripted,
     share,
+    spread_small_over_large,
 )
 from dumbbell.tables import Run
 
@@ -71,10 +70,6 @@ def told(seen: Mapping[Buffer, Seen]) -> Told:
     """What is told of the runs with both buffers; NaN of flows that there are none of."""
     small, large = seen["small"], seen["large"]
     without = {buffer: of.loss[~of.is_large] == 0 for buffer, of in seen.items()}
-    spreads = [
-        relative_spread(of.throughput_kbps[of.is_large]) if of.is_large.any() else math.nan
-        for of in (small, large)
-    ]
     return Told(
         published.PersistentLevels(
             large_better_with_large=better_with_large(seen, is_large=True),
@@ -83,7 +78,7 @@ def told(seen: Mapping[Buffer, Seen]) -> Told:
             small_without_loss_small=share(without["small"]),
             small_without_loss_large=share(without["large"]),
         ),
-        spreads[0] / spreads[1],
+        spread_small_over_large(seen),
         small.loss.size,
     )
 

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dumbbell.claims import share_better
+from dumbbell.claims import relative_spread, share_better
 from dumbbell.formats.tshark import read_tshark_csv
 from dumbbell.report import ValueRow, ValueTable
 from dumbbell.spec import Experiment
@@ -138,6 +138,19 @@ class Seen:
     def by_our_tables(cls, flows: Flows) -> Seen:
         """The same of our senders."""
         return cls(flows.throughput_kbps, flows.loss, flows.is_large)
+
+
+def spread_small_over_large(seen: Mapping[Buffer, Seen]) -> float:
+    """Spread of the large flows' throughput with B_s over that with B_l.
+
+    NaN where there are no such flows, or those with B_l have all the same.
+    """
+    small, large = (
+        seen[buffer].throughput_kbps[seen[buffer].is_large] for buffer in ("small", "large")
+    )
+    if not (small.size and large.size) or not relative_spread(large):
+        return math.nan
+    return relative_spread(small) / relative_spread(large)
 
 
 def better_with_large(seen: Mapping[Buffer, Seen], *, is_large: bool) -> float:

@@ -7,13 +7,11 @@ sizes and thinking times are those of the study's own closed loops at the light 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from dumbbell.claims import relative_spread
 from dumbbell.metrics import loss_ratio, mean_wait_s, utilization_bits
 from dumbbell.spec import Experiment
 from dumbbell.studies.buffer_sizing import arms, published
@@ -30,6 +28,7 @@ from dumbbell.studies.buffer_sizing.own_iperf import (
     greatest,
     scripted,
     share,
+    spread_small_over_large,
 )
 from dumbbell.tables import Run
 
@@ -111,10 +110,6 @@ class Told:
 def told(seen: Mapping[Buffer, Seen], runs: Mapping[Buffer, Run]) -> Told:
     """What is told of the runs with both buffers; NaN of flows that there are none of."""
     small, large = seen["small"], seen["large"]
-    spreads = [
-        relative_spread(of.throughput_kbps[of.is_large]) if of.is_large.any() else math.nan
-        for of in (small, large)
-    ]
     at = arms.BOTTLENECK
     return Told(
         published.ClosedLoopLevels(
@@ -124,7 +119,7 @@ def told(seen: Mapping[Buffer, Seen], runs: Mapping[Buffer, Run]) -> Told:
             large_greatest_loss_small=greatest(small.loss[small.is_large]),
             small_greatest_loss_small=greatest(small.loss[~small.is_large]),
         ),
-        spreads[0] / spreads[1] if spreads[1] else math.nan,
+        spread_small_over_large(seen),
         {buffer: utilization_bits(run, at) for buffer, run in runs.items()},
         {buffer: 1e3 * mean_wait_s(run, at) for buffer, run in runs.items()},
         {buffer: loss_ratio(run, at) for buffer, run in runs.items()},
