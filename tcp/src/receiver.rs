@@ -32,6 +32,9 @@ use std::sync::Arc;
 use window::ReceiveWindow;
 pub use window::{initial_window_bytes, scale_of};
 
+/// In place of a window.
+const UNDECIDED: u32 = u32::MAX;
+
 /// How far the connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -75,6 +78,8 @@ pub struct Receiver {
     read: u64,
     /// What its next segment echoes (TS.Recent).
     echo_ms: u32,
+    /// The window of an acknowledgement that is to be sent at once; `UNDECIDED` for none.
+    decided_window_bytes: u32,
     phase: Phase,
     ecn: bool,
     /// A mark is echoed until the sender says CWR (RFC 3168 section 6.1.3).
@@ -131,6 +136,7 @@ impl Receiver {
             acknowledged: 0,
             read: 1,
             echo_ms: 0,
+            decided_window_bytes: UNDECIDED,
             phase: Phase::Listening,
             ecn: false,
             echoes_mark: false,
@@ -323,10 +329,15 @@ impl Receiver {
             // RFC 5681 section 4.2: at once when a gap is filled.
             self.acknowledging.is_due |= taken.has_filled_gap;
         } else {
+            let echo_ms = segment.timestamps.map(|stamps| stamps.echo_ms);
+            let is_full = segment.payload_bytes >= self.acknowledging.segment_bytes();
+            self.window.measure_by_echo(echo_ms, is_full, now);
             self.check_mark(segment);
             self.acknowledging.schedule();
-            self.window
-                .grow(segment.payload_bytes, self.unread_bytes(), &self.data);
+            // Without SACK its duplicates are to be told from news of the window.
+            if self.settings.tcp.sack {
+                self.grow_window_beyond_gap(segment, taken.begins_block);
+            }
         }
         if self.data.is_complete() && !was_complete {
             self.on_fin();
@@ -357,20 +368,27 @@ impl Receiver {
             return;
         }
         let settings = &*self.settings;
-        self.acknowledging
-            .on_data(settings, segment, &self.window, now);
         let echo_ms = segment.timestamps.map(|stamps| stamps.echo_ms);
         let is_full = segment.payload_bytes >= self.acknowledging.segment_bytes();
-        self.window
-            .measure_round_trip(self.data.next(), echo_ms, is_full, now);
+        self.window.measure_by_echo(echo_ms, is_full, now);
+        self.acknowledging
+            .on_data(settings, segment, &self.window, now);
+        self.window.measure_by_window(self.data.next(), now);
         self.check_mark(segment);
         if segment.payload_bytes >= 128 {
-            let grew = self
-                .window
-                .grow(segment.payload_bytes, self.unread_bytes(), &self.data);
-            if grew {
+            let unread_bytes = self.unread_bytes();
+            let window = &mut self.window;
+            if window.grow(segment.payload_bytes, unread_bytes, &self.data) {
                 self.acknowledging.allow_quick();
             }
+        }
+    }
+
+    fn grow_window_beyond_gap(&mut self, segment: &Header, is_apart: bool) {
+        let (payload, unread_bytes) = (segment.payload_bytes, self.unread_bytes());
+        let window = &mut self.window;
+        if window.grow_beyond_gap(payload, is_apart, unread_bytes, &self.data) {
+            self.acknowledging.allow_quick();
         }
     }
 
@@ -412,8 +430,12 @@ impl Receiver {
         let (window, data, unread_bytes) = (&self.window, &self.data, self.unread_bytes());
         let keeps_up = || window.keeps_up(unread_bytes, data);
         let (settings, duplicates) = (&*self.settings, &mut self.rare.duplicates);
-        self.acknowledging
+        let is_decided = self
+            .acknowledging
             .check(settings, entered, keeps_up, rtt_8us, duplicates, now);
+        if is_decided && settings.is_linux() {
+            self.decide_window();
+        }
     }
 
     /// The application sends no more.
@@ -497,15 +519,12 @@ impl Receiver {
 
     #[inline(always)]
     fn acknowledging_header(&mut self, seq: u64, flags: Flags, now: Time) -> Header {
-        let window_bytes = self.window.offer(
-            self.data.next(),
-            self.acknowledged,
-            self.unread_bytes(),
-            &self.data,
-        );
-        self.acknowledged = self.data.next();
+        if self.decided_window_bytes == UNDECIDED {
+            self.decide_window();
+        }
+        let window_bytes = std::mem::replace(&mut self.decided_window_bytes, UNDECIDED);
         self.acknowledging.on_sent();
-        self.header(seq, window_bytes, flags, now)
+        self.header(seq, window_bytes.into(), flags, now)
     }
 
     #[inline(always)]

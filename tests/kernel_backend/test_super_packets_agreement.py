@@ -27,10 +27,6 @@ WITHIN = {
     "largest window": 0.05,
 }
 """Of what the kernel has, in the mean over the starts; two packets more or less in any case."""
-APART = pytest.mark.xfail(
-    reason="the receiver's window grows otherwise behind super-packets (docs/limitations.md)",
-    strict=True,
-)
 
 
 def behind_a_router(controller: str, rate: str, qdisc: str, **links: Any) -> Experiment:
@@ -90,9 +86,7 @@ def means(experiment: Experiment, backend: str) -> Mapping[str, float]:
 @pytest.mark.parametrize(
     ("controller", "rate", "qdisc", "links"),
     [
-        pytest.param(
-            *("bbr", "10mbit", "pfifo limit 17", {"first": TSO, "second": TSO}), marks=APART
-        ),
+        ("bbr", "10mbit", "pfifo limit 17", {"first": TSO, "second": TSO}),
         ("bbr", "100mbit", "pfifo limit 80", {"first": TSO, "second": TSO}),
         ("cubic", "10mbit", "pfifo limit 34", {"first": TSO, "second": TSO}),
         ("reno", "100mbit", "pfifo limit 340", {"first": TSO, "second": TSO}),
@@ -110,7 +104,7 @@ def test_a_router_s_queue(controller: str, rate: str, qdisc: str, links: dict[st
 
 
 @pytest.mark.usefixtures("linux_6_1")
-@pytest.mark.parametrize("controller", [pytest.param("cubic", marks=APART), "bbr"])
+@pytest.mark.parametrize("controller", ["cubic", "bbr"])
 def test_a_merged_packet_has_one_acknowledgement(controller: str) -> None:
     """A bucket lets bursts through in an instant, in segments, and the receiver merges them."""
     experiment = Experiment.model_validate(

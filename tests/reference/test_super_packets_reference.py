@@ -20,9 +20,7 @@ BOUNDS = {
 """Relative to the kernel's; of drops, two packets in any case."""
 APART = {
     ("CUBIC, 10 Mbit/s, 17 packets", "`tso` everywhere"),
-    ("CUBIC, 10 Mbit/s, 34 packets", "`tso` everywhere"),
     ("CUBIC, 10 Mbit/s, 34 packets", "`gro` at the router"),
-    ("BBR, 10 Mbit/s, 17 packets", "`tso` everywhere"),
 }
 """Outside of the bounds, as the page says, with why."""
 

@@ -19,7 +19,7 @@ use crate::segment::{Flags, Header};
 use dumbbell_core::time::Time;
 
 /// Quick acknowledgements at most (`TCP_MAX_QUICKACKS`).
-const MOST_QUICK: u32 = 16;
+const MOST_QUICK: u8 = 16;
 /// Least delay (`TCP_ATO_MIN`, `TCP_DELACK_MIN`).
 const LEAST_DELAY: Time = Time::from_ns(40_000_000);
 /// Most, once a write has ended (`TCP_DELACK_MAX`), and delay of the profile `rfc`.
@@ -27,9 +27,11 @@ const LARGEST_DELAY: Time = Time::from_ns(200_000_000);
 /// Duplicates that are never held back (`TCP_FASTRETRANS_THRESH`).
 const DUPLICATES_AT_ONCE: u32 = 3;
 /// Duplicates held back at most (`tcp_comp_sack_nr`).
-const MOST_HELD_BACK: u32 = 44;
+const MOST_HELD_BACK: u8 = 44;
 /// For how long at most (`tcp_comp_sack_delay_ns`), nanoseconds.
 const HELD_BACK_NS: u64 = 1_000_000;
+/// And so much longer (`tcp_comp_sack_slack_ns`).
+const SLACK_NS: u64 = 100_000;
 /// What a segment's size is taken for before one has come (`TCP_MSS_DEFAULT`).
 const DEFAULT_SEGMENT_BYTES: u32 = 536;
 
@@ -59,18 +61,19 @@ pub(super) struct Acknowledging {
     /// other end has sent its FIN.
     is_interactive: bool,
     /// Quick acknowledgements left.
-    quick: u32,
+    quick: u8,
     /// Largest segment (`rcv_mss`).
     segment_bytes: u32,
     last_small_bytes: u32,
     /// Duplicates that are held back, and until when.
-    held_back: u32,
+    held_back: u8,
     held_until: Time,
     /// How long to wait (`ato`); zero before the first data.
     delay: Time,
     last_data: Time,
-    /// When the delayed one is due, as it was set, and when its timer runs out; `NEVER` for none.
+    /// When the delayed one is due, as it was set; `NEVER` for none.
     timer_due: Time,
+    /// When its timer runs out, or did; `NEVER` before the first.
     timer_expiry: Time,
     rto: Time,
     /// Of the handshake; `NEVER` before it.
@@ -171,10 +174,10 @@ impl Acknowledging {
         self.pushed = (true, self.pushed.0);
     }
 
-    fn add_quick(&mut self, most: u32, window: &ReceiveWindow) {
+    fn add_quick(&mut self, most: u8, window: &ReceiveWindow) {
         let segments = window.last_offered() / (2 * u64::from(self.segment_bytes.max(1)));
         let quick = if segments == 0 { 2 } else { segments };
-        self.quick = self.quick.max(quick.min(u64::from(most)) as u32);
+        self.quick = self.quick.max(quick.min(u64::from(most)) as u8);
     }
 
     /// Every segment is acknowledged for a while: something went wrong, or the sender starts.
@@ -184,7 +187,7 @@ impl Acknowledging {
 
     pub(super) fn enter_quick_mode_for(
         &mut self,
-        most: u32,
+        most: u8,
         settings: &Settings,
         window: &ReceiveWindow,
     ) {
@@ -214,7 +217,7 @@ impl Acknowledging {
     }
 
     /// A segment has been entered: acknowledge now or later? `keeps_up` tells whether an
-    /// acknowledgement would offer no less than the last one did.
+    /// acknowledgement would offer no less than the last one did. Returns whether it is now.
     #[inline(always)]
     pub(super) fn check(
         &mut self,
@@ -224,9 +227,9 @@ impl Acknowledging {
         rtt_8us: u64,
         duplicates: &mut Duplicates,
         now: Time,
-    ) {
+    ) -> bool {
         if !self.is_scheduled {
-            return;
+            return false;
         }
         let is_quick = settings.is_linux() && self.quick > 0 && !self.is_interactive;
         // Otherwise reading opens the window and acknowledges.
@@ -239,6 +242,7 @@ impl Acknowledging {
         } else {
             self.wait(settings, now);
         }
+        self.send_now
     }
 
     /// Whether more full segments than are let pass are not acknowledged.
@@ -276,7 +280,12 @@ impl Acknowledging {
                 srtt => srtt.as_ns() / 125,
             };
             let twentieth_ns = rtt_8us.min(srtt_8us) * 125 / 20;
-            self.held_until = now + Time::from_ns(twentieth_ns.min(HELD_BACK_NS));
+            self.held_until = now + Time::from_ns(twentieth_ns.min(HELD_BACK_NS) + SLACK_NS);
+            // The timer of a delayed acknowledgement runs on when that has been sent, and ends this
+            // too (`tcp_delack_timer_handler`).
+            if self.timer_expiry > now {
+                self.held_until = self.held_until.min(self.timer_expiry);
+            }
         }
     }
 
@@ -336,7 +345,7 @@ impl Acknowledging {
         self.is_due = false;
         self.send_now = false;
         self.pushed = (false, false);
-        self.forget_timer();
+        self.timer_due = Time::NEVER;
         self.held_back = 0;
         self.held_until = Time::NEVER;
     }
@@ -349,19 +358,21 @@ impl Acknowledging {
     /// When the next one is due.
     #[inline]
     pub(super) fn due(&self) -> Time {
-        self.timer_expiry.min(self.held_until)
-    }
-
-    fn forget_timer(&mut self) {
-        (self.timer_due, self.timer_expiry) = (Time::NEVER, Time::NEVER);
+        let is_delayed = self.timer_due != Time::NEVER;
+        let timer = if is_delayed {
+            self.timer_expiry
+        } else {
+            Time::NEVER
+        };
+        timer.min(self.held_until)
     }
 
     pub(super) fn on_timer(&mut self, now: Time) {
         if self.held_until <= now {
             self.send_now = true;
         }
-        if self.timer_expiry <= now {
-            self.forget_timer();
+        if self.timer_due != Time::NEVER && self.timer_expiry <= now {
+            self.timer_due = Time::NEVER;
             if self.is_scheduled {
                 // It came in vain: wait longer next time, or not for an answer.
                 self.delay = if std::mem::take(&mut self.is_interactive) {

@@ -8,6 +8,15 @@ impl Receiver {
         self.data.next() - self.read
     }
 
+    /// The kernel acknowledges before the application reads.
+    pub(super) fn decide_window(&mut self) {
+        let (next, unread_bytes) = (self.data.next(), self.unread_bytes());
+        self.decided_window_bytes =
+            self.window
+                .offer(next, self.acknowledged, unread_bytes, &self.data) as u32;
+        self.acknowledged = next;
+    }
+
     /// The application reads all there is.
     pub(super) fn read_all(&mut self, now: Time) {
         if self.unread_bytes() > 0 {
@@ -17,8 +26,8 @@ impl Receiver {
 
     /// The application has read what is before `read`.
     pub(super) fn read_to(&mut self, read: u64, now: Time) {
-        self.read = read;
-        self.window.adjust(self.read, now);
+        let before = std::mem::replace(&mut self.read, read);
+        self.window.adjust(before, read, now);
         // Of a FIN there is nothing to be read.
         if self.read > self.data.payload_bytes() {
             self.acknowledging

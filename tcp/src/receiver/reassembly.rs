@@ -15,6 +15,8 @@ pub(super) struct Taken {
     pub(super) is_in_order: bool,
     /// It filled the last gap.
     pub(super) has_filled_gap: bool,
+    /// Beyond a gap, it joins nothing that has come.
+    pub(super) begins_block: bool,
     /// Of it, this had come before (RFC 2883).
     pub(super) duplicate: Option<SackBlock>,
 }
@@ -105,6 +107,12 @@ impl Reassembly {
         self.beyond_bytes
     }
 
+    /// Blocks beyond the gap, apart from each other.
+    pub(super) fn beyond_blocks(&self) -> u64 {
+        let beyond = self.beyond.as_ref();
+        beyond.map_or(0, |beyond| beyond.blocks.len() as u64)
+    }
+
     /// The blocks that changed last, the latest first (RFC 2018 section 4).
     pub(super) fn recent_blocks(&self) -> &[SackBlock] {
         match &self.beyond {
@@ -125,7 +133,9 @@ impl Reassembly {
     pub(super) fn insert(&mut self, seq: u64, end: u64) -> Taken {
         let mut taken = Taken::default();
         if seq > self.next {
+            let blocks = self.beyond_blocks();
             taken.duplicate = self.insert_beyond(SackBlock { start: seq, end });
+            taken.begins_block = self.beyond_blocks() > blocks;
             return taken;
         }
         taken.is_in_order = true;

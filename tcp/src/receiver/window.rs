@@ -18,11 +18,14 @@ use dumbbell_core::time::Time;
 /// Memory of a socket's buffer at first, and at most (`tcp_rmem`).
 const FIRST_MEMORY_BYTES: u64 = 131_072;
 const MOST_MEMORY_BYTES: u64 = 6_291_456;
-/// Memory taken for granted for one full packet: the least multiple of 128 above its headers of
-/// which half is payload (`tcp_rcv_space_adjust`).
+/// Memory taken for granted for one full packet: its payload, what the kernel has around it
+/// (`SKB_TRUESIZE(MAX_TCP_HEADER)`), and steps more until half of it is payload
+/// (`tcp_rcv_space_adjust`). As measured: buffers of Linux 6.1 are multiples of 2984 bytes with 1448 bytes
+/// of payload, and of 6020 with 2948.
+const RECKONED_STRUCTURES_BYTES: u64 = 1024;
 const MEMORY_STEP_BYTES: u64 = 128;
-/// The kernel's structures around a packet (`SKB_TRUESIZE(MAX_TCP_HEADER)`).
-const STRUCTURES_BYTES: u64 = 960;
+/// Segments of an sk_buff of many: it has 17 fragments (`MAX_SKB_FRAGS`), and some segments lie in two.
+const MOST_SEGMENTS: u64 = 16;
 /// Largest window without scaling.
 const UNSCALED_BYTES: u64 = 65_535;
 
@@ -41,6 +44,8 @@ pub(super) struct ReceiveWindow {
     /// As last offered, from what was acknowledged then.
     offered_bytes: u32,
     scale: u8,
+    /// Payload of the last sk_buff, or of a full segment, if that is more.
+    packet_bytes: u16,
     /// What was read in the last round-trip time, and since when and what it is measured.
     read_bytes: u64,
     read_from: u64,
@@ -80,6 +85,7 @@ impl ReceiveWindow {
         ReceiveWindow {
             fixed_bytes: fixed as u32,
             mss_bytes,
+            packet_bytes: mss_bytes as u16,
             memory_bytes: FIRST_MEMORY_BYTES as u32,
             clamp_bytes: space as u32,
             threshold_bytes: offered_bytes,
@@ -141,26 +147,82 @@ impl ReceiveWindow {
     }
 
     fn free_bytes(&self, unread_bytes: u64, data: &Reassembly) -> u64 {
-        let held = unread_bytes + data.beyond_bytes();
+        self.free_bytes_beside(unread_bytes, data, 0)
+    }
+
+    /// Of what has come, so much memory is not counted.
+    #[inline]
+    fn free_bytes_beside(&self, unread_bytes: u64, data: &Reassembly, uncounted: u64) -> u64 {
         if self.is_fixed() {
             // The window is what was asked for: memory beside the data is not counted.
             return u64::from(self.fixed_bytes).saturating_sub(unread_bytes);
         }
-        let full = self.mss() + STRUCTURE_BYTES;
-        let memory = held * full / self.mss();
+        let mut memory = unread_bytes + self.unread_structures(unread_bytes) * STRUCTURE_BYTES;
+        if data.has_gap() {
+            memory += self.beyond_memory_bytes(data) - uncounted;
+        }
         window_of(u64::from(self.memory_bytes).saturating_sub(memory))
+    }
+
+    /// Bytes of one sk_buff. What joins what has come becomes part of its sk_buff, as far as that has
+    /// room (`tcp_try_coalesce`).
+    fn most_bytes(&self) -> u64 {
+        (MOST_SEGMENTS * self.mss()).max(self.packet_bytes.into())
+    }
+
+    /// sk_buffs that were not read: one, unless a gap was filled by a segment that what came beyond
+    /// it has no room for.
+    #[inline(always)]
+    fn unread_structures(&self, unread_bytes: u64) -> u64 {
+        if unread_bytes <= self.most_bytes() {
+            return u64::from(unread_bytes > 0);
+        }
+        1 + (unread_bytes - self.mss()).div_ceil(self.most_bytes())
+    }
+
+    #[cold]
+    fn beyond_memory_bytes(&self, data: &Reassembly) -> u64 {
+        let full_ones = data.beyond_bytes().saturating_sub(1) / self.most_bytes();
+        data.beyond_bytes() + (data.beyond_blocks() + full_ones) * STRUCTURE_BYTES
+    }
+
+    /// A segment beyond a gap has come; `is_apart` where it joins nothing: then its memory is not
+    /// counted yet (`tcp_data_queue_ofo`). Returns whether the window may grow.
+    #[cold]
+    pub(super) fn grow_beyond_gap(
+        &mut self,
+        payload: u32,
+        is_apart: bool,
+        unread_bytes: u64,
+        data: &Reassembly,
+    ) -> bool {
+        let uncounted = u64::from(payload) + STRUCTURE_BYTES;
+        self.grow_beside(payload, unread_bytes, data, u64::from(is_apart) * uncounted)
     }
 
     /// A segment has come that is large enough to pay for its memory. Returns whether the window
     /// may grow.
     #[inline]
     pub(super) fn grow(&mut self, payload: u32, unread_bytes: u64, data: &Reassembly) -> bool {
-        let memory = self.mss() + STRUCTURE_BYTES;
+        self.grow_beside(payload, unread_bytes, data, 0)
+    }
+
+    #[inline]
+    fn grow_beside(
+        &mut self,
+        payload: u32,
+        unread_bytes: u64,
+        data: &Reassembly,
+        uncounted: u64,
+    ) -> bool {
+        // An sk_buff has one set of structures, however many segments it holds.
+        self.packet_bytes = payload.max(self.mss_bytes) as u16;
+        let memory = u64::from(self.packet_bytes) + STRUCTURE_BYTES;
         let pays = window_of(memory) <= u64::from(payload);
         if self.is_fixed() || self.clamp_bytes <= self.threshold_bytes || !pays {
             return false;
         }
-        let free = self.free_bytes(unread_bytes, data);
+        let free = self.free_bytes_beside(unread_bytes, data, uncounted);
         let room = u64::from(self.clamp_bytes)
             .min(free)
             .saturating_sub(u64::from(self.threshold_bytes));
@@ -172,14 +234,9 @@ impl ReceiveWindow {
         true
     }
 
-    /// The round-trip time, from timestamps, or from how long a window takes to be filled.
-    pub(super) fn measure_round_trip(
-        &mut self,
-        next: u64,
-        echo_ms: Option<u32>,
-        is_full: bool,
-        now: Time,
-    ) {
+    /// The round-trip time, from how long a window takes to be filled (`tcp_rcv_rtt_measure`).
+    #[inline]
+    pub(super) fn measure_by_window(&mut self, next: u64, now: Time) {
         let now_us = as_us(now);
         if self.window_seen_us == 0 || next >= self.window_seen_end {
             if self.window_seen_us > 0 {
@@ -190,6 +247,11 @@ impl ReceiveWindow {
             self.window_seen_end = next + self.last_offered();
             self.window_seen_us = now_us.max(1);
         }
+    }
+
+    /// The same from the timestamp that a segment echoes (`tcp_rcv_rtt_measure_ts`).
+    #[inline]
+    pub(super) fn measure_by_echo(&mut self, echo_ms: Option<u32>, is_full: bool, now: Time) {
         let Some(echo_ms) = echo_ms.filter(|echo_ms| *echo_ms != self.last_echo_ms) else {
             return;
         };
@@ -208,12 +270,15 @@ impl ReceiveWindow {
         }
     }
 
-    /// The application has read up to here: is the buffer large enough?
-    pub(super) fn adjust(&mut self, read: u64, now: Time) {
+    /// The application has read up to here: is the buffer large enough? That is asked behind each
+    /// sk_buff, and behind the first of an instant decided.
+    pub(super) fn adjust(&mut self, before: u64, read: u64, now: Time) {
         let elapsed_us = as_us(now) - self.read_since_us;
         if self.rtt_8us == 0 || elapsed_us < self.rtt_8us >> 3 {
             return;
         }
+        let is_one = self.unread_structures(read - before) <= 1;
+        let read = if is_one { read } else { before + self.mss() };
         let copied = read - self.read_from;
         if copied > self.read_bytes {
             if !self.is_fixed() {
@@ -231,7 +296,7 @@ impl ReceiveWindow {
         let grown = u128::from(twice) * u128::from(copied - self.read_bytes);
         let grown = (grown / u128::from(self.read_bytes.max(1))) as u64;
         let wanted = twice.saturating_add(grown.saturating_mul(2));
-        let mut packet = (self.mss() + STRUCTURES_BYTES).next_multiple_of(64);
+        let mut packet = self.mss() + RECKONED_STRUCTURES_BYTES;
         while window_of(packet) < self.mss() {
             packet += MEMORY_STEP_BYTES;
         }
@@ -287,5 +352,63 @@ impl ReceiveWindow {
         }
         let window = self.available(0, data);
         window > 0 && window >= 2 * left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cca::Algorithm;
+    use dumbbell_spec::Tcp;
+
+    fn window(mtu_bytes: u32) -> ReceiveWindow {
+        let settings = Settings::new(Tcp::linux("reno"), Algorithm::Reno, mtu_bytes, 1000);
+        let mut window = ReceiveWindow::new(&settings);
+        window.begin(1, Time::from_ns(1_000_000_000));
+        window
+    }
+
+    /// `SO_RCVBUF` as Linux 6.1 made it of connections over 100 Mbit/s and 40 ms.
+    #[test]
+    fn a_buffer_grows_by_what_linux_reckons_a_segment_takes() {
+        for (mtu_bytes, packet, seen) in [(1500, 2984, 5_878_480), (3000, 6020, 4_816_000)] {
+            assert_eq!(seen % packet, 0);
+            let mut window = window(mtu_bytes);
+            window.enlarge(60_000);
+            assert!(u64::from(window.memory_bytes) > FIRST_MEMORY_BYTES);
+            assert_eq!(window.memory_bytes % packet, 0);
+        }
+    }
+
+    /// What came in 40 segments that joined has four sets of structures, what came as one packet one.
+    #[test]
+    fn a_super_packet_has_one_structure() {
+        let (mut one, mut several) = (window(1500), window(1500));
+        let unread = 40 * one.mss();
+        let data = Reassembly::default();
+        one.grow(unread as u32, unread, &data);
+        several.grow(one.mss_bytes, unread, &data);
+        let left =
+            |structures: u64| window_of(FIRST_MEMORY_BYTES - unread - structures * STRUCTURE_BYTES);
+        assert_eq!(one.free_bytes(unread, &data), left(1));
+        assert_eq!(several.free_bytes(unread, &data), left(4));
+    }
+
+    /// Two blocks beyond a gap, of which one has come in this instant.
+    #[test]
+    fn what_comes_beyond_a_gap_is_counted_after_the_window_has_grown() {
+        let window = window(1500);
+        let (mss, mut data) = (window.mss(), Reassembly::default());
+        data.begin(1);
+        data.insert(1 + mss, 1 + 3 * mss);
+        let begun = data.insert(1 + 5 * mss, 1 + 6 * mss).begins_block;
+        assert!(begun && !data.insert(1 + 3 * mss, 1 + 4 * mss).begins_block);
+        let (memory, latest) = (4 * mss + 2 * STRUCTURE_BYTES, mss + STRUCTURE_BYTES);
+        let left = |memory: u64| window_of(FIRST_MEMORY_BYTES - memory);
+        assert_eq!(window.free_bytes(0, &data), left(memory));
+        assert_eq!(
+            window.free_bytes_beside(0, &data, latest),
+            left(memory - latest)
+        );
     }
 }
