@@ -171,7 +171,7 @@ PRINTED = PrintedNumbers(
         "it was chosen after that, so it can explain and not reproduce.",
         "Persistent flows are explained but for one number. What stood in the way were the mice: "
         "of Pareto sizes most have two to four packets, too few to lose one. Mice of one size, 22 "
-        "kB, on the 14 nodes of a binary tree with seven persistent flows each, give all five "
+        "kB, on the 14 nodes of a binary tree with eight persistent flows each, give all five "
         "levels of the paper. The testbed's mice lose more with 18 packets and as much with 500, "
         "and that takes bursts: senders on a fast line, a kernel that finds losses by counting, "
         "delays on the way to the sink alone. Each step brings (2) and (5) nearer, and with all of "
