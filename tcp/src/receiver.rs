@@ -329,9 +329,7 @@ impl Receiver {
             // RFC 5681 section 4.2: at once when a gap is filled.
             self.acknowledging.is_due |= taken.has_filled_gap;
         } else {
-            let echo_ms = segment.timestamps.map(|stamps| stamps.echo_ms);
-            let is_full = segment.payload_bytes >= self.acknowledging.segment_bytes();
-            self.window.measure_by_echo(echo_ms, is_full, now);
+            self.measure_round_trip(segment, now);
             self.check_mark(segment);
             self.acknowledging.schedule();
             // Without SACK its duplicates are to be told from news of the window.
@@ -367,12 +365,9 @@ impl Receiver {
             self.acknowledging.schedule();
             return;
         }
-        let settings = &*self.settings;
-        let echo_ms = segment.timestamps.map(|stamps| stamps.echo_ms);
-        let is_full = segment.payload_bytes >= self.acknowledging.segment_bytes();
-        self.window.measure_by_echo(echo_ms, is_full, now);
+        self.measure_round_trip(segment, now);
         self.acknowledging
-            .on_data(settings, segment, &self.window, now);
+            .on_data(&self.settings, segment, &self.window, now);
         self.window.measure_by_window(self.data.next(), now);
         self.check_mark(segment);
         if segment.payload_bytes >= 128 {
@@ -382,6 +377,13 @@ impl Receiver {
                 self.acknowledging.allow_quick();
             }
         }
+    }
+
+    #[inline(always)]
+    fn measure_round_trip(&mut self, segment: &Header, now: Time) {
+        let echo_ms = segment.timestamps.map(|stamps| stamps.echo_ms);
+        let is_full = segment.payload_bytes >= self.acknowledging.segment_bytes();
+        self.window.measure_by_echo(echo_ms, is_full, now);
     }
 
     fn grow_window_beyond_gap(&mut self, segment: &Header, is_apart: bool) {

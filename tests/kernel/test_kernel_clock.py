@@ -69,7 +69,7 @@ def clock(
 
 
 def test_readings_are_those_of_calls(clock: Clock) -> None:
-    """Of all kinds, over 12 ticks; and another program's, which sleeps, between them."""
+    """Of all kinds, over 9 ticks, twice; and another program's, which sleeps, between them."""
     what = ("readings", "waiting", "readings")
     by_library, by_call = clock("library", *what), clock("by-call", *what)
     assert by_library == by_call
