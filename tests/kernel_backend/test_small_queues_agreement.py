@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from kernel_samples import ping
 
 from dumbbell.backends import simulate
+from dumbbell.backends.kernel.cache import TEST_VARIABLE
 from dumbbell.metrics import goodput_bps, loss_ratio, mean_sojourn_s, ping_rtt_ms
 from dumbbell.spec import Experiment
 from dumbbell.spec.flent import flent_test
@@ -18,6 +20,8 @@ from dumbbell.tables import Run
 pytestmark = [pytest.mark.kernel, pytest.mark.usefixtures("kernel")]
 
 GOODPUT, DELAY, LEAST_DELAY_S = 0.02, 0.1, 0.5e-3
+SHARE_ON_LATER_KERNELS = 0.05
+"""Of one flow. On 6.12 they share more evenly: docs/kernels.md."""
 MANY = 10
 """Flows that share the rate by chance, so that only their sum is held."""
 
@@ -40,10 +44,15 @@ def on_both(experiment: Experiment) -> tuple[Run, Run]:
     return simulate(experiment, 0), simulate(experiment, 0, backend="kernel")
 
 
+def share() -> float:
+    is_6_1 = os.environ.get(TEST_VARIABLE, "6.1") == "6.1"
+    return GOODPUT if is_6_1 else SHARE_ON_LATER_KERNELS
+
+
 def check(simulated: Run, kernel: Run) -> None:
     for flow in kernel.flow_names if len(kernel.flow_names) < MANY else ():
         if (there := goodput_bps(kernel, flow)) > 0:
-            assert goodput_bps(simulated, flow) == pytest.approx(there, rel=GOODPUT), flow
+            assert goodput_bps(simulated, flow) == pytest.approx(there, rel=share()), flow
     sums = [sum(goodput_bps(run, flow) for flow in run.flow_names) for run in (simulated, kernel)]
     assert sums[0] == pytest.approx(sums[1], rel=GOODPUT)
     for queue in kernel.queue_names:
