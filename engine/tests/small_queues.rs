@@ -6,7 +6,7 @@ use common::*;
 use dumbbell_engine::run::{Monitor, RunOutput, run};
 use dumbbell_engine::sim::world::World;
 use dumbbell_engine::spec::source::{self, Greedy};
-use dumbbell_engine::spec::{Experiment, LinkEnd, Source, Tcp};
+use dumbbell_engine::spec::{Experiment, LinkEnd, SizeAt, Source, Tcp};
 use dumbbell_tc::parse_qdisc;
 
 /// A full packet at 10 Mbit/s.
@@ -131,6 +131,27 @@ fn what_the_host_refuses_is_sent_later() {
     }
 }
 
+/// Where others fill the queue of its host and something is lost, a write comes while what is to be
+/// sent again is refused: it goes on with new data, and the instant ends.
+#[test]
+fn a_write_goes_on_where_what_is_lost_is_refused() {
+    let mut own = behind(0, "tbf rate 5mbit burst 1976 limit 2286");
+    own.loss = 0.1;
+    let mut spec = two_hosts(own, Tcp::linux("cubic"));
+    spec.seed = 74;
+    spec.flows[0].source = Source::Renewal(source::Renewal {
+        gap: exponential(5e-3),
+        size: exponential(3600.0),
+        size_at: SizeAt::Payload,
+    });
+    let others = source(exponential(2.4e-3), constant(1500.0));
+    spec.flows.push(flow("g", "a", "b", others));
+    let output = simulate(&spec);
+    let of_tcp = |column| output.tables.column_i64("flows", column)[0];
+    assert!(of_tcp("dropped_pkts") > of_tcp("retransmitted_pkts"));
+    assert!(of_tcp("retransmitted_pkts") > 0);
+}
+
 /// 100 Mbit/s, paced at 1.2 of it: 14.7 kB in 1/1024 s are six packets of 2728 bytes.
 #[test]
 fn a_fast_flow_keeps_a_millisecond() {
@@ -177,7 +198,7 @@ fn what_the_host_drops_is_off_the_account() {
     for qdisc in ["codel target 1ms interval 5ms", "fq_codel limit 4 flows 1"] {
         let mut spec = two_hosts(behind(10_000_000, qdisc), Tcp::linux("reno"));
         spec.flows[0].source = Source::Sized(source::Sized { bytes: 400_000 });
-        let mut load = flow("u", "a", "b", source(exponential(2e-3), constant(1500.0)));
+        let mut load = flow("u", "a", "b", source(exponential(1.6e-3), constant(1500.0)));
         load.stop_ns = 5 * S;
         spec.flows.push(load);
         let mut world = World::new(&checked(&spec), 0);

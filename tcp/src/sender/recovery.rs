@@ -41,6 +41,9 @@ pub(super) enum GoesFirst {
     New,
     /// New data, and nothing that is lost before something else happens: it may only be late.
     NewAlone,
+    /// New data, as long as a write goes on: what is lost was refused in the middle of it, and a write
+    /// sends only what is new (`tcp_sendmsg_locked`).
+    NewOfWrite,
     /// What is lost, and nothing new before something else happens: a timer of Linux's does not look at
     /// what waits (`tcp_retransmit_timer`, `tcp_rack_reo_timeout`).
     LostAlone,
@@ -117,6 +120,13 @@ impl Recovery {
     /// None is out any more.
     pub(super) fn end_probe(&mut self) {
         self.probe_repeats = None;
+    }
+
+    /// A write goes on no longer: what is lost is first again.
+    pub(super) fn end_write(&mut self) {
+        if self.goes_first == GoesFirst::NewOfWrite {
+            self.goes_first = GoesFirst::Lost;
+        }
     }
 
     /// Whether the window is being brought down.

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | the window is reduced as for a mark (`tcp_enter_cwr` in `__tcp_transmit_skb`) | yes |
 //! | new data are as if they had not been sent (`tcp_write_xmit` stops) | yes, and so pacing is |
-//! | what was to be sent again still is (`tcp_retransmit_skb`) | yes; a probe counts as sent |
+//! | what was to be sent again still is (`tcp_retransmit_skb`), and a write goes on without it | yes; a probe counts as sent |
 //! | nothing more is tried until something happens: an acknowledgement, and a write after it | yes |
 //! | with nothing out, a window probe tries again (`tcp_check_probe_timer`) | yes |
 //! | counters of segments and bytes have it (`segs_out`, `bytes_sent`) | yes |
@@ -14,6 +14,7 @@
 //!
 //! Sources: net/ipv4/tcp_output.c, include/linux/netdevice.h.
 
+use super::recovery::GoesFirst;
 use super::timers::Purpose;
 use super::write_queue::Writing;
 use super::{Quiet, Sender};
@@ -36,6 +37,9 @@ impl Sender {
         }
         if !self.tries_again() {
             self.quiet = Quiet::Idle;
+            self.recovery.end_write();
+        } else if is_again {
+            self.recovery.goes_first = GoesFirst::NewOfWrite;
         }
     }
 

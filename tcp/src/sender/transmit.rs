@@ -165,6 +165,13 @@ impl Sender {
             GoesFirst::Lost => {}
             GoesFirst::LostAlone => return self.transmit_lost(now),
             GoesFirst::NewAlone => return self.transmit_new(now),
+            GoesFirst::NewOfWrite => {
+                let segment = self.transmit_new(now);
+                if segment.is_none() {
+                    self.recovery.end_write();
+                }
+                return segment;
+            }
             GoesFirst::New => {
                 if let Some(segment) = self.transmit_new(now) {
                     return Some(segment);
