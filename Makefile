@@ -225,10 +225,17 @@ test-kernel-later: $(VENV)/.test guest
 
 # --- speed ----------------------------------------------------------------------------------
 
+# PGO=1: our programs are built as a wheel with PGO=1 is.
+ifdef PGO
+bench: export BENCH_PROFILE := $(CURDIR)/bench/build/profile.profdata
+endif
 bench: guest
 ifdef PEERS
 	"$(PYTHON)" -m venv bench/.venv
 	bench/.venv/bin/python -m pip install --quiet -r bench/peers/requirements.txt
+endif
+ifdef PGO
+	$(PY) bench/profiled.py
 endif
 	$(PY) bench/run.py $(BENCH_ARGS)
 	$(PY) bench/tcp.py $(BENCH_ARGS)

@@ -12,6 +12,8 @@ from pathlib import Path
 BENCH = Path(__file__).resolve().parent
 PEERS = BENCH / "peers"
 BUILD = BENCH / "build"
+PROFILE_VARIABLE = "BENCH_PROFILE"
+"""Names the profile by which our programs are built; see `profiled.py`."""
 OWN_BINARY = BENCH / "rust" / "target" / "release" / "mm1"
 NS3_LIBRARIES = ("point-to-point", "network", "stats", "core")
 NS3_TCP_LIBRARIES = (
@@ -41,15 +43,23 @@ class Peer:
     note: str = ""
 
 
-def build_own() -> None:
-    """Compiles our program; cargo shows what is wrong when it fails."""
+def build_own(flags: str = "", target: Path = BENCH / "rust" / "target") -> None:
+    """Compiles our programs; cargo shows what is wrong when it fails.
+
+    Args:
+        flags: Of the compiler; without any, those that use the profile which is named.
+        target: Where they are built.
+    """
     if shutil.which("cargo") is None:
         sys.exit("make bench needs cargo")
     locked = ["--locked"] if os.environ.get("CI") else []
     manifest = str(BENCH / "rust" / "Cargo.toml")
     command = ["cargo", "build", "--quiet", "--release", *locked, "--manifest-path", manifest]
-    # The binary is looked for where the manifest puts it.
-    environment = {k: v for k, v in os.environ.items() if k != "CARGO_TARGET_DIR"}
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(target)}
+    if profile := os.environ.get(PROFILE_VARIABLE):
+        flags = flags or f"-Cprofile-use={Path(profile).resolve()}"
+    if flags:
+        environment["CARGO_ENCODED_RUSTFLAGS"] = flags
     if subprocess.run(command, env=environment, check=False).returncode != 0:
         sys.exit("make bench: our program could not be built")
 

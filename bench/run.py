@@ -188,6 +188,7 @@ def machine() -> dict[str, object]:
         "cores": os.cpu_count(),
         "load_average": os.getloadavg()[0],
         "python": platform.python_version(),
+        "built_by_a_profile": entrants.PROFILE_VARIABLE in os.environ,
     }
 
 
