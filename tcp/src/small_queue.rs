@@ -82,6 +82,8 @@ pub struct SmallQueue {
     is_on: bool,
     /// The sender would have sent more.
     is_throttled: bool,
+    /// A packet was refused since one has left.
+    is_full: bool,
     /// Of what is held: packets that leave at instants that are known, the first to leave first.
     leaving: VecDeque<(Time, u32)>,
 }
@@ -97,6 +99,7 @@ impl SmallQueue {
             held_bytes: 0,
             is_on,
             is_throttled: false,
+            is_full: false,
             leaving: VecDeque::new(),
         }
     }
@@ -121,6 +124,23 @@ impl SmallQueue {
     /// A packet that was entered is gone `now`. Returns whether the sender is to be woken.
     #[inline]
     pub fn leave(&mut self, truesize_bytes: u64, now: Time) -> bool {
+        self.is_full = false;
+        self.take_back(truesize_bytes, now)
+    }
+
+    /// A packet that was entered was refused `now`. Returns whether the sender is to be woken: once,
+    /// and then when one of those that are held has left. On Linux it would try again and again
+    /// (`tcp_wfree`), which takes time there; here no time would pass.
+    pub fn refuse(&mut self, truesize_bytes: u64, now: Time) -> bool {
+        let was_full = std::mem::replace(&mut self.is_full, true);
+        if was_full && u64::from(self.held_bytes) > truesize_bytes {
+            self.held_bytes -= truesize_bytes as u32;
+            return false;
+        }
+        self.take_back(truesize_bytes, now)
+    }
+
+    fn take_back(&mut self, truesize_bytes: u64, now: Time) -> bool {
         self.held_bytes -= truesize_bytes as u32;
         let wakes = std::mem::take(&mut self.is_throttled);
         if wakes {
@@ -148,6 +168,7 @@ impl SmallQueue {
         {
             self.leaving.pop_front();
             self.held_bytes -= truesize_bytes;
+            self.is_full = false;
         }
         self.first_leaves = self.leaving.front().map_or(Time::NEVER, |(at, _)| *at);
         std::mem::take(&mut self.is_throttled)
@@ -245,6 +266,31 @@ mod tests {
             ..full((1000 * FULL) << 10)
         };
         assert_eq!(most(paced), 1000);
+    }
+
+    /// What is lost does not fit, what is new does and is refused: that wakes a sender once.
+    #[test]
+    fn a_sender_is_woken_once_by_what_is_refused() {
+        let (now, mut queue) = (Time(7), queue(4));
+        let refuse = |queue: &mut SmallQueue| {
+            assert!(!queue.allows(&full(1000)));
+            queue.enter(100);
+            queue.refuse(100, now)
+        };
+        assert!(refuse(&mut queue) && !refuse(&mut queue) && !refuse(&mut queue));
+        assert_eq!(queue.held_bytes(), 4 * FULL);
+        // It waits for one that is held.
+        assert!(queue.leave(FULL, now) && refuse(&mut queue));
+        queue.leave_at(FULL, Time(9));
+        assert!(!refuse(&mut queue) && queue.catch_up(Time(10)) && refuse(&mut queue));
+        assert!(!refuse(&mut queue) && queue.leave(FULL, now));
+        // With nothing else held nobody else could wake it.
+        queue.leave(FULL, now);
+        queue.enter(FULL);
+        for _ in 0..2 {
+            assert!(queue.corks(FULL) && queue.refuse(FULL, now));
+            queue.enter(FULL);
+        }
     }
 
     #[test]

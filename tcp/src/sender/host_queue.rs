@@ -37,7 +37,10 @@ impl Sender {
         let Some(truesize_bytes) = self.leaving_bytes(payload_bytes, is_refused) else {
             return false;
         };
-        let wakes = self.small_queue.leave(truesize_bytes, now);
+        let wakes = match is_refused {
+            true => self.small_queue.refuse(truesize_bytes, now),
+            false => self.small_queue.leave(truesize_bytes, now),
+        };
         if wakes {
             self.is_corked = false;
             self.quiet = Quiet::No;
