@@ -8,6 +8,7 @@
 //! | nothing more is tried until something happens: an acknowledgement, and a write after it | yes |
 //! | with nothing out, a window probe tries again (`tcp_check_probe_timer`) | yes |
 //! | counters of segments and bytes have it (`segs_out`, `bytes_sent`) | yes |
+//! | what is refused wakes a sender that waits for room in its queue, each time (`tcp_wfree`) | once, until one of its packets has left |
 //! | what is dropped although it was taken (`NET_XMIT_CN` of `red`) is lost, and the window reduced | yes |
 //! | the same of `fq_codel` over its limit | no: lost, as elsewhere |
 //! | a retransmission timeout that is refused tries again after half a second | no: at the next one |
