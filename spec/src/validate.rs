@@ -190,7 +190,7 @@ impl Experiment {
 
     fn validate_flow(&self, path: &str, flow: &Flow) -> Checked {
         self.validate_ends(path, &flow.from, &flow.to)?;
-        instant(&format!("{path}.start_ns"), flow.start_ns)?;
+        self.validate_start(path, flow.start_ns)?;
         instant(&format!("{path}.stop_ns"), flow.stop_ns)?;
         instant(&format!("{path}.start_jitter_ns"), flow.start_jitter_ns)?;
         let allowed = "later than the start";
@@ -210,8 +210,15 @@ impl Experiment {
         flow.source.parameters().check(&format!("{path}.source"))
     }
 
+    fn validate_start(&self, path: &str, start_ns: u64) -> Checked {
+        let path = format!("{path}.start_ns");
+        instant(&path, start_ns)?;
+        let allowed = format!("a time before the end of the run, {} ns", self.duration_ns);
+        require(start_ns < self.duration_ns, &path, start_ns, &allowed)
+    }
+
     fn validate_program(&self, path: &str, program: &Program) -> Checked {
-        instant(&format!("{path}.start_ns"), program.start_ns)?;
+        self.validate_start(path, program.start_ns)?;
         let hosts = [
             ("from", &program.from),
             ("to", &program.to),
@@ -227,7 +234,7 @@ impl Experiment {
 
     fn validate_probe(&self, path: &str, probe: &Probe) -> Checked {
         self.validate_ends(path, &probe.from, &probe.to)?;
-        instant(&format!("{path}.start_ns"), probe.start_ns)?;
+        self.validate_start(path, probe.start_ns)?;
         instant(&format!("{path}.start_jitter_ns"), probe.start_jitter_ns)?;
         let interval = probe.interval_ns;
         let allowed = "more than 0 and at most 200 days, in nanoseconds";

@@ -191,6 +191,22 @@ def test_what_is_refused_says_where(
     assert dumbbell.Experiment.from_toml(file["text"]).resolved() == resolved
 
 
+def test_a_run_does_not_end_before_a_flow_begins(module: Path) -> None:
+    """As a file of that is refused."""
+    later = BASE.replace('name = "stream"\n', 'name = "stream"\nstart = "5s"\n')
+    load = {"do": "load", "resolved": dumbbell.Experiment.from_toml(later).resolved()}
+    ends = [
+        {"do": "change", "changes": [{"path": "duration_ns", "value": seconds * 10**9}]}
+        for seconds in (4, 5, 6)
+    ]
+    _, early, at_once, enough = asked(module, [load, *ends])
+    for refused in (early, at_once):
+        found = refused["problem"]
+        assert (found["path"], found["value"]) == ("flows[3].start_ns", "5000000000")
+        assert "before the end of the run" in found["allowed"]
+    assert enough["resolved"]["duration_ns"] == 6 * 10**9
+
+
 @pytest.mark.parametrize(
     "request_",
     [
