@@ -176,6 +176,7 @@ def keys(person: Typist) -> None:
     person.prompt("client")
     # While time passes Ctrl-C has it stand still first.
     person.type("sleep 1e9")
+    person.wait_for("sleep 1e9\n")
     time.sleep(0.5)
     person.press(CTRL_C)
     person.wait_for("# Ctrl-C again ends the session")
