@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,9 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))
 import entrants
+import preset_digests
 import profiled
 
 from dumbbell.spec import Experiment
@@ -67,7 +70,7 @@ def test_a_profile_is_made_of_the_presets_and_of_the_floors(
     monkeypatch.setattr(profiled, "presets", lambda: iter(["{}", "{}"]))
     profile.with_suffix(".part").write_text("merged", encoding="utf-8")
     (tmp_path / "counts").mkdir()
-    monkeypatch.setattr(profiled.shutil, "rmtree", lambda *_, **__: None)
+    monkeypatch.setattr(shutil, "rmtree", lambda *_, **__: None)
     started = Started(monkeypatch)
     assert profiled.main() == 0
     names = [Path(command[0]).name for command in started.commands]
@@ -82,7 +85,7 @@ def test_a_profile_is_made_of_the_presets_and_of_the_floors(
 def test_what_a_missing_program_takes_is_said(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(profiled.shutil, "which", lambda _: "rustc")
+    monkeypatch.setattr(shutil, "which", lambda _: "rustc")
     Started(monkeypatch, stdout=f"{tmp_path}/lib\n")
     with pytest.raises(SystemExit, match="rustup component add llvm-tools"):
         profiled.merger()
@@ -90,7 +93,7 @@ def test_what_a_missing_program_takes_is_said(
 
 def test_every_arm_of_the_presets_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
     arms = {name: Experiment.from_toml(EXAMPLE).with_seed(seed) for seed, name in enumerate("ab")}
-    once = profiled.preset_digests.Once(StudyOptions(quick=True), "study")
+    once = preset_digests.Once(StudyOptions(quick=True), "study")
     once.experiments.update(arms)
-    monkeypatch.setattr(profiled.preset_digests, "runners", lambda: iter([once]))
+    monkeypatch.setattr(preset_digests, "runners", lambda: iter([once]))
     assert list(profiled.presets()) == [arm.resolved_json() for arm in arms.values()]
