@@ -47,16 +47,9 @@ def presets() -> Iterator[str]:
             yield experiment.resolved_json()
 
 
-def run(words: Sequence[str | Path], given: str = "", **environment: str) -> None:
+def run(words: Sequence[str | Path], given: str = "") -> None:
     """Runs a program; ends this one with its last words where it fails."""
-    done = subprocess.run(
-        words,
-        input=given,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **environment},
-    )
+    done = subprocess.run(words, input=given, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"{words[0]} failed:\n{done.stderr}")
 
