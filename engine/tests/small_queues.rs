@@ -198,7 +198,7 @@ fn what_the_host_drops_is_off_the_account() {
     for qdisc in ["codel target 1ms interval 5ms", "fq_codel limit 4 flows 1"] {
         let mut spec = two_hosts(behind(10_000_000, qdisc), Tcp::linux("reno"));
         spec.flows[0].source = Source::Sized(source::Sized { bytes: 400_000 });
-        let mut load = flow("u", "a", "b", source(exponential(1.6e-3), constant(1500.0)));
+        let mut load = flow("u", "a", "b", source(exponential(2e-3), constant(1500.0)));
         load.stop_ns = 5 * S;
         spec.flows.push(load);
         let mut world = World::new(&checked(&spec), 0);
