@@ -20,6 +20,8 @@ const PIECE: usize = 4096;
 #[derive(Debug, Clone)]
 pub struct Digest<'a> {
     hash: Sha256,
+    /// What is handed to it next.
+    piece: Vec<u8>,
     stop: Option<&'a AtomicBool>,
 }
 
@@ -42,7 +44,11 @@ impl<'a> Digest<'a> {
     /// Of no columns yet.
     pub fn new() -> Digest<'a> {
         let hash = Sha256::new_with_prefix(DOMAIN);
-        Digest { hash, stop: None }
+        Digest {
+            hash,
+            piece: Vec::with_capacity(PIECE),
+            stop: None,
+        }
     }
 
     /// Of no columns yet; once `stop` is set, it hashes no more, and what it gives is of no use.
@@ -97,15 +103,14 @@ impl<'a> Digest<'a> {
         self.text(table);
         self.text(name);
         self.hash.update((values.len() as u64).to_le_bytes());
-        let mut piece = [0; PIECE];
         for some in values.chunks(PIECE / N) {
             if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
                 return;
             }
-            for (slot, &value) in piece.chunks_exact_mut(N).zip(some) {
-                slot.copy_from_slice(&bytes(value));
-            }
-            self.hash.update(&piece[..some.len() * N]);
+            self.piece.clear();
+            self.piece
+                .extend(some.iter().flat_map(|&value| bytes(value)));
+            self.hash.update(&self.piece);
         }
     }
 }

@@ -4,6 +4,7 @@
 //! Nothing here knows what is simulated. The guest of the kernel in virtual time uses the same
 //! parts, so what it measures means the same.
 
+pub mod crossing;
 pub mod datagram;
 pub mod delays;
 pub mod digest;
@@ -16,6 +17,7 @@ pub mod prefetch;
 pub mod random;
 pub mod rate;
 pub mod ring;
+pub mod row;
 pub mod rows;
 pub mod table;
 pub mod tcp_sample;

@@ -4,6 +4,7 @@
 //! the measured window is a difference and no packet is counted twice on its way. Delays
 //! enter when a packet leaves, if it arrived after the warm-up.
 
+mod crossings;
 #[cfg(test)]
 mod tests;
 
@@ -11,6 +12,8 @@ use crate::drop::{DropCause, DropReason};
 use crate::histogram::Histogram;
 use crate::moments::Moments;
 use crate::time::Time;
+
+pub use crossings::{Entering, Server};
 
 /// Packets and bytes (on the wire of this link) since the start of the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -121,7 +124,7 @@ const OCCUPANCY_CAP: usize = 1 << 16;
 pub struct LevelIntegrals {
     /// The latest change.
     since: Time,
-    /// Where integrals begin that `arrive` and `depart` keep as sums of times.
+    /// Where integrals begin that are kept as sums of times (`crossings`).
     base: Time,
     /// The level since then.
     pub current: Level,
@@ -156,91 +159,6 @@ impl LevelIntegrals {
         }
     }
 
-    /// A packet arrives at a queue of one transmitter, and waits if that is busy.
-    ///
-    /// The integral of a number of packets is the sum of the times at which they left minus that of
-    /// the times at which they came (Little's identity, with those still there counted to the end):
-    /// two additions a packet in place of a product at each change. `advance` makes integrals of
-    /// the sums, which wrap below zero until then.
-    #[inline(always)]
-    pub fn arrive(&mut self, now: Time, bytes: u32) {
-        self.occupy(now);
-        let at = (now - self.base).0;
-        self.system = self.system.wrapping_sub(u128::from(at));
-        self.current.system_pkts += 1;
-        if self.current.system_pkts == 1 {
-            self.in_transmission = self.in_transmission.wrapping_sub(at);
-        } else {
-            let area = u128::from(bytes) * u128::from(at);
-            self.backlog_bytes = self.backlog_bytes.wrapping_sub(area);
-            self.current.backlog_pkts += 1;
-            self.current.backlog_bytes += u64::from(bytes);
-            if self.current.backlog_bytes > self.max.backlog_bytes {
-                self.raise_max();
-            }
-        }
-        if self.current.system_pkts > self.max.system_pkts {
-            self.raise_max();
-        }
-    }
-
-    /// The packet in transmission has left; the next, of so many bytes, begins to be sent if there
-    /// is one.
-    #[inline(always)]
-    pub fn depart(&mut self, now: Time, next_bytes: u32) {
-        self.occupy(now);
-        let at = (now - self.base).0;
-        self.system = self.system.wrapping_add(u128::from(at));
-        self.current.system_pkts -= 1;
-        if self.current.system_pkts == 0 {
-            self.in_transmission = self.in_transmission.wrapping_add(at);
-        } else {
-            let area = u128::from(next_bytes) * u128::from(at);
-            self.backlog_bytes = self.backlog_bytes.wrapping_add(area);
-            self.current.backlog_pkts -= 1;
-            self.current.backlog_bytes -= u64::from(next_bytes);
-        }
-    }
-
-    /// A packet arrives at an empty queue, and leaves before anything else happens: as `arrive` and
-    /// `depart`.
-    #[inline(always)]
-    pub fn pass_alone(&mut self, arrived: Time, departure: Time) {
-        debug_assert_eq!(self.current, Level::default());
-        self.occupy(arrived);
-        let span = (departure - arrived).0;
-        self.since = departure;
-        match self.occupancy.get_mut(1) {
-            Some(time) => *time += span,
-            None => self.occupy_new_bin(1, span),
-        }
-        self.system = self.system.wrapping_add(u128::from(span));
-        self.in_transmission = self.in_transmission.wrapping_add(span);
-        if self.max.system_pkts == 0 {
-            self.max.system_pkts = 1;
-        }
-    }
-
-    /// As `arrive`, of the level alone.
-    #[inline(always)]
-    pub fn count_arrival(&mut self, bytes: u32) {
-        self.current.system_pkts += 1;
-        if self.current.system_pkts > 1 {
-            self.current.backlog_pkts += 1;
-            self.current.backlog_bytes += u64::from(bytes);
-        }
-    }
-
-    /// As `depart`, of the level alone.
-    #[inline(always)]
-    pub fn count_departure(&mut self, next_bytes: u32) {
-        self.current.system_pkts -= 1;
-        if self.current.system_pkts > 0 {
-            self.current.backlog_pkts -= 1;
-            self.current.backlog_bytes -= u64::from(next_bytes);
-        }
-    }
-
     #[cold]
     #[inline(never)]
     fn raise_max(&mut self) {
@@ -270,7 +188,7 @@ impl LevelIntegrals {
     /// Brings the integrals up to `now`.
     #[inline(always)]
     pub fn advance(&mut self, now: Time) {
-        self.occupy(now);
+        self.occupy(self.current.system_pkts, now);
         let span = (now - self.base).0;
         self.base = now;
         let level = self.current;
@@ -281,14 +199,19 @@ impl LevelIntegrals {
         self.in_transmission = self.in_transmission.wrapping_add(sending * span);
     }
 
-    /// The time since the latest change was spent at the present level.
+    /// The time since the latest change was spent with so many packets in the system.
     #[inline(always)]
-    fn occupy(&mut self, now: Time) {
+    fn occupy(&mut self, system_pkts: u32, now: Time) {
         let span = (now - self.since).0;
         self.since = now;
-        match self.occupancy.get_mut(self.current.system_pkts as usize) {
+        self.add_time(system_pkts, span);
+    }
+
+    #[inline(always)]
+    fn add_time(&mut self, system_pkts: u32, span: u64) {
+        match self.occupancy.get_mut(system_pkts as usize) {
             Some(time) => *time += span,
-            None => self.occupy_new_bin(self.current.system_pkts as usize, span),
+            None => self.occupy_new_bin(system_pkts as usize, span),
         }
     }
 
@@ -364,6 +287,17 @@ struct Repeated {
     pkts: u64,
 }
 
+impl Repeated {
+    /// The sojourn time of those that did not wait; `NEVER` of others.
+    #[inline(always)]
+    fn sojourn_without_wait(&self) -> Time {
+        match self.wait {
+            Time::ZERO => self.sojourn,
+            _ => Time::NEVER,
+        }
+    }
+}
+
 impl LinkStatistics {
     /// Of a link that nothing has come to.
     pub fn new(observation: Observation) -> LinkStatistics {
@@ -395,36 +329,6 @@ impl LinkStatistics {
         }
     }
 
-    /// A packet arrives at a queue of one transmitter; see [`LevelIntegrals::arrive`].
-    #[inline(always)]
-    pub fn arrive(&mut self, now: Time, bytes: u32) {
-        if self.is_whole() {
-            self.levels.arrive(now, bytes);
-        } else {
-            self.levels.count_arrival(bytes);
-        }
-    }
-
-    /// The packet in transmission has left; see [`LevelIntegrals::depart`].
-    #[inline(always)]
-    pub fn depart(&mut self, now: Time, next_bytes: u32) {
-        if self.is_whole() {
-            self.levels.depart(now, next_bytes);
-        } else {
-            self.levels.count_departure(next_bytes);
-        }
-    }
-
-    /// A packet that had arrived at an empty queue left before anything else happened: as `arrive`,
-    /// `departed` and `depart`.
-    #[inline(always)]
-    pub fn passed_alone(&mut self, bytes: u32, arrived: Time, departure: Time, warm_up: Time) {
-        if self.is_whole() {
-            self.levels.pass_alone(arrived, departure);
-        }
-        self.departed(bytes, arrived, departure - arrived, departure, warm_up);
-    }
-
     /// A packet left; it arrived at `arrived` and its own transmission took `service`.
     #[inline(always)]
     pub fn departed(&mut self, bytes: u32, arrived: Time, service: Time, now: Time, warm_up: Time) {
@@ -434,8 +338,13 @@ impl LinkStatistics {
             return;
         }
         let sojourn = now - arrived;
+        self.measure(arrived, sojourn, sojourn.saturating_sub(service), warm_up);
+    }
+
+    /// The times of a packet that left.
+    #[inline(always)]
+    fn measure(&mut self, arrived: Time, sojourn: Time, wait: Time, warm_up: Time) {
         if arrived >= warm_up {
-            let wait = sojourn.saturating_sub(service);
             if sojourn != self.repeated.sojourn || wait != self.repeated.wait {
                 self.enter_repeated();
                 (self.repeated.sojourn, self.repeated.wait) = (sojourn, wait);

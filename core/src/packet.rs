@@ -203,12 +203,35 @@ impl Packet {
     /// `qdisc_pkt_len_init` reckons them; more than 65,535 then.
     #[inline]
     pub fn wire_bytes(&self, overhead_bytes: u32) -> u32 {
+        self.size().wire_bytes(overhead_bytes)
+    }
+
+    /// Its size, for whoever asks it of several links.
+    #[inline(always)]
+    pub fn size(&self) -> PacketSize {
         let bytes = u32::from(self.bytes);
-        match self.kind & (SIZE_ON_WIRE | GSO) {
-            0 => bytes + overhead_bytes,
-            GSO => self.number + bytes * overhead_bytes,
-            _ => bytes,
-        }
+        let (bytes, frames) = match self.kind & (SIZE_ON_WIRE | GSO) {
+            0 => (bytes, 1),
+            GSO => (self.number, bytes),
+            _ => (bytes, 0),
+        };
+        PacketSize { bytes, frames }
+    }
+}
+
+/// How large a packet is on any link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PacketSize {
+    bytes: u32,
+    /// How often a link's overhead is added.
+    frames: u32,
+}
+
+impl PacketSize {
+    /// Bytes a link with this overhead counts and sends.
+    #[inline(always)]
+    pub fn wire_bytes(self, overhead_bytes: u32) -> u32 {
+        self.bytes + self.frames * overhead_bytes
     }
 }
 

@@ -39,8 +39,9 @@ const DOMAIN: &[u8] = b"dumbbell stream 1\0";
 #[derive(Debug, Clone)]
 pub struct Stream {
     state: [u64; 4],
-    /// Kept here so that a draw does not have to ask whether the tables have been built.
-    tables: &'static Tables,
+    /// From the first draw on that needs them: they take longer to build than a short run of TCP to
+    /// begin, which has none.
+    tables: Option<&'static Tables>,
 }
 
 /// Whether they go on alike.
@@ -85,8 +86,22 @@ impl Stream {
     fn from_state(state: [u64; 4]) -> Stream {
         Stream {
             state,
-            tables: Tables::get(),
+            tables: None,
         }
+    }
+
+    #[inline(always)]
+    fn tables(&mut self) -> &'static Tables {
+        match self.tables {
+            Some(tables) => tables,
+            None => self.get_tables(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn get_tables(&mut self) -> &'static Tables {
+        self.tables.insert(Tables::get())
     }
 
     /// The next 64 random bits.
@@ -142,7 +157,7 @@ impl Stream {
             // correlate the two (Doornik 2005).
             let word = self.next_u64();
             let layer = (word & 0xff) as usize;
-            let edge = &self.tables.exponential.edge;
+            let edge = &self.tables().exponential.edge;
             let x = open_unit(word) * edge[layer];
             if x < edge[layer + 1] {
                 return x;
@@ -162,7 +177,7 @@ impl Stream {
             return Some(ziggurat::EXPONENTIAL_TAIL + self.exponential());
         }
         let height = self.uniform();
-        let accepted = self.tables.exponential.height(layer, height) < libm::exp(-x);
+        let accepted = self.tables().exponential.height(layer, height) < libm::exp(-x);
         accepted.then_some(x)
     }
 
@@ -172,7 +187,7 @@ impl Stream {
         loop {
             let word = self.next_u64();
             let layer = (word & 0xff) as usize;
-            let edge = &self.tables.normal.edge;
+            let edge = &self.tables().normal.edge;
             let x = open_unit(word) * edge[layer];
             let x = if x < edge[layer + 1] {
                 x
@@ -195,7 +210,7 @@ impl Stream {
             return Some(self.normal_tail());
         }
         let height = self.uniform();
-        let accepted = self.tables.normal.height(layer, height) < libm::exp(-0.5 * x * x);
+        let accepted = self.tables().normal.height(layer, height) < libm::exp(-0.5 * x * x);
         accepted.then_some(x)
     }
 

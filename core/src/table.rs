@@ -6,6 +6,9 @@
 use crate::digest::Digest;
 use std::sync::atomic::AtomicBool;
 
+/// In a column of counts or instants: there is none.
+pub const NONE: i64 = -1;
+
 /// The values of a column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values {

@@ -1,22 +1,20 @@
 //! The tables of a network: what happened, as columns. The Python package documents each of them.
 
 use crate::net::link::Link;
-use crate::observe::samples::FlowSample;
+use crate::observe::samples::{FlowSamples, QueueSamples};
 use crate::sim::histogram::Histogram;
 use crate::sim::link_statistics::LinkStatistics;
 use crate::sim::rows::{Exactly, Rows};
-use crate::sim::tcp_sample::TcpSample;
+use crate::sim::table::NONE;
 use crate::sim::time::{PS_PER_NS, PS_PER_S, Time};
 use crate::sim::world::World;
 use crate::tcp::sender::Statistics;
 use crate::traffic::conversation::{Application, Conversation};
 use crate::traffic::tcp_flow::{TcpFlow, Transfer};
+use std::mem;
 use std::sync::atomic::AtomicBool;
 
 pub use crate::sim::table::{Column, Table, Tables, Values};
-
-/// Where there is no instant.
-const NONE: i64 = -1;
 
 fn i64s<Row>(
     name: &'static str,
@@ -102,8 +100,8 @@ fn index(name: &'static str, rows: usize) -> Column {
     }
 }
 
-/// The tables of a finished run.
-pub fn of(world: &World) -> Tables {
+/// The tables of a finished run, which has its samples no more.
+pub fn of(world: &mut World) -> Tables {
     until(world, &AtomicBool::new(false))
 }
 
@@ -113,8 +111,8 @@ pub fn so_far(world: &World) -> Tables {
     let never = AtomicBool::new(false);
     Tables(vec![
         distributions(world),
-        queue_samples(world, &never),
-        flow_samples(world, &never),
+        queue_samples(world.samples.queues.clone()),
+        flow_samples(world.samples.flows.clone()),
         transfers(world, &never),
         probes(world, &never),
         packets(world, &never),
@@ -122,14 +120,15 @@ pub fn so_far(world: &World) -> Tables {
 }
 
 /// As `of`, given up soon after `stop` is set: then they are of no use.
-pub fn until(world: &World, stop: &AtomicBool) -> Tables {
+pub fn until(world: &mut World, stop: &AtomicBool) -> Tables {
+    let samples = mem::take(&mut world.samples);
     Tables(vec![
         flows(world),
         queues(world),
         distributions(world),
         flow_delays(world),
-        queue_samples(world, stop),
-        flow_samples(world, stop),
+        queue_samples(samples.queues),
+        flow_samples(samples.flows),
         transfers(world, stop),
         probes(world, stop),
         packets(world, stop),
@@ -313,100 +312,91 @@ fn flow_delays(world: &World) -> Table {
     }
 }
 
-fn queue_samples(world: &World, stop: &AtomicBool) -> Table {
-    let rows = || world.samples.queues.until(stop);
-    let columns = vec![
-        i64s("t_ns", rows(), |s| s.time.as_ns()),
-        i32s("queue", rows(), |s| i64::from(s.queue)),
-        i64s("system_pkts", rows(), |s| u64::from(s.system_pkts)),
-        i64s("backlog_pkts", rows(), |s| u64::from(s.backlog_pkts)),
-        i64s("backlog_bytes", rows(), |s| s.backlog_bytes),
-        i64s("departed_pkts", rows(), |s| s.departed_pkts),
-        i64s("departed_bytes", rows(), |s| s.departed_bytes),
-        i64s("dropped_pkts", rows(), |s| s.dropped_pkts),
-        f64s("sojourn_sum_s", rows(), |s| s.sojourn_sum_s),
-        f64s("system_integral_pkt_s", rows(), |s| s.system_integral_pkt_s),
-        i64s("marked_pkts", rows(), |s| s.marked_pkts),
-        f64s("drop_probability", rows(), |s| s.drop_probability),
-        instants("delay_estimate_ns", rows(), |s| s.delay_estimate),
-    ];
-    Table {
-        name: "queue_samples",
-        columns,
-    }
-}
-
-/// A column of what there is not in every row of samples.
-fn or_none<'a>(
-    name: &'static str,
-    rows: impl Iterator<Item = &'a FlowSample>,
-    value: impl Fn(&FlowSample) -> Option<u64>,
-) -> Column {
-    let or_none = |sample| value(sample).map_or(NONE, |known| known as i64);
+fn integers(name: &'static str, values: Vec<i64>) -> Column {
     Column {
         name,
-        values: Values::I64(rows.map(or_none).collect()),
+        values: Values::I64(values),
     }
 }
 
-/// A column of what TCP senders know.
-fn of_tcp<'a>(
-    name: &'static str,
-    rows: impl Iterator<Item = &'a FlowSample>,
-    value: impl Fn(&TcpSample) -> Option<u64>,
-) -> Column {
-    or_none(name, rows, |sample| sample.tcp.as_ref().and_then(&value))
+fn indices(name: &'static str, values: Vec<i32>) -> Column {
+    Column {
+        name,
+        values: Values::I32(values),
+    }
 }
 
-fn flow_samples(world: &World, stop: &AtomicBool) -> Table {
-    let rows = || world.samples.flows.until(stop);
-    let ns = |time: Option<Time>| time.map(|time| time.as_ns());
-    let columns = vec![
-        i64s("t_ns", rows(), |s| s.time.as_ns()),
-        i32s("flow", rows(), |s| i64::from(s.flow)),
-        i64s("delivered_pkts", rows(), |s| s.delivered_pkts),
-        i64s("delivered_payload_bytes", rows(), |s| {
-            s.delivered_payload_bytes
-        }),
-        i64s("dropped_pkts", rows(), |s| s.dropped_pkts),
-        f64s("delay_sum_s", rows(), |s| s.delay_sum_s),
-        of_tcp("cwnd_pkts", rows(), |tcp| Some(u64::from(tcp.cwnd_pkts))),
-        of_tcp("ssthresh_pkts", rows(), |tcp| {
-            tcp.ssthresh_pkts.map(u64::from)
-        }),
-        of_tcp("inflight_pkts", rows(), |tcp| {
-            Some(u64::from(tcp.inflight_pkts))
-        }),
-        of_tcp("srtt_ns", rows(), |tcp| ns(tcp.srtt)),
-        of_tcp("rttvar_ns", rows(), |tcp| ns(tcp.rttvar)),
-        of_tcp("min_rtt_ns", rows(), |tcp| ns(tcp.min_rtt)),
-        or_none("retransmitted_pkts", rows(), |s| {
-            s.sent.map(|sent| sent.retransmitted_pkts)
-        }),
-        or_none("sent_payload_bytes", rows(), |s| {
-            s.sent.map(|sent| sent.payload_bytes)
-        }),
-        of_tcp("pacing_rate_bps", rows(), |tcp| tcp.pacing_rate_bps),
-        of_tcp("delivery_rate_bps", rows(), |tcp| tcp.delivery_rate_bps),
-    ];
+fn numbers(name: &'static str, values: Vec<f64>) -> Column {
+    Column {
+        name,
+        values: Values::F64(values),
+    }
+}
+
+fn queue_samples(samples: QueueSamples) -> Table {
+    Table {
+        name: "queue_samples",
+        columns: vec![
+            integers("t_ns", samples.t_ns),
+            indices("queue", samples.queue),
+            integers("system_pkts", samples.system_pkts),
+            integers("backlog_pkts", samples.backlog_pkts),
+            integers("backlog_bytes", samples.backlog_bytes),
+            integers("departed_pkts", samples.departed_pkts),
+            integers("departed_bytes", samples.departed_bytes),
+            integers("dropped_pkts", samples.dropped_pkts),
+            numbers("sojourn_sum_s", samples.sojourn_sum_s),
+            numbers("system_integral_pkt_s", samples.system_integral_pkt_s),
+            integers("marked_pkts", samples.marked_pkts),
+            numbers("drop_probability", samples.drop_probability),
+            integers("delay_estimate_ns", samples.delay_estimate_ns),
+        ],
+    }
+}
+
+fn flow_samples(samples: FlowSamples) -> Table {
+    let tcp = samples.tcp;
+    let delivered_payload_bytes = samples.delivered_payload_bytes;
     Table {
         name: "flow_samples",
-        columns,
+        columns: vec![
+            integers("t_ns", samples.t_ns),
+            indices("flow", samples.flow),
+            integers("delivered_pkts", samples.delivered_pkts),
+            integers("delivered_payload_bytes", delivered_payload_bytes),
+            integers("dropped_pkts", samples.dropped_pkts),
+            numbers("delay_sum_s", samples.delay_sum_s),
+            integers("cwnd_pkts", tcp.cwnd_pkts),
+            integers("ssthresh_pkts", tcp.ssthresh_pkts),
+            integers("inflight_pkts", tcp.inflight_pkts),
+            integers("srtt_ns", tcp.srtt_ns),
+            integers("rttvar_ns", tcp.rttvar_ns),
+            integers("min_rtt_ns", tcp.min_rtt_ns),
+            integers("retransmitted_pkts", samples.retransmitted_pkts),
+            integers("sent_payload_bytes", samples.sent_payload_bytes),
+            integers("pacing_rate_bps", tcp.pacing_rate_bps),
+            integers("delivery_rate_bps", tcp.delivery_rate_bps),
+        ],
     }
 }
 
 /// What applications have handed to TCP, a row a flow over TCP and sampling instant: beside the
-/// tables of a run, so that its digest is what it is without.
-pub fn writes(world: &World, stop: &AtomicBool) -> Table {
-    let rows = || (world.samples.flows.until(stop)).filter_map(|s| s.sent.map(|sent| (s, sent)));
+/// tables of a run, so that its digest is what it is without. To be asked before the samples are taken.
+pub fn writes(world: &World) -> Table {
+    let samples = &world.samples.flows;
+    let rows = || {
+        let written = samples.written_payload_bytes.iter().enumerate();
+        written.filter(|(_, bytes)| **bytes != NONE)
+    };
+    let t_ns = rows().map(|(row, _)| samples.t_ns[row]).collect();
+    let flow = rows().map(|(row, _)| samples.flow[row]).collect();
+    let written = rows().map(|(_, bytes)| *bytes).collect();
     Table {
         name: "flow_writes",
         columns: vec![
-            i64s("t_ns", rows(), |(s, _)| s.time.as_ns()),
-            i32s("flow", rows(), |(s, _)| i64::from(s.flow)),
-            i64s("written_payload_bytes", rows(), |(_, sent)| {
-                sent.written_bytes
-            }),
+            integers("t_ns", t_ns),
+            indices("flow", flow),
+            integers("written_payload_bytes", written),
         ],
     }
 }
@@ -414,11 +404,12 @@ pub fn writes(world: &World, stop: &AtomicBool) -> Table {
 /// What TCP senders do, in the order of `flow_samples`: beside the tables of a run, so that its
 /// digest is what it is without. The sample at the end of a run is not in it before the run is over.
 pub fn activities(world: &World) -> Table {
-    let rows = world.samples.flows.iter();
-    let number = |s: &FlowSample| s.activity.map_or(NONE as i8, |activity| activity as i8);
     Table {
         name: "flow_activities",
-        columns: vec![i8s("activity", rows, number)],
+        columns: vec![Column {
+            name: "activity",
+            values: Values::I8(world.samples.flows.activity.clone()),
+        }],
     }
 }
 

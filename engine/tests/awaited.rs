@@ -52,7 +52,7 @@ fn finished(mut world: World) -> (Tables, u64) {
     while world.step() {}
     world.finish();
     world.check_conservation().unwrap();
-    (tables::of(&world), world.events)
+    (tables::of(&mut world), world.events)
 }
 
 /// Events of a run, and of one with an event for everything. Their tables are the same.

@@ -18,7 +18,7 @@ use random_network::any_experiment;
 fn finished(mut world: World) -> (Tables, u64) {
     while world.step() {}
     world.finish();
-    (tables::of(&world), world.events)
+    (tables::of(&mut world), world.events)
 }
 
 /// Tables by both paths, and the events each took.

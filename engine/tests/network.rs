@@ -3,10 +3,12 @@
 mod common;
 
 use common::*;
+use dumbbell_engine::observe::samples::{BYTES_PER_FLOW_SAMPLE, BYTES_PER_QUEUE_SAMPLE};
 use dumbbell_engine::qdisc::Config;
 use dumbbell_engine::run::{Monitor, RunOutput, run};
 use dumbbell_engine::spec::source::{Cbr, Replay};
 use dumbbell_engine::spec::{Change, Experiment, SizeAt, Source};
+use dumbbell_engine::tables::Tables;
 use dumbbell_tc::qdisc::Netem;
 
 fn output(spec: &Experiment) -> RunOutput {
@@ -213,4 +215,14 @@ fn samples_hold_running_totals_up_to_the_end() {
     assert_eq!((sums[0], sums[4]), (0.003, 0.004));
     let integrals = tables.column_f64("queue_samples", "system_integral_pkt_s");
     assert_eq!(integrals[0], 0.003);
+    // What was written and what senders do stand beside the table.
+    let of_flows = BYTES_PER_FLOW_SAMPLE - 8 - 1;
+    let counted = [
+        ("queue_samples", 2 * 3 * BYTES_PER_QUEUE_SAMPLE),
+        ("flow_samples", 3 * of_flows),
+    ];
+    for (name, bytes) in counted {
+        let table = tables.0.iter().find(|table| table.name == name).unwrap();
+        assert_eq!(Tables(vec![table.clone()]).memory_bytes(), bytes, "{name}");
+    }
 }

@@ -253,9 +253,9 @@ fn tables_and_their_hash_are_given_up() {
     while world.step() {}
     world.finish();
     let stop = AtomicBool::new(true);
-    let given_up = tables::until(&world, &stop);
+    let given_up = tables::until(&mut world, &stop);
     assert!(given_up.column_i64("packets", "t_ns").is_empty());
-    let whole = tables::of(&world);
+    let whole = tables::of(&mut world);
     assert_ne!(whole.digest_until(&stop), whole.digest());
     stop.store(false, Ordering::Relaxed);
     assert_eq!(whole.digest_until(&stop), whole.digest());

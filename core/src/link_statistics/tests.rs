@@ -1,4 +1,6 @@
 use super::*;
+use crate::crossing::Crossing;
+use proptest::prelude::*;
 
 fn level(system_pkts: u32) -> Level {
     Level {
@@ -25,34 +27,6 @@ fn integrals_of_a_staircase() {
 }
 
 #[test]
-fn sums_of_times_are_the_integrals_of_the_levels() {
-    let (mut by_level, mut by_time) = (LevelIntegrals::default(), LevelIntegrals::default());
-    // Packets of 100 bytes: whether one comes, and when.
-    let steps = [(true, 10), (true, 30), (true, 30), (false, 41), (true, 50)];
-    let more = [(false, 70), (false, 90), (false, 95), (true, 99)];
-    let mut pkts = 0;
-    for (index, (comes, at)) in steps.into_iter().chain(more).enumerate() {
-        if comes {
-            pkts += 1;
-            by_time.arrive(Time(at), 100);
-        } else {
-            pkts -= 1;
-            by_time.depart(Time(at), 100);
-        }
-        by_level.set(Time(at), level(pkts));
-        if index == 4 {
-            by_level.restart(Time(at));
-            by_time.advance(Time(at));
-            by_time.restart(Time(at));
-        }
-    }
-    by_level.advance(Time(120));
-    by_time.advance(Time(120));
-    assert_eq!(format!("{by_level:?}"), format!("{by_time:?}"));
-    assert_eq!(by_time.busy(), 95 - 50 + 120 - 99);
-}
-
-#[test]
 fn counters_alone_are_kept_where_no_more_is_asked_for() {
     let mut statistics = LinkStatistics::new(Observation::CountersOnly);
     statistics.set_level(Time(0), || unreachable!("nobody asks for it"));
@@ -61,13 +35,6 @@ fn counters_alone_are_kept_where_no_more_is_asked_for() {
     statistics.finish(Time(50));
     assert_eq!(statistics.measured().departed_pkts, 1);
     assert_eq!(statistics.sojourn.count(), 0);
-    assert_eq!(statistics.levels.system, 0);
-    statistics.arrive(Time(60), 100);
-    statistics.arrive(Time(70), 200);
-    assert_eq!(statistics.levels.current.backlog_bytes, 200);
-    statistics.depart(Time(80), 200);
-    statistics.depart(Time(90), 0);
-    assert_eq!(statistics.levels.current, level(0));
     assert_eq!(statistics.levels.system, 0);
 }
 
@@ -86,4 +53,202 @@ fn the_warm_up_is_left_out_of_what_is_measured_but_not_of_the_total() {
     assert_eq!(statistics.sojourn_total(), 10 + 25 + 20);
     assert_eq!(statistics.levels.system, 60);
     assert_eq!(statistics.system_integral(), 100);
+}
+
+/// The event by event way of what [`LinkStatistics::enter_crossings`] does at once.
+struct EventByEvent {
+    server: Server,
+    statistics: LinkStatistics,
+    /// In the system, first to arrive first.
+    held: std::collections::VecDeque<Crossing>,
+    latest_departed: Time,
+}
+
+impl EventByEvent {
+    fn level(&self) -> Level {
+        let in_service = usize::from(self.server == Server::Transmitter);
+        let waiting = self.held.iter().skip(in_service);
+        Level {
+            system_pkts: self.held.len() as u32,
+            backlog_pkts: waiting.len() as u32,
+            backlog_bytes: waiting.map(|held| u64::from(held.bytes)).sum(),
+        }
+    }
+
+    fn settle(&mut self, at: Time) {
+        if self.statistics.is_whole() {
+            self.statistics.levels.set(at, self.level());
+        } else {
+            self.statistics.levels.current = self.level();
+        }
+    }
+
+    fn arrive(&mut self, crossing: Crossing, warm_up: Time) {
+        self.statistics.total.arrived(crossing.bytes);
+        self.held.push_back(crossing);
+        if self.server == Server::Tokens {
+            self.depart_before(crossing.arrived + Time(1), warm_up);
+        }
+        self.settle(crossing.arrived);
+    }
+
+    /// What leaves before `bound`.
+    fn depart_before(&mut self, bound: Time, warm_up: Time) {
+        while let Some(&first) = self.held.front()
+            && first.departure < bound
+        {
+            self.held.pop_front();
+            let service = match self.server {
+                Server::Transmitter => first.departure - first.arrived.max(self.latest_departed),
+                Server::Tokens => Time::ZERO,
+            };
+            self.latest_departed = first.departure;
+            let (bytes, arrived, at) = (first.bytes, first.arrived, first.departure);
+            self.statistics
+                .departed(bytes, arrived, service, at, warm_up);
+            self.settle(at);
+        }
+    }
+}
+
+/// Tokens that a bucket holds at most.
+const DEPTH: u64 = 100;
+
+/// Packets as they come to a server: gaps between arrivals, bytes, and whether departures of that
+/// instant came before. A byte takes a picosecond, or a token, of which one comes a picosecond.
+fn crossings(server: Server, packets: &[(u64, u32, bool)]) -> Vec<Crossing> {
+    let (mut now, mut free) = (0, 0);
+    // When a bucket would have been empty.
+    let mut empty_since = 0u64;
+    let mut row = Vec::new();
+    for &(gap, bytes, is_last_of_instant) in packets {
+        now += gap;
+        free = free.max(now);
+        match server {
+            Server::Transmitter => free += u64::from(bytes),
+            Server::Tokens => {
+                empty_since = empty_since.max(free.saturating_sub(DEPTH)) + u64::from(bytes);
+                free = free.max(empty_since);
+            }
+        }
+        row.push(Crossing {
+            arrived: Time(now),
+            departure: Time(free),
+            bytes,
+            is_last_of_instant,
+            continues: false,
+        });
+    }
+    row
+}
+
+proptest! {
+    /// In any number of steps, with a warm-up and samples between them.
+    #[test]
+    fn many_at_a_time_are_entered_as_event_by_event(
+        packets in prop::collection::vec((0u64..60, 20u32..40, any::<bool>()), 1..60),
+        mut bounds in prop::collection::vec(0u64..2500, 0..6),
+        warm_up in 0u64..500,
+        is_whole: bool,
+        has_tokens: bool,
+    ) {
+        let server = if has_tokens { Server::Tokens } else { Server::Transmitter };
+        let observation = if is_whole { Observation::Whole } else { Observation::CountersOnly };
+        let (row, warm_up) = (crossings(server, &packets), Time(warm_up));
+        let mut at_once = LinkStatistics::new(observation);
+        let mut expected = EventByEvent {
+            server,
+            statistics: LinkStatistics::new(observation),
+            held: Default::default(),
+            latest_departed: Time::ZERO,
+        };
+        bounds.extend([warm_up.0, 10_000]);
+        bounds.sort_unstable();
+        let (mut gone, mut arrived, mut latest_departed) = (0, 0, Time::ZERO);
+        for bound in bounds.into_iter().map(Time) {
+            let arrives = row.partition_point(|crossing| crossing.arrived < bound);
+            let leaves = row.partition_point(|crossing| crossing.departure < bound);
+            let entering = Entering {
+                server,
+                arrivals: arrived - gone..arrives - gone,
+                departures: leaves - gone,
+                latest_departed,
+            };
+            let bytes = at_once.enter_crossings(&row[gone..], &entering, warm_up);
+            let left: u64 = row[gone..leaves].iter().map(|crossing| u64::from(crossing.bytes)).sum();
+            prop_assert_eq!(bytes, left);
+            for &crossing in &row[arrived..arrives] {
+                expected.depart_before(crossing.departures_before(), warm_up);
+                expected.arrive(crossing, warm_up);
+            }
+            expected.depart_before(bound, warm_up);
+            (gone, arrived, latest_departed) = (leaves, arrives, expected.latest_departed);
+            for statistics in [&mut at_once, &mut expected.statistics] {
+                if is_whole {
+                    statistics.levels.advance(bound);
+                }
+                if bound == warm_up && statistics.at_warm_up == LinkCounters::default() {
+                    statistics.start_measuring(bound);
+                }
+            }
+            prop_assert_eq!(at_once.levels.current, expected.statistics.levels.current);
+        }
+        at_once.finish(Time(10_000));
+        expected.statistics.finish(Time(10_000));
+        prop_assert_eq!(format!("{at_once:?}"), format!("{:?}", expected.statistics));
+    }
+}
+
+#[test]
+fn one_that_leaves_as_the_next_comes_was_alone_only_if_it_left_before() {
+    for (is_last_of_instant, most_pkts) in [(true, 1), (false, 2)] {
+        let server = Server::Transmitter;
+        let row = crossings(server, &[(0, 20, false), (20, 20, is_last_of_instant)]);
+        let entering = Entering {
+            server,
+            arrivals: 0..2,
+            departures: 2,
+            latest_departed: Time::ZERO,
+        };
+        let mut statistics = LinkStatistics::default();
+        statistics.enter_crossings(&row, &entering, Time::ZERO);
+        statistics.finish(Time(60));
+        assert_eq!(statistics.levels.max.system_pkts, most_pkts);
+        assert_eq!(statistics.levels.occupancy[..2], [20, 40]);
+        assert_eq!(statistics.wait.max(), Some(Time::ZERO));
+    }
+}
+
+#[test]
+fn what_has_tokens_when_it_comes_was_never_in_the_queue() {
+    // Four bursts of what the bucket holds, and one packet more that waits.
+    let mut packets = [
+        (100, 25, false),
+        (0, 25, false),
+        (0, 25, false),
+        (0, 25, false),
+    ]
+    .repeat(4);
+    packets.push((0, 25, false));
+    let row = crossings(Server::Tokens, &packets);
+    let entering = Entering {
+        server: Server::Tokens,
+        arrivals: 0..row.len(),
+        departures: row.len(),
+        latest_departed: Time::ZERO,
+    };
+    let mut statistics = LinkStatistics::default();
+    statistics.enter_crossings(&row, &entering, Time::ZERO);
+    statistics.finish(Time(500));
+    let max = statistics.levels.max;
+    assert_eq!(
+        (max.system_pkts, max.backlog_pkts, max.backlog_bytes),
+        (1, 1, 25)
+    );
+    assert_eq!(statistics.levels.occupancy[..2], [475, 25]);
+    assert_eq!(statistics.levels.backlog(), 25);
+    assert_eq!(
+        (statistics.wait.max(), statistics.sojourn.max()),
+        (Some(Time(25)), Some(Time(25)))
+    );
 }

@@ -6,6 +6,7 @@ pub mod gro;
 pub mod gso;
 pub mod link;
 pub mod merge;
+pub mod pending;
 pub mod pipe;
 pub mod policer;
 pub mod propagation;

@@ -2,118 +2,279 @@
 //!
 //! Totals count from the start of the run, so any two samples give the exact mean between
 //! them; only the levels are a sample.
+//!
+//! They are kept column by column, as the tables have them: rows would have to be copied at the end of a run,
+//! when both would take memory.
 
 use super::activity::Activity;
 use crate::net::link::Link;
-use crate::sim::rows::Rows;
+use crate::sim::table::NONE;
 use crate::sim::tcp_sample::TcpSample;
 use crate::sim::time::{PS_PER_S, Time};
 use crate::traffic::conversation::Conversation;
-use crate::traffic::tcp_flow::{SentTotals, TcpFlow};
+use crate::traffic::tcp_flow::TcpFlow;
 
-/// A row of `queue_samples`.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct QueueSample {
+/// Room is made beforehand for so many rows, if so many are to come: a long run may be stopped early.
+const MOST_FORESEEN_ROWS: u64 = 1 << 14;
+
+/// A row of `queue_samples`, in its columns.
+pub const BYTES_PER_QUEUE_SAMPLE: u64 = 12 * 8 + 4;
+/// A row of `flow_samples`, in its columns and those beside the table.
+pub const BYTES_PER_FLOW_SAMPLE: u64 = 16 * 8 + 4 + 1;
+
+/// The columns of `queue_samples`, in order of time, then queue.
+#[derive(Debug, Clone, Default)]
+pub struct QueueSamples {
     /// When.
-    pub time: Time,
+    pub t_ns: Vec<i64>,
     /// Which queue.
-    pub queue: u32,
+    pub queue: Vec<i32>,
     /// Packets in queue and transmission.
-    pub system_pkts: u32,
+    pub system_pkts: Vec<i64>,
     /// Packets the discipline holds; of a GSO packet its segments.
-    pub backlog_pkts: u32,
+    pub backlog_pkts: Vec<i64>,
     /// Bytes the discipline holds.
-    pub backlog_bytes: u64,
+    pub backlog_bytes: Vec<i64>,
     /// Sent since the start.
-    pub departed_pkts: u64,
+    pub departed_pkts: Vec<i64>,
     /// Sent since the start.
-    pub departed_bytes: u64,
+    pub departed_bytes: Vec<i64>,
     /// Refused since the start.
-    pub dropped_pkts: u64,
-    /// Sum of the sojourn times of all that left, seconds.
-    pub sojourn_sum_s: f64,
-    /// Integral of packets in the system, packet seconds.
-    pub system_integral_pkt_s: f64,
+    pub dropped_pkts: Vec<i64>,
+    /// Sum of the sojourn times of all that left, seconds; NaN where they are not observed.
+    pub sojourn_sum_s: Vec<f64>,
+    /// Integral of packets in the system, packet seconds; NaN where it is not observed.
+    pub system_integral_pkt_s: Vec<f64>,
     /// Marked since the start.
-    pub marked_pkts: u64,
+    pub marked_pkts: Vec<i64>,
     /// What the discipline drops or marks with; NaN for one that has no such probability.
-    pub drop_probability: f64,
-    /// What the discipline takes its delay for; None for one that does not estimate it.
-    pub delay_estimate: Option<Time>,
+    pub drop_probability: Vec<f64>,
+    /// What the discipline takes its delay for; `NONE` for one that does not estimate it.
+    pub delay_estimate_ns: Vec<i64>,
 }
 
-/// A row of `flow_samples`.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct FlowSample {
+/// The columns of `flow_samples`, in order of time, then flow.
+#[derive(Debug, Clone, Default)]
+pub struct FlowSamples {
     /// When.
-    pub time: Time,
+    pub t_ns: Vec<i64>,
     /// Which flow.
-    pub flow: u32,
+    pub flow: Vec<i32>,
     /// Received since the start.
-    pub delivered_pkts: u64,
+    pub delivered_pkts: Vec<i64>,
     /// Received in whole datagrams since the start.
-    pub delivered_payload_bytes: u64,
+    pub delivered_payload_bytes: Vec<i64>,
     /// Lost since the start.
-    pub dropped_pkts: u64,
+    pub dropped_pkts: Vec<i64>,
     /// Sum of one-way delays, seconds.
-    pub delay_sum_s: f64,
-    /// What its TCP sender knows; None for UDP, and while there is no connection.
-    pub tcp: Option<TcpSample>,
-    /// What its TCP senders have sent; None for UDP.
-    pub sent: Option<SentTotals>,
-    /// What its TCP sender is doing; None for UDP, and while there is no connection. In no table of
+    pub delay_sum_s: Vec<f64>,
+    /// What its TCP sender knows; `NONE` everywhere for UDP, and while there is no connection.
+    pub tcp: TcpSamples,
+    /// Sent again by its TCP senders since the start; `NONE` for UDP.
+    pub retransmitted_pkts: Vec<i64>,
+    /// Payload that they have sent for the first time; `NONE` for UDP.
+    pub sent_payload_bytes: Vec<i64>,
+    /// Payload that its application has written; `NONE` for UDP. In a table of its own, where one asks
+    /// for it (`tables::writes`).
+    pub written_payload_bytes: Vec<i64>,
+    /// What its TCP sender is doing; `NONE` for UDP, and while there is no connection. In no table of
     /// a run: a page asks for it (`tables::activities`).
-    pub activity: Option<Activity>,
+    pub activity: Vec<i8>,
+}
+
+/// Columns of [`TcpSample`]; `NONE` for what is not known.
+#[derive(Debug, Clone, Default)]
+pub struct TcpSamples {
+    /// Congestion window.
+    pub cwnd_pkts: Vec<i64>,
+    /// Slow start threshold.
+    pub ssthresh_pkts: Vec<i64>,
+    /// Sent, and neither acknowledged nor taken for lost.
+    pub inflight_pkts: Vec<i64>,
+    /// Smoothed round-trip time.
+    pub srtt_ns: Vec<i64>,
+    /// Its mean deviation.
+    pub rttvar_ns: Vec<i64>,
+    /// Least round-trip time.
+    pub min_rtt_ns: Vec<i64>,
+    /// What it paces with.
+    pub pacing_rate_bps: Vec<i64>,
+    /// Last estimate of the rate of delivery.
+    pub delivery_rate_bps: Vec<i64>,
 }
 
 /// All samples of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Samples {
-    /// In order of time, then queue.
-    pub queues: Rows<QueueSample>,
-    /// In order of time, then flow.
-    pub flows: Rows<FlowSample>,
+    /// Of all queues.
+    pub queues: QueueSamples,
+    /// Of all flows.
+    pub flows: FlowSamples,
 }
 
 fn seconds(picoseconds: u128) -> f64 {
     picoseconds as f64 / PS_PER_S as f64
 }
 
+fn or_none(value: Option<u64>) -> i64 {
+    value.map_or(NONE, |known| known as i64)
+}
+
+fn ns_or_none(time: Option<Time>) -> i64 {
+    or_none(time.map(Time::as_ns))
+}
+
+fn room(rows: u64) -> usize {
+    rows.min(MOST_FORESEEN_ROWS) as usize
+}
+
+impl QueueSamples {
+    fn with_room(rows: usize) -> QueueSamples {
+        let integers = || Vec::with_capacity(rows);
+        let numbers = || Vec::with_capacity(rows);
+        QueueSamples {
+            t_ns: integers(),
+            queue: Vec::with_capacity(rows),
+            system_pkts: integers(),
+            backlog_pkts: integers(),
+            backlog_bytes: integers(),
+            departed_pkts: integers(),
+            departed_bytes: integers(),
+            dropped_pkts: integers(),
+            sojourn_sum_s: numbers(),
+            system_integral_pkt_s: numbers(),
+            marked_pkts: integers(),
+            drop_probability: numbers(),
+            delay_estimate_ns: integers(),
+        }
+    }
+
+    fn push(&mut self, now: Time, queue: usize, link: &Link) {
+        let (level, statistics) = (link.level(), &link.statistics);
+        let total = &statistics.total;
+        let own = link.discipline_statistics();
+        let if_whole = |sum: f64| if statistics.is_whole() { sum } else { f64::NAN };
+        self.t_ns.push(now.as_ns() as i64);
+        self.queue.push(queue as i32);
+        self.system_pkts.push(level.system_pkts.into());
+        self.backlog_pkts.push(level.backlog_pkts.into());
+        self.backlog_bytes.push(level.backlog_bytes as i64);
+        self.departed_pkts.push(total.departed_pkts as i64);
+        self.departed_bytes.push(total.departed_bytes as i64);
+        self.dropped_pkts.push(total.dropped_pkts() as i64);
+        let sojourn_sum_s = if_whole(seconds(statistics.sojourn_total()));
+        self.sojourn_sum_s.push(sojourn_sum_s);
+        let system_integral_pkt_s = if_whole(seconds(statistics.system_integral()));
+        self.system_integral_pkt_s.push(system_integral_pkt_s);
+        self.marked_pkts.push(total.marked_pkts as i64);
+        self.drop_probability.push(own.drop_probability);
+        self.delay_estimate_ns.push(ns_or_none(own.delay_estimate));
+    }
+
+    /// What they take, with the room for more.
+    pub fn memory_bytes(&self) -> u64 {
+        self.t_ns.capacity() as u64 * BYTES_PER_QUEUE_SAMPLE
+    }
+}
+
+impl FlowSamples {
+    fn with_room(rows: usize) -> FlowSamples {
+        let integers = || Vec::with_capacity(rows);
+        FlowSamples {
+            t_ns: integers(),
+            flow: Vec::with_capacity(rows),
+            delivered_pkts: integers(),
+            delivered_payload_bytes: integers(),
+            dropped_pkts: integers(),
+            delay_sum_s: Vec::with_capacity(rows),
+            tcp: TcpSamples::with_room(rows),
+            retransmitted_pkts: integers(),
+            sent_payload_bytes: integers(),
+            written_payload_bytes: integers(),
+            activity: Vec::with_capacity(rows),
+        }
+    }
+
+    fn push(&mut self, now: Time, flow: usize, of: &Conversation) {
+        self.t_ns.push(now.as_ns() as i64);
+        self.flow.push(flow as i32);
+        self.delivered_pkts.push(of.counters.delivered_pkts as i64);
+        self.delivered_payload_bytes
+            .push(of.delivered_payload_bytes as i64);
+        self.dropped_pkts.push(of.counters.dropped_pkts as i64);
+        self.delay_sum_s.push(seconds(of.delay_total()));
+        self.tcp.push(of.tcp().and_then(TcpFlow::sample));
+        let sent = of.tcp().map(TcpFlow::sent);
+        self.retransmitted_pkts
+            .push(or_none(sent.map(|sent| sent.retransmitted_pkts)));
+        self.sent_payload_bytes
+            .push(or_none(sent.map(|sent| sent.payload_bytes)));
+        self.written_payload_bytes
+            .push(or_none(sent.map(|sent| sent.written_bytes)));
+        let activity = of.tcp().and_then(TcpFlow::sender).map(Activity::of);
+        self.activity
+            .push(activity.map_or(NONE as i8, |activity| activity as i8));
+    }
+
+    /// What they take, with the room for more.
+    pub fn memory_bytes(&self) -> u64 {
+        self.t_ns.capacity() as u64 * BYTES_PER_FLOW_SAMPLE
+    }
+}
+
+impl TcpSamples {
+    fn with_room(rows: usize) -> TcpSamples {
+        let integers = || Vec::with_capacity(rows);
+        TcpSamples {
+            cwnd_pkts: integers(),
+            ssthresh_pkts: integers(),
+            inflight_pkts: integers(),
+            srtt_ns: integers(),
+            rttvar_ns: integers(),
+            min_rtt_ns: integers(),
+            pacing_rate_bps: integers(),
+            delivery_rate_bps: integers(),
+        }
+    }
+
+    fn push(&mut self, known: Option<TcpSample>) {
+        let of = |value: fn(TcpSample) -> Option<u64>| or_none(known.and_then(value));
+        let ns = |time: fn(TcpSample) -> Option<Time>| ns_or_none(known.and_then(time));
+        self.cwnd_pkts.push(of(|tcp| Some(tcp.cwnd_pkts.into())));
+        self.ssthresh_pkts
+            .push(of(|tcp| tcp.ssthresh_pkts.map(u64::from)));
+        self.inflight_pkts
+            .push(of(|tcp| Some(tcp.inflight_pkts.into())));
+        self.srtt_ns.push(ns(|tcp| tcp.srtt));
+        self.rttvar_ns.push(ns(|tcp| tcp.rttvar));
+        self.min_rtt_ns.push(ns(|tcp| tcp.min_rtt));
+        self.pacing_rate_bps.push(of(|tcp| tcp.pacing_rate_bps));
+        self.delivery_rate_bps.push(of(|tcp| tcp.delivery_rate_bps));
+    }
+}
+
 impl Samples {
+    /// Nothing yet, with room for what comes in so many instants.
+    pub fn with_room(instants: u64, queues: usize, flows: usize) -> Samples {
+        let rows = |each: usize| room(instants.saturating_mul(each as u64));
+        Samples {
+            queues: QueueSamples::with_room(rows(queues)),
+            flows: FlowSamples::with_room(rows(flows)),
+        }
+    }
+
     /// Samples every queue and flow at `now`; integrals have been brought up to it.
     pub fn take(&mut self, now: Time, links: &[Link], flows: &[Conversation]) {
         for (queue, link) in links.iter().enumerate() {
-            let (level, statistics) = (link.level(), &link.statistics);
-            let own = link.discipline_statistics();
-            let if_whole = |sum: f64| if statistics.is_whole() { sum } else { f64::NAN };
-            self.queues.push(QueueSample {
-                time: now,
-                queue: queue as u32,
-                system_pkts: level.system_pkts,
-                backlog_pkts: level.backlog_pkts,
-                backlog_bytes: level.backlog_bytes,
-                departed_pkts: statistics.total.departed_pkts,
-                departed_bytes: statistics.total.departed_bytes,
-                dropped_pkts: statistics.total.dropped_pkts(),
-                sojourn_sum_s: if_whole(seconds(statistics.sojourn_total())),
-                system_integral_pkt_s: if_whole(seconds(statistics.system_integral())),
-                marked_pkts: statistics.total.marked_pkts,
-                drop_probability: own.drop_probability,
-                delay_estimate: own.delay_estimate,
-            });
+            self.queues.push(now, queue, link);
         }
         for (flow, conversation) in flows.iter().enumerate() {
-            self.flows.push(FlowSample {
-                time: now,
-                flow: flow as u32,
-                delivered_pkts: conversation.counters.delivered_pkts,
-                delivered_payload_bytes: conversation.delivered_payload_bytes,
-                dropped_pkts: conversation.counters.dropped_pkts,
-                delay_sum_s: seconds(conversation.delay_total()),
-                tcp: conversation.tcp().and_then(TcpFlow::sample),
-                sent: conversation.tcp().map(TcpFlow::sent),
-                activity: (conversation.tcp().and_then(TcpFlow::sender)).map(Activity::of),
-            });
+            self.flows.push(now, flow, conversation);
         }
+    }
+
+    /// What they take, with the room for more.
+    pub fn memory_bytes(&self) -> u64 {
+        self.queues.memory_bytes() + self.flows.memory_bytes()
     }
 }

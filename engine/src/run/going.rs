@@ -152,14 +152,12 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
         world.finish();
         watch.count_memory(&world)?;
         world.check_conservation().map_err(EngineError::Internal)?;
-        let mut tables = tables::until(&world, &watch.monitor().cancel);
+        let writes = world.records_writes.then(|| tables::writes(&world));
+        let mut tables = tables::until(&mut world, &watch.monitor().cancel);
         if let Some(capture) = &mut world.capture {
             capture.finish(world.end)?;
             tables.0.extend(capture.table());
         }
-        let writes = world
-            .records_writes
-            .then(|| tables::writes(&world, &watch.monitor().cancel));
         let events = world.events;
         drop(world);
         // From here on there are only the tables, until somebody takes them.

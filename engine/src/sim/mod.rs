@@ -4,6 +4,6 @@ pub mod build;
 pub mod world;
 
 pub use dumbbell_core::{
-    datagram, delays, drop, histogram, link_statistics, moments, packet, prefetch, random, rate,
-    ring, rows, table, tcp_sample, time, timer, tournament, wheel,
+    crossing, datagram, delays, drop, histogram, link_statistics, moments, packet, prefetch,
+    random, rate, ring, row, rows, table, tcp_sample, time, timer, tournament, wheel,
 };

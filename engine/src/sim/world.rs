@@ -48,6 +48,9 @@ const ARRIVALS_A_STEP: u64 = 4096;
 /// Conversations from which on what is known of them does not stay in the second cache.
 const MANY_CONVERSATIONS: usize = 128;
 
+/// Conversations from which on their segments do not come out as they lie in memory.
+const SEVERAL_CONVERSATIONS: usize = 16;
+
 /// Component numbers of what belongs to the run as a whole, after every link.
 const WHOLE_RUN: u32 = u32::MAX;
 
@@ -116,6 +119,8 @@ pub struct World {
     is_large: bool,
     /// Whether that of segments is.
     is_far: bool,
+    /// Whether it may be: what one flow needs next the processor finds itself.
+    can_be_far: bool,
     /// The conversation that was found to act next of its own.
     foreseen: foreseen::Foreseen,
     /// Whether nothing waits in `arriving` that would go before what is offered now.
@@ -179,25 +184,29 @@ impl World {
         for component in 0..conversations.len() as u32 {
             new_leaf(&mut turns, class::SOURCE, component);
         }
+        let interval_ns = experiment.sample_interval_ns;
+        let instants = experiment.duration_ns.checked_div(interval_ns);
+        let flows = experiment.flows.len();
+        let samples = Samples::with_room(instants.unwrap_or(0), links.len(), flows);
         let mut world = World {
             now: Time::ZERO,
             events: 0,
             warm_up: Time::from_ns(experiment.warm_up_ns),
             end: Time::from_ns(experiment.duration_ns),
-            flows: experiment.flows.len(),
+            flows,
             current: Turn::new(class::CHANGE, 0),
             woken: NOBODY_WOKEN,
             tournament: Tournament::new(&turns, link_leaves),
             first_source_leaf: link_leaves,
             wheel: Wheel::default(),
             wheel_due: Time::NEVER,
-            samples: Samples::default(),
+            samples,
             records: Records::default(),
             records_writes: experiment.record_writes,
             capture: None,
             routes: built.routes,
             changes: Vec::new(),
-            sample_interval: Time::from_ns(experiment.sample_interval_ns),
+            sample_interval: Time::from_ns(interval_ns),
             wheel_sequence: 0,
             refused: None,
             segments: Vec::new(),
@@ -205,6 +214,7 @@ impl World {
             arriving: Ring::default(),
             is_large: conversations.len() >= MANY_CONVERSATIONS,
             is_far: conversations.len() >= MANY_CONVERSATIONS,
+            can_be_far: conversations.len() >= SEVERAL_CONVERSATIONS,
             foreseen: foreseen::Foreseen::default(),
             is_alone: true,
             links,

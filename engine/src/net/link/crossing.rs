@@ -2,14 +2,14 @@
 
 use super::{Kind, Link};
 use crate::net::pipe::Taken;
-use crate::sim::packet::Packet;
+use crate::sim::packet::{Packet, PacketSize};
 use crate::sim::time::Time;
 
 impl Link {
-    /// A packet arrives at a pipe: see `Pipe::cross`. None when the queue is full.
+    /// A packet of this size arrives at a pipe: see `Pipe::cross`. None when the queue is full.
     #[inline(always)]
-    pub fn cross(&mut self, packet: &Packet, at: Time, is_last_of_instant: bool) -> Option<Taken> {
-        let bytes = packet.wire_bytes(self.overhead_bytes);
+    pub fn cross(&mut self, size: PacketSize, at: Time, is_last_of_instant: bool) -> Option<Taken> {
+        let bytes = size.wire_bytes(self.overhead_bytes);
         match &mut self.kind {
             Kind::Pipe(pipe) => pipe.cross(bytes, at, is_last_of_instant),
             Kind::Shaped(shaped) => shaped.cross(bytes, at, is_last_of_instant),
@@ -42,16 +42,6 @@ impl Link {
             unreachable!("only pipes are asked");
         };
         pipe.take(bytes, at, is_last_of_instant, continues)
-    }
-
-    /// Whether enough has happened in a pipe to be entered.
-    #[inline(always)]
-    pub fn is_to_be_entered(&self) -> bool {
-        match &self.kind {
-            Kind::Pipe(pipe) => pipe.is_to_be_entered(),
-            Kind::Shaped(shaped) => shaped.is_to_be_entered(),
-            _ => false,
-        }
     }
 
     /// Enters what has happened in a pipe before `bound`. Then ask `refused_before` until it gives

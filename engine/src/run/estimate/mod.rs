@@ -11,15 +11,17 @@ mod udp;
 mod ways;
 
 use crate::net::link::Link;
-use crate::net::pipe::BYTES_PER_CROSSING;
+use crate::net::pending::BYTES_PER_CROSSING;
+use crate::observe::samples::{BYTES_PER_FLOW_SAMPLE, BYTES_PER_QUEUE_SAMPLE};
 use crate::sim::world::memory::{
-    BYTES_PER_CAPTURED_CONNECTION, BYTES_PER_CONNECTION, BYTES_PER_ECHO, BYTES_PER_FLOW_SAMPLE,
-    BYTES_PER_PACKET, BYTES_PER_QUEUE_SAMPLE, BYTES_PER_RECORD, BYTES_PER_SEGMENT,
-    BYTES_PER_TRANSFER,
+    BYTES_PER_CAPTURED_CONNECTION, BYTES_PER_CONNECTION, BYTES_PER_ECHO, BYTES_PER_PACKET,
+    BYTES_PER_RECORD, BYTES_PER_SEGMENT, BYTES_PER_TRANSFER,
 };
 use crate::spec::{Experiment, Flow, Probe, Transport};
 use ways::Ways;
 
+/// Columns of many samples are up to twice as long as what they hold.
+const MOST_ROOM_PER_SAMPLE: f64 = 2.0;
 /// Histograms of a queue that packets pass, time at some thousands of numbers of packets, and
 /// their rows of `distributions`.
 const BYTES_PER_QUEUE: f64 = 160.0 * 1024.0;
@@ -107,7 +109,7 @@ impl Estimate {
         let memory = queues * Link::BYTES as f64
             + ways.in_use() as f64 * BYTES_PER_QUEUE
             + experiment.flows.len() as f64 * BYTES_PER_FLOW
-            + samples * sampled
+            + samples * sampled * MOST_ROOM_PER_SAMPLE
             + costs.memory_bytes();
         Estimate {
             events: (costs.events + samples) as u64,

@@ -9,8 +9,8 @@ use crate::sim::packet::Packet;
 use crate::sim::time::Time;
 use crate::traffic::conversation::Conversation;
 
-/// Where so many packets have been on their way along a link, what is known of each has left the nearest
-/// caches when it comes out, there and elsewhere.
+/// Where so many packets of several flows have been on their way along a link, what is known of each has left
+/// the nearest caches when it comes out, there and elsewhere.
 const FAR_PKTS: usize = 512;
 
 impl World {
@@ -20,17 +20,20 @@ impl World {
         // Departures of this very instant have happened if their turn was before this event's, or
         // this event is one.
         let is_past = self.current >= Turn::new(class::DEPARTURE, index as u32);
-        if self.links[index].merge.is_some() {
+        let mut link = &mut self.links[index];
+        if link.merge.is_some() {
             self.take_on(index, (self.now, self.current));
+            link = &mut self.links[index];
         }
-        let link = &mut self.links[index];
-        let Some(taken) = link.cross(&packet, self.now, is_past) else {
+        let Some(taken) = link.cross(packet.size(), self.now, is_past) else {
             link.count_refused(&packet);
             return self.count_refused(index, DropReason::Overlimit, &packet);
         };
-        let (out, has_small_queues) = (taken.departure + link.delay, link.has_small_queues);
-        self.enter_some(index, self.now);
-        if has_small_queues {
+        let out = taken.departure + link.delay;
+        if taken.is_to_be_entered {
+            enter(link, self.now, self.warm_up, &mut self.conversations);
+        }
+        if link.has_small_queues {
             self.schedule_leaving(&packet, taken.begins_at);
         }
         self.come_out(index, packet, out);
@@ -58,7 +61,9 @@ impl World {
             if number == 0 {
                 begins_at = taken.begins_at;
             }
-            self.enter_some(index, now);
+            if taken.is_to_be_entered {
+                self.enter_before(index, now);
+            }
             if has_small_queues {
                 // All of them leave the queue with the first.
                 self.schedule_leaving(packet, begins_at);
@@ -71,17 +76,28 @@ impl World {
     #[inline(always)]
     pub(super) fn come_out(&mut self, index: usize, packet: Packet, at: Time) {
         let (mut index, mut at) = (index, at);
-        while let Some(next) = self.onward(index, &packet) {
+        let size = packet.size();
+        let mut onward = self.links[index].onward;
+        loop {
+            let next = match onward {
+                Onward::Out | Onward::Joins { .. } | Onward::IntoQueue(_) => break,
+                Onward::Into(next) => next as usize,
+                Onward::ByRoute => match self.onward_by_route(index, &packet) {
+                    Some(next) => next,
+                    None => break,
+                },
+            };
             let link = &mut self.links[next];
-            let is_past = link.departs_before_arrivals;
-            let Some(taken) = link.cross(&packet, at, is_past) else {
+            let Some(taken) = link.cross(size, at, link.departs_before_arrivals) else {
                 return link.refuse_at(packet, at);
             };
             // What comes to it before this packet has come, and it may be known late.
             let bound = at.min(self.now);
             at = taken.departure + link.delay;
-            self.enter_some(next, bound);
-            index = next;
+            (index, onward) = (next, link.onward);
+            if taken.is_to_be_entered {
+                enter(link, bound, self.warm_up, &mut self.conversations);
+            }
         }
         let link = &mut self.links[index];
         let ring = link.propagation.ring();
@@ -100,16 +116,7 @@ impl World {
         }
     }
 
-    /// The link of its chain that a packet goes into after this one.
-    #[inline(always)]
-    fn onward(&self, index: usize, packet: &Packet) -> Option<usize> {
-        match self.links[index].onward {
-            Onward::Out | Onward::Joins { .. } | Onward::IntoQueue(_) => None,
-            Onward::Into(next) => Some(next as usize),
-            Onward::ByRoute => self.onward_by_route(index, packet),
-        }
-    }
-
+    /// The link of its chain that a packet goes into after this one, where its route says so.
     #[inline(never)]
     fn onward_by_route(&self, index: usize, packet: &Packet) -> Option<usize> {
         let host = self.links[index].to;
@@ -119,15 +126,6 @@ impl World {
         }
         let next = self.routes.next(row, host) as usize;
         (self.links[next].feeder == Some(index as u32)).then_some(next)
-    }
-
-    /// Enters what has happened in a pipe before `bound`, when enough has.
-    #[inline(always)]
-    pub(super) fn enter_some(&mut self, index: usize, bound: Time) {
-        let link = &mut self.links[index];
-        if link.is_to_be_entered() {
-            enter(link, bound, self.warm_up, &mut self.conversations);
-        }
     }
 
     /// Enters what has happened in a pipe before `bound`.
@@ -146,7 +144,7 @@ impl World {
         let link = &mut self.links[index];
         let (packet, next) = link.propagation.pop_due();
         self.tournament.set(link.exit_leaf(), next);
-        self.is_far |= link.propagation.ring().len() >= FAR_PKTS;
+        self.is_far |= self.can_be_far && link.propagation.ring().len() >= FAR_PKTS;
         if self.is_far {
             self.foresee_arrivals(index);
         }

@@ -3,7 +3,6 @@
 use super::World;
 use crate::net::link::Link;
 use crate::observe::records::Record;
-use crate::observe::samples::{FlowSample, QueueSample};
 use crate::sim::delays::Delays;
 use crate::sim::histogram::Histogram;
 use crate::sim::rows::Rows;
@@ -18,10 +17,6 @@ pub const BYTES_PER_PACKET: u64 = 96;
 pub const BYTES_PER_SEGMENT: u64 = 208;
 /// A row of `packets`: while the network runs, and its columns.
 pub const BYTES_PER_RECORD: u64 = (size_of::<Record>() + 46) as u64;
-/// A row of `queue_samples`.
-pub const BYTES_PER_QUEUE_SAMPLE: u64 = (size_of::<QueueSample>() + 100) as u64;
-/// A row of `flow_samples`.
-pub const BYTES_PER_FLOW_SAMPLE: u64 = (size_of::<FlowSample>() + 124) as u64;
 /// A row of `probes`.
 pub const BYTES_PER_ECHO: u64 = (size_of::<Echo>() + 36) as u64;
 /// A row of `transfers`.
@@ -90,7 +85,6 @@ impl World {
             + conversations
             + captured
             + rows_bytes(&self.records.rows, BYTES_PER_RECORD)
-            + rows_bytes(&self.samples.queues, BYTES_PER_QUEUE_SAMPLE)
-            + rows_bytes(&self.samples.flows, BYTES_PER_FLOW_SAMPLE)
+            + self.samples.memory_bytes()
     }
 }

@@ -41,13 +41,15 @@ impl World {
             let packet = self.take_from_feeder(index, turn.component() as usize);
             let link = &mut self.links[index];
             taken_on = true;
-            let Some(taken) = link.cross(&packet, at, turn >= departure) else {
+            let Some(taken) = link.cross(packet.size(), at, turn >= departure) else {
                 link.count_refused(&packet);
                 self.conversations[packet.conversation as usize].count_dropped(&packet);
                 continue;
             };
             let out = taken.departure + link.delay;
-            self.enter_some(index, at);
+            if taken.is_to_be_entered {
+                self.enter_before(index, at);
+            }
             self.come_out(index, packet, out);
         }
         if taken_on {

@@ -1,0 +1,26 @@
+//! When packets come to a queue and when they leave it, where that is known beforehand.
+
+use crate::time::Time;
+
+/// A packet that a queue has taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Crossing {
+    /// When it comes to the queue.
+    pub arrived: Time,
+    /// When its transmission ends, or it leaves at once.
+    pub departure: Time,
+    /// On the wire.
+    pub bytes: u32,
+    /// Whether departures of the very instant of its arrival came before it.
+    pub is_last_of_instant: bool,
+    /// Whether the queue takes it and the one before it for one packet (`gso`).
+    pub continues: bool,
+}
+
+impl Crossing {
+    /// Departures before this came before its arrival.
+    #[inline(always)]
+    pub fn departures_before(&self) -> Time {
+        self.arrived + Time(u64::from(self.is_last_of_instant))
+    }
+}

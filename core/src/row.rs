@@ -1,0 +1,120 @@
+//! A queue of small values that lie in one piece: what is pushed first is discarded first.
+//!
+//! Loops over many of them are plain loops over a slice. Where a [`Ring`](crate::ring::Ring) finds each
+//! place by a mask, a row moves what it holds to its beginning now and then: every value three times at
+//! most, as it does so only when a quarter of the places is free there.
+
+/// Places made at the first push.
+const FIRST_PLACES: usize = 8;
+
+/// A queue that grows when it is full and never shrinks: to less than twice what it held at most.
+#[derive(Debug, Clone)]
+pub struct Row<T> {
+    /// Old values, then those it holds.
+    values: Vec<T>,
+    first: usize,
+}
+
+impl<T> Default for Row<T> {
+    fn default() -> Self {
+        Row {
+            values: Vec::new(),
+            first: 0,
+        }
+    }
+}
+
+impl<T: Copy> Row<T> {
+    /// How many values it holds.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.values.len() - self.first
+    }
+
+    /// Whether it holds none.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes of all its places.
+    pub fn memory_bytes(&self) -> u64 {
+        (self.values.capacity() * size_of::<T>()) as u64
+    }
+
+    /// The values it holds, oldest first.
+    #[inline(always)]
+    pub fn values(&self) -> &[T] {
+        // One that is beyond the end would be a fault here: there is nothing then.
+        self.values.get(self.first..).unwrap_or_default()
+    }
+
+    /// Adds a value behind all others.
+    #[inline(always)]
+    pub fn push_back(&mut self, value: T) {
+        if self.values.len() == self.values.capacity() {
+            self.make_room();
+        }
+        self.values.push(value);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self) {
+        let places = self.values.len();
+        if self.first > 0 && self.first >= places / 4 {
+            self.values.drain(..self.first);
+            self.first = 0;
+        } else {
+            self.values.reserve_exact((places / 2).max(FIRST_PLACES));
+        }
+    }
+
+    /// Takes out so many of the oldest values, or all.
+    #[inline(always)]
+    pub fn discard_front(&mut self, count: usize) {
+        self.first = (self.first + count).min(self.values.len());
+        if self.first == self.values.len() {
+            self.values.clear();
+            self.first = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    #[test]
+    fn an_empty_row_has_no_memory() {
+        let mut row: Row<u64> = Row::default();
+        row.discard_front(3);
+        assert_eq!((row.values(), row.memory_bytes()), (&[][..], 0));
+    }
+
+    proptest! {
+        #[test]
+        fn does_what_a_deque_does_in_less_than_twice_its_memory(
+            steps in prop::collection::vec((0usize..20, 0usize..20), 1..200),
+        ) {
+            let (mut row, mut model) = (Row::default(), VecDeque::new());
+            let (mut next, mut most) = (0u32, FIRST_PLACES);
+            for (pushes, discards) in steps {
+                for _ in 0..pushes {
+                    row.push_back(next);
+                    model.push_back(next);
+                    next += 1;
+                }
+                most = most.max(model.len());
+                let discards = discards.min(model.len());
+                row.discard_front(discards);
+                model.drain(..discards);
+                prop_assert_eq!(row.values(), model.make_contiguous());
+                prop_assert_eq!((row.len(), row.is_empty()), (model.len(), model.is_empty()));
+                prop_assert!(row.memory_bytes() <= 4 * 2 * most as u64);
+            }
+        }
+    }
+}

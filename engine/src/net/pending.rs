@@ -1,0 +1,186 @@
+//! Packets of a queue whose times are known when they come: of pipes (`net/pipe.rs`) and token buckets
+//! (`net/shaped.rs`).
+//!
+//! Nothing of a packet is kept but times, until the statistics have been entered that they say. Those that
+//! will find the queue full are kept until they have come, as a packet may be told its way through several links before
+//! it has taken it (`sim/world/chained.rs`).
+
+use crate::sim::crossing::Crossing;
+use crate::sim::link_statistics::{Entering, LinkStatistics, Server};
+use crate::sim::packet::Packet;
+use crate::sim::ring::Ring;
+use crate::sim::row::Row;
+use crate::sim::time::Time;
+
+/// Packets whose statistics are entered together: few enough for their times to stay in the first
+/// cache.
+const TOGETHER_PKTS: usize = 64;
+
+/// What the times of a packet take in a row, which is twice as large as what it holds at most.
+pub const BYTES_PER_CROSSING: u64 = 2 * size_of::<Crossing>() as u64;
+
+/// How many of a row, from the first on, it is true of: few as a rule, and the row may be long.
+#[inline(always)]
+fn leading(row: &[Crossing], is_true: impl Fn(&Crossing) -> bool) -> usize {
+    let mut bound = TOGETHER_PKTS;
+    while row.get(bound).is_some_and(&is_true) {
+        bound *= 2;
+    }
+    row.get(..bound).unwrap_or(row).partition_point(is_true)
+}
+
+/// What is known of the packets of a queue and has not been entered.
+#[derive(Debug, Clone)]
+pub(super) struct Pending {
+    /// First to arrive first.
+    crossings: Row<Crossing>,
+    /// The arrivals of so many of them have been entered.
+    entered: usize,
+    /// So many of them are known to have left by the latest arrival: not looked for before the queue
+    /// may be full.
+    left: usize,
+    /// Bytes on the wire of all of them but those that have left.
+    system_bytes: u64,
+    /// When to enter what is pending: so many are.
+    enters_at: usize,
+    /// Whether hosts or queues put packets here, and no other link: then all arrivals have happened.
+    is_first: bool,
+    /// When the last departure was that was entered.
+    latest_departed: Time,
+    /// Those that will find the queue full, and when.
+    refused: Ring<(Time, Packet)>,
+}
+
+impl Pending {
+    /// Nothing; with `is_first` packets are told when they arrive.
+    pub fn new(is_first: bool) -> Pending {
+        Pending {
+            crossings: Row::default(),
+            entered: 0,
+            left: 0,
+            system_bytes: 0,
+            enters_at: TOGETHER_PKTS,
+            is_first,
+            latest_departed: Time::ZERO,
+            refused: Ring::default(),
+        }
+    }
+
+    /// Only another link puts packets here, which are told before they arrive.
+    pub fn be_fed(&mut self) {
+        self.is_first = false;
+    }
+
+    /// Those in the system, as far as known, and their bytes.
+    #[inline(always)]
+    pub fn system(&self) -> (usize, u64) {
+        (self.crossings.len() - self.left, self.system_bytes)
+    }
+
+    /// Those in the system, first to arrive first, after all departures before `bound`.
+    #[inline(always)]
+    pub fn system_at(&mut self, bound: Time) -> &[Crossing] {
+        let system = self.crossings.values().get(self.left..);
+        let system = system.unwrap_or_default();
+        let gone = system.iter().take_while(|first| first.departure < bound);
+        for first in gone {
+            self.system_bytes -= u64::from(first.bytes);
+            self.left += 1;
+        }
+        let system = self.crossings.values().get(self.left..);
+        system.unwrap_or_default()
+    }
+
+    /// A packet is taken. Returns whether enough has happened to be entered.
+    #[inline(always)]
+    pub fn push(&mut self, crossing: Crossing) -> bool {
+        self.system_bytes += u64::from(crossing.bytes);
+        self.crossings.push_back(crossing);
+        self.crossings.len() >= self.enters_at
+    }
+
+    /// A packet finds the queue full at `at`, which may be yet to come.
+    pub fn refuse(&mut self, packet: Packet, at: Time) {
+        self.refused.push_back((at, packet));
+    }
+
+    /// The next packet that found the queue full before `bound`.
+    #[inline]
+    pub fn refused_before(&mut self, bound: Time) -> Option<Packet> {
+        self.refused.front().filter(|(at, _)| *at < bound)?;
+        self.refused.pop_front().map(|(_, packet)| packet)
+    }
+
+    /// Enters what has happened before `bound`, no later than the present.
+    #[inline(always)]
+    pub fn enter_before(
+        &mut self,
+        bound: Time,
+        server: Server,
+        warm_up: Time,
+        statistics: &mut LinkStatistics,
+    ) {
+        let row = self.crossings.values();
+        let (mut arrived, mut left_before) = (row.len(), bound);
+        if !self.is_first {
+            let new = row.get(self.entered..).unwrap_or_default();
+            arrived = self.entered + leading(new, |crossing| crossing.arrived < bound);
+        } else if arrived > self.entered
+            && let Some(last) = row.last()
+        {
+            // What left in the instant of an arrival may have left before it, or with it.
+            left_before = bound.max(match server {
+                Server::Transmitter => last.departures_before(),
+                Server::Tokens => last.arrived + Time(1),
+            });
+        }
+        let departures = leading(row, |crossing| crossing.departure < left_before);
+        let entering = Entering {
+            server,
+            arrivals: self.entered..arrived,
+            departures,
+            latest_departed: self.latest_departed,
+        };
+        let bytes = statistics.enter_crossings(row, &entering, warm_up);
+        if let Some(last) = row.iter().take(departures).next_back() {
+            self.latest_departed = last.departure;
+        }
+        self.entered = arrived - departures;
+        self.discard(departures, bytes);
+    }
+
+    /// Enters what passed in an instant before `bound`.
+    pub fn enter_passed(&mut self, bound: Time, warm_up: Time, statistics: &mut LinkStatistics) {
+        let row = self.crossings.values();
+        let passed = leading(row, |crossing| crossing.arrived < bound);
+        let mut bytes = 0;
+        for crossing in row.iter().take(passed) {
+            statistics.passed(crossing.bytes, crossing.arrived, warm_up);
+            bytes += u64::from(crossing.bytes);
+        }
+        self.discard(passed, bytes);
+    }
+
+    /// The first packets have been entered whole: so many bytes.
+    #[inline(always)]
+    fn discard(&mut self, pkts: usize, bytes: u64) {
+        let known = pkts.min(self.left);
+        let known_bytes = { self.crossings.values().iter().take(known) }
+            .map(|gone| u64::from(gone.bytes))
+            .sum::<u64>();
+        self.system_bytes -= bytes - known_bytes;
+        self.left -= known;
+        self.crossings.discard_front(pkts);
+        self.enters_at = self.crossings.len() + TOGETHER_PKTS;
+    }
+
+    /// What the times take that it keeps.
+    pub fn memory_bytes(&self) -> u64 {
+        self.crossings.memory_bytes() + self.refused.memory_bytes()
+    }
+
+    /// Packets that will find the queue full, which are on their way still.
+    pub fn packets(&self) -> impl Iterator<Item = &Packet> {
+        self.refused.iter().map(|(_, packet)| packet)
+    }
+}
