@@ -52,17 +52,23 @@ impl Clock {
         }
     }
 
-    /// When a timer set at `now` for `span` is due; it runs out at `expiry`, not before.
+    /// Whether timers set at the same instant for these spans are due at different ticks, as far as that is
+    /// plain without a division.
     #[inline]
-    pub fn due(self, now: Time, span: Time) -> Time {
-        self.last_tick(now).saturating_add(self.span(span))
+    pub fn tells_apart(self, one: Time, other: Time) -> bool {
+        let apart = Time(one.0.abs_diff(other.0));
+        match self {
+            Clock::Exact => apart > Time::ZERO,
+            Clock::Wheel { tick } => apart >= tick,
+        }
     }
 
-    /// When a timer set at `now` for `span` runs out.
+    /// A timer set at `now` for `span`.
     #[inline]
-    pub fn expiry(self, now: Time, span: Time) -> Time {
+    pub fn set(self, now: Time, span: Time) -> Slot {
         let Clock::Wheel { tick } = self else {
-            return now.saturating_add(span);
+            let due = now.saturating_add(span);
+            return Slot { due, expiry: due };
         };
         let ticks = span.0.div_ceil(tick.0);
         let due = now.0 / tick.0 + ticks;
@@ -71,8 +77,47 @@ impl Clock {
             .unwrap_or(LEVELS - 1);
         let shift = LEVEL_SHIFT * level;
         let slot = (due + (1 << shift)) >> shift;
-        Time((slot << shift).saturating_mul(tick.0))
+        Slot {
+            due: Time(due.saturating_mul(tick.0)),
+            expiry: Time((slot << shift).saturating_mul(tick.0)),
+        }
     }
+
+    /// When a timer set at `now` for `span` runs out.
+    #[inline]
+    pub fn expiry(self, now: Time, span: Time) -> Time {
+        self.set(now, span).expiry
+    }
+
+    /// As `last_tick`, where an earlier tick is known that may have been the last.
+    #[inline]
+    pub fn last_tick_since(self, earlier: Time, now: Time) -> Time {
+        match self {
+            Clock::Wheel { tick } if now.saturating_sub(earlier) < tick => earlier,
+            _ => self.last_tick(now),
+        }
+    }
+
+    /// As `expiry`, of an instant whose last tick is known.
+    #[inline]
+    pub fn expiry_after(self, last_tick: Time, span: Time) -> Time {
+        if let Clock::Wheel { tick } = self {
+            let ticks = span.0.div_ceil(tick.0);
+            if ticks < FIRST_LEVEL_TICKS {
+                return Time(last_tick.0 + (ticks + 1) * tick.0);
+            }
+        }
+        self.expiry(last_tick, span)
+    }
+}
+
+/// Where a timer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slot {
+    /// When it is due.
+    pub due: Time,
+    /// When it runs out: not before.
+    pub expiry: Time,
 }
 
 #[cfg(test)]
@@ -105,6 +150,23 @@ mod tests {
                 let (now, span) = (Time(12_345_678_901), Time(ticks * tick));
                 let late = clock.expiry(now, span) - (now + span);
                 assert!(late.0 <= tick * 8.max(ticks / 7), "{ticks} ticks at {hz}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_known_tick_saves_a_division() {
+        for clock in [Clock::wheel(250), Clock::wheel(1000), Clock::Exact] {
+            for now_ns in (0..40 * MS).step_by(777_777) {
+                let now = Time::from_ns(now_ns);
+                let tick = clock.last_tick(now);
+                for earlier in [Time::ZERO, clock.last_tick(Time(now.0 / 2)), tick] {
+                    assert_eq!(clock.last_tick_since(earlier, now), tick);
+                }
+                for span_ns in (0..300 * MS).step_by(3_333_333) {
+                    let span = Time::from_ns(span_ns);
+                    assert_eq!(clock.expiry_after(tick, span), clock.expiry(now, span));
+                }
             }
         }
     }

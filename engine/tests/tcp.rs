@@ -264,22 +264,32 @@ fn packets_of_transfers_add_up() {
     assert!(world.conversations[0].tcp().unwrap().transfers().len() > 1400);
 }
 
-#[test]
-fn paced_writes_arrive() {
+/// Writes of 500 bytes, so many seconds apart.
+fn writes(apart_s: f64) -> Flow {
     let source = Source::Cbr(Cbr {
-        gap: constant(0.01),
+        gap: constant(apart_s),
         size: constant(500.0),
         size_at: dumbbell_engine::spec::SizeAt::Payload,
     });
-    let output = simulate(&dumbbell(vec![tcp_flow(
-        "f",
-        "a",
-        "b",
-        source,
-        Tcp::linux("cubic"),
-    )]));
+    tcp_flow("f", "a", "b", source, Tcp::linux("cubic"))
+}
+
+#[test]
+fn paced_writes_arrive() {
+    let output = simulate(&dumbbell(vec![writes(0.01)]));
     assert!((goodput_bps(&output, 0) - 400_000.0).abs() < 1000.0);
     assert_eq!(output.tables.column_i64("flows", "sent_datagrams"), [5000]);
+}
+
+/// With nothing on its way a sender hears of a write from nobody else.
+#[test]
+fn a_write_is_sent_although_nothing_else_happens() {
+    let output = simulate(&dumbbell(vec![writes(0.5)]));
+    assert_eq!(output.tables.column_i64("flows", "sent_datagrams"), [100]);
+    assert_eq!(
+        output.tables.column_i64("flows", "received_payload_bytes"),
+        [100 * 500]
+    );
 }
 
 #[test]

@@ -37,7 +37,7 @@ use cca::Algorithm;
 use dumbbell_core::time::Time;
 use dumbbell_core::timer::Clock;
 use dumbbell_spec::tcp::{Profile, Tcp};
-use pacing::{By, Pacing};
+use pacing::{PacedBy, Pacing};
 use segment::{HEADER_BYTES, TIMESTAMPS_BYTES};
 
 /// IPv4 header without options, bytes.
@@ -85,11 +85,11 @@ impl Settings {
     /// Who spaces packets out under a controller that asks for it, or does not.
     fn pacing(&self, controller_paces: bool) -> Pacing {
         Pacing::new(if self.is_paced_by_host {
-            By::HostQueue
+            PacedBy::HostQueue
         } else if self.tcp.pacing.is_on(controller_paces) {
-            By::Timer
+            PacedBy::Timer
         } else {
-            By::Nobody
+            PacedBy::Nobody
         })
     }
 

@@ -24,7 +24,7 @@ const NS_PER_S: u64 = 1_000_000_000;
 
 /// Who spaces packets out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum By {
+pub enum PacedBy {
     /// Nobody.
     Nobody,
     /// The sender, which waits.
@@ -36,7 +36,7 @@ pub enum By {
 /// The state of one sender.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pacing {
-    by: By,
+    by: PacedBy,
     /// Before this no packet leaves, nanoseconds.
     next_ns: u64,
     /// How much of that is the last packet's.
@@ -45,7 +45,7 @@ pub struct Pacing {
 
 impl Pacing {
     /// Nothing sent yet.
-    pub fn new(by: By) -> Pacing {
+    pub fn new(by: PacedBy) -> Pacing {
         Pacing {
             by,
             next_ns: 0,
@@ -56,19 +56,19 @@ impl Pacing {
     /// Whether packets are spaced at all.
     #[inline]
     pub fn is_on(&self) -> bool {
-        self.by != By::Nobody
+        self.by != PacedBy::Nobody
     }
 
     /// Whether the sender waits by itself.
     #[inline]
     pub fn has_timer(&self) -> bool {
-        self.by == By::Timer
+        self.by == PacedBy::Timer
     }
 
     /// Whether packets carry the time before which they do not leave.
     #[inline]
     pub fn is_by_host_queue(&self) -> bool {
-        self.by == By::HostQueue
+        self.by == PacedBy::HostQueue
     }
 
     /// When the next packet may be sent, if that is after `now`.
@@ -144,7 +144,8 @@ pub fn rate_bytes_per_s(window: &Window, packets_out: u32, srtt_8us: u64) -> u64
     };
     let pkts = u64::from(window.cwnd_pkts.max(packets_out));
     let per_hundred = u64::from(window.mss_bytes) * (1_000_000 / 100) * 8;
-    per_hundred * percent * pkts / srtt_8us
+    // A script may give any window: what no link carries is as good as no limit.
+    (per_hundred * percent).saturating_mul(pkts) / srtt_8us
 }
 
 #[cfg(test)]
@@ -160,11 +161,13 @@ mod tests {
         window.ssthresh_pkts = 12;
         assert_eq!(rate_bytes_per_s(&window, 10, srtt_8us), 150_000);
         assert_eq!(rate_bytes_per_s(&window, 10, 0), 0);
+        window.cwnd_pkts = u32::MAX;
+        assert_eq!(rate_bytes_per_s(&window, 10, 8), u64::MAX / 8);
     }
 
     #[test]
     fn packets_after_the_tenth_are_spaced() {
-        let mut pacing = Pacing::new(By::Timer);
+        let mut pacing = Pacing::new(PacedBy::Timer);
         let now = Time::from_ns(1_000_000);
         for sent in 0..9 {
             pacing.on_send(now, 1000, 1_000_000, sent);
@@ -185,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_host_s_queue_is_told_when_a_packet_may_leave() {
-        let mut pacing = Pacing::new(By::HostQueue);
+        let mut pacing = Pacing::new(PacedBy::HostQueue);
         let now = Time(1_000_000_700);
         pacing.on_send(now, 1000, 1_000_000, 8);
         pacing.on_send(now, 1000, 1_000_000, 9);
@@ -198,6 +201,6 @@ mod tests {
         assert_eq!(pacing.earliest_departure(now), Time::from_ns(3_000_000));
         pacing.take_back();
         assert_eq!(pacing.earliest_departure(now), Time::from_ns(2_000_000));
-        assert_eq!(Pacing::new(By::Timer).departure(now, false), now);
+        assert_eq!(Pacing::new(PacedBy::Timer).departure(now, false), now);
     }
 }

@@ -310,7 +310,8 @@ impl Scoreboard {
         if self.places.is_empty() {
             return;
         }
-        for number in [self.head, self.head + 1, self.tail, self.tail + 1] {
+        let (head, tail) = (self.head, self.tail);
+        for number in [head, head + 1, head + 2, tail, tail + 1] {
             prefetch(self.get(number));
         }
     }

@@ -13,6 +13,7 @@
 //! | states of loss recovery, what is lost, undoing | `recovery` |
 //! | retransmission timeout, tail loss probe, zero window probe | `timers` |
 //! | what is sent when | `transmit` |
+//! | which new segment is next, and whether it may go | `next` |
 //! | whether the window was used, and what becomes of one that was not | `usage` |
 //! | which segments carry PSH | `pushes` |
 //! | sk_buffs of several segments | `bursts`, `write_queue` |
@@ -26,8 +27,11 @@ mod acknowledge;
 mod autocork;
 mod bursts;
 mod expected;
+mod foreseen;
 mod handshake;
+mod held;
 mod host_queue;
+mod next;
 mod pushes;
 mod recovery;
 mod refused;
@@ -51,7 +55,6 @@ use super::small_queue::SmallQueue;
 use super::{Settings, timestamp_ms};
 use crate::cca::{Cca, Options, Snapshot, State, Window};
 use bursts::Bursts;
-use dumbbell_core::prefetch::prefetch;
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use handshake::Handshake;
@@ -93,14 +96,16 @@ enum Forced {
     WindowProbe,
 }
 
-/// What polling again would do, when nothing has happened since it last gave None.
+/// What is known of what polling would do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Quiet {
     /// Something has happened, or time alone may let a segment go.
     No,
-    /// Nothing at all.
+    /// Windows and the queue of its host alone can hold back a full new segment.
+    Going,
+    /// Nothing: it gave None, and nothing has happened since.
     Idle,
-    /// The window holds it back: it is in use still.
+    /// Nothing, as the window holds it back: it is in use still.
     Limited,
 }
 
@@ -139,8 +144,7 @@ impl Statistics {
     }
 }
 
-/// A sender: what an ordinary acknowledgement and an ordinary segment touch, and a place for all
-/// else.
+/// A sender: what an ordinary acknowledgement and an ordinary segment touch, and a place for all else.
 ///
 /// In the order in which they lie: what both touch first, what a flow in congestion avoidance seldom
 /// does last.
@@ -219,7 +223,7 @@ pub struct Sender {
 }
 
 /// Many flows' do not stay in the cache: docs/architecture.md has what this comes to.
-const _: () = assert!(size_of::<Sender>() <= 736);
+const _: () = assert!(size_of::<Sender>() <= 760);
 
 /// What is read when a connection opens, when something is missing, or seldom.
 #[derive(Debug, Clone, PartialEq)]
@@ -369,12 +373,12 @@ impl Sender {
         self.on_expected(header, now);
         #[cfg(debug_assertions)]
         if let Some(ordinary) = ordinary {
-            assert_eq!(*self, ordinary, "{header:?} at {now:?}");
+            let quiet = self.quiet;
+            assert_eq!(*self, Sender { quiet, ..ordinary }, "{header:?} at {now:?}");
         }
     }
 
-    /// Comparing takes time for all that is out or waits: where that is much, one acknowledgement
-    /// of 64 or so is compared.
+    /// Comparing takes time for all that is out or waits: of much, one in 64 or so is compared.
     #[cfg(debug_assertions)]
     fn is_compared(&self) -> bool {
         let waiting = (self.bursts.as_ref()).map_or(0, |bursts| bursts.queue.buffers());
@@ -501,15 +505,6 @@ impl Sender {
     /// The controller.
     pub fn cca(&self) -> &Cca {
         &self.cca
-    }
-
-    /// Has fetched what lies beside it that an acknowledgement and a transmission read.
-    #[inline]
-    pub fn prefetch_beside(&self) {
-        self.board.prefetch_ends();
-        if let Some(bursts) = &self.bursts {
-            prefetch(&**bursts);
-        }
     }
 
     /// What is out.

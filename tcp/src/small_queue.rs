@@ -22,6 +22,7 @@
 //! The idea: E. Dumazet, "tcp: TCP Small Queues", commit 46d3ceabd8d9 (2012).
 
 use super::STRUCTURE_BYTES;
+use dumbbell_core::prefetch::prefetch;
 use dumbbell_core::time::Time;
 use std::collections::VecDeque;
 
@@ -73,22 +74,25 @@ impl Candidate {
 /// The account of one connection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SmallQueue {
-    /// When the first of `leaving` leaves, or `NEVER`: asked with every event of the flow.
+    /// Of what is held: when the first packet leaves of those of which it is known, or `NEVER`. Asked with every
+    /// event of the flow.
     first_leaves: Time,
     /// When it is to be woken, for what left at an instant that was not known before.
     woken: Time,
     /// The limit is of some megabytes at most.
     held_bytes: u32,
+    /// What the first holds that leaves.
+    first_bytes: u32,
     is_on: bool,
     /// The sender would have sent more.
     is_throttled: bool,
     /// A packet was refused since one has left.
     is_full: bool,
-    /// Of what is held: packets that leave at instants that are known, the first to leave first.
+    /// Those that leave behind it, in order: few senders have some, and they lie elsewhere in memory.
     leaving: VecDeque<(Time, u32)>,
 }
 
-const _: () = assert!(size_of::<SmallQueue>() <= 56);
+const _: () = assert!(size_of::<SmallQueue>() <= 64);
 
 impl SmallQueue {
     /// Nothing held. One that is not on holds nothing ever.
@@ -97,6 +101,7 @@ impl SmallQueue {
             first_leaves: Time::NEVER,
             woken: Time::NEVER,
             held_bytes: 0,
+            first_bytes: 0,
             is_on,
             is_throttled: false,
             is_full: false,
@@ -113,6 +118,13 @@ impl SmallQueue {
     /// Memory that is held, as far as is known.
     pub fn held_bytes(&self) -> u64 {
         u64::from(self.held_bytes)
+    }
+
+    /// Has fetched what leaves next.
+    pub fn prefetch_leaving(&self) {
+        if let Some(first) = self.leaving.front() {
+            prefetch(first);
+        }
     }
 
     /// A packet is handed to the host's queue.
@@ -152,8 +164,12 @@ impl SmallQueue {
     /// A packet that was entered will be gone at `at`, after all those of which this was said.
     pub fn leave_at(&mut self, truesize_bytes: u64, at: Time) {
         debug_assert!(self.leaving.back().is_none_or(|(last, _)| *last <= at));
-        self.leaving.push_back((at, truesize_bytes as u32));
-        self.first_leaves = self.first_leaves.min(at);
+        if self.first_leaves == Time::NEVER {
+            (self.first_leaves, self.first_bytes) = (at, truesize_bytes as u32);
+        } else {
+            debug_assert!(self.first_leaves <= at);
+            self.leaving.push_back((at, truesize_bytes as u32));
+        }
     }
 
     /// Takes off what is gone before `bound`. Returns whether the sender may go on by it.
@@ -163,14 +179,12 @@ impl SmallQueue {
     }
 
     fn take_off(&mut self, bound: Time) -> bool {
-        while let Some(&(at, truesize_bytes)) = self.leaving.front()
-            && at < bound
-        {
-            self.leaving.pop_front();
-            self.held_bytes -= truesize_bytes;
+        while self.first_leaves < bound {
+            self.held_bytes -= self.first_bytes;
             self.is_full = false;
+            let next = self.leaving.pop_front();
+            (self.first_leaves, self.first_bytes) = next.unwrap_or((Time::NEVER, 0));
         }
-        self.first_leaves = self.leaving.front().map_or(Time::NEVER, |(at, _)| *at);
         std::mem::take(&mut self.is_throttled)
     }
 

@@ -3,6 +3,7 @@
 use super::segment_store::{SegmentStore, Tag};
 use super::tcp_flow::Transfer;
 use crate::qdisc::DropReason;
+use crate::sim::packet::Packet;
 use crate::sim::prefetch::prefetch;
 use crate::sim::random::Stream;
 use crate::sim::time::Time;
@@ -31,7 +32,10 @@ pub struct Connection {
     receiver_due: Time,
     is_receiver_asked: bool,
     /// Not yet handed to the sender.
-    pub to_write: u64,
+    to_write: u64,
+    /// Whether nothing could be written when that was last asked, and nothing was sent or is to be written
+    /// since: what comes to the receiver changes nothing.
+    is_written_up: bool,
     /// By a program whose writes are of one size.
     writes: Option<Writes>,
     /// What is counted of it, beside what else a packet of it touches.
@@ -99,6 +103,28 @@ pub struct Arrived<'a> {
     pub tag: Tag,
 }
 
+impl<'a> Arrived<'a> {
+    /// What a packet has carried.
+    #[inline(always)]
+    pub fn by(
+        packet: &Packet,
+        mut header: Header,
+        tag: Tag,
+        blocks: Option<&'a SackBlocks>,
+    ) -> Arrived<'a> {
+        debug_assert_eq!(tag.is_reply, packet.is_reply());
+        if packet.has_congestion_mark() {
+            header.flags |= Flags::CE;
+        }
+        Arrived {
+            header,
+            blocks,
+            bytes: u32::from(packet.bytes),
+            tag,
+        }
+    }
+}
+
 impl Connection {
     /// A connection whose SYN is to be sent, to carry a transfer of so many bytes, or a stream.
     pub fn new(
@@ -118,6 +144,7 @@ impl Connection {
             receiver_due: Time::NEVER,
             is_receiver_asked: false,
             to_write,
+            is_written_up: false,
             writes: None,
             transfer: Transfer::new(bytes, now),
         }
@@ -133,6 +160,12 @@ impl Connection {
         }
     }
 
+    /// Its program is to write so many bytes more.
+    pub fn add_to_write(&mut self, bytes: u64) {
+        self.to_write = self.to_write.saturating_add(bytes);
+        self.is_written_up = false;
+    }
+
     /// When one of its timers is due.
     #[inline]
     pub fn due(&self) -> Time {
@@ -143,10 +176,14 @@ impl Connection {
     /// Has one of its ends fetched.
     #[inline(always)]
     pub fn prefetch_end(&self, is_sender: bool) {
+        prefetch(&self.number);
+        prefetch(&self.receiver_due);
+        prefetch(&self.transfer);
         if is_sender {
             prefetch(&self.sender);
         } else {
             prefetch(&self.receiver);
+            self.sender.prefetch_pending();
         }
     }
 
@@ -209,11 +246,17 @@ impl Connection {
 
     #[inline(always)]
     fn poll_sender(&mut self, now: Time, segments: &mut SegmentStore) -> Option<SentSegment> {
-        let mut sent = self.sender.poll_transmit(now);
-        // What is written is sent before the next write.
-        while sent.is_none() && self.write_more(now) {
-            sent = self.sender.poll_transmit(now);
+        if self.sender.is_quiet(now) && self.is_written_up {
+            return None;
         }
+        // What is written is sent before the next write.
+        let sent = loop {
+            let sent = self.sender.poll_transmit(now);
+            if sent.is_some() || !self.write_more(now) {
+                break sent;
+            }
+        };
+        self.is_written_up = sent.is_none();
         let sent = sent?;
         let tag = Tag {
             connection: self.number,

@@ -78,6 +78,15 @@ impl Stored {
             flags: self.flags,
         }
     }
+
+    #[inline(always)]
+    fn tag(&self) -> Tag {
+        Tag {
+            connection: self.connection,
+            is_again: self.bits & AGAIN != 0,
+            is_reply: self.bits & REPLY != 0,
+        }
+    }
 }
 
 /// The segments of a flow, each with its tag.
@@ -209,6 +218,14 @@ impl SegmentStore {
         }
     }
 
+    /// Has the place fetched that is taken after the next.
+    pub fn prefetch_second(&self) {
+        let next = self.places.get(self.free as usize);
+        if let Some(second) = next.and_then(|next| self.places.get(next.connection as usize)) {
+            prefetch(second);
+        }
+    }
+
     /// Places there are, in use or free.
     pub fn places(&self) -> usize {
         self.places.len()
@@ -221,13 +238,19 @@ impl SegmentStore {
         *rare.copies.entry(place).or_default() += 1;
     }
 
-    /// A packet that carries the segment is gone: its header, and its SACK blocks if it has some.
+    /// A packet that carries the segment is gone: its header and tag, and its SACK blocks if it has some.
     #[inline(always)]
-    pub fn take(&mut self, place: u32) -> (Header, Option<SackBlocks>) {
-        let header = self.places[place as usize].header();
+    pub fn take(&mut self, place: u32) -> (Header, Tag, Option<SackBlocks>) {
+        let stored = &mut self.places[place as usize];
+        let (header, tag) = (stored.header(), stored.tag());
+        if stored.bits & (SACK | SHARED) == 0 {
+            stored.connection = self.free;
+            self.free = place;
+            return (header, tag, None);
+        }
         let blocks = self.blocks(place);
         self.discard(place);
-        (header, blocks)
+        (header, tag, blocks)
     }
 
     #[inline(always)]
@@ -275,12 +298,7 @@ impl SegmentStore {
     /// The tag of the segment at a place.
     #[inline]
     pub fn tag(&self, place: u32) -> Tag {
-        let stored = &self.places[place as usize];
-        Tag {
-            connection: stored.connection,
-            is_again: stored.bits & AGAIN != 0,
-            is_reply: stored.bits & REPLY != 0,
-        }
+        self.places[place as usize].tag()
     }
 
     /// The segment at a place, which stays there.
@@ -342,7 +360,7 @@ mod tests {
     }
 
     fn taken(store: &mut SegmentStore, place: u32) -> Segment {
-        let (header, blocks) = store.take(place);
+        let (header, _, blocks) = store.take(place);
         Segment {
             sack: blocks.unwrap_or_default(),
             ..Segment::from(header)

@@ -18,7 +18,7 @@ mod super_packet;
 use super::connection::{Arrived, Connection, SentSegment, UNLIMITED};
 use super::conversation::PacketCounters;
 use super::crowd::Crowd;
-use super::segment_store::SegmentStore;
+use super::segment_store::{SegmentStore, Tag};
 use crate::cca::Algorithm;
 use crate::sim::packet::Packet;
 use crate::sim::random::Stream;
@@ -29,7 +29,7 @@ use crate::spec::Source;
 use crate::spec::source::{FlowStreams, Supply};
 use crate::spec::tcp::CwndChange;
 use crate::tcp::Settings;
-use crate::tcp::segment::{Flags, Segment};
+use crate::tcp::segment::{Header, SackBlocks, Segment};
 use crate::tcp::sender::{Sender, Statistics};
 use std::sync::Arc;
 
@@ -286,12 +286,12 @@ impl TcpFlow {
         let mut writes = 0;
         match (&mut self.rest.supply, &mut self.connection) {
             (Supply::Schedule(generator), Some(connection)) => {
-                connection.to_write += u64::from(generator.next_size());
+                connection.add_to_write(generator.next_size().into());
                 writes = 1;
             }
             (Supply::Transfers(transfers), Some(connection)) if transfers.has_rest() => {
                 transfers.first_write = None;
-                connection.to_write = UNLIMITED;
+                connection.add_to_write(UNLIMITED);
             }
             _ => self.connect(now),
         }
@@ -345,20 +345,25 @@ impl TcpFlow {
     /// afterwards.
     #[inline(always)]
     pub fn on_packet(&mut self, packet: &Packet, now: Time) -> u64 {
-        let place = packet.segment_place();
-        let tag = self.segments.tag(place);
-        let (mut header, blocks) = self.segments.take(place);
-        if packet.has_congestion_mark() {
-            header.flags |= Flags::CE;
-        }
-        debug_assert_eq!(tag.is_reply, packet.is_reply());
-        let arrived = Arrived {
-            header,
-            blocks: blocks.as_ref(),
-            bytes: u32::from(packet.bytes),
-            tag,
+        let (header, tag) = match self.segments.take(packet.segment_place()) {
+            (header, tag, None) => (header, tag),
+            (header, tag, Some(blocks)) => {
+                return self.on_packet_with_blocks(packet, header, tag, &blocks, now);
+            }
         };
-        self.enter(&arrived, now)
+        self.enter(&Arrived::by(packet, header, tag, None), now)
+    }
+
+    #[inline(never)]
+    fn on_packet_with_blocks(
+        &mut self,
+        packet: &Packet,
+        header: Header,
+        tag: Tag,
+        blocks: &SackBlocks,
+        now: Time,
+    ) -> u64 {
+        self.enter(&Arrived::by(packet, header, tag, Some(blocks)), now)
     }
 
     /// What has arrived is its connection's.
@@ -461,6 +466,14 @@ impl TcpFlow {
         self.segments.prefetch(place);
         if is_sender && let Some(sender) = self.sender() {
             sender.prefetch_beside();
+        }
+    }
+
+    /// Has fetched what its sender has written and not sent, and the place of a second segment.
+    pub fn prefetch_unsent(&self) {
+        self.segments.prefetch_second();
+        if let Some(sender) = self.sender() {
+            sender.prefetch_unsent();
         }
     }
 

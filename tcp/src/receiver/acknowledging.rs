@@ -290,7 +290,10 @@ impl Acknowledging {
     }
 
     fn wait(&mut self, settings: &Settings, now: Time) {
-        let (is_linux, tick) = (settings.is_linux(), settings.clock.last_tick(now));
+        let clock = settings.clock;
+        // Mostly data have come just now.
+        let tick = clock.last_tick_since(self.last_data, now);
+        let is_linux = settings.is_linux();
         let delay = if is_linux {
             self.linux_delay(settings)
         } else {
@@ -303,7 +306,7 @@ impl Acknowledging {
         }
         self.timer_due = self.timer_due.min(tick + delay);
         let span = self.timer_due.saturating_sub(tick);
-        self.timer_expiry = settings.clock.expiry(now, span);
+        self.timer_expiry = clock.expiry_after(tick, span);
     }
 
     fn linux_delay(&self, settings: &Settings) -> Time {

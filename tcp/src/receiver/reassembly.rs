@@ -1,6 +1,7 @@
 //! What has arrived: in order, and beyond a gap (RFC 9293 section 3.10.7.4, RFC 2018 section 4).
 
 use crate::segment::{SackBlock, SackBlocks};
+use std::collections::VecDeque;
 
 /// Blocks that an acknowledgement always has room for (`TCP_SACK_BLOCKS_EXPECTED`).
 const BLOCKS_KEPT: usize = 2;
@@ -37,8 +38,8 @@ pub(super) struct Reassembly {
 /// What has come beyond the gap.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Beyond {
-    /// Apart from each other, in order.
-    blocks: Vec<SackBlock>,
+    /// Apart from each other, in order. Gaps are filled from the first on.
+    blocks: VecDeque<SackBlock>,
     /// Those that changed last, the latest first.
     recent: SackBlocks,
 }
@@ -149,8 +150,9 @@ impl Reassembly {
         if self.has_gap()
             && let Some(beyond) = &mut self.beyond
         {
-            let filled = beyond.blocks.partition_point(|block| block.start <= end);
-            for block in beyond.blocks.drain(..filled) {
+            let blocks = &mut beyond.blocks;
+            while let Some(block) = blocks.front().filter(|block| block.start <= end).copied() {
+                blocks.pop_front();
                 extend(&mut taken.duplicate, block.start, block.end.min(end));
                 self.next = self.next.max(block.end);
                 self.beyond_bytes -= block.bytes();
@@ -165,13 +167,16 @@ impl Reassembly {
     fn insert_beyond(&mut self, block: SackBlock) -> Option<SackBlock> {
         let beyond = self.beyond.get_or_insert_default();
         let blocks = &mut beyond.blocks;
-        let first = blocks.partition_point(|held| held.end < block.start);
-        let touching = blocks[first..]
-            .iter()
-            .take_while(|held| held.start <= block.end)
-            .count();
+        let first = match blocks.back() {
+            // Mostly what comes goes on where the last block ends, or lies behind it.
+            Some(last) if last.end < block.start => blocks.len(),
+            Some(last) if last.start <= block.start => blocks.len() - 1,
+            _ => blocks.partition_point(|held| held.end < block.start),
+        };
+        let touches = |held: &&SackBlock| held.start <= block.end;
+        let touching = blocks.range(first..).take_while(touches).count();
         let (mut merged, mut duplicate) = (block, None::<SackBlock>);
-        for held in &blocks[first..first + touching] {
+        for held in blocks.range(first..first + touching) {
             let (start, end) = (held.start.max(block.start), held.end.min(block.end));
             extend(&mut duplicate, start, end);
             merged.start = merged.start.min(held.start);
@@ -179,7 +184,12 @@ impl Reassembly {
             self.beyond_bytes -= held.bytes();
         }
         self.beyond_bytes += merged.bytes();
-        blocks.splice(first..first + touching, [merged]);
+        if touching == 0 {
+            blocks.insert(first, merged);
+        } else {
+            blocks.drain(first + 1..first + touching);
+            blocks[first] = merged;
+        }
         beyond.put_first(merged);
         duplicate
     }

@@ -20,13 +20,13 @@
 //! Sources: net/ipv4/tcp_output.c, net/ipv4/tcp.c, net/ipv4/tcp_bbr.c.
 
 use super::Sender;
+use super::held::Held;
 use super::write_queue::{Bound, WriteQueue, Writing};
 use crate::STRUCTURE_BYTES;
 use crate::cca::State;
 use crate::rtt::as_us;
 use crate::small_queue::Candidate;
 use dumbbell_core::time::Time;
-use std::collections::VecDeque;
 
 /// Payload and headers that a device takes at once: 65536 bytes less the largest header
 /// (`sk_gso_max_size`).
@@ -83,8 +83,8 @@ pub(super) struct Bursts {
     ends_burst: bool,
     /// Segments and memory of what is going, until its first segment is in the host's queue.
     entering: Option<(u32, u64)>,
-    /// In the host's queue: segments of each burst that have not left, and its memory.
-    held: VecDeque<(u32, u64)>,
+    /// In the host's queue.
+    held: Held,
     /// The congestion window held back a sender that waits for more.
     is_limited: bool,
 }
@@ -101,10 +101,15 @@ impl Bursts {
                 has_begun: false,
                 ends_burst: false,
                 entering: None,
-                held: VecDeque::new(),
+                held: Held::default(),
                 is_limited: false,
             })
         })
+    }
+
+    /// Has fetched what is sent next.
+    pub(super) fn prefetch_first(&self) {
+        self.queue.prefetch_first();
     }
 
     /// Whether a sender that waits for more is held back by the congestion window.
@@ -115,28 +120,21 @@ impl Bursts {
     /// A segment enters the host's queue. Returns the memory of its burst if it is the first.
     pub(super) fn enter(&mut self) -> Option<u64> {
         let (segments, truesize_bytes) = self.entering.take()?;
-        self.held.push_back((segments, truesize_bytes));
+        self.held.enter(segments, truesize_bytes);
         Some(truesize_bytes)
     }
 
     /// A segment of so much memory enters the host's queue by itself.
     pub(super) fn enter_alone(&mut self, truesize_bytes: u64) -> u64 {
         self.entering = None;
-        self.held.push_back((1, truesize_bytes));
+        self.held.enter(1, truesize_bytes);
         truesize_bytes
     }
 
     /// A segment leaves the host's queue, of the oldest burst there. Returns the memory of that
     /// when it was the last (`tcp_gso_segment` leaves it to that one).
     pub(super) fn leave(&mut self) -> Option<u64> {
-        let (segments, truesize_bytes) = self.held.front_mut()?;
-        *segments -= 1;
-        let (left, truesize_bytes) = (*segments, *truesize_bytes);
-        if left > 0 {
-            return None;
-        }
-        self.held.pop_front();
-        Some(truesize_bytes)
+        self.held.leave()
     }
 
     /// Whether the segment sent now goes on with the sk_buff of the one before.
@@ -146,14 +144,7 @@ impl Bursts {
 
     /// As `leave`, of the newest burst, which was refused when it came.
     pub(super) fn leave_last(&mut self) -> Option<u64> {
-        let (segments, truesize_bytes) = self.held.back_mut()?;
-        *segments -= 1;
-        let (left, truesize_bytes) = (*segments, *truesize_bytes);
-        if left > 0 {
-            return None;
-        }
-        self.held.pop_back();
-        Some(truesize_bytes)
+        self.held.leave_last()
     }
 
     /// Whether others of its sk_buff follow the segment that was sent last.

@@ -51,7 +51,7 @@ impl Sender {
     #[inline(always)]
     pub(super) fn on_expected(&mut self, header: &Header, now: Time) {
         let (now_us, prior_una) = (as_us(now), self.una);
-        self.quiet = Quiet::No;
+        self.quiet = self.quiet_after_expected();
         self.is_corked = false;
         self.has_written = false;
         self.echo_ms = header.timestamps.and_then(Timestamps::echo);
@@ -84,6 +84,17 @@ impl Sender {
         let delivered = (self.rate.delivered_pkts - delivered) as u32;
         let ack = self.sample(&summary, now, delivered, 0, prior_in_flight);
         self.control(&ack, &summary, 0);
+    }
+
+    /// What is known then of what is sent next: nothing is lost.
+    #[inline(always)]
+    fn quiet_after_expected(&self) -> Quiet {
+        let is_plain = self.bursts.is_none() && !self.pacing.is_on();
+        if is_plain && self.forced.is_none() && !self.must_open {
+            Quiet::Going
+        } else {
+            Quiet::No
+        }
     }
 
     /// As `pop_acked`, where all were sent once. Also returns the lowest sequence number.

@@ -10,6 +10,7 @@
 //! A receiver on Linux acknowledges such a segment as soon as its program has read it, so where
 //! they are decides which packets are acknowledged in pairs.
 
+use dumbbell_core::prefetch::prefetch;
 use std::collections::VecDeque;
 
 /// Where pushed segments end that may not be acknowledged yet.
@@ -120,21 +121,54 @@ impl Ends {
         self.last = self.last.max(segment_end);
     }
 
+    /// The first row that has an end beyond `at`. What is sent is near the first of them, and a buffer of many
+    /// writes has thousands.
+    fn row_beyond(&self, at: u64) -> Option<&Row> {
+        let is_passed = |place: usize| self.rows.get(place).is_some_and(|row| row.last <= at);
+        let mut bound = 1;
+        while is_passed(bound - 1) {
+            bound *= 2;
+        }
+        let (mut low, mut high) = (bound / 2, bound - 1);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if is_passed(middle) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        self.rows.get(low)
+    }
+
     /// The first beyond `end`, or 0 for none.
     fn next_beyond(&self, end: u64) -> u64 {
-        let next = self.rows.partition_point(|row| row.last <= end);
-        self.rows.get(next).map_or(0, |row| row.after(end))
+        self.row_beyond(end).map_or(0, |row| row.after(end))
     }
 
     fn any_in(&self, start: u64, end: u64) -> bool {
-        let ahead = self.rows.partition_point(|row| row.last <= start);
-        self.rows
-            .get(ahead)
+        self.row_beyond(start)
             .is_some_and(|row| row.after(start) <= end)
     }
 }
 
 impl Pushes {
+    /// Has fetched where its ends are.
+    #[inline]
+    pub fn prefetch_ends(&self) {
+        if let Some(ends) = &self.ends {
+            prefetch(&**ends);
+        }
+    }
+
+    /// Has fetched the first end; `prefetch_ends` was some time ago.
+    #[inline]
+    pub fn prefetch_first(&self) {
+        if let Some(first) = self.ends.as_ref().and_then(|ends| ends.rows.front()) {
+            prefetch(first);
+        }
+    }
+
     /// What was sent last is to be sent once more.
     pub fn forget_ahead(&mut self) {
         self.ahead = 0;
@@ -193,6 +227,18 @@ mod tests {
             mss_bytes: MSS,
             largest_window_bytes: window,
         });
+    }
+
+    #[test]
+    fn the_row_beyond_is_the_first_of_any_number() {
+        for count in 0..20 {
+            let rows: VecDeque<Row> = (1..=count).map(|number| Row::one(10 * number)).collect();
+            let ends = Ends { rows, last: 0 };
+            for at in 0..=10 * count + 10 {
+                let expected = ends.rows.iter().find(|row| row.last > at);
+                assert_eq!(ends.row_beyond(at), expected, "{at} of {count}");
+            }
+        }
     }
 
     #[test]

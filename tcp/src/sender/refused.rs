@@ -36,6 +36,7 @@ impl Sender {
         if self.board.packets_out() == 0 && self.timers_are_idle() {
             self.set_window_probe(now);
         }
+        self.ask_again();
         if !self.tries_again() {
             self.quiet = Quiet::Idle;
             self.recovery.end_write();
@@ -58,7 +59,16 @@ impl Sender {
 
     /// One of its segments was taken by the queue of its own host and dropped there at once.
     pub fn on_congested_host(&mut self, now: Time) {
+        self.ask_again();
         self.enter_cwr(now);
+    }
+
+    /// More than windows and the queue of its host may hold back a segment now. Where nothing was to be sent,
+    /// nothing is.
+    fn ask_again(&mut self) {
+        if self.quiet == Quiet::Going {
+            self.quiet = Quiet::No;
+        }
     }
 
     fn take_back_new(&mut self, pkts: u32) {

@@ -15,7 +15,7 @@ use super::{Forced, Phase, Quiet, Sender};
 use crate::cca::State;
 use crate::rtt::{INITIAL_RTO, LARGEST_RTO, as_us, from_us};
 use dumbbell_core::time::Time;
-use dumbbell_core::timer::Clock;
+use dumbbell_core::timer::{Clock, Slot};
 
 /// Least time to a timeout by time (`TCP_TIMEOUT_MIN_US`), microseconds.
 const LEAST_TIMEOUT_US: u64 = 2_000;
@@ -33,9 +33,12 @@ pub(super) enum Purpose {
 /// The timer and what it depends on.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Timers {
-    /// For when the kernel's timer was set last, and when it runs out by that; at first `NEVER`.
-    slot_due: Time,
-    slot_expiry: Time,
+    /// Where the kernel's timer lies, but for what was set since; at first `NEVER`.
+    slot: Slot,
+    /// When it was set since, `NEVER` for not at all, and for how long: one acknowledgement sets it up to
+    /// three times in its instant, and only the last counts.
+    set_at: Time,
+    set_span: Time,
     /// The retransmission timeout, backed off.
     pub(super) rto: Time,
     /// When pacing lets the next packet go; `NEVER` when nothing waits for that.
@@ -46,16 +49,23 @@ pub(super) struct Timers {
     pub(super) retransmits: u16,
     /// What runs out then, if anything does.
     pending: Option<Purpose>,
+    /// Whether it was set for different ticks in that instant, so that it lies in no slot of before.
+    has_moved: bool,
 }
 
-const _: () = assert!(size_of::<Timers>() <= 40);
+const _: () = assert!(size_of::<Timers>() <= 56);
 
 impl Timers {
     pub(super) fn new(rto: Time) -> Timers {
         Timers {
             pending: None,
-            slot_due: Time::NEVER,
-            slot_expiry: Time::NEVER,
+            slot: Slot {
+                due: Time::NEVER,
+                expiry: Time::NEVER,
+            },
+            set_at: Time::NEVER,
+            set_span: Time::ZERO,
+            has_moved: false,
             rto,
             backoff: 0,
             retransmits: 0,
@@ -73,8 +83,30 @@ impl Timers {
 
     /// When what is pending is due; `NEVER` for nothing.
     #[inline]
-    fn due(&self) -> Time {
-        self.pending.map_or(Time::NEVER, |_| self.slot_expiry)
+    fn due(&self, clock: Clock) -> Time {
+        match self.pending {
+            None => Time::NEVER,
+            Some(_) if self.set_at == Time::NEVER => self.slot.expiry,
+            Some(_) => self.settled(clock).expiry,
+        }
+    }
+
+    /// Where the timer lies by what was set. Set again for the same tick, it stays in its slot, which may
+    /// be a coarser one (`__mod_timer`).
+    #[inline(never)]
+    fn settled(&self, clock: Clock) -> Slot {
+        let set = clock.set(self.set_at, self.set_span);
+        let stays = !self.has_moved && self.slot.due == set.due && self.slot.expiry > self.set_at;
+        if stays { self.slot } else { set }
+    }
+
+    /// Nothing more is set in this instant.
+    #[inline]
+    pub(super) fn settle(&mut self, clock: Clock) {
+        if self.set_at != Time::NEVER {
+            self.slot = self.settled(clock);
+            self.set_at = Time::NEVER;
+        }
     }
 
     /// It ran out, or a window was probed: the next one is later.
@@ -94,14 +126,14 @@ impl Timers {
 
     fn set(&mut self, purpose: Purpose, clock: Clock, now: Time, span: Time) {
         let span = span.min(LARGEST_RTO);
-        let due = clock.due(now, span);
-        // Set again for the same tick, it stays in its slot, which may be a coarser one
-        // (`__mod_timer`).
-        if self.slot_due != due || self.slot_expiry <= now {
-            self.slot_due = due;
-            self.slot_expiry = clock.expiry(now, span);
-        }
         self.pending = Some(purpose);
+        if self.set_at == now && clock.tells_apart(span, self.set_span) {
+            self.has_moved = true;
+        } else if self.set_at != now || span != self.set_span {
+            self.settle(clock);
+            (self.set_at, self.has_moved) = (now, false);
+        }
+        self.set_span = span;
     }
 
     pub(super) fn set_retransmit(&mut self, clock: Clock, now: Time, span: Time) {
@@ -119,7 +151,11 @@ impl Sender {
     #[inline]
     pub fn next_timer(&self) -> Time {
         let woken = self.small_queue.wake_due();
-        let due = self.timers.due().min(self.timers.paced).min(woken);
+        let due = self
+            .timers
+            .due(self.settings.clock)
+            .min(self.timers.paced)
+            .min(woken);
         if self.phase == Phase::SynSent {
             return due.min(self.rare.handshake.syn_due());
         }
@@ -128,7 +164,7 @@ impl Sender {
 
     /// When a retransmission, a reordering timeout or a probe is due: not what is paced.
     pub fn pending_timer(&self) -> Time {
-        self.timers.due()
+        self.timers.due(self.settings.clock)
     }
 
     /// It is `now`. Does what is due, if anything; call `poll_transmit` afterwards.
@@ -146,7 +182,11 @@ impl Sender {
             // (`tcp_tsq_write`).
             self.recovery.goes_first = GoesFirst::Lost;
         }
-        let Some(purpose) = self.timers.pending.filter(|_| self.timers.due() <= now) else {
+        self.timers.settle(self.settings.clock);
+        if self.timers.slot.expiry > now {
+            return;
+        }
+        let Some(purpose) = self.timers.pending else {
             return;
         };
         match purpose {
@@ -363,5 +403,56 @@ impl Sender {
         let (clock, held) = (self.settings.clock, self.held_by_host(now));
         self.timers.set(Purpose::LossProbe, clock, now, span + held);
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// As the kernel has it: each time it is set, at once (`__mod_timer`).
+    struct SetAtOnce(Slot);
+
+    impl SetAtOnce {
+        fn set(&mut self, clock: Clock, now: Time, span: Time) {
+            let set = clock.set(now, span.min(LARGEST_RTO));
+            if self.0.due != set.due || self.0.expiry <= now {
+                self.0 = set;
+            }
+        }
+    }
+
+    proptest! {
+        /// Often for the same ticks, which slots of eight ticks hold when they are far and slots of one when
+        /// they are near.
+        #[test]
+        fn what_is_set_several_times_in_an_instant_lies_where_the_kernel_has_it(
+            clock in prop::sample::select(vec![Clock::wheel(1000), Clock::wheel(250), Clock::Exact]),
+            instants in prop::collection::vec(
+                (0u64..30_000_000, prop::collection::vec((1u64..4, 0u64..3), 1..4)),
+                1..40,
+            ),
+            is_settled: bool,
+        ) {
+            let mut timers = Timers::new(INITIAL_RTO);
+            let mut kernel = SetAtOnce(timers.slot);
+            let mut now = Time::ZERO;
+            for (gap_ns, spans) in instants {
+                now += Time::from_ns(gap_ns);
+                for (later, apart) in spans {
+                    let hundred_ms = now.as_ns() / 100_000_000 + later;
+                    let due = Time::from_ns(100_000_000 * hundred_ms + 700_000 * apart);
+                    let span = due - now;
+                    timers.set(Purpose::LossProbe, clock, now, span);
+                    kernel.set(clock, now, span);
+                }
+                prop_assert_eq!(timers.due(clock), kernel.0.expiry);
+                if is_settled {
+                    timers.settle(clock);
+                    prop_assert_eq!(timers.slot, kernel.0);
+                }
+            }
+        }
     }
 }

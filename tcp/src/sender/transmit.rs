@@ -58,12 +58,15 @@ impl Outgoing {
 
 impl Sender {
     /// The next segment to be sent now; call until None.
-    #[inline]
+    #[inline(always)]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmission> {
         if self.is_quiet(now) {
             return None;
         }
-        let outgoing = self.poll_anew(now)?;
+        let outgoing = match self.go_on(now) {
+            Some(outgoing) => outgoing,
+            None => self.poll_anew(now)?,
+        };
         Some(Transmission {
             header: Header {
                 seq: outgoing.seq,
@@ -84,9 +87,39 @@ impl Sender {
         if self.quiet == Quiet::Limited {
             self.usage.renew(now);
         }
-        self.quiet != Quiet::No
+        !matches!(self.quiet, Quiet::No | Quiet::Going)
     }
 
+    /// As `poll_anew`, of full segments after an acknowledgement that was expected; None when that has to
+    /// be asked. In debug builds both ways are gone and compared.
+    #[inline(always)]
+    fn go_on(&mut self, now: Time) -> Option<Outgoing> {
+        if self.quiet != Quiet::Going {
+            return None;
+        }
+        #[cfg(debug_assertions)]
+        let ordinary = self.is_compared().then(|| {
+            let mut ordinary = self.clone();
+            (ordinary.poll_anew(now), ordinary)
+        });
+        self.small_queue.wake(now);
+        let segment = if self.is_amid_full_segments() {
+            self.transmit_full(now)
+        } else {
+            None
+        };
+        match segment {
+            Some(_) => self.had_data = true,
+            None => self.quiet = Quiet::No,
+        }
+        #[cfg(debug_assertions)]
+        if let Some(ordinary) = ordinary.filter(|_| segment.is_some()) {
+            assert_eq!((segment, &*self), (ordinary.0, &ordinary.1), "at {now:?}");
+        }
+        segment
+    }
+
+    #[inline(never)]
     fn poll_anew(&mut self, now: Time) -> Option<Outgoing> {
         self.small_queue.wake(now);
         match self.phase {
@@ -111,6 +144,7 @@ impl Sender {
                 }
                 self.end_burst(now);
                 self.after_sending();
+                self.timers.settle(self.settings.clock);
                 let ack = self.transmit_ack();
                 if can_be_quiet && ack.is_none() {
                     self.be_quiet();
@@ -374,6 +408,9 @@ impl Sender {
             self.burst_pkts += 1;
             return Some(self.send_new(now));
         }
+        if self.is_amid_full_segments() {
+            return self.transmit_full(now);
+        }
         if !self.has_window() || !self.may_send_new() {
             return None;
         }
@@ -385,63 +422,17 @@ impl Sender {
         Some(segment)
     }
 
-    /// Whether the congestion window lets a new segment go. In Linux it does not hold back the
-    /// segment with the FIN (`tcp_cwnd_test`).
-    fn has_window(&self) -> bool {
+    /// As `transmit_new`, of a full segment that others follow.
+    fn transmit_full(&mut self, now: Time) -> Option<Outgoing> {
+        let mss_bytes = self.settings.mss_bytes;
         let has_room = self.board.in_flight() < self.window.cwnd_pkts;
-        has_room || (self.settings.is_linux() && self.has_unsent() && self.next_is_last())
-    }
-
-    pub(super) fn has_unsent(&self) -> bool {
-        self.has_data() || (self.is_closing && !self.fin_sent)
-    }
-
-    /// Payload of the next new segment.
-    fn next_bytes(&self) -> u32 {
-        let first_end = self
-            .bursts
-            .as_ref()
-            .and_then(|bursts| bursts.queue.first_end());
-        let end = match first_end {
-            Some(end) => end,
-            None if self.goes_on_with_cut() => self.rare.cut,
-            None => self.written,
-        };
-        let unsent = end.saturating_sub(self.next);
-        unsent.min(u64::from(self.settings.mss_bytes)) as u32
-    }
-
-    /// Whether the rest of a segment comes next of which a probe has taken the beginning.
-    #[inline]
-    fn goes_on_with_cut(&self) -> bool {
-        self.is_cut && self.rare.cut > self.next
-    }
-
-    /// Whether the next new segment has the FIN.
-    fn next_is_last(&self) -> bool {
-        self.is_closing && self.next + u64::from(self.next_bytes()) == self.written
-    }
-
-    /// Whether all of the next new segment fits the receive window, its FIN too.
-    pub(super) fn next_fits(&self) -> bool {
-        let end = self.next + u64::from(self.next_bytes()) + u64::from(self.next_is_last());
-        end <= self.window_end
-    }
-
-    fn may_send_new(&self) -> bool {
-        let is_corked = self.is_corked && self.next_bytes() < self.settings.mss_bytes;
-        self.has_unsent() && self.next_fits() && !is_corked && !self.waits_for_more()
-    }
-
-    /// Nagle's algorithm, for the last segment of what was written.
-    pub(super) fn waits_for_more(&self) -> bool {
-        let is_cut = match &self.bursts {
-            Some(bursts) => !bursts.queue.is_last(),
-            None => self.goes_on_with_cut(),
-        };
-        let is_small = self.next_bytes() < self.settings.mss_bytes && !is_cut;
-        let small_is_out = self.small_end > self.una;
-        self.nagle && is_small && small_is_out && !self.is_closing
+        let end = self.next + u64::from(mss_bytes);
+        if !has_room || end > self.window_end || !self.fits_host_queue(mss_bytes, false) {
+            return None;
+        }
+        let segment = self.send_from_next(end, mss_bytes, now);
+        self.burst_pkts += 1;
+        Some(segment)
     }
 
     fn send_new(&mut self, now: Time) -> Outgoing {
@@ -461,6 +452,12 @@ impl Sender {
             self.fin_sent = true;
             end += 1;
         }
+        self.send_from_next(end, payload_bytes, now)
+    }
+
+    /// Sends what is up to `end`, for the first time.
+    fn send_from_next(&mut self, end: u64, payload_bytes: u32, now: Time) -> Outgoing {
+        let seq = self.next;
         let was_empty = self.board.packets_out() == 0;
         if self.board.in_flight() == 0 {
             let (last_sent, snapshot) = (self.last_sent(), self.snapshot(now));

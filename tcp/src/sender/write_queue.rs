@@ -9,6 +9,7 @@
 //! | a later write takes PSH off the one that it goes on with | `write` |
 
 use crate::STRUCTURE_BYTES;
+use dumbbell_core::prefetch::prefetch;
 use std::collections::VecDeque;
 
 /// sk_buffs that are told apart; a write that would make more has them in one.
@@ -94,6 +95,13 @@ impl WriteQueue {
     #[inline]
     pub(super) fn first_end(&self) -> Option<u64> {
         (self.first_end != NONE).then_some(self.first_end)
+    }
+
+    /// Has the first fetched.
+    pub(super) fn prefetch_first(&self) {
+        if let Some(first) = self.buffers.front() {
+            prefetch(first);
+        }
     }
 
     /// The first is another now, or longer.

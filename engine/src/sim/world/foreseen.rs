@@ -3,7 +3,7 @@
 //! link: their segments, and where their delays are counted. It changes nothing but time.
 //!
 //! What is known of a flow lies in a row: a conversation names its segments and its connection, and
-//! that its scoreboard. So it is asked for in three steps, an arrival apart.
+//! that its scoreboard and others. So it is asked for in four steps, an arrival apart.
 
 use super::{Turn, World};
 use crate::net::propagation::Propagation;
@@ -36,14 +36,21 @@ impl World {
             prefetch(packet);
         }
         if self.is_large {
-            if let Some((_, conversation)) = conversation_of(3) {
+            if let Some((_, conversation)) = conversation_of(4) {
                 prefetch(conversation);
             }
-            if let Some((packet, conversation)) = conversation_of(2) {
+            if let Some((packet, conversation)) = conversation_of(3) {
                 prefetch_flow(conversation, packet.is_reply());
             }
+            if let Some((packet, conversation)) = conversation_of(1)
+                && packet.is_reply()
+                && let Application::Tcp(flow) = &conversation.application
+            {
+                flow.prefetch_unsent();
+            }
         }
-        if let Some((packet, conversation)) = conversation_of(1)
+        let place = if self.is_large { 2 } else { 1 };
+        if let Some((packet, conversation)) = conversation_of(place)
             && let Application::Tcp(flow) = &conversation.application
         {
             flow.prefetch_for(packet.segment_place(), packet.is_reply());
@@ -75,6 +82,11 @@ impl World {
         {
             flow.prefetch_for(u32::MAX, true);
             self.foreseen.steps = 3;
+        } else if self.foreseen.steps == 3
+            && let Application::Tcp(flow) = &next.application
+        {
+            flow.prefetch_unsent();
+            self.foreseen.steps = 4;
         }
     }
 }

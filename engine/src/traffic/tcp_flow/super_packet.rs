@@ -14,13 +14,13 @@ impl TcpFlow {
         let first = &segments[0];
         let tag = self.segments.tag(first.segment_place());
         debug_assert!(!tag.is_reply, "what only acknowledges is not merged");
-        let (mut header, _) = self.segments.take(first.segment_place());
+        let (mut header, ..) = self.segments.take(first.segment_place());
         if first.has_congestion_mark() {
             header.flags |= Flags::CE;
         }
         let mut bytes = u32::from(first.bytes);
         for packet in &segments[1..] {
-            let (next, _) = self.segments.take(packet.segment_place());
+            let (next, ..) = self.segments.take(packet.segment_place());
             debug_assert_eq!(header.end(), next.seq, "segments follow each other");
             header.payload_bytes += next.payload_bytes;
             header.flags |= next.flags;

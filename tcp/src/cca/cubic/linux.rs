@@ -4,6 +4,7 @@
 use super::{LEAST_SSTHRESH_PKTS, may_grow};
 use crate::cca::hystart::{HyStart, Measurement};
 use crate::cca::{Ack, Options, RttSample, Window};
+use dumbbell_core::prefetch::prefetch;
 use dumbbell_core::time::{PS_PER_S, Time};
 use std::num::{NonZeroU32, NonZeroU64};
 
@@ -84,6 +85,14 @@ impl Cubic {
             acks_per_growth: 0,
             updated: None,
             reno_acked_pkts: 0,
+        }
+    }
+
+    /// Has fetched what slow start reads.
+    #[inline]
+    pub fn prefetch_beside(&self) {
+        if let Some(hystart) = &self.hystart {
+            prefetch(&**hystart);
         }
     }
 

@@ -12,6 +12,7 @@ mod linux;
 mod rfc9438;
 
 use super::{Ack, Controller, Options, RttSample, Snapshot, State, Window};
+use dumbbell_core::prefetch::prefetch;
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::Profile;
 
@@ -32,6 +33,17 @@ pub enum Cubic {
     Linux(linux::Cubic),
     /// RFC 9438's.
     Rfc(Box<rfc9438::Cubic>),
+}
+
+impl Cubic {
+    /// Has fetched what lies beside it (`dumbbell_core::prefetch`).
+    #[inline]
+    pub fn prefetch_beside(&self) {
+        match self {
+            Cubic::Linux(cubic) => cubic.prefetch_beside(),
+            Cubic::Rfc(cubic) => prefetch(&**cubic),
+        }
+    }
 }
 
 impl Controller for Cubic {

@@ -125,9 +125,10 @@ impl Cubic {
             // halve the growth.
             cwnd + (target - cwnd) / cwnd * acked
         };
-        let whole = libm::floor(grown).min(f64::from(window.cwnd_clamp_pkts));
-        window.set_cwnd(whole as u32);
-        self.model.fraction = if f64::from(window.cwnd_pkts) < whole {
+        let whole_pkts = (grown as u32).min(window.cwnd_clamp_pkts);
+        let whole = f64::from(whole_pkts);
+        window.set_cwnd(whole_pkts);
+        self.model.fraction = if window.cwnd_pkts < whole_pkts {
             0.0
         } else {
             (grown - whole).clamp(0.0, 1.0)

@@ -1,0 +1,39 @@
+//! Memory of a sender that is asked for before it is read (`dumbbell_core::prefetch`). What lies beside it is
+//! found by what it holds: so in steps, some time apart.
+
+use super::Sender;
+use crate::cca::Cca;
+use dumbbell_core::prefetch::prefetch;
+
+impl Sender {
+    /// Has fetched what any event of its connection reads of it.
+    #[inline]
+    pub fn prefetch_pending(&self) {
+        prefetch(&self.small_queue);
+        prefetch(&self.timers);
+        prefetch(&self.phase);
+    }
+
+    /// Has fetched what lies beside it that an acknowledgement and a transmission read.
+    #[inline]
+    pub fn prefetch_beside(&self) {
+        self.board.prefetch_ends();
+        self.small_queue.prefetch_leaving();
+        if let Cca::Cubic(cubic) = &self.cca {
+            cubic.prefetch_beside();
+        }
+        self.pushes.prefetch_ends();
+        if let Some(bursts) = &self.bursts {
+            prefetch(&**bursts);
+        }
+    }
+
+    /// Has fetched what is written and not sent.
+    #[inline]
+    pub fn prefetch_unsent(&self) {
+        self.pushes.prefetch_first();
+        if let Some(bursts) = &self.bursts {
+            bursts.prefetch_first();
+        }
+    }
+}

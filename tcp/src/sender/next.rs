@@ -1,0 +1,72 @@
+//! The segment that would be sent next for the first time, and whether anything holds it back.
+
+use super::Sender;
+
+impl Sender {
+    /// Whether the next new segment is a full one, and others follow: nothing but windows and the queue of its
+    /// host can hold it back.
+    #[inline]
+    pub(super) fn is_amid_full_segments(&self) -> bool {
+        let after = self.next + u64::from(self.settings.mss_bytes);
+        after < self.written && !self.goes_on_with_cut()
+    }
+
+    /// Whether the congestion window lets a new segment go. In Linux it does not hold back the
+    /// segment with the FIN (`tcp_cwnd_test`).
+    pub(super) fn has_window(&self) -> bool {
+        let has_room = self.board.in_flight() < self.window.cwnd_pkts;
+        has_room || (self.settings.is_linux() && self.has_unsent() && self.next_is_last())
+    }
+
+    pub(super) fn has_unsent(&self) -> bool {
+        self.has_data() || (self.is_closing && !self.fin_sent)
+    }
+
+    /// Payload of the next new segment.
+    pub(super) fn next_bytes(&self) -> u32 {
+        let first_end = self
+            .bursts
+            .as_ref()
+            .and_then(|bursts| bursts.queue.first_end());
+        let end = match first_end {
+            Some(end) => end,
+            None if self.goes_on_with_cut() => self.rare.cut,
+            None => self.written,
+        };
+        let unsent = end.saturating_sub(self.next);
+        unsent.min(u64::from(self.settings.mss_bytes)) as u32
+    }
+
+    /// Whether the rest of a segment comes next of which a probe has taken the beginning.
+    #[inline]
+    pub(super) fn goes_on_with_cut(&self) -> bool {
+        self.is_cut && self.rare.cut > self.next
+    }
+
+    /// Whether the next new segment has the FIN.
+    pub(super) fn next_is_last(&self) -> bool {
+        self.is_closing && self.next + u64::from(self.next_bytes()) == self.written
+    }
+
+    /// Whether all of the next new segment fits the receive window, its FIN too.
+    pub(super) fn next_fits(&self) -> bool {
+        let end = self.next + u64::from(self.next_bytes()) + u64::from(self.next_is_last());
+        end <= self.window_end
+    }
+
+    pub(super) fn may_send_new(&self) -> bool {
+        let is_corked = self.is_corked && self.next_bytes() < self.settings.mss_bytes;
+        self.has_unsent() && self.next_fits() && !is_corked && !self.waits_for_more()
+    }
+
+    /// Nagle's algorithm, for the last segment of what was written.
+    pub(super) fn waits_for_more(&self) -> bool {
+        let is_cut = match &self.bursts {
+            Some(bursts) => !bursts.queue.is_last(),
+            None => self.goes_on_with_cut(),
+        };
+        let is_small = self.next_bytes() < self.settings.mss_bytes && !is_cut;
+        let small_is_out = self.small_end > self.una;
+        self.nagle && is_small && small_is_out && !self.is_closing
+    }
+}
