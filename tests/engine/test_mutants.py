@@ -74,8 +74,8 @@ MUTANTS = (
     Mutant(
         "the link's overhead is forgotten",
         "core/src/packet.rs",
-        "0 => bytes + overhead_bytes,",
-        "0 => bytes + 0 * overhead_bytes,",
+        "0 => (bytes, 1),",
+        "0 => (bytes, 0),",
     ),
     Mutant(
         "pfifo takes one packet too many",
@@ -178,8 +178,8 @@ MUTANTS = (
     Mutant(
         "what joins in the instant of a departure finds its packet still there",
         "engine/src/sim/world/merged.rs",
-        "link.cross(&packet, at, turn >= departure)",
-        "link.cross(&packet, at, turn < departure)",
+        "link.cross(packet.size(), at, turn >= departure)",
+        "link.cross(packet.size(), at, turn < departure)",
     ),
     Mutant(
         "a link that changes lets nothing overtake",
@@ -388,8 +388,38 @@ MUTANTS = (
     Mutant(
         "a pipe counts segments whose first is in transmission",
         "engine/src/net/pipe.rs",
-        "waiting.skip_while(|crossing| crossing.continues);",
-        "waiting.skip_while(|crossing| crossing.continues & false);",
+        "waiting.iter().skip_while(|crossing| crossing.continues);",
+        "waiting.iter().skip_while(|crossing| crossing.continues & false);",
+    ),
+    Mutant(
+        "what leaves as the next comes was alone in its pipe",
+        "core/src/link_statistics/crossings.rs",
+        "if crossing.departure >= gone_before {",
+        "if crossing.departure > gone_before {",
+    ),
+    Mutant(
+        "what has tokens when it comes was in the queue",
+        "core/src/link_statistics/crossings.rs",
+        "while entering.server == Server::Tokens && order.departure <= crossing.arrived {",
+        "while entering.server == Server::Tokens && order.departure < crossing.arrived {",
+    ),
+    Mutant(
+        "a timer that was moved and moved back stays in its slot",
+        "tcp/src/sender/timers.rs",
+        "self.has_moved = true;",
+        "self.has_moved &= true;",
+    ),
+    Mutant(
+        "a sender that is paced goes on with full segments",
+        "tcp/src/sender/expected.rs",
+        "let is_plain = self.bursts.is_none() && !self.pacing.is_on();",
+        "let is_plain = self.bursts.is_none();",
+    ),
+    Mutant(
+        "what is to be written later is written when something has come",
+        "engine/src/traffic/connection.rs",
+        "self.is_written_up = false;",
+        "self.is_written_up &= true;",
     ),
     Mutant(
         "a burst leaves its host's queue one by one",
