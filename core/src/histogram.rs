@@ -3,10 +3,12 @@
 //! Values below 256 have a bin each; above, every octave [2^k, 2^(k+1)) is cut into 128 equal
 //! bins (the layout of HdrHistogram with 7 bits). The quantile of a bin's middle is thus
 //! within 1/256 of the sample's. Memory reaches from the octave of the least value to that of the
-//! greatest, 1 KiB an octave: 58 KiB at most, whatever the number of values, and 1 to 4 KiB for
-//! the delays of a flow, none of which is below that of its way.
+//! greatest, 512 bytes an octave: 29 KiB at most, whatever the number of values, and 0.5 to 2 KiB for
+//! the delays of a flow, none of which is below that of its way. Counts are of 32 bits, as few bins
+//! of few runs have more: what does not fit them is carried elsewhere.
 
 use super::prefetch::prefetch;
+use std::collections::BTreeMap;
 
 /// Bins in a row: the relative width of a bin is one over this.
 const BINS: usize = 1 << BINS_LOG2;
@@ -19,8 +21,20 @@ pub struct Histogram {
     first: usize,
     /// Rows of 128 bins: row 0 counts 0..128, row r > 0 the octave that starts at
     /// 128 times 2^(r - 1), up to row 57. Whole rows, from the least value's to the greatest's.
-    counts: Vec<u64>,
+    /// The lower 32 bits of each count.
+    counts: Vec<u32>,
+    /// None where all are 0.
+    carried: Option<Box<Carried>>,
 }
+
+/// The upper 32 bits, by bin, of counts that have some.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Carried {
+    upper: BTreeMap<usize, u32>,
+}
+
+/// Bytes of a bin in memory.
+pub const BYTES_PER_COUNT: u64 = size_of::<u32>() as u64;
 
 /// The bin of a value.
 #[inline(always)]
@@ -51,12 +65,7 @@ impl Histogram {
     /// Counts a value.
     #[inline(always)]
     pub fn record(&mut self, value: u64) {
-        let bin = place(value);
-        // Below the first bin this wraps, and so is beyond the last.
-        match self.counts.get_mut(bin.wrapping_sub(self.first)) {
-            Some(count) => *count += 1,
-            None => self.first_of_its_octave(bin, 1),
-        }
+        self.record_many(value, 1);
     }
 
     /// Has the place of a value fetched, if there is one.
@@ -68,31 +77,42 @@ impl Histogram {
     }
 
     /// Adds `count` samples of one value.
+    #[inline(always)]
     pub fn record_many(&mut self, value: u64, count: u64) {
-        if count > 0 {
-            let bin = place(value);
-            match self.counts.get_mut(bin.wrapping_sub(self.first)) {
-                Some(counted) => *counted += count,
-                None => self.first_of_its_octave(bin, count),
-            }
+        let bin = place(value);
+        // Below the first bin this wraps, and so is beyond the last.
+        match self.counts.get_mut(bin.wrapping_sub(self.first)) {
+            Some(lower) if count <= u64::from(u32::MAX - *lower) => *lower += count as u32,
+            _ if count == 0 => {}
+            _ => self.add_to_bin(bin, count),
         }
     }
 
-    #[cold]
+    /// Adds to a bin for which there may be no room yet.
     #[inline(never)]
-    fn first_of_its_octave(&mut self, bin: usize, count: u64) {
+    fn add_to_bin(&mut self, bin: usize, count: u64) {
         let row = bin / BINS * BINS;
         self.cover(row, row + BINS);
-        self.counts[bin - self.first] = count;
+        let lower = &mut self.counts[bin - self.first];
+        let sum = u64::from(*lower) + (count & u64::from(u32::MAX));
+        *lower = sum as u32;
+        let upper = (count >> u32::BITS) as u32 + (sum >> u32::BITS) as u32;
+        if upper > 0 {
+            let carried = self.carried.get_or_insert_default();
+            *carried.upper.entry(bin).or_default() += upper;
+        }
     }
 
-    /// Makes room for these whole rows.
+    /// Makes room for these whole rows, where there is none.
     fn cover(&mut self, low: usize, high: usize) {
         if self.counts.is_empty() {
             self.first = low;
         }
         let below = self.first.saturating_sub(low);
         let above = high.saturating_sub(self.first + self.counts.len());
+        if below + above == 0 {
+            return;
+        }
         self.counts.reserve_exact(below + above);
         self.counts.splice(0..0, std::iter::repeat_n(0, below));
         self.counts.resize(self.counts.len() + above, 0);
@@ -105,10 +125,22 @@ impl Histogram {
             return;
         }
         self.cover(other.first, other.first + other.counts.len());
-        let sums = &mut self.counts[other.first - self.first..];
-        for (sum, count) in sums.iter_mut().zip(&other.counts) {
-            *sum += count;
+        for (bin, count) in other.used() {
+            self.add_to_bin(bin, count);
         }
+    }
+
+    /// Bins that are not empty, and their counts, in ascending order.
+    fn used(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let carried = self.carried.as_deref();
+        (self.first..)
+            .zip(&self.counts)
+            .map(move |(bin, &lower)| {
+                let upper = carried.and_then(|carried| carried.upper.get(&bin));
+                let upper = upper.map_or(0, |&upper| u64::from(upper));
+                (bin, upper << u32::BITS | u64::from(lower))
+            })
+            .filter(|(_, count)| *count > 0)
     }
 
     /// How many bins there is room for.
@@ -118,15 +150,13 @@ impl Histogram {
 
     /// How many values were counted.
     pub fn count(&self) -> u64 {
-        self.counts.iter().sum()
+        self.used().map(|(_, count)| count).sum()
     }
 
     /// The bins that are not empty, in ascending order, as (low, high, count): values v with
     /// low <= v < high. The last bin there is ends at `u64::MAX`, which is counted in it.
     pub fn bins(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
-        let bins = (self.first..).zip(&self.counts);
-        let used = bins.filter(|(_, count)| **count > 0);
-        used.map(|(bin, &count)| {
+        self.used().map(|(bin, count)| {
             let low = low(bin);
             (low, low.saturating_add(width(bin)), count)
         })
@@ -191,6 +221,28 @@ mod tests {
         histogram.record(1 << 16);
         // 2^13..2^14 to 2^16..2^17.
         assert_eq!(histogram.counts.capacity(), 4 * BINS);
+    }
+
+    #[test]
+    fn counts_have_64_bits() {
+        let mut histogram = Histogram::default();
+        histogram.record_many(5, u64::from(u32::MAX));
+        histogram.record_many(300, 7 << 40 | 1);
+        let bins = |histogram: &Histogram| -> Vec<_> {
+            histogram
+                .bins()
+                .map(|(low, _, count)| (low, count))
+                .collect()
+        };
+        assert_eq!(bins(&histogram), [(5, (1 << 32) - 1), (300, 7 << 40 | 1)]);
+        histogram.record(5);
+        histogram.record(6);
+        assert_eq!(bins(&histogram), [(5, 1 << 32), (6, 1), (300, 7 << 40 | 1)]);
+        let mut twice = histogram.clone();
+        twice.merge(&histogram);
+        assert_eq!(bins(&twice), [(5, 1 << 33), (6, 2), (300, 14 << 40 | 2)]);
+        assert_eq!(twice.count(), (1 << 33) + 2 + (14 << 40 | 2));
+        assert_eq!(twice.quantile(0.0), Some(5));
     }
 
     /// Values spread over all magnitudes.

@@ -4,7 +4,7 @@ use super::World;
 use crate::net::link::Link;
 use crate::observe::records::Record;
 use crate::sim::delays::Delays;
-use crate::sim::histogram::Histogram;
+use crate::sim::histogram::{BYTES_PER_COUNT, Histogram};
 use crate::sim::rows::Rows;
 use crate::traffic::conversation::{Application, Conversation, PacketCounters};
 use crate::traffic::ping::Echo;
@@ -40,13 +40,13 @@ fn in_network_pkts(counters: &PacketCounters) -> u64 {
 }
 
 fn histogram_bytes(histogram: &Histogram) -> u64 {
-    histogram.rows() * (8 + BYTES_PER_BIN)
+    histogram.rows() * (BYTES_PER_COUNT + BYTES_PER_BIN)
 }
 
 /// Of delays that are spread over few octaves, as those of flows are.
 fn delays_bytes(delays: &Delays) -> u64 {
     let bins = delays.histogram().rows();
-    8 * bins + BYTES_PER_BIN * bins.min(delays.moments().count())
+    BYTES_PER_COUNT * bins + BYTES_PER_BIN * bins.min(delays.moments().count())
 }
 
 fn link_bytes(link: &Link) -> u64 {
