@@ -223,7 +223,7 @@ pub struct Sender {
 }
 
 /// Many flows' do not stay in the cache: docs/architecture.md has what this comes to.
-const _: () = assert!(size_of::<Sender>() <= 760);
+const _: () = assert!(size_of::<Sender>() <= 736);
 
 /// What is read when a connection opens, when something is missing, or seldom.
 #[derive(Debug, Clone, PartialEq)]

@@ -88,11 +88,17 @@ pub struct SmallQueue {
     is_throttled: bool,
     /// A packet was refused since one has left.
     is_full: bool,
-    /// Those that leave behind it, in order: few senders have some, and they lie elsewhere in memory.
-    leaving: VecDeque<(Time, u32)>,
+    /// None before there was one.
+    behind: Option<Box<Behind>>,
 }
 
-const _: () = assert!(size_of::<SmallQueue>() <= 64);
+const _: () = assert!(size_of::<SmallQueue>() <= 40);
+
+/// Packets that leave behind the first, in order, and what each holds: few senders have some.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Behind {
+    packets: VecDeque<(Time, u32)>,
+}
 
 impl SmallQueue {
     /// Nothing held. One that is not on holds nothing ever.
@@ -105,7 +111,7 @@ impl SmallQueue {
             is_on,
             is_throttled: false,
             is_full: false,
-            leaving: VecDeque::new(),
+            behind: None,
         }
     }
 
@@ -120,10 +126,21 @@ impl SmallQueue {
         u64::from(self.held_bytes)
     }
 
-    /// Has fetched what leaves next.
-    pub fn prefetch_leaving(&self) {
-        if let Some(first) = self.leaving.front() {
-            prefetch(first);
+    /// Has fetched where those are that leave behind the first.
+    pub fn prefetch_behind(&self) {
+        if let Some(behind) = &self.behind {
+            prefetch(&**behind);
+        }
+    }
+
+    /// Has fetched what leaves next; `prefetch_behind` was some time ago.
+    pub fn prefetch_next(&self) {
+        if let Some(next) = self
+            .behind
+            .as_ref()
+            .and_then(|behind| behind.packets.front())
+        {
+            prefetch(next);
         }
     }
 
@@ -163,12 +180,13 @@ impl SmallQueue {
 
     /// A packet that was entered will be gone at `at`, after all those of which this was said.
     pub fn leave_at(&mut self, truesize_bytes: u64, at: Time) {
-        debug_assert!(self.leaving.back().is_none_or(|(last, _)| *last <= at));
         if self.first_leaves == Time::NEVER {
             (self.first_leaves, self.first_bytes) = (at, truesize_bytes as u32);
         } else {
-            debug_assert!(self.first_leaves <= at);
-            self.leaving.push_back((at, truesize_bytes as u32));
+            let packets = &mut self.behind.get_or_insert_default().packets;
+            let last = packets.back().map_or(self.first_leaves, |(last, _)| *last);
+            debug_assert!(last <= at);
+            packets.push_back((at, truesize_bytes as u32));
         }
     }
 
@@ -182,7 +200,8 @@ impl SmallQueue {
         while self.first_leaves < bound {
             self.held_bytes -= self.first_bytes;
             self.is_full = false;
-            let next = self.leaving.pop_front();
+            let behind = self.behind.as_mut();
+            let next = behind.and_then(|behind| behind.packets.pop_front());
             (self.first_leaves, self.first_bytes) = next.unwrap_or((Time::NEVER, 0));
         }
         std::mem::take(&mut self.is_throttled)

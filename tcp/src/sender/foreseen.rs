@@ -18,7 +18,7 @@ impl Sender {
     #[inline]
     pub fn prefetch_beside(&self) {
         self.board.prefetch_ends();
-        self.small_queue.prefetch_leaving();
+        self.small_queue.prefetch_behind();
         if let Cca::Cubic(cubic) = &self.cca {
             cubic.prefetch_beside();
         }
@@ -28,9 +28,10 @@ impl Sender {
         }
     }
 
-    /// Has fetched what is written and not sent.
+    /// Has fetched what is written and not sent, and what leaves next.
     #[inline]
     pub fn prefetch_unsent(&self) {
+        self.small_queue.prefetch_next();
         self.pushes.prefetch_first();
         if let Some(bursts) = &self.bursts {
             bursts.prefetch_first();

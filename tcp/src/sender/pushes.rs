@@ -43,7 +43,8 @@ impl Default for Ends {
     }
 }
 
-/// Ends at equal distances: a large write has one every half window.
+/// Ends at equal distances: a large write has one every half window, and writes that wait for room are
+/// mostly as long as each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Row {
     first: u64,
@@ -58,6 +59,19 @@ impl Row {
             step: 1,
             last: end,
         }
+    }
+
+    /// Takes an end beyond its last, where the distance is the same.
+    fn takes(&mut self, end: u64) -> bool {
+        let step = end - self.last;
+        if self.first == self.last {
+            self.step = step;
+        }
+        let is_next = self.step == step;
+        if is_next {
+            self.last = end;
+        }
+        is_next
     }
 
     /// The first end beyond `start`, which is before its last.
@@ -89,8 +103,8 @@ impl Ends {
         self.forget(write.una);
         // The end of the last write, in a segment that is not full and goes on.
         let goes_on = write.segment_start < write.before;
-        if goes_on && self.rows.back() == Some(&Row::one(write.before)) {
-            self.rows.pop_back();
+        if goes_on {
+            self.take_back(write.before);
         }
         let mss = u64::from(write.mss_bytes);
         let distance = write.largest_window_bytes / 2 + 1;
@@ -101,8 +115,23 @@ impl Ends {
             let last = first + (write.after - 1 - first) / step * step;
             self.rows.push_back(Row { first, step, last });
         }
-        self.rows.push_back(Row::one(write.after));
+        if !self
+            .rows
+            .back_mut()
+            .is_some_and(|row| row.takes(write.after))
+        {
+            self.rows.push_back(Row::one(write.after));
+        }
         self.last = write.after;
+    }
+
+    /// Takes off the newest end, if that is this one.
+    fn take_back(&mut self, end: u64) {
+        match self.rows.back_mut() {
+            Some(row) if row.last == end && row.first < end => row.last -= row.step,
+            Some(row) if row.last == end => drop(self.rows.pop_back()),
+            _ => {}
+        }
     }
 
     fn forget(&mut self, una: u64) {
@@ -210,6 +239,8 @@ impl Pushes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
     const MSS: u32 = 1000;
 
@@ -288,6 +319,73 @@ mod tests {
             .filter(|&n| pushes.any_in(after(n), after(n + 1)))
             .collect();
         assert_eq!(rest, [21, 32, 39]);
+    }
+
+    #[test]
+    fn writes_of_one_length_are_one_row() {
+        let mut pushes = Pushes::default();
+        let rows = |pushes: &Pushes| pushes.ends.as_ref().map(|ends| ends.rows.clone());
+        for n in 0..100 {
+            written(&mut pushes, after(n), after(n + 1), after(n), u64::MAX / 4);
+        }
+        let row = |last| Row {
+            first: after(1),
+            step: u64::from(MSS),
+            last,
+        };
+        assert_eq!(rows(&pushes), Some(VecDeque::from([row(after(100))])));
+        // What goes on in the last segment takes its end off.
+        let begun = after(100) + 300;
+        written(&mut pushes, after(100), begun, after(100), u64::MAX / 4);
+        written(&mut pushes, begun, after(101), after(100), u64::MAX / 4);
+        assert_eq!(rows(&pushes), Some(VecDeque::from([row(after(101))])));
+        written(
+            &mut pushes,
+            after(101),
+            after(101) + 1,
+            after(100),
+            u64::MAX / 4,
+        );
+        let expected = VecDeque::from([row(after(100)), Row::one(after(101) + 1)]);
+        assert_eq!(rows(&pushes), Some(expected));
+    }
+
+    proptest! {
+        /// Which ends there are is what was told one by one.
+        #[test]
+        fn rows_have_the_ends_that_were_written(
+            writes in prop::collection::vec((1u64..4, 1u64..4, prop::bool::weighted(0.3)), 1..40),
+            acknowledged_share in 0.0f64..1.0,
+            asked in prop::collection::vec((0u64..40_000, 0u64..3000), 1..40),
+        ) {
+            let mut pushes = Pushes::default();
+            let mut ends = BTreeSet::new();
+            let mut written = 1;
+            for (segments, parts, goes_on) in writes {
+                let segment_start = written - if goes_on { 100.min(written - 1) } else { 0 };
+                let after = written + 700 * segments / parts;
+                if goes_on && segment_start < written {
+                    ends.remove(&written);
+                }
+                ends.insert(after);
+                let una = (written as f64 * acknowledged_share) as u64;
+                pushes.write(Write {
+                    una,
+                    segment_start,
+                    before: written,
+                    after,
+                    mss_bytes: MSS,
+                    largest_window_bytes: u64::MAX / 4,
+                });
+                written = after;
+                for (start, bytes) in &asked {
+                    let start = (una + start).min(written);
+                    let end = start + bytes;
+                    let expected = ends.range(start + 1..=end).next().is_some();
+                    prop_assert_eq!(pushes.any_in(start, end), expected, "{}..{}", start, end);
+                }
+            }
+        }
     }
 
     #[test]
