@@ -5,6 +5,7 @@ pub mod folded;
 pub mod gro;
 pub mod gso;
 pub mod link;
+pub mod long_queues;
 pub mod merge;
 pub mod pending;
 pub mod pipe;

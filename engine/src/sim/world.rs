@@ -15,6 +15,7 @@ use crate::capture::Capture;
 use crate::net::chains;
 use crate::net::gso::Gso;
 use crate::net::link::{Forwarding, Link};
+use crate::net::long_queues::long_queues;
 use crate::net::turn::{Turn, class};
 use crate::observe::records::Records;
 use crate::observe::samples::Samples;
@@ -136,10 +137,12 @@ impl World {
             let is_kept = conversation.tcp().is_some_and(TcpFlow::has_small_queues);
             has_small_queues[conversation.first_link as usize] |= is_kept;
         }
-        for (link, has_small_queues) in built.links.iter_mut().zip(has_small_queues) {
+        let hops = experiment.hops();
+        let long = long_queues(experiment, &hops, &built.routes);
+        let links = built.links.iter_mut().zip(has_small_queues).zip(long);
+        for ((link, has_small_queues), _) in links.filter(|(_, is_long)| !is_long) {
             link.fold(has_small_queues);
         }
-        let hops = experiment.hops();
         let conversations = built.conversations.iter();
         let ways = conversations.flat_map(|each| each.ways(&built.routes, &hops));
         chains::join(&mut built.links, ways);

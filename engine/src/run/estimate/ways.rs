@@ -1,6 +1,7 @@
 //! What the links on the ways of flows let through.
 
 use super::Packets;
+use crate::net::long_queues::long_queues;
 use crate::qdisc::Config;
 use crate::spec::route::{Hop, Routes};
 use crate::spec::{Experiment, LinkEnd, Transport};
@@ -94,7 +95,7 @@ fn may_be_pipe(end: &LinkEnd) -> bool {
 }
 
 impl End {
-    fn new(end: &LinkEnd) -> End {
+    fn new(end: &LinkEnd, is_long: bool) -> End {
         let changes = &end.changes;
         let rates = changes.iter().filter_map(|change| change.rate_bps);
         let rates = rates.chain([end.rate_bps]).map(|rate_bps| match rate_bps {
@@ -120,7 +121,7 @@ impl End {
             copies: shaped.copies,
             most_pkts: shaped.most_pkts,
             mtu_bytes: end.mtu_bytes,
-            may_be_pipe: may_be_pipe(end),
+            may_be_pipe: !is_long && may_be_pipe(end),
             is_recorded: end.record_packets,
             is_captured: end.capture_flows,
             tcp_flows: 0.0,
@@ -167,12 +168,14 @@ impl<'a> Ways<'a> {
         let pairs: Vec<_> = flows.chain(probes).collect();
         let ends = pairs.iter().flat_map(|(from, to)| [from, to]);
         let ends = ends.map(|name| *hosts.get(name.as_str()).expect("hosts were checked"));
+        let routes = Routes::new(experiment.hosts.len(), &hops, ends);
+        let long = long_queues(experiment, &hops, &routes);
         let mut ways = Ways {
-            routes: Routes::new(experiment.hosts.len(), &hops, ends),
+            routes,
             hosts,
             hops,
-            ends: { experiment.link_ends() }
-                .map(|(_, _, end)| End::new(end))
+            ends: { experiment.link_ends().zip(long) }
+                .map(|((_, _, end), is_long)| End::new(end, is_long))
                 .collect(),
             in_use: 0,
         };

@@ -1,0 +1,96 @@
+//! Queues that are expected to become very long.
+//!
+//! Where all of a packet is known when it comes (`net/pipe.rs`, `net/shaped.rs`), its times are kept until
+//! they have passed: of a packet that waits, at its queue and at all that follow in the chain. In a queue of
+//! millions that would be more than the packets themselves. So a queue that will be long by what its senders
+//! send has an event for each departure. Results are the same; it takes longer.
+
+use crate::qdisc::Config;
+use crate::spec::route::{Hop, Routes};
+use crate::spec::{Experiment, Flow, LinkEnd, Transport};
+
+/// Packets from which on a queue is long: the times of fewer take a megabyte or two.
+const LONG_PKTS: f64 = 20_000.0;
+
+/// What datagrams bring to a queue.
+#[derive(Debug, Clone, Copy, Default)]
+struct Offered {
+    pkts: f64,
+    bits: f64,
+    /// Within so long.
+    active_s: f64,
+}
+
+/// What a queue sends, and holds.
+struct Capacity {
+    rate_bps: f64,
+    most_pkts: f64,
+}
+
+impl Capacity {
+    fn of(end: &LinkEnd, packet_bytes: f64) -> Capacity {
+        let in_packets = |limit_bytes: u32| f64::from(limit_bytes) / packet_bytes.max(1.0);
+        let rate = |rate_bps: u64| match rate_bps {
+            0 => f64::INFINITY,
+            rate_bps => rate_bps as f64,
+        };
+        let (shaped_bps, most_pkts) = match &end.qdisc {
+            Config::Pfifo(fifo) => (f64::INFINITY, f64::from(fifo.limit_packets)),
+            Config::Bfifo(fifo) => (f64::INFINITY, in_packets(fifo.limit_bytes)),
+            Config::Tbf(tbf) => (rate(tbf.rate_bps), in_packets(tbf.limit_bytes)),
+            // They have an event for each departure anyway.
+            _ => (f64::INFINITY, 0.0),
+        };
+        Capacity {
+            rate_bps: rate(end.rate_bps).min(shaped_bps),
+            most_pkts,
+        }
+    }
+}
+
+/// Of each directed link, whether very many packets are expected to wait there at once. TCP's windows are
+/// not asked: what they let out of one sender is some thousands.
+pub fn long_queues(experiment: &Experiment, hops: &[Hop], routes: &Routes) -> Vec<bool> {
+    let ends: Vec<&LinkEnd> = experiment.link_ends().map(|(_, _, end)| end).collect();
+    let hosts = experiment.host_indices();
+    let host = |name: &str| *hosts.get(name).expect("hosts were checked");
+    let mut offered = vec![Offered::default(); ends.len()];
+    for flow in &experiment.flows {
+        let Some(mut sent) = sent_by(flow, experiment.duration_ns) else {
+            continue;
+        };
+        let (from, to) = (host(&flow.from), host(&flow.to));
+        let way = routes.path(hops, routes.row(to), from, to);
+        for link in way.into_iter().flatten() {
+            let sum = &mut offered[link as usize];
+            sum.pkts += sent.pkts;
+            sum.bits += sent.bits;
+            sum.active_s = sum.active_s.max(sent.active_s);
+            let capacity = Capacity::of(ends[link as usize], sent.bits / 8.0 / sent.pkts);
+            let passes = (capacity.rate_bps * sent.active_s / sent.bits).min(1.0);
+            sent.pkts *= passes;
+            sent.bits *= passes;
+        }
+    }
+    let is_long = |(end, offered): (&&LinkEnd, &Offered)| {
+        let capacity = Capacity::of(end, offered.bits / 8.0 / offered.pkts);
+        let excess = 1.0 - capacity.rate_bps * offered.active_s / offered.bits;
+        offered.pkts > 0.0 && (offered.pkts * excess).min(capacity.most_pkts) >= LONG_PKTS
+    };
+    ends.iter().zip(&offered).map(is_long).collect()
+}
+
+/// What a sender of datagrams makes in a run, on average; None of others, and of one that sends nothing.
+fn sent_by(flow: &Flow, duration_ns: u64) -> Option<Offered> {
+    if flow.transport == Transport::Tcp {
+        return None;
+    }
+    let active_s = duration_ns.min(flow.stop_ns).saturating_sub(flow.start_ns) as f64 * 1e-9;
+    let scheduled = flow.source.parameters().scheduled(active_s)?;
+    let bits = 8.0 * scheduled.count * scheduled.size_bytes;
+    (bits > 0.0).then_some(Offered {
+        pkts: scheduled.count,
+        bits,
+        active_s,
+    })
+}
