@@ -3,7 +3,7 @@
 //! Where all of a packet is known when it comes (`net/pipe.rs`, `net/shaped.rs`), its times are kept until
 //! they have passed: of a packet that waits, at its queue and at all that follow in the chain. In a queue of
 //! millions that would be more than the packets themselves. So a queue that will be long by what its senders
-//! send has an event for each departure. Results are the same; it takes longer.
+//! send has an event for each departure. Results are the same. What it costs in time stands in docs/architecture.md.
 
 use crate::qdisc::Config;
 use crate::spec::route::{Hop, Routes};
@@ -48,8 +48,8 @@ impl Capacity {
     }
 }
 
-/// Of each directed link, whether very many packets are expected to wait there at once. TCP's windows are
-/// not asked: what they let out of one sender is some thousands.
+/// Of each directed link, in the order of `Experiment::link_ends`, whether very many packets are expected to
+/// wait there at once. Offered load by mean sizes and gaps, rates at the start. TCP's windows are not asked.
 pub fn long_queues(experiment: &Experiment, hops: &[Hop], routes: &Routes) -> Vec<bool> {
     let ends: Vec<&LinkEnd> = experiment.link_ends().map(|(_, _, end)| end).collect();
     let hosts = experiment.host_indices();
