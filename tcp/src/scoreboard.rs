@@ -11,181 +11,46 @@
 
 mod buffers;
 mod lists;
+mod outstanding;
+mod packed;
 #[cfg(test)]
 mod tests;
 mod undo;
 
 use dumbbell_core::prefetch::prefetch;
+use outstanding::{Place, mark};
+use packed::{Link, MOST_PLACES, Packed};
+
+pub use outstanding::{Outstanding, RateNote};
 
 /// No packet.
 const NONE: u64 = u64::MAX;
 /// Places made at first.
 const FIRST_PLACES: usize = 16;
 
-/// What is known of a packet.
-mod mark {
-    /// SACKed.
-    pub const SACKED: u8 = 1;
-    /// Taken for lost.
-    pub const LOST: u8 = 2;
-    /// Sent again, and that copy may be in flight.
-    pub const RETRANSMITTED: u8 = 4;
-    /// Sent more than once.
-    pub const EVER_RETRANSMITTED: u8 = 8;
-    /// The application had nothing more to send when it was sent.
-    pub const APP_LIMITED: u8 = 16;
-    /// It has been counted in a rate sample.
-    pub const RATE_COUNTED: u8 = 32;
-    /// Part of the sk_buff of the packet before it.
-    pub const CONTINUES: u8 = 64;
-    /// Its last byte is pushed.
-    pub const PUSHED: u8 = 128;
-}
-
-/// Where a packet lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Nowhere,
-    InFlight,
-    Lost,
-    /// Lost by its time, which is looked at no more (`tcp_rack_detect_loss`).
-    LostByTime,
-}
-
-/// What the rate estimator notes with a packet when it is sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct RateNote {
-    /// When the first packet of the sample was sent.
-    pub first_sent_us: u64,
-    /// When a packet was last delivered.
-    pub delivered_time_us: u64,
-    /// Delivered in total.
-    pub delivered_pkts: u64,
-    /// Whether the application had nothing more to send.
-    pub is_app_limited: bool,
-}
-
-/// A packet that was sent. Each is written once and read once a window later: a line of the
-/// cache.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[repr(align(64))]
-pub struct Outstanding {
-    /// Sequence number of its first byte.
-    pub seq: u64,
-    /// When it was last sent.
-    pub sent_us: u64,
-    first_sent_us: u64,
-    delivered_time_us: u64,
-    delivered_pkts: u64,
-    before: u64,
-    after: u64,
-    /// Sequence numbers it takes; a FIN counts.
-    bytes: u32,
-    marks: u8,
-    place: Place,
-}
-
-const _: () = assert!(size_of::<Outstanding>() == 64);
-
-impl Outstanding {
-    /// One past its last sequence number.
-    #[inline]
-    pub fn end(&self) -> u64 {
-        self.seq + u64::from(self.bytes)
-    }
-
-    /// Sequence numbers it takes; a FIN counts.
-    #[inline]
-    pub fn bytes(&self) -> u32 {
-        self.bytes
-    }
-
-    #[inline]
-    fn has(&self, mark: u8) -> bool {
-        self.marks & mark != 0
-    }
-
-    /// SACKed.
-    #[inline]
-    pub fn is_sacked(&self) -> bool {
-        self.has(mark::SACKED)
-    }
-
-    /// Taken for lost.
-    #[inline]
-    pub fn is_lost(&self) -> bool {
-        self.has(mark::LOST)
-    }
-
-    /// Sent again, and that copy may be in flight.
-    #[inline]
-    pub fn is_retransmitted(&self) -> bool {
-        self.has(mark::RETRANSMITTED)
-    }
-
-    /// Sent more than once.
-    #[inline]
-    pub fn was_ever_retransmitted(&self) -> bool {
-        self.has(mark::EVER_RETRANSMITTED | mark::RETRANSMITTED)
-    }
-
-    /// Its last byte is pushed.
-    #[inline]
-    pub fn is_pushed(&self) -> bool {
-        self.has(mark::PUSHED)
-    }
-
-    /// Part of the sk_buff of the packet before it.
-    #[inline]
-    pub fn continues(&self) -> bool {
-        self.has(mark::CONTINUES)
-    }
-
-    /// What the rate estimator noted; None once it has been used.
-    #[inline]
-    pub fn rate_note(&self) -> Option<RateNote> {
-        (!self.has(mark::RATE_COUNTED)).then_some(RateNote {
-            first_sent_us: self.first_sent_us,
-            delivered_time_us: self.delivered_time_us,
-            delivered_pkts: self.delivered_pkts,
-            is_app_limited: self.has(mark::APP_LIMITED),
-        })
-    }
-
-    fn set_note(&mut self, note: RateNote) {
-        self.first_sent_us = note.first_sent_us;
-        self.delivered_time_us = note.delivered_time_us;
-        self.delivered_pkts = note.delivered_pkts;
-        self.marks &= !(mark::APP_LIMITED | mark::RATE_COUNTED);
-        self.marks |= if note.is_app_limited {
-            mark::APP_LIMITED
-        } else {
-            0
-        };
-    }
-}
-
 /// First and last of a doubly linked list through the ring.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct List {
-    first: u64,
-    last: u64,
+    first: Link,
+    last: Link,
 }
 
 const EMPTY: List = List {
-    first: NONE,
-    last: NONE,
+    first: Link::NONE,
+    last: Link::NONE,
 };
 
 /// Packets that are sent and not acknowledged cumulatively.
 #[derive(Debug, Clone)]
 pub struct Scoreboard {
     /// As many as a power of two; packet `n` is at `n` modulo that.
-    places: Box<[Outstanding]>,
+    places: Box<[Packed]>,
     /// Number of the first that is not acknowledged.
     head: u64,
     /// Number of the next to be sent.
     tail: u64,
+    /// Those that are out begin here or later.
+    head_seq: u64,
     /// By time of sending.
     in_flight: List,
     /// By sequence number.
@@ -200,7 +65,23 @@ pub struct Scoreboard {
     mss_bytes: u32,
 }
 
-const _: () = assert!(size_of::<Scoreboard>() <= 96);
+const _: () = assert!(size_of::<Scoreboard>() <= 88);
+
+/// Where a packet lies in a ring of so many places.
+#[inline(always)]
+fn place_in(places: usize, number: u64) -> usize {
+    number as usize & (places - 1)
+}
+
+/// A link to a packet, or to none, in a ring of so many places.
+#[inline(always)]
+fn link_in(places: usize, number: u64) -> Link {
+    if number == NONE {
+        Link::NONE
+    } else {
+        Link::to(place_in(places, number))
+    }
+}
 
 /// What places hold that are in no use is of no account.
 impl PartialEq for Scoreboard {
@@ -208,7 +89,9 @@ impl PartialEq for Scoreboard {
         let numbers = |board: &Scoreboard| {
             let counted = (board.sacked_out, board.lost_out, board.retrans_out);
             let ends = (board.head, board.tail, board.highest_sacked_end);
-            (ends, counted, board.continuing, board.in_flight, board.lost)
+            let lists = [board.in_flight, board.lost];
+            let lists = lists.map(|list| (board.number(list.first), board.number(list.last)));
+            (ends, counted, board.continuing, lists)
         };
         let mut out = self.head..self.tail;
         numbers(self) == numbers(other) && out.all(|number| self.get(number) == other.get(number))
@@ -222,6 +105,7 @@ impl Scoreboard {
             places: Box::default(),
             head: 0,
             tail: 0,
+            head_seq: 0,
             in_flight: EMPTY,
             lost: EMPTY,
             sacked_out: 0,
@@ -284,24 +168,55 @@ impl Scoreboard {
 
     #[inline]
     fn place(&self, number: u64) -> usize {
-        number as usize & (self.places.len() - 1)
+        place_in(self.places.len(), number)
+    }
+
+    /// The number of the packet that lies where a link leads to.
+    #[inline]
+    fn number(&self, link: Link) -> u64 {
+        link.place().map_or(NONE, |place| {
+            let distance = place.wrapping_sub(self.head as usize) & (self.places.len() - 1);
+            self.head + distance as u64
+        })
+    }
+
+    #[inline]
+    fn known(&self, link: Link) -> Option<u64> {
+        (link != Link::NONE).then(|| self.number(link))
+    }
+
+    /// A link to this packet, or to none.
+    #[inline]
+    fn link_to(&self, number: u64) -> Link {
+        link_in(self.places.len(), number)
     }
 
     /// The packet of this number, which is out.
     #[inline]
-    pub fn get(&self, number: u64) -> &Outstanding {
+    pub fn get(&self, number: u64) -> Outstanding {
+        self.packed(number)
+            .unpack(number, self.head_seq, |link| self.number(link))
+    }
+
+    #[inline]
+    fn seq(&self, number: u64) -> u64 {
+        self.packed(number).seq(self.head_seq)
+    }
+
+    #[inline]
+    fn packed(&self, number: u64) -> &Packed {
         &self.places[self.place(number)]
     }
 
     #[inline]
-    fn get_mut(&mut self, number: u64) -> &mut Outstanding {
+    fn packed_mut(&mut self, number: u64) -> &mut Packed {
         let place = self.place(number);
         &mut self.places[place]
     }
 
     /// The first packet that is out.
     #[inline]
-    pub fn first(&self) -> Option<&Outstanding> {
+    pub fn first(&self) -> Option<Outstanding> {
         (self.head != self.tail).then(|| self.get(self.head))
     }
 
@@ -311,8 +226,9 @@ impl Scoreboard {
             return;
         }
         let (head, tail) = (self.head, self.tail);
-        for number in [head, head + 1, head + 2, tail, tail + 1] {
-            prefetch(self.get(number));
+        // Of three packets in turn the first and the last lie in all lines in which they are.
+        for number in [head, head + 2, tail, tail + 1] {
+            prefetch(self.packed(number));
         }
     }
 
@@ -322,15 +238,15 @@ impl Scoreboard {
             return self.tail;
         }
         // Nearly always all packets before it are full.
-        let distance = seq.saturating_sub(self.get(self.head).seq);
+        let distance = seq.saturating_sub(self.seq(self.head));
         let guess = self.head + distance.div_ceil(u64::from(self.mss_bytes));
-        if guess < self.tail && self.get(guess).seq == seq {
+        if guess < self.tail && self.seq(guess) == seq {
             return guess;
         }
         let (mut low, mut high) = (self.head, self.tail);
         while low < high {
             let middle = low + (high - low) / 2;
-            if self.get(middle).seq < seq {
+            if self.seq(middle) < seq {
                 low = middle + 1;
             } else {
                 high = middle;
@@ -341,35 +257,32 @@ impl Scoreboard {
 
     /// Adds a packet that is sent for the first time.
     pub fn push(&mut self, seq: u64, end: u64, now_us: u64, note: RateNote) {
-        let mut sent = Outstanding {
-            seq,
-            sent_us: now_us,
-            first_sent_us: 0,
-            delivered_time_us: 0,
-            delivered_pkts: 0,
-            before: NONE,
-            after: NONE,
-            bytes: (end - seq) as u32,
-            marks: 0,
-            place: Place::Nowhere,
-        };
-        sent.set_note(note);
         if self.packets_out() as usize == self.places.len() {
-            self.grow(sent);
+            self.grow();
+        }
+        if self.head == self.tail {
+            self.head_seq = seq;
         }
         let number = self.tail;
         self.tail += 1;
-        *self.get_mut(number) = sent;
-        self.append_in_flight(number);
+        let (bytes, before) = ((end - seq) as u32, self.in_flight.last);
+        *self.packed_mut(number) = Packed::sent(number, seq, bytes, now_us, note, before);
+        self.append_new(number);
     }
 
     #[cold]
-    fn grow(&mut self, filler: Outstanding) {
+    fn grow(&mut self) {
         let places = (2 * self.places.len()).max(FIRST_PLACES);
-        let mut grown = vec![filler; places];
+        assert!(places <= MOST_PLACES, "{places} packets are out");
+        let link_to = |number: u64| link_in(places, number);
+        let mut grown = vec![Packed::default(); places];
         for number in self.head..self.tail {
-            grown[number as usize & (places - 1)] = *self.get(number);
+            grown[place_in(places, number)] = Packed::of(number, &self.get(number), link_to);
         }
+        [self.in_flight, self.lost] = [self.in_flight, self.lost].map(|list| List {
+            first: link_to(self.number(list.first)),
+            last: link_to(self.number(list.last)),
+        });
         self.places = grown.into_boxed_slice();
     }
 
@@ -377,11 +290,12 @@ impl Scoreboard {
     pub fn pop(&mut self) -> Outstanding {
         let number = self.head;
         self.unlink(number);
-        let sent = *self.get(number);
+        let sent = self.get(number);
         self.retrans_out -= u32::from(sent.is_retransmitted());
         self.sacked_out -= u32::from(sent.is_sacked());
         self.lost_out -= u32::from(sent.is_lost());
         self.head += 1;
+        self.head_seq = sent.seq;
         if sent.continues() {
             self.continuing -= 1;
         }
@@ -402,17 +316,17 @@ impl Scoreboard {
     pub fn pop_plain(&mut self) -> Outstanding {
         debug_assert!(self.is_plain());
         let number = self.head;
-        let sent = *self.get(number);
-        if self.in_flight.first == number {
-            self.in_flight.first = sent.after;
-            if sent.after == NONE {
-                self.in_flight.last = NONE;
-            } else {
-                self.get_mut(sent.after).before = NONE;
+        let sent = self.get(number);
+        if self.in_flight.first == self.link_to(number) {
+            let after = self.packed(number).after();
+            self.in_flight.first = after;
+            if after == Link::NONE {
+                self.in_flight.last = Link::NONE;
             }
         } else {
             self.unlink(number);
         }
+        self.head_seq = sent.seq;
         self.head += 1;
         if self.continuing > 0 {
             self.continuing -= u32::from(sent.continues());
@@ -423,7 +337,7 @@ impl Scoreboard {
 
     /// Marks a packet as SACKed. Returns what it was before; None if it was SACKed already.
     pub fn sack(&mut self, number: u64) -> Option<Outstanding> {
-        let was = *self.get(number);
+        let was = self.get(number);
         if was.is_sacked() {
             return None;
         }
@@ -431,11 +345,11 @@ impl Scoreboard {
         if was.is_lost() {
             self.lost_out -= 1;
             self.retrans_out -= u32::from(was.is_retransmitted());
-            self.get_mut(number).marks &= !(mark::LOST | mark::RETRANSMITTED);
-            self.get_mut(number).marks |= was.marks & mark::EVER_RETRANSMITTED;
+            self.packed_mut(number)
+                .remove_marks(mark::LOST | mark::RETRANSMITTED);
         }
         self.unlink(number);
-        self.get_mut(number).marks |= mark::SACKED;
+        self.packed_mut(number).add_marks(mark::SACKED);
         self.sacked_out += 1;
         self.highest_sacked_end = if self.sacked_out == 1 {
             was.end()
@@ -448,35 +362,35 @@ impl Scoreboard {
     /// A duplicate SACK says that the copy of a packet has arrived too.
     pub fn forget_retransmission(&mut self, number: u64) {
         if self.get(number).is_retransmitted() {
-            self.get_mut(number).marks &= !mark::RETRANSMITTED;
+            self.packed_mut(number).remove_marks(mark::RETRANSMITTED);
             self.retrans_out -= 1;
         }
     }
 
     /// The packet has been counted in a rate sample.
     pub fn count_rate(&mut self, number: u64) {
-        self.get_mut(number).marks |= mark::RATE_COUNTED;
+        self.packed_mut(number).add_marks(mark::RATE_COUNTED);
     }
 
     /// Takes a packet for lost; if it was sent again, that copy. Returns whether that is news.
     pub fn mark_lost(&mut self, number: u64) -> bool {
-        let was = *self.get(number);
+        let was = self.get(number);
         if was.is_sacked() {
             return false;
         }
         let is_news = if was.is_retransmitted() && was.is_lost() {
             self.retrans_out -= 1;
-            self.get_mut(number).marks &= !mark::RETRANSMITTED;
+            self.packed_mut(number).remove_marks(mark::RETRANSMITTED);
             true
         } else if was.is_retransmitted() {
             self.retrans_out -= 1;
             self.lost_out += 1;
             let marks = was.marks & !mark::RETRANSMITTED | mark::LOST;
-            self.get_mut(number).marks = marks;
+            self.packed_mut(number).set_marks(marks);
             true
         } else if !was.is_lost() {
             self.lost_out += 1;
-            self.get_mut(number).marks |= mark::LOST;
+            self.packed_mut(number).add_marks(mark::LOST);
             true
         } else {
             false
@@ -491,17 +405,17 @@ impl Scoreboard {
     /// Takes a packet for lost whose copy is believed to be in flight still: it is not sent again
     /// until the copy is taken for lost too.
     pub fn mark_lost_beside_copy(&mut self, number: u64) {
-        let sent = self.get_mut(number);
+        let sent = self.get(number);
         debug_assert!(sent.is_retransmitted() && !sent.is_lost() && !sent.is_sacked());
-        sent.marks |= mark::LOST;
+        self.packed_mut(number).add_marks(mark::LOST);
         self.lost_out += 1;
     }
 
     /// A packet is no longer looked for by time.
     pub fn forget_time(&mut self, number: u64) {
-        match self.get(number).place {
+        match self.packed(number).list() {
             Place::InFlight => self.unlink(number),
-            Place::Lost => self.get_mut(number).place = Place::LostByTime,
+            Place::Lost => self.packed_mut(number).set_list(Place::LostByTime),
             _ => {}
         }
     }
@@ -509,18 +423,18 @@ impl Scoreboard {
     /// The packet that is to be sent again next: taken for lost, and not yet sent again.
     #[inline]
     pub fn next_lost(&self) -> Option<u64> {
-        (self.lost.first != NONE).then_some(self.lost.first)
+        self.known(self.lost.first)
     }
 
     /// A packet has been sent again. With `is_counted` the copy counts in `retrans_out`.
     pub fn retransmit(&mut self, number: u64, now_us: u64, note: RateNote, is_counted: bool) {
         self.unlink(number);
-        let sent = self.get_mut(number);
-        sent.sent_us = now_us;
-        sent.marks |= mark::EVER_RETRANSMITTED;
-        sent.set_note(note);
-        if is_counted && !sent.has(mark::RETRANSMITTED) {
-            sent.marks |= mark::RETRANSMITTED;
+        let packed = self.packed_mut(number);
+        packed.set_sent(number, now_us, note);
+        let was_retransmitted = packed.marks() & mark::RETRANSMITTED != 0;
+        packed.add_marks(mark::EVER_RETRANSMITTED);
+        if is_counted && !was_retransmitted {
+            packed.add_marks(mark::RETRANSMITTED);
             self.retrans_out += 1;
         }
         if !self.get(number).is_sacked() {
@@ -533,14 +447,15 @@ impl Scoreboard {
         let number = self.tail - 1;
         self.unlink(number);
         self.split(number);
+        let last = self.get(number);
         self.tail = number;
-        *self.get(number)
+        last
     }
 
     /// A packet was not sent again after all.
     pub fn take_back(&mut self, number: u64) {
         self.unlink(number);
-        self.get_mut(number).marks &= !mark::RETRANSMITTED;
+        self.packed_mut(number).remove_marks(mark::RETRANSMITTED);
         self.retrans_out -= 1;
         if self.get(number).is_lost() {
             self.insert_lost(number);
@@ -549,13 +464,13 @@ impl Scoreboard {
 
     /// The packet in flight that was sent last.
     pub fn newest_in_flight(&self) -> Option<u64> {
-        (self.in_flight.last != NONE).then_some(self.in_flight.last)
+        self.known(self.in_flight.last)
     }
 
     /// The receiver has taken back what it SACKed (RFC 2018 section 8).
     pub fn forget_sacks(&mut self) {
         for number in self.head..self.tail {
-            self.get_mut(number).marks &= !mark::SACKED;
+            self.packed_mut(number).remove_marks(mark::SACKED);
         }
         self.sacked_out = 0;
     }
@@ -568,13 +483,12 @@ impl Scoreboard {
     /// The packet that was sent longest ago, of those in flight.
     #[inline]
     pub fn oldest_in_flight(&self) -> Option<u64> {
-        (self.in_flight.first != NONE).then_some(self.in_flight.first)
+        self.known(self.in_flight.first)
     }
 
     /// The packet in flight that was sent next after this one.
     #[inline]
     pub fn next_in_flight(&self, number: u64) -> Option<u64> {
-        let after = self.get(number).after;
-        (after != NONE).then_some(after)
+        self.known(self.packed(number).after())
     }
 }

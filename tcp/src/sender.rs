@@ -223,7 +223,7 @@ pub struct Sender {
 }
 
 /// Many flows' do not stay in the cache: docs/architecture.md has what this comes to.
-const _: () = assert!(size_of::<Sender>() <= 736);
+const _: () = assert!(size_of::<Sender>() <= 728);
 
 /// What is read when a connection opens, when something is missing, or seldom.
 #[derive(Debug, Clone, PartialEq)]
@@ -361,7 +361,8 @@ impl Sender {
     #[inline(always)]
     pub fn on_header(&mut self, header: &Header, now: Time) {
         self.send_buffer.is_to_check = true;
-        if !self.expects(header) {
+        let pkts = self.expected_pkts(header);
+        if pkts == 0 {
             return self.on_other(&Segment::from(*header), now);
         }
         #[cfg(debug_assertions)]
@@ -370,7 +371,7 @@ impl Sender {
             ordinary.on_other(&Segment::from(*header), now);
             ordinary
         });
-        self.on_expected(header, now);
+        self.on_expected(header, pkts, now);
         #[cfg(debug_assertions)]
         if let Some(ordinary) = ordinary {
             let quiet = self.quiet;

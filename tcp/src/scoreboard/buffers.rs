@@ -2,7 +2,8 @@
 //!
 //! Where each segment goes by itself, each is one of its own.
 
-use super::{NONE, Outstanding, Place, Scoreboard, mark};
+use super::packed::Packed;
+use super::{List, NONE, Outstanding, Place, Scoreboard, link_in, mark};
 
 impl Scoreboard {
     /// sk_buffs that are out.
@@ -20,14 +21,14 @@ impl Scoreboard {
     /// The last byte of the packet sent last is pushed.
     pub fn push_last(&mut self) {
         let last = self.tail - 1;
-        self.get_mut(last).marks |= mark::PUSHED;
+        self.packed_mut(last).add_marks(mark::PUSHED);
     }
 
     /// From here on it is another sk_buff (`tcp_fragment`).
     #[inline]
     pub fn split(&mut self, number: u64) {
         if number < self.tail && self.get(number).continues() {
-            self.get_mut(number).marks &= !mark::CONTINUES;
+            self.packed_mut(number).remove_marks(mark::CONTINUES);
             self.continuing -= 1;
         }
     }
@@ -35,7 +36,7 @@ impl Scoreboard {
     /// A packet becomes part of the sk_buff before it (`tcp_shift_skb_data`).
     fn join_buffers(&mut self, number: u64) {
         if number > self.head && number < self.tail && !self.get(number).continues() {
-            self.get_mut(number).marks |= mark::CONTINUES;
+            self.packed_mut(number).add_marks(mark::CONTINUES);
             self.continuing += 1;
         }
     }
@@ -81,39 +82,48 @@ impl Scoreboard {
         let is_run = |other: &Outstanding| {
             other.is_sacked() && !other.is_retransmitted() && other.bytes() == sent.bytes()
         };
-        if sent.was_ever_retransmitted() || !is_run(sent) {
+        if sent.was_ever_retransmitted() || !is_run(&sent) {
             return sent.was_ever_retransmitted();
         }
         let below = (self.head..number).rev().map(|number| self.get(number));
         let above = (number + 1..self.tail).map(|number| self.get(number));
-        let below = below.take_while(|other| is_run(other));
-        let above = above.take_while(|other| is_run(other));
-        below.chain(above).any(Outstanding::was_ever_retransmitted)
+        let below = below.take_while(is_run);
+        let above = above.take_while(is_run);
+        below
+            .chain(above)
+            .any(|other| other.was_ever_retransmitted())
     }
 
     /// A packet takes the next one in, which is an sk_buff of its own: both are one packet from now
     /// on (`tcp_collapse_retrans`). Numbers behind it are one less.
     pub fn collapse_next(&mut self, number: u64) {
         let next = number + 1;
-        let taken = *self.get(next);
+        let taken = self.get(next);
         debug_assert!(next < self.tail && !taken.is_sacked() && !taken.continues());
         self.unlink(next);
         self.lost_out -= u32::from(taken.is_lost());
         self.retrans_out -= u32::from(taken.is_retransmitted());
-        let kept = self.get_mut(number);
-        kept.bytes += taken.bytes;
-        kept.marks |= taken.marks & (mark::EVER_RETRANSMITTED | mark::PUSHED);
-        for behind in next + 1..self.tail {
-            *self.get_mut(behind - 1) = *self.get(behind);
-        }
-        self.tail -= 1;
         let renumbered = |known: u64| known - u64::from(known != NONE && known > next);
-        for number in self.head..self.tail {
-            let sent = self.get_mut(number);
+        let lists = [self.in_flight, self.lost];
+        let lists =
+            lists.map(|list| [list.first, list.last].map(|link| renumbered(self.number(link))));
+        let known = (self.head..self.tail).filter(|known| *known != next);
+        let mut out: Vec<Outstanding> = known.map(|known| self.get(known)).collect();
+        for sent in &mut out {
             (sent.before, sent.after) = (renumbered(sent.before), renumbered(sent.after));
         }
-        for list in [&mut self.in_flight, &mut self.lost] {
-            (list.first, list.last) = (renumbered(list.first), renumbered(list.last));
+        let kept = &mut out[(number - self.head) as usize];
+        kept.bytes += taken.bytes;
+        kept.marks |= taken.marks & (mark::EVER_RETRANSMITTED | mark::PUSHED);
+        self.tail -= 1;
+        let places = self.places.len();
+        for (number, sent) in (self.head..).zip(&out) {
+            let packed = Packed::of(number, sent, |known| link_in(places, known));
+            *self.packed_mut(number) = packed;
         }
+        [self.in_flight, self.lost] = lists.map(|list| {
+            let [first, last] = list.map(|number| self.link_to(number));
+            List { first, last }
+        });
     }
 }

@@ -1,25 +1,40 @@
 //! The two lists through the ring: in flight by time of sending, lost by number.
+//!
+//! What the first of a list has before it is of no account: so a packet that leaves the head of the
+//! ring changes no other.
 
-use super::{List, NONE, Place, Scoreboard};
+use super::{List, Place, Scoreboard, packed::Link};
 
 impl Scoreboard {
     pub(super) fn append_in_flight(&mut self, number: u64) {
-        let last = self.in_flight.last;
-        self.link(number, last, NONE, Place::InFlight);
+        self.link(number, self.in_flight.last, Link::NONE, Place::InFlight);
+    }
+
+    /// As `append_in_flight`, of a packet that says so itself.
+    #[inline(always)]
+    pub(super) fn append_new(&mut self, number: u64) {
+        let own = self.link_to(number);
+        match self.in_flight.last.place() {
+            None => self.in_flight.first = own,
+            Some(last) => self.places[last].set_after(own),
+        }
+        self.in_flight.last = own;
     }
 
     /// Losses are found nearly in the order of their numbers, so the place is near the end; or
     /// it is the first packet that is lost again, and the place is the beginning.
     pub(super) fn insert_lost(&mut self, number: u64) {
         let first = self.lost.first;
-        if first != NONE && number < first {
-            self.link(number, NONE, first, Place::Lost);
+        if first != Link::NONE && number < self.number(first) {
+            self.link(number, Link::NONE, first, Place::Lost);
             return;
         }
-        let (mut before, mut after) = (self.lost.last, NONE);
-        while before != NONE && before > number {
+        let (mut before, mut after) = (self.lost.last, Link::NONE);
+        while let Some(place) = before.place()
+            && self.number(before) > number
+        {
             after = before;
-            before = self.get(before).before;
+            before = self.places[place].before();
         }
         self.link(number, before, after, Place::Lost);
     }
@@ -31,33 +46,38 @@ impl Scoreboard {
         }
     }
 
-    pub(super) fn link(&mut self, number: u64, before: u64, after: u64, place: Place) {
-        let sent = self.get_mut(number);
-        (sent.before, sent.after, sent.place) = (before, after, place);
-        self.join(before, number, place);
-        self.join(number, after, place);
+    pub(super) fn link(&mut self, number: u64, before: Link, after: Link, place: Place) {
+        let own = self.link_to(number);
+        let sent = self.packed_mut(number);
+        sent.set_before(before);
+        sent.set_after(after);
+        sent.set_list(place);
+        self.join(before, own, place);
+        self.join(own, after, place);
     }
 
     pub(super) fn unlink(&mut self, number: u64) {
-        let sent = *self.get(number);
-        if sent.place == Place::Nowhere {
+        let sent = self.packed(number);
+        let (list, before, after) = (sent.list(), sent.before(), sent.after());
+        if list == Place::Nowhere {
             return;
         }
-        self.get_mut(number).place = Place::Nowhere;
-        self.join(sent.before, sent.after, sent.place);
+        self.packed_mut(number).set_list(Place::Nowhere);
+        let own = self.link_to(number);
+        let is_first = self.list(list).first == own;
+        self.join(if is_first { Link::NONE } else { before }, after, list);
     }
 
-    /// Makes two neighbours of a list; NONE stands for its ends.
-    fn join(&mut self, before: u64, after: u64, place: Place) {
-        if before == NONE {
-            self.list(place).first = after;
-        } else {
-            self.get_mut(before).after = after;
+    /// Makes two neighbours of a list; no link stands for its ends.
+    fn join(&mut self, before: Link, after: Link, place: Place) {
+        match before.place() {
+            None => self.list(place).first = after,
+            Some(at) => self.places[at].set_after(after),
         }
-        if after == NONE {
-            self.list(place).last = before;
-        } else {
-            self.get_mut(after).before = before;
+        match after.place() {
+            None => self.list(place).last = before,
+            Some(at) if before != Link::NONE => self.places[at].set_before(before),
+            Some(_) => {}
         }
     }
 }

@@ -85,7 +85,7 @@ fn step() -> impl Strategy<Value = Step> {
 /// The counters, counted.
 fn check(board: &Scoreboard) {
     let out = || (board.head()..board.tail()).map(|number| board.get(number));
-    let count = |is: fn(&Outstanding) -> bool| out().filter(|sent| is(sent)).count() as u32;
+    let count = |is: fn(&Outstanding) -> bool| out().filter(is).count() as u32;
     assert_eq!(board.sacked_out(), count(Outstanding::is_sacked));
     assert_eq!(board.lost_out(), count(Outstanding::is_lost));
     assert_eq!(board.retrans_out(), count(Outstanding::is_retransmitted));

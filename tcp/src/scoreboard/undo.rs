@@ -1,6 +1,6 @@
 //! Taking back that packets are lost.
 
-use super::{NONE, Place, Scoreboard, mark};
+use super::{Place, Scoreboard, mark, packed::Link};
 
 impl Scoreboard {
     /// Nothing is taken for lost any more (undo). What a timeout or a count took for lost is looked
@@ -8,12 +8,13 @@ impl Scoreboard {
     /// as in Linux.
     pub fn unmark_lost(&mut self) {
         for number in self.head..self.tail {
-            self.get_mut(number).marks &= !mark::LOST;
+            self.packed_mut(number).remove_marks(mark::LOST);
         }
         let mut back = Vec::new();
         while let Some(number) = self.next_lost() {
-            if self.get(number).place == Place::Lost {
-                back.push((self.get(number).sent_us, number));
+            let sent = self.get(number);
+            if sent.place == Place::Lost {
+                back.push((sent.sent_us, number));
             }
             self.unlink(number);
         }
@@ -26,12 +27,15 @@ impl Scoreboard {
     fn merge_in_flight(&mut self, back: &[(u64, u64)]) {
         let mut after = self.in_flight.first;
         for &(sent_us, number) in back {
-            while after != NONE && (self.get(after).sent_us, after) < (sent_us, number) {
-                after = self.get(after).after;
+            while let Some(next) = self.known(after)
+                && (self.get(next).sent_us, next) < (sent_us, number)
+            {
+                after = self.packed(next).after();
             }
-            let before = match after {
-                NONE => self.in_flight.last,
-                after => self.get(after).before,
+            let before = match after.place() {
+                None => self.in_flight.last,
+                Some(_) if after == self.in_flight.first => Link::NONE,
+                Some(place) => self.places[place].before(),
             };
             self.link(number, before, after, Place::InFlight);
         }

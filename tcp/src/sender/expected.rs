@@ -14,11 +14,10 @@ use crate::segment::{Flags, Header, Timestamps};
 use dumbbell_core::time::Time;
 
 impl Sender {
-    /// Whether a segment without SACK blocks acknowledges more of what is out, and says nothing
-    /// else.
+    /// How many packets a segment without SACK blocks acknowledges; 0 where it says something else.
     #[inline(always)]
-    pub(super) fn expects(&self, header: &Header) -> bool {
-        header.flags == Flags::ACK
+    pub(super) fn expected_pkts(&self, header: &Header) -> u32 {
+        let is_expected = header.flags == Flags::ACK
             && header.payload_bytes == 0
             && header.ack > self.una
             && header.ack <= self.next
@@ -26,30 +25,35 @@ impl Sender {
             && self.recovery.state == State::Open
             && !self.recovery.has_probe()
             && self.board.is_plain()
-            && !self.fin_sent
-            && self.acknowledges_once_sent(header.ack)
+            && !self.fin_sent;
+        if is_expected {
+            self.once_sent_pkts(header.ack)
+        } else {
+            0
+        }
     }
 
-    /// Whether at least one packet is acknowledged, and none of them was sent more than once.
+    /// Packets that are acknowledged; 0 where one of them was sent more than once, or was SACKed
+    /// before the receiver took that back.
     #[inline(always)]
-    fn acknowledges_once_sent(&self, ack: u64) -> bool {
+    fn once_sent_pkts(&self, ack: u64) -> u32 {
         let mut number = self.board.head();
         while number < self.board.tail() {
             let sent = self.board.get(number);
             if sent.end() > ack {
                 break;
             }
-            if sent.was_ever_retransmitted() {
-                return false;
+            if sent.was_ever_retransmitted() || sent.rate_note().is_none() {
+                return 0;
             }
             number += 1;
         }
-        number > self.board.head()
+        (number - self.board.head()) as u32
     }
 
     /// Enters an acknowledgement that was expected.
     #[inline(always)]
-    pub(super) fn on_expected(&mut self, header: &Header, now: Time) {
+    pub(super) fn on_expected(&mut self, header: &Header, pkts: u32, now: Time) {
         let (now_us, prior_una) = (as_us(now), self.una);
         self.quiet = self.quiet_after_expected();
         self.is_corked = false;
@@ -68,7 +72,7 @@ impl Sender {
         let mut summary = AckSummary::new(self.next);
         (summary.advances, summary.window_updated) = (true, true);
         (summary.data_acked, summary.sets_timer) = (true, true);
-        let (cleaned, lowest) = self.pop_once_sent(now_us, &mut summary);
+        let (cleaned, lowest) = self.pop_once_sent(pkts, now_us, &mut summary);
         let first_us = cleaned.first_us.unwrap_or(now_us);
         let rtt_us = now_us - cleaned.last_us;
         summary.is_probably_delayed = self.is_lone_runt(&cleaned, 0, prior_una, &summary);
@@ -97,28 +101,35 @@ impl Sender {
         }
     }
 
-    /// As `pop_acked`, where all were sent once. Also returns the lowest sequence number.
+    /// As `pop_acked`, where all were sent once: each after the one before it, so that the last is the
+    /// newest. Also returns the lowest sequence number.
     #[inline(always)]
-    fn pop_once_sent(&mut self, now_us: u64, summary: &mut AckSummary) -> (Cleaned, u64) {
-        let mut cleaned = Cleaned::default();
-        let (is_sack, min_rtt_us) = (self.is_sack(), self.rtt.min_rtt_us());
+    fn pop_once_sent(
+        &mut self,
+        pkts: u32,
+        now_us: u64,
+        summary: &mut AckSummary,
+    ) -> (Cleaned, u64) {
+        let mut cleaned = Cleaned {
+            pkts,
+            ..Cleaned::default()
+        };
         let mut lowest = self.next;
-        while self
-            .board
-            .first()
-            .is_some_and(|sent| sent.end() <= self.una)
-        {
+        for left in (0..pkts).rev() {
             let sent = self.board.pop_plain();
             cleaned.last_us = sent.sent_us;
             cleaned.first_us.get_or_insert(sent.sent_us);
             lowest = lowest.min(sent.seq);
-            if is_sack {
-                self.rate.delivered_pkts += 1;
+            if left > 0 {
+                continue;
+            }
+            if self.is_sack() {
+                self.rate.delivered_pkts += u64::from(pkts);
+                let min_rtt_us = self.rtt.min_rtt_us();
                 self.rack
                     .on_delivered(sent.sent_us, sent.end(), false, now_us, min_rtt_us);
             }
             self.rate.on_delivered(&sent, &mut summary.delivery);
-            cleaned.pkts += 1;
         }
         (cleaned, lowest)
     }

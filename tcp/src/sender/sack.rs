@@ -162,7 +162,7 @@ impl Sender {
         }
         let mut number = self.board.first_from(block.start);
         while number < self.board.tail() && self.board.get(number).end() <= block.end {
-            let sent = *self.board.get(number);
+            let sent = self.board.get(number);
             let was_again = match self.settings.is_linux() {
                 true => self.board.was_one_of_its_run_retransmitted(number),
                 false => sent.was_ever_retransmitted(),

@@ -137,7 +137,7 @@ impl Sender {
         });
         let (mut wait_us, mut next) = (0, self.board.oldest_in_flight());
         while let Some(number) = next {
-            let sent = *self.board.get(number);
+            let sent = self.board.get(number);
             if !self.rack.was_sent_before(sent.sent_us, sent.end()) {
                 break;
             }
@@ -197,7 +197,7 @@ impl Sender {
         }
         let first_end = self.board.end_of_buffer(head);
         for number in head..self.board.tail() {
-            let sent = *self.board.get(number);
+            let sent = self.board.get(number);
             let may_come = self.is_rack()
                 && number >= first_end
                 && !self.recovery.is_reneging
