@@ -142,31 +142,33 @@ fn flows(world: &World) -> Table {
     type Row = Conversation;
     let columns = vec![
         index("flow", flows.len()),
-        i64s("created_pkts", flows, |f: &Row| f.counters.created_pkts),
-        i64s("created_bytes", flows, |f| f.counters.created_bytes),
-        i64s("delivered_pkts", flows, |f| f.counters.delivered_pkts),
-        i64s("delivered_bytes", flows, |f| f.counters.delivered_bytes),
-        i64s("dropped_pkts", flows, |f| f.counters.dropped_pkts),
-        i64s("dropped_bytes", flows, |f| f.counters.dropped_bytes),
-        i64s("duplicated_pkts", flows, |f| f.counters.duplicated_pkts),
-        i64s("duplicated_bytes", flows, |f| f.counters.duplicated_bytes),
+        i64s("created_pkts", flows, |f: &Row| f.counters().created.pkts),
+        i64s("created_bytes", flows, |f| f.counters().created.bytes),
+        i64s("delivered_pkts", flows, |f| f.counters().delivered.pkts),
+        i64s("delivered_bytes", flows, |f| f.counters().delivered.bytes),
+        i64s("dropped_pkts", flows, |f| f.counters().dropped.pkts),
+        i64s("dropped_bytes", flows, |f| f.counters().dropped.bytes),
+        i64s("duplicated_pkts", flows, |f| f.counters().duplicated.pkts),
+        i64s("duplicated_bytes", flows, |f| f.counters().duplicated.bytes),
         i64s("in_network_pkts", in_network, |(packets, _)| *packets),
         i64s("in_network_bytes", in_network, |(_, bytes)| *bytes),
-        i64s("sent_datagrams", flows, |f| f.datagrams.sent),
+        i64s("sent_datagrams", flows, |f| f.datagrams().sent),
         i64s("sent_payload_bytes", flows, |f| {
-            f.datagrams.sent_payload_bytes
+            f.datagrams().sent_payload_bytes
         }),
-        i64s("received_datagrams", flows, |f| f.datagrams.received),
+        i64s("received_datagrams", flows, |f| f.datagrams().received),
         i64s("received_payload_bytes", flows, |f| {
-            f.datagrams.received_payload_bytes
+            f.datagrams().received_payload_bytes
         }),
-        instants("first_sent_ns", flows, |f| f.first_sent),
-        instants("last_received_ns", flows, |f| f.last_received),
-        i64s("delay_count", flows, |f| f.delay.moments().count()),
-        f64s("delay_mean_s", flows, |f| f.delay.moments().mean_seconds()),
-        f64s("delay_sd_s", flows, |f| f.delay.moments().sd_seconds()),
-        instants("delay_min_ns", flows, |f| f.delay.moments().min()),
-        instants("delay_max_ns", flows, |f| f.delay.moments().max()),
+        instants("first_sent_ns", flows, Row::first_sent),
+        instants("last_received_ns", flows, Row::last_received),
+        i64s("delay_count", flows, |f| f.delay().moments().count()),
+        f64s("delay_mean_s", flows, |f| {
+            f.delay().moments().mean_seconds()
+        }),
+        f64s("delay_sd_s", flows, |f| f.delay().moments().sd_seconds()),
+        instants("delay_min_ns", flows, |f| f.delay().moments().min()),
+        instants("delay_max_ns", flows, |f| f.delay().moments().max()),
         of_senders("retransmitted_pkts", flows, |tcp| tcp.retransmitted_pkts),
         of_senders("rto_count", flows, |tcp| tcp.rto_count),
     ];
@@ -298,7 +300,7 @@ fn distributions(world: &World) -> Table {
 fn flow_delays(world: &World) -> Table {
     let flows = (0i64..).zip(&world.conversations[..world.flows]);
     let bins: Vec<(i64, (u64, u64, u64))> = flows
-        .flat_map(|(flow, of)| of.delay.histogram().bins().map(move |bin| (flow, bin)))
+        .flat_map(|(flow, of)| of.delay().histogram().bins().map(move |bin| (flow, bin)))
         .collect();
     let columns = vec![
         i32s("flow", &bins, |(flow, _)| *flow),

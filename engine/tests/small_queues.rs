@@ -205,7 +205,10 @@ fn what_the_host_drops_is_off_the_account() {
         while world.step() {}
         world.finish();
         let flow = world.conversations[0].tcp().unwrap();
-        assert!(world.conversations[0].counters.dropped_pkts > 10, "{qdisc}");
+        assert!(
+            world.conversations[0].counters().dropped.pkts > 10,
+            "{qdisc}"
+        );
         let first = flow.transfers().into_iter().next().unwrap();
         assert!(first.completed.is_some(), "{qdisc}");
         assert_eq!(flow.sender().unwrap().host_queue_bytes(), 0, "{qdisc}");

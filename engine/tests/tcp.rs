@@ -249,12 +249,12 @@ fn packets_of_transfers_add_up() {
     for conversation in &world.conversations {
         let flow = conversation.tcp().unwrap();
         let sum = |of: fn(&Transfer) -> u64| flow.transfers().iter().map(of).sum::<u64>();
-        let counters = &conversation.counters;
-        assert_eq!(sum(|t| t.created_pkts), counters.created_pkts);
-        assert_eq!(sum(|t| t.received_pkts), counters.delivered_pkts);
-        assert_eq!(sum(|t| t.received_bytes), counters.delivered_bytes);
-        assert_eq!(sum(|t| t.dropped_pkts), counters.dropped_pkts);
-        assert!(counters.dropped_pkts > 10);
+        let counters = conversation.counters();
+        assert_eq!(sum(|t| t.created_pkts), counters.created.pkts);
+        assert_eq!(sum(|t| t.received_pkts), counters.delivered.pkts);
+        assert_eq!(sum(|t| t.received_bytes), counters.delivered.bytes);
+        assert_eq!(sum(|t| t.dropped_pkts), counters.dropped.pkts);
+        assert!(counters.dropped.pkts > 10);
         let again = sum(|t| t.retransmitted_pkts);
         assert_eq!(again, flow.statistics().retransmitted_pkts);
         // What was sent again was not dropped twice as a rule, and never arrived more often.

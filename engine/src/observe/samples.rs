@@ -198,10 +198,11 @@ impl FlowSamples {
     fn push(&mut self, now: Time, flow: usize, of: &Conversation) {
         self.t_ns.push(now.as_ns() as i64);
         self.flow.push(flow as i32);
-        self.delivered_pkts.push(of.counters.delivered_pkts as i64);
+        self.delivered_pkts
+            .push(of.counters().delivered.pkts as i64);
         self.delivered_payload_bytes
-            .push(of.delivered_payload_bytes as i64);
-        self.dropped_pkts.push(of.counters.dropped_pkts as i64);
+            .push(of.delivered_payload_bytes() as i64);
+        self.dropped_pkts.push(of.counters().dropped.pkts as i64);
         self.delay_sum_s.push(seconds(of.delay_total()));
         self.tcp.push(of.tcp().and_then(TcpFlow::sample));
         let sent = of.tcp().map(TcpFlow::sent);

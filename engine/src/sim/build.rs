@@ -3,16 +3,14 @@
 use crate::cca::Algorithm;
 use crate::net::link::Link;
 use crate::qdisc::{self, Above, Config, Setting};
-use crate::sim::datagram::Reassembly;
-use crate::sim::delays::Delays;
 use crate::sim::link_statistics::Observation;
 use crate::sim::random::Stream;
 use crate::sim::time::Time;
 use crate::spec::route::{Hop, Routes};
 use crate::spec::source::{FlowStreams, Generator};
-use crate::spec::{Experiment, Flow, Probe, SizeAt, Tcp};
+use crate::spec::{Experiment, Flow, Probe, Tcp};
 use crate::tcp::Settings;
-use crate::traffic::conversation::{Application, Conversation, Datagrams, NO_HOST, PacketCounters};
+use crate::traffic::conversation::{Application, Conversation, Way};
 use crate::traffic::ping::Ping;
 use crate::traffic::tcp_flow::{Named, TcpFlow};
 use std::cell::RefCell;
@@ -173,10 +171,8 @@ impl Builder<'_> {
         let application = Application::Udp(Box::new(generator));
         let class = flow.dscp << 2 | flow.ecn.bits();
         let stop = Time::from_ns(flow.stop_ns);
-        let conversation = Conversation {
-            size_at: flow.source.parameters().size_at(),
-            ..self.conversation(&flow.from, &flow.to, class, stop, application)
-        };
+        let mut conversation = self.conversation(&flow.from, &flow.to, class, stop, application);
+        conversation.size_at = flow.source.parameters().size_at();
         (conversation, first)
     }
 
@@ -266,31 +262,14 @@ impl Builder<'_> {
     ) -> Conversation {
         let (source, destination) = (self.host(from), self.host(to));
         let row_out = self.routes.row(destination);
-        let counting_host = match &application {
-            Application::Udp(_) => destination,
-            Application::Ping(_) | Application::Tcp(_) => NO_HOST,
-        };
-        Conversation {
+        let way = Way {
             source,
             destination,
-            counting_host,
             first_link: self.routes.next(row_out, source),
             row_out,
             row_back: self.routes.row(source),
-            traffic_class,
-            size_at: SizeAt::Payload,
             mtu_bytes: self.mtu_bytes(from, to),
-            application,
-            stop,
-            number: 0,
-            counters: PacketCounters::default(),
-            datagrams: Datagrams::default(),
-            first_sent: None,
-            last_received: None,
-            delay: Delays::default(),
-            delivered_payload_bytes: 0,
-            delay_before_warm_up: 0,
-            reassembly: Reassembly::default(),
-        }
+        };
+        Conversation::new(way, traffic_class, stop, application)
     }
 }

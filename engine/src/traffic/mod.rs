@@ -3,6 +3,7 @@
 
 pub mod connection;
 pub mod conversation;
+pub mod counted;
 pub mod crowd;
 pub mod ping;
 pub mod segment_store;

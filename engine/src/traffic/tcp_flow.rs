@@ -16,7 +16,6 @@ mod host_queue;
 mod super_packet;
 
 use super::connection::{Arrived, Connection, SentSegment, UNLIMITED};
-use super::conversation::PacketCounters;
 use super::crowd::Crowd;
 use super::segment_store::{SegmentStore, Tag};
 use crate::cca::Algorithm;
@@ -169,12 +168,10 @@ pub struct TcpFlow {
     /// What the tournament has for it: no later than `due`.
     armed: Time,
     has_small_queues: bool,
-    /// Packets from the receiver to the sender, whole run.
-    pub replies: PacketCounters,
     rest: Box<Rest>,
 }
 
-const _: () = assert!(size_of::<TcpFlow>() <= 160);
+const _: () = assert!(size_of::<TcpFlow>() <= 88);
 
 /// What is read when a connection begins or ends, or of a flow that has many.
 #[derive(Debug, Clone)]
@@ -211,7 +208,6 @@ impl TcpFlow {
             stop,
             armed: Time::NEVER,
             has_small_queues: settings.tcp.small_queues,
-            replies: PacketCounters::default(),
             rest: Box::new(Rest {
                 named,
                 settings,

@@ -5,7 +5,7 @@ use super::World;
 use crate::net::link::Link;
 use crate::observe::records::Event;
 use crate::sim::packet::Kind;
-use crate::traffic::conversation::{Application, PacketCounters};
+use crate::traffic::counted::PacketCounters;
 
 impl World {
     /// Counts and records what a discipline did besides answering, if it did something.
@@ -21,10 +21,7 @@ impl World {
         let events = self.links[index].take_events();
         for copy in &events.duplicated {
             let conversation = &mut self.conversations[copy.conversation as usize];
-            conversation.counters_of(copy).duplicated(copy);
-            if let Application::Tcp(flow) = &mut conversation.application {
-                flow.on_copy(copy.segment_place());
-            }
+            conversation.count_duplicated(copy);
             self.record(index, Event::Enqueue, 0, copy, None);
         }
         for (packet, reason) in &events.marked {
@@ -65,13 +62,11 @@ impl World {
     /// send, at this instant.
     pub fn check_conservation(&self) -> Result<(), String> {
         for (index, found) in self.in_network().into_iter().enumerate() {
-            self.check_counters(index, &self.conversations[index].counters, found)?;
+            self.check_counters(index, &self.conversations[index].counters(), found)?;
         }
         let replies = self.count_in_network(|is_tcp, is_reply| is_tcp && is_reply);
         for (index, found) in replies.into_iter().enumerate() {
-            if let Some(flow) = self.conversations[index].tcp() {
-                self.check_counters(index, &flow.replies, found)?;
-            }
+            self.check_counters(index, &self.conversations[index].replies(), found)?;
         }
         Ok(())
     }
@@ -83,12 +78,12 @@ impl World {
         (packets, bytes): (u64, u64),
     ) -> Result<(), String> {
         let accounted = (
-            counted.delivered_pkts + counted.dropped_pkts + packets,
-            counted.delivered_bytes + counted.dropped_bytes + bytes,
+            counted.delivered.pkts + counted.dropped.pkts + packets,
+            counted.delivered.bytes + counted.dropped.bytes + bytes,
         );
         let made = (
-            counted.created_pkts + counted.duplicated_pkts,
-            counted.created_bytes + counted.duplicated_bytes,
+            counted.created.pkts + counted.duplicated.pkts,
+            counted.created.bytes + counted.duplicated.bytes,
         );
         if accounted == made {
             return Ok(());

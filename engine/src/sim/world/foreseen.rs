@@ -41,6 +41,9 @@ impl World {
             }
             if let Some((packet, conversation)) = conversation_of(3) {
                 prefetch_flow(conversation, packet.is_reply());
+                if !packet.is_reply() {
+                    conversation.prefetch_arrivals();
+                }
             }
             if let Some((packet, conversation)) = conversation_of(1)
                 && packet.is_reply()
@@ -56,7 +59,7 @@ impl World {
             flow.prefetch_for(packet.segment_place(), packet.is_reply());
             if !packet.is_reply() {
                 let delay = packet.arrived.saturating_sub(packet.created);
-                conversation.delay.prefetch(delay);
+                conversation.delay().prefetch(delay);
             }
         }
     }

@@ -78,10 +78,11 @@ impl World {
         match &mut conversation.application {
             Application::Udp(_) => conversation.receive(&packet, now, warm_up),
             Application::Ping(ping) => {
-                conversation.counters.delivered(&packet);
                 if packet.is_reply() {
                     ping.receive(packet.number, now);
-                } else {
+                }
+                conversation.count_echo(&packet);
+                if !packet.is_reply() {
                     self.answer(packet, host);
                 }
             }
@@ -91,8 +92,7 @@ impl World {
 
     /// The answer to an echo request is a new packet of the same size.
     pub(super) fn answer(&mut self, packet: Packet, host: u32) {
-        let counters = &mut self.conversations[packet.conversation as usize].counters;
-        counters.created(&packet);
+        self.conversations[packet.conversation as usize].count_created(&packet);
         let mut reply = packet.into_reply();
         reply.created = self.now;
         self.arriving.push_back((reply, host));

@@ -6,7 +6,8 @@ use crate::observe::records::Record;
 use crate::sim::delays::Delays;
 use crate::sim::histogram::{BYTES_PER_COUNT, Histogram};
 use crate::sim::rows::Rows;
-use crate::traffic::conversation::{Application, Conversation, PacketCounters};
+use crate::traffic::conversation::{Application, Conversation};
+use crate::traffic::counted::{Counted, PacketCounters};
 use crate::traffic::ping::Echo;
 use crate::traffic::tcp_flow::Transfer;
 
@@ -14,7 +15,7 @@ use crate::traffic::tcp_flow::Transfer;
 /// the stores of disciplines and changing delays, which have more beside the packet.
 pub const BYTES_PER_PACKET: u64 = 96;
 /// Of a packet of TCP also its segment, and its entry in the sender's scoreboard.
-pub const BYTES_PER_SEGMENT: u64 = 208;
+pub const BYTES_PER_SEGMENT: u64 = 144;
 /// A row of `packets`: while the network runs, and its columns.
 pub const BYTES_PER_RECORD: u64 = (size_of::<Record>() + 46) as u64;
 /// A row of `probes`.
@@ -34,9 +35,9 @@ fn rows_bytes<T>(rows: &Rows<T>, bytes_per_row: u64) -> u64 {
 }
 
 fn in_network_pkts(counters: &PacketCounters) -> u64 {
-    let made = counters.created_pkts + counters.duplicated_pkts;
+    let made = counters.created.pkts + counters.duplicated.pkts;
     // Of links that are caught up with later, some are counted late.
-    made.saturating_sub(counters.delivered_pkts + counters.dropped_pkts)
+    made.saturating_sub(counters.delivered.pkts + counters.dropped.pkts)
 }
 
 fn histogram_bytes(histogram: &Histogram) -> u64 {
@@ -58,19 +59,21 @@ fn link_bytes(link: &Link) -> u64 {
 }
 
 fn conversation_bytes(conversation: &Conversation) -> u64 {
-    let packets = in_network_pkts(&conversation.counters) * BYTES_PER_PACKET;
-    let delays = delays_bytes(&conversation.delay);
-    let own = size_of::<Conversation>() as u64 + packets + delays;
-    own + match &conversation.application {
-        Application::Udp(_) => 0,
-        Application::Ping(ping) => rows_bytes(&ping.echoes, BYTES_PER_ECHO),
-        Application::Tcp(flow) => {
-            rows_bytes(flow.transfers(), BYTES_PER_TRANSFER)
-                + flow.connections() as u64 * BYTES_PER_CONNECTION
-                + flow.places() as u64 * BYTES_PER_SEGMENT
-                + in_network_pkts(&flow.replies) * BYTES_PER_PACKET
+    let packets = in_network_pkts(&conversation.counters()) * BYTES_PER_PACKET;
+    let delays = delays_bytes(conversation.delay());
+    let own = (size_of::<Conversation>() + size_of::<Counted>()) as u64;
+    own + packets
+        + delays
+        + match &conversation.application {
+            Application::Udp(_) => 0,
+            Application::Ping(ping) => rows_bytes(&ping.echoes, BYTES_PER_ECHO),
+            Application::Tcp(flow) => {
+                rows_bytes(flow.transfers(), BYTES_PER_TRANSFER)
+                    + flow.connections() as u64 * BYTES_PER_CONNECTION
+                    + flow.places() as u64 * BYTES_PER_SEGMENT
+                    + in_network_pkts(&conversation.replies()) * BYTES_PER_PACKET
+            }
         }
-    }
 }
 
 impl World {

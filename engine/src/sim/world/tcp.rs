@@ -18,7 +18,7 @@ impl World {
         if let Application::Tcp(flow) = &mut conversation.application {
             let writes = flow.wake(now);
             if now >= warm_up {
-                conversation.datagrams.sent += u64::from(writes);
+                conversation.count_writes(writes);
             }
         }
         self.send_tcp(index);
@@ -34,7 +34,7 @@ impl World {
         self.catch_up_with_host_queue(index);
         let conversation = &mut self.conversations[index];
         if packet.is_reply() {
-            conversation.counters_of(&packet).delivered(&packet);
+            conversation.count_reply_delivered(&packet);
         } else {
             conversation.count_delivered(&packet, now, warm_up);
         }
@@ -143,17 +143,16 @@ impl World {
         let mut packet = packet.with_segment(sent.place, sent.is_ecn_capable);
         if sent.tag.is_reply {
             packet = packet.into_reply();
-            conversation.counters_of(&packet).created(&packet);
+            conversation.count_reply_created(&packet);
             let link = self
                 .routes
                 .next(conversation.row_back, conversation.destination);
             self.forward(link as usize, packet);
             return;
         }
-        conversation.counters.created(&packet);
+        conversation.count_created(&packet);
         if now >= warm_up {
-            conversation.first_sent.get_or_insert(now);
-            conversation.datagrams.sent_payload_bytes += u64::from(sent.new_payload_bytes);
+            conversation.count_sent_payload(u64::from(sent.new_payload_bytes), now);
         }
         let link = conversation.first_link as usize;
         if self.links[link].paces_senders
