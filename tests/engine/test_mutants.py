@@ -490,8 +490,8 @@ class Outcome:
 LONGEST_S = 3600.0
 """Of building, and of the sources as they are."""
 PATIENCE = 3.0
-"""A fault after which the tests take so many times as long as all of them did is caught, too: it has
-them wait for what never comes."""
+"""A fault after which the tests take so many times as long as all of them did is caught, too: it
+has them wait for what never comes."""
 
 
 def _outcome(tree: Path, at_most_s: float) -> Outcome:
