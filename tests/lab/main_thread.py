@@ -21,6 +21,9 @@ WORK = """() => {
   for (let i = 0; i < 1.9e6; i++) x = (x * 1664525 + 1013904223) % 4294967296;
   return x;
 }"""
+HANG = 30.0
+"""A task after which a page has hung, likewise: three quarters of a second there."""
+_LONG_TASK_MS = 50
 _TIMES = 5
 
 
@@ -32,6 +35,14 @@ def longest(browser: Browser, page: Page, act: Callable[[], Any]) -> float:
     return max(found_ms) / max(before, _work_ms(browser, page))
 
 
+def check_it_never_hangs(browser: Browser, page: Page, act: Callable[[], Any]) -> None:
+    """While something is done, the page's own thread is always free again soon."""
+    longest_ms = max(tasks_ms(browser, page, act))
+    # What is no long task at all is no hang, and needs nothing to be held against.
+    if longest_ms > _LONG_TASK_MS:
+        assert longest_ms < HANG * _work_ms(browser, page)
+
+
 def _work_ms(browser: Browser, page: Page) -> float:
     """Median of a few evaluations; a trace that begins too late has none of it."""
     each_ms = [max(tasks_ms(browser, page, lambda: page.evaluate(WORK))) for _ in range(_TIMES)]
@@ -41,8 +52,11 @@ def _work_ms(browser: Browser, page: Page) -> float:
 def tasks_ms(browser: Browser, page: Page, act: Callable[[], Any]) -> list[float]:
     """Processor time of each task while something is done."""
     browser.start_tracing(page=page, categories=["toplevel"])
-    act()
-    events = json.loads(browser.stop_tracing())["traceEvents"]
+    try:
+        act()
+    finally:  # else the next trace of this browser could not begin
+        trace = browser.stop_tracing()
+    events = json.loads(trace)["traceEvents"]
     threads = {
         (each["pid"], each["tid"])
         for each in events

@@ -140,14 +140,25 @@ def test_an_experiment_of_a_file_comes_first(opener: Opener, tmp_path: Path) -> 
     assert opener(link).digest() == seen.digest()
 
 
-def test_nothing_takes_the_main_thread_for_long_while_a_slider_moves(opener: Opener) -> None:
-    seen = opener()
-    seen.page.evaluate(
-        "window.tasks = []; new PerformanceObserver(list => window.tasks.push("
-        "...list.getEntries().map(each => each.duration))).observe({ entryTypes: ['longtask'] })"
+def test_no_link_is_given_that_the_page_would_not_read(opener: Opener, tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from dumbbell.cli.app import app
+
+    flow = '{{ name = "f{}x", from = "x", to = "y", source = {{ kind = "greedy" }} }}'
+    file, place = tmp_path / "own.toml", tmp_path / "page.html"
+    file.write_text(
+        'duration = "1s"\nlinks = [{ a = "x", b = "y", delay = "9ms", rate = "3mbit" }]\n'
+        f"flows = [{', '.join(flow.format(i) for i in range(400))}]\n",
+        encoding="utf-8",
     )
-    for step in range(20):
-        seen.page.evaluate(moved("rate", 0.3 + step / 50))
-        seen.page.wait_for_timeout(40)
-    # A hang, not a speed: machines that run tests are busy.
-    assert max(seen.page.evaluate("tasks"), default=0) < 1000
+    done = CliRunner().invoke(app, ["lab", str(file), "--no-open", "--output", str(place)])
+    assert done.exit_code == 0, done.output
+    seen = opener(place=place)
+    # 400 flows in full are more than a link may have.
+    for id_ in ("link", "frame"):
+        assert seen.page.input_value(f"#{id_}").startswith("too large for a link")
+    assert seen.page.evaluate("document.getElementById('whole').hidden")
+    # What a figure says has no end either, if it names each flow.
+    words = str(seen.page.get_attribute("canvas[data-figure=goodput]", "aria-label"))
+    assert words.endswith("; and 388 more")

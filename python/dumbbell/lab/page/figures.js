@@ -28,6 +28,8 @@ const TOP = 1.06;
 const NEAR = 0.4;
 /** Ticks of losses: more are not told apart. */
 const MOST_TICKS = 300;
+/** Groups of flows that the legend names, and what a figure says in words. */
+export const MOST_NAMED = 12;
 /** Least share of the packets that the tail shows. */
 const LEAST_SHARE = 1e-4;
 const GHOST = { ink: "--ghost", width: 1.4 };
@@ -173,13 +175,21 @@ function inWords(y) {
   return `mean ${sensible(mean)}, most ${sensible(Math.max(...known))}`;
 }
 
+/** Lines of groups in words: as many as the legend names.
+ * @param {{name: string}[]} all @param {(group: any) => ArrayLike<number>} valuesOf */
+function groupsInWords(all, valuesOf) {
+  const named = all.slice(0, MOST_NAMED).map((each) => `${each.name} ${inWords(valuesOf(each))}`);
+  const more = all.length - named.length;
+  return [...named, ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
+}
+
 /** What each figure shows, in words.
  * @type {Record<keyof typeof DRAW, (series: any) => string>} */
 const WORDS = {
   queue: ({ queue: own }) => `queue ${inWords(own.system_pkts)}; ${own.dropped_pkts.at(-1) ?? 0} dropped`,
   goodput: ({ flows }) =>
-    flows.groups.map((/** @type {any} */ each) => `${each.name} ${inWords(Float64Array.from(each.goodput_bps, (bps) => bps / 1e6))}`).join("; "),
-  cwnd: ({ flows }) => flows.groups.map((/** @type {any} */ each) => `${each.name} ${inWords(each.cwnd_pkts)}`).join("; "),
+    groupsInWords(flows.groups, (each) => Float64Array.from(each.goodput_bps, (bps) => bps / 1e6)),
+  cwnd: ({ flows }) => groupsInWords(flows.groups, (each) => each.cwnd_pkts),
   cdf: ({ cdf: own }) => {
     const half = own.share.findIndex((/** @type {number} */ each) => each >= 0.5);
     return `half below ${sensible(1e3 * (own.delay_s[half] ?? NaN))} ms`;

@@ -3,7 +3,7 @@ import { baseRttMs, controlsOf } from "./controls.js";
 import { endOf, slowestBps } from "./ends.js";
 import { frameLine, isEmbedded, wholeAddress } from "./embedded.js";
 import { Field, element, sample } from "./fields.js";
-import { drawAll, look } from "./figures.js";
+import { MOST_NAMED, drawAll, look } from "./figures.js";
 import { Game } from "./game.js";
 import { intervalText } from "./intervals.js";
 import { Bench } from "./orders.js";
@@ -50,8 +50,8 @@ function choices(experiments) {
   return found;
 }
 
-/** Groups of flows that the legend names. */
-const LEGEND = 12;
+/** Where an experiment is longer than a link may be. */
+const NO_LINK = "too large for a link: save the file, and run dumbbell lab with it";
 
 /** The page with its simulators. */
 class Page {
@@ -248,9 +248,9 @@ class Page {
   }
 
   #legend() {
-    const more = this.names.length - LEGEND;
+    const more = this.names.length - MOST_NAMED;
     $("legend").replaceChildren(
-      ...this.names.slice(0, LEGEND).map((name) => {
+      ...this.names.slice(0, MOST_NAMED).map((name) => {
         const { colour: ink, dash } = this.#look(name);
         return element("span", {}, sample(ink, dash), name);
       }),
@@ -508,9 +508,10 @@ class Page {
     const { isOwn, id, resolved, queue } = this.opened;
     const state = isOwn ? { preset: null, own: { resolved, queue } } : { preset: id, own: null };
     const hash = encoded({ ...state, changes: [...this.changes] });
-    $("link").value = wholeAddress() + hash;
-    $("frame").value = frameLine(wholeAddress(), hash);
-    $("whole").firstChild.href = $("link").value;
+    $("link").value = hash === null ? NO_LINK : wholeAddress() + hash;
+    $("frame").value = hash === null ? NO_LINK : frameLine(wholeAddress(), hash);
+    $("whole").hidden = hash === null;
+    if (hash !== null) $("whole").firstChild.href = $("link").value;
   }
 
   #save() {

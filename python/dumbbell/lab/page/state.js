@@ -1,6 +1,6 @@
 // What a link carries: which experiment, and what was changed in it.
 
-/** Longest text behind the # that is read. */
+/** Longest text behind the # that is read, and that is given. */
 const LONGEST = 200_000;
 const MOST_CHANGES = 200;
 /** Of a window by hand in one game: what a link carries. */
@@ -19,14 +19,16 @@ const PREFIX = "#s=";
 /** A link's state could not be read. */
 export class BadLink extends Error {}
 
-/** @param {State} state @returns {string} what follows the page's address */
+/** @param {State} state @returns {string | null} what follows the page's address; null where that
+ * is longer than a link may be */
 export function encoded(state) {
   const bytes = new TextEncoder().encode(JSON.stringify({ v: 1, ...state }));
   let text = "";
   for (let i = 0; i < bytes.length; i += 4096) {
     text += String.fromCharCode(...bytes.subarray(i, i + 4096));
   }
-  return PREFIX + btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  const hash = PREFIX + btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  return hash.length <= LONGEST ? hash : null;
 }
 
 /** @param {string} text @returns {unknown} */
