@@ -170,7 +170,7 @@ test-python: $(VENV)/.test $(VENV)/.native
 
 test-long: $(VENV)/.test $(VENV)/.native
 	@$(call step,cargo test $(LOCKED) $(PURE) --all-features --release -- --include-ignored)
-	@$(call step,$(PY) -m pytest -m "long and not kernel" tests scripts bench $(PYTEST_ARGS))
+	@$(call step,$(PY) -m pytest -n auto --dist loadfile -m "long and not kernel" tests scripts bench $(PYTEST_ARGS))
 	@if [ -n "$$CI" ] || $(VENV)/bin/dumbbell kernel info >/dev/null 2>&1; then \
 	  $(call step,$(PY) -m pytest -m "long and kernel" tests $(PYTEST_ARGS)); \
 	else echo "SKIPPED: what needs the kernel in virtual time, which is not built. make kernel"; fi
