@@ -57,20 +57,31 @@ proptest! {
 /// Of a burst in transmission nothing lies in the queue any more, also not of its bytes.
 #[test]
 fn bursts_fill_short_queues_alike() {
-    for limit_bytes in [5_000, 8_000, 12_000] {
+    for (qdisc, small_queues) in [
+        ("bfifo limit 5000", true),
+        ("bfifo limit 8000", true),
+        ("bfifo limit 12000", true),
+        ("pfifo limit 1", false),
+        ("pfifo limit 2", false),
+        ("pfifo limit 9", false),
+    ] {
         let mut own = link("a", "b", end(10_000_000));
-        own.forward.qdisc = parse_qdisc(&format!("bfifo limit {limit_bytes}")).unwrap();
+        own.forward.qdisc = parse_qdisc(qdisc).unwrap();
         (own.forward.delay_ns, own.reverse.delay_ns) = (10 * MS, 10 * MS);
         let flows = ["f", "g", "h"].map(|name| {
             let tcp = Tcp {
                 gso_max_segs: 65535,
+                small_queues,
                 ..Tcp::linux("cubic")
             };
             tcp_flow(name, "a", "b", Source::Greedy(Greedy::default()), tcp)
         });
         let ((folded, _), (plain, _)) = both(&experiment(vec![own], flows.to_vec(), vec![]));
-        assert!(folded.column_i64("queues", "dropped_overlimit_pkts")[0] > 0);
-        assert_eq!(folded.digest(), plain.digest(), "{limit_bytes} bytes");
+        assert!(
+            folded.column_i64("queues", "dropped_overlimit_pkts")[0] > 0,
+            "{qdisc}"
+        );
+        assert_eq!(folded.digest(), plain.digest(), "{qdisc}");
     }
 }
 

@@ -41,6 +41,10 @@ pub(super) struct Pending {
     left: usize,
     /// Bytes on the wire of all of them but those that have left.
     system_bytes: u64,
+    /// So many of the row have been looked at for GSO packets: none before the queue may be full.
+    looked_at: usize,
+    /// Of these and of those that have not left: segments of a GSO packet behind its first.
+    continuing: usize,
     /// When to enter what is pending: so many are.
     enters_at: usize,
     /// Whether hosts or queues put packets here, and no other link: then all arrivals have happened.
@@ -59,6 +63,8 @@ impl Pending {
             entered: 0,
             left: 0,
             system_bytes: 0,
+            looked_at: 0,
+            continuing: 0,
             enters_at: TOGETHER_PKTS,
             is_first,
             latest_departed: Time::ZERO,
@@ -77,6 +83,15 @@ impl Pending {
         (self.crossings.len() - self.left, self.system_bytes)
     }
 
+    /// Of those in the system, segments of a GSO packet behind its first. Each is looked at once.
+    pub fn continuing(&mut self) -> usize {
+        let row = self.crossings.values();
+        let new = { row.iter() }.skip(self.looked_at.max(self.left));
+        self.continuing += new.filter(|each| each.continues).count();
+        self.looked_at = row.len();
+        self.continuing
+    }
+
     /// Those in the system, first to arrive first, after all departures before `bound`.
     #[inline(always)]
     pub fn system_at(&mut self, bound: Time) -> &[Crossing] {
@@ -85,6 +100,7 @@ impl Pending {
         let gone = system.iter().take_while(|first| first.departure < bound);
         for first in gone {
             self.system_bytes -= u64::from(first.bytes);
+            self.continuing -= usize::from(first.continues && self.left < self.looked_at);
             self.left += 1;
         }
         let system = self.crossings.values().get(self.left..);
@@ -169,6 +185,12 @@ impl Pending {
             .map(|gone| u64::from(gone.bytes))
             .sum::<u64>();
         self.system_bytes -= bytes - known_bytes;
+        if self.continuing > 0 {
+            let row = self.crossings.values().iter();
+            let gone = row.take(pkts.min(self.looked_at)).skip(known);
+            self.continuing -= gone.filter(|each| each.continues).count();
+        }
+        self.looked_at = self.looked_at.saturating_sub(pkts);
         self.left -= known;
         self.crossings.discard_front(pkts);
         self.enters_at = self.crossings.len() + TOGETHER_PKTS;

@@ -123,13 +123,13 @@ impl Pipe {
             return limit.admits(waiting_pkts, waiting_bytes, bytes);
         }
         // Segments of what is in transmission have left the queue with the first of them.
-        let waiting = waiting.iter().skip_while(|crossing| crossing.continues);
-        let (mut pkts, mut waiting_bytes) = (0, 0);
-        for crossing in waiting {
-            pkts += usize::from(!crossing.continues);
-            waiting_bytes += u64::from(crossing.bytes);
-        }
-        limit.admits(pkts, waiting_bytes, bytes)
+        let begun_bytes = { waiting.iter().take_while(|each| each.continues) }
+            .map(|each| u64::from(each.bytes))
+            .sum::<u64>();
+        let (is_first, first_bytes) = (!first.continues, u64::from(first.bytes));
+        let (segments, bytes_in_system) = self.pending.system();
+        let pkts = segments - self.pending.continuing() - usize::from(is_first);
+        limit.admits(pkts, bytes_in_system - first_bytes - begun_bytes, bytes)
     }
 
     /// When the last packet leaves.
