@@ -28,7 +28,7 @@ PRESET := --quick
 endif
 
 .PHONY: help site guest lab lab-module lab-beside kernel packetdrill test-kernel \
-	test-kernel-later reproduce test test-rust test-wasm test-python test-long test-programs \
+	test-kernel-later reproduce test test-rust test-wasm test-python test-slow test-long test-programs \
 	bench wheel test-wheel clean \
 	prerequisites FORCE
 
@@ -36,6 +36,7 @@ help:
 	@echo "make reproduce     build, run every study with few replications, write $(OUT)/index.html"
 	@echo "make reproduce FULL=1   the same with all replications"
 	@echo "make test          all checks that take minutes at most"
+	@echo "make test-slow     pages in a browser, programs of others, what is killed: ten minutes"
 	@echo "make test-long     the checks that take longer: statistics, faults put in, the wheel"
 	@echo "make lab           the laboratory, a page that runs the simulator: $(OUT)/laboratory.html"
 	@echo "make site          docs, course, reference, laboratory and the studies' pages: $(OUT)/site"
@@ -166,7 +167,12 @@ test-python: $(VENV)/.test $(VENV)/.native
 	@$(call step,$(PY) -m mypy website/build.py website/roles.py)
 	@$(call step,$(PY) -m mypy.stubtest dumbbell._engine --mypy-config-file pyproject.toml)
 	@$(call step,$(VENV)/bin/lint-imports)
-	@$(call step,$(PY) -m pytest -n auto --dist loadfile -m "not long and not kernel" tests scripts bench $(PYTEST_ARGS))
+	@$(call step,$(PY) -m pytest -n auto --dist loadfile -m "not long and not slow and not kernel" tests scripts bench $(PYTEST_ARGS))
+
+# Pages in Chromium, programs of others, processes that are killed: seconds each, and hundreds.
+test-slow: $(VENV)/.test $(VENV)/.native
+	@$(call step,cargo build $(LOCKED) $(PURE) --all-features --bin dumbbell-guest)
+	@$(call step,$(PY) -m pytest -n auto --dist loadfile -m "slow and not long and not kernel" tests scripts bench $(PYTEST_ARGS))
 
 test-long: $(VENV)/.test $(VENV)/.native
 	@$(call step,cargo test $(LOCKED) $(PURE) --all-features --release -- --include-ignored)

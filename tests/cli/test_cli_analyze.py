@@ -72,6 +72,7 @@ def test_it_prints_the_flows_and_writes_a_page(capture: Path, tmp_path: Path) ->
     assert 25 < before["high"].max() < 50
 
 
+@pytest.mark.slow
 def test_a_view_is_written_and_read_again(capture: Path, tmp_path: Path) -> None:
     view = tmp_path / "after.pcap"
     done = analyze(capture, "--view", "a->b after", "--write", view, "--json")
@@ -86,6 +87,7 @@ def test_a_view_is_written_and_read_again(capture: Path, tmp_path: Path) -> None
     assert "'a->b after'" in refused.stderr
 
 
+@pytest.mark.slow
 def test_a_cut_file_is_done_and_one_with_nothing_is_bad_input(
     capture: Path, tmp_path: Path
 ) -> None:
@@ -141,6 +143,7 @@ def named(capture: Path, folder: Path, name: bytes) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [b"a\x1b\x07b", "\u202eb".encode()])
 def test_a_name_that_nobody_sees_is_shown(capture: Path, tmp_path: Path, name: bytes) -> None:
     """ESC and BEL are obeyed by a terminal, and with the others no figure could be drawn."""
@@ -159,6 +162,7 @@ def test_a_name_that_nobody_sees_is_shown(capture: Path, tmp_path: Path, name: b
     assert drawn == {".svg", ".csv", ".json"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["some.pcapng", "some.flent.gz", "some.csv", "some.toml"])
 def test_a_pipe_says_that_it_waits_and_ctrl_c_ends_it(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
@@ -181,6 +185,7 @@ def test_a_pipe_says_that_it_waits_and_ctrl_c_ends_it(tmp_path: Path, name: str)
             assert reader.wait(timeout=60) == 130
 
 
+@pytest.mark.slow
 def test_a_capture_comes_through_a_pipe(capture: Path, tmp_path: Path) -> None:
     path = tmp_path / "pipe.pcapng"
     os.mkfifo(path)
@@ -202,6 +207,7 @@ def test_a_capture_comes_through_a_pipe(capture: Path, tmp_path: Path) -> None:
     assert (typed.returncode, typed.stderr) == (0, b"")
 
 
+@pytest.mark.slow
 def test_what_has_no_end_is_refused_by_a_sentence_that_is_true(tmp_path: Path) -> None:
     for name, words in (
         ("zero.pcap", "not a capture: it begins with 00 00 00 00"),
@@ -314,6 +320,7 @@ def test_what_cannot_be_set_side_by_side_is_refused(
     assert said in err
 
 
+@pytest.mark.slow
 def test_a_csv_beside_a_capture_has_no_round_trips(
     dumbbell: Dumbbell, capture: Path, tmp_path: Path
 ) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 AS_ON_WINDOWS = Path(__file__).with_name("as_on_windows.py")
 EXPERIMENT = """

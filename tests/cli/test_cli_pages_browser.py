@@ -15,7 +15,7 @@ from dumbbell.backends import simulate
 from dumbbell.cli.app import app
 from dumbbell.spec import Experiment
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 WIDTHS = {"desktop": 1440, "phone": 390}
 RUN = """
 name = "a-run"

@@ -33,6 +33,8 @@ from dumbbell.compare.executing.wire import Receiver, Sender
 from dumbbell.errors import MissingExtraError, RunError, SpecError
 from dumbbell.store import Store
 
+pytestmark = pytest.mark.slow
+
 ENDS_S = 60.0
 """A second is promised; a loaded machine may take longer, a hang takes minutes."""
 MARK = "DUMBBELL_TEST"

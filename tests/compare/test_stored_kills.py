@@ -17,7 +17,7 @@ from dumbbell.compare import compare
 from dumbbell.compare.executing import Stored, cell_names
 from dumbbell.store import Store
 
-pytestmark = pytest.mark.programs
+pytestmark = [pytest.mark.programs, pytest.mark.slow]
 
 HERE = Path(__file__).parent
 REPLICATIONS = 60

@@ -15,6 +15,8 @@ from folder_samples import lay_own_files, result_of, texts, write
 
 from dumbbell.folders import replace_file, result
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 _WRITES = ("os.rename", "os.link", "os.remove", "os.rmdir", "os.mkdir", "os.chmod", "open")
 """Audit events of whatever changes a folder, and of more."""

@@ -16,6 +16,8 @@ from dumbbell.formats.tshark import CSV_FIELDS
 from dumbbell.metrics.captured import captured_flows
 from dumbbell.tables import Run
 
+pytestmark = pytest.mark.slow
+
 FLAGS = {
     "retransmission_pkts": "retransmission",
     "fast_retransmission_pkts": "fast_retransmission",

@@ -20,6 +20,8 @@ from flent_samples import file_of
 from dumbbell.formats.flent import FlentFile, read_flent, summary_rows, write_flent
 from dumbbell.spec import flent as tests_of_flent
 
+pytestmark = pytest.mark.slow
+
 PLOTS = {
     # plot: least number of points drawn in an RRUL of 13 s in steps of 0.2 s
     "totals": 60,

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser
 
 from browsing import barriers
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 _FOCUSABLE = """() => [...document.querySelectorAll(
     "a[href], button, input, select, textarea, summary, [tabindex]:not([tabindex='-1'])")]
   .filter(each => !each.disabled && each.getClientRects().length)"""

@@ -8,7 +8,7 @@ from lab_page import Opened, Opener, moved, preset_ids, typed
 
 import dumbbell
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 NOW = "laboratory.now"
 STACKED = f"{NOW}.stacked"
 

@@ -12,7 +12,7 @@ from lab_page import Opened, Opener, check_equal, moved, typed
 import dumbbell
 from dumbbell.compare import summary_of
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 PRESET = "by-hand"
 PLAYERS = ("manual", "cubic", "bbr", "reno")
 QUEUE = "queue[router->home]"

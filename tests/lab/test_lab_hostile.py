@@ -19,7 +19,7 @@ from dumbbell.cli.app import app
 from dumbbell.errors import DumbbellError
 from dumbbell.lab import presets
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def _hash(state: object) -> str:

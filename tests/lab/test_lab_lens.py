@@ -12,7 +12,7 @@ import dumbbell
 from browsing import barriers
 from dumbbell.report.live import LiveArm
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 LENS = "liveFigure.lens"
 BESIDE = "statistical-multiplexing"
 """Whose lens shows all queues of all arms."""

@@ -16,7 +16,7 @@ from browsing import barriers, opened, outside
 from dumbbell.lab import LIVE, live_file, modules, write_live
 from dumbbell.report import Report, write_report
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 Scheme = Literal["light", "dark"]
 
 

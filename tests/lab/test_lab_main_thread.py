@@ -12,7 +12,7 @@ from playwright.sync_api import Browser
 from dumbbell.cli.lab_command import of_studies
 from dumbbell.lab import presets, write_laboratory
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 MOVES = """async () => {
   const sliders = [...document.querySelectorAll('#controls input[type=range]')];
   const slider = sliders.find((each) => !each.disabled), middle = Math.round(slider.max * 0.6);

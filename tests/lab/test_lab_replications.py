@@ -12,7 +12,7 @@ from live_page import STUDIES, Live, LiveOpener
 import dumbbell
 from dumbbell.stats import student_interval
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 REPLICATIONS = "liveFigure.replications"
 RANDOM = tuple(each for each in STUDIES if each != "traffic-policing")
 """The experiment of policing has nothing random in it."""

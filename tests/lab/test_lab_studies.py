@@ -12,6 +12,8 @@ from dumbbell.lab import presets, write_laboratory
 from dumbbell.studies import STUDIES
 from dumbbell.studies.laboratory import study_experiments
 
+pytestmark = pytest.mark.slow
+
 OFFERED = {each.id: each for each in study_experiments()}
 
 

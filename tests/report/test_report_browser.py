@@ -25,7 +25,7 @@ from dumbbell.report import (
     write_report,
 )
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 WIDTHS = {"desktop": 1280, "phone": 360}
 STUDY = "statistical-multiplexing/index.html"
 

@@ -25,6 +25,8 @@ from dumbbell.report.figure_process import WORTH_A_PROCESS, FigureProcesses
 from dumbbell.report.figures import PICTURES, DrawnFigure, draw
 from dumbbell.report.model import Figure
 
+pytestmark = pytest.mark.slow
+
 UNSEEN = "\x1b[31m \x07 \0 \uffff \ud800 \u202e \u2028"
 GENEROUS_S = 60.0
 

@@ -24,6 +24,8 @@ from dumbbell.report.model import Figure
 from dumbbell.report.narrow import NARROW_PX
 from dumbbell.spec import flent
 
+pytestmark = pytest.mark.slow
+
 STREAMS = {"upload_streams": "8", "download_streams": "2", "burst_bandwidth": "30M"}
 NETWORK = flent.Network(rate="20mbit", qdisc="pie target 20ms tupdate 15ms", rtts=("10ms",))
 

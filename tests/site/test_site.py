@@ -166,6 +166,7 @@ def served(site: Path) -> Iterator[str]:
         server.shutdown()
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (820, "dark"), (1440, "light")])
 def test_pages_are_quiet_offline_and_fit(
@@ -188,6 +189,7 @@ def _is_far(url: str) -> bool:
     return not re.match(r"http://127\.0\.0\.1:|file:|blob:|data:|about:", url)
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.parametrize("place", ["server", "disk"])
 def test_the_search_finds(place: str, site: Path, served: str, browser: Browser) -> None:

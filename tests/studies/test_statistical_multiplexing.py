@@ -50,6 +50,7 @@ def _quartiles(load: float, runs: int, seed: int, base_rtt_ms: float = 0.0) -> n
     return parts.quartile_rows(replicate(experiments, quartiles_ms, at_least=runs), load)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("load", "base_rtt_ms"), [(80.0, 1.5), (93.0, 0.4)])
 def test_the_fit_finds_the_load_and_base_rtt_of_a_simulated_testbed(
     load: float, base_rtt_ms: float
@@ -64,6 +65,7 @@ def test_the_fit_finds_the_load_and_base_rtt_of_a_simulated_testbed(
     assert fit.p_value > 0.001
 
 
+@pytest.mark.slow
 def test_the_fit_says_when_nothing_fits() -> None:
     ensembles = {each: _quartiles(each, 40, seed=1) for each in (70.0, 85.0, 100.0)}
     strange = np.array([2.0, 2.1, 2.2, 50.0, 51.0, 52.0])
@@ -130,6 +132,7 @@ def test_both_senders_were_tried_on_one_grid(report: Report) -> None:
     assert together.verdict is Verdict.INCONCLUSIVE
 
 
+@pytest.mark.slow
 def test_an_oversleeping_testbed_is_told_from_a_slower_one() -> None:
     printed = np.array([q.ms for q in published.QUARTILES])
     seen = {}
@@ -208,6 +211,7 @@ def test_ping_files_are_in_the_sources_format(report: Report) -> None:
     assert len(together) == 4 * published.PING_COUNT
 
 
+@pytest.mark.slow
 def test_the_same_on_one_thread_and_on_two(report: Report) -> None:
     alone = get_study(STUDY).reproduce(StudyOptions(quick=True, replications=FEW, seed=3, jobs=1))
     assert to_rows(alone.judged) == to_rows(report.judged)

@@ -36,6 +36,8 @@ from dumbbell.studies.traffic_policing import text as policing_text
 from dumbbell.studies.traffic_policing.titles import TITLES
 from dumbbell.sweep import Replications
 
+pytestmark = pytest.mark.slow
+
 LONGEST_ANSWER = 280
 """Characters: a sentence that one reads in one go."""
 TEXTS = {
