@@ -96,6 +96,30 @@ source = { kind = "greedy" }
     assert "b->a: acknowledgements are on the wire too" in out
 
 
+def test_a_table_of_many_flows_says_how_many_it_leaves_out(
+    dumbbell: Dumbbell, tmp_path: Path
+) -> None:
+    (tmp_path / "many.toml").write_text("""
+duration = "100ms"
+[[links]]
+a = "a"
+b = "b"
+[[flows]]
+name = "sensor"
+count = 103
+from = "a"
+to = "b"
+source = { kind = "cbr", gap = "10ms", size = "100B" }
+""")
+    code, out, _ = dumbbell("run", "many.toml")
+    assert code == 0
+    assert "sensor-100 " in out and "sensor-101 " not in out
+    assert "3 more: --json has them all" in out
+    # What they are together is not left out.
+    assert "sensor, together" in out
+    assert len(json.loads(dumbbell("run", "many.toml", "--json")[1])["flows"]) == 103
+
+
 def test_a_replication_that_there_is_not(dumbbell: Dumbbell, lab: str) -> None:
     code, _, err = dumbbell("run", lab, "--replication", "9" * 20)
     assert code == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import pytest
 
@@ -137,3 +138,38 @@ def test_equal_flows_differ_in_their_number_alone() -> None:
 def test_an_imported_run_has_no_summary() -> None:
     with pytest.raises(DumbbellError, match="imported"):
         summary_of(Run("imported", 0, None, {}))
+
+
+def _calls_for(flows: int) -> int:
+    """Functions that are called while a run of so many flows is summed up and looked up."""
+    source = {"kind": "cbr", "gap": "10ms", "size": "100B"}
+    described = {
+        "duration": "100ms",
+        "links": [{"a": "a", "b": "b", "rate": "1gbit"}],
+        "flows": [
+            {"name": f"f{place}x", "from": "a", "to": "b", "source": source}
+            for place in range(flows)
+        ],
+    }
+    run = simulate(Experiment.read(described))
+    calls = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event in {"call", "c_call"}
+
+    sys.setprofile(count)
+    try:
+        summary = summary_of(run)
+        for name in summary.names(Of.FLOW):
+            assert summary.of(Of.FLOW, name)
+        metrics.asked_and_measured(run)
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def test_ten_times_the_flows_are_ten_times_the_work() -> None:
+    # Not a hundred times, as when a flow is looked for among all for each of its numbers.
+    few, many = _calls_for(30), _calls_for(300)
+    assert few < many < 12 * few

@@ -85,15 +85,18 @@ def print_summary(run: Run, console: Console, summary: Summary | None = None) ->
 
 def _print_flows(numbers: dict[str, Any], console: Console) -> None:
     flows, groups = numbers["flows"], numbers["equal_flows"]
-    rows = [*(_flow_cells(each) for each in flows), *(_group_cells(each) for each in groups)]
-    if rows:
-        _print(console, "Flows", _FLOW_HEAD, rows)
+    if flows:
+        rows, sums = [_flow_cells(each) for each in flows], [_group_cells(each) for each in groups]
+        _print(console, "Flows", _FLOW_HEAD, rows, sums)
     jain = numbers["network"]["jain_index"]
     if not math.isnan(jain):
         console.print(Text(f"Jain's index of the greedy flows' goodputs: {_n(jain)}"))
-    sending = [each for each in [*flows, *groups] if "begun_transfers" in each]
-    if sending:
-        _print(console, "Transfers", _TRANSFER_HEAD, [_transfer_cells(each) for each in sending])
+    rows, sums = (
+        [_transfer_cells(each) for each in all_ if "begun_transfers" in each]
+        for all_ in (flows, groups)
+    )
+    if rows:
+        _print(console, "Transfers", _TRANSFER_HEAD, rows, sums)
 
 
 def _own_queue_notes(run: Run) -> Sequence[str]:
@@ -136,6 +139,8 @@ def _print_load(load: Sequence[dict[str, Any]], console: Console) -> None:
         console.print(Text(line, style="yellow"))
 
 
+MOST_ROWS = 100
+"""Rows of a table; nobody reads thousands, which take seconds to set."""
 _QUEUE_HEAD = (
     "",
     "packets/s",
@@ -235,14 +240,18 @@ def _program_cells(each: dict[str, Any]) -> Cells:
     )
 
 
-def _print(console: Console, title: str, head: Cells, rows: Sequence[Cells]) -> None:
+def _print(
+    console: Console, title: str, head: Cells, rows: Sequence[Cells], sums: Sequence[Cells] = ()
+) -> None:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), title_justify="left")
     table.title = Text(title, style="bold")
     for index, name in enumerate(head):
         table.add_column(name, justify="right" if index else "left", no_wrap=True)
-    for row in rows:
+    for row in (*rows[:MOST_ROWS], *sums):
         table.add_row(*(Text(cell) for cell in row))
     print_table(table, console)
+    if len(rows) > MOST_ROWS:
+        console.print(Text(f"{len(rows) - MOST_ROWS} more: --json has them all", style="dim"))
 
 
 def _n(value: float) -> str:

@@ -44,7 +44,7 @@ class Summary:
     @property
     def values(self) -> Mapping[Quantity, float]:
         """Quantity to number; a view, which holds nothing of its own."""
-        return _Values(_places(self.quantities), self.numbers)
+        return _Values(_layout(self.quantities).places, self.numbers)
 
     def __getitem__(self, quantity: Quantity | str) -> float:
         """A number by its quantity or path.
@@ -61,16 +61,12 @@ class Summary:
 
     def names(self, of: Of) -> list[str]:
         """Names of the flows, groups, queues, probes or programs that it is about."""
-        return list(dict.fromkeys(each.name for each in self.values if each.of is of))
+        return [name for kind, name in _layout(self.quantities).subjects if kind is of]
 
     def of(self, of: Of, name: str = "") -> dict[str, float]:
         """Measure to number, of one flow, group, queue, probe or program, or of the network."""
-        values = self.values
-        return {
-            quantity.metric: values[quantity]
-            for quantity in self.quantities
-            if quantity.of is of and quantity.name == name
-        }
+        places = _layout(self.quantities).subjects.get((of, name), ())
+        return {self.quantities[at].metric: float(self.numbers[at]) for at in places}
 
 
 class _Values(Mapping[Quantity, float]):
@@ -91,21 +87,38 @@ class _Values(Mapping[Quantity, float]):
         return len(self._places)
 
 
-_known_places: dict[int, tuple[tuple[Quantity, ...], dict[Quantity, int]]] = {}
+@dataclass(frozen=True, eq=False, slots=True)
+class _Layout:
+    """Where the numbers of some quantities are."""
+
+    quantities: tuple[Quantity, ...]
+    places: Mapping[Quantity, int]
+    subjects: Mapping[tuple[Of, str], Sequence[int]]
+    """Places of all numbers of one flow, group, queue, probe or program."""
+
+    @classmethod
+    def of(cls, quantities: tuple[Quantity, ...]) -> _Layout:
+        subjects: dict[tuple[Of, str], list[int]] = {}
+        for place, each in enumerate(quantities):
+            subjects.setdefault((each.of, each.name), []).append(place)
+        places = {quantity: place for place, quantity in enumerate(quantities)}
+        return cls(quantities, places, subjects)
+
+
+_known_layouts: dict[int, _Layout] = {}
 """By identity: to hash a hundred quantities for each number of each run takes too long."""
 _MOST_KNOWN = 256
 
 
-def _places(quantities: tuple[Quantity, ...]) -> dict[Quantity, int]:
-    known = _known_places.get(id(quantities))
-    if known is not None and known[0] is quantities:
-        return known[1]
-    if len(_known_places) >= _MOST_KNOWN:
-        _known_places.clear()
-    places = {quantity: index for index, quantity in enumerate(quantities)}
+def _layout(quantities: tuple[Quantity, ...]) -> _Layout:
+    known = _known_layouts.get(id(quantities))
+    if known is not None and known.quantities is quantities:
+        return known
+    if len(_known_layouts) >= _MOST_KNOWN:
+        _known_layouts.clear()
     # What is kept with its identity cannot be replaced by another object of the same one.
-    _known_places[id(quantities)] = (quantities, places)
-    return places
+    found = _known_layouts[id(quantities)] = _Layout.of(quantities)
+    return found
 
 
 def summary_of(run: Run) -> Summary:

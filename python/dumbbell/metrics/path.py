@@ -9,6 +9,11 @@ from dumbbell.tables import Run
 NS_PER_S = 1e9
 
 
+_latest: dict[int, Resolved] = {}
+"""By identity of the description, one at most: numbers of thousands of flows ask for it dozens of
+times each, and what a view has worked out it keeps."""
+
+
 def resolved_of(run: Run) -> Resolved:
     """The run's description, read with types: ``resolved_of(run).queue("a->b").limit_bytes``.
 
@@ -17,7 +22,12 @@ def resolved_of(run: Run) -> Resolved:
     """
     if run.spec is None:
         raise DumbbellError("this metric needs the description, which an imported run has not")
-    return Resolved(run.spec)
+    latest = _latest.get(id(run.spec))
+    if latest is None or latest.mapping is not run.spec:
+        latest = Resolved(run.spec)
+        _latest.clear()
+        _latest[id(run.spec)] = latest
+    return latest
 
 
 def capacity_bits(run: Run, queue: str | int) -> float:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, Generic, TypeVar
@@ -403,7 +403,7 @@ class Resolved(_View):
         Raises:
             SpecError: There is none.
         """
-        return self._queue(_place("queue", queue, self._queue_names))
+        return self._queue(_place("queue", queue, self._places_of_queues))
 
     def flow(self, flow: str | int) -> Flow:
         """A flow by its name or index.
@@ -411,7 +411,7 @@ class Resolved(_View):
         Raises:
             SpecError: There is none.
         """
-        return self.flows[_place("flow", flow, [each.name for each in self.flows])]
+        return self.flows[_place("flow", flow, self._places_of_flows)]
 
     def probe(self, probe: str | int) -> Probe:
         """A probe by its name or index.
@@ -419,7 +419,7 @@ class Resolved(_View):
         Raises:
             SpecError: There is none.
         """
-        return self.probes[_place("probe", probe, [each.name for each in self.probes])]
+        return self.probes[_place("probe", probe, self._places_of_probes)]
 
     @property
     def senders(self) -> Sequence[Sender]:
@@ -450,18 +450,36 @@ class Resolved(_View):
     def _queue_names(self) -> list[str]:
         return self.topology.queue_names
 
+    # Numbers of thousands of flows ask for each of them dozens of times.
+    @cached_property
+    def _places_of_queues(self) -> Mapping[str, int]:
+        return _places(self._queue_names)
+
+    @cached_property
+    def _places_of_flows(self) -> Mapping[str, int]:
+        return _places(each.name for each in self.flows)
+
+    @cached_property
+    def _places_of_probes(self) -> Mapping[str, int]:
+        return _places(each.name for each in self.probes)
+
     @property
     def _links(self) -> Sequence[Mapping[str, Any]]:
         links: Sequence[Mapping[str, Any]] = self.mapping["links"]
         return links
 
 
-def _place(what: str, asked: str | int, names: Sequence[str]) -> int:
+def _places(names: Iterable[str]) -> Mapping[str, int]:
+    return {name: place for place, name in enumerate(names)}
+
+
+def _place(what: str, asked: str | int, places: Mapping[str, int]) -> int:
     """Place of the one of that name or index."""
-    if isinstance(asked, str) and asked in names:
-        return names.index(asked)
-    if isinstance(asked, int) and 0 <= asked < len(names):
+    if isinstance(asked, str) and asked in places:
+        return places[asked]
+    if isinstance(asked, int) and 0 <= asked < len(places):
         return asked
+    names = list(places)
     near = difflib.get_close_matches(str(asked), names, n=1)
     allowed = f"one of {', '.join(names[:20])}" if names else f"a {what}; there is none"
     raise SpecError(what, asked, allowed, near[0] if near else None)

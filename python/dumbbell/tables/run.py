@@ -115,7 +115,7 @@ class Run:
         Raises:
             TableError: There is none.
         """
-        return _index("queue", queue, self.queue_names)
+        return _index("queue", queue, self._queue_names)
 
     def flow(self, flow: str | int) -> int:
         """Index of a flow given by name or index.
