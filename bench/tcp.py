@@ -304,6 +304,7 @@ def sizes(rounds: int, scale: float) -> list[Size]:
     pairs: list[tuple[Work, Work, float | None]] = [
         (tcp_work.crowd(10, packets), tcp_work.crowd(10_000, packets), SIZE_GOAL),
         (tcp_work.tree(2, packets), tcp_work.tree(10, packets), SIZE_GOAL),
+        (tcp_work.rush(10, packets), tcp_work.rush(10_000, packets), None),
     ]
     # Hops beside the bottleneck, which statistics apart do nothing.
     pairs += [(tcp_work.hops(n, 1, packets), tcp_work.hops(n, 3, packets), None) for n in (1, 100)]

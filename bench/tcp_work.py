@@ -257,8 +257,17 @@ def hops(flows: int, links: int, packets: int) -> Work:
 
 def crowd(flows: int, packets: int) -> Work:
     """So many CUBIC flows of 1 Mbit/s each over one bottleneck, 50 ms."""
+    return _together(f"crowd-{flows}", flows, packets, 50, "1s")
+
+
+def rush(flows: int, packets: int) -> Work:
+    """A crowd that begins at once: its host's queue has more segments than its limit in packets."""
+    return _together(f"rush-{flows}", flows, packets, 20, "10ms")
+
+
+def _together(name: str, flows: int, packets: int, buffer_ms: int, start_jitter: str) -> Work:
     rate_bps = flows * 10**6
-    limit = max(20, rate_bps // 20 // (8 * MTU_BYTES))
+    limit = max(20, rate_bps * buffer_ms // 1000 // (8 * MTU_BYTES))
     link = {
         "a": "sender",
         "b": "receiver",
@@ -266,9 +275,9 @@ def crowd(flows: int, packets: int) -> Work:
         "forward": {"rate": f"{flows}mbit", "qdisc": f"pfifo limit {limit}"},
     }
     described = [
-        greedy(f"flow-{n}", "sender", "receiver", {}, start_jitter="1s") for n in range(flows)
+        greedy(f"flow-{n}", "sender", "receiver", {}, start_jitter=start_jitter)
+        for n in range(flows)
     ]
-    name = f"crowd-{flows}"
     experiment = {
         "name": name,
         "duration": f"{1 + packets * 8 * MTU_BYTES / rate_bps:g}s",

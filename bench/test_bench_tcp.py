@@ -120,6 +120,7 @@ def test_round_trip_times_and_queue_of_the_dumbbell_by_value() -> None:
 def test_crowds_and_trees_have_the_size_in_their_name() -> None:
     crowd = tcp_work.crowd(10_000, 1000)
     assert len(crowd.experiment.flows) == 10_000
+    assert (crowd.name, tcp_work.rush(10, 1000).name) == ("crowd-10000", "rush-10")
     tree = tcp_work.tree(10, 1000)
     resolved = json.loads(tree.experiment.resolved_json())
     assert len(resolved["hosts"]) == 1112
