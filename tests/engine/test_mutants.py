@@ -90,18 +90,6 @@ MUTANTS = (
         "waiting_bytes + bytes < limit",
     ),
     Mutant(
-        "the first segment in transmission counts as one that waits",
-        "engine/src/net/pipe.rs",
-        "self.pending.continuing() - usize::from(is_first)",
-        "self.pending.continuing()",
-    ),
-    Mutant(
-        "segments that have left a queue are counted as those of a packet in it",
-        "engine/src/net/pending.rs",
-        "self.continuing -= usize::from(first.continues && self.left < self.looked_at);",
-        "",
-    ),
-    Mutant(
         "a bucket of tokens has no bottom to its depth",
         "qdisc/src/token_bucket.rs",
         "let left = (self.tokens_ns + gain).min(self.depth_ns) - self.rate.ns_of(bytes) as i64;",
@@ -400,8 +388,20 @@ MUTANTS = (
     Mutant(
         "a pipe counts segments whose first is in transmission",
         "engine/src/net/pipe.rs",
-        "waiting.iter().skip_while(|crossing| crossing.continues);",
-        "waiting.iter().skip_while(|crossing| crossing.continues & false);",
+        "waiting.iter().take_while(|each| each.continues)",
+        "waiting.iter().take_while(|each| each.continues & false)",
+    ),
+    Mutant(
+        "the first segment in transmission counts as one that waits",
+        "engine/src/net/pipe.rs",
+        "self.pending.continuing() - usize::from(is_first)",
+        "self.pending.continuing()",
+    ),
+    Mutant(
+        "segments that have left a queue are counted as those of a packet in it",
+        "engine/src/net/pending.rs",
+        "self.continuing -= usize::from(first.continues && self.left < self.looked_at);",
+        "",
     ),
     Mutant(
         "what leaves as the next comes was alone in its pipe",
