@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from lab_page import Opener
-from main_thread import LONGEST, longest
+from main_thread import LONGEST, WORK, check_it_never_hangs, longest
 from playwright.sync_api import Browser
 
 from dumbbell.cli.lab_command import of_studies
@@ -40,3 +40,12 @@ def test_no_task_is_long_while_a_slider_moves(
     seen.page.evaluate(MOVES)  # what is compiled on first use
     assert longest(browser, seen.page, lambda: seen.page.evaluate(MOVES)) < LONGEST
     assert seen.messages == []
+
+
+def test_a_page_that_hangs_is_found(browser: Browser) -> None:
+    page = browser.new_page()
+    hang = f"() => {{ for (let i = 0; i < 100; i++) ({WORK})(); }}"
+    with pytest.raises(AssertionError):
+        check_it_never_hangs(browser, page, lambda: page.evaluate(hang))
+    check_it_never_hangs(browser, page, lambda: page.evaluate(f"() => ({WORK})()"))
+    page.close()
