@@ -43,6 +43,15 @@ const TIMER: u64 = u64::MAX;
 /// Events are written when there are so many bytes of them, or nothing else is to be done.
 const WRITTEN_BYTES: usize = 1 << 16;
 
+/// Whether time passes at somebody's wish only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stops {
+    /// A wait, which is told how long it was: the same session gives the same again.
+    Heard,
+    /// What takes its time, whoever wishes: the wait behind it hears of it.
+    Left,
+}
+
 /// Why time passed no longer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Passed {
@@ -80,7 +89,7 @@ pub fn run(job: &Job, hosts: &Hosts) -> Result<(), GuestError> {
     };
     let timer = session.poll.add(&session.timer, TIMER);
     timer.doing(waiting)?;
-    session.pass(|_| false, 0, UP_NS)?;
+    session.pass(|_| false, 0, UP_NS, Stops::Left)?;
     session.zero_ns = UP_NS;
     session.last_ns.set(0);
     session.said.clear();
@@ -165,7 +174,7 @@ impl Session<'_> {
 
     fn obey(&mut self, order: Order, names: &[String]) -> Result<Next, GuestError> {
         self.leave_something_to_free()?;
-        self.pass(|_| false, self.last_ns.get(), PAUSE_NS)?;
+        self.pass(|_| false, self.last_ns.get(), PAUSE_NS, Stops::Left)?;
         match order {
             Order::Open { place } => {
                 let at_ns = self.now_ns();
@@ -190,7 +199,7 @@ impl Session<'_> {
                     keys: keys.clone(),
                 });
                 self.terminals[index].write(keys.as_bytes())?;
-                self.pass(|_| false, self.now_ns(), TYPING_NS)?;
+                self.pass(|_| false, self.now_ns(), TYPING_NS, Stops::Left)?;
             }
             Order::Leave { place } => {
                 let index = self.terminal(place, names)?;
@@ -228,7 +237,7 @@ impl Session<'_> {
             } else {
                 let longest_ns = self.asked.longest_wait_ns;
                 let is_over = |session: &Session<'_>| !session.terminals[index].is_busy();
-                self.pass(is_over, self.now_ns(), longest_ns)?
+                self.pass(is_over, self.now_ns(), longest_ns, Stops::Heard)?
             };
             if passed != Passed::Done {
                 self.say(&Event::Busy {
@@ -254,7 +263,7 @@ impl Session<'_> {
             terminal.begin(serves);
         }
         terminal.write(format!("{text}\n").as_bytes())?;
-        self.pass(|_| false, at_ns, TYPING_NS)?;
+        self.pass(|_| false, at_ns, TYPING_NS, Stops::Left)?;
         Ok(Next::Go)
     }
 
@@ -288,7 +297,7 @@ impl Session<'_> {
                 .any(|terminal| terminal.is_busy() && !terminal.serves),
             Some(indexes) => !only_time && !indexes.iter().any(|i| session.terminals[*i].is_busy()),
         };
-        let passed = self.pass(is_over, began_ns, longest_ns)?;
+        let passed = self.pass(is_over, began_ns, longest_ns, Stops::Heard)?;
         self.flush_lines();
         let busy = |terminal: &&Terminal| terminal.is_busy() && !terminal.serves;
         let running = self.terminals.iter().filter(busy);
@@ -314,6 +323,7 @@ impl Session<'_> {
         is_over: impl Fn(&Session<'_>) -> bool,
         began_ns: u64,
         longest_ns: u64,
+        stops: Stops,
     ) -> Result<Passed, GuestError> {
         let end_ns = began_ns.saturating_add(longest_ns);
         let mut beats = 1;
@@ -327,7 +337,8 @@ impl Session<'_> {
             }
             if now_ns >= began_ns + beats * BEAT_NS {
                 self.say(&Event::Beat { at_ns: now_ns });
-                if fs::remove_file(self.asked.folder.join("stop")).is_ok() {
+                if stops == Stops::Heard && fs::remove_file(self.asked.folder.join("stop")).is_ok()
+                {
                     return Ok(Passed::Stopped(beats * BEAT_NS));
                 }
                 beats += 1;
@@ -375,7 +386,7 @@ impl Session<'_> {
             .doing(waiting)?;
         self.terminals.push(terminal);
         let is_over = |session: &Session<'_>| !session.terminals[index].is_busy();
-        let passed = self.pass(is_over, self.now_ns(), STARTING_NS)?;
+        let passed = self.pass(is_over, self.now_ns(), STARTING_NS, Stops::Left)?;
         if passed != Passed::Done {
             let shell = self.asked.shell.join(" ");
             return Err(GuestError::Internal(format!(

@@ -175,9 +175,8 @@ def keys(person: Typist) -> None:
     person.wait_for("packets transmitted")
     person.prompt("client")
     # While time passes Ctrl-C has it stand still first.
-    person.type("sleep 1e9")
-    person.wait_for("sleep 1e9\n")
-    time.sleep(0.5)
+    person.type("echo sleeps; sleep 1e9")
+    person.wait_for("\nsleeps\n")
     person.press(CTRL_C)
     person.wait_for("# Ctrl-C again ends the session")
     person.prompt("client")
@@ -194,7 +193,8 @@ def test_a_person_at_the_console(kernel: KernelInfo, tmp_path: Path) -> None:
     """Two hosts, waiting, keys, what is mistyped; and the transcript gives the same bytes."""
     file, out = tmp_path / "chain.toml", tmp_path / "typed"
     file.write_text(CHAIN, encoding="utf-8")
-    with Typist(file, "--output", out) as person:
+    # Virtual hours pass in seconds: no wait may be over before a key is pressed.
+    with Typist(file, "--output", out, "--longest-wait", "1000000s") as person:
         two_hosts_and_waiting(person)
         what_takes_no_time(person)
         keys(person)
