@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +18,8 @@ from dumbbell.backends.kernel.session import Limits, Session
 from dumbbell.backends.kernel.session_orders import Place, Type, Wait
 from dumbbell.errors import RunError
 from dumbbell.spec import Experiment
+from host_processes import has_ended
+from waiting import wait_until
 
 pytestmark = [pytest.mark.kernel, pytest.mark.programs]
 
@@ -214,7 +215,7 @@ def test_what_spins_floods_hangs_or_crashes_is_named(
 def test_a_program_reaches_nothing_of_the_machine(play: Play, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("nobody's business\n", encoding="utf-8")
-    home = Path.home() / ".dumbbell-secret-of-a-test"
+    home = Path.home() / f".dumbbell-secret-of-test-{os.getpid()}"
     home.write_text("nobody's business\n", encoding="utf-8")
     port = subprocess.Popen(
         [sys.executable, "-c", "import socket,time;s=socket.create_server(('127.0.0.1',0));"
@@ -278,10 +279,7 @@ def test_everything_ends_with_a_killed_parent(kernel: KernelInfo, tmp_path: Path
     assert guests
     process.send_signal(signal.SIGKILL)
     process.wait()
-    deadline = time.monotonic() + 20
-    while any(map(is_there, guests)) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not any(map(is_there, guests))
+    wait_until(lambda: all(map(has_ended, guests)), "the end of each process")
 
 
 def guests_of(folder: Path) -> list[int]:
@@ -291,19 +289,12 @@ def guests_of(folder: Path) -> list[int]:
         if entry.name.isdecimal():
             try:
                 words = (entry / "cmdline").read_bytes()
+                environment = (entry / "environ").read_bytes()
             except OSError:
                 continue
-            if b"uml_dir=uml" in words and os.fsencode(folder) in (entry / "environ").read_bytes():
+            if b"uml_dir=uml" in words and os.fsencode(folder) in environment:
                 found.append(int(entry.name))
     return found
-
-
-def is_there(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
 
 
 def test_the_sources_own_commands_yield_its_files(play: Play) -> None:

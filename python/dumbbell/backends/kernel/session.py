@@ -56,7 +56,7 @@ class Limits:
     """What a session may take.
 
     Attributes:
-        patience_s: Wall time in which something has to happen.
+        patience_s: Wall time in which something has to happen, once the session has begun.
         longest_wait_ns: Virtual time of a wait without an end of its own.
         most_output_bytes: What a typed line may print.
         memory_mb: Of the guest; homes and what programs use lie in it.
@@ -143,6 +143,10 @@ class Session:
             RunError: Nothing moved for too long, or the guest failed.
         """
         last_s = time.monotonic()
+        limit_s = self._limits.patience_s
+        if not self._read_bytes:
+            # Its programs are found and it comes up: how long that takes is the machine's affair.
+            limit_s = max(limit_s, PATIENCE_S)
         pace = _Pace(paced_at)
         with self._said.open("rb") as said:
             said.seek(self._read_bytes)
@@ -150,7 +154,7 @@ class Session:
                 line = said.readline()
                 if line.endswith(b"\n"):
                     self._read_bytes += len(line)
-                    last_s = time.monotonic()
+                    last_s, limit_s = time.monotonic(), self._limits.patience_s
                     event = json.loads(line)
                     if event["event"] == "asking":
                         self._asked = event["number"]
@@ -166,8 +170,8 @@ class Session:
                     self._check_end()
                     return
                 said.seek(self._read_bytes)
-                if time.monotonic() - last_s > self._limits.patience_s:
-                    raise StuckError(self._limits.patience_s)
+                if time.monotonic() - last_s > limit_s:
+                    raise StuckError(limit_s)
                 time.sleep(_LOOKED_EVERY_S)
 
     _read_bytes = 0
