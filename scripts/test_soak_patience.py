@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -27,7 +28,9 @@ def test_a_limit_of_20_s(silent_s: float, worked_s: float, is_lost: bool) -> Non
     assert hangs(silent_s, worked_s, 20.0) is is_lost
 
 
-def test_cpu_time_of_another_process_is_seen() -> None:
+def test_cpu_time_of_another_process_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = 0.0
+    monkeypatch.setattr("soak_patience.time", SimpleNamespace(monotonic=lambda: now_s))
     busy = "print(flush=True)\nwhile True: pass"
     with subprocess.Popen([sys.executable, "-c", busy], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -35,6 +38,7 @@ def test_cpu_time_of_another_process_is_seen() -> None:
         before_s = cpu_s(process.pid)
         patience = Patience(process.pid, 0.1)
         assert not patience.is_lost()
+        now_s = 0.2
         while not patience.is_lost():
             time.sleep(0.05)
         assert cpu_s(process.pid) > before_s

@@ -27,7 +27,8 @@ fn said(program: &str, arguments: &[&str], file: &PathBuf) -> Option<String> {
     Some(text)
 }
 
-fn files() -> Vec<PathBuf> {
+/// In a folder of the test's own: two run at a time.
+fn files(test: &str) -> Vec<PathBuf> {
     let packet = |number: i64| Kept {
         interface: 0,
         at_ns: Some(1_700_000_000_000_000_000 + number * 1_000_001_000),
@@ -47,9 +48,10 @@ fn files() -> Vec<PathBuf> {
             files.push(("pcap", pcap(&packets, order, resolution)));
         }
     }
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("installed-tools-{test}"));
+    std::fs::create_dir_all(&folder).unwrap();
     let write = |(index, (kind, bytes)): (usize, (&str, Vec<u8>))| {
-        let path = folder.join(format!("installed-tools-{index}.{kind}"));
+        let path = folder.join(format!("{index}.{kind}"));
         std::fs::write(&path, bytes).unwrap();
         path
     };
@@ -58,7 +60,7 @@ fn files() -> Vec<PathBuf> {
 
 #[test]
 fn capinfos_counts_the_packets() {
-    for file in files() {
+    for file in files("capinfos") {
         let Some(text) = said("capinfos", &["-T", "-r", "-c", "-d"], &file) else {
             return;
         };
@@ -83,7 +85,7 @@ fn tshark_reads_times_and_headers() {
         "-o",
         "udp.check_checksum:TRUE",
     ];
-    for file in files() {
+    for file in files("tshark") {
         let arguments = [&fields[..], &["-e", "_ws.expert"], &checks, &["-r"]].concat();
         let Some(text) = said("tshark", &arguments, &file) else {
             return;

@@ -17,9 +17,7 @@ from dumbbell.backends import Cost, Failure, memory, run_many, simulate
 from dumbbell.backends.sim import Simulator
 from dumbbell.errors import FailureKind, RunError, SpecError
 from dumbbell.spec import Experiment
-
-ENDS_S = 60.0
-"""Tells an end from a hang, on a machine that is busy."""
+from waiting import PATIENCE_S
 
 
 def experiment(link: dict[str, Any], source: dict[str, Any], **more: Any) -> Experiment:
@@ -101,7 +99,7 @@ def test_a_cancelled_run_says_so_by_its_type() -> None:
     stream = _engine.simulate([(one_queue("16000000s").resolved_json(), 0)], cancel=cancel)
     assert stream.poll(0.2) is None
     cancel.set()
-    completed = stream.poll(ENDS_S)
+    completed = stream.poll(PATIENCE_S)
     assert completed is not None
     assert completed.failure == _engine.RunFailure.CANCELLED
     assert completed.error is not None
@@ -148,7 +146,7 @@ print(peak() - before, run.provenance["expected_memory_bytes"])
         check=False,
         capture_output=True,
         text=True,
-        timeout=4 * ENDS_S,
+        timeout=PATIENCE_S,
     )
     assert done.returncode == 0, done.stderr
     used, foreseen = map(int, done.stdout.split())
@@ -193,7 +191,7 @@ except DumbbellError as error:
         check=False,
         capture_output=True,
         text=True,
-        timeout=4 * ENDS_S,
+        timeout=PATIENCE_S,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
     )
     assert done.returncode == 0, done.stderr

@@ -18,6 +18,7 @@ import pytest
 
 from dumbbell.backends import simulate
 from dumbbell.spec import Experiment
+from waiting import PATIENCE_S
 
 Dumbbell = Callable[..., tuple[int, str, str]]
 TOML = """
@@ -182,7 +183,7 @@ def test_a_pipe_says_that_it_waits_and_ctrl_c_ends_it(tmp_path: Path, name: str)
             writer.write(b"\n\r\r\n" if command == "analyze" else b"#")
             time.sleep(0.5)
             reader.send_signal(signal.SIGINT)
-            assert reader.wait(timeout=60) == 130
+            assert reader.wait(timeout=PATIENCE_S) == 130
 
 
 @pytest.mark.slow

@@ -7,15 +7,15 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from host_processes import descendants, has_ended
+from waiting import PATIENCE_S, wait_until
+
 Dumbbell = Callable[..., tuple[int, str, str]]
-ENDS_S = 60.0
-"""A second is promised; a loaded machine may take longer, a hang takes minutes."""
 
 LINE = """
 name = "line"
@@ -115,22 +115,10 @@ def test_ctrl_c_stops_the_workers_too(tmp_path: Path) -> None:
         assert process.stderr is not None
         assert "minutes: " in process.stderr.readline()
         assert "0 of 2 runs" in process.stderr.readline()
-        workers = set(_started_by(process.pid))
+        workers = descendants(process.pid)
         assert len(workers) >= 2
         os.killpg(process.pid, signal.SIGINT)
-        _, errors = process.communicate(timeout=ENDS_S)
+        _, errors = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, errors
     assert "Traceback" not in errors
-    until = time.monotonic() + ENDS_S
-    while any(Path(f"/proc/{worker}").exists() for worker in workers):
-        assert time.monotonic() < until, "a worker is still there"
-        time.sleep(0.1)
-
-
-def _started_by(process: int) -> set[int]:
-    """Processes that it started, and those that they did."""
-    found: set[int] = set()
-    for thread in Path(f"/proc/{process}/task").iterdir():
-        for child in (thread / "children").read_text().split():
-            found |= {int(child)} | _started_by(int(child))
-    return found
+    wait_until(lambda: all(map(has_ended, workers)), "the end of each worker")

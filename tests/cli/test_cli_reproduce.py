@@ -11,9 +11,10 @@ from typing import Any
 import cli_studies
 import pytest
 
+from waiting import PATIENCE_S
+
 Dumbbell = Callable[..., tuple[int, str, str]]
 Start = Callable[..., "subprocess.Popen[str]"]
-PROMPTLY_S = 30.0  # two seconds are usual; a loaded machine may take longer, never minutes
 
 
 def test_a_study_is_judged_and_written(
@@ -240,7 +241,7 @@ def test_ctrl_c_with_nothing_finished_writes_nothing(started: Start, tmp_path: P
     process = started("ENDLESS", "reproduce", "md1-endless", cwd=tmp_path)
     read_until(process, "md1-endless: ")
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=PROMPTLY_S) == 130
+    assert process.wait(timeout=PATIENCE_S) == 130
     assert process.stderr is not None
     rest = process.stderr.read()
     assert "error: interrupted after 0 replications" in rest
@@ -253,7 +254,7 @@ def test_ctrl_c_reports_on_what_finished_and_says_so(started: Start, tmp_path: P
     process = started("LONG", *arguments, cwd=tmp_path)
     read_until_finished(process, 6)
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=PROMPTLY_S) == 130
+    assert process.wait(timeout=PATIENCE_S) == 130
     page = tmp_path / "results" / "md1-long" / "index.html"
     assert "stopped by hand" in page.read_text()
     claims = json.loads((page.parent / "claims.json").read_text())["claims"]
@@ -269,6 +270,6 @@ def test_an_interrupted_page_never_replaces_a_whole_one(started: Start, tmp_path
     process = started("LONG", *arguments, cwd=tmp_path)
     read_until_finished(process, 6)
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=PROMPTLY_S) == 130
+    assert process.wait(timeout=PATIENCE_S) == 130
     assert (whole / "index.html").read_text() == "whole"
     assert (tmp_path / "results" / "md1-long.interrupted" / "index.html").is_file()

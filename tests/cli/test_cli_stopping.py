@@ -8,6 +8,7 @@ import pytest
 
 from dumbbell.cli.leaving import stop_signals
 from dumbbell.cli.stopping import stopped_by_ctrl_c
+from waiting import PATIENCE_S
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +24,7 @@ def as_they_were() -> Iterator[None]:
 def test_whatever_asks_a_program_to_end_stops_the_work(name: str) -> None:
     with stopped_by_ctrl_c() as stop:
         os.kill(os.getpid(), signal.Signals[name])
-        assert stop.wait(10)
+        assert stop.wait(PATIENCE_S)
 
 
 def test_what_was_ignored_from_the_start_stays_ignored() -> None:

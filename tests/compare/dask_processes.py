@@ -8,11 +8,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-STARTS_S = 60.0
+from waiting import wait_until
 
 OTHER_MODULE = """
 import dumbbell.backends.host as host
@@ -38,14 +37,13 @@ class Cluster:
             "--no-dashboard",
             f"--scheduler-file={folder / 'scheduler.json'}",
         )
-        until = time.monotonic() + STARTS_S
-        while True:
-            with contextlib.suppress(OSError, ValueError):
-                text = (folder / "scheduler.json").read_text()
-                self.address = str(json.loads(text)["address"])
-                return
-            assert time.monotonic() < until, "no scheduler"
-            time.sleep(0.05)
+        self.address = wait_until(self._address, "a scheduler")
+
+    def _address(self) -> str:
+        """Of the scheduler, nothing while it has not written it."""
+        with contextlib.suppress(OSError, ValueError):
+            return str(json.loads((self._folder / "scheduler.json").read_text())["address"])
+        return ""
 
     def worker(self, before: str = "") -> subprocess.Popen[bytes]:
         """A new one, without the nanny that would start it again."""

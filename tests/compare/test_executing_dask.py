@@ -32,13 +32,17 @@ from dumbbell.compare.executing.stored import kept_run
 from dumbbell.compare.executing.wire import Receiver, Sender
 from dumbbell.errors import MissingExtraError, RunError, SpecError
 from dumbbell.store import Store
+from waiting import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.slow
 
-ENDS_S = 60.0
-"""A second is promised; a loaded machine may take longer, a hang takes minutes."""
 MARK = "DUMBBELL_TEST"
 """A variable of the environment: processes inherit it from the test that starts them."""
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dumbbell.compare.executing.dask.CONNECT_S", PATIENCE_S)
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +178,7 @@ def test_a_scheduler_that_goes_away(tmp_path: Path) -> None:
         asked = time.monotonic()
         with pytest.raises(ClusterError, match=f"scheduler at {made.address} has gone"):
             list(running)
-    assert time.monotonic() - asked < ENDS_S
+    assert time.monotonic() - asked < PATIENCE_S
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nowhere", "gopher://127.0.0.1:9"])
@@ -198,7 +202,7 @@ def test_a_wish_to_stop_is_heard_and_no_worker_goes_on(two: Cluster) -> None:
         # Both workers are free again: else this would wait for hours.
         asked = time.monotonic()
         assert len(done(executor, tasks(8))) == 8
-        assert time.monotonic() - asked < ENDS_S
+        assert time.monotonic() - asked < PATIENCE_S
 
 
 def test_the_kernel_is_not_on_a_cluster(two: Cluster) -> None:
@@ -241,10 +245,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Callable[[], set[int]]:
 
 
 def _end(started: Callable[[], set[int]]) -> None:
-    until = time.monotonic() + ENDS_S
-    while left := started():
-        assert time.monotonic() < until, f"still there: {left}"
-        time.sleep(0.2)
+    wait_until(lambda: not started(), "their end")
 
 
 def test_processes_of_this_machine_end_with_the_context(
@@ -252,7 +253,7 @@ def test_processes_of_this_machine_end_with_the_context(
 ) -> None:
     with Dask(jobs=2) as executor:
         assert_same(done(executor, tasks(6)), done(Threads(2), tasks(6)))
-        assert len(started()) >= 4  # workers, and a nanny of each
+        wait_until(lambda: len(started()) >= 4, "workers, and a nanny of each")
     _end(started)
 
 

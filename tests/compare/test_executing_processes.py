@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import signal
@@ -22,24 +21,8 @@ from dumbbell.compare.executing.processes import Processes
 from dumbbell.compare.executing.wire import Receiver, Sender
 from dumbbell.compare.executing.worker import outcomes
 from dumbbell.errors import FailureKind, RunError, SpecError
-
-ENDS_S = 30.0
-"""A second is promised; a loaded machine may take longer, a hang takes minutes."""
-
-
-def children(of: int | None = None) -> set[int]:
-    """Processes that this one, or another, started.
-
-    Every process is asked for its parent: the lists of children are kept by thread, and threads
-    come and go while they are read.
-    """
-    parent, found = of or os.getpid(), set()
-    for place in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):  # it ended meanwhile
-            after_name = place.read_text(errors="replace").rpartition(")")[2].split()
-            if int(after_name[1]) == parent:
-                found.add(int(place.parent.name))
-    return found
+from host_processes import children, has_ended
+from waiting import PATIENCE_S, wait_until
 
 
 def test_the_same_numbers_by_threads_and_by_any_number_of_processes() -> None:
@@ -146,7 +129,7 @@ def test_a_wish_to_stop_is_heard_and_what_had_finished_is_kept() -> None:
         stop.set()
         asked = time.monotonic()
     assert found == [0]
-    assert time.monotonic() - asked < ENDS_S
+    assert time.monotonic() - asked < PATIENCE_S
     assert not children() - before
 
 
@@ -204,11 +187,8 @@ def test_a_script_that_is_ended_leaves_no_worker_behind(
         workers = children(process.pid)
         assert len(workers) == 2
         process.send_signal(number)
-        process.communicate(timeout=ENDS_S)
-    until = time.monotonic() + ENDS_S
-    while any(Path(f"/proc/{worker}").exists() for worker in workers):
-        assert time.monotonic() < until, "a worker is still there"
-        time.sleep(0.05)
+        process.communicate(timeout=PATIENCE_S)
+    wait_until(lambda: all(map(has_ended, workers)), "the end of each worker")
 
 
 def test_a_comparison_does_not_depend_on_who_runs_it() -> None:

@@ -14,6 +14,7 @@ import pytest
 from folder_samples import lay_own_files, result_of, texts, write
 
 from dumbbell.folders import replace_file, result
+from waiting import PATIENCE_S
 
 pytestmark = pytest.mark.slow
 
@@ -194,7 +195,7 @@ def kill_the_command_line(folder: Path, kills: int) -> None:
     own = {"notes.md": "mine", "plots/p.png": "drawn"}
     digests: dict[int, str] = {}
     began = time.monotonic()
-    assert begin(0).wait(timeout=120) == 0
+    assert begin(0).wait(timeout=PATIENCE_S) == 0
     whole_s = time.monotonic() - began
     (out / "plots").mkdir()
     for name, text in own.items():
@@ -208,7 +209,7 @@ def kill_the_command_line(folder: Path, kills: int) -> None:
         process.wait()
         assert seed_shown() in (shown, seed)
         shown = seed_shown()
-    assert begin(kills + 1).wait(timeout=120) == 0
+    assert begin(kills + 1).wait(timeout=PATIENCE_S) == 0
     assert seed_shown() == kills + 1
     assert sorted(path.name for path in folder.iterdir()) == ["lab.toml", "out"]
 

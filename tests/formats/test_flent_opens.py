@@ -19,6 +19,7 @@ from flent_samples import file_of
 
 from dumbbell.formats.flent import FlentFile, read_flent, summary_rows, write_flent
 from dumbbell.spec import flent as tests_of_flent
+from waiting import PATIENCE_S
 
 pytestmark = pytest.mark.slow
 
@@ -55,7 +56,7 @@ def called(program: str, folder: Path, *words: str) -> str:
     """What it printed; its own Python and no window."""
     home = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "MPLBACKEND": "Agg", "LC_ALL": "C.UTF-8"}
     done = subprocess.run(
-        [program, *words], capture_output=True, text=True, cwd=folder, env=home, timeout=120,
+        [program, *words], capture_output=True, text=True, cwd=folder, env=home, timeout=PATIENCE_S,
         check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

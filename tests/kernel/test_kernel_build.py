@@ -9,7 +9,6 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -25,6 +24,7 @@ from dumbbell.backends.kernel.cache import (
 )
 from dumbbell.backends.kernel.recipe import Recipe, the_recipe
 from dumbbell.errors import SpecError
+from waiting import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.programs
 
@@ -166,14 +166,12 @@ def test_stopping_leaves_nothing(bench: Bench, number: signal.Signals) -> None:
     )
     command = [sys.executable, "-c", program, "kernel", "build", "--source", str(bench.source)]
     builder = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    until = time.monotonic() + 90
-    while not bench.hang.with_name("hang.reached").exists():
-        assert builder.poll() is None
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    reached = bench.hang.with_name("hang.reached")
+    wait_until(lambda: reached.exists() or builder.poll() is not None, "what hangs")
+    assert builder.poll() is None
     assert any(name.endswith(".building") for name in bench.left())
     builder.send_signal(number)
-    _, errors = builder.communicate(timeout=60)
+    _, errors = builder.communicate(timeout=PATIENCE_S)
     assert builder.returncode == 130, errors
     assert "nothing is left" in errors
     assert bench.left() == []

@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from guest_processes import lay_launcher, processes_below
 from dumbbell.backends.kernel import EPOCH_NS, KernelInfo, LaunchResult, launch
 from dumbbell.backends.kernel.host_checks import host_checks
 from dumbbell.backends.kernel.selftest import self_test
+from waiting import PATIENCE_S, wait_until
 
 pytestmark = [pytest.mark.kernel, pytest.mark.programs]
 
@@ -49,7 +49,6 @@ def test_the_clock_is_virtual(guest: Guest) -> None:
     before, after = (int(word) for word in result.console_tail.split()[:2])
     assert 0 <= before - EPOCH_NS < 10**9
     assert 0 <= after - before - 3600 * 10**9 < 10**7
-    assert result.wall_s < 30
 
 
 def test_the_status_of_init_is_the_kernels(guest: Guest) -> None:
@@ -75,11 +74,13 @@ def test_a_panic_shows_its_console(guest: Guest, run_dir: Path) -> None:
 
 @pytest.mark.parametrize("spin", ["while :; do :; done", "sleep 100000000000"])
 def test_a_guest_that_never_ends(guest: Guest, run_dir: Path, spin: str) -> None:
-    result = guest(f"({spin}) &\necho begun\n{spin}\n", wall_limit_s=4.0)
+    # What it takes to come up is the machine's affair.
+    whole = guest("exit 0\n")
+    whole.console.unlink()
+    result = guest(f"({spin}) &\necho begun\n{spin}\n", wall_limit_s=3 + 3 * whole.wall_s)
     assert result.timed_out
-    assert result.wall_s < 40  # the limit and a loaded machine, not for ever
     assert "begun" in result.why()
-    assert processes_below(run_dir) == []
+    wait_until(lambda: not processes_below(run_dir), "the end of each process")
     assert list(run_dir.iterdir()) == [result.console]
 
 
@@ -94,7 +95,9 @@ def test_running_out_of_memory_is_survived(guest: Guest) -> None:
 def test_nothing_outlives_the_runner(
     kernel: KernelInfo, script: Callable[[str, str], Path], run_dir: Path, number: signal.Signals
 ) -> None:
-    init = script("init", PRELUDE + "echo begun\n(while :; do :; done) & while :; do :; done\n")
+    # Said when both are there: a child that the shell will make is not yet a process.
+    spin = "while :; do :; done"
+    init = script("init", f"{PRELUDE}({spin}) &\necho begun\n{spin}\n")
     program = (
         "import signal; from pathlib import Path\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
@@ -104,16 +107,14 @@ def test_nothing_outlives_the_runner(
     )
     console = run_dir / "console.log"
     runner = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL)
-    until = time.monotonic() + 60
-    while not (console.exists() and b"begun" in console.read_bytes()):
-        assert time.monotonic() < until
-        time.sleep(0.05)
-    assert len(processes_below(run_dir)) >= 3
-    runner.send_signal(number)
-    runner.wait(timeout=60)
-    while processes_below(run_dir):
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    try:
+        wait_until(lambda: console.exists() and b"begun" in console.read_bytes(), "the guest")
+        wait_until(lambda: len(processes_below(run_dir)) >= 3, "the kernel and both programs")
+        runner.send_signal(number)
+        runner.wait(timeout=PATIENCE_S)
+    finally:
+        runner.kill()
+    wait_until(lambda: not processes_below(run_dir), "the end of each process")
 
 
 DRAWS = """

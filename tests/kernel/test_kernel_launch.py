@@ -8,7 +8,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +16,8 @@ import pytest
 from dumbbell.backends.kernel import HostRefusesError, launch
 from dumbbell.backends.kernel.confinement import SYSTEM
 from dumbbell.backends.kernel.launch import LaunchResult
+from host_processes import has_ended
+from waiting import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.programs
 
@@ -27,21 +28,6 @@ def run(kernel: Path, run_dir: Path, **changed: object) -> LaunchResult:
     seen = [*SYSTEM, Path("/proc")]
     options = {"seed": 7, "wall_limit_s": 20.0, "readable": seen} | changed
     return launch(kernel, Path("/bin/true"), run_dir=run_dir, **options)  # type: ignore[arg-type]
-
-
-def alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"  # whoever adopts orphans may be slow to bury them
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.02)
 
 
 def test_what_the_kernel_is_told(script: Script, run_dir: Path) -> None:
@@ -84,14 +70,12 @@ def test_the_limit_ends_the_whole_group(script: Script, run_dir: Path, stubborn:
     kernel = script(
         "kernel", f"{deaf}mkdir uml; sleep 600 & echo $!; echo last words; wait; sleep 600\n"
     )
-    began = time.monotonic()
-    result = run(kernel, run_dir, wall_limit_s=1.0)
+    result = run(kernel, run_dir, wall_limit_s=3.0)
     assert result.timed_out
     assert not result.ok
-    assert time.monotonic() - began < 60  # it would sleep for ten minutes
     assert "last words" in result.why()
     child = int(result.console_tail.split()[0])
-    wait_until(lambda: not alive(child))
+    wait_until(lambda: has_ended(child), "the end of the child")
     assert sorted(path.name for path in run_dir.iterdir()) == ["console.log"]
 
 
@@ -105,7 +89,6 @@ def test_a_guest_that_prints_without_end_does_not_fill_the_disk(
     assert not result.ok
     assert not result.timed_out
     assert "printed more than" in result.why()
-    assert result.wall_s < 10
 
 
 def test_stopping(script: Script, run_dir: Path) -> None:
@@ -178,9 +161,12 @@ def test_the_guest_dies_with_whoever_runs_it(
     )
     console = run_dir / "console.log"
     runner = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL)
-    wait_until(lambda: console.exists() and console.read_text(encoding="ascii").endswith("\n"))
+    wait_until(
+        lambda: console.exists() and console.read_text(encoding="ascii").endswith("\n"),
+        "its number",
+    )
     guest = int(console.read_text(encoding="ascii"))
-    assert alive(guest)
+    assert not has_ended(guest)
     runner.send_signal(number)
-    runner.wait(timeout=60)
-    wait_until(lambda: not alive(guest))
+    runner.wait(timeout=PATIENCE_S)
+    wait_until(lambda: has_ended(guest), "the end of the guest")

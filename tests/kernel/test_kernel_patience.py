@@ -12,22 +12,29 @@ from contextlib import contextmanager
 import pytest
 
 from dumbbell.backends.kernel.patience import Patience, waited_s
+from host_processes import state
+from waiting import wait_until
 
 SPINS = "while True: pass"
-SLEEPS = "import time; time.sleep(60)"
+SLEEPS = "import time; print(flush=True); time.sleep(600)"
 
 
 @contextmanager
 def session(program: str, processor: int) -> Iterator[int]:
     """A process that leads a session of its own, held to one processor."""
-    process = subprocess.Popen(
-        ["taskset", "-c", str(processor), sys.executable, "-c", program], start_new_session=True
-    )
-    try:
-        yield process.pid
-    finally:
-        process.kill()
-        process.wait()
+    with subprocess.Popen(
+        ["taskset", "-c", str(processor), sys.executable, "-c", program],
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        try:
+            if program == SLEEPS:  # while it starts it waits for a processor, too
+                process.stdout.readline()
+                wait_until(lambda: state(process.pid) == "S", "its sleep")
+            yield process.pid
+        finally:
+            process.kill()
 
 
 @pytest.fixture
@@ -44,7 +51,6 @@ def left_after(patience: Patience, seconds: float) -> float:
 
 def test_one_that_sleeps_has_its_limit_and_no_more(processor: int) -> None:
     with session(SLEEPS, processor) as leader:
-        time.sleep(0.5)  # until it sleeps: starting may wait
         patience = Patience(leader, 0.5 + 3 * waited_s(leader))
         assert patience.left_s() > 0
         waited = waited_s(leader)

@@ -26,6 +26,7 @@ from dumbbell.backends.kernel.program_tasks import (
 from dumbbell.errors import RunError
 from dumbbell.spec import CommandProgram, Experiment
 from dumbbell.tables import Run
+from waiting import wait_until
 
 pytestmark = [pytest.mark.kernel, pytest.mark.programs, pytest.mark.usefixtures("kernel")]
 
@@ -100,7 +101,7 @@ os.mkfifo("pipe")
 def test_no_way_out_to_files_sockets_or_networks(tmp_path: Path) -> None:
     secret, unix = tmp_path / "secret", tmp_path / "socket"
     secret.write_text("nobody's business\n", encoding="utf-8")
-    home = Path.home() / ".ssh" / "dumbbell-secret-of-a-test"
+    home = Path.home() / ".ssh" / f"dumbbell-secret-of-test-{os.getpid()}"
     had_folder = home.parent.exists()
     home.parent.mkdir(mode=0o700, exist_ok=True)
     home.write_text("nobody's business\n", encoding="utf-8")
@@ -148,7 +149,7 @@ def test_what_stays_or_kills_its_parent_hinders_nobody(
     monkeypatch.setattr("tempfile.tempdir", None)
     run = simulate(script(text), backend="kernel")
     assert run.column("programs", "exit_status").tolist() == [0]
-    assert not guests_of(tmp_path)
+    wait_until(lambda: not guests_of(tmp_path), "the end of each process")
 
 
 def test_what_ends_its_host_is_a_failed_run() -> None:
@@ -204,7 +205,7 @@ def test_the_sum_of_its_files_is_bounded(
     with pytest.raises(RunError, match="wrote more than the 100 MB that all files") as raised:
         simulate(python(BESIDE_ITS_OUTPUT + fill + rest), backend="kernel")
     assert "it (any), which printed last 'filling'" in str(raised.value)
-    assert not guests_of(tmp_path)
+    wait_until(lambda: not guests_of(tmp_path), "the end of each process")
     assert not list(tmp_path.rglob("more*"))
 
 
@@ -301,7 +302,7 @@ def test_a_fork_bomb_ends_with_the_guest(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("tempfile.tempdir", None)
     with pytest.raises(RunError):
         simulate(experiment("bash", "-c", "f() { f | f & }; f; sleep 1e9"), backend="kernel")
-    assert not guests_of(tmp_path)
+    wait_until(lambda: not guests_of(tmp_path), "the end of each process")
 
 
 def test_everything_ends_when_dumbbell_is_killed(tmp_path: Path) -> None:
@@ -321,14 +322,9 @@ def test_everything_ends_when_dumbbell_is_killed(tmp_path: Path) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    deadline = time.monotonic() + 60
-    while not guests_of(tmp_path) and time.monotonic() < deadline:
-        time.sleep(0.1)
+    wait_until(lambda: guests_of(tmp_path), "a guest")
     time.sleep(2)
     assert guests_of(tmp_path)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    deadline = time.monotonic() + 20
-    while guests_of(tmp_path) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not guests_of(tmp_path)
+    wait_until(lambda: not guests_of(tmp_path), "the end of each process")

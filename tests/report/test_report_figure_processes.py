@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import json
 import os
@@ -10,8 +11,7 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import altair as alt
@@ -24,53 +24,35 @@ from dumbbell.report.charts import Sample, ecdf_chart
 from dumbbell.report.figure_process import WORTH_A_PROCESS, FigureProcesses
 from dumbbell.report.figures import PICTURES, DrawnFigure, draw
 from dumbbell.report.model import Figure
+from host_processes import children, has_ended
+from waiting import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.slow
 
 UNSEEN = "\x1b[31m \x07 \0 \uffff \ud800 \u202e \u2028"
-GENEROUS_S = 60.0
 
 
-def ended(pid: int) -> bool:
-    """Whether a process has gone, or is dead and nobody has asked after it yet."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-    return stat.rpartition(")")[2].split()[0] in ("Z", "X")
-
-
-def until(condition: Callable[[], object]) -> None:
-    late = time.monotonic() + GENEROUS_S
-    while not condition():
-        assert time.monotonic() < late
-        time.sleep(0.02)
-
-
-def children_of(pid: int) -> set[int]:
+def drawing_for(pid: int) -> set[int]:
     """Processes that draw for a process."""
-    found = set()
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            stat = (folder / "stat").read_text(encoding="utf-8", errors="replace")
-            words = (folder / "cmdline").read_text(encoding="utf-8", errors="replace")
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        state, parent = stat.rpartition(")")[2].split()[:2]
-        if int(parent) == pid and state != "Z" and "figure_child" in words:
-            found.add(int(folder.name))
-    return found
+    return {each for each in children(pid) if not has_ended(each) and _draws(each)}
+
+
+def _draws(pid: int) -> bool:
+    try:
+        return b"figure_child" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 @pytest.fixture
 def one_child() -> Iterator[tuple[FigureDrawer, int]]:
     """A drawer with a process of its own, which has begun."""
-    before = children_of(os.getpid())
-    with FigureDrawer(FigureProcesses(most=1)) as drawer:
+    before = drawing_for(os.getpid())
+    with FigureDrawer(FigureProcesses(most=1, patience_s=600.0)) as drawer:
         assert drawer.picture(draw(rtt_figure()), ".svg")
-        (pid,) = children_of(os.getpid()) - before
+        (pid,) = drawing_for(os.getpid()) - before
         yield drawer, pid
-    assert ended(pid)
+    assert has_ended(pid)
 
 
 def poison() -> DrawnFigure:
@@ -107,9 +89,12 @@ def test_a_figure_that_ends_its_process_costs_itself() -> None:
 
 
 def test_a_figure_that_is_never_ready_costs_itself() -> None:
-    with FigureDrawer(FigureProcesses(most=1, patience_s=8.0)) as drawer:
-        hung, drawn = drawer.files([endless(), draw(rtt_figure())])
-    assert "not drawn within 8 s" in hung.sentence
+    processes = FigureProcesses(most=1, patience_s=4.0)
+    with FigureDrawer(processes) as drawer:
+        (hung,) = drawer.files([endless()])
+        processes._patience_s = PATIENCE_S  # what is drawn may take longer than that here
+        (drawn,) = drawer.files([draw(rtt_figure())])
+    assert "not drawn within 4 s" in hung.sentence
     assert not drawn.missing
 
 
@@ -143,33 +128,33 @@ def test_a_child_that_was_killed_while_idle_is_replaced(
 ) -> None:
     drawer, pid = one_child
     os.kill(pid, signal.SIGKILL)
-    until(lambda: ended(pid))
+    wait_until(lambda: has_ended(pid))
     (drawn,) = drawer.files([draw(rtt_figure())])
     assert not drawn.missing
 
 
 def test_a_child_that_is_started_before_there_is_work_does_the_work() -> None:
-    before = children_of(os.getpid())
+    before = drawing_for(os.getpid())
     with FigureProcesses() as processes:
         processes.start()
         # It has no command line of its own at first.
-        until(lambda: children_of(os.getpid()) - before)
-        early = children_of(os.getpid()) - before
+        wait_until(lambda: drawing_for(os.getpid()) - before)
+        early = drawing_for(os.getpid()) - before
         few = FigureDrawer(processes).files([draw(rtt_figure())] * 3)
-        assert children_of(os.getpid()) - before == early and len(early) == 1
+        assert drawing_for(os.getpid()) - before == early and len(early) == 1
         many = FigureDrawer(processes).files([draw(rtt_figure())] * (2 * WORTH_A_PROCESS + 1))
-        assert len(children_of(os.getpid()) - before) == min(2, os.cpu_count() or 1)
+        assert len(drawing_for(os.getpid()) - before) == min(2, os.cpu_count() or 1)
     assert [one.missing for one in [*few, *many]] == [[]] * (len(few) + len(many))
 
 
 def test_one_that_dies_before_there_is_work_costs_nothing() -> None:
-    before = children_of(os.getpid())
+    before = drawing_for(os.getpid())
     with FigureProcesses() as processes:
         processes.start()
-        until(lambda: children_of(os.getpid()) - before)
-        (early,) = children_of(os.getpid()) - before
+        wait_until(lambda: drawing_for(os.getpid()) - before)
+        (early,) = drawing_for(os.getpid()) - before
         os.kill(early, signal.SIGKILL)
-        until(lambda: ended(early))
+        wait_until(lambda: has_ended(early))
         (files,) = FigureDrawer(processes).files([draw(rtt_figure())])
     assert not files.missing
 
@@ -220,7 +205,7 @@ def test_without_address_space_a_page_is_written_without_figures(tmp_path: Path)
         capture_output=True,
         text=True,
         check=False,
-        timeout=GENEROUS_S * 3,
+        timeout=PATIENCE_S,
     )
     assert done.returncode == 0, done.stderr
     sentence = done.stdout.splitlines()[-1]
@@ -241,11 +226,16 @@ def test_children_end_with_who_started_them(tmp_path: Path, number: int) -> None
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     ) as writer:
-        until(lambda: children_of(writer.pid))
-        children = children_of(writer.pid)
+        wait_until(lambda: drawing_for(writer.pid))
+        drawing = drawing_for(writer.pid)
+        for child in drawing:  # so that the page is not done before
+            os.kill(child, signal.SIGSTOP)
         writer.send_signal(number)
-        assert writer.wait(timeout=GENEROUS_S) != 0
-    until(lambda: all(map(ended, children)))
+        assert writer.wait(timeout=PATIENCE_S) != 0
+    for child in drawing:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGCONT)
+    wait_until(lambda: all(map(has_ended, drawing)))
     assert not (tmp_path / "p").exists()
 
 

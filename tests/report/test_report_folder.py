@@ -22,6 +22,7 @@ from dumbbell.report import FigureDrawer, IndexEntry, report_folder, write_index
 from dumbbell.report.folder import REPORT
 from dumbbell.report.model import Report
 from dumbbell.report.write import INDEX_MARKER
+from waiting import PATIENCE_S
 
 MARKER = REPORT.marker
 
@@ -108,7 +109,7 @@ def test_ctrl_c_while_writing_again_and_again_never_shows_half_a_folder(tmp_path
         assert child.stdout.readline()  # it has written at least once
         time.sleep(wait_s)
         child.send_signal(signal.SIGINT)
-        child.communicate(timeout=60)
+        child.communicate(timeout=PATIENCE_S)
         texts = {(tmp_path / "out" / name).read_text() for name in "abcdefgh"}
         assert len(texts) == 1
         assert (tmp_path / "out" / MARKER).is_file()

@@ -18,6 +18,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from dumbbell.studies import STUDIES
+from waiting import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 WEBSITE = ROOT / "website"
@@ -199,6 +200,8 @@ def test_the_search_finds(place: str, site: Path, served: str, browser: Browser)
     page.on("request", lambda request: said.append(request.url) if _is_far(request.url) else None)
     page.goto((served if place == "server" else f"{site.as_uri()}/") + "course/index.html")
     page.locator("input.md-search__input").press_sequentially("tupdate")
-    page.locator('.md-search-result__link[href*="pie-rrul.html"]').first.wait_for(timeout=30_000)
+    page.locator('.md-search-result__link[href*="pie-rrul.html"]').first.wait_for(
+        timeout=1000 * PATIENCE_S
+    )
     page.close()
     assert said == []

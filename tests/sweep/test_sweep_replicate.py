@@ -12,13 +12,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sweep_samples import LONG, PROMPTLY_S, NumberingBackend, queue, sojourn, two_arms
+from sweep_samples import LONG, NumberingBackend, queue, sojourn, two_arms
 
 from dumbbell.backends import registry
 from dumbbell.errors import DumbbellError, SpecError
 from dumbbell.stats import StatsError
 from dumbbell.sweep import Progress, Quantity, Replications, replicate, replicate_groups
 from dumbbell.tables import Run
+from waiting import PATIENCE_S
 
 
 @pytest.fixture
@@ -228,7 +229,7 @@ def test_cancelling_before_anything_finished() -> None:
     threading.Timer(0.3, stop.set).start()
     began = time.monotonic()
     done = replicate({"run": queue(duration=LONG)}, sojourn, at_least=2, cancel=stop)
-    assert time.monotonic() - began < PROMPTLY_S
+    assert time.monotonic() - began < PATIENCE_S
     assert (done.n, done.of("run"), done.interrupted) == (0, (), True)
 
 
@@ -260,8 +261,8 @@ print(done.interrupted, done.n > 0, len(done.values("run")) == done.n, flush=Tru
         asked = time.monotonic()
         rest = it.stdout.read().splitlines()
         assert rest[-1] == "True True True"
-        assert time.monotonic() - asked < PROMPTLY_S
-        assert it.wait(timeout=PROMPTLY_S) == 0
+        assert time.monotonic() - asked < PATIENCE_S
+        assert it.wait(timeout=PATIENCE_S) == 0
 
 
 def test_progress_grows_to_the_next_look() -> None:
