@@ -137,16 +137,21 @@ class Topology:
 
     def route(self, start: str, end: str) -> list[int] | None:
         """The queues a packet passes from one host to another; None when there is no way."""
-        chosen = self.next_queues(end)
+        if start == end:
+            return []
+        # Most hosts have one link. What leads there leads to its other end, of which there are few.
+        ways_in = self._entering[end]
+        last, goal = ways_in[0] if len(ways_in) == 1 else (None, end)
+        chosen = self.next_queues(goal)
         directions = self.directions
         queues = []
         host = start
-        while host != end:
+        while host != goal:
             if host not in chosen:
                 return None
             queues.append(chosen[host])
             host = directions[chosen[host]][1]
-        return queues
+        return queues if last is None else [*queues, last]
 
 
 def hosts_of(pairs: Iterable[Sequence[str]]) -> list[str]:
