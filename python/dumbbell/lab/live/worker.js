@@ -5,7 +5,7 @@
 //          look {lanes: [{resolved, changes, queue}], replication, at_s, packet_bytes}; stop {};
 //          replicate {form, options, arms: [{resolved, changes, queues}], from, until}
 // answers: ready; soFar {now_ns, found}; done {digest, events, found, toml, name, duration_ns};
-//          packets {lanes: [{packets, limit}]}; replicating; replicated {replication, numbers}; stopped;
+//          looking; packets {lanes: [{packets, limit}]}; replicating; replicated {replication, numbers}; stopped;
 //          problem {parts}; fault {text}
 //          (each with the order's id; see ../page/orders.js)
 import { endOf, slowestBps } from "../page/ends.js";
@@ -66,6 +66,8 @@ async function look(engine, order) {
   const { id, lanes, replication, at_s, packet_bytes } = order;
   let window_ns = Infinity;
   for (const lane of lanes) window_ns = Math.min(window_ns, windowOf(describe(engine, lane), lane.queue, packet_bytes));
+  // However long the runs take up to the window, it is at work.
+  say({ kind: "looking", id });
   const found = [];
   for (const lane of lanes) {
     const described = describe(engine, lane);

@@ -6,13 +6,17 @@
 //          play {resolved, changes, queue, replication, group, cwnd_pkts, pace, most_moves}, and
 //          while that goes on hand {cwnd_pkts, pace}; stop {}
 // answers: ready; heard, to every order; described {base, described, texts}; soFar {now_ns, series};
-//          done {digest, events, numbers, series}; packets {packets};
-//          replicating; stacked {stacked}; replicated {replication, numbers}; scored {name, digest, numbers};
+//          done {digest, events, numbers, series}; looking; packets {packets};
+//          replicating; stacked {stacked}; replicated {replication, numbers};
+//          scoring; scored {name, digest, numbers};
 //          played {now_ns, packets, series, moves}; over {moves, numbers}; stopped; problem {parts};
 //          fault {text}
 
 /** A request that is not answered for so long has hung: the worker is made anew. */
 const PATIENCE_MS = 8000;
+/** The same of a worker that is not ready: it compiles the module first, and several do at once. A slow
+ * telephone takes longer for that than for any answer. */
+const COMPILING_MS = 60_000;
 /** One that does not even hear an order for so long is in the middle of something that has no end
  * soon: the worker is made anew, and the order given again. */
 const HEARING_MS = 500;
@@ -77,7 +81,7 @@ export class Bench {
     this.patience = window.setTimeout(() => {
       this.#again();
       this.hear({ kind: "fault", id: this.id, text: "the simulator did not answer" });
-    }, PATIENCE_MS);
+    }, this.isReady ? PATIENCE_MS : COMPILING_MS);
     const message = { kind, id: this.id, ...order };
     clearTimeout(this.hearing);
     if (this.isReady) {

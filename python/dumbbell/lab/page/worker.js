@@ -69,6 +69,8 @@ function textsOf(engine, queue) {
  * @param {Engine} engine @param {any} order */
 async function look(engine, order) {
   describe(engine, order);
+  // However long the run takes up to the window, it is at work.
+  say({ kind: "looking", id: order.id });
   const packets = await lookAt(engine, order, () => current === order.id);
   if (packets) say({ kind: "packets", id: order.id, packets });
 }
@@ -111,6 +113,8 @@ async function replicate(engine, order) {
 async function score(engine, order) {
   for (const { name, changes } of order.rivals) {
     describe(engine, { ...order, changes });
+    // However long the run takes, it is at work.
+    say({ kind: "scoring", id: order.id });
     engine.ask({ do: "begin", replication: order.replication });
     while (goOn(engine)) {
       await turn();
