@@ -9,6 +9,8 @@ from typing import Literal
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page
 
+from waiting import PATIENCE_S
+
 BARRIERS = ("serious", "critical")
 """Of axe's impacts: what keeps somebody from using a page."""
 
@@ -50,7 +52,7 @@ def brought_to_life(page: Page, figure: str) -> Locator:
     plot.scroll_into_view_if_needed()
     plot.hover(force=True)
     live = page.locator(f"#figure-{figure} .plot.live.drawn svg.marks")
-    live.wait_for(timeout=20_000)
+    live.wait_for(timeout=1000 * PATIENCE_S)
     return live
 
 

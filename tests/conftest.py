@@ -6,13 +6,15 @@ import os
 import shutil
 import signal
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 
+from waiting import PATIENCE_S
+
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts what it puts in the background with Ctrl-C ignored, and programs inherit that;
@@ -39,6 +41,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.kernel)
 
 
+def _has_patience(browser: Browser) -> None:
+    """Pages that it opens wait as long as tests do; Playwright's own limit is half a minute."""
+    new_page = browser.new_page
+
+    def patient_page(**options: Any) -> Page:
+        page = new_page(**options)
+        page.set_default_timeout(1000 * PATIENCE_S)
+        return page
+
+    browser.new_page = patient_page  # type: ignore[method-assign]
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Chromium, where there is one; in continuous integration there has to be."""
@@ -54,6 +68,9 @@ def browser() -> Iterator[Browser]:
     if os.geteuid() == 0:
         arguments.append("--no-sandbox")
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=chromium, args=arguments)
+        launched = playwright.chromium.launch(
+            executable_path=chromium, args=arguments, timeout=1000 * PATIENCE_S
+        )
+        _has_patience(launched)
         yield launched
         launched.close()

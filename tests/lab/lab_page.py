@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,8 +13,8 @@ from playwright.sync_api import Page
 import dumbbell
 from dumbbell.compare import summary_of
 from dumbbell.lab import presets
+from waiting import wait_until
 
-PATIENCE_S = 60
 WIDTHS = (390, 820, 1440)
 OWN_SCHEMES = ("file:", "blob:", "data:")
 """Of addresses that no network has to do with."""
@@ -41,11 +40,11 @@ class Opened:
 
     def until(self, expression: str) -> Any:
         """The value of an expression when it is true; the page's own rules forbid a shorter way."""
-        end = time.monotonic() + PATIENCE_S
-        while not (value := self.page.evaluate(expression)):
-            assert time.monotonic() < end, (expression, self.messages)
-            self.page.wait_for_timeout(20)
-        return value
+        return wait_until(
+            lambda: self.page.evaluate(expression),
+            (expression, self.messages),
+            pause=lambda: self.page.wait_for_timeout(20),
+        )
 
     def after(self, act: str) -> None:
         """Does something and waits for the run that follows."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -19,8 +18,8 @@ from browsing import Seen
 from dumbbell.lab import LIVE
 from dumbbell.report import Curve, Figure, Report, line_with_band, write_report
 from dumbbell.report.live import ControlKind, LiveHero
+from waiting import wait_until
 
-PATIENCE_S = 60
 STUDIES = tuple(NUMBERS)
 """Those whose page has a live figure."""
 
@@ -54,11 +53,11 @@ class Live:
     study: str
 
     def until(self, expression: str) -> Any:
-        end = time.monotonic() + PATIENCE_S
-        while not (value := self.page.evaluate(expression)):
-            assert time.monotonic() < end, (expression, self.seen.messages)
-            self.page.wait_for_timeout(20)
-        return value
+        return wait_until(
+            lambda: self.page.evaluate(expression),
+            (expression, self.seen.messages),
+            pause=lambda: self.page.wait_for_timeout(20),
+        )
 
     def move(self, places: dict[str, int]) -> None:
         """As a person does, one control after the other, each to its end."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,12 @@ from playwright.sync_api import Browser, Page
 
 from dumbbell import simulate
 from dumbbell.spec import Experiment, Setting
+from waiting import wait_until
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "docs"))
 from course_tables import ANSWERS, ROOT, Row, rows_of
 
 pytestmark = pytest.mark.browser
-PATIENCE_S = 60
 FILES = sorted((ROOT / "examples" / "course").glob("*.toml"))
 # A setting's path, and the field that does the same: those whose value a person types or chooses.
 TYPED = {
@@ -76,11 +75,11 @@ def page(browser: Browser, laboratory: Path) -> Iterator[Page]:
 
 
 def _until(page: Page, expression: str) -> Any:
-    end = time.monotonic() + PATIENCE_S
-    while not (value := page.evaluate(expression)):
-        assert time.monotonic() < end, expression
-        page.wait_for_timeout(20)
-    return value
+    return wait_until(
+        lambda: page.evaluate(expression),
+        expression,
+        pause=lambda: page.wait_for_timeout(20),
+    )
 
 
 def _after(page: Page, act: str) -> None:

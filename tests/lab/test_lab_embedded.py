@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import threading
-import time
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -16,9 +15,9 @@ from playwright.sync_api import Browser, Frame, Page
 
 from dumbbell import Experiment, simulate
 from dumbbell.lab import LabExperiment, state_hash, write_laboratory
+from waiting import wait_until
 
 pytestmark = pytest.mark.browser
-PATIENCE_S = 60
 EXPERIMENT = Experiment.from_toml(
     'name = "own"\nduration = "4s"\nsample_interval = "50ms"\n'
     'links = [{ a = "x", b = "y", delay = "9ms", rate = "3mbit" }]\n'
@@ -56,11 +55,11 @@ def browsed(browser: Browser) -> Iterator[Page]:
 
 
 def _until(frame: Frame, expression: str) -> Any:
-    end = time.monotonic() + PATIENCE_S
-    while not (value := frame.evaluate(expression)):
-        assert time.monotonic() < end, expression
-        frame.page.wait_for_timeout(20)
-    return value
+    return wait_until(
+        lambda: frame.evaluate(expression),
+        expression,
+        pause=lambda: frame.page.wait_for_timeout(20),
+    )
 
 
 def _ran(frame: Frame) -> str:

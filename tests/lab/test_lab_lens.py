@@ -150,6 +150,8 @@ def test_a_lens_stands_still_where_motion_is_unwanted(live_opener: LiveOpener) -
     canvas.hover(position={"x": 300, "y": 40})
     live.until(f"liveFigure.cursor_s === {LENS}.at_s && {LENS}.at_s > 4")
     live.page.emulate_media(reduced_motion="no-preference")
-    live.page.wait_for_timeout(200)
+    # A page hears of it when it draws a frame: of what is taken back before that it hears nothing.
+    frames = live.page.evaluate(f"{LENS}.stage.frames")
+    live.until(f"{LENS}.stage.frames > {frames + 2}")
     live.page.emulate_media(reduced_motion="reduce")
     live.until(f"!{LENS}.stage.isPlaying")

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from dumbbell.stats import cdf_crossings
+from waiting import PATIENCE_S
 
 ASK = Path(__file__).with_name("ask_live.mjs")
 
@@ -26,7 +27,12 @@ def asked(requests: Sequence[Mapping[str, Any]]) -> list[Any]:
         (pytest.fail if os.environ.get("CI") else pytest.skip)("node is not installed")
     lines = "".join(f"{json.dumps(request)}\n" for request in requests)
     done = subprocess.run(
-        ["node", str(ASK)], input=lines, capture_output=True, text=True, timeout=60, check=False
+        ["node", str(ASK)],
+        input=lines,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from lab_page import Opener
-from main_thread import LONGEST, WORK, check_it_never_hangs, longest
+from main_thread import WORK, check_it_never_hangs, check_no_task_is_long
 from playwright.sync_api import Browser
 
 from dumbbell.cli.lab_command import of_studies
@@ -38,14 +38,19 @@ def test_no_task_is_long_while_a_slider_moves(
     seen = opener(place=place)
     seen.choose(name)
     seen.page.evaluate(MOVES)  # what is compiled on first use
-    assert longest(browser, seen.page, lambda: seen.page.evaluate(MOVES)) < LONGEST
+    check_no_task_is_long(browser, seen.page, lambda: seen.page.evaluate(MOVES))
     assert seen.messages == []
 
 
 def test_a_page_that_hangs_is_found(browser: Browser) -> None:
     page = browser.new_page()
     hang = f"() => {{ for (let i = 0; i < 100; i++) ({WORK})(); }}"
+
+    def hung() -> None:
+        for _ in range(3):  # a trace that begins too late has not the first
+            page.evaluate(hang)
+
     with pytest.raises(AssertionError):
-        check_it_never_hangs(browser, page, lambda: page.evaluate(hang))
+        check_it_never_hangs(browser, page, hung)
     check_it_never_hangs(browser, page, lambda: page.evaluate(f"() => ({WORK})()"))
     page.close()

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from live_numbers import NUMBERS, TOGETHER
-from live_page import STUDIES, Live, LiveOpener
+from live_page import STUDIES, LiveOpener
 
 import dumbbell
 from dumbbell.stats import student_interval
@@ -18,13 +16,11 @@ RANDOM = tuple(each for each in STUDIES if each != "traffic-policing")
 """The experiment of policing has nothing random in it."""
 
 
-def _drawn(live: Live) -> list[dict[str, list[float | None]]]:
-    """By arm, number to its values; none where there is no number."""
-    found: list[dict[str, list[float | None]]] = live.page.evaluate(
-        f"{REPLICATIONS}.drawn.map(each => Object.fromEntries(Object.entries(each).map("
-        "([name, values]) => [name, values.map(v => Number.isFinite(v) ? v : null)])))"
-    )
-    return found
+_DRAWN = (
+    f"{REPLICATIONS}.drawn.map(each => Object.fromEntries(Object.entries(each).map("
+    "([name, values]) => [name, values.map(v => Number.isFinite(v) ? v : null)])))"
+)
+"""By arm, number to its values; none where there is no number."""
 
 
 def _check(value: float | None, expected: float) -> None:
@@ -36,7 +32,7 @@ def _check(value: float | None, expected: float) -> None:
 def test_each_run_is_a_replication_of_the_command_line(live_opener: LiveOpener, study: str) -> None:
     live = live_opener(study)
     live.until(f"{REPLICATIONS}.runs >= 3")
-    drawn = _drawn(live)
+    drawn: list[dict[str, list[float | None]]] = live.page.evaluate(_DRAWN)
     files = {arm.id: live.page.input_value(f"#live-toml-{arm.id}") for arm in live.hero.arms}
     for replication in (0, 1, 2):
         runs = {
@@ -51,46 +47,38 @@ def test_each_run_is_a_replication_of_the_command_line(live_opener: LiveOpener, 
     assert live.seen.messages == []
 
 
-def _shown(live: Live) -> dict[tuple[str, str], str]:
-    """(arm, number) to what stands below the number."""
-    cells = live.page.evaluate(
-        "[...document.querySelectorAll('.live-interval')].map(each => {"
-        " const { arm, number } = each.closest('td').dataset;"
-        " return [arm, number, each.textContent]; })"
-    )
-    return {(arm, number): words for arm, number, words in cells}
+_SHOWN = """[...document.querySelectorAll('.live-interval')].map(each => {
+  const { arm, number } = each.closest('td').dataset;
+  return [arm, number, each.textContent];
+})"""
+"""What stands below numbers, with whose they are."""
 
 
 @pytest.mark.parametrize("study", RANDOM)
 def test_an_interval_is_that_of_the_runs_so_far(live_opener: LiveOpener, study: str) -> None:
     live = live_opener(study)
     live.until("document.querySelector('.live-runs').dataset.runs >= 4")
-    # At one instant, as the next run may come at any.
-    shown_and_drawn: Any = live.page.evaluate(
-        "[+document.querySelector('.live-runs').dataset.runs, document.querySelector('.live-runs')"
-        ".textContent]"
+    # All at one instant, as the next run may come at any.
+    of_runs = "document.querySelector('.live-runs')"
+    runs, words, cells, drawn = live.page.evaluate(
+        f"[Number({of_runs}.dataset.runs), {of_runs}.textContent, {_SHOWN}, {_DRAWN}]"
     )
-    runs, words = shown_and_drawn
     assert f"mean of {runs} runs" in words and "95 %" in words
-    shown = _shown(live)
+    shown = {(arm, number): interval for arm, number, interval in cells}
     factors = {"utilization": 100, "lost": 100, "used": 100}
     seen = 0
-    for arm, found in zip(live.hero.arms, _drawn(live), strict=True):
+    for arm, found in zip(live.hero.arms, drawn, strict=True):
         for name, values in found.items():
-            known = [each for each in values if each is not None]
-            if len(known) < len(values) or (arm.id, name) not in shown:
+            # A run that has come may not have been drawn yet.
+            known = [each for each in values[:runs] if each is not None]
+            if len(known) < runs or (arm.id, name) not in shown:
                 continue
             mean, half = map(float, shown[arm.id, name].split(" ± "))
-            # A run more may have come meanwhile.
-            for count in (runs, runs + 1, len(known)):
-                own = student_interval(np.array(known[:count]) * factors.get(name, 1))
-                expected = (own.high - own.low) / 2
-                if half == pytest.approx(expected, rel=0.06, abs=1e-6):
-                    assert mean == pytest.approx(own.value, rel=0.01, abs=half)
-                    seen += 1
-                    break
-            else:
-                pytest.fail(f"{arm.id} {name}: {shown[arm.id, name]} of {known}")
+            own = student_interval(np.array(known) * factors.get(name, 1))
+            place = f"{arm.id} {name}: {shown[arm.id, name]} of {known}"
+            assert half == pytest.approx((own.high - own.low) / 2, rel=0.06, abs=1e-6), place
+            assert mean == pytest.approx(own.value, rel=0.01, abs=half), place
+            seen += 1
     assert seen >= len(live.hero.arms)
 
 
@@ -99,9 +87,43 @@ def test_what_is_not_random_is_said_and_not_run_on(live_opener: LiveOpener) -> N
     live.until("document.querySelector('.live-runs').textContent")
     words = live.page.inner_text(".live-runs")
     assert words == "Nothing here is random: 3 runs gave the same."
-    assert _shown(live) == {}
+    assert live.page.evaluate(_SHOWN) == []
     live.page.wait_for_timeout(500)
     assert live.page.evaluate(f"{REPLICATIONS}.runs") == 3
+
+
+_STOPPED = """(name) => {
+  const { replications } = liveFigure, { bench } = replications;
+  const input = document.getElementById(`live-${name}`);
+  const move = () => {
+    input.value = String(Number(input.value) === 0 ? 1 : 0);
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  const stopped = window.stopped = { said: [], id: null };
+  // A worker that hears an order late is replaced: what is listened to is whichever there is.
+  const listen = (worker) => {
+    worker.addEventListener("message", ({ data }) => stopped.said.push([data.kind, data.id]));
+  };
+  let { worker } = bench;
+  listen(worker);
+  Object.defineProperty(bench, "worker", {
+    get: () => worker,
+    set: (made) => listen((worker = made)),
+  });
+  const { hear } = bench;
+  bench.hear = (message) => {
+    hear(message);
+    // In the middle of them, on a machine of any speed.
+    if (message.kind !== "replicated" || replications.runs < 3 || stopped.id !== null) return;
+    stopped.wasGoing = replications.isGoing;
+    const before = bench.id;
+    move();
+    const { runs, isGoing } = replications;
+    Object.assign(stopped, { id: bench.id, orders: bench.id - before, runs, isGoing });
+  };
+  move();
+}"""
+"""Moves a control, and once more when some replications of that have come."""
 
 
 @pytest.mark.parametrize("study", RANDOM)
@@ -109,41 +131,17 @@ def test_a_slider_stops_them_at_once(live_opener: LiveOpener, study: str) -> Non
     live = live_opener(study)
     live.until(f"{REPLICATIONS}.runs >= 3")
     (control, *_) = live.hero.controls
-    # What comes after the order to stop is counted, whatever it belongs to.
-    found = live.page.evaluate(
-        """async (name) => {
-          const { replications } = liveFigure, input = document.getElementById(`live-${name}`);
-          let late = 0;
-          replications.bench.worker.addEventListener("message", ({ data }) => {
-            late += data.kind === "replicated";
-          });
-          // What has been said and not yet heard, the processor being another's, is heard first.
-          for (let quiet = 0, turns = 0; quiet < 2 && turns < 200; turns += 1) {
-            const heard = late;
-            await new Promise((resolve) => setTimeout(resolve));
-            quiet = late === heard ? quiet + 1 : 0;
-          }
-          late = 0;
-          const before = replications.bench.id;
-          input.value = String(Number(input.value) === 0 ? 1 : 0);
-          input.dispatchEvent(new Event("input", { bubbles: true }));
-          const now = { runs: replications.runs, isGoing: replications.isGoing };
-          const stopped = await new Promise((resolve) => {
-            const from = performance.now();
-            replications.bench.worker.addEventListener("message", ({ data }) => {
-              if (data.kind === "stopped") resolve(performance.now() - from);
-            });
-            setTimeout(() => resolve(Infinity), 20000);
-          });
-          return { ...now, late, stopped, orders: replications.bench.id - before };
-        }""",
-        control.id,
-    )
+    live.page.evaluate(_STOPPED, control.id)
+    of_the_next = "stopped.said.filter(([kind, id]) => kind === 'replicated' && id > stopped.id)"
+    live.until(f"stopped.id !== null && {of_the_next}.length >= 2")
+    found = live.page.evaluate("stopped")
+    assert found["wasGoing"]
     assert found["runs"] == 0 and not found["isGoing"]
     assert found["orders"] == 1
-    # One that had ended when it was told may still say so.
-    assert found["late"] <= 1
-    assert found["stopped"] < 20_000
+    assert ["stopped", found["id"]] in found["said"]
+    # What a worker had said before it heard the order may come; after that, nothing.
+    said = found["said"][found["said"].index(["heard", found["id"]]) :]
+    assert [id_ for kind, id_ in said if kind == "replicated" and id_ < found["id"]] == []
     live.until(f"{REPLICATIONS}.runs >= 3")
     assert live.seen.messages == []
 

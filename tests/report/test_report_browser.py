@@ -24,6 +24,7 @@ from dumbbell.report import (
     write_index,
     write_report,
 )
+from waiting import PATIENCE_S, wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 WIDTHS = {"desktop": 1280, "phone": 360}
@@ -203,7 +204,7 @@ def test_hovering_shows_values(browser: Browser, site: Path) -> None:
     live = brought_to_life(page, "quartiles")
     live.locator("path[aria-roledescription='point']").first.hover(force=True)
     tooltip = page.locator("#vg-tooltip-element.visible")
-    tooltip.wait_for(timeout=20_000)
+    tooltip.wait_for(timeout=1000 * PATIENCE_S)
     assert "measured" in tooltip.inner_text()
     page.close()
 
@@ -213,17 +214,29 @@ def test_shift_and_wheel_zoom_and_the_bare_wheel_scrolls(browser: Browser, site:
     figure = brought_to_life(page, "rtt-cdf")
     figure.scroll_into_view_if_needed()
     figure.hover(position={"x": 300, "y": 150}, force=True)
-    before = page.locator("#figure-rtt-cdf svg.marks text").all_text_contents()
+
+    def texts() -> list[str]:
+        return page.locator("#figure-rtt-cdf svg.marks text").all_text_contents()
+
+    def has_scrolled() -> bool:
+        """Whether it stands where it did not stand before."""
+        now = page.evaluate("scrollY")
+        page.wait_for_timeout(100)
+        return bool(top != now == page.evaluate("scrollY"))
+
+    before = texts()
     top = page.evaluate("scrollY")
     page.mouse.wheel(0, 200)
-    page.wait_for_timeout(300)
-    assert page.evaluate("scrollY") != top
-    assert page.locator("#figure-rtt-cdf svg.marks text").all_text_contents() == before
+    wait_until(has_scrolled, "the page has not scrolled")
+    assert texts() == before
     page.keyboard.down("Shift")
     page.mouse.wheel(0, -300)
-    page.wait_for_timeout(300)
+    wait_until(
+        lambda: texts() != before,
+        "the figure was not zoomed",
+        pause=lambda: page.wait_for_timeout(50),
+    )
     page.keyboard.up("Shift")
-    assert page.locator("#figure-rtt-cdf svg.marks text").all_text_contents() != before
     page.close()
 
 
@@ -251,6 +264,7 @@ def test_commands_are_copied(browser: Browser, site: Path) -> None:
     page, _ = opened(browser, site / "statistical-multiplexing/index.html", WIDTHS["desktop"])
     page.locator("#commands summary").first.click()
     button = page.locator(".host-commands .copy").first
+    page.evaluate("window.setTimeout = () => 0")  # else it stands there for 1.5 s only
     button.click()
     page.wait_for_function("document.querySelector('.copy').textContent === 'copied'")
     page.close()
