@@ -237,12 +237,12 @@ fn whenever_a_run_is_asked_to_stop_it_does() {
         if let Err(error) = result {
             assert_eq!(error, EngineError::Cancelled);
         }
-        assert!(took < Duration::from_secs(120), "{took:?}");
+        assert!(took < Duration::from_secs(20), "{took:?}");
     }
     let rare = rarely_moving();
     let (took, result) = time_to_stop(rare, Duration::from_millis(100));
     assert!(result.is_ok() || result == Err(EngineError::Cancelled));
-    assert!(took < Duration::from_secs(120), "{took:?}");
+    assert!(took < Duration::from_secs(20), "{took:?}");
 }
 
 #[test]
@@ -330,7 +330,7 @@ fn a_long_idle_time_costs_nothing() {
     let began = Instant::now();
     let done = run(&checked(&experiment), 0, &Monitor::default()).unwrap();
     assert_eq!(done.tables.column_i64("flows", "delivered_pkts"), [2]);
-    assert!(began.elapsed() < Duration::from_secs(120));
+    assert!(began.elapsed() < Duration::from_secs(10));
 }
 
 /// Routes to every host from every other would take gigabytes.

@@ -43,12 +43,12 @@ const TIMER: u64 = u64::MAX;
 /// Events are written when there are so many bytes of them, or nothing else is to be done.
 const WRITTEN_BYTES: usize = 1 << 16;
 
-/// Whether time passes at somebody's wish only.
+/// What becomes of somebody's wish that time stand still.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stops {
-    /// A wait, which is told how long it was: the same session gives the same again.
+    /// A wait ends; how long it was is told, so that the same session gives the same again.
     Heard,
-    /// What takes its time, whoever wishes: the wait behind it hears of it.
+    /// What passes takes its time, and the wait behind it hears of the wish.
     Left,
 }
 

@@ -20,6 +20,8 @@ from typing import Self
 import pytest
 
 from dumbbell.backends.kernel.cache import KernelInfo
+from host_processes import state
+from waiting import PATIENCE_S, wait_until
 
 pytestmark = [pytest.mark.kernel, pytest.mark.programs]
 
@@ -31,7 +33,6 @@ links = [
   { a = "router", b = "server", delay = "1ms" },
 ]
 """
-PATIENCE_S = 120.0
 CTRL_C, CTRL_D = "\x03", "\x04"
 IN_CONTROL = (
     "import fcntl,os,sys,termios; fcntl.ioctl(0,termios.TIOCSCTTY,0); "
@@ -89,15 +90,8 @@ class Typist:
         key: 16 of 100,000 where a program presses it at once.
         """
         time.sleep(0.2)
-        deadline = time.monotonic() + PATIENCE_S
-        while not self._sleeps():
-            assert time.monotonic() < deadline, "the console does not wait for a key"
-            time.sleep(0.01)
+        wait_until(lambda: state(self.process.pid) == "S", "the console, for a key")
         self.press(CTRL_C)
-
-    def _sleeps(self) -> bool:
-        stat = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="utf-8")
-        return stat.rpartition(")")[2].split()[0] == "S"
 
     def wait_for(self, pattern: str) -> re.Match[str]:
         """Of what is shown from the end of the last match on."""

@@ -92,6 +92,25 @@ def test_files_of_a_session_are_bounded_together() -> None:
             list(session.events())
 
 
+@pytest.mark.usefixtures("kernel")
+def test_a_wish_that_comes_when_its_wait_is_over_ends_no_other() -> None:
+    with Session(Experiment.from_toml(CHAIN).resolved_json()) as session:
+        list(session.events())
+        session.stand_still()
+        session.give([Type(Place(host=0), "sleep 10"), Wait()])
+        (waited,) = [each for each in session.events() if each["event"] == "waited"]
+    assert waited["stopped_after_ns"] is None
+    assert waited["running"] == []
+
+
+@pytest.mark.usefixtures("kernel")
+def test_patience_begins_when_the_session_has_begun() -> None:
+    """No machine comes up within a microsecond."""
+    limits = Limits(patience_s=1e-6)
+    with Session(Experiment.from_toml(CHAIN).resolved_json(), limits) as session:
+        assert next(session.events())["event"]
+
+
 def test_hosts_are_as_one_expects_them(play: Play) -> None:
     needs("ping", "bash")
     done = play(

@@ -113,6 +113,7 @@ class Session:
         for folder in (self.homes, self._orders):
             folder.mkdir()
         self._said = self._orders / "said"
+        self._stop = self._orders / "stop"
         self._said.touch()
         self._gate = _Gate(self._orders / "gate-0")
         self._thread = threading.Thread(target=self._run, name="session")
@@ -181,6 +182,8 @@ class Session:
         assert self._asked is not None, "it has not asked"
         number = self._asked
         self._asked = None
+        # A wish that came when its wait was over is not for the next one.
+        self._stop.unlink(missing_ok=True)
         text = json.dumps([order.for_guest() for order in orders])
         part = self._orders / "order.part"
         part.write_text(text, encoding="utf-8")
@@ -191,7 +194,7 @@ class Session:
 
     def stand_still(self) -> None:
         """Have the present wait end; it does at its next beat."""
-        (self._orders / "stop").touch()
+        self._stop.touch()
 
     # --- the kernel's process -----------------------------------------------------------------
 
