@@ -1,4 +1,4 @@
-"""Words of the field, each explained where a page first uses it."""
+"""Words of the field: explained where a page first uses each, and all of them in the docs."""
 
 from __future__ import annotations
 
@@ -83,6 +83,67 @@ TERMS: tuple[Term, ...] = (
          "that a run is exact and repeatable"),
     Term("HZ", "how many times a second the kernel's timer ticks"),
 )  # fmt: skip
+
+# Words of tables, documentation and code that studies' pages do not explain.
+FURTHER_TERMS: tuple[Term, ...] = (
+    Term("AQM", "active queue management: a discipline that drops or marks packets before its "
+         "buffer is full (RFC 7567)"),
+    Term("backlog", "packets or bytes that a qdisc holds, as `tc -s qdisc` shows them; without the "
+         "packet in transmission"),
+    Term("cwnd", "the congestion window, in packets: how much congestion control lets a sender "
+         "have in flight (RFC 5681)"),
+    Term("deferred enqueue", "arrivals from one link of known times enter the next queue just "
+         "before it sends, not by an event each"),
+    Term("delayed acknowledgement", "a receiver waits for a second segment or a timer before it "
+         "acknowledges (RFC 1122, section 4.2.3.2)"),
+    Term("ECN", "explicit congestion notification: a queue marks packets in place of dropping "
+         "them (RFC 3168)"),
+    Term("goodput", "payload delivered in order to the application over time; what is "
+         "retransmitted counts once"),
+    Term("GRO, GSO, TSO", "a host's device or kernel merges segments on arrival (GRO), or sends a "
+         "burst of them as one packet and cuts it late (GSO, in hardware TSO)"),
+    Term("head-of-line blocking", "data that has arrived waits because something before it is "
+         "missing"),
+    Term("header prediction", "a short path through TCP for the next expected segment "
+         "(Jacobson 1990)"),
+    Term("merge", "arrivals of several links are put in order by time before they enter the link "
+         "they share"),
+    Term("pacing", "a sender spreads its segments over the round trip in place of sending bursts"),
+    Term("pass-through", "a link on which no queue can form: packets leave in the instant they "
+         "come"),
+    Term("prefetch", "memory that the next packets need is asked for before it is used"),
+    Term("qdisc", "a queue discipline: which packet waits, leaves next or is dropped (tc(8))"),
+    Term("replication", "one run of an experiment with random streams of its own"),
+    Term("self-clocking", "acknowledgements return at the rate of the bottleneck, and each lets "
+         "new data out"),
+    Term("sojourn time", "how long a packet is in a queue, from its arrival to its departure "
+         "(RFC 8289)"),
+    Term("ssthresh", "the window at which slow start ends (RFC 5681)"),
+    Term("standing queue", "a queue that does not empty within a round trip and adds delay without "
+         "adding throughput (RFC 8289)"),
+    Term("TSQ", "TCP small queues: Linux limits how much of a connection may wait in its own "
+         "host's queue"),
+    Term("wait", "a packet's sojourn time less its own transmission time"),
+)  # fmt: skip
+
+
+def glossary_markdown() -> str:
+    """The page ``docs/glossary.md``: every term with its meaning, by alphabet.
+
+    Returns:
+        Markdown, with a newline at its end.
+    """
+    lines = [
+        "# Glossary",
+        "",
+        "Words of pages, tables and code. Printed by `python -m dumbbell.report`.",
+        "",
+        "| word | meaning |",
+        "| --- | --- |",
+    ]
+    terms = sorted((*TERMS, *FURTHER_TERMS), key=lambda term: term.word.casefold())
+    lines += [f"| {term.word} | {term.meaning} |" for term in terms]
+    return "\n".join(lines) + "\n"
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ _HEAD = """\
 
 What a run leaves behind, whoever made it: the simulator, a kernel, or a reader of somebody's files.
 This page is printed from the definitions (`python -m dumbbell.tables > docs/tables.md`).
+Its words are in the [glossary](glossary.md).
 
     run = dumbbell.simulate(experiment)
     run.table("queues")                                          # a Polars frame

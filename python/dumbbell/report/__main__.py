@@ -1,0 +1,5 @@
+"""``python -m dumbbell.report`` prints the glossary."""
+
+from dumbbell.report.glossary import glossary_markdown
+
+print(glossary_markdown(), end="")
