@@ -5,17 +5,21 @@ from __future__ import annotations
 import csv
 import json
 import resource
+import struct
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from test_cli_compare import LINE, QDISC
 from test_cli_full_disk import can_mount
 
 from dumbbell.compare.words import with_reach
 from dumbbell.errors import EXIT_BAD_INPUT, EXIT_NO_ROOM
+from dumbbell.store import CellName, Content, Numbers, Store
 
 pytestmark = pytest.mark.programs
 
@@ -49,6 +53,60 @@ def test_the_same_again_is_not_run_again(stored: Dumbbell) -> None:
     )
     assert "6 of 8 runs are in kept: not repeated" in told
     assert more == stored("run", "line.toml", *TWO, "--replications", "4", "--json")[1]
+
+
+def flipped(file: Path, value: float) -> None:
+    """One bit of one stored number, so that a goodput or a delay is a plausible other one."""
+    content, number = file.read_bytes(), struct.pack("<d", value)
+    assert content.count(number) == 1
+    file.write_bytes(content.replace(number, bytes([*number[:6], number[6] ^ 8, number[7]])))
+
+
+def test_a_damaged_number_is_not_shown(stored: Dumbbell, tmp_path: Path) -> None:
+    """It is named and made again by who can, and refused by who cannot."""
+    asked = ("run", "line.toml", *TWO, "--replications", "3", "--store", "kept", "--json")
+    listing = ("results", "--store", "kept")
+    _, plain, _ = stored(*asked)
+    assert stored("results", "export", "whole.csv", "--store", "kept")[0] == 0
+    rows = list(csv.DictReader((tmp_path / "whole.csv").read_text().splitlines()))
+    one = rows[2]
+    flipped(tmp_path / "kept" / "runs.sqlite", float(one[MEAN]))
+    name = f"a damaged run {one['run_id'][:16]}"
+    for refused in (
+        listing,
+        ("results", "pivot", MEAN, "--by", QDISC, "--store", "kept"),
+        ("results", "export", "other.csv", "--store", "kept"),
+    ):
+        status, out, told = stored(*refused)
+        assert (status, out) == (EXIT_BAD_INPUT, "") and name in told
+    assert not (tmp_path / "other.csv").exists()
+    status, again, told = stored(*asked)
+    assert (status, again) == (0, plain)
+    assert f"{name} (" in told and f"sim, replication {one['replication']}" in told
+    assert "it is made again" in told and "5 of 6 runs are in kept: not repeated" in told
+    status, again, told = stored(*asked)
+    assert (status, again) == (0, plain)
+    assert "damaged" not in told and "6 of 6 runs" in told
+    assert stored(*listing)[0] == 0
+
+
+def test_a_date_that_is_none_is_unknown(
+    dumbbell: Dumbbell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clock may be wrong."""
+    for number, unix_s in enumerate((2**62, -(2**62))):
+        with monkeypatch.context() as clock, Store(tmp_path / "kept").writer() as writer:
+            clock.setattr(time, "time", lambda unix_s=unix_s: unix_s)
+            layout = '{"quantities": ["flow[a].goodput_bps"], "groups": {}}'
+            numbers = Numbers(layout, np.array([1.0]))
+            content = Content(bytes([number] * 32), "sim", number, "{}", numbers)
+            writer.add(content, CellName("line"))
+    status, out, told = dumbbell("results", "--store", "kept")
+    assert (status, told) == (0, "") and "unknown" in out
+    (group,) = json.loads(dumbbell("results", "--store", "kept", "--json")[1])
+    assert group["first"] is None and group["last"] is None
+    for name in ("all.csv", "all.json", "all.parquet"):
+        assert dumbbell("results", "export", name, "--store", "kept")[0] == 0
 
 
 def test_nothing_to_resume(dumbbell: Dumbbell, line: str, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -142,7 +141,7 @@ def forget_command(
 
     place = _store(store or context.obj)
     with place.reader() as reader:
-        known = sorted({each.cell.experiment for each in reader.listed()})
+        known = sorted({name for names in reader.experiments().values() for name in names})
     # All or none: where one name is mistyped the others stay too.
     for name in names:
         if name not in known:
@@ -190,7 +189,13 @@ def _print_groups(groups: Sequence[Group], store: Store) -> None:
     for each in groups:
         settings = ", ".join(f"{path}={value}" for path, value in each.cell.settings)
         runs = f"{each.replications}{' (ensemble)' if each.cell.is_ensemble else ''}"
-        cells = (each.cell.experiment, settings, each.backend, runs, _date(each.last_unix_s))
+        cells = (
+            each.cell.experiment,
+            settings,
+            each.backend,
+            runs,
+            _date(each.last_unix_s) or "unknown",
+        )
         table.add_row(*(Text(cell) for cell in (*cells, each.version)))
     console = standard_output()
     print_table(table, console)
@@ -252,5 +257,8 @@ def _row_json(row: PivotRow, by: Sequence[str]) -> dict[str, object]:
     }
 
 
-def _date(unix_s: int) -> str:
-    return datetime.datetime.fromtimestamp(unix_s, datetime.UTC).isoformat(timespec="seconds")
+def _date(unix_s: int) -> str | None:
+    from dumbbell.compare.results import moment
+
+    when = moment(unix_s)
+    return None if when is None else when.isoformat(timespec="seconds")

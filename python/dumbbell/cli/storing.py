@@ -135,7 +135,7 @@ def stored_run(
     from dumbbell.store import Store
 
     store, asked = Store(place), Task(experiment.resolved_json(), *task)
-    kept = kept_run(store, asked)
+    kept = kept_run(store, asked, print_warning)
     if kept is not None:
         return kept, summary_of(kept)
     store.check()  # before a long run, not after it

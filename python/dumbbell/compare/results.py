@@ -87,6 +87,14 @@ class PivotRow:
     measured: Measured
 
 
+def moment(unix_s: int) -> datetime.datetime | None:
+    """When that was, in UTC; None of a number that is no date (a clock that was wrong)."""
+    try:
+        return datetime.datetime.fromtimestamp(unix_s, datetime.UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
 def version_words(version: str) -> str:
     """``0.4.0 (1a2b3c4)``."""
     try:
@@ -185,7 +193,7 @@ def pivot(
 def frame(store: Store, runs: Sequence[Listed]) -> pl.DataFrame:
     """A row a run: what it is of, its settings by path, its numbers by path.
 
-    Null where a run has no such setting or number; NaN where a number is not defined.
+    Null where a run has no such setting or number, or no date; NaN where a number is not defined.
     """
     import polars as pl
 
@@ -215,7 +223,7 @@ def frame(store: Store, runs: Sequence[Listed]) -> pl.DataFrame:
 def _described(runs: Sequence[Listed], paths: Sequence[str]) -> dict[str, pl.Series]:
     import polars as pl
 
-    finished = [datetime.datetime.fromtimestamp(x.finished_unix_s, datetime.UTC) for x in runs]
+    finished = [moment(each.finished_unix_s) for each in runs]
     return {
         "run_id": pl.Series([run_id_of(each.key) for each in runs]),
         "experiment": pl.Series([each.cell.experiment for each in runs]),
@@ -223,7 +231,7 @@ def _described(runs: Sequence[Listed], paths: Sequence[str]) -> dict[str, pl.Ser
         "replication": pl.Series([each.replication for each in runs], dtype=pl.UInt64),
         "is_ensemble": pl.Series([each.cell.is_ensemble for each in runs]),
         "version": pl.Series([version_words(each.version) for each in runs]),
-        "finished": pl.Series(finished),
+        "finished": pl.Series(finished, dtype=pl.Datetime("us", "UTC")),
         **{
             path: pl.Series([each.cell.by_path.get(path) for each in runs], dtype=pl.String)
             for path in paths

@@ -13,7 +13,7 @@ from dumbbell.store.content import (
     Numbers,
     run_id_of,
 )
-from dumbbell.store.errors import StoreError
+from dumbbell.store.errors import DamagedRunError, StoreError
 from dumbbell.store.folder import Shard, Store
 from dumbbell.store.reading import Listed, Reader
 from dumbbell.store.writing import Writer
@@ -21,6 +21,7 @@ from dumbbell.store.writing import Writer
 __all__ = [
     "CellName",
     "Content",
+    "DamagedRunError",
     "Digest",
     "KeptTables",
     "Listed",

@@ -83,6 +83,7 @@ class KeptTables:
         segment: Name of the files they are in.
         origin: As of `Run`.
         tables: Names of those it has.
+        files: Table to SHA-256, in hexadecimal, of the segment's file; one without rows has none.
         meta: As of `Run`.
         provenance: As of `Run`.
     """
@@ -90,5 +91,6 @@ class KeptTables:
     segment: str
     origin: Origin
     tables: tuple[str, ...]
+    files: Mapping[str, str]
     meta: Mapping[str, Any]
     provenance: Mapping[str, Any]

@@ -9,6 +9,7 @@ import secrets
 import sqlite3
 from pathlib import Path
 
+from dumbbell.store.digests import as_text
 from dumbbell.store.errors import ELSEWHERE, StoreError, corrupt, named_errors
 from dumbbell.store.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES
 
@@ -152,11 +153,25 @@ def _connected(file: Path, how: str) -> sqlite3.Connection:
         isolation_level=None,
         check_same_thread=False,
     )
+    database.text_factory = as_text
     database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_VALUE_BYTES)
     database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     database.execute("PRAGMA trusted_schema = OFF")
     database.execute("PRAGMA cell_size_check = ON")
     return database
+
+
+def check_structure(database: sqlite3.Connection, file: Path) -> None:
+    """That pages, trees and indices of a file agree: no row is lost, doubled, or of another page.
+
+    Raises:
+        StoreError: They do not.
+        OSError: The file cannot be read.
+    """
+    with named_errors(file):
+        (said,) = database.execute("PRAGMA integrity_check(1)").fetchone()
+    if said != "ok":
+        raise corrupt(file, f"a damaged database: {str(said)[:200]}")
 
 
 def _check(database: sqlite3.Connection, file: Path) -> None:

@@ -12,10 +12,18 @@ from pathlib import Path
 
 from dumbbell.errors import SpecError
 from dumbbell.folders import no_room
+from dumbbell.store.content import run_id_of
+
+_SHOWN_DIGITS = 16
+"""Of a key, in a message."""
 
 
 class StoreError(SpecError):
-    """A store that cannot be used as it is; it is never removed or mended for that."""
+    """A store that cannot be used as it is; it is never removed for that."""
+
+
+class DamagedRunError(StoreError):
+    """A run that is not as it was kept; whoever can makes it again."""
 
 
 ELSEWHERE = "another folder (--store DIR), or none (--no-store)"
@@ -25,6 +33,16 @@ def corrupt(file: Path, what: str) -> StoreError:
     """Of a file that does not hold what it should."""
     allowed = f"a store as dumbbell writes it: move this one away, or name {ELSEWHERE}"
     return StoreError(str(file), what, allowed)
+
+
+def damaged_run(file: Path, key: object, what: str) -> DamagedRunError:
+    """Of a run whose row or files were changed since."""
+    name = run_id_of(key)[:_SHOWN_DIGITS] if isinstance(key, bytes) else str(key)[:_SHOWN_DIGITS]
+    allowed = (
+        "runs as they were kept: the command that made one makes it again, 'dumbbell results "
+        f"forget NAME' removes it; or {ELSEWHERE}"
+    )
+    return DamagedRunError(str(file), f"a damaged run {name}", allowed, reason=what)
 
 
 @contextlib.contextmanager
@@ -56,6 +74,8 @@ def named_errors(file: Path) -> Iterator[None]:
             allowed = f"a store that no other program holds for so long; or {ELSEWHERE}"
             raise StoreError(str(file), str(error), allowed) from error
         raise corrupt(file, str(error)) from error
+    except UnicodeDecodeError as error:  # of SQLite's own message: it quotes what it cannot read
+        raise corrupt(file, "a damaged database: its tables cannot be read") from error
 
 
 def _beyond_limit(file: Path) -> OSError | None:

@@ -133,9 +133,8 @@ class Store:
             StoreError: A file cannot be written, or is no store.
         """
         with self.reader() as reader:
-            listed = [*reader.listed()]
-        kept = {each.key for each in listed if each.cell.experiment != experiment}
-        gone = {each.key for each in listed if each.cell.experiment == experiment} - kept
+            names = reader.experiments()
+        gone = {key for key, of_run in names.items() if of_run == {experiment}}
         before = self._named_segments()
         for file in self.files:
             _forget(file, experiment, gone)

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
-import numpy as np
-
-from dumbbell.store.content import DIGEST_BYTES, CellName, Digest, KeptTables, Numbers
-from dumbbell.store.database import open_to_read
-from dumbbell.store.errors import corrupt, named_errors
+from dumbbell.store.content import CellName, Digest, KeptTables, Numbers
+from dumbbell.store.database import check_structure, open_to_read
+from dumbbell.store.digests import asked_digest
+from dumbbell.store.errors import DamagedRunError, named_errors
+from dumbbell.store.rows import Rows
 from dumbbell.store.segments import Segments
-from dumbbell.store.writing import unsigned
 from dumbbell.tables import Table
 
-_DOUBLE_BYTES = 8
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +41,11 @@ class Listed:
     finished_unix_s: int
 
 
-@dataclass
-class _File:
-    """An open database, with what was read of it once."""
-
-    path: Path
-    database: sqlite3.Connection
-    layouts: dict[int, str]
-
-
 class Reader:
-    """Looks results up. Use it as a context; what others add meanwhile may be seen or not."""
+    """Looks results up. Use it as a context; what others add meanwhile may be seen or not.
+
+    Whatever it gives is as it was kept: it has the digest that was kept with it.
+    """
 
     def __init__(self, files: Sequence[Path], segments: Segments) -> None:
         """Open the files.
@@ -63,11 +55,11 @@ class Reader:
         """
         self._segments = segments
         self._stack = contextlib.ExitStack()
-        self._files: list[_File] = []
+        self._files: list[Rows] = []
         with contextlib.ExitStack() as opening:
             for path in files:
                 database = opening.enter_context(contextlib.closing(open_to_read(path)))
-                self._files.append(_File(path, database, {}))
+                self._files.append(Rows(path, database))
             self._stack = opening.pop_all()
         # A hundred shards are not asked one by one.
         self._places = self._all_keys() if len(self._files) > 1 else None
@@ -81,39 +73,42 @@ class Reader:
         self._stack.close()
 
     def __contains__(self, key: Digest) -> bool:
-        """Whether a run is there."""
-        return self._row("SELECT 1 FROM runs WHERE key = ?", key) is not None
+        """Whether a run is there, undamaged."""
+        try:
+            return self.numbers(key) is not None
+        except DamagedRunError:
+            return False
+
+    def check_structure(self) -> None:
+        """That no file has lost rows or has them twice.
+
+        Raises:
+            StoreError: One has.
+        """
+        for file in self._files:
+            check_structure(file.database, file.path)
 
     def numbers(self, key: Digest) -> Numbers | None:
         """The numbers of a run; None where it is not there.
 
         Raises:
-            StoreError: They are not as they should be.
+            DamagedRunError: They are not as they were kept, and no other file has them.
+            StoreError: A file is not as it should be.
         """
-        found = self._row("SELECT layout, numbers FROM runs WHERE key = ?", key)
-        if found is None:
-            return None
-        file, (layout, packed) = found
-        if not isinstance(packed, bytes) or len(packed) % _DOUBLE_BYTES:
-            raise corrupt(file.path, f"a run whose numbers are {str(packed)[:40]!r}")
-        if layout not in file.layouts:
-            sql = "SELECT text FROM layouts WHERE id = ?"
-            with named_errors(file.path):
-                row = file.database.execute(sql, (layout,)).fetchone()
-            if row is None or not isinstance(row[0], str):
-                raise corrupt(file.path, f"a run whose numbers are of layout {str(layout)[:40]!r}")
-            file.layouts[layout] = row[0]
-        return Numbers(file.layouts[layout], np.frombuffer(packed, dtype="<f8"))
+        found = _first(self._files_with(key), lambda file: file.run(key))
+        return None if found is None else found.numbers
 
     def is_asked(self, key: Digest, cell: CellName) -> bool:
         """Whether it is known that somebody asked for a run under that name."""
         settings = json.dumps(dict(cell.settings), ensure_ascii=False)
+        names = cell.experiment, settings, int(cell.is_ensemble)
+        digest = asked_digest(key, *names)
         for file in self._files:
             with named_errors(file.path):
                 if file.database.execute(
-                    "SELECT 1 FROM asked JOIN cells ON cells.id = asked.cell "
-                    "WHERE key = ? AND experiment = ? AND settings = ? AND is_ensemble = ?",
-                    (key, cell.experiment, settings, int(cell.is_ensemble)),
+                    "SELECT 1 FROM asked JOIN cells ON cells.id = asked.cell WHERE key = ? "
+                    "AND experiment = ? AND settings = ? AND is_ensemble = ? AND digest = ?",
+                    (key, *names, digest),
                 ).fetchone():
                     return True
         return False
@@ -122,36 +117,33 @@ class Reader:
         """What is known of a run's tables; None where they were not kept.
 
         Raises:
-            StoreError: It is not as it should be.
+            DamagedRunError: It is not as it was kept, and no other file of the store has it.
+            StoreError: A file is not as it should be.
         """
-        for file in self._files:
-            with named_errors(file.path):
-                row = file.database.execute(
-                    "SELECT segment, described FROM kept_tables WHERE key = ?", (key,)
-                ).fetchone()
-            if row is not None:
-                return _kept(row, file.path)
-        return None
+        return _first(self._files, lambda file: file.kept_tables(key))
 
     def tables(self, key: Digest, kept: KeptTables) -> dict[str, Table]:
         """The tables of a run.
 
         Raises:
-            StoreError: They are not there, or not as they should be.
+            DamagedRunError: They are not there, or not as they were kept.
+            StoreError: They are not as they should be.
         """
-        return self._segments.read(kept.segment, key, kept.tables)
+        return self._segments.read(kept, key)
 
     def listed(self) -> Iterator[Listed]:
         """All runs, each for every cell it is of: by experiment, settings, backend, replication.
 
         Raises:
-            StoreError: The store is not as it should be.
+            DamagedRunError: One is not as it was kept.
+            StoreError: The store is not as it should be, and may have lost some.
         """
+        self.check_structure()
         runs = self._runs()
         found = {
             Listed(key, cell, *runs[key])
             for file in self._files
-            for key, cell in _asked(file)
+            for key, cell in file.asked()
             if key in runs
         }
         yield from sorted(
@@ -159,84 +151,67 @@ class Reader:
             key=lambda x: (x.cell, x.backend, x.replication, x.key),
         )
 
-    def _runs(self) -> dict[Digest, tuple[str, int, str, int]]:
-        runs: dict[Digest, tuple[str, int, str, int]] = {}
+    def experiments(self) -> dict[Digest, set[str]]:
+        """Names that each run was asked for under, also of damaged runs, which may be forgotten.
+
+        Raises:
+            StoreError: A file is not as it should be.
+        """
+        there: set[Digest] = set()
+        names: dict[Digest, set[str]] = {}
         for file in self._files:
             with named_errors(file.path):
-                for key, backend, replication, version, finished in file.database.execute(
-                    "SELECT key, backend, replication, text, finished_unix_s "
-                    "FROM runs LEFT JOIN versions ON versions.id = version"
+                there.update(key for (key,) in file.database.execute("SELECT key FROM runs"))
+                for key, name in file.database.execute(
+                    "SELECT key, experiment FROM asked JOIN cells ON cells.id = asked.cell"
                 ):
-                    types = (bytes, str, int, str, int)
-                    row = (key, backend, replication, version, finished)
-                    if any(type(x) is not t for x, t in zip(row, types, strict=True)):
-                        raise corrupt(file.path, "a run with values of other types")
-                    runs.setdefault(key, (backend, unsigned(replication), version, finished))
+                    names.setdefault(key, set()).add(str(name))
+        return {key: each for key, each in names.items() if key in there}
+
+    def _runs(self) -> dict[Digest, tuple[str, int, str, int]]:
+        runs: dict[Digest, tuple[str, int, str, int]] = {}
+        damaged: dict[Digest, DamagedRunError] = {}
+        for file in self._files:
+            for key, row in file.runs():
+                if isinstance(row, DamagedRunError):
+                    damaged.setdefault(key, row)
+                else:
+                    about = row.backend, row.replication, row.version, row.finished_unix_s
+                    runs.setdefault(key, about)
+        # Made again, it may be in another file.
+        for key, error in damaged.items():
+            if key not in runs:
+                raise error
         return runs
 
-    def _all_keys(self) -> dict[Digest, _File]:
-        places: dict[Digest, _File] = {}
+    def _all_keys(self) -> dict[Digest, Rows]:
+        places: dict[Digest, Rows] = {}
         for file in self._files:
             with named_errors(file.path):
                 for (key,) in file.database.execute("SELECT key FROM runs"):
                     places.setdefault(key, file)
         return places
 
-    def _row(self, sql: str, key: Digest) -> tuple[_File, Any] | None:
-        files = self._files
-        if self._places is not None:
-            place = self._places.get(key)
-            files = [] if place is None else [place]
-        for file in files:
-            with named_errors(file.path):
-                row = file.database.execute(sql, (key,)).fetchone()
-            if row is not None:
-                return file, row
-        return None
+    def _files_with(self, key: Digest) -> Iterator[Rows]:
+        """Where to look for a run: first where it is known to be."""
+        if self._places is None:
+            yield from self._files
+        elif key in self._places:
+            yield self._places[key]
+            yield from self._files
 
 
-def _asked(file: _File) -> Iterator[tuple[Digest, CellName]]:
-    with named_errors(file.path):
-        rows = file.database.execute(
-            "SELECT id, experiment, settings, is_ensemble FROM cells"
-        ).fetchall()
-    cells = {number: _cell(name, text, is_of, file.path) for number, name, text, is_of in rows}
-    with named_errors(file.path):
-        for key, number in file.database.execute("SELECT key, cell FROM asked"):
-            if type(key) is not bytes or len(key) != DIGEST_BYTES or number not in cells:
-                raise corrupt(file.path, "a run of a cell that is not there")
-            yield key, cells[number]
-
-
-def _cell(experiment: object, text: object, is_ensemble: object, path: Path) -> CellName:
-    settings = _mapping(text, path, "a cell's settings")
-    if not isinstance(experiment, str) or not all(isinstance(x, str) for x in settings.values()):
-        raise corrupt(path, f"a cell {str(experiment)[:40]!r} whose settings are no texts")
-    return CellName(experiment, tuple(settings.items()), bool(is_ensemble))
-
-
-def _kept(row: tuple[object, object], path: Path) -> KeptTables:
-    segment, text = row
-    described = _mapping(text, path, "the description of a run's tables")
-    origin, names = described.get("origin"), described.get("tables")
-    meta, provenance = described.get("meta"), described.get("provenance")
-    if not (
-        isinstance(segment, str)
-        and origin in ("simulated", "kernel")
-        and isinstance(names, list)
-        and all(isinstance(each, str) for each in names)
-        and isinstance(meta, dict)
-        and isinstance(provenance, dict)
-    ):
-        raise corrupt(path, "a description of a run's tables that is none")
-    return KeptTables(segment, origin, tuple(names), meta, provenance)
-
-
-def _mapping(text: object, path: Path, what: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text) if isinstance(text, str) else None
-    except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, dict):
-        raise corrupt(path, f"{what} {str(text)[:40]!r}")
-    return value
+def _first(files: Iterable[Rows], found_in: Callable[[Rows], _Found | None]) -> _Found | None:
+    """What the first file has that has it undamaged."""
+    damaged: DamagedRunError | None = None
+    for file in files:
+        try:
+            found = found_in(file)
+        except DamagedRunError as error:
+            damaged = damaged or error
+        else:
+            if found is not None:
+                return found
+    if damaged is not None:
+        raise damaged
+    return None

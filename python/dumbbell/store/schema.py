@@ -4,7 +4,8 @@ from __future__ import annotations
 
 APPLICATION_ID = 0x64756D73
 """``dums``, in the file's header: ``file`` and readers can tell whose it is."""
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""1 had no digests."""
 
 TABLES = {
     # What a run depends on besides its description: JSON.
@@ -19,7 +20,8 @@ CREATE TABLE layouts (
     id INTEGER PRIMARY KEY,
     text TEXT NOT NULL UNIQUE
 )""",
-    # numbers: little-endian doubles. replication: from 2**63 on less 2**64.
+    # numbers: little-endian doubles. replication: from 2**63 on less 2**64. digest, here and below:
+    # of everything that is read of the row (digests.py).
     "runs": """\
 CREATE TABLE runs (
     id INTEGER PRIMARY KEY,
@@ -29,7 +31,8 @@ CREATE TABLE runs (
     version INTEGER NOT NULL REFERENCES versions,
     layout INTEGER NOT NULL REFERENCES layouts,
     finished_unix_s INTEGER NOT NULL,
-    numbers BLOB NOT NULL
+    numbers BLOB NOT NULL,
+    digest BLOB NOT NULL
 )""",
     "cells": """\
 CREATE TABLE cells (
@@ -39,18 +42,21 @@ CREATE TABLE cells (
     is_ensemble INTEGER NOT NULL,
     UNIQUE (experiment, settings, is_ensemble)
 )""",
-    # Which cells a run is of; it may be in another file of the same store.
+    # Which cells a run is of; it may be in another file of the same store. With an index, so that
+    # each key is there twice, and a lost page of one of them is noticed.
     "asked": """\
 CREATE TABLE asked (
     key BLOB NOT NULL CHECK (length(key) = 32),
     cell INTEGER NOT NULL REFERENCES cells,
-    PRIMARY KEY (key, cell)
-) WITHOUT ROWID""",
+    digest BLOB NOT NULL,
+    UNIQUE (key, cell)
+)""",
     # Runs whose tables are in Parquet segments.
     "kept_tables": """\
 CREATE TABLE kept_tables (
     key BLOB PRIMARY KEY CHECK (length(key) = 32),
     segment TEXT NOT NULL,
-    described TEXT NOT NULL
+    described TEXT NOT NULL,
+    digest BLOB NOT NULL
 ) WITHOUT ROWID""",
 }

@@ -6,15 +6,17 @@ import contextlib
 import re
 import secrets
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dumbbell.folders import file_of_library, replaced_file
-from dumbbell.store.content import Digest, run_id_of
-from dumbbell.store.errors import corrupt
+from dumbbell.store.content import Digest, KeptTables, run_id_of
+from dumbbell.store.digests import file_sha256
+from dumbbell.store.errors import corrupt, damaged_run
 from dumbbell.tables import SCHEMA, Array, Run, Table, empty_table
 
 if TYPE_CHECKING:
@@ -23,6 +25,19 @@ if TYPE_CHECKING:
 RUN_ID = "run_id"
 _IN_USE_S = 3600.0
 _NAME = re.compile(r"[0-9a-f]{16}")
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One that was written.
+
+    Attributes:
+        name: Of its files.
+        files: Table to SHA-256 of its file, in hexadecimal.
+    """
+
+    name: str
+    files: dict[str, str]
 
 
 class Segments:
@@ -35,21 +50,22 @@ class Segments:
     def __init__(self, folder: Path) -> None:
         """Name the folder; it is made with the first segment."""
         self._folder = folder
+        self._whole: set[tuple[Path, int, int, str]] = set()
 
-    def write(self, runs: Mapping[Digest, Run]) -> str:
+    def write(self, runs: Mapping[Digest, Run]) -> Segment:
         """Write the tables of some runs.
 
         Returns:
-            The segment's name; empty where there are no runs.
+            The segment; one without a name where there are no runs.
 
         Raises:
             OSError: They cannot be written; a full disk names the file.
         """
         if not runs:
-            return ""
+            return Segment("", {})
         import polars as pl
 
-        segment = secrets.token_hex(8)
+        segment = Segment(secrets.token_hex(8), {})
         for table in SCHEMA:
             frames = []
             for key, run in runs.items():
@@ -59,31 +75,28 @@ class Segments:
                     ids = pl.repeat(run_id_of(key), rows, eager=True).alias(RUN_ID)
                     frames.append(pl.DataFrame([ids, *_series(columns)]))
             if frames:
-                with (
-                    replaced_file(self._file(table, segment)) as new,
-                    file_of_library(new) as parquet,
-                ):
-                    pl.concat(frames).write_parquet(parquet)
+                with replaced_file(self._file(table, segment.name)) as new:
+                    with file_of_library(new) as parquet:
+                        pl.concat(frames).write_parquet(parquet)
+                    segment.files[table] = file_sha256(new)
         return segment
 
-    def read(self, segment: str, key: Digest, tables: Sequence[str]) -> dict[str, Table]:
-        """The tables of one run, of those names.
+    def read(self, kept: KeptTables, key: Digest) -> dict[str, Table]:
+        """The tables of one run.
 
         Raises:
-            StoreError: They are not there, or not as they should be.
+            DamagedRunError: They are not there, or not as they were written.
+            StoreError: They are not of this format.
         """
         import polars as pl
 
-        if not _NAME.fullmatch(segment):
-            raise corrupt(self._folder, f"a segment named {segment[:100]!r}")
+        self.check(kept, key)
         found: dict[str, Table] = {}
-        for table in tables:
-            if table not in SCHEMA:
-                raise corrupt(self._folder, f"a table named {table[:100]!r}")
-            file = self._file(table, segment)
-            if not file.is_file():
+        for table in kept.tables:
+            if table not in kept.files:
                 found[table] = empty_table(table)
                 continue
+            file = self._file(table, kept.segment)
             try:
                 own = (
                     pl.scan_parquet(file, glob=False)
@@ -94,6 +107,32 @@ class Segments:
             except (pl.exceptions.PolarsError, ValueError) as error:
                 raise corrupt(file, str(error)) from error
         return found
+
+    def check(self, kept: KeptTables, key: Digest) -> None:
+        """That the files of a run's tables are as they were written.
+
+        Raises:
+            DamagedRunError: They are not.
+            StoreError: What is said of them has names of no tables or segments.
+            OSError: One cannot be read.
+        """
+        if not _NAME.fullmatch(kept.segment):
+            raise corrupt(self._folder, f"a segment named {kept.segment[:100]!r}")
+        for table in (*kept.tables, *kept.files):
+            if table not in SCHEMA:
+                raise corrupt(self._folder, f"a table named {table[:100]!r}")
+        for table, sha256 in kept.files.items():
+            file = self._file(table, kept.segment)
+            try:
+                about = file.stat()
+                # Many runs are in one segment.
+                known = (file, about.st_size, about.st_mtime_ns, sha256)
+                if known not in self._whole:
+                    if file_sha256(file) != sha256:
+                        raise damaged_run(file, key, "the file of its table has another digest")
+                    self._whole.add(known)
+            except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+                raise damaged_run(file, key, "the file of its table is not there") from None
 
     def remove(self, segments: Iterable[str]) -> None:
         """Remove the files of segments that no row names any more."""

@@ -6,21 +6,27 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
 from dumbbell.store.content import DIGEST_BYTES, CellName, Content, Digest
 from dumbbell.store.database import open_to_write
-from dumbbell.store.errors import named_errors
-from dumbbell.store.segments import Segments
+from dumbbell.store.digests import asked_digest, kept_tables_digest, run_digest, text_digest
+from dumbbell.store.errors import DamagedRunError, corrupt, named_errors
+from dumbbell.store.rows import Rows, signed
+from dumbbell.store.segments import Segment, Segments
+from dumbbell.tables import Run
 
 COMMIT_AFTER_S = 0.5
 """A finished run waits for others so long, at most: what a kill costs is below a second of them."""
 _MOST_WAITING = 10_000
-_LEVELS_OF_64_BITS = 2**64
+_COLUMNS = "(key, backend, replication, version, layout, finished_unix_s, numbers, digest)"
+_Names: TypeAlias = tuple[str, str, int]
+"""Of a cell: experiment, settings as JSON, whether an ensemble."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +63,8 @@ class Writer:
         self._database = open_to_write(file)
         self._state = 0
         self._ids: dict[tuple[str, str], int] = {}
-        self._cells: dict[CellName, int] = {}
+        self._cells: dict[CellName, tuple[int, _Names]] = {}
+        self._digests: dict[str, Digest] = {}
         self._waiting: list[tuple[Content | _Asked, int]] = []
         self._busy = False
         self._closing = False
@@ -77,7 +84,7 @@ class Writer:
         self.close()
 
     def add(self, content: Content, *cells: CellName) -> None:
-        """Keep a run, and what asked for it; one that is there already stays as it is.
+        """Keep a run, and what asked for it; one that is there already stays, unless damaged.
 
         Raises:
             OSError: An earlier one could not be written: the disk is full.
@@ -181,10 +188,7 @@ class Writer:
                     if isinstance(what, Content):
                         self._insert(what, finished, segment)
                     else:
-                        self._database.execute(
-                            "INSERT OR IGNORE INTO asked VALUES (?, ?)",
-                            (what.key, self._cell(what.cell)),
-                        )
+                        self._ask(what)
                 self._database.execute("COMMIT")
             except BaseException:
                 self._ids.clear()
@@ -192,6 +196,16 @@ class Writer:
                 if self._database.in_transaction:
                     self._database.execute("ROLLBACK")
                 raise
+
+    def _ask(self, asked: _Asked) -> None:
+        number, names = self._cell(asked.cell)
+        row = asked.key, number, asked_digest(asked.key, *names)
+        sql = "INSERT OR IGNORE INTO asked (key, cell, digest) VALUES (?, ?, ?)"
+        if self._database.execute(sql, row).rowcount:
+            return
+        # It is there, perhaps with a damaged digest.
+        sql = "UPDATE asked SET digest = ? WHERE key = ? AND cell = ? AND digest != ?"
+        self._database.execute(sql, (row[2], asked.key, number, row[2]))
 
     def _forget_ids_of_others(self) -> None:
         """Another process may have removed the rows that the numbers here are of."""
@@ -201,69 +215,95 @@ class Writer:
             self._ids.clear()
             self._cells.clear()
 
-    def _insert(self, content: Content, finished: int, segment: str) -> None:
+    def _insert(self, content: Content, finished: int, segment: Segment) -> None:
         if len(content.key) != DIGEST_BYTES:
             raise ValueError(f"a key of {len(content.key)} bytes")
-        self._database.execute(
-            "INSERT OR IGNORE INTO runs "
-            "(key, backend, replication, version, layout, finished_unix_s, numbers) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (
-                content.key,
-                content.backend,
-                signed(content.replication),
-                self._id("versions", content.version),
-                self._id("layouts", content.numbers.layout),
-                finished,
-                np.ascontiguousarray(content.numbers.values, dtype="<f8").tobytes(),
-            ),
-        )
+        row = self._row(content, finished)
+        sql = f"INSERT OR IGNORE INTO runs {_COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        if not self._database.execute(sql, row).rowcount:
+            self._remove_damaged(content.key)
+            self._database.execute(sql, row)
         if content.run is not None:
             run = content.run
-            described = {
-                "origin": run.origin,
-                "tables": list(run.tables),
-                "meta": run.meta,
-                "provenance": run.provenance,
-            }
-            self._database.execute(
-                "INSERT OR IGNORE INTO kept_tables VALUES (?, ?, ?)",
-                (content.key, segment, _json(described)),
+            described = _json(
+                {
+                    "origin": run.origin,
+                    "tables": list(run.tables),
+                    "files": {name: segment.files[name] for name in _with_rows(run)},
+                    "meta": run.meta,
+                    "provenance": run.provenance,
+                }
             )
+            digest = kept_tables_digest(content.key, segment.name, described)
+            self._database.execute(
+                "INSERT OR IGNORE INTO kept_tables VALUES (?, ?, ?, ?)",
+                (content.key, segment.name, described, digest),
+            )
+
+    def _row(self, content: Content, finished: int) -> tuple[object, ...]:
+        version, layout = content.version, content.numbers.layout
+        replication = signed(content.replication)
+        packed = np.ascontiguousarray(content.numbers.values, dtype="<f8").tobytes()
+        digest = run_digest(
+            content.key,
+            (content.backend, replication, finished),
+            (self._digest(version), self._digest(layout)),
+            packed,
+        )
+        ids = self._id("versions", version), self._id("layouts", layout)
+        return (content.key, content.backend, replication, *ids, finished, packed, digest)
+
+    def _remove_damaged(self, key: Digest) -> None:
+        """Make room for a run that was made again as the one that is there is damaged."""
+        rows = Rows(self._file, self._database)
+        try:
+            rows.run(key)
+        except DamagedRunError:
+            self._database.execute("DELETE FROM runs WHERE key = ?", (key,))
+        try:
+            kept = rows.kept_tables(key)
+            if kept is not None:
+                self._segments.check(kept, key)
+        except DamagedRunError:
+            self._database.execute("DELETE FROM kept_tables WHERE key = ?", (key,))
+
+    def _digest(self, text: str) -> Digest:
+        if text not in self._digests:
+            self._digests[text] = text_digest(text)
+        return self._digests[text]
 
     def _id(self, table: str, text: str) -> int:
         if (table, text) not in self._ids:
-            self._database.execute(f"INSERT OR IGNORE INTO {table} (text) VALUES (?)", (text,))
-            self._ids[table, text] = _only(
-                self._database.execute(f"SELECT id FROM {table} WHERE text = ?", (text,))
-            )
+            self._ids[table, text] = self._number_of(table, {"text": text})
         return self._ids[table, text]
 
-    def _cell(self, cell: CellName) -> int:
+    def _cell(self, cell: CellName) -> tuple[int, _Names]:
         if cell not in self._cells:
             names = cell.experiment, _json(dict(cell.settings)), int(cell.is_ensemble)
-            self._database.execute(
-                "INSERT OR IGNORE INTO cells (experiment, settings, is_ensemble) VALUES (?, ?, ?)",
-                names,
-            )
-            self._cells[cell] = _only(
-                self._database.execute(
-                    "SELECT id FROM cells "
-                    "WHERE experiment = ? AND settings = ? AND is_ensemble = ?",
-                    names,
-                )
-            )
+            columns = dict(zip(("experiment", "settings", "is_ensemble"), names, strict=True))
+            self._cells[cell] = self._number_of("cells", columns), names
         return self._cells[cell]
 
+    def _number_of(self, table: str, columns: Mapping[str, object]) -> int:
+        """The number of a row with such values, which is made where there is none.
 
-def signed(number: int) -> int:
-    """As SQLite keeps a whole number below 2**64."""
-    return number if number < _LEVELS_OF_64_BITS // 2 else number - _LEVELS_OF_64_BITS
+        Raises:
+            StoreError: The index knows the values, and the row has others.
+        """
+        names, values = ", ".join(columns), tuple(columns.values())
+        marks = ", ".join("?" * len(values))
+        self._database.execute(f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({marks})", values)
+        where = " AND ".join(f"{name} = ?" for name in columns)
+        ((number,),) = self._database.execute(f"SELECT id FROM {table} WHERE {where}", values)
+        # By its number it is read from the table itself.
+        rows = self._database.execute(f"SELECT {names} FROM {table} WHERE id = ?", (number,))
+        if rows.fetchall() != [values]:
+            raise corrupt(self._file, f"a damaged row {number} of table {table}")
+        return int(number)
 
 
-def unsigned(number: int) -> int:
-    """What `signed` was given."""
-    return number % _LEVELS_OF_64_BITS
+def _with_rows(run: Run) -> Iterator[str]:
+    return (name for name, table in run.tables.items() if len(next(iter(table.values()), ())))
 
 
 def _only(found: sqlite3.Cursor) -> int:

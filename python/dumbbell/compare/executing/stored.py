@@ -28,6 +28,7 @@ from dumbbell.spec import Experiment, Setting
 from dumbbell.store import (
     CellName,
     Content,
+    DamagedRunError,
     Digest,
     KeptTables,
     Reader,
@@ -37,6 +38,8 @@ from dumbbell.store import (
     Writer,
 )
 from dumbbell.tables import Run
+
+_NAMED_DAMAGED = 5
 
 
 class ShareDone(DumbbellError):  # noqa: N818 - an end, not an error
@@ -121,6 +124,7 @@ class _Work:
     identities: Sequence[tuple[Digest, str]]
     waiting: dict[Digest, list[int]] = field(default_factory=dict)
     unasked: list[tuple[Digest, CellName]] = field(default_factory=list)
+    damaged: list[tuple[Task, DamagedRunError]] = field(default_factory=list)
     found: int = 0
 
     def own(self, shard: Shard | None) -> list[Digest]:
@@ -156,7 +160,8 @@ class Stored:
                 again where only their numbers were kept.
             keep_tables: Whether tables are kept too. Captures are not.
             resume: Whether it is an error that nothing is there yet.
-            tell: Gets a sentence about what was found.
+            tell: Gets a sentence about what was found, and one of each damaged run, which is made
+                again and replaced.
         """
         self._executor = executor
         self._store = store
@@ -165,6 +170,7 @@ class Stored:
         self._keep_tables = keep_tables
         self._resume = resume
         self._tell = tell
+        self._tell_found = tell
         self._layouts = Layouts()
         self._identities = Identities()
 
@@ -186,8 +192,7 @@ class Stored:
         with self._store.reader() as reader:
             for task in tasks:
                 key, _ = self._identities.of(task)
-                needs_tables = self._shows_tables(task) or self._must_keep_tables(task)
-                yield key in reader and not (needs_tables and reader.kept_tables(key) is None)
+                yield self._undamaged(reader, 0, task, key) is not None
 
     def run(
         self,
@@ -206,6 +211,9 @@ class Stored:
         work = _Work(tasks, [self._identities.of(task) for task in tasks])
         with self._store.reader() as reader:
             yield from self._known(work, reader)
+            if work.damaged:
+                # What cannot be replaced in this file is said before anything is run.
+                reader.check_structure()
         self._say(work)
         shard = self._store.shard
         own = work.own(shard)
@@ -222,7 +230,7 @@ class Stored:
             if key in work.waiting:
                 work.waiting[key].append(index)
                 continue
-            finished = self._finished(reader, index, task, key)
+            finished = self._undamaged(reader, index, task, key, work.damaged)
             if finished is None:
                 work.waiting[key] = [index]
                 continue
@@ -231,6 +239,22 @@ class Stored:
                 work.unasked.append((key, cell))
             work.found += 1
             yield finished
+
+    def _undamaged(
+        self,
+        reader: Reader,
+        index: int,
+        task: Task,
+        key: Digest,
+        damaged: list[tuple[Task, DamagedRunError]] | None = None,
+    ) -> FinishedTask | None:
+        """A run from the store; None where it is to be made (again, where it is damaged)."""
+        try:
+            return self._finished(reader, index, task, key)
+        except DamagedRunError as error:
+            if damaged is not None:
+                damaged.append((task, error))
+            return None
 
     def _finished(self, reader: Reader, index: int, task: Task, key: Digest) -> FinishedTask | None:
         numbers = reader.numbers(key)
@@ -311,14 +335,17 @@ class Stored:
                     shard, len(own) - len(failed), of - missing - len(failed), of, failed
                 )
             for key in others:
+                numbers = reader.numbers(key)
+                assert numbers is not None
                 for index in work.waiting[key]:
-                    numbers = reader.numbers(key)
-                    assert numbers is not None
                     yield FinishedTask(index, summary_from(numbers))
 
     def _say(self, work: _Work) -> None:
         resume, self._resume = self._resume, False
-        tell, self._tell = self._tell, None
+        if self._tell is not None:
+            for sentence in _said_of_damage(work.damaged):
+                self._tell(sentence)
+        tell, self._tell_found = self._tell_found, None
         if work.found and tell is not None:
             verb = "resumed" if resume else "not repeated"
             tell(f"{work.found} of {len(work.tasks)} runs are in {self._store.folder}: {verb}")
@@ -363,16 +390,40 @@ def run_from(reader: Reader, kept: KeptTables, task: Task, key: Digest) -> Run:
     )
 
 
-def kept_run(store: Store, task: Task) -> Run | None:
+def kept_run(
+    store: Store, task: Task, tell: Callable[[str], None] = lambda sentence: None
+) -> Run | None:
     """A single run from the store; None where its tables are not there.
+
+    Args:
+        store: Where.
+        task: Which.
+        tell: Gets a sentence where they are damaged, which is as if they were not there.
 
     Raises:
         StoreError: The store cannot be read.
     """
     key, _ = Identities().of(task)
     with store.reader() as reader:
-        kept = reader.kept_tables(key)
-        return None if kept is None else run_from(reader, kept, task, key)
+        try:
+            kept = reader.kept_tables(key)
+            return None if kept is None else run_from(reader, kept, task, key)
+        except DamagedRunError as error:
+            reader.check_structure()
+            for sentence in _said_of_damage([(task, error)]):
+                tell(sentence)
+            return None
+
+
+def _said_of_damage(damaged: Sequence[tuple[Task, DamagedRunError]]) -> Iterator[str]:
+    for task, error in damaged[:_NAMED_DAMAGED]:
+        of = f"{task.cell} " if task.cell else ""
+        yield (
+            f"{error.path}: {error.value} ({of}{task.backend}, replication {task.replication}): "
+            f"{error.reason}; it is made again"
+        )
+    if len(damaged) > _NAMED_DAMAGED:
+        yield f"and {len(damaged) - _NAMED_DAMAGED} damaged runs more, which are made again too"
 
 
 def keep_run(
