@@ -432,5 +432,55 @@ below = {{ where = {{ "{QDISC}" = "pfifo" }} }}
     assert refused.value.hint == "fq_codel"
 
 
+def test_along_finds_its_parameter_without_where(tmp_path: Path) -> None:
+    rest = 'where = { "links[1].rate" = "5mbit" }\n'
+    for kind, quantity in (
+        ("ordering", "probe[call].mean_rtt_ms"),
+        ("equivalent", "flows[bulk].total_goodput_bps"),
+    ):
+        for spelled in (QDISC, "links[1].forward.qdisc"):
+            text = f"""kind = "{kind}"
+quantity = "{quantity}"
+along = {{ "{spelled}" = ["fq_codel", "pfifo"] }}
+"""
+            claims = asserted(written(tmp_path, SWEEP + claim(text + rest)))
+            assert [each.label for each in claims.cells] == [
+                "fq_codel, 5 Mbit/s",
+                "pfifo, 5 Mbit/s",
+            ]
+            (judged,) = check(claims, replications=3).judged
+            assert judged.verdict is (
+                Verdict.REPRODUCED if kind == "ordering" else Verdict.INCONCLUSIVE
+            )
+            with pytest.raises(SpecError, match="leave one cell of 2") as refused:
+                asserted(written(tmp_path, SWEEP + claim(text)))
+            assert refused.value.path == "claim[0].along"
+
+
+def test_a_claim_says_of_a_setting_once_what_it_is(tmp_path: Path) -> None:
+    text = 'kind = "ordering"\nquantity = "probe[call].mean_rtt_ms"\n'
+    twice = f'above = "1ms"\nwhere = {{ "{QDISC}" = "pie", "links[1].forward.qdisc" = "codel" }}'
+    with pytest.raises(SpecError, match="sets the same value") as refused:
+        asserted(written(tmp_path, claim(text + twice)))
+    assert refused.value.path == "claim[0].where: links[1].forward.qdisc"
+    # What is otherwise in the other cell stands in place of what is here, spelled as one likes.
+    here = f'where = {{ "{QDISC}" = "pie" }}\n'
+    other = 'above = { where = { "links[1].forward.qdisc" = "codel" } }'
+    claims = asserted(written(tmp_path, claim(text + here + other)))
+    assert [each.label for each in claims.cells] == ["pie", "codel"]
+    assert [len(each.settings) for each in claims.cells] == [1, 1]
+
+
+def test_a_cell_of_a_claim_can_be_run_as_printed(tmp_path: Path) -> None:
+    text = 'kind = "ordering"\nquantity = "probe[call].mean_rtt_ms"\nabove = "1ms"\n'
+    file = written(tmp_path, claim(text + 'where = { "links[1].forward.qdisc" = "pie" }'))
+    (cell,) = asserted(file, [Setting(QDISC, "codel")]).cells
+    assert cell.settings == (Setting("links[1].forward.qdisc", "pie"),)
+    with pytest.raises(SpecError, match="sets the same value") as refused:
+        asserted(file, [Setting("links[isp->home].qdisc", "codel")])
+    said = str(refused.value)
+    assert "links[1].forward.qdisc" in said and "links[isp->home].qdisc" in said
+
+
 def _quantity(path: str) -> Quantity:
     return Quantity.parse(path)

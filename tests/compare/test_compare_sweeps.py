@@ -97,6 +97,45 @@ def test_the_command_line_overrides_and_adds() -> None:
 
 
 @pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (RATE, "links[1].rate"),
+        (RATE, "links[isp->home].forward.rate"),
+        ("links[1].reverse.rate", RATE),
+    ],
+)
+def test_two_parameters_are_of_two_settings(one: str, other: str) -> None:
+    values = '["1mbit", "2mbit"]'
+    crossed = f'[sweep]\n"{one}" = {values}\n"{other}" = ["3mbit", "4mbit"]\n'
+    zipped = f'[[sweep.zip]]\n"{one}" = {values}\n"{other}" = {values}\n'
+    axis = f'[sweep]\n"{one}" = {values}\n'
+    for tables, settings in (
+        (crossed, ()),
+        (zipped, ()),
+        (axis + f'[[sweep.zip]]\n"{other}" = {values}\n', ()),
+        (axis, ("links[0].delay=3ms", f"{DELAY}=5ms")),
+        ("", (f"{one}=1mbit", f"{one}=2mbit", f"{other}=3mbit")),
+    ):
+        with pytest.raises(SpecError) as refused:
+            sweep(tables, *settings)
+        paths = {each.partition("=")[0] for each in settings} or {one, other}
+        assert all(path in str(refused.value) for path in paths)
+        assert refused.value.reason is not None
+
+
+def test_the_command_line_may_spell_a_parameter_of_the_file_otherwise() -> None:
+    fixed = sweep(CROSSED, "links[1].qdisc=pie")
+    assert [each.label for each in fixed.cells] == ["5 ms", "40 ms"]
+    assert {each.experiment.resolved()["links"][1]["forward"]["qdisc"]["kind"]
+            for each in fixed.cells} == {"pie"}  # fmt: skip
+    other = sweep(CROSSED, "links[1].qdisc=pie", "links[1].qdisc=codel")
+    assert [each.label for each in other.cells][:2] == ["pie, 5 ms", "pie, 40 ms"]
+    assert len(other.cells) == 4
+    with pytest.raises(SpecError, match="sets the same value"):
+        sweep(CROSSED, "links[1].forward.qdisc=pie")
+
+
+@pytest.mark.parametrize(
     ("tables", "said"),
     [
         ("[sweep]\nreplication = 3", "sweep.replication: .*did you mean 'replications'"),

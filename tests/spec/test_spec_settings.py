@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spec_samples import SMALL
 
-from dumbbell.spec import Experiment, Setting, SpecError, settings_applied
+from dumbbell.spec import (
+    Experiment,
+    Setting,
+    SpecError,
+    separate_settings_applied,
+    settings_applied,
+)
 
 PARALLEL = {"duration": "1s", "links": [{"a": "x", "b": "y"}, {"a": "x", "b": "y"}]}
 
@@ -154,6 +160,83 @@ def test_a_value_of_a_link_that_its_direction_would_not_take() -> None:
     found = applied("links[x->y].rate=5mbit", "links[x->y].forward.qdisc=pie", document=document)
     assert found["links"][0]["rate"] == "5mbit"
     assert found["links"][0]["forward"]["qdisc"] == "pie"
+
+
+TWO_LINKS = {
+    "duration": "1s",
+    "links": [{"a": "x", "b": "y"}, {"a": "y", "b": "z", "rate": "1mbit"}],
+    "flows": [
+        {"name": "bulk", "from": "x", "to": "z", "count": 3, "source": {"kind": "greedy"}},
+        {"name": "late", "from": "x", "to": "z", "source": {"kind": "greedy"}},
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("links[y->z].rate=1mbit", "links[1].rate=2mbit"),
+        ("links[1].rate=1mbit", "links[01].rate=1mbit"),
+        ("links[y->z].rate=1mbit", "links[1].forward.rate=2mbit"),
+        ("links[y->z].rate=1mbit", "links[1].reverse.rate=2mbit"),
+        ("links[y->z].delay=1ms", 'links[1].reverse={ delay = "2ms", qdisc = "pie" }'),
+        ("links[y->z].forward.rate=1mbit", "links[1].forward={}"),
+        ('links[1]={ a = "y", b = "z" }', "links[y->z].rate=2mbit"),
+        ("flows[late].start=1s", "flows[1].start=2s"),
+        ("flows[late].source.total=1MB", 'flows[1].source={ kind = "greedy" }'),
+        ("duration=1s", "duration=2s"),
+    ],
+)
+def test_two_settings_of_one_value_are_refused_however_they_are_spelled(
+    one: str, other: str
+) -> None:
+    for pair in ((one, other), (other, one)):
+        first, second = map(Setting.parse, pair)
+        with pytest.raises(SpecError) as refused:
+            separate_settings_applied(TWO_LINKS, [first, Setting("seed", 3), second])
+        assert refused.value.path == second.path
+        assert refused.value.reason is not None and first.path in refused.value.reason
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("flows[bulk].start=1s", "flows[bulk-2].start=2s"),
+        ("flows[1].name=end", "flows[end].name=last"),
+    ],
+)
+def test_a_flow_is_the_same_by_another_name(first: str, second: str) -> None:
+    with pytest.raises(SpecError, match="sets the same value"):
+        separate_settings_applied(TWO_LINKS, [Setting.parse(first), Setting.parse(second)])
+
+
+def test_what_is_set_first_decides_what_a_number_means() -> None:
+    second = [Setting("flows[bulk-2].start", "1s"), Setting("flows[1].start", "2s")]
+    with pytest.raises(SpecError, match="sets the same value"):
+        separate_settings_applied(TWO_LINKS, second)
+    # Before the three equal flows are written out, number 1 is the flow behind them.
+    found = separate_settings_applied(TWO_LINKS, second[::-1])["flows"]
+    assert [each.get("start") for each in found] == [None, "1s", None, "2s"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("links[x->y].rate=1mbit", "links[1].rate=2mbit"),
+        ("links[1].forward.rate=1mbit", "links[1].reverse.rate=2mbit"),
+        ("links[1].delay=1ms", 'links[1].reverse={ qdisc = "pie" }'),
+        ("links[1].delay=1ms", "links[1].rate=2mbit"),
+        ("flows[bulk-1].start=1s", "flows[bulk-2].start=2s"),
+        ("flows[bulk-1].start=1s", "flows[late].start=2s"),
+        # It has moved behind the three equal ones by then.
+        ("flows[bulk-1].start=1s", "flows[3].start=2s"),
+        ("flows[bulk].start=1s", "flows[bulk-2].dscp=EF"),
+        ("flows[late].source.kind=greedy", "flows[bulk].source.kind=greedy"),
+    ],
+)
+def test_settings_of_different_values_go_together(one: str, other: str) -> None:
+    settings = [Setting.parse(one), Setting.parse(other)]
+    assert separate_settings_applied(TWO_LINKS, settings) == settings_applied(TWO_LINKS, settings)
 
 
 plain = st.one_of(

@@ -75,6 +75,8 @@ def run_asked(asked: Asked, console: Console) -> int:
         get_backend(name)
     settings = [Setting.parse(each) for each in asked.settings]
     if asked.seed is not None:
+        if any(each.path == "seed" for each in settings):
+            raise SpecError("--seed", asked.seed, "either --seed or --set seed=...")
         settings.append(Setting("seed", asked.seed))
     may_use_bytes = memory_bytes(asked.memory)
     for file in asked.files:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import SpecError
-from dumbbell.spec import Experiment, Setting, settings_applied
+from dumbbell.spec import Experiment, Setting, separate_settings_applied
 from dumbbell.spec.experiment import context
 from dumbbell.spec.questions import parted
 from dumbbell.spec.toml_file import load
@@ -58,7 +58,7 @@ class Document:
         """
         described, _ = parted(self.table)
         return Experiment.read(
-            settings_applied(described, settings), context(self.folder, allow_programs)
+            separate_settings_applied(described, settings), context(self.folder, allow_programs)
         )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell.errors import DumbbellError, SpecError
-from dumbbell.spec import Experiment, Setting, settings_applied
+from dumbbell.spec import Experiment, Setting, separate_settings_applied
 from dumbbell.spec.experiment import context
 from dumbbell.spec.questions import parted
 from dumbbell.spec.toml_file import load
@@ -121,7 +121,7 @@ def cells_of(
         if labels[label] > 1:
             raise SpecError("--set", label, "values and files that differ from each other")
         try:
-            described = settings_applied(parted(document)[0], chosen)
+            described = separate_settings_applied(parted(document)[0], chosen)
             experiment = Experiment.read(described, context(folder, allow_programs))
         except SpecError as error:
             failed.append(FailedCell(label, chosen, str(file), error))

@@ -12,7 +12,7 @@ from dumbbell.compare.cells import Cell, FailedCell
 from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.sweep_plans import Names, Plan, check_quantities, plans_of
 from dumbbell.errors import SpecError
-from dumbbell.spec import Experiment, Setting, settings_applied
+from dumbbell.spec import Experiment, Setting, separate_settings_applied, spelled_as
 from dumbbell.spec.experiment import context
 from dumbbell.spec.questions import parted
 from dumbbell.spec.sweep_tables import AxisTable, SweepTable, read_figures
@@ -81,11 +81,12 @@ def sweep_of(source: str | Path, settings: Sequence[Setting] = ()) -> Sweep:
     Args:
         source: A path; or text in TOML.
         settings: A path with one value has it in every cell, also where the file sweeps over it; a
-            path with several values is swept over, in place of what the file says of it.
+            path with several values is swept over, in place of what the file says of it. The
+            file may spell the path otherwise.
 
     Raises:
         SpecError: It cannot be read, sweeps over nothing, has too many cells, or none of them is
-            allowed; or a figure asks for what there is not.
+            allowed, as where two paths set the same value; or a figure asks for what there is not.
     """
     document, folder = load(source)
     name = str(source) if isinstance(source, Path) or "\n" not in source else ""
@@ -112,7 +113,7 @@ def sweep_of_document(
     described, asked = parted(document)
     table = SweepTable.read(asked["sweep"]) if "sweep" in asked else SweepTable({})
     figures = read_figures(asked.get("figure", []))
-    fixed, dimensions = _merged(table, settings)
+    fixed, dimensions = _merged(table, spelled_as(described, settings, table.paths))
     axes = told_apart([axis for dimension in dimensions for axis in dimension])
     grid = _grid(table, dimensions, axes)
     n = grid.n_cells
@@ -131,7 +132,7 @@ def sweep_of_document(
         try:
             # Read anew each time: what a cell changes is its own.
             experiment = Experiment.read(
-                settings_applied(described, chosen), context(folder, allow_programs)
+                separate_settings_applied(described, chosen), context(folder, allow_programs)
             )
         except SpecError as error:
             refused.append(FailedCell(label, chosen, source, error, place=place))
@@ -207,8 +208,7 @@ def _grid(table: SweepTable, dimensions: Sequence[Sequence[Axis]], axes: Sequenc
     words = [number for number, axis in enumerate(axes) if not axis.is_numeric]
     along = words[0] if words else 0
     there = {axis.path for axis in axes}
-    swept = {*table.crossed, *(path for each in table.zipped for path in each)}
     # Along a parameter that the command line gave one value nothing can be compared.
-    if table.compare is not None and table.compare not in swept - there:
+    if table.compare is not None and table.compare not in set(table.paths) - there:
         along = bare.number(table.compare, "sweep.compare")
     return Grid(tuple(axes), shape, along, tuple(quantities))

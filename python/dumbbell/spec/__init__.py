@@ -35,7 +35,13 @@ from dumbbell.spec.programs import (
 )
 from dumbbell.spec.render import testbed_lines
 from dumbbell.spec.resolved import Resolved
-from dumbbell.spec.settings import Setting, settings_applied
+from dumbbell.spec.settings import (
+    Setting,
+    other_settings,
+    separate_settings_applied,
+    settings_applied,
+    spelled_as,
+)
 from dumbbell.spec.shapes import Chain, Dumbbell, chain, dumbbell
 from dumbbell.spec.sources import (
     Arrivals,
@@ -91,6 +97,9 @@ __all__ = [
     "canonical_json",
     "chain",
     "dumbbell",
+    "other_settings",
+    "separate_settings_applied",
     "settings_applied",
+    "spelled_as",
     "testbed_lines",
 ]

@@ -12,9 +12,9 @@ import copy
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import zip_longest
 from typing import Any
 
 from dumbbell.errors import SpecError
@@ -78,10 +78,78 @@ def settings_applied(document: Mapping[str, Any], settings: Iterable[Setting]) -
         SpecError: A path is none, leads through something that has no parts, or to a place or name
             that there is not.
     """
-    changed: dict[str, Any] = copy.deepcopy(dict(document))
+    changed = _Changed(document)
     for setting in settings:
-        _put(changed, setting)
-    return changed
+        changed.put(setting)
+    return changed.document
+
+
+def separate_settings_applied(
+    document: Mapping[str, Any], settings: Iterable[Setting]
+) -> dict[str, Any]:
+    """The same of settings of which no two set the same value, however their paths are written.
+
+    Raises:
+        SpecError: Two do; it names both. Or as `settings_applied`.
+    """
+    changed = _Changed(document)
+    before: list[tuple[Setting, _Target]] = []
+    for setting in settings:
+        target = changed.target(setting)
+        for other, theirs in before:
+            if target.meets(theirs):
+                allowed = f"either {shown(other.path)} or {shown(setting.path)}"
+                raise SpecError(
+                    setting.path,
+                    str(setting),
+                    allowed,
+                    reason=f"{other} sets the same value, or a part of it",
+                )
+        changed.put(setting)
+        before.append((setting, target))
+    return changed.document
+
+
+def spelled_as(
+    document: Mapping[str, Any], settings: Iterable[Setting], paths: Iterable[str]
+) -> list[Setting]:
+    """Settings with the path that one of ``paths`` has where both lead to the same place.
+
+    Args:
+        document: In which paths lead to places.
+        settings: Of any spelling.
+        paths: How they should be spelled.
+
+    Raises:
+        SpecError: Two settings lead to the same place and are spelled otherwise than each other.
+    """
+    wanted = [(path, _target(document, path)) for path in paths]
+    found: list[Setting] = []
+    first: dict[str, str] = {}
+    for setting in settings:
+        own = _target(document, setting.path)
+        same = (path for path, target in wanted if own is not None and target == own)
+        spelled = setting.path if setting.path in dict(wanted) else next(same, setting.path)
+        before = first.setdefault(spelled, setting.path)
+        if before != setting.path:
+            allowed = f"either {shown(before)} or {shown(setting.path)}"
+            reason = f"{before} sets the same value"
+            raise SpecError(setting.path, str(setting), allowed, reason=reason)
+        found.append(Setting(spelled, setting.value))
+    return found
+
+
+def other_settings(
+    document: Mapping[str, Any], settings: Iterable[Setting], paths: Iterable[str]
+) -> tuple[Setting, ...]:
+    """Those of the settings that none of ``paths`` leads to, however it is spelled."""
+    spelled = set(paths)
+    targets = {_target(document, path) for path in spelled} - {None}
+    return tuple(
+        each
+        for each in settings
+        if each.path not in spelled and _target(document, each.path) not in targets
+    )
 
 
 def _value(text: str) -> Any:
@@ -131,21 +199,76 @@ def _steps(path: str) -> list[str | _Place]:
 
 
 @dataclass(frozen=True, slots=True)
+class _Member:
+    """An entry of a list.
+
+    Attributes:
+        place: From 0; of the description's own lists before anything was set.
+        number: Of one of several equal flows from 1; None of any other entry, and of all of them.
+    """
+
+    place: int
+    number: int | None = None
+
+    def meets(self, other: _Member) -> bool:
+        is_all = self.number is None or other.number is None
+        return self.place == other.place and (is_all or self.number == other.number)
+
+
+_Step = str | _Member
+_DIRECTIONS = ("forward", "reverse")
+"""Keys of a link whose values stand in place of those of the link as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """Where a path leads to, whichever way it is written.
+
+    Attributes:
+        steps: Keys, and entries of lists.
+        keys: Of the table that is put there; empty where no table is.
+    """
+
+    steps: tuple[_Step, ...]
+    keys: tuple[str, ...] = ()
+
+    def meets(self, other: _Target) -> bool:
+        """Whether one sets what the other sets, or a part of it."""
+        if _is_within(self.steps, other.steps):
+            return True
+        return any(_is_within(ours, other.steps) for ours in self._of_whole_link()) or any(
+            _is_within(self.steps, theirs) for theirs in other._of_whole_link()
+        )
+
+    def _of_whole_link(self) -> Iterator[tuple[_Step, ...]]:
+        """What has these values unless a direction of the link has its own."""
+        for number, step in enumerate(self.steps):
+            if step in _DIRECTIONS:
+                before, after = self.steps[:number], self.steps[number + 1 :]
+                for rest in [after] if after else [(key,) for key in self.keys]:
+                    yield (*before, *rest)
+
+
+def _is_within(ours: Sequence[_Step], theirs: Sequence[_Step]) -> bool:
+    """Whether one of the two begins like the whole of the other."""
+    return all(
+        a.meets(b) if isinstance(a, _Member) and isinstance(b, _Member) else a == b
+        for a, b in zip(ours, theirs, strict=False)
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class _Place:
     """What stands in brackets: a number or a name."""
 
     text: str
 
-    def index(self, within: object, path: str) -> int:
+    def index(self, within: list[Any], path: str) -> int:
         """The place in the list that stands at a path.
 
         Raises:
-            SpecError: There is no list, or it has no such place.
+            SpecError: It has no such place.
         """
-        if not isinstance(within, Sequence) or isinstance(within, str):
-            raise SpecError(path, shown(within), "a list, where a path goes on with [...]")
-        if isinstance(within, list):
-            self._split_equal_flows(within)
         named = _names(within)
         if self.text.isdecimal() and int(self.text) < len(within):
             return int(self.text)
@@ -156,19 +279,6 @@ class _Place:
             raise SpecError(where, shown(self.text), f"a place in {path}; there is none")
         allowed = [*named, *([] if named else [str(index) for index in range(len(within))])]
         raise SpecError(where, shown(self.text), one_of(allowed), self._hint(named))
-
-    def _split_equal_flows(self, within: list[Any]) -> None:
-        """One flow of several equal ones is set: they are written out, by the names they have."""
-        base, _, number = self.text.rpartition("-")
-        if not number.isdecimal() or self.text in _names(within) or base not in _names(within):
-            return
-        place = _names(within)[base]
-        count = within[place].get("count")
-        if isinstance(count, int) and 1 <= int(number) <= count <= MOST_EQUAL_FLOWS:
-            alike = {key: value for key, value in within[place].items() if key != "count"}
-            within[place : place + 1] = [
-                {**copy.deepcopy(alike), "name": f"{base}-{each}"} for each in range(1, count + 1)
-            ]
 
     def _hint(self, named: Mapping[str, int]) -> str | None:
         a, arrow, b = self.text.partition("->")
@@ -189,28 +299,114 @@ def _names(within: Sequence[Any]) -> dict[str, int]:
     return {name: index for index, name in enumerate(names) if isinstance(name, str)}
 
 
-def _put(document: dict[str, Any], setting: Setting) -> None:
-    all_steps = _steps(setting.path)
-    last = all_steps[-1]
-    current: Any = document
-    path = ""
-    for step, following in pairwise(all_steps):
-        if isinstance(step, _Place):
-            place = step.index(current, path)
-            current, path = current[place], joined(path, f"[{place}]")
-            continue
-        _check_table(current, path)
-        path = joined(path, step)
-        if step not in current:
-            current[step] = _made(following, path, document)
-        current = current[step]
-    value = copy.deepcopy(setting.value)
-    if isinstance(last, _Place):
-        current[last.index(current, path)] = value
-    else:
-        _check_table(current, path)
-        _check_seen(current, path, last, value)
-        current[last] = value
+class _Changed:
+    """A description in which values are set, one after the other.
+
+    Attributes:
+        document: As it is by now.
+    """
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self.document: dict[str, Any] = copy.deepcopy(dict(document))
+        # By identity: an entry may be given another name, or move when equal flows are written out.
+        # What was replaced is kept, so that nothing else gets its identity.
+        self._members: dict[int, tuple[_Member, object]] = {}
+        for within in self.document.values():
+            if isinstance(within, list):
+                for place, entry in enumerate(within):
+                    self._number(entry, _Member(place))
+
+    def target(self, setting: Setting) -> _Target:
+        """Where the path of a setting leads to.
+
+        Raises:
+            SpecError: Nowhere.
+        """
+        steps, _, _ = self._reached(setting.path)
+        keys = tuple(setting.value) if isinstance(setting.value, Mapping) else ()
+        return _Target(steps, keys)
+
+    def put(self, setting: Setting) -> None:
+        """Set a value.
+
+        Raises:
+            SpecError: The path leads nowhere.
+        """
+        value = copy.deepcopy(setting.value)
+        _, path, current = self._reached(setting.path)
+        last = _steps(setting.path)[-1]
+        if isinstance(last, _Place):
+            current[last.index(current, path)] = value
+        else:
+            _check_seen(current, path, last, value)
+            current[last] = value
+
+    def _reached(self, path: str) -> tuple[tuple[_Step, ...], str, Any]:
+        """All steps, the path up to the last one as errors say it, and what that one is in."""
+        found: list[_Step] = []
+        current: Any = self.document
+        here = ""
+        steps = _steps(path)
+        for step, following in zip_longest(steps, steps[1:]):
+            if isinstance(step, _Place):
+                within = self._list_for(step, current, here)
+                place = step.index(within, here)
+                found.append(self._member(within, place))
+                if following is not None:
+                    current, here = within[place], joined(here, f"[{place}]")
+                continue
+            _check_table(current, here)
+            found.append(step)
+            if following is not None:
+                here = joined(here, step)
+                if step not in current:
+                    current[step] = _made(following, here, self.document)
+                current = current[step]
+        return tuple(found), here, current
+
+    def _list_for(self, step: _Place, current: object, path: str) -> list[Any]:
+        """The list that stands at a path, with the entry of its own that a step means.
+
+        Raises:
+            SpecError: There is no list.
+        """
+        if not isinstance(current, list):
+            raise SpecError(path, shown(current), "a list, where a path goes on with [...]")
+        self._split_equal_flows(step.text, current)
+        return current
+
+    def _split_equal_flows(self, name: str, within: list[Any]) -> None:
+        """One flow of several equal ones is set: they are written out, by the names they have."""
+        base, _, number = name.rpartition("-")
+        names = _names(within)
+        if not number.isdecimal() or name in names or base not in names:
+            return
+        place = names[base]
+        count = within[place].get("count")
+        if isinstance(count, int) and 1 <= int(number) <= count <= MOST_EQUAL_FLOWS:
+            of_all = self._member(within, place)
+            alike = {key: value for key, value in within[place].items() if key != "count"}
+            within[place : place + 1] = [
+                {**copy.deepcopy(alike), "name": f"{base}-{each}"} for each in range(1, count + 1)
+            ]
+            for each in range(1, count + 1):
+                self._number(within[place + each - 1], _Member(of_all.place, each))
+
+    def _number(self, entry: object, member: _Member) -> None:
+        if isinstance(entry, dict):
+            self._members[id(entry)] = member, entry
+
+    def _member(self, within: list[Any], place: int) -> _Member:
+        found = self._members.get(id(within[place]))
+        return _Member(place) if found is None else found[0]
+
+
+def _target(document: Mapping[str, Any], path: str) -> _Target | None:
+    """Where a path leads to; None where that is nowhere, unless something else is set first."""
+    try:
+        return _Changed(document).target(Setting(path, None))
+    except SpecError:
+        return None
 
 
 def _check_seen(table: Mapping[str, Any], path: str, key: str, value: object) -> None:

@@ -166,6 +166,11 @@ class SweepTable:
     quantities: tuple[str, ...] = ()
     compare: str | None = None
 
+    @property
+    def paths(self) -> list[str]:
+        """Of all parameters."""
+        return [*self.crossed, *(path for each in self.zipped for path in each)]
+
     @classmethod
     def read(cls, data: object) -> SweepTable:
         """The table of a file.

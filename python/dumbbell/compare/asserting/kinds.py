@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,7 +95,7 @@ class Place:
         """The quantity here, or what ``other`` says is otherwise."""
         where, at, name = self.where, f"{self.path}.where", "quantity"
         if other is not None:
-            where = {**where, **other.where}
+            where = self.cells.otherwise(where, other.where)
             at = f"{self.path}.{key}.where"
             name = f"{key}.quantity" if other.quantity else name
             quantity = other.quantity or quantity
@@ -109,7 +109,7 @@ class Place:
         return [
             Number.read(
                 quantity,
-                self.cells.at({**self.where, setting: value}, path),
+                self.cells.at(self.cells.otherwise(self.where, {setting: value}), path),
                 f"{self.path}.quantity",
             )
             for value in each
@@ -225,9 +225,14 @@ def _ordering(table: claim_tables.OrderingTable, place: Place) -> Planned:
         raise SpecError(
             place.path, " and ".join(given) or "nothing", "one of along, above or below"
         )
-    number = place.number(table.quantity)
+    if table.along is not None:
+        # Not of `where` alone, which need not say again what `along` says.
+        number, *later = place.along(table.quantity, table.along)
+        over, evidence = _growth(table.along, [number, *later])
+    else:
+        number = place.number(table.quantity)
+        over, evidence = _order(table, place, number)
     scale = number.scale
-    over, evidence = _order(table, place, number)
     rule = Ordering(
         over=over,
         unit=scale.unit,
@@ -238,16 +243,18 @@ def _ordering(table: claim_tables.OrderingTable, place: Place) -> Planned:
     return Planned(rule, evidence, number.cell)
 
 
+def _growth(along: Mapping[str, Any], each: Sequence[Number]) -> tuple[str, Evidence]:
+    """What the difference is over, in words, and the differences from each value to the next."""
+    (path,) = along
+
+    def steps(ours: Numbers, _: Numbers) -> Curves:
+        return Curves.of_steps(paired(*(ours.of(one) for one in each)))
+
+    return f"from each value of {path} to the next", steps
+
+
 def _order(table: claim_tables.OrderingTable, place: Place, number: Number) -> tuple[str, Evidence]:
     """What the difference is over, in words, and the difference in the claimed direction."""
-    if table.along is not None:
-        each = place.along(table.quantity, table.along)
-        (path,) = table.along
-
-        def steps(ours: Numbers, _: Numbers) -> Curves:
-            return Curves.of_steps(paired(*(ours.of(one) for one in each)))
-
-        return f"from each value of {path} to the next", steps
     key = "above" if table.above is not None else "below"
     sign = 1.0 if key == "above" else -1.0
     bound = table.above if table.above is not None else table.below
@@ -276,10 +283,11 @@ def _equivalent(table: claim_tables.EquivalentTable, place: Place) -> Planned:
         raise SpecError(
             place.path, "both" if table.to else "nothing", "one of to (a cell) or along (a path)"
         )
-    number = place.number(table.quantity)
     if table.along is not None:
         each = place.along(table.quantity, table.along)
+        number = each[0]
     else:
+        number = place.number(table.quantity)
         other = place.number(table.quantity, table.to, "to")
         _check_alike(number, other, place, "to")
         each = [number, other]

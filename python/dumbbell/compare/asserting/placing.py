@@ -13,7 +13,13 @@ from typing import Any
 
 from dumbbell.compare.cells import Cell, FailedCell
 from dumbbell.errors import SpecError
-from dumbbell.spec import Experiment, Setting, settings_applied
+from dumbbell.spec import (
+    Experiment,
+    Setting,
+    other_settings,
+    separate_settings_applied,
+    settings_applied,
+)
 from dumbbell.spec.questions import parted
 from dumbbell.spec.refusal import joined, nearest
 
@@ -82,18 +88,17 @@ class Cells:
         Raises:
             SpecError: One of them is not allowed.
         """
-        settings = [Setting(each, value) for each, value in where.items()]
         try:
-            document = settings_applied(self._document, [*cell.settings, *settings])
+            document = settings_applied(self._document, cell.settings)
+            document = separate_settings_applied(document, _settings(where))
             return Experiment.read(document, {"folder": self._folder})
         except SpecError as error:
-            raise SpecError(
-                f"{path}: {error.path}" if error.path else path,
-                error.value,
-                error.allowed,
-                error.hint,
-                error.reason,
-            ) from None
+            raise _in_claim(error, path) from None
+
+    def otherwise(self, where: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+        """Values of settings with others in their place, where they may be spelled otherwise."""
+        kept = other_settings(self._document, _settings(where), other)
+        return {**{each.path: each.value for each in kept}, **other}
 
     def _has(self, cell: Cell, where: Mapping[str, Any], path: str) -> bool:
         changed = self.described(cell, where, path)
@@ -101,12 +106,18 @@ class Cells:
 
     def _made(self, where: Mapping[str, Any], path: str) -> Cell:
         (base,) = self._base
-        settings = tuple(Setting(each, value) for each, value in where.items())
+        settings = _settings(where)
         experiment = self.described(base, where, path)
+        # So that what is printed to run it alone is one run.
+        kept = other_settings(self._document, base.settings, where)
+        try:
+            separate_settings_applied(self._document, (*kept, *settings))
+        except SpecError as error:
+            raise _in_claim(error, path) from None
         label = ", ".join(each.shown_value for each in settings)
         if any(each.label == label for each in self._used.values()):
             label = ", ".join(map(str, settings))
-        made = Cell(label, experiment, (*base.settings, *settings), base.source)
+        made = Cell(label, experiment, (*kept, *settings), base.source)
         return self._used.get(experiment.resolved_json(), made)
 
     def _none_or_several(
@@ -122,6 +133,15 @@ class Cells:
         words = [each for values in varied.values() for each in values]
         close = next((word for each in given if (word := nearest(each, words))), None)
         return SpecError(path, value, f"values of a cell of the sweep: {_listed(varied)}", close)
+
+
+def _settings(where: Mapping[str, Any]) -> tuple[Setting, ...]:
+    return tuple(Setting(path, value) for path, value in where.items())
+
+
+def _in_claim(error: SpecError, path: str) -> SpecError:
+    where = f"{path}: {error.path}" if error.path else path
+    return SpecError(where, error.value, error.allowed, error.hint, error.reason)
 
 
 def points_of(where: Mapping[str, Any]) -> list[dict[str, Any]]:
