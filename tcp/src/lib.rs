@@ -10,6 +10,7 @@
 //! | segments | `segment` | RFC 9293, RFC 2018, RFC 7323 |
 //! | what was sent | `scoreboard` | RFC 6675 |
 //! | round-trip time, timeout | `rtt` | RFC 6298 |
+//! | old timestamps | `paws` | RFC 7323 |
 //! | rate of delivery | `rate_sample` | draft-cheng-iccrg-delivery-rate-estimation |
 //! | losses by time | `rack` | RFC 8985 |
 //! | window during recovery | `prr` | RFC 6937, RFC 9937 |
@@ -23,6 +24,7 @@
 
 pub mod cca;
 pub mod pacing;
+mod paws;
 pub mod prr;
 pub mod rack;
 pub mod rate_sample;

@@ -1,7 +1,8 @@
 //! The end of a connection that answers: takes data, acknowledges, offers a window.
 //!
 //! Drive it as a sender: after a segment or a timer, `poll_transmit` until it gives None; then
-//! `next_timer`. The application reads everything at once, unless it is told not to.
+//! `next_timer`. The application reads everything, unless it is told not to: in Linux once for all
+//! segments of an instant, so that `next_timer` may be the same instant.
 //!
 //! | behaviour | file |
 //! | --- | --- |
@@ -19,6 +20,7 @@ mod reassembly;
 mod tests;
 mod window;
 
+use super::paws::{LastAnswer, Recent};
 use super::rtt::{INITIAL_RTO, LARGEST_RTO, RoundTrip, as_us};
 use super::segment::{
     Flags, Header, MOST_SACK_BLOCKS, MOST_SACK_BLOCKS_BESIDE_TIMESTAMPS, SackBlock, SackBlocks,
@@ -76,8 +78,10 @@ pub struct Receiver {
     acknowledged: u64,
     /// Bytes the application has read.
     read: u64,
-    /// What its next segment echoes (TS.Recent).
-    echo_ms: u32,
+    /// When what it has not read came; `NEVER` when it has read all, or does not read.
+    unread_since: Time,
+    /// What its next segment echoes.
+    recent: Recent,
     /// The window of an acknowledgement that is to be sent at once; `UNDECIDED` for none.
     decided_window_bytes: u32,
     phase: Phase,
@@ -90,6 +94,8 @@ pub struct Receiver {
     has_more_to_say: bool,
     /// Whether the application reads.
     is_reading: bool,
+    /// Whether reading may have to be told to the other end: then it is not put off.
+    is_reading_due: bool,
     /// Whether it closes its own end when everything has come.
     closes_at_end: bool,
     /// Whether the application has closed its own end before: then the FIN is acknowledged at once.
@@ -109,6 +115,7 @@ struct Rare {
     duplicate: Option<SackBlock>,
     /// An acknowledgement that had to be made before a segment was entered.
     early: Option<Segment>,
+    last_answer: LastAnswer,
 }
 
 impl Receiver {
@@ -127,6 +134,7 @@ impl Receiver {
                 duplicates: Duplicates::default(),
                 duplicate: None,
                 early: None,
+                last_answer: LastAnswer::default(),
             }),
             data: Reassembly::default(),
             acknowledging: Acknowledging::new(settings),
@@ -135,7 +143,8 @@ impl Receiver {
             own_next: 0,
             acknowledged: 0,
             read: 1,
-            echo_ms: 0,
+            unread_since: Time::NEVER,
+            recent: Recent::default(),
             decided_window_bytes: UNDECIDED,
             phase: Phase::Listening,
             ecn: false,
@@ -144,6 +153,7 @@ impl Receiver {
             must_ack: false,
             has_more_to_say: false,
             is_reading: true,
+            is_reading_due: false,
             closes_at_end: true,
             own_end_is_closed: false,
         }
@@ -165,6 +175,9 @@ impl Receiver {
     /// As `on_segment`.
     #[inline(always)]
     pub fn on_header(&mut self, header: &Header, now: Time) {
+        if self.unread_since < now {
+            self.read_what_came();
+        }
         if !self.expects(header) {
             return self.on_other(header, now);
         }
@@ -210,7 +223,7 @@ impl Receiver {
         }
         // RFC 3168 section 6.1.1: ECN is offered by both bits.
         self.ecn = self.settings.tcp.ecn && segment.flags.has(Flags::ECE | Flags::CWR);
-        self.echo_ms = segment.timestamps.map_or(0, |stamps| stamps.value_ms);
+        self.recent = Recent::of(segment.timestamps);
         self.data.begin(segment.end());
         self.acknowledged = segment.end();
         self.phase = Phase::SynReceived;
@@ -221,15 +234,16 @@ impl Receiver {
         if self.is_of_the_unsent(segment) {
             return;
         }
+        if self.closes_at_end && self.refuses_timestamp(segment) {
+            self.on_old_timestamp(segment, now);
+            return;
+        }
         if !self.is_in_window(segment) {
             self.on_out_of_window(segment);
             return;
         }
-        if let Some(stamps) = segment.timestamps
-            && segment.seq <= self.acknowledged
-        {
-            // RFC 7323 section 4.3 (2): of the segment that the next acknowledgement is for.
-            self.echo_ms = self.echo_ms.max(stamps.value_ms);
+        if segment.seq <= self.acknowledged {
+            self.recent.take(segment.timestamps);
         }
         self.on_own_acknowledged(segment, now);
         if self.ecn && segment.flags.has(Flags::CWR) {
@@ -242,7 +256,7 @@ impl Receiver {
         }
         self.check_acknowledgement(now);
         if self.is_reading {
-            self.read_all(now);
+            self.wake_reader(now);
         }
     }
 
@@ -257,6 +271,27 @@ impl Receiver {
     fn is_in_window(&self, segment: &Header) -> bool {
         let right = self.data.next() + self.window.offered(self.data.next(), self.acknowledged);
         segment.end() >= self.acknowledged && segment.seq <= right
+    }
+
+    /// Whether PAWS refuses a segment. Of an end with both directions, `Sender::takes_though_old`
+    /// knows the exceptions.
+    pub fn refuses_timestamp(&self, segment: &Header) -> bool {
+        self.recent.refuses(segment.timestamps, &self.settings)
+    }
+
+    /// TS.Recent, milliseconds; 0 before there is one.
+    pub fn recent_timestamp_ms(&self) -> u32 {
+        self.recent.ms()
+    }
+
+    /// A segment that PAWS refuses is answered and dropped (RFC 7323 section 5.3, R1).
+    pub fn on_old_timestamp(&mut self, segment: &Header, now: Time) {
+        let carries = segment.end() > segment.seq;
+        let own_next = u64::from(self.own_next);
+        let is_duplicate = segment.seq == self.data.next() && segment.ack == own_next;
+        if carries || (!is_duplicate && self.rare.last_answer.may_follow(&self.settings, now)) {
+            self.on_out_of_window(segment);
+        }
     }
 
     fn on_out_of_window(&mut self, segment: &Header) {
@@ -541,7 +576,7 @@ impl Receiver {
             window_bytes,
             timestamps: self.settings.tcp.timestamps.then(|| Timestamps {
                 value_ms: timestamp_ms(now),
-                echo_ms: self.echo_ms,
+                echo_ms: self.recent.ms(),
             }),
             payload_bytes: 0,
             flags,
@@ -579,11 +614,18 @@ impl Receiver {
     /// When it wants to be woken (`on_timer`); `NEVER` for not at all.
     #[inline]
     pub fn next_timer(&self) -> Time {
-        self.own_due.min(self.acknowledging.due())
+        let reading = match self.is_reading_due {
+            true => self.unread_since,
+            false => Time::NEVER,
+        };
+        self.own_due.min(self.acknowledging.due()).min(reading)
     }
 
     /// It is `now`. Call `poll_transmit` afterwards.
     pub fn on_timer(&mut self, now: Time) {
+        if self.unread_since <= now {
+            self.read_what_came();
+        }
         self.acknowledging.on_timer(now);
     }
 

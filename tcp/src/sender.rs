@@ -54,6 +54,7 @@ use super::segment::{Flags, Header, Segment, Timestamps};
 use super::small_queue::SmallQueue;
 use super::{Settings, timestamp_ms};
 use crate::cca::{Cca, Options, Snapshot, State, Window};
+use crate::paws::{LastAnswer, Recent};
 use bursts::Bursts;
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
@@ -177,8 +178,8 @@ pub struct Sender {
 
     /// Segments sent since `poll_transmit` last gave None.
     burst_pkts: u32,
-    /// Of the other end.
-    peer_timestamp_ms: u32,
+    /// What its next segment echoes.
+    recent: Recent,
     /// Timestamp echoed by the acknowledgement being processed.
     echo_ms: Option<NonZeroU32>,
     /// At most 1 GiB (RFC 7323 section 2.3).
@@ -205,6 +206,8 @@ pub struct Sender {
     restarts_after_idle: bool,
     /// Whether tail loss probes are sent (`tcp_early_retrans`).
     probes: bool,
+    /// Whether it alone decides what it takes: a `Receiver` beside it knows TS.Recent better.
+    is_one_way: bool,
     /// Whether the application has written more than a segment since something else happened.
     has_written: bool,
     /// Whether anything but a SYN was ever sent.
@@ -237,6 +240,7 @@ struct Rare {
     /// not been sent and others follow it.
     cut: u64,
     peer_has_finished: bool,
+    last_answer: LastAnswer,
 }
 
 impl Sender {
@@ -258,6 +262,7 @@ impl Sender {
                 statistics: Statistics::default(),
                 cut: 0,
                 peer_has_finished: false,
+                last_answer: LastAnswer::default(),
             }),
             phase: Phase::Closed,
             quiet: Quiet::No,
@@ -274,10 +279,11 @@ impl Sender {
             had_data: false,
             restarts_after_idle: true,
             probes: true,
+            is_one_way: true,
             has_written: false,
             has_transmitted: false,
             burst_pkts: 0,
-            peer_timestamp_ms: 0,
+            recent: Recent::default(),
             echo_ms: None,
             una: 0,
             next: 0,
@@ -315,6 +321,12 @@ impl Sender {
     /// Small segments wait for the one before them, unless told otherwise: Nagle's algorithm.
     pub fn with_nagle(mut self) -> Sender {
         self.nagle = true;
+        self
+    }
+
+    /// Leaves refusing old timestamps to the `Receiver` of the same end.
+    pub fn for_both_directions(mut self) -> Sender {
+        self.is_one_way = false;
         self
     }
 
@@ -397,13 +409,19 @@ impl Sender {
         if acknowledges && segment.ack > self.next {
             return;
         }
-        if let Some(timestamps) = segment.timestamps {
-            self.peer_timestamp_ms = timestamps.value_ms;
-        }
         match self.phase {
             Phase::Closed => {}
-            Phase::SynSent => self.on_syn_ack(segment, now),
+            Phase::SynSent => {
+                self.recent = Recent::of(segment.timestamps);
+                self.on_syn_ack(segment, now);
+            }
             Phase::Established | Phase::Finished => {
+                if self.is_one_way && self.refuses_timestamp(segment) {
+                    return self.on_old_timestamp(segment, now);
+                }
+                if acknowledges && segment.seq <= self.peer_next {
+                    self.recent.take(segment.timestamps);
+                }
                 let occupies = segment.end() > segment.seq;
                 if occupies && segment.seq == self.peer_next {
                     self.peer_next = segment.end();
@@ -416,6 +434,34 @@ impl Sender {
                 }
             }
         }
+    }
+
+    fn refuses_timestamp(&self, segment: &Segment) -> bool {
+        let is_refused = self.recent.refuses(segment.timestamps, &self.settings);
+        is_refused && !self.is_overtaken_duplicate(segment, self.recent)
+    }
+
+    /// Whether a segment with an old timestamp is a duplicate acknowledgement that another has
+    /// overtaken, and is taken all the same (`tcp_disordered_ack`). `recent_ms` is TS.Recent.
+    pub fn takes_though_old(&self, segment: &Segment, recent_ms: u32) -> bool {
+        self.is_overtaken_duplicate(segment, Recent::of_ms(recent_ms))
+    }
+
+    fn is_overtaken_duplicate(&self, segment: &Segment, recent: Recent) -> bool {
+        let is_pure = segment.flags.has(Flags::ACK) && segment.end() == segment.seq;
+        let is_duplicate = segment.seq == self.peer_next && segment.ack == self.una;
+        let opens =
+            segment.seq > self.window_seq || segment.window_bytes > u64::from(self.window_bytes);
+        is_pure
+            && is_duplicate
+            && !opens
+            && recent.may_be_overtaken(segment.timestamps, self.timers.rto)
+    }
+
+    /// A segment that PAWS refuses is answered and dropped (RFC 7323 section 5.3, R1).
+    fn on_old_timestamp(&mut self, segment: &Segment, now: Time) {
+        let carries = segment.end() > segment.seq;
+        self.must_ack |= carries || self.rare.last_answer.may_follow(&self.settings, now);
     }
 
     fn set_window(&mut self, window_bytes: u64) {
@@ -473,7 +519,7 @@ impl Sender {
     fn timestamps(&self, now: Time) -> Option<Timestamps> {
         self.settings.tcp.timestamps.then(|| Timestamps {
             value_ms: timestamp_ms(now),
-            echo_ms: self.peer_timestamp_ms,
+            echo_ms: self.recent.ms(),
         })
     }
 

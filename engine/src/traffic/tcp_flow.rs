@@ -236,11 +236,10 @@ impl TcpFlow {
         connection.due().min(self.next_action).min(self.stop)
     }
 
-    /// What to tell the tournament, if it is to be told anything: entries may be early, never
-    /// late, so a timer that moves back costs nothing.
+    /// What to tell the tournament when it is `due`, if it is to be told anything: entries may be
+    /// early, never late, so a timer that moves back costs nothing.
     #[inline]
-    pub fn rearm(&mut self, now: Time) -> Option<Time> {
-        let due = self.due();
+    pub fn rearm(&mut self, due: Time, now: Time) -> Option<Time> {
         if due < self.armed || self.armed <= now {
             self.armed = due;
             return Some(due);

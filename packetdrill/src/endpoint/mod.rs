@@ -270,8 +270,25 @@ impl Endpoint {
         self.give(&segment, ecn, packet, now);
     }
 
+    /// Whether PAWS refuses a segment (RFC 7323 section 5).
+    fn refuses_timestamp(&self, segment: &Segment) -> bool {
+        let Some(receiver) = &self.receiver else {
+            return false;
+        };
+        let recent_ms = receiver.recent_timestamp_ms();
+        let takes_though_old = |sender: &Sender| sender.takes_though_old(segment, recent_ms);
+        receiver.refuses_timestamp(&segment.header())
+            && !self.sender.as_ref().is_some_and(takes_though_old)
+    }
+
     /// To both halves: the sender hears of the acknowledgement, the receiver of everything.
     fn give(&mut self, segment: &Segment, ecn: EcnMark, packet: &TcpPacket, now: Time) {
+        if self.refuses_timestamp(segment) {
+            if let Some(receiver) = &mut self.receiver {
+                receiver.on_old_timestamp(&segment.header(), now);
+            }
+            return;
+        }
         let carries = segment.end() > segment.seq;
         let is_news = segment.ack > self.last_ack
             || segment.window_bytes != self.last_window

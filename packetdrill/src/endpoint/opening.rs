@@ -43,7 +43,8 @@ impl Endpoint {
     /// is what ended the handshake.
     pub(super) fn opened_sender(&self, answer: &Segment, now: Time) -> Sender {
         let first = self.syns.first().copied().unwrap_or(now);
-        let mut sender = Sender::new(&Arc::new(self.settings()), self.stream(), first);
+        let mut sender =
+            Sender::new(&Arc::new(self.settings()), self.stream(), first).for_both_directions();
         if self.setup.nodelay {
             sender = sender.without_nagle();
         }

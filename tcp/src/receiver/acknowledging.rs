@@ -327,13 +327,22 @@ impl Acknowledging {
 
     /// The application has read everything.
     pub(super) fn on_read(&mut self, settings: &Settings, pending: u64) {
+        self.send_now |= self.is_acknowledged_by_reading(settings, pending);
+    }
+
+    /// Whether reading makes an acknowledgement due that is not due yet.
+    #[inline(always)]
+    pub(super) fn waits_for_reading(&self, settings: &Settings, pending: u64) -> bool {
+        !self.send_now && self.is_acknowledged_by_reading(settings, pending)
+    }
+
+    #[inline(always)]
+    fn is_acknowledged_by_reading(&self, settings: &Settings, pending: u64) -> bool {
         if !self.is_scheduled || !settings.is_linux() || !settings.tcp.delayed_ack {
-            return;
+            return false;
         }
         let is_pushed = self.pushed.1 || (self.pushed.0 && !self.is_interactive);
-        if self.is_enough(settings, pending) || is_pushed {
-            self.send_now = true;
-        }
+        is_pushed || self.is_enough(settings, pending)
     }
 
     /// An acknowledgement goes out.

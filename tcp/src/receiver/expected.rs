@@ -21,6 +21,7 @@ impl Receiver {
             && self.closes_at_end
             && self.is_reading
             && !self.ecn
+            && !self.recent.is_behind(header.timestamps)
             && self.data.is_open_and_whole()
             && self.window.offered(self.data.next(), self.acknowledged) > 0
     }
@@ -28,16 +29,13 @@ impl Receiver {
     /// Enters a segment that was expected.
     #[inline(always)]
     pub(super) fn on_expected(&mut self, header: &Header, now: Time) {
-        if let Some(stamps) = header.timestamps
-            && header.seq <= self.acknowledged
-        {
-            // RFC 7323 section 4.3 (2), as in `on_established`.
-            self.echo_ms = self.echo_ms.max(stamps.value_ms);
+        if header.seq <= self.acknowledged {
+            self.recent.take(header.timestamps);
         }
         self.data
             .go_on_to(header.seq + u64::from(header.payload_bytes));
         self.on_data_in_order(header, now);
         self.check_acknowledgement(now);
-        self.read_to(self.data.next(), now);
+        self.wake_reader(now);
     }
 }

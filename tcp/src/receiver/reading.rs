@@ -1,4 +1,8 @@
 //! What the application reads, and what that opens of the window (`tcp_recvmsg`, `tcp_cleanup_rbuf`).
+//!
+//! The kernel enters all segments of an instant before the application, which it has woken, reads: once.
+//! That is done in the instant where the other end may hear of it, and otherwise, as of that instant,
+//! before anything else happens.
 
 use super::Receiver;
 use dumbbell_core::time::Time;
@@ -15,6 +19,33 @@ impl Receiver {
             self.window
                 .offer(next, self.acknowledged, unread_bytes, &self.data) as u32;
         self.acknowledged = next;
+    }
+
+    /// Something has come: the application will read it when all of this instant has come.
+    #[inline(always)]
+    pub(super) fn wake_reader(&mut self, now: Time) {
+        if !self.settings.is_linux() {
+            return self.read_all(now);
+        }
+        let (next, acknowledged) = (self.data.next(), self.acknowledged);
+        if next == self.read {
+            return;
+        }
+        self.unread_since = now;
+        let left = self.window.offered(next, acknowledged);
+        let acknowledges = !self.must_ack
+            && self
+                .acknowledging
+                .waits_for_reading(&self.settings, next - acknowledged);
+        self.is_reading_due = acknowledges || self.window.waits_for_reading(left, now);
+    }
+
+    /// The application reads all that came before.
+    #[inline(always)]
+    pub(super) fn read_what_came(&mut self) {
+        self.is_reading_due = false;
+        let at = std::mem::replace(&mut self.unread_since, Time::NEVER);
+        self.read_all(at);
     }
 
     /// The application reads all there is.
@@ -35,14 +66,6 @@ impl Receiver {
         }
         let offered = self.window.offered(self.data.next(), self.acknowledged);
         self.must_ack |= self.window.has_opened(offered, &self.data);
-    }
-
-    /// Whether the application reads what comes; while it does not, the window closes.
-    pub fn set_reading(&mut self, is_reading: bool, now: Time) {
-        self.is_reading = is_reading;
-        if is_reading {
-            self.read_all(now);
-        }
     }
 
     /// The application reads so many bytes at most. Returns how many there were.

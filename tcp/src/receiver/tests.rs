@@ -79,3 +79,118 @@ fn the_own_fin_takes_an_acknowledgement_along_that_may_wait() {
     assert!(sent.flags.has(Flags::FIN) && sent.ack == 1002);
     assert!(receiver.poll_transmit(START).is_none());
 }
+
+fn at(ms: u64) -> Time {
+    Time(START.0 + Time::from_ns(1_000_000 * ms).0)
+}
+
+fn acknowledgements(receiver: &mut Receiver, now: Time) -> Vec<u64> {
+    std::iter::from_fn(|| receiver.poll_transmit(now))
+        .map(|one| one.ack)
+        .collect()
+}
+
+/// A receiver that has no quick acknowledgements left, at 100 ms, and what it expects next.
+fn without_quick_acknowledgements(tcp: Tcp) -> (Receiver, u64) {
+    let mut receiver = opened(tcp);
+    for number in 0..40 {
+        receiver.on_segment(&data(1 + 1000 * number, 1000, 1), at(number));
+        acknowledgements(&mut receiver, at(number));
+        receiver.on_timer(at(number));
+        acknowledgements(&mut receiver, at(number));
+    }
+    (receiver, 40_001)
+}
+
+/// The end of a write is acknowledged when it is read, which is behind all segments of its instant.
+#[test]
+fn linux_reads_once_what_comes_in_an_instant() {
+    let pushed = |seq| Segment {
+        flags: Flags::ACK | Flags::PSH,
+        ..data(seq, 100, 1)
+    };
+    for (tcp, expected) in [
+        (Tcp::linux("reno"), vec![40_301]),
+        (
+            Tcp {
+                delayed_ack: false,
+                ..Tcp::linux("reno")
+            },
+            vec![40_101, 40_201, 40_301],
+        ),
+    ] {
+        let (mut receiver, next) = without_quick_acknowledgements(tcp);
+        let now = at(100);
+        let mut seen = Vec::new();
+        for seq in [next, next + 100, next + 200] {
+            receiver.on_segment(&pushed(seq), now);
+            seen.extend(acknowledgements(&mut receiver, now));
+        }
+        if seen.is_empty() {
+            assert_eq!(receiver.next_timer(), now);
+        }
+        receiver.on_timer(now);
+        seen.extend(acknowledgements(&mut receiver, now));
+        assert_eq!(seen, expected);
+        assert!(receiver.next_timer() > now);
+    }
+}
+
+/// What nobody has to hear of is read before the next thing happens, as of its own instant.
+#[test]
+fn reading_that_tells_nobody_needs_no_timer() {
+    let (mut receiver, next) = without_quick_acknowledgements(Tcp::linux("reno"));
+    receiver.on_segment(&data(next, 1000, 1), at(41));
+    assert!(receiver.poll_transmit(at(41)).is_none());
+    assert!(receiver.next_timer() > at(41));
+    assert_eq!(receiver.read, next);
+    receiver.on_segment(&data(next + 1000, 1000, 1), at(42));
+    assert_eq!(receiver.read, next + 1000);
+}
+
+/// RFC 7323 section 5.3, R1.
+#[test]
+fn data_with_an_old_timestamp_are_dropped_and_answered() {
+    let stamped = |seq, value_ms| Segment {
+        timestamps: Some(Timestamps {
+            value_ms,
+            echo_ms: 1,
+        }),
+        ..data(seq, 1000, 1)
+    };
+    // Linux lets one millisecond pass.
+    for (value_ms, taken) in [(1998, false), (1999, true), (2000, true), (2001, true)] {
+        let mut receiver = opened(Tcp::linux("reno"));
+        receiver.on_segment(&stamped(1, 2000), START);
+        assert!(receiver.poll_transmit(START).is_some());
+        receiver.on_segment(&stamped(1001, value_ms), at(1));
+        let bytes = if taken { 2000 } else { 1000 };
+        assert_eq!(receiver.received_payload_bytes(), bytes);
+        let answer = receiver.poll_transmit(at(1)).unwrap();
+        assert_eq!(answer.ack, bytes + 1);
+        let echo_ms = answer.timestamps.unwrap().echo_ms;
+        assert_eq!(echo_ms, value_ms.max(2000));
+    }
+}
+
+/// What came twice is reported (RFC 2883), also where its timestamp is old.
+#[test]
+fn an_old_duplicate_is_reported() {
+    let mut receiver = opened(Tcp::linux("reno"));
+    let stamped = |seq, value_ms| Segment {
+        timestamps: Some(Timestamps {
+            value_ms,
+            echo_ms: 1,
+        }),
+        ..data(seq, 1000, 1)
+    };
+    receiver.on_segment(&stamped(1, 2000), START);
+    receiver.poll_transmit(START);
+    receiver.on_segment(&stamped(1, 1000), at(1));
+    let answer = receiver.poll_transmit(at(1)).unwrap();
+    let block = SackBlock {
+        start: 1,
+        end: 1001,
+    };
+    assert_eq!(answer.sack.as_slice(), [block]);
+}

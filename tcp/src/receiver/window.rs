@@ -47,11 +47,11 @@ pub(super) struct ReceiveWindow {
     /// Payload of the last sk_buff, or of a full segment, if that is more.
     packet_bytes: u16,
     /// What was read in the last round-trip time, and since when and what it is measured.
-    read_bytes: u64,
+    read_bytes: u32,
     read_from: u64,
     read_since_us: u64,
     /// Eight times the round-trip time as the receiver sees it, microseconds.
-    rtt_8us: u64,
+    rtt_8us: u32,
     window_seen_end: u64,
     window_seen_us: u64,
     last_echo_ms: u32,
@@ -126,7 +126,7 @@ impl ReceiveWindow {
             self.clamp_bytes = (largest - self.mss_bytes).max(2 * self.mss_bytes);
             self.threshold_bytes = self.threshold_bytes.min(self.clamp_bytes);
         }
-        self.read_bytes = u64::from(self.threshold_bytes.min(10 * self.mss_bytes));
+        self.read_bytes = self.threshold_bytes.min(10 * self.mss_bytes);
         self.read_from = next;
         self.read_since_us = as_us(now);
     }
@@ -143,7 +143,7 @@ impl ReceiveWindow {
 
     /// Eight times the round-trip time, microseconds; 0 when unknown.
     pub(super) fn rtt_8us(&self) -> u64 {
-        self.rtt_8us
+        self.rtt_8us.into()
     }
 
     fn free_bytes(&self, unread_bytes: u64, data: &Reassembly) -> u64 {
@@ -263,6 +263,8 @@ impl ReceiveWindow {
     }
 
     fn enter_round_trip(&mut self, rtt_us: u64, is_smoothed: bool) {
+        // At most nine minutes.
+        let rtt_us = rtt_us.min(u64::from(u32::MAX >> 3)) as u32;
         if self.rtt_8us == 0 || rtt_us << 3 < self.rtt_8us {
             self.rtt_8us = rtt_us << 3;
         } else if is_smoothed {
@@ -270,21 +272,33 @@ impl ReceiveWindow {
         }
     }
 
+    /// Since what was read was last measured.
+    #[inline(always)]
+    fn has_round_trip_passed(&self, now: Time) -> bool {
+        self.rtt_8us > 0 && as_us(now) - self.read_since_us >= u64::from(self.rtt_8us >> 3)
+    }
+
+    /// Whether reading may open the window so far that the sender is to hear of it (`has_opened`), now
+    /// or after what is read has been measured.
+    #[inline(always)]
+    pub(super) fn waits_for_reading(&self, left: u64, now: Time) -> bool {
+        2 * left <= u64::from(self.clamp_bytes) || self.has_round_trip_passed(now)
+    }
+
     /// The application has read up to here: is the buffer large enough? That is asked behind each
     /// sk_buff, and behind the first of an instant decided.
     pub(super) fn adjust(&mut self, before: u64, read: u64, now: Time) {
-        let elapsed_us = as_us(now) - self.read_since_us;
-        if self.rtt_8us == 0 || elapsed_us < self.rtt_8us >> 3 {
+        if !self.has_round_trip_passed(now) {
             return;
         }
         let is_one = self.unread_structures(read - before) <= 1;
         let read = if is_one { read } else { before + self.mss() };
         let copied = read - self.read_from;
-        if copied > self.read_bytes {
+        if copied > u64::from(self.read_bytes) {
             if !self.is_fixed() {
                 self.enlarge(copied);
             }
-            self.read_bytes = copied;
+            self.read_bytes = copied.min(u64::from(u32::MAX)) as u32;
         }
         self.read_from = read;
         self.read_since_us = as_us(now);
@@ -293,8 +307,9 @@ impl ReceiveWindow {
     /// Twice what was read and some segments, and twice more of what that has grown by.
     fn enlarge(&mut self, copied: u64) {
         let twice = 2 * copied + 16 * self.mss();
-        let grown = u128::from(twice) * u128::from(copied - self.read_bytes);
-        let grown = (grown / u128::from(self.read_bytes.max(1))) as u64;
+        let before = u64::from(self.read_bytes);
+        let grown = u128::from(twice) * u128::from(copied - before);
+        let grown = (grown / u128::from(before.max(1))) as u64;
         let wanted = twice.saturating_add(grown.saturating_mul(2));
         let mut packet = self.mss() + RECKONED_STRUCTURES_BYTES;
         while window_of(packet) < self.mss() {

@@ -1,6 +1,6 @@
 //! Which packets are one sk_buff: those that were sent together and nothing has parted since.
 //!
-//! Where each segment goes by itself, each is one of its own.
+//! Where each segment goes by itself, each is one of its own until it is SACKed.
 
 use super::packed::Packed;
 use super::{List, NONE, Outstanding, Place, Scoreboard, link_in, mark};
@@ -41,19 +41,27 @@ impl Scoreboard {
         }
     }
 
-    /// Packets of one sk_buff that are SACKed become one of their own, together with SACKed
-    /// neighbours (`tcp_match_skb_to_sack`, `tcp_shift_skb_data`).
-    pub fn split_sacked(&mut self, number: u64) {
-        for (border, before) in [(number, number.wrapping_sub(1)), (number + 1, number + 1)] {
-            if border <= self.head || border >= self.tail {
-                continue;
-            }
-            if self.get(before).is_sacked() {
+    /// A packet was SACKed. It becomes part of the sk_buff before it where that is SACKed, and then
+    /// so does what is SACKed behind it: a hole is filled from its left (`tcp_shift_skb_data`). From
+    /// what is not SACKed it is parted (`tcp_match_skb_to_sack`).
+    pub fn join_sacked(&mut self, number: u64) {
+        let joins = number > self.head && self.is_one_run(number - 1, number);
+        let goes_on = joins && number + 1 < self.tail && self.is_one_run(number, number + 1);
+        for (border, joins) in [(number, joins), (number + 1, goes_on)] {
+            if joins {
                 self.join_buffers(border);
             } else {
                 self.split(border);
             }
         }
+    }
+
+    /// Whether two neighbours are SACKed, of one size, and neither was sent again without being
+    /// taken for lost.
+    fn is_one_run(&self, number: u64, next: u64) -> bool {
+        let (one, other) = (self.get(number), self.get(next));
+        let may_join = |sent: &Outstanding| sent.is_sacked() && !sent.is_retransmitted();
+        may_join(&one) && may_join(&other) && one.bytes() == other.bytes()
     }
 
     /// One past the last packet of the sk_buff of this one that waits to be sent again like it.
@@ -74,24 +82,12 @@ impl Scoreboard {
             .unwrap_or(self.tail)
     }
 
-    /// Whether a packet was sent more than once, or one that lies with it in one sk_buff since both
-    /// are SACKed: neighbours of one size do (`tcp_shift_skb_data`), but for what was sent again and
-    /// never taken for lost.
-    pub fn was_one_of_its_run_retransmitted(&self, number: u64) -> bool {
-        let sent = self.get(number);
-        let is_run = |other: &Outstanding| {
-            other.is_sacked() && !other.is_retransmitted() && other.bytes() == sent.bytes()
-        };
-        if sent.was_ever_retransmitted() || !is_run(&sent) {
-            return sent.was_ever_retransmitted();
-        }
-        let below = (self.head..number).rev().map(|number| self.get(number));
-        let above = (number + 1..self.tail).map(|number| self.get(number));
-        let below = below.take_while(is_run);
-        let above = above.take_while(is_run);
-        below
-            .chain(above)
-            .any(|other| other.was_ever_retransmitted())
+    /// Whether a packet was sent more than once, or one of the same sk_buff.
+    pub fn was_one_of_its_buffer_retransmitted(&self, number: u64) -> bool {
+        let begins = |number: &u64| !self.get(*number).continues();
+        let mut below = (self.head..=number).rev();
+        let first = below.find(begins).unwrap_or(self.head);
+        (first..self.end_of_buffer(number)).any(|number| self.get(number).was_ever_retransmitted())
     }
 
     /// A packet takes the next one in, which is an sk_buff of its own: both are one packet from now

@@ -164,11 +164,11 @@ fn what_is_sent_together_is_one_until_something_parts_it() {
     assert_eq!((board.packets_out(), board.buffers_out()), (4, 2));
     assert_eq!((board.end_of_buffer(0), board.end_of_buffer(1)), (1, 4));
     board.sack(2);
-    board.split_sacked(2);
+    board.join_sacked(2);
     assert_eq!((board.buffers_out(), board.end_of_buffer(1)), (4, 2));
     // A SACKed neighbour becomes one with it.
     board.sack(3);
-    board.split_sacked(3);
+    board.join_sacked(3);
     assert_eq!(board.buffers_out(), 3);
     board.mark_lost(1);
     assert_eq!(board.end_of_lost_buffer(1), 2);
@@ -177,6 +177,37 @@ fn what_is_sent_together_is_one_until_something_parts_it() {
         board.pop();
     }
     assert_eq!((board.packets_out(), board.buffers_out()), (1, 1));
+}
+
+/// A hole is filled from its left: what is SACKed behind one that is not waits for that.
+#[test]
+fn what_is_sacked_joins_what_is_sacked_before_it() {
+    let mut board = board(4);
+    for number in [2, 1] {
+        board.sack(number);
+        board.join_sacked(number);
+    }
+    let ends = |board: &Scoreboard| [1, 2, 3].map(|number| board.end_of_buffer(number));
+    assert_eq!(ends(&board), [2, 3, 4]);
+    board.sack(3);
+    board.join_sacked(3);
+    assert_eq!(ends(&board), [2, 4, 4]);
+    assert_eq!(board.buffers_out(), 3);
+}
+
+/// With the hole all three are one, and a duplicate of one of them is of what was sent again.
+#[test]
+fn a_filled_hole_joins_both_sides() {
+    let mut board = board(4);
+    board.mark_lost(2);
+    board.retransmit(2, 10, RateNote::default(), true);
+    for number in [1, 3, 2] {
+        board.sack(number);
+        board.join_sacked(number);
+    }
+    assert_eq!(board.end_of_buffer(1), 4);
+    assert!((1..4).all(|number| board.was_one_of_its_buffer_retransmitted(number)));
+    assert!(!board.was_one_of_its_buffer_retransmitted(0));
 }
 
 #[test]

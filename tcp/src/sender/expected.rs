@@ -25,6 +25,7 @@ impl Sender {
             && self.recovery.state == State::Open
             && !self.recovery.has_probe()
             && self.board.is_plain()
+            && !self.recent.is_behind(header.timestamps)
             && !self.fin_sent;
         if is_expected {
             self.once_sent_pkts(header.ack)
@@ -59,9 +60,7 @@ impl Sender {
         self.is_corked = false;
         self.has_written = false;
         self.echo_ms = header.timestamps.and_then(Timestamps::echo);
-        if let Some(timestamps) = header.timestamps {
-            self.peer_timestamp_ms = timestamps.value_ms;
-        }
+        self.recent.take(header.timestamps);
         self.recovery.goes_first = GoesFirst::Lost;
         self.timers.retransmits = 0;
         let (delivered, prior_in_flight) = (self.rate.delivered_pkts, self.board.packets_out());

@@ -110,9 +110,7 @@ impl Sender {
             summary.first_sacked_us.get_or_insert(was.sent_us);
             summary.last_sacked_us = was.sent_us;
         }
-        if self.bursts.is_some() {
-            self.board.split_sacked(number);
-        }
+        self.board.join_sacked(number);
         self.rare.repair.judged.on_sacked(number);
         summary.data_sacked = true;
         self.rate.delivered_pkts += 1;
@@ -164,7 +162,7 @@ impl Sender {
         while number < self.board.tail() && self.board.get(number).end() <= block.end {
             let sent = self.board.get(number);
             let was_again = match self.settings.is_linux() {
-                true => self.board.was_one_of_its_run_retransmitted(number),
+                true => self.board.was_one_of_its_buffer_retransmitted(number),
                 false => sent.was_ever_retransmitted(),
             };
             if was_again {

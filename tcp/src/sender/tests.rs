@@ -425,3 +425,67 @@ fn a_full_window_keeps_the_send_buffer() {
     assert_eq!((sender.window().cwnd_pkts, in_flight), (11, 11));
     assert_eq!(sender.send_buffer.memory_bytes, 20 * 4352);
 }
+
+/// An acknowledgement of what is before `ack`, sent at `value_ms`.
+fn stamped(ack: u64, value_ms: u32) -> Segment {
+    Segment {
+        seq: 1,
+        ack,
+        window_bytes: 1 << 20,
+        timestamps: Some(crate::segment::Timestamps {
+            value_ms,
+            echo_ms: 1,
+        }),
+        flags: Flags::ACK,
+        ..Segment::default()
+    }
+}
+
+/// RFC 7323 section 5.3, R1, of an acknowledgement: Linux lets one millisecond pass.
+#[test]
+fn acknowledgements_with_old_timestamps_are_dropped_and_answered() {
+    for (value_ms, is_taken) in [(1998, false), (1999, true), (2000, true), (2001, true)] {
+        let mut sender = established(|_| {});
+        sender.write(100_000, ROUND_TRIP);
+        send_all(&mut sender, ROUND_TRIP);
+        let (mss, now) = (u64::from(sender.settings.mss_bytes), Time(2 * ROUND_TRIP.0));
+        sender.on_segment(&stamped(1 + mss, 2000), now);
+        send_all(&mut sender, now);
+        sender.on_segment(&stamped(1 + 2 * mss, value_ms), now);
+        let acked = if is_taken { 2 * mss } else { mss };
+        assert_eq!(sender.acked_payload_bytes(), acked, "{value_ms}");
+        let answer = sender.poll_transmit(now).unwrap().header;
+        assert_eq!(answer.payload_bytes == 0, !is_taken);
+        assert_eq!(answer.timestamps.unwrap().echo_ms, value_ms.max(2000));
+        // Of those within half a second one has an answer.
+        send_all(&mut sender, now);
+        for is_answered in [is_taken, false] {
+            sender.on_segment(&stamped(1 + mss, 1000), now);
+            assert_eq!(sender.poll_transmit(now).is_some(), is_answered);
+        }
+    }
+}
+
+/// A duplicate acknowledgement that was overtaken counts, if its timestamp is no older than about a
+/// retransmission timeout and it does not open the window (`tcp_disordered_ack`).
+#[test]
+fn a_duplicate_acknowledgement_may_be_old() {
+    for (age_ms, window_bytes, is_taken) in [
+        (5, 1 << 20, true),
+        (100_000, 1 << 20, false),
+        (5, 1 << 21, false),
+    ] {
+        let mut sender = established(|_| {});
+        sender.write(100_000, ROUND_TRIP);
+        send_all(&mut sender, ROUND_TRIP);
+        let (mss, now) = (u64::from(sender.settings.mss_bytes), Time(2 * ROUND_TRIP.0));
+        sender.on_segment(&stamped(1 + mss, 200_000), now);
+        let mut duplicate = stamped(1 + mss, 200_000 - age_ms);
+        let (start, end) = (1 + 2 * mss, 1 + 3 * mss);
+        let block = crate::segment::SackBlock { start, end };
+        duplicate.sack.push(block, 3);
+        duplicate.window_bytes = window_bytes;
+        sender.on_segment(&duplicate, now);
+        assert_eq!(sender.board().sacked_out() == 1, is_taken, "{age_ms} ms");
+    }
+}

@@ -190,9 +190,12 @@ impl Sender {
             // A write is copied whether something of it may go or not.
             self.copy_all();
             let has_room = self.board.in_flight() < self.window.cwnd_pkts;
-            let wants = (has_room && self.board.next_lost().is_some())
+            let wants = (has_room && self.looks_for_lost() && self.board.next_lost().is_some())
                 || (self.has_window() && self.may_send_new());
-            self.timers.paced = if wants { due } else { Time::NEVER };
+            // Once set it runs out, whatever happens before (`hrtimer_is_queued`).
+            if wants && self.timers.paced == Time::NEVER {
+                self.timers.paced = due;
+            }
             return None;
         }
         match self.recovery.goes_first {
@@ -218,6 +221,17 @@ impl Sender {
             }
         }
         self.transmit_lost(now).or_else(|| self.transmit_new(now))
+    }
+
+    /// Whether what is lost is sent again when nothing new is, so that pacing holds it back: only
+    /// then it is sent when pacing's timer is due (`tcp_pacing_check`).
+    fn looks_for_lost(&self) -> bool {
+        match self.recovery.goes_first {
+            GoesFirst::Lost | GoesFirst::LostAlone => true,
+            // Behind new data F-RTO waits for what is said of them (`tcp_xmit_recovery`).
+            GoesFirst::New => self.next <= self.recovery.point,
+            GoesFirst::NewAlone | GoesFirst::NewOfWrite => false,
+        }
     }
 
     /// The rest of a burst.

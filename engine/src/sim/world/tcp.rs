@@ -58,13 +58,18 @@ impl World {
         self.rearm_tcp(index);
     }
 
-    /// Notes when a flow is to be woken.
+    /// Notes when a flow is to be woken. In this very instant, when its turn comes, that is where its
+    /// application reads: mostly it is the only one, and needs no place among what is pending.
     #[inline]
     fn rearm_tcp(&mut self, index: usize) {
         let now = self.now;
-        if let Application::Tcp(flow) = &mut self.conversations[index].application
-            && let Some(due) = flow.rearm(now)
-        {
+        let Application::Tcp(flow) = &mut self.conversations[index].application else {
+            return;
+        };
+        let due = flow.due();
+        if due <= now && flow.is_armed_after(now) && self.woken == NOBODY_WOKEN {
+            self.woken = (now, Turn::new(class::SOURCE, index as u32).0);
+        } else if let Some(due) = flow.rearm(due, now) {
             let leaf = self.first_source_leaf + index;
             self.tournament.set(leaf, due);
         }
@@ -120,8 +125,7 @@ impl World {
         }
     }
 
-    /// A flow acts when it is its turn in this instant: mostly it is the only one, and needs no place
-    /// among what is pending.
+    /// A flow acts when it is its turn in this instant.
     #[inline]
     fn wake_in_this_instant(&mut self, index: usize) {
         if let Application::Tcp(flow) = &self.conversations[index].application
