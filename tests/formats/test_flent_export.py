@@ -11,6 +11,7 @@ from flent_samples import NETWORK, file_of, run_of
 
 from dumbbell.errors import SpecError
 from dumbbell.formats.flent import (
+    FlentFile,
     flent_bytes,
     flent_file,
     flent_file_name,
@@ -191,8 +192,29 @@ def test_the_summary_is_flents() -> None:
     assert row.mean == pytest.approx(math.fsum(upload) / len(upload))
     assert row.points == len(upload)
     assert row.p99 == pytest.approx(np.percentile(upload, 99))
-    assert not any("tcp_cwnd" in name or "qdisc" in name for name in rows)
+    windows = rows["TCP upload BE::tcp_cwnd"]
+    assert (windows.unit, windows.least) == ("packets", min(
+        sample["tcp_cwnd"] for sample in file.raw_values["TCP upload BE"] if "tcp_cwnd" in sample
+    ))  # fmt: skip
+    assert {rows[f"qdisc_stats_router::{each}"].unit for each in ("dropped", "backlog_bytes")} == {
+        "packets",
+        "bytes",
+    }
+    assert rows.keys() == file.results.keys()
     text = summary_text(file)
     assert "Title: 'pie t20'" in text
     assert f"{row.mean:.2f}" in text
     assert "TCP upload::1 " in summary_text(file_of("tcp_nup"))
+
+
+@pytest.mark.parametrize(
+    ("told", "mean"),
+    [(1.5, 1.5), (None, 6.0), (0, 6.0), (0.0, 6.0), ("1.5", 6.0), (True, 6.0), (1e300, 6.0)],
+)
+def test_the_mean_is_the_programs_own_where_it_gave_one(told: object, mean: float) -> None:
+    """Of 10 Mbit/s for a second and 2 Mbit/s for 17 the mean is not 6, as netperf knows."""
+    samples = [{"t": 1.0, "dur": 1.0, "val": 10.0}, {"t": 18.0, "dur": 17.0, "val": 2.0}]
+    meta = {"TCP upload": {"UNITS": "Mbits/s", "MEAN_VALUE": told}}
+    file = FlentFile([1.0], {"TCP upload": [10.0]}, {"TCP upload": samples}, {"SERIES_META": meta})
+    (row,) = summary_rows(file)
+    assert (row.mean, row.median, row.least, row.greatest, row.points) == (mean, 6, 2, 10, 2)

@@ -6,7 +6,7 @@ everything about the test (``metadata``).
 """
 
 from dumbbell.formats.flent.export import flent_file
-from dumbbell.formats.flent.file import FORMAT_VERSION, FlentFile
+from dumbbell.formats.flent.file import FORMAT_VERSION, FlentFile, is_column
 from dumbbell.formats.flent.imported import (
     flent_test_of,
     imported_run,
@@ -15,7 +15,13 @@ from dumbbell.formats.flent.imported import (
     raw_samples,
 )
 from dumbbell.formats.flent.reader import read_flent
-from dumbbell.formats.flent.summary import SummaryRow, series_values, summary_rows, summary_text
+from dumbbell.formats.flent.summary import (
+    SummaryRow,
+    series_mean,
+    series_values,
+    summary_rows,
+    summary_text,
+)
 from dumbbell.formats.flent.writer import SUFFIX, flent_bytes, flent_file_name, write_flent
 
 __all__ = [
@@ -28,10 +34,12 @@ __all__ = [
     "flent_file_name",
     "flent_test_of",
     "imported_run",
+    "is_column",
     "is_measured",
     "measured_series",
     "raw_samples",
     "read_flent",
+    "series_mean",
     "series_values",
     "summary_rows",
     "summary_text",

@@ -18,6 +18,11 @@ def shown(text: str) -> str:
     return printable(text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}...")
 
 
+def is_column(series: str) -> bool:
+    """``TCP upload BE::tcp_cwnd`` is a column of samples; ``TCP upload::1`` is a flow."""
+    return "::" in series and not series.rpartition("::")[2].isdecimal()
+
+
 @dataclass(frozen=True, slots=True)
 class FlentFile:
     """What a data file holds.

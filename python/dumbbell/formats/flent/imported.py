@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dumbbell.errors import SpecError
-from dumbbell.formats.flent.file import FlentFile
+from dumbbell.formats.flent.file import FlentFile, is_column
 from dumbbell.spec.flent import FlentTest, check_host, flent_test
 from dumbbell.tables import NO_INSTANT, SCHEMA, Run
 
@@ -38,7 +38,7 @@ def imported_run(file: FlentFile) -> Run:
     for series in file.results.keys() | file.raw_values.keys():
         if series.startswith("qdisc_stats_") and "::" not in series:
             queues.append(series)
-        elif _is_column(series) or not is_measured(file, series):
+        elif is_column(series) or not is_measured(file, series):
             continue
         elif series.startswith("Ping"):
             probes.append(series)
@@ -179,15 +179,10 @@ def measured_series(file: FlentFile) -> list[str]:
         for name, samples in file.raw_values.items()
         if samples
         and not name.startswith("qdisc_stats_")
-        and not _is_column(name)
+        and not is_column(name)
         and is_measured(file, name)
     ]
     return sorted(names, key=lambda name: (_index(file, name), name))
-
-
-def _is_column(series: str) -> bool:
-    """``TCP upload BE::tcp_cwnd`` is a column of samples; ``TCP upload::1`` is a flow."""
-    return "::" in series and not series.rpartition("::")[2].isdecimal()
 
 
 def _index(file: FlentFile, series: str) -> float:
