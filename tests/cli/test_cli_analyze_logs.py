@@ -51,7 +51,7 @@ def test_it_finds_the_format_by_the_content(dumbbell: Dumbbell, tmp_path: Path) 
     unnamed.write_bytes((LOGS / "iperf3-udp.json").read_bytes())
     status, out, err = dumbbell("analyze", str(unnamed), str(LOGS / "ping.txt"))
     assert (status, err) == (0, "")
-    assert "what.log: iperf3 -J (iperf 3.12), 3 intervals" in out
+    assert "what.log: iperf3 (iperf 3.12), 3 intervals" in out
     assert "ping.txt: ping (iputils), 40 requests" in out
     assert "round trip, 95 %" in out and "datagrams lost" in out
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dumbbell.formats.logs import LogFormat, LogText
+from dumbbell.formats.logs import READERS, LogFormat, LogReader, LogText
 
 FOLDER = Path(__file__).parent / "logs"
 
@@ -135,7 +135,61 @@ IPERF_2_UDP = """\
 20261124060616,127.0.0.1,46069,127.0.0.1,5602,1,0.0-2.0,255780,1010253,0.002,3,172,1.700,0
 """
 
+# After public logs of Windows 7 to 11; addresses and times are our own.
+WINDOWS_ENGLISH = """\
+Pinging example.net [192.0.2.1] with 32 bytes of data:
+Reply from 192.0.2.1: bytes=32 time=14ms TTL=117
+Reply from 192.0.2.1: bytes=32 time<1ms TTL=117
+Request timed out.
+Reply from 192.0.2.254: Destination host unreachable.
+Reply from 192.0.2.1: bytes=64 (sent 1472) time=34ms TTL=46
+
+Ping statistics for 192.0.2.1:
+    Packets: Sent = 5, Received = 4, Lost = 1 (20% loss),
+Approximate round trip times in milli-seconds:
+    Minimum = 0ms, Maximum = 34ms, Average = 16ms
+"""
+WINDOWS_GERMAN = """\
+Ping wird ausgeführt für 192.0.2.1 mit 32 Bytes Daten:
+Antwort von 192.0.2.1: Bytes=32 Zeit=12ms TTL=117
+Zeitüberschreitung der Anforderung.
+Antwort von 192.0.2.1: Bytes=32 Zeit<1ms TTL=117
+Antwort von 192.0.2.9: Zielhost nicht erreichbar.
+
+Ping-Statistik für 192.0.2.1:
+    Pakete: Gesendet = 4, Empfangen = 3, Verloren = 1
+    (25% Verlust),
+Ca. Zeitangaben in Millisek.:
+    Minimum = 0ms, Maximum = 12ms, Mittelwert = 6ms
+"""
+WINDOWS_FRENCH = """\
+Envoi d’une requête 'Ping'  192.0.2.1 avec 32 octets de données :
+Réponse de 192.0.2.1 : octets=32 temps=12 ms TTL=117
+Réponse de 192.0.2.1 : octets=32 temps<1ms TTL=117
+Délai d’attente de la demande dépassé.
+Réponse de 192.0.2.9 : Impossible de joindre l’hôte de destination.
+
+Statistiques Ping pour 192.0.2.1:
+    Paquets : envoyés = 4, reçus = 3, perdus = 1 (perte 25%),
+Durée approximative des boucles en millisecondes :
+    Minimum = 0ms, Maximum = 12ms, Moyenne = 6ms
+"""
+WINDOWS_IPV6 = """\
+Pinging ::1 with 32 bytes of data:
+Reply from ::1: time<1ms \n\
+Reply from 2001:db8::1: time=13ms \n\
+
+Ping statistics for ::1:
+    Packets: Sent = 2, Received = 2, Lost = 0 (0% loss),
+Approximate round trip times in milli-seconds:
+    Minimum = 0ms, Maximum = 13ms, Average = 6ms
+"""
+
 WRITTEN = {
+    "windows-english": (LogFormat.PING, WINDOWS_ENGLISH),
+    "windows-german": (LogFormat.PING, WINDOWS_GERMAN),
+    "windows-french": (LogFormat.PING, WINDOWS_FRENCH),
+    "windows-ipv6": (LogFormat.PING, WINDOWS_IPV6),
     "macos-ping": (LogFormat.PING, MACOS_PING),
     "ss-old": (LogFormat.SS, SS_OLD),
     "tc-old": (LogFormat.TC, TC_OLD),
@@ -153,6 +207,7 @@ _BY_PREFIX = {
     "ping": LogFormat.PING,
     "itgdec": LogFormat.ITGDEC,
     "iperf3": LogFormat.IPERF3,
+    "iperf": LogFormat.IPERF,
     "ss": LogFormat.SS,
     "tc": LogFormat.TC,
     "irtt": LogFormat.IRTT,
@@ -175,3 +230,9 @@ def sample(name: str) -> LogText:
 def all_samples() -> dict[str, LogFormat]:
     """Real and written ones."""
     return {**real_logs(), **{name: format_ for name, (format_, _) in WRITTEN.items()}}
+
+
+def reader_of(name: str) -> LogReader:
+    """The only reader that takes a sample for its own."""
+    (found,) = (each for each in READERS if each.is_own(sample(name)))
+    return found

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from log_samples import FOLDER, all_samples, real_logs, sample
+from log_samples import FOLDER, all_samples, reader_of, real_logs, sample
 
 from dumbbell.formats import FormatError
 from dumbbell.formats.logs import (
@@ -36,9 +36,7 @@ def numbers(log: Log, of: str | None = None) -> dict[str, float]:
 @pytest.mark.parametrize("name", all_samples())
 def test_every_sample_is_of_one_format_and_understood_to_the_last_line(name: str) -> None:
     text = sample(name)
-    assert [format_ for format_, reader in READERS.items() if reader.is_own(text)] == [
-        all_samples()[name]
-    ]
+    assert [reader.format for reader in READERS if reader.is_own(text)] == [all_samples()[name]]
     log = log_of_text(text)
     assert str(log.unknown) == ""
     for table in log.tables.values():
@@ -52,6 +50,7 @@ def test_every_sample_is_of_one_format_and_understood_to_the_last_line(name: str
 
 def test_every_format_has_a_sample() -> None:
     assert set(all_samples().values()) == set(LogFormat)
+    assert {reader_of(name).read for name in all_samples()} == {each.read for each in READERS}
     assert len(real_logs()) >= 20
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from log_samples import all_samples, sample
+from log_samples import all_samples, reader_of, sample
 
 from dumbbell.formats.errors import UnreadableError
 from dumbbell.formats.logs import READERS, Log, LogText
@@ -125,7 +125,7 @@ def check(log: Log, name: str) -> None:
 def mutate(name: str, count: int, seed: int) -> Iterator[Log | None]:
     """What becomes of so many mutations; None for what was refused."""
     draw = random.Random(f"{name} {seed}")
-    content, reader = short(name), READERS[all_samples()[name]]
+    content, reader = short(name), reader_of(name)
     is_json = name != "iperf-events" and sample(name).begins_with in "{["
     for number in range(count):
         damage = with_other_value if is_json and number % 2 else mutated
@@ -165,10 +165,10 @@ def test_a_million_mutations(name: str) -> None:
 
 @pytest.mark.parametrize("name", all_samples())
 def test_every_beginning_is_read_or_refused(name: str) -> None:
-    content, reader = short(name), READERS[all_samples()[name]]
+    content, reader = short(name), reader_of(name)
     for end in range(0, len(content), max(1, len(content) // 60)):
         text = LogText.of_bytes(name, content[:end])
-        for each in READERS.values():
+        for each in READERS:
             each.is_own(text)
         try:
             log = reader.read(text)
@@ -197,10 +197,10 @@ def test_long_lines_take_no_time(line: str) -> None:
     import time
 
     begun = time.process_time()
-    for name, format_ in all_samples().items():
+    for name in all_samples():
         text = LogText(name, f"{short(name).decode(errors='replace')}\n{line}\n")
         try:
-            READERS[format_].read(text)
+            reader_of(name).read(text)
         except UnreadableError:
             continue
     assert time.process_time() - begun < 10

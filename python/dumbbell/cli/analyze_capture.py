@@ -21,6 +21,7 @@ from dumbbell.cli.waiting import say_if_pipe
 from dumbbell.errors import SpecError
 from dumbbell.folders import ResultFolder
 from dumbbell.formats import read_capture, read_tshark_csv, write_view
+from dumbbell.formats.kinds import FileKind, kind_of
 from dumbbell.metrics.captured import CapturedFlows, captured_places
 from dumbbell.printable import printable
 from dumbbell.report import report_folder, write_report
@@ -102,7 +103,7 @@ def _folder(files: Sequence[Path], out: Path, *, replace: bool) -> ResultFolder:
 
 
 def _is_csv(file: Path) -> bool:
-    return file.suffix.lower() == ".csv"
+    return kind_of(file) is FileKind.TSHARK_CSV
 
 
 def _write(run: Run, file: Path, target: Path, view: str | None) -> None:

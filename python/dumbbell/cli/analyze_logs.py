@@ -18,7 +18,7 @@ from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.tables import print_table
 from dumbbell.cli.told_apart import told_apart
 from dumbbell.errors import SpecError
-from dumbbell.formats.logs import Log, LogText, log_format, log_of_text
+from dumbbell.formats.logs import Log, LogText, log_of_text
 from dumbbell.metrics.logs import LogNumber, LogSeries, log_numbers, log_series
 from dumbbell.printable import printable
 from dumbbell.report.cells import Cell
@@ -31,8 +31,6 @@ MOST_STEPS = 12
 """Rows of a terminal's table over time; the page and the tables have all."""
 _SUMMED = ("totals", "sums")
 """Tables of what the others add up to."""
-_CAPTURES = (b"\x0a\x0d\x0d\x0a", b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\x3c\x4d")
-_CAPTURES_TURNED = (b"\x4d\x3c\xb2\xa1", b"\x1f\x8b")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,16 +50,6 @@ class Analyzed:
     numbers: Sequence[LogNumber]
     series: Sequence[LogSeries]
     beside: Simulated | None = None
-
-
-def is_log(file: Path) -> bool:
-    """Whether a file is the output of a known program; a pipe is not looked into."""
-    if not file.is_file():
-        return False
-    with file.open("rb") as opened:
-        if opened.read(4).startswith((*_CAPTURES, *_CAPTURES_TURNED)):
-            return False
-    return log_format(LogText.of_file(file)) is not None
 
 
 def analyze_logs(

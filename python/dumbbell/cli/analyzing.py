@@ -14,11 +14,7 @@ from dumbbell.errors import SpecError
 
 if TYPE_CHECKING:
     from dumbbell.cli.beside_log import Beside as BesideLog
-
-FLENT_ENDS = (".flent.gz", ".flent", ".flnt", ".flent.bz2", ".json.gz", ".json", ".json.bz2")
-"""Flent's, and those of netperf-wrapper, which it was before."""
-FLENT_ALONE = tuple(end for end in FLENT_ENDS if end != ".json")
-"""Programs write ``.json`` too: those are looked into."""
+    from dumbbell.formats.kinds import FileKind
 
 
 def analyze_command(
@@ -118,7 +114,10 @@ def analyze_command(
     console = standard_output()
     simulated = {**network, "instead": instead or None, "timer_hz": timer_hz}
     of_logs = {"beside": beside, "of": of or None, "to": to}
-    if _all_logs(files):
+    from dumbbell.formats.kinds import FileKind
+
+    kind = _one_kind(files)
+    if kind is FileKind.LOG:
         _refuse({**simulated, "view": view, "write": write}, files, "another kind of file")
         from dumbbell.cli.analyze_logs import analyze_logs
 
@@ -135,7 +134,7 @@ def analyze_command(
         )
         return
     _refuse(of_logs, files, "the output of a program")
-    if not _all_of_flent(files):
+    if kind is FileKind.CAPTURE:
         from dumbbell.cli.analyze_capture import analyze_capture
 
         _refuse({**simulated, "replications": replications}, files, "a data file of Flent")
@@ -190,45 +189,28 @@ def _beside_a_log(
     return Beside(source, names or (), count, seed, jobs)
 
 
-def _all_logs(files: Sequence[Path]) -> bool:
-    """Whether they are the output of known programs.
+def _one_kind(files: Sequence[Path]) -> FileKind:
+    """Of which kind files are; captures and CSVs of tshark's fields are of one.
 
     Raises:
-        SpecError: Some are and some are not.
+        SpecError: They have nothing in common to be set side by side.
+        FormatError: One is of none.
     """
-    from dumbbell.cli.analyze_logs import is_log
+    from dumbbell.formats.kinds import FileKind, kind_of
 
-    are = {file: _may_be_log(file) and is_log(file) for file in files}
-    if len(set(are.values())) > 1:
-        log, other = (next(file for file in files if are[file] is each) for each in (True, False))
-        allowed = "files of one kind: logs, captures or data files of Flent; one kind at a time"
-        raise SpecError("FILE", f"{log} and {other}", allowed)
-    return set(are.values()) == {True}
-
-
-def _may_be_log(file: Path) -> bool:
-    """Whether its name leaves it open: what is packed is Flent's, what is ``.csv`` tshark's."""
-    return not file.name.endswith((*FLENT_ALONE, ".csv", ".CSV"))
-
-
-def _all_of_flent(files: Sequence[Path]) -> bool:
-    """Whether they are Flent's, or all captures.
-
-    Raises:
-        SpecError: Some are and some are not: they have nothing in common to be set side by side.
-    """
-    is_flent = {file: file.name.endswith(FLENT_ENDS) for file in files}
-    kinds = set(is_flent.values())
-    if len(kinds) > 1:
-        of_flent, other = (
-            next(file for file in files if is_flent[file] is which) for which in (True, False)
-        )
-        raise SpecError(
-            "FILE",
-            f"{of_flent} and {other}",
-            "files of one kind: data files of Flent, or captures; analyze them one by one",
-        )
-    return kinds == {True}
+    kinds = {file: kind_of(file) for file in files}
+    for file, kind in kinds.items():
+        if kind is FileKind.TSHARK_CSV:
+            kinds[file] = FileKind.CAPTURE
+    first = files[0]
+    for file, kind in kinds.items():
+        if kind is not kinds[first]:
+            found = f"{first}, a {kinds[first].value}, and {file}, a {kind.value}"
+            allowed = (
+                "files of one kind: logs, captures, or data files of Flent; one kind at a time"
+            )
+            raise SpecError("FILE", found, allowed)
+    return kinds[first]
 
 
 def _refuse(options: Mapping[str, object], files: Sequence[Path], allowed: str) -> None:

@@ -126,9 +126,9 @@ def flent_command(
     The network is client - router - gateway - server; between router and gateway is the bottleneck,
     with a queue in each direction.
     """
-    from dumbbell.cli.analyzing import FLENT_ENDS
     from dumbbell.cli.flent import FlentOptions, flent, list_plots, list_tests
     from dumbbell.cli.memory import memory_bytes
+    from dumbbell.formats.kinds import FLENT_ENDS
     from dumbbell.spec.flent import Network
 
     console = Console(file=sys.stdout)

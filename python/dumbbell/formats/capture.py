@@ -6,8 +6,12 @@ not depend on the file. What cannot be read is named in the run's meta, and what
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import io
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,7 +19,7 @@ import numpy as np
 from dumbbell import _engine
 from dumbbell.folders import no_room, replaced_file
 from dumbbell.formats.errors import FormatError, UnreadableError
-from dumbbell.inputs import open_input
+from dumbbell.formats.unpacking import LARGEST_UNPACKED_BYTES, Packing, open_unpacked
 from dumbbell.tables import SCHEMA, Run
 
 MOST_FLOWS = 200_000
@@ -34,7 +38,7 @@ def read_capture(source: str | Path) -> Run:
     """Read the flows of a capture.
 
     Args:
-        source: A pcapng or pcap file.
+        source: A pcapng or pcap file; also packed by gzip, bzip2, xz or zstd.
 
     Returns:
         An imported run with the table ``captured_flows``: a row for each direction of each
@@ -49,15 +53,17 @@ def read_capture(source: str | Path) -> Run:
     """
     path = Path(source)
     try:
-        with open_input(path) as file:
+        with open_unpacked(path, LARGEST_UNPACKED_BYTES) as file:
             # What the native module reads itself is faster, and a pipe can be opened but once.
-            found = _engine.analyze_capture(file if path.is_fifo() else str(path))
+            is_plain = file.packing is Packing.NONE and not path.is_fifo()
+            found = _engine.analyze_capture(str(path) if is_plain else io.BufferedReader(file))
     except _engine.CaptureError as error:
         is_text = 'begins with "' in str(error)
         hint = "; tshark's fields are read from a file named .csv" if is_text else ""
         raise UnreadableError(str(path), f"{error}{hint}") from None
     if not found["pkts"]:
-        raise UnreadableError(str(path), found["error"] or "the capture has no packet")
+        none = file.damage or found["error"] or "the capture has no packet"
+        raise UnreadableError(str(path), none)
     columns = dict(found["columns"])
     labels: list[str] = found["labels"]
     flow_of = {name: index for index, name in enumerate(dict.fromkeys(labels))}
@@ -101,7 +107,7 @@ def read_capture(source: str | Path) -> Run:
         t0_epoch_ns=t0,
         series=series,
         read=read,
-        problems=_problems(found),
+        problems=[*filter(None, [file.damage]), *_problems(found)],
         intervals=intervals,
     )
 
@@ -129,16 +135,30 @@ def write_view(source: str | Path, target: str | Path, *, queue: str, place: int
     style = out.suffix.removeprefix(".")
     if style not in ("pcap", "pcapng"):
         raise FormatError(str(out), out.suffix, "a name that ends with .pcap or .pcapng")
-    with replaced_file(out) as staging:
+    with replaced_file(out) as staging, _plain(path, staging.parent) as plain:
         try:
             return _engine.copy_capture(
-                str(path), str(staging), name=queue, place=place, format=style
+                str(plain), str(staging), name=queue, place=place, format=style
             )
         except _engine.CaptureError as error:
             full = no_room(staging.parent)
             if full is not None:
                 raise full from error  # it is not the capture's fault
             raise UnreadableError(str(path), str(error)) from None
+
+
+@contextmanager
+def _plain(path: Path, folder: Path) -> Iterator[Path]:
+    """A capture as the native module reads it: itself, or unpacked into a file in the folder."""
+    with open_unpacked(path, LARGEST_UNPACKED_BYTES) as file:
+        if file.packing is Packing.NONE:
+            yield path
+            return
+        with TemporaryDirectory(dir=folder, prefix=".unpacked-") as own:
+            plain = Path(own) / "capture"
+            with plain.open("wb") as target:
+                shutil.copyfileobj(file, target, 1 << 20)
+            yield plain
 
 
 def _problems(found: dict[str, Any]) -> list[str]:

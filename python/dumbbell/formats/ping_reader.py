@@ -18,7 +18,7 @@ import numpy as np
 from dumbbell.formats.bounded import too_large
 from dumbbell.formats.errors import FormatError
 from dumbbell.formats.logs.ping import unwrapped
-from dumbbell.inputs import open_input
+from dumbbell.formats.unpacking import open_unpacked
 from dumbbell.tables import NO_INSTANT, SCHEMA, Run
 
 LARGEST_FILE_BYTES = 256 << 20
@@ -148,7 +148,8 @@ def _imported(rows: list[tuple[int, int, int, int]], meta: Mapping[str, object])
 
 def _lines(path: Path) -> Iterator[str]:
     left = LARGEST_FILE_BYTES
-    with io.TextIOWrapper(open_input(path), encoding="utf-8", errors="replace", newline="") as file:
+    unpacked = io.BufferedReader(open_unpacked(path, LARGEST_FILE_BYTES))
+    with io.TextIOWrapper(unpacked, encoding="utf-8", errors="replace", newline="") as file:
         number = 0
         while line := file.readline(LARGEST_LINE):
             number += 1

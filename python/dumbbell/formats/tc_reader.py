@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-from dumbbell.formats.bounded import read_bounded
 from dumbbell.formats.errors import FormatError, UnreadableError
 from dumbbell.formats.logs.tc import TcLog, read_tc_log
 from dumbbell.formats.logs.text import LogText
@@ -47,7 +46,7 @@ def read_tc(source: str | Path) -> Run:
         FormatError: It is not tc's output, is too large, or has several calls without times.
     """
     path = Path(source)
-    text = LogText.of_bytes(path.name, read_bounded(path, LARGEST_FILE_BYTES))
+    text = LogText.of_file(path, LARGEST_FILE_BYTES)
     try:
         log = read_tc_log(text)
     except UnreadableError:

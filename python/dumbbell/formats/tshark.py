@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import ip_address
@@ -21,7 +21,7 @@ import numpy as np
 
 from dumbbell.formats.capture import MOST_FLOWS, NOT_KNOWN, imported
 from dumbbell.formats.errors import UnreadableError
-from dumbbell.inputs import open_input
+from dumbbell.formats.unpacking import LARGEST_UNPACKED_BYTES, open_unpacked
 from dumbbell.tables import Run
 
 CSV_FIELDS = (
@@ -132,6 +132,14 @@ class _Gathered:
         if self.endless:
             problems.append(f"{self.endless}: the line has no end, nothing behind it was read")
         return problems
+
+
+def is_tshark_csv(lines: Iterable[str]) -> bool:
+    """Whether a line is one of those fields, or their heading."""
+    return any(
+        _csv_row(fields) is not None or tuple(fields) == CSV_FIELDS
+        for fields in (line.split(",") for line in lines if len(line) < LONGEST_LINE)
+    )
 
 
 def read_tshark_csv(source: str | Path) -> Run:
@@ -261,7 +269,8 @@ def _csv_lines(path: Path) -> Iterator[str | None]:
 
     None is the last where a line does not end within a mebibyte.
     """
-    with io.TextIOWrapper(open_input(path), encoding="utf-8", errors="replace", newline="") as file:
+    unpacked = io.BufferedReader(open_unpacked(path, LARGEST_UNPACKED_BYTES))
+    with io.TextIOWrapper(unpacked, encoding="utf-8", errors="replace", newline="") as file:
         length = 0
         while part := file.readline(LONGEST_LINE):
             ends = part.endswith("\n")

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import io
 import json
-import zlib
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
 
-from dumbbell.formats.bounded import read_bounded
 from dumbbell.formats.errors import FormatError
 from dumbbell.formats.flent.file import FORMAT_VERSION, FlentFile
 from dumbbell.formats.flent.older import OLDEST_VERSION, samples_of_version_1, upgraded
+from dumbbell.formats.unpacking import read_unpacked
 from dumbbell.printable import printable
 
 LARGEST_FILE_BYTES = 32 << 20
@@ -28,14 +24,13 @@ DEEPEST = 32
 LONGEST_TIME_S = 1e7
 LARGEST_NUMBER = 1e20
 """Of a result or a sample; counters of 64 bits end before it, and squares of it are finite."""
-_CHUNK_BYTES = 1 << 20
 _MOST_KEYS = 10_000
 _LONGEST_NAME = 200
 """Of a series; Flent's longest has a host's name in it."""
 
 
 def read_flent(source: str | Path) -> FlentFile:
-    """Read ``.flent.gz``, ``.flnt``, or the same uncompressed; told by content, not by name.
+    """Read ``.flent.gz``, ``.flnt``, or the same packed otherwise or not; told by content.
 
     Args:
         source: Path of the file, of any version of the format (1 to 4).
@@ -71,31 +66,10 @@ def _missing(_: str) -> None:
 
 def _text(path: Path) -> bytes:
     """The JSON text, decompressed piece by piece up to the bound."""
-    raw = read_bounded(path, LARGEST_FILE_BYTES)
-    opener: Any = None
-    if raw[:2] == b"\x1f\x8b":
-        opener = gzip.open
-    elif raw[:3] == b"BZh":
-        opener = bz2.open
-    if opener is None:
-        return raw
-    pieces, total = [], 0
-    try:
-        with opener(io.BytesIO(raw), "rb") as file:
-            while piece := file.read(_CHUNK_BYTES):
-                total += len(piece)
-                if total > LARGEST_TEXT_BYTES:
-                    found = f"{len(raw)} bytes that grow to more than {LARGEST_TEXT_BYTES}"
-                    allowed = f"at most {LARGEST_TEXT_BYTES} bytes when decompressed"
-                    raise FormatError(str(path), found, allowed)
-                pieces.append(piece)
-    except (EOFError, zlib.error, gzip.BadGzipFile, ValueError) as error:
-        raise FormatError(str(path), str(error)[:200], "a whole compressed file") from None
-    except OSError as error:
-        if error.errno is not None:
-            raise
-        raise FormatError(str(path), str(error)[:200], "a whole compressed file") from None
-    return b"".join(pieces)
+    text, damage = read_unpacked(path, LARGEST_FILE_BYTES, LARGEST_TEXT_BYTES)
+    if damage:
+        raise FormatError(str(path), damage, "a whole compressed file")
+    return text
 
 
 def _check_bounds(path: Path, text: bytes) -> None:

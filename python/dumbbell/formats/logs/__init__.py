@@ -11,7 +11,7 @@ from dumbbell.formats.logs.itgdec import ItgLog
 from dumbbell.formats.logs.model import Log, LogColumn, LogFormat, LogTable, Unknown
 from dumbbell.formats.logs.netperf import NetperfLog
 from dumbbell.formats.logs.ping import PingLog
-from dumbbell.formats.logs.reading import READERS, log_format, log_of_text, read_log
+from dumbbell.formats.logs.reading import READERS, LogReader, log_format, log_of_text, read_log
 from dumbbell.formats.logs.ss import SsLog
 from dumbbell.formats.logs.tc import TcLog
 from dumbbell.formats.logs.text import LARGEST_LOG_BYTES, LogText
@@ -26,6 +26,7 @@ __all__ = [
     "Log",
     "LogColumn",
     "LogFormat",
+    "LogReader",
     "LogTable",
     "LogText",
     "NetperfLog",

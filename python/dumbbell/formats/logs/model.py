@@ -25,8 +25,8 @@ class LogFormat(StrEnum):
 
     PING = "ping"
     ITGDEC = "ITGDec"
-    IPERF3 = "iperf3 -J"
-    IPERF = "iperf -y C"
+    IPERF3 = "iperf3"
+    IPERF = "iperf"
     SS = "ss -tin"
     TC = "tc -s"
     IRTT = "irtt"

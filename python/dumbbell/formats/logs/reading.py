@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dumbbell.formats.errors import UnreadableError
 from dumbbell.formats.logs.iperf import is_iperf, read_iperf
 from dumbbell.formats.logs.iperf3 import is_iperf3, read_iperf3
+from dumbbell.formats.logs.iperf3_text import is_iperf3_text, read_iperf3_text
+from dumbbell.formats.logs.iperf_text import is_iperf_text, read_iperf_text
 from dumbbell.formats.logs.irtt import is_irtt, read_irtt
 from dumbbell.formats.logs.itgdec import is_itgdec, read_itgdec
 from dumbbell.formats.logs.model import Log, LogFormat
@@ -17,37 +19,124 @@ from dumbbell.formats.logs.ping import is_ping, read_ping_log
 from dumbbell.formats.logs.ss import is_ss, read_ss
 from dumbbell.formats.logs.tc import is_tc, read_tc_log
 from dumbbell.formats.logs.text import LogText
+from dumbbell.formats.logs.windows_ping import is_windows_ping, read_windows_ping
 
 
 @dataclass(frozen=True, slots=True)
 class LogReader:
-    """How a format is known and read.
+    """How a kind of log is known and read.
 
     Attributes:
-        is_own: Whether a text is of that format.
+        format: Whose output it is.
+        reads: What is read of it, for the page of logs.
+        prints: What `dumbbell analyze` says of it, for the same page.
+        is_own: Whether a text is of that kind.
         read: Reads it, or raises `UnreadableError`; nothing else.
     """
 
+    format: LogFormat
+    reads: str
+    prints: str
     is_own: Callable[[LogText], bool]
     read: Callable[[LogText], Log]
 
 
-READERS: dict[LogFormat, LogReader] = {
-    LogFormat.IRTT: LogReader(is_irtt, read_irtt),
-    LogFormat.IPERF3: LogReader(is_iperf3, read_iperf3),
-    LogFormat.IPERF: LogReader(is_iperf, read_iperf),
-    LogFormat.PING: LogReader(is_ping, read_ping_log),
-    LogFormat.ITGDEC: LogReader(is_itgdec, read_itgdec),
-    LogFormat.NETPERF: LogReader(is_netperf, read_netperf),
-    LogFormat.SS: LogReader(is_ss, read_ss),
-    LogFormat.TC: LogReader(is_tc, read_tc_log),
-}
-"""In the order in which a text is asked; no text is of two formats unless it has lines of both."""
+_ECHOES = "requests, loss, round trip: mean, percentiles"
+_STREAMS = "throughput sent and received, segments sent again, loss, jitter; intervals"
+_REPORTS = "throughput; of a receiver of datagrams loss and jitter; intervals"
+_QUEUES = "a queue: sent, dropped, rate on the wire, backlog, the queue's own estimate of delay"
+READERS: tuple[LogReader, ...] = (
+    LogReader(
+        LogFormat.IRTT,
+        "`irtt client -o FILE.json`",
+        "as ping; loss and delay there and back",
+        is_irtt,
+        read_irtt,
+    ),
+    LogReader(
+        LogFormat.IPERF3,
+        "`-J`, 3.1 to 3.17: TCP and UDP, `-P`, `-R`, `--bidir`, `--json-stream`",
+        _STREAMS,
+        is_iperf3,
+        read_iperf3,
+    ),
+    LogReader(
+        LogFormat.IPERF3,
+        "text, 3.0 to 3.17: the same, `-V`, `--timestamps`; of a server's tests the first",
+        f"the same, to three digits: {_STREAMS}",
+        is_iperf3_text,
+        read_iperf3_text,
+    ),
+    LogReader(
+        LogFormat.IPERF, "`-y C`, 2.0 and 2.1: TCP and UDP, `-P`", _REPORTS, is_iperf, read_iperf
+    ),
+    LogReader(
+        LogFormat.IPERF,
+        "text, 2.0 and 2.1: client and server, TCP and UDP, `-P`, `-e`",
+        f"the same, to three digits: {_REPORTS}",
+        is_iperf_text,
+        read_iperf_text,
+    ),
+    LogReader(
+        LogFormat.PING,
+        "iputils (with `-D`, `-O`, `-q`, IPv6), busybox, macOS and the BSDs; several in a file",
+        _ECHOES,
+        is_ping,
+        read_ping_log,
+    ),
+    LogReader(
+        LogFormat.PING,
+        "Windows, in its languages; several in a file",
+        f"{_ECHOES}, in whole milliseconds",
+        is_windows_ping,
+        read_windows_ping,
+    ),
+    LogReader(
+        LogFormat.ITGDEC,
+        "the summary, the packets (`-l`), the steps (`-c`)",
+        "a flow: packets, payload, bitrate, loss, one-way delay, jitter",
+        is_itgdec,
+        read_itgdec,
+    ),
+    LogReader(
+        LogFormat.NETPERF,
+        "streams, requests and responses, interim results (`-D`), `KEY=VALUE` of omni",
+        "throughput, transactions",
+        is_netperf,
+        read_netperf,
+    ),
+    LogReader(
+        LogFormat.SS,
+        "iproute2 4 to 6, once or in a loop, also `-O`, `-e`, `-p`",
+        "a connection: window, round trip, rates, what was sent again",
+        is_ss,
+        read_ss,
+    ),
+    LogReader(
+        LogFormat.TC,
+        "iproute2 4 to 6, text and `-j`, `qdisc` and `class`, once or in a loop",
+        _QUEUES,
+        is_tc,
+        read_tc_log,
+    ),
+)
+"""In the order in which a text is asked; no text is of two kinds unless it has lines of both."""
+
+
+def table_of_kinds() -> str:
+    """The table in ``docs/logs.md``."""
+    rows = [f"| {each.format.value} | {each.reads} | {each.prints} |" for each in READERS]
+    return "\n".join(["| program | what is read | printed |", "| --- | --- | --- |", *rows])
+
+
+def _reader(text: LogText) -> LogReader | None:
+    return next((each for each in READERS if each.is_own(text)), None)
 
 
 def log_format(text: LogText) -> LogFormat | None:
     """Whose output a text is; None for nobody's that is known."""
-    return next((format_ for format_, each in READERS.items() if each.is_own(text)), None)
+    found = _reader(text)
+    return None if found is None else found.format
 
 
 def read_log(source: str | Path) -> Log:
@@ -70,8 +159,13 @@ def read_log(source: str | Path) -> Log:
 
 def log_of_text(text: LogText) -> Log:
     """As `read_log`, of a text."""
-    format_ = log_format(text)
-    if format_ is None:
+    reader = _reader(text)
+    if reader is None:
         known = ", ".join(each.value for each in LogFormat)
         raise UnreadableError(text.name, f"not the output of a known program ({known})")
-    return READERS[format_].read(text)
+    log = reader.read(text)
+    return replace(log, problems=(*log.problems, text.damage)) if text.damage else log
+
+
+if __name__ == "__main__":
+    print(table_of_kinds())

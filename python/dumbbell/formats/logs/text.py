@@ -13,9 +13,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from dumbbell.formats.bounded import read_bounded
 from dumbbell.formats.errors import UnreadableError
 from dumbbell.formats.logs.model import LARGEST_NUMBER, Unknown
+from dumbbell.formats.unpacking import read_unpacked
 
 LARGEST_LOG_BYTES = 64 << 20
 """Of more rows than that a table in memory would be too large."""
@@ -33,27 +33,31 @@ class LogText:
 
     Attributes:
         name: Of the file.
-        text: All of it.
+        text: All of it; empty of a binary file.
+        damage: What ended the file too early, in words; empty where nothing did.
     """
 
     name: str
     text: str
+    damage: str = ""
 
     @classmethod
-    def of_file(cls, path: Path) -> LogText:
-        """Of a file of at most `LARGEST_LOG_BYTES`.
+    def of_file(cls, path: Path, most_bytes: int = LARGEST_LOG_BYTES) -> LogText:
+        """Of a file of at most so many bytes, as it lies there and when it is unpacked.
 
         Raises:
             FormatError: It has more.
+            UnreadableError: It is packed by what this Python cannot unpack.
             OSError: It cannot be read.
         """
-        return cls.of_bytes(path.name, read_bounded(path, LARGEST_LOG_BYTES))
+        content, damage = read_unpacked(path, most_bytes, most_bytes)
+        return cls.of_bytes(path.name, content, damage)
 
     @classmethod
-    def of_bytes(cls, name: str, content: bytes) -> LogText:
+    def of_bytes(cls, name: str, content: bytes, damage: str = "") -> LogText:
         """Of what was read: UTF-8 with or without a mark, or UTF-16 as PowerShell's ``>``."""
         encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-        return cls(name, content.decode(encoding, errors="replace"))
+        return cls(name, content.decode(encoding, errors="replace"), damage)
 
     @cached_property
     def lines(self) -> list[str]:
