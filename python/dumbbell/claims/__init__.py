@@ -28,7 +28,7 @@ from dumbbell.claims.evidence import (
     Setting,
     Sides,
 )
-from dumbbell.claims.facts import Count, Fact, counts_of, facts_of
+from dumbbell.claims.facts import Count, Fact, counts_of, facts_of, strongest
 from dumbbell.claims.glyphs import Glyph, Origin, Side, Stated
 from dumbbell.claims.model import Amendment, Claim, Family, Judged, judge, not_testable
 from dumbbell.claims.printed import (
@@ -102,6 +102,7 @@ __all__ = [
     "setting_words",
     "share_better",
     "state_of",
+    "strongest",
     "to_json_text",
     "to_rows",
     "view_of",

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from dumbbell.claims import counts_of, views_of
+from dumbbell.claims import Verdict, counts_of, views_of
 from dumbbell.compare.asserting.asserted import Checked
 from dumbbell.compare.page import comparison_report
 from dumbbell.report import Report
+from dumbbell.report.badges import count_words
 
 CHECK = "check"
 """What its page calls its study."""
@@ -37,11 +38,11 @@ def check_report(checked: Checked, files: Mapping[str, str | bytes]) -> Report:
 
 def summary(checked: Checked) -> str:
     """How many facts got which verdict, and which are contradicted."""
-    told: dict[str, int] = {}
+    told: dict[Verdict, int] = {}
     for count in counts_of(views_of(checked.judged)):
         for verdict, number in count.verdicts.items():
-            told[verdict.value] = told.get(verdict.value, 0) + number
-    counts = ", ".join(f"{number} {verdict}" for verdict, number in told.items())
+            told[verdict] = told.get(verdict, 0) + number
+    counts = ", ".join(count_words(verdict, number) for verdict, number in told.items())
     said = f"Facts: {counts}." if counts else "Nothing is counted: previews and checks only."
     against = ", ".join(each.claim.id for each in checked.contradicted)
     return f"{said} Contradicted: {against}." if against else said

@@ -132,8 +132,9 @@ def summary(judged: Sequence[Judged], sized: AllBuffers | None) -> str:
             if one and one.found.value is not None:
                 held = {
                     Verdict.REPRODUCED: "as the source says",
-                    Verdict.NOT_REPRODUCED: "not as the source says",
-                }.get(one.verdict, "which is not so everywhere")
+                    Verdict.NOT_REPRODUCED: "not most of them, against what the source says",
+                    Verdict.DEPENDS_ON: "but not more than half at every point of the grid",
+                }.get(one.verdict, "which is too close to half to decide")
                 where = "at the light load" if span is claims.LIGHT else "at the nominal load"
                 said.append(
                     f"With 18 packets {100 * one.found.value:.0f} % of the {flows} get less than "
@@ -150,18 +151,20 @@ def _counted(count: Count) -> str:
     def of(*verdicts: Verdict) -> int:
         return sum(count.verdicts.get(verdict, 0) for verdict in verdicts)
 
-    good = of(Verdict.REPRODUCED, Verdict.EXPLAINED_AT)
+    good, at_a_point = of(Verdict.REPRODUCED), of(Verdict.EXPLAINED_AT)
     if count.standing is Standing.BACKENDS:
         return (
             f"Simulator and Linux kernel agree in {good} of {count.facts} shortened experiments, "
             f"each by {len(claims.AGREEMENT)} numbers."
         )
     bad, depends = of(Verdict.NOT_REPRODUCED, Verdict.NOT_EXPLAINED), of(Verdict.DEPENDS_ON)
-    open_ = of(Verdict.INCONCLUSIVE)
+    open_, silent = of(Verdict.INCONCLUSIVE), of(Verdict.UNINFORMATIVE, Verdict.NOT_TESTABLE)
     parts = [f"{good} hold wherever they were looked at"]
+    parts += [f"{at_a_point} come out at a point of what it leaves open"] if at_a_point else []
     parts += [f"{bad} hold nowhere"] if bad else []
     parts += [f"{depends} depend on what it does not give"] if depends else []
     parts += [f"{open_} would take more runs to decide"] if open_ else []
+    parts += [f"{silent} no such run can test"] if silent else []
     return f"Of {count.facts} facts that the source states {', '.join(parts)}."
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dumbbell.claims import Count, Judged, Verdict, counts_of, facts_of, views_of
+from dumbbell.claims import Count, Judged, Verdict, counts_of, facts_of, strongest, views_of
 from dumbbell.claims.rules import Agreement, Published, Standing
 from dumbbell.report import Advice, Cell, ValueRow, ValueTable
 from dumbbell.report.cells import CellLike
@@ -460,11 +460,7 @@ def summary(judged: Sequence[Judged], fit: Fit | None, bursts: BySetting | None 
     }
     sentences = [*_target(facts), *_tupdate(facts, bursts)]
     if fit:
-        sentences.append(
-            f"The printed latencies are {fit.excess_ms.value:.1f} ms above what follows from the "
-            f"printed parameters: a driver's ring of {fit.ring_kb.value:.0f} kB behind PIE "
-            "explains them, which PIE cannot see."
-        )
+        sentences.append(_of_ring(fit))
     sentences.append(
         "Four uploads of 24 Mbit/s, as printed, are more than the line carries; their sum is 91, "
         "as the source prints beside them."
@@ -472,11 +468,44 @@ def summary(judged: Sequence[Judged], fit: Fit | None, bursts: BySetting | None 
     return " ".join([*sentences, *_counted(judged), *_agreement(judged)])
 
 
+def _of_ring(fit: Fit) -> str:
+    """Whether there is anything that a ring would explain."""
+    excess = fit.excess_ms
+    if excess.low > 0:
+        return (
+            f"The printed latencies are {excess.value:.1f} ms above what follows from the "
+            f"printed parameters: a driver's ring of {fit.ring_kb.value:.0f} kB behind PIE, which "
+            "PIE cannot see, would add as much."
+        )
+    if excess.high < 0:
+        return (
+            f"The printed latencies are {-excess.value:.1f} ms below what follows from the printed "
+            "parameters, which no ring behind PIE explains."
+        )
+    return (
+        "The printed latencies are not shown to differ from what follows from the printed "
+        f"parameters (by {excess.low:.1f} to {excess.high:.1f} ms)."
+    )
+
+
 def _target(facts: Mapping[str, Verdict]) -> list[str]:
-    both = [facts.get(name) for name in (claims.FOLLOWS, claims.EQUAL_THROUGHPUT)]
-    if both != [Verdict.REPRODUCED] * 2:
+    follows, equal = (facts.get(name) for name in (claims.FOLLOWS, claims.EQUAL_THROUGHPUT))
+    if follows is None or equal is None:
         return []
-    return ["Queue delay and latency follow the target, and a smaller one costs no throughput."]
+    if follows is Verdict.REPRODUCED is equal:
+        return ["Queue delay and latency follow the target, and a smaller one costs no throughput."]
+    said = []
+    if follows is not Verdict.REPRODUCED:
+        said.append(f"That queue delay and latency follow the target {_unproven(follows)}.")
+    if equal is not Verdict.REPRODUCED:
+        said.append(f"That a smaller target costs no throughput {_unproven(equal)}.")
+    return said
+
+
+def _unproven(verdict: Verdict) -> str:
+    """Of a claim that is not reproduced: whether these runs speak against it."""
+    is_against = verdict in (Verdict.NOT_REPRODUCED, Verdict.DEPENDS_ON)
+    return "does not hold everywhere" if is_against else "could not be shown"
 
 
 def _tupdate(facts: Mapping[str, Verdict], bursts: BySetting | None) -> list[str]:
@@ -484,8 +513,11 @@ def _tupdate(facts: Mapping[str, Verdict], bursts: BySetting | None) -> list[str
     both = [facts.get(name) for name in (claims.TUPDATE_DELAY, claims.TUPDATE_THROUGHPUT)]
     if both == [Verdict.REPRODUCED] * 2:
         said.append("Without other traffic tupdate hardly matters.")
-    elif None not in both:
-        said.append("That tupdate hardly matters without other traffic could not be shown.")
+    else:
+        known = [verdict for verdict in both if verdict is not None]
+        if len(known) == len(both):
+            open_ = strongest([each for each in known if each is not Verdict.REPRODUCED])
+            said.append(f"That tupdate hardly matters without other traffic {_unproven(open_)}.")
     if bursts:
         fast, slow = (bursts.mean(arms.BY_TUPDATE[end], "queue_delay_ms").value for end in (0, -1))
         said.append(

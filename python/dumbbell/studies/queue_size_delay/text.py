@@ -21,6 +21,8 @@ DONE = (
     "in the published experiment. Then the load is changed behind one size, and the traffic is "
     "made constant, for which the delay of every packet is known exactly."
 )
+REJECTED = 0.05
+"""A fit whose chi-square would be exceeded less often than this is rejected."""
 ACCEPTED_MS = 60.0
 """A delay that a conversation does not suffer from; the advice is for it."""
 
@@ -111,6 +113,12 @@ def summary(judged: Sequence[Judged], fit: listing.Fit) -> str:
     larger = facts.get(claims.LARGER_LONGER)
     if larger and larger.verdict is Verdict.REPRODUCED:
         sentences.append("The larger the queue, the longer the delay.")
+    elif larger and larger.verdict is Verdict.NOT_REPRODUCED:
+        sentences.append("A larger queue does not always mean a longer delay.")
+    elif larger:
+        sentences.append(
+            "Whether a larger queue always means a longer delay these runs do not decide."
+        )
     elsewhere = [view for view in views_of(judged) if view.standing is Standing.ELSEWHERE]
     if elsewhere:
         right = sum(view.verdict is Verdict.REPRODUCED for view in elsewhere)
@@ -130,12 +138,21 @@ def summary(judged: Sequence[Judged], fit: listing.Fit) -> str:
         )
     sentences.append(
         "The delays printed for 2 mb do not follow from rho = 1.25: ten seconds cannot fill such a "
-        f"queue, and its delay would grow by 250 ms a second. A load of {fit.rho:.3f} "
-        f"({fit.low:.3f} to {fit.high:.3f}) explains their growth "
-        f"{'well' if fit.p_value >= 0.05 else 'best, but not well'} (goodness of fit "
-        f"p = {fit.p_value:.2g})."
+        f"queue, and its delay would grow by 250 ms a second. {_of_listing(fit)}"
     )
     return " ".join(sentences)
+
+
+def _of_listing(fit: listing.Fit) -> str:
+    """Whether a Poisson sender of any load gives how the printed delays grew."""
+    load = f"{fit.rho:.3f} ({fit.low:.3f} to {fit.high:.3f})"
+    p_value = f"goodness of fit p = {fit.p_value:.2g}"
+    if fit.p_value >= REJECTED:
+        return f"A steady load of {load} gives their growth ({p_value})."
+    return (
+        f"No steady load gives their growth: the best, {load}, gives its mean but not how unevenly "
+        f"they grew ({p_value})."
+    )
 
 
 def notes(sim: Mapping[Behind, Many], kernel_runs: int, interrupted: bool) -> list[str]:

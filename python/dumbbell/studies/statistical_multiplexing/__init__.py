@@ -91,7 +91,7 @@ class StatisticalMultiplexing(Reproduction):
         fits = self.fits()
         shown = self.shown_runs()
         return self.collected(
-            summary=text.summary(self.judged, self.gains(), fits),
+            summary=text.summary(self.judged, self.gains(), fits, self.tried()),
             answer=text.answer(self.judged, self.gains()),
             done=text.DONE,
             hero=self.hero(),
@@ -121,6 +121,11 @@ class StatisticalMultiplexing(Reproduction):
         """Of the senders that were fitted."""
         fits = (each for each in (self.fit, self.oversleep) if each.is_finished)
         return {each.sender: each.found.fit for each in fits}
+
+    def tried(self) -> dict[Sender, list[float]]:
+        """The senders that were fitted, each with the values of its number."""
+        tried = (each for each in (self.fit, self.oversleep) if each.is_finished)
+        return {each.sender: list(each.found.quartiles_ms) for each in tried}
 
     def notes(self, fits: Mapping[Sender, Fit]) -> list[str]:
         """Readings taken and limitations."""

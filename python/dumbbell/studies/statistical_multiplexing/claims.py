@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from dumbbell import theory
@@ -342,3 +342,14 @@ def agreement(of: Compared) -> Judged:
         rule=AGREEMENT,
     )
     return judge(claim, Sides(of.kernel_ms, of.sim_ms, Pairing.SHARED_STREAMS), backend="kernel")
+
+
+def giving_all(judged: Judged, tried: Mapping[Sender, Iterable[float]]) -> frozenset[Sender]:
+    """The senders of which a point gives all six printed quartiles.
+
+    Args:
+        judged: By `together`.
+        tried: The same senders, each with the values of its number.
+    """
+    named = {sender.words(value): sender for sender, values in tried.items() for value in values}
+    return frozenset(named[str(at[SENDER])] for at in judged.decision.at)

@@ -18,6 +18,7 @@ class Sender:
         calibration: Id of the claim about the number.
         statement: Of that claim.
         parameter: The number, in words.
+        who: The senders as the subject of a sentence, with a place for their number.
         unit: Its unit.
         nominal: What the source's commands ask for.
         argument: Of `arms.as_published`, which takes it.
@@ -30,6 +31,7 @@ class Sender:
     calibration: str
     statement: str
     parameter: str
+    who: str
     unit: str
     nominal: float
     argument: str
@@ -39,6 +41,10 @@ class Sender:
     def arguments(self, value: float) -> Mapping[str, float]:
         """Of `arms.as_published`, at a value of the number."""
         return {self.argument: self.per_unit * value}
+
+    def subject(self, value: str) -> str:
+        """As the subject of a sentence, with the number in words, such as ``3 ms``."""
+        return self.who.format(value)
 
     def words(self, value: float) -> str:
         """As a point of a grid: ``load 78 packets/s``."""
@@ -51,6 +57,7 @@ SLOWER = Sender(
     calibration="load",
     statement="The load that explains the printed quartiles best; 110 packets/s were asked",
     parameter="load",
+    who=f"senders that send {{}} where {published.PACKETS_PER_SECOND:g} were asked for",
     unit="packets/s",
     nominal=published.PACKETS_PER_SECOND,
     argument="packets_per_second",
@@ -64,6 +71,7 @@ OVERSLEEPING = Sender(
     statement="How much longer than asked each sleep of a sender has to be, "
     "for the printed quartiles to come out best",
     parameter="oversleep",
+    who="senders that sleep {} too long after every packet",
     unit="ms",
     nominal=0.0,
     argument="oversleep_us",

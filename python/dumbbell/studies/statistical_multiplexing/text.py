@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from dumbbell.claims import Judged, Verdict, facts_of, views_of
 from dumbbell.claims.rules import Agreement, Explained, Ordering, Standing
@@ -10,7 +10,7 @@ from dumbbell.formats import ping_text, pingtimes_csv, pingtimes_file_name
 from dumbbell.report import Advice
 from dumbbell.stats import Estimate
 from dumbbell.studies.statistical_multiplexing import published
-from dumbbell.studies.statistical_multiplexing.claims import SENDER
+from dumbbell.studies.statistical_multiplexing.claims import giving_all
 from dumbbell.studies.statistical_multiplexing.fit import Fit
 from dumbbell.studies.statistical_multiplexing.senders import Sender
 from dumbbell.tables import Array, Run
@@ -67,8 +67,16 @@ def summary(
     judged: Sequence[Judged],
     gains: Mapping[str, Mapping[int, Estimate]],
     fits: Mapping[Sender, Fit],
+    tried: Mapping[Sender, Iterable[float]],
 ) -> str:
-    """Who was right, in a paragraph: what a student understands first, then facts counted."""
+    """Who was right, in a paragraph: what a student understands first, then facts counted.
+
+    Args:
+        judged: Verdicts.
+        gains: Backend to number of streams to the multiplexing gain.
+        fits: Of the senders that were fitted.
+        tried: The same senders, each with the values of its number that were run.
+    """
     sentences = []
     two = gain_of(2, gains)
     if two is not None:
@@ -78,31 +86,54 @@ def summary(
         )
     sentences += _order(judged)
     if fits:
-        sentences += _explained(judged, fits)
+        sentences += _explained(judged, fits, tried)
     return " ".join([*sentences, *_theory_held(judged), *_agreement(judged)])
 
 
-def _explained(judged: Sequence[Judged], fits: Mapping[Sender, Fit]) -> list[str]:
+def _explained(
+    judged: Sequence[Judged],
+    fits: Mapping[Sender, Fit],
+    tried: Mapping[Sender, Iterable[float]],
+) -> list[str]:
+    """Which senders give the printed quartiles, and which do not: a sentence for each."""
     sentences = [
         "The printed milliseconds do not follow from the printed parameters: with headers, "
         "fragments and pings on the wire, 110 packets/s load the link to 0.986, where delays are "
         "some twenty times those printed."
     ]
-    tried = "; ".join(
-        f"{sender.parameter} {_interval(sender, fit)}, goodness of fit p = {fit.p_value:.2g}"
-        for sender, fit in fits.items()
-    )
     for one in judged:
         if not isinstance(one.claim.rule, Explained):
             continue
-        if one.verdict is Verdict.EXPLAINED_AT:
-            senders = " or ".join(dict.fromkeys(str(at[SENDER]) for at in one.decision.at))
+        if one.verdict in (Verdict.EXPLAINED_AT, Verdict.NOT_EXPLAINED):
+            giving = giving_all(one, tried)
+            best_first = sorted(fits, key=lambda sender: sender not in giving)
+            sentences += [
+                _about_sender(sender, fits[sender], gives_all=sender in giving)
+                for sender in best_first
+            ]
+        else:
             sentences.append(
-                f"All six printed quartiles together are what one run gives at {senders} ({tried})."
+                "Whether one kind of sender gives all six printed quartiles these runs do not "
+                "decide."
             )
-        elif one.verdict is Verdict.NOT_EXPLAINED:
-            sentences.append(f"No sender that was tried gives all six quartiles ({tried}).")
     return sentences
+
+
+REJECTED = 0.05
+"""A fit whose chi-square would be exceeded less often than this is rejected."""
+
+
+def _about_sender(sender: Sender, fit: Fit, *, gives_all: bool) -> str:
+    """Whether it gives the printed quartiles, by the joint rule; its own fit beside it."""
+    who = sender.subject(_interval(sender, fit))
+    who = f"{who[0].upper()}{who[1:]}"
+    p_value = f"goodness of fit p = {fit.p_value:.2g}"
+    is_rejected = fit.p_value < REJECTED
+    if gives_all:
+        but = ", although their best fit is rejected" if is_rejected else ""
+        return f"{who} give all six printed quartiles in one run{but} ({p_value})."
+    but = "" if is_rejected else ", although their best fit is not rejected"
+    return f"{who} do not give all six{but} ({p_value})."
 
 
 def _interval(sender: Sender, fit: Fit) -> str:
@@ -116,6 +147,8 @@ def _order(judged: Sequence[Judged]) -> list[str]:
         return []
     if verdicts == {Verdict.REPRODUCED}:
         return ["The source's conclusion holds: SM's delays lie left of TDM's."]
+    if Verdict.NOT_REPRODUCED in verdicts:
+        return ["The source's conclusion, SM's delays left of TDM's, does not hold everywhere."]
     return ["The source's conclusion, SM's delays left of TDM's, could not be shown everywhere."]
 
 
@@ -127,7 +160,9 @@ def _theory_held(judged: Sequence[Judged]) -> list[str]:
         verdicts = [fact.verdict for fact in facts if fact.rows[0].backend == backend]
         right, open_ = (verdicts.count(each) for each in (Verdict.REPRODUCED, Verdict.INCONCLUSIVE))
         where = "" if backends == ["sim"] else f" {PLACES[backend]}"
-        more = f"; {open_} would take more runs to decide" if open_ else ""
+        wrong = verdicts.count(Verdict.NOT_REPRODUCED)
+        more = f"; {wrong} do not" if wrong else ""
+        more += f"; {open_} would take more runs to decide" if open_ else ""
         sentences.append(
             f"{right} of {len(verdicts)} facts of queueing theory hold for an ideal "
             f"source{where}{more}."
@@ -145,6 +180,12 @@ def _agreement(judged: Sequence[Judged]) -> list[str]:
         return [
             "Given the same arrivals, the Linux kernel's queues and the simulator's keep packets "
             f"equally long: the mean delays differ by at most {1e3 * farthest:.2g} µs."
+        ]
+    wrong = sum(one.verdict is Verdict.NOT_REPRODUCED for one in agree)
+    if wrong:
+        return [
+            "Given the same arrivals, the Linux kernel and the simulator differ by more than the "
+            f"margin in {wrong} of {len(agree)} comparisons."
         ]
     return [
         "Given the same arrivals, the Linux kernel and the simulator could not be shown to agree "
