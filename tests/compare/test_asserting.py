@@ -484,3 +484,36 @@ def test_a_cell_of_a_claim_can_be_run_as_printed(tmp_path: Path) -> None:
 
 def _quantity(path: str) -> Quantity:
     return Quantity.parse(path)
+
+
+COUNTED = """
+duration = "3s"
+links = [{{ a = "a", b = "r" }}, {{ a = "r", b = "b", delay = "10ms", rate = "10mbit" }}]
+[[flows]]
+name = "bbr"
+count = {count}
+from = "a"
+to = "b"
+start_jitter = "10ms"
+source = {{ kind = "greedy" }}
+[[claim]]
+kind = "ordering"
+statement = "sum of the group"
+quantity = "flows[bbr].total_goodput_bps"
+above = "1mbit"
+[[claim]]
+kind = "equals"
+statement = "nothing else gets anything"
+quantity = "flows[bbr].goodput_share"
+value = 1.0
+margin = 0.01
+"""
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_a_group_is_one_for_any_count(tmp_path: Path, count: int) -> None:
+    """A file that says ``count = 1`` for now has the numbers that it will have with 32."""
+    file = tmp_path / "counted.toml"
+    file.write_text(COUNTED.format(count=count))
+    checked = check(asserted(file), replications=3)
+    assert [each.verdict for each in checked.judged] == [Verdict.REPRODUCED] * 2

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import sys
+from pathlib import Path
 
 import pytest
 
 from dumbbell import metrics
 from dumbbell.backends import simulate
 from dumbbell.compare import MEASURES, Of, Quantity, Summary, equal_flows, summary_of
+from dumbbell.compare.quantities_page import quantities_markdown
+from dumbbell.compare.summary import groups_of_one
 from dumbbell.errors import DumbbellError, SpecError
 from dumbbell.metrics import METRICS
 from dumbbell.spec import Experiment
@@ -173,3 +176,66 @@ def test_ten_times_the_flows_are_ten_times_the_work() -> None:
     # Not a hundred times, as when a flow is looked for among all for each of its numbers.
     few, many = _calls_for(30), _calls_for(300)
     assert few < many < 12 * few
+
+
+SHARED = """
+duration = "4s"
+warm_up = "1s"
+links = [{{ a = "a", b = "r" }}, {{ a = "r", b = "b", delay = "10ms", rate = "10mbit" }}]
+[[flows]]
+name = "bbr"
+count = {count}
+from = "a"
+to = "b"
+tcp = {{ congestion_control = "bbr" }}
+source = {{ kind = "greedy" }}
+[[flows]]
+name = "voice"
+from = "a"
+to = "b"
+source = {{ kind = "cbr", rate = "50pps", size = "200B" }}
+"""
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_group_has_the_same_numbers_for_any_count(count: int) -> None:
+    """``flows[bbr]`` of one flow is that flow, by the name that any other count has."""
+    run = simulate(Experiment.from_toml(SHARED.format(count=count)))
+    found = summary_of(run)
+    members = [name for name in run.flow_names if name.startswith("bbr-")]
+    assert len(members) == count
+    together = metrics.total_goodput_bps(run, members)
+    everything = metrics.total_goodput_bps(run)
+    assert found["flows[bbr].total_goodput_bps"] == together
+    assert found["flows[bbr].mean_delay_s"] == metrics.mean_delay_s(run, members)
+    assert found["flows[bbr].goodput_share"] == pytest.approx(together / everything)
+    assert found["flows[bbr].goodput_share_of_greedy"] == pytest.approx(1.0)
+    assert found["flow[bbr-1].goodput_share_of_greedy"] == pytest.approx(
+        metrics.goodput_bps(run, "bbr-1") / together
+    )
+    assert math.isnan(found["flow[voice].goodput_share_of_greedy"])
+    assert found["flows[voice].goodput_share"] + found["flows[bbr].goodput_share"] == pytest.approx(
+        1.0
+    )
+    assert math.isnan(found["flows[bbr].jain_index"]) == (count == 1)
+
+
+def test_a_part_of_a_group_is_no_group() -> None:
+    """Two flows that differ have no name together, nor has a name that nothing has."""
+    assert groups_of_one(["x-1", "x-2", "y-1", "z"], ["w"]) == {
+        "x-1": "x-1",
+        "x-2": "x-2",
+        "y-1": "y-1",
+        "z": "z",
+        "y": "y-1",
+    }
+    found = summary_of(simulate(Experiment.from_toml(SHARED.format(count=1))))
+    with pytest.raises(SpecError, match="flows"):
+        found["flows[cubic].total_goodput_bps"]
+
+
+def test_the_page_of_quantities() -> None:
+    page = Path(__file__).parents[2] / "docs" / "quantities.md"
+    assert page.read_text(encoding="utf-8") == quantities_markdown(), (
+        "python -m dumbbell.compare.quantities_page > docs/quantities.md"
+    )

@@ -285,3 +285,22 @@ def test_the_example_is_one() -> None:
     assert len(made.cells) == 15
     kinds = [type(each) for each in made.figures]
     assert kinds == [Lines, Pareto] and HeatMap not in kinds
+
+
+def test_a_count_may_be_swept_from_one() -> None:
+    """The group's sum is a number of every cell, also of the one in which it is one flow."""
+    made = sweep(
+        """
+[sweep]
+replications = 2
+quantities = ["flows[bulk].total_goodput_bps", "flows[bulk].goodput_share"]
+"flows[bulk].count" = [1, 2]
+"""
+    )
+    found = made.run()
+    assert [each.path for each in found.quantities] == [
+        "flows[bulk].total_goodput_bps",
+        "flows[bulk].goodput_share",
+    ]
+    for cell in found.cells:
+        assert found.measured("flows[bulk].total_goodput_bps", cell.label).value > 1e6

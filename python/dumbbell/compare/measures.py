@@ -381,6 +381,10 @@ _MEASURES: tuple[Measure, ...] = (
         take=lambda function, run, subject: float(function(run, _first(subject))),
     ),
     _measure(Of.FLOWS, "capacity_share", "share of capacity", Scale.SHARE),
+    _measure(Of.FLOWS, "goodput_share", "share of all goodput", Scale.SHARE),
+    _measure(
+        Of.FLOWS, "goodput_share_of_greedy", "share of the greedy flows' goodput", Scale.SHARE
+    ),
     _measure(Of.FLOWS, "jain_index", "Jain's index"),
     _measure(Of.FLOWS, "flow_loss_ratio", "loss", name="loss_ratio", shown=True),
     _measure(Of.FLOWS, "mean_delay_s", "delay, mean", Scale.DELAY),
@@ -392,6 +396,8 @@ _MEASURES: tuple[Measure, ...] = (
     _measure(Of.FLOW, "goodput_bps", "goodput", Scale.RATE, shown=True, watched=True),
     _measure(Of.FLOW, "path_capacity_bps", "capacity of the way"),
     _measure(Of.FLOW, "capacity_share", "share of capacity", Scale.SHARE),
+    _measure(Of.FLOW, "goodput_share", "share of all goodput", Scale.SHARE),
+    _measure(Of.FLOW, "goodput_share_of_greedy", "share of the greedy flows' goodput", Scale.SHARE),
     _measure(Of.FLOW, "flow_loss_ratio", "loss", name="loss_ratio", shown=True),
     _measure(Of.FLOW, "mean_delay_s", "delay, mean", Scale.DELAY, shown=True),
     *_delays(Of.FLOW),

@@ -32,9 +32,11 @@ def shown_rows(runs: Iterable[Sequence[Summary]]) -> list[Quantity]:
         return []
     first = arms[0][0]
     members = _members(first)
+    # Where a count is swept from 1, a later cell lists the group that in the first is one flow.
+    listed = dict.fromkeys(each for summaries in arms for each in summaries[0].quantities)
     common = [
         each
-        for each in first.quantities
+        for each in listed
         if each.measure.shown and all(each in summaries[0].values for summaries in arms)
     ]
     everything = [summary for summaries in arms for summary in summaries]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -12,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dumbbell.compare.measures import Of, Subject, measures_of
+from dumbbell.compare.measures import MEASURES, Of, Subject, measures_of
 from dumbbell.compare.quantity import Quantity
 from dumbbell.errors import DumbbellError, SpecError
 from dumbbell.spec import Resolved
@@ -44,7 +46,7 @@ class Summary:
     @property
     def values(self) -> Mapping[Quantity, float]:
         """Quantity to number; a view, which holds nothing of its own."""
-        return _Values(_layout(self.quantities).places, self.numbers)
+        return _Values(_layout(self.quantities), self.numbers)
 
     def __getitem__(self, quantity: Quantity | str) -> float:
         """A number by its quantity or path.
@@ -70,21 +72,25 @@ class Summary:
 
 
 class _Values(Mapping[Quantity, float]):
-    """Numbers by quantity: a hundred thousand summaries keep no dictionaries."""
+    """Numbers by quantity: a hundred thousand summaries keep no dictionaries.
 
-    __slots__ = ("_numbers", "_places")
+    A number of a group of one (`groups_of_one`) is found, and not listed: it is the flow's own.
+    """
 
-    def __init__(self, places: Mapping[Quantity, int], numbers: Floats) -> None:
-        self._places, self._numbers = places, numbers
+    __slots__ = ("_layout", "_numbers")
+
+    def __init__(self, layout: _Layout, numbers: Floats) -> None:
+        self._layout, self._numbers = layout, numbers
 
     def __getitem__(self, quantity: Quantity) -> float:
-        return float(self._numbers[self._places[quantity]])
+        place = self._layout.place(quantity)
+        return math.nan if place is None else float(self._numbers[place])
 
     def __iter__(self) -> Iterator[Quantity]:
-        return iter(self._places)
+        return iter(self._layout.quantities)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._layout.quantities)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -95,6 +101,22 @@ class _Layout:
     places: Mapping[Quantity, int]
     subjects: Mapping[tuple[Of, str], Sequence[int]]
     """Places of all numbers of one flow, group, queue, probe or program."""
+    alone: Mapping[str, str]
+    """`groups_of_one`."""
+
+    def place(self, quantity: Quantity) -> int | None:
+        """Where a number is; None of one that a group of one has not, such as its equality.
+
+        Raises:
+            KeyError: There is no such number.
+        """
+        if quantity in self.places or quantity.of is not Of.FLOWS:
+            return self.places[quantity]
+        metric = _OF_ONE.get(quantity.metric, quantity.metric)
+        flow = Quantity(Of.FLOW, self.alone[quantity.name], metric)
+        if (Of.FLOW, metric) not in MEASURES:
+            return None
+        return self.places[flow]
 
     @classmethod
     def of(cls, quantities: tuple[Quantity, ...]) -> _Layout:
@@ -102,7 +124,9 @@ class _Layout:
         for place, each in enumerate(quantities):
             subjects.setdefault((each.of, each.name), []).append(place)
         places = {quantity: place for place, quantity in enumerate(quantities)}
-        return cls(quantities, places, subjects)
+        flows = [name for of, name in subjects if of is Of.FLOW]
+        groups = [name for of, name in subjects if of is Of.FLOWS]
+        return cls(quantities, places, subjects, groups_of_one(flows, groups))
 
 
 _known_layouts: dict[int, _Layout] = {}
@@ -173,6 +197,41 @@ def equal_flows(spec: Mapping[str, Any]) -> dict[str, list[int]]:
         if len(members) > 1:
             found.setdefault(base, members)
     return found
+
+
+def groups_of_one(flows: Sequence[str], groups: Collection[str]) -> dict[str, str]:
+    """What a group of equal flows is called where it has one flow, to the name of that flow.
+
+    A flow by its own name, and ``download`` where ``count = 1`` has made ``download-1``: so that
+    ``flows[download].total_goodput_bps`` is the same number for any count.
+
+    Args:
+        flows: Names of all flows.
+        groups: Names of groups of several (`equal_flows`).
+    """
+    found = {name: name for name in flows if name not in groups}
+    members = {name: match for name in flows if (match := _MEMBER.fullmatch(name)) is not None}
+    of_base = Counter(match["base"] for match in members.values())
+    for name, match in members.items():
+        if of_base[match["base"]] == 1 and match["base"] not in groups:
+            found.setdefault(match["base"], name)
+    return found
+
+
+def named_groups(spec: Mapping[str, Any]) -> dict[str, list[int]]:
+    """Every name that ``flows[NAME]`` may have to the places of its flows: also groups of one.
+
+    Args:
+        spec: A resolved description.
+    """
+    groups = equal_flows(spec)
+    places = {flow["name"]: [place] for place, flow in enumerate(spec["flows"])}
+    alone = groups_of_one(list(places), groups)
+    return groups | {name: places[flow] for name, flow in alone.items()}
+
+
+_OF_ONE = {"total_goodput_bps": "goodput_bps"}
+"""A measure of a group to the flow's of another name."""
 
 
 def _numbers(run: Run, described: Resolved) -> Iterator[tuple[Quantity, float]]:

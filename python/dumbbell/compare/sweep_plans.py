@@ -9,7 +9,7 @@ from typing import TypeAlias
 from dumbbell.compare.axes import BACKEND, Axis, Grid
 from dumbbell.compare.measures import Of, Scale
 from dumbbell.compare.quantity import Quantity
-from dumbbell.compare.summary import equal_flows
+from dumbbell.compare.summary import named_groups
 from dumbbell.errors import SpecError
 from dumbbell.spec import Experiment, Resolved
 from dumbbell.spec.programs import programs_of
@@ -92,7 +92,7 @@ class Names:
         for experiment in experiments:
             described = Resolved(experiment.resolved())
             for of, names in (
-                (Of.FLOWS, equal_flows(described.mapping)),
+                (Of.FLOWS, named_groups(described.mapping)),
                 (Of.FLOW, [flow["name"] for flow in described.mapping["flows"]]),
                 (Of.PROBE, [probe["name"] for probe in described.mapping["probes"]]),
                 (Of.PROGRAM, [each["name"] for each in programs_of(described.mapping)]),

@@ -122,6 +122,8 @@ from dumbbell.metrics.registry import METRICS, Metric, metrics_markdown
 from dumbbell.metrics.series import batch_means_series, interval_means
 from dumbbell.metrics.sharing import (
     capacity_share,
+    goodput_share,
+    goodput_share_of_greedy,
     jain_index,
     path_capacity_bps,
     total_goodput_bps,
@@ -169,6 +171,8 @@ __all__ = [
     "flow_completion_time_l4",
     "flow_loss_ratio",
     "goodput_bps",
+    "goodput_share",
+    "goodput_share_of_greedy",
     "interval_means",
     "jain_index",
     "jain_index_l4",

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+from weakref import ref
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dumbbell.metrics.flow import goodput_bps
 from dumbbell.metrics.path import NS_PER_S, capacity_bits, resolved_of
@@ -50,6 +55,29 @@ def capacity_share(run: Run, flows: Flows) -> float:
 
 
 @metric("1", _SECTION)
+def goodput_share(run: Run, flows: Flows) -> float:
+    """Goodput of some flows over that of all flows (`total_goodput_bps`), from 0 to 1.
+
+    NaN where nothing arrived.
+    """
+    return _share(run, flows, _Goodputs.of(run).bps)
+
+
+@metric("1", _SECTION)
+def goodput_share_of_greedy(run: Run, flows: Flows) -> float:
+    """Goodput of some greedy flows over that of all greedy flows, from 0 to 1.
+
+    Which of two congestion controllers takes how much, whatever transfers and paced traffic there
+    is beside them: those take no more than their source offers. NaN where one of the flows is not
+    greedy, or where nothing arrived.
+    """
+    found = _Goodputs.of(run)
+    if not all(found.is_greedy[run.flow(each)] for each in _listed(run, flows)):
+        return float("nan")
+    return _share(run, flows, found.bps[found.is_greedy])
+
+
+@metric("1", _SECTION)
 def jain_index(run: Run, flows: Flows | None = None) -> float:
     """Jain's index of the goodputs of some flows: (sum x)^2 / (n sum x^2).
 
@@ -59,13 +87,42 @@ def jain_index(run: Run, flows: Flows | None = None) -> float:
     nothing.
     """
     if flows is None:
-        described = resolved_of(run).flows
-        flows = [index for index, flow in enumerate(described) if flow.source.kind == "greedy"]
+        flows = [int(index) for index in np.flatnonzero(_Goodputs.of(run).is_greedy)]
     x = np.array([goodput_bps(run, each) for each in _listed(run, flows)])
     squares = float((x**2).sum())
     if x.size < 2 or not squares > 0.0:
         return float("nan")
     return float(x.sum()) ** 2 / (x.size * squares)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Goodputs:
+    """Of all flows, kept for the latest run: each share of a thousand asks for them."""
+
+    bps: NDArray[np.float64]
+    is_greedy: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, run: Run) -> _Goodputs:
+        latest = getattr(_latest, "of", None)
+        if latest is not None and latest[0]() is run:
+            return cast(_Goodputs, latest[1])
+        described = resolved_of(run).flows
+        found = cls(
+            np.array([goodput_bps(run, index) for index in range(len(described))]),
+            np.array([flow.source.kind == "greedy" for flow in described], dtype=bool),
+        )
+        _latest.of = ref(run), found
+        return found
+
+
+_latest = threading.local()
+"""Of each thread the run that was asked about last, which it does not keep alive."""
+
+
+def _share(run: Run, flows: Flows, among: NDArray[np.float64]) -> float:
+    whole = float(among.sum())
+    return total_goodput_bps(run, flows) / whole if whole > 0.0 else float("nan")
 
 
 def _listed(run: Run, flows: Flows | None) -> Sequence[str | int]:

@@ -15,7 +15,7 @@ from dumbbell.compare.comparison import Comparison
 from dumbbell.compare.measures import Of
 from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.replicating import Arm, Replicates
-from dumbbell.compare.summary import SENDS_TRANSFERS, Floats, equal_flows
+from dumbbell.compare.summary import SENDS_TRANSFERS, Floats, groups_of_one, named_groups
 from dumbbell.errors import DumbbellError, SpecError
 from dumbbell.spec import Resolved
 from dumbbell.spec.programs import programs_of
@@ -85,7 +85,9 @@ class Numbers:
             LackingError: Its cell has no runs.
         """
         replicates = self._replicates(number.cell)
-        names = replicates.summaries[0].groups[number.quantity.name]
+        summary, name = replicates.summaries[0], number.quantity.name
+        alone = groups_of_one(summary.names(Of.FLOW), summary.groups)
+        names = summary.groups.get(name) or (alone[name],)
         metric = number.quantity.metric
         return np.column_stack(
             [replicates.values(Quantity(Of.FLOW, name, metric)) for name in names]
@@ -112,8 +114,8 @@ def capacity_bps(number: Number) -> float:
         case Of.QUEUE:
             rates: Sequence[float] = [described.queue(name).own_rate_bps]
         case Of.FLOW | Of.FLOWS:
-            group = equal_flows(described.mapping).get(name)
-            flow = described.flow(name if group is None else group[0])
+            group = named_groups(described.mapping)[name]
+            flow = described.flow(group[0])
             rates = [queue.own_rate_bps for queue in described.route(flow.from_, flow.to)]
         case _:
             rates = []
@@ -122,7 +124,7 @@ def capacity_bps(number: Number) -> float:
 
 def _check_there(quantity: Quantity, cell: Cell, where: str, *, of_group: bool) -> None:
     described = cell.experiment.resolved()
-    groups = equal_flows(described)
+    groups = named_groups(described)
     names = _names(quantity.of, described, cell)
     if of_group:
         if quantity.of is not Of.FLOW or quantity.name not in groups:
@@ -163,7 +165,7 @@ def _names(of: Of, described: Mapping[str, Any], cell: Cell) -> list[str]:
         case Of.PROGRAM:
             return [each["name"] for each in programs_of(described)]
         case Of.FLOWS:
-            return list(equal_flows(described))
+            return list(named_groups(described))
         case _:
             return [each["name"] for each in described["flows"]]
 
