@@ -102,6 +102,41 @@ def test_batches_of_one_run_are_one_run() -> None:
 
 
 @pytest.mark.parametrize(
+    ("printed", "n", "expected"),
+    [
+        (0.49, 5, MAYBE),  # however near: five runs are never enough for a number
+        (21.9, 5, NO),
+        (21.9, 3, NO),
+        (21.9, 2, MAYBE),
+        # The 99.9 % interval of five runs: 0.49 +- 8.61 sqrt(1.2) 0.1.
+        (0.49 + 0.94, 5, MAYBE),
+        (0.49 + 0.95, 5, NO),
+    ],
+)
+def test_few_runs_may_speak_against_a_printed_number_and_never_for_it(
+    printed: float, n: int, expected: Verdict
+) -> None:
+    rule = Published(printed=printed, rounding=0.0, unit="Mbit/s")
+    judged = judge(claim(rule), runs(0.49, 0.1, n))
+    assert judged.verdict is expected
+    if expected is NO:
+        assert f"{n} runs are enough against it" in judged.note
+        assert "for it this rule needs 10" in judged.note
+        assert judged.found.level == 0.999
+    else:
+        assert judged.note == f"{n} replications, where this rule needs 10"
+
+
+def test_few_runs_without_spread_or_law_speak_neither_way() -> None:
+    """All alike they may be of a count that is mostly zero; by order 39 runs are needed."""
+    rule = Published(printed=3.0, rounding=0.0, unit="packets")
+    assert verdict(rule, Runs([0.0, 0.0, 0.0, 0.0])) is MAYBE
+    by_order = dataclasses.replace(rule, law=Law.ANY)
+    assert verdict(by_order, runs(1000.0, 1.0, 38)) is MAYBE
+    assert verdict(by_order, runs(1000.0, 1.0, 39)) is NO
+
+
+@pytest.mark.parametrize(
     ("printed", "rounding", "expected"),
     [(20.0, 0.0, YES), (22.3, 0.0, YES), (22.5, 0.0, NO), (22.5, 0.5, YES), (17.0, 0.5, NO)],
 )

@@ -71,6 +71,12 @@ MUTANTS = (
         "if evidence.n < 2:",
     ),
     Mutant(
+        "few runs speak against a number as ten do",
+        "rules/prediction.py",
+        "LEVEL_AGAINST = 0.999",
+        "LEVEL_AGAINST = 0.7",
+    ),
+    Mutant(
         "order statistics are taken at their word from any number of runs",
         "rules/prediction.py",
         "return replications_for_prediction(level)\n",

@@ -176,6 +176,7 @@ EXAMPLES: Mapping[RuleName, Sequence[Example]] = {
         Example("runs elsewhere", _PUBLISHED, _around(26.0, *_TEN)),
         Example("runs far and wide", _PUBLISHED, _around(26.0, *(8 * step for step in _TEN))),
         Example("three runs", _PUBLISHED, _around(20.6, -1.0, 0.0, 1.0)),
+        Example("five runs, far away", _PUBLISHED, _around(0.49, *(0.4 * step for step in _FIVE))),
     ),
     RuleName.ENSEMBLE: (
         Example("a band that holds it", _ENSEMBLE, _members(20.2, 22.0)),

@@ -20,6 +20,13 @@ from dumbbell.stats import (
 LEAST_FOR_STUDENT = 10
 """From 3 runs a Student prediction interval holds a truth 6 standard deviations away in 24 % of
 cases; from 10 in less than one of a thousand."""
+LEAST_AGAINST = 3
+"""Fewest replications that may speak against a printed number: two show hardly any spread."""
+LEVEL_AGAINST = 0.999
+"""Of the interval that a number must lie outside where there are fewer than `LEAST_FOR_STUDENT`.
+
+A Student interval is right for any number of normal runs, only wide for few; that they are normal
+so few cannot show, and more runs are to come, whose verdict must not be another."""
 INFORMATIVE_HALF_WIDTH = 0.5
 """A prediction interval wider than +-50 % of its centre cannot test a published number."""
 

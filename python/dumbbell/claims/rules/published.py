@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from dumbbell.claims.decision import Decision, Found
 from dumbbell.claims.evidence import Runs
 from dumbbell.claims.glyphs import Glyph, Origin, Stated, around_print
@@ -22,6 +24,8 @@ from dumbbell.claims.rules.base import (
 from dumbbell.claims.rules.intervals import inconclusive
 from dumbbell.claims.rules.prediction import (
     INFORMATIVE_HALF_WIDTH,
+    LEAST_AGAINST,
+    LEVEL_AGAINST,
     Law,
     is_informative,
     least_runs,
@@ -38,6 +42,11 @@ class Published(Rule[Runs]):
 
     The runs must have the published length, sampling and start; else wrap it in
     `Preview`.
+
+    For a number, and against one that is near, it takes ten runs: a Student interval from fewer
+    is so wide that it holds what is far away. Against one that is far, three are enough: where it
+    lies outside an interval that one normal run of a thousand leaves, more runs would hardly
+    change that. Order statistics say nothing, either way, before there are 39 runs.
 
     Attributes:
         printed: The number.
@@ -93,7 +102,8 @@ class Published(Rule[Runs]):
         )
         least = least_runs(self.law, self.level)
         if evidence.n < least:
-            return inconclusive(Found.of(found), evidence.n, least)
+            against = self._against(evidence, least)
+            return against or inconclusive(Found.of(found), evidence.n, least)
         p_value = None
         if not self.jitter:
             p_value = prediction_p_value(
@@ -101,6 +111,25 @@ class Published(Rule[Runs]):
             )
         return Decision(
             verdict=predicted(found, self.printed), found=Found.of(found), p_value=p_value
+        )
+
+    def _against(self, evidence: Runs, least: int) -> Decision | None:
+        """Not reproduced, where fewer runs than it takes for the number speak against it."""
+        # Runs that are all alike show no spread at all: perhaps of a count that is mostly zero.
+        is_spread = float(np.ptp(evidence.values)) > 0.0
+        if self.law is Law.ANY or evidence.n < LEAST_AGAINST or not is_spread:
+            return None
+        level = max(self.level, LEVEL_AGAINST)
+        found = predict(
+            evidence.values, self.law, level, rounding=self.rounding, jitter=self.jitter
+        )
+        if found.contains(self.printed):
+            return None
+        return Decision(
+            verdict=Verdict.NOT_REPRODUCED,
+            found=Found.of(found),
+            remark=f"{evidence.n} runs are enough against it, as it lies outside their "
+            f"{percent(level)} interval; for it this rule needs {least}",
         )
 
     def glyphs(self, decision: Decision) -> tuple[Glyph, ...]:
@@ -127,12 +156,19 @@ def prediction_words(
     widened = (
         f", widened by what print leaves open, ±{quantity(rounding, unit)}" if rounding else ""
     )
+    early = (
+        ""
+        if law is Law.ANY
+        else f" From {LEAST_AGAINST} runs on it is not reproduced when it lies outside their "
+        f"{percent(max(level, LEVEL_AGAINST))} interval, else inconclusive."
+    )
     shaken = f", with a host's jitter of {quantity(jitter, unit)}" if jitter else ""
     return (
         f"Central {percent(level)} prediction interval of one {whose} as published ({made}, from "
         f"{least_runs(law, level)} or more{shaken}{widened}). Not reproduced when the number lies "
         "outside, however wide it is; reproduced when inside and the interval is within "
-        f"±{percent(INFORMATIVE_HALF_WIDTH)} of its centre; uninformative when inside a wider one."
+        f"±{percent(INFORMATIVE_HALF_WIDTH)} of its centre; uninformative when inside a wider "
+        f"one.{early}"
     )
 
 
