@@ -6,9 +6,9 @@ import signal
 import threading
 
 import pytest
-from rich.console import Console
 
 from dumbbell.cli import progress as progress_module
+from dumbbell.cli.consoles import PrintingConsole
 from dumbbell.cli.progress import PlainLines, shown_progress
 from dumbbell.cli.stopping import stopped_by_ctrl_c
 from dumbbell.sweep import Progress
@@ -41,10 +41,10 @@ def test_no_terminal_no_bars() -> None:
 def test_bars_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     out = io.StringIO()
 
-    def terminal(file: object) -> Console:
-        return Console(file=out, force_terminal=True, width=100)
+    def terminal(file: object) -> PrintingConsole:
+        return PrintingConsole(out, force_terminal=True, width=100)
 
-    monkeypatch.setattr(progress_module, "Console", terminal)
+    monkeypatch.setattr(progress_module, "PrintingConsole", terminal)
     with shown_progress(out) as show:
         show(Progress("ideal", 1, 10))
         show(Progress("nominal", 3.7, 10, detail="±3 %"))

@@ -20,7 +20,8 @@ from dumbbell.backends.kernel.session_orders import (
 )
 from dumbbell.cli.shell_lines import Help, Reader
 from dumbbell.cli.shell_programs import serves
-from dumbbell.cli.shell_transcript import MOST_BYTES, Transcript, for_terminal
+from dumbbell.cli.shell_transcript import MOST_BYTES, Transcript
+from dumbbell.cli.telling import coloured
 from dumbbell.errors import SpecError
 
 HOSTS = ("sender-1", "router", "receiver-1")
@@ -190,8 +191,8 @@ def test_what_a_program_prints_is_only_shown() -> None:
     assert "\x1b" not in said.text()
     assert "red" in said.text()
     # Colours are a terminal's own; what asks or sets anything else is not.
-    assert for_terminal("\x1b[31mred\x1b[0m\tand\n") == "\x1b[31mred\x1b[0m\tand\n"
-    assert "\x1b" not in for_terminal("\x1b[2J\x1b]52;c;aGk=\x07\x1bP")
+    assert coloured("\x1b[31mred\x1b[0m\tand\n") == "\x1b[31mred\x1b[0m\tand\n"
+    assert "\x1b" not in coloured("\x1b[2J\x1b]52;c;aGk=\x07\x1bP")
 
 
 def test_a_transcript_is_bounded() -> None:

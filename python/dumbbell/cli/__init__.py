@@ -40,7 +40,9 @@ def _let_every_letter_through() -> None:
 def _run() -> int:
     from dumbbell.cli.app import app
     from dumbbell.cli.failing import exit_code_of
+    from dumbbell.cli.telling import tell_whatever_fails
 
+    tell_whatever_fails()
     status = 0
     try:
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from rich.text import Text
 from dumbbell.cli.failing import print_warning
 from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.tables import print_table
-from dumbbell.cli.telling import tell
+from dumbbell.cli.telling import say, tell
 from dumbbell.cli.told_apart import told_apart
 from dumbbell.cli.waiting import say_if_pipe
 from dumbbell.errors import SpecError
@@ -78,7 +77,7 @@ def analyze_capture(
         say_if_pipe(file)
         run = runs[name] = read_tshark_csv(file) if _is_csv(file) else read_capture(file)
         for problem in run.meta["problems"]:
-            print(printable(f"{file}: {problem}"), file=sys.stderr)
+            tell(printable(f"{file}: {problem}"))
     if write is not None:
         if _is_csv(files[0]):
             raise SpecError("--write", write, "a capture; a CSV has no packets")
@@ -88,7 +87,7 @@ def analyze_capture(
     if place is not None:
         page = write_report(capture_report(runs), place, tell=print_warning)
     if as_json:
-        print(json_text(_numbers(runs)))
+        say(json_text(_numbers(runs)))
         return
     _show(runs, console)
     if page is not None:
@@ -117,7 +116,7 @@ def _write(run: Run, file: Path, target: Path, view: str | None) -> None:
     # A file without names of interfaces has its own instead.
     queue_name = "" if name == file.name else name
     pkts = write_view(file, target, queue=queue_name, place=place)
-    print(f"{target}: {pkts} packets", file=sys.stderr)
+    tell(f"{target}: {pkts} packets")
 
 
 def _numbers(runs: Mapping[str, Run]) -> dict[str, Any]:

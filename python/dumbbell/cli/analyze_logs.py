@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +12,11 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from dumbbell.cli.consoles import standard_error
 from dumbbell.cli.failing import print_warning
 from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.tables import print_table
+from dumbbell.cli.telling import say, tell
 from dumbbell.cli.told_apart import told_apart
 from dumbbell.errors import SpecError
 from dumbbell.formats.logs import Log, LogText, log_of_text
@@ -88,19 +89,19 @@ def analyze_logs(
         has_page = out is not None
         said = write_log_page(analyzed, place, formats, has_page=has_page, tell=print_warning)
     if as_json:
-        print(json_text({"logs": [_as_json(each) for each in analyzed]}))
+        say(json_text({"logs": [_as_json(each) for each in analyzed]}))
     else:
         for each in _together(analyzed):
             _show(each, console)
     if said is not None:
-        where = Console(stderr=True) if as_json else console
+        where = standard_error() if as_json else console
         where.print(said, markup=False, soft_wrap=True)
 
 
 def _read(file: Path) -> Log:
     log = log_of_text(LogText.of_file(file))
     for problem in (*log.problems, *filter(None, [str(log.unknown)])):
-        print(printable(f"{file}: {problem}"), file=sys.stderr)
+        tell(printable(f"{file}: {problem}"))
     return log
 
 

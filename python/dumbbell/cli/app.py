@@ -39,9 +39,12 @@ from dumbbell.cli.packetdrill_command import packetdrill_command
 from dumbbell.cli.results_command import results_app
 from dumbbell.cli.shell_command import shell_command
 from dumbbell.cli.storing import Storing
+from dumbbell.cli.telling import say
+from dumbbell.cli.usage import Commands
 
 app = typer.Typer(
     name="dumbbell",
+    cls=Commands,
     help="A laboratory for queues and congestion control at a bottleneck link.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -62,7 +65,7 @@ def _version(wanted: bool) -> None:
     if wanted:
         from dumbbell import __version__
 
-        print(f"dumbbell {__version__}")
+        say(f"dumbbell {__version__}")
         raise typer.Exit
 
 
@@ -304,4 +307,4 @@ def schema() -> None:
     from dumbbell.cli.jsonable import json_text
     from dumbbell.spec import Experiment
 
-    print(json_text(Experiment.json_schema()))
+    say(json_text(Experiment.json_schema()))

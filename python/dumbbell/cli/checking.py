@@ -13,6 +13,7 @@ from rich.text import Text
 from dumbbell.backends import get_backend
 from dumbbell.claims import to_rows
 from dumbbell.cli.comparing import KEPT, print_failed, say_if_long
+from dumbbell.cli.consoles import standard_error
 from dumbbell.cli.dry_run import dry_run
 from dumbbell.cli.executing import executor_for
 from dumbbell.cli.jsonable import json_text
@@ -24,6 +25,7 @@ from dumbbell.cli.planning import Planned
 from dumbbell.cli.progress import shown_progress
 from dumbbell.cli.stopping import stopped_by_ctrl_c
 from dumbbell.cli.storing import Storing, say_share, stored_executor
+from dumbbell.cli.telling import say
 from dumbbell.compare.asserting import Asserted, Checked, asserted, check
 from dumbbell.compare.asserting.bundle import (
     Kept,
@@ -111,7 +113,7 @@ def run_check(asked: CheckAsked, console: Console) -> int:
         except ShareDone as share:
             return say_share(share, console)
         if asked.as_json:
-            print(json_text(_json(checked)))
+            say(json_text(_json(checked)))
         else:
             _print(checked, console)
         _write_page(checked, asked, place, console)
@@ -178,7 +180,7 @@ def _run_again(asked: CheckAsked, may_use_bytes: int | None, console: Console) -
         found = same(kept, checked)
         if asked.as_json:
             told = {"same": found.is_whole, "numbers": found.differing, "verdicts": found.verdicts}
-            print(json_text({**_json(checked), **told}))
+            say(json_text({**_json(checked), **told}))
         else:
             _print(checked, console)
             _print_sameness(found, kept, checked, console)
@@ -280,7 +282,7 @@ def _write_page(checked: Checked, asked: CheckAsked, place: Place | None, consol
         return
     files = bundle_files(checked, replications=asked.replications, precision=asked.precision)
     # JSON alone stands on standard output.
-    out = Console(stderr=True) if asked.as_json else console
+    out = standard_error() if asked.as_json else console
     place.write(check_report(checked, files), {}, out)
 
 

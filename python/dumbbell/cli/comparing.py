@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -24,6 +23,7 @@ from dumbbell.cli.running import say_minutes
 from dumbbell.cli.stopping import stopped_by_ctrl_c
 from dumbbell.cli.storing import stored_executor
 from dumbbell.cli.tables import print_table
+from dumbbell.cli.telling import say, tell
 from dumbbell.compare import (
     Arm,
     Basis,
@@ -132,7 +132,7 @@ def _print_found(found: Comparison, asked: Asked, console: Console) -> None:
     if asked.as_json:
         from dumbbell.cli.comparing_json import comparison_json
 
-        print(json_text(comparison_json(found)))
+        say(json_text(comparison_json(found)))
         return
     # Each once, not once a cell.
     notices = {str(each): each for cell in found.cells for each in cell.experiment.notices()}
@@ -195,7 +195,7 @@ def print_failed(failed: FailedCell) -> None:
         else (f"{failed.label} ({failed.backend}, replication {failed.replication})")
     )
     print_error(failed.error, of=f"{where}: ")
-    print(f"  again: {failed.command}", file=sys.stderr)
+    tell(f"  again: {failed.command}")
 
 
 def print_comparison(found: Comparison, console: Console) -> None:

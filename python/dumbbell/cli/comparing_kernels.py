@@ -18,6 +18,7 @@ from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.progress import shown_progress
 from dumbbell.cli.stopping import stopped_by_ctrl_c
 from dumbbell.cli.storing import Storing, stored_executor
+from dumbbell.cli.telling import say
 from dumbbell.compare import Cell
 from dumbbell.compare.kernels import KernelsCompared, compare_kernels
 from dumbbell.compare.reference_grid import grid_cells
@@ -89,7 +90,7 @@ def compare_on_kernels(asked: KernelsAsked, console: Console) -> int:
     else:
         status = EXIT_CONTRADICTED_OR_FAILED if failed else EXIT_DONE
     if asked.as_json:
-        print(json_text({"kernels": list(asked.kernels), "experiments": [_json(e) for e in found]}))
+        say(json_text({"kernels": list(asked.kernels), "experiments": [_json(e) for e in found]}))
     return status
 
 

@@ -12,6 +12,7 @@ from dumbbell.backends import Cost, get_backend, threads_for
 from dumbbell.backends.guard import usable_threads
 from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.storing import Storing, stored_executor
+from dumbbell.cli.telling import say
 from dumbbell.compare import Cell, FailedCell, ensemble_for
 from dumbbell.compare.comparison import MOST_REPLICATIONS, REPLICATIONS
 from dumbbell.compare.executing import Stored, Threads
@@ -104,7 +105,7 @@ def dry_run(
         for backend in backends
     ]
     if as_json:
-        print(json_text(_as_json(planned, found, refused)))
+        say(json_text(_as_json(planned, found, refused)))
     else:
         for line in _lines(planned, found, store):
             console.print(line, markup=False, highlight=False, soft_wrap=True)

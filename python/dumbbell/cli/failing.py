@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from dumbbell.cli.telling import tell
 from dumbbell.errors import (
     EXIT_BAD_INPUT,
     EXIT_CONTRADICTED_OR_FAILED,
@@ -13,7 +14,6 @@ from dumbbell.errors import (
     DumbbellError,
     SpecError,
 )
-from dumbbell.printable import printable
 
 
 def exit_code_of(error: Exception) -> int | None:
@@ -26,10 +26,9 @@ def exit_code_of(error: Exception) -> int | None:
         print_error(error)
         return error.exit_code
     if isinstance(error, MemoryError):
-        print(
+        tell(
             "error: there is not enough memory (ulimit -v, a container's limit or the machine's): "
-            "shorten the run, sample less often, or leave record_packets off",
-            file=sys.stderr,
+            "shorten the run, sample less often, or leave record_packets off"
         )
         return EXIT_CONTRADICTED_OR_FAILED
     if isinstance(error, OSError):
@@ -40,7 +39,7 @@ def exit_code_of(error: Exception) -> int | None:
             where = "standard output"
             _give_up_output()
         said = f"{f'{where}: ' if where else ''}{error.strerror or error}"
-        print(f"error: {_shown(said)}", file=sys.stderr)
+        tell(f"error: {said}")
         return EXIT_NO_ROOM if error.errno in NO_ROOM else EXIT_BAD_INPUT
     return None
 
@@ -52,7 +51,7 @@ def _give_up_output() -> None:
 
 def print_warning(sentence: str) -> None:
     """Something that is missing from what was done, on standard error."""
-    print(f"warning: {_shown(sentence)}", file=sys.stderr)
+    tell(f"warning: {sentence}")
 
 
 def print_error(error: DumbbellError, of: str = "") -> None:
@@ -63,17 +62,12 @@ def print_error(error: DumbbellError, of: str = "") -> None:
         of: What comes before it: whose error it is.
     """
     if isinstance(error, SpecError) and not error.is_sentence:
-        where = _shown(error.path or "experiment")
-        print(f"error: {of}{where}: {error.value!r}", file=sys.stderr)
+        where = error.path or "experiment"
+        tell(f"error: {of}{where}: {error.value!r}")
         if error.reason:
-            print(f"  because: {_shown(error.reason)}", file=sys.stderr)
-        print(f"  allowed: {_shown(error.allowed)}", file=sys.stderr)
+            tell(f"  because: {error.reason}")
+        tell(f"  allowed: {error.allowed}")
         if error.hint:
-            print(f"  did you mean {error.hint!r}?", file=sys.stderr)
+            tell(f"  did you mean {error.hint!r}?")
     else:
-        print(f"error: {of}{_shown(str(error))}", file=sys.stderr)
-
-
-def _shown(text: str) -> str:
-    """With what a name of somebody's file may have in it."""
-    return printable(text, lines=True)
+        tell(f"error: {of}{error}")

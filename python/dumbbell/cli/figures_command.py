@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dumbbell.cli.telling import say
 from dumbbell.errors import SpecError
 
 FORMATS = ("svg", "png", "pdf")
@@ -39,7 +40,7 @@ def figures_command(
                 continue
             for suffix, content in pictures.items():
                 replace_file(out / f"{name}{suffix}", content)
-                print(out / f"{name}{suffix}")
+                say(out / f"{name}{suffix}")
     if failed:
         raise DrawingError("; ".join(failed))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from dumbbell.cli.noticing import print_notices
+from dumbbell.cli.telling import say
 from dumbbell.cli.waiting import say_if_pipe
 from dumbbell.errors import SpecError
 from dumbbell.folders import replace_file
@@ -314,7 +314,7 @@ def _show(
     if options.output is not None:
         replace_file(options.output, text)
     else:
-        sys.stdout.write(text)
+        say(text.removesuffix("\n"))
 
 
 def _default_plot(file: FlentFile) -> str:

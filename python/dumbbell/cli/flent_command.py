@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
+from dumbbell.cli.consoles import PrintingConsole
 from dumbbell.cli.memory import MEMORY_HELP
 from dumbbell.errors import SpecError
 
@@ -131,7 +131,7 @@ def flent_command(
     from dumbbell.formats.kinds import FLENT_ENDS
     from dumbbell.spec.flent import Network
 
-    console = Console(file=sys.stdout)
+    console = PrintingConsole(sys.stdout)
     if list_:
         list_tests(console)
         return

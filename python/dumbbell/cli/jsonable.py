@@ -6,10 +6,22 @@ import json
 import math
 from collections.abc import Mapping
 
+from dumbbell.printable import printable
+
 
 def json_text(value: object) -> str:
-    """Indented JSON; numbers that are not finite become null."""
-    return json.dumps(_safe(value), indent=2, ensure_ascii=False, allow_nan=False)
+    """Indented JSON; numbers that are not finite become null.
+
+    What a terminal obeys or nobody sees, and halves of surrogate pairs, which are bytes of a file's
+    name that are no UTF-8, are ``\\u009b``; other letters stand for themselves.
+    """
+    text = json.dumps(_safe(value), indent=2, ensure_ascii=False, allow_nan=False)
+    # Such characters are in strings alone.
+    return "\n".join(each if each.isprintable() else _escaped(each) for each in text.split("\n"))
+
+
+def _escaped(text: str) -> str:
+    return "".join(each if printable(each) == each else json.dumps(each)[1:-1] for each in text)
 
 
 def _safe(value: object) -> object:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +11,7 @@ from rich.table import Table
 
 from dumbbell.cli.consoles import standard_output
 from dumbbell.cli.options import NoStore, Store
+from dumbbell.cli.telling import say, tell
 from dumbbell.printable import printable
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def build(
                 on_progress=lambda what, done, total: show(Progress(what, done, total, "files")),
             )
     except KeyboardInterrupt:
-        print("stopped; nothing is left of the build", file=sys.stderr)
+        tell("stopped; nothing is left of the build")
         raise typer.Exit(STOPPED) from None
     _print_info(info, as_json)
 
@@ -112,7 +112,7 @@ def info(
     told = {"guest": str(guest), "confinement": dataclasses.asdict(confinement)} | more
     _print_info(kernel, as_json, told)
     if not as_json:
-        print(f"confined  by {confinement}")
+        say(f"confined  by {confinement}")
         if len(others) > 1:
             _print_kernels(others)
 
@@ -134,12 +134,12 @@ def test(*, version: Version = USUAL, hz: Hz = 1000, as_json: Json = False) -> N
         if all(each.ok for each in found):
             found += self_test(require_kernel(hz, version).path)
     except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
+        tell("stopped")
         raise typer.Exit(STOPPED) from None
     if as_json:
         from dumbbell.cli.jsonable import json_text
 
-        print(json_text([dataclasses.asdict(each) for each in found]))
+        say(json_text([dataclasses.asdict(each) for each in found]))
     else:
         table = Table(box=None, pad_edge=False, show_header=False)
         for each in found:
@@ -210,7 +210,7 @@ def _print_kernels(kernels: list[KernelInfo]) -> None:
             printable(each.source),
             recipe,
         )
-    print()
+    say()
     standard_output().print(table, markup=False)
 
 
@@ -219,13 +219,13 @@ def _print_info(info: Any, as_json: bool, more: dict[str, Any] | None = None) ->
     if as_json:
         from dumbbell.cli.jsonable import json_text
 
-        print(json_text(fields))
+        say(json_text(fields))
         return
-    print(f"name      {info.name}")
-    print(f"path      {info.path}")
-    print(f"release   {info.release}, HZ={info.hz}, {info.size_bytes / 1e6:.1f} MB")
-    print(f"sha256    {info.sha256}")
-    print(f"built     {info.built_at} in {info.build_s:.0f} s from {info.source}")
-    print(f"compiler  {info.compiler}")
+    say(f"name      {info.name}")
+    say(f"path      {info.path}")
+    say(f"release   {info.release}, HZ={info.hz}, {info.size_bytes / 1e6:.1f} MB")
+    say(f"sha256    {info.sha256}")
+    say(f"built     {info.built_at} in {info.build_s:.0f} s from {info.source}")
+    say(f"compiler  {info.compiler}")
     if more is not None:
-        print(f"guest     {more['guest'] or 'has not been built'}")
+        say(f"guest     {more['guest'] or 'has not been built'}")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dumbbell.cli.telling import say
+
 if TYPE_CHECKING:
     from dumbbell.lab import LabExperiment
 
@@ -53,7 +55,7 @@ def lab_command(
         write_live(folder)
     if output.name == PLACE.name:
         link_laboratory(folder)
-    print(f"The laboratory: {output.resolve().as_uri()}")
+    say(f"The laboratory: {output.resolve().as_uri()}")
     if opens:
         webbrowser.open(output.resolve().as_uri())
 

@@ -11,6 +11,7 @@ import typer
 
 from dumbbell.cli.options import Json
 from dumbbell.cli.packetdrill_report import MALFORMED, Verdict, counts_of, print_script, sum_of
+from dumbbell.cli.telling import say
 from dumbbell.errors import EXIT_BAD_INPUT, EXIT_CONTRADICTED_OR_FAILED, SpecError
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ def _build(source: Path, *, quiet: bool) -> None:
 
     info = build_packetdrill(source)
     if not quiet:
-        print(f"packetdrill: {printable(str(info.path))}, of source {info.source_sha256[:16]}")
+        say(f"packetdrill: {printable(str(info.path))}, of source {info.source_sha256[:16]}")
 
 
 def _by_simulator(texts: Mapping[Path, str], profile: str) -> dict[Path, Verdict]:
@@ -189,13 +190,13 @@ def _end(
     """Sums and the exit status."""
     by_backend = {name: [each[name] for each in verdicts.values()] for name in backends}
     if as_json:
-        print(json.dumps(_json(verdicts, by_backend, conditions), indent=2))
+        say(json.dumps(_json(verdicts, by_backend, conditions), indent=2))
     elif len(backends) == 1 and conditions is None:
-        print(sum_of(by_backend[backends[0]]))
+        say(sum_of(by_backend[backends[0]]))
     else:
         for name, all_of_it in by_backend.items():
             about = f" ({conditions})" if name == KERNEL else ""
-            print(f"{name}{about}: {sum_of(all_of_it)}")
+            say(f"{name}{about}: {sum_of(all_of_it)}")
     told = [verdict["verdict"] for each in by_backend.values() for verdict in each]
     if MALFORMED in told:
         raise typer.Exit(EXIT_BAD_INPUT)

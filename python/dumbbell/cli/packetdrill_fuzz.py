@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dumbbell.cli.packetdrill_report import print_verdict, side_of
+from dumbbell.cli.telling import say
 from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED
 
 if TYPE_CHECKING:
@@ -59,12 +60,12 @@ def fuzz_by_kernel(
             print_verdict(f"seed {seed}, number {each.number} ({each.controller}, {kind})",
                           shown.report)  # fmt: skip
             if place is not None:
-                print(f"    {'kept:':<9} {place}")
+                say(f"    {'kept:':<9} {place}")
     if as_json:
-        print(json.dumps(_json(found, seed), indent=2))
+        say(json.dumps(_json(found, seed), indent=2))
     else:
         for line in sum_lines([(each.kind, each.controller) for each in found]):
-            print(line)
+            say(line)
     if any(each.kind is not Kind.AGREES for each in found):
         raise typer.Exit(EXIT_CONTRADICTED_OR_FAILED)
 
@@ -82,7 +83,7 @@ def fuzz_by_simulator(count: int, seed: int, gso_max_segs: int) -> None:
             failed.append(number)
             print_verdict(f"seed {seed}, number {number}", verdict)
     took_s = max(time.monotonic() - began, 1e-9)
-    print(f"{count - len(failed)} of {count} scripts passed, {count / took_s:.0f} a second")
+    say(f"{count - len(failed)} of {count} scripts passed, {count / took_s:.0f} a second")
     if failed:
         raise typer.Exit(EXIT_CONTRADICTED_OR_FAILED)
 

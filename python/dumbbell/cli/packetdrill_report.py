@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
+from dumbbell.cli.telling import say, tell
 from dumbbell.printable import printable
 
 COUNTED = ("passed", "failed", "unsupported")
@@ -28,7 +28,7 @@ def print_script(file: str, verdicts: Mapping[str, Verdict]) -> None:
         print_verdict(name, verdict)
         return
     told = ", ".join(f"{backend} {verdict['verdict']}" for backend, verdict in verdicts.items())
-    print(f"{name}: {told}")
+    say(f"{name}: {told}")
     for backend, verdict in verdicts.items():
         if verdict["verdict"] != "passed":
             print_verdict(f"  {backend}", verdict)
@@ -38,18 +38,18 @@ def print_verdict(name: str, verdict: Verdict) -> None:
     """Print one verdict: what differs or is missing, with its place."""
     kind = verdict["verdict"]
     if kind == "passed":
-        print(f"{name}: passed")
+        say(f"{name}: passed")
         return
     place = f"{name}:{verdict['line']}:{verdict['column']}"
     if kind == MALFORMED:
-        print(f"{place}: {printable(verdict['mistake'])}", file=sys.stderr)
+        tell(f"{place}: {printable(verdict['mistake'])}")
     elif kind == "unsupported":
-        print(f"{place}: unsupported: {printable(', '.join(verdict['missing']))}")
+        say(f"{place}: unsupported: {printable(', '.join(verdict['missing']))}")
     else:
         difference = verdict["difference"]
-        print(f"{place}: failed{_of(difference)}")
+        say(f"{place}: failed{_of(difference)}")
         for side in ("expected", "found"):
-            print(f"    {side + ':':<9} {printable(side_of(difference, side))}")
+            say(f"    {side + ':':<9} {printable(side_of(difference, side))}")
 
 
 def counts_of(verdicts: Sequence[Verdict]) -> dict[str, int]:

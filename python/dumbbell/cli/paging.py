@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from dumbbell.cli.consoles import standard_error
 from dumbbell.cli.telling import tell
 from dumbbell.errors import SpecError
 
@@ -58,7 +58,7 @@ class Place:
         if exports:
             said = f"exported: {', '.join(exports)} in {self.folder.folder}"
             # Of a program that reads JSON standard output is the JSON alone.
-            out = console if report is not None else Console(stderr=True)
+            out = console if report is not None else standard_error()
             out.print(said, markup=False, soft_wrap=True)
 
 
@@ -102,7 +102,7 @@ def result_place(
     except SpecError as error:
         if is_asked_for or has_exports:
             raise
-        print(f"no page: {folder}: {error.allowed} (--no-page, --out DIR)", file=sys.stderr)
+        tell(f"no page: {folder}: {error.allowed} (--no-page, --out DIR)")
         yield None
         return
     with FigureProcesses() as processes:

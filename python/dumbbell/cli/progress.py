@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TextIO
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -18,6 +17,8 @@ from rich.progress import (
 )
 from rich.progress import Progress as Bars
 
+from dumbbell.cli.consoles import PrintingConsole
+from dumbbell.cli.telling import say
 from dumbbell.sweep import Progress, ProgressCallback
 
 BETWEEN_LINES_S = 5.0
@@ -31,15 +32,15 @@ def shown_progress(stream: TextIO | None = None) -> Iterator[ProgressCallback]:
         stream: Where; standard error when None.
     """
     out = stream or sys.stderr
-    console = Console(file=out)
+    console = PrintingConsole(out)
     if not console.is_terminal:
         yield PlainLines(out)
         return
     bars = Bars(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[detail]}"),
+        TextColumn("{task.fields[detail]}", markup=False),
         TimeRemainingColumn(),
         console=console,
         transient=True,
@@ -88,4 +89,4 @@ class PlainLines:
         detail = f" ({progress.detail})" if progress.detail else ""
         done = f"{progress.done:.1f}".removesuffix(".0")
         amount = f"{done} of {progress.total:g} {progress.unit}"
-        print(f"{progress.task}: {amount}{detail}", file=self._out, flush=True)
+        say(f"{progress.task}: {amount}{detail}", file=self._out, flush=True)

@@ -17,7 +17,7 @@ from dumbbell.cli.failing import print_error, print_warning
 from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.progress import shown_progress
 from dumbbell.cli.stopping import stopped_by_ctrl_c
-from dumbbell.cli.telling import tell
+from dumbbell.cli.telling import say, tell
 from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE, DumbbellError, RunError
 from dumbbell.lab import LIVE, has_module, live_text, write_laboratory, write_live
 from dumbbell.report import (
@@ -117,7 +117,7 @@ def reproduce(
         if not as_json:
             console.print(overview_table(entries))
     if as_json:
-        print(json_text([each.as_json() for each in written]))
+        say(json_text([each.as_json() for each in written]))
     return Interrupted.exit_code if stop.is_set() else _status(written, not_run.values())
 
 
@@ -276,7 +276,7 @@ def list_studies(console: Console, *, as_json: bool) -> None:
             raise DumbbellError(f"study {name} cannot be loaded: {error}") from error
         described.append({"id": study.id, "title": study.title, "summary": study.summary})
     if as_json:
-        print(json_text(described))
+        say(json_text(described))
         return
     for each in described:
         console.print(Text(each["id"], style="bold"), Text(each["title"]), sep="  ")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +13,7 @@ from rich.text import Text
 
 from dumbbell.cli.consoles import standard_output
 from dumbbell.cli.storing import DEFAULT, NONE, VARIABLE
+from dumbbell.cli.telling import say, tell
 from dumbbell.errors import SpecError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def list_command(
     place, runs = _selected(store, _selection(name, where, backend))
     groups = grouped(runs)
     if as_json:
-        print(json_text([_group_json(each) for each in groups]))
+        say(json_text([_group_json(each) for each in groups]))
     elif groups:
         _print_groups(groups, place)
 
@@ -91,10 +91,10 @@ def pivot_command(
         return
     latest = of_latest_version(runs)
     if len(latest) < len(runs):
-        print(f"{len(runs) - len(latest)} runs of earlier versions are left out", file=sys.stderr)
+        tell(f"{len(runs) - len(latest)} runs of earlier versions are left out")
     rows = pivot(place, latest, wanted, by)
     if as_json:
-        print(json_text([_row_json(each, by) for each in rows]))
+        say(json_text([_row_json(each, by) for each in rows]))
     else:
         _print_pivot(rows, wanted, by)
 
@@ -126,7 +126,7 @@ def export_command(
             stream.write(table.write_json().encode())
         else:
             table.write_parquet(stream)
-    print(f"{file}: {table.height} runs")
+    say(f"{file}: {table.height} runs")
 
 
 @results_app.command("forget")
@@ -148,7 +148,7 @@ def forget_command(
             allowed = one_of(known) if known else f"nothing: {place.folder} has no runs"
             raise SpecError("NAME", name, allowed, nearest(name, known))
     for name in dict.fromkeys(names):
-        print(f"{name}: {place.forget(name)} runs forgotten")
+        say(f"{name}: {place.forget(name)} runs forgotten")
 
 
 def _store(folder: Path | None) -> Store:
@@ -173,7 +173,7 @@ def _selected(folder: Path | None, selection: Selection) -> tuple[Store, list[Li
     store = _store(folder)
     runs = selected(store, selection)
     if not runs:
-        print(f"nothing is stored in {store.folder}", file=sys.stderr)
+        tell(f"nothing is stored in {store.folder}")
     return store, runs
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,7 +19,7 @@ from dumbbell.cli.progress import shown_progress
 from dumbbell.cli.stopping import stopped_by_ctrl_c
 from dumbbell.cli.storing import Storing, stored_run
 from dumbbell.cli.summary import print_summary, summary_numbers
-from dumbbell.cli.telling import tell
+from dumbbell.cli.telling import say, tell
 from dumbbell.compare import Summary
 from dumbbell.compare.exporting import check_formats, exported_run, formats_of
 from dumbbell.compare.look_alikes import ping_files, ss_files, tc_files
@@ -99,7 +98,7 @@ def run_file(
             write_parquet(run, place, {**_texts(run), **exports})
         if as_json:
             said = {"notices": [each.as_json() for each in notices]}
-            print(json_text({**summary_numbers(run, summary), **said}))
+            say(json_text({**summary_numbers(run, summary), **said}))
         else:
             print_notices(notices, console)
             print_summary(run, console, summary)
@@ -160,9 +159,7 @@ def say_minutes(wall_s: float, events: float) -> None:
     """What takes longer than `LONG_S` is said on standard error, where progress is shown too."""
     if wall_s > LONG_S:
         minutes = math.ceil(wall_s / 60)
-        print(
-            f"this takes some {minutes} minutes: {events:.2g} events are foreseen", file=sys.stderr
-        )
+        tell(f"this takes some {minutes} minutes: {events:.2g} events are foreseen")
 
 
 def _texts(run: Run) -> dict[str, str]:

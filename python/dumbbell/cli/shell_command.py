@@ -106,7 +106,7 @@ def _run(
     from dumbbell.backends.kernel.session import Session
     from dumbbell.cli.shell_console import Console, play
     from dumbbell.cli.shell_transcript import Transcript
-    from dumbbell.cli.telling import tell
+    from dumbbell.cli.telling import say, tell
 
     resolved = experiment.resolved()
     hosts = tuple(each["name"] for each in resolved["hosts"])
@@ -141,7 +141,7 @@ def _run(
         (folder / TRANSCRIPT).write_text(said.text(), encoding="utf-8")
         _write_meta(folder, experiment, session.versions)
     if transcript == Path("-"):
-        sys.stdout.write(said.text())
+        say(said.text().removesuffix("\n"))
     elif transcript is not None:
         _write(transcript, said.text())
     if error is not None:

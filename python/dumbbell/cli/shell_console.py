@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import signal
-import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from types import FrameType
@@ -13,7 +12,8 @@ from typing import Any
 from dumbbell.backends.kernel.session import Session, StuckError
 from dumbbell.backends.kernel.session_orders import End, Keys, Open, Order, Place, Type, Wait
 from dumbbell.cli.shell_lines import KEYS, Help, Reader, Terminals
-from dumbbell.cli.shell_transcript import MOST_BYTES, Transcript, for_terminal, seconds
+from dumbbell.cli.shell_transcript import MOST_BYTES, Transcript, seconds
+from dumbbell.cli.telling import say, say_coloured, tell
 from dumbbell.errors import RunError, SpecError
 
 HELP = """\
@@ -49,7 +49,7 @@ def play(
         for event in _watched(session, said, running, pace):
             for line in said.add(event):
                 if not is_silent:
-                    print(line, flush=True)
+                    say(line, flush=True)
         if is_given:
             return
         session.give(orders)
@@ -80,12 +80,8 @@ class _Running:
 
     def described(self) -> str:
         what = [
-            f"\n  {name}: {for_terminal(line)}"
-            + (
-                f"\n    last printed: {for_terminal(self._last[name])}"
-                if name in self._last
-                else ""
-            )
+            f"\n  {name}: {line}"
+            + (f"\n    last printed: {self._last[name]}" if name in self._last else "")
             for name, line in self.lines.items()
         ]
         return f"; at {seconds(self.at_ns)} s these ran:{''.join(what)}" if what else ""
@@ -149,7 +145,7 @@ class Console:
         """
         with contextlib.suppress(ImportError):
             import readline  # noqa: F401  # what is typed can be edited
-        print(f"hosts: {', '.join(self._hosts)}; :help says what can be typed")
+        say(f"hosts: {', '.join(self._hosts)}; :help says what can be typed")
         assert self._reader.current is not None
         self._show()
         self._obey((Open(self._reader.current),))
@@ -169,20 +165,20 @@ class Console:
             try:
                 text = input(f"{self._running.at_ns / 1e9:.3f} s {name}{sign} ")
             except EOFError:
-                print()
+                say()
                 return (End(),)
             except KeyboardInterrupt:
-                print()
+                say()
                 if name in self._running.lines:
                     return (Keys(place, KEYS["^C"]),)
                 continue
             try:
                 typed = self._reader.line(self._line(text, place, name))
             except SpecError as error:
-                print(error, file=sys.stderr)
+                tell(error)
                 continue
             if isinstance(typed.asked, Help):
-                print(HELP)
+                say(HELP)
             elif isinstance(typed.asked, Terminals):
                 self._tell_terminals()
             elif typed.orders:
@@ -200,7 +196,7 @@ class Console:
     def _tell_terminals(self) -> None:
         for name in sorted(self._open):
             line = self._running.lines.get(name)
-            print(f"  {name}: {for_terminal(line) if line else 'at its prompt'}")
+            say(f"  {name}: {line or 'at its prompt'}")
 
     def _obey(self, orders: tuple[Order, ...]) -> None:
         self._session.give(orders)
@@ -215,7 +211,7 @@ class Console:
             if isinstance(order, Type) and order.serves:
                 name = order.place.named(self._hosts)
                 if name in self._running.lines:
-                    print(f"# {name} runs on; {name} ^C ends it, :wait 10s lets time pass")
+                    say(f"# {name} runs on; {name} ^C ends it, :wait 10s lets time pass")
 
     @contextlib.contextmanager
     def _stopped_by_ctrl_c(self, awaited: Place | None) -> Iterator[None]:
@@ -229,7 +225,7 @@ class Console:
                 raise KeyboardInterrupt
             self._is_stopped, self._wants_keys = True, awaited
             self._session.stand_still()
-            print("# Ctrl-C again ends the session", file=sys.stderr, flush=True)
+            tell("# Ctrl-C again ends the session")
 
         self._is_stopped = False
         before = signal.signal(signal.SIGINT, on_signal)
@@ -250,15 +246,15 @@ class Console:
                 self._open.add(name)
                 before = "" if name == here else f"{name}| "
                 if kind == "printed":
-                    lines = for_terminal(event["text"]).removesuffix("\n").split("\n")
-                    print("\n".join(f"{before}{line}" for line in lines), flush=True)
+                    lines = event["text"].removesuffix("\n").split("\n")
+                    say_coloured("\n".join(f"{before}{line}" for line in lines))
                 elif kind == "flooded":
-                    print(f"# {name}: ended, it printed too much", file=sys.stderr)
+                    tell(f"# {name}: ended, it printed too much")
                 elif kind == "busy":
-                    print(f"# {name}: nothing was typed, what runs there does not end")
+                    say(f"# {name}: nothing was typed, what runs there does not end")
                 elif kind == "closed":
                     self._open.discard(name)
-                    print(f"# {name}: the shell has ended")
+                    say(f"# {name}: the shell has ended")
             elif kind == "waited" and event["running"]:
                 names = ", ".join(map(self._said.name, event["running"]))
-                print(f"# {seconds(event['at_ns'])} s; still running: {names}")
+                say(f"# {seconds(event['at_ns'])} s; still running: {names}")

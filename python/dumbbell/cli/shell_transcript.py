@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,7 +11,6 @@ from dumbbell.cli.shell_lines import KEYS
 from dumbbell.printable import listed, printable
 
 _KEY_NAMES = {character: name for name, character in KEYS.items()}
-_COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
 MOST_BYTES = 256 * 2**20
 """Of a transcript; a session that prints more is ended."""
 
@@ -22,15 +20,6 @@ Event = Mapping[str, Any]
 def seconds(at_ns: int) -> str:
     """An instant, in seconds with all that is known of it: ``12.000000256``."""
     return f"{at_ns // 10**9}.{at_ns % 10**9:09d}"
-
-
-def for_terminal(text: str) -> str:
-    """What a program printed, for a person's terminal: colours stay, all else is only shown."""
-    parts = _COLOUR.split(text)
-    # Between colours, what was split at them.
-    return "".join(
-        part if index % 2 else printable(part, lines=True) for index, part in enumerate(parts)
-    )
 
 
 class Transcript:

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import contextlib
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from types import FrameType
 
 from dumbbell.cli.leaving import stop_signals
+from dumbbell.cli.telling import tell
 
 
 @contextlib.contextmanager
@@ -27,7 +27,7 @@ def stopped_by_ctrl_c() -> Iterator[threading.Event]:
             raise KeyboardInterrupt
         stop.set()
         with contextlib.suppress(OSError):  # a terminal that was closed takes no words
-            print("\nstopping; Ctrl-C again to stop at once", file=sys.stderr, flush=True)
+            tell("\nstopping; Ctrl-C again to stop at once")
 
     before = [(number, signal.signal(number, on_signal)) for number in stop_signals()]
     try:

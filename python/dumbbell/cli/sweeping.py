@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,6 +10,7 @@ from rich.text import Text
 
 from dumbbell.cli.comparing import difference_mark, headline, legend, measured_text, print_rows
 from dumbbell.cli.failing import print_error, print_warning
+from dumbbell.cli.telling import tell
 from dumbbell.compare import Arm, Cell, Comparison, FailedCell, Quantity, sentences
 from dumbbell.compare.axes import Grid
 
@@ -51,9 +51,9 @@ def print_failed_cells(failed: Sequence[FailedCell]) -> None:
         n = len(cells) - 1
         more = f" and {n} more cell{'s' if n > 1 else ''}" if n else ""
         print_error(first.error, of=f"{first.label}{more}: ")
-        print(f"  again: {first.command}", file=sys.stderr)
+        tell(f"  again: {first.command}")
     if len(alike) > MOST_NAMED:
-        print(f"and {len(alike) - MOST_NAMED} more errors, in --json", file=sys.stderr)
+        tell(f"and {len(alike) - MOST_NAMED} more errors, in --json")
 
 
 def _print_cells(found: Comparison, grid: Grid, backend: str, console: Console) -> None:
@@ -115,4 +115,4 @@ def _say_imprecise(found: Comparison) -> None:
         where = arm.cell if len(found.backends) == 1 else f"{arm.cell} ({arm.backend})"
         print_warning(f"{where}: {found.results[arm].stopped_because}")
     if len(wanting) > MOST_NAMED:
-        print(f"and {len(wanting) - MOST_NAMED} more cells, in --json", file=sys.stderr)
+        tell(f"and {len(wanting) - MOST_NAMED} more cells, in --json")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
+from dumbbell.cli.telling import tell
 from dumbbell.printable import printable
 
 _STDIN = 0
@@ -18,7 +18,7 @@ def say_if_pipe(path: Path) -> None:
     """
     if path.is_fifo() and not _is_standard_input(path):
         name = printable(str(path))
-        print(f"{name}: a pipe; waiting until somebody writes to it, and ends", file=sys.stderr)
+        tell(f"{name}: a pipe; waiting until somebody writes to it, and ends")
 
 
 def _is_standard_input(path: Path) -> bool:
