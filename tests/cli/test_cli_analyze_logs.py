@@ -156,7 +156,8 @@ def test_a_page_and_tables(dumbbell: Dumbbell, tmp_path: Path) -> None:
         (["ping.txt", "--view", "a"], "--view"),
         (["ping.txt", "--of", "a"], "--of"),
         (["ping.txt", "--to", "flent"], "--to"),
-        (["ping.txt", "README.md"], "one kind"),
+        (["ping.txt", "README.md"], "it begins with '# Logs"),
+        (["ping.txt", "missing.pcap"], "files of one kind"),
     ],
 )
 def test_what_does_not_go_together(dumbbell: Dumbbell, words: list[str], said: str) -> None:

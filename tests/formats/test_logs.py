@@ -49,8 +49,11 @@ def test_every_sample_is_of_one_format_and_understood_to_the_last_line(name: str
 
 
 def test_every_format_has_a_sample() -> None:
-    assert set(all_samples().values()) == set(LogFormat)
-    assert {reader_of(name).read for name in all_samples()} == {each.read for each in READERS}
+    # crusader's is no text: test_crusader_log.py.
+    assert set(all_samples().values()) == set(LogFormat) - {LogFormat.CRUSADER}
+    assert {reader_of(name).read for name in all_samples()} == {
+        each.read for each in READERS if each.format is not LogFormat.CRUSADER
+    }
     assert len(real_logs()) >= 20
 
 

@@ -60,7 +60,7 @@ def read_capture(source: str | Path) -> Run:
     except _engine.CaptureError as error:
         is_text = 'begins with "' in str(error)
         hint = "; tshark's fields are read from a file named .csv" if is_text else ""
-        raise UnreadableError(str(path), f"{error}{hint}") from None
+        raise UnreadableError(str(path), file.damage or f"{error}{hint}") from None
     if not found["pkts"]:
         none = file.damage or found["error"] or "the capture has no packet"
         raise UnreadableError(str(path), none)

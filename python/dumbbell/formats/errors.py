@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dumbbell.errors import SpecError
+from dumbbell.errors import DumbbellError, SpecError
 
 
 class FormatError(SpecError):
@@ -22,3 +22,7 @@ class UnreadableError(FormatError):
     def __str__(self) -> str:
         """Path and reason."""
         return f"{self.path}: {self.why}"
+
+
+class DamageError(DumbbellError):
+    """Bytes that are not what they were taken for, in words; readers say of which file."""

@@ -4,6 +4,7 @@
 counted and the first is named; damage in one place costs that place.
 """
 
+from dumbbell.formats.logs.crusader import CrusaderLog
 from dumbbell.formats.logs.iperf import IperfLog
 from dumbbell.formats.logs.iperf3 import Iperf3Log
 from dumbbell.formats.logs.irtt import IrttLog
@@ -19,6 +20,7 @@ from dumbbell.formats.logs.text import LARGEST_LOG_BYTES, LogText
 __all__ = [
     "LARGEST_LOG_BYTES",
     "READERS",
+    "CrusaderLog",
     "Iperf3Log",
     "IperfLog",
     "IrttLog",

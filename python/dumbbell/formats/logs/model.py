@@ -31,6 +31,7 @@ class LogFormat(StrEnum):
     TC = "tc -s"
     IRTT = "irtt"
     NETPERF = "netperf"
+    CRUSADER = "crusader"
 
 
 @dataclass(frozen=True, slots=True)

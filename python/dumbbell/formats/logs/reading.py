@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dumbbell.formats.errors import UnreadableError
+from dumbbell.formats.logs.crusader import is_crusader, read_crusader
 from dumbbell.formats.logs.iperf import is_iperf, read_iperf
 from dumbbell.formats.logs.iperf3 import is_iperf3, read_iperf3
 from dumbbell.formats.logs.iperf3_text import is_iperf3_text, read_iperf3_text
@@ -118,6 +119,13 @@ READERS: tuple[LogReader, ...] = (
         _QUEUES,
         is_tc,
         read_tc_log,
+    ),
+    LogReader(
+        LogFormat.CRUSADER,
+        "`.crr`, versions 0 to 2",
+        "of each load its summary: throughput, peak of the round trip, loss; percentiles",
+        is_crusader,
+        read_crusader,
     ),
 )
 """In the order in which a text is asked; no text is of two kinds unless it has lines of both."""

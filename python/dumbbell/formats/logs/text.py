@@ -22,6 +22,8 @@ LARGEST_LOG_BYTES = 64 << 20
 LONGEST_LINE = 1 << 16
 """``ss`` pads its lines to the width of a terminal that is not there."""
 _SHOWN = 60
+_BINARY = (bytes.fromhex("cb597cae82ab7253"),)
+"""First bytes of what is no text: crusader's."""
 _LOOKED_AT = 400
 """Lines by which a format is known."""
 _LONGEST_NUMBER = 40
@@ -35,11 +37,13 @@ class LogText:
         name: Of the file.
         text: All of it; empty of a binary file.
         damage: What ended the file too early, in words; empty where nothing did.
+        content: Of a binary file all of it; empty of a text.
     """
 
     name: str
     text: str
     damage: str = ""
+    content: bytes = b""
 
     @classmethod
     def of_file(cls, path: Path, most_bytes: int = LARGEST_LOG_BYTES) -> LogText:
@@ -56,6 +60,8 @@ class LogText:
     @classmethod
     def of_bytes(cls, name: str, content: bytes, damage: str = "") -> LogText:
         """Of what was read: UTF-8 with or without a mark, or UTF-16 as PowerShell's ``>``."""
+        if content.startswith(_BINARY):
+            return cls(name, "", damage, content)
         encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
         return cls(name, content.decode(encoding, errors="replace"), damage)
 
@@ -177,6 +183,10 @@ class Members:
             self._noted.value(self._at(name), value)
             return float("nan")
         return float(value) * scale
+
+    def is_null(self, name: str) -> bool:
+        """Whether it is not there, or null."""
+        return self._values.get(name) is None
 
     def text(self, name: str) -> str:
         """A text; empty where it is not there or none."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dumbbell.formats.logs import (
+    CrusaderLog,
     Iperf3Log,
     IperfLog,
     IrttLog,
@@ -16,6 +17,7 @@ from dumbbell.formats.logs import (
     SsLog,
     TcLog,
 )
+from dumbbell.metrics.logs.crusader import crusader_numbers, crusader_series
 from dumbbell.metrics.logs.latency import (
     irtt_numbers,
     irtt_series,
@@ -47,6 +49,7 @@ _NUMBERS: Mapping[type[Log], Callable[[Any], list[LogNumber]]] = {
     NetperfLog: netperf_numbers,
     SsLog: ss_numbers,
     TcLog: tc_numbers,
+    CrusaderLog: crusader_numbers,
 }
 _SERIES: Mapping[type[Log], Callable[[Any], list[LogSeries]]] = {
     PingLog: ping_series,
@@ -57,6 +60,7 @@ _SERIES: Mapping[type[Log], Callable[[Any], list[LogSeries]]] = {
     NetperfLog: netperf_series,
     SsLog: ss_series,
     TcLog: tc_series,
+    CrusaderLog: crusader_series,
 }
 
 

@@ -111,6 +111,9 @@ def counterpart(run: Run, format_: LogFormat, asked: Sequence[str]) -> Counterpa
     Raises:
         SpecError: There is none, there are several and none was named, or no such.
     """
+    if format_ not in KIND:
+        allowed = f"a log of {', '.join(each.value for each in KIND)}"
+        raise SpecError("--beside", format_.value, allowed)
     kind = KIND[format_]
     names = {_PROBE: run.probe_names, _FLOW: run.flow_names, _QUEUE: run.queue_names}[kind]
     known = [name for name in asked if name in names]
