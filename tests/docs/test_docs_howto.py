@@ -138,3 +138,17 @@ def test_types(name: str, copy: Path) -> None:
     ours = [str(file) for file in files if file.is_relative_to(copy / "python")]
     options = ("--follow-imports=silent", "--cache-dir", str(copy / ".mypy_cache"))
     python(copy, "-m", "mypy", *options, *ours)
+
+
+def test_add_a_reader(copy: Path) -> None:
+    lint(copy, apply_blocks(HOWTO / "add-a-reader.md", copy))
+    log = copy / "fping.log"
+    log.write_text(
+        "192.0.2.1 : [0], 64 bytes, 12.3 ms (12.3 avg, 0% loss)\n"
+        "192.0.2.1 : [1], timed out (12.3 avg, 50% loss)\n"
+    )
+    printed = python(copy, "-m", "dumbbell.cli", "analyze", str(log), "--json")
+    (found,) = json.loads(printed)["logs"]
+    values = {each["name"]: each["value"] for each in found["numbers"]}
+    assert (found["variant"], values["loss_percent"], values["rtt_mean_ms"]) == ("fping", 50, 12.3)
+    assert "| ping | fping `-c` |" in python(copy, "-m", "dumbbell.formats.logs.reading")

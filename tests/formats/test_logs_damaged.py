@@ -204,3 +204,23 @@ def test_long_lines_take_no_time(line: str) -> None:
         except UnreadableError:
             continue
     assert time.process_time() - begun < 10
+
+
+@pytest.mark.parametrize("name", ["ping.txt", "tc-loop.txt", "iperf-events", "iperf3-udp.txt"])
+def test_lines_of_something_else_are_not_read_to_their_end(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dumbbell.formats.logs import text as module
+
+    monkeypatch.setattr(module, "MOST_UNKNOWN_LINES", 1000)
+    known = sample(name).text.rstrip("\n")
+    first = known.count("\n") + 2
+    junk = "\njunk {}\n" * 1000
+    reader = reader_of(name)
+    with pytest.raises(UnreadableError, match=r"of the \d+ other lines up to line ") as refused:
+        reader.read(LogText(name, known + "\njunk\x1b\n" + junk * 100))
+    assert refused.value.path == f"{name}: line {first}"
+    assert "'junk<U+001B>' is not understood, nor are 999" in str(refused.value)
+    # Of so many lines of its own a file may have as many of others.
+    log = reader.read(LogText(name, (known + "\n") * 10 + "\njunk\n" * 990))
+    assert log.unknown.count >= 990

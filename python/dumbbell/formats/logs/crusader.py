@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import msgpack
+import msgpack  # type: ignore[import-untyped]
 
 from dumbbell.formats.errors import DamageError, UnreadableError
 from dumbbell.formats.logs.model import NOT_SAID, Log, LogColumn, LogFormat, LogTable

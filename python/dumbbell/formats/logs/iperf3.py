@@ -219,8 +219,9 @@ def _of_events(text: LogText, noted: Noted) -> dict[str, Any]:
             or "data" not in event
             or name not in ("start", "interval", "end", "error")
         ):
-            noted.line(at, line)
+            noted.read(text, at, is_understood=False)
             continue
+        noted.read(text, at, is_understood=True)
         known += 1
         if name == "interval":
             document["intervals"].append(event["data"])

@@ -166,8 +166,9 @@ def _calls(text: LogText, noted: Noted) -> Iterator[_Call]:
                 yield call
                 call = _Call(epoch_ns=call.epoch_ns if is_before else NOT_SAID)
             _list(at, line, lines, call, noted)
-        elif stripped and not understood(line, partial(_take, call=call)):
-            noted.line(at, line)
+        elif stripped:
+            is_understood = understood(line, partial(_take, call=call))
+            noted.read(text, at, is_understood=is_understood)
         if call.rows and len(call.names) < len(call.rows):
             # A queue that comes again: the next call began.
             again = call.rows.pop()

@@ -16,6 +16,7 @@ from typing import Any, Literal
 from dumbbell.formats.errors import UnreadableError
 from dumbbell.formats.logs.model import LARGEST_NUMBER, Unknown
 from dumbbell.formats.unpacking import read_unpacked
+from dumbbell.printable import printable
 
 LARGEST_LOG_BYTES = 64 << 20
 """Of more rows than that a table in memory would be too large."""
@@ -27,6 +28,8 @@ _BINARY = (bytes.fromhex("cb597cae82ab7253"),)
 _LOOKED_AT = 400
 """Lines by which a format is known."""
 _LONGEST_NUMBER = 40
+MOST_UNKNOWN_LINES = 100_000
+"""After so many, of which hardly one in ten was understood, no more are looked at."""
 
 
 @dataclass(frozen=True)
@@ -112,12 +115,35 @@ class Noted:
         """Of nothing yet."""
         self._count = 0
         self._first = Unknown()
+        self._understood = 0
 
     def lines(self, text: LogText, take: Callable[[str], bool]) -> None:
-        """Give each line to ``take``, which says whether it understood it."""
+        """Give each line to ``take``, which says whether it understood it.
+
+        Raises:
+            UnreadableError: As `read`.
+        """
         for at, line in enumerate(text.lines, start=1):
-            if not understood(line, take):
-                self.line(at, line)
+            self.read(text, at, is_understood=understood(line, take))
+
+    def read(self, text: LogText, number: int, *, is_understood: bool) -> None:
+        """Note a line of a text, by its number from 1.
+
+        Raises:
+            UnreadableError: `MOST_UNKNOWN_LINES` were not understood, and of ten hardly one was.
+        """
+        line = text.lines[number - 1]
+        if is_understood:
+            self._understood += bool(line.strip())
+            return
+        self.line(number, line)
+        if self._count >= MOST_UNKNOWN_LINES > 10 * self._understood:
+            raise UnreadableError(
+                f"{text.name}: {self._first.where}",
+                f"{printable(self._first.text)!r} is not understood, nor are {self._count - 1} of "
+                f"the {number - 1} other lines up to line {number}; among {MOST_UNKNOWN_LINES} a "
+                "tenth has to be",
+            )
 
     def line(self, number: int, text: str) -> None:
         """A line, by its number from 1."""
