@@ -29,7 +29,7 @@ endif
 
 .PHONY: help site guest lab lab-module lab-beside kernel packetdrill test-kernel \
 	test-kernel-later reproduce test test-rust test-wasm test-python test-slow test-long test-programs \
-	bench wheel test-wheel clean \
+	test-supply bench wheel test-wheel locks clean \
 	prerequisites FORCE
 
 help:
@@ -45,6 +45,8 @@ help:
 	@echo "make bench         speed against other simulators (PEERS=1 installs those on PyPI)"
 	@echo "make wheel         an optimised wheel in dist/; PGO=1 makes one that knows a profile"
 	@echo "make test-wheel    build it, install it in an environment of its own, use it"
+	@echo "make test-supply   whether what we use of others is known to be bad"
+	@echo "make locks         make the lock files again, after constraints.txt has changed"
 	@echo "make clean         remove what was built; results stay"
 	@echo "PYTHON=python3.12  another interpreter for a new environment"
 
@@ -56,24 +58,28 @@ prerequisites:
 	    "python3 python3-venv), or name one: make reproduce PYTHON=python3.12" >&2; exit 1; }
 	@"$(PYTHON)" scripts/prerequisites.py
 
-$(VENV)/.runtime: pyproject.toml constraints.txt scripts/dependencies.py | prerequisites
+# What the lock files name and nothing else, if its files have the hashes that they name.
+INSTALL := $(PY) -m pip install --quiet --require-hashes
+
+$(VENV)/.runtime: locks/runtime.txt | prerequisites
 	"$(PYTHON)" -m venv $(VENV)
-	$(PY) scripts/dependencies.py > $(VENV)/runtime.txt
-	$(PY) -m pip install --quiet -c constraints.txt -r $(VENV)/runtime.txt
+	$(INSTALL) -r locks/runtime.txt
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.runtime
-	$(PY) scripts/dependencies.py test pandas site > $(VENV)/test.txt
-	$(PY) -m pip install --quiet -c constraints.txt -r $(VENV)/test.txt
+$(VENV)/.test: $(VENV)/.runtime locks/test.txt
+	$(INSTALL) -r locks/test.txt
 	@touch $@
 
 # Cargo knows itself how many cores there are, also where make runs two recipes at a time.
 ALONE := env -u MAKEFLAGS -u MFLAGS
 
-$(VENV)/.site: $(VENV)/.runtime
-	$(PY) scripts/dependencies.py site > $(VENV)/site.txt
-	$(PY) -m pip install --quiet -c constraints.txt -r $(VENV)/site.txt
+$(VENV)/.site: $(VENV)/.runtime locks/site.txt
+	$(INSTALL) -r locks/site.txt
 	@touch $@
+
+# Of constraints.txt and pyproject.toml, after either has changed. Needs uv and the index.
+locks: $(VENV)/.runtime
+	@$(call step,$(PY) scripts/locks.py --write)
 
 # The native module, built when a Rust source is newer than the last build.
 CRATES := $(patsubst %/Cargo.toml,%,$(wildcard */Cargo.toml))
@@ -184,7 +190,14 @@ test-long: $(VENV)/.test $(VENV)/.native
 	  $(MAKE) --no-print-directory kernel VERSION=$(LATER) test-kernel-later; \
 	elif [ -n "$$CI" ]; then echo "missing: Linux $(LATER). apt-get install linux-source-$(LATER)" >&2; exit 1; \
 	else echo "SKIPPED: Linux $(LATER) is not installed. apt-get install linux-source-$(LATER)"; fi
+	@$(MAKE) --no-print-directory test-supply
 	@$(MAKE) --no-print-directory test-wheel
+
+# What we have of others, as far as it is known to be bad: the lists are fetched. Hashes, licences and
+# sources are looked at in `make test` as well (scripts/test_supply.py).
+test-supply: $(VENV)/.runtime
+	@$(call optional,cargo-deny,cargo install --locked cargo-deny,cargo deny --version,cargo deny --locked check)
+	@$(call optional,pip-audit,pipx install pip-audit,pip-audit --version,pip-audit --require-hashes --disable-pip -r locks/test.txt)
 
 # Those that start programs by their paths, also in a kernel where it is built: `.ci/run` runs them
 # in a folder with a space in its name. The guest has to be there, or named by DUMBBELL_GUEST.
@@ -261,6 +274,8 @@ endif
 GUEST_IN_WHEEL := python/dumbbell/backends/kernel/dumbbell-guest
 # PGO=1: built twice, the second time by a profile of the runs of scripts/preset_digests.py.
 PROFDATA = $$(rustc --print target-libdir)/../bin/llvm-profdata
+# What is compiled into it (PEP 770).
+SBOM := dumbbell.cdx.json
 wheel: $(VENV)/.runtime
 	@if [ -n "$(PGO)" ] && ! [ -x "$(PROFDATA)" ]; then \
 	  echo "PGO=1 needs the compiler's llvm-tools: rustup component add llvm-tools" >&2; exit 1; fi
@@ -272,7 +287,8 @@ wheel: $(VENV)/.runtime
 	fi; \
 	if $(HAS_WASM) 2>/dev/null; then $(MAKE) --no-print-directory lab-module || exit 1; \
 	else rm -f $(LAB_MODULE); echo "without the laboratory: rustup target add $(WASM)"; fi; \
-	$(call step,$(PY) -m maturin build --profile dist $(LOCKED) $(if $(PGO),--pgo) --out dist)
+	$(PY) scripts/sbom.py target/$(SBOM) && \
+	$(call step,$(PY) -m maturin build --profile dist $(LOCKED) $(if $(PGO),--pgo) --sbom-include target/$(SBOM) --out dist)
 
 test-wheel: wheel
 	@$(call step,"$(PYTHON)" scripts/check_wheel.py dist)

@@ -2,10 +2,10 @@
 
 ``check_wheel.py WHEEL`` (or a folder, of which the newest is taken): looks at its tags, its size
 and what of the system its programs ask for; installs it into an environment of its own, in a folder
-with a space in its name, with the pinned versions; and there, with no compiler on PATH, does what a
-user does: asks for the version, runs an example, analyzes the capture of a run, reproduces a study,
-asks for the kernel and, where the one in virtual time is built, runs on it with the
-guest that the wheel brings. The digests of ``digests.py`` must be those that are kept. Exit status
+with a space in its name, with what the lock file has; and there, with no compiler on PATH, does
+what a user does: asks for the version, runs an example, analyzes the capture of a run, reproduces a
+study, asks for the kernel and, where the one in virtual time is built, runs on it with the guest
+that the wheel brings. The digests of ``digests.py`` must be those that are kept. Exit status
 1 with the first thing that is not right.
 """
 
@@ -31,6 +31,8 @@ EXAMPLE = "two-queues.toml"
 MOST_BYTES = 12_000_000
 GUEST = "dumbbell/backends/kernel/dumbbell-guest"
 LABORATORY = "dumbbell/lab/engine.wasm"
+SBOM = ".dist-info/sboms/"
+SBOM_NEEDS = ("dumbbell-bindings", "dumbbell-guest", "dumbbell-lab", "pyo3", "rustix", "serde")
 LINUX = re.compile(r"manylinux_2_(\d+)_(x86_64|aarch64)")
 NEEDED_GLIBC = re.compile(rb"GLIBC_2\.(\d+)")
 ELF = b"\x7fELF"
@@ -133,9 +135,30 @@ def check_file(wheel: Path) -> None:
             fail("the guest is not in it")
         if LABORATORY not in archive.namelist():
             fail("the laboratory's module is not in it")
+        check_sbom({name: archive.read(name) for name in archive.namelist() if SBOM in name})
         if platform.system() == "Linux":
             programs = {name: archive.read(name) for name in archive.namelist()}
             check_glibc(systems, programs)
+
+
+def check_sbom(files: Mapping[str, bytes]) -> None:
+    """One list of what is compiled in, with hashes of packages, that names no folder of ours."""
+    if len(files) != 1:
+        fail(f"it has {len(files)} lists of what is compiled in, not one: {', '.join(files)}")
+    ((name, content),) = files.items()
+    document = json.loads(content)
+    if not name.endswith(".cdx.json") or document.get("bomFormat") != "CycloneDX":
+        fail(f"{name} is no CycloneDX document")
+    packages = {each["name"]: each for each in document["components"]}
+    for needed in SBOM_NEEDS:
+        if needed not in packages:
+            fail(f"{name} does not name {needed}")
+    for package in packages.values():
+        if not package["name"].startswith("dumbbell") and not package.get("hashes"):
+            fail(f"{name} has no hash of {package['name']}")
+    if str(ROOT).encode() in content or b"file://" in content:
+        fail(f"{name} names a folder of the machine that it was built on")
+    print(f"  {name}: {len(packages)} packages")
 
 
 def check_glibc(systems: str, files: Mapping[str, bytes]) -> None:
@@ -169,8 +192,10 @@ def installed(wheel: Path, folder: Path) -> Installed:
     programs = folder / "environment" / ("Scripts" if os.name == "nt" else "bin")
     found = Installed(folder, programs, clean_environment(programs))
     install = ["-m", "pip", "install", "--quiet", "--only-binary", ":all:"]
+    found.python(*install, "--require-hashes", "-r", str(ROOT / "locks/runtime.txt"))
+    # Whatever it needs is there by now.
+    found.python(*install, "--no-index", str(wheel))
     install += ["-c", str(ROOT / "constraints.txt")]
-    found.python(*install, str(wheel))
     for extra in extras(wheel):
         found.python(*install, "--dry-run", f"{wheel}[{extra}]")
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import zipfile
@@ -16,12 +17,25 @@ import digests
 ROOT = Path(__file__).resolve().parents[1]
 WORKFLOW = ROOT / ".github/workflows/wheels.yml"
 NAME = "dumbbell-1.0-cp311-abi3-manylinux_2_28_x86_64.whl"
+SBOM = "dumbbell-1.0.dist-info/sboms/dumbbell.cdx.json"
+COMPILED_IN: list[dict[str, object]] = [
+    {"name": name, **({} if name.startswith("dumbbell") else {"hashes": [{}]})}
+    for name in check_wheel.SBOM_NEEDS
+]
 PROGRAM = b"\x7fELF ... GLIBC_2.2.5 GLIBC_2.14 GLIBC_2.27"
+
+
+def as_sbom(components: list[dict[str, object]], **more: str) -> bytes:
+    return json.dumps({"bomFormat": "CycloneDX", "components": components, **more}).encode()
 
 
 def a_wheel(folder: Path, files: dict[str, bytes] | None = None, name: str = NAME) -> Path:
     """A wheel with the guest, the laboratory's module and these files."""
-    brought = {check_wheel.GUEST: PROGRAM, check_wheel.LABORATORY: b""}
+    brought = {
+        check_wheel.GUEST: PROGRAM,
+        check_wheel.LABORATORY: b"",
+        SBOM: as_sbom(COMPILED_IN),
+    }
     with zipfile.ZipFile(folder / name, "w") as archive:
         for path, content in (brought | (files or {})).items():
             archive.writestr(path, content)
@@ -40,6 +54,11 @@ def test_a_good_wheel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
         (NAME.replace("abi3", "cp311"), {}, "not for every Python"),
         # What maturin does not look at: a program that came along.
         (NAME, {check_wheel.GUEST: PROGRAM + b" GLIBC_2.34"}, "dumbbell-guest needs glibc 2.34"),
+        (NAME, {"dumbbell-1.0.dist-info/sboms/other.json": b""}, "has 2 lists"),
+        (NAME, {SBOM: as_sbom(COMPILED_IN, bomFormat="SPDX")}, "is no CycloneDX document"),
+        (NAME, {SBOM: as_sbom(COMPILED_IN[1:])}, "does not name dumbbell-bindings"),
+        (NAME, {SBOM: as_sbom([*COMPILED_IN, {"name": "other"}])}, "has no hash of other"),
+        (NAME, {SBOM: as_sbom(COMPILED_IN, built=f"file://{ROOT}")}, "names a folder"),
         (NAME, {"large": bytes(check_wheel.MOST_BYTES)}, "it has 12.0 MB"),
     ],
 )
@@ -86,7 +105,7 @@ def test_a_tag_is_the_version_of_the_sources() -> None:
 def test_the_workflow_names_what_there_is() -> None:
     text = WORKFLOW.read_text(encoding="utf-8")
     scripts = set(re.findall(r"\bscripts/\w+\.py\b", text))
-    assert scripts == {"scripts/check_wheel.py", "scripts/digests.py"}
+    assert scripts == {"scripts/check_wheel.py", "scripts/digests.py", "scripts/sbom.py"}
     assert all((ROOT / script).is_file() for script in scripts)
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for target in re.findall(r"\bmake ([a-z-]+) PYTHON", text):

@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = {
     "README.md": "start.md",
     "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
     "CHANGELOG.md": "changelog.md",
     "kernel/README.md": "virtual-time-kernel.md",
 }
