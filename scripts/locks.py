@@ -19,6 +19,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from dependencies import requirements
 
@@ -83,12 +84,11 @@ def locked(text: str) -> dict[str, Locked]:
     return packages
 
 
-def wanted(pyproject: dict[str, object], lock: str) -> list[str]:
+def wanted(pyproject: dict[str, Any], lock: str) -> list[str]:
     """The requirements that a lock file is made for, as `pyproject.toml` writes them."""
     extras = EXTRAS[lock]
     if extras is None:
-        build: dict[str, dict[str, list[str]]] = pyproject  # type: ignore[assignment]
-        return build["build-system"]["requires"]
+        return [*pyproject["build-system"]["requires"]]
     return requirements(pyproject, extras)
 
 
